@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
+from app.plans.plan import host_label
 from app.records import RunRecord, SampleSeries, TrialRecord
 from suites.quantities import metric_text, scale
 from suites.snia.checks import window_text
@@ -163,7 +164,7 @@ def rounds_charts(record: RunRecord, samples: SampleSeries) -> dict[str, list[Ch
     for trial in record.trials:
         tracked = _tracked(trial, samples.get(trial.trial.id, ()))
         if tracked:
-            where = f"{trial.trial.host}, " if several else ""
+            where = f"{host_label(trial.trial.host)}, " if several else ""
             chart = rounds_chart(tracked, f"{where}trial {trial.trial.number}")
             found.setdefault(trial.trial.step, []).append(chart)
     return found

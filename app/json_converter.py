@@ -48,9 +48,9 @@ def _whole(value: object, _kind: object) -> int:
 
 
 def _number(value: object, _kind: object) -> float:
-    if type(value) not in {int, float} or not math.isfinite(float(value)):  # type: ignore[arg-type]  # just checked
+    if not (type(value) is int or type(value) is float) or not math.isfinite(value):
         raise ValueError(f"expected a finite number, found {short(repr(value))}")
-    return float(value)  # type: ignore[arg-type]  # just checked
+    return float(value)
 
 
 def _text(value: object, _kind: object) -> str:
@@ -111,19 +111,19 @@ def _is_facts(kind: Any) -> bool:
 def _facts_writer(kind: Any, converter: "cattrs.Converter") -> Callable[[Any], Json]:
     from cattrs.gen import make_dict_unstructure_fn, override
 
-    hooks = {
+    hooks: dict[str, Any] = {
         field.name: override(unstruct_hook=_fact_writer(converter, field.metadata["unit"]))
         for field in fields(kind)
         if "unit" in field.metadata
     }
-    return make_dict_unstructure_fn(kind, converter, **hooks)  # type: ignore[arg-type]  # hooks are named by field
+    return make_dict_unstructure_fn(kind, converter, **hooks)
 
 
 def _facts_reader(kind: Any, converter: "cattrs.Converter") -> Callable[[object, Any], Any]:
     from cattrs.gen import make_dict_structure_fn, override
 
     hints = get_type_hints(kind)
-    hooks = {
+    hooks: dict[str, Any] = {
         field.name: override(
             struct_hook=_fact_reader(
                 converter,
@@ -134,7 +134,7 @@ def _facts_reader(kind: Any, converter: "cattrs.Converter") -> Callable[[object,
         for field in fields(kind)
         if "unit" in field.metadata
     }
-    return _object_reader(make_dict_structure_fn(kind, converter, **hooks))  # type: ignore[arg-type]  # likewise
+    return _object_reader(make_dict_structure_fn(kind, converter, **hooks))
 
 
 def _object_reader(read_fields: Callable[[Mapping[str, Any], Any], Any]) -> Callable[[object, Any], Any]:
@@ -238,11 +238,12 @@ def converter() -> "cattrs.Converter":
     step_reader = make_dict_structure_fn(Step, made, suite_id=suite_id)
     made.register_structure_hook(Step, _object_reader(step_reader))
     made.register_unstructure_hook(Step, make_dict_unstructure_fn(Step, made, suite_id=suite_id))
-    later = {field.name: override(omit_if_default=True) for field in fields(Repetition)[_FIRST_FIELDS:]}
-    write_repetition = make_dict_unstructure_fn(Repetition, made, **later)  # type: ignore[arg-type]  # named by field
+    later: dict[str, Any] = {field.name: override(omit_if_default=True) for field in fields(Repetition)[_FIRST_FIELDS:]}
+    write_repetition = make_dict_unstructure_fn(Repetition, made, **later)
     made.register_unstructure_hook(Repetition, write_repetition)
-    optional = {name: override(omit_if_default=True) for name in ("seed", "acknowledged", "changed", "goals")}
-    write_plan = make_dict_unstructure_fn(Plan, made, **optional)  # type: ignore[arg-type]  # named by field
+    names = ("seed", "acknowledged", "changed", "goals")
+    optional: dict[str, Any] = {name: override(omit_if_default=True) for name in names}
+    write_plan = make_dict_unstructure_fn(Plan, made, **optional)
     made.register_unstructure_hook(Plan, write_plan)
     as_level = override(rename="level")  # the published JSON key of both
     made.register_structure_hook(Finding, _object_reader(make_dict_structure_fn(Finding, made, severity=as_level)))

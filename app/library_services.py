@@ -54,8 +54,6 @@ class LibraryServices(ABC):
 
     def runs(self) -> list[RunSummary]:
         """Return every stored run, newest first, with verdicts computed by load()."""
-        from dataclasses import replace
-
         return [
             run
             if run.trust or (known := self._computed.get(run.id)) is None

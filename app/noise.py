@@ -10,7 +10,7 @@ from app.chart import Chart, ChartAxis, ChartMark, ChartSeries
 from app.comparison.estimates import CONFIDENCE, student
 from app.json_converter import Json, publish, published
 from app.plans.plan import host_label
-from suites.quantities import label_text, metric_text
+from suites.quantities import label_pairs, label_text, metric_text
 from suites.vocab import Labels, Metric
 
 METHOD = (
@@ -334,7 +334,4 @@ def noise_to_json(found: Noise) -> Json:
 
 def noise_entry_rows(found: Noise) -> list[Json]:
     """Return the entries as rows of a table with NOISE_COLUMNS."""
-    return [
-        published(entry) | {"labels": ";".join(f"{name}={value}" for name, value in entry.labels)}
-        for entry in found.entries
-    ]
+    return [published(entry) | {"labels": label_pairs(entry.labels)} for entry in found.entries]

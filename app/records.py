@@ -234,6 +234,12 @@ class RunRecord:
         """The verdict of the run; None without one."""
         return self.verdict_on(None, None)
 
+    @property
+    def raised(self) -> tuple[tuple[Finding, int | None], ...]:
+        """The findings, each with the id of the trial that it is about; None for those outside trials."""
+        trials = self.finding_trials or (None,) * len(self.findings)
+        return tuple(zip(self.findings, trials, strict=True))
+
     def verdict_on(self, step: str | None, host: str | None) -> Verdict | None:
         """Return the verdict of `step` on `host`; None without one."""
         return next((one for one in self.verdicts if (one.step, one.host) == (step, host)), None)

@@ -21,7 +21,8 @@ from app.summary import MetricSummary, summaries
 from suites.base import Purpose
 from suites.errors import BenchwrightError
 from suites.facts import Facts
-from suites.vocab import Figure, Labels, Sample
+from suites.quantities import label_pairs
+from suites.vocab import Figure, Sample
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -239,11 +240,6 @@ def _sample(sample: Sample) -> Row:
         "value": sample.value,
         "unit": sample.metric.unit.value,
     }
-
-
-def label_pairs(labels: Labels) -> str:
-    """Return labels as one cell of a table: ``operation=read;threads=4``."""
-    return ";".join(f"{name}={value}" for name, value in labels)
 
 
 def fact_rows(record: RunRecord) -> Iterator[Row]:

@@ -1,8 +1,9 @@
 """Questions to the user as data, and the protocol of what answers them."""
 
-import unicodedata
 from dataclasses import dataclass
 from typing import Protocol
+
+from suites.tool_messages import LONGEST_MESSAGE, printable_message
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,18 +153,8 @@ class RefusingAsker:
 # Text from a host made safe to display: one line, bounded, printable characters only.
 
 
-LONGEST = 200
-
-
-def plain(text: str | bytes, longest: int = LONGEST) -> str:
+def plain(text: str | bytes, longest: int = LONGEST_MESSAGE) -> str:
     """Return `text` as one line of at most `longest` characters; control, format and bidi characters become spaces."""
     if isinstance(text, bytes):
         text = text[: 4 * longest].decode("utf-8", "replace")
-    visible = (character if _is_visible(character) else " " for character in text[: 4 * longest])
-    line = " ".join("".join(visible).split())
-    return line if len(line) <= longest else line[: longest - 1] + "…"
-
-
-def _is_visible(character: str) -> bool:
-    """Return whether a character is printable: not in Unicode category C (control, format) or Z (separator)."""
-    return unicodedata.category(character)[0] not in {"C", "Z"}
+    return printable_message(text, longest)

@@ -242,7 +242,7 @@ class ReconnectingSession:
             )
 
     def _lose(self, session: Session, why: str) -> None:
-        """Record that the connection of `session` is lost; the keeper thread makes another."""
+        """Record that the connection of `session` is lost; the monitor thread makes another."""
         with self._changed:
             if session is not self._session:
                 return
@@ -257,7 +257,7 @@ class ReconnectingSession:
     def _report_link(self, state: LinkState, restarted: str = "") -> None:
         self._report(Link(state, self._last_received, self._attempt, self._why, restarted))
 
-    # The keeper's thread
+    # The monitor thread
 
     def _monitor(self) -> None:
         try:
@@ -275,7 +275,7 @@ class ReconnectingSession:
             self._end_waiting()
 
     def _end_waiting(self) -> None:
-        """Wake all waiting threads: without the keeper thread, even after an unexpected error, none would return."""
+        """Wake all waiting threads: without the monitor thread, even after an unexpected error, none would return."""
         with self._changed:
             if not self._closed and self._failure is None:
                 self._failure = ConnectionLostError("Making a new connection failed inside Benchwright.")

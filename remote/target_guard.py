@@ -41,7 +41,7 @@ def denied(host: str, stderr: bytes, *, closed: bool) -> str:
         return ""
     return (
         f" Possible cause: this step cannot write to block devices on {host}. To write to a device, use the suite fio "
-        "with “Raw device”."
+        "with “filename (raw device)”."
     )
 
 

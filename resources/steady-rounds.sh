@@ -90,7 +90,7 @@ while [ "$round" -lt "$most" ]; do
         if [ "$number" -eq "$tracked" ]; then
             found=$(figures tracked.json)
             if [ -z "$found" ]; then
-                echo "benchwright: command $number told no $figure of $operation" >&2
+                echo "benchwright: command $number reported no $figure of $operation" >&2
                 exit 65
             fi
             printf '%s\n' "$found" >>rounds

@@ -40,7 +40,7 @@ block() { # path
     device_name "$1" block
     [ "$use" != name ] ||
         refuse "$1 is the block device $name, and what the command does with it cannot be judged. To read it, give it as standard input (< $1)."
-    [ "$use" = name ] || refuse "$1 is the block device $name, whose loss was not confirmed for this step. Use the suite fio with \"Raw device\"."
+    [ "$use" = name ] || refuse "$1 is the block device $name, whose loss was not confirmed for this step. Use the suite fio with \"filename (raw device)\"."
 }
 
 # null, zero, full, random and urandom; terminals only for paths that the user typed.
@@ -50,7 +50,7 @@ character() { # path
     name:* | *:1:3 | *:1:5 | *:1:7 | *:1:8 | *:1:9 | overwrite:5:* | overwrite:4:* | overwrite:8[89a-f]:*) return ;;
     esac
     device_name "$1" char
-    refuse "$1 is the character device $name, and only the suite fio with \"Raw device\" writes to devices. Use a file."
+    refuse "$1 is the character device $name, and only the suite fio with \"filename (raw device)\" writes to devices. Use a file."
 }
 
 same_file() { # path path

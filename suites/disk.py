@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 
 from suites.base import Context, StepCheck, StepEvidence, Suite
-from suites.checks import Check, CheckOutcome, NotChecked
+from suites.checks import FACTS_NOT_READ, Check, CheckOutcome, NotChecked
 from suites.facts import BlockDevice, Directory, Facts, known
 from suites.parameters import Parameter, Type, Value, Values
 from suites.quantities import quantity
@@ -67,7 +67,7 @@ def directory_of(evidence: StepEvidence) -> Directory | NotChecked:
     if parameter is None or evidence.suite.device(evidence.values):
         return NotChecked("The test writes no files.")
     if facts is None:
-        return NotChecked("The host's facts have not been read.")
+        return FACTS_NOT_READ
     path = str(evidence.values[parameter])
     found = facts.directory(path) or _untried(facts, path)
     return found or NotChecked(f"No facts of {path} on this host.")

@@ -52,7 +52,7 @@ class SystemFacts:
     clock_offset: float | Absent = fact("s")  # host minus workstation, estimated at the middle of the round trip
     user: str | Absent = fact()
     workstation_address: str | Absent = fact()  # the client's address as this host sees it
-    io_uring_disabled: int | Absent = fact("1")  # 0: permitted to all, 1: to root and one group, 2: to nobody
+    io_uring_disabled: int | Absent = fact("1")  # 0: permitted to all, 1: to root and one group, 2: to none
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -104,7 +104,7 @@ def shipped_resource(name: str, architecture: str) -> str | None:
 
 
 def build_of(name: str, values: Values, facts: Facts | None) -> str:
-    """Return which build of the probe `name` runs on the host with `facts`: SHIPPED, ON_HOST or HERE."""
+    """Return which build of the probe `name` runs on the host with `facts`: SHIPPED, ON_HOST or ON_WORKSTATION."""
     if values["build"] != AUTO:
         return str(values["build"])
     if architecture_of(facts) not in ARCHITECTURES or (name in HOST_FIRST and compiler_of(facts) is not None):

@@ -78,6 +78,11 @@ def quantity(value: float, unit: Unit = Unit.BYTE, *, measured: bool = False) ->
     return (number if measured else _trimmed(number)) + suffix
 
 
+def first_upper(text: str) -> str:
+    """Return `text` with its first letter in upper case."""
+    return text[:1].upper() + text[1:]
+
+
 def parse_quantity(text: str) -> tuple[float, Unit | None]:
     """Return the number in ``20000 MB/s`` and its unit, None where it has none."""
     found = _QUANTITY.fullmatch(text) if len(text) < 60 else None
@@ -211,6 +216,11 @@ def label_text(labels: Labels) -> str:
     """Return `labels` as text: ``read, jobs 4``. A label's name is included only where the value is not
     self-explanatory."""
     return ", ".join(value if value[:1].isalpha() else f"{name.replace('_', ' ')} {value}" for name, value in labels)
+
+
+def label_pairs(labels: Labels) -> str:
+    """Return `labels` as one cell of a table: ``operation=read;threads=4``."""
+    return ";".join(f"{name}={value}" for name, value in labels)
 
 
 def metric_text(metric: Metric, labels: Labels = ()) -> str:

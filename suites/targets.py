@@ -75,7 +75,7 @@ def unsure(reason: str) -> Target:
 
 
 def reasons(targets: Iterable[Target], use: PathUse = PathUse.REFUSE) -> tuple[str, ...]:
-    """Return why a command must not run, or with UNSURE cannot be checked; () if there is no reason."""
+    """Return why a command must not run, or with UNCHECKED cannot be checked; () if there is no reason."""
     return tuple(dict.fromkeys(target.path for target in targets if target.use is use))
 
 

@@ -6,11 +6,11 @@ LONGEST_MESSAGE = 200
 """Maximum characters of a tool's message in a note; the raw output keeps the rest."""
 
 
-def printable_message(line: str) -> str:
-    """Return `line` without control, direction and other invisible characters, cut to `LONGEST_MESSAGE`."""
-    visible = "".join(character if character.isprintable() else " " for character in line[: 4 * LONGEST_MESSAGE])
+def printable_message(text: str, longest: int = LONGEST_MESSAGE) -> str:
+    """Return `text` as one line without control, direction and other invisible characters, cut to `longest`."""
+    visible = "".join(character if character.isprintable() else " " for character in text[: 4 * longest])
     words = " ".join(visible.split())
-    return words if len(words) <= LONGEST_MESSAGE else words[: LONGEST_MESSAGE - 1] + "…"
+    return words if len(words) <= longest else words[: longest - 1] + "…"
 
 
 def exit_text(exit_status: int) -> str:

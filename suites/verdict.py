@@ -57,6 +57,10 @@ class Goal:
     at_most: float | None = None
     step: str | None = None
 
+    def is_met(self, value: float) -> bool:
+        """Return whether `value` is within the bound."""
+        return (self.at_least is None or value >= self.at_least) and (self.at_most is None or value <= self.at_most)
+
 
 @dataclass(frozen=True, slots=True)
 class Verdict:

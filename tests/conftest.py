@@ -99,6 +99,28 @@ def pytest_runtest_makereport(call: pytest.CallInfo[None]) -> Generator[None, py
     return report
 
 
+_broken: list[str] = []
+"""Crashed workers of xdist and failed collections, for which xdist ends with the exit status of a failed test."""
+
+
+def pytest_runtest_logreport(report: pytest.TestReport) -> None:
+    """Note a crashed worker, which xdist reports as a test without a phase."""
+    if report.failed and report.when not in {"setup", "call", "teardown"}:
+        _broken.append(report.nodeid)
+
+
+def pytest_collectreport(report: pytest.CollectReport) -> None:
+    """Note a failed collection."""
+    if report.failed:
+        _broken.append(report.nodeid)
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Do not end with the status of a failed test if tests did not run: `make test` repeats failed tests only."""
+    if _broken and session.exitstatus == pytest.ExitCode.TESTS_FAILED:
+        session.exitstatus = pytest.ExitCode.INTERNAL_ERROR
+
+
 @pytest.fixture(autouse=True)
 def no_thread_outlives_its_test() -> Iterator[None]:
     """Fail the test that leaves a thread running, naming the thread."""

@@ -1,7 +1,6 @@
 """Cross-check: dialog to choose another tool for a step, and panel of the outcome."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import (
@@ -81,14 +80,6 @@ class AgreementPanel(QScrollArea):
         column.addSpacing(SPACE[2])
 
 
-@dataclass(frozen=True, slots=True)
-class _Choice:
-    """Names of a step and of the suite to check it; an empty suite is the closest match."""
-
-    step: str
-    suite: str
-
-
 class CrossCheckDialog(QDialog):
     """Dialog to choose a step and the tool to check it. Reads the run and makes the plan in the background."""
 
@@ -138,11 +129,14 @@ class CrossCheckDialog(QDialog):
         self._propose()
 
     def _propose(self) -> None:
-        chosen = _Choice(self.step.currentText(), str(self.tool.currentData() or ""))
+        self.proposal = None
+        self.open_button.setEnabled(False)
+        self.lines.setText("")
+        step, tool = self.step.currentText(), str(self.tool.currentData() or "")  # an empty tool: the closest match
         workstation, run = self._workstation, self._run
-        job = self._job = BackgroundJob(lambda: workstation.cross_check(run, chosen.step, chosen.suite), self)
+        job = self._job = BackgroundJob(lambda: workstation.cross_check(run, step, tool), self)
         job.returned.connect(lambda found: self._show(found) if job is self._job else None)
-        job.failed.connect(self._fail)
+        job.failed.connect(lambda error: self._fail(error) if job is self._job else None)
         job.start()
 
     def _show(self, found: Proposal) -> None:
@@ -174,11 +168,7 @@ class CrossCheckDialog(QDialog):
         rows.addWidget(self.notice)
         rows.addWidget(self.lines)
         rows.addStretch(1)
-        foot = button_row(None)
-        foot.setSpacing(SPACE[1])
-        foot.addWidget(self.open_button)
-        foot.addWidget(self.close_button)
-        rows.addLayout(foot)
+        rows.addLayout(button_row(None, self.open_button, self.close_button))
 
 
 def open_crosscheck(workstation: Workstation, run: str, parent: QWidget) -> CrossCheckDialog:

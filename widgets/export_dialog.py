@@ -15,6 +15,7 @@ from suites.errors import BenchwrightError
 from widgets.jobs import BackgroundJob
 from widgets.parts.dialogs import button_row, dialog_column, opened
 from widgets.parts.notice import FieldMessage, Notice, ProgressNotice
+from widgets.parts.paths import exists, typed_path
 from widgets.parts.text import Text, Tone
 from widgets.theme import SPACE
 
@@ -105,7 +106,7 @@ class ExportDialog(QDialog):
         self.working.cancel_button.hide()
 
     def _base(self) -> Path:
-        return Path(self.path.text().strip()).expanduser()
+        return typed_path(self.path.text().strip())
 
     def _targets(self) -> list[Path]:
         base = self._base()
@@ -115,7 +116,7 @@ class ExportDialog(QDialog):
     def _check(self) -> None:
         named = bool(self.path.text().strip()) and bool(self._base().name)
         targets = self._targets() if named else []
-        existing = [path.name for path in targets if path.exists()]
+        existing = [path.name for path in targets if exists(path)]
         self.export_button.setEnabled(bool(targets))
         self.outcome.hide()
         self.message.setVisible(bool(existing))

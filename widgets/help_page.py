@@ -3,7 +3,7 @@
 import re
 from typing import Any
 
-from PySide6.QtCore import QByteArray, QSize, Qt, QUrl, Signal
+from PySide6.QtCore import QByteArray, QSignalBlocker, QSize, Qt, QUrl, Signal
 from PySide6.QtGui import (
     QBrush,
     QColor,
@@ -125,12 +125,12 @@ class HelpPage(Page):
 
     def show_topic(self, topic: str) -> None:
         """Show the page of `topic`; ignore an unknown one."""
-        if topic.startswith(CHECK):
-            self.topics.setCurrentRow(list(TOPICS).index(CHECKS))
-            self._show(topic)
-        elif topic in TOPICS:
-            self.topics.setCurrentRow(list(TOPICS).index(topic))
-            self._show(topic)
+        listed = CHECKS if topic.startswith(CHECK) else topic
+        if listed not in TOPICS:
+            return
+        with QSignalBlocker(self.topics):  # the page is rendered once, below
+            self.topics.setCurrentRow(list(TOPICS).index(listed))
+        self._show(topic)
 
     def changeEvent(self, event: Any) -> None:
         """Render the page again in new colours."""

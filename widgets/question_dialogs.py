@@ -17,7 +17,7 @@ from app.questions import (
 from widgets.parts.dialogs import QuestionDialog
 from widgets.parts.notice import FieldMessage
 from widgets.parts.text import JOINER, Text, Tone, unbroken
-from widgets.theme import SPACE, TextSize, code_font, palette, restyle, text_font
+from widgets.theme import SPACE, TextSize, code_font, palette, text_font
 
 _SHA256 = re.compile(r"(?<![A-Za-z0-9+/])(?:SHA256:)?([A-Za-z0-9+/]{43})=?(?![A-Za-z0-9+/=])")
 """A SHA256 fingerprint as OpenSSH and cloud consoles print it: 43 base64 characters, optional prefix."""
@@ -107,7 +107,6 @@ class SecretDialog(QuestionDialog):
             verdict = FieldMessage()
             verdict.show_message("warning", f"Not accepted. Attempt {question.attempt}.")
             self.form.addRow("", verdict)
-        restyle(self.accept_button, "primary", value=True)
         self.make_default(self.accept_button)
         self.field.setFocus()
 
@@ -188,7 +187,6 @@ class LossDialog(QuestionDialog):
         self.message.setMinimumHeight(2 * self.fontMetrics().lineSpacing())  # keep the layout when a message appears
         self.form.addRow("", self.message)
         self.accept_button.setEnabled(False)
-        self.make_default(self.decline_button)
         self.field.setFocus()
 
     def typed(self) -> str:
@@ -231,7 +229,6 @@ class ConsentDialog(QuestionDialog):
         self.form.addRow(self.message)
         self._read_to_end = False
         self.accept_button.setEnabled(False)
-        self.make_default(self.decline_button)
         self.list.setFocus()
 
     def _check_read(self) -> None:

@@ -10,7 +10,7 @@ from PySide6.QtCore import QSocketNotifier
 from PySide6.QtWidgets import QWidget
 
 from app.signals import survives_hang_up
-from widgets.parts.dialogs import QuestionDialog
+from widgets.parts.dialogs import QuestionDialog, opened
 
 NUMBERS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
@@ -115,21 +115,22 @@ class CloseGuard:
         question = self._question(
             "A run is under way",
             "Detach: the trial under way continues on its host; the next trials wait until you attach the run here or "
-            "with “benchwright attach”. Stop: the run ends, what was measured is stored, and nothing is left on the "
-            "host.",
+            "with “benchwright attach”. Stop: the run ends and what was measured is stored. The run in the library "
+            "names anything left on the host.",
             "Stop and close",
             self.stop_and_close,
         )
         question.add_extra_button("Detach and close", self.detach_and_close)
-        question.open()
+        opened(question)
 
     def _ask_to_close_anyway(self) -> None:
-        self._question(
+        question = self._question(
             "The run is still stopping",
             "If the window closes now, commands may continue on the host. The next start offers to attach the run.",
             "Close without waiting",
             self._close_anyway,
-        ).open()
+        )
+        opened(question)
 
     def _close_anyway(self) -> None:
         self._free = True
@@ -138,5 +139,4 @@ class CloseGuard:
     def _question(self, text: str, explanation: str, accept: str, callback: Callable[[], None]) -> QuestionDialog:
         question = QuestionDialog(text, explanation, accept, self._window, decline_text="Keep the window open")
         question.accepted.connect(callback)
-        question.finished.connect(question.deleteLater)
         return question

@@ -12,10 +12,10 @@ from importlib.resources import files
 from typing import TYPE_CHECKING
 
 import resources
-from app.baselines.reference import Reference, ReferenceFigure, facts_of, step_metrics
+from app.baselines.reference import NO_SPREAD, Reference, ReferenceFigure, facts_of, step_metrics
 from app.baselines.reference_file import parse_toml, reference_from, reference_to_json
 from app.comparison.comparability import Profile, Weight, differences
-from app.comparison.sides import Load, choose, join
+from app.comparison.sides import Load, choose, join, run_or_none
 from app.json_converter import Json, publish, published
 from app.plans.plan import Step
 from app.records import PREFIX, Band, BaselineRow, RunRecord, SampleSeries, TrialRecord, split_name
@@ -95,7 +95,7 @@ def remarks(baseline: Baseline, now: datetime | None = None, *, dated: bool = Tr
     if age is not None and age > baseline.oldest:
         yield f"too old: {f'measured {age_text(age)} ago, ' if dated else ''}limit {age_text(baseline.oldest)}"
     if baseline.reference is not None:
-        yield "reference, no spread known"
+        yield NO_SPREAD
     elif len(baseline.parts) < baseline.size:
         yield f"{baseline.size - len(baseline.parts)} of its {baseline.size} runs were deleted"
     if not baseline.newest:
@@ -187,14 +187,13 @@ def _refuse_empty(record: RunRecord) -> None:
 def parts_of(load: Load, selector: str) -> tuple[tuple[str, str], ...]:
     """Return the full run ids of a selector, each with its part: ``@HOST``, ``:STEP`` or empty."""
     pieces = [piece.strip() for piece in selector.split(",") if piece.strip()]
-    found = _whole(load, selector)
-    if found is not None or len(pieces) < 2:
+    if len(pieces) < 2 or run_or_none(load, selector) is not None:
         return (_part(load, selector),)
     return tuple(dict.fromkeys(_part(load, piece) for piece in pieces))
 
 
 def _part(load: Load, selector: str) -> tuple[str, str]:
-    run = _whole(load, selector)
+    run = run_or_none(load, selector)
     if run is not None:
         return run.summary.id, ""
     marked = max(selector.rfind("@"), selector.rfind(":"))
@@ -202,13 +201,6 @@ def _part(load: Load, selector: str) -> tuple[str, str]:
         return load(selector).summary.id, ""  # raises the error
     run_id, part = _part(load, selector[:marked])
     return run_id, part + selector[marked:]
-
-
-def _whole(load: Load, selector: str) -> RunRecord | None:
-    try:
-        return load(selector)
-    except BenchwrightError:  # not a run as a whole; the caller tries its parts
-        return None
 
 
 def by_name(found: Sequence[Baseline], selector: str, built_in: Callable[[], Sequence[Baseline]]) -> Baseline:

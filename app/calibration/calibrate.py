@@ -150,7 +150,9 @@ def new_calibration(record: RunRecord, instrument: Instrument) -> Calibration:
     sides.sort(key=lambda trial: trial.trial.id)
     if min(len(record.trials_of(step.name, host)) for step in steps[:2]) < FEWEST_TRIALS:
         why = f" {record.reason}" if record.reason else ""
-        raise CalibrationFailedError(f"The A/A test on {host} did not complete.{why}", _stored_run(record.summary.id))
+        raise CalibrationFailedError(
+            f"The A/A test on {host_label(host)} did not complete.{why}", _stored_run(record.summary.id)
+        )
     noise = tuple(_noise(sides))
     if not noise or host not in record.facts_before:
         raise CalibrationFailedError(f"{steps[0].suite_id} gave no figure above zero.", _stored_run(record.summary.id))

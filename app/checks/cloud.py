@@ -148,12 +148,7 @@ def allowance_text(watch: HostWatch | None) -> str:
     """Return the packets or seconds beyond the limits of the instance or volume; empty for none."""
     if watch is None:
         return ""
-    packets = sum(
-        value for at in watch.labels_of(EXCEEDED_PACKETS) for _, value in watch.points_at(EXCEEDED_PACKETS, at)
-    )
-    seconds = sum(
-        value for at in watch.labels_of(EXCEEDED_SECONDS) for _, value in watch.points_at(EXCEEDED_SECONDS, at)
-    )
+    packets, seconds = counted(watch, EXCEEDED_PACKETS), counted(watch, EXCEEDED_SECONDS)
     if packets:
         return f"{packets:.0f} packets were queued or dropped beyond the instance’s allowance."
     return f"I/O exceeded the volume’s provisioned limit for {seconds:.3g} s." if seconds else ""

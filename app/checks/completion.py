@@ -68,12 +68,12 @@ def _early(trial: TrialEvidence) -> CheckOutcome | NotChecked | None:
     workload = workload_of(trial)
     if workload.seconds is None or not trial.done:
         return None
-    asked = workload.seconds + workload.ramp
+    requested = workload.seconds + workload.ramp
     if trial.duration is None:
         return NotChecked("The trial’s duration is unknown.")
-    if trial.duration >= REACHED * asked:
+    if trial.duration >= REACHED * requested:
         return None
-    return CheckOutcome(f"The tool ended after {duration_text(trial.duration)} of {duration_text(asked)}.")
+    return CheckOutcome(f"The tool ended after {duration_text(trial.duration)} of {duration_text(requested)}.")
 
 
 def _brief(trial: TrialEvidence) -> CheckOutcome | NotChecked | None:
@@ -105,10 +105,10 @@ def _errors(trial: TrialEvidence) -> CheckOutcome | None:
 
 
 def _partly_copied(trial: TrialEvidence) -> CheckOutcome | None:
-    copied, asked = trial.value("copied"), workload_of(trial).size
-    if copied is None or not trial.done or asked is None or copied >= WHOLE * asked:
+    copied, requested = trial.value("copied"), workload_of(trial).size
+    if copied is None or not trial.done or requested is None or copied >= WHOLE * requested:
         return None
-    return CheckOutcome(f"{quantity(copied)} of {quantity(asked)} were copied.")
+    return CheckOutcome(f"{quantity(copied)} of {quantity(requested)} were copied.")
 
 
 _TOOL = "The tool’s own output and exit status."

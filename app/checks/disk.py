@@ -7,6 +7,7 @@ from app.checks.evidence import (
     READ,
     WRITE,
     as_measured,
+    disk_and_watch,
     in_flight,
     in_sequence,
     issued,
@@ -53,11 +54,12 @@ def _cache(trial: TrialEvidence) -> CheckOutcome | NotChecked | None:
     if in_memory:
         return CheckOutcome(in_memory, trust=Trust.INVALID)
     by_tool = _tool_counts(trial)
-    disk = watched_disk(trial)
-    if isinstance(disk, NotChecked) or trial.watch is None:
-        return by_tool or (disk if isinstance(disk, NotChecked) else None)
+    watched = disk_and_watch(trial)
+    if isinstance(watched, NotChecked):
+        return by_tool or watched
+    disk, watch = watched
     for operation in (READ, WRITE):
-        did, got = issued(trial, operation), reached(trial.watch, disk, operation)
+        did, got = issued(trial, operation), reached(watch, disk, operation)
         if did is None or not did.size or got.size is None or got.size >= HALF * did.size:
             continue
         verb = "Read" if operation == READ else "Written"
@@ -103,11 +105,12 @@ def _merged(trial: TrialEvidence) -> CheckOutcome | NotChecked | None:
     trial = as_measured(trial)
     if trial.suite.resource is not Resource.DISK or not trial.done or not workload_of(trial).buffered:
         return None
-    disk = watched_disk(trial)
-    if isinstance(disk, NotChecked) or trial.watch is None:
-        return disk if isinstance(disk, NotChecked) else None
+    watched = disk_and_watch(trial)
+    if isinstance(watched, NotChecked):
+        return watched
+    disk, watch = watched
     for operation in (READ, WRITE):
-        did, got = issued(trial, operation), reached(trial.watch, disk, operation)
+        did, got = issued(trial, operation), reached(watch, disk, operation)
         if did is None or not did.size or not did.ios or got.size is None or got.ios is None:
             continue
         if got.size >= HALF * did.size and got.ios < HALF * did.ios:
@@ -122,12 +125,13 @@ def _amplified(trial: TrialEvidence) -> CheckOutcome | NotChecked | None:
     trial = as_measured(trial)
     if trial.suite.resource is not Resource.DISK or not trial.done:
         return None
-    disk = watched_disk(trial)
-    if isinstance(disk, NotChecked) or trial.watch is None:
-        return disk if isinstance(disk, NotChecked) else None
+    watched = disk_and_watch(trial)
+    if isinstance(watched, NotChecked):
+        return watched
+    disk, watch = watched
     seconds = seconds_of(trial)
     for operation in (READ, WRITE) if seconds else ():
-        did, rate = issued(trial, operation), trial.watch.mean_within(f"disk_{operation}_rate", device=disk)
+        did, rate = issued(trial, operation), watch.mean_within(f"disk_{operation}_rate", device=disk)
         if did is None or not did.size or rate is None or not seconds or rate * seconds < ENOUGH:
             continue
         if rate > AMPLIFIED * did.size / seconds:
@@ -244,11 +248,11 @@ def _too_many(trial: TrialEvidence) -> CheckOutcome | None:
 
 def _half_empty(trial: TrialEvidence) -> CheckOutcome | None:
     """Report fewer than half of the requested I/Os in flight on average."""
-    found, asked = in_flight(trial), workload_of(trial)
-    most = asked.concurrency
+    found, requested = in_flight(trial), workload_of(trial)
+    most = requested.concurrency
     if not trial.done or found is None or most is None or most < 4 or found >= most / 2:
         return None
-    if asked.rate_limit is not None or isinstance(watched_disk(trial), NotChecked):
+    if requested.rate_limit is not None or isinstance(watched_disk(trial), NotChecked):
         return None
     return CheckOutcome(f"IOPS × mean latency = {found:.3g} in flight; requested: {most}.")
 

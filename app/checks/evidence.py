@@ -151,10 +151,10 @@ def seconds_of(trial: TrialEvidence) -> float | None:
         found = trial.all_of(metric)
         if found:
             return convert(found[0].value, found[0].metric.unit, Unit.SECOND)
-    asked, rate = workload_of(trial), trial.sum_of("bandwidth")
-    if asked.seconds or asked.size is None:
-        return asked.seconds or trial.duration
-    return asked.size / rate if rate else None
+    requested, rate = workload_of(trial), trial.sum_of("bandwidth")
+    if requested.seconds or requested.size is None:
+        return requested.seconds or trial.duration
+    return requested.size / rate if rate else None
 
 
 def issued(trial: TrialEvidence, operation: str) -> IoCount | None:
@@ -192,6 +192,14 @@ def watched_disk(trial: TrialEvidence) -> str | NotChecked:
     if name is None or (("device", name),) not in watch.labels_of("disk_read_rate"):
         return NotChecked("No I/O counters of the disk in use.")
     return name
+
+
+def disk_and_watch(trial: TrialEvidence) -> tuple[str, HostWatch] | NotChecked:
+    """Return watched_disk() with the telemetry of its host, or why there is none."""
+    disk = watched_disk(trial)
+    if isinstance(disk, NotChecked):
+        return disk
+    return NOT_WATCHED if trial.watch is None else (disk, trial.watch)
 
 
 def reached(watch: HostWatch, disk: str, operation: str) -> IoCount:

@@ -187,13 +187,14 @@ def _claimed(trial: TrialEvidence) -> CheckOutcome | None:
 
 
 def _requested_rate(trial: TrialEvidence) -> CheckOutcome | None:
-    asked = workload_of(trial).rate_limit
-    if asked is None:
+    requested = workload_of(trial).rate_limit
+    if requested is None:
         return None
-    got = throughput(trial) if asked.metric == "throughput" else trial.sum_of(asked.metric)
-    if got is None or got < asked.reached * asked.value:
+    got = throughput(trial) if requested.metric == "throughput" else trial.sum_of(requested.metric)
+    if got is None or got < requested.reached * requested.value:
         return None
-    return _named(Limiter.RATE, f"{got:.4g} of {asked.value:.4g} per second.", "Raise or remove the requested rate.")
+    measured = f"{got:.4g} of {requested.value:.4g} per second."
+    return _named(Limiter.RATE, measured, "Raise or remove the requested rate.")
 
 
 def _processors(trial: TrialEvidence) -> CheckOutcome | None:
@@ -224,9 +225,9 @@ def _threads(trial: TrialEvidence) -> int | None:
 
 
 def _memory(trial: TrialEvidence) -> CheckOutcome | None:
-    asked = workload_of(trial)
-    if asked.tool_limit is not None:
-        return _named(Limiter.TOOL, *asked.tool_limit)
+    requested = workload_of(trial)
+    if requested.tool_limit is not None:
+        return _named(Limiter.TOOL, *requested.tool_limit)
     found, cache = _processors(trial), _cache_of(trial)
     if found is None or found.limiter is not Limiter.CPU:
         return found

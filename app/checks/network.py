@@ -1,6 +1,7 @@
 """Checks of a network trial: the link it used, retransmissions, drops and loss."""
 
-from app.checks.evidence import HALF, NOT_WATCHED, times_text, total, watched
+from app.checks.evidence import HALF, NOT_WATCHED, times_text, total, watched, workload_of
+from app.plans.plan import host_label
 from suites.checks import Check, CheckOutcome, CheckPhase, NotChecked
 from suites.evidence import HostWatch, TrialCheck, TrialEvidence
 from suites.facts import Facts, Interface, known
@@ -177,12 +178,13 @@ def _not_over_the_link(trial: TrialEvidence) -> CheckOutcome | NotChecked | None
     link = None if watch is None else busiest(watch)
     if watch is None or link is None or rate is None:
         return NOT_WATCHED
-    seconds = float(trial.values.get("time", 0) or 0) or watch.seconds
+    seconds = workload_of(trial).seconds or watch.seconds
     claimed, got = rate * seconds / 8, carried(watch, link) or 0.0
     if got >= HALF * claimed:
         return None
     return CheckOutcome(
-        f"{quantity(claimed)} by the tool; {link}, the busiest interface of {trial.host}, carried {quantity(got)}."
+        f"{quantity(claimed)} by the tool; {link}, the busiest interface of {host_label(trial.host)}, carried "
+        f"{quantity(got)}."
     )
 
 

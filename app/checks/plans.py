@@ -3,9 +3,10 @@
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
+from app.comparison.estimates import FEWEST_TRIALS
 from app.hosts.packages import has_program, installation_of, works_without
 from app.plans.context import step_context
-from app.plans.plan import Order, Plan
+from app.plans.plan import Order, Plan, host_label
 from suites.base import StepEvidence
 from suites.checks import FACTS_NOT_READ, Check, CheckOutcome, NotChecked
 from suites.facts import Absent, Facts, known
@@ -14,9 +15,6 @@ from suites.vocab import Severity
 
 FOR_A_SPREAD = 3
 """Fewest trials for a spread."""
-
-FOR_AN_INTERVAL = 6
-"""Fewest trials for a distribution-free 95 % interval of the median (order statistics; benchstat)."""
 
 DRIFT = 600.0
 """Seconds between two hosts' trials from which conditions may have drifted (RMIT: interleave)."""
@@ -34,13 +32,13 @@ class PlanEvidence:
 
 def _few_trials(evidence: PlanEvidence) -> CheckOutcome | None:
     trials = evidence.plan.repetition.fewest
-    if trials >= FOR_AN_INTERVAL:
+    if trials >= FEWEST_TRIALS:
         return None
     return CheckOutcome(f"{trials} trial{'' if trials == 1 else 's'} per step: {missing_statistics(trials)}.")
 
 
 def missing_statistics(trials: int) -> str:
-    """Return what fewer than FOR_AN_INTERVAL trials do not give."""
+    """Return what fewer than FEWEST_TRIALS trials do not give."""
     return "no spread and no 95 % interval" if trials < FOR_A_SPREAD else "no 95 % interval"
 
 
@@ -59,7 +57,7 @@ def _one_after_another(evidence: PlanEvidence) -> CheckOutcome | NotChecked | No
     if max(known_seconds) < DRIFT:
         return None
     return CheckOutcome(
-        f"All trials of a step on {plan.hosts[0]} come before those on {plan.hosts[1]}: "
+        f"All trials of a step on {host_label(plan.hosts[0])} come before those on {host_label(plan.hosts[1])}: "
         f"about {max(known_seconds) / 60:.0f} min apart."
     )
 
@@ -107,9 +105,9 @@ def _list(values: list[str]) -> str:
 FEW_TRIALS = Check(
     id="few-trials",
     severity=Severity.INFO,
-    title=f"Fewer than {FOR_AN_INTERVAL} trials",
+    title=f"Fewer than {FEWEST_TRIALS} trials",
     why="Without the variation between trials on one host, a difference between hosts means nothing.",
-    remedy=f"Run {FOR_AN_INTERVAL} trials or more for a comparison; fewer suffice for a first look.",
+    remedy=f"Run {FEWEST_TRIALS} trials or more for a comparison; fewer suffice for a first look.",
     source="benchstat: at least 6 samples for an interval at 95 %.",
     needs="The repetition settings.",
     evaluate=_few_trials,
@@ -168,8 +166,9 @@ def _tool_missing(evidence: StepEvidence) -> CheckOutcome | NotChecked | None:
         return NotChecked(f"Not checked on this host: {' and '.join(unknown)}.") if unknown else None
     way = installation_of(missing, facts)
     install = f"Install it: {way.command}" if way.command else _manual_install(missing)
+    names, host = " and ".join(map(_name, missing)), host_label(evidence.host)
     return CheckOutcome(
-        measured=f"{' and '.join(map(_name, missing))} {_WERE[len(missing) > 1]} not found on {evidence.host}.",
+        measured=f"{names} {_WERE[len(missing) > 1]} not found on {host}.",
         remedy=" ".join(part for part in (install, way.note, works_without(facts)) if part),
         install=way.command,
     )

@@ -3,7 +3,7 @@
 import statistics
 from collections.abc import Iterator
 
-from app.checks.plans import FOR_A_SPREAD, missing_statistics
+from app.checks.plans import FEW_TRIALS, FOR_A_SPREAD, missing_statistics
 from app.comparison.estimates import FEWEST_TRIALS
 from app.comparison.verdicts import CORRELATION_FROM, SIGNIFICANT, correlation_p, two_levels
 from suites.checks import Check, CheckOutcome, CheckPhase, NotChecked
@@ -88,7 +88,7 @@ def _spread(step: StepOutcomeEvidence) -> CheckOutcome | NotChecked | None:
 
 def _few(step: StepOutcomeEvidence) -> CheckOutcome | None:
     count = len(step.done)
-    if not count or count >= FEWEST_TRIALS or any(one.id == "few-trials" for one in step.findings):
+    if not count or count >= FEWEST_TRIALS or any(one.id == FEW_TRIALS.id for one in step.findings):
         return None
     return CheckOutcome(f"{count} trial{'' if count == 1 else 's'}: {missing_statistics(count)}.")
 
@@ -175,7 +175,7 @@ def _goals(step: StepOutcomeEvidence) -> CheckOutcome | NotChecked | None:
         figures = step.done[0].all_of(goal.metric) if step.done else ()
         relevant = True
         for figure in figures:
-            reached = _reached(step, goal, figure)
+            reached = goal.is_met(_middle(step, figure))
             missed = missed or not reached
             results.append(_goal_text(step, goal, figure, reached=reached))
     if not results:
@@ -187,19 +187,12 @@ def _middle(step: StepOutcomeEvidence, figure: Figure) -> float:
     return statistics.median(step.over_trials(figure.metric.name, figure.labels))
 
 
-def _reached(step: StepOutcomeEvidence, goal: Goal, figure: Figure) -> bool:
-    middle = _middle(step, figure)
-    low, high = goal.at_least, goal.at_most
-    return (low is None or middle >= low) and (high is None or middle <= high)
-
-
 def _goal_text(step: StepOutcomeEvidence, goal: Goal, figure: Figure, *, reached: bool) -> str:
     values = step.over_trials(figure.metric.name, figure.labels)
     bound = goal.at_least if goal.at_least is not None else goal.at_most
     wanted = f"{'at least' if goal.at_least is not None else 'at most'} {figure_text(figure.metric, bound or 0.0)}"
     name = metric_text(figure.metric, figure.labels)
-    met = sum((goal.at_least is None or value >= goal.at_least) and (goal.at_most is None or value <= goal.at_most)
-              for value in values)  # fmt: skip
+    met = sum(map(goal.is_met, values))
     found = figure_text(figure.metric, _middle(step, figure))
     return f"{name}: {found}, goal {wanted}: {'met' if reached else 'missed'} ({met} of {len(values)} trials)."
 
@@ -248,10 +241,10 @@ OUTCOME_CHECKS: tuple[OutcomeCheck, ...] = (
     Check(
         id="few-trials-done",
         severity=Severity.INFO,
-        title=f"Fewer than {FEWEST_TRIALS} trials",
-        why="Without the variation between trials on one host, a difference between hosts means nothing.",
-        remedy=f"Run {FEWEST_TRIALS} trials or more for a comparison; fewer suffice for a first look.",
-        source="benchstat: at least 6 samples for an interval at 95 %.",
+        title=FEW_TRIALS.title,
+        why=FEW_TRIALS.why,
+        remedy=FEW_TRIALS.remedy,
+        source=FEW_TRIALS.source,
         evaluate=_few,
         when=CheckPhase.AFTER,
         needs="the completed trials",

@@ -18,6 +18,7 @@ from app.events import SettingRestored
 from app.hosts.leftovers import HEAD, Leftover, LeftoverOwner, leftover_row, recorded_text, still_changed
 from app.hosts.packages import has_program, installation_of, package_manager, works_without
 from app.json_converter import publish, published
+from app.plans.plan import host_label
 from app.plans.tuning import path_title
 from app.records import HostAction
 from app.services import Workstation
@@ -46,7 +47,7 @@ def install_tools(
     if not missing:
         return
     command = _command(missing, host, facts)
-    click.echo(plain(f"On {host}, this will run:\n  {command}"), err=True)
+    click.echo(plain(f"On {host_label(host)}, this will run:\n  {command}"), err=True)
     if not yes:
         click.confirm("Run it", abort=True, err=True)
     names = ", ".join(program.names[0] for program in missing)
@@ -78,7 +79,7 @@ def _command(missing: Sequence[Program], host: str, facts: Facts) -> str:
     if way.command is None:
         names = ", ".join(program.title for program in missing)
         raise BenchwrightError(
-            f"No known package for {names} on {host}: {_why_not(facts)}.",
+            f"No known package for {names} on {host_label(host)}: {_why_not(facts)}.",
             f"Install it with the host's own tools. {works_without(facts)}",
         )
     return way.command
@@ -117,7 +118,7 @@ def restore(workstation: Workstation, host: str, asker: TerminalAsker, *, yes: b
     if as_json:
         print_json([published(each) for each in done])
     elif not done:
-        click.echo(plain(f"No changed settings recorded on {host}."))
+        click.echo(plain(f"No changed settings recorded on {host_label(host)}."))
     for each in () if as_json else done:
         click.echo(plain(f"{path_title(each.path)}: {each.problem or 'restored'}"))
     if any(each.kept for each in done):
@@ -137,7 +138,7 @@ def show_log(workstation: Workstation, host: str, *, whole: bool, as_json: bool)
         print_json([{**published(action), "output": action.output.decode("utf-8", "replace")} for action in actions])
         return
     if not actions:
-        click.echo(plain(f"Nothing was installed or restored on {host}."))
+        click.echo(plain(f"Nothing was installed or restored on {host_label(host)}."))
         return
     if not whole:
         print_table(["Started (UTC)", "Action", "Command", "Outcome"], [_row(action) for action in actions])
@@ -173,13 +174,13 @@ def leftovers(workstation: Workstation, host: str, asker: TerminalAsker, *, remo
         own = [leftover.nonce for leftover in found if leftover.owner is LeftoverOwner.ENDED_RUN]
         rest = workstation.remove_leftovers(host, asker, own) if own else found
         remaining = {leftover.nonce for leftover in rest}
-        click.echo(plain(f"Removed {sum(nonce not in remaining for nonce in own)} from {host}."), err=True)
+        click.echo(plain(f"Removed {sum(nonce not in remaining for nonce in own)} from {host_label(host)}."), err=True)
         found = rest
     if as_json:
         print_json([published(leftover) for leftover in found])
         return
     if not found:
-        click.echo(plain(f"No leftovers on {host}."))
+        click.echo(plain(f"No leftovers on {host_label(host)}."))
         return
     print_table(HEAD, [leftover_row(leftover) for leftover in found], right=[3, 4, 5])
     for line in still_changed(host, found):

@@ -58,9 +58,9 @@ def hosts(context: click.Context, workstation: Workstation, *, as_json: bool) ->
 @click.option("--jump", help="Jump hosts, as in ProxyJump: user@host:port,…")
 @pass_workstation
 @report_errors
-def add_host(workstation: Workstation, /, name: str, **given: str | int | None) -> None:
+def add_host(workstation: Workstation, /, name: str, **given: Any) -> None:
     """Save the host NAME, replacing an existing one."""
-    workstation.save_host(HostEntry(name, Origin.SAVED, **given))  # type: ignore[arg-type]  # click has checked the types
+    workstation.save_host(HostEntry(name, Origin.SAVED, **given))
     click.echo(plain(f"Saved. Test it with: benchwright hosts test {shlex.quote(name)}"))
 
 

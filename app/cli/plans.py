@@ -337,8 +337,7 @@ def facts_for(
     workstation: Workstation, loaded: Plan, files: tuple[Path, ...], asker: TerminalAsker
 ) -> dict[str, Facts]:
     """Return the facts of the hosts and peers of a plan, from `files` or read from the hosts."""
-    peers = [step.peer for step in loaded.steps if step.peer is not None]
-    wanted = list(dict.fromkeys([*loaded.hosts, *peers]))
+    wanted = hosts_of_plan(loaded, None)
     return facts_of(workstation, wanted, files, asker, _directories(loaded), _devices(loaded))
 
 

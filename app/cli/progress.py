@@ -216,7 +216,7 @@ class _ProgressPrinter:
             case LinkChanged(host=host, detail=detail):
                 text = link_text(event, time.monotonic())
                 why = f" ({detail})" if detail else ""
-                self._line(f"{host}: {text}{why}" if text else f"{host}: reconnected")
+                self._line(f"{host_label(host)}: {text}{why}" if text else f"{host_label(host)}: reconnected")
             case RunAttached(age=age):
                 self._line(f"attached to a run started {duration_text(age)} ago")
             case RunEnded(state=state, reason=reason):

@@ -85,8 +85,9 @@ class TerminalAsker:
         answer = _prompt(plain(text.rstrip(": ")), hide_input=not question.echo, default="", show_default=False)
         return answer or None
 
-    def remember(self, question: SecretQuestion) -> bool:  # noqa: ARG002 (the protocol's)
-        """Return whether accepted secrets are stored (--remember)."""
+    def remember(self, question: SecretQuestion) -> bool:
+        """Return whether accepted secrets are stored (--remember), whatever the question."""
+        del question
         return self.keep_secrets
 
     def confirm_loss(self, question: LossQuestion) -> str | None:

@@ -36,6 +36,7 @@ from suites.errors import BenchwrightError
 from suites.quantities import direction_text, figure_text, parse_quantity, range_text
 from suites.vocab import Labels
 
+runs_argument = click.argument("runs", nargs=-1, required=True)
 margin_option = click.option(
     "--margin",
     type=click.FloatRange(0, 100),
@@ -109,7 +110,7 @@ def study(
 
 
 @click.command()
-@click.argument("runs", nargs=-1, required=True)
+@runs_argument
 @margin_option
 @overrule_option
 @click.option("--levels", is_flag=True, help="Show variance components: within trials, between trials, between hosts.")
@@ -181,7 +182,6 @@ def _print_history(found: History) -> None:
         click.echo(plain(f"Note: {line}"))
 
 
-runs_argument = click.argument("runs", nargs=-1, required=True)
 all_option = click.option("--all", "everything", is_flag=True, help="All metrics instead of the first of each step.")
 
 
@@ -219,7 +219,7 @@ def scaling(workstation: Workstation, runs: tuple[str, ...], everything: bool) -
 
 
 @click.command()
-@click.argument("runs", nargs=-1, required=True)
+@runs_argument
 @click.option("--metric", "metrics", multiple=True, required=True, metavar="NAME[=WEIGHT]",
               help="Metric to rank by; several give a weighted geometric mean of ratios.")  # fmt: skip
 @click.option("--step", default="", metavar="NAME", help="Step, if several have the metric.")
@@ -257,7 +257,7 @@ def best(workstation: Workstation, /, runs: tuple[str, ...], **given: object) ->
     Each host of a run is a candidate; runs joined by commas, or a group baseline, are one. Candidates without a
     significant difference share a rank.
     """
-    found = workstation.rank(runs, question_of(given))
+    found = workstation.rank(runs, criteria_of(given))
     return Study(
         partial(_print_ranking, found),
         partial(ranking_to_json, found),
@@ -274,7 +274,7 @@ def _print_ranking(ranking: Ranking) -> None:
         click.echo(plain(f"Note: {line}"))
 
 
-def question_of(given: dict[str, object]) -> RankingCriteria:
+def criteria_of(given: dict[str, object]) -> RankingCriteria:
     """Return the ranking criteria of the options."""
     weights = weights_of(_texts(given["metrics"]))
     if len(weights) > 1 and not given["geomean"]:
@@ -348,7 +348,7 @@ def _print_charts(charts: Sequence[Chart], line: str) -> None:
 
 @click.command()
 @click.argument("run")
-@click.option("--margin", type=click.FloatRange(0, 100), help="Equivalence margin in per cent.")
+@margin_option
 @study()
 def agree(workstation: Workstation, run: str, margin: float | None) -> Study:
     """Show whether equivalent tools of RUN agree, and why not."""

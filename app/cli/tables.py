@@ -1,7 +1,6 @@
 """Text output of comparisons, distributions, noise, scaling and agreements of tools."""
 
 from collections.abc import Iterator, Sequence
-from string import ascii_uppercase
 
 import click
 
@@ -29,7 +28,7 @@ RIGHT_ALIGNED = (4, 5)
 def run_lines(comparison: Comparison) -> list[str]:
     """Return the legend of run letters; the first is the baseline."""
     lines = [
-        f"{_letter(number)}  {run.id}  {run.name}  {_moment(run.started)}{part}".rstrip()
+        f"{run_letter(number)}  {run.id}  {run.name}  {_moment(run.started)}{part}".rstrip()
         for number, (run, part) in enumerate(zip(comparison.runs, _parts(comparison.runs), strict=True))
     ]
     return [f"{lines[0]}  baseline", *lines[1:]]
@@ -60,17 +59,13 @@ def closing_lines(comparison: Comparison) -> list[str]:
     return [*notes, *own, f"Median ± half the range of its trials; {directions}; {comparison.method}."]
 
 
-def _letter(number: int) -> str:
-    return ascii_uppercase[number] if number < len(ascii_uppercase) else str(number + 1)
-
-
 def _lines(row: ComparisonRow) -> Iterator[list[str]]:
     baseline, *others = row.sides
     metric = f"{metric_text(row.metric, row.labels)} {direction_text(row.metric.better)[0]}"
-    yield [row.step, host_label(row.host), metric, _letter(0), *_value(baseline), "", ""]
+    yield [row.step, host_label(row.host), metric, run_letter(0), *_value(baseline), "", ""]
     for number, (side, against) in enumerate(zip(others, row.against, strict=True), 1):
         host = "" if side is None or side.host == row.host else host_label(side.host)
-        yield ["", host, "", _letter(number), *_value(side), *_against(against)]
+        yield ["", host, "", run_letter(number), *_value(side), *_against(against)]
 
 
 def _value(side: MetricSummary | None) -> tuple[str, str]:
@@ -96,7 +91,7 @@ def gate_rows(comparison: Comparison) -> list[list[str]]:
     for row in comparison.rows:
         for number, against in enumerate(row.against, 1):
             for each in against.differences:
-                run = f"{_letter(number)}: {each.ours}" if each.ours else _letter(number)
+                run = f"{run_letter(number)}: {each.ours}" if each.ours else run_letter(number)
                 rows[each.weight.value, row.step, host_label(row.host), each.what, run, each.baseline, each.why] = None
     order = [weight.value for weight in Weight]
     return sorted(map(list, rows), key=lambda row: order.index(row[0]))
@@ -108,7 +103,7 @@ LEVELS_HEAD = ("CoV within a trial", "Added between trials", "Added between host
 def levels_rows(comparison: Comparison) -> list[list[str]]:
     """Return a row for each side of each metric with its variance components and their n."""
     return [
-        [row.step, host_label(row.host), metric_text(row.metric, row.labels), _letter(number), *level_cells(levels)]
+        [row.step, host_label(row.host), metric_text(row.metric, row.labels), run_letter(number), *level_cells(levels)]
         for row in comparison.rows
         for number, levels in enumerate(row.levels)
         if levels is not None

@@ -21,6 +21,7 @@ from app.comparison.verdicts import (
     of_order,
     of_spread,
 )
+from app.plans.plan import host_label
 from app.records import RunRecord
 from app.summary import MetricSummary, levels
 from suites.errors import UnitError
@@ -309,7 +310,7 @@ def _caveats(rows: Iterable[ComparisonRow]) -> Iterator[str]:
         for against in row.against:
             for caveat in against.caveats:
                 metric = "" if caveat.id in _OF_CELL else f", {metric_text(row.metric, row.labels)}"
-                yield f"{row.step} on {row.host}{metric}: {caveat.text}"
+                yield f"{row.step} on {host_label(row.host)}{metric}: {caveat.text}"
 
 
 _OF_CELL = frozenset({"drift", "other-instance", "reference"})

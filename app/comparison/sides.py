@@ -10,7 +10,7 @@ from app.calibration.calibration import counted_calibration
 from app.comparison.comparability import Profile
 from app.comparison.comparison import CompareError
 from app.events import State
-from app.plans.plan import Plan, Step
+from app.plans.plan import Plan, Step, host_label
 from app.records import Calibration, Published, RunRecord, RunSummary, SampleSeries, TrialRecord
 from app.summary import MetricSummary
 from suites.errors import BenchwrightError
@@ -240,7 +240,7 @@ def excluded_trials(record: RunRecord) -> Iterator[str]:
     """Yield a line for each trial of a run that is excluded, with the reason. Warm-ups are not listed."""
     for trial in record.trials:
         if trial.state is not State.DONE and not trial.trial.warm_up:
-            where = f"trial {trial.trial.number} of {trial.trial.step} on {trial.trial.host}"
+            where = f"trial {trial.trial.number} of {trial.trial.step} on {host_label(trial.trial.host)}"
             yield f"{record.summary.id}: {where} is excluded, {trial.state}: {trial.reason or 'no reason recorded'}"
 
 
@@ -312,7 +312,7 @@ def choose(load: Load, word: str) -> tuple[RunRecord, ...]:
     """
     pieces = [piece.strip() for piece in word.split(",") if piece.strip()]
     if len(pieces) > 1:
-        whole = _tried(load, word)
+        whole = run_or_none(load, word)
         return (whole,) if whole is not None else tuple(_part(load, piece) for piece in pieces)
     return (_part(load, word),)
 
@@ -322,14 +322,15 @@ def _part(load: Load, word: str) -> RunRecord:
     marked = max(word.rfind("@"), word.rfind(":"))
     if marked <= 0:
         return load(word)
-    whole = _tried(load, word)
+    whole = run_or_none(load, word)
     if whole is not None:
         return whole
     record, name = _part(load, word[:marked]), word[marked + 1 :]
     return only_host(record, name) if word[marked] == "@" else only_step(record, name)
 
 
-def _tried(load: Load, word: str) -> RunRecord | None:
+def run_or_none(load: Load, word: str) -> RunRecord | None:
+    """Return the run that `word` names as a whole; None if it names none."""
     try:
         return load(word)
     except BenchwrightError:  # the caller tries its parts, which raise in turn

@@ -6,7 +6,7 @@ from enum import StrEnum
 from itertools import combinations
 from typing import Any
 
-from app.calibration.calibration import DEFAULT_MARGIN, counted_calibration, margin_origin
+from app.calibration.calibration import counted_calibration, margin_of
 from app.comparison.estimates import FEWEST_TRIALS, Ratio, ratio_of
 from app.comparison.verdicts import ComparisonVerdict, verdict_of
 from app.crosscheck.proposal import equivalents_of
@@ -98,11 +98,8 @@ def _on_host(
 
 
 def _margin(record: RunRecord, steps: Sequence[Step], host: str, given: float | None) -> tuple[float, str]:
-    found = (counted_calibration(record, host, suite) for suite in sorted({step.suite_id for step in steps}))
-    known = [one for one in found if one is not None]
-    if given is not None or len(known) < len(steps):
-        return (DEFAULT_MARGIN if given is None else given), ""
-    return max(one.margin for one in known), margin_origin(known)
+    found = margin_of(given, [counted_calibration(record, host, step.suite_id) for step in steps])
+    return found.share, found.origin
 
 
 def _figures(

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from app.chart import Chart, ChartAxis, ChartMark, ChartSeries, HeatCell
 from app.comparison.comparison import run_letter, run_name
-from app.distributions.distribution import Distribution, SideDistribution
+from app.distributions.distribution import DECADE, Distribution, SideDistribution
 from app.distributions.percentiles import ValueLevel
 from app.plans.plan import host_label
 from app.records import RunRecord
@@ -26,12 +26,6 @@ def worst_text(one: Distribution) -> str:
     return f"Worst sample: {'; '.join(found)}." if found else ""
 
 
-_DECADE = 10.0
-"""Values that span more than this factor have a logarithmic axis."""
-
-_VALUES = {ValueLevel.REQUESTS: "requests", ValueLevel.SAMPLES: "samples", ValueLevel.TRIALS: "trials"}
-
-
 def ecdf_chart(one: Distribution) -> Chart:
     """Return the ECDF chart; the shaded band spans the trials."""
     series = _each(one, lambda side, name, colour: ChartSeries(
@@ -44,7 +38,7 @@ def ecdf_chart(one: Distribution) -> Chart:
         else "one step per trial"
     )
     return Chart(
-        f"ECDF of {_VALUES[one.source]}: {one.title}",
+        f"ECDF of {one.source}: {one.title}",
         ChartAxis("", one.metric, logarithmic=_wide(one)), ChartAxis("", share=True, from_zero=True), series,
         f"{worst_text(one)} Mean ECDF of the trials, equally weighted; {shade}.".strip(),
     )  # fmt: skip
@@ -90,7 +84,7 @@ def histogram_chart(one: Distribution) -> Chart:
     """Return the histograms of all sides, overlaid, with common bins."""
     series = _each(one, _bars)
     return Chart(
-        f"Histogram of {_VALUES[one.source]}: {one.title}",
+        f"Histogram of {one.source}: {one.title}",
         ChartAxis("", one.metric, logarithmic=_wide(one)), ChartAxis("", share=True, from_zero=True), series,
         "Mean of the trials, equally weighted; common bins.",
     )  # fmt: skip
@@ -119,7 +113,7 @@ def _each(
 
 def _wide(one: Distribution) -> bool:
     steps = [step.value for side in one.sides for step in side.ecdf]
-    return bool(steps) and min(steps) > 0 and max(steps) / min(steps) > _DECADE
+    return bool(steps) and min(steps) > 0 and max(steps) / min(steps) > DECADE
 
 
 def distribution_charts(found: Sequence[Distribution]) -> list[Chart]:

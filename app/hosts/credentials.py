@@ -33,7 +33,7 @@ def is_secure(backend: "KeyringBackend") -> bool:
     """Return whether a keyring encrypts its secrets; a chain does if every member does."""
     module = type(backend).__module__
     if module == "keyring.backends.chainer":
-        parts = backend.backends  # type: ignore[attr-defined]  # ChainerBackend has it
+        parts = getattr(backend, "backends", ())
         return bool(parts) and all(type(part).__module__ in SECURE for part in parts)
     return module in SECURE
 

@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 class LeftoverOwner(StrEnum):
     """Owner of a leftover.
 
-    OURS: an ended run of this library, removable. UNDER_WAY: an active run of this library. OTHERS: another user or
-    library, never removed. CHANGED: a changed setting, restored by restore().
+    ENDED_RUN: an ended run of this library, removable. ACTIVE_RUN: an active run of this library. OTHERS: another user
+    or library, never removed. CHANGED: a changed setting, restored by restore().
     """
 
     ENDED_RUN = "ours"
@@ -123,7 +123,7 @@ def _leases(session: Session, store: Store, running: Collection[str]) -> list[Le
 
 
 def remove(session: Session, store: Store, nonces: Sequence[str]) -> list[Leftover]:
-    """Remove the leftovers in `nonces` that are OURS; return the remaining ones on the host.
+    """Remove the leftovers in `nonces` of ended runs of this library; return the remaining ones on the host.
 
     Raise JobError if a directory cannot be removed.
     """

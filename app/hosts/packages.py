@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
+from app.plans.plan import host_label
 from app.records import OUTPUT_LIMIT
 from remote.errors import RemoteError
 from remote.privilege import as_root
@@ -229,7 +230,7 @@ class InstallCommand:
             while not channel.ended:
                 if time.monotonic() > deadline:
                     raise InstallError(
-                        f"“{self._command}” on {session.host} exceeded {INSTALL_TIME:g} s and was closed.",
+                        f"“{self._command}” on {host_label(session.host)} exceeded {INSTALL_TIME:g} s and was closed.",
                         host=session.host,
                     )
                 for chunk in channel.read(0.2):
@@ -249,5 +250,5 @@ class InstallCommand:
             without = works_without(read_facts(self._session))
         remedy = f"Read its output; the host needs access to a package repository. {without}"
         return InstallError(
-            f"“{self._command}” on {self._session.host} {how}.", remedy.strip(), host=self._session.host
+            f"“{self._command}” on {host_label(self._session.host)} {how}.", remedy.strip(), host=self._session.host
         )

@@ -97,7 +97,7 @@ def _read_step(content: Mapping[str, Any], number: int) -> Step:
 
 def _read_order(content: object) -> Order:
     try:
-        return Order(content)  # type: ignore[arg-type]  # the enumeration rejects any other type
+        return Order(str(content))
     except ValueError:
         raise PlanError(f"order is {content!r}.", f"Set one of {', '.join(Order)}.") from None
 
@@ -295,13 +295,13 @@ def read_repetition(content: object) -> Repetition:
         if name not in accepted:
             other = f" with the policy {policy}" if name in known else ""
             raise PlanError(f"repetition has no “{name}”{other}.", f"Its keys are {', '.join(sorted(accepted))}.")
-    read = {name: _value(known[name], value) for name, value in content.items() if name != "policy"}
-    return Repetition(policy=policy, **read)  # type: ignore[arg-type]  # _value() returns the type of each field
+    read: dict[str, Any] = {name: _value(known[name], value) for name, value in content.items() if name != "policy"}
+    return Repetition(policy=policy, **read)
 
 
 def _policy(content: object) -> Policy:
     try:
-        return Policy(content)  # type: ignore[arg-type]  # the enumeration rejects any other type
+        return Policy(str(content))
     except ValueError:
         raise PlanError(f"repetition.policy is {content!r}.", f"Set one of {', '.join(Policy)}.") from None
 

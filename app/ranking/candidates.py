@@ -333,11 +333,11 @@ def _figure(record: TrialRecord, metric: str, criteria: RankingCriteria) -> Figu
         return own[0] if own else None
     wanted = _names_of(criteria.limit.metric, criteria.limit)
     limits = {figure.labels: figure for figure in record.figures if figure.metric.name in wanted}
-    held = [figure for figure in own if figure.labels in limits and criteria.limit.is_met(limits[figure.labels])]
-    if not held:
+    met = [figure for figure in own if figure.labels in limits and criteria.limit.is_met(limits[figure.labels])]
+    if not met:
         return None
-    best = max if held[0].metric.better is Better.HIGHER else min
-    return best(held, key=lambda figure: figure.value)
+    best = max if met[0].metric.better is Better.HIGHER else min
+    return best(met, key=lambda figure: figure.value)
 
 
 def _names_of(metric: str, limit: FigureLimit | None) -> tuple[str, ...]:

@@ -62,15 +62,15 @@ class PlotCurve:
 class Panel:
     """A plot: curves of one metric over the seconds of a trial, or its figures over the number of the trial.
 
-    `judged` is False if no direction is better; `top` and `end` are fixed ends of the axes. Over a swept label, `ticks`
-    are positions and texts of its values, and `knees` positions and values.
+    `directed` is False if no direction is better; `top` and `end` are fixed ends of the axes. Over a swept label,
+    `ticks` are positions and texts of its values, and `knees` positions and values.
     """
 
     metric: Metric
     curves: tuple[PlotCurve, ...]
     bands: tuple[Band, ...] = ()
     over: str = "seconds of the trial"
-    judged: bool = True
+    directed: bool = True
     top: float | None = None
     end: float | None = None
     ticks: tuple[tuple[float, str], ...] = ()
@@ -85,6 +85,11 @@ class ReportStep:
     steps: Sequence[Step | None]
     samples: Samples
     bands: Sequence[Band]
+
+    @property
+    def names(self) -> frozenset[str]:
+        """The names of the step in the runs that have it."""
+        return frozenset(step.name for step in self.steps if step is not None)
 
     def trials(self) -> Iterator[tuple[int, TrialRecord]]:
         """Yield every trial of the step with the number of its run."""
@@ -226,8 +231,7 @@ def with_gaps(times: Sequence[float], values: Sequence[float]) -> tuple[tuple[fl
 def _bands(shown: ReportStep, metric: Metric) -> Iterator[Band]:
     """Yield the bands of the baseline: the first of several runs, else the pinned one."""
     if len(shown.records) == 1:
-        names = {step.name for step in shown.steps if step is not None}
-        chosen = [band for band in shown.bands if not band.step or band.step in names]
+        chosen = [band for band in shown.bands if not band.step or band.step in shown.names]
     else:
         run, step = shown.records[0], shown.steps[0]
         trials = [] if step is None else run.trials_of(step.name)
@@ -268,7 +272,8 @@ def host_panel(records: Sequence[RunRecord], telemetry: Telemetry, beside: Panel
     if not curves:
         return None
     last = max(max(curve.times) for curve in beside.curves)
-    return Panel(CPU_BUSY, tuple(curves.values()), judged=False, top=105.0, end=last)  # keeps a curve at 100 % visible
+    # The top keeps a curve at 100 % visible.
+    return Panel(CPU_BUSY, tuple(curves.values()), directed=False, top=105.0, end=last)
 
 
 def sweep_plots(shown: ReportStep) -> list[Panel]:

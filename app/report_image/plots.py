@@ -93,7 +93,7 @@ def draw_panel(sheet: Sheet, panel: Panel, x: float, available: float, *, small:
     span = _range(panel)
     shown = scale(panel.metric, span.high)
     unit = f" ({shown.suffix})" if shown.suffix not in {"", "/s"} else ""
-    direction = f", {direction_text(panel.metric.better)}" if panel.judged else ""
+    direction = f", {direction_text(panel.metric.better)}" if panel.directed else ""
     sheet.text(x, sheet.y, f"{panel.metric.title}{unit}{direction}", SMALL)
     top = sheet.y + SMALL.leading + 6
     names = [] if small else list(_names(panel))

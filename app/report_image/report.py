@@ -63,8 +63,7 @@ def draw_step(sheet: Sheet, shown: ReportStep, comparison: Comparison | None, te
 
 
 def _single_run_headlines(shown: ReportStep) -> Iterator[tuple[str, Style, str]]:
-    names = {step.name for step in shown.steps if step is not None}
-    found = [summary for summary in summaries(shown.records[0]) if summary.step in names]
+    found = [summary for summary in summaries(shown.records[0]) if summary.step in shown.names]
     several = len({summary.host for summary in found}) > 1
     for summary in found:
         if summary.metric == found[0].metric:
@@ -99,8 +98,7 @@ def _against_band(summary: MetricSummary, shown: ReportStep) -> str:
 
 def _about_baselines(shown: ReportStep) -> list[str]:
     """Return the notes on the baselines in the table."""
-    names = {step.name for step in shown.steps if step is not None}
-    bands = [band_of(summary, shown.bands) for summary in summaries(shown.records[0]) if summary.step in names]
+    bands = [band_of(summary, shown.bands) for summary in summaries(shown.records[0]) if summary.step in shown.names]
     found = [band for band in bands if band is not None]
     no_verdict = "Ratios to a baseline are of medians, without interval or verdict: compare the runs for these."
     notes = [f"“{band.name}”: {band.note}." for band in found if band.note]
@@ -241,7 +239,8 @@ def _notes(records: Sequence[RunRecord], comparison: Comparison | None) -> Itera
         )
         return
     found = [one for record in records for one in agreements(record)]
-    yield "Cross-check", [" ".join((f"{one.host}: {agreement_line(one)}", *why_lines(one))) for one in found]
+    lines = [(f"{host_label(one.host)}: {agreement_line(one)}", *why_lines(one)) for one in found]
+    yield "Cross-check", list(map(" ".join, lines))
     yield "Excluded trials", [note for record in records for note in excluded_trials(record)]
 
 

@@ -98,14 +98,13 @@ def font(style: Style) -> FontProperties:
 @lru_cache(maxsize=65536)
 def width(text: str, style: Style) -> float:
     """Return the width of one line of `text` in pixels."""
-    # matplotlib's backends are untyped.
-    measured = _renderer().get_text_width_height_descent(printable(text), font(style), ismath=False)  # type: ignore[no-untyped-call]
+    measured = _renderer().get_text_width_height_descent(printable(text), font(style), ismath=False)
     return float(measured[0]) * _SLACK
 
 
 @cache
 def _renderer() -> RendererAgg:
-    return RendererAgg(1, 1, DPI)  # type: ignore[no-untyped-call]  # likewise
+    return RendererAgg(1, 1, DPI)
 
 
 def wrap(text: str, style: Style, available: float, indent: str = "") -> list[str]:

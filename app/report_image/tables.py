@@ -169,10 +169,9 @@ def matrices(shown: ReportStep) -> list[Matrix]:
     """Return the matrices of a single run on one host, in the order of its figures."""
     if len(shown.records) > 1 or len(shown.records[0].summary.hosts) > 1:
         return []
-    names = {step.name for step in shown.steps if step is not None}
     found: dict[Metric, list[MetricSummary]] = {}
     for summary in summaries(shown.records[0]):
-        if summary.step in names:
+        if summary.step in shown.names:
             found.setdefault(summary.metric, []).append(summary)
     return [made for metric, figures in found.items() if (made := _matrix(metric, figures)) is not None]
 
@@ -248,8 +247,7 @@ def single_run_columns(shown: ReportStep) -> tuple[ImageColumn, ...]:
 
 
 def _baselines(shown: ReportStep) -> list[str]:
-    names = {step.name for step in shown.steps if step is not None}
-    found = (band_of(summary, shown.bands) for summary in summaries(shown.records[0]) if summary.step in names)
+    found = (band_of(summary, shown.bands) for summary in summaries(shown.records[0]) if summary.step in shown.names)
     return list(dict.fromkeys(band.name for band in found if band is not None))
 
 
@@ -258,13 +256,8 @@ def single_run_rows(shown: ReportStep, made: Sequence[Matrix] = ()) -> list[Tabl
 
     Metrics of the matrices `made` are omitted unless they have a baseline.
     """
-    names = {step.name for step in shown.steps if step is not None}
-    found = [
-        summary
-        for record in shown.records
-        for summary in summaries(record)
-        if summary.step in names and (band_of(summary, shown.bands) or not any(one.covers(summary) for one in made))
-    ]
+    own = [one for record in shown.records for one in summaries(record) if one.step in shown.names]
+    found = [one for one in own if band_of(one, shown.bands) or not any(matrix.covers(one) for matrix in made)]
     several = len({summary.host for summary in found}) > 1
     lines = []
     before: tuple[Metric, Labels] | None = None

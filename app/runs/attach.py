@@ -16,7 +16,7 @@ from app.runs.phase import RunOutcome
 from app.runs.policies import decided, verdict_rules
 from app.runs.run_hosts import RunHosts
 from app.runs.schedule import Schedule, Slot
-from app.runs.trial import NEVER_BEGAN, DetachedTrial, TrialRun
+from app.runs.trial import NEVER_BEGAN, PEER, DetachedTrial, TrialRun
 from app.runs.trials import Trials, TrialTask, hosts_of
 from app.store import Recorder, Store, StoreError
 from app.store.errors import ReadOnlyError
@@ -207,7 +207,7 @@ def find_trial(run: DetachedRun, trial: Trial, sessions: Mapping[str, Session], 
     measuring = next((job for job in followed if job.purpose is Purpose.MEASURE), None)
     if measuring is None:
         return None
-    servers = [_find_job(job, sessions, output, "peer ") for job in followed if job.purpose is Purpose.SERVE]
+    servers = [_find_job(job, sessions, output, PEER) for job in followed if job.purpose is Purpose.SERVE]
     return DetachedTrial(
         trial=trial,
         output=output,
@@ -284,7 +284,7 @@ def remaining_parts(run: DetachedRun) -> Iterator[str]:
     for used in run.workspaces:
         yield f"{used.workspace.path} may remain on {host_label(used.where)}."
     for host in dict.fromkeys(change.change.host for change in run.record.changes if change.pending):
-        yield f"Settings of {host} were not restored. Run: benchwright hosts restore {shlex.quote(host)}"
+        yield f"Settings of {host_label(host)} were not restored. Run: benchwright hosts restore {shlex.quote(host)}"
 
 
 def conclude_interrupted(store: Store, baseline: Baseline) -> list[str]:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from app.checks import run_findings
 from app.checks.run_findings import FindingScope, finding_of
 from app.events import HostChange
-from app.plans.plan import LOCAL, host_label
+from app.plans.plan import host_label
 from app.plans.tuning import path_title
 from app.timestamps import seconds_since
 from remote.jobs.lease import Claim, Holder
@@ -38,14 +38,13 @@ def holders_text(claimed: Claim, host: str) -> str:
     """Return who else measures a host, or that this was not checked because not all leases could be read."""
     if claimed.holders:
         return holder_text(claimed.holders[0], host)
-    where = "this computer" if host == LOCAL else host
-    return f"Not checked: other measurements on {where} (list of leases too long)"
+    return f"Not checked: other measurements on {host_label(host)} (list of leases too long)"
 
 
 def no_lease(host: str) -> Finding:
     """Return the finding that no lease could be created on `host`."""
     return finding_of(
-        run_findings.NO_LEASE, FindingScope(host), f"No lease on {host}: /dev/shm and /tmp are not usable."
+        run_findings.NO_LEASE, FindingScope(host), f"No lease on {host_label(host)}: /dev/shm and /tmp are not usable."
     )
 
 
@@ -98,7 +97,7 @@ def holder_text(holder: Holder, host: str) -> str:
     if holder.age is not None and holder.age >= 0:
         parts.append(f"for {age_text(holder.age)}")
     parts.append("test running" if holder.working else f"last heartbeat {age_text(holder.silent)} ago")
-    return f"{who} measures on {'this computer' if host == LOCAL else host} ({', '.join(parts)})"
+    return f"{who} measures on {host_label(host)} ({', '.join(parts)})"
 
 
 def not_tuned(host: str, reason: str) -> Finding:

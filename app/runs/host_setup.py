@@ -174,9 +174,13 @@ class HostSetup:
             return True
         return not (self._detached_run.record.trials or self._detached_run.record.findings)
 
+    def _steps_on(self, host: str) -> tuple[Step, ...]:
+        """Return the steps measured on `host`, none on one that is only a peer."""
+        return self._plan.steps if host in self._plan.hosts else ()
+
     def _facts(self, host: str) -> Facts:
         session = self.hosts.sessions[host]
-        devices = [step.suite.device(step.values) for step in self._plan.steps if host in self._plan.hosts]
+        devices = [step.suite.device(step.values) for step in self._steps_on(host)]
         facts = read_facts(session, self._directories(host))
         return replace(facts, devices=read_devices(session, sorted({*devices} - {""})))
 
@@ -191,7 +195,7 @@ class HostSetup:
         return step.suite.commands(step.values, step_context(step, host, self.facts, self._request.addresses))
 
     def _directories(self, host: str) -> tuple[str, ...]:
-        steps = self._plan.steps if host in self._plan.hosts else ()
+        steps = self._steps_on(host)
         return tuple(sorted({path for step in steps for path in directories_of(step.suite, step.values)}))
 
     def _check(self, hosts: set[str]) -> Iterator[Event]:
@@ -225,8 +229,8 @@ class HostSetup:
             self.facts[host] = yield from self.root.facts_as_root(replace(self.facts[host], devices=read))
 
     def _destroyed(self, host: str) -> list[str]:
-        steps = self._plan.steps if host in self._plan.hosts else ()
-        return sorted({step.suite.device(step.values) for step in steps if step.suite.destroys(step.values)})
+        destroying = (step for step in self._steps_on(host) if step.suite.destroys(step.values))
+        return sorted({step.suite.device(step.values) for step in destroying})
 
     def _confirmed_findings(self, hosts: tuple[str, ...]) -> Iterator[Finding]:
         found = check_plan(replace(self._plan, hosts=hosts), self.facts, self._request.addresses).findings

@@ -173,7 +173,7 @@ class HostStep:
         yield from self.open()
         yield from self._deliver()
         control = self.hosts.control
-        for number, command in enumerate(self._commands_for(Purpose.PREPARE)):
+        for number, command in enumerate(self.commands_for(Purpose.PREPARE)):
             yield Activity(f"preparing {self.step.name}: {' '.join(command.argv[:6])}", self.host)
             job = yield from self.start(command, trial, number, {})
             output, _ = yield from self.queue.during(partial(_read_to_end, job, lambda: not control.over))
@@ -224,13 +224,14 @@ class HostStep:
             return files
         return (*files, (HostFile(CGROUP_PROGRAM, resource=resource, executable=True), False))
 
-    def _commands_for(self, purpose: Purpose) -> list[Command]:
+    def commands_for(self, purpose: Purpose) -> list[Command]:
+        """Return the commands of the step for `purpose`, in order."""
         return [command for command in self.commands if command.purpose is purpose]
 
     @property
     def cleans_up(self) -> bool:
         """Whether close() runs a clean-up command."""
-        return self._began and bool(self._commands_for(Purpose.CLEAN_UP))
+        return self._began and bool(self.commands_for(Purpose.CLEAN_UP))
 
     @property
     def _began(self) -> bool:
@@ -280,7 +281,7 @@ class HostStep:
         """Run the CLEAN_UP commands, which restore state outside the private directory; return failures as messages."""
         problems: list[str] = []
         host = host_label(self._where(on_peer=on_peer))
-        commands = [command for command in self._commands_for(Purpose.CLEAN_UP) if command.on_peer is on_peer]
+        commands = [command for command in self.commands_for(Purpose.CLEAN_UP) if command.on_peer is on_peer]
         for number, command in enumerate(commands):
             yield Activity(f"cleaning up {self.step.name}: {' '.join(command.argv[:6])}", self.host)
             failed = f"Clean-up of {self.step.name} on {host} failed"

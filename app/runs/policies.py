@@ -130,8 +130,9 @@ def unsteady_starts(slot: Slot, parsed: ParsedTrial) -> Iterator[Finding]:
 
 def missed_starts(record: RunRecord, samples: SampleSeries, key: StepKey) -> Iterator[FindingRaised]:
     """Yield the findings about trial starts of a step that are not stored because Benchwright ended first."""
-    stored = zip(record.findings, record.finding_trials or (None,) * len(record.findings), strict=True)
-    known = {(trial, finding.measured) for finding, trial in stored if finding.id == run_findings.UNSTEADY_START.id}
+    known = {
+        (trial, finding.measured) for finding, trial in record.raised if finding.id == run_findings.UNSTEADY_START.id
+    }
     for one in record.trials:
         trial = one.trial
         if one.state is State.DONE and (trial.step, trial.host) == key:

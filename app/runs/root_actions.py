@@ -105,7 +105,8 @@ class RootWork:
             yield HostChanged(change, now())
         yield FindingRaised(host_tuned(host, changes, drops_caches=tuning.drop_caches))
         for setting, reason in failed.items():
-            message = f"The {setting_title(setting)} on {host} could not be set to {setting.value}: {reason}."
+            what = f"{setting_title(setting)} on {host_label(host)}"
+            message = f"The {what} could not be set to {setting.value}: {reason}."
             if not self.plan.tuning.optional:
                 raise TuningError(message, "Remove it from the plan, or set “Continue without tuning”.", host=host)
             yield FindingRaised(not_tuned(host, message))
@@ -138,7 +139,7 @@ class RootWork:
                     yield SettingRestored(host, path, now(), NO_NOTE)
             except BenchwrightError as error:
                 problems.append(
-                    f"Settings of {host} were not restored: {error.message} "
+                    f"Settings of {host_label(host)} were not restored: {error.message} "
                     f"Run: benchwright hosts restore {shlex.quote(host)}"
                 )
         return problems

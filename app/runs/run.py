@@ -25,6 +25,7 @@ from app.events import (
     TrialStarted,
     apply_stages,
 )
+from app.plans.plan import host_label
 from app.records import DetachedRun, TrialRecord
 from app.runs.attach import Attachment, Baseline, concluded, hosts_to_connect, is_complete, orphans_ended
 from app.runs.control import DetachedError, HostInUseError, StoppedError
@@ -118,7 +119,8 @@ class Engine:
         if self.phase.detached:
             yield RunDetached(self.request.run_id)
         else:
-            yield RunEnded(self.request.run_id, self.outcome.state, self.outcome.reason, cost)
+            outcome = self.outcome
+            yield RunEnded(self.request.run_id, outcome.state, outcome.reason, cost, tuple(outcome.problems))
 
     def _first_event(self) -> Event:
         request = self.request
@@ -253,11 +255,11 @@ def recorded(
             recorder.when_taken_over = control.note_taken_over
             recording = RecordingStage(recorder, control, use_library)
             source = engine.events()
-            judged = apply_stages(
+            with_verdicts = apply_stages(
                 source, resumed_watching(detached_run), Verdicts(recorder, resumed=detached_run is not None)
             )
             try:
-                for event in apply_stages(judged, recording):
+                for event in apply_stages(with_verdicts, recording):
                     ended = isinstance(event, RunEnded | RunDetached)
                     yield event
             except (KeyboardInterrupt, GeneratorExit) as error:
@@ -270,7 +272,7 @@ def recorded(
                     state, reason = (State.PARTIAL, STOPPED) if by_user else (State.FAILED, FAILED)
                     otherwise = None if engine.phase.refused else RunEnded(request.run_id, state, reason)
                     # KeyboardInterrupt ends only the generators on the stack; the engine's may not have run its end.
-                    recording.wind_up(chain(judged, source), otherwise)
+                    recording.wind_up(chain(with_verdicts, source), otherwise)
     except HostInUseError:
         if detached_run is None:
             store.delete(request.run_id)
@@ -322,8 +324,8 @@ def _add_remedy(error: BenchwrightError, taken: DetachedRun) -> None:
     if not isinstance(error, ConnectError) or error.host not in holding:
         return
     error.remedy = (
-        f"{error.remedy} Run {taken.id} has commands or files on {error.host} and stays detached. To end it without "
-        f"its hosts: benchwright attach {taken.id} --forget"
+        f"{error.remedy} Run {taken.id} has commands or files on {host_label(error.host)} and stays detached. "
+        f"To end it without its hosts: benchwright attach {taken.id} --forget"
     ).strip()
 
 

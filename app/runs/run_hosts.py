@@ -2,6 +2,7 @@
 
 import contextlib
 import logging
+import shlex
 import statistics
 import threading
 import time
@@ -232,7 +233,7 @@ class RunHosts:
             yield from self.queue.during(partial(self._open, host), lasting=False)
         except EndingTimeError as error:
             raise ConnectError(
-                ConnectOutcome.TIMED_OUT, f"{host} is not connected: {error.message}", host=host
+                ConnectOutcome.TIMED_OUT, f"{host_label(host)} is not connected: {error.message}", host=host
             ) from error
 
     def _open(self, host: str) -> None:
@@ -284,7 +285,7 @@ class RunHosts:
             return self.sessions[host]
         if host not in self.roots:
             raise PrivilegeError(
-                f"This command needs root on {host}, and no root session is open.",
+                f"This command needs root on {host_label(host)}, and no root session is open.",
                 "Sign in as root, or allow the account to use sudo.",
                 host=host,
             )
@@ -294,11 +295,11 @@ class RunHosts:
         """Return why no further trial can run on `host`, empty if one can."""
         session = self.sessions[host]
         if session.restarted:
-            return f"{host} restarted {session.restarted}: its remaining trials were not run."
+            return f"{host_label(host)} restarted {session.restarted}: its remaining trials were not run."
         if host in self._occupied:
-            return f"{self._occupied[host]}: the remaining trials on {host} were not run."
+            return f"{self._occupied[host]}: the remaining trials on {host_label(host)} were not run."
         in_use = yield from self.leases.claim(host)
-        return f"{in_use}: the remaining trials on {host} were not run." if in_use else ""
+        return f"{in_use}: the remaining trials on {host_label(host)} were not run." if in_use else ""
 
     def check_remaining(self, host: str, workspace: Workspace) -> Iterator[Event]:
         """Check whether a command still runs in a directory that could not be removed; unfit() then reports it."""
@@ -306,10 +307,10 @@ class RunHosts:
         try:
             running = yield from self.queue.during(partial(RemoteJob.under_way, session, workspace))
         except BenchwrightError as error:
-            self._occupied[host] = f"A command of this run may still run on {host} ({error.message})"
+            self._occupied[host] = f"A command of this run may still run on {host_label(host)} ({error.message})"
         else:
             if running:
-                self._occupied[host] = f"A command of this run still runs on {host}"
+                self._occupied[host] = f"A command of this run still runs on {host_label(host)}"
 
     # The end
 
@@ -363,5 +364,5 @@ def _not_removed_text(host: str) -> str:
     return (
         f"Lease on {host_label(host)} not removed: it blocks other runs until {FRESH:.0f} s after the "
         "host ends the connection and the commands of this run. "
-        f"Run: benchwright hosts leftovers {host} --remove"
+        f"Run: benchwright hosts leftovers {shlex.quote(host)} --remove"
     )

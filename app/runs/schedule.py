@@ -68,7 +68,7 @@ class _StepState:
     estimate: float | None
     trials: int = 0
     warm_ups: int = 0
-    record_trial: list[float] = field(default_factory=list)
+    durations: list[float] = field(default_factory=list)
     spent: float = 0.0
     values: dict[tuple[Metric, Labels], list[float]] = field(default_factory=dict)
     verdict: TrialsVerdict | None = None
@@ -77,7 +77,7 @@ class _StepState:
     @property
     def each(self) -> float | None:
         """Seconds per trial: the mean so far, or the suite's estimate before the first."""
-        return sum(self.record_trial) / len(self.record_trial) if self.record_trial else self.estimate
+        return sum(self.durations) / len(self.durations) if self.durations else self.estimate
 
 
 class Schedule:
@@ -146,7 +146,7 @@ class Schedule:
         state = self._states[slot.key]
         self._past.add((slot.key, slot.number, slot.warm_up))
         self._done += 1
-        state.record_trial.append(seconds)
+        state.durations.append(seconds)
         state.spent += spent + self._plan.repetition.pause
         if slot.warm_up:
             state.warm_ups += 1

@@ -201,9 +201,6 @@ class TrialRun:
         commands = self.host_step.commands
         return Trial(self.id, slot.host, slot.step.name, slot.number, slot.warm_up, commands, now(), clock, version)
 
-    def _commands(self, purpose: Purpose) -> list[Command]:
-        return [command for command in self.host_step.commands if command.purpose is purpose]
-
     # A detached trial
 
     def _attach(self, detached_trial: DetachedTrial) -> Iterator[Event]:
@@ -230,7 +227,7 @@ class TrialRun:
                 yield event
 
     def _serve(self) -> Iterator[Event]:
-        for number, command in enumerate(self._commands(Purpose.SERVE)):
+        for number, command in enumerate(self.host_step.commands_for(Purpose.SERVE)):
             server = yield from self.host_step.start(command, self.id, number, self._printed(PEER))
             self._servers.append(server)
             self.queue.follow(server, self.id, PEER)
@@ -267,7 +264,7 @@ class TrialRun:
     def _commands_left(self) -> Iterator[tuple[int, Command, RemoteJob | None]]:
         """Yield the measuring commands that have not ended, with their numbers, and the job of one that was found."""
         taken = self.detached_trial
-        for number, command in enumerate(self._commands(Purpose.MEASURE)):
+        for number, command in enumerate(self.host_step.commands_for(Purpose.MEASURE)):
             if taken is None or number >= taken.number:
                 yield number, command, taken.measuring if taken is not None and number == taken.number else None
 
@@ -374,7 +371,7 @@ class TrialRun:
 
     def _with_gaps(self, parsed: ParsedTrial) -> ParsedTrial:
         """Return `parsed` with a note on missing samples; not for several commands, which pause between series."""
-        note = gap_note(parsed) if len(self._commands(Purpose.MEASURE)) == 1 else ""
+        note = gap_note(parsed) if len(self.host_step.commands_for(Purpose.MEASURE)) == 1 else ""
         return replace(parsed, notes=(*parsed.notes, note)) if note else parsed
 
     def _with_cut_servers(self, ended: TrialEnded) -> TrialEnded:

@@ -6,9 +6,10 @@ from dataclasses import dataclass, replace
 from app.chart import Chart, ChartAxis, ChartMark, ChartSeries
 from app.comparison.estimates import ratio_of
 from app.json_converter import Json, publish, published
+from app.plans.plan import host_label
 from app.scaling.models import ONE, Fit, ParameterEstimate, fit_models
 from app.scaling.sweeps import SweepCurve, SweepPoint
-from suites.quantities import figure_text, metric_text, share_text
+from suites.quantities import figure_text, label_pairs, metric_text, share_text
 from suites.vocab import Better, MetricKind
 
 CONCURRENCY = frozenset(
@@ -180,7 +181,7 @@ def _rows(one: ScalingAnalysis) -> Iterator[Json]:
     for point in curve["points"]:
         at = efficient.get(point["x"])
         interval = {} if at is None else {"efficiency": at.value, "low": at.low, "high": at.high}
-        labels = ";".join(f"{name}={value}" for name, value in one.curve.rest)
+        labels = label_pairs(one.curve.rest)
         yield (
             {name: curve[name] for name in SCALING_COLUMNS[:5]}
             | {"over": curve["over"], "labels": labels}
@@ -219,7 +220,7 @@ def _measured(one: ScalingAnalysis) -> Chart:
     )
     series = [ChartSeries("", dots.xs, dots.ys, ChartMark.LINE, 0), dots, *_references(one)]
     return Chart(
-        f"{one.step} on {one.host}, {title}",
+        f"{one.step} on {host_label(one.host)}, {title}",
         _x_axis(one),
         ChartAxis("", curve.metric, from_zero=True),
         tuple(series),

@@ -14,7 +14,7 @@ from sqlalchemy.exc import DBAPIError
 from app.paths import store_path
 from app.store import schema
 from app.store.errors import FREE_SPACE, StoreError, StoreFullError, TakenOverError, code_of, translated
-from app.store.library_file import for_writing, temporary_folder, wal_of
+from app.store.library_file import driver_of, for_writing, temporary_folder, wal_of
 from app.store.recorder import Recorder
 
 Work = Callable[[Connection], None]
@@ -46,8 +46,7 @@ def _exclusively(path: Path, work: Work, *, tidy: bool = False) -> None:
     """Do `work` in one transaction with an exclusive lock; `tidy` runs VACUUM after it."""
     engine = create_engine("sqlite://", creator=lambda: for_writing(path), poolclass=NullPool)
     with engine.connect() as connection:
-        raw = connection.connection.driver_connection
-        assert isinstance(raw, sqlite3.Connection)  # noqa: S101 (the driver of this engine)
+        raw = driver_of(connection)
         raw.execute("PRAGMA locking_mode = EXCLUSIVE").close()
         raw.execute("PRAGMA journal_mode = TRUNCATE").close()
         raw.execute("PRAGMA foreign_keys = ON").close()

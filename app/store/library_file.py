@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar
 
+from sqlalchemy import Connection
 from sqlalchemy.exc import DBAPIError
 
 from app.output import make_private
@@ -333,6 +334,14 @@ class ReadOnlyCopy:
             self._upgrade(Path(self._folder.name) / "copy")
             self._copied = now
         return Path(self._folder.name) / "copy"
+
+
+def driver_of(connection: Connection) -> sqlite3.Connection:
+    """Return the driver's connection below an SQLAlchemy one; raise TypeError if it is not of sqlite3."""
+    driver = connection.connection.driver_connection
+    if not isinstance(driver, sqlite3.Connection):
+        raise TypeError(f"the driver is {type(driver).__name__}, not sqlite3")
+    return driver
 
 
 MEMORY = Path("/dev/shm")  # noqa: S108 (a private directory is made in it)

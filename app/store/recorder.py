@@ -77,7 +77,7 @@ class Recorder:
     ) -> None:
         """Record the run `run_id`, or continue the `detached_run`.
 
-        With `take_over`, which returns the epoch to write under, nothing is written before own() calls it.
+        With `take_over`, which returns the epoch to write under, nothing is written before claim() calls it.
         """
         self._run_id = run_id
         self._lock = threading.Lock()
@@ -85,7 +85,7 @@ class Recorder:
         self._buffer = WriteBuffer()
         self._waiting: list[Event] = []
         self._known = WrittenIds()
-        self._held = MemoryCopy()
+        self._memory_copy = MemoryCopy()
         self._writer = RunWriter(run_id, database.path, detached_run)
         self._committed = time.monotonic()
         self._stored_until = ""
@@ -114,7 +114,7 @@ class Recorder:
         try:
             with self._library.database.transaction(self._library.connected()) as connection:
                 self._known.written = read_back(connection, self._run_id) or Written()
-                self._held = MemoryCopy.of_stored(connection, self._run_id)
+                self._memory_copy = MemoryCopy.of_stored(connection, self._run_id)
         except BaseException:
             self._library.close()
             raise
@@ -264,7 +264,7 @@ class Recorder:
     def _copies(self) -> bool:
         """Whether to copy the whole library."""
         if isinstance(self._failure, StoreFullError | StoreBusyError):  # intact: its other runs stay in it
-            return not self._held.whole
+            return not self._memory_copy.whole
         return not self._damaged and not isinstance(self._failure, ReadOnlyError)
 
     def _move_to(self, path: Path, begin: Callable[[RunConnection], str]) -> str:
@@ -343,7 +343,7 @@ class Recorder:
     def _have_written(self, known: WrittenIds, moment: str) -> None:
         """Clear the queue, which was written at `moment`."""
         self._failure, self._stored_text_cache = None, ("", "")
-        self._held.add(self._buffer, self._waiting, moment)
+        self._memory_copy.add(self._buffer, self._waiting, moment)
         self._known = known
         self._begun = True
         self._over = self._over or any(isinstance(event, RunEnded | RunDetached) for event in self._waiting)
@@ -373,12 +373,12 @@ class Recorder:
         """Write the committed part of the run from memory; return what is lost."""
         measured = self._known.written
         self._known = WrittenIds()
-        self.path.write_bytes(self._held.stored())
+        self.path.write_bytes(self._memory_copy.stored())
         with self._library.database.transaction(self._library.connected()) as connection:
             self._known.written = read_back(connection, self._run_id) or Written()
             own = update(schema.runs).where(schema.runs.c.id == self._run_id)  # copied before its take-over
             connection.execute(own.values(epoch=self._epoch))
-        for buffer, events, moment in self._held.commits():
+        for buffer, events, moment in self._memory_copy.commits():
             with self._library.database.transaction(self._library.connected()) as connection:
                 self._writer.write(connection, buffer, events, self._known, moment, over=self._over)
         others = "It does not contain the other runs of the library."

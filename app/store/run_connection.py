@@ -16,7 +16,7 @@ from app.formats import FormatError
 from app.store import run_reader, schema
 from app.store.database import Database, with_patience
 from app.store.errors import StoreError, StoreLostError, damaged, lost, translated
-from app.store.library_file import PATIENCE, OpenFile, copy_open, identity_of, wal_of
+from app.store.library_file import PATIENCE, OpenFile, copy_open, driver_of, identity_of, wal_of
 from app.store.rows import Written
 from app.store.run_writer import SeriesKey, WriteBuffer
 from suites.vocab import Sample
@@ -178,8 +178,7 @@ def check_pages(connection: Connection, path: Path, seconds: float | None) -> No
 
     With `seconds`, a quick_check (no indexes) that stops after that time; None: a full integrity_check.
     """
-    driver = connection.connection.driver_connection
-    assert isinstance(driver, sqlite3.Connection)  # noqa: S101 (the driver of this engine)
+    driver = driver_of(connection)
     if seconds is not None:
         deadline = time.monotonic() + seconds
         driver.set_progress_handler(lambda: time.monotonic() > deadline, STEPS)
@@ -218,7 +217,7 @@ class MemoryCopy:
 
     @property
     def whole(self) -> bool:
-        """Whether all samples and raw output are held."""
+        """Whether it has all samples and raw output."""
         return self._size < MAX_BYTES
 
     def stored(self) -> bytes:

@@ -146,10 +146,8 @@ def telemetry(
 
 def output(connection: Connection, run_id: str, trial: int) -> Mapping[str, bytes]:
     """Return the raw output of a trial by stream."""
-    table = schema.output.c
-    query = select(table.stream, table.data).where(table.run_id == run_id, table.trial == trial).order_by(table.id)
     pieces: dict[str, list[bytes]] = defaultdict(list)
-    for stream, data in connection.execute(query):
+    for stream, data in output_in_order(connection, run_id, trial):
         pieces[stream].append(data)
     return {stream: b"".join(parts) for stream, parts in pieces.items()}
 

@@ -138,7 +138,7 @@ def write_figures(
             "run_id": run_id,
             "trial": trial,
             "metric": metric_id(connection, figure.metric, known),
-            "labels": json.dumps(figure.labels, ensure_ascii=False),
+            "labels": to_text(figure.labels),
             "value": figure.value,
         }
         for figure in figures
@@ -165,7 +165,7 @@ def series_id(connection: Connection, run_id: str, key: SeriesKey, known: Writte
             "trial": key.trial,
             "host": key.host,
             "metric": metric_id(connection, key.metric, known),
-            "labels": json.dumps(key.labels, ensure_ascii=False),
+            "labels": to_text(key.labels),
         }
         known.series[key] = _inserted(connection, schema.series, values)
     return known.series[key]
@@ -190,7 +190,7 @@ def metric_id(connection: Connection, metric: Metric, known: WrittenIds) -> int:
 
 
 def _inserted(connection: Connection, table: Table, values: dict[str, Any]) -> int:
-    return int(connection.execute(insert(table).values(values)).inserted_primary_key[0])  # type: ignore[index]  # one row
+    return connection.execute(insert(table).values(values)).lastrowid
 
 
 class RunWriter:

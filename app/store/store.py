@@ -58,7 +58,7 @@ class Store:
         return Recorder(self._database, run_id, taken)
 
     def later_recorder(self, detached: DetachedRun) -> Recorder:
-        """Return a recorder of a `detached` run that takes it over, as take_over() does, when own() is called."""
+        """Return a recorder of a `detached` run that takes it over, as take_over() does, when claim() is called."""
         return Recorder(self._database, detached.id, detached, lambda: self.take_over(detached.id, detached).epoch)
 
     def runs(self) -> list[RunSummary]:

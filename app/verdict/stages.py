@@ -5,6 +5,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import starmap
 from typing import Protocol
 
 from app.checks.catalogue import DURING_CHECKS
@@ -32,8 +33,7 @@ from app.records import DetachedRun, RunRecord, SampleSeries
 from app.runs.policies import missed_starts
 from app.runs.schedule import StepKey
 from app.verdict.steps import StepVerdict, new_findings, run_verdict
-from app.verdict.stored import Telemetry, step_keys, step_verdicts, trials_and_window
-from suites.checks import CheckOutcome
+from app.verdict.stored import MARGIN, Telemetry, step_keys, step_verdicts, trials_and_window
 from suites.evidence import HostWatch, Point, TrialCheck, TrialEvidence
 from suites.facts import Facts
 from suites.vocab import Finding, Labels, Sample, Severity
@@ -46,9 +46,6 @@ CHECK_INTERVAL = 5.0
 CHECK_SHARE = 1 / 30
 """Share of a trial's runtime so far between checks, if longer than CHECK_INTERVAL: the cost of a check grows with the
 trial, and all checks of a one-hour trial together take a few seconds."""
-
-MARGIN = 5.0
-"""Seconds of telemetry kept before a trial: its first rates need the sample before it."""
 
 
 @dataclass(slots=True)
@@ -174,11 +171,11 @@ class TrialMonitor:
 
 def _finding_of(check: TrialCheck, evidence: TrialEvidence) -> Finding | None:
     try:
-        outcome = check.evaluate(evidence)
+        found = check.finding(evidence)
     except Exception:  # a bug in a check must not end the measurement
         log.exception("check %s failed", check.id)
         return None
-    return check.finding_for(outcome, evidence) if isinstance(outcome, CheckOutcome) else None
+    return found if isinstance(found, Finding) else None
 
 
 def resumed_watching(detached: DetachedRun | None) -> TrialMonitor:
@@ -186,9 +183,7 @@ def resumed_watching(detached: DetachedRun | None) -> TrialMonitor:
     if detached is None:
         return TrialMonitor()
     record = detached.record
-    raised_in = record.finding_trials or (None,) * len(record.findings)
-    raised = tuple(FindingRaised(finding, trial) for finding, trial in zip(record.findings, raised_in, strict=True))
-    return TrialMonitor(dict(record.facts_before), raised)
+    return TrialMonitor(dict(record.facts_before), tuple(starmap(FindingRaised, record.raised)))
 
 
 class Stored(Protocol):

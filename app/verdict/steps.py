@@ -140,7 +140,7 @@ def run_verdict(steps: Iterable[Verdict]) -> Verdict | None:
     if len(verdicts) == 1:
         return replace(verdicts[0], step=None, host=None)
     findings = [one for verdict in verdicts if verdict.trust is not Trust.VALID for one in verdict.findings]
-    unique = [one for step_key, one in enumerate(findings) if one not in findings[:step_key]]
+    unique = [one for index, one in enumerate(findings) if one not in findings[:index]]
     limited = limiters.pop() if len(limiters) == 1 else None
     return Verdict(level, limited, summary_of_run(level, verdicts), tuple(unique))
 

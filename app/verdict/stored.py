@@ -54,13 +54,12 @@ def with_computed_verdicts(record: RunRecord, samples: SampleSeries, telemetry: 
     if whole is None:
         return record
     found = [one for step in made for one in new_findings(step, record.findings)]
-    raised_in = record.finding_trials or (None,) * len(record.findings)
     limited = "" if whole.limited_by is None else whole.limited_by.value
     return replace(
         record,
         summary=replace(record.summary, trust=whole.trust.value, limited_by=limited),
         findings=(*record.findings, *(one.finding for one in found)),
-        finding_trials=(*raised_in, *(one.trial for one in found)),
+        finding_trials=(*(trial for _, trial in record.raised), *(one.trial for one in found)),
         verdicts=(*(one.verdict for one in made), whole),
     )
 
@@ -98,7 +97,9 @@ def evidence_of(
         values=step.whole_values(),
         context=context,
         host=host,
-        trials=tuple(_trial(record, one, samples.get(one.trial.id, ()), telemetry, step, context) for one in counted),
+        trials=tuple(
+            _trial(record, one, samples.get(one.trial.id, ()), telemetry, step=step, context=context) for one in counted
+        ),
         planned=record.plan.repetition.most,
         goals=record.plan.goals,
         findings=tuple(_findings(record, step.name, host, {one.trial.id for one in own})),
@@ -114,18 +115,18 @@ def _host_noise(record: RunRecord, step: Step, host: str) -> HostNoise | None:
 
 def _findings(record: RunRecord, step: str, host: str, trials: set[int]) -> Iterator[Finding]:
     """Yield the findings before and during the run about this step and host; outcome checks are computed again."""
-    raised_in = record.finding_trials or (None,) * len(record.findings)
-    for finding, trial in zip(record.findings, raised_in, strict=True):
+    for finding, trial in record.raised:
         here = finding.step in {None, step} and finding.host in {None, host} and (trial is None or trial in trials)
         if here and finding.id not in AFTER_IDS:
             yield finding
 
 
-def _trial(  # noqa: PLR0917 (private, one caller)
+def _trial(
     record: RunRecord,
     one: TrialRecord,
     samples: tuple[Sample, ...],
     telemetry: Telemetry,
+    *,
     step: Step,
     context: Context,
 ) -> TrialEvidence:

@@ -24,8 +24,7 @@ _NAME = r"([A-Za-z0-9_.!:-]{1,64})"
 _LINK = re.compile(rf" {_NAME} -> \S+/{_NAME}/{_NAME}$", re.MULTILINE)
 _BUILT_ON = re.compile(rf"^{_NAME}/slaves/{_NAME}$", re.MULTILINE)
 
-_LOW_LATENCY: Mapping[str, bool] = {"0": False, "1": True}
-_ROTATIONAL: Mapping[str, bool] = {"0": False, "1": True}
+_SWITCH: Mapping[str, bool] = {"0": False, "1": True}
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,14 +101,12 @@ def _device(items: Items, disks: Disks, name: str) -> BlockDevice:
         kind=_kind(name, found),
         size=items.missing("block", "no size in /sys") if sectors is None else sectors * SECTOR,
         model=text_line(found.get("device/model")) or Absent("not reported by the device"),
-        rotational=_ROTATIONAL.get(found.get("queue/rotational", ""), queue),
+        rotational=_SWITCH.get(found.get("queue/rotational", ""), queue),
         scheduler=scheduler[1] if scheduler else text_line(found.get("queue/scheduler"), 32) or queue,
         readahead=queue if readahead is None else readahead * 1024,
         queue_depth=depth or queue,
         sector=whole(found.get("queue/logical_block_size"), 512, 2**20) or queue,
-        low_latency=_LOW_LATENCY.get(
-            found.get("queue/iosched/low_latency", ""), Absent("not supported by the scheduler")
-        ),
+        low_latency=_SWITCH.get(found.get("queue/iosched/low_latency", ""), Absent("not supported by the scheduler")),
         parent=disks.below(name),
     )
 

@@ -111,8 +111,8 @@ def claim(session: Session, run: str, *, nonce: str = "", anyway: bool = False) 
 def live_holder(session: Session, run: str, own: Collection[str]) -> Holder | None:
     """Return the holder of a lease of `run`, other than the `own` nonces, that a Benchwright keeps alive; else None.
 
-    A lease that only a job keeps is not touched: a touch within WATCH proves that a Benchwright watches the host.
-    Leases of other accounts are ignored.
+    A lease that only a job keeps is not touched: a touch within WATCH_SECONDS proves that a Benchwright watches the
+    host. Leases of other accounts are ignored.
     """
     first = _run_leases(session, run, own)
     if not any(holder.counts for holder in first.values()):

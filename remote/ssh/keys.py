@@ -165,14 +165,7 @@ USER, HOST = 1, 2
 _FIELDS = {
     "ssh-ed25519": 1, "ssh-rsa": 2, "ecdsa-sha2-nistp256": 2, "ecdsa-sha2-nistp384": 2, "ecdsa-sha2-nistp521": 2,
 }  # fmt: skip
-_AUTHORITIES: dict[str, type[paramiko.RSAKey | paramiko.ECDSAKey | paramiko.Ed25519Key]] = {
-    "ssh-rsa": paramiko.RSAKey,
-    "ssh-ed25519": paramiko.Ed25519Key,
-    "ecdsa-sha2-nistp256": paramiko.ECDSAKey,
-    "ecdsa-sha2-nistp384": paramiko.ECDSAKey,
-    "ecdsa-sha2-nistp521": paramiko.ECDSAKey,
-}
-_SIGNATURES = frozenset(_AUTHORITIES) - {"ssh-rsa"} | {"rsa-sha2-256", "rsa-sha2-512"}
+_SIGNATURES = frozenset(_CLASSES) - {"ssh-rsa"} | {"rsa-sha2-256", "rsa-sha2-512"}
 """Signature algorithms of authorities. Source: ssh_config(5), CASignatureAlgorithms: no SHA-1."""
 
 
@@ -223,10 +216,10 @@ class Certificate:
         algorithm = name.decode("ascii", "replace")
         if self.signature != b"".join(struct.pack(">I", len(part)) + part for part in (name, raw)):
             return False  # paramiko would accept a wrong length
-        if kind not in _AUTHORITIES or algorithm not in _SIGNATURES:
+        if kind not in _CLASSES or algorithm not in _SIGNATURES:
             return False
         try:
-            authority = _AUTHORITIES[kind](data=self.authority)
+            authority = _CLASSES[kind](data=self.authority)
             return bool(authority.verify_ssh_sig(self.signed, paramiko.Message(self.signature)))
         except (paramiko.SSHException, ValueError, IndexError, struct.error):
             return False  # invalid key or signature

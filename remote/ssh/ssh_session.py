@@ -116,7 +116,7 @@ class SshChannel:
     def _send_input(self) -> None:
         while self._stdin and not self._channel.closed:
             try:
-                sent = self._channel.send(self._stdin[:BLOCK])  # type: ignore[arg-type]  # any bytes will do
+                sent = self._channel.send(bytes(self._stdin[:BLOCK]))
             except TimeoutError:  # the host's window is full
                 return
             if sent == 0:

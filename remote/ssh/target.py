@@ -182,9 +182,6 @@ def jump_text(entry: Entry, tokens: Tokens) -> str:
     return expand(entry, entry.arguments[0], tokens.chosen(("h", "n", "p", "r")))
 
 
-__all__ = ["NO_IDENTITY", "SshTarget", "aliases", "resolve"]
-
-
 _ADDRESS = re.compile(
     r"(?:ssh://)?(?:(?P<user>[^@\s]+)@)?(?:\[(?P<literal>[^\]\s]+)\]|(?P<host>[^:@\s\[\]/]+))(?::(?P<port>\d+))?/?"
 )

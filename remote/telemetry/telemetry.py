@@ -59,8 +59,6 @@ class ClockWatch:
         return ClockStep(tick.uptime, step)
 
 
-__all__ = ["Telemetry", "TelemetryError"]
-
 SCRIPT = "telemetry.sh"
 
 _LOOP = re.compile(r"loop[0-9]{1,7}")

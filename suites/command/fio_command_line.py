@@ -112,7 +112,7 @@ _UNCHECKED = {
 _AGGREGATED = ("agg-read_bw.log", "agg-write_bw.log", "agg-trim_bw.log")
 
 
-class FioCommandLine(Protocol):
+class LineTargets(Protocol):
     """The line that a program is part of: its variables and directories."""
 
     stdin: str
@@ -142,7 +142,7 @@ class FioCommandLine(Protocol):
         ...
 
 
-def fio_targets(arguments: Sequence[str], line: FioCommandLine) -> Iterator[Target]:
+def fio_targets(arguments: Sequence[str], line: LineTargets) -> Iterator[Target]:
     """Yield the targets of fio run with `arguments`, including those that cannot be checked."""
     words = options_of(arguments)
     if words.files:

@@ -92,7 +92,7 @@ _TABLE: dict[str, ProgramRule] = {
     "wipefs": ProgramRule(FileUse.WRITES, rf"-[npJiO]+|--(?:no-act|json|parsable|noheadings)|{_OPERAND}"),
     "badblocks": ProgramRule(FileUse.READS, unknown=r"-[A-Za-z]*[wnotX].*"),
     "nvme": ProgramRule(FileUse.WRITES,
-                    r"-[oHvbnn].*|--output-format.*|normal|json|list|list-subsys|id-ctrl|id-ns|smart-log|"
+                    r"-[oHvbn].*|--output-format.*|normal|json|list|list-subsys|id-ctrl|id-ns|smart-log|"
                                  r"error-log|fw-log|show-regs|get-feature|get-log|/.*"),
     "tune2fs": ProgramRule(FileUse.WRITES, r"-l|/.*", required="-l"),
     "e2fsck": _FSCK,

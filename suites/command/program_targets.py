@@ -6,7 +6,7 @@ from itertools import pairwise
 from posixpath import basename, dirname, join
 from types import MappingProxyType
 
-from suites.command.fio_command_line import FioCommandLine, fio_targets
+from suites.command.fio_command_line import LineTargets, fio_targets
 from suites.command.program_rules import REMOTE, copies_links, known_program, operands_of
 from suites.command.shell_expansion import ANY, HOST, HOST_END, UNKNOWN, is_whole
 from suites.targets import Target, unsure
@@ -18,7 +18,7 @@ _NO_DEVICE = frozenset({"tmpfs", "ramfs", "devtmpfs", "devpts", "proc", "sysfs",
 _PRINTING = frozenset({"-fprint", "-fprint0", "-fprintf", "-fls"})
 
 
-def dd_targets(arguments: Sequence[str], line: FioCommandLine) -> Iterator[Target]:
+def dd_targets(arguments: Sequence[str], line: LineTargets) -> Iterator[Target]:
     """Yield the write targets of dd, including words whose beginning only a shell can expand."""
     for word in arguments:
         if word.startswith("of="):
@@ -27,14 +27,14 @@ def dd_targets(arguments: Sequence[str], line: FioCommandLine) -> Iterator[Targe
             yield from line.written(word, "dd")
 
 
-def mknod_targets(arguments: Sequence[str], line: FioCommandLine) -> Iterator[Target]:
+def mknod_targets(arguments: Sequence[str], line: LineTargets) -> Iterator[Target]:
     """Yield a refusal if mknod creates a device."""
     del line
     if "p" not in arguments:
         yield unsure("mknod creates a device, whose use cannot be checked.")
 
 
-def copy_targets(name: str, arguments: Sequence[str], line: FioCommandLine) -> Iterator[Target]:
+def copy_targets(name: str, arguments: Sequence[str], line: LineTargets) -> Iterator[Target]:
     """Yield what cp, mv, install, rsync or scp writes, and what it would copy as a link or a device."""
     operands, named = operands_of(known_program(name), arguments)
     sources, to = (operands, named) if named else (operands[:-1], operands[-1:])
@@ -88,7 +88,7 @@ _WHOLE_PATHS = re.compile(r"--parents|--relative|-[A-Za-z]*R[A-Za-z]*")
 """Options with which cp and rsync create the source's directories below the target."""
 
 
-def ln_targets(arguments: Sequence[str], line: FioCommandLine) -> Iterator[Target]:
+def ln_targets(arguments: Sequence[str], line: LineTargets) -> Iterator[Target]:
     """Yield the link targets of ln, and what it replaces."""
     operands, named = operands_of(known_program("ln"), arguments)
     sources, to = (operands, named) if named or len(operands) < 2 else (operands[:-1], operands[-1:])
@@ -101,7 +101,7 @@ def ln_targets(arguments: Sequence[str], line: FioCommandLine) -> Iterator[Targe
                 yield from line.named([join(dirname(at), source), join(at, source)])
 
 
-def find_targets(arguments: Sequence[str], line: FioCommandLine) -> Iterator[Target]:
+def find_targets(arguments: Sequence[str], line: LineTargets) -> Iterator[Target]:
     """Yield what find may change, and what the programs that it starts may change."""
     roots: list[str] = []
     for word in arguments:
@@ -135,7 +135,7 @@ def mounts_no_device(arguments: Sequence[str]) -> bool:
     return bound or not arguments or (bool(types) and _NO_DEVICE.issuperset(types))
 
 
-def mount_targets(arguments: Sequence[str], line: FioCommandLine) -> Iterator[Target]:
+def mount_targets(arguments: Sequence[str], line: LineTargets) -> Iterator[Target]:
     """Yield the operands of mount; mounts that expose devices of other directories cannot be followed."""
     yield from line.named(arguments)
     for word in arguments:
@@ -143,13 +143,13 @@ def mount_targets(arguments: Sequence[str], line: FioCommandLine) -> Iterator[Ta
             yield unsure("mount makes devices appear in another directory, where they cannot be checked.")
 
 
-def sed_targets(arguments: Sequence[str], line: FioCommandLine) -> Iterator[Target]:
+def sed_targets(arguments: Sequence[str], line: LineTargets) -> Iterator[Target]:
     """Yield the operands of sed, and the files its script writes: the command w needs no blank before its file."""
     yield from line.named(arguments)
     yield from line.named([path for word in arguments for path in re.findall(r"[wW]\s*([^\s;}]+)", word)])
 
 
-SPECIAL: Mapping[str, Callable[[Sequence[str], FioCommandLine], Iterator[Target]]] = MappingProxyType(
+SPECIAL: Mapping[str, Callable[[Sequence[str], LineTargets], Iterator[Target]]] = MappingProxyType(
     {
         "dd": dd_targets,
         "fio": fio_targets,

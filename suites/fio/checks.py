@@ -21,7 +21,17 @@ from suites.disk import (
 )
 from suites.facts import known
 from suites.fio.engine_checks import ENGINE_MISSING
-from suites.fio.parameters import ONE_AT_A_TIME, largest_block, mixes, past_memory, redraws_offsets, total_size, writes
+from suites.fio.parameters import (
+    ONE_AT_A_TIME,
+    is_random,
+    largest_block,
+    mixes,
+    past_memory,
+    redraws_offsets,
+    total_size,
+    writes,
+)
+from suites.fio.tuning import DEPTH
 from suites.parameters import Value, Values
 from suites.quantities import quantity
 from suites.runtime_checks import samples_text
@@ -31,14 +41,9 @@ from suites.vocab import Severity
 
 
 TUNED_BLOCK = 4 * KIB
-TUNED_DEPTH = 32
 
 LARGE_RANDOM_BLOCK = 16 * KIB
 """Block size from which the throughput limit of a provisioned volume preceded its IOPS limit (2012)."""
-
-
-def _random(values: Values) -> bool:
-    return str(values["rw"]).startswith("rand")
 
 
 def in_flight(values: Values) -> int:
@@ -49,11 +54,11 @@ def in_flight(values: Values) -> int:
 
 def _one_in_flight(evidence: StepEvidence) -> CheckOutcome | None:
     values = evidence.values
-    if not _random(values) or in_flight(values) > 1 or int(values["iodepth"]) > 1 or values["rate_iops"]:
+    if not is_random(values) or in_flight(values) > 1 or int(values["iodepth"]) > 1 or values["rate_iops"]:
         return None
-    wanted: dict[str, Value] = {"ioengine": "libaio", "direct": True, "iodepth": TUNED_DEPTH}
+    wanted: dict[str, Value] = {"ioengine": "libaio", "direct": True, "iodepth": DEPTH}
     if not accepts_direct(evidence):
-        wanted = {"numjobs": TUNED_DEPTH}
+        wanted = {"numjobs": DEPTH}
     return CheckOutcome(
         "numjobs=1, iodepth=1.", changes={name: new for name, new in wanted.items() if values[name] != new}
     )
@@ -62,7 +67,7 @@ def _one_in_flight(evidence: StepEvidence) -> CheckOutcome | None:
 def _throughput_ceiling(evidence: StepEvidence) -> CheckOutcome | None:
     values = evidence.values
     block = largest_block(values)
-    if not _random(values) or block < LARGE_RANDOM_BLOCK:
+    if not is_random(values) or block < LARGE_RANDOM_BLOCK:
         return None
     extra: dict[str, Value] = {"block_sizes": ""} if values["block_sizes"] else {}
     return CheckOutcome(
@@ -73,7 +78,7 @@ def _throughput_ceiling(evidence: StepEvidence) -> CheckOutcome | None:
 
 def _same_blocks(evidence: StepEvidence) -> CheckOutcome | None:
     values = evidence.values
-    if not _random(values) or redraws_offsets(values) or evidence.trials < 2:
+    if not is_random(values) or redraws_offsets(values) or evidence.trials < 2:
         return None
     return CheckOutcome(f"randrepeat=1 with {evidence.trials} trials.", changes={"randrepeat": False})
 
@@ -103,7 +108,7 @@ def _unaligned(evidence: StepEvidence) -> CheckOutcome | None:
     sector = (None if disk is None else known(disk.sector)) or SECTOR
     if block % sector == 0:
         return None
-    sector_text = SECTOR if disk is None else f"the {sector} B sector of {disk.name}"
+    sector_text = f"{SECTOR} B" if disk is None else f"the {sector} B sector of {disk.name}"
     return CheckOutcome(
         f"bs is {block} B, not a multiple of {sector_text}.", changes={"block_size": _whole(block, sector)}
     )
@@ -130,7 +135,7 @@ FIO_PATTERN_CHECKS = (
         title="Queue depth is 1",
         why="The figure is the reciprocal of the latency, not the device's capability. On one volume depth 1 and "
         "depth 2 both gave 2,000 IOPS, at twice the latency.",
-        remedy=f"Set iodepth to {TUNED_DEPTH} to measure IOPS, and read them together with the latency.",
+        remedy=f"Set iodepth to {DEPTH} to measure IOPS, and read them together with the latency.",
         source="a storage engineer's fio series (2014); fio manual, iodepth.",
         needs="Pattern, ioengine, iodepth, numjobs.",
         evaluate=_one_in_flight,
@@ -274,7 +279,7 @@ def _block_over_file(evidence: StepEvidence) -> CheckOutcome | None:
 
 def _ends_early(evidence: StepEvidence) -> CheckOutcome | None:
     values = evidence.values
-    if not values["block_sizes"] or values["runtime"] or not str(values["rw"]).startswith("rand"):
+    if not values["block_sizes"] or values["runtime"] or not is_random(values):
         return None
     return CheckOutcome(
         f"{values['rw']} with block sizes {values['block_sizes']} and no runtime.", changes=_longer(evidence)

@@ -1,7 +1,7 @@
 """The check that fio on this host supports the step's ioengine."""
 
 from suites.base import StepEvidence
-from suites.checks import Check, CheckOutcome, NotChecked
+from suites.checks import FACTS_NOT_READ, Check, CheckOutcome, NotChecked
 from suites.facts import Absent, Facts, known
 from suites.parameters import Value
 from suites.vocab import Severity
@@ -43,7 +43,7 @@ def substitute_engine(facts: Facts) -> dict[str, Value]:
 def _missing(evidence: StepEvidence) -> CheckOutcome | NotChecked | None:
     engine, facts = str(evidence.values["ioengine"]), evidence.context.facts
     if facts is None:
-        return NotChecked("The host's facts have not been read.")
+        return FACTS_NOT_READ
     if engine == "io_uring" and forbids_io_uring(facts):
         return CheckOutcome(
             f"kernel.io_uring_disabled is {known(facts.system.io_uring_disabled)}, for "

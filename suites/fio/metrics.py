@@ -3,16 +3,8 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from suites.fio.report import (
-    Direction,
-    Document,
-    DocumentReader,
-    JobReport,
-    Latency,
-    Report,
-    percentile_of,
-    read_report,
-)
+from suites.fio.documents import Document, DocumentReader
+from suites.fio.report import Direction, JobReport, Latency, Report, percentile_of, read_report
 from suites.units import Unit
 from suites.vocab import Better, Figure, Labels, LatencySlice, Metric, MetricKind, Sample, labels
 
@@ -300,7 +292,7 @@ class _Reader:
         now = self.passed + 1.0 if report.time is None else report.time - (self.began or 0.0)
         for job in report.jobs:
             if job.runtime:
-                label = {"job": job.name} if len(report.jobs) > 1 else {}
+                label = _label(job, report.jobs)
                 yield from self.followers.setdefault((job.name, job.group), _Follower()).take(job, now, label)
         self.passed = now
 

@@ -6,20 +6,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from suites.base import ParsedTrial
+from suites.fio.documents import Document, DocumentReader, Piece, Refused
 from suites.fio.metrics import DEVICE_IOS, ISSUED_IOS, SETTLED, Timeline, job_figures, steady_note
-from suites.fio.report import (
-    OPERATIONS,
-    Direction,
-    Document,
-    DocumentReader,
-    JobReport,
-    Latency,
-    Piece,
-    Refused,
-    Report,
-    merge_clones,
-    read_report,
-)
+from suites.fio.report import OPERATIONS, Direction, JobReport, Latency, Report, merge_clones, read_report
 from suites.line_parser import LineSplitter
 from suites.parameters import parse_duration, parse_size
 from suites.tool_messages import printable_message

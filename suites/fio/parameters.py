@@ -2,12 +2,8 @@
 
 import re
 
-from suites.base import Context
-from suites.disk import DIRECT_TOTAL, DIRECTORY, GIB, KIB, MIB, best_directory, room_for, whole_mebibytes
-from suites.facts import Directory, Facts, cpus_for, known
-from suites.fio.engine_checks import usable
-from suites.parameters import Choice, Parameter, Tuned, Type, Values, parse_size
-from suites.quantities import quantity
+from suites.disk import DIRECTORY, GIB, KIB, MIB
+from suites.parameters import Choice, Parameter, Type, Values, parse_size
 
 # Rarer parameters: steady state, verification, page cache hints.
 
@@ -24,17 +20,24 @@ def _on_device(values: Values) -> bool:
     return bool(values.get("device", ""))
 
 
-def _writes(values: Values) -> bool:
+def writes(values: Values) -> bool:
+    """Whether the pattern writes."""
     return values["rw"] not in {"read", "randread"}
 
 
-def _random(values: Values) -> bool:
+def mixes(values: Values) -> bool:
+    """Whether the pattern both reads and writes."""
+    return values["rw"] in {"rw", "randrw"}
+
+
+def is_random(values: Values) -> bool:
+    """Whether the offsets are random."""
     return str(values["rw"]).startswith("rand")
 
 
 def redraws_offsets(values: Values) -> bool:
     """Whether each run draws new random blocks."""
-    return _random(values) and not values.get("randrepeat", True)  # a stored step may predate the parameter
+    return is_random(values) and not values.get("randrepeat", True)  # a stored step may predate the parameter
 
 
 STEADY_STATE = Parameter(
@@ -80,7 +83,7 @@ RANDREPEAT = Parameter(
     help="Same random seed, so the same blocks in the same order, in each run (fio's default). A cache below can "
     "then serve every run but the first.",
     option="--randrepeat",
-    applies=_random,
+    applies=is_random,
 )
 
 VERIFY = Parameter(
@@ -96,7 +99,7 @@ VERIFY = Parameter(
         Choice("xxhash", "xxHash"),
         Choice("sha256", "SHA-256"),
     ),
-    applies=_writes,
+    applies=writes,
 )
 
 INVALIDATE = Parameter(
@@ -136,16 +139,6 @@ PREWARM = Parameter(
 MORE_PARAMETERS = (
     RANDREPEAT, STEADY_STATE, STEADY_DURATION, STEADY_RAMP, VERIFY, INVALIDATE, FADVISE, PREWARM,
 )  # fmt: skip
-
-
-def writes(values: Values) -> bool:
-    """Whether the pattern writes."""
-    return values["rw"] not in {"read", "randread"}
-
-
-def mixes(values: Values) -> bool:
-    """Whether the pattern both reads and writes."""
-    return values["rw"] in {"rw", "randrw"}
 
 
 def past_memory(values: Values) -> bool:
@@ -398,101 +391,3 @@ FIO_PARAMETERS = (
     DIRECTORY, RW, RWMIXREAD, BLOCK_SIZE, BLOCK_SIZES, IODEPTH, NUMJOBS, DIRECT, SIZE, RUNTIME, RAMP_TIME, IOENGINE,
     RATE_IOPS, FSYNC, END_FSYNC, LOOPS, COMPRESSIBLE, REFILL_BUFFERS, *MORE_PARAMETERS,
 )  # fmt: skip
-
-
-# Tuned values of fio's parameters.
-
-
-DEPTH = 32
-"""I/Os in flight per job: enough to saturate a cloud volume, and the depth that device ratings use most."""
-
-MOST_JOBS = 4
-
-_TUNED_RUNTIME, _TUNED_RAMP = 30.0, 5.0
-
-
-def tune_fio(context: Context) -> dict[str, Tuned]:
-    """Return the parameters with better values for the host in `context`; few if little is known of it."""
-    tuned = {
-        "rw": Tuned(
-            "randread",
-            "Volumes are rated in random reads of 4 KiB, which neither wear nor fill a device.",
-        ),
-        "runtime": Tuned(
-            _TUNED_RUNTIME,
-            f"{_TUNED_RUNTIME:g} s give 30 one-second samples, enough to see the device change; fio sets no limit.",
-        ),
-        "ramp_time": Tuned(
-            _TUNED_RAMP,
-            f"Leaves out the first {_TUNED_RAMP:g} s, while queues fill and the device wakes up; fio itself omits "
-            "none.",
-        ),
-    }
-    tuned["randrepeat"] = Tuned(
-        False,
-        "New random blocks in each trial: fio's default repeats them, and caches below serve them. On one volume "
-        "three such trials gave 8,400, 15,600 and 22,300 IOPS.",
-    )
-    facts, directory = context.facts, best_directory(context.facts)
-    if facts is None or directory is None:
-        return tuned
-    jobs = _jobs(facts)
-    tuned["directory"] = _directory(directory)
-    tuned["numjobs"] = Tuned(jobs, f"One job for each of {cpus_for(facts) or 1} usable CPUs, at most {MOST_JOBS}.")
-    tuned["size"] = _size(facts, directory, jobs)
-    if directory.direct is False:
-        tuned["direct"] = Tuned(False, f"{directory.path} is on {_kind(directory)}, which refuses direct I/O (tried).")
-    elif directory.direct is True:
-        tuned |= _asynchronous(directory) if usable(facts, "libaio") else _one_at_a_time(directory)
-    return tuned
-
-
-def _jobs(facts: Facts) -> int:
-    return min(MOST_JOBS, max(1, cpus_for(facts) or 1))
-
-
-def _kind(directory: Directory) -> str:
-    return known(directory.kind) or "a file system"
-
-
-def _directory(directory: Directory) -> Tuned:
-    free = known(directory.free)
-    room = "Writable" if free is None else f"{quantity(free)} free"
-    device = known(directory.device)
-    where = f"{_kind(directory)} on {device}" if device else _kind(directory)
-    return Tuned(directory.path, f"{room}, {where}: most free space of the directories tried.")
-
-
-def _asynchronous(directory: Directory) -> dict[str, Tuned]:
-    return {
-        "direct": Tuned(True, f"{directory.path} accepts direct I/O (tried): measures the device, not the page cache."),
-        "iodepth": Tuned(DEPTH, f"Depth 1 measures the round trip; {DEPTH} I/Os in flight keep a device busy."),
-        "ioengine": Tuned(
-            "libaio",
-            f"psync cannot keep {DEPTH} I/Os in flight; libaio can wherever fio runs on Linux; io_uring is "
-            "disabled in many containers and hardened kernels.",
-        ),
-    }
-
-
-def _one_at_a_time(directory: Directory) -> dict[str, Tuned]:
-    """Return direct I/O alone: this fio was built without libaio."""
-    return {
-        "direct": Tuned(True, f"{directory.path} accepts direct I/O (tried): measures the device, not the page cache.")
-    }
-
-
-def _size(facts: Facts, directory: Directory, jobs: int) -> Tuned:
-    memory = facts.memory_for_cache()
-    if directory.direct is True or memory is None:
-        limit = room_for(DIRECT_TOTAL, directory)
-        total = whole_mebibytes(limit / jobs) * jobs
-        why = "small enough to lay out quickly; direct I/O bypasses the page cache"
-    else:
-        limit = room_for(2 * memory, directory, 2)
-        total = whole_mebibytes(limit / jobs + MIB) * jobs
-        why = f"twice the {quantity(memory)} of memory, so that the page cache cannot hold it"
-        if total < 2 * memory:
-            why = f"half of the free space; the {quantity(memory)} of memory can cache much of it"
-    files = "One file" if jobs == 1 else f"{jobs} files"
-    return Tuned(total // jobs, f"{files}, {quantity(total)} in all: {why}.")

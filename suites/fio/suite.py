@@ -15,7 +15,7 @@ from suites.base import (
     Workload,
     tuned_values,
 )
-from suites.disk import GIB, KIB, MIB
+from suites.disk import GIB, KIB, MIB, whole_mebibytes
 from suites.equivalents import Traits
 from suites.facts import Facts, known
 from suites.fio.checks import FIO_CHECKS
@@ -31,10 +31,10 @@ from suites.fio.parameters import (
     past_memory,
     redraws_offsets,
     total_size,
-    tune_fio,
     waits_for_steady_state,
     writes,
 )
+from suites.fio.tuning import tune_fio
 from suites.parameters import Tuned, Value, Values, size_word
 from suites.programs import Program, same_package_name
 from suites.runtime_checks import ENOUGH
@@ -244,7 +244,9 @@ class Fio(Suite):
 
     def workload(self, values: Values) -> Workload:
         """Return the expected work; synchronous engines, and libaio through the page cache, wait for each I/O."""
-        jobs, rate = int(values["numjobs"]), int(values["rate_iops"])
+        jobs = int(values["numjobs"])
+        # fio 3.33, tried: each job reaches rate_iops in each direction, whatever rwmixread.
+        rate = int(values["rate_iops"]) * jobs * (2 if mixes(values) else 1)
         waits = values["ioengine"] not in QUEUEING or (values["ioengine"] == "libaio" and not values["direct"])
         depth = jobs if waits else jobs * int(values["iodepth"])
         return Workload(
@@ -317,8 +319,13 @@ class Fio(Suite):
         directory = None if context.facts is None else context.facts.directory(str(tuned["directory"]))
         free = None if directory is None else known(directory.free)
         size = min(GIB, int(tuned["size"]) if free is None else free // 4)
-        whole = max(MIB, size // MIB * MIB)
-        values: dict[str, Value] = {"rw": "randread", "size": whole, "numjobs": 1, "runtime": ENOUGH, "ramp_time": 2.0}
+        values: dict[str, Value] = {
+            "rw": "randread",
+            "size": whole_mebibytes(size),
+            "numjobs": 1,
+            "runtime": ENOUGH,
+            "ramp_time": 2.0,
+        }
         return "disk random read", values
 
 

@@ -65,13 +65,13 @@ PATTERNS = frozenset({"read", "write", "trim", "randread", "randwrite", "randtri
                       "randtrimwrite"})  # fmt: skip
 """rw patterns of fio (manual, readwrite), without aliases."""
 
-IDLE_ENGINES = frozenset({"null", "cpuio"})
+ENGINES_WITHOUT_DATA = frozenset({"null", "cpuio"})
 """Engines that move no data (fio manual, ioengine)."""
 
 
 def does_io(section: Section) -> bool:
     """Whether fio's checks apply to the section at all."""
-    return pattern_of(section) in PATTERNS and section.options.get("ioengine", "") not in IDLE_ENGINES
+    return pattern_of(section) in PATTERNS and section.options.get("ioengine", "") not in ENGINES_WITHOUT_DATA
 
 
 def _unknown_pattern(section: Section) -> str:
@@ -80,7 +80,7 @@ def _unknown_pattern(section: Section) -> str:
 
 def _idle(section: Section) -> str:
     engine = section.options.get("ioengine", "")
-    return f"has ioengine={engine}" if engine in IDLE_ENGINES else ""
+    return f"has ioengine={engine}" if engine in ENGINES_WITHOUT_DATA else ""
 
 
 def _together(evidence: StepEvidence) -> Answer:

@@ -37,7 +37,7 @@ def section_values(section: Section, directory: str) -> dict[str, Value]:
         values["direct"] = not section.flag("buffered")
     values |= _flushes(section, values)
     values["ioengine"] = options.get("ioengine", str(_DEFAULTS["ioengine"]))
-    size = fio_size(options.get("size", "")) or fio_size(options.get("filesize", "").split("-")[0])
+    size = _size_of(section)
     if size:
         values["size"] = size
     values["runtime"] = fio_seconds(options.get("runtime", "")) or 0.0
@@ -58,8 +58,12 @@ def _flushes(section: Section, values: Mapping[str, Value]) -> dict[str, Value]:
 
 def sized(section: Section) -> bool:
     """Whether the section gives its size in bytes."""
+    return bool(_size_of(section))
+
+
+def _size_of(section: Section) -> int | None:
     options = section.options
-    return bool(fio_size(options.get("size", "")) or fio_size(options.get("filesize", "").split("-")[0]))
+    return fio_size(options.get("size", "")) or fio_size(options.get("filesize", "").split("-")[0])
 
 
 def directories_in(section: Section) -> tuple[str, ...]:

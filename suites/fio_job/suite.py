@@ -11,8 +11,9 @@ from suites.disk import DIRECTORY
 from suites.facts import Facts
 from suites.fio.metrics import METRICS, latency_slices
 from suites.fio.output import FioParser
-from suites.fio.parameters import total_size, tune_fio
+from suites.fio.parameters import total_size
 from suites.fio.suite import FIO, REPORT, Fio
+from suites.fio.tuning import tune_fio
 from suites.fio_job.checks import JOB_CHECKS, leads_out, shown
 from suites.fio_job.file import (
     VARIABLE,

@@ -5,9 +5,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from suites.base import ParsedTrial
+from suites.fio.documents import Document, DocumentReader, Piece, Refused, TextLine
 from suites.fio.metrics import BANDWIDTH, IOPS, LATENCY_P50, LATENCY_P99, LATENCY_P99_9
 from suites.fio.output import FioParser
-from suites.fio.report import Document, DocumentReader, Piece, Refused, Report, TextLine, read_report
+from suites.fio.report import Report, read_report
 from suites.fio_sweep.parameters import FioSweepPoint
 from suites.line_parser import LineSplitter
 from suites.parameters import format_size, parse_size
@@ -123,13 +124,13 @@ def _step_cost(curve: list[SweepPointResult], operation: str) -> Iterator[str]:
     what = f"{operation} IOPS in {format_size(first.block)}{fixed}"
     if len(curve) >= FEWEST_POINTS:
         yield from depth_knee_note(_iops(curve, operation), what)
-    steps = [_step(before, after, operation, over_depth) for before, after in itertools.pairwise(curve)]
+    steps = [_step(before, after, operation, over_depth=over_depth) for before, after in itertools.pairwise(curve)]
     shown_steps = [step for step in steps if step][:MAXIMUM_STEPS]
     if shown_steps:
         yield f"Cost of {'depth' if over_depth else 'jobs'}, {what}: {'; '.join(shown_steps)}."
 
 
-def _step(before: SweepPointResult, after: SweepPointResult, operation: str, over_depth: bool) -> str:  # noqa: FBT001 (which of two)
+def _step(before: SweepPointResult, after: SweepPointResult, operation: str, *, over_depth: bool) -> str:
     iops = before.of(IOPS, operation), after.of(IOPS, operation)
     tail = before.of(LATENCY_P99, operation), after.of(LATENCY_P99, operation)
     if not (iops[0] and iops[1] and tail[0] and tail[1]):
@@ -187,14 +188,14 @@ class SweepParser:
         for number, part in enumerate(self._parts):
             parsed = part.parser.finish(last_status if number == len(self._parts) - 1 else 0)
             values = {(f.metric.name, dict(f.labels).get("operation", "")): f.value for f in parsed.figures}
-            shown_steps = [f"{part.point.words}: {note}" for note in parsed.notes]
+            notes_of_point = [f"{part.point.words}: {note}" for note in parsed.notes]
             if parsed.complete:
                 measured.append(
                     SweepPointResult(part.point, {key: v for key, v in values.items() if key[0] in BY_POINT})
                 )
-                remarks += shown_steps
+                remarks += notes_of_point
             else:
-                problems += shown_steps
+                problems += notes_of_point
         problems += self._missing(len(measured))
         notes = (*problems, *(sweep_notes(measured) if measured else ()), *dict.fromkeys(remarks))
         return ParsedTrial(tuple(sweep_figures(measured)), tuple(self._samples), notes, complete=not problems)

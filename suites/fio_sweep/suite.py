@@ -20,8 +20,9 @@ from suites.facts import cpus_for
 from suites.fio.checks import FIO_CHECKS
 from suites.fio.device import DEVICE_CHECKS, needs_root, on_device
 from suites.fio.metrics import latency_slices
-from suites.fio.parameters import MOST_JOBS, total_size, tune_fio, writes
+from suites.fio.parameters import total_size, writes
 from suites.fio.suite import FILES, FIO, REPORT, job_file_of, layout_options, measure_options
+from suites.fio.tuning import MOST_JOBS, tune_fio
 from suites.fio_sweep.output import METRICS, SweepParser
 from suites.fio_sweep.parameters import SWEEP_PARAMETERS, file_options, point_values, points, widest
 from suites.parameters import Tuned, Values

@@ -176,13 +176,13 @@ class Iperf3Parser(LineParser):
         figures = transcript.figures(broken_off=broken_off)
         notes = [*transcript.error_notes(), *self._notes, *transcript.warning_notes(figures)]
         if broken_off:
-            notes.append(self._partial_note(bool(figures)))
+            notes.append(self._partial_note(has_figures=bool(figures)))
         if exit_status:
             notes.append(f"iperf3 {exit_text(exit_status)}.")
         return ParsedTrial(tuple(figures), tuple(self._samples), tuple(notes), complete=not broken_off)
 
     @staticmethod
-    def _partial_note(has_figures: bool) -> str:  # noqa: FBT001 (a private helper with one argument)
+    def _partial_note(*, has_figures: bool) -> str:
         if not has_figures:
             return "The test gave no result."
         return (

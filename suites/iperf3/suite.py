@@ -209,11 +209,11 @@ class Iperf3(Suite):
 
     def workload(self, values: Values) -> Workload:
         """Return the runtime, and for UDP the rate; a loss of one percent is attributed to the link."""
-        bitrate = 1e6 * float(values["bitrate"] or 0) if values["protocol"] == "udp" else 0.0
+        rate = _requested_rate(values) if is_udp(values) else 0.0
         return Workload(
             seconds=float(values["time"]),
             ramp=float(values["omit"] or 0),
-            rate_limit=RateLimit("throughput", bitrate, reached=0.99) if bitrate else None,
+            rate_limit=RateLimit("throughput", rate, reached=0.99) if rate else None,
         )
 
     def tune(self, context: Context) -> dict[str, Tuned]:
@@ -252,8 +252,7 @@ class Iperf3(Suite):
     def estimate(self, values: Values, context: Context) -> Estimate:
         """Return the run's time and, if the rate is limited, the bytes sent over the network."""
         seconds = float(values["time"]) + float(values["omit"])
-        asked = float(values["bitrate" if is_udp(values) else "tcp_rate"])
-        rate = asked * 1e6 * int(values["streams"]) * (2 if values["direction"] == "both" else 1)
+        rate = _requested_rate(values)
         return Estimate(duration=seconds, network=int(rate / 8 * seconds) if rate > 0 else None)
 
     def parser(self, values: Values) -> TrialParser:
@@ -299,6 +298,12 @@ def _option(option: str, name: str, values: Values) -> list[str]:
     if value == parameter.default or not parameter.applies(values):
         return []
     return [option, str(value) if isinstance(value, str) else str(int(value))]
+
+
+def _requested_rate(values: Values) -> float:
+    """Return the bits per second requested of all streams and directions; 0 without a limit."""
+    megabits = float(values["bitrate" if is_udp(values) else "tcp_rate"] or 0)
+    return megabits * 1e6 * int(values["streams"]) * (2 if values["direction"] == "both" else 1)
 
 
 def _rate_word(megabits: float) -> str:

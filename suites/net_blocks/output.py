@@ -1,7 +1,6 @@
 """Parse the output of the network probe: rates and round-trip percentiles."""
 
-import ipaddress
-
+from suites.iperf3.link import is_loopback
 from suites.parameters import format_size
 from suites.probe import OutputHeader, Record
 from suites.units import Unit
@@ -104,7 +103,7 @@ class NetBlocksReader:
 
     def _transport_notes(self, head: OutputHeader) -> list[str]:
         notes = []
-        if _is_loopback(head.words.get("peer", "")):
+        if is_loopback(head.words.get("peer", "")):
             notes.append("Both ends used the loopback: figures of one host, not of a network.")
         if head.words.get("nodelay") == "on":
             notes.append("TCP_NODELAY was on (Nagle's algorithm off).")
@@ -129,10 +128,3 @@ def _figure_labels(record: Record) -> Labels | None:
 
 def _label_text(figure_labels: Labels) -> str:
     return ", ".join(f"{name} {value}" for name, value in figure_labels)
-
-
-def _is_loopback(address: str) -> bool:
-    try:
-        return ipaddress.ip_address(address).is_loopback
-    except ValueError:
-        return False

@@ -2,13 +2,13 @@
 
 import re
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from suites.base import Context, Effect, EffectKind, StepEvidence
 from suites.checks import Check, CheckOutcome, NotChecked
 from suites.disk import DIRECTORY, MIB, best_directory
 from suites.host_files import HostFile
-from suites.parameters import Choice, Parameter, Tuned, Type, Value, Values
+from suites.parameters import Choice, Parameter, Tuned, Type, Values
 from suites.programs import PATH, POSTGRESQL_SERVER
 from suites.quantities import quantity
 from suites.vocab import Severity
@@ -128,7 +128,8 @@ def server_effects(words: Sequence[str], values: Values) -> tuple[Effect, ...]:
     return (Effect(EffectKind.CHANGES, shlex.join(words), f"database server: transactions{tables}"),)
 
 
-def _is_named(values: Values) -> bool:
+def is_named(values: Values) -> bool:
+    """Return whether the step uses a server that runs already."""
     return not is_started_here(values)
 
 
@@ -148,7 +149,7 @@ ADDRESS = Parameter(
     default="",
     help="Address of the server as seen from the host: a name, an address or the directory of its socket.",
     pattern=r"[^\s,-][^\s,]*",
-    applies=_is_named,
+    applies=is_named,
     identity=False,
 )
 
@@ -159,7 +160,7 @@ DATABASE = Parameter(
     default="",
     help="Database in which tables are created and dropped. Use one without other content.",
     pattern=r"[\w$][\w$.-]*",
-    applies=_is_named,
+    applies=is_named,
     identity=False,
 )
 
@@ -170,7 +171,7 @@ TABLES = Parameter(
     default=MAKE,
     help="Whether tables are created before and dropped after. Existing tables are never replaced.",
     choices=(Choice(MAKE, "make: created before, dropped after"), Choice(KEEP, "keep: existing tables")),
-    applies=_is_named,
+    applies=is_named,
     identity=False,
 )
 
@@ -181,7 +182,7 @@ USER = Parameter(
     default="",
     help="The server's user. The password comes from a file on the host, never from here.",
     pattern=r"[\w$][\w$.@-]*",
-    applies=_is_named,
+    applies=is_named,
     identity=False,
 )
 
@@ -264,7 +265,7 @@ def _not_durable(evidence: StepEvidence) -> CheckOutcome | None:
     return CheckOutcome("fsync is no.", changes={"fsync": True})
 
 
-def _no_folder(evidence: StepEvidence) -> CheckOutcome | None:
+def _no_database(evidence: StepEvidence) -> CheckOutcome | None:
     if is_started_here(evidence.values) or evidence.values["database"]:
         return None
     return CheckOutcome("The server runs already; no database is set.")
@@ -301,11 +302,11 @@ NO_DATABASE = Check(
     remedy="Set a database without other content.",
     source="The step's parameters.",
     needs="The server's database.",
-    evaluate=_no_folder,
+    evaluate=_no_database,
 )
 
 
-def in_memory(evidence: StepEvidence, size: int, changes: Mapping[str, Value]) -> CheckOutcome | NotChecked | None:
+def in_memory(evidence: StepEvidence, size: int) -> CheckOutcome | NotChecked | None:
     """Return the remark that `size` bytes of tables fit into memory on the server's host, if that is known."""
     if not is_local(evidence.values):
         return None
@@ -315,4 +316,4 @@ def in_memory(evidence: StepEvidence, size: int, changes: Mapping[str, Value]) -
         return NotChecked("The host's memory is not known.")
     if size >= memory:
         return None
-    return CheckOutcome(f"{quantity(size)} of tables, {quantity(memory)} of memory.", changes=changes)
+    return CheckOutcome(f"{quantity(size)} of tables, {quantity(memory)} of memory.")

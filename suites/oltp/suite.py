@@ -37,6 +37,7 @@ from suites.oltp.server import (
     TABLES,
     USER,
     in_memory,
+    is_named,
     is_started_here,
     server_effects,
     start_arguments,
@@ -125,7 +126,7 @@ PORT = Parameter(
     help="The server's port; 0 is the default: 3306 for MySQL, 5432 for PostgreSQL.",
     minimum=0,
     maximum=65535,
-    applies=lambda values: not is_started_here(values),
+    applies=is_named,
     identity=False,
 )
 
@@ -137,7 +138,7 @@ CONFIG_FILE = Parameter(
     help="File on the host, readable only by you, with a line mysql-password=…; for PostgreSQL use ~/.pgpass.",
     option="--config-file",
     pattern=r"/.*",
-    applies=lambda values: not is_started_here(values),
+    applies=is_named,
     identity=False,
 )
 """sysbench reads command-line options from such a file (--config-file); it reads no my.cnf."""
@@ -156,7 +157,7 @@ FEW_ROWS = 100_000
 
 def size_of(values: Values) -> int:
     """Return the bytes of all tables."""
-    return int(values["table_count"]) * int(values["table_size"]) * ROW_BYTES
+    return _rows(values) * ROW_BYTES
 
 
 def _rows(values: Values) -> int:
@@ -181,7 +182,7 @@ def _few_rows(evidence: StepEvidence) -> CheckOutcome | None:
 
 
 def _in_memory(evidence: StepEvidence) -> CheckOutcome | NotChecked | None:
-    return in_memory(evidence, size_of(evidence.values), {})
+    return in_memory(evidence, size_of(evidence.values))
 
 
 def _makes(evidence: StepEvidence) -> CheckOutcome | None:

@@ -74,8 +74,8 @@ class PgbenchParser(LineParser):
         if idle:
             notes.append("pgbench completed no transaction: no figure.")
         elif TPS not in self._numbers and not notes:
-            live_note = f" The live figures up to {self._time:g} s are kept." if self._samples else ""
-            notes.append(f"pgbench was cut off: it printed no summary.{live_note}")
+            covered = f" The live figures up to {self._time:g} s are kept." if self._samples else ""
+            notes.append(f"pgbench was cut off: it printed no summary.{covered}")
         if exit_status:
             notes.append(f"pgbench {exit_text(exit_status)}.")
         found = {} if idle or TPS not in self._numbers else self._numbers
@@ -94,8 +94,8 @@ class PgbenchParser(LineParser):
             return ["pgbench logged no transaction: no percentiles."]
         if self._logged == done:
             return []
-        live_note = f"{self._logged:,} logged transactions, {100 * self._logged / done:.3g} % of all" if done else ""
-        return [f"The latency percentiles are of {live_note}."] if live_note else []
+        covered = f"{self._logged:,} logged transactions, {100 * self._logged / done:.3g} % of all" if done else ""
+        return [f"The latency percentiles are of {covered}."] if covered else []
 
     def _version_text(self) -> str | None:
         versions = [words for words in (self._version, self._server) if words]

@@ -36,6 +36,7 @@ from suites.oltp.server import (
     TABLES,
     USER,
     in_memory,
+    is_named,
     is_started_here,
     server_effects,
     start_arguments,
@@ -157,7 +158,7 @@ PORT = Parameter(
     option="-p",
     minimum=1,
     maximum=65535,
-    applies=lambda values: not is_started_here(values),
+    applies=is_named,
     identity=False,
 )
 
@@ -181,7 +182,7 @@ def _contended(evidence: StepEvidence) -> CheckOutcome | None:
 
 
 def _in_memory(evidence: StepEvidence) -> CheckOutcome | NotChecked | None:
-    return in_memory(evidence, int(evidence.values["scale"]) * SCALE_BYTES, {})
+    return in_memory(evidence, int(evidence.values["scale"]) * SCALE_BYTES)
 
 
 def _one_thread(evidence: StepEvidence) -> CheckOutcome | None:

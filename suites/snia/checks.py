@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from suites.base import StepCheck, StepEvidence, version_of
-from suites.checks import Check, CheckOutcome, NotChecked
+from suites.checks import FACTS_NOT_READ, Check, CheckOutcome, NotChecked
 from suites.disk import GIB, KIB, MIB, disk_under
 from suites.facts import known
 from suites.fio.checks import FIO_CHECKS
@@ -82,7 +82,7 @@ def _no_range(evidence: StepEvidence) -> CheckOutcome | None:
 def _small_sector(evidence: StepEvidence) -> CheckOutcome | NotChecked | None:
     values, facts = evidence.values, evidence.context.facts
     if facts is None:
-        return NotChecked("The host's facts have not been read.")
+        return FACTS_NOT_READ
     if on_device(values):
         device = facts.device(on_device(values))
         node = "" if device is None else (known(device.node) or "").rpartition("/")[2]

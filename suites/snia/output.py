@@ -6,10 +6,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from suites.base import ParsedTrial
+from suites.fio.documents import DocumentReader, Piece, Refused, TextLine
 from suites.fio.metrics import BANDWIDTH, LATENCY_MAX, LATENCY_MEAN
 from suites.fio.metrics import IOPS as IOPS_METRIC
 from suites.fio.output import FioParser
-from suites.fio.report import DocumentReader, Piece, Refused, TextLine
 from suites.line_parser import LineSplitter
 from suites.parameters import Values, format_size, parse_duration, parse_size
 from suites.snia.checks import ended_notes, standard_notes
@@ -151,7 +151,7 @@ MAXIMUM_ROUNDS = 100_000
 MAXIMUM_NOTES = 20
 
 SHOWN = frozenset({IOPS_METRIC, BANDWIDTH, LATENCY_MEAN, LATENCY_MAX})
-"""Limit of samples: about a day of every second of every point."""
+"""Metrics of a point that become samples of the whole test."""
 
 _BEGINS = re.compile(
     r"benchwright: round (\d{1,6}) of (\d{1,6}), command (\d{1,4}) of (\d{1,4}), at (\d{1,10}(?:\.\d{1,6})?) s"

@@ -4,8 +4,8 @@ from suites.base import Command, Context, Estimate, Purpose, Suite, TestedTool, 
 from suites.disk import GIB, best_directory, room_for, whole_mebibytes
 from suites.facts import known
 from suites.fio.device import needs_root, on_device
-from suites.fio.parameters import tune_fio
 from suites.fio.suite import FIO, NAME
+from suites.fio.tuning import tune_fio
 from suites.host_files import HostFile
 from suites.parameters import Tuned, Values
 from suites.quantities import quantity
@@ -32,8 +32,6 @@ LARGEST_FILE = 64 * GIB
 
 START_UP = 0.5
 """Seconds that fio takes to start and end, besides the time of its point."""
-
-__all__ = ["FioSnia"]
 
 
 class FioSnia(Suite):

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from suites.base import Command, Context, ParsedTrial, version_of
 from suites.facts import Facts, cpus_for
-from suites.line_parser import LineParser
+from suites.line_parser import MAXIMUM_FAILURES, LineParser
 from suites.parameters import Parameter, Tuned, Type, Values
 from suites.programs import Program, same_package_name
 from suites.runtime_checks import TRUSTED
@@ -24,9 +24,6 @@ TOTAL_EVENTS = Metric("total_events", "Total events", Unit.ONE, Better.HIGHER, M
 
 MAXIMUM_SAMPLES = 200_000
 """Limit of samples: more than the longest permitted run (86,400 s) prints."""
-
-MAXIMUM_FAILURES = 5
-"""Limit of failure messages repeated in notes."""
 
 
 def latency_percentile(rank: int) -> Metric:

@@ -9,8 +9,9 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from app.cli.tables import run_lines
 from app.comparison.compare import compare
-from app.comparison.comparison import CompareError, Comparison, comparison_to_json
+from app.comparison.comparison import CompareError, Comparison, comparison_to_json, run_letter
 from app.comparison.estimates import FEWEST_TRIALS, Ratio, median_of, more_trials, ratio_of, welch
 from app.comparison.verdicts import ComparisonVerdict, of_centres, verdict_text
 from app.events import State
@@ -53,6 +54,12 @@ def only(comparison: Comparison) -> ComparisonVerdict:
 def test_the_verdict_knows_which_way_is_better(factor: float, metric: Metric, verdict: ComparisonVerdict) -> None:
     comparison = compare([run_record("a", BASE, metric=metric), run_record("b", scaled(factor), metric=metric)])
     assert only(comparison) is verdict
+
+
+def test_a_run_after_z_has_the_same_name_in_the_terminal_as_in_the_report() -> None:
+    comparison = compare([run_record("a", BASE), run_record("b", BASE)])
+    lines = run_lines(replace(comparison, runs=comparison.runs[:1] * 27))
+    assert [line.partition("  ")[0] for line in lines[24:]] == ["Y", "Z", run_letter(26)]
 
 
 def test_a_verdict_comes_with_ratio_interval_and_counts() -> None:

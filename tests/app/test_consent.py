@@ -306,7 +306,7 @@ def make_loop(path: Path) -> None:
 
 
 @pytest.mark.parametrize("make", [make_open, make_pipe, make_loop, Path.mkdir])
-def test_what_others_could_have_written_is_not_believed(path: Path, make: Callable[[Path], None]) -> None:
+def test_a_file_that_others_could_have_written_is_not_trusted(path: Path, make: Callable[[Path], None]) -> None:
     path.parent.mkdir()
     make(path)
     memory = ConsentFile(path)

@@ -81,9 +81,11 @@ def test_an_orphan_that_cannot_be_ended_does_not_keep_a_run_from_being_stopped(l
     control = Control()
     control.stop()
     with closing(lab.workstation()) as made:
-        for _ in made.attach("last", RefusingAsker(), control):
-            continue
+        ended = list(made.attach("last", RefusingAsker(), control))[-1]
         record = made.load("last")
+    assert isinstance(ended, RunEnded)
+    assert len(ended.problems) > 1
+    assert " ".join(ended.problems) == ended.reason == record.reason
     assert record.summary.state.value == "partial"
     assert "may still run on web-1" in record.reason
     assert len(lab.host.jobs) == 2
@@ -149,7 +151,7 @@ def test_a_complete_run_ends_without_its_host(
         assert [used.workspace.path for used in store.workspaces()] == [path]
 
 
-def test_a_run_killed_between_two_steps_is_gone_on_with(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_run_killed_between_two_steps_is_continued(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     lab = Lab(tmp_path, monkeypatch)
     assert not lab.run("WorkspaceRemoved", after=True)
     assert lab.host.workspaces == {}

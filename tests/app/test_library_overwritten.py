@@ -156,7 +156,7 @@ def test_what_is_copied_over_behind_the_last_commit_is_not_written_to(library: P
     assert digest(library) == digest(tmp_path / "other.sqlite3")
 
 
-def test_a_run_goes_on_where_the_same_content_is_put_back(library: Path, tmp_path: Path) -> None:
+def test_a_run_continues_when_the_same_content_is_restored(library: Path, tmp_path: Path) -> None:
     store = Store(library)
     recorder = recording(store)
     copy_over(library, tmp_path / "same")

@@ -131,7 +131,7 @@ def test_a_run_whose_library_was_emptied_is_saved_row_by_row(store: Store, *, at
 
 
 @pytest.mark.parametrize("attached", [False, True], ids=["new run", "attached run"])
-def test_a_run_that_is_let_go_of_is_attachable_from_its_new_file(store: Store, *, attached: bool) -> None:
+def test_a_detached_run_can_be_attached_from_its_new_file(store: Store, *, attached: bool) -> None:
     with recording(store, attached=attached) as recorder:
         os.truncate(store.path, 0)
         move_to_new_file(recorder)

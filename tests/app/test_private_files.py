@@ -156,7 +156,7 @@ PATHS = [
 @pytest.mark.parametrize(
     "words", [*PATHS[:3], *(pytest.param(words, marks=pytest.mark.slow) for words in PATHS[3:])], ids=str
 )
-def test_a_pipe_that_nobody_writes_to_keeps_nobody_waiting(
+def test_a_pipe_without_a_writer_does_not_block(
     words: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)

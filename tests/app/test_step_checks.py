@@ -177,7 +177,10 @@ LIMITS: dict[str, tuple[TrialEvidence, Limiter]] = {
               host={**DISK, "disk_busy:vda": 20.0, "cpu_user": 98.0}, **DEEP),
         Limiter.UNKNOWN,
     ),
-    "asked rate": (disk({**DEEP, "rate_iops": 10_000}), Limiter.RATE),
+    "requested rate": (disk({**DEEP, "rate_iops": 10_000}), Limiter.RATE),
+    "requested rate, half reached": (disk({**DEEP, "numjobs": 2, "rate_iops": 10_000}), Limiter.DEVICE),
+    "requested rate of each job": (disk({**DEEP, "numjobs": 4, "rate_iops": 2_500}), Limiter.RATE),
+    "requested rate of reads and writes": (disk({**DEEP, "rw": "randrw", "rate_iops": 5_000}), Limiter.RATE),
     "busy fio": (
         trial("fio", {**FULL, "cpu_user": 20.0, "cpu_system": 78.0}, at=READ, host={**DISK, "disk_busy:vda": 99.0},
               **DEEP),
@@ -241,6 +244,16 @@ LIMITS: dict[str, tuple[TrialEvidence, Limiter]] = {
         trial("iperf3", {"throughput": 48.5e6, "lost": 3.0}, at=labels(direction="send", end="receiver"), host={},
               protocol="udp", bitrate=50, time=10),
         Limiter.LINK,
+    ),
+    "requested rate of two streams": (
+        trial("iperf3", {"throughput": 99.9e6}, at=labels(direction="send", end="receiver"), host={},
+              protocol="udp", bitrate=50, streams=2, time=10),
+        Limiter.RATE,
+    ),
+    "requested rate of two streams, half reached": (
+        trial("iperf3", {"throughput": 50e6}, at=labels(direction="send", end="receiver"), host={},
+              protocol="udp", bitrate=50, streams=2, time=10),
+        Limiter.UNKNOWN,
     ),
     "not watched": (trial("sysbench-cpu", {"events_per_second": 900.0}), Limiter.UNKNOWN),
 }  # fmt: skip

@@ -152,6 +152,15 @@ def test_a_hosts_half_characters_do_not_stop_a_run(store: Store) -> None:
     assert store.load(RUN).findings[0].changes == {"directory": "\udcff"}
 
 
+def test_a_hosts_half_characters_in_labels_do_not_stop_a_run(store: Store) -> None:
+    disk = (("device", "\udcff"),)
+    parsed = ParsedTrial((Figure(IOPS, 1.0, disk),), (Sample(1.0, IOPS, 2.0, disk),))
+    began: list[Event] = [RunStarted(RUN, run_events.plan(), "2026"), TrialStarted(run_events.trial(1), None)]
+    record(store, RUN, [*began, SampleRead(1, parsed.samples[0]), TrialEnded(1, State.DONE, 0, parsed)])
+    assert store.load(RUN).trials[0].figures == parsed.figures
+    assert store.samples(RUN)[1] == parsed.samples
+
+
 # What is on disk when
 
 
@@ -345,7 +354,7 @@ def test_another_programs_database_is_left_as_it_is(tmp_path: Path) -> None:
     assert path.read_bytes() == before
 
 
-def test_a_damaged_store_is_said_and_left_as_it_is(store: Store) -> None:
+def test_a_damaged_store_is_reported_and_not_changed(store: Store) -> None:
     record(store, RUN, run_events.run_events(RUN))
     content = bytearray(store.path.read_bytes())
     content[4096:] = b"\xa5" * (len(content) - 4096)

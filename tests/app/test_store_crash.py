@@ -149,7 +149,7 @@ def fill(recorder: Recorder) -> int:
     pytest.fail("the disk was never full")
 
 
-def test_a_full_disk_is_said_and_nothing_before_it_is_lost(small_disk: Path) -> None:
+def test_a_full_disk_is_reported_and_earlier_data_is_kept(small_disk: Path) -> None:
     run_id = "20261120-141530-full"
     store = Store(small_disk / "runs.sqlite3")
     ballast = small_disk / "ballast"

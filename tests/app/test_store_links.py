@@ -30,7 +30,7 @@ def test_a_link_through_links_is_followed(tmp_path: Path) -> None:
     assert (tmp_path / "real.db").is_file()
 
 
-def test_a_link_into_a_folder_that_is_missing_is_said(tmp_path: Path) -> None:
+def test_a_link_into_a_missing_folder_is_reported(tmp_path: Path) -> None:
     link = tmp_path / "runs.sqlite3"
     link.symlink_to(tmp_path / "disk" / "real.db")
     with pytest.raises(StoreError, match=f"is a link to {tmp_path}/disk/real.db, which does not exist") as caught:

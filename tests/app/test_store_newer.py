@@ -137,7 +137,7 @@ def test_a_store_that_becomes_newer_while_it_is_open_is_not_written_to_any_more(
     assert len(store.runs()) == 1
 
 
-def test_measuring_is_refused_before_anything_is_asked_of_a_host(newer: Store, tmp_path: Path) -> None:
+def test_measuring_is_refused_before_a_host_is_contacted(newer: Store, tmp_path: Path) -> None:
     workstation = Workstation(newer.path, tmp_path / "hosts.toml")
     for begun in (
         workstation.run(run_events.plan(), RefusingAsker(), Control()),

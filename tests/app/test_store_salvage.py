@@ -65,7 +65,7 @@ def test_a_whole_library_is_saved_whole(library: Path, tmp_path: Path) -> None:
     assert new.load("first") == old.load(RUNS[0])
 
 
-def test_whatever_page_is_damaged_the_rest_is_saved_and_the_file_left_alone(library: Path, tmp_path: Path) -> None:
+def test_any_damaged_page_leaves_the_rest_readable_and_the_file_unchanged(library: Path, tmp_path: Path) -> None:
     whole = library.read_bytes()
     full = refused = tried = 0
     for page in range(2, len(whole) // page_size(library) + 1, 3):  # one in three, for time

@@ -158,7 +158,7 @@ def test_what_measures_meanwhile_is_not_disturbed(library: Path, monkeypatch: py
     store.close()
 
 
-def test_an_export_to_a_full_disk_says_so_and_leaves_nothing(library: Path) -> None:
+def test_an_export_to_a_full_disk_reports_it_and_leaves_nothing(library: Path) -> None:
     fill(library.parent)
     workstation = Workstation(library)
     for write in (workstation.export_csv, workstation.export_png):

@@ -103,7 +103,7 @@ def test_a_check_that_fails_costs_the_run_nothing_but_its_verdict(
 
 @pytest.mark.parametrize("ended_in_order", [True, False], ids=["step ended", "killed after the last trial"])
 @pytest.mark.parametrize("stored_before", [True, False], ids=["stored", "lost"])
-def test_a_finding_that_a_kill_cost_is_found_again_once(
+def test_a_finding_lost_by_a_kill_is_found_again_once(
     tmp_path: Path, *, stored_before: bool, ended_in_order: bool
 ) -> None:
     """A start that differs is found when the trial's end is stored: a kill between the two must not hide it."""

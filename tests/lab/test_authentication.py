@@ -223,7 +223,7 @@ def test_an_encrypted_key_in_the_agent_needs_no_passphrase(
     assert asker.secret_questions == []
 
 
-def test_an_agent_that_does_not_sign_costs_only_its_key(lab_host: LabHost, agent: RunningAgent, tmp_path: Path) -> None:
+def test_an_agent_that_does_not_sign_only_loses_its_key(lab_host: LabHost, agent: RunningAgent, tmp_path: Path) -> None:
     denial = tmp_path / "deny"
     denial.write_text("#!/bin/sh\nexit 1\n")
     denial.chmod(0o700)

@@ -69,7 +69,7 @@ def asks_nothing(ran: Ran) -> None:
     assert MESSAGES["does_more_than_run_benchmark"] not in ran.err
 
 
-def test_nothing_of_a_strangers_plan_is_executed_without_consent(folder: Path) -> None:
+def test_nothing_of_a_foreign_plan_is_executed_without_consent(folder: Path) -> None:
     shown = refused(benchwright("run", marking(folder)))
     assert markers(folder) == set()
     for part in PARTS:
@@ -78,7 +78,7 @@ def test_nothing_of_a_strangers_plan_is_executed_without_consent(folder: Path) -
     assert benchwright("list", "--json").json == []
 
 
-def test_agreed_once_the_same_content_asks_no_more_and_a_changed_one_does(folder: Path) -> None:
+def test_consent_covers_the_same_content_only(folder: Path) -> None:
     path = marking(folder)
     agreed = benchwright("run", path, "--yes")
     assert agreed.status == DONE, agreed.err
@@ -225,7 +225,7 @@ def test_a_long_command_is_shown_to_its_end_and_nothing_in_it_drives_the_termina
 TRICKS = "\u009b31m \u202e \u2066 \u200b"
 
 
-def test_a_strangers_job_file_drives_no_terminal_and_stays_as_it_is_in_a_file(folder: Path) -> None:
+def test_a_foreign_job_file_cannot_control_the_terminal_and_is_unchanged_in_a_file(folder: Path) -> None:
     path = plan_file("fio-job", job=f"; {TRICKS}\n[job]\n\trw=read\nsize=4k\n")
     written = benchwright("plan", "show", "--fio-job", path)
     assert f"; {TRICKS}\n" in written.out
@@ -252,7 +252,7 @@ def test_the_name_of_a_strangers_run_drives_no_terminal(folder: Path) -> None:
         screen.status()
 
 
-def test_a_local_file_that_is_swapped_after_the_yes_is_not_copied(folder: Path) -> None:
+def test_a_local_file_replaced_after_consent_is_not_copied(folder: Path) -> None:
     archive = folder / "archive.tgz"
     archive.write_bytes(b"agreed")
     plan = read_plan(plan_file("unixbench", archive=str(archive)))
@@ -282,7 +282,7 @@ def test_what_is_too_much_to_read_is_refused_even_with_a_yes(folder: Path) -> No
     assert markers(folder) == set()
 
 
-def test_a_run_out_of_a_library_from_elsewhere_is_gone_on_with_after_a_yes_alone(folder: Path) -> None:
+def test_a_run_from_a_foreign_library_continues_only_with_consent(folder: Path) -> None:
     slow = {"command": "sleep 60", "clean_up": f"touch {folder}/marker-clean_up"}
     words = [str(BENCHWRIGHT), "run", str(plan_file("command", **slow)), "--yes"]
     with subprocess.Popen(words, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, env=environment()) as process:

@@ -163,7 +163,7 @@ def test_what_only_the_kernel_can_tell_is_not_refused(step: Private, line: str) 
         "$(cat program) {device}",
     ],
 )
-def test_what_is_known_and_what_the_kernel_does_not_see_is_refused_all_the_same(step: Private, line: str) -> None:
+def test_devices_that_the_kernel_does_not_guard_are_refused(step: Private, line: str) -> None:
     done = step.line(line, "v1", "v2", argv=["true"])
     assert refusal(done.returncode, done.stderr)
 

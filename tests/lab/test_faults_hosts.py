@@ -105,9 +105,7 @@ def small(tmp_path: Path) -> Iterator[Path]:
     subprocess.run(["umount", str(place)], check=True)
 
 
-def test_a_host_that_is_full_is_said_and_cleaned_up(
-    workstation: Workstation, start_lab_host: Start, small: Path
-) -> None:
+def test_a_full_host_is_reported_and_cleaned_up(workstation: Workstation, start_lab_host: Start, small: Path) -> None:
     host = start_lab_host()
     host.home.rmdir()
     host.home.symlink_to(small)  # where the private directory is made
@@ -168,7 +166,7 @@ def group() -> Iterator[Path]:
     made.rmdir()
 
 
-def test_a_tool_that_the_kernel_ends_for_want_of_memory_is_told_so(
+def test_a_tool_killed_by_the_kernel_for_lack_of_memory_is_reported(
     workstation: Workstation, lab: LabHost, group: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     tool = tmp_path / "bin" / "sysbench"

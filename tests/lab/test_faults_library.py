@@ -114,7 +114,7 @@ def after_loss(
 
 
 @pytest.mark.slow
-def test_a_library_that_is_gone_is_said_and_nothing_is_called_kept(
+def test_a_missing_library_is_reported_and_nothing_is_called_saved(
     workstation: Workstation, library: Path, lab: LabHost
 ) -> None:
     shown: list[LibraryChanged] = []
@@ -310,7 +310,9 @@ def test_a_run_whose_folder_is_gone_is_saved_elsewhere(workstation: Workstation,
 
 
 @pytest.mark.slow
-def test_a_copy_that_holds_everything_is_gone_on_with(workstation: Workstation, library: Path, lab: LabHost) -> None:
+def test_a_complete_copy_of_the_library_continues_the_run(
+    workstation: Workstation, library: Path, lab: LabHost
+) -> None:
     """As programs that keep folders in step do: copied, and the copy moved over the library."""
 
     def copied_over(path: Path) -> None:
@@ -328,9 +330,7 @@ def test_a_copy_that_holds_everything_is_gone_on_with(workstation: Workstation, 
     assert workstation.library_path == library
 
 
-def test_a_write_ahead_log_that_was_removed_costs_nothing(
-    workstation: Workstation, library: Path, lab: LabHost
-) -> None:
+def test_a_removed_write_ahead_log_loses_nothing(workstation: Workstation, library: Path, lab: LabHost) -> None:
     def without_log(path: Path) -> None:
         for end_of_name in ("-wal", "-shm"):
             path.with_name(f"{path.name}{end_of_name}").unlink()
@@ -345,7 +345,7 @@ def test_a_write_ahead_log_that_was_removed_costs_nothing(
     connection.close()
 
 
-def test_a_run_that_is_deleted_elsewhere_is_no_silent_success(workstation: Workstation, library: Path) -> None:
+def test_a_run_deleted_by_another_program_is_not_a_silent_success(workstation: Workstation, library: Path) -> None:
     def deleted(path: Path) -> None:
         connection = sqlite3.connect(path, timeout=10)
         connection.execute("PRAGMA foreign_keys = ON")
@@ -434,7 +434,7 @@ def test_a_file_system_that_is_unmounted_and_mounted_again(
     assert_whole(workstation, 1, COUNT)
 
 
-def test_the_end_is_told_after_what_is_stored_was_read_back(
+def test_the_end_is_reported_after_the_stored_data_was_read_back(
     workstation: Workstation, library: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A disk that swallows the last commit: what another connection finds decides, not what was sent."""

@@ -101,7 +101,7 @@ def test_nothing_else_begins_while_the_disk_is_full(cramped: Workstation, lab: L
 
 
 @pytest.mark.slow
-def test_a_run_that_is_let_go_of_on_a_full_disk_is_read_whole_later(cramped: Workstation, lab: LabHost) -> None:
+def test_a_run_detached_on_a_full_disk_is_read_completely_later(cramped: Workstation, lab: LabHost) -> None:
     disk = cramped._store.path.parent
     with pytest.raises(StoreFullError):
         run(cramped, counting_plan(100), on_full(disk, lambda _file, control: control.detach()))

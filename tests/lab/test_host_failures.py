@@ -210,7 +210,9 @@ def note(hosts: str) -> tuple[str]:
     return (f"Overlapped with trials on {hosts} {cause}",)
 
 
-def test_a_hiccup_does_not_let_two_trials_run_at_once(workstation: Workstation, start_lab_host: Start) -> None:
+def test_a_short_connection_failure_does_not_let_two_trials_run_at_once(
+    workstation: Workstation, start_lab_host: Start
+) -> None:
     hosts = live(start_lab_host, 2)
     first = hosts["web-1"]
     under_way: set[int] = set()
@@ -270,7 +272,7 @@ def test_trials_that_were_left_running_at_once_say_so(
 # A start that waits for a lost host
 
 
-def test_a_start_that_waits_is_told_at_once_and_not_made_after_stop(
+def test_a_waiting_start_is_reported_at_once_and_not_made_after_stop(
     workstation: Workstation, start_lab_host: Start
 ) -> None:
     hosts = live(start_lab_host, 1)

@@ -232,7 +232,7 @@ def whole(workstation: Workstation, count: int) -> bool:
 
 
 @pytest.mark.parametrize("how", ["gone", pytest.param("silent", marks=pytest.mark.slow)])
-def test_the_others_go_on_while_a_host_is_away_and_its_trial_is_whole(
+def test_the_others_continue_while_a_host_is_away_and_its_trial_is_complete(
     workstation: Workstation, start_lab_host: Start, how: str
 ) -> None:
     hosts = live(start_lab_host, 3)
@@ -284,9 +284,7 @@ def test_the_next_trial_of_a_host_that_is_back_follows_in_order(
     assert whole(workstation, 30)
 
 
-def test_a_host_that_never_comes_back_costs_its_own_trials_alone(
-    workstation: Workstation, start_lab_host: Start
-) -> None:
+def test_a_host_that_never_returns_loses_only_its_own_trials(workstation: Workstation, start_lab_host: Start) -> None:
     workstation._patience = ReconnectPolicy(first=0.1, longest=0.2, total=0.5)
     hosts = live(start_lab_host, 2)
     events = run(workstation, plan_on(tuple(hosts), count=100), lose_at("web-1", 10, hosts["web-1"].stop))
@@ -329,9 +327,7 @@ def test_stop_ends_all_at_once_while_a_host_is_away(workstation: Workstation, st
 
 
 @pytest.mark.slow
-def test_two_trials_that_are_left_to_themselves_are_both_gone_on_with(
-    workstation: Workstation, start_lab_host: Start
-) -> None:
+def test_two_detached_trials_are_both_continued(workstation: Workstation, start_lab_host: Start) -> None:
     hosts = live(start_lab_host, 3)
     losing = lose_at("web-1", 10, hosts["web-1"].stop)
 

@@ -50,7 +50,7 @@ def test_a_full_file_system_is_named(session: LocalSession, small: Path) -> None
     assert [path.name for path in small.iterdir()] == ["fill"]
 
 
-def test_a_job_whose_output_fills_the_disk_says_so_and_keeps_its_status(session: LocalSession, small: Path) -> None:
+def test_a_job_whose_output_fills_the_disk_reports_it_and_keeps_its_status(session: LocalSession, small: Path) -> None:
     workspace = make_workspace(session, str(small))
     job = RemoteJob.start(session, workspace, ["sh", "-c", "head -c 200000 /dev/zero; exit 5"])
     received = sum(len(chunk.data) for chunk in job.follow() if chunk is not None)
@@ -105,14 +105,14 @@ def twenty_lines(session: LocalSession, tmp_path: Path, act: str) -> tuple[Remot
         pytest.param("sleep 0.4; truncate -s 10 $out; truncate -s 200 $out", id="shortened and grown"),
     ],
 )
-def test_output_that_is_emptied_while_the_job_writes_is_told(session: LocalSession, tmp_path: Path, act: str) -> None:
+def test_output_emptied_while_the_job_writes_is_reported(session: LocalSession, tmp_path: Path, act: str) -> None:
     job, _ = twenty_lines(session, tmp_path, act)
     assert job.exit_status == 0
     assert "standard output" in job.truncated
     assert "were read" in job.truncated
 
 
-def test_output_that_is_cut_before_it_is_read_is_told(session: LocalSession, tmp_path: Path) -> None:
+def test_output_truncated_before_it_is_read_is_reported(session: LocalSession, tmp_path: Path) -> None:
     workspace = make_workspace(session, str(tmp_path))
     job = RemoteJob.start(session, workspace, ["sh", "-c", "for i in 1 2 3 4 5 6 7 8 9; do echo line $i; done"])
     while job.running():
@@ -126,9 +126,7 @@ def test_output_that_is_cut_before_it_is_read_is_told(session: LocalSession, tmp
 
 
 @pytest.mark.parametrize("replaced", ["rm", "mv"])
-def test_output_that_is_replaced_before_it_is_read_is_told(
-    session: LocalSession, tmp_path: Path, replaced: str
-) -> None:
+def test_output_replaced_before_it_is_read_is_reported(session: LocalSession, tmp_path: Path, replaced: str) -> None:
     workspace = make_workspace(session, str(tmp_path))
     job = RemoteJob.start(
         session, workspace, ["sh", "-c", "for i in 1 2 3 4 5 6 7 8 9; do echo line $i; sleep 0.02; done"]

@@ -58,7 +58,7 @@ def processes_of(host: LabHost) -> list[int]:
         pytest.param(KeyError("defect"), id="defect"),
     ],
 )
-def test_a_host_that_fails_after_it_was_claimed_is_let_go_of(
+def test_a_host_that_fails_after_it_was_claimed_is_released(
     workstation: Workstation, start_lab_host: Start, monkeypatch: pytest.MonkeyPatch, error: Exception
 ) -> None:
     hosts = live(start_lab_host, 2)

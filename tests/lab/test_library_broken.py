@@ -61,7 +61,7 @@ CASES = [(name, by) for name in BREAKS for by in ("INT", "TERM", "HUP", "end")]
     ("name", "by"),
     [case if case in FAST else pytest.param(*case, marks=pytest.mark.slow) for case in CASES],
 )
-def test_a_run_is_read_whole_from_the_file_that_is_named(library: Path, tmp_path: Path, name: str, by: str) -> None:
+def test_a_run_is_read_completely_from_the_named_file(library: Path, tmp_path: Path, name: str, by: str) -> None:
     last = by == "end"
     with running(library, plan(tmp_path, seconds=3 if last else 30, trials=2)) as run:
         run.measures(trial=2 if last else 1)
@@ -95,7 +95,7 @@ def test_a_run_is_read_whole_from_the_file_that_is_named(library: Path, tmp_path
 @pytest.mark.parametrize(
     "restored", [pytest.param(True, id="copied over", marks=pytest.mark.slow), pytest.param(False, id="emptied")]
 )
-def test_a_library_that_is_overwritten_pauses_the_run_and_is_left_alone(
+def test_an_overwritten_library_pauses_the_run_and_is_not_changed(
     library: Path, tmp_path: Path, *, restored: bool
 ) -> None:
     other = tmp_path / "other.sqlite3"

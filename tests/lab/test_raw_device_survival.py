@@ -94,7 +94,7 @@ def test_it_is_ended_by_whoever_comes_back(
     assert own_leftovers(workstation.leftovers("web-1", AnsweringAsker())) == []
 
 
-def test_a_loss_that_was_not_confirmed_on_this_computer_is_asked_for(
+def test_data_loss_not_confirmed_on_this_computer_needs_confirmation(
     start_sudo_host: StartSudoHost, workstation: Workstation, make_loop: MakeLoop
 ) -> None:
     host = start_sudo_host(WITHOUT_PASSWORD)
@@ -120,7 +120,7 @@ def test_a_loss_that_was_not_confirmed_on_this_computer_is_asked_for(
     assert fio_on(device) == []
 
 
-def test_without_root_it_stays_left_to_itself(
+def test_without_root_it_stays_detached(
     start_sudo_host: StartSudoHost, workstation: Workstation, make_loop: MakeLoop
 ) -> None:
     host = start_sudo_host(WITHOUT_PASSWORD)

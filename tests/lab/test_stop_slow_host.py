@@ -50,7 +50,7 @@ def lab(request: pytest.FixtureRequest, start_lab_host: Callable[..., LabHost], 
 
 
 @pytest.mark.slow
-def test_ctrl_c_ends_a_run_on_a_host_that_drips(lab: DripAt, tmp_path: Path) -> None:
+def test_ctrl_c_ends_a_run_on_a_host_that_answers_slowly(lab: DripAt, tmp_path: Path) -> None:
     _host, drip = lab
     path = tmp_path / "plan.toml"
     made = benchwright("plan", "new", "--defaults", "-o", path, "--suite", "sysbench-cpu", "--set", "time=120",
@@ -76,7 +76,7 @@ def test_ctrl_c_ends_a_run_on_a_host_that_drips(lab: DripAt, tmp_path: Path) -> 
     assert "Traceback" not in err
 
 
-def test_a_run_is_stopped_though_its_host_drips(
+def test_a_run_is_stopped_although_its_host_answers_slowly(
     lab: DripAt, workstation: Workstation, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     _host, drip = lab

@@ -102,7 +102,7 @@ def out_of(left: DetachedRun) -> dict[str, Path]:
 
 
 @pytest.mark.parametrize("host", ["lab", pytest.param(LOCAL, marks=pytest.mark.slow)])
-def test_a_killed_benchwright_costs_no_byte(
+def test_a_killed_benchwright_loses_no_byte(
     workstation: Workstation, lab: LabHost, measuring: Measuring, host: str
 ) -> None:
     measuring(host, count=150).kill_at(80)
@@ -272,9 +272,7 @@ def test_a_job_that_is_gone_makes_the_run_partial(workstation: Workstation, lab:
     assert workstation.detached_runs() == []
 
 
-def test_a_host_that_restarted_meanwhile_is_recognised(
-    workstation: Workstation, lab: LabHost, other_boot: list[str]
-) -> None:
+def test_a_restarted_host_is_recognised(workstation: Workstation, lab: LabHost, other_boot: list[str]) -> None:
     run(workstation, counting_plan(3000, trials=2), leave_at(10))
     restart_host(lab, other_boot)
     events = attach(workstation)

@@ -49,7 +49,7 @@ def measuring(path: Path, *words: str) -> Iterator["subprocess.Popen[str]"]:
         process.kill()
 
 
-def test_a_killed_run_is_listed_attached_and_whole(lab: LabHost, tmp_path: Path) -> None:
+def test_a_killed_run_is_listed_attached_and_complete(lab: LabHost, tmp_path: Path) -> None:
     with measuring(plan(tmp_path, trials=2)) as process:
         process.kill()
         process.wait()
@@ -105,7 +105,7 @@ def test_each_proposed_command_works_as_printed(lab: LabHost, tmp_path: Path, mo
     assert benchwright(*attaching[:3], "--list").out == "No detached runs.\n"
 
 
-def test_leftovers_are_told_and_only_ours_removed(lab: LabHost, tmp_path: Path) -> None:
+def test_leftovers_are_listed_and_only_those_of_this_library_removed(lab: LabHost, tmp_path: Path) -> None:
     with measuring(plan(tmp_path, seconds=60)) as process:
         process.kill()
         process.wait()
@@ -145,7 +145,7 @@ def test_a_host_in_use_is_refused_or_waited_for(lab: LabHost, tmp_path: Path) ->
 
 
 @pytest.mark.slow
-def test_a_library_that_vanishes_is_said_and_another_file_takes_the_run(
+def test_a_library_that_vanishes_is_reported_and_the_run_continues_in_another_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)

@@ -59,7 +59,7 @@ def stepped(event: Event) -> bool:
     return isinstance(event, FindingRaised) and event.finding.id == CLOCK_STEPPED
 
 
-def test_clocks_that_moved_apart_unnoticed_are_told_by_their_offsets(ahead: Path) -> None:
+def test_a_clock_step_without_telemetry_is_found_by_the_offsets(ahead: Path) -> None:
     session = LocalSession()
     before = read_facts(session)
     assert clock_offset_changed(LOCAL, before, read_facts(session)) == []

@@ -66,9 +66,7 @@ def contained(tmp_path: Path, workstation: Workstation, lab: LabHost) -> Iterato
     started.process.communicate()
 
 
-def test_a_run_in_another_pid_namespace_is_left_alone_while_it_lives(
-    workstation: Workstation, contained: Contained
-) -> None:
+def test_a_live_run_in_another_pid_namespace_is_not_taken_over(workstation: Workstation, contained: Contained) -> None:
     assert workstation.detached_runs() == []
     assert not workstation.runs()[0].detached
     shown = r"is in progress: Benchwright on .*@.* \(process 1\) recorded it \d+ s ago\. Stop it there\."
@@ -81,7 +79,7 @@ def test_a_run_in_another_pid_namespace_is_left_alone_while_it_lives(
 
 
 @pytest.mark.slow
-def test_who_wakes_up_after_the_run_was_taken_over_writes_nothing(
+def test_a_process_that_resumes_after_the_run_was_taken_over_writes_nothing(
     workstation: Workstation, lab: LabHost, contained: Contained, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     contained.send(signal.SIGSTOP)

@@ -43,7 +43,7 @@ def reported(events: list[Event]) -> list[str]:
     return [event.finding.id for event in events if isinstance(event, FindingRaised)]
 
 
-def test_a_killed_connection_costs_nothing(workstation: Workstation, lab: LabHost) -> None:
+def test_a_killed_connection_loses_nothing(workstation: Workstation, lab: LabHost) -> None:
     events = run(workstation, counting_plan(300), at_count(10, lab.cut))
     assert (end(events).state, end(events).reason) == (State.DONE, "")
     assert states(events) == [LinkState.LOST, LinkState.RECONNECTING, LinkState.BACK]
@@ -94,7 +94,7 @@ def test_a_trial_that_ended_meanwhile_is_read_to_its_end(workstation: Workstatio
     assert_whole(workstation, 1, 30)
 
 
-def test_a_silent_link_is_told_and_replaced(workstation: Workstation, lab: LabHost) -> None:
+def test_a_stalled_link_is_reported_and_replaced(workstation: Workstation, lab: LabHost) -> None:
     cut_at: list[float] = []
 
     def fall_silent() -> None:

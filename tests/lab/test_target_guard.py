@@ -235,7 +235,9 @@ def contents(folder: str) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("case", FILES)
-def test_no_file_of_the_users_is_destroyed_without_a_word(files: dict[str, str], tmp_path: Path, case: str) -> None:
+def test_no_file_of_the_user_is_destroyed_without_confirmation(
+    files: dict[str, str], tmp_path: Path, case: str
+) -> None:
     job = f"[global]\nsize=64k\nbs=4k\n[j]\n{FILES[case].format(**files)}"
     before = contents(files["folder"])
     done = start(tmp_path, "fio-job", job=job)
@@ -278,7 +280,7 @@ def test_a_section_that_has_the_name_of_a_directory_works_on_no_file_of_the_user
     assert (folder / "victims").read_bytes() == b"precious"
 
 
-def test_the_file_behind_a_device_is_known_by_each_of_its_names(device: str, tmp_path: Path) -> None:
+def test_the_file_behind_a_device_is_recognised_by_each_of_its_names(device: str, tmp_path: Path) -> None:
     os.link(backing_file(device), tmp_path / "second.img")
     (tmp_path / "third.img").touch()
     run("mount", "--bind", backing_file(device), tmp_path / "third.img")
@@ -390,7 +392,7 @@ def test_a_command_that_harms_no_device_runs(spelled: dict[str, str], tmp_path: 
         assert done.returncode == 0, done.stderr
 
 
-def test_suites_that_work_in_their_own_directory_are_led_nowhere_else(device: str, tmp_path: Path) -> None:
+def test_suites_with_a_directory_of_their_own_write_nowhere_else(device: str, tmp_path: Path) -> None:
     small = {"size": "1 MiB"}
     for suite, name, values in (
         ("fio", "benchwright.0.0", small),

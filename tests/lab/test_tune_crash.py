@@ -189,7 +189,7 @@ def test_a_host_that_restarted_has_nothing_to_put_back(
     assert not change.pending
 
 
-def test_without_root_nothing_is_put_back_and_it_stays_pending(
+def test_without_root_nothing_is_restored_and_it_stays_pending(
     start_host: Callable[[str], LabHost], workstation: Workstation, tmp_path: Path, governor: Path
 ) -> None:
     host = start_host(WITHOUT_PASSWORD)

@@ -21,7 +21,7 @@ def watch(offsets: list[float | None], interval: float = 1.0) -> list[ClockStep]
     return found
 
 
-def test_a_step_is_told_once_it_stays() -> None:
+def test_a_clock_step_is_reported_once_it_persists() -> None:
     assert watch([0, 0, 0, 3600, 3600, 3600]) == [ClockStep(104.0, 3600.0)]
     assert watch([0, 0, -2, -2, -2]) == [ClockStep(103.0, -2.0)]
 

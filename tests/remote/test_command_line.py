@@ -28,7 +28,7 @@ def printed(done: subprocess.CompletedProcess[bytes]) -> bytes:
 
 
 @pytest.mark.parametrize("shell", SHELLS.values(), ids=SHELLS)
-def test_awkward_words_arrive_whole_through_every_shell(shell: list[str]) -> None:
+def test_special_characters_arrive_unchanged_through_every_shell(shell: list[str]) -> None:
     if shutil.which(shell[0]) is None:
         pytest.skip(f"{shell[0]} is not installed")
     done = run(shell, ["printf", "%s\\0", *AWKWARD])
@@ -38,7 +38,7 @@ def test_awkward_words_arrive_whole_through_every_shell(shell: list[str]) -> Non
 
 @settings(max_examples=50, deadline=None)
 @given(WORDS)
-def test_any_words_arrive_whole(words: list[str]) -> None:
+def test_all_arguments_arrive_unchanged(words: list[str]) -> None:
     done = run(["sh"], ["printf", "%s\\0", *words])
     assert printed(done) == b"".join(word.encode() + b"\0" for word in words or [""])
 

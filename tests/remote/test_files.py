@@ -65,7 +65,7 @@ def test_a_directory_that_is_gone_is_said(shell_session: Session, workspace: Wor
         put_file(shell_session, missing, "data", b"x")
 
 
-def test_what_was_cut_off_is_not_taken_for_whole(shell_session: Session, workspace: Workspace) -> None:
+def test_a_truncated_file_is_not_treated_as_complete(shell_session: Session, workspace: Workspace) -> None:
     words = ["sh", "-c", files._PUT, "benchwright", f"{workspace.path}/data", "10", "600"]
     assert shell_session.run(words, stdin=b"half").exit_status != 0
     assert not Path(workspace.path, "data").exists()

@@ -54,7 +54,7 @@ def began_before_the_last_boot(job: RemoteJob) -> JobStart:
     return JobStart(began.pid, began.group, began.leader_started, "another-boot", began.clock, began.epoch)
 
 
-def test_a_restart_is_told_once_everything_was_read(shell_session: Session, workspace: Workspace) -> None:
+def test_a_restart_is_reported_after_all_output_was_read(shell_session: Session, workspace: Workspace) -> None:
     job = RemoteJob.start(shell_session, workspace, ["sh", "-c", "echo kept; exec sleep 60"])
     next(chunk for chunk in job.follow() if chunk is not None)
     path = Path(workspace.path, f".job-{job.directory}")

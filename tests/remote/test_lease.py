@@ -134,7 +134,7 @@ def test_of_two_at_the_same_moment_one_gets_it(leases: Path) -> None:
         session.close()
 
 
-def test_who_gives_way_slowly_is_waited_for(leases: Path) -> None:
+def test_a_holder_that_releases_slowly_is_waited_for(leases: Path) -> None:
     other = leases / f"benchwright-lease-{'f' * 16}"
     other.mkdir()
     for name in ("run=run-2", "touched", f"since={int(time.time())}"):
@@ -314,7 +314,7 @@ touch -d '1 hour ago' benchwright-lease-0000*/touched 2>/dev/null || true
 """
 
 
-def test_a_crowd_of_old_leases_hides_none_that_counts(session: Session, nobody: Session, leases: Path) -> None:
+def test_many_old_leases_do_not_hide_a_valid_one(session: Session, nobody: Session, leases: Path) -> None:
     assert nobody.run(["bash", "-c", DECOYS, "sh", str(leases)]).exit_status == 0
     claimed = claim(session, "run-1")
     assert claimed.lease is not None
@@ -324,7 +324,7 @@ def test_a_crowd_of_old_leases_hides_none_that_counts(session: Session, nobody: 
     assert claim(session, "run-3").lease is not None
 
 
-def test_a_crowd_of_old_leases_hides_none_whose_command_runs(
+def test_many_old_leases_do_not_hide_one_with_a_running_command(
     session: Session, nobody: Session, leases: Path, tmp_path: Path
 ) -> None:
     claimed = claim(session, "run-1")
@@ -349,7 +349,7 @@ def test_more_fresh_leases_than_are_named_never_make_a_host_free(
     assert claim(session, "run-2", anyway=True).unread
 
 
-def test_a_list_that_is_not_read_in_time_is_not_taken_for_empty(
+def test_a_list_that_is_not_read_in_time_is_not_treated_as_empty(
     leases: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = tmp_path / "bin"

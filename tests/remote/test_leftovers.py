@@ -43,7 +43,7 @@ def test_a_workspace_is_found_with_what_runs_in_it(session: Session, place: Path
     assert found_in(session, place) == []
 
 
-def test_only_a_nonce_within_makes_it_ours(session: Session, place: Path) -> None:
+def test_only_a_nonce_identifies_a_workspace_of_this_library(session: Session, place: Path) -> None:
     for name, content in (("0" * 16, None), ("1" * 16, "another\n"), ("2" * 16, "2" * 16 + "\n")):
         (place / f"benchwright-{name}").mkdir()
         if content is not None:
@@ -91,7 +91,7 @@ def nobody() -> Iterator[Session]:
     session.close()
 
 
-def test_what_belongs_to_another_account_is_not_ours(nobody: Session, session: Session) -> None:
+def test_a_workspace_of_another_account_is_not_of_this_library(nobody: Session, session: Session) -> None:
     made = make_workspace(session, "/var/tmp")
     (found,) = [workspace for workspace in find_workspaces(nobody) if workspace.nonce == made.nonce]
     assert (found.own, found.account, found.size) == (False, "root", None)

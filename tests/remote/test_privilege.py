@@ -57,7 +57,7 @@ def test_a_sudo_that_wants_no_password_but_refuses_is_quoted(behind: Behind, tmp
     assert asker.secret_questions == []
 
 
-def test_another_prompt_than_ours_gets_no_password(
+def test_a_prompt_of_another_program_gets_no_password(
     behind: Behind, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(privilege, "PATIENCE", 0.5)

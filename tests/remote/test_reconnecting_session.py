@@ -100,7 +100,7 @@ def refused(outcome: ConnectOutcome = ConnectOutcome.REFUSED) -> ConnectError:
     return ConnectError(outcome, f"lab: {outcome}.", "Look there.", host="lab")
 
 
-def test_what_broke_is_asked_again(make: Make) -> None:
+def test_an_interrupted_request_is_repeated(make: Make) -> None:
     first, second = Wired(), Wired()
     session, way = make(first, refused(), second)
     first.broken = True
@@ -281,7 +281,7 @@ def test_pauses_double_up_to_the_longest() -> None:
     assert patience.pause(1, -1.0) == 0.75
 
 
-def test_what_is_not_wanted_once_the_run_is_over_is_not_asked_then(make: Make) -> None:
+def test_requests_not_needed_after_the_run_are_not_made_then(make: Make) -> None:
     """A start that was under way as the connection broke is not made over the next, once the user has stopped."""
     first, second = Wired(), Wired()
     session, way = make(first)

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from suites.fio import report as fio_documents
-from suites.fio.report import Document, DocumentReader, Piece, Refused, TextLine
+from suites.fio import documents as fio_documents
+from suites.fio.documents import Document, DocumentReader, Piece, Refused, TextLine
 
 TWO = b'note: capped\n{\n  "a" : 1\n}\n{\n  "a" : 2\n}\nfio: done\n'
 

@@ -281,7 +281,7 @@ needs_strace = pytest.mark.skipif(not shutil.which("strace"), reason="needs stra
 @needs_strace
 @settings(max_examples=8)
 @given(JOBS)
-def test_fio_opens_nothing_that_was_not_foretold(job: tuple[Mapping[str, str], Mapping[str, str], str]) -> None:
+def test_fio_opens_only_predicted_files(job: tuple[Mapping[str, str], Mapping[str, str], str]) -> None:
     trace(job)
 
 

@@ -4,7 +4,8 @@ import json
 
 import pytest
 
-from suites.fio.report import Document, DocumentReader, Latency, percentile_of, read_report
+from suites.fio.documents import Document, DocumentReader
+from suites.fio.report import Latency, percentile_of, read_report
 from tests.suites.captured_outputs import capture
 
 WITH_BINS = [

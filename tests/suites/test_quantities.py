@@ -15,6 +15,7 @@ from suites.quantities import (
     duration_text,
     edges_text,
     figure_text,
+    first_upper,
     frequency_text,
     label_text,
     metric_text,
@@ -36,6 +37,10 @@ FLOPS = Metric("linpack", "LINPACK", Unit.PER_SECOND, Better.HIGHER, MetricKind.
 LATENCY = Metric("latency", "Latency", Unit.MICROSECOND, Better.LOWER, MetricKind.TIME)
 
 positive = st.floats(min_value=1e-9, max_value=1e15)
+
+
+def test_only_the_first_letter_becomes_upper_case() -> None:
+    assert (first_upper("read of fio"), first_upper("4 KiB"), first_upper("")) == ("Read of fio", "4 KiB", "")
 
 
 @pytest.mark.parametrize(

@@ -152,4 +152,4 @@ def test_what_fails_ends_it_with_its_status(drive: Callable[..., subprocess.Comp
     done = drive([1.0], "both", second="false")
     assert done.returncode == 1
     done = drive([1.0], "both", figure="nosuch")
-    assert (done.returncode, done.stderr) == (65, "benchwright: command 1 told no nosuch of write\n")
+    assert (done.returncode, done.stderr) == (65, "benchwright: command 1 reported no nosuch of write\n")

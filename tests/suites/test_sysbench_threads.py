@@ -146,7 +146,9 @@ def test_one_event_per_thread_is_the_threads_test_if_it_ran_for_its_whole_time()
     quiet = capture("sysbench/1.0.20/threads_default")
     (threads,) = re.findall(rb"Number of threads: (\d+)", quiet.stdout)
     busy = replace(quiet, stdout=re.sub(rb"(number of events: +)\d+", rb"\g<1>" + threads, quiet.stdout))
-    assert busy.parse(THREADS.parser(complete_values(THREADS, {"time": 2}))).complete
+    whole_time = busy.parse(THREADS.parser(complete_values(THREADS, {"time": 2})))
+    assert whole_time.complete
+    assert MESSAGES["only_one_event_per_thread"] in whole_time.notes
     assert not busy.parse(THREADS.parser(complete_values(THREADS, {"time": 10}))).complete
 
 

@@ -66,6 +66,13 @@ def test_nothing_ticked_or_named_cannot_be_exported(
     assert not dialog.export_button.isEnabled()
 
 
+@pytest.mark.parametrize("typed", ["~nosuchuser/short", "s" * 300])
+def test_a_path_that_cannot_be_looked_up_can_be_typed(qtbot: QtBot, workstation: Workstation, typed: str) -> None:
+    dialog = _shown(qtbot, workstation, "none", Path(typed))
+    assert dialog.path.text() == typed
+    assert dialog.export_button.isEnabled()
+
+
 def test_a_place_that_cannot_be_written_to_is_said(
     qtbot: QtBot, workstation: Workstation, run_id: str, tmp_path: Path
 ) -> None:

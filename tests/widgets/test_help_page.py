@@ -46,6 +46,16 @@ def test_a_link_opens_its_topic(page: HelpPage) -> None:
     assert page.topics.currentItem().text() == TOPICS["rules"]
 
 
+def test_a_topic_is_rendered_once(page: HelpPage, monkeypatch: pytest.MonkeyPatch) -> None:
+    rendered: list[str] = []
+    monkeypatch.setattr(page.browser, "setMarkdown", rendered.append)
+    page.show_topic("rules")
+    page.show_topic("check-few-trials")
+    assert len(rendered) == 2
+    page.topics.setCurrentRow(0)  # as by a click
+    assert len(rendered) == 3
+
+
 def test_each_check_has_a_page_of_its_own_words(page: HelpPage) -> None:
     page.show_topic("checks")
     overview = page.browser.toPlainText()

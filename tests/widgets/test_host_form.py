@@ -41,6 +41,8 @@ def test_everything_typed_is_kept_and_comes_back() -> None:
         ("port", "²", "1 to 65535"),
         ("user", "an n", "Not a user name"),
         ("identity_file", "/nowhere/key", "No such file"),
+        ("identity_file", "~nosuchuser/key", "No such file"),
+        ("identity_file", "k" * 300, "No such file"),
         ("identity_file", "key.pub", "public key"),
         ("jump", "bastion:port", "user@host:port"),
         ("jump", "-oProxyCommand=sh", "user@host:port"),

@@ -58,7 +58,7 @@ def hostile_run() -> Iterable[Event]:
             yield event
 
 
-def test_an_export_writes_where_it_was_told_and_nothing_that_a_spreadsheet_runs(
+def test_an_export_writes_to_the_given_path_and_no_spreadsheet_formula(
     qtbot: QtBot, workstation: Workstation, window: QWidget, tmp_path: Path
 ) -> None:
     with workstation._store.recorder(RUN) as recorder:
@@ -154,7 +154,6 @@ def test_a_false_prompt_gets_no_password(
     monkeypatch.setattr(privilege, "PATIENCE", 1.0)
     asker = AnsweringAsker(secrets=[SECRET] * 3)
     dialog = InstallDialog(workstation, asker, LOCAL, "sudo apt-get install -y fio", window)
-    dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose, on=False)
     qtbot.addWidget(dialog)
     dialog.open()
     qtbot.mouseClick(dialog.run_button, Qt.MouseButton.LeftButton)

@@ -54,7 +54,7 @@ def picture_of(window: MainWindow, name: str) -> None:
         window.grab().save(f"{folder}/{name}.png")
 
 
-def test_a_library_that_vanishes_is_said_and_the_run_is_saved_elsewhere(
+def test_a_library_that_vanishes_is_reported_and_the_run_is_saved_elsewhere(
     qtbot: QtBot, live: tuple[MainWindow, LivePage], workstation: Workstation, tmp_path: Path
 ) -> None:
     window, page = live
@@ -100,7 +100,7 @@ def test_a_run_that_could_not_be_stored_is_nowhere_called_kept(
     assert window.findChildren(QFileDialog) == []
 
 
-def test_a_library_in_use_is_said_until_it_is_free(
+def test_a_library_in_use_is_reported_until_it_is_free(
     qtbot: QtBot, live: tuple[MainWindow, LivePage], workstation: Workstation, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(recording, "BUSY_REPORTED", 1.0)
@@ -139,7 +139,7 @@ def test_a_stop_saves_the_run_elsewhere_while_the_library_is_in_use(
         assert workstation.load("last").trials[0].reason in {"", "Stopped by you."}  # it is short
 
 
-def test_a_damaged_library_is_said_and_the_run_is_saved_from_memory(
+def test_a_damaged_library_is_reported_and_the_run_is_saved_from_memory(
     qtbot: QtBot, live: tuple[MainWindow, LivePage], workstation: Workstation
 ) -> None:
     window, page = live

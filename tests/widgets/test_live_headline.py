@@ -18,7 +18,7 @@ from suites.fio.metrics import LATENCY_MAX, LATENCY_P50, LATENCY_P99
 from suites.quantities import clock_text
 from tests.messages import messages
 from tests.widgets.live_events import PLACE, READ, WRITE, begin, end, folded, plan, sample
-from widgets.live.headline import NOTHING, headline
+from widgets.live.headline import headline
 from widgets.live.headline_bar import HeadlineBar
 from widgets.live.messages import (
     command_text,
@@ -33,6 +33,7 @@ from widgets.live.messages import (
     trial_text,
 )
 from widgets.live.model import RunModel
+from widgets.parts.names import MISSING
 from widgets.parts.text import OneLine
 from widgets.theme import TextSize, text_font
 
@@ -50,7 +51,7 @@ def running(*values: float) -> RunModel:
 
 def test_before_the_first_sample_there_is_no_figure() -> None:
     shown = headline(folded([begin()]), PLACE, [])
-    assert (shown.text, shown.caption) == (NOTHING, "no sample yet")
+    assert (shown.text, shown.caption) == (MISSING, "no sample yet")
     assert headline(folded([]), PLACE, []).caption == "not measured yet"
 
 
@@ -124,7 +125,7 @@ def test_one_trial_has_no_spread_and_a_failed_one_says_why() -> None:
     assert headline(kept, PLACE, []).caption == MESSAGES["median_of_1_sample_the_trial"]
     failed = folded([begin(), end(None, 1, State.FAILED, "fio on web-1: no space (exit status 1).")])
     shown = headline(failed, PLACE, [])
-    assert (shown.text, shown.caption) == (NOTHING, MESSAGES["fio_on_web_1_no_space_exit"])
+    assert (shown.text, shown.caption) == (MISSING, MESSAGES["fio_on_web_1_no_space_exit"])
 
 
 @pytest.mark.parametrize(

@@ -138,7 +138,7 @@ def test_bytes_that_are_no_text_are_kept_as_they_are(
     assert "\ufffd" in page.view.log.toPlainText()
 
 
-def test_a_tool_that_is_killed_after_it_said_done_is_no_success(
+def test_a_tool_killed_after_it_printed_done_is_no_success(
     qtbot: QtBot, page: LivePage, tool: Callable[..., None]
 ) -> None:
     good = "[ 1s ] thds: 1 eps: 5.5 lat (ms,95%): 1.5\\n\\nCPU speed:\\n    events per second:   100.00\\n"

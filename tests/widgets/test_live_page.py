@@ -3,7 +3,7 @@
 import re
 import subprocess
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -11,9 +11,10 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QWidget
 from pytestqt.qtbot import QtBot
 
-from app.events import Event, SampleRead, State
+from app.events import Activity, Event, RunEnded, RunStarted, SampleRead, State
 from app.plans.plan import LOCAL, Plan, Repetition, Step, make_step
 from app.questions import RefusingAsker
+from app.runs.control import BusyPolicy, Control
 from app.services import Workstation
 from tests.messages import messages
 from widgets.jobs import PendingEvents
@@ -83,6 +84,24 @@ def test_an_idle_page_says_what_it_is_for_and_offers_the_next_step(qtbot: QtBot,
     assert button is not None
     with qtbot.waitSignal(page.measure_requested):
         qtbot.mouseClick(button, Qt.MouseButton.LeftButton)
+
+
+def test_stopping_a_run_that_waits_for_a_busy_host_shows_its_outcome(
+    qtbot: QtBot, page: LivePage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def wait(plan: Plan, _asker: object, control: Control) -> Iterator[Event]:
+        yield RunStarted("run-1", plan, "2026-11-20T00:00:00+00:00")
+        yield Activity("waiting", waits_for="ann measures on this computer")
+        control.wait(60)
+        yield RunEnded("run-1", State.PARTIAL, "Stopped.")
+
+    monkeypatch.setattr(page.workstation, "run", wait)
+    assert page.start_run(plan_of(cpu()), BusyPolicy.WAIT)
+    qtbot.waitUntil(page._busy.isVisible, timeout=PATIENCE)
+    with qtbot.waitSignal(page.run_finished, timeout=PATIENCE):
+        page.stop()
+    assert not page._busy.isVisible()
+    assert page._outcome.isVisible()
 
 
 def test_samples_are_drawn_before_the_tool_ends(qtbot: QtBot, page: LivePage) -> None:
@@ -161,7 +180,7 @@ def test_a_pinned_run_lies_as_a_band_under_the_next_one(qtbot: QtBot, page: Live
     qtbot.waitUntil(lambda: "Pinned as baseline" in page._outcome.detail.text(), timeout=PATIENCE)
     assert page.start_run(plan_of(cpu()))
     qtbot.waitUntil(lambda: bool(view_of(page).bar.ratio.value.text()), timeout=PATIENCE)
-    leading = view_of(page).plots.plots["leading"]
+    leading = view_of(page).plots.plots["headline"]
     qtbot.waitUntil(lambda: bool(leading.view.backdrop.stripes))
     (band,) = leading.bands().values()
     assert band.name == "before <b>the</b> upgrade"
@@ -222,10 +241,10 @@ def test_a_place_that_was_chosen_stays_until_the_running_one_is_chosen(qtbot: Qt
 @pytest.mark.slow
 def test_earlier_trials_stand_faintly_behind_the_one_in_front(qtbot: QtBot, page: LivePage) -> None:
     run_to_end(qtbot, page, plan_of(cpu(2), trials=2))
-    lines = view_of(page).plots.plots["leading"].lines
+    lines = view_of(page).plots.plots["headline"].lines
     assert [line.title for line in lines.values() if line.faint] == ["trial 1"]
     view_of(page).table.selectRow(0)
-    lines = view_of(page).plots.plots["leading"].lines
+    lines = view_of(page).plots.plots["headline"].lines
     assert [line.title for line in lines.values() if line.faint] == ["trial 2"]
     assert view_of(page).front is model_of(page).trials[1]
 
@@ -247,7 +266,7 @@ def test_a_stored_run_shows_the_same_plots_and_its_raw_output(
     qtbot.waitUntil(lambda: not (live.plots.drawing or stored.plots.drawing))
     assert stored.bar.figure.value.text() == live.bar.figure.value.text()
     assert list(stored.plots.plots) == list(live.plots.plots)
-    ours, theirs = (view.plots.plots["leading"].lines for view in (stored, live))
+    ours, theirs = (view.plots.plots["headline"].lines for view in (stored, live))
     assert [line.buffer.values().tolist() for line in ours.values()] == [
         line.buffer.values().tolist() for line in theirs.values()
     ]
@@ -274,7 +293,7 @@ def test_a_line_printed_on_the_host_is_drawn_in_time(
     assert page.start_run(plan_of(cpu(4)))
 
     def look() -> bool:
-        lines = view_of(page).plots.plots["leading"].lines.values() if page.view else ()
+        lines = view_of(page).plots.plots["headline"].lines.values() if page.view else ()
         points = max((len(line.curve.xData) for line in lines if line.curve.xData is not None), default=0)
         for number in range(1, points + 1):
             drawn.setdefault(number, time.monotonic())

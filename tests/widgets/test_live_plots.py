@@ -120,20 +120,20 @@ def test_a_percentile_keeps_its_colour_and_the_second_operation_is_dashed(plots:
 
 def test_the_baseline_lies_beneath_its_own_series(plots: TrialPlots) -> None:
     show(plots, folded([begin(), sample(1.0, 1.0), sample(1.0, 1.0, labelled=WRITE)]), BAND)
-    assert plots.plots["leading"].bands() == {("test", ("iops", READ)): BAND}
+    assert plots.plots["headline"].bands() == {("test", ("iops", READ)): BAND}
 
 
 def test_series_that_appear_later_are_added(plots: TrialPlots) -> None:
     model = folded([begin()])
     show(plots, model)
-    assert list(plots.plots) == ["leading"]
-    assert not plots.plots["leading"].lines
+    assert list(plots.plots) == ["headline"]
+    assert not plots.plots["headline"].lines
     model.fold(sample(41_000.0, 1.0), 5.0)
     model.fold(watched((CPU_USER, 10.0, "")), 5.0)
     plots.sync()
     finish(plots)
-    assert list(plots.plots) == ["leading", "host cpu %"]
-    assert plots.plots["leading"].lines[("test", ("iops", READ))].buffer is model.trials[1].series["iops", READ].buffer
+    assert list(plots.plots) == ["headline", "host cpu %"]
+    assert plots.plots["headline"].lines[("test", ("iops", READ))].buffer is model.trials[1].series["iops", READ].buffer
 
 
 def test_of_many_disks_those_are_drawn_that_work_or_hold_the_files(plots: TrialPlots) -> None:
@@ -150,12 +150,12 @@ def test_of_many_disks_those_are_drawn_that_work_or_hold_the_files(plots: TrialP
 def test_a_warm_up_is_shaded_to_its_last_sample_and_a_warm_up_trial_all_through(plots: TrialPlots) -> None:
     model = folded([begin(), sample(1.0, 1.0, warm_up=True), sample(1.0, 2.0, warm_up=True), sample(1.0, 3.0)])
     show(plots, model)
-    plots.plots["leading"].refresh()
-    assert plots.plots["leading"].view.backdrop.warm_ups == ((0.0, 2.0),)
+    plots.plots["headline"].refresh()
+    assert plots.plots["headline"].view.backdrop.warm_ups == ((0.0, 2.0),)
     model = folded([begin(warm_up=True), sample(1.0, 1.0), sample(1.0, 4.0)])
     show(plots, model)
-    plots.plots["leading"].refresh()
-    assert plots.plots["leading"].view.backdrop.warm_ups == ((0.0, 4.0),)
+    plots.plots["headline"].refresh()
+    assert plots.plots["headline"].view.backdrop.warm_ups == ((0.0, 4.0),)
 
 
 def test_findings_during_a_trial_are_marks(plots: TrialPlots) -> None:
@@ -166,8 +166,8 @@ def test_findings_during_a_trial_are_marks(plots: TrialPlots) -> None:
     show(plots, model)
     plots.sync()
     finish(plots)
-    plots.plots["leading"].refresh()
-    assert [(mark.time, mark.text) for mark in plots.plots["leading"].view.foreground.marks] == [
+    plots.plots["headline"].refresh()
+    assert [(mark.time, mark.text) for mark in plots.plots["headline"].view.foreground.marks] == [
         (3.0, "CPU stolen: 4 %")
     ]
 
@@ -179,7 +179,7 @@ def test_a_limited_number_of_other_trials_stands_faintly_behind(plots: TrialPlot
         for event in (begin(number, number), sample(1.0, 1.0, number), end(1.0, number))
     ]
     show(plots, folded(events))
-    faint = [line.title for line in plots.plots["leading"].lines.values() if line.faint]
+    faint = [line.title for line in plots.plots["headline"].lines.values() if line.faint]
     assert len(faint) == FAINT_LIMIT
     assert faint[-1] == f"trial {FAINT_LIMIT + 3}"
 

@@ -26,7 +26,6 @@ def window(qtbot: QtBot) -> QWidget:
 def _dialog(qtbot: QtBot, window: QWidget, folder: Path, command: str) -> InstallDialog:
     workstation = Workstation(folder / "runs.sqlite3", folder / "hosts.toml")
     dialog = InstallDialog(workstation, RefusingAsker(), LOCAL, command, window)
-    dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose, on=False)
     qtbot.addWidget(dialog)
     dialog.open()
     return dialog

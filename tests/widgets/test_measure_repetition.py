@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from PySide6.QtWidgets import QLineEdit
+from PySide6.QtWidgets import QLabel, QLineEdit
 from pytestqt.qtbot import QtBot
 
 from app.plans.plan import LOCAL, Order, Plan, Policy, Repetition, make_step
@@ -13,6 +13,7 @@ from tests.app.run_events import run_events
 from tests.messages import messages
 from tests.widgets.measure_stage import made_page, settle, with_tests
 from widgets.wizard.draft import PlanDraft
+from widgets.wizard.editors import ParameterField
 from widgets.wizard.measure_page import REVIEW, MeasurePage
 from widgets.wizard.repetition_parameters import REPETITION, values_of
 
@@ -156,3 +157,10 @@ def test_totals_say_what_a_plan_takes_at_most(page: MeasurePage) -> None:
     assert (sums.trials, sums.most, sums.grows) == (8, 31, True)
     assert sums.duration == pytest.approx(8 * each + 7 * 2.0)
     assert sums.longest == pytest.approx(31 * each + 30 * 2.0)
+
+
+@pytest.mark.parametrize(("name", "title"), [("precision", "Target precision ± [%]"), ("budget", "Time budget")])
+def test_a_number_names_its_unit_beside_the_title(qtbot: QtBot, name: str, title: str) -> None:
+    field = ParameterField(next(parameter for parameter in REPETITION if parameter.name == name))
+    qtbot.addWidget(field)
+    assert title in {label.text() for label in field.findChildren(QLabel)}

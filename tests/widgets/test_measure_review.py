@@ -9,10 +9,12 @@ from PySide6.QtGui import QGuiApplication
 from pytestqt.qtbot import QtBot
 
 from app.plans.plan import Order, Plan, make_step
+from app.plans.totals import Totals
 from suites.verdict import Goal
 from tests.widgets.measure_stage import made_page, settle, with_tests
 from widgets.wizard.editors import Editor
 from widgets.wizard.measure_page import FINDINGS, REVIEW, MeasurePage
+from widgets.wizard.review_step import _trials as trials_text
 
 PLAN = Plan("disk", ("local",), (make_step("fio", {}),))
 
@@ -75,6 +77,19 @@ def test_a_repetition_that_is_not_accepted_keeps_the_plan_here(page: MeasurePage
     assert trials.message.isVisible()
     assert not page.footer.next.isEnabled()
     assert not page.review.save_button.isEnabled()
+
+
+@pytest.mark.parametrize(
+    ("sums", "shown"),
+    [
+        (Totals(1, 1.0, 0, 0, 0, frozenset()), "1 trial"),
+        (Totals(2, 1.0, 0, 0, 0, frozenset()), "2 trials"),
+        (Totals(1, 1.0, 0, 0, 0, frozenset(), grows=True), "At least 1 trial"),
+        (Totals(6, 1.0, 0, 0, 0, frozenset(), most=40, grows=True), "6 to 40 trials"),
+    ],
+)
+def test_the_number_of_trials_agrees_with_its_noun(sums: Totals, shown: str) -> None:
+    assert trials_text(sums) == shown
 
 
 def test_name_and_question_are_the_plans(page: MeasurePage) -> None:

@@ -1,9 +1,11 @@
 """A plot on the screen: what it draws, reads, copies and leaves alone."""
 
 import math
+import threading
 import time
 from collections.abc import Callable
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,6 +15,7 @@ from PySide6.QtGui import QColor, QGuiApplication, QImage, QWheelEvent
 from PySide6.QtWidgets import QApplication, QWidget
 from pytestqt.qtbot import QtBot
 
+from app.output import write_whole
 from app.records import Band
 from suites.units import Unit
 from suites.vocab import Better
@@ -216,16 +219,27 @@ def test_copying_as_data_gives_whole_figures_with_units_and_leaves_gaps_empty(sh
     assert rows[2] == ["2", "", "12", "40000", "39000", "41000"]
 
 
-def test_copying_as_picture_and_saving_give_the_plot_twice_as_fine(shown: Show, tmp_path: object) -> None:
+def test_copying_as_picture_and_saving_give_the_plot_twice_as_fine(
+    qtbot: QtBot, shown: Show, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     plot = shown()
     filled(plot)
     plot.menu.copy_picture()
     copied = QGuiApplication.clipboard().image()
     assert copied.width() == plot.width() * 2
-    path = f"{tmp_path}/plot.png"
-    assert plot.menu.save_picture(path)
-    assert QImage(path).size() == copied.size()
-    assert not plot.menu.save_picture(f"{tmp_path}/nowhere/plot.png")
+    path, threads = tmp_path / "plot.png", []
+
+    def write(target: Path, content: bytes) -> Path:
+        threads.append(threading.current_thread())
+        return write_whole(target, content)
+
+    monkeypatch.setattr("widgets.plots.plot_menu.write_whole", write)
+    plot.menu.save_picture(str(path))
+    qtbot.waitUntil(lambda: plot.head.reading.text() == f"Saved {path}.")
+    assert QImage(str(path)).size() == copied.size()
+    plot.menu.save_picture(f"{path}/below-a-file.png")
+    qtbot.waitUntil(lambda: "Choose another folder." in plot.head.reading.text())
+    assert threading.main_thread() not in threads
 
 
 def test_words_of_a_host_are_never_markup(shown: Show) -> None:

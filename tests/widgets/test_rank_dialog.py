@@ -16,6 +16,7 @@ from tests.app.test_calibration import with_calibration
 from tests.messages import messages
 from widgets.compare.pickers import BaselinePicker
 from widgets.compare.rank_dialog import RankDialog
+from widgets.compare.rank_form import RankForm
 
 MESSAGES = messages("widgets", "test_rank_dialog")
 
@@ -78,6 +79,18 @@ def test_prices_and_a_threshold_make_the_cheapest_win(qtbot: QtBot, dialog: Rank
     qtbot.waitUntil(lambda: dialog.ranking is not None and dialog.ranking.criteria.goal is RankingGoal.CHEAPEST)
     assert [row[1] for row in dialog.table.content.texts()[1:]] == ["web-2", "web-1", "web-3"]
     assert dialog.table.content.texts()[0][-1] == "Threshold"
+
+
+@pytest.mark.parametrize(
+    ("typed", "at_least"), [("5 ms", True), ("> 5 ms", True), ("≥ 5 ms", True), ("< 5 ms", False), ("<= 5 ms", False)]
+)
+def test_a_threshold_is_an_upper_limit_with_any_less_than_sign(qtbot: QtBot, typed: str, *, at_least: bool) -> None:
+    form = RankForm()
+    qtbot.addWidget(form)
+    form.threshold.setText(typed)
+    threshold = form._threshold()
+    assert threshold is not None
+    assert (threshold.value, threshold.at_least) == (5.0, at_least)
 
 
 def test_prices_come_from_a_table_too(qtbot: QtBot, dialog: RankDialog, tmp_path: Path) -> None:

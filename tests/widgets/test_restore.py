@@ -71,7 +71,6 @@ def window(qtbot: QtBot) -> QWidget:
 
 def opened(qtbot: QtBot, window: QWidget, workstation: Workstation) -> RestoreDialog:
     dialog = RestoreDialog(workstation, RefusingAsker(), "web-1", window)
-    dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose, on=False)
     qtbot.addWidget(dialog)
     dialog.open()
     qtbot.waitUntil(lambda: not jobs.running())

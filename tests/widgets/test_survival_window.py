@@ -204,7 +204,7 @@ def refused(stage: Stage) -> LivePage:
     return page
 
 
-def test_a_host_in_use_is_told_and_can_be_shared(stage: Stage, workstation: Workstation, other: Control) -> None:
+def test_a_host_in_use_is_reported_and_can_be_shared(stage: Stage, workstation: Workstation, other: Control) -> None:
     page = refused(stage)
     assert workstation.runs() == []
     with stage.qtbot.waitSignal(page.run_finished, timeout=PATIENCE):
@@ -235,7 +235,7 @@ def test_another_process_can_attach_what_the_window_left(stage: Stage, workstati
     assert leftovers_in(Path.home(), workstation.leftovers(LOCAL, RefusingAsker())) == []
 
 
-def test_attaching_beside_a_living_benchwright_is_asked_for(
+def test_attaching_beside_a_running_benchwright_needs_confirmation(
     stage: Stage, workstation: Workstation, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     window = leave_one(stage, 250)

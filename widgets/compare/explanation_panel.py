@@ -7,7 +7,7 @@ from PySide6.QtWidgets import QFrame, QHBoxLayout, QLineEdit, QPushButton, QScro
 
 from app.comparison.comparability import Difference, Weight
 from app.comparison.comparison import ComparisonRow, run_name
-from suites.quantities import metric_text
+from suites.quantities import first_upper, metric_text
 from widgets.compare.compare_rows import Compared, CompareLine
 from widgets.compare.messages import ICONS, explain, numbered_run_name
 from widgets.live.messages import command_text
@@ -173,7 +173,7 @@ class ExplanationSide(QWidget):
         self.weakened.show_paragraphs([f"· {caveat}" for caveat in found.weakened])
         self.change.show_paragraphs([found.change])
         self.notes.show_paragraphs([f"· {note}" for note in _notes(compared)])
-        self.method.show_paragraphs([compared.comparison.method[:1].upper() + compared.comparison.method[1:] + "."])
+        self.method.show_paragraphs([f"{first_upper(compared.comparison.method)}."])
         for view, side in zip(self.commands, (0, number), strict=True):
             view.set_caption(f"Exact command of {run_name(side)}")
             view.setToolTip("")

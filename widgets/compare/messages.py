@@ -9,7 +9,7 @@ from app.comparison.estimates import FEWEST_HOSTS, FEWEST_TRIALS, HOST, SAMPLE, 
 from app.comparison.verdicts import ComparisonVerdict, insufficient_side, verdict_text
 from app.records import RunSummary
 from app.summary import MetricSummary
-from suites.quantities import direction_text, edges_text, figure_text, share_text, times_text
+from suites.quantities import direction_text, edges_text, figure_text, first_upper, share_text, times_text
 from widgets.library.run_rows import half_range_text, local_time
 from widgets.parts.names import MISSING, host_title
 
@@ -96,7 +96,7 @@ def explain(comparison: Comparison, row: ComparisonRow, number: int) -> Explanat
     return Explanation(
         against.verdict,
         verdict_line(against, comparison.margin_of(against)) if decided else against.verdict.value,
-        f"{against.text[:1].upper()}{against.text[1:]}.",
+        f"{first_upper(against.text)}.",
         tuple(_side(row, side, number) for side in (0, number)),
         tuple(text for side in (0, number) if (text := _levels(row, side))),
         _why(comparison, row, against),

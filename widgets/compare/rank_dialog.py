@@ -1,6 +1,7 @@
 """Dialog that ranks runs by chosen criteria and exports the ranking as a picture or CSV."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 
 from PySide6.QtGui import QPixmap
@@ -20,6 +21,7 @@ from widgets.compare.rank_form import RankForm, RankTable
 from widgets.jobs import BackgroundJob
 from widgets.parts.boxes import column_in
 from widgets.parts.dialogs import ask_for_file, button_row, fit, opened
+from widgets.parts.images import png
 from widgets.parts.notice import Notice
 from widgets.parts.text import Text, Tone, set_tool_tip
 from widgets.theme import SPACE, TextSize, text_font
@@ -56,6 +58,7 @@ class RankDialog(QDialog):
 
     def rank(self) -> None:
         """Rank by the current criteria."""
+        self._job = None  # the ranking of older criteria would replace the error below
         try:
             question = self.form.question()
         except BenchwrightError as error:
@@ -86,8 +89,12 @@ class RankDialog(QDialog):
         """Write the ranking to `path`: CSV for .csv, else PNG."""
         if self.ranking is None:
             return
-        content = ranking_csv(self.ranking).encode() if path.suffix.lower() == ".csv" else png(self.picture())
-        job = BackgroundJob(lambda: write_whole(path, content), self)
+        content: Callable[[], bytes]
+        if path.suffix.lower() == ".csv":
+            content = ranking_csv(self.ranking).encode
+        else:
+            content = partial(png, self.picture().toImage())
+        job = BackgroundJob(lambda: write_whole(path, content()), self)
         job.returned.connect(lambda written: self.notice.show_message("good", f"Written: {written}"))
         job.failed.connect(self.notice.show_error)
         job.start()
@@ -162,16 +169,6 @@ def choices_of(workstation: Workstation, runs: Sequence[str]) -> list[tuple[str,
             key = (one.step, one.metric.name, one.labels)
             found.setdefault(key, f"{metric_text(one.metric, one.labels)} · {one.step}")
     return [(title, *key) for key, title in list(found.items())[:MOST_METRICS]]
-
-
-def png(picture: QPixmap) -> bytes:
-    """Return a picture as PNG bytes."""
-    from PySide6.QtCore import QBuffer, QIODevice
-
-    buffer = QBuffer()
-    buffer.open(QIODevice.OpenModeFlag.WriteOnly)
-    picture.save(buffer, "PNG")
-    return bytes(buffer.data().data())
 
 
 def show_ranking(workstation: Workstation, runs: Sequence[str], parent: QWidget) -> RankDialog:

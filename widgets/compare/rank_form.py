@@ -6,7 +6,6 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import (
     QComboBox,
     QFormLayout,
-    QHBoxLayout,
     QLineEdit,
     QListWidget,
     QListWidgetItem,
@@ -20,6 +19,7 @@ from app.ranking.ranking import RankedCandidate, Ranking
 from app.ranking.report import HEAD, RIGHT_ALIGNED, margin_text, ranking_rows, shown_columns
 from suites.quantities import parse_quantity
 from suites.vocab import Labels
+from widgets.parts.dialogs import button_row
 from widgets.parts.fields import PerCent
 from widgets.parts.table import LEFT, RIGHT, Table, TableColumn, TableModel
 from widgets.parts.text import Text, Tone, set_tool_tip, visible
@@ -159,7 +159,7 @@ class RankForm(QWidget):
         text = self.threshold.text().strip()
         if not text:
             return None
-        at_least = not text.startswith(("<=", "≤"))
+        at_least = not text.startswith(("<", "≤"))
         value, unit = parse_quantity(text.lstrip("<>=≤≥ "))
         return Threshold(value, at_least, unit)
 
@@ -191,12 +191,4 @@ class RankForm(QWidget):
             ("Margin", self.margin),
         ):
             field.setAccessibleName(name)
-            form.addRow(name, self._in_row(field, extra[field]) if field in extra else field)
-
-    @staticmethod
-    def _in_row(*widgets: QWidget) -> QHBoxLayout:
-        row = QHBoxLayout()
-        row.setSpacing(SPACE[1])
-        for widget in widgets:
-            row.addWidget(widget)
-        return row
+            form.addRow(name, button_row(field, extra[field]) if field in extra else field)

@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QHBoxLayout, QStackedLayout, QTabBar, QWidget
 
 from app.comparison.comparison import ComparisonRow, run_letter
 from suites.errors import UnknownSuiteError
-from suites.quantities import label_text
+from suites.quantities import metric_text
 from suites.units import Unit, convert
 from suites.vocab import Labels, Metric
 from widgets.compare.cells import run_colour
@@ -71,9 +71,10 @@ class Overlay(QWidget):
         """Return an empty plot for `metric`; plots are cached by metric."""
         plot = self._plots.get((metric, labelled))
         if plot is None:
-            title = f"{metric.title}, {label_text(labelled)}" if labelled else metric.title
             logarithmic = metric.percentile is not None
-            plot = TimePlot(title, metric.unit, better=metric.better, may_be_logarithmic=logarithmic)
+            plot = TimePlot(
+                metric_text(metric, labelled), metric.unit, better=metric.better, may_be_logarithmic=logarithmic
+            )
             self._plots[metric, labelled] = plot
             self._stack.addWidget(plot)
         plot.clear()

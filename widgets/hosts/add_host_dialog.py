@@ -23,8 +23,9 @@ from app.services import Workstation
 from suites.errors import BenchwrightError
 from widgets.jobs import BackgroundJob
 from widgets.parts.boxes import column_in
-from widgets.parts.dialogs import ask_for_file, dialog_column, grow
+from widgets.parts.dialogs import ask_for_file, button_row, dialog_column, grow
 from widgets.parts.notice import FieldMessage, Notice, ProgressNotice
+from widgets.parts.paths import exists, typed_path
 from widgets.parts.text import Text, Tone, set_tool_tip
 from widgets.theme import SPACE, restyle
 
@@ -114,9 +115,8 @@ def _key_file(text: str) -> str:
         return ""
     if text.endswith(".pub"):
         return "This is the public key. Choose the private key, the file without .pub."
-    if not Path(text).expanduser().is_file():
-        return "No such file."
-    return ""
+    path = typed_path(text)
+    return "" if exists(path) and path.is_file() else "No such file."
 
 
 def _jump(text: str) -> str:
@@ -241,13 +241,7 @@ class AddHostDialog(QDialog):
         self.save_button.setProperty("primary", True)
         self.save_button.setDefault(True)
         self.cancel_button = QPushButton("Cancel")
-        row = QHBoxLayout()
-        row.setSpacing(SPACE[1])
-        row.addWidget(self.test_button)
-        row.addStretch(1)
-        row.addWidget(self.save_button)
-        row.addWidget(self.cancel_button)
-        return row
+        return button_row(self.test_button, None, self.save_button, self.cancel_button)
 
     def _fill(self, edited: HostEntry | None) -> None:
         if edited is not None:

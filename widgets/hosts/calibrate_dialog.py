@@ -24,7 +24,7 @@ from app.runs.control import Control
 from app.services import Workstation
 from suites import registry
 from suites.errors import BenchwrightError
-from suites.quantities import duration_text
+from suites.quantities import duration_text, first_upper
 from widgets.jobs import BackgroundJob
 from widgets.parts.boxes import column_in
 from widgets.parts.dialogs import button_row, dialog_column, fit
@@ -124,7 +124,7 @@ class CalibrateDialog(QDialog):
             remaining = "" if event.remaining is None else f", about {duration_text(event.remaining)} left"
             self.working.begin(f"{event.done} of {event.total} trials{remaining}")
         elif isinstance(event, Activity) and not stopping and not event.measures:
-            self.working.begin(f"{event.text[:1].upper()}{event.text[1:]}…")
+            self.working.begin(f"{first_upper(event.text)}…")
 
     def _end(self) -> None:
         self._control = None

@@ -1,8 +1,9 @@
 """Dialogs that clean up a host: leftovers of runs, and changed settings."""
 
 import shlex
+from collections.abc import Callable
 
-from PySide6.QtCore import Qt, Signal
+from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QDialog, QPushButton, QWidget
 
 from app.hosts.leftovers import HEAD, Leftover, LeftoverOwner, leftover_row, recorded_text, still_changed
@@ -86,7 +87,7 @@ class LeftoversDialog(QDialog):
         self.table.setVisible(bool(found))
         if requested:
             self.notice.show_message(
-                "good" if removed else "error",
+                "good" if removed == len(requested) else "warning" if removed else "error",
                 f"Removed {removed} of {len(requested)}.",
                 "" if found else "No leftovers remain.",
             )
@@ -96,6 +97,7 @@ class LeftoversDialog(QDialog):
             self.notice.show_message("warning", *changed)
 
     def _fail(self, error: BenchwrightError) -> None:
+        self.remove_button.setEnabled(bool(self._nonces))
         self.notice.show_error(error)
 
 
@@ -126,7 +128,6 @@ class RestoreDialog(QDialog):
         self._workstation, self._asker, self._host = workstation, asker, host
         self._job: BackgroundJob | None = None
         self.setWindowTitle("Restore settings")
-        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self.setMinimumWidth(WIDTH)
         self.settings = Text()
         self.working = ProgressNotice()
@@ -157,10 +158,7 @@ class RestoreDialog(QDialog):
 
     def _look(self) -> None:
         workstation, host, asker = self._workstation, self._host, self._asker
-        self._begin(BackgroundJob(lambda: workstation.host_notes(host, asker), self), "Reading the host")
-        if self._job is not None:
-            self._job.returned.connect(self._show_notes)
-            self._job.start()
+        self._begin(lambda: workstation.host_notes(host, asker), "Reading the host", self._show_notes)
 
     def _show_notes(self, notes: object) -> None:
         found = notes if isinstance(notes, tuple) else ()
@@ -176,10 +174,7 @@ class RestoreDialog(QDialog):
     def _restore(self) -> None:
         self.restore_button.setEnabled(False)
         workstation, host, asker = self._workstation, self._host, self._asker
-        self._begin(BackgroundJob(lambda: workstation.restore(host, asker), self), "Restoring")
-        if self._job is not None:
-            self._job.returned.connect(self._show_outcome)
-            self._job.start()
+        self._begin(lambda: workstation.restore(host, asker), "Restoring", self._show_outcome)
 
     def _show_outcome(self, done: object) -> None:
         found = done if isinstance(done, tuple) else ()
@@ -192,11 +187,13 @@ class RestoreDialog(QDialog):
         self.close_button.setText("Close")
         self.restored.emit(self._host)
 
-    def _begin(self, job: BackgroundJob, activity: str) -> None:
+    def _begin(self, work: Callable[[], object], activity: str, show: Callable[[object], None]) -> None:
+        job = self._job = BackgroundJob(work, self)
         self.working.begin(f"{activity}…")
-        self._job = job
+        job.returned.connect(show)
         job.failed.connect(self._fail)
-        job.finished.connect(self.working.end)
+        job.finished.connect(lambda: self.working.end() if job is self._job else None)
+        job.start()
 
     def _fail(self, error: BenchwrightError) -> None:
         self.notice.show_error(error)

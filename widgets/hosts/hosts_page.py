@@ -150,7 +150,7 @@ class HostsPage(Page):
 
         dialog = RestoreDialog(self.workstation, self.asker, name, self)
         dialog.restored.connect(self.changed.refresh)
-        dialog.open()
+        opened(dialog)
 
     def _ask_to_remove(self) -> None:
         entry = self.table.current_host()
@@ -223,7 +223,7 @@ class HostsPage(Page):
         self.start_button.clicked.connect(lambda: self.quick_requested.emit(LOCAL))
         rows = column_in(card, SPACE[0], (SPACE[3], SPACE[2], SPACE[3], SPACE[3]))
         rows.addWidget(Text("Start here", font=text_font(TextSize.HEADING, bold=True)))
-        text = "CPU, memory and disk in under two minutes. Needs no server and leaves nothing behind."
+        text = "CPU, memory and disk in under two minutes. Needs no server."
         rows.addWidget(Text(text, Tone.MUTED))
         rows.addSpacing(SPACE[1])
         rows.addWidget(self.start_button, 0, Qt.AlignmentFlag.AlignLeft)

@@ -13,16 +13,21 @@ from widgets.parts.table import Table, TableColumn, TableModel
 from widgets.theme import SPACE, icon
 
 
+def ssh_address(entry: HostEntry) -> str:
+    """Return the address of a host in ssh notation: ``ann@192.0.2.14:2222 via bastion``."""
+    user = f"{entry.user}@" if entry.user else ""
+    port = f":{entry.port}" if entry.port else ""
+    jump = f" via {entry.jump}" if entry.jump else ""
+    return f"{user}{entry.host_name or entry.name}{port}{jump}"
+
+
 def address_text(entry: HostEntry) -> str:
     """Return the address of a host in ssh notation, or its source if ~/.ssh/config defines it."""
     if entry.origin is Origin.THIS_COMPUTER:
         return "no SSH"
     if not any((entry.host_name, entry.user, entry.port, entry.jump)):
         return "from ~/.ssh/config" if entry.origin is Origin.SSH_CONFIG else entry.name
-    user = f"{entry.user}@" if entry.user else ""
-    port = f":{entry.port}" if entry.port else ""
-    jump = f" via {entry.jump}" if entry.jump else ""
-    return f"{user}{entry.host_name or entry.name}{port}{jump}"
+    return ssh_address(entry)
 
 
 def connection_text(entry: HostEntry, status: HostStatus) -> str:

@@ -78,6 +78,8 @@ class HistoryPanel(QWidget):
     def _choose(self) -> None:
         index, read = self.metrics.currentIndex(), self._read
         if read is None or not 0 <= index < len(self._queries):
+            self._job = None  # the result of an older query would replace the text
+            self.notice.hide()
             self._show_text("This run has no counted trials.")
             return
         query = self._queries[index]

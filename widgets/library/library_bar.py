@@ -13,6 +13,7 @@ from app.services import Workstation
 from suites.errors import BenchwrightError
 from widgets.jobs import BackgroundJob
 from widgets.parts.boxes import column_in
+from widgets.parts.dialogs import opened
 from widgets.parts.empty_state import EmptyState
 from widgets.parts.notice import Notice
 from widgets.parts.text import set_tool_tip
@@ -43,7 +44,7 @@ class Unreadable(QWidget):
     def _damaged(self) -> EmptyState:
         state = EmptyState(
             "The library is damaged",
-            "Its runs cannot be listed. Salvage the intact runs into a new library. The damaged file is not changed.",
+            f"Its runs cannot be listed. {_SALVAGE}",
             "Salvage…",
             self._salvage.emit,
             icon="error",
@@ -133,7 +134,7 @@ class LibraryBar(Notice):
         lost = self._workstation.library_path
         chooser = self._chooser("Save the run and the library", lost.with_name(f"{lost.stem}-saved{lost.suffix}"))
         chooser.fileSelected.connect(lambda path: self.save_requested.emit(Path(path)))
-        chooser.open()
+        opened(chooser)
 
     # Salvage
 
@@ -142,7 +143,7 @@ class LibraryBar(Notice):
         damaged = self._workstation.library_path
         chooser = self._chooser("Salvage the library", damaged.with_name(f"{damaged.stem}-saved{damaged.suffix}"))
         chooser.fileSelected.connect(lambda path: self._save(Path(path)))
-        chooser.open()
+        opened(chooser)
 
     def _save(self, new: Path) -> None:
         workstation = self._workstation
@@ -164,7 +165,7 @@ class LibraryBar(Notice):
         """Ask for another library and open it."""
         chooser = self._chooser("Open a library", self._workstation.library_path.parent, "Open")
         chooser.fileSelected.connect(lambda path: self._open(Path(path)))
-        chooser.open()
+        opened(chooser)
 
     def _open(self, path: Path) -> None:
         workstation = self._workstation
@@ -185,7 +186,6 @@ class LibraryBar(Notice):
         chooser.setLabelText(QFileDialog.DialogLabel.Accept, accept)
         chooser.setOption(QFileDialog.Option.DontConfirmOverwrite)  # existing libraries are never overwritten
         chooser.setDefaultSuffix("sqlite3")
-        chooser.finished.connect(chooser.deleteLater)
         return chooser
 
     def _begin(self, work: Callable[[], object], text: str) -> BackgroundJob:

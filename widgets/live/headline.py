@@ -10,15 +10,14 @@ from app.baselines.baselines import medians_text
 from app.records import Band
 from app.summary import tail_of
 from suites.errors import UnknownSuiteError
-from suites.quantities import figure_text, label_text, ratio_text, spread_text, times_text
+from suites.quantities import figure_text, label_text, metric_text, ratio_text, spread_text, times_text
 from suites.units import convert, unit
 from suites.vocab import Better, Figure, Labels, Metric
 from widgets.live.model import LiveSeries, RunModel, StepKey, TrialView
+from widgets.parts.names import MISSING
 
 LEAST_FOR_QUARTILES = 4
 """Fewest samples for which quartiles are shown."""
-
-NOTHING = "—"
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +57,7 @@ def headline(model: RunModel, step_key: StepKey, bands: Sequence[Band]) -> Headl
     """Return the headline of a step now: of the trial under way, or else of its finished trials."""
     metric = headline_metric(model, step_key)
     if metric is None:
-        return Headline("", NOTHING, "no figure yet")
+        return Headline("", MISSING, "no figure yet")
     running = model.running_at(step_key)
     return (
         _running_headline(running, metric, bands)
@@ -96,14 +95,14 @@ def estimate_text(metric: Metric, estimate: MedianEstimate) -> str:
 def _running_headline(view: TrialView, metric: Metric, bands: Sequence[Band]) -> Headline:
     found = [(series, estimate) for series in _series_of(view, metric) if (estimate := of_samples(series))]
     if not found:
-        return Headline(metric.title, NOTHING, "no sample yet", metric.better)
+        return Headline(metric.title, MISSING, "no sample yet", metric.better)
     series, estimate = found[0]
     spread = ", ± IQR/2" if estimate.half else ""
     samples = "sample" if estimate.n == 1 else "samples"
     tail = _tail([(other.metric, of_samples(other)) for other in view.series.values() if other.labels == series.labels])
     band = band_for(bands, metric, series.labels)
     return Headline(
-        _titled(metric, series.labels),
+        metric_text(metric, series.labels),
         estimate_text(metric, estimate),
         f"median of {estimate.n} {samples} so far{spread}",
         metric.better,
@@ -126,7 +125,7 @@ def _finished_headline(model: RunModel, step_key: StepKey, metric: Metric, bands
     band = band_for(bands, metric, labelled)
     under_way = not model.phase.over
     return Headline(
-        _titled(metric, labelled),
+        metric_text(metric, labelled),
         estimate_text(metric, estimate),
         f"{caption}, ± half their range" if estimate.half else caption,
         metric.better,
@@ -146,8 +145,10 @@ def _excluded_headline(model: RunModel, step_key: StepKey, metric: Metric) -> He
             if estimate is not None and view.ended is not None:
                 samples = "sample" if estimate.n == 1 else "samples"
                 caption = f"median of {estimate.n} {samples}; the trial does not count"
-                return Headline(_titled(metric, series.labels), estimate_text(metric, estimate), caption, metric.better)
-    return Headline(metric.title, NOTHING, _no_figure_reason(model, step_key), metric.better)
+                return Headline(
+                    metric_text(metric, series.labels), estimate_text(metric, estimate), caption, metric.better
+                )
+    return Headline(metric.title, MISSING, _no_figure_reason(model, step_key), metric.better)
 
 
 def band_for(bands: Iterable[Band], metric: Metric, labelled: Labels) -> Band | None:
@@ -204,10 +205,6 @@ def _others(metric: Metric, found: Iterable[tuple[Labels, MedianEstimate]]) -> s
     return " · ".join(
         f"{label_text(labelled)} {figure_text(metric, estimate.value, estimate.half)}" for labelled, estimate in found
     )
-
-
-def _titled(metric: Metric, labelled: Labels) -> str:
-    return f"{metric.title}, {label_text(labelled)}" if labelled else metric.title
 
 
 def _no_figure_reason(model: RunModel, step_key: StepKey) -> str:

@@ -65,6 +65,7 @@ class LivePage(Page):
         self._control: Control | None = None
         self._job: BackgroundJob | None = None
         self._queue = PendingEvents()
+        self._refused = False  # the host is in use: the BusyBar asks what to do
         self._retry: Callable[[BusyPolicy], bool] = lambda _busy: False  # repeats a refused start
         self._bands: dict[StepKey, Sequence[Band]] = {}
         self._reading_bands: BackgroundJob | None = None
@@ -113,6 +114,7 @@ class LivePage(Page):
         control, workstation, asker = Control(busy), self.workstation, self.asker
         if stop:
             control.stop()
+        self._refused = False
         self._retry = partial(self.start_run, plan, made=made, detached=detached, stop=stop)
 
         def events() -> Generator[Event]:
@@ -238,6 +240,7 @@ class LivePage(Page):
             self._model.fail(str(error), time.monotonic())
         if isinstance(error, HostInUseError) and self._model is not None:
             self._model.run_id = ""  # a refused run is not stored
+            self._refused = True
             self._busy.refuse(error.message)
 
     def _finished(self) -> None:
@@ -251,7 +254,8 @@ class LivePage(Page):
         if not model.phase.over:
             model.fail("The run ended without a final state.", time.monotonic())
         self._stop_button.hide()
-        if not self._busy.isVisibleTo(self):
+        if not self._refused:
+            self._busy.hide()
             measured = any(view.counts for view in model.trials.values())
             self._outcome.show_message(*outcome(model), stored=bool(model.run_id), measured=measured)
             self._outcome.propose(model.plan.name)

@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QSizePolicy, QVBoxLayout, QWidget
 
 from app.events import Decision, PolicyDecided
 from app.runs.messages import forecast_text
-from suites.quantities import metric_text
+from suites.quantities import first_upper, metric_text
 from widgets.parts.boxes import row_in
 from widgets.parts.text import OneLine, set_tool_tip
 from widgets.theme import SPACE, TextSize, palette, text_font
@@ -162,14 +162,10 @@ class RepetitionStrip(QWidget):
         figure = "" if last.metric is None else f": {metric_text(last.metric, last.labels)}"
         title = "Ratio to the baseline" if last.decision.of_ratio else "95 % interval so far"
         self.caption.set_text(f"{title}{figure}")
-        self.reason.set_text(_first_upper(last.decision.reason))
-        self.forecast.set_text(_first_upper(forecast_text(last.decision)))
+        self.reason.set_text(first_upper(last.decision.reason))
+        self.forecast.set_text(first_upper(forecast_text(last.decision)))
         self.view.setVisible(curve is not None)
         self.view.show_curve(curve)
         text = f"{self.caption.text()}. {self.reason.text()}. {self.forecast.text()}".strip()
         set_tool_tip(self, f"{text}\nVertical lines: the 95 % interval after each trial. Shaded: the goal.")
         self.setAccessibleName(text)
-
-
-def _first_upper(text: str) -> str:
-    return text[:1].upper() + text[1:]

@@ -182,5 +182,5 @@ class OutcomeBar(QFrame):
 
 def _button(text: str, request: SignalInstance) -> QPushButton:
     button = QPushButton(text)
-    button.clicked.connect(lambda: request.emit())  # noqa: PLW0108 (clicked hands over whether it is checked)
+    button.clicked.connect(lambda _checked: request.emit())
     return button

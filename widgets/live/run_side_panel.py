@@ -69,8 +69,8 @@ class RunSidePanel(QWidget):
         if command != self._command:
             self._command = command
             self.command.setPlainText(visible(command))
-        _show_if(bool(lines), self._host_head, self.host)
-        _show_if(bool(self._command), self._command_head, self.command, self.copy)
+        _show_if(self._host_head, self.host, wanted=bool(lines))
+        _show_if(self._command_head, self.command, self.copy, wanted=bool(self._command))
 
     def show_remarks(self, acknowledged: tuple[Acknowledged, ...]) -> None:
         """Update which findings are acknowledged."""
@@ -92,6 +92,6 @@ class RunSidePanel(QWidget):
         QGuiApplication.clipboard().setText(self._command)
 
 
-def _show_if(wanted: bool, *widgets: QWidget) -> None:  # noqa: FBT001 (private; reads as a sentence)
+def _show_if(*widgets: QWidget, wanted: bool) -> None:
     for widget in widgets:
         widget.setVisible(wanted)

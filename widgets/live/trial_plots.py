@@ -1,5 +1,6 @@
 """Plots of a trial: which series go into which plot, and their layout."""
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -24,7 +25,7 @@ from widgets.plots.time_plot import TimePlot
 from widgets.plots.time_window import FIRST
 from widgets.theme import SPACE, series_colour
 
-HEADLINE = "leading"
+HEADLINE = "headline"
 LATENCY = "latency"
 
 _HOST = {
@@ -245,9 +246,11 @@ class TrialPlots(PlotStack):
         if self._model is None or view.trial.clock is None:
             return
         watched = self._model.telemetry.get(view.trial.host, {})
+        alike = Counter(id(series.metric) for series in watched.values())
         for key, series in watched.items():
-            alike = sum(other.metric is series.metric for other in watched.values())
-            if ("host", key) not in self._drawn and (alike <= FEW_SIMILAR or self._matters(series)):
+            if ("host", key) in self._drawn:
+                continue
+            if alike[id(series.metric)] <= FEW_SIMILAR or self._matters(series):
                 self._draw(("host", key), series, of_host(series, self._resource), view.trial.clock)
 
     def _matters(self, series: LiveSeries) -> bool:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from PySide6.QtCore import Signal
 
 from app.events import State
-from suites.quantities import decimals, label_text
+from suites.quantities import decimals, first_upper, label_text
 from suites.units import Display
 from suites.vocab import Labels, Metric
 from widgets.live.headline import MedianEstimate, of_samples
@@ -72,7 +72,7 @@ class TrialSeries:
     def head(self) -> str:
         """Return the name of the column."""
         text = label_text(self.heading)
-        return f"{text[:1].upper()}{text[1:]}" if text else self.metric.title
+        return first_upper(text) or self.metric.title
 
 
 class TrialTable(Table[TrialView]):

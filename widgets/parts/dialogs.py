@@ -125,7 +125,7 @@ class QuestionDialog(QDialog):
         button = QPushButton(text)
         button.setAutoDefault(False)
         button.clicked.connect(self.reject)
-        button.clicked.connect(lambda: callback())  # noqa: PLW0108 (clicked hands over whether it is checked)
+        button.clicked.connect(lambda _checked: callback())
         self._buttons.addButton(button, QDialogButtonBox.ButtonRole.ActionRole)
         return button
 

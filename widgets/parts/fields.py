@@ -1,7 +1,7 @@
 """Small input fields: a percentage and a check box with an elided title."""
 
-from PySide6.QtCore import QSize, Qt
-from PySide6.QtGui import QResizeEvent
+from PySide6.QtCore import QLocale, QSize, Qt
+from PySide6.QtGui import QResizeEvent, QValidator
 from PySide6.QtWidgets import QCheckBox, QDoubleSpinBox, QSizePolicy
 
 from widgets.parts.text import set_tool_tip, visible
@@ -17,11 +17,16 @@ class PerCent(QDoubleSpinBox):
         self.setDecimals(2)
         self.setSingleStep(1.0)
         self.setSuffix(" %")
+        self.setLocale(QLocale.c())  # textFromValue() writes a point
         self.lineEdit().setTextMargins(SPACE[1], 0, 0, 0)  # aligned with the text of other fields
 
     def textFromValue(self, value: float) -> str:
         """Return `value` without trailing zeros."""
         return f"{value:g}"
+
+    def validate(self, text: str, position: int) -> tuple[QValidator.State, str, int]:
+        """Accept a decimal comma as a point; as a group separator it would be dropped: 25 for “2,5”."""
+        return super().validate(text.replace(",", "."), position)
 
 
 class TitleBox(QCheckBox):

@@ -83,7 +83,7 @@ class FindingCard(QWidget):
         self._grid.addLayout(self._build_head(), 0, 0, 1, 2)
         self._grid.addWidget(self._title, 1, 0, 1, 2)
         self._grid.addLayout(self._build_rows(), 2, 0)
-        self._grid.addWidget(self._build_footer(actions, acknowledging, describe), 3, 0, 1, 2)
+        self._grid.addWidget(self._build_footer(describe, actions=actions, acknowledging=acknowledging), 3, 0, 1, 2)
         self._grid.addWidget(self._build_reason_field(), 4, 0, 1, 2)
         self.set_compact(compact=False)
 
@@ -150,7 +150,7 @@ class FindingCard(QWidget):
         if detail:
             self._details.append(text)
 
-    def _build_footer(self, actions: bool, acknowledging: bool, describe: Describe) -> QWidget:  # noqa: FBT001 (private)
+    def _build_footer(self, describe: Describe, *, actions: bool, acknowledging: bool) -> QWidget:
         finding = self.finding
         self._more = QToolButton(self)
         self._more.setAutoRaise(True)

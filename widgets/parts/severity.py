@@ -7,6 +7,7 @@ from PySide6.QtGui import QColor, QPainter, QPaintEvent, QPen, QPolygonF
 from PySide6.QtWidgets import QHBoxLayout, QWidget
 
 from app.verdict.steps import verdict_text
+from suites.quantities import first_upper
 from suites.verdict import Verdict
 from suites.vocab import Finding, Severity
 from widgets.parts.boxes import column_in
@@ -96,6 +97,6 @@ class VerdictView(QWidget):
         text = verdict_text(verdict)
         self.mark.show_icon(MARKS[verdict.trust])
         self.mark.setAccessibleName(verdict.trust.value)
-        self.words.setText(text[:1].upper() + text[1:])
+        self.words.setText(first_upper(text))
         self.summary.setText(verdict.summary)
         self.setAccessibleName(f"Verdict: {verdict.summary}")

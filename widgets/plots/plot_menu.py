@@ -1,6 +1,7 @@
 """Menu of a plot: copy as picture or data, save, scale."""
 
 from collections.abc import Hashable, Iterable, Mapping
+from pathlib import Path
 from typing import Protocol
 
 import numpy as np
@@ -8,8 +9,12 @@ from PySide6.QtCore import QStandardPaths, Qt
 from PySide6.QtGui import QAction, QGuiApplication, QKeySequence, QPixmap
 from PySide6.QtWidgets import QFileDialog, QMenu, QWidget
 
+from app.output import write_whole
 from app.records import Band
 from suites.units import Unit
+from widgets.jobs import BackgroundJob
+from widgets.parts.dialogs import opened
+from widgets.parts.images import png
 from widgets.parts.text import sheet_cell
 from widgets.plots.axis import TimeAxis
 from widgets.plots.lines import AxisScaling, PlotLine
@@ -97,24 +102,23 @@ class PlotMenu(QMenu):
         self._widget.render(picture)
         return picture
 
-    def save_picture(self, path: str) -> bool:
-        """Write the plot to `path` as PNG; return whether it succeeded."""
-        return self.picture().save(path, "PNG")
+    def save_picture(self, path: str) -> None:
+        """Write the plot to `path` as PNG in the background and show whether it succeeded."""
+        image, show = self.picture().toImage(), self._plot.head.reading.set_text
+        job = BackgroundJob(lambda: write_whole(Path(path), png(image)), self)
+        job.returned.connect(lambda _written: show(f"Saved {path}."))
+        job.failed.connect(lambda _error: show(f"Cannot write {path}. Choose another folder."))
+        job.start()
 
     def choose_file(self) -> None:
         """Ask where to save the picture, without blocking the window."""
         folder = QStandardPaths.writableLocation(QStandardPaths.StandardLocation.PicturesLocation)
         dialog = QFileDialog(self._widget, "Save image", folder, "PNG image (*.png)")
-        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         dialog.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
         dialog.setDefaultSuffix("png")
         dialog.selectFile(f"{self._plot.title.replace('/', ' ')}.png")
-        dialog.fileSelected.connect(self._save)
-        dialog.open()
-
-    def _save(self, path: str) -> None:
-        saved = self.save_picture(path)
-        self._plot.head.reading.set_text(f"Saved {path}." if saved else f"Cannot write {path}. Choose another folder.")
+        dialog.fileSelected.connect(self.save_picture)
+        opened(dialog)
 
     def _add(self, text: str, act: object, shortcut: str | QKeySequence.StandardKey) -> QAction:
         action = self.addAction(text)

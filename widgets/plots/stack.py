@@ -1,6 +1,5 @@
 """Stack of plots on one time axis, with a menu to choose which are shown."""
 
-from PySide6.QtCore import Signal
 from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QFrame, QMenu, QScrollArea, QWidget
 
@@ -19,8 +18,6 @@ _MAIN_STRETCH = 4
 
 class PlotStack(QWidget):
     """Plots by name that share time range and crosshair; the lowest shows the time axis."""
-
-    shown_changed = Signal()
 
     def __init__(self) -> None:
         super().__init__()
@@ -97,4 +94,3 @@ class PlotStack(QWidget):
         for name, plot in self.plots.items():
             plot.setVisible(name in shown)
             plot.show_time_axis(shown=bool(shown) and name == shown[-1])
-        self.shown_changed.emit()

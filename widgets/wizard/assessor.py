@@ -83,7 +83,7 @@ class Assessor(QObject):
 
     def _fail(self, error: BenchwrightError) -> None:
         if self._running is self._requested:
-            self._requested = None
+            self._requested = self._assessed = None
             self.failed.emit(error)
 
     def _end(self) -> None:

@@ -10,7 +10,6 @@ from app.plans.plan import LOCAL, Plan, PlanError, Step, check_goals, make_step,
 from app.plans.plan_changes import still_changed
 from app.plans.plan_remarks import Acknowledged, RemediedValue
 from app.plans.tuning import TUNING, tuning_of, tuning_values
-from suites import registry
 from suites.base import Suite, directories_of
 from suites.errors import BenchwrightError, ParameterError
 from suites.facts import Facts
@@ -143,6 +142,8 @@ class PlanDraft:
     """Hosts, facts, steps, repetition, tuning, question and goals; plan() freezes them."""
 
     def __init__(self) -> None:
+        self.facts: dict[str, Facts] = {}
+        self.pinned: frozenset[str] | None = None  # names of baselines, once read
         self.reset()
 
     def reset(self, hosts: Sequence[str] = ()) -> None:
@@ -151,10 +152,8 @@ class PlanDraft:
         self.question = ""
         self.goals = ""  # as typed
         self.hosts = list(hosts)
-        self.facts: dict[str, Facts] = getattr(self, "facts", {})
         self.steps: list[DraftStep] = []
         self.repetition = ParameterForm(REPETITION)
-        self.pinned: frozenset[str] | None = getattr(self, "pinned", None)  # names of baselines, once read
         self.tuning = ParameterForm(TUNING)
         self.acknowledged: tuple[Acknowledged, ...] = ()
         self.changed: tuple[RemediedValue, ...] = ()
@@ -294,11 +293,6 @@ class PlanDraft:
             return self.plan()
         except BenchwrightError:
             return None
-
-
-def suites() -> tuple[Suite, ...]:
-    """Return every registered suite."""
-    return registry.SUITES
 
 
 def _own(step: Step, chosen: Mapping[str, frozenset[str]] | None) -> dict[str, Value]:

@@ -162,15 +162,12 @@ class FlagEditor(Editor):
     def __init__(self, parameter: Parameter) -> None:
         self._box = QCheckBox()
         super().__init__(self._box, parameter)
-        self._box.clicked.connect(self._clicked)
+        self._box.clicked.connect(lambda ticked: self.edited.emit(self.parameter.format(ticked)))
 
     def set_text(self, text: str) -> None:
         """Check the box if `text` parses as true."""
         self._box.setChecked(self.parameter.parse(text) is True)
         self._box.setText(text)
-
-    def _clicked(self, ticked: bool) -> None:  # noqa: FBT001 (Qt passes it so)
-        self.edited.emit(self.parameter.format(ticked))
 
 
 def short_title(title: str) -> str:
@@ -195,7 +192,9 @@ class ParameterField(QWidget):
         self.editor = make_editor(parameter)
         self.message = Text(tone=Tone.ERROR, font=text_font(TextSize.SMALL))
         self.message.hide()
-        title = Text(parameter.title, Tone.MUTED, wrap=False)
+        # A duration and a size are typed with their unit, a number is not.
+        unit = f" [{parameter.unit}]" if parameter.unit and parameter.type in {Type.INTEGER, Type.NUMBER} else ""
+        title = Text(f"{parameter.title}{unit}", Tone.MUTED, wrap=False)
         title.setBuddy(self.editor.field)
         set_tool_tip(self, parameter.help)
         column = column_in(self, SPACE[0])

@@ -11,6 +11,8 @@ from app.services import Workstation
 from suites.errors import BenchwrightError
 from suites.facts import Facts
 from widgets.jobs import BackgroundJob
+from widgets.parts.names import host_label
+from widgets.wizard.messages import listed
 
 DELAY = 600
 """Debounce after the last edit before a new path is looked up on the hosts, in ms."""
@@ -114,6 +116,9 @@ class HostReader(QObject):
 
     def _look(self) -> None:
         unread, directories, devices = self._missing_paths
+        if any(self.of(host).reading is Reading.UNDER_WAY for host in unread):
+            self._timer.start()  # that read was started without these paths
+            return
         for host in unread:
             self.of(host).start(directories, devices)
 
@@ -123,9 +128,6 @@ class HostReader(QObject):
 
     def problem(self, hosts: Iterable[str]) -> str:
         """Return why the facts of `hosts` are missing, or an empty string."""
-        from widgets.parts.names import host_label
-        from widgets.wizard.messages import listed
-
         states = [self.of(host) for host in hosts]
         waiting = [host_label(each.host) for each in states if each.reading is Reading.UNDER_WAY]
         failed = [host_label(each.host) for each in states if each.reading is Reading.FAILED]

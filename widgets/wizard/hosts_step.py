@@ -6,6 +6,7 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QFrame, QGridLayout, QHBoxLayout, QLineEdit, QPushButton, QWidget
 
 from app.hosts.hosts import HostEntry, Origin
+from widgets.hosts.hosts_table import ssh_address
 from widgets.parts.boxes import column_in
 from widgets.parts.fields import TitleBox
 from widgets.parts.names import host_title
@@ -32,7 +33,7 @@ class HostRow(QFrame):
         self.setObjectName("card")
         self.entry = entry
         self.box = TitleBox(host_title(entry.name))
-        self.box.clicked.connect(self._tick)
+        self.box.clicked.connect(lambda ticked: self.ticked.emit(self.entry.name, ticked))
         self.state = Text(tone=Tone.MUTED)
         self.state.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
         self.retry = QPushButton("Retry")
@@ -68,9 +69,6 @@ class HostRow(QFrame):
         self.state.setText(text)
         set_tool_tip(self.state, text)
 
-    def _tick(self, ticked: bool) -> None:  # noqa: FBT001 (Qt passes it so)
-        self.ticked.emit(self.entry.name, ticked)
-
     def _retry(self) -> None:
         self.retry_requested.emit(self.entry.name)
 
@@ -86,12 +84,8 @@ def _state_text(known: HostFacts) -> tuple[str, Tone]:
 def _address(entry: HostEntry) -> str:
     if entry.origin is Origin.THIS_COMPUTER:
         return "no SSH"
-    user = f"{entry.user}@" if entry.user else ""
-    port = f":{entry.port}" if entry.port else ""
-    address = f"{user}{entry.host_name or entry.name}{port}"
-    via = f" via {entry.jump}" if entry.jump else ""
     origin = " · ~/.ssh/config" if entry.origin is Origin.SSH_CONFIG else ""
-    return f"{address}{via}{origin}"
+    return f"{ssh_address(entry)}{origin}"
 
 
 class HostsStep(WizardStep):

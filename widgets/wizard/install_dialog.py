@@ -1,7 +1,6 @@
 """Confirm the installation of a tool, run the command and show its output."""
 
-from PySide6.QtCore import Qt, Signal
-from PySide6.QtGui import QFontDatabase
+from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QDialog, QHBoxLayout, QPlainTextEdit, QPushButton, QWidget
 
 from app.questions import Asker
@@ -12,6 +11,7 @@ from widgets.parts.dialogs import button_row, dialog_column
 from widgets.parts.names import host_label
 from widgets.parts.notice import Notice
 from widgets.parts.text import Text, Tone, visible
+from widgets.theme import code_font
 
 MAXIMUM_LINES = 2000
 """Lines of output kept in the view."""
@@ -31,11 +31,9 @@ class InstallDialog(QDialog):
         self._job: BackgroundJob | None = None
         self._worked = False
         self.setWindowTitle("Install a tool")
-        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self.setMinimumWidth(520)
         column = dialog_column(self, f"Run this command on {host_label(host)}?")
-        fixed = QFontDatabase.systemFont(QFontDatabase.SystemFont.FixedFont)
-        column.addWidget(Text(command, font=fixed))
+        column.addWidget(Text(command, font=code_font()))
         explanation = (
             "The package manager installs the tool and its dependencies. Benchwright asks for the sudo password if "
             "sudo needs it, and stores the output."
@@ -43,7 +41,7 @@ class InstallDialog(QDialog):
         column.addWidget(Text(explanation, Tone.MUTED))
         self.output = QPlainTextEdit()
         self.output.setReadOnly(True)
-        self.output.setFont(fixed)
+        self.output.setFont(code_font())
         self.output.setMaximumBlockCount(MAXIMUM_LINES)
         self.output.setMinimumHeight(180)
         self.output.setAccessibleName("Output of the command")

@@ -25,6 +25,7 @@ from suites.vocab import Finding
 from widgets.jobs import BackgroundJob
 from widgets.page import Page
 from widgets.parts.boxes import column_in
+from widgets.parts.dialogs import opened
 from widgets.parts.notice import Notice
 from widgets.parts.severity import counts_of
 from widgets.theme import SPACE
@@ -159,7 +160,7 @@ class MeasurePage(Page):
         self.findings.undo_requested.connect(self._undo)
         self.findings.recheck_requested.connect(self._reread_facts)
         self.panel = SidePanel(changes)
-        self.panel.shown.connect(self._side_shown)
+        self.panel.shown.connect(lambda shown: self.parameters.command.setVisible(not shown))
         self.side = self.panel
         for source in (self.findings, self.panel):
             source.apply_requested.connect(self._apply)
@@ -360,7 +361,7 @@ class MeasurePage(Page):
     def _ask_install(self, host: str, command: str) -> None:
         dialog = InstallDialog(self.workstation, self.asker, host, command, self)
         dialog.installed.connect(self._installed)
-        dialog.open()
+        opened(dialog)
 
     def _installed(self, host: str) -> None:
         self.reader.reread(host, self.draft.directories(), self.draft.devices())
@@ -422,9 +423,6 @@ class MeasurePage(Page):
             return "", "Available when every value is valid."
         texts = [preview.text for preview in self.assessment.previews if preview.step == step.name]
         return (texts[0] if texts else ""), ""
-
-    def _side_shown(self, shown: bool) -> None:  # noqa: FBT001 (a signal passes it so)
-        self.parameters.command.setVisible(not shown)
 
     def focusInEvent(self, event: QFocusEvent) -> None:
         """Pass the focus to the current step."""

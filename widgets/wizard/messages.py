@@ -57,8 +57,7 @@ def _fact_text(fact: object, unit: str = "") -> str | Absent:
 def _disks(facts: Facts) -> str:
     disks = [device for device in facts.block_devices if known(device.kind) == "disk"]
     shown = [" ".join(part for part in (disk.name, _known_size(disk.size)) if part) for disk in disks]
-    more = f" and {len(shown) - 3} more" if len(shown) > 3 else ""
-    return ", ".join(shown[:3]) + more if shown else "none found"
+    return listed(shown) or "none found"
 
 
 def _known_size(fact: int | Absent) -> str:

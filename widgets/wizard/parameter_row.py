@@ -6,6 +6,7 @@ from PySide6.QtWidgets import QGridLayout, QPushButton, QSizePolicy, QWidget
 
 from suites.errors import ParameterError
 from suites.parameters import Parameter, Type, Value
+from suites.quantities import first_upper
 from widgets.parts.boxes import row_in
 from widgets.parts.text import Text, Tone, set_tool_tip, visible
 from widgets.theme import SPACE, TextSize, code_font, palette, text_font
@@ -257,4 +258,4 @@ class ParameterRow(QWidget):
 
 
 def _sentence(bounds: str) -> str:
-    return f"{bounds[0].upper()}{bounds[1:]}." if bounds else ""
+    return f"{first_upper(bounds)}." if bounds else ""

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 
-from PySide6.QtCore import QObject, Qt, Signal
+from PySide6.QtCore import QObject, Signal
 from PySide6.QtWidgets import QFileDialog, QWidget
 
 from app.plans.plan import Plan
@@ -12,7 +12,10 @@ from app.services import Workstation
 from suites.errors import BenchwrightError
 from suites.vocab import Finding
 from widgets.jobs import BackgroundJob
+from widgets.parts.dialogs import opened
 from widgets.parts.names import host_label
+from widgets.parts.paths import exists
+from widgets.wizard.messages import listed
 
 
 def merged(findings: Iterable[Finding]) -> tuple[Finding, ...]:
@@ -31,9 +34,7 @@ def _merge(group: list[Finding]) -> Finding:
     hosts = [finding.host for finding in group if finding.host]
     if len(group) == 1:
         return group[0]
-    shown = ", ".join(host_label(host) for host in hosts[:3])
-    more = f" and {len(hosts) - 3} more" if len(hosts) > 3 else ""
-    return replace(group[0], host=f"{shown}{more}")
+    return replace(group[0], host=listed(map(host_label, hosts)))
 
 
 class PlanFiles(QObject):
@@ -54,7 +55,7 @@ class PlanFiles(QObject):
         dialog = self._dialog("Open plan", QFileDialog.AcceptMode.AcceptOpen)
         dialog.setFileMode(QFileDialog.FileMode.ExistingFile)
         dialog.fileSelected.connect(self._open_chosen)
-        dialog.open()
+        opened(dialog)
 
     def ask_save(self, plan: Plan, basis: Plan | None) -> None:
         """Ask for a path and write `plan` there; `basis` is the plan it was made from."""
@@ -62,14 +63,14 @@ class PlanFiles(QObject):
         dialog = self._dialog("Save plan", QFileDialog.AcceptMode.AcceptSave)
         dialog.selectFile(f"{plan.name.replace('/', '-')}.toml")
         dialog.fileSelected.connect(self._save_chosen)
-        dialog.open()
+        opened(dialog)
 
     def open_from(self, path: Path) -> None:
         """Read the plan at `path`."""
         workstation = self._workstation
 
         def load() -> Plan:
-            if path.exists() and not path.is_file():  # reading a FIFO without a writer would block forever
+            if exists(path) and not path.is_file():  # reading a FIFO without a writer would block forever
                 raise BenchwrightError(f"{path} is not a regular file.", "Choose the TOML file of a plan.")
             return workstation.load_plan(path)
 
@@ -94,7 +95,6 @@ class PlanFiles(QObject):
 
     def _dialog(self, title: str, mode: QFileDialog.AcceptMode) -> QFileDialog:
         dialog = QFileDialog(self._window, title)
-        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         dialog.setAcceptMode(mode)
         dialog.setNameFilters(["Plans (*.toml)", "All files (*)"])
         dialog.setDefaultSuffix("toml")

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 
-from PySide6.QtCore import QObject, Qt, Signal
+from PySide6.QtCore import QObject, Signal
 from PySide6.QtWidgets import QComboBox, QLineEdit, QSizePolicy, QStackedWidget, QWidget
 
 from app.plans.plan import LOCAL, Plan, PlanError
@@ -12,7 +12,7 @@ from suites.errors import ParameterError
 from suites.facts import Facts
 from widgets.jobs import BackgroundJob
 from widgets.parts.boxes import column_in
-from widgets.parts.dialogs import QuestionDialog
+from widgets.parts.dialogs import QuestionDialog, opened
 from widgets.parts.names import host_title
 from widgets.parts.text import Text, Tone
 from widgets.theme import TextSize, text_font
@@ -188,9 +188,8 @@ class PlanStart(QObject):
             self._fill(preset, hosts, {})
             return
         dialog = AnswersDialog(preset, self._hosts, ask_host=not hosts, parent=self._window)
-        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         dialog.accepted.connect(lambda: self._fill(preset, hosts or (dialog.chosen_host(),), dialog.answers()))
-        dialog.open()
+        opened(dialog)
 
     def ask_new(self) -> None:
         """Ask whether to discard the current plan."""
@@ -200,9 +199,8 @@ class PlanStart(QObject):
         question = QuestionDialog(
             "Discard this plan?", explanation, "Discard", self._window, decline_text="Keep this plan"
         )
-        question.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         question.accepted.connect(self.emptied)
-        question.open()
+        opened(question)
 
     def plan_quick(self, workstation: Workstation, host: str, facts: Facts) -> None:
         """Plan the quick benchmark of `host`."""

@@ -7,7 +7,7 @@ from PySide6.QtGui import QMouseEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QPushButton, QVBoxLayout, QWidget
 
 from app.plans.presets import Preset
-from suites.quantities import duration_text
+from suites.quantities import duration_text, first_upper
 from widgets.parts.boxes import column_in
 from widgets.parts.dialogs import button_row
 from widgets.parts.flow_layout import flowing
@@ -57,7 +57,7 @@ class QuestionCard(QFrame):
         column.addWidget(Text(preset.answers))
         for text in (preset_duration(preset), questions_text(preset)):
             if text:
-                column.addWidget(Text(text[0].upper() + text[1:], Tone.MUTED, font=text_font(TextSize.SMALL)))
+                column.addWidget(Text(first_upper(text), Tone.MUTED, font=text_font(TextSize.SMALL)))
 
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:
         """Select the preset if the button is released on the card."""

@@ -1,6 +1,7 @@
 """Repetition and order as parameters, so that the wizard draws and checks them like those of a suite. No Qt."""
 
 from collections.abc import Callable, Mapping
+from functools import partial
 
 from app.plans.plan import CAP, MAXIMUM_TRIALS, MINIMUM, Order, Plan, PlanError, Policy, Repetition, check_repetition
 from suites.parameters import Choice, Parameter, Type, Value, Values
@@ -15,7 +16,14 @@ def _drawn(values: Values) -> bool:
     return Order(str(values.get("order", Order.BLOCK))).drawn
 
 
-_UNTIL = (Policy.UNTIL_INTERVAL, Policy.UNTIL_VERDICT)
+_percentage = partial(Parameter, type=Type.NUMBER, unit="%", maximum=100)
+_limit = partial(
+    Parameter,
+    type=Type.INTEGER,
+    minimum=MINIMUM,
+    maximum=MAXIMUM_TRIALS,
+    applies=_under(Policy.UNTIL_INTERVAL, Policy.UNTIL_VERDICT),
+)
 
 REPETITION = (
     Parameter(
@@ -41,14 +49,11 @@ REPETITION = (
         help="Trials of each step on each host. A 95 % interval needs at least six.",
         applies=_under(Policy.FIXED),
     ),
-    Parameter(
+    _percentage(
         name="precision",
         title="Target precision ±",
-        type=Type.NUMBER,
-        unit="%",
         default=2.0,
         minimum=0.1,
-        maximum=100,
         help="Stops when the 95 % interval of the result is within ± this share of it, twice in a row. At ±2 %, a "
         "spread of 1, 3 or 5 % between trials takes about 7, 14 or 27 trials.",
         applies=_under(Policy.UNTIL_INTERVAL),
@@ -61,14 +66,11 @@ REPETITION = (
         help="Name of a pinned run. Its step must measure the same.",
         applies=_under(Policy.UNTIL_VERDICT),
     ),
-    Parameter(
+    _percentage(
         name="margin",
         title="Equivalence margin ±",
-        type=Type.NUMBER,
-        unit="%",
         default=5.0,
         minimum=0,
-        maximum=100,
         help="Largest difference that does not matter. Stops when the interval of the ratio is entirely outside or "
         "entirely inside the margin.",
         applies=_under(Policy.UNTIL_VERDICT),
@@ -82,27 +84,17 @@ REPETITION = (
         help="If the true difference equals the margin, 8 % of verdicts are wrong at 95 % and 2 % at 99 %.",
         applies=_under(Policy.UNTIL_VERDICT),
     ),
-    Parameter(
+    _limit(
         name="minimum",
         title="Minimum trials",
-        type=Type.INTEGER,
-        unit="trials",
         default=MINIMUM,
-        minimum=MINIMUM,
-        maximum=MAXIMUM_TRIALS,
         help="Trials that always run. A 95 % interval needs at least six.",
-        applies=_under(*_UNTIL),
     ),
-    Parameter(
+    _limit(
         name="cap",
         title="Maximum trials",
-        type=Type.INTEGER,
-        unit="trials",
         default=CAP,
-        minimum=MINIMUM,
-        maximum=MAXIMUM_TRIALS,
         help="Stops the step as undecided after this many trials and estimates how many more it needs.",
-        applies=_under(*_UNTIL),
     ),
     Parameter(
         name="budget",

@@ -204,11 +204,10 @@ class ReviewStep(WizardStep):
 
 
 def _trials(sums: Totals) -> str:
-    if not sums.grows:
-        return f"{sums.trials} trials"
-    if sums.most is not None:
+    if sums.grows and sums.most is not None:
         return f"{sums.trials} to {sums.most} trials"
-    return f"At least {sums.trials} trial{'' if sums.trials == 1 else 's'}"
+    trials = f"{sums.trials} trial{'' if sums.trials == 1 else 's'}"
+    return f"At least {trials}" if sums.grows else trials
 
 
 def _hosts(plan: Plan) -> str:

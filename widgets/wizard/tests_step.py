@@ -8,6 +8,7 @@ from PySide6.QtWidgets import QComboBox, QFrame, QHBoxLayout, QPushButton, QTool
 
 from app.hosts.packages import has_program, installation_of
 from app.plans.plan import LOCAL
+from suites import registry
 from suites.base import Suite, complete_values
 from suites.facts import Facts, known
 from suites.parameters import Values
@@ -18,7 +19,7 @@ from widgets.parts.names import host_label, host_title
 from widgets.parts.notice import Picture
 from widgets.parts.text import Text, Tone, set_tool_tip
 from widgets.theme import SPACE, TextSize, set_icon, text_font
-from widgets.wizard.draft import DraftStep, PlanDraft, suites
+from widgets.wizard.draft import DraftStep, PlanDraft
 from widgets.wizard.questions_view import QuestionBand
 from widgets.wizard.wizard_step import WizardStep, clear, scrolled
 
@@ -173,7 +174,7 @@ class SuiteCard(QFrame):
 
     def _build_head(self) -> QHBoxLayout:
         self.box = TitleBox(self.suite.title)
-        self.box.clicked.connect(self._tick)
+        self.box.clicked.connect(lambda ticked: self.ticked.emit(self.suite, ticked))
         self._version = Text(tone=Tone.MUTED, font=text_font(TextSize.SMALL))
         self._version.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
         self.another = QPushButton("Add another")
@@ -200,9 +201,6 @@ class SuiteCard(QFrame):
             self.install_buttons.append(button)
             row.addWidget(button)
         return line
-
-    def _tick(self, ticked: bool) -> None:  # noqa: FBT001 (Qt passes it so)
-        self.ticked.emit(self.suite, ticked)
 
     def _ask_another(self) -> None:
         self.another_requested.emit(self.suite)
@@ -235,7 +233,7 @@ class TestsStep(WizardStep):
         self.band = QuestionBand()
         self._list.addWidget(self.band)
         for resource in Resource:
-            of_resource = [suite for suite in suites() if suite.resource is resource]
+            of_resource = [suite for suite in registry.SUITES if suite.resource is resource]
             if of_resource:
                 self._list.addLayout(_group_head(resource))
             for suite in of_resource:
