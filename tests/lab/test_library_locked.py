@@ -110,7 +110,9 @@ def test_a_run_begins_and_ends_in_a_library_in_use(library: Path, tmp_path: Path
     assert_readable(library, "done")
 
 
-@pytest.mark.parametrize("how", ["PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE", "BEGIN IMMEDIATE"])
+@pytest.mark.parametrize(
+    "how", [pytest.param("PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE", marks=pytest.mark.slow), "BEGIN IMMEDIATE"]
+)
 def test_reading_reports_within_seconds_that_the_library_is_in_use(library: Path, how: str) -> None:
     assert benchwright("--store", library, "list").status == DONE
     with closing(sqlite3.connect(library, isolation_level=None)) as other:

@@ -44,6 +44,7 @@ def test_output_that_is_emptied_in_mid_run_fails_its_trial(workstation: Workstat
     assert_no_leftovers(lab.home)
 
 
+@pytest.mark.slow
 def test_output_that_is_emptied_while_the_host_is_away_fails_its_trial(workstation: Workstation, lab: LabHost) -> None:
     def empty() -> None:
         lab.stop()

@@ -44,6 +44,7 @@ def plain(tmp_path: Path) -> str:
     return str(folder)
 
 
+@pytest.mark.slow
 def test_one_plan_measures_with_every_probe_and_the_results_name_them(plain: str, tmp_path: Path) -> None:
     steps = tuple(make_step(suite, given) for suite, given in GIVEN.items())
     plan = tmp_path / "plan.toml"

@@ -141,6 +141,7 @@ def test_stop_ends_a_clean_up_command_that_hangs(
     assert_no_leftovers(host.home)
 
 
+@pytest.mark.slow
 def test_several_hosts_and_steps_share_the_time_to_clean_up(
     workstation: Workstation, start_lab_host: Start, monkeypatch: pytest.MonkeyPatch
 ) -> None:

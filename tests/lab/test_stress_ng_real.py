@@ -29,6 +29,7 @@ def test_memrate_over_ssh(lab_host: LabHost, tmp_path: Path) -> None:
     assert 0.1 < ours.parsed.figures[0].value / written < 10
 
 
+@pytest.mark.slow
 def test_a_run_too_short_gives_no_figure(tmp_path: Path) -> None:
     with workstation_in(tmp_path) as workstation:
         ended, _ = run_once(workstation, "stress-ng", "local", method="stream", time=1, threads=1)

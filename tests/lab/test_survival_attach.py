@@ -213,6 +213,7 @@ def test_a_run_that_is_let_go_of_goes_on(workstation: Workstation, lab: LabHost)
     assert_no_leftovers(lab.home)
 
 
+@pytest.mark.slow
 def test_it_can_be_let_go_of_again_and_again(workstation: Workstation, lab: LabHost) -> None:
     run(workstation, counting_plan(1000), leave_at(10))
     for number in (60, 120):
@@ -283,6 +284,7 @@ def test_a_restarted_host_is_recognised(workstation: Workstation, lab: LabHost, 
     assert_no_leftovers(lab.home)
 
 
+@pytest.mark.slow
 def test_a_preparation_that_was_cut_off_is_made_anew(
     workstation: Workstation, lab: LabHost, measuring: Measuring
 ) -> None:

@@ -167,6 +167,7 @@ def test_one_that_was_killed_is_taken_over_once_its_signs_of_life_are_old(
         assert_whole(workstation, trial, 600)
 
 
+@pytest.mark.slow
 def test_a_copy_of_the_library_does_not_make_a_second_run(
     workstation: Workstation, lab: LabHost, tmp_path: Path
 ) -> None:
