@@ -267,12 +267,13 @@ class BoundedTransport(paramiko.Transport):
         super()._parse_channel_open_failure(message)  # type: ignore[misc]
 
     def watch(self, alive: Keepalive = ALIVE) -> None:
-        """Enable keepalives and the silence limit."""
+        """Enable keepalives and the silence limit. If the connection has broken, its session reports it, not this."""
         packetizer = self.bounded_packetizer
         packetizer.last_received = packetizer.probed = time.monotonic()
         packetizer.probe, packetizer.probe_after = self._probe, alive.interval
         packetizer.silence_limit = alive.limit
-        self.sock.settimeout(min(1.0, max(0.02, alive.interval / POLLS)))
+        with contextlib.suppress(OSError):  # closed by the transport's thread
+            self.sock.settimeout(min(1.0, max(0.02, alive.interval / POLLS)))
 
     def _probe(self) -> None:
         if not self.clear_to_send.is_set():
