@@ -133,7 +133,7 @@ class TrialEvidence:
     """One trial of a step on a host.
 
     `state` is “done”, “partial” or “failed”, `reason` why it is not done. `expected` and `duration` are the estimated
-    and actual seconds. `watch` is None without telemetry.
+    and actual seconds. `watch` is None without telemetry, `peer_watch` also without a measured peer.
     """
 
     name: str
@@ -154,6 +154,7 @@ class TrialEvidence:
     duration: float | None = None
     watch: HostWatch | None = None
     peer: str | None = None
+    peer_watch: HostWatch | None = None
 
     @property
     def done(self) -> bool:

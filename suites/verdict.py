@@ -30,16 +30,30 @@ def worst(given: "tuple[Trust, ...]") -> Trust:
 
 
 class Limiter(StrEnum):
-    """What limited a result: a closed list, part of the public formats."""
+    """What limited a result: a closed list, part of the public formats.
+
+    OTHERS is CPU time taken by other processes of the host, STEAL by other guests. SHAPED is a rate limit on the
+    network path, WINDOW the bytes in flight by the round-trip time, LOSS packets lost on the path, RECEIVER those
+    dropped at the receiving host, CLIENT the load generator's own CPU. SYNC is the latency of fsync or fdatasync.
+    """
 
     CPU = "cpu"
     ONE_THREAD = "lock or single thread"
+    OTHERS = "other processes"
+    STEAL = "steal"
     MEMORY_BANDWIDTH = "memory bandwidth"
+    SWAP = "swap"
     DEVICE = "device"
     QUEUE_DEPTH = "queue depth"
     PROVISIONED = "provisioned limit"
     QUOTA = "quota"
+    SYNC = "sync latency"
     LINK = "link"
+    SHAPED = "shaping on the path"
+    WINDOW = "window and round trip"
+    LOSS = "packet loss"
+    RECEIVER = "receiver"
+    CLIENT = "client"
     RATE = "the rate that was asked for"
     TOOL = "the tool itself"
     UNKNOWN = "unknown"

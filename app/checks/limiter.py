@@ -39,6 +39,12 @@ def limiter_text(limiter: Limiter | None) -> str:
         Limiter.QUOTA: "a quota",
         Limiter.LINK: "the link",
         Limiter.RATE: "the requested rate",
+        Limiter.SYNC: "the sync latency",
+        Limiter.SHAPED: "shaping on the network path",
+        Limiter.WINDOW: "the TCP window and the round trip",
+        Limiter.LOSS: "packet loss on the path",
+        Limiter.RECEIVER: "the receiver",
+        Limiter.CLIENT: "the client’s CPU",
         Limiter.TOOL: "the tool",
     }
     return "" if limiter is None else names.get(limiter, limiter.value)

@@ -86,3 +86,29 @@ NETWORK_ERRORS = _rate("network_errors", "Network, packet errors", Unit.PER_SECO
 TCP_SEGMENTS = _rate("network_segments", "TCP, segments sent", Unit.PER_SECOND)
 TCP_RETRANSMITS = _rate("network_retransmits", "TCP, retransmits", Unit.PER_SECOND, Better.LOWER)
 UDP_DROPS = _rate("network_datagrams_dropped", "UDP, receive buffer errors", Unit.PER_SECOND, Better.LOWER)
+
+TOOL_CPU_USER = _share("tool_cpu_user", "CPU of the test, user")
+TOOL_CPU_SYSTEM = _share("tool_cpu_system", "CPU of the test, system")
+"""CPU time of the process tree under test as a share of all CPUs together, like `cpu_user`."""
+
+OTHER_CPU = _share("other_cpu", "CPU of others")
+"""Busy time of all CPUs without the test's processes and without this telemetry."""
+
+TELEMETRY_CPU = _share("telemetry_cpu", "CPU of this telemetry")
+TOOL_WAITING = _count("tool_waiting", "Threads of the test that wait for a CPU")
+"""Mean number over the interval: run-queue wait by the time (kernel, /proc/PID/schedstat)."""
+
+TOOL_BUSIEST_THREAD = _share("tool_busiest_thread", "Busiest thread of the test")
+"""Share of one CPU."""
+
+TOOL_READ_RATE = _rate("tool_read_rate", "The test, read from storage", Unit.BYTES_PER_SECOND)
+TOOL_WRITE_RATE = _rate("tool_write_rate", "The test, written to storage", Unit.BYTES_PER_SECOND)
+"""Bytes that reached the block layer for the test's processes (proc(5), `read_bytes` and `write_bytes`)."""
+
+TOOL_READ_CALLS = _rate("tool_read_calls", "The test, read calls", Unit.PER_SECOND)
+TOOL_WRITE_CALLS = _rate("tool_write_calls", "The test, write calls", Unit.PER_SECOND)
+TOOL_MAJOR_FAULTS = _rate("tool_major_faults", "The test, major page faults", Unit.PER_SECOND, Better.LOWER)
+TOOL_MINOR_FAULTS = _rate("tool_minor_faults", "The test, minor page faults", Unit.PER_SECOND, Better.LOWER)
+TOOL_SWITCHES = _rate("tool_switches", "The test, context switches", Unit.PER_SECOND, Better.LOWER)
+TOOL_MEMORY = _bytes("tool_memory", "The test, resident memory", Better.LOWER)
+TOOL_THREADS = _count("tool_threads", "The test, threads")
