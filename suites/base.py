@@ -286,6 +286,7 @@ class Suite:
     uses_server: bool = False  # a server that may already run does the work
     repeats_itself: bool = False  # a trial is a series of rounds that ends when it is steady
     usual_cov: float = 0.0  # typical coefficient of variation on a quiet host, as far as known
+    counting_label: str | None = None  # the label that names which end counted: one quantity, counted twice
 
     def workload(self, values: Values) -> Workload:
         """Return the expected work of a step with these values."""
