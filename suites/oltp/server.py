@@ -254,7 +254,7 @@ def is_local(values: Values) -> bool:
 
 def _same_host(evidence: StepEvidence) -> CheckOutcome | None:
     if is_started_here(evidence.values) or not is_local(evidence.values):
-        return None  # the help of a server of its own describes that
+        return None
     return CheckOutcome("The address is the host's: client and server share the CPUs.")
 
 
@@ -307,7 +307,7 @@ NO_DATABASE = Check(
 
 def in_memory(evidence: StepEvidence, size: int) -> CheckOutcome | NotChecked | None:
     """Return the remark that `size` bytes of tables fit into memory on the server's host, if that is known."""
-    if not is_local(evidence.values):
+    if is_started_here(evidence.values) or not is_local(evidence.values):
         return None
     facts = evidence.context.facts
     memory = None if facts is None else facts.memory_for_cache()
