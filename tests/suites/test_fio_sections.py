@@ -157,7 +157,7 @@ def test_a_tiny_share_offers_a_larger_file() -> None:
     ],
 )
 def test_an_fsync_that_hardly_happens_is_none(given: dict[str, object], *, unflushed: bool) -> None:
-    step = tuned_step(FIO, rw="randwrite", direct=False, ioengine="psync", iodepth=1, **given)
+    step = tuned_step(FIO, None, rw="randwrite", direct=False, ioengine="psync", iodepth=1, **given)
     assert ("unflushed-write" in outcomes(step)) is unflushed
     assert ("page-cache" in outcomes(step)) is unflushed
     assert FIO.traits(step.values, None).flushed is not unflushed
