@@ -64,7 +64,7 @@ def _idle(section: Section) -> str:
     return f"has ioengine={engine}" if engine in ENGINES_WITHOUT_DATA else ""
 
 
-def _groups(sections: Sequence[Section]) -> list[list[Section]]:
+def concurrent_groups(sections: Sequence[Section]) -> list[list[Section]]:
     """Return the sections that run concurrently: those not separated by a stonewall."""
     groups: list[list[Section]] = [[]]
     for section in sections:
@@ -78,14 +78,14 @@ def _together(evidence: StepEvidence) -> Answer:
     sections = sections_of(evidence)
     if isinstance(sections, JobFileError):
         return None
-    group = [f"[{section.name}]" for section in max(_groups(sections), key=len)]
+    group = [f"[{section.name}]" for section in max(concurrent_groups(sections), key=len)]
     more = f" and {len(group) - NAMED} more" if len(group) > NAMED else ""
     return CheckOutcome(f"{', '.join(group[:NAMED])}{more} run at the same time.") if len(group) > 1 else None
 
 
 def _shared_with(section: Section, sections: Sequence[Section]) -> str:
     """Return the concurrent section that works on the same file, in the same pattern from the same offset."""
-    group = next(group for group in _groups(sections) if section in group)
+    group = next(group for group in concurrent_groups(sections) if section in group)
     same = [
         other.name
         for other in group

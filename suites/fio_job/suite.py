@@ -8,13 +8,14 @@ from types import MappingProxyType
 
 from suites.base import Command, Context, Effect, EffectKind, Estimate, Histograms, Suite, TestedTool, TrialParser
 from suites.disk import DIRECTORY
+from suites.equivalents import Traits
 from suites.facts import Facts
 from suites.fio.metrics import METRICS, latency_slices
 from suites.fio.output import FioParser
 from suites.fio.parameters import total_size
 from suites.fio.suite import FIO, REPORT, Fio
 from suites.fio.tuning import tune_fio
-from suites.fio_job.checks import JOB_CHECKS, leads_out, shown
+from suites.fio_job.checks import JOB_CHECKS, concurrent_groups, leads_out, shown
 from suites.fio_job.file import (
     VARIABLE,
     JobFileError,
@@ -180,6 +181,12 @@ class FioJob(Suite):
         space = sum(total_size(section_values(section, "")) for section in unnamed)
         space += sum(_named_files(sections).values())
         return Estimate(duration=_duration(sections), written=written, prepared=space, space=space)
+
+    def traits(self, values: Values, facts: Facts | None) -> Traits:
+        """Return the most jobs that run at once."""
+        sections = _sections(values, Context(facts))
+        groups = concurrent_groups(sections or ())
+        return Traits(threads=max(sum(each.number("numjobs", 1) for each in group) for group in groups) or None)
 
     def parser(self, values: Values) -> TrialParser:
         """Return a new parser."""
