@@ -288,7 +288,9 @@ class Suite:
     sweeps: bool = False  # a trial covers several settings: average utilisation applies to none of them
     several_limits: tuple[str, str] | None = None  # why its trial has no single limit, and which step to run instead
     uses_server: bool = False  # a server that may already run does the work
+    repeats_itself: bool = False  # a trial is a series of rounds that ends when it is steady
     usual_cov: float = 0.0  # typical coefficient of variation on a quiet host, as far as known
+    counting_label: str | None = None  # the label that names which end counted: one quantity, counted twice
 
     def workload(self, values: Values) -> Workload:
         """Return the expected work of a step with these values."""

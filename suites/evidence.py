@@ -192,6 +192,34 @@ class TrialEvidence:
             if sample.metric.name == metric and sample.labels == at and not sample.warm_up
         )
 
+    def headline_series(self) -> tuple[Sample, ...]:
+        """Return the samples of the headline's quantity without ramp and warm-up; while running, of the first metric.
+
+        Where no sample has the headline's labels, those counted at the other end stand for it.
+        """
+        figure = self.headline
+        if figure is not None:
+            return series_of(self.suite, self.samples, figure.metric.name, figure.labels)
+        for metric in self.suite.metrics_of(self.values):
+            first = next((one for one in self.samples if one.metric.name == metric.name), None)
+            if first is not None:
+                return self.series(metric.name, first.labels)
+        return ()
+
+
+def series_of(suite: Suite, samples: Iterable[Sample], metric: str, at: Labels) -> tuple[Sample, ...]:
+    """Return the samples of a figure's quantity without ramp and warm-up: under its labels, else of the other end."""
+    found: dict[Labels, list[Sample]] = {}
+    for sample in samples:
+        if sample.metric.name == metric and not sample.warm_up:
+            found.setdefault(sample.labels, []).append(sample)
+    own = found.get(at) or next((found[one] for one in found if _quantity(suite, one) == _quantity(suite, at)), ())
+    return tuple(own)
+
+
+def _quantity(suite: Suite, at: Labels) -> Labels:
+    return tuple(pair for pair in at if pair[0] != suite.counting_label)
+
 
 @dataclass(frozen=True, slots=True)
 class HostNoise:

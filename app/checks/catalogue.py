@@ -5,7 +5,20 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from app.checks import cloud, completion, cpu, disk, emulation, host, limiter, network, plans, repetition, storage, timing
+from app.checks import (
+    cloud,
+    completion,
+    cpu,
+    disk,
+    emulation,
+    host,
+    limiter,
+    network,
+    plans,
+    repetition,
+    storage,
+    timing,
+)
 from app.checks.run_findings import RAISED_CHECKS
 from suites import registry
 from suites.base import StepCheck, Suite

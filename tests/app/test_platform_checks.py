@@ -37,7 +37,7 @@ def quota(cpus: float) -> Facts:
         ("pgbench", {"clients": 8}, 8),
         ("sysbench-oltp", {"threads": 8}, 8),
         ("sysbench-cpu", {"threads": 3}, 3),
-        ("stream", {}, 8),
+        ("stream", {"threads": 8}, 8),
         ("dd", {}, 1),
         ("command", {"command": "sysbench cpu --threads=4 run"}, 4),
     ],
