@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from app.checks import cloud, completion, cpu, disk, host, limiter, network, plans, repetition, storage, timing
+from app.checks import cloud, completion, cpu, disk, host, limits, network, plans, repetition, storage, timing
 from app.checks.run_findings import RAISED_CHECKS
 from suites import registry
 from suites.base import StepCheck, Suite
@@ -31,7 +31,7 @@ _OF_TRIALS: tuple[TrialCheck, ...] = (
     *disk.TRIAL_CHECKS,
     *timing.TRIAL_CHECKS,
     *repetition.TRIAL_CHECKS,
-    limiter.LIMITED_BY,
+    limits.LIMITED_BY,
 )
 
 DURING_CHECKS: tuple[TrialCheck, ...] = tuple(check for check in _OF_TRIALS if check.when is CheckPhase.DURING)
@@ -58,7 +58,7 @@ TOPICS: tuple[tuple[str, tuple[AnyCheck, ...]], ...] = (
     ("Rate over time", timing.TRIAL_CHECKS),
     ("Completion", (*completion.OUTCOME_CHECKS, *completion.TRIAL_CHECKS)),
     ("Repetition and goal", (*repetition.OUTCOME_CHECKS, *repetition.TRIAL_CHECKS)),
-    ("Limit", (limiter.LIMITED_BY,)),
+    ("Limit", (limits.LIMITED_BY,)),
 )
 """Checks that belong to no suite, by topic."""
 
