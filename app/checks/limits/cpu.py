@@ -171,12 +171,12 @@ def processors(trial: TrialEvidence) -> Iterator[Hypothesis]:
     use = use_of(trial)
     if use.usable is None:
         return
-    test, whose = (
+    test, owner = (
         (use.test, "the test") if use.test is not None else (_without_known_others(trial, use), "all processes")
     )
     against = _little_demand(trial, use)
     part = share(test, use.usable)
-    counter = "" if test is None else f"{whose} used {min(test, use.usable):.3g} of {use.usable:g} CPUs"
+    counter = "" if test is None else f"{owner} used {min(test, use.usable):.3g} of {use.usable:g} CPUs"
     if trial.suite.resource is not Resource.MEMORY:
         yield Hypothesis(Limiter.CPU, part, counter, "Use more or faster CPUs.", against)
     if test is None or (part is not None and part >= FULL) or trial.suite.resource is Resource.NETWORK:

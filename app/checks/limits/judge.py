@@ -44,7 +44,7 @@ SATURATED = frozenset({Limiter.CPU, Limiter.MEMORY_BANDWIDTH, Limiter.DEVICE, Li
 GROWS_NOT, GROWS = 1.1, 1.5
 """Speed-up by doubling the threads: below the first they do not help, above the second they do."""
 
-ALREADY_TOLD = 3
+MOST_REFUSED = 3
 """Most hypotheses whose counter-evidence is listed."""
 
 
@@ -137,7 +137,7 @@ def _unknown(trial: TrialEvidence, hypotheses: tuple[Hypothesis, ...]) -> CheckO
         for one in hypotheses
         if one.used is not None and one.used >= one.enough and one.against
     ]
-    return _outcome(Limiter.UNKNOWN, "; ".join((_use(trial), *refused[:ALREADY_TOLD])) + ".", then)
+    return _outcome(Limiter.UNKNOWN, "; ".join((_use(trial), *refused[:MOST_REFUSED])) + ".", then)
 
 
 def _use(trial: TrialEvidence) -> str:
