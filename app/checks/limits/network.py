@@ -44,7 +44,7 @@ CONSTANT = 1.22
 
 
 @dataclass(frozen=True, slots=True)
-class Path:
+class Connection:
     """The figures of a trial between two hosts: bits per second, seconds, shares. None: unknown."""
 
     rate: float
@@ -81,7 +81,7 @@ def network(trial: TrialEvidence) -> Iterator[Hypothesis]:
         yield from _lost_segments(trial, path)
 
 
-def _path(trial: TrialEvidence, rate: float) -> Path:
+def _path(trial: TrialEvidence, rate: float) -> Connection:
     link = link_of(trial)
     speed = link if isinstance(link, NotChecked) else speed_of(link)
     trips = [convert(one.value, one.metric.unit, Unit.SECOND) for one in trial.all_of("tcp_round_trip")]
@@ -97,13 +97,13 @@ def _path(trial: TrialEvidence, rate: float) -> Path:
             for one in trial.samples
             if one.metric.name == "tcp_round_trip" and not one.warm_up
         ]
-    return Path(
+    return Connection(
         rate, None if isinstance(speed, NotChecked) else speed, "" if isinstance(link, NotChecked) else link.name,
         cpu, statistics.median(trips) if trips else None, trial.headline_series(),
     )  # fmt: skip
 
 
-def _ends(trial: TrialEvidence, path: Path) -> Iterator[Hypothesis]:
+def _ends(trial: TrialEvidence, path: Connection) -> Iterator[Hypothesis]:
     """Yield the CPU of the client, and of the peer where that receives."""
     then = "Run several at once on different ports, or a multi-threaded version (3.16)."
     for end, use in path.cpu.items():
@@ -136,14 +136,14 @@ def _lost_datagrams(trial: TrialEvidence) -> Iterator[Hypothesis]:
     yield Hypothesis(Limiter.LOSS, min(1.0, lost / 100), counter, then, (*here, *unknown), LOSS / 100)
 
 
-def _in_flight(trial: TrialEvidence, path: Path) -> float | None:
+def _in_flight(trial: TrialEvidence, path: Connection) -> float | None:
     """Return the bytes in flight of one connection: rate × round trip."""
     directions = 2 if trial.values.get("direction") == "both" else 1
     streams = directions * (workers_of(trial) or 1)
     return None if path.round_trip is None else path.rate / 8 / streams * path.round_trip
 
 
-def _window(trial: TrialEvidence, path: Path) -> Iterator[Hypothesis]:
+def _window(trial: TrialEvidence, path: Connection) -> Iterator[Hypothesis]:
     """Yield the requested window over the round trip: 64 KiB over 20 ms are 26 Mbit/s."""
     window, flying = workload_of(trial).window, _in_flight(trial, path)
     if window is None or flying is None or path.round_trip is None:
@@ -159,7 +159,7 @@ def _window(trial: TrialEvidence, path: Path) -> Iterator[Hypothesis]:
     yield Hypothesis(Limiter.WINDOW, min(1.0, used), counter, then, short, WINDOW_USED)
 
 
-def _shaped(trial: TrialEvidence, path: Path) -> Iterator[Hypothesis]:
+def _shaped(trial: TrialEvidence, path: Connection) -> Iterator[Hypothesis]:
     """Yield a rate limit on the path: a flat rate that neither end, the link, the window nor loss explains.
 
     A single stream on bare metal is as flat, but keeps a CPU or the link busy.
@@ -204,7 +204,7 @@ def _again(trial: TrialEvidence) -> float | None:
     return share(sender.total("network_retransmits"), sender.total("network_segments"))
 
 
-def _lost_segments(trial: TrialEvidence, path: Path) -> Iterator[Hypothesis]:
+def _lost_segments(trial: TrialEvidence, path: Connection) -> Iterator[Hypothesis]:
     """Yield segments lost at random: the rate is at least half of what TCP reaches at this loss (Mathis et al.)."""
     again = _again(trial)
     if not again or not path.round_trip:
