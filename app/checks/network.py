@@ -7,7 +7,7 @@ from suites.evidence import HostWatch, TrialCheck, TrialEvidence
 from suites.facts import Facts, Interface, known
 from suites.quantities import quantity, share_text
 from suites.units import Unit
-from suites.verdict import Limiter, Trust
+from suites.verdict import Trust
 from suites.vocab import Resource, Severity
 
 LOOPBACK = ("127.", "::1", "localhost")
@@ -168,7 +168,7 @@ def _loss(trial: TrialEvidence) -> CheckOutcome | None:
     lost = [figure.value for figure in trial.all_of("lost")]
     if not lost or max(lost) < LOSS or not trial.done:
         return None
-    return CheckOutcome(f"{max(lost):.3g} % of the datagrams were lost.", limiter=Limiter.LINK)
+    return CheckOutcome(f"{max(lost):.3g} % of the datagrams were lost.")
 
 
 def _not_over_the_link(trial: TrialEvidence) -> CheckOutcome | NotChecked | None:
