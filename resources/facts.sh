@@ -161,7 +161,8 @@ block() {
         set -- "$@" "$device/dev" "$device/size" "$device/partition" "$device/removable" "$device/dm/name" \
             "$device/dm/uuid" "$device/md/level" "$device/device/model" "$device/device/queue_depth" \
             "$device/queue/rotational" "$device/queue/scheduler" "$device/queue/read_ahead_kb" \
-            "$device/queue/nr_requests" "$device/queue/logical_block_size" "$device/queue/iosched/low_latency"
+            "$device/queue/nr_requests" "$device/queue/logical_block_size" "$device/queue/iosched/low_latency" \
+            "$device/loop/backing_file"
     done
     item block "$(grep -s . /dev/null "$@")"
     item block.links "$(ls -l . 2>/dev/null)"
@@ -179,6 +180,7 @@ file_systems() {
 directory() { # name path
     item "$1.path" "$2"
     if ! [ -d "$2" ]; then
+        [ ! -f "$2" ] || item "$1.file" "$(within 1 du -k -- "$2" 2>/dev/null)"
         case $(ls -d -- "$2/" 2>&1) in
         *"Permission denied"*) no "$1.df" "permission denied" ;;
         *"Not a directory"*) no "$1.df" "it is not a directory" ;;

@@ -33,8 +33,31 @@ class HostEvidence:
 
 
 @dataclass(frozen=True, slots=True)
+class Interval:
+    """The seconds in which a trial's tool counted, on the host's monotonic clock; `origin` is the tool's time 0."""
+
+    origin: float
+    start: float
+    end: float
+
+
+def measured_interval(
+    counted: tuple[float, float] | None, clock: float, ended: float, origin: float | None = None
+) -> Interval:
+    """Return the measured interval of a trial whose command ran from `clock` to `ended`.
+
+    `counted` is in the tool's time, None for the whole command. Without `origin` the command ends with the measurement.
+    """
+    if counted is None:
+        return Interval(clock, clock, ended)
+    latest = max(clock, ended - counted[1])
+    zero = latest if origin is None else min(max(clock, origin), latest)
+    return Interval(zero, min(zero + counted[0], ended), min(zero + counted[1], ended))
+
+
+@dataclass(frozen=True, slots=True)
 class HostWatch:
-    """Telemetry of one host around one trial, measured from `start` to `end` on the host's own clock.
+    """Telemetry of one host around one trial, whose tool counted from `start` to `end` on the host's own clock.
 
     A rate or share is stamped with the end of its interval. `before` and `after` are the host's facts.
     """

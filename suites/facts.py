@@ -128,6 +128,7 @@ class BlockDevice:
     sector: int | Absent = fact("B")  # the logical sector size
     low_latency: bool | Absent = fact()  # the BFQ scheduler favours interactive programs
     parent: str | Absent = fact()
+    backing_file: str | Absent = fact()  # of a loop device
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -171,6 +172,7 @@ class Directory:
     free: int | Absent = fact("B")
     writable: bool | Absent = fact()
     direct: bool | Absent = fact()  # O_DIRECT accepted
+    file: int | Absent = fact("B")  # bytes allocated to the file at this path, where it is one
     guard: str | Absent = fact()  # SAFE, or the complaint of guard.sh: other accounts may replace its content
 
     @property
@@ -299,6 +301,11 @@ class Facts:
             found.append(device)
             name = known(device.parent)
         return tuple(found)
+
+    def file_system_of(self, path: str) -> FileSystem | None:
+        """Return the file system with the longest mount path above `path`, or None if none is known."""
+        above = [system for system in self.file_systems if f"{path}/".startswith(f"{system.mount.rstrip('/')}/")]
+        return max(above, key=lambda found: len(found.mount), default=None)
 
     def last_level_cache(self) -> int | None:
         """Return the bytes of last-level cache of all sockets, each shared cache counted once, or None."""

@@ -17,6 +17,7 @@ from suites.evidence import HostEvidence
 from suites.facts import Facts
 from suites.parameters import Parameter
 from suites.registry import suite
+from suites.thread_checks import CPU_QUOTA
 from suites.vocab import Finding
 
 _PEER_CHECKS = (TOOL_MISSING, DIRECTORY_UNSAFE)
@@ -113,7 +114,7 @@ def _check_own_command(evidence: StepEvidence) -> Iterator[Finding | SkippedChec
         if not found.whole:
             continue
         step = _as_step(evidence, found)
-        checks = (*step.suite.checks, *(() if found.devices else _DIRECTORY_CHECKS))
+        checks = (*step.suite.checks, CPU_QUOTA, *(() if found.devices else _DIRECTORY_CHECKS))
         for outcome in evaluate([check for check in checks if check.id not in _SUITE_FILE_CHECKS], step):
             if isinstance(outcome, SkippedCheck):
                 yield outcome

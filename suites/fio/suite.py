@@ -27,6 +27,7 @@ from suites.fio.parameters import (
     NONE,
     QUEUEING,
     block_options,
+    flushes,
     mixes,
     past_memory,
     redraws_offsets,
@@ -37,7 +38,7 @@ from suites.fio.parameters import (
 from suites.fio.tuning import tune_fio
 from suites.parameters import Tuned, Value, Values, size_word
 from suites.programs import Program, same_package_name
-from suites.runtime_checks import ENOUGH
+from suites.runtime_checks import TRUSTED
 from suites.targets import Match, Target
 from suites.vocab import Resource
 
@@ -300,7 +301,7 @@ class Fio(Suite):
         kind = str(values["rw"])
         operation = {"rw": "read and write", "randrw": "read and write"}.get(kind, kind.removeprefix("rand"))
         work = self.workload(values)
-        safe = bool(values["direct"]) or bool(values["end_fsync"]) or bool(values["fsync"])
+        safe = bool(values["direct"]) or bool(values["end_fsync"]) or flushes(values)
         return Traits(
             operation=operation,
             pattern="random" if kind.startswith("rand") else "sequential",
@@ -323,7 +324,7 @@ class Fio(Suite):
             "rw": "randread",
             "size": whole_mebibytes(size),
             "numjobs": 1,
-            "runtime": ENOUGH,
+            "runtime": TRUSTED,
             "ramp_time": 2.0,
         }
         return "disk random read", values
