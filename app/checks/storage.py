@@ -312,10 +312,18 @@ def _copy_on_write(evidence: StepEvidence) -> CheckOutcome | None:
 
 
 def _discard(evidence: StepEvidence) -> CheckOutcome | None:
+    if not _deletes(evidence) or any(map(_deletes, evidence.earlier)):
+        return None
     directory = _directory(evidence)
     options = [] if directory is None else _options(evidence, directory)
     found = next((option for option in options if option in {"discard", "discard=sync"}), None)
     return None if directory is None or found is None else CheckOutcome(f"{directory.path} is mounted with {found}.")
+
+
+def _deletes(evidence: StepEvidence) -> bool:
+    """Return whether each trial writes files that are deleted after it, not files made once for all trials."""
+    estimate = evidence.suite.estimate(evidence.values, evidence.context)
+    return works_in_directory(evidence) and bool(estimate.space and estimate.written and not estimate.prepared)
 
 
 def _encrypted(evidence: StepEvidence) -> CheckOutcome | None:
@@ -489,7 +497,7 @@ DISCARD = Check(
     severity=Severity.INFO,
     title="Mounted with discard (online TRIM)",
     why="Each deletion sends TRIM commands, which some devices handle slowly: deleting the files of one trial slows "
-    "down the next.",
+    "down the next. Shown once for tests whose trials delete files.",
     remedy="Mount without discard and run fstrim periodically, or pause between trials.",
     source="PerfSpect's insights; fstrim(8), mount(8).",
     needs="The directory's mount options.",

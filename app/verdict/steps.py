@@ -33,6 +33,7 @@ VERIFIED_BY = {
     "random-source": "generator-bound",
     "short-runtime": "too-brief",
     "cpu-quota": "quota-bound",
+    "host-busy": "other-process",
 }
 """Findings that predict an outcome, by the check that verifies it; if that check can decide, only it counts."""
 

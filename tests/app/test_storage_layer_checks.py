@@ -148,7 +148,6 @@ def test_space_counts_files_that_exist(name: str, allocated: int | None, *, flag
     ("check", "facts", "words"),
     [
         ("encrypted-disk", layered(BlockDevice(name="dm-0", kind="crypt")), "dm-crypt (LUKS) device dm-0"),
-        ("discard-mount", layered(options="rw,discard"), "mounted with discard"),
         ("copy-on-write", layered(kind="btrfs"), "on btrfs without NOCOW"),
         ("compressing-file-system", layered(kind="f2fs", options="rw,compression=zstd"), "compression=zstd"),
         ("compressing-file-system", layered(kind="btrfs", attributes="cC"), "attribute c"),
@@ -258,3 +257,16 @@ def test_a_loop_device_is_found_by_its_own_name() -> None:
     plan = Plan("p", ("web-1",), (make_step("fio", {"device": "/dev/disk/by-id/x", "rw": "read"}),))
     facts = replace(layered(), devices=(RawDevice(path="/dev/disk/by-id/x", node="/dev/loop7"),), block_devices=(LOOP,))
     assert loops_below(plan, "web-1", facts) == ("loop7",)
+
+
+def test_discard_is_noted_once_for_tests_that_delete_files_in_each_trial() -> None:
+    first = step(layered(options="rw,discard"), "dd", directory="/srv")
+    found = {word.id: word for word in evaluate(LAYER_CHECKS, first)}["discard-mount"]
+    assert isinstance(found, Finding)
+    assert "mounted with discard" in found.measured
+    again = replace(first, name="again", earlier=(first,))
+    assert "discard-mount" not in {word.id for word in evaluate(LAYER_CHECKS, again)}
+
+
+def test_discard_is_of_no_concern_to_files_that_stay() -> None:
+    assert "discard-mount" not in shown(step(layered(options="rw,discard"), directory="/srv"))
