@@ -11,6 +11,7 @@ from app.checks import (
     cpu,
     disk,
     emulation,
+    goals,
     host,
     limits,
     network,
@@ -61,7 +62,7 @@ AFTER_IDS = frozenset(check.id for check in (*TRIAL_CHECKS, *DURING_CHECKS)) | {
 """Ids of the checks of a trial or of a step's trials."""
 
 TOPICS: tuple[tuple[str, tuple[AnyCheck, ...]], ...] = (
-    ("The plan", (*plans.PLAN_CHECKS, plans.TOOL_MISSING)),
+    ("The plan", (*plans.PLAN_CHECKS, goals.GOAL_UNITS, plans.TOOL_MISSING)),
     ("The run", RAISED_CHECKS),
     ("Directory and file system", storage.STEP_CHECKS),
     ("CPU", (*cpu.HOST_CHECKS, emulation.EMULATED, CPU_QUOTA, *cpu.TRIAL_CHECKS)),
