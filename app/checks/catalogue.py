@@ -46,6 +46,7 @@ _OF_TRIALS: tuple[TrialCheck, ...] = (
     *disk.TRIAL_CHECKS,
     *timing.TRIAL_CHECKS,
     *repetition.TRIAL_CHECKS,
+    limits.QUOTA_BOUND,
     limits.LIMITED_BY,
 )
 
@@ -73,7 +74,7 @@ TOPICS: tuple[tuple[str, tuple[AnyCheck, ...]], ...] = (
     ("Rate over time", timing.TRIAL_CHECKS),
     ("Completion", (*completion.OUTCOME_CHECKS, *completion.TRIAL_CHECKS)),
     ("Repetition and goal", (*repetition.OUTCOME_CHECKS, *repetition.TRIAL_CHECKS)),
-    ("Limit", (limits.LIMITED_BY,)),
+    ("Limit", (limits.LIMITED_BY, limits.QUOTA_BOUND)),
 )
 """Checks that belong to no suite, by topic."""
 

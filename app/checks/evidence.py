@@ -160,18 +160,36 @@ def _cpus(trial: TrialEvidence, *metrics: str) -> float | None:
     return sum(given) / 100 * cpus if cpus and len(given) == len(metrics) else None
 
 
+def workers_of(trial: TrialEvidence) -> int | None:
+    """Return the threads, jobs, clients or streams that the step requests; None if it requests none."""
+    for name in ("clients", "threads", "numjobs", "streams"):
+        given = trial.values.get(name)
+        if isinstance(given, int) and given:
+            return given
+    return None
+
+
+def asked_cpus(trial: TrialEvidence) -> float | None:
+    """Return the CPUs that the test's threads ran on or waited for, at most those that it may use."""
+    test, usable = tool_cpus(trial), usable_of(trial)
+    waiting = None if trial.watch is None else trial.watch.mean("tool_waiting")
+    return None if test is None or waiting is None or not usable else max(test, min(test + waiting, usable))
+
+
+IO_RESOURCES = frozenset({Resource.DISK, Resource.NETWORK})
+
+
 def lost_to_others(trial: TrialEvidence) -> float | None:
     """Return the share of the CPU time that the test asked for and other processes had; None if not counted.
 
-    The test's threads ran or waited for a CPU; on the CPUs that it may use, what it did not get and others did is lost.
+    What the test did not get and others did is lost; for a disk or network test, as a share of its workers' time.
     """
-    test, others, usable = tool_cpus(trial), other_cpus(trial), usable_of(trial)
-    waiting = None if trial.watch is None else trial.watch.mean("tool_waiting")
+    test, others, asked = tool_cpus(trial), other_cpus(trial), asked_cpus(trial)
     server_elsewhere = trial.suite.uses_server or trial.peer == trial.host
-    if test is None or others is None or waiting is None or not usable or server_elsewhere:
+    if test is None or others is None or not asked or server_elsewhere:
         return None
-    asked = min(test + waiting, usable)
-    return min(max(0.0, asked - test), others) / asked if asked > 0 else 0.0
+    whole = max(asked, workers_of(trial) or 1) if trial.suite.resource in IO_RESOURCES else asked
+    return min(asked - test, others) / whole
 
 
 def throttled(watch: HostWatch | None) -> float | None:

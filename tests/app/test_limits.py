@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 
 from app.checks.evidence import share
-from app.checks.limits import LIMITED_BY
+from app.checks.limits import LIMITED_BY, QUOTA_BOUND
 from app.verdict.steps import step_verdict
 from suites.checks import CheckOutcome
 from suites.evidence import TrialEvidence
 from suites.facts import BlockDevice
-from suites.verdict import Limiter
+from suites.verdict import Limiter, Trust
 from suites.vocab import Figure, Labels, labels
 from tests.app.test_step_checks import DEEP, DISK, FULL, ONE, disk
 from tests.app.trial_evidence import READ, facts, repeated, trial, watch
@@ -368,3 +368,18 @@ def test_an_idle_and_a_full_link_are_no_sweep() -> None:
     assert found.remedy is not None
     assert "curve" not in found.remedy
     assert "iperf3" in found.remedy
+
+
+def test_the_cpu_time_lost_to_others_reduces_the_trust() -> None:
+    def trust_at(others: float, waiting: float) -> Trust:
+        one = computing(use(4 - others, others, waiting), threads=4)
+        return step_verdict(repeated(one, (1393.0, 1394.0, 1393.0, 1392.0, 1393.0, 1394.0))).verdict.trust
+
+    assert [trust_at(0.0, 0.02), trust_at(0.3, 0.3), trust_at(1.56, 1.5)] == [
+        Trust.VALID, Trust.CAVEATS, Trust.DOUBTFUL,
+    ]  # fmt: skip
+
+
+def test_a_quota_that_the_best_pass_escapes_is_no_finding() -> None:
+    assert QUOTA_BOUND.evaluate(LIMITS["throttled, the best of many passes"][0]) is None
+    assert isinstance(QUOTA_BOUND.evaluate(LIMITS["throttled"][0]), CheckOutcome)

@@ -5,6 +5,8 @@ from dataclasses import dataclass
 
 from app.checks.cpu import THROTTLED_SHARE
 from app.checks.evidence import (
+    IO_RESOURCES,
+    asked_cpus,
     busy,
     cpus_of,
     lost_to_others,
@@ -14,14 +16,16 @@ from app.checks.evidence import (
     tool_cpus,
     tool_share,
     usable_of,
+    workers_of,
     workload_of,
 )
 from app.checks.limits.hypothesis import FULL, Hypothesis
-from suites.evidence import TrialEvidence
+from suites.checks import Check, CheckOutcome, CheckPhase, NotChecked
+from suites.evidence import TrialCheck, TrialEvidence
 from suites.facts import known
-from suites.quantities import share_text
+from suites.quantities import first_upper, share_text
 from suites.verdict import Limiter
-from suites.vocab import Resource
+from suites.vocab import Resource, Severity
 
 LOST = 0.1
 """The share of the CPU time asked for that others had from which they limit the test: Red Hat's bound for steal time,
@@ -38,8 +42,6 @@ HALF_BUSY = 0.5
 
 ONE_AT_A_TIME = 1.15
 """CPUs in use up to which several threads ran one after another."""
-
-IO_RESOURCES = frozenset({Resource.DISK, Resource.NETWORK})
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,15 +72,6 @@ def use_of(trial: TrialEvidence) -> Use:
         usable_of(trial), tool_cpus(trial), other_cpus(trial), every, waiting or 0.0,
         None if thread is None else thread / 100, workers_of(trial), tool_share(trial),
     )  # fmt: skip
-
-
-def workers_of(trial: TrialEvidence) -> int | None:
-    """Return the threads, jobs, clients or streams that the step requests; None if it requests none."""
-    for name in ("clients", "threads", "numjobs", "streams"):
-        given = trial.values.get(name)
-        if isinstance(given, int) and given:
-            return given
-    return None
 
 
 def use_text(trial: TrialEvidence) -> str:
@@ -125,16 +118,14 @@ def lost(trial: TrialEvidence) -> Iterator[Hypothesis]:
         counter = f"{share_text(gone / (gone + ran))} of the CPU time asked for was stolen by other guests"
         then = "Run it at another time, or on dedicated cores."
         yield Hypothesis(Limiter.STEAL, gone / (gone + ran), counter, then, idle, LOST)
-    gone_share = lost_to_others(trial)
-    if gone_share is None or use.test is None or use.others is None:
+    gone_share, asked = lost_to_others(trial), asked_cpus(trial)
+    if gone_share is None or use.test is None or use.others is None or asked is None:
         return
     delayed = min(1.0, use.waiting / (use.workers or 1))
     least = DELAYED if trial.suite.resource in IO_RESOURCES else LOST
     against = () if delayed >= least else (f"its threads waited for a CPU {share_text(delayed)} of the time",)
-    counter = (
-        f"the test got {use.test:.3g} of the {use.test / max(1e-9, 1 - gone_share):.3g} CPUs that it asked for, other "
-        f"processes had {use.others:.3g}"
-    )
+    counter = f"the test got {use.test:.3g} of the {asked:.3g} CPUs that it asked for, other processes had "
+    counter += f"{use.others:.3g}"
     yield Hypothesis(Limiter.OTHERS, gone_share, counter, "Stop the other processes and run it again.", against, LOST)
 
 
@@ -213,3 +204,25 @@ def _without_known_others(trial: TrialEvidence, use: Use) -> float | None:
         return None
     times = [sum(value for _, value in watch.points_at("process_time", at)) for at in watch.labels_of("process_time")]
     return None if sum(times) / watch.seconds >= LOST * use.every else use.every
+
+
+def _quota_bound(trial: TrialEvidence) -> CheckOutcome | NotChecked | None:
+    found = next(quota(trial), None) if trial.done else None
+    if found is None:
+        return None
+    if found.used is None:
+        return NotChecked("Neither cgroup throttling nor CPU use is known.")
+    return CheckOutcome(f"{first_upper(found.counter)}.") if found.explains else None
+
+
+QUOTA_BOUND: TrialCheck = Check(
+    id="quota-bound",
+    severity=Severity.WARNING,
+    title="CPU quota limits the result",
+    why="The figure is that of the quota, not of the CPU.",
+    remedy="Quote it with the quota, or lift the quota (docker --cpus, systemd CPUQuota) to measure the host.",
+    source="kernel, cgroup-v2 and sched-bwc: nr_throttled.",
+    evaluate=_quota_bound,
+    when=CheckPhase.AFTER,
+    needs="throttling of the tool’s cgroup, or the quota and CPU use",
+)

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from app.checks.cloud import allowance_text
 from app.checks.disk import NOT_FROM_THE_DEVICE
-from app.checks.evidence import disk_and_watch, in_flight, in_sequence, share, workload_of
-from app.checks.limits.cpu import HALF_BUSY, processors, use_of, workers_of
+from app.checks.evidence import disk_and_watch, in_flight, in_sequence, share, workers_of, workload_of
+from app.checks.limits.cpu import HALF_BUSY, processors, use_of
 from app.checks.limits.hypothesis import FULL, Hypothesis, flat_text, spread
 from suites.checks import CheckOutcome, NotChecked
 from suites.disk import lowest_device

@@ -5,8 +5,8 @@ import statistics
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from app.checks.evidence import share, total, workload_of
-from app.checks.limits.cpu import HALF_BUSY, workers_of
+from app.checks.evidence import share, total, workers_of, workload_of
+from app.checks.limits.cpu import HALF_BUSY
 from app.checks.limits.hypothesis import FULL, Hypothesis, flat_text, spread
 from app.checks.network import LOSS, busiest, link_of, speed_of, throughput, within_host
 from suites.checks import NotChecked
