@@ -28,6 +28,7 @@ from suites.fio.parameters import (
     NONE,
     QUEUEING,
     block_options,
+    flushes,
     mixes,
     past_memory,
     redraws_offsets,
@@ -311,7 +312,7 @@ class Fio(Suite):
         kind = str(values["rw"])
         operation = {"rw": "read and write", "randrw": "read and write"}.get(kind, kind.removeprefix("rand"))
         work = self.workload(values)
-        safe = bool(values["direct"]) or bool(values["end_fsync"]) or bool(values["fsync"])
+        safe = bool(values["direct"]) or bool(values["end_fsync"]) or flushes(values)
         return Traits(
             operation=operation,
             pattern="random" if kind.startswith("rand") else "sequential",
