@@ -33,8 +33,31 @@ class HostEvidence:
 
 
 @dataclass(frozen=True, slots=True)
+class Interval:
+    """The seconds in which a trial's tool counted, on the host's monotonic clock; `origin` is the tool's time 0."""
+
+    origin: float
+    start: float
+    end: float
+
+
+def measured_interval(
+    counted: tuple[float, float] | None, clock: float, ended: float, origin: float | None = None
+) -> Interval:
+    """Return the measured interval of a trial whose command ran from `clock` to `ended`.
+
+    `counted` is in the tool's time, None for the whole command. Without `origin` the command ends with the measurement.
+    """
+    if counted is None:
+        return Interval(clock, clock, ended)
+    latest = max(clock, ended - counted[1])
+    zero = latest if origin is None else min(max(clock, origin), latest)
+    return Interval(zero, min(zero + counted[0], ended), min(zero + counted[1], ended))
+
+
+@dataclass(frozen=True, slots=True)
 class HostWatch:
-    """Telemetry of one host around one trial, measured from `start` to `end` on the host's own clock.
+    """Telemetry of one host around one trial, whose tool counted from `start` to `end` on the host's own clock.
 
     A rate or share is stamped with the end of its interval. `before` and `after` are the host's facts.
     """
@@ -178,6 +201,11 @@ class TrialEvidence:
         """Return the figure of one metric under exactly these labels, or None."""
         wanted = labels(**labelled)
         return next((figure.value for figure in self.all_of(metric) if figure.labels == wanted), None)
+
+    def latency(self, statistic: str, at: Labels) -> Figure | None:
+        """Return a latency such as “mean” or “p99” as the application waits, else as the tool counts it, or None."""
+        named = (f"total_latency_{statistic}", f"latency_{statistic}")
+        return next((one for name in named for one in self.all_of(name) if one.labels == at), None)
 
     def sum_of(self, metric: str) -> float | None:
         """Return the sum of one metric over its labels; None if it has no figure."""

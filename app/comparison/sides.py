@@ -362,7 +362,7 @@ def only_host(record: RunRecord, host: str) -> RunRecord:
         )
     trials = tuple(trial for trial in record.trials if trial.trial.host == host)
     verdicts = tuple(one for one in record.verdicts if one.host == host)
-    summary = replace(record.summary, hosts=(host,), **_whole(verdicts))
+    summary = _judged(replace(record.summary, hosts=(host,)), verdicts)
     return replace(record, summary=summary, plan=replace(record.plan, hosts=(host,)), trials=trials, verdicts=verdicts)
 
 
@@ -374,16 +374,17 @@ def only_step(record: RunRecord, step: str) -> RunRecord:
         raise CompareError(f"Run {record.summary.id} has no step “{step[:60]}”.", f"Its steps: {names}.")
     trials = tuple(trial for trial in record.trials if trial.trial.step == step)
     verdicts = tuple(one for one in record.verdicts if one.step == step)
-    summary = replace(record.summary, steps=(step,), suites=(steps[0].suite_id,), **_whole(verdicts))
+    summary = _judged(replace(record.summary, steps=(step,), suites=(steps[0].suite_id,)), verdicts)
     return replace(record, summary=summary, plan=replace(record.plan, steps=steps), trials=trials, verdicts=verdicts)
 
 
-def _whole(verdicts: Sequence[Verdict]) -> dict[str, str]:
-    """Return trust and limit of a part of a run, from the verdicts on its steps."""
+def _judged(summary: RunSummary, verdicts: Sequence[Verdict]) -> RunSummary:
+    """Return the summary of a part of a run with trust and limit from the verdicts on its steps."""
     limits = {verdict.limited_by for verdict in verdicts}
     limit = limits.pop() if len(limits) == 1 else None
     found = least_trusted(verdicts)
-    return {"trust": "" if found is None else found.trust.value, "limited_by": "" if limit is None else limit.value}
+    trust = "" if found is None else found.trust.value
+    return replace(summary, trust=trust, limited_by="" if limit is None else limit.value)
 
 
 def parts_side_by_side(run: RunSummary) -> tuple[str, ...]:
