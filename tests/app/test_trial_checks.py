@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from app.checks.catalogue import OUTCOME_CHECKS, TRIAL_CHECKS
-from app.checks.evidence import RUNNING
+from app.checks.evidence import RUNNING, in_flight
+from app.checks.repetition import latency_text
 from app.checks.timing import SHAPE_CHECKS
 from suites.checks import Check, CheckPhase
 from suites.evidence import TrialEvidence
@@ -15,7 +16,7 @@ from suites.registry import suite as find_suite
 from suites.snia.output import window_figures
 from suites.snia.steady import steady_round, window_of
 from suites.vocab import labels
-from tests.app.trial_evidence import READ, WRITE, facts, shown, trial
+from tests.app.trial_evidence import READ, WRITE, facts, shown, step, trial
 from tests.suites import captured_outputs
 
 CHECKS = {check.id: check for check in TRIAL_CHECKS}
@@ -234,3 +235,31 @@ def test_a_send_run_is_judged_by_the_samples_of_its_sender() -> None:
     bucket = next(check for check in SHAPE_CHECKS if check.id == "token-bucket")
     assert "until 9 s" in (shown(bucket, sent) or "")
     assert "until 9 s" in (shown(bucket, replace(sent, state=RUNNING, figures=())) or "")
+
+
+def recorded(path: str, **given: Any) -> TrialEvidence:
+    """Return a trial of fio with the figures of a recorded output, on a host that watched its disk."""
+    parsed = captured_outputs.capture(path).parse(find_suite("fio").parser({}))
+    return replace(fio(**given), figures=parsed.figures, samples=parsed.samples)
+
+
+@pytest.mark.parametrize(
+    ("path", "depth", "text"),
+    [
+        ("fio/3.33/buffered_libaio", 8, "at 2.14 ms on average, p99 25.8 ms"),
+        ("fio/3.33/fdatasync", 1, "at flush latency 2.31 ms on average, p99 16.2 ms"),
+    ],
+)
+def test_latency_is_what_the_application_waits_and_agrees_with_the_rate(path: str, depth: int, text: str) -> None:
+    trial = recorded(path, iodepth=depth, ioengine="libaio", direct=True)
+    assert in_flight(trial) == pytest.approx(depth, rel=0.01), "Little's law; by the completion alone 7.0 and 0.17"
+    assert latency_text(step(trial)) == text
+    for check in ("more-in-flight-than-asked", "queue-half-empty"):
+        assert shown(CHECKS[check], trial) is None
+
+
+def test_a_depth_that_was_not_reached_is_told_at_any_depth() -> None:
+    shallow = fio(figures={"iops": 1000.0, "total_latency_mean": 400_000.0}, iodepth=1)
+    assert "0.4 in flight; requested: 1" in (shown(CHECKS["queue-half-empty"], shallow) or "")
+    brief = fio(figures={"iops": 4000.0, "total_latency_mean": 90_000.0}, iodepth=1)
+    assert shown(CHECKS["queue-half-empty"], brief) is None, "the rest is the tool's own time"
