@@ -13,6 +13,7 @@ from suites.base import (
     Suite,
     TestedTool,
     TrialParser,
+    Workload,
     version_of,
 )
 from suites.checks import Check, CheckOutcome, NotChecked
@@ -381,6 +382,11 @@ class SysbenchOltp(Suite):
     def parser(self, values: Values) -> TrialParser:
         """Return a new parser."""
         return OltpParser()
+
+    def workload(self, values: Values) -> Workload:
+        """Return whether each transaction waits for the disk."""
+        writing = values["workload"] in {"oltp_read_write", "oltp_write_only"}
+        return Workload(commits=is_started_here(values) and bool(values["fsync"]) and writing)
 
     def traits(self, values: Values, facts: Facts | None) -> Traits:
         """Return the traits of a step for cross-checks."""

@@ -8,11 +8,13 @@ from suites.base import (
     Effect,
     Estimate,
     Purpose,
+    RateLimit,
     StepCheck,
     StepEvidence,
     Suite,
     TestedTool,
     TrialParser,
+    Workload,
 )
 from suites.checks import Check, CheckOutcome, NotChecked
 from suites.equivalents import Equivalent, MetricMapping, ParameterMapping, Traits, backwards, mapped
@@ -410,6 +412,14 @@ class Pgbench(Suite):
     def parser(self, values: Values) -> TrialParser:
         """Return a new parser."""
         return PgbenchParser()
+
+    def workload(self, values: Values) -> Workload:
+        """Return the rate, and whether each transaction waits for the disk."""
+        rate = float(values["rate"])
+        return Workload(
+            rate_limit=RateLimit("transactions_per_second", rate) if rate else None,
+            commits=is_started_here(values) and bool(values["fsync"]) and values["script"] != "select-only",
+        )
 
     def traits(self, values: Values, facts: Facts | None) -> Traits:
         """Return the traits of a step for cross-checks."""
