@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 
 from app.checks.catalogue import HOST_CHECKS, OF_EVERY_SUITE
 from app.checks.cloud import STEP_CHECKS as CLOUD_CHECKS
+from app.checks.goals import GOAL_UNITS
 from app.checks.host import BUSY
 from app.checks.plans import PLAN_CHECKS, TOOL_MISSING, PlanEvidence
 from app.checks.storage import DIRECTORY_UNSAFE, LAYER_CHECKS, NOT_A_DISK
@@ -69,7 +70,7 @@ def _run_checks(
                 at_peer = replace(evidence, host=peer, context=Context(facts.get(peer)), earlier=())
                 yield from evaluate(_PEER_CHECKS, at_peer)
                 yield from evaluate((BUSY,), HostEvidence(peer, facts.get(peer)))
-    yield from evaluate(PLAN_CHECKS, PlanEvidence(plan, facts))
+    yield from evaluate((*PLAN_CHECKS, GOAL_UNITS), PlanEvidence(plan, facts))
 
 
 def _step_evidence(

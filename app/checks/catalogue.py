@@ -11,8 +11,9 @@ from app.checks import (
     cpu,
     disk,
     emulation,
+    goals,
     host,
-    limiter,
+    limits,
     network,
     plans,
     repetition,
@@ -45,7 +46,8 @@ _OF_TRIALS: tuple[TrialCheck, ...] = (
     *disk.TRIAL_CHECKS,
     *timing.TRIAL_CHECKS,
     *repetition.TRIAL_CHECKS,
-    limiter.LIMITED_BY,
+    limits.QUOTA_BOUND,
+    limits.LIMITED_BY,
 )
 
 DURING_CHECKS: tuple[TrialCheck, ...] = tuple(check for check in _OF_TRIALS if check.when is CheckPhase.DURING)
@@ -61,7 +63,7 @@ AFTER_IDS = frozenset(check.id for check in (*TRIAL_CHECKS, *DURING_CHECKS)) | {
 """Ids of the checks of a trial or of a step's trials."""
 
 TOPICS: tuple[tuple[str, tuple[AnyCheck, ...]], ...] = (
-    ("The plan", (*plans.PLAN_CHECKS, plans.TOOL_MISSING)),
+    ("The plan", (*plans.PLAN_CHECKS, goals.GOAL_UNITS, plans.TOOL_MISSING)),
     ("The run", RAISED_CHECKS),
     ("Directory and file system", storage.STEP_CHECKS),
     ("CPU", (*cpu.HOST_CHECKS, emulation.EMULATED, CPU_QUOTA, *cpu.TRIAL_CHECKS)),
@@ -72,7 +74,7 @@ TOPICS: tuple[tuple[str, tuple[AnyCheck, ...]], ...] = (
     ("Rate over time", timing.TRIAL_CHECKS),
     ("Completion", (*completion.OUTCOME_CHECKS, *completion.TRIAL_CHECKS)),
     ("Repetition and goal", (*repetition.OUTCOME_CHECKS, *repetition.TRIAL_CHECKS)),
-    ("Limit", (limiter.LIMITED_BY,)),
+    ("Limit", (limits.LIMITED_BY, limits.QUOTA_BOUND)),
 )
 """Checks that belong to no suite, by topic."""
 
