@@ -158,9 +158,9 @@ CASES: dict[str, tuple[Make, Make, str]] = {
         "/dev/urandom alone reads at 500 MB/s",
     ),
     "quota-bound": (
-        lambda: trial("sysbench-cpu", {"events_per_second": 900.0}, host={"cpu_user": 25.0}, known=facts(quota=1.0)),
+        lambda: trial("sysbench-cpu", {"events_per_second": 900.0}, host={"cpu_user": 20.0}, known=facts(quota=1.0)),
         lambda: trial("sysbench-cpu", {"events_per_second": 900.0}, host={"cpu_user": 10.0}, known=facts(quota=1.0)),
-        "the quota is 1",
+        "of the quota of 1 CPUs",
     ),
     "datagrams-lost": (lambda: iperf(78e6, link=78e6, lost=22.0), lambda: iperf(78e6, link=78e6, lost=0.1), "22 %"),
     "not-over-the-link": (lambda: iperf(940e6, link=1e6), lambda: iperf(940e6, link=980e6), "carried"),
