@@ -50,7 +50,7 @@ class Difference:
 class Profile:
     """The properties of a cell (a step on hosts) that decide comparability.
 
-    `versions` are the tool's versions, empty if any of them is unknown.
+    `versions` are the tool's versions, empty if any of them is unknown. `invalid` is the verdict on an invalid cell.
     """
 
     steps: tuple[Step, ...]
@@ -59,6 +59,7 @@ class Profile:
     facts: tuple[Facts, ...] = ()
     repetitions: tuple[Repetition, ...] = ()
     programs: frozenset[str] = frozenset()
+    invalid: str = ""
 
 
 publish(Difference, "what run=ours baseline weight")
@@ -68,6 +69,7 @@ def differences(ours: Profile, baseline: Profile) -> tuple[Difference, ...]:
     """Return the differences of two cells, fatal ones first."""
     suite = list(_suite(ours, baseline))
     found = [
+        *_validity(ours, baseline),
         # Parameters and versions of different suites cannot be compared.
         *(suite or (*_parameters(ours, baseline), *_version(ours, baseline))),
         *_peer(ours, baseline),
@@ -102,6 +104,13 @@ def tool_of(step: Step) -> str:
         return step.suite.tool
     except UnknownSuiteError:
         return step.suite_id
+
+
+def _validity(ours: Profile, baseline: Profile) -> Iterator[Difference]:
+    for side, name in ((ours, "this run"), (baseline, "the baseline")):
+        if side.invalid:
+            what = f"{name} is {side.invalid}"
+            yield Difference(what, "", "", Weight.FATAL, "An invalid figure is not what its name says.")
 
 
 def _suite(ours: Profile, baseline: Profile) -> Iterator[Difference]:
