@@ -23,7 +23,9 @@ def staged() -> Iterator[Stage]:
     with tempfile.TemporaryDirectory(prefix="benchwright-bench-") as name, ExitStack() as stack:
         folder = Path(name)
         move_home(folder / "home")
-        os.environ["BENCHWRIGHT_LEASES"] = str(folder / "leases")
+        leases = folder / "leases"
+        leases.mkdir()  # without a lease, the processes of the test are not counted
+        os.environ["BENCHWRIGHT_LEASES"] = str(leases)
         stack.callback(os.environ.pop, "BENCHWRIGHT_LEASES")
         keys = make_keys(folder)
 
