@@ -10,6 +10,8 @@ from app.checks.catalogue import OUTCOME_CHECKS, TRIAL_CHECKS
 from app.checks.evidence import RUNNING, in_flight
 from app.checks.repetition import latency_text
 from app.checks.timing import SHAPE_CHECKS
+from app.events import State, Trial
+from app.records import TrialRecord
 from app.verdict.steps import step_verdict
 from suites.checks import Check, CheckOutcome, CheckPhase
 from suites.evidence import TrialEvidence
@@ -272,6 +274,12 @@ def test_the_flush_of_what_was_dirty_before_is_not_others() -> None:
     seen = replace(one, watch=replace(one.watch, series={**one.watch.series, ("memory_dirty", ()): falling}))
     assert "20 MB/s written" in shown_by("others-on-the-disk", one)
     assert shown_by("others-on-the-disk", seen) == ""
+
+
+def test_a_connection_lost_for_minutes_does_not_make_a_trial_longer() -> None:
+    begun = Trial(1, "web-1", "step", 1, warm_up=False, commands=(), started="2026-11-23T12:00:00+00:00", clock=100.0)
+    late = TrialRecord(begun, State.DONE, "2026-11-23T12:05:00+00:00", 0, ended_clock=110.5)
+    assert shown(CHECKS["took-too-long"], replace(fio(), expected=10.0, duration=late.duration)) is None
 
 
 def test_an_overlay_on_tmpfs_is_in_memory() -> None:
