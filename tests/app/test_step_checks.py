@@ -104,8 +104,8 @@ def test_a_change_of_quota_governor_or_clock_between_the_trials_is_told() -> Non
         return "" if found is None else found.measured
 
     clocked = changed(with_clock(3.6e9), with_clock(2.4e9))
-    assert clocked == "Changed during the run: CPU clock 3.6 GHz in trial 1, 2.4 GHz in trial 2."
-    assert "CPU quota throttled 48 % of trial 2, 0 % of trial 1" in changed(with_clock(3e9), with_clock(3e9, 48.0))
+    assert clocked == MESSAGES["changed_clock"]
+    assert MESSAGES["changed_throttling"] in changed(with_clock(3e9), with_clock(3e9, 48.0))
     one = with_clock(3e9)
     assert changed(one, with_clock(2.9e9)) == ""
     assert one.watch is not None
@@ -113,7 +113,7 @@ def test_a_change_of_quota_governor_or_clock_between_the_trials_is_told() -> Non
     slower = replace(one.watch.before, cpu=replace(one.watch.before.cpu, quota=0.5, governor="powersave"))
     faster = replace(one.watch.before, cpu=replace(one.watch.before.cpu, governor="performance"))
     seen = replace(one, watch=replace(one.watch, before=faster, after=slower))
-    assert "CPU quota none, then 0.5; governor performance, then powersave." in changed(seen, seen)
+    assert MESSAGES["changed_settings"] in changed(seen, seen)
     tuned = replace(step(seen, seen), findings=(finding("host-tuned", Severity.INFO),))
     assert outcome("conditions-changed", tuned) is None
 

@@ -348,6 +348,6 @@ def test_latency_is_what_the_application_waits_and_agrees_with_the_rate(path: st
 
 def test_a_depth_that_was_not_reached_is_told_at_any_depth() -> None:
     shallow = fio(figures={"iops": 1000.0, "total_latency_mean": 400_000.0}, iodepth=1)
-    assert "0.4 in flight; requested: 1" in (shown(CHECKS["queue-half-empty"], shallow) or "")
+    assert "0.4 in flight" in (shown(CHECKS["queue-half-empty"], shallow) or "")
     brief = fio(figures={"iops": 4000.0, "total_latency_mean": 90_000.0}, iodepth=1)
     assert shown(CHECKS["queue-half-empty"], brief) is None, "the rest is the tool's own time"
