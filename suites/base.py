@@ -323,7 +323,7 @@ class Suite:
             return None
         times = [(sample.time, sample.warm_up) for sample in samples]
         work = self.workload(values)
-        ramp = max((time for time, warm_up in times if warm_up), default=work.ramp)
+        ramp = max((work.ramp, *(time for time, warm_up in times if warm_up)))
         told = next((one for one in figures if one.metric.name in {"elapsed", "total_time"}), None)
         if told is not None:
             return ramp, ramp + convert(told.value, told.metric.unit, Unit.SECOND)
