@@ -400,6 +400,7 @@ class HistoryRow(NamedTuple):
     metric: Metric
     labels: Labels
     value: float
+    trust: str = ""  # of the verdict on its step and host
 
 
 @dataclass(frozen=True, slots=True)
@@ -419,6 +420,7 @@ class BaselineRow:
     reference: str | None
     oldest: float | None
     newest: bool
+    trust: str = ""  # the lowest of the verdicts on its parts; empty without one
 
 
 SampleSeries = Mapping[int, tuple[Sample, ...]]

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from app.checks.catalogue import DURING_CHECKS, OUTCOME_CHECKS, TRIAL_CHECKS
-from app.checks.limiter import LIMITED_BY, limiter_text
+from app.checks.limits import LIMITED_BY, limiter_text
 from app.checks.repetition import latency_text
-from app.checks.timing import TOKEN_BUCKET_SO_FAR
+from app.checks.timing import SHAPE_CHECKS
 from app.plans.plan import host_label
 from suites.checks import CheckOutcome, NotChecked
 from suites.evidence import StepOutcomeEvidence
@@ -16,10 +16,14 @@ from suites.quantities import figure_text, metric_text
 from suites.verdict import Limiter, Trust, Verdict, trust_of, worst
 from suites.vocab import Finding
 
-ENDED_TRIAL_CHECKS = tuple(
-    check for check in (*TRIAL_CHECKS, *DURING_CHECKS) if check not in {LIMITED_BY, TOKEN_BUCKET_SO_FAR}
-)
-"""Checks of each ended trial. The limit and token buckets have outcome checks of their own."""
+ENDED_TRIAL_CHECKS = tuple(check for check in (*TRIAL_CHECKS, *DURING_CHECKS) if check is not LIMITED_BY)
+"""Checks of each ended trial, those during it once more. The limit has an outcome of its own."""
+
+DURING_IDS = frozenset(check.id for check in DURING_CHECKS)
+
+_TRUST = {check.id: check.trust for check in DURING_CHECKS}
+
+_SHAPES = frozenset(check.id for check in SHAPE_CHECKS)
 
 VERIFIED_BY = {
     "page-cache": "not-from-the-device",
@@ -29,8 +33,13 @@ VERIFIED_BY = {
     "random-source": "generator-bound",
     "short-runtime": "too-brief",
     "cpu-quota": "quota-bound",
+    "host-busy": "other-process",
 }
 """Findings that predict an outcome, by the check that verifies it; if that check can decide, only it counts."""
+
+
+MOST_TRIALS = 2 / 3
+"""The share of the trials that must have the same limit for the step to have it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,10 +61,17 @@ class StepVerdict:
 
 
 def new_findings(step: StepVerdict, raised: Iterable[Finding]) -> tuple[RatedFinding, ...]:
-    """Return the findings of `step` without those already raised during a trial."""
-    during = {check.id for check in DURING_CHECKS}
-    known = {(one.id, one.step, one.host) for one in raised if one.id in during}
-    return tuple(one for one in step.found if (one.finding.id, one.finding.step, one.finding.host) not in known)
+    """Return the findings of `step` without those already raised during a trial at the same severity."""
+    known: dict[tuple[str, str | None, str | None], int] = {}
+    for one in raised:
+        if one.id in DURING_IDS:
+            key = (one.id, one.step, one.host)
+            known[key] = max(known.get(key, 0), one.severity.rank)
+    return tuple(
+        one
+        for one in step.found
+        if one.finding.severity.rank > known.get((one.finding.id, one.finding.step, one.finding.host), -1)
+    )
 
 
 def step_verdict(step: StepOutcomeEvidence) -> StepVerdict:
@@ -66,7 +82,7 @@ def step_verdict(step: StepOutcomeEvidence) -> StepVerdict:
     if limiter is not None:
         found.append(limiter[1])
     found.sort(key=lambda one: (-one.trust.rank, -one.finding.severity.rank))
-    earlier = [RatedFinding(one, trust_of(one.severity)) for one in step.findings if _counts_still(one, not_checked)]
+    earlier = list(_still_counting(step.findings, {one.finding.id for one in found}, not_checked))
     level = worst(tuple(one.trust for one in (*found, *earlier)))
     limited = limiter[0] if limiter is not None else None
     reducing = [one.finding for one in (*found, *earlier) if one.trust is not Trust.VALID]
@@ -76,10 +92,26 @@ def step_verdict(step: StepOutcomeEvidence) -> StepVerdict:
     return StepVerdict(verdict, tuple(found), tuple(not_checked.items()))
 
 
-def _counts_still(finding: Finding, not_checked: dict[str, str]) -> bool:
-    """Return whether an earlier finding counts: not if the check in VERIFIED_BY that verifies it could decide."""
-    seen = VERIFIED_BY.get(finding.id)
-    return seen is None or seen in not_checked
+def _still_counting(
+    findings: Iterable[Finding], found: set[str], not_checked: dict[str, str]
+) -> Iterator[RatedFinding]:
+    """Yield the earlier findings that count: of those before the run, what VERIFIED_BY could not decide.
+
+    Of those during the trials, the most severe of each check that found nothing at the end. The shape of a rate at the
+    end replaces those seen on the way.
+    """
+    replaced = found | _SHAPES if found & _SHAPES else found
+    live: dict[str, Finding] = {}
+    for one in findings:
+        seen = VERIFIED_BY.get(one.id)
+        if one.id in DURING_IDS:
+            before = live.get(one.id)
+            if one.id not in replaced and (before is None or one.severity.rank > before.severity.rank):
+                live[one.id] = one
+        elif seen is None or seen in not_checked:
+            yield RatedFinding(one, trust_of(one.severity))
+    for one in live.values():
+        yield RatedFinding(one, _TRUST[one.id] or trust_of(one.severity))
 
 
 def _of_step(step: StepOutcomeEvidence, not_checked: dict[str, str]) -> Iterator[RatedFinding]:
@@ -111,20 +143,27 @@ def _counted(measured: str, count: int, whole: int) -> str:
 
 
 def _limiter(step: StepOutcomeEvidence) -> tuple[Limiter, RatedFinding] | None:
-    """Return the most frequent limit of the trials, with the evidence of its first trial; None if there is none."""
+    """Return the limit of the trials, with the evidence of the first such trial; None if there is none.
+
+    Trials with different limits have none in common, unless most of them agree.
+    """
     outcomes = [(trial, LIMITED_BY.evaluate(trial)) for trial in step.done]
-    named = [(trial, outcome) for trial, outcome in outcomes if isinstance(outcome, CheckOutcome) and outcome.limiter]
-    if not named:
+    found = [(trial, one, one.limiter) for trial, one in outcomes if isinstance(one, CheckOutcome) and one.limiter]
+    if not found:
         return None
-    counts = Counter(outcome.limiter for _, outcome in named)
-    most = counts.most_common(1)[0][0]
-    trial, outcome = next(one for one in named if one[1].limiter is most)
-    rated = outcome if len(counts) == 1 else replace(
-        outcome, measured=_counted(outcome.measured, counts[most], len(step.done))
-    )  # fmt: skip
-    if most is None:
-        return None
-    return most, RatedFinding(LIMITED_BY.finding_for(rated, trial), Trust.VALID, trial.id)
+    counts = Counter(limiter for _, _, limiter in found)
+    most, count = counts.most_common(1)[0]
+    trial, outcome, _ = next(one for one in found if one[2] is most)
+    if len(counts) > 1 and count < MOST_TRIALS * len(found):
+        each = ", ".join(
+            f"{'not identified' if one is Limiter.UNKNOWN else limiter_text(one)} ({number})"
+            for one, number in counts.most_common()
+        )
+        most = Limiter.UNKNOWN
+        outcome = replace(outcome, measured=f"Limit not identified: the trials had different limits: {each}.")
+    elif len(counts) > 1:
+        outcome = replace(outcome, measured=_counted(outcome.measured, count, len(step.done)))
+    return most, RatedFinding(LIMITED_BY.finding_for(outcome, trial), Trust.VALID, trial.id)
 
 
 def run_verdict(steps: Iterable[Verdict]) -> Verdict | None:

@@ -7,13 +7,18 @@ from typing import Any
 import pytest
 
 from app.checks.catalogue import OUTCOME_CHECKS, TRIAL_CHECKS
-from app.checks.evidence import RUNNING
-from app.checks.timing import TOKEN_BUCKET_SO_FAR
-from suites.checks import Check, CheckPhase
+from app.checks.evidence import RUNNING, in_flight
+from app.checks.repetition import latency_text
+from app.checks.timing import SHAPE_CHECKS
+from app.verdict.steps import step_verdict
+from suites.checks import Check, CheckOutcome, CheckPhase
 from suites.evidence import TrialEvidence
 from suites.registry import suite as find_suite
-from suites.vocab import labels
-from tests.app.trial_evidence import READ, WRITE, facts, shown, trial
+from suites.snia.output import window_figures
+from suites.snia.steady import steady_round, window_of
+from suites.verdict import Trust
+from suites.vocab import Finding, Severity, labels
+from tests.app.trial_evidence import READ, WRITE, facts, shown, step, trial
 from tests.suites import captured_outputs
 
 CHECKS = {check.id: check for check in TRIAL_CHECKS}
@@ -42,6 +47,11 @@ def fio(
     return trial("fio", {**IOPS, **(figures or {})}, at=READ, host=watched, **{**RANDOM, **given})
 
 
+def cached_reads(own: float) -> TrialEvidence:
+    """Return buffered reads of files of twice the memory, of which `own` B/s reach the device; others read as well."""
+    return fio({"tool_read_rate": own, "disk_read_rate:vda": 41e6}, direct=False, iodepth=1, ioengine="psync")
+
+
 def sequential(host: dict[str, float]) -> TrialEvidence:
     """Return a buffered read in sequence, of blocks of 4 KiB."""
     watched = {"disk_busy:vda": 50.0, "disk_write_rate:vda": 0.0, **host}
@@ -65,9 +75,12 @@ def iperf(rate: float, *, link: float, lost: float | None = None, **given: Any) 
     return replace(made, figures=(*made.figures, *trial("iperf3", {"lost": lost}).figures))
 
 
-def course(values: list[float]) -> TrialEvidence:
-    """Return a read whose IOPS took this course, second by second."""
-    return replace(fio(), samples=trial("fio", IOPS, at=READ, samples=values).samples)
+def rounds(values: list[float]) -> TrialEvidence:
+    """Return a test of SNIA PTS whose rounds took this course."""
+    window = window_of(values)
+    assert window is not None
+    figures = tuple(window_figures(window, steady_round(values, both=True)))
+    return replace(trial("fio-snia", {}), figures=figures)
 
 
 def sysbench(share: float) -> TrialEvidence:
@@ -118,6 +131,21 @@ CASES: dict[str, tuple[Make, Make, str]] = {
         fio,
         "0 B at vda",
     ),
+    "partly-cached": (
+        lambda: cached_reads(27e6),
+        lambda: cached_reads(40.5e6),
+        "Read: 391 MiB by the tool, 257 MiB at vda by its own count (66 %).",
+    ),
+    "no-block-device": (
+        lambda: fio(figures={"latency_mean": 1_900.0}, iodepth=1),
+        lambda: fio(figures={"latency_mean": 9_800.0}, iodepth=1),
+        "Direct I/O on vda took 1.90 µs on average",
+    ),
+    "others-on-the-disk": (
+        lambda: fio({"disk_write_rate:vda": 174e6}),
+        lambda: fio({"disk_write_rate:vda": 0.3e6}),
+        "Other processes on vda: 174 MB/s written; the tool moved 41 MB/s.",
+    ),
     "merged-on-the-way": (
         lambda: sequential({"disk_read_rate:vda": 104_857_600.0, "disk_read_ios:vda": 56.1}),
         lambda: sequential({"disk_read_rate:vda": 104_857_600.0, "disk_read_ios:vda": 25_600.0}),
@@ -130,9 +158,9 @@ CASES: dict[str, tuple[Make, Make, str]] = {
         "/dev/urandom alone reads at 500 MB/s",
     ),
     "quota-bound": (
-        lambda: trial("sysbench-cpu", {"events_per_second": 900.0}, host={"cpu_user": 25.0}, known=facts(quota=1.0)),
+        lambda: trial("sysbench-cpu", {"events_per_second": 900.0}, host={"cpu_user": 20.0}, known=facts(quota=1.0)),
         lambda: trial("sysbench-cpu", {"events_per_second": 900.0}, host={"cpu_user": 10.0}, known=facts(quota=1.0)),
-        "the quota is 1",
+        "of the quota of 1 CPUs",
     ),
     "datagrams-lost": (lambda: iperf(78e6, link=78e6, lost=22.0), lambda: iperf(78e6, link=78e6, lost=0.1), "22 %"),
     "not-over-the-link": (lambda: iperf(940e6, link=1e6), lambda: iperf(940e6, link=980e6), "carried"),
@@ -141,21 +169,12 @@ CASES: dict[str, tuple[Make, Make, str]] = {
         lambda: fio(figures={"latency_p99_9": 9e6}),
         "slowest 3 of 3000",
     ),
-    "token-bucket": (
-        lambda: course([4000.0, 4010.0] * 30 + [1500.0, 1490.0] * 30),
-        lambda: course([4000.0, 4010.0] * 60),
-        "4005 IOPS until 1 min, then 1495 IOPS",
+    "mean-above-median": (
+        lambda: fio(figures={"latency_p50": 79_000.0}),
+        lambda: fio(figures={"latency_p50": 700_000.0}),
+        "Mean latency 3.20 ms is 40.5 times the median of 79.0 µs.",
     ),
-    "not-steady": (
-        lambda: course([4000.0 - 15 * s for s in range(120)]),
-        lambda: course([4000.0 + s % 7 for s in range(120)]),
-        "Last five of ten rounds",
-    ),
-    "changed-late": (
-        lambda: course([2000.0, 2010.0] * 20 + [3000.0, 3010.0] * 4),
-        lambda: course([2000.0, 2010.0] * 24),
-        "in the last",
-    ),
+    "not-steady": (lambda: rounds([3000.0 - 100 * place for place in range(25)]), lambda: rounds([1000.0] * 10), "25"),
 }  # fmt: skip
 
 
@@ -203,6 +222,64 @@ def test_writes_that_stay_in_memory_are_seen_too() -> None:
     assert "Written: 1 GiB by the tool" in (shown(CHECKS["not-from-the-device"], one) or "")
 
 
+def shown_by(check: str, one: TrialEvidence) -> str:
+    return shown(CHECKS[check], one) or ""
+
+
+@pytest.mark.parametrize(
+    ("own", "trust"),
+    [(0.0, Trust.INVALID), (0.3, Trust.DOUBTFUL), (0.66, Trust.CAVEATS), (0.94, Trust.CAVEATS), (0.97, None)],
+)
+def test_the_trust_falls_with_the_share_that_the_page_cache_served(own: float, trust: Trust | None) -> None:
+    one = cached_reads(own * 40.96e6)
+    outcomes = [(CHECKS[name], CHECKS[name].evaluate(one)) for name in ("not-from-the-device", "partly-cached")]
+    left = [check.leaves(outcome) for check, outcome in outcomes if isinstance(outcome, CheckOutcome)]
+    assert left == ([] if trust is None else [trust])
+
+
+def test_buffered_reads_are_cleared_by_the_tool_s_own_bytes_and_not_by_those_of_others() -> None:
+    buffered = fio(direct=False, iodepth=1, ioengine="psync")
+    assert shown(CHECKS["not-from-the-device"], buffered) == "cannot tell"
+    assert shown(CHECKS["not-from-the-device"], cached_reads(41e6)) is None
+    warned = Finding("page-cache", Severity.WARNING, "t", "m", "w", "r", "s", "step", "web-1")
+    for one, counts in ((buffered, True), (cached_reads(41e6), False)):
+        assert (warned in step_verdict(replace(step(one), findings=(warned,))).verdict.findings) is counts
+
+
+def test_writes_that_are_dirty_at_the_end_are_a_caveat() -> None:
+    one = dd({"elapsed": 10.0, "bandwidth": 107.0}, {"disk_write_rate:vda": 1.1e8}, flush="none")
+    assert one.watch is not None
+    grown = tuple((one.watch.start + second, 2e7 * second) for second in range(11))
+    seen = replace(one, watch=replace(one.watch, series={**one.watch.series, ("memory_dirty", ()): grown}))
+    assert "in memory" in shown_by("partly-cached", seen)
+    assert shown(CHECKS["partly-cached"], one) is None
+
+
+def test_others_are_seen_in_the_tool_s_own_direction_too() -> None:
+    assert "50 MB/s read" in shown_by("others-on-the-disk", fio({"disk_read_rate:vda": 91e6, "tool_read_rate": 41e6}))
+    large: dict[str, Any] = {"rw": "write", "block_size": MIB, "direct": True, "ioengine": "libaio", "runtime": 10}
+    figures = {"iops": 500.0, "bandwidth": 500.0 * MIB, "latency_mean": 2e6}
+    rates = {"disk_write_rate:vda": 700e6, "tool_write_rate": 500.0 * MIB, "disk_read_rate:vda": 0.0}
+    one = trial("fio", figures, at=WRITE, host=rates, **large)
+    assert "176 MB/s written" in shown_by("others-on-the-disk", one)
+    assert shown_by("others-on-the-disk", replace(one, values={**one.values, "block_size": 4096, "fsync": 1})) == ""
+
+
+def test_the_flush_of_what_was_dirty_before_is_not_others() -> None:
+    one = fio({"disk_write_rate:vda": 20e6})
+    assert one.watch is not None
+    falling = tuple((one.watch.start + second, 2e8 - 2e7 * second) for second in range(11))
+    seen = replace(one, watch=replace(one.watch, series={**one.watch.series, ("memory_dirty", ()): falling}))
+    assert "20 MB/s written" in shown_by("others-on-the-disk", one)
+    assert shown_by("others-on-the-disk", seen) == ""
+
+
+def test_an_overlay_on_tmpfs_is_in_memory() -> None:
+    known = facts(kind="overlay")
+    one = trial("fio", IOPS, at=READ, known=replace(known, directories=(replace(known.directories[0], upper="tmpfs"),)))
+    assert "/var/tmp is on an overlay on tmpfs" in shown_by("not-from-the-device", one)
+
+
 def test_what_was_laid_out_before_is_not_held_against_the_device() -> None:
     one = fio(rw="randrw")
     assert one.watch is not None
@@ -235,5 +312,34 @@ def test_a_send_run_is_judged_by_the_samples_of_its_sender() -> None:
     assert sent.headline is not None
     assert dict(sent.headline.labels)["end"] == "receiver"
     assert [dict(one.labels)["end"] for one in sent.headline_series()] == ["sender"] * 30
-    assert "until 9 s" in (shown(CHECKS["token-bucket"], sent) or "")
-    assert "until 9 s" in (shown(TOKEN_BUCKET_SO_FAR, replace(sent, state=RUNNING, figures=())) or "")
+    bucket = next(check for check in SHAPE_CHECKS if check.id == "token-bucket")
+    assert "until 9 s" in (shown(bucket, sent) or "")
+    assert "until 9 s" in (shown(bucket, replace(sent, state=RUNNING, figures=())) or "")
+
+
+def recorded(path: str, **given: Any) -> TrialEvidence:
+    """Return a trial of fio with the figures of a recorded output, on a host that watched its disk."""
+    parsed = captured_outputs.capture(path).parse(find_suite("fio").parser({}))
+    return replace(fio(**given), figures=parsed.figures, samples=parsed.samples)
+
+
+@pytest.mark.parametrize(
+    ("path", "depth", "text"),
+    [
+        ("fio/3.33/buffered_libaio", 8, "at 2.14 ms on average, p99 25.8 ms"),
+        ("fio/3.33/fdatasync", 1, "at flush latency 2.31 ms on average, p99 16.2 ms"),
+    ],
+)
+def test_latency_is_what_the_application_waits_and_agrees_with_the_rate(path: str, depth: int, text: str) -> None:
+    trial = recorded(path, iodepth=depth, ioengine="libaio", direct=True)
+    assert in_flight(trial) == pytest.approx(depth, rel=0.01), "Little's law; by the completion alone 7.0 and 0.17"
+    assert latency_text(step(trial)) == text
+    for check in ("more-in-flight-than-asked", "queue-half-empty"):
+        assert shown(CHECKS[check], trial) is None
+
+
+def test_a_depth_that_was_not_reached_is_told_at_any_depth() -> None:
+    shallow = fio(figures={"iops": 1000.0, "total_latency_mean": 400_000.0}, iodepth=1)
+    assert "0.4 in flight; requested: 1" in (shown(CHECKS["queue-half-empty"], shallow) or "")
+    brief = fio(figures={"iops": 4000.0, "total_latency_mean": 90_000.0}, iodepth=1)
+    assert shown(CHECKS["queue-half-empty"], brief) is None, "the rest is the tool's own time"
