@@ -177,9 +177,9 @@ def _too_fast(trial: TrialEvidence) -> CheckOutcome | None:
     uncached = trial.suite.uniform and not workload_of(trial).buffered and not (disk or "").startswith(PERSISTENT)
     if trial.suite.resource is not Resource.DISK or not trial.done or not uncached or not trial.all_of("iops"):
         return None
-    for figure in trial.all_of("latency_mean"):
-        latency = convert(figure.value, figure.metric.unit, Unit.SECOND)
-        if 0 < latency < FASTEST_DEVICE:
+    for rate in trial.all_of("iops"):
+        figure = trial.latency("mean", rate.labels)
+        if figure is not None and 0 < convert(figure.value, figure.metric.unit, Unit.SECOND) < FASTEST_DEVICE:
             mean, on = figure_text(figure.metric, figure.value), f" on {disk}" if disk else ""
             return CheckOutcome(
                 f"Direct I/O{on} took {mean} on average; the fastest drives need about {FASTEST_DRIVE}."
