@@ -224,7 +224,16 @@ def _trials(connection: Connection, run_id: str) -> tuple[TrialRecord, ...]:
 def _trial(row: Row[Any], figures: Sequence[Figure]) -> TrialRecord:
     commands = tuple(command_from_json(command) for command in json.loads(row.commands))
     trial = Trial(
-        row.id, row.host, row.step, row.number, row.warm_up, commands, row.started, row.clock, row.tool_version
+        row.id,
+        row.host,
+        row.step,
+        row.number,
+        row.warm_up,
+        commands,
+        row.started,
+        row.clock,
+        row.tool_version,
+        row.peer_clock,
     )
     notes = tuple(json.loads(row.notes))
     return TrialRecord(
