@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 
 from suites.command.number_edges import suffix_after, whole_number
 from suites.command.output import _NUMBER
-from tests.suites.test_command import figures, read
+from tests.suites.captured_outputs import figures
+from tests.suites.test_command import read
 
 BEFORE = ("", "rate = ", "rate=", "rate: ", "rate:", "(", "| ", "mean ", "p99.9 ", "run-3 ", "a,")
 AFTER = ("", " x", ")", ".", ", then", ";", " %", ":", "\t")
