@@ -1,0 +1,78 @@
+"""Rates that change within a trial as the lab sets them: the shape is known, the tool and the device are real."""
+
+import threading
+import time
+from collections.abc import Callable
+from contextlib import contextmanager
+from collections.abc import Iterator
+
+from app.checks.shapes import ShapeKind
+from app.events import SampleRead
+from app.records import RunRecord
+from dataclasses import replace
+from tests.lab.pitfalls import fio, run_events
+from tests.lab.staging import MIB, SlowDisk, Stage
+
+IOPS = 1000
+TICK = 0.1
+
+Course = Callable[[float, float], float]
+"""Returns the share of the rate at a moment of so many seconds."""
+
+
+def _telegraph(moment: float, seconds: float) -> float:
+    lengths = (0.14, 0.2, 0.12, 0.17, 0.15, 0.22)
+    part, low = moment / seconds, False
+    for length in lengths:
+        if part < length:
+            break
+        part, low = part - length, not low
+    return 0.6 if low else 1.0
+
+
+COURSES: dict[ShapeKind | None, Course] = {
+    None: lambda _moment, _seconds: 1.0,
+    ShapeKind.DECAY: lambda moment, seconds: 1 - 0.5 * moment / seconds,
+    ShapeKind.RISE: lambda moment, seconds: 0.5 + 0.5 * moment / seconds,
+    ShapeKind.DIP: lambda moment, seconds: 0.5 if 0.4 <= moment / seconds < 0.55 else 1.0,
+    ShapeKind.PEAK: lambda moment, seconds: 1.0 if 0.4 <= moment / seconds < 0.55 else 0.5,
+    ShapeKind.TELEGRAPH: _telegraph,
+    ShapeKind.STALL: lambda moment, seconds: 0.001 if moment % (seconds / 5) > seconds / 5 - 1 else 1.0,
+    ShapeKind.STEP_DOWN: lambda moment, seconds: 1.0 if moment < 0.6 * seconds else 0.6,
+    ShapeKind.STEP_UP: lambda moment, seconds: 0.6 if moment < 0.6 * seconds else 1.0,
+    ShapeKind.BURST: lambda moment, seconds: 1.0 if moment < 0.25 * seconds else 0.3,
+}
+
+
+@contextmanager
+def _followed(disk: SlowDisk, course: Course, seconds: float, start: float) -> Iterator[None]:
+    """Let the disk's rate follow a course that began at `start`."""
+    end = threading.Event()
+
+    def follow() -> None:
+        while not end.wait(TICK):
+            disk.limit(iops=IOPS * course(min(seconds, time.monotonic() - start), seconds))
+
+    thread = threading.Thread(target=follow, name="course")
+    thread.start()
+    try:
+        yield
+    finally:
+        end.set()
+        thread.join()
+
+
+def run_course(stage: Stage, course: Course, seconds: int) -> RunRecord:
+    """Measure random reads of a device whose rate follows a course; return the run."""
+    from contextlib import ExitStack
+
+    disk = stage.slow_disk(512 * MIB, iops=IOPS * course(0, seconds))
+    given = {"directory": str(disk.folder), "size": 256 * MIB, "iodepth": 4, "runtime": seconds, "ramp_time": 0}
+    plan = replace(fio(stage, **given), hosts=(stage.host()[0],))
+    with ExitStack() as stack:
+        following = False
+        for event in run_events(stage, plan):
+            if isinstance(event, SampleRead) and not following:
+                following = True
+                stack.enter_context(_followed(disk, course, seconds, time.monotonic() - event.sample.time))
+    return stage.workstation.load("last")
