@@ -135,10 +135,11 @@ class OutputRead:
 
 @dataclass(frozen=True, slots=True)
 class SampleRead:
-    """A sample of a trial. Its time is in seconds since the trial's `clock`."""
+    """A sample of a trial. Its time is in the tool's own seconds; `origin` as in TrialEnded, as far as known."""
 
     trial: int
     sample: Sample
+    origin: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +152,11 @@ class TelemetryRead:
 
 @dataclass(frozen=True, slots=True)
 class TrialEnded:
-    """A trial ended. `reason` is the text of why it is not DONE; `stopped`: the user stopped it."""
+    """A trial ended. `reason` is the text of why it is not DONE; `stopped`: the user stopped it.
+
+    On the host's monotonic clock, None if unknown: `origin` is the tool's time 0, by the arrival of its samples;
+    `ended_clock` the end of its last command.
+    """
 
     trial: int
     state: State
@@ -159,6 +164,8 @@ class TrialEnded:
     parsed: ParsedTrial
     reason: str = ""
     stopped: bool = False
+    origin: float | None = None
+    ended_clock: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

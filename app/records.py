@@ -1,6 +1,7 @@
 """Records: stored runs and what belongs to them, as read from the library."""
 
-from collections.abc import Mapping
+import contextlib
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import NamedTuple
@@ -11,6 +12,8 @@ from app.timestamps import seconds_since
 from remote.jobs.job_record import JobStart
 from remote.jobs.workspace import Workspace
 from suites.base import Purpose
+from suites.errors import BenchwrightError
+from suites.evidence import Interval, measured_interval
 from suites.facts import Facts
 from suites.verdict import Verdict
 from suites.vocab import Figure, Finding, Labels, Metric, Sample
@@ -44,7 +47,7 @@ class RunSummary:
 
 @dataclass(frozen=True, slots=True)
 class TrialRecord:
-    """A stored trial."""
+    """A stored trial; `origin` and `ended_clock` as in TrialEnded."""
 
     trial: Trial
     state: State
@@ -53,6 +56,19 @@ class TrialRecord:
     figures: tuple[Figure, ...] = ()
     notes: tuple[str, ...] = ()
     reason: str = ""
+    origin: float | None = None
+    ended_clock: float | None = None
+
+    @property
+    def duration(self) -> float | None:
+        """Seconds from the first command to its end on the host, else to the end of output; None if unknown."""
+        if self.ended_clock is not None and self.trial.clock is not None:
+            return max(0.0, self.ended_clock - self.trial.clock)
+        try:
+            ended = datetime.fromisoformat(self.ended or "")
+            return max(0.0, (ended - datetime.fromisoformat(self.trial.started)).total_seconds())
+        except (ValueError, TypeError):
+            return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -243,6 +259,18 @@ class RunRecord:
     def verdict_on(self, step: str | None, host: str | None) -> Verdict | None:
         """Return the verdict of `step` on `host`; None without one."""
         return next((one for one in self.verdicts if (one.step, one.host) == (step, host)), None)
+
+    def interval(self, one: TrialRecord, samples: Iterable[Sample]) -> Interval | None:
+        """Return the seconds in which a trial's tool counted; None if it never began. Several commands are a whole."""
+        clock, duration = one.trial.clock, one.duration
+        if clock is None or duration is None:
+            return None
+        counted = None
+        with contextlib.suppress(BenchwrightError):  # an unknown suite
+            step = self.plan.step(one.trial.step)
+            if sum(command.purpose is Purpose.MEASURE for command in one.trial.commands) == 1:
+                counted = step.suite.counted(step.whole_values(), one.figures, samples)
+        return measured_interval(counted, clock, clock + duration, one.origin)
 
     def trials_of(self, step: str, host: str | None = None) -> tuple[TrialRecord, ...]:
         """Return the done trials of `step` (on `host`) without warm-ups."""

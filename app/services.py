@@ -165,7 +165,7 @@ class Workstation(LibraryServices):
         return validate(default_plan(hosts, suites, name))
 
     def quick_plan(self, host: str, facts: Facts) -> Plan:
-        """Return the quick benchmark: CPU, memory and disk, three trials each, in under two minutes."""
+        """Return the quick benchmark: CPU, memory and disk, one trial each, in under two minutes."""
         from app.plans.presets import quick_plan
 
         return quick_plan(host, facts)

@@ -16,6 +16,7 @@ from suites.network_path import Rendezvous
 from suites.parameters import Parameter, Tuned, Value, Values
 from suites.programs import Program
 from suites.targets import Target
+from suites.units import Unit, convert
 from suites.vocab import Figure, Labels, LatencySlice, Metric, Resource, Sample
 
 
@@ -189,6 +190,10 @@ class Recognised:
     program: str = ""
 
 
+UNREPORTED = 2.0
+"""Seconds by which the measurement may outlast its last sample: samples come once a second, the last one early."""
+
+
 ParametersOf = Callable[[str], Sequence[Parameter]]
 """Returns the parameters of a suite by its id."""
 
@@ -284,11 +289,33 @@ class Suite:
     sweeps: bool = False  # a trial covers several settings: average utilisation applies to none of them
     several_limits: tuple[str, str] | None = None  # why its trial has no single limit, and which step to run instead
     uses_server: bool = False  # a server that may already run does the work
+    repeats_itself: bool = False  # a trial is a series of rounds that ends when it is steady
     usual_cov: float = 0.0  # typical coefficient of variation on a quiet host, as far as known
+    counting_label: str | None = None  # the label that names which end counted: one quantity, counted twice
 
     def workload(self, values: Values) -> Workload:
         """Return the expected work of a step with these values."""
         return Workload()
+
+    def counted(
+        self, values: Values, figures: Iterable[Figure], samples: Iterable[Sample]
+    ) -> tuple[float, float] | None:
+        """Return start and end of the seconds in which the tool counted, in the time of its samples.
+
+        None if unknown: the whole command. Excluded are preparation, ramp and shutdown.
+        """
+        if self.sweeps:
+            return None
+        times = [(sample.time, sample.warm_up) for sample in samples]
+        work = self.workload(values)
+        ramp = max((time for time, warm_up in times if warm_up), default=work.ramp)
+        told = next((one for one in figures if one.metric.name in {"elapsed", "total_time"}), None)
+        if told is not None:
+            return ramp, ramp + convert(told.value, told.metric.unit, Unit.SECOND)
+        last = max((time for time, warm_up in times if not warm_up), default=None)
+        if work.seconds is None:
+            return None if last is None or last <= ramp else (ramp, last)
+        return ramp, ramp + work.seconds if last is None else min(ramp + work.seconds, last + UNREPORTED)
 
     def measured_as(self, values: Values, facts: Facts | None) -> "tuple[Suite, Values]":
         """Return the suite and values against which a trial is checked: those of an equivalent suite where there is

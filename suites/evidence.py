@@ -33,8 +33,31 @@ class HostEvidence:
 
 
 @dataclass(frozen=True, slots=True)
+class Interval:
+    """The seconds in which a trial's tool counted, on the host's monotonic clock; `origin` is the tool's time 0."""
+
+    origin: float
+    start: float
+    end: float
+
+
+def measured_interval(
+    counted: tuple[float, float] | None, clock: float, ended: float, origin: float | None = None
+) -> Interval:
+    """Return the measured interval of a trial whose command ran from `clock` to `ended`.
+
+    `counted` is in the tool's time, None for the whole command. Without `origin` the command ends with the measurement.
+    """
+    if counted is None:
+        return Interval(clock, clock, ended)
+    latest = max(clock, ended - counted[1])
+    zero = latest if origin is None else min(max(clock, origin), latest)
+    return Interval(zero, min(zero + counted[0], ended), min(zero + counted[1], ended))
+
+
+@dataclass(frozen=True, slots=True)
 class HostWatch:
-    """Telemetry of one host around one trial, measured from `start` to `end` on the host's own clock.
+    """Telemetry of one host around one trial, whose tool counted from `start` to `end` on the host's own clock.
 
     A rate or share is stamped with the end of its interval. `before` and `after` are the host's facts.
     """
@@ -191,6 +214,34 @@ class TrialEvidence:
             for sample in self.samples
             if sample.metric.name == metric and sample.labels == at and not sample.warm_up
         )
+
+    def headline_series(self) -> tuple[Sample, ...]:
+        """Return the samples of the headline's quantity without ramp and warm-up; while running, of the first metric.
+
+        Where no sample has the headline's labels, those counted at the other end stand for it.
+        """
+        figure = self.headline
+        if figure is not None:
+            return series_of(self.suite, self.samples, figure.metric.name, figure.labels)
+        for metric in self.suite.metrics_of(self.values):
+            first = next((one for one in self.samples if one.metric.name == metric.name), None)
+            if first is not None:
+                return self.series(metric.name, first.labels)
+        return ()
+
+
+def series_of(suite: Suite, samples: Iterable[Sample], metric: str, at: Labels) -> tuple[Sample, ...]:
+    """Return the samples of a figure's quantity without ramp and warm-up: under its labels, else of the other end."""
+    found: dict[Labels, list[Sample]] = {}
+    for sample in samples:
+        if sample.metric.name == metric and not sample.warm_up:
+            found.setdefault(sample.labels, []).append(sample)
+    own = found.get(at) or next((found[one] for one in found if _quantity(suite, one) == _quantity(suite, at)), ())
+    return tuple(own)
+
+
+def _quantity(suite: Suite, at: Labels) -> Labels:
+    return tuple(pair for pair in at if pair[0] != suite.counting_label)
 
 
 @dataclass(frozen=True, slots=True)

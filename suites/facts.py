@@ -164,6 +164,7 @@ class Directory:
     path: str
     mount: str | Absent = fact()
     kind: str | Absent = fact()  # the file system's type
+    upper: str | Absent = fact()  # of an overlay: the type of the file system that stores its changes
     device: str | Absent = fact()  # the whole disk below it, such as vda
     volume: str | Absent = fact()  # the block device that is mounted, such as vda1 or dm-0
     attributes: str | Absent = fact()  # attributes as lsattr prints them: C is no copy on write, c compressed

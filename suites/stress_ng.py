@@ -1,6 +1,7 @@
 """stress-ng: its memory stressors stream and memrate, a cross-check of STREAM and sysbench memory."""
 
 import re
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -17,7 +18,7 @@ from suites.sysbench.output import THREADS, tune_common
 from suites.thread_checks import CPU_QUOTA, MORE_THREADS_THAN_CPUS
 from suites.tool_messages import exit_text
 from suites.units import Unit
-from suites.vocab import Better, Figure, Metric, MetricKind, Resource, Severity, labels
+from suites.vocab import Better, Figure, Metric, MetricKind, Resource, Sample, Severity, labels
 
 # Parser of stress-ng's memory stressors stream and memrate, versions 0.12 to 0.19, on either stream.
 
@@ -307,6 +308,12 @@ class StressNg(Suite):
     def estimate(self, values: Values, context: Context) -> Estimate:
         """Return the run's time."""
         return Estimate(duration=float(values["time"]))
+
+    def counted(
+        self, values: Values, figures: Iterable[Figure], samples: Iterable[Sample]
+    ) -> tuple[float, float] | None:
+        """Return the time of the stressors: it begins once they have all started."""
+        return 0.0, float(values["time"])
 
     def parser(self, values: Values) -> TrialParser:
         """Return a new parser."""

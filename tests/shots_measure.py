@@ -94,6 +94,7 @@ def _with_findings(stage: Stage) -> tuple[MainWindow, MeasurePage]:
     window, page = _planned(stage, PARAMETERS)
     for step in page.draft.steps:
         step.form.use_defaults()
+    page.draft.repetition.set_text("trials", "3")
     page.tests.changed.emit()
     _settle(stage, page)
     page.go(FINDINGS)
@@ -150,7 +151,6 @@ def _no_findings(stage: Stage) -> QWidget:
     page.begin([LOCAL])
     _settle(stage, page)
     page.draft.add_step(page.tests.cards["sysbench-cpu"].suite)
-    page.draft.repetition.set_text("trials", "6")
     page.tests.changed.emit()
     _settle(stage, page)
     page.go(FINDINGS)

@@ -348,10 +348,7 @@ def _used_up(trial: TrialEvidence, disk: str, at_work: float, depth: int | None)
 
 def _flat_rate(trial: TrialEvidence, flat: float = FLAT) -> str:
     """Return the evidence that the headline rate is flat, as under a rate limit; empty if it varies."""
-    figure = trial.headline
-    if figure is None:
-        return ""
-    return _level([sample.value for sample in trial.series(figure.metric.name, figure.labels)], "rate", flat)
+    return _level([sample.value for sample in trial.headline_series()], "rate", flat)
 
 
 def _level(values: Sequence[float], what: str, flat: float = FLAT) -> str:

@@ -1,4 +1,4 @@
-"""Checks of a plan: required programs, question, number of trials, order, differences between hosts."""
+"""Checks of a plan: required programs, number of trials, order, differences between hosts."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
@@ -31,8 +31,9 @@ class PlanEvidence:
 
 
 def _few_trials(evidence: PlanEvidence) -> CheckOutcome | None:
-    trials = evidence.plan.repetition.fewest
-    if trials >= FEWEST_TRIALS:
+    plan = evidence.plan
+    trials = plan.repetition.fewest
+    if trials >= FEWEST_TRIALS or plan.repetition.is_quick_look:  # its verdict says so
         return None
     return CheckOutcome(f"{trials} trial{'' if trials == 1 else 's'} per step: {missing_statistics(trials)}.")
 
@@ -40,10 +41,6 @@ def _few_trials(evidence: PlanEvidence) -> CheckOutcome | None:
 def missing_statistics(trials: int) -> str:
     """Return what fewer than FEWEST_TRIALS trials do not give."""
     return "no spread and no 95 % interval" if trials < FOR_A_SPREAD else "no 95 % interval"
-
-
-def _no_question(evidence: PlanEvidence) -> CheckOutcome | None:
-    return None if evidence.plan.question.strip() else CheckOutcome("The plan has no question.")
 
 
 def _one_after_another(evidence: PlanEvidence) -> CheckOutcome | NotChecked | None:
@@ -107,22 +104,10 @@ FEW_TRIALS = Check(
     severity=Severity.INFO,
     title=f"Fewer than {FEWEST_TRIALS} trials",
     why="Without the variation between trials on one host, a difference between hosts means nothing.",
-    remedy=f"Run {FEWEST_TRIALS} trials or more for a comparison; fewer suffice for a first look.",
+    remedy=f"Run {FEWEST_TRIALS} trials or more for a comparison, or one for a quick look.",
     source="benchstat: at least 6 samples for an interval at 95 %.",
     needs="The repetition settings.",
     evaluate=_few_trials,
-)
-
-NO_QUESTION = Check(
-    id="no-question",
-    severity=Severity.INFO,
-    title="No question set",
-    why="A synthetic benchmark must relate to your application: volumes that won by IOPS lost with the application on "
-    "them.",
-    remedy="Write down the question about your application, and which figure answers it.",
-    source="AWS re:Invent 2013 ENT305, Benchmarking EC2.",
-    needs="The plan's question.",
-    evaluate=_no_question,
 )
 
 ONE_AFTER_ANOTHER = Check(
@@ -149,7 +134,7 @@ HOSTS_DIFFER = Check(
     evaluate=_hosts_differ,
 )
 
-PLAN_CHECKS = (NO_QUESTION, FEW_TRIALS, ONE_AFTER_ANOTHER, HOSTS_DIFFER)
+PLAN_CHECKS = (FEW_TRIALS, ONE_AFTER_ANOTHER, HOSTS_DIFFER)
 
 
 def _tool_missing(evidence: StepEvidence) -> CheckOutcome | NotChecked | None:

@@ -31,6 +31,10 @@ def _not_a_disk(evidence: StepEvidence) -> CheckOutcome | NotChecked | None:
     kind = known(directory.kind)
     if kind is None:
         return NotChecked(f"The file system of {directory.path} is unknown.")
+    upper = known(directory.upper)
+    if upper in MEMORY_KINDS:
+        kind = f"an {kind} on {upper}"
+        return CheckOutcome(f"{directory.path} is on {kind}: its files are in memory.", changes=_move_remedy(evidence))
     return _indirect_storage(evidence, directory.path, kind)
 
 

@@ -153,7 +153,7 @@ def _headline_samples(trial: TrialEvidence) -> tuple[Metric, list[Sample]] | Non
     figure = trial.headline
     if not trial.done or figure is None or figure.metric.kind is not MetricKind.RATE or by_rounds(trial):
         return None
-    found = list(trial.series(figure.metric.name, figure.labels))
+    found = list(trial.headline_series())
     return (figure.metric, found) if len(found) >= FEWEST else None
 
 
@@ -286,15 +286,13 @@ CLIMBS = 0.05
 
 
 def _headline_so_far(trial: TrialEvidence) -> tuple[Metric, list[Sample]] | None:
-    """Return the samples so far of the trial's headline rate, with its first labels."""
+    """Return the samples so far of the trial's headline rate; None for fewer than FEWEST."""
     if trial.state not in {DONE, RUNNING} or by_rounds(trial):
         return None
-    for metric in trial.suite.metrics_of(trial.values):
-        first = next((one for one in trial.samples if one.metric.name == metric.name), None)
-        if first is not None:
-            found = list(trial.series(metric.name, first.labels))
-            return (metric, found) if metric.kind is MetricKind.RATE and len(found) >= FEWEST else None
-    return None
+    found = list(trial.headline_series())
+    if len(found) < FEWEST or found[0].metric.kind is not MetricKind.RATE:
+        return None
+    return found[0].metric, found
 
 
 def _bucket_so_far(trial: TrialEvidence) -> CheckOutcome | None:

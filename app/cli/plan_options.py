@@ -1,7 +1,7 @@
 """Options of plans: repetition and order, tuning, remedies and acknowledgements, presets."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import wraps
 from typing import Any
 
@@ -9,7 +9,7 @@ import click
 
 from app.cli.common import json_option, plain, print_json, print_table, report_errors
 from app.json_converter import Json, publish, published
-from app.plans.plan import Order, Plan, PlanError, Policy, Repetition
+from app.plans.plan import QUICK_LOOK, Order, Plan, PlanError, Policy, Repetition
 from app.plans.plan_changes import acknowledge, apply_remedy, changes_text
 from app.plans.plan_file import read_repetition
 from app.plans.plan_remarks import LONGEST, Acknowledged
@@ -23,17 +23,33 @@ from suites.vocab import Finding, Severity
 
 @dataclass(frozen=True, slots=True)
 class RepetitionOptions:
-    """Repetition, order and seed from the command line."""
+    """Repetition, order and seed from the command line; None where not given."""
 
-    repetition: Repetition
-    order: Order
+    repetition: Repetition | None
+    order: Order | None
     seed: int | None
+
+    def of(self, plan: Plan) -> Plan:
+        """Return `plan` with the options that were given."""
+        drawn = self.seed is not None or self.order is not None
+        return replace(
+            plan,
+            repetition=self.repetition or plan.repetition,
+            order=self.order or plan.order,
+            seed=self.seed if drawn else plan.seed,
+        )
 
 
 _PERCENT = click.FloatRange(0, 100)
 
 _OPTIONS = (
-    click.option("--trials", type=click.IntRange(1, 1000), show_default="3", help="Fixed number of trials per step."),
+    click.option(
+        "--trials",
+        type=click.IntRange(1, 1000),
+        show_default=f"{Repetition().trials}, enough for a 95 % interval",
+        help="Fixed number of trials per step.",
+    ),
+    click.option("--quick", is_flag=True, help="Quick look: one trial per step, without an interval."),
     click.option(
         "--precision",
         type=_PERCENT,
@@ -53,12 +69,13 @@ _OPTIONS = (
     click.option(
         "--order",
         type=click.Choice([order.value for order in Order]),
-        default=Order.BLOCK.value,
-        show_default=True,
+        show_default=Order.BLOCK.value,
         help="Order of the trials of several steps; block: step by step.",
     ),
     click.option("--seed", type=click.IntRange(0), help="Seed of a random order.  [default: random]"),
 )
+
+QUICK_IS = "A quick look is one trial of each step."
 
 _POLICIES = {"precision": Policy.UNTIL_INTERVAL, "baseline": Policy.UNTIL_VERDICT, "budget": Policy.BUDGET}
 """The option that selects each policy; without one, the number of trials is fixed."""
@@ -69,9 +86,11 @@ def repeats(command: Callable[..., None]) -> Callable[..., None]:
 
     @wraps(command)
     @report_errors
-    def repeating(*arguments: Any, order: str, seed: int | None, **named: Any) -> None:
+    def repeating(*arguments: Any, order: str | None, seed: int | None, **named: Any) -> None:
         given = {name: named.pop(name) for name in _NAMES}
-        command(*arguments, options=RepetitionOptions(_repetition(given), Order(order), seed), **named)
+        command(
+            *arguments, options=RepetitionOptions(_repetition(given), Order(order) if order else None, seed), **named
+        )
 
     made: Callable[..., None] = repeating
     for option in reversed(_OPTIONS):
@@ -80,13 +99,19 @@ def repeats(command: Callable[..., None]) -> Callable[..., None]:
 
 
 _NAMES = (
-    "trials", "precision", "baseline", "budget", "margin", "confidence", "minimum", "cap", "warm_ups", "pause",
+    "trials", "quick", "precision", "baseline", "budget", "margin", "confidence", "minimum", "cap", "warm_ups", "pause",
 )  # fmt: skip
 
 
-def _repetition(given: dict[str, Any]) -> Repetition:
-    """Return the repetition of the options; raise PlanError for conflicting options."""
-    set_options = {name: value for name, value in given.items() if value is not None}
+def _repetition(given: dict[str, Any]) -> Repetition | None:
+    """Return the repetition of the options, None without any; raise PlanError for conflicting options."""
+    set_options = {name: value for name, value in given.items() if value not in {None, False}}
+    if not set_options:
+        return None
+    if set_options.pop("quick", False):
+        if set_options:
+            raise PlanError(f"--quick and --{min(set_options)} exclude each other.".replace("_", "-"), QUICK_IS)
+        return QUICK_LOOK
     policy = next((policy for name, policy in _POLICIES.items() if name in set_options), Policy.FIXED)
     if "confidence" in set_options:
         set_options["confidence"] = float(set_options["confidence"])
@@ -278,7 +303,8 @@ def list_presets(*, as_json: bool) -> None:
         return
     rows = []
     for each in presets():
-        duration = "" if each.minutes is None else duration_text(each.minutes * 60)
+        spans = [span for span in (each.minutes, each.quick_minutes) if span is not None]
+        duration = "\nquick look ".join(duration_text(span * 60) for span in spans)
         asked = "\n".join(_question_text(ask) for ask in each.asks)
         rows.append([each.name, duration, f"{each.title}\n{each.answers}\n{asked}".strip()])
     print_table(["Preset", "Duration", "Question and answers"], rows)

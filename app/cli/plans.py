@@ -44,7 +44,7 @@ from app.formats import (
 from app.json_converter import published
 from app.plans.goals import SEPARATOR, goals_of
 from app.plans.job_files import FIO_JOB, job_files_text, with_fio_jobs
-from app.plans.plan import LOCAL, Order, Plan, PlanError, Repetition, host_label, make_step, validate
+from app.plans.plan import LOCAL, Plan, PlanError, host_label, make_step, validate
 from app.plans.plan_changes import remarks_text
 from app.plans.plan_file import format_plan
 from app.plans.plan_remarks import Acknowledged, reason_of
@@ -165,15 +165,13 @@ def new_plan(
             made = filled.tuned(
                 facts_of(workstation, hosts_of_plan(made, peer), facts_files, asker, _directories(made))
             )
-        options = _preset_options(made, options)
         made, question = replace(made, name=name if name != "plan" else made.name), question or made.question
     elif defaults:
         made = workstation.default_plan(hosts, suites, name)
     else:
         wanted = [*hosts, peer] if peer else list(hosts)
         made = workstation.new_plan(hosts, suites, facts_of(workstation, wanted, facts_files, asker), name)
-    repetition, order, seed = options.repetition, options.order, options.seed
-    made = replace(made, question=question, repetition=repetition, order=order, seed=seed, tuning=tuning)
+    made = replace(options.of(made), question=question, tuning=tuning)
     made = replace(made, goals=made.goals + goals_of(SEPARATOR.join(goals)))
     made = validate(_with_settings(_with_peer(with_fio_jobs(made, fio_jobs), peer), settings))
     workstation.consents.remember_made(made)
@@ -184,17 +182,12 @@ def _write_plan(workstation: Workstation, made: Plan, output: Path | None, *, as
     """Save the plan to `output`, or print it."""
     if output is not None:
         workstation.save_plan(made, output)
-        print_note(f"Wrote {output}. Check it with: benchwright check {shlex.quote(str(output))}")
+        print_note(f"Wrote {output}: {totals_text(totals(made, workstation.preview(made, {})))}")
+        print_note(f"Check it with: benchwright check {shlex.quote(str(output))}")
     elif as_json:
         print_json(plan_to_json(made))
     else:
         print_file(format_plan(made))
-
-
-def _preset_options(made: Plan, options: RepetitionOptions) -> RepetitionOptions:
-    """Return `options`, or the preset's own repetition if none was given."""
-    given = options != RepetitionOptions(Repetition(), Order.BLOCK, None)
-    return options if given else RepetitionOptions(made.repetition, made.order, made.seed)
 
 
 def _with_peer(made: Plan, peer: str | None) -> Plan:

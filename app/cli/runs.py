@@ -27,7 +27,7 @@ from app.crosscheck.report import proposal_lines, proposal_to_json
 from app.events import State
 from app.output import make_folder
 from app.paths import reports_path
-from app.plans.plan import LOCAL, MAXIMUM_TRIALS, Plan
+from app.plans.plan import LOCAL, MAXIMUM_TRIALS, QUICK_LOOK, Plan
 from app.records import DetachedRun
 from app.runs.control import BusyPolicy, Control
 from app.runs.messages import detached_detail, detached_text
@@ -50,6 +50,7 @@ from app.summary import run_to_json
     metavar="SERIAL",
     help="Confirm the loss of all data on the device with this serial number; repeatable.",
 )
+@click.option("--quick", is_flag=True, help="Quick look: one trial per step, without an interval.")
 @answers_findings
 @with_asker
 @agrees
@@ -66,6 +67,7 @@ def run(
     asker: TerminalAsker,
     busy: BusyPolicy,
     *,
+    quick: bool,
     as_json: bool,
 ) -> None:
     """Run the plan in the file PLAN. Ctrl+C stops it and keeps the results so far."""
@@ -74,6 +76,8 @@ def run(
     plan = workstation.load_plan(file)
     if hosts:
         plan = replace(plan, hosts=hosts)
+    if quick:
+        plan = replace(plan, repetition=QUICK_LOOK)
     workstation.consents.settle(plan, asker)  # before connecting to a host
     if answers:
         before, plan = plan, answered(workstation, plan, facts_for(workstation, plan, (), asker), answers)

@@ -117,7 +117,7 @@ class Step:
 
 
 MINIMUM = 6
-"""Fewest trials of an adaptive policy: with fewer, no signed-rank interval at 95 % exists."""
+"""Default trials, and fewest of an adaptive policy: with fewer, no signed-rank interval at 95 % exists."""
 
 CAP = 30
 """Default limit of trials of an adaptive policy. At ±2 %, a spread of 5 % between trials needs 27 (simulated for this
@@ -134,7 +134,7 @@ class Repetition:
     steps and hosts.
     """
 
-    trials: int = 3
+    trials: int = MINIMUM
     warm_ups: int = 0
     pause: float = 0.0  # seconds between trials
     policy: Policy = Policy.FIXED
@@ -145,6 +145,11 @@ class Repetition:
     minimum: int = MINIMUM
     cap: int = CAP
     budget: float = 600.0
+
+    @property
+    def is_quick_look(self) -> bool:
+        """Whether each step runs once: samples within a trial, but no interval over trials."""
+        return self.policy is Policy.FIXED and self.trials == 1
 
     @property
     def fewest(self) -> int:
@@ -167,6 +172,10 @@ class Repetition:
             Policy.BUDGET: ("budget",),
         }[self.policy]
         return {name: getattr(self, name) for name in ("policy", *names, "warm_ups", "pause")}
+
+
+QUICK_LOOK = Repetition(trials=1)
+"""One trial of each step: the alternative to the default."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -287,7 +287,7 @@ _FIELDS = (
 def read_repetition(content: object) -> Repetition:
     """Return the repetition in a table; raise PlanError naming the invalid field."""
     if not isinstance(content, dict):
-        raise PlanError("repetition is not a table.", "Write [repetition], and for example trials = 3 below.")
+        raise PlanError("repetition is not a table.", "Write [repetition], and for example trials = 6 below.")
     policy = _policy(content.get("policy", Policy.FIXED))
     known = {parameter.name: parameter for parameter in _FIELDS}
     accepted = {"policy", *Repetition(policy=policy).ruling()}

@@ -9,7 +9,7 @@ from typing import Any
 
 import resources
 from app.plans.context import step_context
-from app.plans.plan import LOCAL, Plan, PlanError, Repetition, Step, host_label, make_step
+from app.plans.plan import LOCAL, QUICK_LOOK, Plan, PlanError, Policy, Repetition, Step, host_label, make_step
 from app.plans.plan_file import plan_of
 from suites import registry
 from suites.base import Context, complete_values, tuned_values
@@ -158,6 +158,14 @@ class Preset:
     content: Mapping[str, Any]
 
     @property
+    def quick_minutes(self) -> float | None:
+        """The longest duration of a quick look; None if unknown, or if the preset runs each step once anyway."""
+        given = self.content.get("repetition", {})
+        trials = given.get("trials", Repetition().trials) + given.get("warm_ups", 0)
+        fixed = given.get("policy", Policy.FIXED) == Policy.FIXED
+        return self.minutes / trials if self.minutes is not None and fixed and trials > 1 else None
+
+    @property
     def resources(self) -> tuple[str, ...]:
         """The distinct resources that its steps load, in order."""
         of = {suite.id: suite.resource.value for suite in registry.SUITES}
@@ -272,7 +280,8 @@ def default_plan(hosts: Sequence[str], suites: Sequence[str], name: str) -> Plan
     for suite_id in suites:
         taken = sum(step.suite_id == suite_id for step in steps)
         steps.append(make_step(suite_id, {}, name=suite_id if not taken else f"{suite_id}-{taken + 1}"))
-    return Plan(name=name, hosts=tuple(hosts), steps=tuple(steps))
+    once = all(step.suite.repeats_itself for step in steps)
+    return Plan(name, tuple(hosts), tuple(steps), repetition=QUICK_LOOK if once else Repetition())
 
 
 def tuned_plan(hosts: Sequence[str], suites: Sequence[str], facts: Mapping[str, Facts], name: str) -> Plan:
@@ -286,7 +295,7 @@ def tuned_plan(hosts: Sequence[str], suites: Sequence[str], facts: Mapping[str, 
 
 
 def quick_plan(host: str, facts: Facts) -> Plan:
-    """Return the quick benchmark: CPU, memory and disk, three trials each, in under two minutes."""
+    """Return the quick benchmark: CPU, memory and disk, one trial each, in under two minutes."""
     context = Context(facts)
     steps = []
     for suite in registry.SUITES:
@@ -294,4 +303,4 @@ def quick_plan(host: str, facts: Facts) -> Plan:
         if quick is not None:
             name, values = quick
             steps.append(Step(name, suite.id, complete_values(suite, {**tuned_values(suite, context), **values})))
-    return Plan(f"quick benchmark of {host_label(host)}", (host,), tuple(steps), QUICK_QUESTION, Repetition(trials=3))
+    return Plan(f"quick benchmark of {host_label(host)}", (host,), tuple(steps), QUICK_QUESTION, QUICK_LOOK)

@@ -41,6 +41,7 @@ class Totals:
     most: int | None = None  # the largest number of trials of an adaptive policy; None if only time limits it
     longest: float | None = None  # seconds that these would take
     grows: bool = False  # whether there may be more trials than `trials`
+    quick: float | None = None  # seconds of a quick look; None if unknown, or if the plan is not longer
 
 
 def totals(plan: Plan, previews: Sequence[StepPreview]) -> Totals:
@@ -65,6 +66,7 @@ def totals(plan: Plan, previews: Sequence[StepPreview]) -> Totals:
         most=None if most is None else most * len(previews),
         longest=None if most is None else _duration(plan, columns["duration"], most),
         grows=grows,
+        quick=_quick_look(plan, columns["duration"]),
     )
 
 
@@ -80,7 +82,12 @@ def totals_text(sums: Totals) -> str:
         f"{quantity(sums.space)} of space" if sums.space else "",
         _volume(sums.network, "over the network", is_open="network" in sums.open, grows=sums.grows),
     ]
-    return ", ".join(part for part in parts if part)
+    return "; ".join(part for part in (", ".join(part for part in parts if part), quick_look_text(sums)) if part)
+
+
+def quick_look_text(sums: Totals) -> str:
+    """Return how long one trial of each step takes: ``quick look: 35 s``; empty if that is unknown."""
+    return "" if sums.quick is None else f"quick look: {duration_text(sums.quick)}"
 
 
 def _span(sums: Totals) -> str:
@@ -101,6 +108,11 @@ def _duration(plan: Plan, column: Sequence[float | None], repeats: int) -> float
     if plan.repetition.policy is Policy.BUDGET:
         return plan.repetition.budget
     return repeats * _known(column) + plan.repetition.pause * max(0, repeats * len(column) - 1)
+
+
+def _quick_look(plan: Plan, column: Sequence[float | None]) -> float | None:
+    long = plan.repetition.policy is Policy.FIXED and not plan.repetition.is_quick_look
+    return _known(column) if long and None not in column else None
 
 
 def _fixed(plan: Plan) -> frozenset[str]:

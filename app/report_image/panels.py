@@ -247,24 +247,28 @@ Telemetry = Mapping[str, Mapping[str, tuple[Sample, ...]]]
 """Samples by run and host; their time is the host's monotonic clock."""
 
 
-def host_panel(records: Sequence[RunRecord], telemetry: Telemetry, beside: Panel) -> Panel | None:
-    """Return the CPU load of the hosts during the trials of `beside`, in its colours; None without telemetry."""
+def host_panel(shown: ReportStep, telemetry: Telemetry, beside: Panel) -> Panel | None:
+    """Return the CPU load of the hosts while the trials of `beside` were measured, in its colours.
+
+    Both have the tool's time 0. None without telemetry.
+    """
     curves: dict[tuple[int, int], PlotCurve] = {}
     for curve in beside.curves:
         if curve.trial is None or curve.trial in curves:
             continue
         number, trial_id = curve.trial
-        trial = next(trial.trial for trial in records[number].trials if trial.trial.id == trial_id)
-        watched = telemetry.get(records[number].summary.id, {}).get(trial.host, ())
-        if trial.clock is None or not watched:
+        record = shown.records[number]
+        trial = next(trial for trial in record.trials if trial.trial.id == trial_id)
+        watched = telemetry.get(record.summary.id, {}).get(trial.trial.host, ())
+        interval = record.interval(trial, shown.samples.get(record.summary.id, {}).get(trial_id, ()))
+        if interval is None or not watched:
             continue
-        end = trial.clock + max(max(each.times) for each in beside.curves if each.trial == curve.trial)
         idle = [
-            sample for sample in watched if sample.metric.name == CPU_IDLE.name and trial.clock <= sample.time <= end
+            (sample.time - interval.origin, 100.0 - sample.value)
+            for sample in watched
+            if sample.metric.name == CPU_IDLE.name and interval.origin <= sample.time <= interval.end
         ]
-        times, values = with_gaps(
-            [sample.time - trial.clock for sample in idle], [100.0 - sample.value for sample in idle]
-        )
+        times, values = with_gaps([time for time, _ in idle], [value for _, value in idle])
         if times:
             curves[curve.trial] = PlotCurve(
                 curve.name, curve.colour, times, values, faint=curve.faint, trial=curve.trial

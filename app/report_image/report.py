@@ -158,7 +158,7 @@ def _draw_panels(sheet: Sheet, shown: ReportStep, telemetry: Telemetry) -> None:
         return
     end, across = draw_panel(sheet, found[0], MARGIN, CONTENT)
     sheet.y = end + 10
-    host = host_panel(shown.records, telemetry, found[0])
+    host = host_panel(shown, telemetry, found[0])
     below: list[Panel] = [*found[1:], *([host] if host is not None else [])]
     available = (CONTENT - GUTTER * (len(below) - 1)) / len(below) if len(below) > 1 else across
     ends = [

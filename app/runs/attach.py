@@ -5,12 +5,11 @@ import shlex
 import time
 from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import closing
-from datetime import datetime
 from functools import partial
 
 from app.events import AttemptEnded, Event, FindingRaised, RunEnded, State, Trial, apply_stages
 from app.plans.plan import Plan, Policy, host_label
-from app.records import DetachedRun, RunRecord, StoredJob, TrialRecord
+from app.records import DetachedRun, RunRecord, StoredJob
 from app.runs.control import Control
 from app.runs.phase import RunOutcome
 from app.runs.policies import decided, verdict_rules
@@ -130,19 +129,12 @@ def replay_trials(schedule: Schedule, run: DetachedRun) -> list[FindingRaised]:
     for record in run.record.trials:
         slot = slot_of(run.record.plan, record.trial)
         if record.state is State.DONE:
-            seconds = _seconds(record)
+            seconds = record.duration or 0.0
             events = decided(schedule.record_trial(slot, record.figures, seconds, seconds))
             found += [event for event in events if isinstance(event, FindingRaised)]
         elif record.state is not State.RUNNING:
             schedule.give_up(slot)
     return [one for one in found if (one.finding.id, one.finding.step, one.finding.host) not in known]
-
-
-def _seconds(record: TrialRecord) -> float:
-    """Return the duration of a trial by the workstation's clock; includes the delay until its end was noticed."""
-    if record.ended is None:
-        return 0.0
-    return (datetime.fromisoformat(record.ended) - datetime.fromisoformat(record.trial.started)).total_seconds()
 
 
 def overlapping(run: DetachedRun, trial: Trial) -> set[str]:

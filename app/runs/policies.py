@@ -124,8 +124,9 @@ def unsteady_starts(slot: Slot, parsed: ParsedTrial) -> Iterator[Finding]:
     """Yield a finding for each headline figure of a trial whose start differs from its rest."""
     if not slot.warm_up:
         names = {figure.metric.name for figure in deciding(slot.step, parsed.figures)}
+        scope = FindingScope(slot.host, slot.step.name)
         for name in names:
-            yield from start_findings(parsed.figures, parsed.samples, name, slot.step.name, slot.host)
+            yield from start_findings(slot.step.suite, parsed.figures, parsed.samples, name, scope)
 
 
 def missed_starts(record: RunRecord, samples: SampleSeries, key: StepKey) -> Iterator[FindingRaised]:

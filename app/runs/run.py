@@ -350,4 +350,4 @@ def _replayed(taken: DetachedRun, store: Store) -> Iterator[Event]:
 
 def _ended(record: TrialRecord) -> TrialEnded:
     parsed = ParsedTrial(record.figures, (), record.notes, record.state is State.DONE)
-    return TrialEnded(record.trial.id, record.state, record.exit_status, parsed, record.reason)
+    return TrialEnded(record.trial.id, record.state, record.exit_status, parsed, record.reason, origin=record.origin)

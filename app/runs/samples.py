@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 from app.change_points import change_point
 from app.checks import run_findings
 from app.checks.run_findings import FindingScope, finding_of
-from suites.base import ParsedTrial
+from suites.base import ParsedTrial, Suite
+from suites.evidence import series_of
 from suites.quantities import duration_text, figure_text, metric_text, share_text
 from suites.vocab import Figure, Finding, Labels, Sample
 
@@ -113,27 +114,25 @@ def start_text(start: Start) -> str:
 
 
 def start_findings(
-    figures: Sequence[Figure], samples: Sequence[Sample], headline: str, step: str, host: str
+    suite: Suite, figures: Sequence[Figure], samples: Sequence[Sample], headline: str, scope: FindingScope
 ) -> Iterator[Finding]:
     """Yield a finding for each series of the metric `headline` whose start differs from its rest."""
+    judged: set[Labels] = set()
     for figure in figures:
-        if figure.metric.name != headline:
+        own = series_of(suite, samples, headline, figure.labels) if figure.metric.name == headline else ()
+        if not own or own[0].labels in judged:
             continue
-        own = [
-            sample
-            for sample in samples
-            if sample.metric.name == headline and sample.labels == figure.labels and not sample.warm_up
-        ]
+        judged.add(own[0].labels)
         start = start_of([sample.time for sample in own], [sample.value for sample in own])
         if start is not None:
-            yield _finding(figure, start, step, host)
+            yield _finding(figure, start, scope)
 
 
-def _finding(figure: Figure, start: Start, step: str, host: str) -> Finding:
+def _finding(figure: Figure, start: Start, scope: FindingScope) -> Finding:
     means = f"{figure_text(figure.metric, start.whole)} with it, {figure_text(figure.metric, start.rest)} without"
     return finding_of(
         run_findings.UNSTEADY_START,
-        FindingScope(host, step),
+        scope,
         f"{metric_text(figure.metric, figure.labels)}: {start_text(start)} ({means}).",
     )
 

@@ -93,6 +93,8 @@ class TrialRun:
     measuring: list["TrialRun"] = field(default_factory=list)  # shared by the trials of a run: those whose command runs
     overlapping: set[str] = field(default_factory=set)  # hosts on which other trials ran meanwhile
     ended_clock: float | None = None  # end of its last command on the host's monotonic clock
+    origin: float | None = None  # the tool's time 0 on that clock: the earliest that the arrival of a sample allows
+    _since: float | None = None  # this computer's monotonic clock minus the host's
     _parser: TrialParser = field(init=False)
     _items: TrialQueue = field(init=False)
     _servers: list[RemoteJob] = field(default_factory=list)
@@ -145,7 +147,8 @@ class TrialRun:
             for server in self._servers:
                 yield from self._stop_server(server)
             yield from self._drain_servers()
-            self.ended = self._with_overlap(self._with_cut_servers(self.ended))
+            ended = self._with_overlap(self._with_cut_servers(self.ended))
+            self.ended = replace(ended, origin=self.origin, ended_clock=self.ended_clock)
             yield self._reported(self.ended)
 
     def refused(self, reason: str) -> Iterator[Event]:
@@ -271,6 +274,8 @@ class TrialRun:
     def _measure(self, job: RemoteJob, command: Command) -> Iterator[Event]:
         """Follow `job` to its end; end it at Stop or at its deadline."""
         if not self._began:
+            if len(self.host_step.commands_for(Purpose.MEASURE)) == 1:
+                self._since = time.monotonic() - job.clock
             yield self._reported(TrialStarted(self._trial(job.clock), self.expected))
             self._began = True
         self.queue.follow(job, self.id)
@@ -321,7 +326,7 @@ class TrialRun:
                     self._stderr += data
                 if not stream.startswith(PEER):
                     for sample in self._parser.feed(data, stream):
-                        yield SampleRead(self.id, sample)
+                        yield SampleRead(self.id, sample, self._origin_by(sample))
             case FindingRaised(finding=finding, trial=None) if self._began and finding.host == self.slot.host:
                 yield replace(item, trial=self.id)
             case LinkChanged(host=self.slot.host, state=state):
@@ -333,6 +338,13 @@ class TrialRun:
                 self._ended_jobs.add(id(job))
             case _:
                 yield from events_in(item)
+
+    def _origin_by(self, sample: Sample) -> float | None:
+        """Return the tool's time 0 after the arrival of `sample`; the least delayed sample decides."""
+        if self._since is not None:
+            at = time.monotonic() - self._since - sample.time
+            self.origin = at if self.origin is None else min(self.origin, at)
+        return self.origin
 
     def _drain_servers(self) -> Iterator[Event]:
         """Yield the servers' last output."""

@@ -227,7 +227,10 @@ def _trial(row: Row[Any], figures: Sequence[Figure]) -> TrialRecord:
         row.id, row.host, row.step, row.number, row.warm_up, commands, row.started, row.clock, row.tool_version
     )
     notes = tuple(json.loads(row.notes))
-    return TrialRecord(trial, State(row.state), row.ended, row.exit_status, tuple(figures), notes, row.reason)
+    return TrialRecord(
+        trial, State(row.state), row.ended, row.exit_status, tuple(figures), notes, row.reason, row.origin,
+        row.ended_clock,
+    )  # fmt: skip
 
 
 def _figures(connection: Connection, run_id: str) -> dict[int, list[Figure]]:

@@ -312,6 +312,8 @@ class RunWriter:
             "exit_status": event.exit_status,
             "notes": to_text(event.parsed.notes),
             "reason": event.reason,
+            "origin": event.origin,
+            "ended_clock": event.ended_clock,
         }
         if event.parsed.tool_version is not None:  # the version in the output overrides the probed one
             row["tool_version"] = event.parsed.tool_version

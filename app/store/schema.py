@@ -1,4 +1,4 @@
-"""Tables of the library, format 7. Any change of them needs a new format and a converter from this one.
+"""Tables of the library, format 8. Any change of them needs a new format and a converter from this one.
 
 A change that only adds tables or columns keeps READ_FORMAT, so that older programs can read the new library.
 """
@@ -27,7 +27,7 @@ from sqlalchemy import (
 from sqlalchemy.schema import CreateColumn
 
 APPLICATION_ID = 0x42575231  # "BWR1"; identifies a library, also to file(1)
-FORMAT = 7
+FORMAT = 8
 """Format required to write this library: the file's user_version."""
 
 READ_FORMAT = 6
@@ -101,6 +101,8 @@ trials = Table(
     Column("exit_status", Integer),
     Column("notes", Text, nullable=False, default="[]"),  # JSON list
     Column("reason", Text, nullable=False, default=""),
+    Column("origin", Float),  # since format 8: the tool's time 0 on the host's clock
+    Column("ended_clock", Float),  # since format 8: the end of the last command on the host's clock
 )
 
 findings = Table(
@@ -321,7 +323,7 @@ def rows_of_run(run_id: str) -> Iterator[tuple[Table, Select[Any]]]:
 def upgrade(connection: Connection) -> None:
     """Upgrade a library of any older format: add missing tables and columns, convert pins to baselines.
 
-    Formats 2 to 7 only added tables and columns, so that no steps in between are needed.
+    Formats 2 to 8 only added tables and columns, so that no steps in between are needed.
     """
     _tables.create_all(connection)
     for table in _tables.sorted_tables:

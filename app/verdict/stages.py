@@ -57,11 +57,18 @@ class _Open:
     samples: list[Sample] = field(default_factory=list)
     series: dict[tuple[str, Labels], list[Point]] = field(default_factory=dict)
     raised: dict[str, Severity] = field(default_factory=dict)
+    origin: float | None = None
     next: float = CHECK_INTERVAL
 
     @property
     def began(self) -> float:
         return self.trial.clock or 0.0
+
+    @property
+    def start(self) -> float:
+        """The start of the measured interval as far as known: preparation and ramp do not count."""
+        ramp = max((sample.time for sample in self.samples if sample.warm_up), default=0.0)
+        return max(self.began, (self.began if self.origin is None else self.origin) + ramp)
 
     def watch(self, samples: Iterable[Sample]) -> None:
         for sample in samples:
@@ -100,8 +107,9 @@ class TrialMonitor:
                 self._begin(trial, expected, ())
             case TrialAttached(trial=trial, expected=expected, samples=samples) if trial.clock is not None:
                 self._begin(trial, expected, samples)
-            case SampleRead(trial=number, sample=sample) if number in self._open:
+            case SampleRead(trial=number, sample=sample, origin=origin) if number in self._open:
                 self._open[number].samples.append(sample)
+                self._open[number].origin = origin
             case TelemetryRead(host=host, samples=samples):
                 self._add_telemetry(host, samples)
             case TrialEnded(trial=number):
@@ -166,7 +174,7 @@ class TrialMonitor:
 
     def _watch(self, trial: _Open, now: float) -> HostWatch:
         points = {key: tuple(series) for key, series in trial.series.items()}
-        return HostWatch(trial.trial.host, trial.began, now, points, self.facts.get(trial.trial.host))
+        return HostWatch(trial.trial.host, min(trial.start, now), now, points, self.facts.get(trial.trial.host))
 
 
 def _finding_of(check: TrialCheck, evidence: TrialEvidence) -> Finding | None:

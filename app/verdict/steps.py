@@ -165,7 +165,10 @@ def _measured(step: StepOutcomeEvidence) -> str:
     text = f"{metric_text(figure.metric, figure.labels)} {figure_text(figure.metric, statistics.median(values))}"
     latency = latency_text(step)
     count = len(values)
-    trials = "1 trial" if count == 1 else f"median of {count} trials"
+    trials = f"median of {count} trials"
+    if count == 1:
+        quick = step.planned == 1 and not step.suite.repeats_itself
+        trials = "quick look: 1 trial, no interval" if quick else "1 trial"
     return f"{text}{f' {latency}' if latency else ''} ({trials})"
 
 

@@ -4,7 +4,6 @@ import contextlib
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from datetime import datetime
 
 from app.calibration.calibration import counted_calibration
 from app.checks.catalogue import AFTER_IDS
@@ -16,7 +15,7 @@ from app.runs.schedule import StepKey
 from app.verdict.steps import StepVerdict, new_findings, run_verdict, step_verdict
 from suites.base import Context
 from suites.errors import BenchwrightError
-from suites.evidence import HostNoise, HostWatch, StepOutcomeEvidence, TrialEvidence
+from suites.evidence import HostNoise, HostWatch, Interval, StepOutcomeEvidence, TrialEvidence
 from suites.vocab import Finding, Sample
 
 Telemetry = Mapping[str, tuple[Sample, ...]]
@@ -67,17 +66,11 @@ def with_computed_verdicts(record: RunRecord, samples: SampleSeries, telemetry: 
 def trials_and_window(record: RunRecord, step_key: StepKey) -> tuple[tuple[int, ...], tuple[float, float]]:
     """Return the ids of a step's trials, and their window on the host's monotonic clock (seconds)."""
     own = [one for one in record.trials if (one.trial.step, one.trial.host) == step_key]
-    windows = [window for one in own if (window := _window(one)) is not None]
-    since = min((start for start, _ in windows), default=0.0) - MARGIN
-    until = max((end for _, end in windows), default=0.0) + MARGIN
+    spans = [(one.trial.clock, one.duration) for one in own]
+    begun = [(clock, duration) for clock, duration in spans if clock is not None and duration is not None]
+    since = min((clock for clock, _ in begun), default=0.0) - MARGIN
+    until = max((clock + duration for clock, duration in begun), default=0.0) + MARGIN
     return tuple(one.trial.id for one in own), (since, until)
-
-
-def _window(one: TrialRecord) -> tuple[float, float] | None:
-    duration = _seconds(one)
-    if one.trial.clock is None or duration is None:
-        return None
-    return one.trial.clock, one.trial.clock + duration
 
 
 def evidence_of(
@@ -147,8 +140,8 @@ def _trial(
         notes=one.notes,
         commands=one.trial.commands,
         expected=_expected(step, context),
-        duration=_seconds(one),
-        watch=_watch(record, host, telemetry, _window(one)),
+        duration=one.duration,
+        watch=_watch(record, one, telemetry, record.interval(one, samples)),
         peer=step.peer,
     )
 
@@ -159,27 +152,18 @@ def _expected(step: Step, context: Context) -> float | None:
     return None
 
 
-def _seconds(one: TrialRecord) -> float | None:
-    """Return the duration by the workstation's clock, from the first command to the end of output; None if unknown."""
-    if one.ended is None:
-        return None
-    try:
-        span = datetime.fromisoformat(one.ended) - datetime.fromisoformat(one.trial.started)
-    except (ValueError, TypeError):
-        return None
-    return max(0.0, span.total_seconds())
-
-
 def _time(sample: Sample) -> float:
     return sample.time
 
 
-def _watch(record: RunRecord, host: str, telemetry: Telemetry, window: tuple[float, float] | None) -> HostWatch | None:
-    if window is None:
+def _watch(record: RunRecord, one: TrialRecord, telemetry: Telemetry, interval: Interval | None) -> HostWatch | None:
+    host, clock = one.trial.host, one.trial.clock
+    if interval is None or clock is None or one.duration is None:
         return None
-    since, until = window[0] - MARGIN, window[1] + MARGIN
+    since, until = clock - MARGIN, clock + one.duration + MARGIN
     watched = telemetry.get(host, ())
     found = watched[bisect_left(watched, since, key=_time) : bisect_right(watched, until, key=_time)]
     if not found:
         return None
+    window = interval.start, interval.end
     return HostWatch.of(host, found, window, record.facts_before.get(host), record.facts_after.get(host))

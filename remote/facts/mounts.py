@@ -37,6 +37,7 @@ class Mount:
     kind: str
     source: str
     options: str
+    upper: str = ""  # the directory that stores the changes of an overlay
 
 
 def parse_mounts(text: str | None) -> Mapping[str, Mount]:
@@ -50,8 +51,22 @@ def parse_mounts(text: str | None) -> Mapping[str, Mount]:
             continue
         options = dict.fromkeys([*mount[5].split(","), *source[2].split(",")])
         path = _unescaped(mount[4])
-        found[path] = Mount(path, mount[2], source[0], _unescaped(source[1]), ",".join(options))
+        upper = next((each.partition("=")[2] for each in options if each.startswith("upperdir=")), "")
+        found[path] = Mount(path, mount[2], source[0], _unescaped(source[1]), ",".join(options), _unescaped(upper))
     return found
+
+
+def _below(mount: Mount, mounts: Mapping[str, Mount]) -> Mount | None:
+    """Return the mount that stores the changes of an overlay, or None if it is not visible.
+
+    The upper directory of a root overlay, such as a container's, is a path outside this mount namespace.
+    """
+    if not mount.upper.startswith("/") or mount.path == "/":
+        return None
+    parts = mount.upper.rstrip("/").split("/")
+    above = ("/".join(parts[:count]) or "/" for count in range(len(parts), 0, -1))
+    found = next((mounts[path] for path in above if path in mounts), None)
+    return None if found is None or found.upper else found
 
 
 def _unescaped(text: str) -> str:
@@ -119,6 +134,7 @@ def _directory(items: Items, name: str, path: str, mounts: Mapping[str, Mount], 
             path=path,
             mount=absent,
             kind=absent,
+            upper=absent,
             device=absent,
             volume=absent,
             attributes=absent,
@@ -129,18 +145,29 @@ def _directory(items: Items, name: str, path: str, mounts: Mapping[str, Mount], 
     where, space = next(iter(spaces.items()))
     mount = mounts.get(where)
     unlisted = Absent("its mount is not in /proc/self/mountinfo")
+    below = None if mount is None else _below(mount, mounts)
     return Directory(
         path=path,
         mount=text_line(where, 4096) or unlisted,
         kind=unlisted if mount is None else text_line(mount.kind, 64) or unlisted,
-        device=unlisted if mount is None else _device(mount, disks),
-        volume=unlisted if mount is None else _volume(mount, disks),
+        upper=_upper(mount, below),
+        device=unlisted if mount is None else _device(below or mount, disks),
+        volume=unlisted if mount is None else _volume(below or mount, disks),
         attributes=_attributes(items, name),
         free=space.free,
         writable=_writable(items, name),
         direct=_direct(items, name),
         guard=text_line(items.text(f"{name}.guard") or "", 4200) or items.missing(f"{name}.guard", "not checked"),
     )
+
+
+def _upper(mount: Mount | None, below: Mount | None) -> str | Absent:
+    """Return the type of the file system that stores an overlay's changes."""
+    if mount is None or mount.kind not in {"overlay", "aufs"}:
+        return Absent("not an overlay")
+    if below is None:
+        return Absent("its upper directory is not visible")
+    return text_line(below.kind, 64) or Absent("not reported by the kernel")
 
 
 def _volume(mount: Mount, disks: Disks) -> str | Absent:

@@ -133,10 +133,6 @@ def _random_source(evidence: StepEvidence) -> CheckOutcome | None:
     )
 
 
-def _zero_source(evidence: StepEvidence) -> CheckOutcome | None:
-    return CheckOutcome("if=/dev/zero.") if evidence.values["input"] == ZERO else None
-
-
 def _small_blocks(evidence: StepEvidence) -> CheckOutcome | None:
     values = evidence.values
     block = int(values["block_size"])
@@ -173,17 +169,6 @@ DD_CHECKS = (
         source="practitioners' notes (12.84 MB/s from /dev/urandom); measured on the host when its facts were read.",
         needs="The input; the rate of /dev/urandom measured on the host.",
         evaluate=_random_source,
-    ),
-    Check(
-        id="zero-source",
-        severity=Severity.INFO,
-        title="Zeros compress",
-        why="A device or file system that compresses or deduplicates stores zeros without writing them and looks "
-        "faster than it is. Others are not affected.",
-        remedy="Use fio on such a device: its buffers hold random data.",
-        source="zfs and btrfs manuals, compression.",
-        needs="The input.",
-        evaluate=_zero_source,
     ),
     Check(
         id="small-blocks",

@@ -205,6 +205,7 @@ class Iperf3(Suite):
     parameters = PARAMETERS
     metrics = METRICS
     needs_peer = True
+    counting_label = "end"
     checks = IPERF3_CHECKS
 
     def workload(self, values: Values) -> Workload:

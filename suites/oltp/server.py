@@ -253,10 +253,9 @@ def is_local(values: Values) -> bool:
 
 
 def _same_host(evidence: StepEvidence) -> CheckOutcome | None:
-    if not is_local(evidence.values):
+    if is_started_here(evidence.values) or not is_local(evidence.values):
         return None
-    what = "The server is started for the test" if is_started_here(evidence.values) else "The address is the host's"
-    return CheckOutcome(f"{what}: client and server share the CPUs.")
+    return CheckOutcome("The address is the host's: client and server share the CPUs.")
 
 
 def _not_durable(evidence: StepEvidence) -> CheckOutcome | None:
@@ -308,7 +307,7 @@ NO_DATABASE = Check(
 
 def in_memory(evidence: StepEvidence, size: int) -> CheckOutcome | NotChecked | None:
     """Return the remark that `size` bytes of tables fit into memory on the server's host, if that is known."""
-    if not is_local(evidence.values):
+    if is_started_here(evidence.values) or not is_local(evidence.values):
         return None
     facts = evidence.context.facts
     memory = None if facts is None else facts.memory_for_cache()

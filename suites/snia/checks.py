@@ -11,7 +11,7 @@ from suites.fio.checks import FIO_CHECKS
 from suites.fio.device import DEVICE_CHECKS, on_device
 from suites.parameters import Value, Values, format_size
 from suites.quantities import quantity
-from suites.snia.commands import cost, range_size, times
+from suites.snia.commands import cost, range_size
 from suites.snia.parameters import BOTH, NONE, PTS, SATURATION, SNIA_PARAMETERS, departures, fio_values, points, tracked
 from suites.snia.steady import PTS_RANGE, PTS_SLOPE, WINDOW, WINDOWS_AGREE, Window, steady_round, window_of
 from suites.vocab import Severity
@@ -119,13 +119,7 @@ def _departs(evidence: StepEvidence) -> CheckOutcome | None:
 def _cannot_purge(evidence: StepEvidence) -> CheckOutcome | None:
     values = evidence.values
     if not on_device(values):
-        return CheckOutcome(
-            "The target is a file: the device below is neither purged nor overwritten as a whole, and the file "
-            f"system takes part. The file of {quantity(int(values['size']))} is overwritten "
-            f"{times(int(values['passes']))} before the first round.",
-            remedy="Use a raw device whose content is not needed, or report the figures as those of a file on "
-            "this volume.",
-        )
+        return None
     if values["purge"] == NONE:
         return CheckOutcome("The device is not purged; earlier writes are part of its state.")
     return CheckOutcome(

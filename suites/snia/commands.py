@@ -96,9 +96,11 @@ ONE_AT_A_TIME = 50_000
 """The same at queue depth 1: 20 us for each, as the fastest drives take."""
 
 
-def cost(evidence: StepEvidence) -> CheckOutcome:
-    """Return the shortest and longest duration of the test, its maximum writes, and the wear of the drive."""
+def cost(evidence: StepEvidence) -> CheckOutcome | None:
+    """Return duration, maximum writes and wear of a test on a raw device; the plan's totals show those on a file."""
     values = evidence.values
+    if not on_device(values):
+        return None
     size = range_size(values, evidence.context)
     filled = (size or 0) * int(values["passes"])
     text, written = _of_saturation(values, size) if values["test"] == SATURATION else _of_rounds(values)
@@ -113,7 +115,7 @@ def _of_saturation(values: Values, size: int | None) -> tuple[str, float]:
     """Return as text what is written, and its bytes; `size` is that of the range, None if not known."""
     most = most_rounds(values) * float(values["runtime"])
     if size is None:
-        return f"It writes for up to {_hours(most)}", _most_written(values, most)
+        return f"It writes for up to {_hours(most)}", most_written(values, most)
     whole = float(values["fill"]) * size
     return f"It writes {quantity(whole)}, for {_between(min(most, whole / FAST_RATE), most)}", whole
 
@@ -122,13 +124,13 @@ def _of_rounds(values: Values) -> tuple[str, float]:
     """Return as text how long the rounds take and what they write, and the maximum bytes."""
     count, seconds = len(points(values)), float(values["runtime"])
     fewest, most = fewest_rounds(values), most_rounds(values)
-    written = _most_written(values, most * count * seconds)
+    written = most_written(values, most * count * seconds)
     lasts = f"{_hours(fewest * count * seconds)} ({fewest} rounds) to {_hours(most * count * seconds)} ({most} rounds)"
     rates = f"at no more than 1 GB/s and {_most_iops(values):,} IOPS"
     return f"{count} points of {seconds:g} s: {lasts}, writing up to {quantity(written)} {rates}", written
 
 
-def _most_written(values: Values, seconds: float) -> float:
+def most_written(values: Values, seconds: float) -> float:
     """Return the maximum bytes written by rounds of `seconds`: limited by FAST_RATE and MOST_IOPS."""
     found = points(values)
     each = seconds / len(found)
@@ -158,11 +160,6 @@ def _wear(evidence: StepEvidence, most: float) -> str:
         return f"{text}."
     share = most / (written / (device.endurance_used / 100))
     return f"{text}, by {quantity(written)}; this adds up to {100 * share:.2g} %."
-
-
-def times(number: int) -> str:
-    """Return a number of passes as text."""
-    return {1: "once", 2: "twice"}.get(number, f"{number} times")
 
 
 def _between(least: float, most: float) -> str:

@@ -10,7 +10,7 @@ from suites.host_files import HostFile
 from suites.parameters import Tuned, Values
 from suites.quantities import quantity
 from suites.snia.checks import SNIA_CHECKS
-from suites.snia.commands import point_line, precondition, purge, range_size, until
+from suites.snia.commands import most_written, point_line, precondition, purge, range_size, until
 from suites.snia.output import ALL, TRACKED, SniaParser, metrics_of
 from suites.snia.parameters import (
     BLKDISCARD,
@@ -56,6 +56,7 @@ class FioSnia(Suite):
     metrics = ALL
     directory_parameter = "directory"
     sweeps = True
+    repeats_itself = True
     checks = SNIA_CHECKS
 
     def metrics_of(self, values: Values) -> tuple[Metric, ...]:
@@ -101,13 +102,14 @@ class FioSnia(Suite):
         )
 
     def estimate(self, values: Values, context: Context) -> Estimate:
-        """Return the time of the maximum number of rounds, and the bytes written beforehand."""
+        """Return the time of the maximum number of rounds, and the most bytes that they write."""
         size = range_size(values, context)
-        seconds = most_rounds(values) * len(points(values)) * (float(values["runtime"]) + START_UP)
+        count = most_rounds(values) * len(points(values))
+        measured = count * float(values["runtime"])
         filled = None if size is None else round(float(values["fill"]) * size)
         return Estimate(
-            duration=seconds,
-            written=filled if values["test"] == SATURATION else None,
+            duration=measured + count * START_UP,
+            written=filled if values["test"] == SATURATION else round(most_written(values, measured)),
             prepared=(size or 0) * int(values["passes"]),
             space=0 if on_device(values) else int(values["size"]),
         )

@@ -10,7 +10,7 @@ from suites.facts import Facts
 from suites.memory_sizes import CACHE_FACTOR, UNKNOWN_CACHE_SIZE, available_memory, memory_outcome
 from suites.parameters import Choice, Parameter, Tuned, Type, Value, Values, format_size, size_word
 from suites.quantities import quantity
-from suites.runtime_checks import ENOUGH, SHORT_RUNTIME
+from suites.runtime_checks import SHORT_RUNTIME, TRUSTED
 from suites.sysbench.output import (
     LATENCY_MAXIMUM,
     LATENCY_MEAN,
@@ -424,8 +424,8 @@ class SysbenchMemory(Suite):
         )
 
     def quick_step(self, context: Context) -> tuple[str, Mapping[str, Value]]:
-        """Return the shortest run without a warning."""
-        return "memory", {"time": ENOUGH}
+        """Return a run long enough for a judgement of its samples."""
+        return "memory", {"time": TRUSTED}
 
 
 def _tune_block(context: Context, threads: int) -> Tuned:

@@ -119,6 +119,7 @@ def run_record(
             None,
             0,
             (Figure(metric, value, READ),),
+            ended_clock=1000.0 * number + 19.0,
         )
         for number, value in enumerate(values, 1)
     )

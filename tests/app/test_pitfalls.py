@@ -17,7 +17,7 @@ STORIES: Mapping[str, Row] = MappingProxyType(
     {
         "1 cp twice": ("source-in-memory", "not-from-the-device"),
         "2 copy of a copy": ("source-in-memory", "read-after-write"),
-        "3 dd from zero, unflushed": ("unflushed-write", "zero-source", "short-runtime"),
+        "3 dd from zero, unflushed": ("unflushed-write", "short-runtime"),
         "4 dd from urandom": ("random-source", "generator-bound"),
         "5 sysbench CPU with defaults": ("sysbench-cpu-defaults", "too-brief"),
         "6 sysbench memory with defaults": ("sysbench-memory-block", "sysbench-memory-total"),
@@ -38,9 +38,9 @@ STORIES: Mapping[str, Row] = MappingProxyType(
         "21 raw device named wrongly": (
             "device-in-use", "destroys-data", "device-unusable", "job-file-writes-device", "command-writes-device",
         ),
-        "22 the micro-benchmark is not the application": ("no-question", "goal"),
+        "22 the micro-benchmark is not the application": ("goal",),
         "23 ephemeral drive for repeatability": ("ephemeral-disk", "trials-disagree"),
-        "24 compared without price": ("no-question", "goal"),
+        "24 compared without price": ("goal",),
         "25 single results compared": ("few-trials", "few-trials-done"),
     }
 )  # fmt: skip

@@ -50,7 +50,7 @@ def test_a_finding_is_acknowledged_and_the_reason_taken_back() -> None:
     given = Acknowledged("unflushed-write", "the cache is the question")
     plan = acknowledge(PLAN, list(findings().values()), given)
     assert reason_of(plan.acknowledged, findings()["unflushed-write"]) == MESSAGES["the_cache_is_the_question"]
-    assert reason_of(plan.acknowledged, findings()["zero-source"]) == ""
+    assert reason_of(plan.acknowledged, findings()["small-blocks"]) == ""
     again = acknowledge(plan, [], replace(given, reason="", step="copy"))
     assert again.acknowledged == ()
 
@@ -73,7 +73,7 @@ def test_what_is_not_found_cannot_be_acknowledged() -> None:
 
 def remarked() -> Plan:
     changed = apply_remedy(PLAN, findings()["unflushed-write"])
-    return acknowledge(changed, list(findings(changed).values()), Acknowledged("zero-source", "nothing compresses"))
+    return acknowledge(changed, list(findings(changed).values()), Acknowledged("small-blocks", "nothing compresses"))
 
 
 def test_remarks_outlive_file_and_json() -> None:
@@ -86,7 +86,7 @@ def test_remarks_outlive_file_and_json() -> None:
 def test_remarks_stand_beside_the_findings() -> None:
     plan = remarked()
     assert remarks_to_json(plan, findings(plan).values()) == {
-        "acknowledged": [{"id": "zero-source", "step": "copy", "host": "web-1", "reason": "nothing compresses"}],
+        "acknowledged": [{"id": "small-blocks", "step": "copy", "host": "web-1", "reason": "nothing compresses"}],
         "changed": [
             {
                 "finding": "unflushed-write",

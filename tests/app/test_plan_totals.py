@@ -34,7 +34,8 @@ def test_what_cannot_be_known_is_named_and_never_zero() -> None:
     previews = [_preview("a", "one", Estimate(4.0, 10, 0)), _preview("a", "two", Estimate(None, None, 0, None))]
     sums = totals(plan, previews)
     assert sums.open == {"duration", "written", "network"}
-    assert sums.duration == 12.0
+    assert sums.duration == 24.0
+    assert sums.quick is None
 
 
 GIB = 2**30
@@ -44,7 +45,8 @@ GIB = 2**30
     ("repetition", "estimate", "shown"),
     [
         (Repetition(1), Estimate(5.0), "1 trial, 5 s"),
-        (Repetition(3, 1, 10.0), Estimate(5.0, GIB, GIB), "4 trials, 50 s, 4 GiB written, 1 GiB of space"),
+        (Repetition(3, 1, 10.0), Estimate(5.0, GIB, GIB),
+         "4 trials, 50 s, 4 GiB written, 1 GiB of space; quick look: 5 s"),
         (Repetition(2), Estimate(None, None, 0, None),
          "2 trials, duration unknown, unknown volume written, unknown volume over the network"),
         (Repetition(policy=Policy.UNTIL_INTERVAL, minimum=6, cap=8), Estimate(10.0, 0, 0, GIB),

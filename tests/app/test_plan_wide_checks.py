@@ -28,12 +28,6 @@ def test_a_plan_of_an_expert_draws_nothing() -> None:
     assert shown(PLAN) == {}
 
 
-def test_a_plan_without_a_question_is_noted() -> None:
-    found = shown(replace(PLAN, question=" "))["no-question"]
-    assert isinstance(found, Finding)
-    assert (found.severity, found.step, found.host) == (Severity.INFO, None, None)
-
-
 def test_hosts_that_are_measured_long_after_each_other_are_warned_of() -> None:
     found = shown(replace(PLAN, order=Order.BLOCK))["one-host-after-another"]
     assert isinstance(found, Finding)

@@ -11,7 +11,7 @@ from app.cli.main import benchwright
 from app.cli.plan_options import preset_to_json
 from app.formats import facts_to_json
 from app.plans.context import step_context
-from app.plans.plan import Order, Plan, PlanError, validate
+from app.plans.plan import QUICK_LOOK, Order, Plan, PlanError, Repetition, validate
 from app.plans.plan_file import format_plan, parse_plan
 from app.plans.presets import (
     Filled,
@@ -30,7 +30,7 @@ from suites.fio_job.file import read_job_file
 from suites.fio_job.section_values import directories_in
 from suites.parameters import Value
 from suites.vocab import Severity
-from tests.app.test_false_warnings import FACTS, PEERS, grave, report
+from tests.app.test_false_warnings import FACTS, PEERS, report
 from tests.app.test_formats_page import _section, _words
 from tests.messages import messages
 
@@ -64,7 +64,7 @@ def test_a_preset_is_a_plan_that_can_run_and_draws_no_warning(name: str, *, opti
     assert plan.question
     assert "{" not in plan.question
     found = report(plan)
-    assert grave(found) == []
+    assert [finding.id for finding in found.findings if finding.severity is not Severity.INFO] == []
     assert found.cannot_tell == ()
     again = parse_plan(format_plan(plan))
     assert again.hash() == plan.hash()
@@ -231,6 +231,40 @@ def test_a_preset_is_answered_on_the_command_line(tmp_path: Path) -> None:
     assert "--answer iops=4000" in shown
     status, _plan, shown = run(tmp_path, "new", "--preset", "provisioned-iops", "--answer", "iops")
     assert (status, "NAME=VALUE" in shown) == (2, True)
+
+
+@pytest.mark.parametrize(
+    ("words", "repetition", "order"),
+    [
+        (("--preset", "healthy-instance"), Repetition(pause=1), Order.INTERLEAVED),
+        (("--preset", "healthy-instance", "--quick"), QUICK_LOOK, Order.INTERLEAVED),
+        (("--preset", "healthy-instance", "--order", "block"), Repetition(pause=1), Order.BLOCK),
+        (("--preset", "t2-micro", "--trials", "6"), Repetition(), Order.BLOCK),
+        (("--suite", "dd"), Repetition(trials=6), Order.BLOCK),
+        (("--suite", "dd", "--quick"), Repetition(trials=1), Order.BLOCK),
+        (("--suite", "fio-snia"), QUICK_LOOK, Order.BLOCK),  # its rounds repeat until steady
+    ],
+)
+def test_repetition_is_the_presets_unless_given(
+    tmp_path: Path, words: tuple[str, ...], repetition: Repetition, order: Order
+) -> None:
+    status, text, _shown_text = run(tmp_path, "new", "--defaults", *words)
+    assert status == 0
+    plan = parse_plan(text)
+    assert (plan.repetition, plan.order) == (repetition, order)
+
+
+def test_both_times_are_shown(tmp_path: Path) -> None:
+    path = tmp_path / "plan.toml"
+    status, _plan, noted = run(tmp_path, "new", "--defaults", "--suite", "sysbench-cpu", "-o", str(path))
+    assert (status, "6 trials, 1 min; " in noted.replace("\n", " "), "quick look: 10 s" in noted) == (0, True, True)
+    assert "quick look: 10 s" in run(tmp_path, "show", str(path))[1]
+    assert "quick look 1 min 40 s" in " ".join(run(tmp_path, "presets")[1].split())
+
+
+def test_a_quick_look_and_a_number_of_trials_exclude_each_other(tmp_path: Path) -> None:
+    status, _plan, shown = run(tmp_path, "new", "--suite", "dd", "--quick", "--warm-ups", "1")
+    assert (status, "--quick and --warm-ups exclude each other" in shown) == (2, True)
 
 
 def test_the_questions_are_listed(tmp_path: Path) -> None:

@@ -194,7 +194,7 @@ def test_a_budget_ends_where_the_next_trial_would_not_fit() -> None:
 @pytest.mark.parametrize(
     ("repetition", "kind"),
     [
-        (Repetition(), FixedTrials(3)),
+        (Repetition(), FixedTrials(6)),
         (Repetition(policy=Policy.UNTIL_INTERVAL, precision=0.03, cap=9), UntilInterval(0.03, 6, 9)),
         (Repetition(policy=Policy.BUDGET, budget=60.0), Budget(15.0)),
     ],

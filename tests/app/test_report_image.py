@@ -236,13 +236,13 @@ def test_the_host_is_shown_on_the_trials_own_clock() -> None:
     run = a_run(values=(1000.0,))
     (panel,) = panels(shown(run))
     watched = tuple(Sample(995.0 + i, CPU_IDLE, 60.0) for i in range(40))
-    host = host_panel([run], {"a": {"web-1": watched}}, panel)
+    host = host_panel(shown(run), {"a": {"web-1": watched}}, panel)
     assert host is not None
     (curve,) = host.curves
     assert (curve.times[0], curve.times[-1]) == (0.0, 19.0)
     assert set(curve.values) == {40.0}
     assert curve.colour == panel.curves[0].colour
-    assert host_panel([run], {}, panel) is None
+    assert host_panel(shown(run), {}, panel) is None
 
 
 def test_the_host_is_shown_until_the_last_series_of_the_trial_ends() -> None:
@@ -250,7 +250,7 @@ def test_the_host_is_shown_until_the_last_series_of_the_trial_ends() -> None:
     (panel,) = panels(shown(run))
     first = replace(panel.curves[0], times=(1.0,), values=(5.0,))
     watched = tuple(Sample(995.0 + i, CPU_IDLE, 60.0) for i in range(40))
-    host = host_panel([run], {"a": {"web-1": watched}}, replace(panel, curves=(first, *panel.curves)))
+    host = host_panel(shown(run), {"a": {"web-1": watched}}, replace(panel, curves=(first, *panel.curves)))
     assert host is not None
     assert host.curves[0].times[-1] == 19.0, "of a sweep, the first point is over long before the trial"
 

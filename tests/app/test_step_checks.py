@@ -328,3 +328,13 @@ def test_a_run_is_as_good_as_the_worst_of_its_steps() -> None:
     alone = run_verdict([good])
     assert alone == replace(good, step=None, host=None)
     assert run_verdict([]) is None
+
+
+def test_a_quick_look_is_labelled_in_its_verdict_and_nowhere_else() -> None:
+    once = repeated(disk(), STEADY[:1])
+    quick = step_verdict(replace(once, planned=1))
+    assert "(quick look: 1 trial, no interval)" in quick.verdict.summary
+    assert "few-trials-done" not in {one.finding.id for one in quick.found}
+    interrupted = step_verdict(replace(once, planned=6))
+    assert "(1 trial)" in interrupted.verdict.summary
+    assert "few-trials-done" in {one.finding.id for one in interrupted.found}

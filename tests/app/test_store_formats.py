@@ -3,11 +3,12 @@
 import shutil
 import sqlite3
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from app.events import HostChange, State, VerdictReached
+from app.events import HostChange, State, TrialEnded, VerdictReached
 from app.store import Store
 from suites.verdict import Limiter, Trust, Verdict
 from suites.vocab import Figure
@@ -89,6 +90,20 @@ def test_a_store_of_format_4_has_no_verdicts_and_takes_them(tmp_path: Path) -> N
         recorder.record(VerdictReached(whole))
     assert Store(path).load("20261122-141530-k3f9").verdicts == (verdict, whole)
     assert [line.trust for line in store.runs()] == ["", "valid with caveats"]
+
+
+def test_a_store_of_format_7_has_trials_without_the_clock_of_their_end(tmp_path: Path) -> None:
+    path = tmp_path / "runs.sqlite3"
+    shutil.copy(STORES / "format-7.sqlite3", path)
+    (old, *_) = Store(path).load("20261122-141530-k3f9").trials
+    assert (old.origin, old.ended_clock) == (None, None)
+    with Store(path).recorder("20261123-141530-k3f9") as recorder:
+        for event in run_events.run_events("20261123-141530-k3f9"):
+            recorder.record(
+                replace(event, origin=1001.5, ended_clock=1020.0) if isinstance(event, TrialEnded) else event
+            )
+    (new, *_) = Store(path).load("20261123-141530-k3f9").trials
+    assert (new.origin, new.ended_clock) == (1001.5, 1020.0)
 
 
 def columns(path: Path) -> dict[str, set[str]]:

@@ -7,10 +7,14 @@ from typing import Any
 import pytest
 
 from app.checks.catalogue import OUTCOME_CHECKS, TRIAL_CHECKS
+from app.checks.evidence import RUNNING
+from app.checks.timing import TOKEN_BUCKET_SO_FAR
 from suites.checks import Check, CheckPhase
 from suites.evidence import TrialEvidence
+from suites.registry import suite as find_suite
 from suites.vocab import labels
 from tests.app.trial_evidence import READ, WRITE, facts, shown, trial
+from tests.suites import captured_outputs
 
 CHECKS = {check.id: check for check in TRIAL_CHECKS}
 
@@ -222,3 +226,14 @@ def test_by_fio_s_own_count_a_cache_is_seen_without_telemetry() -> None:
 def test_files_in_memory_are_no_disk() -> None:
     one = trial("fio", IOPS, at=WRITE, known=facts(kind="tmpfs"), **{**RANDOM, "rw": "randwrite"})
     assert "tmpfs" in (shown(CHECKS["not-from-the-device"], one) or "")
+
+
+def test_a_send_run_is_judged_by_the_samples_of_its_sender() -> None:
+    capture = captured_outputs.capture("iperf3/3.12/token_bucket_text")
+    parsed = capture.parse(find_suite("iperf3").parser({}))
+    sent = replace(iperf(1.0, link=1.0), figures=parsed.figures, samples=parsed.samples)
+    assert sent.headline is not None
+    assert dict(sent.headline.labels)["end"] == "receiver"
+    assert [dict(one.labels)["end"] for one in sent.headline_series()] == ["sender"] * 30
+    assert "until 9 s" in (shown(CHECKS["token-bucket"], sent) or "")
+    assert "until 9 s" in (shown(TOKEN_BUCKET_SO_FAR, replace(sent, state=RUNNING, figures=())) or "")

@@ -16,7 +16,7 @@ COPY = """\
 hosts = ["local"]
 question = "How fast does this disk write what a backup writes?"
 [repetition]
-trials = 1
+trials = 2
 [[step]]
 suite = "dd"
 name = "copy"

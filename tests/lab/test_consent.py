@@ -112,7 +112,9 @@ def test_a_plan_made_here_does_not_ask_until_it_is_edited(folder: Path, written:
 
 
 def test_writing_a_checked_copy_of_a_strangers_plan_agrees_to_nothing(folder: Path) -> None:
-    assert benchwright("check", marking(folder), "--acknowledge", "few-trials=a look", "-o", "copy.toml").status == DONE
+    path = marking(folder)
+    path.write_text(path.read_text().replace("trials = 1", "trials = 2"))
+    assert benchwright("check", path, "--acknowledge", "few-trials=a look", "-o", "copy.toml").status == DONE
     refused(benchwright("run", "copy.toml"))
     assert markers(folder) == set()
 

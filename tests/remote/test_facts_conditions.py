@@ -145,3 +145,34 @@ def test_a_directory_without_a_device_has_no_layers() -> None:
     (found,) = directories(given, parse_mounts(given.text("mounts")), Disks.parse(given))
     assert isinstance(found.volume, Absent)
     assert Facts(host="h", read_at="").layers(found) == ()
+
+
+OVERLAY = "46 27 0:40 / /srv rw,relatime - overlay o rw,upperdir=%s,workdir=/w,uuid=on"
+UNDER = "27 1 254:0 / / rw - ext4 /dev/vda rw\n43 27 0:39 / /fast rw,relatime - tmpfs none rw\n"
+
+
+@pytest.mark.parametrize(
+    ("upper", "kind"), [("/fast/u", "tmpfs"), ("/var/u", "ext4"), ("/fast", "tmpfs"), ("/faster/u", "ext4")]
+)
+def test_an_overlay_names_the_file_system_of_its_upper_directory(upper: str, kind: str) -> None:
+    given = items(**{**LAYERED, "mounts": UNDER + OVERLAY % upper})
+    (found,) = directories(given, parse_mounts(given.text("mounts")), Disks.parse(given))
+    assert (found.kind, found.upper) == ("overlay", kind)
+
+
+@pytest.mark.parametrize(
+    "mounts",
+    [
+        (UNDER + OVERLAY % "relative"),
+        (UNDER + OVERLAY % "/srv/itself"),
+        (OVERLAY % "/nowhere"),
+        OVERLAY.replace("/srv", "/") % "/fast/u" + "\n" + UNDER.splitlines()[1],  # a container's root
+    ],
+)
+def test_an_upper_directory_that_is_not_visible_is_absent(mounts: str) -> None:
+    where = "/" if " / rw,relatime - overlay" in mounts else "/srv"
+    df = f"Filesystem 1024-blocks Used Available Capacity Mounted on\n/dev/x 100 0 100 0% {where}"
+    given = items(**{**LAYERED, "mounts": mounts, "directory__0__df": df})
+    (found,) = directories(given, parse_mounts(given.text("mounts")), Disks.parse(given))
+    assert isinstance(found.upper, Absent)
+    assert isinstance(found.device, Absent)

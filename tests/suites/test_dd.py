@@ -76,26 +76,22 @@ def test_tuning_follows_the_facts() -> None:
     assert set(DD.tune(Context())) == {"block_size"}
 
 
-def test_the_tuned_step_only_says_that_zeros_compress() -> None:
-    assert set(outcomes(tuned_step(DD))) == {"zero-source"}
-    assert check("zero-source").severity is Severity.INFO
-
-
-def test_the_tuned_step_reading_back_raises_nothing() -> None:
+def test_the_tuned_step_raises_nothing() -> None:
+    assert outcomes(tuned_step(DD)) == {}
     assert outcomes(tuned_step(DD, input="file")) == {}
 
 
 def test_the_default_step_is_warned_of_in_every_way() -> None:
     step = tuned_step(DD, block_size=512, count=1024, flush="none")
     shown = set(outcomes(step))
-    assert shown == {"page-cache", "unflushed-write", "short-runtime", "small-blocks", "zero-source"}
+    assert shown == {"page-cache", "unflushed-write", "short-runtime", "small-blocks"}
 
 
 def test_the_offered_changes_mend_the_default_step() -> None:
     step = tuned_step(DD, block_size=512, count=1024, flush="none")
     for name in ("page-cache", "small-blocks"):
         step = replace(step, values=complete_values(DD, {**step.values, **changes(step, name)}))
-    assert set(outcomes(step)) == {"zero-source"}
+    assert outcomes(step) == {}
 
 
 def test_unflushed_writes_are_warned_of_whatever_their_size() -> None:

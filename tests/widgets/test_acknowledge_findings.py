@@ -98,6 +98,7 @@ def page(qtbot: QtBot, tmp_path: Path) -> MeasurePage:
     with_tests(qtbot, made, "sysbench-cpu")
     for step in made.draft.steps:
         step.form.use_defaults()
+    made.draft.repetition.set_text("trials", "3")
     made.tests.changed.emit()
     settle(qtbot, made)
     made.go(FINDINGS)

@@ -185,7 +185,7 @@ def test_where_the_number_of_trials_depends_on_them_none_is_promised() -> None:
 
 def test_a_stopwatch_and_the_cost_of_watching() -> None:
     assert (clock_text(41), clock_text(3723), clock_text(-1)) == ("00:41", "1:02:03", "00:00")
-    model = folded([RunEnded("run-1", State.DONE, "", {"web-1": 0.0021})])
+    model = folded([RunEnded("run-1", State.DONE, "", {"web-1": 0.021, "web-2": 0.002})])
     assert cost_text(model) == MESSAGES["watching_the_host_took_0_21"]
     assert cost_text(folded([])) == ""
 

@@ -191,7 +191,7 @@ def test_the_time_axis_follows_a_trial_and_ends_with_it(plots: TrialPlots) -> No
     model.fold(end(1.0), 2.0 + 7.5)
     plots.sync()
     finish(plots)
-    assert plots.window_of_time.shown == (0.0, 8.5)
+    assert plots.window_of_time.shown == (0.0, 3.0), "the tool's shutdown is not drawn"
     unknown = folded([begin(expected=None)])
     show(plots, unknown)
     assert plots.window_of_time.shown == (0.0, 10.0)

@@ -6,7 +6,7 @@ import pytest
 from PySide6.QtWidgets import QLabel, QLineEdit
 from pytestqt.qtbot import QtBot
 
-from app.plans.plan import LOCAL, Order, Plan, Policy, Repetition, make_step
+from app.plans.plan import LOCAL, QUICK_LOOK, Order, Plan, Policy, Repetition, make_step
 from app.plans.totals import totals
 from app.store import Store
 from tests.app.run_events import run_events
@@ -64,6 +64,7 @@ def shown(page: MeasurePage) -> list[str]:
             ["policy", "baseline", "margin", "confidence", "minimum", "cap", "warm_ups", "pause", "order"],
         ),
         pytest.param({"policy": "budget"}, ["policy", "budget", "warm_ups", "pause", "order"], marks=pytest.mark.slow),
+        ({"policy": "quick"}, ["policy", "warm_ups", "pause", "order"]),
         ({"order": "randomised"}, ["policy", "trials", "warm_ups", "pause", "order", "seed"]),
     ],
 )
@@ -164,3 +165,13 @@ def test_a_number_names_its_unit_beside_the_title(qtbot: QtBot, name: str, title
     field = ParameterField(next(parameter for parameter in REPETITION if parameter.name == name))
     qtbot.addWidget(field)
     assert title in {label.text() for label in field.findChildren(QLabel)}
+
+
+def test_a_quick_look_is_one_trial_whose_time_is_shown_beside_the_whole(qtbot: QtBot, page: MeasurePage) -> None:
+    assert "quick look: " in page.review.totals.text()
+    write(qtbot, page, policy="quick")
+    assert page.draft.plan().repetition == QUICK_LOOK
+    assert "quick look: " not in page.review.totals.text()
+    assert values_of(page.draft.plan())["policy"] == "quick"
+    write(qtbot, page, policy="fixed")
+    assert page.draft.plan().repetition == Repetition()

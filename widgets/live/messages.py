@@ -10,6 +10,9 @@ from suites.quantities import clock_text, duration_text, quantity, share_text
 from widgets.live.model import LivePhase, RunModel, StepKey, TrialView
 from widgets.parts.names import MARKS, host_label, host_title
 
+DISTURBING = 0.01
+"""Share of one core from which the CPU time of telemetry is shown."""
+
 _ROUGH_FROM = 10.0
 
 AWAY = {LinkState.GIVEN_UP: "lost", LinkState.NOT_REACHED: "not reached"}
@@ -139,8 +142,12 @@ def facts_text(facts: Facts) -> str:
 
 
 def cost_text(model: RunModel) -> str:
-    """Return the CPU cost of telemetry on each host, if known."""
-    parts = [f"{share_text(cost)} of one core on {host_label(host)}" for host, cost in model.telemetry_cost.items()]
+    """Return the CPU cost of telemetry on the hosts where it may disturb a test; empty without any."""
+    parts = [
+        f"{share_text(cost)} of one core on {host_label(host)}"
+        for host, cost in model.telemetry_cost.items()
+        if cost >= DISTURBING
+    ]
     return f"Telemetry used {', '.join(parts)}." if parts else ""
 
 

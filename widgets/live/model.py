@@ -109,6 +109,12 @@ class TrialView:
     seconds: float | None = None  # duration, once it has ended
     series: dict[SeriesKey, LiveSeries] = field(default_factory=dict)
     marks: list[tuple[float, str]] = field(default_factory=list)
+    origin: float | None = None  # the tool's time 0 on the host's clock, as far as known
+
+    @property
+    def zero(self) -> float | None:
+        """Time 0 of its samples on the host's clock: the tool's, else the start of its command."""
+        return self.trial.clock if self.origin is None else self.origin
 
     @property
     def step_key(self) -> StepKey:
@@ -183,6 +189,7 @@ class RunModel:
         match event:
             case SampleRead() if event.trial in self.trials:
                 self.trials[event.trial].take(event.sample)
+                self.trials[event.trial].origin = event.origin
             case TelemetryRead():
                 self._add_telemetry(event)
             case TrialStarted():

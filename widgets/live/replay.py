@@ -1,6 +1,7 @@
 """Rebuild the model of a stored run by replaying its events. No Qt."""
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from datetime import datetime
 
 from app.events import (
@@ -46,7 +47,7 @@ def _replayed(record: RunRecord, samples: SampleSeries, telemetry: Mapping[str, 
         yield TelemetryRead(host, watched), began
     decided = replayed(record)
     for trial in record.trials:
-        yield from _trial(trial, samples)
+        yield from _trial(record, trial, samples.get(trial.trial.id, ()))
         if trial.trial.id in decided:
             yield decided[trial.trial.id], _timestamp(trial.ended, began)
     for verdict in record.verdicts:
@@ -56,15 +57,18 @@ def _replayed(record: RunRecord, samples: SampleSeries, telemetry: Mapping[str, 
         yield over, _timestamp(summary.ended, began)
 
 
-def _trial(stored_trial: TrialRecord, samples: SampleSeries) -> TimedEvents:
+def _trial(record: RunRecord, stored_trial: TrialRecord, samples: tuple[Sample, ...]) -> TimedEvents:
     trial = stored_trial.trial
     began = _timestamp(trial.started, 0.0)
     yield TrialStarted(trial, None), began
-    for sample in samples.get(trial.id, ()):
-        yield SampleRead(trial.id, sample), began
+    interval = record.interval(stored_trial, samples)
+    origin = None if interval is None else interval.origin
+    for sample in samples:
+        yield SampleRead(trial.id, sample, origin), began
     if stored_trial.state is not State.RUNNING:
         parsed = ParsedTrial(stored_trial.figures, (), stored_trial.notes, stored_trial.state is State.DONE)
         ended = TrialEnded(trial.id, stored_trial.state, stored_trial.exit_status, parsed, stored_trial.reason)
+        ended = replace(ended, origin=origin, ended_clock=stored_trial.ended_clock)
         yield ended, _timestamp(stored_trial.ended, began)
 
 

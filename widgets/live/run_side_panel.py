@@ -61,8 +61,8 @@ class RunSidePanel(QWidget):
         self._show_findings(tuple(model.findings) if model is not None else (), acknowledged)
         facts = model.facts.get(step_key[1]) if model is not None and step_key is not None else None
         lines = [facts_text(facts)] if facts is not None else []
-        if model is not None and model.telemetry_cost:
-            lines.append(cost_text(model))
+        if model is not None and (cost := cost_text(model)):
+            lines.append(cost)
         self.host.setText("\n".join(lines))
         self._host_head.setText(host_title(step_key[1]) if step_key is not None else "Host")
         command = command_text(view.trial.commands) if view is not None else ""

@@ -191,6 +191,7 @@ class TrialPlots(PlotStack):
         self._drawn: set[tuple[str, SeriesKey]] = set()
         self._operations: list[Labels] = []
         self._marks = 0
+        self._zero: float | None = None
         self._ended = False
         self._budget = 0
         self._more = QTimer(self, singleShot=True, interval=0)
@@ -229,6 +230,7 @@ class TrialPlots(PlotStack):
         self._budget = NEW_AT_ONCE
         for key, series in view.series.items():
             self._draw(("test", key), series, of_test(series, self._headline), 0.0)
+        self._align_host(view)
         self._draw_host(view)
         self._draw_warm_up(view)
         for time, text in view.marks[self._marks :]:
@@ -238,12 +240,12 @@ class TrialPlots(PlotStack):
         if view.ended is not None and not self._ended:
             self._ended = True
             self._mark_starts(view)
-            self.window_of_time.set_range(0.0, max(view.latest(), view.seconds or 0.0) or FIRST, follow=False)
+            self.window_of_time.set_range(0.0, view.latest() or view.seconds or FIRST, follow=False)
         for plot in self.plots.values():
             plot.look()
 
     def _draw_host(self, view: TrialView) -> None:
-        if self._model is None or view.trial.clock is None:
+        if self._model is None or view.zero is None:
             return
         watched = self._model.telemetry.get(view.trial.host, {})
         alike = Counter(id(series.metric) for series in watched.values())
@@ -251,7 +253,18 @@ class TrialPlots(PlotStack):
             if ("host", key) in self._drawn:
                 continue
             if alike[id(series.metric)] <= FEW_SIMILAR or self._matters(series):
-                self._draw(("host", key), series, of_host(series, self._resource), view.trial.clock)
+                self._draw(("host", key), series, of_host(series, self._resource), view.zero)
+
+    def _align_host(self, view: TrialView) -> None:
+        """Move the host's curves if the tool's time 0 was determined more exactly."""
+        if view.zero == self._zero or view.zero is None:
+            return
+        self._zero = view.zero
+        for plot in self.plots.values():
+            for key, line in plot.lines.items():
+                if isinstance(key, tuple) and key[0] == "host":
+                    line.offset = view.zero
+                    plot.touch()
 
     def _matters(self, series: LiveSeries) -> bool:
         """Return whether a disk or interface is active, or holds the test's files."""

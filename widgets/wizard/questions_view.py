@@ -25,8 +25,12 @@ def preset_duration(preset: Preset) -> str:
 
 
 def minutes_text(preset: Preset) -> str:
-    """Return the duration of the preset: ``up to 5 min``; empty where it depends on the answers."""
-    return "" if preset.minutes is None else f"up to {duration_text(preset.minutes * 60)}"
+    """Return the durations of the preset: ``up to 6 min, quick look 1 min``; empty where they depend on the answers."""
+    if preset.minutes is None:
+        return ""
+    quick = preset.quick_minutes
+    look = "" if quick is None else f", quick look {duration_text(quick * 60)}"
+    return f"up to {duration_text(preset.minutes * 60)}{look}"
 
 
 def questions_text(preset: Preset) -> str:

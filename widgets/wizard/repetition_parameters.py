@@ -6,6 +6,9 @@ from functools import partial
 from app.plans.plan import CAP, MAXIMUM_TRIALS, MINIMUM, Order, Plan, PlanError, Policy, Repetition, check_repetition
 from suites.parameters import Choice, Parameter, Type, Value, Values
 
+QUICK = "quick"
+"""The choice of a quick look, which is a fixed number of one trial."""
+
 
 def _under(*policies: Policy) -> Callable[[Values], bool]:
     """Return a predicate: the parameter is used under these policies only."""
@@ -33,17 +36,19 @@ REPETITION = (
         default=Policy.FIXED.value,
         choices=(
             Choice(Policy.FIXED.value, "Fixed number"),
+            Choice(QUICK, "Quick look"),
             Choice(Policy.UNTIL_INTERVAL.value, "Until precise"),
             Choice(Policy.UNTIL_VERDICT.value, "Until a verdict"),
             Choice(Policy.BUDGET.value, "Time budget"),
         ),
-        help="When to stop repeating a step on a host. “Until a verdict” needs a baseline and the fewest trials.",
+        help="When to stop repeating a step on a host. “Quick look” is one trial without an interval. “Until a "
+        "verdict” needs a baseline and the fewest trials.",
     ),
     Parameter(
         name="trials",
         title="Trials",
         type=Type.INTEGER,
-        default=3,
+        default=MINIMUM,
         minimum=1,
         maximum=MAXIMUM_TRIALS,
         help="Trials of each step on each host. A 95 % interval needs at least six.",
@@ -157,23 +162,26 @@ def values_of(plan: Plan) -> dict[str, Value]:
     """Return the form's values for `plan`."""
     given = plan.repetition
     values: dict[str, Value] = {
-        "policy": given.policy.value,
+        "policy": QUICK if given.is_quick_look else given.policy.value,
         "confidence": f"{100 * given.confidence:g}",
         "order": plan.order.value,
         "seed": "" if plan.seed is None else str(plan.seed),
     }
     for name in ("trials", "baseline", "minimum", "cap", "budget", "warm_ups", "pause"):
         values[name] = getattr(given, name)
+    if given.is_quick_look:
+        values["trials"] = MINIMUM  # for the user who selects the fixed number
     return values | {name: round(100 * getattr(given, name), 9) for name in _PERCENT}
 
 
 def repetition_of(values: Mapping[str, Value]) -> Repetition:
     """Return the Repetition of the form's values."""
+    quick = values["policy"] == QUICK
     return Repetition(
-        trials=int(values["trials"]),
+        trials=1 if quick else int(values["trials"]),
         warm_ups=int(values["warm_ups"]),
         pause=float(values["pause"]),
-        policy=Policy(str(values["policy"])),
+        policy=Policy.FIXED if quick else Policy(str(values["policy"])),
         precision=float(values["precision"]) / 100,
         baseline=str(values["baseline"]).strip(),
         margin=float(values["margin"]) / 100,

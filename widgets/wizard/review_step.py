@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QFormLayout, QLineEdit, QPushButton, QWidget
 
 from app.plans.plan import Plan
 from app.plans.plan_changes import remarks_text
-from app.plans.totals import StepPreview, Totals, totals
+from app.plans.totals import StepPreview, Totals, quick_look_text, totals
 from app.runs.root_commands import RootCommand
 from suites.base import Estimate
 from widgets.parts.boxes import column_in
@@ -161,6 +161,7 @@ class ReviewStep(WizardStep):
             f"written: {written}" if sums.written or "written" in sums.open else "",
             f"space: {size(sums.space)}" if sums.space else "",
             f"network: {network}" if sums.network or "network" in sums.open else "",
+            quick_look_text(sums),
         ]
         self.totals.setText("  ·  ".join(part for part in parts if part))
 
