@@ -6,17 +6,16 @@ raise no warning, and its figure is what a share is a share of.
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 
 from app.events import TrialEnded, TrialStarted
 from app.plans.plan import Plan
-from app.records import RunRecord
 from app.services import Workstation
-from app.verdict.stored import evidence_of
 from app.verdict.steps import step_verdict
+from app.verdict.stored import evidence_of
 from suites.evidence import StepOutcomeEvidence
 from suites.verdict import Limiter, Verdict
 from suites.vocab import Finding, Severity
+from tests.app.trial_evidence import step, trial
 from tests.lab.links import TCP_SHARE, LinkedHost
 from tests.lab.pitfalls import OF_OTHERS, OF_THE_HOST, between, cpu, fio, granted, one_step, run_events
 from tests.lab.staging import GIB, MIB, Stage
@@ -45,6 +44,8 @@ class KnownLimit:
     tools: tuple[str, ...] = ()
     finds: frozenset[str] = frozenset()
     besides: frozenset[str] = frozenset()
+    computed: StepOutcomeEvidence | None = None
+    """Counters in place of a stage: what this kernel cannot be made to do."""
 
     @property
     def id(self) -> str:
@@ -82,19 +83,23 @@ def judged(workstation: Workstation, limit: KnownLimit) -> Iterator[Judged]:
     """Yield what today's checks make of each stored run of a limit."""
     for summary in reversed(workstation.runs()):
         record = workstation.load(summary.id)
-        (step,), (host,) = record.plan.steps, record.plan.hosts
+        (first,), (host,) = record.plan.steps, record.plan.hosts
         samples, telemetry = workstation.samples(summary.id), workstation.telemetry(summary.id)
-        evidence = evidence_of(record, samples, telemetry, step, host)
-        verdict = step_verdict(evidence).verdict
-        findings = {finding.id: finding for finding in (*evidence.findings, *verdict.findings)}
-        yield Judged(
-            *_figure(record, limit.metric), verdict, _named_for(verdict), _warnings(findings, limit),
-            "other-process" in findings, _used(evidence),
-        )  # fmt: skip
+        yield judge(evidence_of(record, samples, telemetry, first, host), limit)
 
 
-def _figure(record: RunRecord, metric: str) -> tuple[float, str]:
-    figures = [one for trial in record.trials for one in trial.figures if metric in {"", one.metric.name}]
+def judge(evidence: StepOutcomeEvidence, limit: KnownLimit) -> Judged:
+    """Return what today's checks make of the evidence of a limit."""
+    verdict = step_verdict(evidence).verdict
+    findings = {finding.id: finding for finding in (*evidence.findings, *verdict.findings)}
+    return Judged(
+        *_figure(evidence, limit.metric), verdict, _named_for(verdict), _warnings(findings, limit),
+        "other-process" in findings, _used(evidence),
+    )  # fmt: skip
+
+
+def _figure(evidence: StepOutcomeEvidence, metric: str) -> tuple[float, str]:
+    figures = [one for trial in evidence.trials for one in trial.figures if metric in {"", one.metric.name}]
     received = [one for one in figures if dict(one.labels).get("end") == "receiver"]
     first = (received or figures)[0]
     return first.value, first.metric.unit.value
@@ -111,9 +116,10 @@ def _warnings(findings: Mapping[str, Finding], limit: KnownLimit) -> frozenset[s
 
 def _used(evidence: StepOutcomeEvidence) -> dict[str, float]:
     found = {}
-    for trial in evidence.trials:
-        for name, at in () if trial.watch is None else trial.watch.series:
-            mean = trial.watch.mean(name, **dict(at)) if trial.watch is not None else None
+    watches = [one.watch for one in evidence.trials if one.watch is not None]
+    for watch in watches:
+        for name, at in watch.series:
+            mean = watch.mean(name, **dict(at))
             if mean:
                 found[f"{name}{{{','.join(value for _, value in at)}}}" if at else name] = mean
     return found
@@ -134,7 +140,7 @@ class _Group:
         return replace(limit, **given)  # type: ignore[arg-type]
 
     def twin(self, name: str, stage: Make, **given: object) -> KnownLimit:
-        return self.limit(f"without: {name}", stage, **given)
+        return replace(self.limit(f"without: {name}", stage), **given)  # type: ignore[arg-type]
 
 
 def _cpu(host: str = "", *, stage: Stage | None = None, **given: object) -> Plan:
@@ -159,10 +165,14 @@ def _pinned(stage: Stage) -> Plan:
     return _cpu(name, threads=2)
 
 
-def _hogs(stage: Stage, count: int, *prefix: str) -> Plan:
-    name, host = stage.host(*prefix)
-    stage.compete(count, host)
-    return _cpu(name, threads=2)
+def _hogged(count: int, *prefix: str) -> KnownLimit:
+    def staged(stage: Stage) -> Plan:
+        name, host = stage.host(*prefix)
+        stage.compete(count, host)
+        return _cpu(name, threads=2)
+
+    where = "outside the container" if prefix else "on the same CPUs"
+    return _OTHERS.limit(f"{count} hog{'s' * (count > 1)} {where}", staged, Limiter.OTHERS)
 
 
 _HIDDEN = ("unshare", "-p", "-m", "-f", "--mount-proc", "--kill-child")
@@ -181,10 +191,9 @@ def _memory(stage: Stage, host: str | None = None, **given: object) -> Plan:
 def _swapping(stage: Stage, limit: int) -> Plan:
     import subprocess
 
-    file = stage.file("swap", GIB)
-    stage.fill(file)
+    file = stage.file("swap")
     file.chmod(0o600)
-    for words in (["mkswap", str(file)], ["swapon", str(file)]):
+    for words in (["fallocate", "-l", "512M", str(file)], ["mkswap", str(file)], ["swapon", str(file)]):
         subprocess.run(words, check=True, capture_output=True)
     stage.at_end("swapoff", str(file))
     return _memory(stage, stage.grouped("memory", limit_in_bytes=str(limit)), block_size=128 * MIB, threads=2)
@@ -192,7 +201,7 @@ def _swapping(stage: Stage, limit: int) -> Plan:
 
 def _deep(stage: Stage, depth: int = 32, run: Mapping[str, object] | None = None, **limits: float) -> Plan:
     """Return random reads of a slow device."""
-    disk = stage.slow_disk(**limits)
+    disk = stage.slow_disk(GIB, **limits)
     given = {"directory": str(disk.folder), "size": 256 * MIB, "iodepth": depth, "runtime": SECONDS, "ramp_time": 1}
     return replace(fio(stage, **{**given, **(run or {})}), hosts=(stage.host()[0],))
 
@@ -209,7 +218,7 @@ def _granted(limit: str, number: int, depth: int, right: Limiter = Limiter.PROVI
 def _below(depth: int, iops: int = 300, **limits: float) -> KnownLimit:
     return _PROVISIONED.limit(
         f"{iops} IOPS below the device, depth {depth}",
-        lambda stage: _deep(stage, depth, iops=iops, **{"slice": 0.1, **limits}), Limiter.PROVISIONED, truth=iops,
+        lambda stage: _deep(stage, depth, None, iops=iops, **{"slice": 0.1, **limits}), Limiter.PROVISIONED, truth=iops,
     )  # fmt: skip
 
 
@@ -245,8 +254,8 @@ def _beside_fio(stage: Stage, rw: str) -> Plan:
 
 
 def _sent(stage: Stage, near: LinkedHost, far: LinkedHost, **given: object) -> Plan:
-    step = {"time": SECONDS, "omit": 1, "address": far.address, **given}
-    return one_step("iperf3", step, near.alias, far.alias)
+    whole = {"time": SECONDS, "omit": 1, "address": far.address, **given}
+    return one_step("iperf3", whole, near.alias, far.alias)
 
 
 def _link(megabits: int) -> KnownLimit:
@@ -267,10 +276,11 @@ def _shaped(megabits: int, *, here: bool = False) -> KnownLimit:
         (near.shape if here else far.shape_arrivals)(megabits)
         return _sent(stage, near, far)
 
-    where, right = ("by the sender’s tbf", (Limiter.SHAPED, Limiter.LINK)) if here else ("on the way", (Limiter.SHAPED,))
+    where = "by the sender’s tbf" if here else "on the way"
     return _SHAPED.limit(
-        f"{megabits} Mbit/s {where}, on an interface of 10 Gbit/s", staged, *right, truth=megabits * 1e6 * TCP_SHARE
-    )
+        f"{megabits} Mbit/s {where}, on an interface of 10 Gbit/s", staged,
+        Limiter.SHAPED, *((Limiter.LINK,) * here), truth=megabits * 1e6 * TCP_SHARE,
+    )  # fmt: skip
 
 
 def _window(kib: int, milliseconds: float) -> KnownLimit:
@@ -313,15 +323,35 @@ def _small_datagrams(stage: Stage, length: int) -> Plan:
     return _sent(stage, near, far, protocol="udp", bitrate=0, length=length)
 
 
-def _at_rate(stage: Stage, iops: int, **given: object) -> Plan:
-    return _deep(stage, run={"rate_iops": iops, **given}, delay=0.0005)
+def _rated(iops: int) -> KnownLimit:
+    return _RATE.limit(
+        f"fio rate_iops={iops}", lambda stage: _deep(stage, run={"rate_iops": iops}, delay=0.0005), Limiter.RATE,
+        truth=iops, metric="iops", tools=("fio",),
+    )  # fmt: skip
 
 
-def _paced(stage: Stage, **given: object) -> Plan:
-    near, far = stage.links()
-    return _sent(stage, near, far, **given)
+def _paced(megabits: int, protocol: str) -> KnownLimit:
+    def staged(stage: Stage) -> Plan:
+        near, far = stage.links()
+        return _sent(stage, near, far, protocol=protocol, bitrate=megabits)
+
+    return _RATE.limit(
+        f"iperf3 -b {megabits}M, {protocol}", staged, Limiter.RATE, truth=megabits * 1e6, metric="throughput",
+        tools=("iperf3",),
+    )  # fmt: skip
 
 
+def _stolen(share: float) -> KnownLimit:
+    """Return a trial whose counters are computed: a guest cannot take its own time away."""
+    left = 100 * (1 - share)
+    host = {"cpu_user": left - 1, "cpu_system": 0.5, "cpu_steal": 100 - left, "tool_cpu_user": left - 1.5,
+            "tool_cpu_system": 0.4, "other_cpu": 0.4, "telemetry_cpu": 0.1, "tool_waiting": 0.1}  # fmt: skip
+    one = trial("sysbench-cpu", {"events_per_second": 1000 * (1 - share)}, host=host, threads=4)
+    limit = _STEAL.limit(f"{share:.0%} of all CPUs (computed counters)", lambda stage: _cpu(stage=stage), Limiter.STEAL)
+    return replace(limit, computed=step(one))
+
+
+_STEAL = _limits("steal", metric="events_per_second")
 _QUOTA = _limits("quota", "sysbench", metric="events_per_second")
 _CPUSET = _limits("affinity", "sysbench", metric="events_per_second")
 _THREAD = _limits("one-thread", "sysbench")
@@ -368,17 +398,15 @@ LIMITS: tuple[KnownLimit, ...] = (
     _CPU.limit("two threads of sysbench cpu", lambda stage: _cpu(stage=stage), Limiter.CPU),
     _CPU.limit("four threads of sysbench cpu", lambda stage: _cpu(stage=stage, threads=4), Limiter.CPU),
     _OTHERS.twin("no hog", lambda stage: _cpu(stage=stage)),
-    *(_OTHERS.limit(f"{hogs} hog{'s' * (hogs > 1)} on the same CPUs", lambda stage, hogs=hogs: _hogs(stage, hogs),
-                    Limiter.OTHERS) for hogs in (1, 2, 4)),
-    *(_OTHERS.limit(f"{hogs} hog{'s' * (hogs > 1)} outside the container",
-                    lambda stage, hogs=hogs: _hogs(stage, hogs, *_HIDDEN), Limiter.OTHERS) for hogs in (1, 2)),
+    _hogged(1), _hogged(2), _hogged(4), _hogged(1, *_HIDDEN), _hogged(2, *_HIDDEN),
+    _stolen(0.1), _stolen(0.3), _stolen(0.6),
     _MEMORY.twin("blocks of 256 KiB, in the caches", lambda stage: _memory(stage, block_size=256 * 1024)),
     _MEMORY.limit("STREAM, arrays beyond the caches", lambda stage: one_step("stream", {}, stage.host()[0]),
                   Limiter.MEMORY_BANDWIDTH, tools=()),
     _MEMORY.limit("sysbench memory, blocks of 2 GiB", lambda stage: _memory(stage, block_size=2 * GIB),
                   Limiter.MEMORY_BANDWIDTH),
     _SWAP.twin("256 MiB under a limit of 2 GiB",
-               lambda stage: _memory(stage, stage.grouped("memory", limit_in_bytes=str(2 * GIB)), block_size=128 * MIB)),
+               lambda stage: _memory(stage, stage.grouped("memory", limit_in_bytes=f"{2 * GIB}"), block_size=128 * MIB)),
     _SWAP.limit("256 MiB under a limit of 128 MiB", lambda stage: _swapping(stage, 128 * MIB), Limiter.SWAP),
     _SWAP.limit("256 MiB under a limit of 200 MiB", lambda stage: _swapping(stage, 200 * MIB), Limiter.SWAP),
     _DEVICE.twin("0.5 ms each, any number at once, depth 4", lambda stage: _deep(stage, 4, delay=0.0005),
@@ -388,7 +416,7 @@ LIMITS: tuple[KnownLimit, ...] = (
     _busy_device(0.010, 2),
     _PROVISIONED.twin("blkio group without a limit", lambda stage: granted(stage, runtime=SECONDS, ramp_time=1)),
     _granted("read_iops", 500, 32), _granted("read_iops", 4000, 32),
-    _granted("read_iops", 300, 1, ), _granted("read_iops", 300, 4),
+    _granted("read_iops", 300, 1 ), _granted("read_iops", 300, 4),
     _granted("read_bps", GIB // 16, 16, block_size=65536),
     *(_below(depth) for depth in (1, 2, 4, 32)),
     _below(32, 2000), _below(1, 300, slice=0),
@@ -414,12 +442,7 @@ LIMITS: tuple[KnownLimit, ...] = (
     _CLIENT.limit("UDP of 64 bytes without a rate", lambda stage: _small_datagrams(stage, 64), Limiter.CLIENT,
                   Limiter.TOOL, finds=LOSSES),
     _RATE.twin("fio without rate_iops", lambda stage: _deep(stage, delay=0.0005), tools=("fio",)),
-    *(_RATE.limit(f"fio rate_iops={rate}", lambda stage, rate=rate: _at_rate(stage, rate), Limiter.RATE, truth=rate,
-                  metric="iops", tools=("fio",)) for rate in (200, 1000)),
-    *(_RATE.limit(f"iperf3 -b {rate}M, {protocol}",
-                  lambda stage, rate=rate, protocol=protocol: _paced(stage, protocol=protocol, bitrate=rate),
-                  Limiter.RATE, truth=rate * 1e6, metric="throughput", tools=("iperf3",))
-      for rate, protocol in ((50, "udp"), (200, "udp"), (100, "tcp"))),
+    _rated(200), _rated(1000), _paced(50, "udp"), _paced(200, "udp"), _paced(100, "tcp"),
     _RATE.limit("pgbench --rate=50",
                 lambda stage: one_step("pgbench", {"rate": 50, "time": SECONDS, "clients": 2, "threads": 2,
                                                    "script": "select-only", "directory": stage.disk()},

@@ -2,14 +2,14 @@
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from collections.abc import Iterator
+from dataclasses import replace
 
 from app.checks.shapes import ShapeKind
+
 from app.events import SampleRead
 from app.records import RunRecord
-from dataclasses import replace
 from tests.lab.pitfalls import fio, run_events
 from tests.lab.staging import MIB, SlowDisk, Stage
 

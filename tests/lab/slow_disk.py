@@ -2,7 +2,7 @@
 
 Shows its memory as FILE by FUSE, for a loop device to be on. Each line on standard input is a JSON object of limits:
 `iops` and `rate` (B/s) of reads, `write_iops`, `delay` (seconds of each I/O), `at_once` (how many are served at a time;
-0 is any number), `varies` (each I/O takes an exponentially distributed time of mean `delay`), and `sync` (seconds of a
+0 is any number), `varies` (1: each I/O takes an exponentially distributed time of mean `delay`), and `sync` (seconds of a
 flush). Each is answered by "ready".
 """
 
@@ -37,8 +37,8 @@ class Limits:
     write_iops: float = 0
     rate: float = 0
     delay: float = 0
-    at_once: int = 0
-    varies: bool = False
+    at_once: float = 0
+    varies: float = 0
     sync: float = 0
     slice: float = 0
 
@@ -83,7 +83,9 @@ class Queue:
 def attributes(size: int) -> bytes:
     """Return the answer to GETATTR."""
     times = (0, 0, 0, 0, 0, 0)
-    return struct.pack("<QII6Q10I", 3600, 0, 0, 1, size, size // 512, *times[:3], 0, 0, 0, 0o100600, 1, 0, 0, 0, 4096, 0)
+    return struct.pack(
+        "<QII6Q10I", 3600, 0, 0, 1, size, size // 512, *times[:3], 0, 0, 0, 0o100600, 1, 0, 0, 0, 4096, 0
+    )
 
 
 def opened() -> bytes:

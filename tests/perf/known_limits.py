@@ -16,7 +16,7 @@ from pathlib import Path
 from app.cli.common import print_table
 from app.services import Workstation
 from suites.verdict import Limiter
-from tests.lab.known_limits import LIMITS, Judged, KnownLimit, judged, repeat
+from tests.lab.known_limits import LIMITS, Judged, KnownLimit, judge, judged, repeat
 from tests.lab.staging import Stage
 from tests.perf.outcome import Met, Outcome
 from tests.perf.stage import on_a_stage
@@ -44,6 +44,8 @@ def outcomes(groups: Iterable[str] = ()) -> list[Outcome]:
 
 
 def _judge(limit: KnownLimit, kept: Path) -> list[Judged] | str:
+    if limit.computed is not None:
+        return [judge(limit.computed, limit)]
     library, times = kept / f"{limit.id}.sqlite3", int(os.environ.get(REPETITIONS, "3"))
     times -= len(list(_read(limit, library))) if library.exists() else 0
     if times > 0:
@@ -116,7 +118,9 @@ def _matrix(found: Found) -> Iterable[list[str]]:
             ]  # fmt: skip
             if runs:
                 named = Counter(_limiter(one) for _, one in runs)
-                right = "" if twin else f"{sum(one.verdict.limited_by in limit.right for limit, one in runs)}/{len(runs)}"
+                right = (
+                    "" if twin else f"{sum(one.verdict.limited_by in limit.right for limit, one in runs)}/{len(runs)}"
+                )
                 yield [group + " (twin)" * twin, *(str(named[name] or "") for name in _named(found)), right]
 
 
@@ -133,11 +137,14 @@ def _sums(found: Found) -> list[Outcome]:
               if not isinstance(runs, str) and (truth := _truth(limit, found)) is not None]  # fmt: skip
     close = sum(error <= CLOSE for error in errors)
     return [
-        Outcome("limits named rightly", f"{len(right)} of {len(limits)}", f"{share:.0%}", f"{RIGHT:.0%}", _met(share >= RIGHT)),
+        Outcome("limits named rightly", f"{len(right)} of {len(limits)}", f"{share:.0%}", f"{RIGHT:.0%}",
+                _met(share >= RIGHT)),
         Outcome("limits named wrongly", f"{wrong} of {len(limits)}", "–", "none", _met(not wrong)),
         Outcome("limits not identified", f"{len(unknown)} of {len(limits)}", "–", "–", Met.MET),
-        Outcome("warnings on clean twins", f"{len(alarms)} in {len(twins)}", ", ".join(alarms) or "–", "none", _met(not alarms)),
-        Outcome(f"figures within {CLOSE:.0%} of the truth", f"{close} of {len(errors)}", "–", "all", _met(close == len(errors))),
+        Outcome("warnings on clean twins", f"{len(alarms)} in {len(twins)}", ", ".join(alarms) or "–", "none",
+                _met(not alarms)),
+        Outcome(f"figures within {CLOSE:.0%} of the truth", f"{close} of {len(errors)}", "–", "all",
+                _met(close == len(errors))),
     ]  # fmt: skip
 
 
