@@ -51,17 +51,17 @@ def run_script(
     return completed
 
 
-def open_script(session: Session, name: str, mark: str, *arguments: str) -> Channel:
-    """Start the script `name` with `arguments` and return its channel."""
-    return session.open(_argv(mark, arguments), stdin=_input(name, mark))
+def open_script(session: Session, name: str, mark: str, *arguments: str, before: bytes = b"") -> Channel:
+    """Start the script `name` with `arguments` and return its channel; `before` is shell code that precedes it."""
+    return session.open(_argv(mark, arguments), stdin=_input(name, mark, before))
 
 
 def _argv(mark: str, arguments: tuple[str, ...]) -> list[str]:
     return ["sh", "-c", _BOOTSTRAP, mark, "sh", "-s", *arguments]
 
 
-def _input(name: str, mark: str) -> bytes:
-    return f"# {mark}\n".encode() + script(name)
+def _input(name: str, mark: str, before: bytes = b"") -> bytes:
+    return f"# {mark}\n".encode() + before + script(name)
 
 
 def _refuse_unread(host: str, found: Mapping[str, str]) -> None:

@@ -1,14 +1,15 @@
 # Prints a host's counters once per interval: POSIX sh, grep, date, sleep; no root; ends when its output is closed.
-# Run as `sh -s MARK SECONDS [LEASE [LOOPS]]` on stdin. Lines "@@MARK key ..." frame each tick; between "tick" and "end" are
-# lines of /proc and /sys, each prefixed with its file name, and the CPU time of this script. Slow or expensive values
-# are read every fifth or tenth tick only: processes, frequencies, sensors, allowances.
+# Run as `sh -s MARK SECONDS [LEASE [LOOPS [RARELY [SIZE]]]]` on stdin. Lines "@@MARK key ..." frame each tick; between
+# "tick" and "end" are lines of /proc and /sys, each prefixed with its file name, and the CPU time of this script. Slow or
+# expensive values are read every RARELY ticks or less often only: processes, frequencies, sensors, allowances.
 # LEASE is the directory of the lease, which is in force while it is touched (lease.sh). LOOPS are the loop devices to
-# read, as loop0|loop1.
+# read, as loop0|loop1. With SIZE, the function `unpack`, sent before this script, prints a program of SIZE bytes that
+# continues in place of this script (probes/shipped/telemetry.c) where the host can run it.
 set -u
 LC_ALL=C
 export LC_ALL
-mark=$1 interval=$2 lease=${3:-} loops=${4:-}
-trap 'exit 0' HUP INT TERM PIPE
+mark=$1 interval=$2 lease=${3:-} loops=${4:-} rarely=${5:-5} size=${6:-} copy=
+trap '[ -z "$copy" ] || rm -f -- "$copy"; exit 0' HUP INT TERM PIPE
 
 # stat; meminfo; vmstat; pressure; loadavg; net/dev; net/snmp; diskstats without loop and ram; cpu.stat; /sys; PID/stat
 wanted='^cpu[0-9]* |^procs_|^(MemAvailable|Cached|Dirty):|^(pswp(in|out)|pgmajfault|oom_kill) |^some '
@@ -76,7 +77,7 @@ volumes() { # EBS volumes, which count the time over their allowance; needs root
 
 processes() { # processes with CPU time, and those of Benchwright's jobs
     set -- /proc/[0-9]*/stat
-    scan=$((number + 5 + $# / 50))
+    scan=$((number + rarely + $# / 50))
     busy=$(grep -lsE "$grown" "$@")
     if [ "$busy" != "$known" ]; then # read environments only if the set of processes changed: that is expensive
         known=$busy environments=
@@ -90,15 +91,40 @@ processes() { # processes with CPU time, and those of Benchwright's jobs
     printf '@@%s ours %s\n' "$mark" "$ours"
 }
 
-held_back() {
-    for link in $links; do
-        printf '@@%s allowance %s %s\n' "$mark" "$link" \
-            "$(ethtool -S "$link" 2>/dev/null | grep allowance_exceeded | tr -s ' \n' ' ')"
-    done
-    for disk in $disks; do # magic number and ten 64-bit numbers (EBS detailed performance statistics)
-        printf '@@%s volume %s %s\n' "$mark" "$disk" \
-            "$(nvme get-log "/dev/$disk" --log-id=0xd0 --log-len=96 --raw-binary 2>/dev/null | od -An -v -tu8 | tr -s ' \n' ' ')"
-    done
+# Run by sh -c, too: with $mark, $links and $disks in the environment. A volume prints a magic number and ten 64-bit
+# numbers (EBS detailed performance statistics).
+# shellcheck disable=SC2016 # expanded when it runs
+held='
+for link in $links; do
+    printf "@@%s allowance %s %s\n" "$mark" "$link" \
+        "$(ethtool -S "$link" 2>/dev/null | grep allowance_exceeded | tr -s " \n" " ")"
+done
+for disk in $disks; do
+    printf "@@%s volume %s %s\n" "$mark" "$disk" \
+        "$(nvme get-log "/dev/$disk" --log-id=0xd0 --log-len=96 --raw-binary 2>/dev/null | od -An -v -tu8 | tr -s " \n" " ")"
+done'
+
+# The lease is removed with the run; a directory with the name of one is removed by the next run (lease.sh). /dev/shm is
+# often mounted with noexec. The program removes its file when it starts.
+launch() {
+    for directory in "$lease" "/tmp/benchwright-lease-$mark"; do
+        if [ -n "$lease" ] && [ "$directory" = "$lease" ]; then
+            [ -d "$lease" ] && [ ! -L "$lease" ] && [ -O "$lease" ] || continue
+        else
+            mkdir -m 700 -- "$directory" 2>/dev/null || continue
+        fi
+        copy=$directory/telemetry-$mark
+        (umask 077 && set -C && unpack >"$copy" && chmod 700 -- "$copy") 2>/dev/null
+        if [ "$(wc -c <"$copy")" = "$size" ] && [ "$("$copy" check 2>/dev/null)" = telemetry ]; then
+            export mark links disks
+            # shellcheck disable=SC2086 # several names
+            exec "$copy" "$mark" "$interval" "$lease" "$loops" "$rarely" $quotas -- $slow -- ${links:+"$held"} \
+                ${disks:+"$held"}
+        fi
+        rm -f -- "$copy"
+        [ "$directory" = "$lease" ] || rmdir -- "$directory"
+        copy=
+    done 2>/dev/null
 }
 
 main() {
@@ -118,15 +144,19 @@ main() {
             /sys/class/net/*/carrier_changes /sys/fs/ext4/*/errors_count
         sensors
     ) 3>&1
-    links=$(allowances) disks=$(volumes) number=0 scan=0 known='' ours=''
+    links=$(allowances) disks=$(volumes)
+    namespace=$(readlink /proc/self/ns/pid 2>/dev/null)
+    printf '@@%s namespace %s\n' "$mark" "$namespace"
+    [ -z "$size" ] || launch
+    number=0 scan=0 known='' ours=''
     while :; do
         epoch=$(date +%s.%N)
         read -r uptime _ </proc/uptime
         printf '@@%s tick %s %s %s\n' "$mark" "$number" "$uptime" "$epoch" || exit 0
         busy=
         [ "$number" -lt "$scan" ] || processes
-        [ $((number % 5)) -eq 0 ] && files=$slow || files=
-        [ $((number % 10)) -ne 0 ] || held_back
+        [ $((number % rarely)) -eq 0 ] && files=$slow || files=
+        [ $((number % (2 * rarely))) -ne 0 ] || eval "$held"
         # shellcheck disable=SC2086 # several names
         grep -sE "$wanted" /proc/stat /proc/meminfo /proc/vmstat /proc/pressure/cpu /proc/pressure/memory \
             /proc/pressure/io /proc/loadavg /proc/net/dev /proc/net/snmp /proc/diskstats $quotas $files $busy

@@ -1,16 +1,22 @@
-"""Telemetry of a host: a script there prints counters, which are converted to samples here."""
+"""Telemetry of a host: a program or script there prints counters, which are converted to samples here."""
 
+import base64
+import gzip
+import hashlib
 import re
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
 
 from remote.errors import ConnectionLostError, RemoteError
 from remote.questions import plain
 from remote.script import new_mark, open_script
 from remote.session import Channel, Session
-from remote.telemetry.telemetry_rates import samples
-from remote.telemetry.telemetry_ticks import GrowthWatch, Tick, TickReader
+from remote.telemetry.telemetry_rates import GrowthWatch, samples
+from remote.telemetry.telemetry_ticks import Tick, TickReader
 from suites.vocab import Sample
 
 # Detects steps of a host's wall clock by comparison with its monotonic clock, which cannot be set.
@@ -61,6 +67,20 @@ class ClockWatch:
 
 SCRIPT = "telemetry.sh"
 
+RARELY = 5.0
+"""Seconds between two readings of what is slow or expensive to read."""
+
+_UNPACK = b"unpack() {\n    base64 -d <<'END' | gzip -dc\n%sEND\n}\n"
+
+
+@cache
+def program(architecture: str) -> bytes:
+    """Return the telemetry program for an architecture (`uname -m`), empty if there is none."""
+    if architecture not in {"x86_64", "aarch64"}:
+        return b""
+    return files("resources").joinpath(f"probes/bin/{architecture}/telemetry").read_bytes()
+
+
 _LOOP = re.compile(r"loop[0-9]{1,7}")
 
 
@@ -69,13 +89,17 @@ class TelemetryError(RemoteError):
 
 
 class Telemetry:
-    """Telemetry of one host. The script ends when its output is no longer read, and leaves nothing on the host.
+    """Telemetry of one host: by a program copied there, or by a script where the host cannot run that.
 
-    After a reconnection a new script is started; there are no samples for the gap.
+    It ends when its output is no longer read, and leaves nothing on the host. After a reconnection a new one is
+    started; there are no samples for the gap.
     """
 
-    def __init__(self, session: Session, interval: float, lease: str, loops: Sequence[str] = ()) -> None:
+    def __init__(
+        self, session: Session, interval: float, lease: str, loops: Sequence[str] = (), *, script: bool = False
+    ) -> None:
         self._session = session
+        self._program = b"" if script else None
         self._interval = interval
         self._lease = lease
         self._loops = tuple(name for name in loops if _LOOP.fullmatch(name))
@@ -90,17 +114,31 @@ class Telemetry:
         self._open()
 
     @classmethod
-    def start(cls, session: Session, interval: float = 1.0, lease: str = "", loops: Sequence[str] = ()) -> "Telemetry":
+    def start(
+        cls,
+        session: Session,
+        interval: float = 1.0,
+        lease: str = "",
+        loops: Sequence[str] = (),
+        *,
+        script: bool = False,
+    ) -> "Telemetry":
         """Sample the session's host every `interval` seconds and touch the `lease`, a path on it.
 
-        Of its loop devices only `loops` are sampled: a host may have dozens that are not measured.
+        The processes of the job that the lease names are counted apart. Of the host's loop devices only `loops` are
+        sampled: a host may have dozens that are not measured. `script`: do not copy the program.
         """
-        return cls(session, interval, lease, loops)
+        return cls(session, interval, lease, loops, script=script)
 
     def _open(self) -> None:
+        if self._program is None:
+            self._program = program(_architecture(self._session))
         mark = new_mark()
-        arguments = (mark, f"{self._interval:g}", self._lease, "|".join(self._loops))
-        self._channel: Channel = open_script(self._session, SCRIPT, mark, *arguments)
+        rarely = max(1, round(RARELY / self._interval)) if self._interval > 0 else 5
+        size = str(len(self._program)) if self._program else ""
+        arguments = (mark, f"{self._interval:g}", self._lease, "|".join(self._loops), str(rarely), size)
+        before = _UNPACK % base64.encodebytes(gzip.compress(self._program, mtime=0)) if self._program else b""
+        self._channel: Channel = open_script(self._session, SCRIPT, mark, *arguments, before=before)
         self._reader = TickReader(mark, self._loops)
         self._rarely = GrowthWatch()
 
@@ -180,13 +218,18 @@ class Telemetry:
         )
 
     @property
+    def instrument(self) -> str:
+        """The SHA-256 of the program that samples the host, or ``script``."""
+        return hashlib.sha256(self._program).hexdigest() if self._program and self._reader.program else "script"
+
+    @property
     def cost(self) -> float | None:
-        """CPU use of the script as a fraction of one core, by its own `times`; None before it is known."""
+        """CPU use of the telemetry as a fraction of one core, by its own report; None before it is known."""
         cpu_time, elapsed = self._used()
         return cpu_time / elapsed if elapsed > 0 else None
 
     def _used(self) -> tuple[float, float]:
-        """Return the CPU seconds of the scripts and the seconds elapsed, as far as both are known."""
+        """Return the CPU seconds of the telemetry and the seconds elapsed, as far as both are known."""
         first, last = self._first, self._last
         if first is None or last is None or first.used is None or last.used is None or last.uptime <= first.uptime:
             return self._cpu_time, self._elapsed
@@ -196,3 +239,10 @@ class Telemetry:
         """Stop the telemetry. Safe to call twice, and from another thread while `read` waits."""
         self._stopped = True
         self._channel.close()
+
+
+def _architecture(session: Session) -> str:
+    """Return the host's architecture (`uname -m`), empty if it gives none."""
+    with suppress(RemoteError):
+        return session.run(["uname", "-m"], timeout=10.0, limit=1000).stdout.decode("ascii", "replace").strip()
+    return ""

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from remote.facts.items import whole
@@ -147,6 +148,30 @@ def protocols(lines: list[str]) -> Mapping[str, int]:
             if value is not None:
                 found[f"{protocol[:-1]} {name}"] = value
     return found
+
+
+@dataclass(frozen=True, slots=True)
+class Tree:
+    """Totals of the process tree under test. `leader` identifies its job; `counters` has the names of telemetry.c.
+
+    `user` and `system` are CPU ticks; `wait` and `busiest` are nanoseconds, `busiest` of one thread since the previous
+    tick. What could not be read is missing.
+    """
+
+    leader: str
+    counters: Mapping[str, int]
+
+
+_LEADER = re.compile(r"[0-9]{1,10}-[0-9]{1,20}")
+
+
+def tree(words: list[str]) -> Tree | None:
+    """Return the totals of the process tree under test: its leader, then alternating names and numbers."""
+    if not words or not _LEADER.fullmatch(words[0]):
+        return None
+    pairs = zip(words[1:33:2], words[2:34:2], strict=False)
+    values = {name: whole(text, 0, 2**63) for name, text in pairs}
+    return Tree(words[0], {name: value for name, value in values.items() if value is not None})
 
 
 def quotas(found: Mapping[str, list[str]]) -> Counters:

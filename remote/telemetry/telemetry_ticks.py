@@ -1,30 +1,13 @@
-"""Parser of telemetry.sh's output into ticks. The input is untrusted; invalid lines are skipped."""
+"""Parser of the output of telemetry.sh and telemetry.c into ticks. It is untrusted; invalid lines are skipped."""
 
-import os
-import re
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
-from functools import cache
-from pathlib import Path
 
 from remote.facts.items import number, whole
 from remote.telemetry import telemetry_lines as lines
-from remote.telemetry.telemetry_lines import NAME, Counters, Process
-from remote.telemetry.telemetry_metrics import (
-    ALLOWANCE_EVENTS,
-    ALLOWANCE_TIME,
-    FILESYSTEM_ERRORS,
-    FREQUENCY,
-    LINK_CHANGES,
-    PROCESS_TIME,
-    TEMPERATURE,
-    THROTTLE_EVENTS,
-)
-from suites.vocab import Metric, Sample, labels
+from remote.telemetry.telemetry_lines import NAME, Counters, Process, Tree
 
-__all__ = ["Counters", "Process", "Tick", "TickReader"]
+__all__ = ["Counters", "Process", "Tick", "TickReader", "Tree"]
 
 MOST_LINES = 4096
 """Largest number of lines per tick."""
@@ -39,13 +22,22 @@ limits, then over the instance's (Amazon EBS detailed performance statistics).""
 
 _EBS_MAGIC = 0x3C23B510
 
+_INITIAL_NAMESPACE = "pid:[4026531836]"
+"""The PID namespace of the host itself (PROC_PID_INIT_INO, include/linux/proc_ns.h)."""
+
 
 @dataclass(frozen=True, slots=True)
 class Tick:
-    """Counters read at one time. `uptime` and `epoch` are the host's clocks in seconds, `used` is the CPU time of the
-    script in seconds; `epoch` and `used` are None if unknown. `page` is the page size in bytes, `boot` identifies the
-    boot. Counters are the kernel's, since boot. `files`, `processes`, `packets_held` and `volumes_held` are read only
-    every few ticks."""
+    """Counters read at one time.
+
+    `uptime` and `epoch` are the host's clocks in seconds, `used` is the CPU time of the telemetry in seconds; `epoch`
+    and `used` are None if unknown. `page` is the page size in bytes, `boot` identifies the boot. Counters are the
+    kernel's, since boot. `files`, `processes`, `packets_held` and `volumes_held` are read only every few ticks.
+
+    `tree` is the process tree under test, None if no job runs or its processes are not counted. `beside` are the CPU
+    ticks of kernel threads (``kernel``) and of other jobs of Benchwright (``jobs``), empty if not counted.
+    `contained`: only the processes of a container are visible.
+    """
 
     uptime: float
     epoch: float | None = None
@@ -67,6 +59,9 @@ class Tick:
     processes: Mapping[Process, int] | None = None
     packets_held: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     volumes_held: Mapping[str, int] = field(default_factory=dict)
+    tree: Tree | None = None
+    beside: Mapping[str, int] = field(default_factory=dict)
+    contained: bool = False
 
     @property
     def cpu(self) -> tuple[int, ...] | None:
@@ -86,6 +81,10 @@ class _ScriptReport:
     jobs: frozenset[int] | None = None  # PIDs of jobs; None if processes were not read in this tick
     packets: dict[str, Mapping[str, int]] = field(default_factory=dict)
     volumes: dict[str, int] = field(default_factory=dict)
+    contained: bool = False
+    program: bool = False
+    tree: Tree | None = None
+    beside: Mapping[str, int] = field(default_factory=dict)
 
     def take(self, key: str, rest: list[str]) -> None:
         """Record the values `rest` of `key`."""
@@ -106,6 +105,19 @@ class _ScriptReport:
                 self.jobs = frozenset(pid for path in rest if (pid := _pid(path)) is not None)
             case "allowance" | "volume" if rest and NAME.fullmatch(rest[0]):
                 self._take_allowance(key, rest[0], [part for part in rest[1:] if part])
+            case _:
+                self._take_processes(key, rest)
+
+    def _take_processes(self, key: str, rest: list[str]) -> None:
+        match key:
+            case "namespace" if rest:
+                self.contained = bool(rest[0]) and rest[0] != _INITIAL_NAMESPACE
+            case "program":
+                self.program = True
+            case "tree":
+                self.tree = lines.tree(rest)
+            case "beside":
+                self.beside = lines.named([" ".join(pair) for pair in zip(rest[:4:2], rest[1:4:2], strict=False)])
 
     def _take_allowance(self, key: str, name: str, parts: list[str]) -> None:
         if key == "allowance" and len(self.packets) < _MOST_LABELS:
@@ -118,7 +130,7 @@ class _ScriptReport:
 
     def begin(self) -> None:
         """Reset the values of the previous tick."""
-        self.jobs, self.packets, self.volumes = None, {}, {}
+        self.jobs, self.packets, self.volumes, self.tree, self.beside = None, {}, {}, None, {}
 
 
 def _pid(path: str) -> int | None:
@@ -137,6 +149,11 @@ class TickReader:
         self._head: list[str] | None = None
         self._lines: list[str] = []
         self._report = _ScriptReport()
+
+    @property
+    def program(self) -> bool:
+        """Whether the program prints the ticks, not the script."""
+        return self._report.program
 
     def feed(self, data: bytes) -> Iterator[Tick]:
         """Yield the ticks that `data` completes."""
@@ -188,6 +205,9 @@ class TickReader:
             processes=None if report.jobs is None else lines.processes(found, report.own | report.jobs),
             packets_held=dict(report.packets),
             volumes_held=dict(report.volumes),
+            tree=report.tree,
+            beside=report.beside,
+            contained=report.contained,
         )
 
     def _by_file(self) -> dict[str, list[str]]:
@@ -200,109 +220,3 @@ class TickReader:
                 path, _, text = (head + stat[:-1], "", rest) if stat else line.partition(":")
             found.setdefault(path, []).append(text)
         return found
-
-
-# Samples of what telemetry reads every few seconds only: frequencies, sensors, processes, allowances, errors.
-
-
-TICKS_PER_SECOND = 100
-"""USER_HZ, the unit of CPU time in /proc; 100 on all supported architectures."""
-
-UNSEEN = 100
-"""CPU ticks below which telemetry.sh does not report a process."""
-
-WORTH_NAMING = 0.05
-"""Smallest CPU time in seconds since the previous sample for a process to be reported."""
-
-MOST_NAMED = 5
-"""Processes per sample: those with the most CPU time."""
-
-_COUNTED: tuple[tuple[re.Pattern[str], Metric, str], ...] = (
-    (re.compile(r"/sys/devices/system/cpu/cpu[0-9]+/thermal_throttle/[a-z]+_throttle_count"), THROTTLE_EVENTS, ""),
-    (re.compile(r"/sys/class/net/([^/]{1,32})/carrier_changes"), LINK_CHANGES, "interface"),
-    (re.compile(r"/sys/fs/ext4/([^/]{1,32})/errors_count"), FILESYSTEM_ERRORS, "device"),
-)
-"""Counters in /sys: path, metric of the increase, and the label of the path's group."""
-
-
-@cache
-def _local_boot_id() -> str:
-    """Return this computer's boot id, or an empty string if it cannot be read."""
-    with suppress(OSError):
-        return Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
-    return ""
-
-
-@dataclass(slots=True)
-class GrowthWatch:
-    """Increases of counters that are read only every few ticks. The first reading yields levels only."""
-
-    _processes: Mapping[Process, int] | None = None
-    _files: dict[str, int] = field(default_factory=dict)
-    _packets: dict[tuple[str, str], int] = field(default_factory=dict)
-    _volumes: dict[str, int] = field(default_factory=dict)
-
-    def feed(self, tick: Tick) -> Iterator[Sample]:
-        """Yield the samples of the counters that `tick` contains."""
-        yield from _frequency_and_temperature(tick)
-        yield from self._growth(tick)
-        if tick.processes is not None:
-            yield from self._others(tick, tick.processes)
-        yield from self._allowances(tick)
-
-    def _allowances(self, tick: Tick) -> Iterator[Sample]:
-        """Yield the packets of interfaces and the seconds of volumes over their cloud allowance."""
-        packets = {
-            (link, name): value for link, counters in tick.packets_held.items() for name, value in counters.items()
-        }
-        for (link, name), value in packets.items():
-            before = self._packets.get((link, name))
-            if before is not None and value >= before:
-                kind = name.removesuffix("_allowance_exceeded")[:32]
-                yield Sample(
-                    tick.uptime, ALLOWANCE_EVENTS, float(value - before), labels(interface=link, allowance=kind)
-                )
-        for volume, microseconds in tick.volumes_held.items():
-            before = self._volumes.get(volume)
-            if before is not None and microseconds >= before:
-                yield Sample(tick.uptime, ALLOWANCE_TIME, (microseconds - before) / 1e6, labels(device=volume))
-        self._packets |= packets
-        self._volumes |= tick.volumes_held
-
-    def _growth(self, tick: Tick) -> Iterator[Sample]:
-        """Yield the increases of the counters in /sys, summed over all CPUs."""
-        grown: Counter[tuple[Metric, str, str]] = Counter()
-        for path, value in tick.files.items():
-            for pattern, metric, label in _COUNTED:
-                match = pattern.fullmatch(path)
-                before = self._files.get(path)
-                if match and before is not None and value >= before:
-                    grown[metric, label, match[1] if label else ""] += value - before
-            self._files[path] = value
-        for (metric, label, named), count in grown.items():
-            yield Sample(tick.uptime, metric, float(count), labels(**{label: named}) if label else ())
-
-    def _others(self, tick: Tick, processes: Mapping[Process, int]) -> Iterator[Sample]:
-        """Yield the CPU seconds of other processes by program name."""
-        before, self._processes = self._processes, processes
-        if before is None:
-            return
-        here = os.getpid() if tick.boot is not None and tick.boot == _local_boot_id() else None
-        taken: Counter[str] = Counter()
-        for process, ticks in processes.items():
-            if process.pid != here and process.name:
-                taken[process.name] += max(0, ticks - before.get(process, UNSEEN))
-        for name, ticks in taken.most_common(MOST_NAMED):
-            seconds = ticks / TICKS_PER_SECOND
-            if seconds >= WORTH_NAMING:
-                yield Sample(tick.uptime, PROCESS_TIME, seconds, labels(process=name))
-
-
-def _frequency_and_temperature(tick: Tick) -> Iterator[Sample]:
-    """Yield the mean frequency of the sampled CPUs, and the highest temperature as a share of its limit."""
-    clocks = [value * 1000.0 for path, value in tick.files.items() if path.endswith("/scaling_cur_freq")]
-    if clocks:
-        yield Sample(tick.uptime, FREQUENCY, sum(clocks) / len(clocks))
-    heat = [tick.files[path] / most for path, most in tick.limits.items() if path in tick.files]
-    if heat:
-        yield Sample(tick.uptime, TEMPERATURE, min(100.0, 100.0 * max(0.0, *heat)))

@@ -10,7 +10,8 @@ import pytest
 
 from remote.local import LocalSession
 from remote.telemetry.telemetry import Telemetry
-from remote.telemetry.telemetry_ticks import GrowthWatch, TickReader
+from remote.telemetry.telemetry_rates import GrowthWatch
+from remote.telemetry.telemetry_ticks import TickReader
 from suites.vocab import Labels, Sample
 
 MARK = "0123456789abcdef"
@@ -92,7 +93,11 @@ def test_what_a_cloud_holds_back_is_told_where_it_says_so() -> None:
     }
 
 
-def test_a_busy_neighbour_is_seen_and_neither_this_program_nor_a_job_is(tmp_path: Path) -> None:
+@pytest.mark.parametrize("script", [False, True], ids=["program", "script"])
+def test_a_busy_neighbour_is_seen_and_neither_this_program_nor_a_job_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, script: bool
+) -> None:
+    monkeypatch.setattr("remote.telemetry.telemetry.RARELY", 2.0)
     shell = shutil.which("sh")
     assert shell is not None
     loop = tmp_path / "neighbour"
@@ -107,7 +112,7 @@ def test_a_busy_neighbour_is_seen_and_neither_this_program_nor_a_job_is(tmp_path
         subprocess.Popen([tmp_path / "theirs", loop], env=foreign) as theirs,
         subprocess.Popen([busy, loop], env=own) as ours,
     ):
-        telemetry = Telemetry.start(session, interval=0.4)
+        telemetry = Telemetry.start(session, interval=0.4, script=script)
         try:
             found = _named(telemetry)
         finally:
@@ -127,8 +132,9 @@ echo 7 >{counter}
 """
 
 
-def test_the_script_asks_an_adapter_that_counts_what_was_held_back(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("script", [False, True], ids=["program", "script"])
+def test_an_adapter_that_counts_what_was_held_back_is_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, script: bool
 ) -> None:
     links = [link.name for link in Path("/sys/class/net").iterdir() if (link / "device").exists()]
     if not links:
@@ -138,8 +144,9 @@ def test_the_script_asks_an_adapter_that_counts_what_was_held_back(
     program.write_text(ETHTOOL.format(counter=counter))
     program.chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    monkeypatch.setattr("remote.telemetry.telemetry.RARELY", 0.25)
     session = LocalSession("testhost")
-    telemetry = Telemetry.start(session, interval=0.05)
+    telemetry = Telemetry.start(session, interval=0.05, script=script)
     held: list[Sample] = []
     try:
         for _ in range(100):

@@ -56,8 +56,9 @@ def test_it_builds_without_a_warning(name: str, options: tuple[str, ...], tmp_pa
     built(name, tmp_path, *STRICT, *options)
 
 
-def test_what_is_shipped_beside_the_probes_builds_without_a_warning(tmp_path: Path) -> None:
-    built("shipped/device_cgroup", tmp_path, *STRICT, "-O2")
+@pytest.mark.parametrize("name", ["device_cgroup", "telemetry"])
+def test_what_is_shipped_beside_the_probes_builds_without_a_warning(name: str, tmp_path: Path) -> None:
+    built(f"shipped/{name}", tmp_path, *STRICT, "-O2")
 
 
 @pytest.mark.parametrize("name", SOURCES)

@@ -1,0 +1,186 @@
+"""The processes of a test are counted apart from all others, by the shipped program beside real jobs."""
+
+import os
+import re
+import resource
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+from remote.jobs.job import RemoteJob
+from remote.jobs.lease import claim, withdraw
+from remote.jobs.workspace import make_workspace, remove_workspace
+from remote.local import LocalSession
+from remote.script import new_mark
+from remote.telemetry.telemetry import Telemetry, program
+from remote.telemetry.telemetry_ticks import Tick
+
+INTERVAL = 0.1
+
+
+@dataclass
+class Watched:
+    """A job beside telemetry: the ticks that its leader was counted in, and the job's standard output."""
+
+    ticks: list[Tick] = field(default_factory=list)
+    output: str = ""
+    samples: dict[str, list[float]] = field(default_factory=dict)
+
+    def total(self, *names: str) -> int:
+        """Return the last total of the counters `names`, added up."""
+        tree = self.ticks[-1].tree
+        assert tree is not None
+        return sum(tree.counters[name] for name in names)
+
+
+@pytest.fixture
+def watched(tmp_path: Path) -> Iterator[Callable[..., Watched]]:
+    session = LocalSession("testhost")
+    lease = claim(session, "20261123-000000-test", anyway=True).lease
+    assert lease is not None
+    workspace = make_workspace(session, str(tmp_path), new_mark())
+
+    def run(*argv: str, script: bool = False, linger: float = 0.0) -> Watched:
+        """Run `argv` as a job until it ends, with the last ticks before its end."""
+        found = Watched()
+        telemetry = Telemetry.start(session, INTERVAL, lease.path, script=script)
+        taken = telemetry._take
+
+        def take(tick: Tick) -> tuple[object, ...]:
+            found.ticks.append(tick)
+            return taken(tick)
+
+        telemetry._take = take  # type: ignore[method-assign, assignment]
+        try:
+            telemetry.read(30.0)
+            job = RemoteJob.start(session, workspace, argv, lease=lease.path)
+            deadline = time.monotonic() + 60.0
+            while time.monotonic() < deadline:
+                for sample in telemetry.read(10.0):
+                    found.samples.setdefault(sample.metric.name, []).append(sample.value)
+                if len(found.ticks) > 5 and found.ticks[-1].tree is None and not job.running():
+                    break
+            found.output = b"".join(
+                chunk.data for chunk in job.follow() if chunk is not None and chunk.stream == "stdout"
+            ).decode()
+        finally:
+            telemetry.stop()
+        found.ticks = [tick for tick in found.ticks if tick.tree is not None]
+        for before, after in pairwise(found.ticks):
+            assert before.tree is not None
+            assert after.tree is not None
+            for name in ("user", "system", "minor", "major", "read", "written", "reads", "writes", "wait", "slices"):
+                if name in after.tree.counters:
+                    assert after.tree.counters[name] >= before.tree.counters.get(name, 0), name
+        return found
+
+    yield run
+    remove_workspace(session, workspace)
+    withdraw(session, lease.nonce)
+    session.close()
+
+
+def mean(values: list[float]) -> float:
+    return sum(values) / len(values)
+
+
+# Spins in two processes until each has used 1.5 s of CPU time, then prints their CPU time and waits.
+SPIN = """
+import os, resource, sys, time
+share = float(sys.argv[1])
+child = os.fork()
+while sum(resource.getrusage(resource.RUSAGE_SELF)[:2]) < share:
+    pass
+if not child:
+    os._exit(0)
+os.waitpid(child, 0)
+print(sum(sum(resource.getrusage(who)[:2]) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)), flush=True)
+time.sleep(1)
+"""
+
+# Starts short-lived processes, prints the CPU time of those it waited for, and lingers.
+SHORT_LIVED = """
+import os, resource, subprocess, time
+words = "dd if=/dev/zero bs=1M count=30 status=none | sha256sum"
+while sum(resource.getrusage(resource.RUSAGE_CHILDREN)[:2]) < 2.0:
+    subprocess.run(["sh", "-c", words], stdout=subprocess.DEVNULL)
+print(sum(sum(resource.getrusage(who)[:2]) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)), flush=True)
+time.sleep(1)
+"""
+
+# A grandchild in a session of its own, not waited for by anybody: it prints its CPU time before it ends.
+ORPHAN = """
+import os, resource, time
+if not os.fork():
+    os.setsid()
+    if not os.fork():
+        while sum(resource.getrusage(resource.RUSAGE_SELF)[:2]) < 1.5:
+            pass
+        print(sum(resource.getrusage(resource.RUSAGE_SELF)[:2]), flush=True)
+        os._exit(0)
+    os._exit(0)
+os.wait()
+time.sleep(6)
+"""
+
+
+@pytest.mark.parametrize("text", [SPIN, SHORT_LIVED, ORPHAN], ids=["children", "short-lived", "orphan"])
+def test_the_cpu_time_of_the_tree_is_that_of_rusage(watched: Callable[..., Watched], text: str) -> None:
+    found = watched(sys.executable, "-c", text, "1.5")
+    assert found.total("user", "system") / 100 == pytest.approx(float(found.output), rel=0.05, abs=0.05)
+
+
+@pytest.mark.skipif(shutil.which("stress-ng") is None, reason="stress-ng is not installed")
+def test_stress_ng_which_erases_its_environment_is_counted(watched: Callable[..., Watched]) -> None:
+    found = watched("stress-ng", "--cpu", "2", "--cpu-method", "int64", "-t", "3", "--times", "--metrics-brief")
+    assert found.total("threads") == 0 or found.total("processes") >= 1
+    shares = found.samples["tool_cpu_user"]
+    used = mean(shares) / 100 * (os.cpu_count() or 1)
+    assert 0.1 < used <= 2.05
+    assert mean(found.samples["tool_busiest_thread"]) <= 100.0
+
+
+@pytest.mark.skipif(shutil.which("fio") is None, reason="fio is not installed")
+def test_the_bytes_of_a_fio_job_are_those_that_fio_reports(watched: Callable[..., Watched], tmp_path: Path) -> None:
+    target = tmp_path / "fio.bin"
+    fio = ["fio", "--name=one", f"--filename={target}", "--size=64M", "--bs=64k", "--rw=randrw", "--direct=1"]
+    fio += ["--ioengine=libaio", "--iodepth=4", "--time_based", "--runtime=3", "--output-format=terse"]
+    line = " ".join(fio)
+    found = watched("sh", "-c", f"truncate -s 64M {target}; {line}; sleep 1; :")
+    fields = next(row for row in found.output.splitlines() if ";" in row).split(";")
+    read, written = int(fields[5]) * 1024, int(fields[46]) * 1024
+    assert found.total("read") == pytest.approx(read, rel=0.02)
+    assert found.total("written") == pytest.approx(written, rel=0.02)
+
+
+def test_a_hog_outside_of_the_tree_is_anothers(watched: Callable[..., Watched]) -> None:
+    environment = {name: value for name, value in os.environ.items() if name != "BENCHWRIGHT_JOB"}
+    hog = subprocess.Popen([sys.executable, "-c", "while True: pass"], env=environment, start_new_session=True)
+    before = time.monotonic()
+    try:
+        found = watched("sleep", "3")
+    finally:
+        hog.terminate()
+        hog.wait()
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    took = (used.ru_utime + used.ru_stime) / (time.monotonic() - before)
+    assert mean(found.samples["tool_cpu_user"]) < 1.0
+    assert took > 0
+    assert mean(found.samples["other_cpu"]) > 100 * 0.1 / (os.cpu_count() or 1)
+
+
+def test_the_program_leaves_no_file(watched: Callable[..., Watched], tmp_path: Path) -> None:
+    watched("sleep", "1")
+    assert not [path for place in ("/dev/shm", "/tmp") for path in Path(place).glob("benchwright-lease-*/telemetry-*")]
+
+
+def test_other_architectures_have_no_program() -> None:
+    assert program("riscv64") == b""
+    assert re.match(rb"\x7fELF", program("x86_64"))
