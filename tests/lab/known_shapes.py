@@ -3,10 +3,8 @@
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
-
-from app.checks.shapes import ShapeKind
 
 from app.events import SampleRead
 from app.records import RunRecord
@@ -30,17 +28,17 @@ def _telegraph(moment: float, seconds: float) -> float:
     return 0.6 if low else 1.0
 
 
-COURSES: dict[ShapeKind | None, Course] = {
-    None: lambda _moment, _seconds: 1.0,
-    ShapeKind.DECAY: lambda moment, seconds: 1 - 0.5 * moment / seconds,
-    ShapeKind.RISE: lambda moment, seconds: 0.5 + 0.5 * moment / seconds,
-    ShapeKind.DIP: lambda moment, seconds: 0.5 if 0.4 <= moment / seconds < 0.55 else 1.0,
-    ShapeKind.PEAK: lambda moment, seconds: 1.0 if 0.4 <= moment / seconds < 0.55 else 0.5,
-    ShapeKind.TELEGRAPH: _telegraph,
-    ShapeKind.STALL: lambda moment, seconds: 0.001 if moment % (seconds / 5) > seconds / 5 - 1 else 1.0,
-    ShapeKind.STEP_DOWN: lambda moment, seconds: 1.0 if moment < 0.6 * seconds else 0.6,
-    ShapeKind.STEP_UP: lambda moment, seconds: 0.6 if moment < 0.6 * seconds else 1.0,
-    ShapeKind.BURST: lambda moment, seconds: 1.0 if moment < 0.25 * seconds else 0.3,
+COURSES: dict[str, Course] = {
+    "flat": lambda _moment, _seconds: 1.0,
+    "decay": lambda moment, seconds: 1 - 0.5 * moment / seconds,
+    "rise": lambda moment, seconds: 0.5 + 0.5 * moment / seconds,
+    "dip": lambda moment, seconds: 0.5 if 0.4 <= moment / seconds < 0.55 else 1.0,
+    "peak": lambda moment, seconds: 1.0 if 0.4 <= moment / seconds < 0.55 else 0.5,
+    "telegraph": _telegraph,
+    "periodic stall": lambda moment, seconds: 0.001 if moment % (seconds / 5) > seconds / 5 - 1 else 1.0,
+    "step down": lambda moment, seconds: 1.0 if moment < 0.6 * seconds else 0.6,
+    "step up": lambda moment, seconds: 0.6 if moment < 0.6 * seconds else 1.0,
+    "burst": lambda moment, seconds: 1.0 if moment < 0.25 * seconds else 0.3,
 }
 
 
@@ -64,9 +62,7 @@ def _followed(disk: SlowDisk, course: Course, seconds: float, start: float) -> I
 
 def run_course(stage: Stage, course: Course, seconds: int) -> RunRecord:
     """Measure random reads of a device whose rate follows a course; return the run."""
-    from contextlib import ExitStack
-
-    disk = stage.slow_disk(512 * MIB, iops=IOPS * course(0, seconds))
+    disk = stage.slow_disk(iops=IOPS * course(0, seconds))
     given = {"directory": str(disk.folder), "size": 256 * MIB, "iodepth": 4, "runtime": seconds, "ramp_time": 0}
     plan = replace(fio(stage, **given), hosts=(stage.host()[0],))
     with ExitStack() as stack:

@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -285,7 +286,12 @@ def _with_children(pid: int) -> list[int]:
 def _remove_group(group: Path, host: LabHost) -> None:
     """Stop the host and remove the group, once nothing is in it any more."""
     host.stop()
-    for line in (group / "cgroup.procs").read_text().split():
-        with contextlib.suppress(ProcessLookupError):
-            (group.parent / "cgroup.procs").write_text(line)
+    for _ in range(100):
+        for line in (group / "cgroup.procs").read_text().split():
+            with contextlib.suppress(OSError):
+                (group.parent / "cgroup.procs").write_text(line)
+        with contextlib.suppress(OSError):  # a process that ends still counts
+            group.rmdir()
+            return
+        time.sleep(0.02)
     group.rmdir()

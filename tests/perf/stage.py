@@ -28,6 +28,7 @@ def staged() -> Iterator[Stage]:
     with tempfile.TemporaryDirectory(prefix="benchwright-bench-") as name, ExitStack() as stack:
         folder = Path(name)
         move_home(folder / "home")
+        (folder / "leases").mkdir()
         os.environ["BENCHWRIGHT_LEASES"] = str(folder / "leases")
         stack.callback(os.environ.pop, "BENCHWRIGHT_LEASES")
         keys = make_keys(folder)
