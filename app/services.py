@@ -113,7 +113,7 @@ class Workstation(LibraryServices):
         from remote.probe import read_facts
 
         with closing(self._hosts.connect(name, asker)) as session:
-            facts = read_facts(session, tuple(directories))
+            facts = read_facts(session, tuple(directories), watch=True)
             return replace(facts, devices=read_devices(session, devices))
 
     def install(self, name: str, command: str, asker: Asker, what: str = "install") -> Generator[str]:

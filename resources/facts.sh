@@ -1,14 +1,15 @@
 # Reads the facts of a host: POSIX sh with coreutils or busybox; no root; leaves no files.
-# Run as `sh -s MARK [NAME SIGN SEARCH VERSION ENGINES TIMED]... -- [DIRECTORY]...` on stdin: for each program the fields of
-# suites/programs.py; "-" is empty. Prints items "@@MARK name length", a line break, that many bytes, a line break;
+# Run as `sh -s MARK WATCH [NAME SIGN SEARCH VERSION ENGINES TIMED]... -- [DIRECTORY]...` on stdin: for each program the
+# fields of suites/programs.py; "-" is empty. WATCH is the least time in which background load is counted, in centiseconds,
+# from the start of the script. Prints items "@@MARK name length", a line break, that many bytes, a line break;
 # "@@MARK -name length" is the reason of a missing item. The output is parsed in remote/facts.
 # Slow items are read concurrently by stages of a pipeline; each stage prints its own and copies its input.
 set -u
 LC_ALL=C
 export LC_ALL
 # include guard.sh
-mark=$1
-shift
+mark=$1 watch=$2
+shift 2
 
 LONGEST=65536
 item() { # name text: truncated if it is too long
@@ -50,10 +51,6 @@ short() { # name path: the only line of a file, without a subprocess
     fi
 }
 
-moment() {
-    item "$1.epoch" "$(date +%s.%N)"
-}
-
 system() {
     names=$(uname -n -r -m) architecture=${names##* }
     item uname "$names"
@@ -64,6 +61,7 @@ system() {
     short io_uring_disabled /proc/sys/kernel/io_uring_disabled
     short uptime /proc/uptime
     short load /proc/loadavg
+    short command_line /proc/cmdline
     short clock_source /sys/devices/system/clocksource/clocksource0/current_clocksource
     for name in sys_vendor product_name bios_version chassis_asset_tag; do
         short "dmi.$name" "$dmi/$name"
@@ -89,6 +87,7 @@ cpu() {
     short cpu.numa_balancing /proc/sys/kernel/numa_balancing
     cd /sys/devices/system/cpu 2>/dev/null || return
     # not with `line`: sysfs cpumap lists return nothing to a shell that reads byte by byte
+    item cpu.vulnerabilities "$(cd vulnerabilities 2>/dev/null && grep -s . /dev/null ./*)"
     item cpu.packages "$(grep -hs . cpu[0-9]*/topology/physical_package_id | sort -u)"
     item cpu.cores "$(grep -hs . cpu[0-9]*/topology/thread_siblings_list | sort -u)"
     item cpu.caches "$(for index in cpu[0-9]*/cache/index[0-9]*; do
@@ -161,7 +160,8 @@ block() {
         set -- "$@" "$device/dev" "$device/size" "$device/partition" "$device/removable" "$device/dm/name" \
             "$device/dm/uuid" "$device/md/level" "$device/device/model" "$device/device/queue_depth" \
             "$device/queue/rotational" "$device/queue/scheduler" "$device/queue/read_ahead_kb" \
-            "$device/queue/nr_requests" "$device/queue/logical_block_size" "$device/queue/iosched/low_latency"
+            "$device/queue/nr_requests" "$device/queue/logical_block_size" "$device/queue/iosched/low_latency" \
+            "$device/loop/backing_file"
     done
     item block "$(grep -s . /dev/null "$@")"
     item block.links "$(ls -l . 2>/dev/null)"
@@ -179,6 +179,7 @@ file_systems() {
 directory() { # name path
     item "$1.path" "$2"
     if ! [ -d "$2" ]; then
+        [ ! -f "$2" ] || item "$1.file" "$(within 1 du -k -- "$2" 2>/dev/null)"
         case $(ls -d -- "$2/" 2>&1) in
         *"Permission denied"*) no "$1.df" "permission denied" ;;
         *"Not a directory"*) no "$1.df" "it is not a directory" ;;
@@ -231,9 +232,29 @@ network() {
     fi
 }
 
-processors() { # name: ticks of all CPUs, and /proc/PID/stat of the parent: Benchwright or sshd
-    line /proc/stat && item "$1" "$found"
-    line "/proc/$PPID/stat" && item "$1.own" "$found"
+# pid, parent, CPU time (own user and system, that of waited children), start time and name of each process (proc(5))
+process='s/^([0-9]+) \((.*)\) [A-Za-z] ([0-9]+) ([-0-9]+ ){9}([0-9]+ [0-9]+ [0-9]+ [0-9]+) ([-0-9]+ ){4}([0-9]+) .*/\1 \3 \5 \7 \2/p'
+
+load() { # moment: counters of CPUs, disks and processes; what this script and its client used is among them
+    short "load.$1.uptime" /proc/uptime
+    item "load.$1.own" "$$ $PPID"
+    item "load.$1.io" "$(grep -sE '^(read|write)_bytes' "/proc/$$/io")"
+    item "load.$1.processes" "$(sed -nE "$process" /proc/[0-9]*/stat 2>/dev/null)"
+    item "load.$1.disks" "$(grep -sE '^ *[0-9]+ +[0-9]+ ([^lr]|rbd)' /proc/diskstats)"
+}
+
+ticks() { # moment: those of the CPUs, while no program of load runs
+    line /proc/stat && item "load.$1.processors" "$found"
+}
+
+rest() { # sleep until the load was watched long enough
+    now=
+    line /proc/uptime && now=${found%% *} now=${now%.*}${now#*.}
+    left=$((watch - (${now:-0} - ${began:-0})))
+    [ -n "$now" ] && [ -n "$began" ] || left=$watch
+    [ "$left" -gt 0 ] || return 0
+    seconds=$((left / 100)) parts=$((left % 100 + 100))
+    sleep "$seconds.${parts#1}" 2>/dev/null || sleep $((seconds + 1))
 }
 
 started() { # program...: version and start time of each timed program, run in sequence, and the end of the last
@@ -248,9 +269,9 @@ started() { # program...: version and start time of each timed program, run in s
 }
 
 measured() { # program...
-    processors idle.before
-    sleep 0.3 2>/dev/null || sleep 1 # measure while the probe is idle
-    processors idle.after
+    rest
+    ticks after
+    load after
     started "$@"
     item urandom "$(dd if=/dev/urandom of=/dev/null bs=1048576 count=4 2>&1)"
 }
@@ -371,6 +392,21 @@ azure() {
     fetch 'Metadata: true' "$base/vmSize?$version" "$base/vmId?$version" "$base/location?$version"
 }
 
+alibaba() {
+    base=${BENCHWRIGHT_METADATA:-http://100.100.100.200}/latest
+    token=
+    ! have curl || token=$(curl_lines -X PUT -H 'X-aliyun-ecs-metadata-token-ttl-seconds: 60' "$base/api/token")
+    case $? in 28) return ;; esac # timeout
+    base=$base/meta-data
+    fetch "X-aliyun-ecs-metadata-token: $token" "$base/instance/instance-type" "$base/instance-id" "$base/region-id"
+}
+
+oracle() {
+    base=${BENCHWRIGHT_METADATA:-http://169.254.169.254}/opc/v2/instance
+    fetch 'Authorization: Bearer Oracle' "$base/shape" "$base/id" "$base/canonicalRegionName" \
+        "$base/shapeConfig/baselineOcpuUtilization"
+}
+
 metadata() {
     no_proxy='*'
     export no_proxy
@@ -381,6 +417,8 @@ metadata() {
     case $vendor/$bios/$asset in
     Amazon* | */*amazon*/*) cloud=aws ;;
     Google*) cloud=gcp ;;
+    Alibaba*) cloud=alibaba ;;
+    */OracleCloud*) cloud=oracle ;;
     Microsoft*/7783-7084-3265-9085-8269-3286-77) cloud=azure ;;
     *) return ;;
     esac
@@ -409,10 +447,11 @@ readings() {
 
 main() {
     dmi=${BENCHWRIGHT_DMI:-/sys/class/dmi/id}
-    moment first
+    line /proc/uptime && began=${found%% *} began=${began%.*}${began#*.} || began=
+    load before
+    ticks before
     metadata </dev/null | { programs "$@" && cat; } | { readings "$@" </dev/null && cat; }
     measured "$@"
-    moment last
     item end .
 }
 main "$@" </dev/null

@@ -280,6 +280,10 @@ class Suite:
         """Return the absolute paths of further directories that a step works in."""
         return ()
 
+    def files(self, values: Values, context: Context) -> Mapping[str, int]:
+        """Return the absolute paths of files that a step uses if they exist, and the bytes that each needs."""
+        return {}
+
     def effects(self, values: Values) -> tuple[Effect, ...]:
         """Return the side effects of a step, in the order in which they happen."""
         return ()

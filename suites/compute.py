@@ -24,7 +24,7 @@ from suites.probe import (
 from suites.programs import COMPILER, Program, bundled
 from suites.runtime_checks import SHORT_RUNTIME
 from suites.sweep import Peak, knee_note, peak_of
-from suites.thread_checks import CPU_QUOTA, MORE_THREADS_THAN_CPUS
+from suites.thread_checks import MORE_THREADS_THAN_CPUS
 from suites.units import Unit
 from suites.vocab import Better, Figure, Metric, MetricKind, Resource, Sample, labels
 
@@ -167,7 +167,7 @@ class Compute(Suite):
     other_programs = (COMPILER,)
     parameters = (OPERATION, TIME, THREADS, replace(SWEEP, default="doubling"), BUILD)
     metrics = METRICS
-    checks = (SHORT_RUNTIME, NO_COMPILER, MORE_THREADS_THAN_CPUS, CPU_QUOTA)
+    checks = (SHORT_RUNTIME, NO_COMPILER, MORE_THREADS_THAN_CPUS)
     calibrates = True
     equivalents = (
         Equivalent(

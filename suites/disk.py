@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 
 from suites.base import Context, StepCheck, StepEvidence, Suite
 from suites.checks import FACTS_NOT_READ, Check, CheckOutcome, NotChecked
-from suites.facts import BlockDevice, Directory, Facts, known
+from suites.facts import NOT_READ, BlockDevice, Directory, Facts, known
 from suites.parameters import Parameter, Type, Value, Values
 from suites.quantities import quantity
 from suites.units import Unit
@@ -74,11 +74,12 @@ def directory_of(evidence: StepEvidence) -> Directory | NotChecked:
 
 
 def _untried(facts: Facts, path: str) -> Directory | None:
-    above = [system for system in facts.file_systems if f"{path}/".startswith(f"{system.mount.rstrip('/')}/")]
-    system = max(above, key=lambda found: len(found.mount), default=None)
+    system = facts.file_system_of(path)
     if system is None:
         return None
-    return Directory(path=path, mount=system.mount, kind=system.kind, free=system.free)
+    tried = next((found for found in facts.directories if known(found.mount) == system.mount), None)
+    device, volume = (NOT_READ, NOT_READ) if tried is None else (tried.device, tried.volume)
+    return Directory(path=path, mount=system.mount, kind=system.kind, free=system.free, device=device, volume=volume)
 
 
 def cache_of(evidence: StepEvidence) -> int | NotChecked:

@@ -202,6 +202,11 @@ class TrialEvidence:
         wanted = labels(**labelled)
         return next((figure.value for figure in self.all_of(metric) if figure.labels == wanted), None)
 
+    def latency(self, statistic: str, at: Labels) -> Figure | None:
+        """Return a latency such as “mean” or “p99” as the application waits, else as the tool counts it, or None."""
+        named = (f"total_latency_{statistic}", f"latency_{statistic}")
+        return next((one for name in named for one in self.all_of(name) if one.labels == at), None)
+
     def sum_of(self, metric: str) -> float | None:
         """Return the sum of one metric over its labels; None if it has no figure."""
         found = self.all_of(metric)

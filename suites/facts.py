@@ -49,8 +49,10 @@ class SystemFacts:
     uptime: float | Absent = fact("s")
     load_1_minute: float | Absent = fact("1")
     clock_source: str | Absent = fact()  # what the kernel reads the time from, such as tsc
-    clock_offset: float | Absent = fact("s")  # host minus workstation, estimated at the middle of the round trip
+    clock_offset: float | Absent = fact("s")  # host minus workstation, at the middle of the shortest round trip
+    clock_offset_uncertainty: float | Absent = fact("s")  # half of that round trip
     user: str | Absent = fact()
+    command_line: str | Absent = fact()  # the kernel's
     workstation_address: str | Absent = fact()  # the client's address as this host sees it
     io_uring_disabled: int | Absent = fact("1")  # 0: permitted to all, 1: to root and one group, 2: to none
 
@@ -63,6 +65,7 @@ class CloudFacts:
     instance_type: str | Absent = fact()
     instance_id: str | Absent = fact()
     region: str | Absent = fact()
+    baseline: str | Absent = fact()  # of a burstable instance of Oracle: its share of a CPU, as BASELINE_1_8
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,6 +84,9 @@ class CpuFacts:
     """The processors. `usable` is the CPU affinity of this user, without the quota."""
 
     model: str | Absent = fact()
+    microcode: str | Absent = fact()  # its version, as the kernel prints it
+    emulated: bool | Absent = fact()  # translated by QEMU (TCG) instead of run by a CPU
+    mitigations: tuple[str, ...] | Absent = fact()  # vulnerability and the kernel's mitigation, as "mds: Vulnerable"
     sockets: int | Absent = fact("1")
     cores: int | Absent = fact("1")
     threads: int | Absent = fact("1")
@@ -128,6 +134,7 @@ class BlockDevice:
     sector: int | Absent = fact("B")  # the logical sector size
     low_latency: bool | Absent = fact()  # the BFQ scheduler favours interactive programs
     parent: str | Absent = fact()
+    backing_file: str | Absent = fact()  # of a loop device
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -171,6 +178,7 @@ class Directory:
     free: int | Absent = fact("B")
     writable: bool | Absent = fact()
     direct: bool | Absent = fact()  # O_DIRECT accepted
+    file: int | Absent = fact("B")  # bytes allocated to the file at this path, where it is one
     guard: str | Absent = fact()  # SAFE, or the complaint of guard.sh: other accounts may replace its content
 
     @property
@@ -243,11 +251,36 @@ class Tool:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ProcessLoad:
+    """CPU use of all processes of one name, in CPUs. SHORT_LIVED and OUTSIDE are what no process explains."""
+
+    name: str
+    cpus: float | Absent = fact("1")
+
+
+SHORT_LIVED = "short-lived processes"
+OUTSIDE = "outside this container"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DiskLoad:
+    """Use of one disk by others."""
+
+    name: str
+    read: float | Absent = fact("B/s")
+    written: float | Absent = fact("B/s")
+    requests: float | Absent = fact("1/s")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ProbeMeasurements:
     """Short measurements made while reading facts, so that checks need not rely on constants."""
 
     urandom_rate: float | Absent = fact("B/s")
-    foreign_cpu: float | Absent = fact("1")  # share of all CPUs used by others while the probe slept
+    watched: float | Absent = fact("s")  # the time in which the use by others was counted
+    foreign_cpu: float | Absent = fact("1")  # share of all CPUs used by others meanwhile
+    foreign_processes: tuple[ProcessLoad, ...] | Absent = fact()  # the largest
+    foreign_disks: tuple[DiskLoad, ...] | Absent = fact()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -299,6 +332,11 @@ class Facts:
             found.append(device)
             name = known(device.parent)
         return tuple(found)
+
+    def file_system_of(self, path: str) -> FileSystem | None:
+        """Return the file system with the longest mount path above `path`, or None if none is known."""
+        above = [system for system in self.file_systems if f"{path}/".startswith(f"{system.mount.rstrip('/')}/")]
+        return max(above, key=lambda found: len(found.mount), default=None)
 
     def last_level_cache(self) -> int | None:
         """Return the bytes of last-level cache of all sockets, each shared cache counted once, or None."""

@@ -23,7 +23,7 @@ from suites.equivalents import (
     tool_difference,
 )
 from suites.facts import Facts
-from suites.memory_sizes import CACHE_FACTOR, cache_of_host, memory_outcome, size_beyond_cache
+from suites.memory_sizes import CACHE_FACTOR, NO_HUGE_PAGES, cache_of_host, memory_outcome, size_beyond_cache
 from suites.parameters import Choice, Parameter, Tuned, Type, Value, Values, format_size, parse_sizes
 from suites.probe import (
     BUILD_ON_HOST,
@@ -41,7 +41,7 @@ from suites.probe import (
 )
 from suites.programs import COMPILER, Program, bundled
 from suites.quantities import quantity
-from suites.thread_checks import CPU_QUOTA, MORE_THREADS_THAN_CPUS
+from suites.thread_checks import MORE_THREADS_THAN_CPUS
 from suites.units import Unit
 from suites.vocab import Better, Figure, Labels, Metric, MetricKind, Resource, Sample, Severity, labels
 
@@ -305,9 +305,9 @@ BLOCKS_CHECKS = (
     BLOCKS_IN_CACHE,
     BLOCKS_TOO_SMALL,
     BLOCKS_REFUSED,
+    NO_HUGE_PAGES,
     NO_COMPILER,
     MORE_THREADS_THAN_CPUS,
-    CPU_QUOTA,
 )
 
 

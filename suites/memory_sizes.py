@@ -1,10 +1,11 @@
 """Sizes of buffers against the last-level cache and the available memory of a host."""
 
 from suites.base import StepEvidence
-from suites.checks import FACTS_NOT_READ, CheckOutcome, NotChecked
+from suites.checks import FACTS_NOT_READ, Check, CheckOutcome, NotChecked
 from suites.facts import Facts, known
 from suites.parameters import Tuned, Value, format_size
 from suites.quantities import quantity
+from suites.vocab import Severity
 
 MIB = 2**20
 
@@ -59,3 +60,24 @@ def memory_outcome(
     if needed <= available:
         return None
     return CheckOutcome(f"{what} {quantity(needed)}; {available / 2**30:.3g} GiB are available.", changes=changes)
+
+
+def _no_huge_pages(evidence: StepEvidence) -> CheckOutcome | None:
+    facts = evidence.context.facts
+    if facts is None or known(facts.memory.transparent_huge_pages) != "never":
+        return None
+    return CheckOutcome("transparent_hugepage is never.")
+
+
+NO_HUGE_PAGES = Check(
+    id="huge-pages-off",
+    severity=Severity.WARNING,
+    title="Transparent huge pages are off",
+    why="Large arrays then use pages of 4 KiB: TLB misses are part of the figure, which is lower and varies with the "
+    "placement of the pages.",
+    remedy="Set /sys/kernel/mm/transparent_hugepage/enabled to madvise or always, or quote the figure with it.",
+    source="Linux documentation, Transparent Hugepage Support.",
+    needs="transparent_hugepage/enabled.",
+    evaluate=_no_huge_pages,
+)
+"""For tests of memory much larger than the reach of the TLB."""

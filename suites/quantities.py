@@ -91,6 +91,16 @@ def parse_quantity(text: str) -> tuple[float, Unit | None]:
     return float(found[1].replace("_", "")), unit_of(found[2]) if found[2] else None
 
 
+def offset_text(offset: float, uncertainty: float | None) -> str:
+    """Return a clock offset in seconds with its uncertainty: ``+0.20 ± 0.42 ms``."""
+    sign = "+" if offset >= 0 else "−"
+    if not uncertainty:
+        return f"{sign}{quantity(abs(offset), Unit.SECOND)}"
+    divisor, suffix = _scale(max(abs(offset), uncertainty), Unit.SECOND, "")
+    places = decimals(uncertainty / divisor, uncertainty / divisor)
+    return f"{sign}{_number(abs(offset) / divisor, places)} ± {_number(uncertainty / divisor, places)}{suffix}"
+
+
 def frequency_text(hertz: float) -> str:
     """Return a clock rate: ``2.9 GHz``, ``800 MHz``."""
     return f"{hertz / 1e9:.3g} GHz" if hertz >= 1e9 else f"{hertz / 1e6:.3g} MHz"

@@ -14,7 +14,7 @@ from suites.line_parser import LineParser
 from suites.memory_sizes import available_memory, memory_outcome
 from suites.parameters import Choice, Parameter, Tuned, Type, Value, Values
 from suites.programs import Program
-from suites.thread_checks import CPU_QUOTA, MORE_THREADS_THAN_CPUS
+from suites.thread_checks import MORE_THREADS_THAN_CPUS
 from suites.tool_messages import exit_text, printable_message
 from suites.units import Unit
 from suites.vocab import Better, Figure, Metric, MetricKind, Resource, Severity, labels
@@ -380,7 +380,6 @@ class SpecCpu(Suite):
         SPECCPU_MEMORY,
         SPECCPU_WITHOUT_MCF,
         MORE_THREADS_THAN_CPUS,
-        CPU_QUOTA,
     )
 
     def programs(self, values: Values, facts: Facts | None) -> tuple[Program, ...]:

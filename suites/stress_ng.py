@@ -15,7 +15,7 @@ from suites.parameters import Choice, Parameter, Tuned, Type, Value, Values, for
 from suites.programs import Program, same_package_name
 from suites.runtime_checks import TRUSTED
 from suites.sysbench.output import THREADS, tune_common
-from suites.thread_checks import CPU_QUOTA, MORE_THREADS_THAN_CPUS
+from suites.thread_checks import MORE_THREADS_THAN_CPUS
 from suites.tool_messages import exit_text
 from suites.units import Unit
 from suites.vocab import Better, Figure, Metric, MetricKind, Resource, Sample, Severity, labels
@@ -288,7 +288,6 @@ class StressNg(Suite):
         STRESS_NG_IN_CACHE,
         STRESS_NG_TOO_SMALL,
         MORE_THREADS_THAN_CPUS,
-        CPU_QUOTA,
     )
 
     def tune(self, context: Context) -> dict[str, Tuned]:

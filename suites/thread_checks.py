@@ -5,7 +5,6 @@ import math
 from suites.base import StepEvidence
 from suites.checks import FACTS_NOT_READ, Check, CheckOutcome, NotChecked
 from suites.facts import known
-from suites.parameters import Value
 from suites.vocab import Severity
 
 
@@ -21,20 +20,27 @@ def _more_threads_than_cpus(evidence: StepEvidence) -> CheckOutcome | NotChecked
     return CheckOutcome(measured=f"{threads} threads on {usable} usable CPUs.", changes={"threads": usable})
 
 
+def _threads(evidence: StepEvidence) -> int | None:
+    """Return the threads of a step, as its traits or its parameter give them; None if not known."""
+    found = evidence.suite.traits(evidence.values, evidence.context.facts).threads
+    given = evidence.values.get("threads")
+    return found if found is not None or given is None else int(given)
+
+
 def _cpu_quota(evidence: StepEvidence) -> CheckOutcome | NotChecked | None:
+    threads = _threads(evidence)
+    if threads is None:
+        return None
     if evidence.context.facts is None:
         return FACTS_NOT_READ
     quota = known(evidence.context.facts.cpu.quota)
-    threads = int(evidence.values["threads"])
     if quota is None or threads <= quota:
         return None
-    changes: dict[str, Value] = {} if threads == 1 else {"threads": max(1, math.floor(quota))}
+    chosen = threads > 1 and evidence.values.get("threads") == threads
     return CheckOutcome(
-        measured=f"{threads} threads; the cgroup grants {quota:g} CPUs.",
-        remedy=None
-        if changes
-        else ("Measure outside this cgroup, or report the figure as that of its share of one CPU."),
-        changes=changes,
+        measured=f"{threads} thread{'' if threads == 1 else 's'}; the cgroup grants {quota:g} CPUs.",
+        remedy=None if chosen else "Measure outside this cgroup, or quote the figure with the quota.",
+        changes={"threads": max(1, math.floor(quota))} if chosen else {},
     )
 
 
@@ -54,7 +60,7 @@ CPU_QUOTA = Check(
     severity=Severity.WARNING,
     title="CPU quota below the thread count",
     why="Once the quota is used up the kernel stops all threads for the rest of the period: the figure is the "
-    "quota's, not the processor's, and latencies show the pauses.",
+    "quota's, not the hardware's, and latencies show the pauses.",
     remedy="Use no more threads than the CPUs of the quota.",
     source="Linux documentation, CFS bandwidth control (cpu.max, cpu.cfs_quota_us).",
     needs="Threads; the CPU quota of the cgroup.",

@@ -50,6 +50,13 @@ settings.register_profile(
 )
 settings.load_profile("patient")
 
+
+@pytest.fixture(autouse=True)
+def _short_watch(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Watch a host's background load for as long as reading its facts takes, not for seconds before each run."""
+    monkeypatch.setattr("remote.probe.WATCH", 0.0)
+
+
 __all__ = [
     "behind",
     "few_programs",

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 
 from app.checks.catalogue import HOST_CHECKS, OF_EVERY_SUITE
 from app.checks.cloud import STEP_CHECKS as CLOUD_CHECKS
+from app.checks.goals import GOAL_UNITS
 from app.checks.host import BUSY
 from app.checks.plans import PLAN_CHECKS, TOOL_MISSING, PlanEvidence
 from app.checks.storage import DIRECTORY_UNSAFE, LAYER_CHECKS, NOT_A_DISK
@@ -17,6 +18,7 @@ from suites.evidence import HostEvidence
 from suites.facts import Facts
 from suites.parameters import Parameter
 from suites.registry import suite
+from suites.thread_checks import CPU_QUOTA
 from suites.vocab import Finding
 
 _PEER_CHECKS = (TOOL_MISSING, DIRECTORY_UNSAFE)
@@ -68,7 +70,7 @@ def _run_checks(
                 at_peer = replace(evidence, host=peer, context=Context(facts.get(peer)), earlier=())
                 yield from evaluate(_PEER_CHECKS, at_peer)
                 yield from evaluate((BUSY,), HostEvidence(peer, facts.get(peer)))
-    yield from evaluate(PLAN_CHECKS, PlanEvidence(plan, facts))
+    yield from evaluate((*PLAN_CHECKS, GOAL_UNITS), PlanEvidence(plan, facts))
 
 
 def _step_evidence(
@@ -113,7 +115,7 @@ def _check_own_command(evidence: StepEvidence) -> Iterator[Finding | SkippedChec
         if not found.whole:
             continue
         step = _as_step(evidence, found)
-        checks = (*step.suite.checks, *(() if found.devices else _DIRECTORY_CHECKS))
+        checks = (*step.suite.checks, CPU_QUOTA, *(() if found.devices else _DIRECTORY_CHECKS))
         for outcome in evaluate([check for check in checks if check.id not in _SUITE_FILE_CHECKS], step):
             if isinstance(outcome, SkippedCheck):
                 yield outcome

@@ -5,21 +5,36 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from app.checks import cloud, completion, cpu, disk, host, limiter, network, plans, repetition, storage, timing
+from app.checks import (
+    cloud,
+    completion,
+    cpu,
+    disk,
+    emulation,
+    goals,
+    host,
+    limiter,
+    network,
+    plans,
+    repetition,
+    storage,
+    timing,
+)
 from app.checks.run_findings import RAISED_CHECKS
 from suites import registry
 from suites.base import StepCheck, Suite
 from suites.checks import Check, CheckPhase
 from suites.errors import BenchwrightError
 from suites.evidence import HostCheck, OutcomeCheck, TrialCheck
+from suites.thread_checks import CPU_QUOTA
 from suites.vocab import Finding, Severity
 
 AnyCheck = Check[Any]
 
-OF_EVERY_SUITE: tuple[StepCheck, ...] = (plans.TOOL_MISSING, *storage.STEP_CHECKS, *cloud.STEP_CHECKS)
+OF_EVERY_SUITE: tuple[StepCheck, ...] = (plans.TOOL_MISSING, *storage.STEP_CHECKS, *cloud.STEP_CHECKS, CPU_QUOTA)
 """Pre-run checks of a step of any suite."""
 
-HOST_CHECKS: tuple[HostCheck, ...] = (*cpu.HOST_CHECKS, *host.HOST_CHECKS)
+HOST_CHECKS: tuple[HostCheck, ...] = (*cpu.HOST_CHECKS, emulation.EMULATED, *host.HOST_CHECKS)
 """Pre-run checks of a host, independent of its steps."""
 
 _OF_TRIALS: tuple[TrialCheck, ...] = (
@@ -47,10 +62,10 @@ AFTER_IDS = frozenset(check.id for check in (*TRIAL_CHECKS, *DURING_CHECKS)) | {
 """Ids of the checks of a trial or of a step's trials."""
 
 TOPICS: tuple[tuple[str, tuple[AnyCheck, ...]], ...] = (
-    ("The plan", (*plans.PLAN_CHECKS, plans.TOOL_MISSING)),
+    ("The plan", (*plans.PLAN_CHECKS, goals.GOAL_UNITS, plans.TOOL_MISSING)),
     ("The run", RAISED_CHECKS),
     ("Directory and file system", storage.STEP_CHECKS),
-    ("CPU", (*cpu.HOST_CHECKS, *cpu.TRIAL_CHECKS)),
+    ("CPU", (*cpu.HOST_CHECKS, emulation.EMULATED, CPU_QUOTA, *cpu.TRIAL_CHECKS)),
     ("Host", (*host.HOST_CHECKS, *host.TRIAL_CHECKS)),
     ("Cloud", (*cloud.STEP_CHECKS, *cloud.TRIAL_CHECKS)),
     ("Network", network.TRIAL_CHECKS),

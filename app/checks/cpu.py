@@ -2,7 +2,11 @@
 
 import re
 import statistics
-from collections.abc import Callable
+import tomllib
+from collections.abc import Callable, Mapping
+from functools import cache
+from importlib.resources import files
+from typing import Any
 
 from app.checks.evidence import (
     busy,
@@ -24,10 +28,11 @@ from suites.vocab import Resource, Severity
 NOT_COMPUTING = frozenset({Resource.DISK, Resource.NETWORK})
 """Resources whose results depend little on the CPU clock."""
 
-BURSTABLE = re.compile(
-    r"(?P<aws>t[1-9][a-z]*\.\w+)|(?P<gcp>(?:e2-(?:micro|small|medium)|[fg]1-\w+))|(?P<azure>Standard_B\d+\w*)"
-)
-"""Instance types with CPU credits or shared cores: T of AWS, shared-core types of Google, B of Azure."""
+
+@cache
+def burstable_types() -> Mapping[str, Mapping[str, Any]]:
+    """Return the table of burstable instance types by provider: resources/burstable.toml."""
+    return tomllib.loads(files("resources").joinpath("burstable.toml").read_text(encoding="utf-8"))
 
 
 def computes(evidence: HostEvidence) -> bool:
@@ -52,6 +57,8 @@ def _governor(evidence: HostEvidence, facts: Facts) -> CheckOutcome | NotChecked
         return None
     governor = facts.cpu.governor
     if isinstance(governor, Absent):
+        if (known(facts.system.virtualisation) or "none") != "none":
+            return None  # the hypervisor's host has the governor
         return NotChecked(f"CPU governor: {governor.reason}.")
     if governor == "performance":
         return None
@@ -86,12 +93,27 @@ def _hyperthreading(evidence: HostEvidence, facts: Facts) -> CheckOutcome | None
 
 
 def _burstable(evidence: HostEvidence, facts: Facts) -> CheckOutcome | None:
-    kind = known(facts.cloud.instance_type)
-    found = None if kind is None else BURSTABLE.fullmatch(kind)
+    found = burstable_types().get(known(facts.cloud.provider) or "")
+    kind, baseline = known(facts.cloud.instance_type) or "", known(facts.cloud.baseline) or ""
     if found is None:
         return None
-    how = "shared cores" if found["gcp"] else "CPU credits"
-    return CheckOutcome(f"The instance type is {kind} ({how}).", severity=None if computes(evidence) else Severity.INFO)
+    by_type = re.fullmatch(str(found.get("types", "")), kind) if kind else None
+    by_baseline = re.fullmatch(str(found.get("baselines", "")), baseline) if baseline else None
+    if not by_type and not by_baseline:
+        return None
+    shown = f"{kind} with {baseline}" if by_baseline else kind
+    return CheckOutcome(
+        f"The instance type is {shown} ({found['how']}).", severity=None if computes(evidence) else Severity.INFO
+    )
+
+
+def _emulated(evidence: HostEvidence, facts: Facts) -> CheckOutcome | None:
+    if facts.cpu.emulated is not True:
+        return None
+    return CheckOutcome(
+        f"The CPU, {known(facts.cpu.model) or 'of unknown model'}, is translated by QEMU (TCG) without KVM.",
+        severity=None if computes(evidence) else Severity.INFO,
+    )
 
 
 def _nodes(evidence: HostEvidence, facts: Facts) -> CheckOutcome | None:
@@ -110,7 +132,7 @@ GOVERNOR = Check(
     why="The clock follows the load with a delay: the first seconds and short tests run slower, and runs vary.",
     remedy="Set the governor to performance for the run (--tune governor=performance); it is restored afterwards.",
     source="pyperf system; Phoronix Test Suite, perf_tips; Linux documentation, CPU performance scaling.",
-    needs="Governor of every CPU; virtual machines have none.",
+    needs="Governor of every CPU; not checked on virtual machines, which have none.",
     evaluate=of_facts(_governor),
 )
 
@@ -165,9 +187,21 @@ BURSTABLE_CPU = Check(
     why="Burst speed is paid with credits. Once they are used up, the instance runs at its baseline, a tenth to a "
     "half of it, or costs extra.",
     remedy="Use a fixed-performance type, or run until the credits are used up and report both levels.",
-    source="AWS, Burstable performance instances; Azure, B-series; Google Cloud, shared-core machine types.",
-    needs="Instance type from the cloud's metadata service.",
+    source="Documentation of the clouds, as listed with its date in resources/burstable.toml.",
+    needs="Instance type from the metadata service of AWS, Azure, Google Cloud, Alibaba Cloud or Oracle Cloud.",
     evaluate=of_facts(_burstable),
+)
+
+EMULATED_CPU = Check(
+    id="emulated-cpu",
+    severity=Severity.WARNING,
+    title="CPU is emulated (QEMU TCG)",
+    why="Every instruction is translated: the figure is 5 to 50 times lower than that of the CPU below, and vector and "
+    "cryptographic instructions suffer most.",
+    remedy="Start the virtual machine with KVM (-accel kvm), or quote the figure as emulation.",
+    source="QEMU documentation, accelerators; systemd-detect-virt(1): qemu is QEMU without KVM.",
+    needs="CPU model; systemd-detect-virt.",
+    evaluate=of_facts(_emulated),
 )
 
 NUMA_NODES = Check(
@@ -298,6 +332,7 @@ HOST_CHECKS = (
     OFFLINE_CPUS,
     HYPERTHREADING_OFF,
     BURSTABLE_CPU,
+    EMULATED_CPU,
     NUMA_NODES,
 )
 

@@ -246,11 +246,25 @@ def _too_many(trial: TrialEvidence) -> CheckOutcome | None:
     return CheckOutcome(f"Rate × mean latency = {found:.3g} in flight; requested: {most}.")
 
 
+FEW_IN_FLIGHT = 4
+"""I/Os in flight below which the tool's own time between two I/Os matters unless each takes SLOW_IO."""
+
+SLOW_IO = 100e-6
+"""Seconds of a whole request, of which fio's own time is less than a tenth."""
+
+
+def _waits(trial: TrialEvidence) -> bool:
+    latencies = [convert(one.value, one.metric.unit, Unit.SECOND) for one in trial.all_of("total_latency_mean")]
+    return bool(latencies) and min(latencies) >= SLOW_IO
+
+
 def _half_empty(trial: TrialEvidence) -> CheckOutcome | None:
     """Report fewer than half of the requested I/Os in flight on average."""
     found, requested = in_flight(trial), workload_of(trial)
     most = requested.concurrency
-    if not trial.done or found is None or most is None or most < 4 or found >= most / 2:
+    if not trial.done or found is None or most is None or found >= most / 2:
+        return None
+    if most < FEW_IN_FLIGHT and not _waits(trial):
         return None
     if requested.rate_limit is not None or isinstance(watched_disk(trial), NotChecked):
         return None

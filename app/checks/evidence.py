@@ -217,11 +217,10 @@ def in_sequence(trial: TrialEvidence) -> bool:
 
 def in_flight(trial: TrialEvidence) -> float | None:
     """Return the mean number of I/Os or events in flight: rate × mean latency (Little’s law)."""
-    latencies = {figure.labels: figure for figure in trial.all_of("latency_mean")}
     found = []
-    for metric in ("iops", "events_per_second"):
+    for metric in ("iops", "events_per_second", "syncs_per_second"):
         for figure in trial.all_of(metric):
-            latency = latencies.get(figure.labels)
+            latency = trial.latency("mean", figure.labels)
             if latency is not None:
                 found.append(figure.value * convert(latency.value, latency.metric.unit, Unit.SECOND))
     return sum(found) if found else None

@@ -4,21 +4,20 @@ import re
 
 from app.checks.cpu import computes, of_facts
 from app.checks.evidence import counted, cpus_of, host_watched, length, part, watched
+from app.checks.storage import whole_disk
+from app.timestamps import seconds_since
 from suites.checks import Check, CheckOutcome, CheckPhase, NotChecked
 from suites.evidence import HostEvidence, HostWatch, TrialCheck, TrialEvidence
-from suites.facts import Absent, Facts, known
-from suites.quantities import duration_text, quantity, share_text
+from suites.facts import Absent, BlockDevice, Facts, known
+from suites.quantities import age_text, duration_text, quantity, share_text
 from suites.units import Unit
 from suites.vocab import Resource, Severity
 
 FOREIGN = 0.05
 """The share of all CPUs that background load may use (equivalent to the limits of pyperf and sbc-bench)."""
 
-LOAD = 0.5
-"""Load average per CPU from which the host counts as busy (pyperf; sbc-bench uses less)."""
-
 OFF = 1.0
-"""Tolerated clock offset in seconds: the uncertainty of measuring it over a slow connection."""
+"""Tolerated clock offset in seconds, beyond its uncertainty."""
 
 FAST_CLOCKS = frozenset(
     {"tsc", "kvm-clock", "arch_sys_counter", "hyperv_clocksource_tsc_page", "timebase", "tod", "riscv_clocksource"}
@@ -30,19 +29,60 @@ OLDEST_KERNEL = (4, 18)
 
 
 def _busy(_evidence: HostEvidence, facts: Facts) -> CheckOutcome | NotChecked | None:
-    share, load, cpus = known(facts.measured.foreign_cpu), known(facts.system.load_1_minute), known(facts.cpu.threads)
-    if share is None and (load is None or cpus is None):
-        return NotChecked("CPU use and load average not read.")
-    used = share is not None and share > FOREIGN
-    crowded = load is not None and cpus is not None and load > LOAD * cpus
-    if not used and not crowded:
+    share = facts.measured.foreign_cpu
+    if isinstance(share, Absent):
+        return NotChecked(f"CPU use not read: {share.reason}.")
+    if share <= FOREIGN:
         return None
-    parts = [f"{share * 100:.0f} % CPU in use before the test" if share is not None else ""]
-    parts.append(f"load average {load:g} over 1 min" + (f" on {cpus} CPUs" if cpus else "") if load else "")
-    text = "; ".join(part for part in parts if part)
-    # A high load average on idle CPUs is past load, often an earlier run.
-    past = share is not None and not used
-    return CheckOutcome(f"{text[:1].upper()}{text[1:]}.", severity=Severity.INFO if past else None)
+    loads = (known(facts.measured.foreign_processes) or ())[:3]
+    users = ", ".join(f"{load.name} {share_text(known(load.cpus) or 0.0)}" for load in loads)
+    named = f": {users} of a CPU" if users else ""
+    return CheckOutcome(f"{share * 100:.0f} % CPU in use before the test{_when(facts)}{named}.")
+
+
+def _when(facts: Facts) -> str:
+    """Return for how long the load was watched, and how long ago if that is more than a minute."""
+    seconds, age = known(facts.measured.watched), seconds_since(facts.read_at)
+    over = "" if seconds is None else f", over {seconds:.2g} s"
+    return f"{over}, {age_text(age)} ago" if age >= OLD else over
+
+
+OLD = 60.0
+"""Seconds from which the age of a reading is shown."""
+
+DISK_RATE, DISK_REQUESTS = 5e6, 100.0
+"""Bytes and requests per second of others from which a disk is in use: journals and logs of an idle host need less."""
+
+
+def _disk_in_use(evidence: HostEvidence, facts: Facts) -> CheckOutcome | None:
+    disks = [whole_disk(step) for step in evidence.steps if step.suite.resource in _ON_DISKS]
+    names = {disk.name for disk in disks if isinstance(disk, BlockDevice)}
+    all_known = all(isinstance(disk, BlockDevice) for disk in disks)
+    for load in known(facts.measured.foreign_disks) or ():
+        if not disks or (all_known and load.name not in names):
+            continue  # no step uses it
+        read, written, requests = (known(value) or 0.0 for value in (load.read, load.written, load.requests))
+        if read + written >= DISK_RATE or requests >= DISK_REQUESTS:
+            rates = (
+                f"{quantity(rate, Unit.BYTES_PER_SECOND)} {way}" for rate, way in ((read, "read"), (written, "written"))
+            )
+            shown = f"{', '.join(rates)}, {requests:.0f} IOPS"
+            return CheckOutcome(f"{load.name}: {shown} before the test{_when(facts)}.")
+    return None
+
+
+_ON_DISKS = frozenset({Resource.DISK, Resource.APPLICATION})
+
+
+FRESH = 180.0
+"""Seconds after boot in which boot services still run; a cloud's agents take minutes more only rarely."""
+
+
+def _just_booted(_evidence: HostEvidence, facts: Facts) -> CheckOutcome | None:
+    uptime = known(facts.system.uptime)
+    if uptime is None or uptime >= FRESH or (known(facts.system.container) or "none") != "none":
+        return None
+    return CheckOutcome(f"The host booted {duration_text(uptime)} before its facts were read.")
 
 
 def _swap_in_use(evidence: HostEvidence, facts: Facts) -> CheckOutcome | None:
@@ -61,11 +101,11 @@ def _clock(_evidence: HostEvidence, facts: Facts) -> CheckOutcome | NotChecked |
     offset = facts.system.clock_offset
     if isinstance(offset, Absent):
         return NotChecked(f"Clock offset not measured: {offset.reason}.")
-    if abs(offset) <= OFF:
+    uncertainty = known(facts.system.clock_offset_uncertainty) or 0.0
+    if abs(offset) - uncertainty <= OFF:
         return None
-    return CheckOutcome(
-        f"The host clock is {abs(offset):.1f} s {'ahead of' if offset > 0 else 'behind'} this computer's."
-    )
+    shown = f"{abs(offset):.1f} s" + (f" (± {quantity(uncertainty, Unit.SECOND)})" if uncertainty >= 0.05 else "")
+    return CheckOutcome(f"The host clock is {shown} {'ahead of' if offset > 0 else 'behind'} this computer's.")
 
 
 def _clock_source(_evidence: HostEvidence, facts: Facts) -> CheckOutcome | NotChecked | None:
@@ -93,9 +133,34 @@ BUSY = Check(
     title="Host is busy",
     why="Background load lowers the result and makes it vary.",
     remedy="Stop the other load or wait until it ends, then check again.",
-    source="pyperf system; sbc-bench, CheckLoadAndDmesg; /proc/stat while the probe slept for 0.3 s, /proc/loadavg.",
-    needs="CPU use while the probe slept; load average over 1 min.",
+    source="pyperf system; sbc-bench; /proc/stat and /proc/PID/stat for 3 s before the test, without Benchwright's own "
+    "processes.",
+    needs=f"CPU use by other processes, {share_text(FOREIGN)} of all CPUs or more, read anew when the run starts.",
     evaluate=of_facts(_busy),
+)
+
+DISK_IN_USE = Check(
+    id="disk-in-use",
+    severity=Severity.WARNING,
+    title="Disk is in use by others",
+    why="Their requests share the device's queue, cache and provisioned rate with the test: the result is lower and "
+    "varies.",
+    remedy="Stop the other program (iotop -o names it) or wait until it ends, then check again.",
+    source="/proc/diskstats for 3 s before the test, without Benchwright's own bytes.",
+    needs=f"Rate of each disk by others: {quantity(DISK_RATE, Unit.BYTES_PER_SECOND)} or {DISK_REQUESTS:.0f} IOPS.",
+    evaluate=of_facts(_disk_in_use),
+)
+
+JUST_BOOTED = Check(
+    id="just-booted",
+    severity=Severity.WARNING,
+    title="Host has just booted",
+    why="Boot services still use CPU and disk, caches are cold, a volume restored from a snapshot loads lazily, and a "
+    "burstable instance runs on launch credits.",
+    remedy="Wait until boot services have ended (systemctl is-system-running --wait), then check again.",
+    source="AWS, Initialize Amazon EBS volumes; AWS, launch credits of T2 instances; systemd-analyze(1).",
+    needs=f"Uptime: less than {duration_text(FRESH)}.",
+    evaluate=of_facts(_just_booted),
 )
 
 SWAP_IN_USE = Check(
@@ -245,7 +310,7 @@ def _broken(watch: HostWatch) -> CheckOutcome | NotChecked | None:
     return CheckOutcome(f"ext4 errors during the trial: {', '.join(counts)}.") if counts else None
 
 
-HOST_CHECKS = (BUSY, SWAP_IN_USE, CLOCK_OFF, SLOW_CLOCK, OLD_KERNEL)
+HOST_CHECKS = (BUSY, DISK_IN_USE, JUST_BOOTED, SWAP_IN_USE, CLOCK_OFF, SLOW_CLOCK, OLD_KERNEL)
 
 TRIAL_CHECKS: tuple[TrialCheck, ...] = (
     Check(

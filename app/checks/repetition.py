@@ -10,7 +10,7 @@ from suites.checks import Check, CheckOutcome, CheckPhase, NotChecked
 from suites.evidence import OutcomeCheck, StepOutcomeEvidence, TrialCheck, TrialEvidence
 from suites.quantities import figure_text, metric_text, share_text
 from suites.verdict import Goal, Trust
-from suites.vocab import Figure, Severity
+from suites.vocab import Figure, Severity, labels
 
 NOISY = 0.10
 """Coefficient of variation, and range relative to the median, from which trials vary widely (check M16)."""
@@ -165,7 +165,7 @@ def _thin_tail(trial: TrialEvidence) -> CheckOutcome | NotChecked | None:
 
 _OVER_TRIALS = "the headline figure of every trial"
 
-_LATENCIES = ("latency_mean", "latency_p99")
+_LATENCIES = (("mean", "{} on average"), ("p99", "p99 {}"))
 
 
 def _goals(step: StepOutcomeEvidence) -> CheckOutcome | NotChecked | None:
@@ -199,17 +199,22 @@ def _goal_text(step: StepOutcomeEvidence, goal: Goal, figure: Figure, *, reached
 
 
 def latency_text(step: StepOutcomeEvidence) -> str:
-    """Return the latency of the headline IOPS: ``at 310 µs on average, p99 1.2 ms``; empty without one."""
+    """Return the latency of the headline IOPS: ``at 310 µs on average, p99 1.2 ms``; empty without one.
+
+    The latency of flushes leads: the application waits for them.
+    """
     figure = step.headline
     if figure is None or figure.metric.name != "iops":
         return ""
+    sync = labels(**{**dict(figure.labels), "operation": "sync"})
+    at, what = (sync, "flush latency ") if step.done[0].latency("mean", sync) is not None else (figure.labels, "")
     found = []
-    for name, template in zip(_LATENCIES, ("{} on average", "p99 {}"), strict=True):
-        values = step.over_trials(name, figure.labels)
-        metric = next((one.metric for one in step.done[0].all_of(name)), None)
-        if values and metric is not None:
-            found.append(template.format(figure_text(metric, statistics.median(values))))
-    return f"at {', '.join(found)}" if found else ""
+    for statistic, template in _LATENCIES:
+        latencies = [one for trial in step.done if (one := trial.latency(statistic, at)) is not None]
+        if latencies:
+            middle = statistics.median(one.value for one in latencies)
+            found.append(template.format(figure_text(latencies[0].metric, middle)))
+    return f"at {what}{', '.join(found)}" if found else ""
 
 
 TRIAL_CHECKS: tuple[TrialCheck, ...] = (

@@ -1,16 +1,22 @@
 """Checks of a step's storage: directory, free space, file system, block device layers and I/O scheduler."""
 
+import re
+from dataclasses import dataclass
+
 from app.plans.context import work_directory
 from remote.jobs.workspace import unsafe_text
 from suites.base import StepEvidence
 from suites.checks import FACTS_NOT_READ, Check, CheckOutcome, NotChecked
-from suites.disk import GIB, MEMORY_KINDS, NETWORK_KINDS, best_directory, directory_of, works_in_directory
+from suites.disk import GIB, LOOP, MEMORY_KINDS, NETWORK_KINDS, best_directory, directory_of, works_in_directory
 from suites.facts import Absent, BlockDevice, Directory, Facts, FileSystem, known
 from suites.parameters import Value
 from suites.quantities import quantity
 from suites.vocab import Resource, Severity
 
 LAYERED_KINDS = frozenset({"overlay", "aufs", "fuse.fuse-overlayfs"})
+
+FUSE = "fuse"
+"""Prefix of the type of a FUSE file system: fuse, fuseblk, fuse.NAME."""
 
 
 def _move_remedy(evidence: StepEvidence) -> dict[str, Value]:
@@ -44,6 +50,12 @@ def _indirect_storage(evidence: StepEvidence, path: str, kind: str) -> CheckOutc
     if kind in NETWORK_KINDS:
         why = "The figure includes the network, the server, and the caches of both."
         return CheckOutcome(f"{path} is on {kind}: its files are on a server.", why=why, severity=Severity.INFO)
+    if kind.startswith(FUSE) and kind not in LAYERED_KINDS:
+        why = (
+            "A process in user space serves each request, with caches of its own: direct I/O may not reach a disk, and "
+        )
+        why += "the figure includes that process."
+        return CheckOutcome(f"{path} is on {kind}, a FUSE file system.", why=why, changes=_move_remedy(evidence))
     if kind in LAYERED_KINDS:
         why = "The container's overlay file system is part of every figure."
         remedy = "Use a volume of the container, or quote the figure as the overlay's."
@@ -125,7 +137,8 @@ MARGIN = GIB
 def _needed_and_free(evidence: StepEvidence) -> tuple[int, int, str] | NotChecked | None:
     """Return the bytes that the step needs, the bytes free for it, and the path; None if it needs none."""
     need = evidence.suite.estimate(evidence.values, evidence.context).space
-    if not need:
+    need -= _existing(evidence) if need else 0
+    if need <= 0:
         return None
     directory = directory_of(evidence)
     if isinstance(directory, NotChecked):
@@ -134,6 +147,19 @@ def _needed_and_free(evidence: StepEvidence) -> tuple[int, int, str] | NotChecke
     if free is None:
         return NotChecked(f"Free space in {directory.path} is unknown.")
     return need, free - _occupied_before(evidence, known(directory.mount)), directory.path
+
+
+def _existing(evidence: StepEvidence) -> int:
+    """Return the bytes of the step's files that need no space in its directory: they exist, or are elsewhere."""
+    facts, own = evidence.context.facts, directory_of(evidence)
+    if facts is None or isinstance(own, NotChecked):
+        return 0
+    there = 0
+    for path, size in evidence.suite.files(evidence.values, evidence.context).items():
+        found, system = facts.directory(path), facts.file_system_of(path)
+        elsewhere = system is not None and system.mount != known(own.mount)
+        there += size if elsewhere else min(size, (known(found.file) or 0) if found else 0)
+    return there
 
 
 def _occupied_before(evidence: StepEvidence, mount: str | None) -> int:
@@ -286,10 +312,18 @@ def _copy_on_write(evidence: StepEvidence) -> CheckOutcome | None:
 
 
 def _discard(evidence: StepEvidence) -> CheckOutcome | None:
+    if not _deletes(evidence) or any(map(_deletes, evidence.earlier)):
+        return None
     directory = _directory(evidence)
     options = [] if directory is None else _options(evidence, directory)
     found = next((option for option in options if option in {"discard", "discard=sync"}), None)
     return None if directory is None or found is None else CheckOutcome(f"{directory.path} is mounted with {found}.")
+
+
+def _deletes(evidence: StepEvidence) -> bool:
+    """Return whether each trial writes files that are deleted after it, not files made once for all trials."""
+    estimate = evidence.suite.estimate(evidence.values, evidence.context)
+    return works_in_directory(evidence) and bool(estimate.space and estimate.written and not estimate.prepared)
 
 
 def _encrypted(evidence: StepEvidence) -> CheckOutcome | None:
@@ -303,9 +337,114 @@ def _thin(evidence: StepEvidence) -> CheckOutcome | None:
 
 
 def _file_backed(evidence: StepEvidence) -> CheckOutcome | None:
-    layers = _layers(evidence)
-    found = next((device for device in layers if device.name.startswith("loop")), None)
-    return None if found is None else CheckOutcome(f"The directory is on {found.name}, a loop device over a file.")
+    found = next((device for device in _layers(evidence) if device.name.startswith(LOOP)), None)
+    if found is None:
+        return None
+    kind = _kind_below(evidence, found)
+    if kind in MEMORY_KINDS:
+        why = "The backing file is in memory: the figure is that of memory, with direct I/O as well."
+        return CheckOutcome(f"The directory is on {found.name}, a loop device over a file on {kind}.", why=why)
+    return CheckOutcome(f"The directory is on {found.name}, a loop device over a file{f' on {kind}' if kind else ''}.")
+
+
+def _kind_below(evidence: StepEvidence, loop: BlockDevice) -> str | None:
+    """Return the file system type of a loop device's backing file, None if not known."""
+    facts, path = evidence.context.facts, known(loop.backing_file)
+    system = None if facts is None or path is None else facts.file_system_of(path)
+    return None if system is None else known(system.kind)
+
+
+@dataclass(frozen=True, slots=True)
+class _Substitute:
+    """A kind of block device that answers in place of a disk: what it is, and what that does."""
+
+    name: str
+    what: str
+    why: str
+
+
+_MEMORY = "The device is in memory: the figure is that of memory and CPU, not of a disk."
+_CACHE = "A cache answers part of the I/Os: the figure depends on what it holds, and its writes may not have reached "
+_CACHE += "the disk."
+
+_SUBSTITUTES = (
+    _Substitute(r"zram\d+", "zram: compressed memory", _MEMORY),
+    _Substitute(r"ram\d+", "brd: a RAM disk", _MEMORY),
+    _Substitute(r"nullb\d+", "null_blk: it stores nothing", "The figure is that of the kernel's block layer alone."),
+    _Substitute(r"bcache\d+", "bcache: a cache in front of a disk", _CACHE),
+    _Substitute(r"cache", "dm-cache: a cache in front of a disk", _CACHE),
+    _Substitute(
+        r"vdo",
+        "VDO: deduplicated and compressed",
+        "Repeated and compressible data is not stored: it looks faster than the disk, random data slower.",
+    ),
+)
+"""By kernel name or device-mapper kind."""
+
+
+def _substitute(evidence: StepEvidence) -> CheckOutcome | None:
+    for name, kind in _devices_below(evidence):
+        found = next((each for each in _SUBSTITUTES if re.fullmatch(each.name, name) or each.name == kind), None)
+        if found is not None:
+            return CheckOutcome(f"{name} is {found.what}.", why=found.why)
+    return None
+
+
+def _devices_below(evidence: StepEvidence) -> tuple[tuple[str, str | None], ...]:
+    """Return name and kind of the block devices below the step's directory or raw device, the uppermost first."""
+    facts, raw = evidence.context.facts, evidence.suite.device(evidence.values)
+    if facts is None:
+        return ()
+    if raw:
+        name = _node(facts, raw)
+        found = None if isinstance(name, NotChecked) else facts.block_device(name)
+        return ((raw if isinstance(name, NotChecked) else name, None if found is None else known(found.kind)),)
+    directory = _directory(evidence)
+    mounted = None if directory is None else _mounted(evidence, directory)
+    source = None if mounted is None else known(mounted.source)
+    layers = tuple((device.name, known(device.kind)) for device in _layers(evidence))
+    return layers or (((source.rpartition("/")[2], None),) if source is not None and "/" in source else ())
+
+
+@dataclass(frozen=True, slots=True)
+class _Option:
+    """A mount option that changes the figure of writes, or also of reads: its spellings, and what it does."""
+
+    spellings: frozenset[str]
+    why: str
+    reads: bool = False
+
+
+_OPTIONS = (
+    _Option(
+        frozenset({"sync"}),
+        "Every write waits for the disk, whatever the test asks for: the figure is lower than with the default, async.",
+    ),
+    _Option(
+        frozenset({"nobarrier", "barrier=0", "barrier=none"}),
+        "fsync does not flush the disk's volatile cache: flushed writes look faster than they are, and a power cut "
+        "loses them.",
+    ),
+    _Option(
+        frozenset({"data=journal"}),
+        "ext4 then ignores O_DIRECT: the page cache serves the I/O. Each block is written twice, to the journal and to "
+        "its place.",
+        reads=True,
+    ),
+)  # fmt: skip
+
+
+def _mount_options(evidence: StepEvidence) -> CheckOutcome | None:
+    directory = _directory(evidence)
+    if directory is None or known(directory.kind) in NETWORK_KINDS:
+        return None  # of a server: sync has another meaning there
+    given = set(_options(evidence, directory))
+    writes = evidence.suite.estimate(evidence.values, evidence.context).written != 0
+    found = [option for option in _OPTIONS if option.spellings & given and (writes or option.reads)]
+    if not found:
+        return None
+    named = ", ".join(sorted(next(iter(option.spellings & given)) for option in found))
+    return CheckOutcome(f"{directory.path} is mounted with {named}.", why=" ".join(option.why for option in found))
 
 
 def _low_latency(evidence: StepEvidence) -> CheckOutcome | None:
@@ -358,7 +497,7 @@ DISCARD = Check(
     severity=Severity.INFO,
     title="Mounted with discard (online TRIM)",
     why="Each deletion sends TRIM commands, which some devices handle slowly: deleting the files of one trial slows "
-    "down the next.",
+    "down the next. Shown once for tests whose trials delete files.",
     remedy="Mount without discard and run fstrim periodically, or pause between trials.",
     source="PerfSpect's insights; fstrim(8), mount(8).",
     needs="The directory's mount options.",
@@ -400,6 +539,28 @@ FILE_BACKED = Check(
     evaluate=_file_backed,
 )
 
+NO_PLAIN_DISK = Check(
+    id="substitute-device",
+    severity=Severity.WARNING,
+    title="Device is not a plain disk",
+    why="Memory or a cache answers in place of the disk.",
+    remedy="Choose a directory on the disk to measure, or quote the figure with the device's name.",
+    source="Linux documentation: zram, brd, null_blk, bcache, device-mapper cache and VDO.",
+    needs="The block devices below the directory, or the raw device.",
+    evaluate=_substitute,
+)
+
+MOUNT_OPTIONS = Check(
+    id="mount-options",
+    severity=Severity.WARNING,
+    title="Mount options change the figure",
+    why="sync makes each write wait; nobarrier skips flushes; data=journal ignores O_DIRECT and writes data twice.",
+    remedy="Mount the file system with its default options, or quote them with the figure.",
+    source="mount(8), sync; ext4(5), barrier and data; Linux fs/ext4/file.c, ext4_should_use_dio.",
+    needs="The directory's mount options.",
+    evaluate=_mount_options,
+)
+
 BFQ_LOW_LATENCY = Check(
     id="bfq-low-latency",
     severity=Severity.WARNING,
@@ -420,6 +581,8 @@ LAYER_CHECKS = (
     ENCRYPTED,
     THIN_VOLUME,
     FILE_BACKED,
+    NO_PLAIN_DISK,
+    MOUNT_OPTIONS,
     BFQ_LOW_LATENCY,
 )
 

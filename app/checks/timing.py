@@ -1,228 +1,161 @@
-"""Checks of the rate over a trial: token buckets, changes late in it, and steady state by both criteria."""
+"""Checks of the rate over a trial: its shape, the rounds of SNIA PTS, and a mean latency far above the median."""
 
-import math
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from functools import lru_cache
 
-from app.change_points import change_point
 from app.checks.evidence import RUNNING
-from app.comparison.estimates import within_of
+from app.checks.shapes import FEWEST, Shape, ShapeKind, Span, shape_of
 from suites.checks import Check, CheckOutcome, CheckPhase
-from suites.evidence import DONE, TrialCheck, TrialEvidence
+from suites.evidence import TrialCheck, TrialEvidence
 from suites.quantities import duration_text, figure_text, quantity, share_text
 from suites.snia.output import ROUNDS, STEADY_AFTER, WINDOW_DIFFERENCE, WINDOW_RANGE, WINDOW_SLOPE
 from suites.snia.steady import PTS_RANGE, PTS_SLOPE, WINDOW, WINDOWS_AGREE
+from suites.units import Unit, convert
 from suites.verdict import Trust
-from suites.vocab import Metric, MetricKind, Sample, Severity
+from suites.vocab import Metric, MetricKind, Severity
 
-if TYPE_CHECKING:
-    import numpy as np
+LASTED = 10
+"""Samples that a new level must last in a running trial: a dip may end."""
 
-    Numbers = np.ndarray[Any, np.dtype[np.float64]]
+LASTED_PART = 0.1
+"""The share of all samples that it must last."""
 
-FEWEST = 20
-"""Fewest samples to tell a trend from noise."""
+LATE = 0.6
+"""The share of the expected time after which a rate must have settled."""
 
-DROP = 0.10
-"""Least relative drop of the rate that counts as an empty token bucket (check M12)."""
+LARGE = 0.20
+"""Relative difference of the levels from which the figure of a rate that has not settled is doubtful."""
 
-MIN_CHANGE_ERRORS = 4.0
-"""Least difference of the two parts in standard errors, with the effective sample size (check M12)."""
+SMALL = 0.01
+"""Relative effect on the mean below which a dip or peak is a note."""
 
-STEP_EXPLAINS = 0.8
-"""Greatest residual sum of squares of a step relative to a line's: below it, the drop is a step, not a slope."""
+MOST_LISTED = 3
+"""Dips or peaks that are listed with their times."""
 
-FLAT_SIDE = 0.25
-"""Greatest difference of the halves of each side, relative to the drop: both sides must be level."""
-
-PARTS = 10
-"""Rounds that a trial is divided into; the last five are the measurement window of SNIA PTS."""
-
-DOUBTFUL_DIFFERENCE = 0.20
-"""Relative difference of the two windows from which the figure is doubtful instead of a caveat."""
-
-LONG_ENOUGH = 60.0
-"""Seconds of samples from which a steady state is required."""
-
-LAST_PART = 1 / 3
-"""Least share of a run that its last level must last (check M13, after Barrett 2017)."""
+TAIL = 5.0
+"""Times the median from which a mean latency is reported."""
 
 
-@dataclass(frozen=True, slots=True)
-class TokenBucket:
-    """A rate that dropped from `high` to `low` at `until` seconds, as when a token bucket is empty."""
+def rate_shape(trial: TrialEvidence) -> tuple[Metric, Shape] | None:
+    """Return the shape of the headline rate of a completed or running trial; None if it is flat or no rate.
 
-    until: float
-    high: float
-    low: float
-
-    @property
-    def size(self) -> float:
-        """The bucket's size: (high - low) × until, in the metric's unit times seconds."""
-        return (self.high - self.low) * self.until
-
-
-def token_bucket(times: Sequence[float], values: Sequence[float]) -> TokenBucket | None:
-    """Return the single downward step of a rate that is level on both sides, or None.
-
-    Simulated for this project, 300 s trials: detects 96 % of drops of 15 % at a CoV up to 5 %; false positives are
-    1.7 % of steady trials and none of ramps and dips.
+    Of a running trial, only a shape that the rest of the trial cannot turn into another.
     """
-    import numpy as np
-
-    samples = np.asarray(values, dtype=float)
-    if len(samples) < FEWEST:
+    if not (trial.done or trial.state == RUNNING) or by_rounds(trial):
         return None
-    cut = change_point(samples)
-    first, second = samples[:cut], samples[cut:]
-    high, low = float(first.mean()), float(second.mean())
-    if min(len(first), len(second)) < 5 or low >= (1 - DROP) * high:
+    samples = trial.headline_series()
+    if len(samples) < FEWEST or samples[0].metric.kind is not MetricKind.RATE:
         return None
-    residual = float(((first - high) ** 2).sum() + ((second - low) ** 2).sum())
-    if _standard_errors(first, second) < MIN_CHANGE_ERRORS or residual > STEP_EXPLAINS * _line_residual(samples):
+    running = trial.state == RUNNING
+    expected = (trial.expected or 0.0) if running else 0.0
+    found = _shape(tuple(one.time for one in samples), tuple(one.value for one in samples), expected)
+    if found is None or (running and not _lasts(found, len(samples), expected)):
         return None
-    if not (_level(first, high - low) and _level(second, high - low)):
-        return None
-    return TokenBucket(float(times[cut - 1]), high, low)
+    return samples[0].metric, found
 
 
-def _standard_errors(first: "Numbers", second: "Numbers") -> float:
-    """Return the difference of two means in standard errors, corrected for autocorrelation."""
-    error = 0.0
-    for part in (first, second):
-        within = within_of(part)
-        error += 0.0 if within is None else within.variance / within.worth
-    distance = abs(float(first.mean() - second.mean()))
-    return distance / math.sqrt(error) if error else math.inf if distance else 0.0
+@lru_cache(maxsize=8)
+def _shape(times: tuple[float, ...], values: tuple[float, ...], expected: float) -> Shape | None:
+    """Return the shape of a series, which several checks read."""
+    return shape_of(times, values, expected)
 
 
-def _line_residual(samples: "Numbers") -> float:
-    """Return the residual sum of squares of a least-squares line."""
-    import numpy as np
-
-    at = np.arange(len(samples), dtype=float)
-    slope, start = np.polyfit(at, samples, 1)
-    return float(((samples - start - slope * at) ** 2).sum())
-
-
-def _level(part: "Numbers", drop: float) -> bool:
-    half = len(part) // 2
-    return abs(float(part[:half].mean() - part[half:].mean())) <= FLAT_SIDE * drop
+def _lasts(found: Shape, count: int, expected: float) -> bool:
+    """Return whether the last level of a shape in a running trial has lasted."""
+    if found.kind in {ShapeKind.DECAY, ShapeKind.RISE}:
+        return found.end >= LATE * expected > 0
+    if found.kind in {ShapeKind.STALL, ShapeKind.TELEGRAPH}:
+        return len(found.spans) >= 4
+    interval = found.end / count
+    return (found.end - found.spans[-1].until) / interval >= max(LASTED, LASTED_PART * count)
 
 
-@dataclass(frozen=True, slots=True)
-class SteadyWindows:
-    """The means of a trial's two halves, and the range and slope of the last half relative to its mean."""
+def _on_shape(
+    kinds: frozenset[ShapeKind], words: Callable[[Metric, Shape], CheckOutcome]
+) -> Callable[[TrialEvidence], CheckOutcome | None]:
+    """Return an evaluation that reports the rate's shape if it is one of `kinds`."""
 
-    first: float
-    last: float
-    range: float
-    slope: float
+    def evaluate(trial: TrialEvidence) -> CheckOutcome | None:
+        found = rate_shape(trial)
+        return None if found is None or found[1].kind not in kinds else words(*found)
 
-    @property
-    def change(self) -> float:
-        """The relative difference of the last window from the first."""
-        return abs(self.last / self.first - 1) if self.first else math.inf
-
-    @property
-    def steady(self) -> bool:
-        """Whether both criteria hold: the measurement window of PTS, and the agreement of two disjoint windows."""
-        return self.range <= PTS_RANGE and self.slope <= PTS_SLOPE and self.change <= WINDOWS_AGREE
+    return evaluate
 
 
-def windows_of(values: Sequence[float]) -> SteadyWindows | None:
-    """Return the two windows of five rounds each; None for fewer than FEWEST samples or a mean of 0."""
-    import numpy as np
-
-    samples = np.asarray(values, dtype=float)
-    if len(samples) < FEWEST:
-        return None
-    rounds = np.array([part.mean() for part in np.array_split(samples, PARTS)])
-    first, last = rounds[: PARTS // 2], rounds[PARTS // 2 :]
-    mean = float(last.mean())
-    if not mean:
-        return None
-    slope = float(np.polyfit(np.arange(len(last), dtype=float), last, 1)[0]) * (len(last) - 1)
-    return SteadyWindows(float(first.mean()), mean, float(np.ptp(last)) / mean, abs(slope) / mean)
+def _worst(metric: Metric, found: Shape) -> str:
+    return f"Worst second: {figure_text(metric, found.worst[1])} at {duration_text(found.worst[0])}."
 
 
-def _headline_samples(trial: TrialEvidence) -> tuple[Metric, list[Sample]] | None:
-    """Return the samples of the trial's headline rate; None for fewer than FEWEST."""
-    figure = trial.headline
-    if not trial.done or figure is None or figure.metric.kind is not MetricKind.RATE or by_rounds(trial):
-        return None
-    found = list(trial.headline_series())
-    return (figure.metric, found) if len(found) >= FEWEST else None
-
-
-def _bucket(trial: TrialEvidence) -> CheckOutcome | None:
-    headline = _headline_samples(trial)
-    if headline is None:
-        return None
-    return bucket_in(*headline)
-
-
-def bucket_in(metric: Metric, samples: Sequence[Sample]) -> CheckOutcome | None:
-    """Return the outcome for a token bucket in the samples of a rate; None without one."""
-    found = token_bucket([one.time for one in samples], [one.value for one in samples])
-    if found is None:
-        return None
-    size = quantity(found.size, metric.unit).removesuffix("/s")
+def _burst(metric: Metric, found: Shape) -> CheckOutcome:
+    until = found.spans[0].until
+    size = _bucket_size(metric, found)
     return CheckOutcome(
-        f"{figure_text(metric, found.high)} until {duration_text(found.until)}, then "
-        f"{figure_text(metric, found.low)}. This fits a token bucket of about {size} above the lower rate."
+        f"{figure_text(metric, found.other)} until {duration_text(until)}, then {figure_text(metric, found.level)}. "
+        f"This fits a token bucket of about {size} above the lower rate."
     )
 
 
-def _unsteady(trial: TrialEvidence) -> CheckOutcome | None:
-    if by_rounds(trial):
-        return unsteady_rounds(trial) if trial.done else None
-    headline = _headline_samples(trial)
-    if headline is None or _bucket(trial) is not None:
-        return None
-    metric, samples = headline
-    values = [one.value for one in samples]
-    if samples[-1].time - samples[0].time < LONG_ENOUGH:
-        return None
-    found = windows_of(values)
-    half = len(values) // 2
-    if found is None or found.steady or not _significant(values, half, found):
-        return None
-    window = f"Last five of ten rounds: range {share_text(found.range)}, slope {share_text(found.slope)} of the mean"
-    means = f"mean {figure_text(metric, found.last)}, first five {figure_text(metric, found.first)}"
-    measured = f"{window}; {means} ({share_text(found.change)} difference)."
-    return CheckOutcome(measured, trust=Trust.DOUBTFUL if found.change > DOUBTFUL_DIFFERENCE else None)
+def _bucket_size(metric: Metric, found: Shape) -> str:
+    """Return the size of the bucket, (high - low) x time, in the metric's unit times seconds."""
+    return quantity((found.other - found.level) * found.spans[0].until, metric.unit).removesuffix("/s")
 
 
-def _significant(values: Sequence[float], half: int, found: SteadyWindows) -> bool:
-    """Return whether the change exceeds noise: the halves differ significantly, or the last window fails PTS."""
-    import numpy as np
+def _step(metric: Metric, found: Shape) -> CheckOutcome:
+    down = found.kind is ShapeKind.STEP_DOWN
+    until = found.spans[0].until
+    measured = (
+        f"Rate steps {'down' if down else 'up'} from {figure_text(metric, found.other)} to "
+        f"{figure_text(metric, found.level)} at {duration_text(until)}; the last level lasts "
+        f"{duration_text(found.end - until)}."
+    )
+    if down:
+        measured += f" A token bucket of about {_bucket_size(metric, found)} above the lower rate ends the same way."
+    return CheckOutcome(measured)
 
-    samples = np.asarray(values, dtype=float)
-    moved = found.change > WINDOWS_AGREE and _standard_errors(samples[:half], samples[half:]) >= MIN_CHANGE_ERRORS
-    return moved or found.range > PTS_RANGE or found.slope > PTS_SLOPE
 
-
-def _late_change(trial: TrialEvidence) -> CheckOutcome | None:
-    import numpy as np
-
-    headline = _headline_samples(trial)
-    if headline is None or _bucket(trial) is not None:
-        return None
-    metric, samples = headline
-    values = np.asarray([one.value for one in samples], dtype=float)
-    cut = change_point(values)
-    first, last = values[:cut], values[cut:]
-    before, after = float(first.mean()), float(last.mean())
-    if len(last) >= LAST_PART * len(values) or len(last) < 5 or not before:
-        return None
-    if abs(after / before - 1) < DROP or _standard_errors(first, last) < MIN_CHANGE_ERRORS:
-        return None
+def _slope(metric: Metric, found: Shape) -> CheckOutcome:
+    way = "falls" if found.kind is ShapeKind.DECAY else "rises"
+    levels = f"Rate {way} from {figure_text(metric, found.other)} to {figure_text(metric, found.level)}"
+    far = abs(found.other / found.level - 1) if found.level else 1.0
+    if found.settled:
+        until = duration_text(found.spans[0].until)
+        return CheckOutcome(f"{levels} until {until}, then it is level. {_worst(metric, found)}")
     return CheckOutcome(
-        f"{figure_text(metric, before)} until {duration_text(samples[cut - 1].time)}, "
-        f"{figure_text(metric, after)} in the last {duration_text(samples[-1].time - samples[cut - 1].time)}."
+        f"{levels} at {duration_text(found.end)} and has not levelled off. {_worst(metric, found)}",
+        trust=Trust.DOUBTFUL if far > LARGE else None,
+    )
+
+
+def _dips(metric: Metric, found: Shape) -> CheckOutcome:
+    verb = "dips" if found.kind is ShapeKind.DIP else "peaks"
+    other, level = figure_text(metric, found.other), figure_text(metric, found.level)
+    count = len(found.spans)
+    times = f"{verb} {count} times" if count > 1 else verb
+    parts = f"Rate {times} {'to' if verb == 'dips' else 'at'} {other} {_spans_text(found.spans)}; {level} otherwise."
+    return CheckOutcome(
+        f"{parts} {_worst(metric, found)}",
+        severity=Severity.INFO if abs(found.effect) < SMALL else None,
+    )
+
+
+def _spans_text(spans: Sequence[Span]) -> str:
+    parts = [f"between {duration_text(one.since)} and {duration_text(one.until)}" for one in spans[:MOST_LISTED]]
+    more = len(spans) - MOST_LISTED
+    return ", ".join(parts) + (f" and {more} more" if more > 0 else "")
+
+
+def _stalls(metric: Metric, found: Shape) -> CheckOutcome:
+    return CheckOutcome(
+        f"Rate stalls every {found.period:.1f} s for {found.length:.1f} s, {len(found.spans)} times; "
+        f"{figure_text(metric, found.level)} between stalls. {_worst(metric, found)}"
+    )
+
+
+def _alternates(metric: Metric, found: Shape) -> CheckOutcome:
+    return CheckOutcome(
+        f"Rate alternates between {figure_text(metric, found.level)} and {figure_text(metric, found.other)}, about "
+        f"every {duration_text(found.period)}, {len(found.spans)} times low for {duration_text(found.length)} on "
+        f"average. {_worst(metric, found)}"
     )
 
 
@@ -271,127 +204,124 @@ def _rounds_text(trial: TrialEvidence) -> str:
     )
 
 
-SETTLED = 10
-"""Samples that the lower rate must last in a running trial: a dip may end."""
-
-SETTLED_PART = 0.1
-"""The share of all samples that the lower rate must last."""
-
-LATE = 0.6
-"""The share of the expected time after which the rate must have settled (M13: the last level must last a third of the
-run)."""
-
-CLIMBS = 0.05
-"""Least relative difference of each third from the one before."""
-
-
-def _headline_so_far(trial: TrialEvidence) -> tuple[Metric, list[Sample]] | None:
-    """Return the samples so far of the trial's headline rate; None for fewer than FEWEST."""
-    if trial.state not in {DONE, RUNNING} or by_rounds(trial):
+def _tail(trial: TrialEvidence) -> CheckOutcome | None:
+    """Report a mean latency far above the median, unless the shape of the rate explains it."""
+    if not trial.done or rate_shape(trial) is not None:
         return None
-    found = list(trial.headline_series())
-    if len(found) < FEWEST or found[0].metric.kind is not MetricKind.RATE:
-        return None
-    return found[0].metric, found
-
-
-def _bucket_so_far(trial: TrialEvidence) -> CheckOutcome | None:
-    headline = _headline_so_far(trial) if trial.state == RUNNING else None
-    if headline is None:
-        return None
-    metric, samples = headline
-    least = max(SETTLED, round(SETTLED_PART * len(samples)))
-    found = bucket_in(metric, samples[: -least + 5]), bucket_in(metric, samples)
-    return found[1] if all(found) else None
-
-
-def _not_settled(trial: TrialEvidence) -> CheckOutcome | None:
-    headline = _headline_so_far(trial)
-    if headline is None:
-        return None
-    metric, samples = headline
-    late = trial.state == DONE or samples[-1].time >= LATE * (trial.expected or math.inf)
-    third = len(samples) // 3
-    thirds = (samples[:third], samples[third:-third], samples[-third:])
-    parts = [_mean_and_error([one.value for one in part]) for part in thirds] if late else []
-    if not parts or not _moves([mean for mean, _ in parts], [error for _, error in parts]):
-        return None
-    (first, _), (middle, _), (last, _) = parts
-    way = "rising" if last > first else "falling"
-    means = ", ".join(figure_text(metric, mean) for mean in (first, middle, last))
-    return CheckOutcome(f"After {duration_text(samples[-1].time)} the rate is still {way}; means of thirds: {means}.")
-
-
-def _mean_and_error(values: list[float]) -> tuple[float, float]:
-    """Return the mean and its squared standard error after removal of a linear trend."""
-    import numpy as np
-
-    at = np.arange(len(values), dtype=float)
-    slope, start = np.polyfit(at, values, 1)
-    within = within_of(np.asarray(values) - start - slope * at)
-    return float(np.mean(values)), 0.0 if within is None else within.variance / within.worth
-
-
-def _moves(means: list[float], errors: list[float]) -> bool:
-    """Return whether the means change significantly in one direction."""
-    steps = [after - before for before, after in pairwise(means)]
-    unsure = [MIN_CHANGE_ERRORS * math.sqrt(before + after) for before, after in pairwise(errors)]
-    least = CLIMBS * abs(means[1])
-    return steps[0] * steps[1] > 0 and all(abs(step) >= max(least, u) for step, u in zip(steps, unsure, strict=True))
+    medians = {figure.labels: figure for figure in trial.all_of("latency_p50")}
+    for mean in trial.all_of("latency_mean"):
+        median = medians.get(mean.labels)
+        if median is None or median.value <= 0:
+            continue
+        times = convert(mean.value, mean.metric.unit, Unit.SECOND) / convert(
+            median.value, median.metric.unit, Unit.SECOND
+        )
+        if times >= TAIL:
+            return CheckOutcome(
+                f"Mean latency {figure_text(mean.metric, mean.value)} is {times:.3g} times the median of "
+                f"{figure_text(median.metric, median.value)}."
+            )
+    return None
 
 
 _SERIES = "the samples of the headline rate, at least 20"
+_SIMULATED = "Change points by optimal partitioning (Killick 2012) with long-run variance; simulated for this project."
 
-TOKEN_BUCKET: TrialCheck = Check(
-    id="token-bucket",
+ROUNDS_CHECK: TrialCheck = Check(
+    id="not-steady",
     severity=Severity.WARNING,
-    title="Throughput dropped after a burst",
-    why="The figure mixes the burst rate and the sustained rate. The application's runtime decides which one matters.",
-    remedy="Quote both. To measure the sustained rate, run until the burst is used up and exclude that time.",
-    source="Least-squares change point, level on both sides; burst credits of cloud volumes and networks.",
-    evaluate=_bucket,
+    title="Steady state not reached",
+    why="The rate was still changing, so the figure depends on the runtime.",
+    remedy="Precondition the device, set a ramp-up, and measure longer.",
+    source="SNIA PTS: range ≤ 20 %, slope ≤ 10 % of the mean; and two windows that agree within 5 %.",
+    evaluate=lambda trial: unsteady_rounds(trial) if trial.done and by_rounds(trial) else None,
     when=CheckPhase.AFTER,
-    needs=_SERIES,
+    needs="the rounds of the test",
 )
 
-
-TOKEN_BUCKET_SO_FAR: TrialCheck = replace(TOKEN_BUCKET, when=CheckPhase.DURING, evaluate=_bucket_so_far)
-"""The same check during the trial, once the lower rate has lasted."""
-
-TRIAL_CHECKS: tuple[TrialCheck, ...] = (
-    TOKEN_BUCKET_SO_FAR,
-    TOKEN_BUCKET,
+SHAPE_CHECKS: tuple[TrialCheck, ...] = (
     Check(
-        id="still-on-its-way",
-        severity=Severity.INFO,
-        title="Rate has not settled",
-        why="Caches, clocks or credits are still filling or draining: a longer trial gives another figure.",
-        remedy="Set a longer ramp-up or precondition the device, and measure longer.",
-        source="Barrett et al., OOPSLA 2017: the last level has to be the longest part.",
-        evaluate=_not_settled,
-        when=CheckPhase.DURING,
-        needs=f"the samples of the headline rate, after {share_text(LATE)} of the expected time",
-    ),
-    Check(
-        id="not-steady",
+        id="token-bucket",
         severity=Severity.WARNING,
-        title="Steady state not reached",
-        why="The rate was still changing, so the figure depends on the runtime.",
-        remedy="Precondition the device, set a ramp-up, and measure longer.",
-        source="SNIA PTS: range ≤ 20 %, slope ≤ 10 % of the mean; and two windows that agree within 5 %.",
-        evaluate=_unsteady,
-        when=CheckPhase.AFTER,
-        needs=f"{_SERIES}, over {LONG_ENOUGH:.0f} s",
+        title="Throughput dropped after a burst",
+        why="The figure mixes the burst rate and the sustained rate. The application's runtime decides which one "
+        "matters.",
+        remedy="Quote both. To measure the sustained rate, run until the burst is used up and exclude that time.",
+        source=f"{_SIMULATED} Burst credits of cloud volumes and networks.",
+        evaluate=_on_shape(frozenset({ShapeKind.BURST}), _burst),
+        when=CheckPhase.DURING,
+        needs=_SERIES,
     ),
     Check(
         id="changed-late",
         severity=Severity.WARNING,
-        title="Rate changed near the end",
-        why="The last level lasted for less than a third of the run and may not be stable.",
-        remedy="Measure three times as long.",
-        source="Barrett et al., OOPSLA 2017: the last segment has to be the longest part.",
-        evaluate=_late_change,
-        when=CheckPhase.AFTER,
+        title="Rate changed level",
+        why="The figure mixes two levels, and the last one may not be the final one.",
+        remedy="Find what changed in the host’s charts at that time; measure three times as long.",
+        source=f"{_SIMULATED} Barrett et al., OOPSLA 2017: the last segment has to be the longest part.",
+        evaluate=_on_shape(frozenset({ShapeKind.STEP_DOWN, ShapeKind.STEP_UP}), _step),
+        when=CheckPhase.DURING,
         needs=_SERIES,
+    ),
+    Check(
+        id="still-on-its-way",
+        severity=Severity.WARNING,
+        title="Rate was not steady",
+        why="Caches, clocks or credits fill or drain: another runtime gives another figure.",
+        remedy="Precondition the device or set a longer ramp-up, and measure longer.",
+        source=_SIMULATED,
+        evaluate=_on_shape(frozenset({ShapeKind.DECAY, ShapeKind.RISE}), _slope),
+        when=CheckPhase.DURING,
+        needs=f"{_SERIES}; during a trial, after {share_text(LATE)} of the expected time",
+    ),
+    Check(
+        id="rate-dips",
+        severity=Severity.WARNING,
+        title="Rate dipped or peaked",
+        why="A disturbance of some seconds is part of the figure; another trial may have none or several.",
+        remedy="Find its cause in the host’s charts at that time, and run it again.",
+        source=_SIMULATED,
+        evaluate=_on_shape(frozenset({ShapeKind.DIP, ShapeKind.PEAK}), _dips),
+        when=CheckPhase.DURING,
+        needs=_SERIES,
+    ),
+    Check(
+        id="rate-stalls",
+        severity=Severity.WARNING,
+        title="Rate stalls periodically",
+        why="Requests wait in each stall: the mean hides it, the highest percentiles show it.",
+        remedy="Find what runs at this interval: journal commits, write-back, a checkpoint, a timer.",
+        source=_SIMULATED,
+        evaluate=_on_shape(frozenset({ShapeKind.STALL}), _stalls),
+        when=CheckPhase.DURING,
+        needs=_SERIES,
+    ),
+    Check(
+        id="rate-alternates",
+        severity=Severity.WARNING,
+        title="Rate alternates between two levels",
+        why="The mean is a value between two levels that the rate never has; it depends on the time at each.",
+        remedy="Quote both levels, and find what switches between them.",
+        source=f"{_SIMULATED} Otsu’s criterion: 85 % of the variance is between the levels.",
+        evaluate=_on_shape(frozenset({ShapeKind.TELEGRAPH}), _alternates),
+        when=CheckPhase.DURING,
+        needs=_SERIES,
+    ),
+)
+"""Checks of which one at most reports a trial: its rate has one shape."""
+
+TRIAL_CHECKS: tuple[TrialCheck, ...] = (
+    *SHAPE_CHECKS,
+    ROUNDS_CHECK,
+    Check(
+        id="mean-above-median",
+        severity=Severity.WARNING,
+        title="Mean latency far above the median",
+        why="Few slow requests make up most of the mean: most requests are far faster.",
+        remedy="Quote percentiles beside the mean, and find the slow requests: a rate limit, a cache, sync writes.",
+        source="Mean and median of the tool’s own histogram, from five times on.",
+        evaluate=_tail,
+        when=CheckPhase.AFTER,
+        needs="mean and median latency",
     ),
 )

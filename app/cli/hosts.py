@@ -23,8 +23,8 @@ from app.hosts.hosts import HostEntry, Origin
 from app.json_converter import published
 from app.services import Workstation
 from remote.errors import ConnectOutcome
-from suites.facts import Absent, Facts
-from suites.quantities import quantity
+from suites.facts import Absent, Facts, known
+from suites.quantities import offset_text, quantity
 from suites.units import Unit
 
 
@@ -129,6 +129,8 @@ def facts(
 
 _SINGULAR = {
     "cpu caches": "cpu cache",
+    "measured foreign processes": "process of others",
+    "measured foreign disks": "disk use by others:",
     "block devices": "block device",
     "file systems": "file system",
     "directories": "directory",
@@ -152,7 +154,9 @@ def _rows(prefix: str, group: Any) -> Iterator[tuple[str, str]]:
         elif isinstance(value, tuple) and value and is_dataclass(value[0]):
             for item in value:
                 yield f"{_SINGULAR.get(name, name)} {_title(item)}", _line(item)
-        else:
+        elif field.name == "clock_offset" and not isinstance(value, Absent):
+            yield name, offset_text(value, known(group.clock_offset_uncertainty))
+        elif field.name != "clock_offset_uncertainty":
             yield name, _value_text(value, field)
 
 

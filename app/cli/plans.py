@@ -115,8 +115,8 @@ plan.add_command(list_presets)
     "--goal",
     "goals",
     multiple=True,
-    metavar="[STEP:]METRIC>=VALUE",
-    help="Goal of a metric; <= for an upper bound. Repeatable.",
+    metavar="[STEP:]METRIC>=VALUE[UNIT]",
+    help="Goal of a metric, as in “latency_p99 <= 5 ms”; without a unit in the metric's own. Repeatable.",
 )
 @click.option(
     "--facts",
@@ -172,7 +172,7 @@ def new_plan(
         wanted = [*hosts, peer] if peer else list(hosts)
         made = workstation.new_plan(hosts, suites, facts_of(workstation, wanted, facts_files, asker), name)
     made = replace(options.of(made), question=question, tuning=tuning)
-    made = replace(made, goals=made.goals + goals_of(SEPARATOR.join(goals)))
+    made = replace(made, goals=made.goals + goals_of(SEPARATOR.join(goals), made.steps))
     made = validate(_with_settings(_with_peer(with_fio_jobs(made, fio_jobs), peer), settings))
     workstation.consents.remember_made(made)
     _write_plan(workstation, made, output, as_json=as_json)

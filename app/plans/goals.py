@@ -1,12 +1,15 @@
-"""The goals of a plan, bounds on metrics, as [[goal]] tables of a plan file."""
+"""The goals of a plan, bounds on metrics, as [[goal]] tables of a plan file or as text, in any unit of the metric."""
 
 import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
+from types import MappingProxyType
 from typing import Any
 
-from app.plans.plan import GoalError
+from app.plans.plan import GoalError, Step
+from suites.errors import UnitError
+from suites.units import Unit, convert
 from suites.verdict import Goal
 
 GOAL = "goal"
@@ -15,15 +18,18 @@ GOAL = "goal"
 MOST = 100
 
 
-def read_goals(content: Mapping[str, Any]) -> tuple[Goal, ...]:
-    """Return the goals in the `content` of a plan file; raise GoalError naming the wrong table or key."""
+def read_goals(content: Mapping[str, Any], steps: Sequence[Step]) -> tuple[Goal, ...]:
+    """Return the goals in the `content` of a plan file; raise GoalError naming the wrong table or key.
+
+    A bound is a number in the metric's unit, or text with a unit, which the metrics of `steps` determine.
+    """
     tables = content.get(GOAL, [])
     if not isinstance(tables, list) or len(tables) > MOST or not all(isinstance(table, dict) for table in tables):
         raise GoalError("goal is not a list of [[goal]] tables.", "Write [[goal]] with its values below.")
-    return tuple(_goal(table, f"goal {number}") for number, table in enumerate(tables, 1))
+    return tuple(_goal(table, f"goal {number}", steps) for number, table in enumerate(tables, 1))
 
 
-def _goal(table: Mapping[str, Any], where: str) -> Goal:
+def _goal(table: Mapping[str, Any], where: str, steps: Sequence[Step]) -> Goal:
     known = [field.name for field in fields(Goal)]
     for key in table:
         if key not in known:
@@ -31,44 +37,108 @@ def _goal(table: Mapping[str, Any], where: str) -> Goal:
     metric, step = table.get("metric"), table.get("step")
     if not isinstance(metric, str) or not isinstance(step, str | None):
         raise GoalError(f"{where} has no metric.", 'Write metric = "iops", for example.')
-    return Goal(metric, _bound(table, "at_least", where), _bound(table, "at_most", where), step)
+    unit = unit_of(metric, step, steps)
+    return Goal(metric, _bound(table, "at_least", where, unit), _bound(table, "at_most", where, unit), step)
 
 
-def _bound(table: Mapping[str, Any], name: str, where: str) -> float | None:
+def _bound(table: Mapping[str, Any], name: str, where: str, unit: Unit | None) -> float | None:
     value = table.get(name)
     if value is None:
         return None
+    if isinstance(value, str) and (found := _QUANTITY.fullmatch(value)) and found["unit"]:
+        return _value(found, unit, where)
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-        raise GoalError(f"{where}: {name} is {str(value)[:60]!r}.", "Set a number, in the metric’s unit.")
+        raise GoalError(
+            f"{where}: {name} is {str(value)[:60]!r}.", 'Set a number in the metric’s unit, or text such as "5 ms".'
+        )
     return float(value)
 
 
-_GOAL = re.compile(r"(?:(?P<step>.+):)?\s*(?P<metric>[a-z0-9_]+)\s*(?P<bound>>=|<=)\s*(?P<value>[-+.0-9eE]+)")
+_AMOUNT = r"(?P<value>[-+.0-9]+(?:[eE][-+]?[0-9]+)?)\s*(?P<unit>[^\s\d;][^\s;]*)?"
+_QUANTITY = re.compile(_AMOUNT)
+_GOAL = re.compile(rf"(?:(?P<step>.+):)?\s*(?P<metric>[a-z0-9_]+)\s*(?P<bound>[<>]=?)\s*{_AMOUNT}")
+
+_UNITS: Mapping[str, tuple[float, Unit]] = MappingProxyType(
+    {
+        **{unit.value: (1.0, unit) for unit in Unit},
+        "µs": (1.0, Unit.MICROSECOND),
+        "min": (60.0, Unit.SECOND),
+        "GB/s": (1e9, Unit.BYTES_PER_SECOND),
+        "kbit/s": (1e3, Unit.BITS_PER_SECOND),
+        "Gbit/s": (1e9, Unit.BITS_PER_SECOND),
+        **{
+            f"{prefix}{name}": (factor, Unit.PER_SECOND)
+            for prefix, factor in (("", 1.0), ("k", 1e3), ("M", 1e6), ("G", 1e9))
+            for name in ("IOPS", "FLOPS", "OPS", "/s")
+        },
+        "k": (1e3, Unit.PER_SECOND),
+        "M": (1e6, Unit.PER_SECOND),
+    }
+)
+"""Units of a goal, each with its factor."""
+
+_SHOWN = (Unit.SECOND, Unit.MILLISECOND, Unit.MICROSECOND, Unit.NANOSECOND)
 
 SEPARATOR = ";"
 
 
-def goals_of(text: str) -> tuple[Goal, ...]:
-    """Parse goals such as ``iops >= 20000; disk:latency_p99 <= 2e6``; raise GoalError for anything else."""
-    return tuple(_parsed(part.strip()) for part in text.split(SEPARATOR) if part.strip())
+def unit_of(metric: str, step: str | None, steps: Sequence[Step]) -> Unit | None:
+    """Return the unit of a goal's metric in `steps`, None if none of them measures it."""
+    measured = (each for one in steps if step in {None, one.name} for each in one.suite.metrics_of(one.values))
+    return next((each.unit for each in measured if each.name == metric), None)
 
 
-def _parsed(text: str) -> Goal:
+def goals_of(text: str, steps: Sequence[Step] = ()) -> tuple[Goal, ...]:
+    """Parse goals such as ``iops >= 20k; disk:latency_p99 <= 5 ms``; raise GoalError for anything else.
+
+    A value without a unit is in the metric's own; `steps` give the metrics.
+    """
+    return tuple(_parsed(part.strip(), steps) for part in text.split(SEPARATOR) if part.strip())
+
+
+def _parsed(text: str, steps: Sequence[Step]) -> Goal:
     found = _GOAL.fullmatch(text)
+    if found is None:
+        raise GoalError(f"“{text[:60]}” is not a goal.", _EXAMPLE)
+    step = found["step"].strip() if found["step"] else None
+    value = _value(found, unit_of(found["metric"], step, steps), f"“{text[:60]}”")
+    return Goal(found["metric"], **{"at_least" if found["bound"].startswith(">") else "at_most": value}, step=step)
+
+
+_EXAMPLE = "Write iops >= 20000, or STEP:latency_p99 <= 5 ms."
+
+
+def _value(found: re.Match[str], unit: Unit | None, where: str) -> float:
+    """Return the value and unit in `found` in the metric's `unit`."""
     try:
-        value = float(found["value"]) if found is not None else math.nan
+        value = float(found["value"])
     except ValueError:
         value = math.nan
-    if found is None or not math.isfinite(value):
-        raise GoalError(f"“{text[:60]}” is not a goal.", "Write iops >= 20000, or STEP:latency_p99 <= 2e6.")
-    step = found["step"].strip() if found["step"] else None
-    return Goal(found["metric"], **{"at_least" if found["bound"] == ">=" else "at_most": value}, step=step)
+    factor, given = _UNITS.get(found["unit"] or "", (math.nan, None))
+    if not math.isfinite(value) or (found["unit"] and given is None):
+        raise GoalError(f"{where} is not a goal.", _EXAMPLE)
+    if given is None or unit is None:
+        return value if given is None else value * factor
+    try:
+        return float(f"{convert(value * factor, given, unit):.12g}")
+    except UnitError:
+        raise GoalError(f"{where} is in {found['unit']}, the metric in {unit}.", f"Use {unit}.") from None
 
 
-def goals_text(goals: Sequence[Goal]) -> str:
-    """Return `goals` as text that goals_of() parses."""
-    texts = []
-    for goal in goals:
-        bound, value = (">=", goal.at_least) if goal.at_least is not None else ("<=", goal.at_most)
-        texts.append(f"{f'{goal.step}:' if goal.step else ''}{goal.metric} {bound} {value:.15g}")
-    return f"{SEPARATOR} ".join(texts)
+def goals_text(goals: Sequence[Goal], steps: Sequence[Step] = ()) -> str:
+    """Return `goals` as text that goals_of() parses, with units as far as `steps` give them."""
+    return f"{SEPARATOR} ".join(goal_text(goal, unit_of(goal.metric, goal.step, steps)) for goal in goals)
+
+
+def goal_text(goal: Goal, unit: Unit | None) -> str:
+    """Return one goal: ``disk:latency_p99 <= 5 ms``."""
+    bound, value = (">=", goal.at_least) if goal.at_least is not None else ("<=", goal.at_most or 0.0)
+    return f"{f'{goal.step}:' if goal.step else ''}{goal.metric} {bound} {_with_unit(value, unit)}"
+
+
+def _with_unit(value: float, unit: Unit | None) -> str:
+    """Return `value` with its unit; a time in the largest unit that it reaches."""
+    if unit is None or unit in {Unit.PER_SECOND, Unit.ONE}:
+        return f"{value:.15g}"
+    shown = next((each for each in _SHOWN if unit in _SHOWN and convert(abs(value), unit, each) >= 1), unit)
+    return f"{convert(value, unit, shown):.12g} {shown}"

@@ -8,7 +8,7 @@ from typing import Any, TypedDict
 import tomlkit
 
 from app.output import WriteError, write_whole
-from app.plans.goals import GOAL, read_goals
+from app.plans.goals import GOAL, read_goals, unit_of
 from app.plans.plan import (
     FORMATS,
     MAXIMUM_TRIALS,
@@ -56,18 +56,19 @@ def plan_of(content: Mapping[str, Any]) -> Plan:
     written = content.get("format", FORMATS[-1])
     if written not in FORMATS:
         raise PlanError(f"format is {str(written)[:60]!r}.", f"This Benchwright reads {', '.join(FORMATS)}.")
-    steps = _sequence(content.get("step", []), "step", dict)
+    written_steps = _sequence(content.get("step", []), "step", dict)
+    steps = tuple(_read_step(step, number) for number, step in enumerate(written_steps, 1))
     return validate(
         Plan(
             name=_text(content.get("name", "plan"), "name"),
             question=_text(content.get("question", ""), "question"),
             hosts=tuple(_text(host, "hosts") for host in _sequence(content.get("hosts", []), "hosts", str)),
-            steps=tuple(_read_step(step, number) for number, step in enumerate(steps, 1)),
+            steps=steps,
             repetition=read_repetition(content.get("repetition", {})),
             order=_read_order(content.get("order", Order.BLOCK)),
             seed=_read_seed(content.get("seed")),
             tuning=_read_tuning(content.get("tuning", {})),
-            goals=read_goals(content),
+            goals=read_goals(content, steps),
             **read_remarks(content),
         )
     )
@@ -159,6 +160,10 @@ def format_plan(plan: Plan) -> str:
         steps.append(_format_step(step))
     document["step"] = steps
     _add_tables(document, GOAL, plan.goals)
+    for goal, table in zip(plan.goals, document.get(GOAL, []), strict=True):
+        unit = unit_of(goal.metric, goal.step, plan.steps)
+        if unit is not None:
+            table["at_least" if goal.at_least is not None else "at_most"].comment(unit)
     _add_tables(document, "acknowledged", plan.acknowledged)
     _add_tables(document, "changed", plan.changed)
     return tomlkit.dumps(document)

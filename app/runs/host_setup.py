@@ -181,7 +181,7 @@ class HostSetup:
     def _facts(self, host: str) -> Facts:
         session = self.hosts.sessions[host]
         devices = [step.suite.device(step.values) for step in self._steps_on(host)]
-        facts = read_facts(session, self._directories(host))
+        facts = read_facts(session, self._directories(host), watch=True)
         return replace(facts, devices=read_devices(session, sorted({*devices} - {""})))
 
     def _purposes(self, host: str) -> list[str]:

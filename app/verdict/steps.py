@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from app.checks.catalogue import DURING_CHECKS, OUTCOME_CHECKS, TRIAL_CHECKS
 from app.checks.limiter import LIMITED_BY, limiter_text
 from app.checks.repetition import latency_text
-from app.checks.timing import TOKEN_BUCKET_SO_FAR
+from app.checks.timing import SHAPE_CHECKS
 from app.plans.plan import host_label
 from suites.checks import CheckOutcome, NotChecked
 from suites.evidence import StepOutcomeEvidence
@@ -16,10 +16,14 @@ from suites.quantities import figure_text, metric_text
 from suites.verdict import Limiter, Trust, Verdict, trust_of, worst
 from suites.vocab import Finding
 
-ENDED_TRIAL_CHECKS = tuple(
-    check for check in (*TRIAL_CHECKS, *DURING_CHECKS) if check not in {LIMITED_BY, TOKEN_BUCKET_SO_FAR}
-)
-"""Checks of each ended trial. The limit and token buckets have outcome checks of their own."""
+ENDED_TRIAL_CHECKS = tuple(check for check in (*TRIAL_CHECKS, *DURING_CHECKS) if check is not LIMITED_BY)
+"""Checks of each ended trial, those during it once more. The limit has an outcome of its own."""
+
+DURING_IDS = frozenset(check.id for check in DURING_CHECKS)
+
+_TRUST = {check.id: check.trust for check in DURING_CHECKS}
+
+_SHAPES = frozenset(check.id for check in SHAPE_CHECKS)
 
 VERIFIED_BY = {
     "page-cache": "not-from-the-device",
@@ -29,6 +33,7 @@ VERIFIED_BY = {
     "random-source": "generator-bound",
     "short-runtime": "too-brief",
     "cpu-quota": "quota-bound",
+    "host-busy": "other-process",
 }
 """Findings that predict an outcome, by the check that verifies it; if that check can decide, only it counts."""
 
@@ -52,10 +57,17 @@ class StepVerdict:
 
 
 def new_findings(step: StepVerdict, raised: Iterable[Finding]) -> tuple[RatedFinding, ...]:
-    """Return the findings of `step` without those already raised during a trial."""
-    during = {check.id for check in DURING_CHECKS}
-    known = {(one.id, one.step, one.host) for one in raised if one.id in during}
-    return tuple(one for one in step.found if (one.finding.id, one.finding.step, one.finding.host) not in known)
+    """Return the findings of `step` without those already raised during a trial at the same severity."""
+    known: dict[tuple[str, str | None, str | None], int] = {}
+    for one in raised:
+        if one.id in DURING_IDS:
+            key = (one.id, one.step, one.host)
+            known[key] = max(known.get(key, 0), one.severity.rank)
+    return tuple(
+        one
+        for one in step.found
+        if one.finding.severity.rank > known.get((one.finding.id, one.finding.step, one.finding.host), -1)
+    )
 
 
 def step_verdict(step: StepOutcomeEvidence) -> StepVerdict:
@@ -66,7 +78,7 @@ def step_verdict(step: StepOutcomeEvidence) -> StepVerdict:
     if limiter is not None:
         found.append(limiter[1])
     found.sort(key=lambda one: (-one.trust.rank, -one.finding.severity.rank))
-    earlier = [RatedFinding(one, trust_of(one.severity)) for one in step.findings if _counts_still(one, not_checked)]
+    earlier = list(_still_counting(step.findings, {one.finding.id for one in found}, not_checked))
     level = worst(tuple(one.trust for one in (*found, *earlier)))
     limited = limiter[0] if limiter is not None else None
     reducing = [one.finding for one in (*found, *earlier) if one.trust is not Trust.VALID]
@@ -76,10 +88,26 @@ def step_verdict(step: StepOutcomeEvidence) -> StepVerdict:
     return StepVerdict(verdict, tuple(found), tuple(not_checked.items()))
 
 
-def _counts_still(finding: Finding, not_checked: dict[str, str]) -> bool:
-    """Return whether an earlier finding counts: not if the check in VERIFIED_BY that verifies it could decide."""
-    seen = VERIFIED_BY.get(finding.id)
-    return seen is None or seen in not_checked
+def _still_counting(
+    findings: Iterable[Finding], found: set[str], not_checked: dict[str, str]
+) -> Iterator[RatedFinding]:
+    """Yield the earlier findings that count: of those before the run, what VERIFIED_BY could not decide.
+
+    Of those during the trials, the most severe of each check that found nothing at the end. The shape of a rate at the
+    end replaces those seen on the way.
+    """
+    replaced = found | _SHAPES if found & _SHAPES else found
+    live: dict[str, Finding] = {}
+    for one in findings:
+        seen = VERIFIED_BY.get(one.id)
+        if one.id in DURING_IDS:
+            before = live.get(one.id)
+            if one.id not in replaced and (before is None or one.severity.rank > before.severity.rank):
+                live[one.id] = one
+        elif seen is None or seen in not_checked:
+            yield RatedFinding(one, trust_of(one.severity))
+    for one in live.values():
+        yield RatedFinding(one, _TRUST[one.id] or trust_of(one.severity))
 
 
 def _of_step(step: StepOutcomeEvidence, not_checked: dict[str, str]) -> Iterator[RatedFinding]:

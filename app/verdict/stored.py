@@ -12,7 +12,7 @@ from app.plans.context import step_context
 from app.plans.plan import Plan, Step
 from app.records import RunRecord, SampleSeries, TrialRecord
 from app.runs.schedule import StepKey
-from app.verdict.steps import StepVerdict, new_findings, run_verdict, step_verdict
+from app.verdict.steps import DURING_IDS, StepVerdict, new_findings, run_verdict, step_verdict
 from suites.base import Context
 from suites.errors import BenchwrightError
 from suites.evidence import HostNoise, HostWatch, Interval, StepOutcomeEvidence, TrialEvidence
@@ -95,7 +95,7 @@ def evidence_of(
         ),
         planned=record.plan.repetition.most,
         goals=record.plan.goals,
-        findings=tuple(_findings(record, step.name, host, {one.trial.id for one in own})),
+        findings=tuple(_findings(record, step.name, host, {one.trial.id: one.state for one in own})),
         host_noise=_host_noise(record, step, host),
     )
 
@@ -106,11 +106,15 @@ def _host_noise(record: RunRecord, step: Step, host: str) -> HostNoise | None:
     return None if found is None or found.run == record.summary.id else HostNoise(found.cov, found.day)
 
 
-def _findings(record: RunRecord, step: str, host: str, trials: set[int]) -> Iterator[Finding]:
-    """Yield the findings before and during the run about this step and host; outcome checks are computed again."""
+def _findings(record: RunRecord, step: str, host: str, trials: Mapping[int, State]) -> Iterator[Finding]:
+    """Yield the findings before and during the run about this step and host; outcome checks are computed again.
+
+    Those raised during a completed trial are kept: the verdict counts what the end of the trial does not confirm too.
+    """
     for finding, trial in record.raised:
         here = finding.step in {None, step} and finding.host in {None, host} and (trial is None or trial in trials)
-        if here and finding.id not in AFTER_IDS:
+        during = trial is not None and trials.get(trial) is State.DONE and finding.id in DURING_IDS
+        if here and (during or finding.id not in AFTER_IDS):
             yield finding
 
 

@@ -98,7 +98,7 @@ def _device(items: Items, disks: Disks, name: str) -> BlockDevice:
     scheduler = re.search(r"\[([a-z0-9_-]{1,32})\]", found.get("queue/scheduler", ""))
     return BlockDevice(
         name=name,
-        kind=_kind(name, found),
+        kind=_cached(disks, name) or _kind(name, found),
         size=items.missing("block", "no size in /sys") if sectors is None else sectors * SECTOR,
         model=text_line(found.get("device/model")) or Absent("not reported by the device"),
         rotational=_SWITCH.get(found.get("queue/rotational", ""), queue),
@@ -108,7 +108,16 @@ def _device(items: Items, disks: Disks, name: str) -> BlockDevice:
         sector=whole(found.get("queue/logical_block_size"), 512, 2**20) or queue,
         low_latency=_SWITCH.get(found.get("queue/iosched/low_latency", ""), Absent("not supported by the scheduler")),
         parent=disks.below(name),
+        backing_file=text_line(found.get("loop/backing_file"), 4096) or Absent("not a loop device"),
     )
+
+
+def _cached(disks: Disks, name: str) -> str | None:
+    """Return ``cache`` or ``vdo`` for a volume on an LVM cache or VDO pool, named by suffixes of their dm/uuid."""
+    below = [disks.attributes.get(each, {}).get("dm/uuid", "") for each in (name, *disks.built_on.get(name, ()))]
+    if any(each.endswith(("-cdata", "-cvol")) for each in below[1:]):
+        return "cache"
+    return "vdo" if any(each.endswith("-vpool") for each in below) else None
 
 
 def _kind(name: str, found: Mapping[str, str]) -> str | Absent:
@@ -122,5 +131,5 @@ def _kind(name: str, found: Mapping[str, str]) -> str | Absent:
         return kind[0].lower() if kind else "dm"
     if name.startswith("md"):
         return text_line(found.get("md/level"), 16) or "md"
-    special = re.match(r"(loop|zram|nbd|sr)[0-9]+$", name)
+    special = re.match(r"(loop|zram|nbd|sr|bcache)[0-9]+$", name)
     return {"sr": "rom"}.get(special[1], special[1]) if special else "disk"

@@ -1,6 +1,7 @@
 """CPU facts: topology, flags, frequency, caches and cgroup quota."""
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Mapping
 from itertools import groupby
 
 from remote.facts.items import Items, count_cpus, fields, number, text_line, whole
@@ -21,6 +22,9 @@ def cpu_facts(items: Items, virtualisation: str | Absent) -> CpuFacts:
     governor, frequency = _frequency(items, virtualisation)
     return CpuFacts(
         model=_model(items),
+        microcode=text_line(described.get("microcode"), 32) or items.missing("cpuinfo", "not in /proc/cpuinfo"),
+        emulated=_emulated(items, described, virtualisation),
+        mitigations=_mitigations(items),
         sockets=_distinct(items, "cpu.packages"),
         cores=_distinct(items, "cpu.cores"),
         threads=threads or items.missing("cpu.online", "invalid list of CPUs"),
@@ -37,6 +41,38 @@ def cpu_facts(items: Items, virtualisation: str | Absent) -> CpuFacts:
         numa_balancing=_numa_balancing(items),
         quota=_quota(items),
     )
+
+
+def _emulated(items: Items, described: Mapping[str, str], virtualisation: str | Absent) -> bool | Absent:
+    """Return whether QEMU translates the instructions (TCG).
+
+    Its own CPU models are named after TCG. For others systemd-detect-virt reads the hypervisor's signature by CPUID:
+    qemu is TCG, kvm is QEMU with KVM. Other architectures have no CPUID; there qemu is the vendor in DMI.
+    """
+    if "TCG" in described.get("model name", ""):
+        return True
+    if "flags" not in described:
+        return Absent("not reported by this architecture")
+    if "hypervisor" not in described["flags"].split():
+        return False
+    if not items.text("virtualisation"):
+        return Absent("systemd-detect-virt is not installed")
+    return known(virtualisation) == "qemu"
+
+
+MOST_MITIGATIONS = 64
+
+
+def _mitigations(items: Items) -> tuple[str, ...] | Absent:
+    """Return lines ``vulnerability: state`` of /sys/devices/system/cpu/vulnerabilities, without those not affected."""
+    lines = re.findall(r"^\./([a-z0-9_]{1,40}):(.*)$", items.text("cpu.vulnerabilities") or "", re.MULTILINE)
+    if not lines:
+        return items.missing("cpu.vulnerabilities", "not in /sys (Linux before 4.15)")
+    states = [(name, text_line(state, 200)) for name, state in lines[:MOST_MITIGATIONS]]
+    return tuple(f"{name}: {state}" for name, state in sorted(states, key=lambda one: one[0]) if state not in _SAFE)
+
+
+_SAFE = (None, "Not affected")
 
 
 def _offline(items: Items) -> int | Absent:

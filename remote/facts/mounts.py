@@ -138,6 +138,7 @@ def _directory(items: Items, name: str, path: str, mounts: Mapping[str, Mount], 
             device=absent,
             volume=absent,
             attributes=absent,
+            file=_allocated(items, name),
             free=absent,
             writable=absent,
             direct=absent,
@@ -159,6 +160,12 @@ def _directory(items: Items, name: str, path: str, mounts: Mapping[str, Mount], 
         direct=_direct(items, name),
         guard=text_line(items.text(f"{name}.guard") or "", 4200) or items.missing(f"{name}.guard", "not checked"),
     )
+
+
+def _allocated(items: Items, name: str) -> int | Absent:
+    """Return the bytes that `du -k` counts for a file."""
+    found = whole((items.text(f"{name}.file") or "").split("\t")[0], high=LARGEST_KIB)
+    return Absent("not a file") if found is None else found * 1024
 
 
 def _upper(mount: Mount | None, below: Mount | None) -> str | Absent:

@@ -2,7 +2,8 @@
 
 import ipaddress
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 
 from remote.facts.items import Items, fields, number, text_line, tree, whole
 from suites.facts import Absent, CloudFacts, Interface, MemoryFacts, SystemFacts
@@ -19,8 +20,18 @@ _VENDORS = (
 """Parts of the DMI vendor and the names of `systemd-detect-virt`."""
 
 
-def system_facts(items: Items, sent: float, received: float) -> SystemFacts:
-    """Return the facts; `sent` and `received` are this computer's clock (epoch seconds) around the probe."""
+@dataclass(frozen=True, slots=True)
+class Exchange:
+    """A reading of the host's clock, and of this computer's before and after it (epoch seconds)."""
+
+    sent: float
+    host: float
+    received: float
+
+
+def system_facts(items: Items, exchanges: Iterable[Exchange]) -> SystemFacts:
+    """Return the facts; `exchanges` are readings of the host's clock."""
+    offset, uncertainty = clock_offset(exchanges)
     uname = (items.text("uname") or "").split()
     names: list[str | None] = [text_line(part) for part in uname] if len(uname) == 3 else [None] * 3
     release = fields(items.text("os_release"), "=")
@@ -40,7 +51,9 @@ def system_facts(items: Items, sent: float, received: float) -> SystemFacts:
         uptime=items.missing("uptime") if uptime is None else uptime,
         load_1_minute=items.missing("load") if load is None else load,
         clock_source=text_line(items.text("clock_source"), 32) or items.missing("clock_source"),
-        clock_offset=_clock_offset(items, sent, received),
+        clock_offset=offset,
+        clock_offset_uncertainty=uncertainty,
+        command_line=text_line(items.text("command_line"), 2048) or items.missing("command_line"),
         user=_user(items),
         workstation_address=_client(items),
         io_uring_disabled=_io_uring(items),
@@ -51,15 +64,17 @@ def _unquoted(text: str | None) -> str | None:
     return None if text is None else text_line(re.sub(r"\\(.)", r"\1", text.strip().strip("\"'")))
 
 
-def _clock_offset(items: Items, sent: float, received: float) -> float | Absent:
-    """Return host minus workstation in seconds (RFC 5905, section 8: theta)."""
-    epochs = [items.text("first.epoch"), items.text("last.epoch")]
-    first, last = (number(epoch, high=1e11) for epoch in epochs)
-    if any(epoch is not None and "%N" in epoch for epoch in epochs):
-        return Absent("date on this host prints whole seconds only")
-    if first is None or last is None or last < first:
-        return items.missing("last.epoch", "invalid output of date")
-    return ((first - sent) + (last - received)) / 2
+def clock_offset(exchanges: Iterable[Exchange]) -> tuple[float | Absent, float | Absent]:
+    """Return host minus workstation in seconds and its uncertainty, of the exchange with the shortest round trip.
+
+    The host's time was read at an unknown moment between both readings here (RFC 5905, section 8: theta and delta / 2).
+    """
+    found = [one for one in exchanges if one.received >= one.sent]
+    if not found:
+        absent = Absent("date on this host prints whole seconds only, or no time")
+        return absent, absent
+    best = min(found, key=lambda one: one.received - one.sent)
+    return best.host - (best.sent + best.received) / 2, (best.received - best.sent) / 2
 
 
 def _virtualisation(items: Items) -> str | Absent:
@@ -115,7 +130,7 @@ def _client(items: Items) -> str | Absent:
 # Cloud metadata.
 
 
-_PROVIDERS = {"aws": "AWS", "gcp": "GCP", "azure": "Azure"}
+_PROVIDERS = {"aws": "AWS", "gcp": "GCP", "azure": "Azure", "alibaba": "Alibaba Cloud", "oracle": "Oracle Cloud"}
 _SILENT = "no metadata service answered within 300 ms"
 
 
@@ -124,15 +139,16 @@ def cloud_facts(items: Items) -> CloudFacts:
     cloud = (items.text("cloud") or "").strip()
     if cloud not in _PROVIDERS:
         absent = _no_cloud(items)
-        return CloudFacts(provider=absent, instance_type=absent, instance_id=absent, region=absent)
-    lines = [*(items.text("metadata") or "").splitlines(), "", "", ""]
-    kind, identity, location = (line.strip().rpartition("/")[2] for line in lines[:3])  # GCP returns paths
+        return CloudFacts(provider=absent, instance_type=absent, instance_id=absent, region=absent, baseline=absent)
+    lines = [*(items.text("metadata") or "").splitlines(), "", "", "", ""]
+    kind, identity, location, baseline = (line.strip().rpartition("/")[2] for line in lines[:4])  # GCP returns paths
     region = re.sub(r"-[a-z]$", "", location) if cloud == "gcp" else location  # GCP returns the zone
     return CloudFacts(
         provider=_PROVIDERS[cloud],
         instance_type=_metadata(items, kind),
         instance_id=_metadata(items, identity),
         region=_metadata(items, region),
+        baseline=_metadata(items, baseline) if cloud == "oracle" else Absent("only of Oracle Cloud"),
     )
 
 
@@ -145,7 +161,7 @@ def _no_cloud(items: Items) -> Absent:
 def _metadata(items: Items, value: str) -> str | Absent:
     if not value:
         return items.missing("metadata", _SILENT)
-    if not re.fullmatch(r"[A-Za-z0-9_.-]{1,64}", value):
+    if not re.fullmatch(r"[A-Za-z0-9_.-]{1,128}", value):
         return Absent("invalid answer of the metadata service")
     return value
 

@@ -3,8 +3,8 @@
 import re
 from collections.abc import Iterable, Mapping, Sequence
 
-from remote.facts.items import Items, number, text_line, whole
-from suites.facts import Absent, ProbeMeasurements, Tool
+from remote.facts.items import Items, number, text_line
+from suites.facts import Absent, Tool
 from suites.programs import Program
 
 NOTHING = "-"
@@ -64,12 +64,8 @@ def _start_up(items: Items, program: Program, name: str, started: Mapping[str, f
     return min(later) if later else Absent("the host's date is too coarse")
 
 
-def measured(items: Items) -> ProbeMeasurements:
-    """Return the rate of /dev/urandom by dd's own output, and the CPU use of other programs."""
-    return ProbeMeasurements(urandom_rate=_urandom(items), foreign_cpu=_foreign_cpu(items))
-
-
-def _urandom(items: Items) -> float | Absent:
+def urandom_rate(items: Items) -> float | Absent:
+    """Return the rate of /dev/urandom by dd's own output."""
     text = items.text("urandom")
     found = re.search(r"^([0-9]{1,12}) bytes .*copied, ([0-9.]{1,16}) s", text or "", re.MULTILINE)
     if found is None:
@@ -78,46 +74,3 @@ def _urandom(items: Items) -> float | Absent:
     if not size or seconds is None:
         return Absent("dd on this host printed an invalid time")
     return size / seconds
-
-
-IDLE = (3, 4)
-"""Positions of idle and iowait in the cpu line of /proc/stat (proc(5))."""
-
-CLIENT_TICKS = 1
-"""Ticks allowed for starting the probe's own sleep."""
-
-
-def _foreign_cpu(items: Items) -> float | Absent:
-    """Return the CPU use of others while the probe slept: busy ticks less our own, as a fraction of all CPUs."""
-    before, after = (_ticks(items.text(f"idle.{moment}")) for moment in ("before", "after"))
-    if before is None or after is None or len(before) != len(after):
-        return items.missing("idle.after", "unknown format of /proc/stat")
-    grown = [later - earlier for earlier, later in zip(before, after, strict=True)]
-    total, busy = sum(grown), sum(ticks for index, ticks in enumerate(grown) if index not in IDLE)
-    if total <= 0 or min(grown) < -1:  # idle and iowait may decrease by a tick (proc(5))
-        return Absent("the ticks in /proc/stat did not grow")
-    return max(0, busy - CLIENT_TICKS - _client_ticks(items)) / total
-
-
-USED = slice(11, 13)
-"""Positions of utime and stime in /proc/PID/stat after the name (proc(5))."""
-
-
-def _client_ticks(items: Items) -> int:
-    """Return the ticks that the probe's client used meanwhile; 0 if unknown.
-
-    The client is Benchwright itself on this computer, and sshd on a remote host.
-    """
-    texts = [items.text(f"idle.{moment}.own") or "" for moment in ("before", "after")]
-    used = [[whole(field) for field in text.rpartition(")")[2].split()[USED]] for text in texts]
-    before, after = (sum(ticks for ticks in each if ticks is not None) if len(each) == 2 else None for each in used)
-    return 0 if before is None or after is None else max(0, after - before)
-
-
-def _ticks(text: str | None) -> list[int] | None:
-    """Return user, nice, system, idle, iowait, irq, softirq and steal; user and nice include the guest times."""
-    fields = (text or "").split()
-    found = [whole(field) for field in fields[1:9]]
-    if not fields or fields[0] != "cpu" or len(found) < 8 or None in found:
-        return None
-    return [ticks for ticks in found if ticks is not None]

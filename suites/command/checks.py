@@ -2,13 +2,16 @@
 
 import re
 import shlex
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
+from posixpath import join, normpath
 
 from suites.base import Recognised, StepCheck, StepEvidence
 from suites.checks import Check, CheckOutcome
 from suites.command.parameters import JSON, PATTERN, words
 from suites.command.pattern import Pattern, PatternError
-from suites.command.recognition import recognised
+from suites.command.recognition import program_of, recognised, simple_commands
+from suites.command.shell_parser import ShellCommand
 from suites.command.targets import targets_of_line
 from suites.targets import PathUse, reasons
 from suites.vocab import Severity
@@ -115,6 +118,96 @@ def _writes_device(evidence: StepEvidence) -> CheckOutcome | None:
 def _endless(evidence: StepEvidence) -> CheckOutcome | None:
     found = next((found for found in _recognised(evidence) if found.endless), None)
     return None if found is None else CheckOutcome(f"Parsed as {found.program}: it runs {found.endless}.")
+
+
+_NAMES_OF_READERS = """
+b2sum bzip2 cat cksum cp dd grep gzip lz4 md5sum pv rsync sha1sum sha256sum sha512sum sort tail head tar wc xz zstd
+"""
+_CACHE_READERS = frozenset(_NAMES_OF_READERS.split())
+"""Programs whose time is that of reading their operands, if these are large."""
+
+_COPIERS = frozenset({"cat", "cp", "dd", "pv", "rsync"})
+"""Those that do nothing else with them."""
+
+_BYPASS = re.compile(r"\b(?:direct|nocache)\b")
+
+
+def _line_commands(evidence: StepEvidence, line: str) -> Iterator[tuple[str, list[str], ShellCommand]]:
+    """Yield program, arguments and the whole of each simple command of a line of the step."""
+    for command in simple_commands(str(evidence.values[line]), by_shell=bool(evidence.values["shell"])):
+        yield (*program_of(command.texts), command)
+
+
+def _reads_cached(evidence: StepEvidence) -> CheckOutcome | None:
+    """Report files that the command reads after the step itself wrote or read them."""
+    written: dict[str, str] = {}
+    for line in ("prepare", "before", "command"):
+        for program, operands, command in _line_commands(evidence, line):
+            if "drop_caches" in " ".join((*command.texts, *(word.text for word in command.written))):
+                written.clear()
+                if line == "before":
+                    written["/"] = ""  # in each trial: nothing stays from the one before
+                continue
+            read = _operands_read(evidence, program, operands, command)
+            if line == "command" and read:
+                found = next((path for path in read if _source(path, written)), None)
+                if found is not None:
+                    return CheckOutcome(f"{program} reads {found}, which {_source(found, written)} has just written.")
+                if program in _COPIERS - {"dd"} and evidence.trials > 1 and "/" not in written:
+                    return CheckOutcome(
+                        f"{program} reads {read[0]} in each of {evidence.trials} trials.", severity=Severity.INFO
+                    )
+            written |= dict.fromkeys(_operands_written(evidence, program, operands, command), line)
+    return None
+
+
+def _source(path: str, written: Mapping[str, str]) -> str:
+    """Return the line of the step that wrote `path` or a directory above it; empty if none did."""
+    return next((line for each, line in written.items() if line and f"{path}/".startswith(f"{each}/")), "")
+
+
+def _operands_read(evidence: StepEvidence, program: str, words: Sequence[str], command: ShellCommand) -> list[str]:
+    if program not in _CACHE_READERS or (program == "dd" and _BYPASS.search(_operand(words, "iflag"))):
+        return []
+    named = [word for word in words if not word.startswith("-")]
+    if program == "dd":
+        named = [_operand(words, "if")]
+    elif program in {"cp", "rsync"}:
+        named = named[:-1]
+    return _paths(evidence, [*named, *(word.text for word in command.read)])
+
+
+def _operands_written(evidence: StepEvidence, program: str, words: Sequence[str], command: ShellCommand) -> list[str]:
+    named = [word for word in words if not word.startswith("-")]
+    if program == "dd":
+        named = [] if _BYPASS.search(_operand(words, "oflag")) else [_operand(words, "of")]
+    elif program in {"cp", "mv", "install", "rsync"}:
+        named = named[-1:]
+    elif program != "tee":
+        named = []
+    return _paths(evidence, [*named, *(word.text for word in command.written)])
+
+
+def _operand(words: Sequence[str], name: str) -> str:
+    return next((word.partition("=")[2] for word in words if word.startswith(f"{name}=")), "")
+
+
+def _paths(evidence: StepEvidence, named: Sequence[str]) -> list[str]:
+    """Return `named` as normal paths, without devices."""
+    above = str(evidence.values["working_directory"])
+    paths = [normpath(join(above, name)) for name in named if name]
+    return [path for path in paths if not path.startswith(("/dev/", "/proc/", "/sys/"))]
+
+
+def _hdparm(evidence: StepEvidence) -> CheckOutcome | None:
+    for program, operands, _command in _line_commands(evidence, "command"):
+        flags = "".join(word for word in operands if re.fullmatch("-[A-Za-z]+", word))
+        if program == "hdparm" and "T" in flags:
+            both = " -t reads the start of the device for 3 s with one request at a time." if "t" in flags else ""
+            return CheckOutcome(f"hdparm -T reads from the page cache.{both}")
+        if program == "hdparm" and "t" in flags:
+            return CheckOutcome("hdparm -t reads the start of the device for 3 s with one request at a time.")
+    return None
 
 
 COMMAND_EMPTY = Check(
@@ -235,6 +328,31 @@ COMMAND_ENDLESS = Check(
     evaluate=_endless,
 )
 
+COMMAND_READS_CACHED = Check(
+    id="command-reads-cached",
+    severity=Severity.WARNING,
+    title="Page cache will serve the reads",
+    why="A file that was just written or read is still in the page cache: the copy comes from memory. A cp took 17 s, "
+    "then 0.853 s.",
+    remedy="Read with direct I/O (dd iflag=direct), or drop the caches before each trial: sync; echo 3 "
+    ">/proc/sys/vm/drop_caches.",
+    source="practitioners' notes; Linux documentation, vm.drop_caches.",
+    needs="The commands; the number of trials.",
+    evaluate=_reads_cached,
+)
+
+COMMAND_HDPARM = Check(
+    id="command-hdparm",
+    severity=Severity.WARNING,
+    title="hdparm is no disk benchmark",
+    why="-T measures memory. -t measures a few seconds of readahead at the fastest part of a disk: one thread, no "
+    "queue, no writes.",
+    remedy="Use the suite fio: rw=read with direct I/O and iodepth 32, and a random pattern.",
+    source="hdparm(8), -t and -T.",
+    needs="The command, if it is hdparm.",
+    evaluate=_hdparm,
+)
+
 COMMAND_CHECKS: tuple[StepCheck, ...] = (
     COMMAND_EMPTY,
     COMMAND_UNREADABLE,
@@ -246,4 +364,6 @@ COMMAND_CHECKS: tuple[StepCheck, ...] = (
     COMMAND_UNSURE,
     COMMAND_WRITES_DEVICE,
     COMMAND_ENDLESS,
+    COMMAND_READS_CACHED,
+    COMMAND_HDPARM,
 )

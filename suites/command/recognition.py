@@ -39,9 +39,9 @@ def recognised(text: str, *, shell: bool, parameters: ParametersOf = _no_paramet
     line that cannot be parsed is not recognised.
     """
     found: list[Recognised] = []
-    for command in _commands(text, by_shell=shell):
+    for command in simple_commands(text, by_shell=shell):
         words = command.texts
-        name, arguments = _program(words)
+        name, arguments = program_of(words)
         read = _READERS.get(name)
         known = None if read is None else read(arguments, parameters)
         if known is not None:
@@ -55,22 +55,22 @@ def recognised(text: str, *, shell: bool, parameters: ParametersOf = _no_paramet
     return tuple(found)
 
 
-def _commands(text: str, *, by_shell: bool, depth: int = 0) -> Iterator[ShellCommand]:
+def simple_commands(text: str, *, by_shell: bool, depth: int = 0) -> Iterator[ShellCommand]:
     """Yield the commands of `text`; for ``sh -c LINE``, those of the line. A line that cannot be parsed has none."""
     try:
         found = commands(text, by_shell=by_shell)
     except ValueError:  # unparsable: reported by a check of the command
         return
     for command in found:
-        name, arguments = _program(command.texts)
+        name, arguments = program_of(command.texts)
         lines = [line for option, line in pairwise(arguments) if re.fullmatch(r"-[a-z]*c", option)]
         if name in SHELLS and lines and depth < DEEPEST:
-            yield from _commands(lines[0], by_shell=True, depth=depth + 1)
+            yield from simple_commands(lines[0], by_shell=True, depth=depth + 1)
         else:
             yield command
 
 
-def _program(words: Sequence[str]) -> tuple[str, list[str]]:
+def program_of(words: Sequence[str]) -> tuple[str, list[str]]:
     """Return the name of the program that a command starts, and its arguments."""
     places, _ = starts(words)
     known = [at for at in places if name_of(words[at]) in _READERS] or places

@@ -1,9 +1,12 @@
 """Checks of a fio step."""
 
+import math
+
 from suites.base import StepEvidence
 from suites.checks import Check, CheckOutcome, NotChecked
 from suites.disk import (
     CACHE_FACTOR,
+    DIRECT_TOTAL,
     KIB,
     MIB,
     SECTOR,
@@ -19,22 +22,29 @@ from suites.disk import (
     throughput_ceiling,
     unflushed_write,
 )
-from suites.facts import known
+from suites.facts import BlockDevice, known
 from suites.fio.engine_checks import ENGINE_MISSING
 from suites.fio.parameters import (
+    IODEPTH,
+    NONE,
     ONE_AT_A_TIME,
+    flush_interval,
+    flushes,
     is_random,
+    job_option,
     largest_block,
     mixes,
     past_memory,
     redraws_offsets,
     total_size,
+    trims,
     writes,
 )
 from suites.fio.tuning import DEPTH
 from suites.parameters import Value, Values
 from suites.quantities import quantity
 from suites.runtime_checks import samples_text
+from suites.units import Unit
 from suites.vocab import Severity
 
 # Checks of the access pattern.
@@ -173,10 +183,15 @@ SHORTEST = 10.0
 TRUSTED = 30.0
 """Seconds set by the remedy, as the tuned runtime."""
 
+SMALL, SMALL_SHARE = 2**29, 0.01
+"""Bytes, and share of the disk, below which a file may fit into the cache of a drive, controller or hypervisor."""
+
+MOST_DEPTH = int(IODEPTH.maximum or 1)
+
 
 def _page_cache(evidence: StepEvidence) -> CheckOutcome | NotChecked | None:
     values = evidence.values
-    if past_memory(values) or (writes(values) and not mixes(values) and _flushes(values)):
+    if past_memory(values) or (writes(values) and not mixes(values) and flushes(values)):
         return None
     cache = cache_of(evidence)
     if isinstance(cache, NotChecked):
@@ -204,26 +219,164 @@ def _caching_text(values: Values) -> str:
     return "through mmap" if values["ioengine"] == "mmap" else "without direct I/O"
 
 
-def _flushes(values: Values) -> bool:
-    """Whether the writes are flushed while the clock runs.
-
-    With a runtime, end_fsync does not suffice: the same blocks are overwritten in the page cache again and again.
-    Measured: 7.9 GiB/s with end_fsync in 3 s of 64 KiB blocks, where direct I/O gave 1.8 GiB/s.
-    """
-    return bool(values["fsync"]) or (bool(values["end_fsync"]) and not values["runtime"])
-
-
 def _unflushed_write(evidence: StepEvidence) -> CheckOutcome | None:
     values = evidence.values
-    if not writes(values) or past_memory(values) or _flushes(values):
+    if not writes(values) or past_memory(values) or flushes(values) or trims(values):
         return None
     late = "; end_fsync runs only after the runtime" if values["end_fsync"] else ""
+    every = flush_interval(values)
+    flushed = f"with fsync only every {quantity(every)}" if every else "without fsync"
     changes: dict[str, Value] = {"direct": True}
     if values["ioengine"] == "mmap":
         changes["ioengine"] = "libaio"
     if not accepts_direct(evidence):
         changes = {"end_fsync": True, "runtime": 0.0, "ramp_time": 0.0}
-    return CheckOutcome(measured=f"{values['rw']} {_caching_text(values)} and without fsync{late}.", changes=changes)
+    return CheckOutcome(measured=f"{values['rw']} {_caching_text(values)} and {flushed}{late}.", changes=changes)
+
+
+def _few(evidence: StepEvidence) -> CheckOutcome | None:
+    """Report files that are a tiny share of the disk and worked on again and again."""
+    values = evidence.values
+    reaches_disk = past_memory(values) or (writes(values) and not mixes(values) and flushes(values))
+    again = bool(values["runtime"]) or int(values["loops"]) > 1
+    total, disk = total_size(values), _disk_size(evidence)
+    if not reaches_disk or not again or disk is None or total >= min(SMALL, SMALL_SHARE * disk[0]):
+        return None
+    jobs, room = int(values["numjobs"]), free_bytes(evidence)
+    size = -(-DIRECT_TOTAL // jobs // MIB) * MIB
+    fits = room is None or room > 2 * size * jobs
+    what = "of the device" if values.get("device") else "of files"
+    return CheckOutcome(
+        f"{quantity(total)} {what}, used again and again; {disk[1]} has {quantity(disk[0])}.",
+        changes={"size": size} if fits else {},
+        severity=None if fits else Severity.INFO,
+    )
+
+
+def _disk_size(evidence: StepEvidence) -> tuple[int, str] | None:
+    """Return the bytes of the step's disk, else of its file system, and its name; None if not known."""
+    disk = _disk(evidence)
+    size = None if disk is None else known(disk.size)
+    if disk is not None and size is not None:
+        return size, disk.name
+    room = free_bytes(evidence)
+    return None if room is None else (room, "the file system")
+
+
+def _disk(evidence: StepEvidence) -> BlockDevice | None:
+    """Return the whole disk below the step's files, or its raw device; None if not known."""
+    facts, raw = evidence.context.facts, str(evidence.values.get("device", ""))
+    if not raw or facts is None:
+        return disk_under(evidence)
+    found = facts.device(raw)
+    node = None if found is None else known(found.node)
+    return facts.block_device((node or raw).rpartition("/")[2])
+
+
+def _beyond_queue(evidence: StepEvidence) -> CheckOutcome | None:
+    values, disk = evidence.values, _disk(evidence)
+    queue = None if disk is None else known(disk.queue_depth)
+    if disk is None or queue is None or not past_memory(values):
+        return None
+    jobs, depth = int(values["numjobs"]), in_flight(values)
+    # A SCSI device has one queue for all; nr_requests is the limit of each of a disk's queues, and a job uses one.
+    if depth <= (queue if disk.name.startswith("sd") else queue * jobs):
+        return None
+    each = max(1, queue // jobs if disk.name.startswith("sd") else queue)
+    return CheckOutcome(
+        f"{depth} I/Os in flight; the queue of {disk.name} takes {queue}"
+        + ("." if disk.name.startswith("sd") or jobs == 1 else " per job."),
+        changes={"iodepth": each},
+    )
+
+
+def _shared_file(evidence: StepEvidence) -> CheckOutcome | None:
+    values, how = evidence.values, str(job_option(evidence.values, "shared_file"))
+    if not how:
+        return None
+    if not is_random(values):
+        return CheckOutcome(f"{how} in sequence from the same offset.")
+    if writes(values) and not past_memory(values):
+        why = "A buffered write locks the whole file: the jobs wait for each other, and more jobs add nothing."
+        return CheckOutcome(f"{how} and write through the page cache.", why=why, remedy="Give each job a file.")
+    return None
+
+
+def _skewed(evidence: StepEvidence) -> CheckOutcome | None:
+    values = evidence.values
+    distribution = str(job_option(values, "random_distribution"))
+    if not is_random(values) or distribution == "random":
+        return None
+    if past_memory(values):
+        return CheckOutcome(f"random_distribution={distribution}.", severity=Severity.INFO)
+    return CheckOutcome(f"random_distribution={distribution} {_caching_text(values)}.")
+
+
+def _repeated(evidence: StepEvidence) -> CheckOutcome | None:
+    how = str(job_option(evidence.values, "repeated_data"))
+    return CheckOutcome(f"{how}.") if writes(evidence.values) and how else None
+
+
+def _verified(evidence: StepEvidence) -> CheckOutcome | None:
+    values = evidence.values
+    verify = str(values.get("verify", NONE))
+    if verify == NONE or not writes(values):
+        return None
+    several = " by several writers of one file" if job_option(values, "shared_file") else ""
+    return CheckOutcome(f"verify={verify}{several}.", changes={"verify": NONE})
+
+
+def _paused(evidence: StepEvidence) -> CheckOutcome | None:
+    values = evidence.values
+    pause, blocks = float(job_option(values, "pause")), int(job_option(values, "pause_blocks"))
+    if not pause:
+        return None
+    most = blocks / pause * int(values["numjobs"])
+    return CheckOutcome(
+        f"thinktime of {quantity(pause, Unit.SECOND)} after every {blocks} block{'' if blocks == 1 else 's'}: at most "
+        f"{most:,.0f} IOPS."
+    )
+
+
+STALL = 0.1
+"""Seconds of a stall that the latency percentiles of a test at a fixed rate should show in full."""
+
+
+def _rate_of_a_job(values: Values) -> float:
+    """Return the I/Os per second that each job is limited to; 0 without a limit."""
+    return int(values["rate_iops"]) or int(job_option(values, "rate")) / largest_block(values)
+
+
+def _closed_loop(evidence: StepEvidence) -> CheckOutcome | None:
+    values = evidence.values
+    rate, depth = _rate_of_a_job(values), in_flight(values) // int(values["numjobs"])
+    needed = math.ceil(rate * STALL)
+    if depth >= needed:
+        return None
+    late = math.floor(rate * STALL) - depth
+    changes: dict[str, Value] = {"iodepth": min(MOST_DEPTH, needed)}
+    if in_flight({**values, "iodepth": 2}) < 2 * int(values["numjobs"]):
+        changes |= {"ioengine": "libaio", "direct": True}
+    return CheckOutcome(
+        f"{rate:,.0f} IOPS per job with {depth} in flight: a stall of {STALL:g} s delays "
+        f"{max(1, late)} I/Os before they are timed.",
+        changes=changes if needed <= MOST_DEPTH and accepts_direct(evidence) else {},
+        severity=Severity.INFO if depth >= rate * STALL / 10 else None,
+    )
+
+
+def _adapts(evidence: StepEvidence) -> CheckOutcome | None:
+    target = float(job_option(evidence.values, "latency_target"))
+    return CheckOutcome(f"latency_target is {quantity(target, Unit.SECOND)}.") if target else None
+
+
+def _unified(evidence: StepEvidence) -> CheckOutcome | None:
+    return CheckOutcome("unified_rw_reporting=mixed.") if job_option(evidence.values, "unified") == "mixed" else None
+
+
+def _trims(evidence: StepEvidence) -> CheckOutcome | None:
+    values = evidence.values
+    return CheckOutcome(f"rw={values['rw']} on a file.") if trims(values) and not values.get("device") else None
 
 
 def _short_runtime(evidence: StepEvidence) -> CheckOutcome | None:
@@ -351,6 +504,122 @@ FIO_CHECKS = (
         source="fio manual, buffer_compress_percentage; zfs and btrfs manuals, compression.",
         needs="buffer_compress_percentage.",
         evaluate=_compressible,
+    ),
+    Check(
+        id="small-working-set",
+        severity=Severity.WARNING,
+        title="File is small for the disk",
+        why="A small file fits into the cache of the drive, the controller or the hypervisor, and its seeks are short: "
+        "the figure is not the volume's.",
+        remedy=f"Use files of at least {quantity(DIRECT_TOTAL)}, better 10 % of the disk.",
+        source="SNIA Solid State Storage Performance Test Specification, active range; fio manual, size.",
+        needs="File size, runtime; the size of the disk.",
+        evaluate=_few,
+    ),
+    Check(
+        id="depth-beyond-queue",
+        severity=Severity.WARNING,
+        title="Queue depth exceeds the device's queue",
+        why="Further I/Os wait in the kernel: latency grows with the depth, throughput does not.",
+        remedy="Set iodepth so that all jobs together fit into the queue.",
+        source="Linux documentation, block: nr_requests; SCSI queue_depth.",
+        needs="iodepth, numjobs; queue_depth or nr_requests of the disk.",
+        evaluate=_beyond_queue,
+    ),
+    Check(
+        id="shared-file",
+        severity=Severity.WARNING,
+        title="Jobs share one file",
+        why="The first job to read a block fills the caches, which serve it to the others: the sum counts each block "
+        "several times.",
+        remedy="Give each job a file, or set offset_increment to the size of its part.",
+        source="fio manual, filename and offset_increment.",
+        needs="Files, offsets and pattern of the jobs.",
+        evaluate=_shared_file,
+    ),
+    Check(
+        id="skewed-offsets",
+        severity=Severity.WARNING,
+        title="Random offsets are not uniform",
+        why="A few hot blocks get most I/Os, and caches serve them: the page cache without direct I/O, those of the "
+        "drive and the controller with it.",
+        remedy="Remove random_distribution to measure the disk; keep it to model an application.",
+        source="fio manual, random_distribution.",
+        needs="random_distribution, pattern, direct I/O.",
+        evaluate=_skewed,
+    ),
+    Check(
+        id="repeated-data",
+        severity=Severity.WARNING,
+        title="Written data is compressible or duplicated",
+        why="A device or file system that compresses or deduplicates stores almost nothing and looks faster by "
+        "as much.",
+        remedy="Remove these options: fio then writes random data.",
+        source="fio manual, zero_buffers, buffer_pattern, dedupe_percentage and scramble_buffers.",
+        needs="The options of the written data.",
+        evaluate=_repeated,
+    ),
+    Check(
+        id="verified-writes",
+        severity=Severity.WARNING,
+        title="verify is part of the figure",
+        why="Checksums are computed while the clock runs, and everything is read again after; several writers of "
+        "one file cause false errors.",
+        remedy="Verify in a separate run; measure without verify.",
+        source="fio manual, verify; fio's own warning about several writers.",
+        needs="verify and pattern.",
+        evaluate=_verified,
+    ),
+    Check(
+        id="thinktime-pauses",
+        severity=Severity.WARNING,
+        title="thinktime limits the rate",
+        why="The job sleeps between I/Os: IOPS and bandwidth are those of the pauses, and the device idles in between.",
+        remedy="Remove thinktime to measure the device; keep it to model an application, and read the latency.",
+        source="fio manual, thinktime and thinktime_blocks.",
+        needs="thinktime and thinktime_blocks.",
+        evaluate=_paused,
+    ),
+    Check(
+        id="coordinated-omission",
+        severity=Severity.WARNING,
+        title="Coordinated omission in the latency",
+        why="fio waits for free depth before it submits the next I/O and does not count that wait: percentiles at a "
+        "fixed rate look better than a client would see.",
+        remedy=f"Set iodepth to at least {STALL:g} s of the rate, with an asynchronous ioengine and direct I/O.",
+        source="Gil Tene, How NOT to Measure Latency; fio manual, rate_iops, rate_process and io_submit_mode.",
+        needs="rate_iops or rate, iodepth, ioengine.",
+        evaluate=_closed_loop,
+    ),
+    Check(
+        id="depth-adapts",
+        severity=Severity.WARNING,
+        title="fio changes the queue depth",
+        why="With latency_target fio searches for the depth that meets it: the figures mix all depths it tried.",
+        remedy="Remove latency_target, or sweep iodepth with the suite fio-sweep.",
+        source="fio manual, latency_target.",
+        needs="latency_target.",
+        evaluate=_adapts,
+    ),
+    Check(
+        id="unified-reporting",
+        severity=Severity.ERROR,
+        title="Reads and writes reported as one",
+        why="fio prints one sum instead of reads and writes: no figure is read from it.",
+        remedy="Remove unified_rw_reporting, or set it to both.",
+        source="fio manual, unified_rw_reporting; tried with fio 3.33.",
+        needs="unified_rw_reporting.",
+        evaluate=_unified,
+    ),
+    Check(
+        id="trim-on-file",
+        severity=Severity.ERROR,
+        title="trim needs a block device",
+        why="fio ends at the first trim with “Inappropriate ioctl for device”.",
+        remedy="Use blkdiscard or fstrim on a device of your own; measure reads and writes here.",
+        source="fio 3.33, tried: BLKDISCARD on a file.",
+        needs="The rw pattern.",
+        evaluate=_trims,
     ),
     *FIO_PATTERN_CHECKS,
 )

@@ -1,7 +1,7 @@
 """fio's metrics, the figures of a whole trial, and the samples between two documents."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from suites.fio.documents import Document, DocumentReader
 from suites.fio.report import Direction, JobReport, Latency, Report, percentile_of, read_report
@@ -22,6 +22,22 @@ LATENCY_P95 = _latency_metric("latency_p95", "p95", 95.0)
 LATENCY_P99 = _latency_metric("latency_p99", "p99", 99.0)
 LATENCY_P99_9 = _latency_metric("latency_p99_9", "p99.9", 99.9)
 LATENCY_MAX = _latency_metric("latency_max", "maximum", 100.0)
+
+
+def _total(metric: Metric) -> Metric:
+    title = metric.title.replace("Completion latency", "Latency")
+    return replace(metric, name=f"total_{metric.name}", title=f"{title}, submission to completion")
+
+
+TOTAL_LATENCIES = {
+    one: _total(one) for one in (LATENCY_MEAN, LATENCY_P50, LATENCY_P95, LATENCY_P99, LATENCY_P99_9, LATENCY_MAX)
+}
+"""The latency that the application waits, submission included, by the metric of the completion alone."""
+
+SUBMISSION_MEAN = Metric(
+    "submission_latency_mean", "Submission latency, mean", Unit.NANOSECOND, Better.LOWER, MetricKind.TIME
+)
+SYNC_RATE = Metric("syncs_per_second", "Flushes per second", Unit.PER_SECOND, Better.HIGHER, MetricKind.RATE)
 CPU_USER = Metric("cpu_user", "CPU time of a job in user mode", Unit.PERCENT, Better.LOWER, MetricKind.SHARE)
 CPU_SYSTEM = Metric("cpu_system", "CPU time of a job in the kernel", Unit.PERCENT, Better.LOWER, MetricKind.SHARE)
 ISSUED_IOS = Metric("issued_ios", "I/Os that fio issued", Unit.ONE, Better.HIGHER, MetricKind.COUNT)
@@ -33,8 +49,8 @@ STEADY_IOPS = Metric(
 
 PERCENTILES = (LATENCY_P50, LATENCY_P95, LATENCY_P99, LATENCY_P99_9)
 METRICS = (
-    IOPS, BANDWIDTH, LATENCY_MEAN, *PERCENTILES, LATENCY_MAX, CPU_USER, CPU_SYSTEM, ISSUED_IOS, DEVICE_IOS,
-    STEADY_IOPS,
+    IOPS, BANDWIDTH, *TOTAL_LATENCIES.values(), LATENCY_MEAN, *PERCENTILES, LATENCY_MAX, CPU_USER, CPU_SYSTEM,
+    ISSUED_IOS, DEVICE_IOS, STEADY_IOPS, SUBMISSION_MEAN, SYNC_RATE,
 )  # fmt: skip
 
 SHORTEST_INTERVAL = 0.25
@@ -54,6 +70,8 @@ def job_figures(job: JobReport, label: Mapping[str, str]) -> Iterator[Figure]:
             yield from _direction_figures(direction, labels(operation=operation, **label))
     if job.sync.count:
         yield from _latency_figures(job.sync, labels(operation="sync", **label))
+        if job.runtime:
+            yield Figure(SYNC_RATE, job.sync.count / job.runtime, labels(operation="sync", **label))
     for metric, value in ((CPU_USER, job.cpu_user), (CPU_SYSTEM, job.cpu_system)):
         if value is not None and job.ios:
             yield Figure(metric, value, labels(**label))
@@ -65,7 +83,11 @@ def _direction_figures(direction: Direction, labelled: Labels) -> Iterator[Figur
     for metric, value in ((IOPS, direction.iops), (BANDWIDTH, direction.bandwidth)):
         if value is not None:
             yield Figure(metric, value, labelled)
+    for figure in _latency_figures(direction.total, labelled):
+        yield replace(figure, metric=TOTAL_LATENCIES[figure.metric])
     yield from _latency_figures(direction.latency, labelled)
+    if direction.submission.count and direction.submission.mean:
+        yield Figure(SUBMISSION_MEAN, direction.submission.mean, labelled)
 
 
 def _latency_figures(latency: Latency, labelled: Labels) -> Iterator[Figure]:

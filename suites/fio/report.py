@@ -37,13 +37,18 @@ class Latency:
 
 @dataclass(frozen=True, slots=True)
 class Direction:
-    """Results of one job in one direction. Bandwidth is in B/s."""
+    """Results of one job in one direction. Bandwidth is in B/s.
+
+    `latency` is from submission to completion, `submission` the time before; `total` is both, as the application waits.
+    """
 
     ios: int
     size: int
     iops: float | None = None
     bandwidth: float | None = None
     latency: Latency = Latency()
+    total: Latency = Latency()
+    submission: Latency = Latency()
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,13 +183,15 @@ def _direction(source: Mapping[str, Any], *, kib: bool) -> Direction:
         size=size * 1024 if kib and "io_kbytes" not in source else size,
         iops=_number(source, "iops"),
         bandwidth=in_kib * 1024 if bandwidth is None and in_kib is not None else bandwidth,
-        latency=_best_latency(source, ios),
+        latency=_best_latency(source, ios, "clat", "lat"),
+        total=_best_latency(source, ios, "lat"),
+        submission=_best_latency(source, ios, "slat"),
     )
 
 
-def _best_latency(source: Mapping[str, Any], ios: int) -> Latency:
-    """Return the completion latency, or the total one if completion latency is disabled. Before 3.0 in microseconds."""
-    for key, scale in (("clat_ns", 1), ("clat", 1000), ("lat_ns", 1), ("lat", 1000)):
+def _best_latency(source: Mapping[str, Any], ios: int, *kinds: str) -> Latency:
+    """Return the first of `kinds` of latency that was counted. Before 3.0 in microseconds."""
+    for key, scale in ((kind + suffix, scale) for kind in kinds for suffix, scale in (("_ns", 1), ("", 1000))):
         latency = _latency(_mapping(source.get(key)), scale)
         if latency.count:
             return latency
@@ -272,6 +279,8 @@ def _added(one: Direction, other: Direction) -> Direction:
         iops=_sum(one.iops, other.iops),
         bandwidth=_sum(one.bandwidth, other.bandwidth),
         latency=_pooled(one.latency, other.latency),
+        total=_pooled(one.total, other.total),
+        submission=_pooled(one.submission, other.submission),
     )
 
 

@@ -14,6 +14,7 @@ from suites.base import (
     TrialParser,
     Workload,
     tuned_values,
+    version_of,
 )
 from suites.disk import GIB, KIB, MIB, whole_mebibytes
 from suites.equivalents import Traits
@@ -27,6 +28,7 @@ from suites.fio.parameters import (
     NONE,
     QUEUEING,
     block_options,
+    flushes,
     mixes,
     past_memory,
     redraws_offsets,
@@ -54,6 +56,15 @@ FILES = (Target(f"{NAME}.", match=Match.NUMBERED),)
 
 REPORT = ("--output-format=json+", "--status-interval=1")
 """Options for the whole latency histogram every second."""
+
+
+BOTH_PERCENTILES = (3, 20)
+"""The version from which fio reports percentiles of the total latency beside those of the completion."""
+
+
+def _percentiles(context: Context) -> tuple[str, ...]:
+    version = version_of(context.facts, FIO.title)
+    return ("--lat_percentiles=1",) if version is not None and version >= BOTH_PERCENTILES else ()
 
 
 def layout_options(values: Values) -> list[str]:
@@ -270,7 +281,8 @@ class Fio(Suite):
         the device, and the first write to each block also writes file system metadata. A raw device needs no layout.
         """
         files = () if on_device(values) else FILES
-        measure = Command(("fio", *measure_options(values), *REPORT), root=needs_root(values, context), targets=files)
+        report = (*REPORT, *_percentiles(context))
+        measure = Command(("fio", *measure_options(values), *report), root=needs_root(values, context), targets=files)
         if on_device(values):
             prewarm = Command(("fio", *prewarm_options(values)), Purpose.PREPARE, root=measure.root)
             return (prewarm, measure) if values["prewarm"] else (measure,)
@@ -300,7 +312,7 @@ class Fio(Suite):
         kind = str(values["rw"])
         operation = {"rw": "read and write", "randrw": "read and write"}.get(kind, kind.removeprefix("rand"))
         work = self.workload(values)
-        safe = bool(values["direct"]) or bool(values["end_fsync"]) or bool(values["fsync"])
+        safe = bool(values["direct"]) or bool(values["end_fsync"]) or flushes(values)
         return Traits(
             operation=operation,
             pattern="random" if kind.startswith("rand") else "sequential",

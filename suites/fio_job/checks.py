@@ -1,5 +1,6 @@
 """fio's checks applied to every section of a job file, and checks specific to job files."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from suites.base import StepCheck, StepEvidence
@@ -36,29 +37,9 @@ def _cache_use(section: Section) -> str:
     return "reads without direct I/O and has pre_read=1" if section.flag("pre_read") else ""
 
 
-def _compressible_data(section: Section) -> str:
-    """Return how the section writes compressible or duplicate data."""
-    if not section_writes(section):
-        return ""
-    options = section.options
-    if section.flag("zero_buffers"):
-        return "has zero_buffers"
-    if "buffer_pattern" in options:
-        return "writes one pattern (buffer_pattern)"
-    return f"has dedupe_percentage={options['dedupe_percentage']}" if section.number("dedupe_percentage", 0) else ""
-
-
 def _endless(section: Section) -> str:
     timed = section.flag("time_based") and "runtime" not in section.options
     return "has time_based without runtime" if timed else ""
-
-
-def _verified(section: Section) -> str:
-    verify = section.options.get("verify", "0").strip()
-    if verify in {"", "0"} or not section_writes(section):
-        return ""
-    several = section.number("numjobs", 1) > 1 and "filename" in section.options
-    return f"has verify={verify}" + (" by several writers of one file" if several else "")
 
 
 PATTERNS = frozenset({"read", "write", "trim", "randread", "randwrite", "randtrim", "rw", "randrw", "trimwrite",
@@ -83,19 +64,37 @@ def _idle(section: Section) -> str:
     return f"has ioengine={engine}" if engine in ENGINES_WITHOUT_DATA else ""
 
 
-def _together(evidence: StepEvidence) -> Answer:
-    """Report sections that run concurrently: those not separated by a stonewall."""
-    sections = sections_of(evidence)
-    if isinstance(sections, JobFileError):
-        return None
-    groups: list[list[str]] = [[]]
+def concurrent_groups(sections: Sequence[Section]) -> list[list[Section]]:
+    """Return the sections that run concurrently: those not separated by a stonewall."""
+    groups: list[list[Section]] = [[]]
     for section in sections:
         if section.flag("stonewall"):
             groups.append([])
-        groups[-1].append(f"[{section.name}]")
-    group = max(groups, key=len)
+        groups[-1].append(section)
+    return groups
+
+
+def _together(evidence: StepEvidence) -> Answer:
+    sections = sections_of(evidence)
+    if isinstance(sections, JobFileError):
+        return None
+    group = [f"[{section.name}]" for section in max(concurrent_groups(sections), key=len)]
     more = f" and {len(group) - NAMED} more" if len(group) > NAMED else ""
     return CheckOutcome(f"{', '.join(group[:NAMED])}{more} run at the same time.") if len(group) > 1 else None
+
+
+def _shared_with(section: Section, sections: Sequence[Section]) -> str:
+    """Return the concurrent section that works on the same file, in the same pattern from the same offset."""
+    group = next(group for group in concurrent_groups(sections) if section in group)
+    same = [
+        other.name
+        for other in group
+        if other is not section
+        and set(names_of(section)) & set(names_of(other))
+        and pattern_of(section) == pattern_of(other)
+        and not {"offset", "offset_increment"} & (section.options.keys() | other.options.keys())
+    ]
+    return f"It and [{same[0]}] work on one file" if same else ""
 
 
 SECTION_CHECKS: tuple[StepCheck, ...] = (
@@ -111,17 +110,6 @@ SECTION_CHECKS: tuple[StepCheck, ...] = (
         evaluate=about(_cache_use),
     ),
     Check(
-        id="repeated-data",
-        severity=Severity.WARNING,
-        title="Written data is compressible or duplicated",
-        why="A device or file system that compresses or deduplicates stores almost nothing and looks faster by "
-        "as much.",
-        remedy="Remove these options: fio then writes random data.",
-        source="fio manual, zero_buffers, buffer_pattern and dedupe_percentage.",
-        needs="The options of each section.",
-        evaluate=about(_compressible_data),
-    ),
-    Check(
         id="time-based-without-runtime",
         severity=Severity.WARNING,
         title="time_based has no effect without runtime",
@@ -130,17 +118,6 @@ SECTION_CHECKS: tuple[StepCheck, ...] = (
         source="fio: “time_based requires a runtime/timeout setting”.",
         needs="The options of each section.",
         evaluate=about(_endless),
-    ),
-    Check(
-        id="verified-writes",
-        severity=Severity.WARNING,
-        title="verify is part of the figure",
-        why="Checksums are computed while the clock runs, and everything is read again after; several writers of "
-        "one file cause false errors.",
-        remedy="Verify in a separate run; measure without verify.",
-        source="fio manual, verify; fio's own warning about several writers.",
-        needs="The options of each section.",
-        evaluate=about(_verified),
     ),
     Check(
         id="job-file-unknown-pattern",
@@ -176,7 +153,7 @@ SECTION_CHECKS: tuple[StepCheck, ...] = (
 )
 
 
-OF_SIZE = frozenset({"page-cache", "short-runtime", "block-over-file", "ends-before-its-size"})
+OF_SIZE = frozenset({"page-cache", "short-runtime", "block-over-file", "ends-before-its-size", "small-working-set"})
 """Checks that depend on the size of a section."""
 
 _UNSIZED = NotChecked("A section of the job file does not give its size.")
@@ -195,6 +172,7 @@ def _of_sections(check: StepCheck) -> StepCheck:
             if not does_io(section):
                 continue  # covered by separate checks
             values = section_values(section, str(evidence.values["directory"]))
+            values["shared_file"] = values["shared_file"] or _shared_with(section, sections)
             applicable = (
                 sized(section) or check.id not in OF_SIZE or (check.id == "short-runtime" and values["runtime"])
             )

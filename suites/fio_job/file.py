@@ -362,7 +362,7 @@ def fio_size(text: str) -> int | None:
     return int(int(match[1]) * base**power)
 
 
-def fio_seconds(text: str) -> float | None:
-    """Return the seconds of a time as fio reads it; None if it is not a time."""
+def fio_seconds(text: str, unit: str = "s") -> float | None:
+    """Return the seconds of a time as fio reads it, in `unit` if it names none; None if it is not a time."""
     match = _TIME.fullmatch(text.strip())
-    return None if match is None else int(match[1]) * _SECONDS[(match[2] or "s").lower()]
+    return None if match is None else int(match[1]) * _SECONDS[(match[2] or unit).lower()]

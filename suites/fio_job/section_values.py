@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping, Sequence
+from pathlib import PurePosixPath
 from types import MappingProxyType
 
 from suites.fio.parameters import FIO_PARAMETERS
@@ -23,7 +24,8 @@ def section_values(section: Section, directory: str) -> dict[str, Value]:
     A size given in another form (a percentage, an existing file) is left at the suite's default.
     """
     options = section.options
-    values: dict[str, Value] = {**_DEFAULTS, "directory": options.get("directory", directory), "device": ""}
+    values: dict[str, Value] = {**_DEFAULTS, "directory": _directory(section, directory), "device": ""}
+    values["device"] = next((f"/{name.lstrip('/')}" for name in raw_devices(section)), "")
     values["rw"] = pattern_of(section)
     values |= _blocks(options)
     for name in ("iodepth", "numjobs", "rwmixread", "fsync", "loops", "buffer_compress_percentage", "rate_iops"):
@@ -42,7 +44,47 @@ def section_values(section: Section, directory: str) -> dict[str, Value]:
         values["size"] = size
     values["runtime"] = fio_seconds(options.get("runtime", "")) or 0.0
     values["ramp_time"] = fio_seconds(options.get("ramp_time", "")) or 0.0
-    return values
+    return values | _job_options(section)
+
+
+def _job_options(section: Section) -> dict[str, Value]:
+    """Return the traits of JOB_OPTIONS."""
+    options, jobs = section.options, section.number("numjobs", 1)
+    verify = options.get("verify", "0").strip()
+    unified = options.get("unified_rw_reporting", "none").strip()
+    one_file = "filename" in options and not {"offset", "offset_increment"} & options.keys()
+    return {
+        "verify": "none" if verify in {"", "0"} else verify,
+        "invalidate": options.get("invalidate", "1").strip() not in {"0", "false"},
+        "shared_file": f"{jobs} jobs work on one file" if jobs > 1 and one_file else "",
+        "random_distribution": options.get("random_distribution", "random").strip(),
+        "repeated_data": _repeated_data(section),
+        "pause": fio_seconds(options.get("thinktime", ""), "us") or 0.0,
+        "pause_blocks": max(1, section.number("thinktime_blocks", 1)),
+        "rate": fio_size(options.get("rate", "").split(",")[0]) or 0,
+        "latency_target": fio_seconds(options.get("latency_target", ""), "us") or 0.0,
+        "unified": "mixed" if unified in {"1", "mixed"} else "none",
+    }
+
+
+def _repeated_data(section: Section) -> str:
+    """Return how the data that the section writes repeats."""
+    options = section.options
+    if section.flag("zero_buffers"):
+        return "zero_buffers"
+    if "buffer_pattern" in options:
+        return "One pattern (buffer_pattern)"
+    if section.number("dedupe_percentage", 0):
+        return f"dedupe_percentage={options['dedupe_percentage']}"
+    kept = options.get("scramble_buffers", "1").strip() in {"0", "false"} and not section.flag("refill_buffers")
+    return "scramble_buffers=0 without refill_buffers: every write repeats the same buffers" if kept else ""
+
+
+def _directory(section: Section, directory: str) -> str:
+    """Return the directory of the section's first file; that of the step if the section names none."""
+    name = next(iter(parts(section.options.get("filename", ""))), "")
+    above = next(iter(parts(section.options.get("directory", ""))), directory)
+    return str(PurePosixPath(name).parent) if name.startswith("/") else above
 
 
 def _flushes(section: Section, values: Mapping[str, Value]) -> dict[str, Value]:

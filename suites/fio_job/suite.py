@@ -8,13 +8,14 @@ from types import MappingProxyType
 
 from suites.base import Command, Context, Effect, EffectKind, Estimate, Histograms, Suite, TestedTool, TrialParser
 from suites.disk import DIRECTORY
+from suites.equivalents import Traits
 from suites.facts import Facts
 from suites.fio.metrics import METRICS, latency_slices
 from suites.fio.output import FioParser
 from suites.fio.parameters import total_size
 from suites.fio.suite import FIO, REPORT, Fio
 from suites.fio.tuning import tune_fio
-from suites.fio_job.checks import JOB_CHECKS, leads_out, shown
+from suites.fio_job.checks import JOB_CHECKS, concurrent_groups, leads_out, shown
 from suites.fio_job.file import (
     VARIABLE,
     JobFileError,
@@ -23,9 +24,9 @@ from suites.fio_job.file import (
     read_environment,
     read_job_file,
 )
-from suites.fio_job.section_values import directories_in, may_write_device, section_values, section_writes
+from suites.fio_job.section_values import directories_in, may_write_device, section_values, section_writes, sized
 from suites.fio_job.step_targets import step_targets
-from suites.fio_job.targets import programs, targets_of
+from suites.fio_job.targets import names_of, programs, targets_of
 from suites.host_files import HostFile
 from suites.parameters import Choice, Parameter, Tuned, Type, Value, Values
 from suites.targets import PathUse, Target, agreed, refused
@@ -161,8 +162,14 @@ class FioJob(Suite):
         return str(values["job"])
 
     def more_directories(self, values: Values) -> tuple[str, ...]:
-        """Return the directories that sections name, such as those of several volumes."""
-        return tuple(path for section in _sections(values, Context()) or () for path in directories_in(section))
+        """Return the directories that sections name, such as those of several volumes, and files that may exist."""
+        found = tuple(path for section in _sections(values, Context()) or () for path in directories_in(section))
+        return (*found, *self.files(values, Context()))
+
+    def files(self, values: Values, context: Context) -> dict[str, int]:
+        """Return the files that sections name by an absolute path; several sections may share one."""
+        named = _named_files(_sections(values, context) or ())
+        return {path: size for path, size in named.items() if path.startswith("/")}
 
     def estimate(self, values: Values, context: Context) -> Estimate:
         """Return the cost of the sections, concurrent or, behind a stonewall, one after the other."""
@@ -170,12 +177,33 @@ class FioJob(Suite):
         if not sections:
             return Estimate(duration=None, written=None)
         written = None if any(section_writes(section) for section in sections) else 0
-        space = sum(total_size(section_values(section, "")) for section in sections)
+        unnamed = [section for section in sections if "filename" not in section.options]
+        space = sum(total_size(section_values(section, "")) for section in unnamed)
+        space += sum(_named_files(sections).values())
         return Estimate(duration=_duration(sections), written=written, prepared=space, space=space)
+
+    def traits(self, values: Values, facts: Facts | None) -> Traits:
+        """Return the most jobs that run at once."""
+        sections = _sections(values, Context(facts))
+        groups = concurrent_groups(sections or ())
+        return Traits(threads=max(sum(each.number("numjobs", 1) for each in group) for group in groups) or None)
 
     def parser(self, values: Values) -> TrialParser:
         """Return a new parser."""
         return FioParser()
+
+
+def _named_files(sections: Sequence[Section]) -> dict[str, int]:
+    """Return the files that sections name, and the bytes of each; fio divides the size of a job among its files."""
+    found: dict[str, int] = {}
+    for section in sections:
+        values = section_values(section, "")
+        if "filename" not in section.options or values["device"]:
+            continue
+        names = names_of(section)
+        for name in names:
+            found[name] = max(found.get(name, 0), int(values["size"]) // len(names) if sized(section) else 0)
+    return found
 
 
 def _sections(values: Values, context: Context) -> tuple[Section, ...] | None:

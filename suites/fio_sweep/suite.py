@@ -16,7 +16,8 @@ from suites.base import (
     TrialParser,
 )
 from suites.checks import Check, CheckOutcome, NotChecked
-from suites.facts import cpus_for
+from suites.equivalents import Traits
+from suites.facts import Facts, cpus_for
 from suites.fio.checks import FIO_CHECKS
 from suites.fio.device import DEVICE_CHECKS, needs_root, on_device
 from suites.fio.metrics import latency_slices
@@ -165,6 +166,10 @@ class FioSweep(Suite):
             prepared=space,
             space=space,
         )
+
+    def traits(self, values: Values, facts: Facts | None) -> Traits:
+        """Return the threads of the widest point."""
+        return Traits(threads=widest(values).jobs)
 
     def parser(self, values: Values) -> TrialParser:
         """Return a new parser with the expected points."""

@@ -8,10 +8,10 @@ from suites.equivalents import CPU_QUESTION, THREADS_MAPPING, Equivalent, Metric
 from suites.facts import Facts, cpus_for, known
 from suites.host_files import HostFile
 from suites.linpack.output import METRICS, LinpackParser
-from suites.memory_sizes import CACHE_FACTOR, available_memory, cache_of_host, memory_outcome
+from suites.memory_sizes import CACHE_FACTOR, NO_HUGE_PAGES, available_memory, cache_of_host, memory_outcome
 from suites.parameters import Choice, Parameter, Tuned, Type, Value, Values, format_size
 from suites.programs import Program, same_package_name
-from suites.thread_checks import CPU_QUOTA, MORE_THREADS_THAN_CPUS
+from suites.thread_checks import MORE_THREADS_THAN_CPUS
 from suites.vocab import Resource, Severity
 
 # LINPACK's parameters, its input files, and the sizes for a host.
@@ -297,8 +297,8 @@ LINPACK_CHECKS = (
     LINPACK_NO_MPI,
     LINPACK_TOO_LARGE,
     LINPACK_SMALL,
+    NO_HUGE_PAGES,
     MORE_THREADS_THAN_CPUS,
-    CPU_QUOTA,
 )
 
 

@@ -2,11 +2,11 @@
 
 from suites.base import StepEvidence
 from suites.checks import Check, CheckOutcome, NotChecked
-from suites.memory_sizes import CACHE_FACTOR, cache_of_host, memory_outcome
+from suites.memory_sizes import CACHE_FACTOR, NO_HUGE_PAGES, cache_of_host, memory_outcome
 from suites.parameters import format_size
 from suites.probe import NO_COMPILER
 from suites.stream.parameters import ARRAYS, bundled_kernels, fitting_array
-from suites.thread_checks import CPU_QUOTA, MORE_THREADS_THAN_CPUS
+from suites.thread_checks import MORE_THREADS_THAN_CPUS
 from suites.vocab import Severity
 
 
@@ -83,7 +83,7 @@ STREAM_CHECKS = (
     STREAM_ARRAY_IN_CACHE,
     STREAM_MEMORY_TOO_SMALL,
     STREAM_FOREIGN_PROGRAM,
+    NO_HUGE_PAGES,
     NO_COMPILER,
     MORE_THREADS_THAN_CPUS,
-    CPU_QUOTA,
 )

@@ -24,7 +24,7 @@ from suites.sysbench.output import (
     tune_common,
     unresolved_note,
 )
-from suites.thread_checks import CPU_QUOTA, MORE_THREADS_THAN_CPUS
+from suites.thread_checks import MORE_THREADS_THAN_CPUS
 from suites.units import Unit
 from suites.vocab import Better, Figure, Metric, MetricKind, Resource, Sample, Severity
 
@@ -70,7 +70,7 @@ SYSBENCH_CPU_DEFAULTS = Check(
     evaluate=_defaults,
 )
 
-CPU_CHECKS = (SYSBENCH_CPU_DEFAULTS, SHORT_RUNTIME, MORE_THREADS_THAN_CPUS, CPU_QUOTA)
+CPU_CHECKS = (SYSBENCH_CPU_DEFAULTS, SHORT_RUNTIME, MORE_THREADS_THAN_CPUS)
 
 
 EVENTS_PER_SECOND = Metric("events_per_second", "Events per second", Unit.PER_SECOND, Better.HIGHER, MetricKind.RATE)

@@ -26,7 +26,7 @@ from suites.sysbench.output import (
     tune_common,
     unresolved_note,
 )
-from suites.thread_checks import CPU_QUOTA, MORE_THREADS_THAN_CPUS
+from suites.thread_checks import MORE_THREADS_THAN_CPUS
 from suites.units import Unit
 from suites.vocab import Better, Figure, Labels, Metric, MetricKind, Resource, Sample, Severity, labels
 
@@ -260,7 +260,6 @@ MEMORY_CHECKS = (
     MEMORY_TOO_SMALL,
     SHORT_RUNTIME,
     MORE_THREADS_THAN_CPUS,
-    CPU_QUOTA,
 )
 
 

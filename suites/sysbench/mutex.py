@@ -17,7 +17,7 @@ from suites.sysbench.output import (
     tune_common,
     unresolved_note,
 )
-from suites.thread_checks import CPU_QUOTA, MORE_THREADS_THAN_CPUS
+from suites.thread_checks import MORE_THREADS_THAN_CPUS
 from suites.vocab import Figure, Resource, Sample, Severity
 
 LOOP_RATE = 2.5e9
@@ -127,7 +127,7 @@ class SysbenchMutex(Suite):
         LATENCY_MAXIMUM,
     )
     usual_cov = 0.10
-    checks = (SYSBENCH_MUTEX_SHORT, MORE_THREADS_THAN_CPUS, CPU_QUOTA)
+    checks = (SYSBENCH_MUTEX_SHORT, MORE_THREADS_THAN_CPUS)
 
     def tune(self, context: Context) -> dict[str, Tuned]:
         """Return one thread per usable CPU, and work of about ten seconds."""

@@ -22,7 +22,6 @@ from suites.sysbench.output import (
     tune_common,
     unresolved_note,
 )
-from suites.thread_checks import CPU_QUOTA
 from suites.vocab import Figure, Resource, Severity
 
 THREAD_YIELDS = Parameter(
@@ -108,7 +107,7 @@ class SysbenchThreads(Suite):
         TOTAL_EVENTS,
     )
     usual_cov = 0.10
-    checks = (SYSBENCH_THREADS_ALONE, SHORT_RUNTIME, CPU_QUOTA)
+    checks = (SYSBENCH_THREADS_ALONE, SHORT_RUNTIME)
 
     def workload(self, values: Values) -> Workload:
         """Return the expected work: one event per thread at a time."""

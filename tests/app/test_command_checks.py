@@ -3,7 +3,7 @@
 import pytest
 
 from app.checks.before import check_plan
-from app.plans.plan import Plan, make_step
+from app.plans.plan import Plan, Repetition, make_step
 from suites.vocab import Finding, Severity
 from tests.app.test_false_warnings import server
 from tests.messages import messages
@@ -98,3 +98,52 @@ def test_nobody_edits_a_line_of_the_users_own() -> None:
     finding = found("dd if=/dev/zero of=/srv/x bs=1M count=1024")["unflushed-write"]
     assert finding.measured.startswith(MESSAGES["read_as_dd_1_gib_are_written"])
     assert (finding.changes, finding.install, finding.step) == ({}, None, "mine")
+
+
+def lines(command: str, prepare: str = "", before: str = "", trials: int = 6) -> set[str]:
+    given = {"command": command, "prepare": prepare, "before": before, "shell": True}
+    step = make_step("command", given, name="mine")
+    plan = Plan("p", ("web-1",), (step,), "Why?", repetition=Repetition(trials=trials))
+    own = {"command-reads-cached", "command-hdparm"}
+    return {finding.id for finding in check_plan(plan, FACTS).findings if finding.id in own}
+
+
+@pytest.mark.parametrize(
+    ("command", "prepare", "before"),
+    [
+        ("dd if=/srv/x of=/dev/null bs=1M", "dd if=/dev/zero of=/srv/x bs=1M count=100", ""),
+        ("dd if=/srv/x of=/dev/null bs=1M", "", "head -c 1G /dev/urandom >/srv/x"),
+        ("cat /srv/x >/dev/null", "cp /home/ann/a /srv/x", ""),
+        ("cp /srv/set/a /srv/b", "cp -r /home/ann/set /srv/set", ""),
+        ("dd if=/dev/zero of=/srv/x bs=1M count=9; md5sum /srv/x", "", ""),
+        ("sha256sum </srv/x", "echo a | tee /srv/x", ""),
+        ("cp /srv/a /srv/b", "", ""),
+        ("cp /srv/a /srv/b", "echo 3 >/proc/sys/vm/drop_caches", ""),
+    ],
+)
+def test_reads_of_what_is_in_the_page_cache(command: str, prepare: str, before: str) -> None:
+    assert lines(command, prepare, before) == {"command-reads-cached"}
+
+
+@pytest.mark.parametrize(
+    ("command", "prepare", "before", "trials"),
+    [
+        ("dd if=/srv/x of=/dev/null bs=1M iflag=direct", "dd if=/dev/zero of=/srv/x bs=1M count=100", "", 6),
+        ("dd if=/srv/x of=/dev/null bs=1M", "dd if=/dev/zero of=/srv/x bs=1M count=100 oflag=direct", "", 6),
+        ("cat /srv/x >/dev/null", "cp /home/ann/a /srv/x", "sync; echo 3 >/proc/sys/vm/drop_caches", 6),
+        ("cp /srv/a /srv/b", "", "echo 3 >/proc/sys/vm/drop_caches", 6),
+        ("cp /srv/a /srv/b", "", "", 1),
+        ("./shop --bench", "cp /home/ann/shop ./shop", "", 6),
+        ("make -j8 -C /home/ann/shop check", "", "", 6),
+        ("gzip -k /srv/x", "", "", 6),
+        ("cat /proc/cpuinfo", "", "", 6),
+        ("hdparm -I /dev/sda", "", "", 6),
+    ],
+)
+def test_reads_past_it_are_not_shown(command: str, prepare: str, before: str, trials: int) -> None:
+    assert lines(command, prepare, before, trials) == set()
+
+
+@pytest.mark.parametrize("command", ["hdparm -t /dev/sda", "hdparm -tT /dev/sda", "sudo hdparm -T /dev/sda"])
+def test_hdparm_is_no_benchmark(command: str) -> None:
+    assert lines(command) == {"command-hdparm"}

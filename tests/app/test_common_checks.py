@@ -119,10 +119,8 @@ def test_files_in_memory_are_no_disk(kind: str) -> None:
 def test_an_overlay_is_judged_by_its_upper_directory() -> None:
     directory = Directory(path="/x", mount="/x", kind="overlay", upper="tmpfs", free=50 * GIB, writable=True)
     found = finding(NOT_A_DISK, tuned_step(FIO, disk_host(DATA, directory), directory="/x"))
-    assert (found.severity, found.measured) == (
-        Severity.WARNING,
-        "/x is on an overlay on tmpfs: its files are in memory.",
-    )
+    assert found.severity is Severity.WARNING
+    assert "an overlay on tmpfs" in found.measured
     on_disk = disk_host(DATA, replace(directory, upper="ext4"))
     assert finding(NOT_A_DISK, tuned_step(FIO, on_disk, directory="/x")).severity is Severity.INFO
 

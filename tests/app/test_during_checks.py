@@ -8,8 +8,8 @@ import pytest
 
 from app.checks.catalogue import DURING_CHECKS
 from app.checks.evidence import RUNNING
-from app.checks.timing import TOKEN_BUCKET, TOKEN_BUCKET_SO_FAR
-from app.verdict.steps import ENDED_TRIAL_CHECKS, new_findings, step_verdict
+from app.checks.timing import SHAPE_CHECKS
+from app.verdict.steps import new_findings, step_verdict
 from suites.checks import CheckOutcome, CheckPhase, NotChecked
 from suites.evidence import DONE, HostWatch, Point, TrialEvidence
 from suites.verdict import Trust
@@ -137,7 +137,7 @@ def test_without_telemetry_it_cannot_tell_and_of_a_failed_trial_it_says_nothing(
 
 
 def test_every_check_of_during_says_what_it_is_and_has_a_case() -> None:
-    elsewhere = {"token-bucket", "still-on-its-way", "allowance-exceeded"}
+    elsewhere = {check.id for check in SHAPE_CHECKS} | {"allowance-exceeded"}
     assert set(CHECKS) == set(CASES) | elsewhere
     for check in DURING_CHECKS:
         assert check.when is CheckPhase.DURING
@@ -152,7 +152,7 @@ def test_a_quiet_host_draws_no_finding() -> None:
         if name
         not in {
             "other-process", "link-went-down", "filesystem-errors", "segments-sent-again", "packets-dropped",
-            "token-bucket", "still-on-its-way",
+            *(check.id for check in SHAPE_CHECKS),
         }
     }  # fmt: skip
 
@@ -216,33 +216,36 @@ def noisy(means: Sequence[tuple[float, int]], spread: float = 0.03) -> list[floa
     return [mean * (1 + spread * rng.standard_normal()) for mean, seconds in means for _ in range(seconds)]
 
 
+def shapes(one: TrialEvidence) -> dict[str, str]:
+    """Return what the checks of the rate's shape say of a trial, by their ids."""
+    return {check.id: words for check in SHAPE_CHECKS if (words := shown(check, one))}
+
+
 def test_a_bucket_that_runs_empty_is_told_while_it_runs_with_its_size() -> None:
-    whole = noisy([(4000.0, 310), (1500.0, 60)])
-    reported = next(seconds for seconds in range(300, 370) if shown(CHECKS["token-bucket"], course(whole[:seconds])))
-    assert 320 <= reported <= 350
-    words = shown(CHECKS["token-bucket"], course(whole)) or ""
-    assert words.startswith("4 k/s until 5 min 10 s, then 1.5 k/s.") or "until 5 min 10 s" in words
-    assert "about 7" in words  # (4000 - 1500) x 310 s = 775,000
+    whole = noisy([(4000.0, 160), (1500.0, 60)])
+    reported = next(seconds for seconds in range(150, 220) if shapes(course(whole[:seconds])))
+    assert 170 <= reported <= 182
+    words = shapes(course(whole))["token-bucket"]
+    assert words.startswith("3978 IOPS until 2 min 40 s, then 1498 IOPS.")
+    assert "about 397k above" in words  # (4000 - 1500) x 160 s = 400,000
 
 
-def test_a_steady_rate_a_dip_and_a_slope_are_no_bucket() -> None:
+def test_a_steady_rate_a_dip_that_may_last_and_a_slope_are_no_bucket() -> None:
     steady, dip = noisy([(4000.0, 300)]), noisy([(4000.0, 300), (1500.0, 8)])
     slope = [4000.0 - 8 * second for second in range(300)]
-    for values in (steady, dip, slope):
-        assert shown(CHECKS["token-bucket"], course(values)) is None
+    assert [shapes(course(values)) for values in (steady, dip, slope)] == [{}, {}, {}]
 
 
 @pytest.mark.parametrize(("state", "words"), [(RUNNING, True), (DONE, True), ("failed", False)])
 def test_a_rate_that_still_climbs_late_is_told(state: str, words: bool) -> None:  # noqa: FBT001 (a case)
     climbing = noisy([(1000.0 + 10 * second, 1) for second in range(90)], 0.01)
-    reported = shown(CHECKS["still-on-its-way"], course(climbing, 120.0, state)) or ""
-    assert reported.startswith(MESSAGES["after_1_min_30_s_the_rate"]) is words
+    assert ("and has not levelled off" in shapes(course(climbing, 120.0, state)).get("still-on-its-way", "")) is words
 
 
 def test_a_rate_that_climbs_early_or_has_settled_is_not() -> None:
     climbing = noisy([(1000.0 + 10 * second, 1) for second in range(60)], 0.01)
-    assert shown(CHECKS["still-on-its-way"], course(climbing, 600.0)) is None
-    assert shown(CHECKS["still-on-its-way"], course(noisy([(1000.0, 5), (2000.0, 85)]), 120.0)) is None
+    assert shapes(course(climbing, 600.0)) == {}
+    assert "still-on-its-way" not in shapes(course(noisy([(1000.0, 5), (2000.0, 85)]), 120.0))
 
 
 # What becomes of it in the verdict
@@ -262,6 +265,25 @@ def test_the_verdict_counts_what_was_found_over_all_trials_and_tells_nothing_twi
     assert found in new_findings(judgement, [])
 
 
-def test_the_bucket_is_asked_once_of_the_whole() -> None:
-    assert TOKEN_BUCKET_SO_FAR in DURING_CHECKS
-    assert [check for check in ENDED_TRIAL_CHECKS if check.id == "token-bucket"] == [TOKEN_BUCKET]
+def test_a_live_finding_that_the_end_does_not_confirm_stays_in_the_verdict() -> None:
+    check, quiet = CHECKS["cpu-stolen"], of(cpu_steal=level(0.1))
+    outcome = check.evaluate(of(cpu_steal=level(3.0)))
+    assert isinstance(outcome, CheckOutcome)
+    live = check.finding_for(outcome, quiet)
+    judgement = step_verdict(replace(step(quiet), findings=(live,)))
+    assert live in judgement.verdict.findings
+
+
+def test_the_shape_at_the_end_replaces_those_on_the_way() -> None:
+    alternating = course(noisy([(4000.0, 6), (3000.0, 6)] * 5), state=DONE)
+    outcome = CHECKS["rate-dips"].evaluate(course(noisy([(4000.0, 30), (3000.0, 6), (4000.0, 30)]), state=DONE))
+    assert isinstance(outcome, CheckOutcome)
+    live = CHECKS["rate-dips"].finding_for(outcome, alternating)
+    found = step_verdict(replace(step(alternating), findings=(live,))).verdict.findings
+    assert {one.id for one in found} & {check.id for check in SHAPE_CHECKS} == {"rate-alternates"}
+
+
+def test_a_finding_that_became_worse_is_raised_again() -> None:
+    judgement = step_verdict(step(of(cpu_steal=level(3.0))))
+    (found,) = [one for one in judgement.found if one.finding.id == "cpu-stolen"]
+    assert found in new_findings(judgement, [replace(found.finding, severity=Severity.INFO)])

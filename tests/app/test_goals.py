@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 from click.testing import CliRunner
 
+from app.checks.before import check_plan
 from app.cli.main import benchwright
 from app.formats import plan_from_json, plan_to_json
 from app.plans.goals import goals_of, goals_text
@@ -65,10 +66,12 @@ def test_goals_are_written_by_hand_as_they_are_said() -> None:
     assert goals_of("disk:iops >= 20000; latency_p99<=2e6") == GOALS
     assert goals_text(GOALS) == "disk:iops >= 20000; latency_p99 <= 2000000"
     assert goals_of(goals_text(GOALS)) == GOALS
+    assert goals_text(GOALS, PLAN.steps) == "disk:iops >= 20000; latency_p99 <= 2 ms"
+    assert goals_of(goals_text(GOALS, PLAN.steps), PLAN.steps) == GOALS
     assert goals_of(" ; ") == ()
 
 
-@pytest.mark.parametrize("words", ["iops", "iops > 3", "iops >= fast", "iops >= 1e999", ">= 3"])
+@pytest.mark.parametrize("words", ["iops", "iops = 3", "iops >= fast", "iops >= 1e999", ">= 3"])
 def test_words_that_are_no_goal_are_refused(words: str) -> None:
     with pytest.raises(GoalError, match="is not a goal"):
         goals_of(words)
@@ -80,3 +83,59 @@ def test_the_command_line_writes_goals_into_the_plan() -> None:
     assert parse_plan(reported.output).goals == (Goal("iops", at_least=20_000.0),)
     refused = CliRunner().invoke(benchwright, [*words, "--goal", "triad>=3"])
     assert refused.exit_code == 2
+
+
+@pytest.mark.parametrize(
+    ("text", "goal"),
+    [
+        ("latency_p99 < 5ms", Goal("latency_p99", at_most=5e6)),
+        ("disk:latency_p99 <= 250 us", Goal("latency_p99", at_most=250e3, step="disk")),
+        ("latency_p99 <= 80 µs", Goal("latency_p99", at_most=80e3)),
+        ("latency_p99 <= 5", Goal("latency_p99", at_most=5.0)),
+        ("iops > 20k", Goal("iops", at_least=20e3)),
+        ("iops >= 1.5 MIOPS", Goal("iops", at_least=1.5e6)),
+        ("bandwidth >= 500 MB/s", Goal("bandwidth", at_least=500e6)),
+        ("bandwidth >= 1 GiB/s", Goal("bandwidth", at_least=2.0**30)),
+    ],
+)
+def test_a_goal_takes_and_prints_units(text: str, goal: Goal) -> None:
+    (found,) = goals_of(text, PLAN.steps)
+    assert found == goal
+    assert goals_of(goals_text((found,), PLAN.steps), PLAN.steps) == (goal,)
+
+
+@pytest.mark.parametrize("text", ["iops >= 5 ms", "latency_p99 <= 5 MB/s", "latency_p99 <= 5 parsecs", "iops >= ms"])
+def test_a_unit_of_another_kind_is_refused(text: str) -> None:
+    with pytest.raises(GoalError):
+        goals_of(text, PLAN.steps)
+
+
+def test_a_plan_file_takes_and_shows_units() -> None:
+    written = format_plan(replace(PLAN, goals=GOALS))
+    assert "at_most = 2000000.0 # ns" in written
+    by_hand = written.replace("at_most = 2000000.0 # ns", 'at_most = "2 ms"')
+    assert by_hand != written
+    assert parse_plan(by_hand).goals == GOALS
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("latency_p99 <= 5", "latency_p99 <= 5 ns"),
+        ("bandwidth >= 500", "bandwidth >= 500 B/s"),
+        ("iops >= 0.02", "iops >= 0.02"),
+        ("iops >= 20 GIOPS", "iops >= 20000000000"),
+    ],
+)
+def test_a_goal_far_off_its_metric_is_warned_of(text: str, words: str) -> None:
+    found = [each for each in check_plan(with_goals(text), {}).findings if each.id == "goal-units"]
+    assert words in found[0].measured
+
+
+@pytest.mark.parametrize("text", ["latency_p99 <= 5 ms", "bandwidth >= 500 MB/s", "iops >= 100", "cpu:events >= 5"])
+def test_a_plausible_goal_is_not(text: str) -> None:
+    assert not [each for each in check_plan(with_goals(text), {}).findings if each.id == "goal-units"]
+
+
+def with_goals(text: str) -> Plan:
+    return replace(PLAN, goals=goals_of(text, PLAN.steps))

@@ -31,7 +31,7 @@ def host(release: str, user: str = "ann") -> Facts:
     """Return the facts of a host whose /etc/os-release is the captured one."""
     items = {"os_release": (RELEASES / release).read_text(), "id": f"uid=1000({user}) gid=1000({user})", "end": "."}
     frames = "".join(f"@@{MARK} {name} {len(text)}\n{text}\n" for name, text in items.items())
-    return understand(parse_items(frames.encode(), MARK), "web-1", "", 0.0, 0.0)
+    return understand(parse_items(frames.encode(), MARK), "web-1", "")
 
 
 FIO = {

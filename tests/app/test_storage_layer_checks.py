@@ -7,7 +7,7 @@ import pytest
 
 from app.checks.before import SkippedCheck, evaluate
 from app.checks.cloud import STEP_CHECKS as CLOUD_CHECKS
-from app.checks.storage import LAYER_CHECKS
+from app.checks.storage import LAYER_CHECKS, NO_SPACE, NOT_A_DISK
 from app.plans.context import loops_below
 from app.plans.plan import Plan, make_step
 from suites.base import Context, StepEvidence, complete_values, tuned_values
@@ -24,13 +24,15 @@ CHECKS = (*LAYER_CHECKS, *CLOUD_CHECKS)
 DISK = BlockDevice(name="nvme0n1", kind="disk", rotational=False, size=200 * GIB, parent=Absent("a whole disk"))
 
 
-def layered(*layers: BlockDevice, kind: str = "ext4", options: str = "rw", attributes: str | Absent = "") -> Facts:
+def layered(
+    *layers: BlockDevice, kind: str = "ext4", options: str = "rw", attributes: str | Absent = "", source: str = "/dev/x"
+) -> Facts:
     """Return a server whose /srv is on `layers`, the uppermost first, or on its disk itself."""
     below = (*layers, DISK)
     stacked = [replace(upper, parent=lower.name) for upper, lower in itertools.pairwise(below)]
     directory = replace(DATA, kind=kind, volume=below[0].name, attributes=attributes or Absent("none is set"))
     facts = server()
-    mounted = FileSystem(mount="/srv", kind=kind, options=options, free=100 * GIB)
+    mounted = FileSystem(mount="/srv", kind=kind, options=options, free=100 * GIB, source=source)
     return replace(facts, block_devices=(*stacked, DISK), directories=(directory,), file_systems=(mounted,))
 
 
@@ -63,6 +65,12 @@ def test_a_plain_disk_draws_nothing() -> None:
         ("zfs-cache", layered(kind="zfs"), "/srv is on zfs."),
         ("thin-volume", layered(BlockDevice(name="dm-1"), BlockDevice(name="dm-0", kind="thin-pool")), "pool dm-0"),
         ("file-backed-disk", layered(BlockDevice(name="loop7")), "on loop7, a loop device"),
+        ("file-backed-disk", layered(BlockDevice(name="loop7", backing_file="/srv/a.img")), "over a file on ext4."),
+        ("substitute-device", layered(BlockDevice(name="zram0", kind="zram")), "zram0 is zram: compressed memory."),
+        ("substitute-device", layered(BlockDevice(name="nullb0", kind="disk")), "nullb0 is null_blk"),
+        ("substitute-device", layered(BlockDevice(name="bcache0", kind="bcache")), "bcache0 is bcache"),
+        ("substitute-device", layered(BlockDevice(name="dm-3", kind="cache")), "dm-3 is dm-cache"),
+        ("substitute-device", layered(BlockDevice(name="dm-1", kind="vdo")), "dm-1 is VDO"),
     ],
 )
 def test_what_answers_in_place_of_the_disk_is_warned_of(check: str, facts: Facts, words: str) -> None:
@@ -71,11 +79,75 @@ def test_what_answers_in_place_of_the_disk_is_warned_of(check: str, facts: Facts
     assert words in found.measured
 
 
+def test_a_device_that_facts_do_not_list_is_known_by_its_mount() -> None:
+    facts = layered(source="/dev/ram0")
+    facts = replace(facts, directories=(replace(facts.directories[0], volume=Absent("its device is not in /sys")),))
+    assert "brd: a RAM disk" in finding(step(facts, directory="/srv"), "substitute-device").measured
+
+
+def test_a_raw_device_in_memory_is_no_disk() -> None:
+    facts = replace(layered(), devices=(RawDevice(path="/dev/zram1", node="/dev/zram1"),))
+    found = shown(step(facts, device="/dev/zram1"))["substitute-device"]
+    assert isinstance(found, Finding)
+
+
+@pytest.mark.parametrize(
+    ("options", "rw", "words", "why"),
+    [
+        ("rw,sync", "write", "mounted with sync.", "lower"),
+        ("rw,nobarrier", "randwrite", "mounted with nobarrier.", "faster than they are"),
+        ("rw,barrier=0,sync", "randwrite", "mounted with barrier=0, sync.", "lower"),
+        ("rw,data=journal", "randread", "mounted with data=journal.", "ignores O_DIRECT"),
+    ],
+)
+def test_mount_options_that_change_the_figure(options: str, rw: str, words: str, why: str) -> None:
+    found = finding(step(layered(options=options), directory="/srv", rw=rw), "mount-options")
+    assert words in found.measured
+    assert why in found.why
+
+
+@pytest.mark.parametrize(
+    ("options", "rw"), [("rw,sync", "read"), ("rw,nobarrier", "randread"), ("rw,data=ordered,barrier=1", "write")]
+)
+def test_mount_options_of_no_consequence_are_not_shown(options: str, rw: str) -> None:
+    assert shown(step(layered(options=options), directory="/srv", rw=rw)) == {}
+
+
+def test_a_file_system_in_user_space_is_no_plain_disk() -> None:
+    for kind, expected in (("fuse.bindfs", True), ("fuseblk", True), ("fuse.sshfs", False), ("ext4", False)):
+        found = NOT_A_DISK.finding(step(layered(kind=kind), directory="/srv"))
+        warned = isinstance(found, Finding) and found.severity is Severity.WARNING
+        assert warned is expected
+
+
+FILE_JOB = "[a]\nrw=randread\ndirect=1\nsize=200g\nfilename={name}\n[b]\nstonewall\nrw=read\nsize=200g\nfilename={name}"
+
+
+@pytest.mark.parametrize(
+    ("name", "allocated", "flagged"),
+    [
+        ("/srv/laid-out", 200 * GIB, False),
+        ("/srv/laid-out", 120 * GIB, False),  # 80 of 100 GiB that are free
+        ("/srv/laid-out", 0, True),  # sparse
+        ("/srv/laid-out", None, True),
+        ("/elsewhere", 0, False),  # on another file system
+        ("own-file", None, True),
+    ],
+)
+def test_space_counts_files_that_exist(name: str, allocated: int | None, *, flagged: bool) -> None:
+    facts = layered()
+    existing = Directory(path=name, file=Absent("not a file") if allocated is None else allocated)
+    root = FileSystem(mount="/", kind="ext4", free=GIB)
+    facts = replace(facts, directories=(*facts.directories, existing), file_systems=(*facts.file_systems, root))
+    one = step(facts, "fio-job", directory="/srv", job=FILE_JOB.format(name=name))
+    found = NO_SPACE.finding(one)
+    assert isinstance(found, Finding) is flagged
+
+
 @pytest.mark.parametrize(
     ("check", "facts", "words"),
     [
         ("encrypted-disk", layered(BlockDevice(name="dm-0", kind="crypt")), "dm-crypt (LUKS) device dm-0"),
-        ("discard-mount", layered(options="rw,discard"), "mounted with discard"),
         ("copy-on-write", layered(kind="btrfs"), "on btrfs without NOCOW"),
         ("compressing-file-system", layered(kind="f2fs", options="rw,compression=zstd"), "compression=zstd"),
         ("compressing-file-system", layered(kind="btrfs", attributes="cC"), "attribute c"),
@@ -185,3 +257,16 @@ def test_a_loop_device_is_found_by_its_own_name() -> None:
     plan = Plan("p", ("web-1",), (make_step("fio", {"device": "/dev/disk/by-id/x", "rw": "read"}),))
     facts = replace(layered(), devices=(RawDevice(path="/dev/disk/by-id/x", node="/dev/loop7"),), block_devices=(LOOP,))
     assert loops_below(plan, "web-1", facts) == ("loop7",)
+
+
+def test_discard_is_noted_once_for_tests_that_delete_files_in_each_trial() -> None:
+    first = step(layered(options="rw,discard"), "dd", directory="/srv")
+    found = {word.id: word for word in evaluate(LAYER_CHECKS, first)}["discard-mount"]
+    assert isinstance(found, Finding)
+    assert "mounted with discard" in found.measured
+    again = replace(first, name="again", earlier=(first,))
+    assert "discard-mount" not in {word.id for word in evaluate(LAYER_CHECKS, again)}
+
+
+def test_discard_is_of_no_concern_to_files_that_stay() -> None:
+    assert "discard-mount" not in shown(step(layered(options="rw,discard"), directory="/srv"))

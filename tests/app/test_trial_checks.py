@@ -7,13 +7,16 @@ from typing import Any
 import pytest
 
 from app.checks.catalogue import OUTCOME_CHECKS, TRIAL_CHECKS
-from app.checks.evidence import RUNNING
-from app.checks.timing import TOKEN_BUCKET_SO_FAR
+from app.checks.evidence import RUNNING, in_flight
+from app.checks.repetition import latency_text
+from app.checks.timing import SHAPE_CHECKS
 from suites.checks import Check, CheckPhase
 from suites.evidence import TrialEvidence
 from suites.registry import suite as find_suite
+from suites.snia.output import window_figures
+from suites.snia.steady import steady_round, window_of
 from suites.vocab import labels
-from tests.app.trial_evidence import READ, WRITE, facts, shown, trial
+from tests.app.trial_evidence import READ, WRITE, facts, shown, step, trial
 from tests.suites import captured_outputs
 
 CHECKS = {check.id: check for check in TRIAL_CHECKS}
@@ -65,9 +68,12 @@ def iperf(rate: float, *, link: float, lost: float | None = None, **given: Any) 
     return replace(made, figures=(*made.figures, *trial("iperf3", {"lost": lost}).figures))
 
 
-def course(values: list[float]) -> TrialEvidence:
-    """Return a read whose IOPS took this course, second by second."""
-    return replace(fio(), samples=trial("fio", IOPS, at=READ, samples=values).samples)
+def rounds(values: list[float]) -> TrialEvidence:
+    """Return a test of SNIA PTS whose rounds took this course."""
+    window = window_of(values)
+    assert window is not None
+    figures = tuple(window_figures(window, steady_round(values, both=True)))
+    return replace(trial("fio-snia", {}), figures=figures)
 
 
 def sysbench(share: float) -> TrialEvidence:
@@ -141,21 +147,12 @@ CASES: dict[str, tuple[Make, Make, str]] = {
         lambda: fio(figures={"latency_p99_9": 9e6}),
         "slowest 3 of 3000",
     ),
-    "token-bucket": (
-        lambda: course([4000.0, 4010.0] * 30 + [1500.0, 1490.0] * 30),
-        lambda: course([4000.0, 4010.0] * 60),
-        "4005 IOPS until 1 min, then 1495 IOPS",
+    "mean-above-median": (
+        lambda: fio(figures={"latency_p50": 79_000.0}),
+        lambda: fio(figures={"latency_p50": 700_000.0}),
+        "Mean latency 3.20 ms is 40.5 times the median of 79.0 µs.",
     ),
-    "not-steady": (
-        lambda: course([4000.0 - 15 * s for s in range(120)]),
-        lambda: course([4000.0 + s % 7 for s in range(120)]),
-        "Last five of ten rounds",
-    ),
-    "changed-late": (
-        lambda: course([2000.0, 2010.0] * 20 + [3000.0, 3010.0] * 4),
-        lambda: course([2000.0, 2010.0] * 24),
-        "in the last",
-    ),
+    "not-steady": (lambda: rounds([3000.0 - 100 * place for place in range(25)]), lambda: rounds([1000.0] * 10), "25"),
 }  # fmt: skip
 
 
@@ -235,5 +232,34 @@ def test_a_send_run_is_judged_by_the_samples_of_its_sender() -> None:
     assert sent.headline is not None
     assert dict(sent.headline.labels)["end"] == "receiver"
     assert [dict(one.labels)["end"] for one in sent.headline_series()] == ["sender"] * 30
-    assert "until 9 s" in (shown(CHECKS["token-bucket"], sent) or "")
-    assert "until 9 s" in (shown(TOKEN_BUCKET_SO_FAR, replace(sent, state=RUNNING, figures=())) or "")
+    bucket = next(check for check in SHAPE_CHECKS if check.id == "token-bucket")
+    assert "until 9 s" in (shown(bucket, sent) or "")
+    assert "until 9 s" in (shown(bucket, replace(sent, state=RUNNING, figures=())) or "")
+
+
+def recorded(path: str, **given: Any) -> TrialEvidence:
+    """Return a trial of fio with the figures of a recorded output, on a host that watched its disk."""
+    parsed = captured_outputs.capture(path).parse(find_suite("fio").parser({}))
+    return replace(fio(**given), figures=parsed.figures, samples=parsed.samples)
+
+
+@pytest.mark.parametrize(
+    ("path", "depth", "text"),
+    [
+        ("fio/3.33/buffered_libaio", 8, "at 2.14 ms on average, p99 25.8 ms"),
+        ("fio/3.33/fdatasync", 1, "at flush latency 2.31 ms on average, p99 16.2 ms"),
+    ],
+)
+def test_latency_is_what_the_application_waits_and_agrees_with_the_rate(path: str, depth: int, text: str) -> None:
+    trial = recorded(path, iodepth=depth, ioengine="libaio", direct=True)
+    assert in_flight(trial) == pytest.approx(depth, rel=0.01), "Little's law; by the completion alone 7.0 and 0.17"
+    assert latency_text(step(trial)) == text
+    for check in ("more-in-flight-than-asked", "queue-half-empty"):
+        assert shown(CHECKS[check], trial) is None
+
+
+def test_a_depth_that_was_not_reached_is_told_at_any_depth() -> None:
+    shallow = fio(figures={"iops": 1000.0, "total_latency_mean": 400_000.0}, iodepth=1)
+    assert "0.4 in flight; requested: 1" in (shown(CHECKS["queue-half-empty"], shallow) or "")
+    brief = fio(figures={"iops": 4000.0, "total_latency_mean": 90_000.0}, iodepth=1)
+    assert shown(CHECKS["queue-half-empty"], brief) is None, "the rest is the tool's own time"

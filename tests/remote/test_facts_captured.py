@@ -21,7 +21,7 @@ def captured(name: str) -> bytes:
 
 
 def facts_of(output: bytes) -> Facts:
-    return understand(parse_items(output, MARK), "host", "2026-11-20T12:00:00+00:00", 0.0, 0.0)
+    return understand(parse_items(output, MARK), "host", "2026-11-20T12:00:00+00:00")
 
 
 def reason(fact: object) -> str:
@@ -143,7 +143,6 @@ def test_busybox_says_less_and_nothing_is_made_up() -> None:
     facts = facts_of(captured("busybox"))
     assert facts.tool("dd").version == "BusyBox v1.35.0 (Debian 1:1.35.0-4+deb12u1+b1) multi-call binary."
     assert reason(facts.measured.urandom_rate) == MESSAGES["dd_on_this_host_prints_no"]
-    assert reason(facts.system.clock_offset) == MESSAGES["date_on_this_host_tells"]
     assert facts.cpu.threads == 2
     assert directory(facts, "/tmp").direct is True
 
@@ -196,15 +195,6 @@ def test_places_without_a_disk_say_why() -> None:
     assert reason(directory(facts, "/tmp").device) == MESSAGES["in_memory_there_is_no_disk"]
     assert directory(facts, "/srv").writable is False
     assert reason(directory(facts, "/srv").direct) == MESSAGES["nothing_could_be_written"]
-
-
-def test_the_clock_offset_is_that_of_the_middle() -> None:
-    items = parse_items(captured("aws-c7i"), MARK)
-    first = float(items.values["first.epoch"][0])
-    last = float(items.values["last.epoch"][0])
-    for delay in (0.0, 0.25):
-        facts = understand(items, "host", "", first - 3.5 - delay, last - 3.5 + delay)
-        assert facts.system.clock_offset == pytest.approx(3.5, abs=1e-6)
 
 
 @pytest.mark.parametrize("name", ["debian12-vm", "busybox", "aws-c7i"])

@@ -5,9 +5,11 @@ import pytest
 from remote.facts.block import Disks, block_devices
 from remote.facts.cpu import cpu_facts
 from remote.facts.items import Items
+from remote.facts.load import foreign_cpu, foreign_disks, foreign_processes
 from remote.facts.mounts import directories, parse_mounts
-from remote.facts.tools import measured, tools
-from suites.facts import Absent, Facts, known
+from remote.facts.system import Exchange, clock_offset
+from remote.facts.tools import tools
+from suites.facts import OUTSIDE, SHORT_LIVED, Absent, DiskLoad, Facts, known
 from suites.registry import programs
 
 
@@ -16,46 +18,134 @@ def items(**values: str) -> Items:
 
 
 BEFORE = "cpu  100 0 50 1000 10 0 0 0 0 0"
+BUSY = "cpu  110 0 51 1019 10 0 0 0 0 0"
 
 
 @pytest.mark.parametrize(
     ("after", "share"),
     [
         ("cpu  100 0 50 1030 10 0 0 0 0 0", 0.0),
-        ("cpu  101 0 50 1029 10 0 0 0 0 0", 0.0),  # the tick that starting sleep may take
-        ("cpu  110 0 51 1019 10 0 0 0 0 0", 10 / 30),
+        ("cpu  101 0 50 1029 10 0 0 0 0 0", 0.0),  # the tick that the script's start may take
+        (BUSY, 10 / 30),
         ("cpu  100 0 50 1010 30 0 0 0 0 0", 0.0),  # waiting for a disk is idle
         ("cpu  100 0 50 1010 10 0 0 21 0 0", 20 / 31),  # what the hypervisor takes is gone, too
         ("cpu  110 0 51 1019 10 0 0 0 10 0", 10 / 30),  # a guest's time is the user's, counted once
     ],
 )
 def test_what_others_used_is_what_was_not_idle(after: str, share: float) -> None:
-    found = measured(items(idle__before=BEFORE, idle__after=after)).foreign_cpu
+    found = foreign_cpu(items(load__before__processors=BEFORE, load__after__processors=after))
     assert found == pytest.approx(share)
 
 
-@pytest.mark.parametrize(
-    ("own", "share"),
-    [
-        (("7 (python 3) S 1 7 7 0 -1 0 0 0 0 0 100 20 0 0", "7 (python 3) S 1 7 7 0 -1 0 0 0 0 0 105 23 0 0"), 2 / 30),
-        (("7 (a) b) S 1 7 7 0 -1 0 0 0 0 0 100 20 0 0", "7 (a) b) S 1 7 7 0 -1 0 0 0 0 0 100 20 0 0"), 10 / 30),
-        (("7 (x) S 1 7 7 0 -1 0 0 0 0 0 100 20 0 0", "7 (x) S 1 7 7 0 -1 0 0 0 0 0 900 20 0 0"), 0.0),
-        (("7 (x) S 1 7", "9 (y) S"), 10 / 30),
-        (("7 (x) S 1 7 7 0 -1 0 0 0 0 0 many 20 0 0", ""), 10 / 30),
-    ],
-)
-def test_what_benchwright_itself_used_is_not_others(own: tuple[str, str], share: float) -> None:
-    before, after = own
-    reported = {"idle__before__own": before, "idle__after__own": after}
-    found = measured(items(idle__before=BEFORE, idle__after="cpu  110 0 51 1019 10 0 0 0 0 0", **reported)).foreign_cpu
-    assert found == pytest.approx(share)
+OWN = "70 60"  # the script and its client
+EARLIER = "60 1 100 20 500 50 7 python 3\n70 60 0 0 0 0 9 sh\n80 1 1000 0 0 0 8 java\n90 1 5 5 0 0 8 cron"
+
+
+def grown(*lines: str, container: str = "none", own: str = OWN) -> tuple[float, dict[str, float]]:
+    """Return the share of the CPUs that others used in 30 ticks, 11 of them busy, and the use by name."""
+    given = items(
+        load__before__processors=BEFORE,
+        load__after__processors=BUSY,
+        load__before__processes=EARLIER,
+        load__after__processes="\n".join(lines),
+        load__after__own=own,
+        load__before__uptime="100.00 90.00",
+        load__after__uptime="100.15 90.00",
+    )
+    loads = foreign_processes(given, container)
+    assert isinstance(loads, tuple)
+    share = foreign_cpu(given)
+    assert isinstance(share, float)
+    return share, {load.name: round(known(load.cpus) or 0, 3) for load in loads}
+
+
+def test_what_benchwright_itself_used_is_not_others() -> None:
+    idle = ["80 1 1000 0 0 0 8 java", "90 1 5 5 0 0 8 cron"]
+    client = "60 1 101 21 506 50 7 python 3"  # its children are counted where they are, not again when they ended
+    script = "70 60 0 0 5 1 9 sh"
+    share, found = grown(client, script, *idle)
+    assert share == pytest.approx(2 / 30)
+    assert found == {SHORT_LIVED: 0.133}
+    below = ["71 70 0 1 0 0 9 sh", "72 71 1 0 0 0 9 dd", "73 60 0 0 0 0 9 sh"]
+    assert grown(client, script, *below, *idle)[0] == 0.0
+
+
+def test_processes_of_others_are_named_with_their_use() -> None:
+    share, found = grown(
+        "60 1 100 20 500 50 7 python 3", "80 1 1006 1 0 0 8 java", "99 1 2 1 0 0 9 cc1", "70 60 0 0 0 0 9 sh"
+    )
+    assert share == pytest.approx(10 / 30)
+    assert found == {"java": 0.467, "cc1": 0.2}
+    assert grown("80 1 1000 0 9 9 8 java")[1] == {SHORT_LIVED: 0.667}  # children that it waited for
+    assert grown("80 1 5 0 0 0 99 java")[1] == {"java": 0.333, SHORT_LIVED: 0.333}  # another process with this PID
+
+
+def test_use_that_no_process_of_a_container_explains_is_outside_of_it() -> None:
+    assert grown("80 1 1000 0 0 0 8 java", container="docker")[1] == {OUTSIDE: 0.667}
+    kernel = "2 0 0 0 0 0 0 kthreadd"  # the container has the host's processes
+    assert grown(kernel, container="docker")[1] == {SHORT_LIVED: 0.667}
+
+
+@pytest.mark.parametrize("lines", ["", "7", "a b c d e f g h", "1 2 3", "80 1 -5 0 0 0 8 java", "9" * 400])
+@pytest.mark.parametrize("own", ["", "x y", "1", "0 0", "5 1"])
+def test_lists_of_processes_that_cannot_be_blame_nobody(lines: str, own: str) -> None:
+    given = items(
+        load__before__processors=BEFORE,
+        load__after__processors=BUSY,
+        load__before__processes=lines,
+        load__after__processes=lines,
+        load__after__own=own,
+        load__before__uptime="100.00",
+        load__after__uptime="100.15",
+    )
+    assert foreign_cpu(given) == pytest.approx(10 / 30)
+    assert isinstance(foreign_processes(given, "none"), Absent)
 
 
 @pytest.mark.parametrize(
     "after", ["", "cpu 1 2 3", "intr 5", BEFORE, "cpu  90 0 50 1030 10 0 0 0 0 0", "cpu " + "x " * 9]
 )
 def test_ticks_that_cannot_be_are_no_share(after: str) -> None:
-    assert isinstance(measured(items(idle__before=BEFORE, idle__after=after)).foreign_cpu, Absent)
+    given = items(load__before__processors=BEFORE, load__after__processors=after)
+    assert isinstance(foreign_cpu(given), Absent)
+    assert isinstance(foreign_processes(given, "none"), Absent)
+
+
+DISKS = "   8       0 sda 100 0 1000 0 10 0 2000 0 0 0 0\n   8       1 sda1 100 0 1000 0 10 0 2000 0 0 0 0"
+LATER = "   8       0 sda 200 0 9000 0 410 0 42000 0 0 0 0\n   8       1 sda1 200 0 9000 0 410 0 42000 0 0 0 0"
+
+
+def disk_loads(**changed: str) -> tuple[DiskLoad, ...] | Absent:
+    given = {
+        "block": "sda/dev:8:0\nsda1/dev:8:1\nsda1/partition:1",
+        "block__links": "lrwxrwxrwx sda1 -> ../x/sda/sda1",
+        "load__before__uptime": "10.00 1",
+        "load__after__uptime": "14.00 1",
+        "load__before__disks": DISKS,
+        "load__after__disks": LATER,
+        "load__before__io": "read_bytes: 0\nwrite_bytes: 0",
+        "load__after__io": "read_bytes: 0\nwrite_bytes: 0",
+        **changed,
+    }
+    return foreign_disks(items(**given), Disks.parse(items(**given)))
+
+
+def test_use_of_a_disk_by_others_is_per_second_and_without_our_own() -> None:
+    assert disk_loads() == (DiskLoad(name="sda", read=1024000.0, written=5120000.0, requests=125.0),)
+    own = disk_loads(load__after__io="read_bytes: 4096000\nwrite_bytes: 480000")
+    assert own == (DiskLoad(name="sda", read=0.0, written=5e6, requests=0.0),)
+
+
+@pytest.mark.parametrize(
+    ("name", "text"), [("disks", ""), ("disks", "8 0 sda 1 2"), ("uptime", ""), ("uptime", "9.00"), ("uptime", "soon")]
+)
+def test_counters_of_disks_that_cannot_be_are_absent(name: str, text: str) -> None:
+    assert isinstance(disk_loads(**{f"load__after__{name}": text}), Absent)
+
+
+def test_counters_that_went_back_are_no_use() -> None:
+    found = disk_loads(load__before__disks=LATER, load__after__disks=DISKS)
+    assert found == (DiskLoad(name="sda", read=0.0, written=0.0, requests=0.0),)
 
 
 def test_a_tool_took_as_long_as_until_the_next_was_started() -> None:
@@ -176,3 +266,45 @@ def test_an_upper_directory_that_is_not_visible_is_absent(mounts: str) -> None:
     (found,) = directories(given, parse_mounts(given.text("mounts")), Disks.parse(given))
     assert isinstance(found.upper, Absent)
     assert isinstance(found.device, Absent)
+
+
+def test_the_clock_offset_is_that_of_the_shortest_round_trip() -> None:
+    exchanges = [Exchange(10.0, 13.9, 10.4), Exchange(20.0, 23.504, 20.01), Exchange(30.0, 33.5, 30.2)]
+    offset, uncertainty = clock_offset(exchanges)
+    assert known(offset) == pytest.approx(3.499)
+    assert known(uncertainty) == pytest.approx(0.005)
+    stepped = [*exchanges, Exchange(40.0, 43.0, 39.0)]  # this computer's clock was set back meanwhile
+    assert clock_offset(stepped) == clock_offset(exchanges)
+    assert all(isinstance(one, Absent) for one in clock_offset([]))
+
+
+CPUINFO = "model name\t: %s\nmicrocode\t: 0x2b000590\nflags\t\t: fpu %s"
+
+
+@pytest.mark.parametrize(
+    ("model", "flags", "detected", "emulated"),
+    [
+        ("QEMU TCG CPU version 2.5+", "hypervisor", None, True),
+        ("Intel Core Processor (Haswell)", "hypervisor", "qemu", True),
+        ("Intel Core Processor (Haswell)", "hypervisor", "kvm", False),
+        ("AMD EPYC 7B13", "sse4", "none", False),
+        ("QEMU Virtual CPU version 2.5+", "hypervisor", None, None),  # this model also runs under KVM
+    ],
+)
+def test_a_cpu_that_qemu_emulates_is_known(
+    model: str, flags: str, detected: str | None, *, emulated: bool | None
+) -> None:
+    given = items(cpuinfo=CPUINFO % (model, flags), **({} if detected is None else {"virtualisation": detected}))
+    found = cpu_facts(given, detected or Absent("?"))
+    assert known(found.emulated) is emulated
+    assert found.microcode == "0x2b000590"
+
+
+def test_mitigations_are_listed_without_what_the_cpu_does_not_need() -> None:
+    lines = "./mds:Vulnerable: no microcode\n./l1tf:Not affected\n./a b:x\n./retbleed:\x1b[31m\n"
+    assert cpu_facts(items(cpu__vulnerabilities=lines), "none").mitigations == (
+        "mds: Vulnerable: no microcode",
+        "retbleed: [31m",
+    )
+    assert cpu_facts(items(cpu__vulnerabilities="./l1tf:Not affected"), "none").mitigations == ()
+    assert isinstance(cpu_facts(items(), "none").mitigations, Absent)

@@ -30,7 +30,7 @@ HUGE = [
 
 
 def facts_of(output: bytes) -> Facts:
-    return understand(parse_items(output, MARK), "host", "", 0.0, 0.0)
+    return understand(parse_items(output, MARK), "host", "")
 
 
 def frame(name: str, value: str) -> bytes:

@@ -5,6 +5,7 @@ from dataclasses import replace
 from suites.base import Context, StepCheck, StepEvidence, Suite, complete_values
 from suites.checks import NotChecked
 from suites.facts import Absent, Cache, CpuFacts, Facts, Interface, MemoryFacts, SystemFacts, Tool
+from suites.thread_checks import CPU_QUOTA
 from suites.vocab import Finding
 
 MIB, GIB = 2**20, 2**30
@@ -52,14 +53,14 @@ def evidence(suite: Suite, context: Context, **given: object) -> StepEvidence:
 
 
 def raised(step: StepEvidence) -> dict[str, Finding]:
-    """Return the findings of all checks of the step's suite, by id."""
-    found = (check.finding(step) for check in step.suite.checks)
+    """Return the findings of all checks of the step's suite, and of its threads, by id."""
+    found = (check.finding(step) for check in (*step.suite.checks, CPU_QUOTA))
     return {finding.id: finding for finding in found if isinstance(finding, Finding)}
 
 
 def silent(step: StepEvidence) -> set[str]:
     """Return the ids of the checks that cannot tell."""
-    return {check.id for check in step.suite.checks if isinstance(check.finding(step), NotChecked)}
+    return {check.id for check in (*step.suite.checks, CPU_QUOTA) if isinstance(check.finding(step), NotChecked)}
 
 
 def applied(step: StepEvidence, check: StepCheck | str) -> StepEvidence:

@@ -8,7 +8,7 @@ import pytest
 from suites.base import Context, Purpose, StepEvidence, complete_values, tuned_values
 from suites.checks import NotChecked
 from suites.errors import ParameterError
-from suites.facts import Absent
+from suites.facts import Absent, Tool
 from suites.fio.suite import Fio
 from suites.vocab import Severity
 from tests.disk_host import DATA, GIB, HOME, MIB, SHM, changes, disk_host, measured, outcomes, tuned_step
@@ -328,3 +328,10 @@ def test_refused_direct_io_is_an_error() -> None:
 def replace_values(step: StepEvidence, **given: object) -> StepEvidence:
     """Return the step with other values."""
     return replace(step, values=complete_values(step.suite, {**step.values, **given}))
+
+
+@pytest.mark.parametrize(("version", "asked"), [("fio-3.33", 1), ("fio-3.16", 0), (Absent("not run"), 0)])
+def test_percentiles_of_the_total_latency_are_asked_of_a_fio_that_has_them(version: str | Absent, asked: int) -> None:
+    facts = replace(disk_host(), tools=(Tool(name="fio", version=version),))
+    measure = FIO.commands(complete_values(FIO, {}), Context(facts))[-1]
+    assert measure.argv.count("--lat_percentiles=1") == asked

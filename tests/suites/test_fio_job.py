@@ -18,7 +18,7 @@ MESSAGES = messages("suites", "test_fio_job")
 
 JOB = FioJob()
 GOOD = """[global]
-size=256m
+size=1g
 direct=1
 ioengine=libaio
 iodepth=16
@@ -63,7 +63,7 @@ def test_the_estimate_adds_up_what_stonewalls_part() -> None:
 
     assert estimate(GOOD)[:2] == (70.0, 0)
     assert estimate(GOOD.replace("stonewall\n", ""))[0] == 35.0
-    assert estimate(GOOD.replace("numjobs=$ncpus", "numjobs=2"))[2] == 3 * 256 * MIB
+    assert estimate(GOOD.replace("numjobs=$ncpus", "numjobs=2"))[2] == 3 * 1024 * MIB
     assert estimate("[a]\nrw=write\nsize=1m\n") == (None, None, MIB)
     assert estimate("nonsense") == (None, None, 0)
 

@@ -19,6 +19,7 @@ from suites.quantities import (
     frequency_text,
     label_text,
     metric_text,
+    offset_text,
     quantity,
     range_text,
     ratio_text,
@@ -264,3 +265,17 @@ def test_shares_that_differ_read_differently_and_those_beyond_sense_are_over_it(
 def test_a_clock_rate_and_a_stopwatch() -> None:
     assert (frequency_text(2.9e9), frequency_text(8e8)) == ("2.9 GHz", "800 MHz")
     assert (clock_text(41), clock_text(3723), clock_text(-1)) == ("00:41", "1:02:03", "00:00")
+
+
+@pytest.mark.parametrize(
+    ("offset", "uncertainty", "text"),
+    [
+        (0.0002, 0.0004, "+200 ± 400 µs"),
+        (-0.1241, 0.062, "−124 ± 62 ms"),
+        (3.5, 0.0004, "+3.50000 ± 0.00040 s"),
+        (-0.25, None, "−250 ms"),
+        (0.0012, 0.0004, "+1.20 ± 0.40 ms"),
+    ],
+)
+def test_a_clock_offset_has_the_digits_of_its_uncertainty(offset: float, uncertainty: float | None, text: str) -> None:
+    assert offset_text(offset, uncertainty) == text

@@ -30,7 +30,13 @@ HOSTILE = "<img src=file:///etc/passwd>\u202e\n"
 FACTS = Facts(
     host="web-1",
     read_at="2026-01-14T14:08:31+00:00",
-    system=SystemFacts(kernel="6.1.0-28-amd64", uptime=273912.0, load_1_minute=0.42, clock_offset=-0.0012),
+    system=SystemFacts(
+        kernel="6.1.0-28-amd64",
+        uptime=273912.0,
+        load_1_minute=0.42,
+        clock_offset=-0.0012,
+        clock_offset_uncertainty=0.0004,
+    ),
     cloud=CloudFacts(provider=NOBODY, instance_type=NOBODY, instance_id=NOBODY, region=NOBODY),
     cpu=CpuFacts(
         model=HOSTILE,
@@ -58,7 +64,7 @@ def _row(*path: str) -> FactRow:
     [
         (("System", "Uptime"), "3 d 4 h"),
         (("System", "Load, 1 minute"), "0.42"),
-        (("System", "Clock offset"), "−1.2 ms"),
+        (("System", "Clock offset"), "−1.20 ± 0.40 ms"),
         (("CPU", "Maximum frequency"), "3.6 GHz"),
         (("CPU", "Caches", "L3 unified"), "2 × 32 MiB · shared by 8"),
         (("CPU", "Flags"), "fpu, avx2"),

@@ -1,12 +1,12 @@
 """Facts as grouped rows of title and text; an absent fact keeps its reason. No Qt."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, is_dataclass
 from typing import Any
 
 from app.output import escaped
-from suites.facts import Absent, Facts
-from suites.quantities import duration_text, frequency_text, quantity
+from suites.facts import NOT_READ, Absent, Facts, known
+from suites.quantities import duration_text, frequency_text, offset_text, quantity
 from suites.units import Unit
 
 Record = Any
@@ -15,6 +15,11 @@ Record = Any
 _TITLES = {
     "load_1_minute": "Load, 1 minute",
     "boot_id": "Boot ID",
+    "command_line": "Kernel command line",
+    "watched": "Load watched for",
+    "foreign_cpu": "CPU use by others",
+    "foreign_processes": "Processes of others",
+    "foreign_disks": "Disk use by others",
     "instance_id": "Instance ID",
     "workstation_address": "Address of this computer",
     "usable": "Usable threads",
@@ -31,7 +36,7 @@ _TITLES = {
     "free": "Free for this user",
 }
 _GROUPS = (
-    ("System", "system", {"distribution_id", "distribution_version", "distribution_like"}),
+    ("System", "system", {"distribution_id", "distribution_version", "distribution_like", "clock_offset_uncertainty"}),
     ("Cloud", "cloud", set[str]()),
     ("CPU", "cpu", set[str]()),
     ("Memory", "memory", set[str]()),
@@ -79,7 +84,7 @@ def _lines(rows: Iterable[FactRow], depth: int) -> Iterator[str]:
 
 def _group(title: str, record: Record, exclude: set[str]) -> FactRow:
     rows = tuple(_row(record, name, unit) for name, unit in _declared(record) if name not in exclude)
-    reasons = {row.value for row in rows if row.absent}
+    reasons = {row.value for row in rows if row.absent} - {NOT_READ.reason} or {NOT_READ.reason}
     if len(reasons) == 1 and all(row.absent for row in rows):
         return FactRow(title, reasons.pop(), absent=True)
     return FactRow(title, children=rows)
@@ -109,11 +114,40 @@ def _row(record: Record, name: str, unit: str) -> FactRow:
     title = _TITLES.get(name, name.replace("_", " ").capitalize())
     if isinstance(value, Absent):
         return FactRow(title, value.reason, absent=True)
-    if name == "caches":
-        return FactRow(title, _count(value, "cache"), children=tuple(_cache(cache) for cache in value))
+    children = _children(name, value)
+    if children:
+        return FactRow(title, _count(len(children), *_NOUNS.get(name, ("entry", "entries"))), children=children)
     if isinstance(value, tuple):
         return FactRow(title, ", ".join(map(str, value)) or "none")
+    if name == "clock_offset":
+        return FactRow(title, offset_text(value, known(record.clock_offset_uncertainty)))
     return FactRow(title, _value_text(name, value, unit))
+
+
+_NOUNS = {
+    "caches": ("cache", "caches"),
+    "mitigations": ("vulnerability", "vulnerabilities"),
+    "foreign_processes": ("process", "processes"),
+    "foreign_disks": ("disk", "disks"),
+}
+
+
+def _children(name: str, value: object) -> tuple[FactRow, ...]:
+    """Return a row for each entry of a fact that is a list of records, or of lines with a name."""
+    if not isinstance(value, tuple) or not value:
+        return ()
+    if name == "caches":
+        return tuple(_cache(cache) for cache in value)
+    if name == "mitigations":
+        return tuple(map(_mitigation, value))
+    if is_dataclass(value[0]):
+        return tuple(_entry(one, "name", tuple(part for part, _ in _declared(one)[1:])) for one in value)
+    return ()
+
+
+def _mitigation(text: str) -> FactRow:
+    vulnerability, _, state = text.partition(": ")
+    return FactRow(vulnerability, state)
 
 
 def _cache(cache: Record) -> FactRow:
@@ -126,8 +160,8 @@ def _cache(cache: Record) -> FactRow:
     return FactRow(title, " · ".join(part for part in (size, shared) if part))
 
 
-def _count(things: tuple[Any, ...], noun: str) -> str:
-    return f"{len(things)} {noun}{'' if len(things) == 1 else 's'}"
+def _count(count: int, noun: str, nouns: str) -> str:
+    return f"{count} {noun if count == 1 else nouns}"
 
 
 def _value_text(name: str, value: object, unit: str) -> str:
@@ -135,8 +169,6 @@ def _value_text(name: str, value: object, unit: str) -> str:
         return "yes" if value else "no"
     if not isinstance(value, int | float):
         return str(value)
-    if name == "clock_offset":
-        return f"{'+' if value >= 0 else '−'}{quantity(abs(value), Unit.SECOND)}"
     return _UNITS.get(unit, _number)(value) if name != "mtu" else f"{value} B"
 
 

@@ -166,7 +166,7 @@ class PlanDraft:
         """
         self.basis = None if generated else plan
         self.name, self.question, self.hosts = plan.name, plan.question, list(plan.hosts)
-        self.goals = goals_text(plan.goals)
+        self.goals = goals_text(plan.goals, plan.steps)
         self.steps = [
             DraftStep(step.suite, step.name, ParameterForm(step.suite.parameters, _own(step, chosen)), step.peer)
             for step in plan.steps
@@ -254,24 +254,26 @@ class PlanDraft:
             raise PlanError(f"Host tuning: {error.message}", error.remedy)
         given = self.repetition.values()
         order, seed = order_of(given)
+        steps = tuple(step.step() for step in self.steps)
         plan = Plan(
             name=self.name.strip() or self.suggested_name(),
             hosts=tuple(self.hosts),
-            steps=tuple(step.step() for step in self.steps),
+            steps=steps,
             question=self.question.strip(),
             repetition=repetition_of(given),
             order=order,
             seed=seed,
             tuning=tuning_of(self.tuning.values()),
             acknowledged=self.acknowledged,
-            goals=goals_of(self.goals),
+            goals=goals_of(self.goals, steps),
         )
         return validate(replace(plan, changed=still_changed(plan.steps, self.changed)))
 
     def goal_problem(self) -> str:
         """Return why the goals are invalid for these steps, or an empty string."""
         try:
-            check_goals(goals_of(self.goals), [step.step() for step in self.steps if not step.form.problems()])
+            steps = [step.step() for step in self.steps if not step.form.problems()]
+            check_goals(goals_of(self.goals, steps), steps)
         except BenchwrightError as error:
             return str(error)
         return ""

@@ -1,0 +1,54 @@
+"""Check that the goals of a plan are of a size that their metrics can have."""
+
+from app.checks.plans import PlanEvidence
+from app.plans.goals import goal_text, unit_of
+from suites.checks import Check, CheckOutcome
+from suites.units import Unit, convert, same_dimension
+from suites.verdict import Goal
+from suites.vocab import Resource, Severity
+
+_RANGES: tuple[tuple[Unit, float, float, str], ...] = (
+    (Unit.SECOND, 1e-6, 1e5, "1 us to a day"),
+    (Unit.BYTES_PER_SECOND, 1e4, 1e12, "10 kB/s to 1,000 GB/s"),
+    (Unit.PER_SECOND, 1.0, 1e9, "1 to 10^9 per second"),
+)
+"""Unit, least and largest plausible value, of disks, networks and applications."""
+
+_OUTSIDE = frozenset({Resource.CPU, Resource.MEMORY})
+"""Resources whose metrics reach from nanoseconds to 10^15 operations."""
+
+
+def _absurd(evidence: PlanEvidence) -> CheckOutcome | None:
+    texts = []
+    for goal in evidence.plan.goals:
+        steps = [step for step in evidence.plan.steps if unit_of(goal.metric, goal.step, [step])]
+        unit = unit_of(goal.metric, goal.step, steps)
+        if unit is None or any(step.suite.resource in _OUTSIDE for step in steps):
+            continue
+        plausible = _plausible(goal, unit)
+        if plausible:
+            texts.append(f"{goal_text(goal, unit)}: plausible is {plausible}.")
+    return CheckOutcome(" ".join(texts)) if texts else None
+
+
+def _plausible(goal: Goal, unit: Unit) -> str:
+    """Return the plausible values of the goal's metric if its bound is outside them."""
+    bound = goal.at_least if goal.at_least is not None else goal.at_most or 0.0
+    if unit is Unit.PERCENT:
+        return "" if 0 <= bound <= 100 else "0 to 100 %"
+    for base, low, high, text in _RANGES:
+        if same_dimension(base, unit):
+            return "" if low <= convert(bound, unit, base) <= high else text
+    return ""
+
+
+GOAL_UNITS = Check(
+    id="goal-units",
+    severity=Severity.WARNING,
+    title="Goal is in the wrong unit",
+    why="The bound is orders of magnitude off what the metric can be: every result meets it, or none.",
+    remedy="Write the unit with the value, as in latency_p99 <= 5 ms or bandwidth >= 500 MB/s.",
+    source="The plan’s goals and the units of their metrics.",
+    needs="The goals; the metrics of the steps.",
+    evaluate=_absurd,
+)

@@ -1,0 +1,113 @@
+"""The shape of a rate: nine of them named with their times, flat ones silent. Seeds are fixed."""
+
+import time
+from collections import Counter
+
+import numpy as np
+import pytest
+
+from app.checks.shapes import ShapeKind, shape_of
+from app.checks.timing import SHAPE_CHECKS
+from suites.evidence import DONE, TrialEvidence
+from suites.vocab import Severity
+from tests.app.trial_evidence import READ, shown, trial
+from tests.simulation import rates
+from tests.simulation.noise import Numbers
+
+
+def kind_of(values: Numbers) -> str:
+    found = shape_of(np.arange(1.0, len(values) + 1).tolist(), values.tolist())
+    return "flat" if found is None else found.kind.value
+
+
+def named(kind: ShapeKind, seconds: int, effect: float, cov: float, seeds: range) -> Counter[str]:
+    return Counter(kind_of(rates.course(kind, seconds, effect, cov, seed)) for seed in seeds)
+
+
+@pytest.mark.parametrize("seconds", [30, 60, 120])
+@pytest.mark.parametrize("kind", ShapeKind)
+def test_each_shape_is_named(kind: ShapeKind, seconds: int) -> None:
+    for effect, cov in ((0.15, 0.01), (0.4, 0.02)):
+        assert named(kind, seconds, effect, cov, range(1000, 1005)) == {kind.value: 5}
+
+
+def test_flat_rates_are_silent() -> None:
+    found = Counter(kind_of(rates.flat(np.random.default_rng([1, one]))) for one in range(500))
+    assert found == {"flat": 500}
+
+
+@pytest.mark.slow
+def test_the_shape_table_holds_for_other_seeds_too() -> None:
+    flat = Counter(kind_of(rates.flat(np.random.default_rng([7, one]))) for one in range(10_000))
+    assert flat["flat"] >= 9_980
+    for kind in ShapeKind:
+        for seconds, least in ((30, 60), (60, 95), (120, 98)):
+            found = named(kind, seconds, 0.15, 0.02, range(7000, 7100))
+            assert found[kind.value] >= least, (kind, seconds, found)
+            assert sum(found.values()) - found[kind.value] - found["flat"] <= 3, (kind, seconds, found)
+
+
+def test_an_hour_of_samples_takes_milliseconds() -> None:
+    hour = np.random.default_rng(1).normal(1, 0.03, 3600).tolist()
+    times = [float(second) for second in range(1, 3601)]
+    began = time.process_time()
+    shape_of(times, hour)
+    assert time.process_time() - began < 0.3
+
+
+# The words
+
+
+def course(*parts: tuple[float, float]) -> TrialEvidence:
+    """Return a read whose IOPS are at each level for some seconds, with a noise of 1 %."""
+    rng = np.random.default_rng(5)
+    values = [level * (1 + 0.01 * rng.standard_normal()) for level, seconds in parts for _ in range(int(seconds))]
+    return trial("fio", {"iops": values[0]}, at=READ, samples=values, seconds=len(values))
+
+
+def stalls(count: int) -> TrialEvidence:
+    rng = np.random.default_rng(5)
+    values = [(600.0 if second % 5 == 3 else 1000.0) * (1 + 0.01 * rng.standard_normal()) for second in range(count)]
+    return trial("fio", {"iops": values[0]}, at=READ, samples=values, seconds=count)
+
+
+WORDS: dict[str, tuple[TrialEvidence, str, str]] = {
+    "decay": (
+        course(*((4000.0 - 40 * s, 1) for s in range(30))),
+        "still-on-its-way",
+        "IOPS at 30 s and has not levelled off. Worst second",
+    ),
+    "rise": (course(*((1000.0 + 40 * s, 1) for s in range(60))), "still-on-its-way", "and has not levelled off."),
+    "warm-up": (course(*((1000.0 + 40 * s, 1) for s in range(12)), (1480, 48)), "still-on-its-way", "then it is level"),
+    "dip": (course((1000, 12), (700, 3), (1000, 15)), "rate-dips", "between 12 s and 15 s; 997 IOPS otherwise"),
+    "two dips": (course((1000, 12), (700, 3), (1000, 9), (700, 4), (1000, 30)), "rate-dips", "Rate dips 2 times to"),
+    "stop": (course((1000, 12), (0, 2), (1000, 46)), "rate-dips", "between 12 s and 14 s"),
+    "peak": (course((1000, 12), (1300, 4), (1000, 44)), "rate-dips", "Rate peaks at 1297 IOPS between 12 s and 16 s"),
+    "telegraph": (course(*((1000, 5), (700, 5)) * 6), "rate-alternates", "about every 10 s, 6 times low for 5"),
+    "stall": (stalls(30), "rate-stalls", "Rate stalls every 5.0 s for 0.4 s"),
+    "step down": (course((1000, 20), (700, 10)), "changed-late", "at 20 s; the last level lasts 10 s. A token bucket"),
+    "step up": (course((1000, 20), (1300, 40)), "changed-late", "Rate steps up from "),
+    "burst": (course((1000, 8), (500, 22)), "token-bucket", "until 8 s, then "),
+}
+
+
+@pytest.mark.parametrize("shape", WORDS)
+def test_a_trial_of_thirty_seconds_is_told_by_one_check_with_its_times(shape: str) -> None:
+    evidence, check, words = WORDS[shape]
+    said = {one.id: text for one in SHAPE_CHECKS if (text := shown(one, evidence))}
+    assert list(said) == [check]
+    assert words in said[check]
+
+
+def test_the_worst_second_is_given() -> None:
+    said = {one.id: shown(one, course((1000, 12), (300, 3), (1000, 45))) for one in SHAPE_CHECKS}["rate-dips"] or ""
+    assert "Worst second: 29" in said
+    assert "at 13 s." in said or "at 14 s." in said or "at 15 s." in said
+
+
+def test_a_short_dip_of_a_long_trial_is_a_note() -> None:
+    check = next(one for one in SHAPE_CHECKS if one.id == "rate-dips")
+    long, short = course((1000, 60), (800, 3), (1000, 237)), course((1000, 12), (800, 3), (1000, 15))
+    findings = [check.finding(one) for one in (long, short)]
+    assert [getattr(one, "severity", None) for one in findings] == [Severity.INFO, Severity.WARNING]
+    assert long.state == DONE

@@ -1,0 +1,153 @@
+"""What is really mounted and stacked here is seen in the facts, and warned of; its plain twin is not."""
+
+import contextlib
+import shutil
+import subprocess
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from app.checks.before import evaluate
+from app.checks.storage import STEP_CHECKS
+from remote.local import LocalSession
+from remote.probe import read_facts
+from suites.base import Context, StepEvidence, complete_values
+from suites.facts import Facts
+from suites.registry import suite
+from suites.vocab import Finding
+from tests.loop_devices import MIB, MakeLoop, make_loop, run
+
+__all__ = ["make_loop"]
+
+SIZE = 64 * MIB
+
+
+@pytest.fixture
+def mounted(tmp_path: Path) -> Iterator[Path]:
+    point = tmp_path / "mounted"
+    point.mkdir()
+    yield point
+    subprocess.run(["umount", point], capture_output=True, check=False)
+
+
+@contextlib.contextmanager
+def zram() -> Iterator[str]:
+    control = Path("/sys/class/zram-control/hot_add")
+    try:
+        number = control.read_text().strip()
+    except OSError:
+        pytest.skip("no zram here")
+    try:
+        Path(f"/sys/block/zram{number}/disksize").write_text(str(SIZE))
+        yield f"/dev/zram{number}"
+    finally:
+        subprocess.run(["umount", f"/dev/zram{number}"], capture_output=True, check=False)
+        (control.parent / "hot_remove").write_text(number)
+
+
+def facts_of(*paths: Path | str) -> Facts:
+    with contextlib.closing(LocalSession()) as session:
+        return read_facts(session, [str(path) for path in paths])
+
+
+def raised(point: Path, suite_id: str = "fio", **given: object) -> dict[str, Finding]:
+    chosen = suite(suite_id)
+    values = complete_values(chosen, {"directory": str(point), "size": 16 * MIB, **given})
+    step = StepEvidence("step", chosen, values, Context(facts_of(point)), "web-1")
+    return {each.id: each for each in evaluate(STEP_CHECKS, step) if isinstance(each, Finding)}
+
+
+@pytest.mark.parametrize(
+    ("options", "words", "rw"),
+    [
+        ("sync", "is mounted with sync.", "randwrite"),
+        ("nobarrier", "is mounted with nobarrier.", "randwrite"),
+        ("data=journal", "is mounted with data=journal.", "randread"),
+        ("sync", "", "randread"),
+        ("noatime", "", "randwrite"),
+    ],
+)
+def test_mount_options(make_loop: MakeLoop, mounted: Path, options: str, words: str, rw: str) -> None:
+    device = make_loop("disk.img", SIZE)
+    run("mkfs.ext4", "-q", device)
+    run("mount", "-o", options, device, mounted)
+    found = raised(mounted, rw=rw)
+    assert ("mount-options" in found) is bool(words)
+    if words:
+        assert words in found["mount-options"].measured
+    assert "file-backed-disk" in found
+
+
+def test_direct_io_does_not_bypass_the_page_cache_with_data_journal(make_loop: MakeLoop, mounted: Path) -> None:
+    if shutil.which("fio") is None:
+        pytest.skip("fio is not installed")
+    device = make_loop("disk.img", SIZE)
+    run("mkfs.ext4", "-q", device)
+    read = {}
+    for options in ("data=ordered", "data=journal"):
+        run("mount", "-o", options, device, mounted)
+        job = ["fio", "--name=a", "--size=8m", f"--directory={mounted}", "--direct=1", "--bs=64k", "--thread=1"]
+        run(*job, "--rw=write", "--end_fsync=1")
+        before = sectors_read(device)
+        run(*job, "--rw=read", "--loops=4", "--invalidate=0")
+        read[options] = 512 * (sectors_read(device) - before)
+        run("umount", mounted)
+    assert read["data=ordered"] >= 4 * 8 * MIB
+    assert read["data=journal"] < 8 * MIB
+
+
+def sectors_read(device: str) -> int:
+    return int(Path(f"/sys/block/{Path(device).name}/stat").read_text().split()[2])
+
+
+def test_a_loop_device_over_memory_is_named(make_loop: MakeLoop, mounted: Path, tmp_path: Path) -> None:
+    memory = tmp_path / "memory"
+    memory.mkdir()
+    run("mount", "-t", "tmpfs", "tmpfs", memory)
+    try:
+        device = make_loop("memory/disk.img", SIZE)
+        run("mkfs.ext4", "-q", device)
+        run("mount", device, mounted)
+        found = raised(mounted)["file-backed-disk"]
+        assert "over a file on tmpfs." in found.measured
+        assert "is that of memory" in found.why
+        run("umount", mounted)
+        run("losetup", "--detach", device)
+    finally:
+        subprocess.run(["umount", memory], capture_output=True, check=False)
+
+
+def test_a_file_system_on_zram_is_no_disk(mounted: Path) -> None:
+    with zram() as device:
+        run("mkfs.ext4", "-q", device)
+        run("mount", device, mounted)
+        assert "zram: compressed memory." in raised(mounted)["substitute-device"].measured
+    assert "substitute-device" not in raised(Path("/var/tmp"))
+
+
+def test_an_existing_file_needs_no_space(make_loop: MakeLoop, mounted: Path) -> None:
+    device = make_loop("disk.img", SIZE)
+    run("mkfs.ext4", "-q", device)
+    run("mount", device, mounted)
+    laid_out, job = mounted / "laid-out", suite("fio-job")
+    text = f"[a]\nrw=randread\ndirect=1\nsize=32m\nfilename={laid_out}\n"
+    values = complete_values(job, {"directory": str(mounted), "job": text})
+
+    def space() -> list[str]:
+        step = StepEvidence("step", job, values, Context(facts_of(mounted, *job.more_directories(values))), "web-1")
+        found = [each for each in evaluate(STEP_CHECKS, step) if isinstance(each, Finding)]
+        return [each.id for each in found if each.id == "no-space"]
+
+    (mounted / "other").write_bytes(bytes(SIZE // 2))
+    assert space() == ["no-space"]
+    (mounted / "other").rename(laid_out)
+    assert space() == []
+    (mounted / "hole").touch()
+    laid_out.unlink()
+    (mounted / "filled").write_bytes(bytes(SIZE // 2))
+    with laid_out.open("wb") as sparse:
+        sparse.truncate(SIZE // 2)
+    assert space() == ["no-space"]  # a sparse file still needs its blocks
+    assert replace(facts_of(laid_out), host="h").directories[0].file == 0
