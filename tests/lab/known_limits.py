@@ -29,7 +29,7 @@ OF_THE_STAGE = frozenset({"file-backed-disk"})
 Make = Callable[[Stage], Plan]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class KnownLimit:
     """A limit, or the twin without it where `right` is empty.
 
@@ -178,7 +178,10 @@ def _hogged(count: int, *prefix: str) -> KnownLimit:
     return _OTHERS.limit(f"{count} hog{'s' * (count > 1)} {where}", staged, Limiter.OTHERS)
 
 
-_HIDDEN = ("unshare", "-p", "-m", "-f", "--mount-proc", "--kill-child")
+_HIDDEN = (
+    "sh", "-c", 'unshare -p -m -f --mount-proc --kill-child "$@" & trap "kill -9 $!" TERM; wait', "sh",
+)  # fmt: skip
+"""Words that run a host in process and mount namespaces of its own; unshare itself ignores SIGTERM."""
 
 
 def _threads(stage: Stage, suite: str, **given: object) -> Plan:
@@ -413,7 +416,7 @@ LIMITS: tuple[KnownLimit, ...] = (
     _MEMORY.limit("sysbench memory, blocks of 2 GiB", lambda stage: _memory(stage, block_size=2 * GIB),
                   Limiter.MEMORY_BANDWIDTH),
     _SWAP.twin("256 MiB under a limit of 2 GiB",
-               lambda stage: _memory(stage, stage.grouped("memory", limit_in_bytes=f"{2 * GIB}"), block_size=128 * MIB)),
+               lambda stage: _memory(stage, stage.grouped("memory", limit_in_bytes="2G"), block_size=128 * MIB)),
     _SWAP.limit("256 MiB under a limit of 128 MiB", lambda stage: _swapping(stage, 128 * MIB), Limiter.SWAP),
     _SWAP.limit("256 MiB under a limit of 200 MiB", lambda stage: _swapping(stage, 200 * MIB), Limiter.SWAP),
     _DEVICE.twin("0.5 ms each, any number at once, depth 4", lambda stage: _deep(stage, 4, delay=0.0005),

@@ -35,11 +35,27 @@ COURSES: dict[str, Course] = {
     "dip": lambda moment, seconds: 0.5 if 0.4 <= moment / seconds < 0.55 else 1.0,
     "peak": lambda moment, seconds: 1.0 if 0.4 <= moment / seconds < 0.55 else 0.5,
     "telegraph": _telegraph,
-    "periodic stall": lambda moment, seconds: 0.001 if moment % (seconds / 5) > seconds / 5 - 1 else 1.0,
+    "periodic stall": lambda moment, seconds: 0.05 if moment % (seconds / 5) > seconds / 5 - 1 else 1.0,
     "step down": lambda moment, seconds: 1.0 if moment < 0.6 * seconds else 0.6,
     "step up": lambda moment, seconds: 0.6 if moment < 0.6 * seconds else 1.0,
     "burst": lambda moment, seconds: 1.0 if moment < 0.25 * seconds else 0.3,
 }
+
+
+NAMED_BY = {
+    "decay": "still-on-its-way",
+    "rise": "still-on-its-way",
+    "dip": "rate-dips",
+    "peak": "rate-dips",
+    "telegraph": "rate-alternates",
+    "periodic stall": "rate-stalls",
+    "step down": "changed-late",
+    "step up": "changed-late",
+    "burst": "token-bucket",
+}
+"""The check that names each shape; of a flat rate, none does."""
+
+IDS = frozenset(NAMED_BY.values())
 
 
 @contextmanager
@@ -72,3 +88,8 @@ def run_course(stage: Stage, course: Course, seconds: int) -> RunRecord:
                 following = True
                 stack.enter_context(_followed(disk, course, seconds, time.monotonic() - event.sample.time))
     return stage.workstation.load("last")
+
+
+def shape_found(record: RunRecord) -> frozenset[str]:
+    """Return the ids of the shapes that the verdict of a run names."""
+    return frozenset(finding.id for finding in record.findings) & IDS

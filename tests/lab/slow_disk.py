@@ -1,9 +1,13 @@
 """A device whose limits are below it, as a cloud's volume has them: ``python slow_disk.py FILE BYTES``.
 
-Shows its memory as FILE by FUSE, for a loop device to be on. Each line on standard input is a JSON object of limits:
-`iops` and `rate` (B/s) of reads, `write_iops`, `delay` (seconds of each I/O), `at_once` (how many are served at a time;
-0 is any number), `varies` (1: each I/O takes an exponentially distributed time of mean `delay`), and `sync` (seconds of a
-flush). Each is answered by "ready".
+Shows its memory as FILE by FUSE, for a loop device to be on. Each line on standard input is a JSON object of limits,
+and is answered by "ready":
+
+- `iops`, `rate` (B/s) of reads, and `write_iops`; `slice` (seconds): the I/Os of each slice of time pass at once, as
+  those of a token bucket do;
+- `delay` (seconds of each I/O), `varies` (1: of that mean, exponentially distributed), and `at_once`: how many are
+  served at a time, 0 is any number;
+- `sync`: seconds of a flush.
 """
 
 import contextlib

@@ -15,6 +15,7 @@ from tests.perf import (
     first_window,
     fleet,
     known_limits,
+    known_shapes,
     line_to_point,
     live_plot,
     observer,
@@ -37,6 +38,7 @@ BENCHMARKS: dict[str, Callable[[], list[Outcome]]] = {
     "comparison": comparison.run,
     "pitfalls": pitfalls.outcomes,
     "truth": known_limits.outcomes,
+    "shapes": known_shapes.outcomes,
 }
 EARLIER_NAMES = {"observer-beside": "telemetry-cost", "stories": "pitfalls", "known-limits": "truth"}
 

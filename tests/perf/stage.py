@@ -4,15 +4,15 @@ import os
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TypeVar
 
 import pytest
 
-from tests.lab.staging import CGROUPS, FIRST, NotStagedError, Stage
+from tests.lab.staging import NotStagedError, Stage
 from tests.lab_sshd import LabHost
-from tests.perf.host import make_keys, move_home
+from tests.perf.host import going_first, make_keys, move_home
 
 Found = TypeVar("Found")
 
@@ -20,12 +20,8 @@ Found = TypeVar("Found")
 @contextmanager
 def staged() -> Iterator[Stage]:
     """Open a stage."""
-    own = CGROUPS / "cpu" / f"benchwright-{os.getpid()}"
-    if os.geteuid() == 0 and own.parent.exists():  # on a busy computer, Benchwright would stamp late what it sees
-        own.mkdir(exist_ok=True)
-        (own / "cpu.shares").write_text(FIRST)
-        (own / "cgroup.procs").write_text("0")
     with tempfile.TemporaryDirectory(prefix="benchwright-bench-") as name, ExitStack() as stack:
+        stack.enter_context(going_first())
         folder = Path(name)
         move_home(folder / "home")
         (folder / "leases").mkdir()
@@ -39,19 +35,7 @@ def staged() -> Iterator[Stage]:
             host.start()
             return host
 
-        stage = stack.enter_context(Stage(folder, start))
-        stack.callback(_leave, own)
-        yield stage
-
-
-def _leave(group: Path) -> None:
-    """Leave our own group, and remove it once it is empty."""
-    if group.exists():
-        for pid in (group / "cgroup.procs").read_text().split():
-            with suppress(OSError):
-                (group.parent / "cgroup.procs").write_text(pid)
-        with suppress(OSError):
-            group.rmdir()
+        yield stack.enter_context(Stage(folder, start))
 
 
 def on_a_stage(act: Callable[[Stage], Found], tools: Sequence[str]) -> Found | str:
