@@ -38,6 +38,7 @@ class Trial:
 
     Warm-ups are numbered separately. `commands` are the exact commands; `started` is UTC, ISO 8601; `clock` is the
     start of the measuring command on the host's monotonic clock (seconds since boot), None if it never began.
+    `peer_clock` is the peer's monotonic clock at that moment, known to about a tenth of a second.
     """
 
     id: int
@@ -49,6 +50,7 @@ class Trial:
     started: str
     clock: float | None = None
     tool_version: str | None = None
+    peer_clock: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,7 @@ from suites.errors import BenchwrightError, UnitError
 from suites.facts import Facts
 from suites.quantities import metric_text, share_text
 from suites.units import convert
+from suites.verdict import Trust, worst
 from suites.vocab import Labels, Metric
 
 if TYPE_CHECKING:
@@ -47,6 +48,7 @@ class HistoryPoint:
     interval: bool = False
     hosts: tuple[str, ...] = ()
     versions: tuple[str, ...] = ()
+    trust: Trust | None = None  # the lowest of its hosts; invalid results are excluded
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +111,8 @@ def history_of(
 ) -> History:
     """Return the history in `rows`, which are of one metric name and in order of time.
 
-    The newest run is the reference: runs with another suite or other identity parameters are excluded and counted.
+    Invalid results are excluded and named. The newest run is the reference: runs with another suite or other identity
+    parameters are excluded and counted.
     Other tool versions are included; a version change at a change point is among its differences.
     """
     fitting = [row for row in rows if wanted.step in {"", row.step} and wanted.labels in {None, row.labels}]
@@ -118,14 +121,16 @@ def history_of(
             f"There is no metric “{wanted.metric[:60]}” of {', '.join(wanted.hosts)[:120]}.",
             "“benchwright show RUN --json” lists the metrics; --step and --label select one.",
         )
+    invalid = dict.fromkeys(row.run for row in fitting if row.trust == Trust.INVALID)
+    counted = [row for row in fitting if row.trust != Trust.INVALID] or fitting
     # The first row of the newest run: the headline metric comes first.
-    newest = next(row for row in fitting if row.run == fitting[-1].run)
+    newest = next(row for row in counted if row.run == counted[-1].run)
     step = _step(plans, newest)
     obstacles: dict[tuple[str, str], str] = {}
     by_run: dict[str, list[HistoryRow]] = {}
     reasons: dict[str, set[str]] = {}
     for row in fitting:
-        if row.labels != newest.labels:
+        if row.labels != newest.labels or row.trust == Trust.INVALID:
             continue
         key = (row.plan, row.step)
         if key not in obstacles:
@@ -137,9 +142,11 @@ def history_of(
             by_run.setdefault(row.run, []).append(one)
     points = tuple(_points(by_run))
     left_out = [f"{len(runs)} run{'s' if len(runs) > 1 else ''} of {reason}" for reason, runs in reasons.items()]
+    if invalid:
+        left_out.insert(0, f"invalid: {', '.join(invalid)}")
     metric, labels = newest.metric, newest.labels
-    if any(point.value <= 0 for point in points):
-        left_out.append("no change points: a value is not above zero")
+    if not points or any(point.value <= 0 for point in points):
+        left_out += ["no change points: a value is not above zero"] if points else []
         return History(wanted.hosts, step, metric, labels, points, LevelChanges(()), (), tuple(left_out))
     found = change_points([point.value for point in points])
     marked = tuple(_marked(change, points, step, facts_of) for change in found.changes)
@@ -179,7 +186,9 @@ def _points(by_run: Mapping[str, Sequence[HistoryRow]]) -> Iterator[HistoryPoint
         value = statistics.median(values)
         if len(hosts) > 1 and min(values) > 0:
             value = statistics.geometric_mean(values)
-        yield HistoryPoint(run, rows[0].started, value, len(values), low, high, interval, tuple(hosts), versions)
+        levels = tuple(Trust(row.trust) for row in rows if row.trust in set(Trust))
+        trust = worst(levels) if levels else None
+        yield HistoryPoint(run, rows[0].started, value, len(values), low, high, interval, tuple(hosts), versions, trust)
 
 
 def _reach(values: Sequence[float], *, several: bool) -> tuple[float | None, float | None, bool]:
@@ -207,7 +216,7 @@ def _marked(change: LevelChange, points: Sequence[HistoryPoint], step: Step, fac
 
 FORMAT = "benchwright-history/1"
 
-publish(HistoryPoint, "run started value n low high interval hosts tool_versions=versions")
+publish(HistoryPoint, "run started value n low high interval hosts tool_versions=versions trust")
 publish(
     AnnotatedChange,
     "run=after.run before=before.run started=after.started ratio=change.ratio level_before=change.before "

@@ -399,6 +399,7 @@ class HistoryRow(NamedTuple):
     metric: Metric
     labels: Labels
     value: float
+    trust: str = ""  # of the verdict on its step and host
 
 
 @dataclass(frozen=True, slots=True)
@@ -418,6 +419,7 @@ class BaselineRow:
     reference: str | None
     oldest: float | None
     newest: bool
+    trust: str = ""  # the lowest of the verdicts on its parts; empty without one
 
 
 SampleSeries = Mapping[int, tuple[Sample, ...]]

@@ -17,6 +17,7 @@ from app.plans.plan import Step
 from app.records import ChangeRecord, RunRecord, TrialRecord
 from suites.errors import UnknownSuiteError
 from suites.facts import known
+from suites.verdict import Trust, Verdict
 from suites.vocab import Finding, Labels, Metric
 
 RUN_FORMAT = "benchwright-run/1"
@@ -26,7 +27,8 @@ RUN_FORMAT = "benchwright-run/1"
 class MetricSummary:
     """A metric of a step on a host, or on several pooled hosts, over the counted trials.
 
-    `hosts` and `trials` (run id, trial id) have one entry for each value.
+    `hosts` and `trials` (run id, trial id) have one entry for each value. `verdict` is the least trusted of those on
+    its trials, None if there is none.
     """
 
     step: str
@@ -36,6 +38,17 @@ class MetricSummary:
     values: tuple[float, ...]
     hosts: tuple[str, ...] = ()
     trials: tuple[tuple[str, int], ...] = ()
+    verdict: Verdict | None = None
+
+    @property
+    def trust(self) -> Trust | None:
+        """The trust in the value; None without a verdict."""
+        return None if self.verdict is None else self.verdict.trust
+
+    @property
+    def doubt(self) -> str:
+        """The mark of the value in a table: ``caveats``, ``doubtful``, ``invalid``; empty for a valid one."""
+        return trust_mark(self.trust)
 
     @property
     def n(self) -> int:
@@ -77,6 +90,11 @@ class MetricSummary:
         return (self.maximum - self.minimum) / 2 if self.n > 1 else None
 
 
+def trust_mark(trust: Trust | None) -> str:
+    """Return the word that marks a value of this trust in a table; empty for a valid one and for None."""
+    return "" if trust in {None, Trust.VALID} else "caveats" if trust is Trust.CAVEATS else str(trust)
+
+
 def levels(summary: MetricSummary, within: WithinTrials) -> VarianceLevels | None:
     """Return the variance levels of a metric; `within` are the sample statistics of its trials."""
     key = (summary.metric.name, summary.labels)
@@ -95,7 +113,11 @@ def summaries(record: RunRecord) -> tuple[MetricSummary, ...]:
                 gathered.setdefault(key, []).append((figure.value, (record.summary.id, trial.trial.id)))
     return tuple(
         MetricSummary(
-            *key, tuple(value for value, _ in found), (key[1],) * len(found), tuple(trial for _, trial in found)
+            *key,
+            tuple(value for value, _ in found),
+            (key[1],) * len(found),
+            tuple(trial for _, trial in found),
+            record.verdict_on(key[0], key[1]),
         )
         for key, found in gathered.items()
     )
@@ -187,7 +209,7 @@ publish(
 )
 publish(
     MetricSummary,
-    "name=metric.name value=median unit=metric.unit better=metric.better labels step host n minimum maximum cov",
+    "name=metric.name value=median unit=metric.unit better=metric.better labels step host n minimum maximum cov trust",
 )
 publish(
     TrialRecord,

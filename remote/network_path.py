@@ -39,6 +39,7 @@ def understand_path(reply: Mapping[str, str], facts: Facts | None, peer_facts: F
         gateway=gateway,
         on_link=(not gateway) if has_route else None,
         mtu=whole(found.get("mtu"), 1, 2**24) or whole(reply.get("mtu"), 1, 2**24),
+        carried=whole(reply.get("carried"), 1, 2**24),
         same_host=_same_host(facts, peer_facts),
     )
 

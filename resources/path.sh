@@ -20,7 +20,23 @@ path() { # address or name
     say route "$(printf %s "$route" | tr -s ' ' | head -c 400)"
     interface=$(printf %s "$route" | sed -n 's/.* dev \([^ ]*\).*/\1/p')
     case $interface in */* | '' | .*) return 0 ;; esac
-    say mtu "$(head -c 16 "/sys/class/net/$interface/mtu" 2>/dev/null)"
+    mtu=$(head -c 16 "/sys/class/net/$interface/mtu" 2>/dev/null)
+    say mtu "$mtu"
+    case $interface:$mtu in lo:* | *:*[!0-9]* | *:) return 0 ;; esac
+    [ "$mtu" -le 1500 ] || carried "${number%%\%*}" "$mtu"
+}
+
+carried() { # address mtu: whether a packet as large as the MTU arrives, if a small one does
+    case $1 in *:*) headers=48 ;; *) headers=28 ;; esac
+    for size in 84 "$2" 1500; do
+        ping -n -q -M do -c 2 -i 0.2 -W 1 -s $((size - headers)) "$1" >/dev/null 2>&1 || {
+            [ "$size" != 84 ] && continue || return 0
+        }
+        [ "$size" = 84 ] || {
+            say carried "$size"
+            return 0
+        }
+    done
 }
 
 ports() {

@@ -158,6 +158,11 @@ class Workload:
     ends. `copied` are the operations counted by the metric “copied”. `buffered`: I/O goes through the page cache;
     `large_ios`: one I/O at a time keeps a disk busy. `queue_depth` is the number of I/Os in flight, `concurrency` the
     maximum of outstanding requests in a closed loop. `tool_limit` is why the tool itself is the limit, and a remedy.
+
+    `best_of`: the figure is the best of several short passes, which a CPU quota need not slow down. `moves_memory`: the
+    loop moves more bytes than it computes. `writes_per_sync` is the number of writes after which it waits for stable
+    storage; `commits`: each transaction does. `no_device`: the I/O uses no block device of this host. `window` are the
+    bytes that one connection may have in flight.
     """
 
     seconds: float | None = None
@@ -170,6 +175,12 @@ class Workload:
     concurrency: int | None = None
     rate_limit: RateLimit | None = None
     tool_limit: tuple[str, str] | None = None
+    best_of: bool = False
+    moves_memory: bool = False
+    writes_per_sync: int | None = None
+    commits: bool = False
+    no_device: bool = False
+    window: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -312,7 +323,7 @@ class Suite:
             return None
         times = [(sample.time, sample.warm_up) for sample in samples]
         work = self.workload(values)
-        ramp = max((time for time, warm_up in times if warm_up), default=work.ramp)
+        ramp = max((work.ramp, *(time for time, warm_up in times if warm_up)))
         told = next((one for one in figures if one.metric.name in {"elapsed", "total_time"}), None)
         if told is not None:
             return ramp, ramp + convert(told.value, told.metric.unit, Unit.SECOND)

@@ -77,11 +77,16 @@ class HostWatch:
         window: tuple[float, float],
         before: Facts | None = None,
         after: Facts | None = None,
+        *,
+        shift: float = 0.0,
     ) -> Self:
-        """Return the watch of telemetry `samples` for a trial measured in `window` (start, end)."""
+        """Return the watch of telemetry `samples` for a trial measured in `window` (start, end).
+
+        `shift` is added to the samples' times: the peer's clock differs from the host's.
+        """
         found: dict[tuple[str, Labels], list[Point]] = defaultdict(list)
         for sample in samples:
-            found[sample.metric.name, sample.labels].append((sample.time, sample.value))
+            found[sample.metric.name, sample.labels].append((sample.time + shift, sample.value))
         return cls(host, *window, {key: tuple(points) for key, points in found.items()}, before, after)
 
     @property
@@ -156,7 +161,8 @@ class TrialEvidence:
     """One trial of a step on a host.
 
     `state` is “done”, “partial” or “failed”, `reason` why it is not done. `expected` and `duration` are the estimated
-    and actual seconds. `watch` is None without telemetry, `peer_watch` also without a measured peer.
+    and actual seconds. `watch` is None without telemetry, `peer_watch` also without a measured peer: another host's
+    telemetry on the host's clock, aligned to about a tenth of a second.
     """
 
     name: str

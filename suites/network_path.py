@@ -15,7 +15,8 @@ class NetworkPath:
     """Route from the host to its server end. Unread parts are empty or None.
 
     `gateway` is the first router; empty if the address is in the host's own subnet (`on_link`). `mtu` is in bytes, of
-    the route if it has one, else of the interface.
+    the route if it has one, else of the interface. `carried` is the size of the largest packets that arrived, of the
+    interface's MTU and 1500 B, tried for an MTU beyond 1500 B.
     """
 
     address: str = ""
@@ -24,6 +25,7 @@ class NetworkPath:
     gateway: str = ""
     on_link: bool | None = None
     mtu: int | None = None
+    carried: int | None = None
     same_host: bool | None = None
 
     def words(self, host: str, peer: str) -> str:

@@ -5,7 +5,7 @@ import re
 from suites.base import Context, Effect, EffectKind, StepEvidence
 from suites.checks import Check, CheckOutcome, NotChecked
 from suites.facts import known
-from suites.iperf3.link import is_loopback
+from suites.iperf3.link import end_mtus, is_loopback
 from suites.parameters import Parameter, Type, Values
 from suites.vocab import Severity
 
@@ -72,4 +72,34 @@ SAME_HOST = Check(
     source="ip(7): loopback traffic does not reach a device.",
     needs="The peer's address; the boot ids of both ends.",
     evaluate=_same_host,
+)
+
+
+def _other_mtu(evidence: StepEvidence) -> CheckOutcome | NotChecked | None:
+    context = evidence.context
+    address = str(evidence.values["address"]) or context.peer_address or ""
+    if is_loopback(address) or context.facts is None or context.peer_facts is None:
+        return None  # same-host-peer reports it
+    ours, theirs = end_mtus(context.facts, ""), end_mtus(context.peer_facts, address)
+    if not ours or not theirs:
+        return NotChecked("The MTU of an end's interfaces is not known.")
+    if ours & theirs:
+        return None
+    return CheckOutcome(f"MTU {_bytes(ours)} on {context.facts.host}, {_bytes(theirs)} on {context.peer_facts.host}.")
+
+
+def _bytes(sizes: frozenset[int]) -> str:
+    return f"{' or '.join(map(str, sorted(sizes)))} B"
+
+
+OTHER_MTU = Check(
+    id="mtu-differs",
+    severity=Severity.WARNING,
+    title="MTU differs between the ends",
+    why="TCP uses the smaller segment size, so the larger MTU is not measured. Without a router between them, larger "
+    "packets of the other end are dropped: connections stall and datagrams are lost.",
+    remedy="Set the same MTU at both ends (ip link set dev eth0 mtu 9000) and on every switch between them.",
+    source="RFC 9293, 3.7.1 (MSS); RFC 4821 (black holes of path MTU discovery).",
+    needs="The MTU of both ends' interfaces.",
+    evaluate=_other_mtu,
 )

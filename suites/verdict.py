@@ -1,5 +1,6 @@
 """The verdict on a result: how far to trust it, and what limited it."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -86,9 +87,20 @@ class Verdict:
     trust: Trust
     limited_by: Limiter | None
     summary: str
-    findings: tuple[Finding, ...] = ()
+    findings: tuple[Finding, ...] = ()  # those that reduce the trust come first
     step: str | None = None
     host: str | None = None
+
+    @property
+    def text(self) -> str:
+        """The trust and what reduces it: ``doubtful: Page cache serves the reads``."""
+        reduced = self.trust is not Trust.VALID and self.findings
+        return f"{self.trust.value}: {self.findings[0].title}" if reduced else self.trust.value
+
+
+def least_trusted(given: Iterable[Verdict]) -> Verdict | None:
+    """Return the verdict with the lowest trust; None if there is none."""
+    return max(given, key=lambda verdict: verdict.trust.rank, default=None)
 
 
 _BY_SEVERITY = {Severity.INFO: Trust.VALID, Severity.WARNING: Trust.CAVEATS, Severity.ERROR: Trust.DOUBTFUL}

@@ -23,6 +23,7 @@ from suites.errors import BenchwrightError
 from suites.facts import Facts
 from suites.quantities import age_text
 from suites.units import same_dimension
+from suites.verdict import Trust
 from suites.vocab import Labels, Metric
 
 if TYPE_CHECKING:
@@ -37,6 +38,10 @@ LONGEST_NAME = 80
 
 class BaselineError(BenchwrightError):
     """An unknown baseline, or one that cannot be pinned."""
+
+
+class InvalidBaselineError(BaselineError):
+    """A run with an invalid result, which is pinned with consent only."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +61,7 @@ class Baseline:
     oldest: float = TOO_OLD
     newest: bool = True
     built_in: bool = False
+    trust: str = ""  # the lowest of the verdicts on its parts; empty without one
 
     @property
     def selector(self) -> str:
@@ -90,10 +96,13 @@ class Baseline:
 
 
 def remarks(baseline: Baseline, now: datetime | None = None, *, dated: bool = True) -> Iterator[str]:
-    """Yield the remarks on a baseline: too old (`dated`: with its age), a published table, runs deleted, replaced."""
+    """Yield the remarks on a baseline: too old (`dated`: with its age), its trust if it is not valid, a published
+    table, runs deleted, replaced."""
     age = baseline.age(now)
     if age is not None and age > baseline.oldest:
         yield f"too old: {f'measured {age_text(age)} ago, ' if dated else ''}limit {age_text(baseline.oldest)}"
+    if baseline.trust not in {"", Trust.VALID}:
+        yield baseline.trust
     if baseline.reference is not None:
         yield NO_SPREAD
     elif len(baseline.parts) < baseline.size:
@@ -154,19 +163,23 @@ def _baseline(row: BaselineRow) -> Baseline:
     table = None if row.reference is None else reference_from(json.loads(row.reference), "reference")
     parts, measured = tuple(f"{run}{part}" for run, part in row.parts), table.measured if table else row.begun
     oldest = TOO_OLD if row.oldest is None else row.oldest
-    return Baseline(row.name, row.version, row.pinned, parts, row.size, table, measured, oldest, row.newest)
+    return Baseline(
+        row.name, row.version, row.pinned, parts, row.size, table, measured, oldest, row.newest, trust=row.trust
+    )
 
 
-def pin(store: "Store", selector: str, name: str, oldest: float | None = None) -> int:
+def pin(store: "Store", selector: str, name: str, oldest: float | None = None, *, accept_invalid: bool = False) -> int:
     """Pin a run, or runs joined by commas, as the next version of the baseline `name`; return the version.
 
     `oldest` is the age limit in seconds, by default TOO_OLD. Raises StoreError for an unknown run, BaselineError for
-    one without a counted trial.
+    one without a counted trial, InvalidBaselineError for one with an invalid result unless `accept_invalid`.
     """
     with store.loading() as load:
         parts = parts_of(load, selector)
         for run in dict.fromkeys(run for run, _ in parts):
             _refuse_empty(load(run))
+        for run, part in () if accept_invalid else parts:
+            _refuse_invalid(choose(load, f"{run}{part}"))
     return store.pin(check_name(name), parts, oldest=oldest)
 
 
@@ -182,6 +195,16 @@ def _refuse_empty(record: RunRecord) -> None:
             f"Run {record.summary.id} has no counted trial, so nothing to compare with.",
             "Pin a run with results.",
         )
+
+
+def _refuse_invalid(runs: Sequence[RunRecord]) -> None:
+    for record in runs:
+        for verdict in record.verdicts:
+            if verdict.trust is Trust.INVALID and verdict.step is not None:
+                raise InvalidBaselineError(
+                    f"{verdict.step} of run {record.summary.id} is {verdict.text}.",
+                    "Pin another run, or accept the invalid result: benchwright baseline pin --accept-invalid.",
+                )
 
 
 def parts_of(load: Load, selector: str) -> tuple[tuple[str, str], ...]:
@@ -230,7 +253,7 @@ def built_in() -> tuple[Baseline, ...]:
     )
 
 
-publish(Baseline, "name version kind newest built_in pinned max_age=oldest runs=parts size")
+publish(Baseline, "name version kind newest built_in pinned max_age=oldest runs=parts size trust")
 
 
 def baseline_to_json(baseline: Baseline, *, whole: bool = False) -> Json:

@@ -13,7 +13,7 @@ from app.checks import (
     emulation,
     goals,
     host,
-    limiter,
+    limits,
     network,
     plans,
     repetition,
@@ -46,7 +46,8 @@ _OF_TRIALS: tuple[TrialCheck, ...] = (
     *disk.TRIAL_CHECKS,
     *timing.TRIAL_CHECKS,
     *repetition.TRIAL_CHECKS,
-    limiter.LIMITED_BY,
+    limits.QUOTA_BOUND,
+    limits.LIMITED_BY,
 )
 
 DURING_CHECKS: tuple[TrialCheck, ...] = tuple(check for check in _OF_TRIALS if check.when is CheckPhase.DURING)
@@ -73,7 +74,7 @@ TOPICS: tuple[tuple[str, tuple[AnyCheck, ...]], ...] = (
     ("Rate over time", timing.TRIAL_CHECKS),
     ("Completion", (*completion.OUTCOME_CHECKS, *completion.TRIAL_CHECKS)),
     ("Repetition and goal", (*repetition.OUTCOME_CHECKS, *repetition.TRIAL_CHECKS)),
-    ("Limit", (limiter.LIMITED_BY,)),
+    ("Limit", (limits.LIMITED_BY, limits.QUOTA_BOUND)),
 )
 """Checks that belong to no suite, by topic."""
 

@@ -9,12 +9,9 @@ from importlib.resources import files
 from typing import Any
 
 from app.checks.evidence import (
-    busy,
     counted,
-    cpus_of,
     host_watched,
     part,
-    throttled,
     times_text,
     watched,
 )
@@ -22,7 +19,7 @@ from suites.checks import FACTS_NOT_READ, Check, CheckOutcome, CheckPhase, NotCh
 from suites.evidence import HostEvidence, HostWatch, TrialCheck, TrialEvidence
 from suites.facts import Absent, Facts, known
 from suites.quantities import duration_text, frequency_text, share_text
-from suites.verdict import Limiter, Trust
+from suites.verdict import Trust
 from suites.vocab import Resource, Severity
 
 NOT_COMPUTING = frozenset({Resource.DISK, Resource.NETWORK})
@@ -298,33 +295,6 @@ def _near_heat_limit(watch: HostWatch) -> CheckOutcome | NotChecked | None:
     return CheckOutcome(f"The CPU reached {heat:.0f} % of its temperature limit.") if heat >= NEAR_LIMIT else None
 
 
-QUOTA_USED = 0.9
-"""The share of the quota in use from which the quota is the limit."""
-
-
-def _quota_bound(trial: TrialEvidence) -> CheckOutcome | NotChecked | None:
-    share = throttled(trial.watch)
-    if not trial.done or share is None:
-        return _granted(trial) if trial.done else None
-    if share < THROTTLED_SHARE:
-        return None
-    return CheckOutcome(f"The cgroup was throttled for {share_text(share)} of the time.", limiter=Limiter.QUOTA)
-
-
-def _granted(trial: TrialEvidence) -> CheckOutcome | NotChecked | None:
-    """Report CPU use at the quota, for hosts without throttling counters."""
-    facts = trial.context.facts
-    granted, cpus = None if facts is None else known(facts.cpu.quota), cpus_of(trial)
-    if granted is None or cpus is None or granted >= cpus:
-        return None
-    used = busy(trial.watch, cpus)
-    if used is None:
-        return NotChecked("Neither cgroup throttling nor CPU use is known.")
-    if used < QUOTA_USED * granted:
-        return None
-    return CheckOutcome(f"{used:.2g} CPUs were in use; the quota is {granted:g}.", limiter=Limiter.QUOTA)
-
-
 HOST_CHECKS = (
     GOVERNOR,
     ENERGY_PREFERENCE,
@@ -335,19 +305,6 @@ HOST_CHECKS = (
     EMULATED_CPU,
     NUMA_NODES,
 )
-
-QUOTA_BOUND: TrialCheck = Check(
-    id="quota-bound",
-    severity=Severity.WARNING,
-    title="CPU quota limits the result",
-    why="The figure is that of the quota, not of the CPU.",
-    remedy="Quote it with the quota, or lift the quota (docker --cpus, systemd CPUQuota) to measure the host.",
-    source="kernel, cgroup-v2 and sched-bwc: nr_throttled.",
-    evaluate=_quota_bound,
-    when=CheckPhase.AFTER,
-    needs="throttling of the tool’s cgroup, or the quota and CPU use",
-)
-
 
 TRIAL_CHECKS: tuple[TrialCheck, ...] = (
     Check(
@@ -407,5 +364,4 @@ TRIAL_CHECKS: tuple[TrialCheck, ...] = (
         when=CheckPhase.DURING,
         needs="a CPU temperature sensor with a limit, every five seconds",
     ),
-    QUOTA_BOUND,
 )

@@ -1,6 +1,7 @@
 """Checks of a disk trial: whether the I/O reached the device, and whether rate, block size and depth agree."""
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 from app.checks.evidence import (
     HALF,
@@ -19,10 +20,10 @@ from app.checks.evidence import (
 )
 from app.checks.network import only_link, over
 from suites.checks import Check, CheckOutcome, CheckPhase, NotChecked
-from suites.disk import LOOP, MEMORY_KINDS, NETWORK_KINDS
-from suites.evidence import TrialCheck, TrialEvidence
+from suites.disk import LOOP, MEMORY_KINDS, NETWORK_KINDS, lowest_device
+from suites.evidence import HostWatch, TrialCheck, TrialEvidence
 from suites.facts import known
-from suites.quantities import quantity, share_text
+from suites.quantities import figure_text, quantity, share_text
 from suites.units import Unit, convert
 from suites.verdict import Limiter, Trust
 from suites.vocab import Labels, Resource, Severity
@@ -32,6 +33,30 @@ NONE = 0.05
 
 AMPLIFIED = 1.5
 """Device bytes per issued byte from which amplification is reported."""
+
+LEAST_CACHED = 0.05
+"""The share of the bytes in the page cache from which the figure has a caveat."""
+
+FASTEST_DEVICE = 3e-6
+"""Mean seconds of a direct I/O below which no block device served it."""
+
+FASTEST_DRIVE = "10 µs"
+"""The latency of the fastest drives (Optane), for the reader."""
+
+PERSISTENT = "pmem"
+"""Kernel name of persistent memory, which is as fast."""
+
+OWN_RATE = {READ: "tool_read_rate", WRITE: "tool_write_rate"}
+"""The rate at the block layer of the test's own processes."""
+
+FOREIGN = 0.05
+"""Others' bytes at the disk, relative to the tool's, from which they are reported."""
+
+LARGE_WRITE = 64 * 2**10
+"""Bytes of a write from which the journal's share of it is negligible."""
+
+LEAST_FOREIGN = 2e6
+"""B/s of others below which they are logs and metadata."""
 
 ENOUGH = 64 * 2**20
 """Bytes at the device below which background I/O dominates."""
@@ -53,25 +78,160 @@ def _cache(trial: TrialEvidence) -> CheckOutcome | NotChecked | None:
     in_memory = _in_memory(trial)
     if in_memory:
         return CheckOutcome(in_memory, trust=Trust.INVALID)
-    by_tool = _tool_counts(trial)
     watched = disk_and_watch(trial)
     if isinstance(watched, NotChecked):
-        return by_tool or watched
-    disk, watch = watched
-    for operation in (READ, WRITE):
-        did, got = issued(trial, operation), reached(watch, disk, operation)
-        if did is None or not did.size or got.size is None or got.size >= HALF * did.size:
-            continue
-        verb = "Read" if operation == READ else "Written"
-        ios = "" if got.ios is None else f" in {got.ios:.0f} I/Os"
-        return CheckOutcome(
-            f"{verb}: {quantity(did.size)} by the tool, {quantity(got.size)} at {disk}{ios} "
-            f"({share_text(got.size / did.size)}).",
-            trust=Trust.INVALID if got.size < NONE * did.size else Trust.DOUBTFUL,
-        )
+        return _tool_counts(trial) or watched
+    least = _least_share(trial, *watched)
+    if least is not None and least.share < HALF:
+        return CheckOutcome(least.measured, trust=Trust.INVALID if least.share < NONE else Trust.DOUBTFUL)
+    return _uncertain(trial, *watched)
+
+
+def _uncertain(trial: TrialEvidence, disk: str, watch: HostWatch) -> NotChecked | None:
+    """Return why the disk's counters do not show that the device served the I/O; None if they do."""
     if disk.startswith(LOOP):
         return NotChecked(f"{disk} is a loop device; the page cache of its backing file may have served the I/O.")
+    if workload_of(trial).buffered and issued(trial, READ) is not None and watch.mean_within(OWN_RATE[READ]) is None:
+        return NotChecked("The tool’s own bytes at the device were not counted; the disk’s include those of others.")
     return None
+
+
+@dataclass(frozen=True, slots=True)
+class _DeviceShare:
+    """The share of the bytes issued in one direction that reached the device, with its evidence."""
+
+    share: float
+    measured: str
+
+
+def _least_share(trial: TrialEvidence, disk: str, watch: HostWatch) -> _DeviceShare | None:
+    """Return the direction of which the least share reached the device; None if none is known.
+
+    The disk's own counters include others' I/O, so that the share from them is the most it can be.
+    """
+    found = []
+    seconds = seconds_of(trial)
+    for operation in (READ, WRITE):
+        did, got = issued(trial, operation), reached(watch, disk, operation)
+        if did is None or not did.size:
+            continue
+        rate = _own_rate(trial, watch, operation)
+        verb = "Read" if operation == READ else "Written"
+        if rate is not None and seconds:
+            size, ios = min(rate * seconds, did.size), " by its own count"
+        elif got.size is not None:
+            size, ios = got.size, "" if got.ios is None else f" in {got.ios:.0f} I/Os"
+        else:
+            continue
+        dirty = _still_dirty(watch) if operation == WRITE and workload_of(trial).buffered else 0.0
+        size = min(size, max(0.0, did.size - dirty))
+        kept = f", {quantity(dirty)} still in memory" if dirty > LEAST_CACHED * did.size else ""
+        found.append(
+            _DeviceShare(
+                size / did.size,
+                f"{verb}: {quantity(did.size)} by the tool, {quantity(size)} at {disk}{ios} "
+                f"({share_text(size / did.size)}){kept}.",
+            )
+        )
+    return min(found, key=lambda one: one.share, default=None)
+
+
+def _own_rate(trial: TrialEvidence, watch: HostWatch, operation: str) -> float | None:
+    """Return the rate of the tool's own I/O at the block layer in B/s; None if unknown.
+
+    The kernel counts buffered writes when the tool dirties pages, not when they are written.
+    """
+    if operation == WRITE and workload_of(trial).buffered:
+        return None
+    return watch.mean_within(OWN_RATE[operation])
+
+
+def _still_dirty(watch: HostWatch) -> float:
+    """Return by how much the dirty bytes in memory grew over the trial; 0 if unknown."""
+    dirty = watch.values("memory_dirty")
+    return max(0.0, dirty[-1] - dirty[0]) if len(dirty) > 1 else 0.0
+
+
+def _partly_cached(trial: TrialEvidence) -> CheckOutcome | NotChecked | None:
+    trial = as_measured(trial)
+    if trial.suite.resource is not Resource.DISK or not trial.done or not _moves_bytes(trial):
+        return None
+    watched = disk_and_watch(trial)
+    if isinstance(watched, NotChecked) or _in_memory(trial):
+        return watched if isinstance(watched, NotChecked) else None
+    least = _least_share(trial, *watched)
+    if least is None or not HALF <= least.share < 1 - LEAST_CACHED:
+        return None
+    return CheckOutcome(least.measured)
+
+
+def _too_fast(trial: TrialEvidence) -> CheckOutcome | None:
+    """Report direct I/O that is faster than any block device."""
+    trial = as_measured(trial)
+    facts = trial.context.facts
+    disk = None if facts is None else lowest_device(trial.suite, trial.values, facts)
+    uncached = trial.suite.uniform and not workload_of(trial).buffered and not (disk or "").startswith(PERSISTENT)
+    if trial.suite.resource is not Resource.DISK or not trial.done or not uncached or not trial.all_of("iops"):
+        return None
+    for figure in trial.all_of("latency_mean"):
+        latency = convert(figure.value, figure.metric.unit, Unit.SECOND)
+        if 0 < latency < FASTEST_DEVICE:
+            mean, on = figure_text(figure.metric, figure.value), f" on {disk}" if disk else ""
+            return CheckOutcome(
+                f"Direct I/O{on} took {mean} on average; the fastest drives need about {FASTEST_DRIVE}."
+            )
+    return None
+
+
+def _others(trial: TrialEvidence) -> CheckOutcome | NotChecked | None:
+    """Report I/O of other processes on the disk, in the directions in which it is certain."""
+    trial = as_measured(trial)
+    if trial.suite.resource is not Resource.DISK or not trial.done or not _moves_bytes(trial):
+        return None
+    watched, seconds = disk_and_watch(trial), seconds_of(trial)
+    if isinstance(watched, NotChecked) or not seconds:
+        return watched if isinstance(watched, NotChecked) else None
+    disk, watch = watched
+    tool = sum(did.size or 0.0 for one in (READ, WRITE) if (did := issued(trial, one)) is not None) / seconds
+    parts = []
+    for operation in (READ, WRITE):
+        rate = _foreign_rate(trial, disk, watch, operation)
+        if rate is not None and rate >= max(LEAST_FOREIGN, FOREIGN * tool):
+            parts.append(
+                (rate, f"{quantity(rate, Unit.BYTES_PER_SECOND)} {'read' if operation == READ else 'written'}")
+            )
+    if not parts:
+        return None
+    far = sum(rate for rate, _ in parts) >= HALF * tool
+    return CheckOutcome(
+        f"Other processes on {disk}: {', '.join(text for _, text in parts)}; the tool moved "
+        f"{quantity(tool, Unit.BYTES_PER_SECOND)}.",
+        trust=Trust.DOUBTFUL if far else None,
+    )
+
+
+def _foreign_rate(trial: TrialEvidence, disk: str, watch: HostWatch, operation: str) -> float | None:
+    """Return the rate of others' I/O at the disk in B/s; None where it cannot be told from the tool's.
+
+    The tool's own small or synchronous writes cause journal writes. Pages that were dirty before the trial, and are
+    written during it, are not others'.
+    """
+    whole, own = watch.mean_within(f"disk_{operation}_rate", device=disk), watch.mean_within(OWN_RATE[operation])
+    uses = issued(trial, operation) is not None
+    if whole is None or (own is None and (uses or (operation == READ and workload_of(trial).buffered))):
+        return None
+    if operation == WRITE and uses and not _writes_once(trial):
+        return None
+    dirty = watch.values("memory_dirty") if operation == WRITE else ()
+    flushed = max(0.0, dirty[0] - dirty[-1]) / watch.seconds if len(dirty) > 1 and watch.seconds else 0.0
+    return whole - (own or 0.0) - flushed
+
+
+def _writes_once(trial: TrialEvidence) -> bool:
+    """Return whether the tool's writes are direct, large and not synchronous: a journal adds next to nothing."""
+    did, synced = issued(trial, WRITE), any(trial.values.get(name) for name in ("fsync", "fdatasync", "sync"))
+    large = did is not None and bool(did.size and did.ios) and (did.size or 0.0) >= LARGE_WRITE * (did.ios or 0.0)
+    return large and not synced and not workload_of(trial).buffered
 
 
 def _moves_bytes(trial: TrialEvidence) -> bool:
@@ -82,8 +242,10 @@ def _in_memory(trial: TrialEvidence) -> str:
     facts = trial.context.facts
     path = str(trial.values.get(trial.suite.directory_parameter or "", ""))
     directory = None if facts is None or trial.suite.device(trial.values) else facts.directory(path)
-    kind = None if directory is None else known(directory.kind)
-    return f"{path} is on {kind}: its files are in memory." if kind in MEMORY_KINDS else ""
+    kind, upper = (None, None) if directory is None else (known(directory.kind), known(directory.upper))
+    if upper in MEMORY_KINDS:
+        kind = f"an {kind} on {upper}"
+    return f"{path} is on {kind}: its files are in memory." if {kind, upper} & MEMORY_KINDS else ""
 
 
 def _tool_counts(trial: TrialEvidence) -> CheckOutcome | None:
@@ -131,7 +293,9 @@ def _amplified(trial: TrialEvidence) -> CheckOutcome | NotChecked | None:
     disk, watch = watched
     seconds = seconds_of(trial)
     for operation in (READ, WRITE) if seconds else ():
-        did, rate = issued(trial, operation), watch.mean_within(f"disk_{operation}_rate", device=disk)
+        own = watch.mean_within(OWN_RATE[READ]) if operation == READ else None  # others' reads have their own check
+        whole = watch.mean_within(f"disk_{operation}_rate", device=disk)
+        did, rate = issued(trial, operation), whole if own is None else own
         if did is None or not did.size or rate is None or not seconds or rate * seconds < ENOUGH:
             continue
         if rate > AMPLIFIED * did.size / seconds:
@@ -303,6 +467,41 @@ GENERATOR_BOUND: TrialCheck = Check(
 
 
 TRIAL_CHECKS: tuple[TrialCheck, ...] = (
+    Check(
+        id="partly-cached",
+        severity=Severity.WARNING,
+        title="Page cache served part of the I/O",
+        why="The figure mixes memory and device: reads found in the page cache, or writes still in it at the end, did "
+        "not reach the disk.",
+        remedy="Use direct I/O; or set end_fsync, with files of many times the memory.",
+        source="The tool’s bytes at the block layer (/proc/PID/io) or the disk’s, beside those it asked for; from 5 %.",
+        evaluate=_partly_cached,
+        when=CheckPhase.AFTER,
+        needs="the tool’s count of bytes read and written, and its own at the block layer or the disk’s",
+    ),
+    Check(
+        id="no-block-device",
+        severity=Severity.WARNING,
+        title="Too fast for a block device",
+        why="RAM (brd, null_blk, a file in memory) or the cache of a hypervisor served the I/O, not a drive.",
+        remedy="Measure a real drive; in a guest, ask for a volume without host caching.",
+        source="Optane drives, the fastest, need about 10 µs; 3 µs is the cost of the kernel alone.",
+        evaluate=_too_fast,
+        when=CheckPhase.AFTER,
+        needs="the mean latency of direct I/O",
+        trust=Trust.DOUBTFUL,
+    ),
+    Check(
+        id="others-on-the-disk",
+        severity=Severity.WARNING,
+        title="Other processes used the disk",
+        why="They took a part of its bandwidth and added latency: the figure is what was left.",
+        remedy="Find them (iotop, pidstat -d), stop them, and run it again.",
+        source="The disk’s counters (/proc/diskstats) minus those of the test’s own processes (/proc/PID/io).",
+        evaluate=_others,
+        when=CheckPhase.AFTER,
+        needs="the kernel’s counters of the disk, and the tool’s own bytes or its directions",
+    ),
     Check(
         id="over-volume-link",
         severity=Severity.ERROR,

@@ -128,6 +128,70 @@ def tool_share(trial: TrialEvidence) -> float | None:
     return max(shares, default=None)
 
 
+MEASURING_ERROR = 0.03
+"""Excess of a part over its whole that is measuring error: of two samplers, cut a fraction of a second apart."""
+
+
+def share(part: float | None, whole: float | None) -> float | None:
+    """Return `part` as a share of `whole`, at most 1; None if one is unknown or the part is impossibly large.
+
+    2 CPUs of a quota of 1.5, or 308 % of the segments, show that the two were not counted over the same processes or
+    time: no share can be derived.
+    """
+    if part is None or not whole or part < 0 or part > (1 + MEASURING_ERROR) * whole:
+        return None
+    return min(1.0, part / whole)
+
+
+def tool_cpus(trial: TrialEvidence) -> float | None:
+    """Return the mean number of CPUs that the test's own processes used; None if they were not counted."""
+    return _cpus(trial, "tool_cpu_user", "tool_cpu_system")
+
+
+def other_cpus(trial: TrialEvidence) -> float | None:
+    """Return the mean number of CPUs used by other processes; None if the test's were not counted."""
+    return _cpus(trial, "other_cpu")
+
+
+def _cpus(trial: TrialEvidence, *metrics: str) -> float | None:
+    cpus = cpus_of(trial)
+    means = [None if trial.watch is None else trial.watch.mean(metric) for metric in metrics]
+    given = [mean for mean in means if mean is not None]
+    return sum(given) / 100 * cpus if cpus and len(given) == len(metrics) else None
+
+
+def workers_of(trial: TrialEvidence) -> int | None:
+    """Return the threads, jobs, clients or streams that the step requests; None if it requests none."""
+    for name in ("clients", "threads", "numjobs", "streams"):
+        given = trial.values.get(name)
+        if isinstance(given, int) and given:
+            return given
+    return None
+
+
+def asked_cpus(trial: TrialEvidence) -> float | None:
+    """Return the CPUs that the test's threads ran on or waited for, at most those that it may use."""
+    test, usable = tool_cpus(trial), usable_of(trial)
+    waiting = None if trial.watch is None else trial.watch.mean("tool_waiting")
+    return None if test is None or waiting is None or not usable else max(test, min(test + waiting, usable))
+
+
+IO_RESOURCES = frozenset({Resource.DISK, Resource.NETWORK})
+
+
+def lost_to_others(trial: TrialEvidence) -> float | None:
+    """Return the share of the CPU time that the test asked for and other processes had; None if not counted.
+
+    What the test did not get and others did is lost; for a disk or network test, as a share of its workers' time.
+    """
+    test, others, asked = tool_cpus(trial), other_cpus(trial), asked_cpus(trial)
+    server_elsewhere = trial.suite.uses_server or trial.peer == trial.host
+    if test is None or others is None or not asked or server_elsewhere:
+        return None
+    whole = max(asked, workers_of(trial) or 1) if trial.suite.resource in IO_RESOURCES else asked
+    return min(asked - test, others) / whole
+
+
 def throttled(watch: HostWatch | None) -> float | None:
     """Return the share of the time, from 0 to 1, in which a cgroup quota throttled the tool; None if unknown."""
     found = [] if watch is None else [watch.mean(THROTTLED, **dict(at)) for at in watch.labels_of(THROTTLED)]
@@ -188,6 +252,8 @@ def watched_disk(trial: TrialEvidence) -> str | NotChecked:
         return NotChecked("Not a disk test.")
     if facts is None or watch is None:
         return NOT_WATCHED
+    if workload_of(trial).no_device:
+        return NotChecked("The I/O uses no block device of this host.")
     name = lowest_device(trial.suite, trial.values, facts)
     if name is None or (("device", name),) not in watch.labels_of("disk_read_rate"):
         return NotChecked("No I/O counters of the disk in use.")

@@ -3,7 +3,16 @@
 import re
 
 from app.checks.cpu import computes, of_facts
-from app.checks.evidence import counted, cpus_of, host_watched, length, part, watched
+from app.checks.evidence import (
+    counted,
+    cpus_of,
+    host_watched,
+    length,
+    lost_to_others,
+    other_cpus,
+    part,
+    watched,
+)
 from app.checks.storage import whole_disk
 from app.timestamps import seconds_since
 from suites.checks import Check, CheckOutcome, CheckPhase, NotChecked
@@ -11,6 +20,7 @@ from suites.evidence import HostEvidence, HostWatch, TrialCheck, TrialEvidence
 from suites.facts import Absent, BlockDevice, Facts, known
 from suites.quantities import age_text, duration_text, quantity, share_text
 from suites.units import Unit
+from suites.verdict import Trust
 from suites.vocab import Resource, Severity
 
 FOREIGN = 0.05
@@ -262,6 +272,10 @@ OF_THE_HOST = 0.05
 LITTLE_IDLE = 20.0
 """Per cent idle below which other processes compete with the test for the CPU."""
 
+LOST_SLIGHTLY, LOST_MUCH = 0.02, 0.2
+"""Shares of the CPU time asked for, lost to others, from which the figure has a caveat, and is doubtful: it is lower by
+about that share."""
+
 _BY_PROCESSORS = frozenset({Resource.CPU, Resource.MEMORY})
 
 
@@ -287,13 +301,17 @@ def _others(trial: TrialEvidence, watch: HostWatch) -> CheckOutcome | NotChecked
     taken = _taken(trial, watch)
     seconds = length(trial, watch)
     named = [(name, spent) for name, spent in taken[:3] if spent >= OF_A_CORE * seconds]
-    if not named or not watch.seconds:
+    lost, others = (lost_to_others(trial) or 0.0) * part(trial, watch), other_cpus(trial)
+    if not watch.seconds or (not named and lost < LOST_SLIGHTLY):
         return None
     users = ", ".join(f"{name} {share_text(spent / watch.seconds)}" for name, spent in named)
+    users = users or share_text(others or 0.0)
     significant = cpus is None or sum(spent for _, spent in named) >= OF_THE_HOST * cpus * seconds
+    got = "" if lost < LOST_SLIGHTLY else f" They had {share_text(lost)} of the CPU time that the test asked for."
     return CheckOutcome(
-        f"CPU use by other processes over {duration_text(watch.seconds)}: {users} of a CPU.",
-        severity=Severity.WARNING if significant and _matters(trial, watch) else Severity.INFO,
+        f"CPU use by other processes over {duration_text(watch.seconds)}: {users} of a CPU.{got}",
+        severity=Severity.WARNING if got or (significant and _matters(trial, watch)) else Severity.INFO,
+        trust=Trust.DOUBTFUL if lost >= LOST_MUCH else None,
     )
 
 

@@ -1,13 +1,13 @@
 """Checks of a network trial: the link it used, retransmissions, drops and loss."""
 
-from app.checks.evidence import HALF, NOT_WATCHED, times_text, total, watched, workload_of
+from app.checks.evidence import HALF, NOT_WATCHED, share, times_text, total, watched, workload_of
 from app.plans.plan import host_label
 from suites.checks import Check, CheckOutcome, CheckPhase, NotChecked
 from suites.evidence import HostWatch, TrialCheck, TrialEvidence
 from suites.facts import Facts, Interface, known
 from suites.quantities import quantity, share_text
 from suites.units import Unit
-from suites.verdict import Limiter, Trust
+from suites.verdict import Trust
 from suites.vocab import Resource, Severity
 
 LOOPBACK = ("127.", "::1", "localhost")
@@ -85,11 +85,14 @@ def _sent_again(trial: TrialEvidence, watch: HostWatch) -> CheckOutcome | NotChe
     again, sent = watch.total("network_retransmits"), watch.total("network_segments")
     if again is None or sent is None:
         return NotChecked("No TCP retransmission counters.")
-    if sent < FOR_A_SHARE or again < SENT_AGAIN * sent:
+    part = share(again, sent)
+    if part is None and sent >= FOR_A_SHARE:
+        return NotChecked("More retransmissions than segments were counted.")
+    if part is None or sent < FOR_A_SHARE or part < SENT_AGAIN:
         return None
     return CheckOutcome(
-        f"TCP retransmitted {again:.0f} of {sent:.0f} segments ({share_text(again / sent)}).",
-        severity=Severity.WARNING if again >= MUCH_SENT_AGAIN * sent else Severity.INFO,
+        f"TCP retransmitted {again:.0f} of {sent:.0f} segments ({share_text(part)}).",
+        severity=Severity.WARNING if part >= MUCH_SENT_AGAIN else Severity.INFO,
     )
 
 
@@ -168,7 +171,7 @@ def _loss(trial: TrialEvidence) -> CheckOutcome | None:
     lost = [figure.value for figure in trial.all_of("lost")]
     if not lost or max(lost) < LOSS or not trial.done:
         return None
-    return CheckOutcome(f"{max(lost):.3g} % of the datagrams were lost.", limiter=Limiter.LINK)
+    return CheckOutcome(f"{max(lost):.3g} % of the datagrams were lost.")
 
 
 def _not_over_the_link(trial: TrialEvidence) -> CheckOutcome | NotChecked | None:

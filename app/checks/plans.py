@@ -1,15 +1,16 @@
 """Checks of a plan: required programs, number of trials, order, differences between hosts."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from app.comparison.comparability import host_differences
 from app.comparison.estimates import FEWEST_TRIALS
 from app.hosts.packages import has_program, installation_of, works_without
 from app.plans.context import step_context
 from app.plans.plan import Order, Plan, host_label
 from suites.base import StepEvidence
 from suites.checks import FACTS_NOT_READ, Check, CheckOutcome, NotChecked
-from suites.facts import Absent, Facts, known
+from suites.facts import Facts, known
 from suites.programs import Program
 from suites.vocab import Severity
 
@@ -70,15 +71,6 @@ def _estimated(evidence: PlanEvidence, host: str) -> float | None:
     return max(durations) * trials if len(durations) == len(found) else None
 
 
-_COMPARED: tuple[tuple[str, Callable[[Facts], object]], ...] = (
-    ("kernel", lambda facts: facts.system.kernel),
-    ("instance type", lambda facts: facts.cloud.instance_type),
-    ("CPU", lambda facts: facts.cpu.model),
-    ("governor", lambda facts: facts.cpu.governor),
-)
-"""Facts that should be equal on hosts under comparison."""
-
-
 def _hosts_differ(evidence: PlanEvidence) -> CheckOutcome | NotChecked | None:
     hosts = evidence.plan.hosts
     if len(hosts) < 2:
@@ -86,12 +78,19 @@ def _hosts_differ(evidence: PlanEvidence) -> CheckOutcome | NotChecked | None:
     read = [evidence.facts[host] for host in hosts if host in evidence.facts]
     if len(read) < len(hosts):
         return NotChecked("The facts of some hosts have not been read.")
-    differing = [f"{name}: {_list(values)}" for name, get in _COMPARED if len(values := _values(read, get)) > 1]
+    found = {what: values for what, values in host_differences(evidence.plan.steps, read) if len(values) > 1}
+    differing = [f"{what}: {_list(values)}" for what, values in found.items()]
     return CheckOutcome(f"The hosts differ in {'; '.join(differing)}.") if differing else None
 
 
-def _values(read: Iterable[Facts], get: Callable[[Facts], object]) -> list[str]:
-    return list(dict.fromkeys(str(known(value)) for facts in read if not isinstance(value := get(facts), Absent)))
+def _one_host_twice(evidence: PlanEvidence) -> CheckOutcome | None:
+    names: dict[str, list[str]] = {}
+    for host in evidence.plan.hosts:
+        boot = known(evidence.facts[host].system.boot_id) if host in evidence.facts else None
+        if boot is not None:
+            names.setdefault(boot, []).append(host_label(host))
+    twice = [" and ".join(hosts) for hosts in names.values() if len(hosts) > 1]
+    return CheckOutcome(f"{'; '.join(twice)} report the same boot id.") if twice else None
 
 
 def _list(values: list[str]) -> str:
@@ -130,11 +129,23 @@ HOSTS_DIFFER = Check(
     "nearly 50 %.",
     remedy="Make the hosts alike except in what you compare, or state what you compare.",
     source="AWS re:Invent 2013 ENT305, Benchmarking EC2.",
-    needs="Kernel, instance type, processor and governor of every host.",
+    needs="Instance type, CPU, memory, kernel, tool versions, file system and device of every host.",
     evaluate=_hosts_differ,
 )
 
-PLAN_CHECKS = (FEW_TRIALS, ONE_AFTER_ANOTHER, HOSTS_DIFFER)
+ONE_HOST_TWICE = Check(
+    id="one-host-twice",
+    severity=Severity.WARNING,
+    title="Two hosts are one machine",
+    why="The names lead to one kernel, or to containers on it: a difference between them is noise, and each finds the "
+    "files and caches of the other.",
+    remedy="Remove one of the names, or check the addresses of the saved hosts.",
+    source="/proc/sys/kernel/random/boot_id: each boot of a kernel has another.",
+    needs="The boot id of every host.",
+    evaluate=_one_host_twice,
+)
+
+PLAN_CHECKS = (FEW_TRIALS, ONE_AFTER_ANOTHER, HOSTS_DIFFER, ONE_HOST_TWICE)
 
 
 def _tool_missing(evidence: StepEvidence) -> CheckOutcome | NotChecked | None:

@@ -88,8 +88,8 @@ def _spread(step: StepOutcomeEvidence) -> CheckOutcome | NotChecked | None:
 
 def _few(step: StepOutcomeEvidence) -> CheckOutcome | None:
     count = len(step.done)
-    said = step.planned == 1 or any(one.id == FEW_TRIALS.id for one in step.findings)
-    if not count or count >= FEWEST_TRIALS or said:
+    reported = step.planned == 1 or any(one.id == FEW_TRIALS.id for one in step.findings)
+    if not count or count >= FEWEST_TRIALS or reported:
         return None
     return CheckOutcome(f"{count} trial{'' if count == 1 else 's'}: {missing_statistics(count)}.")
 

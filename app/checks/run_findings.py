@@ -84,6 +84,18 @@ PATH_USED = Check(
     evaluate=_by_the_run,
 )
 
+MTU_NOT_CARRIED = Check(
+    id="mtu-not-carried",
+    severity=Severity.WARNING,
+    title="Path drops packets of the MTU",
+    why="Large packets are dropped on the way: TCP stalls until it finds a smaller size, and datagrams are lost.",
+    remedy="Set the MTU that the path carries (ip link set dev eth0 mtu 1500), or allow larger frames on every switch.",
+    source="ping -M do with packets as large as the interface's MTU; RFC 4821.",
+    needs="An MTU beyond 1500 B, ping of iputils, and an answer of the other end to a small packet.",
+    when=CheckPhase.DURING,
+    evaluate=_by_the_run,
+)
+
 NOT_TUNED = Check(
     id="not-tuned",
     severity=Severity.WARNING,
@@ -151,6 +163,7 @@ RAISED_CHECKS = (
     CLOCK_STEPPED,
     CONNECTION_LOST,
     PATH_USED,
+    MTU_NOT_CARRIED,
     HOST_CHANGED,
     HOST_TUNED,
     NOT_TUNED,

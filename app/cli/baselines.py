@@ -67,16 +67,20 @@ def show(workstation: Workstation, name: str, *, as_json: bool) -> None:
 @click.argument("run")
 @click.argument("name")
 @age_option
+@click.option("--accept-invalid", is_flag=True, help="Pin a run although its verdict is invalid.")
 @json_option
 @pass_workstation
 @report_errors
-def pin(workstation: Workstation, run: str, name: str, *, max_age: float | None, as_json: bool) -> None:
+def pin(
+    workstation: Workstation, run: str, name: str, *, max_age: float | None, accept_invalid: bool, as_json: bool
+) -> None:
     """Pin RUN as the next version of the baseline NAME.
 
     RUN may be several runs joined by commas, each with @HOST or :STEP: they form a group. It may also be
     baseline:NAME, which shows a published table in live plots.
     """
-    version = workstation.pin(run, name, None if max_age is None else max_age * DAY)
+    oldest = None if max_age is None else max_age * DAY
+    version = workstation.pin(run, name, oldest, accept_invalid=accept_invalid)
     _print_pinned(workstation.baseline(f"{name.strip()}@{version}"), as_json=as_json)
 
 

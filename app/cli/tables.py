@@ -69,12 +69,12 @@ def _lines(row: ComparisonRow) -> Iterator[list[str]]:
 
 
 def _value(side: MetricSummary | None) -> tuple[str, str]:
-    """Return the median ± half the range, and the number of trials."""
+    """Return the median ± half the range, marked if it is not valid, and the number of trials."""
     if side is None:
         return "—", "0"
     half = side.uncertainty
     text = spread_text(side.metric, side.median, half) if half else figure_text(side.metric, side.median)
-    return text, str(side.n)
+    return f"{text} ({side.doubt})" if side.doubt else text, str(side.n)
 
 
 def _against(against: RelativeFigure) -> tuple[str, str]:

@@ -50,7 +50,7 @@ class Difference:
 class Profile:
     """The properties of a cell (a step on hosts) that decide comparability.
 
-    `versions` are the tool's versions, empty if any of them is unknown.
+    `versions` are the tool's versions, empty if any of them is unknown. `invalid` is the verdict on an invalid cell.
     """
 
     steps: tuple[Step, ...]
@@ -59,6 +59,7 @@ class Profile:
     facts: tuple[Facts, ...] = ()
     repetitions: tuple[Repetition, ...] = ()
     programs: frozenset[str] = frozenset()
+    invalid: str = ""
 
 
 publish(Difference, "what run=ours baseline weight")
@@ -68,6 +69,7 @@ def differences(ours: Profile, baseline: Profile) -> tuple[Difference, ...]:
     """Return the differences of two cells, fatal ones first."""
     suite = list(_suite(ours, baseline))
     found = [
+        *_validity(ours, baseline),
         # Parameters and versions of different suites cannot be compared.
         *(suite or (*_parameters(ours, baseline), *_version(ours, baseline))),
         *_peer(ours, baseline),
@@ -89,11 +91,20 @@ def relation(ours: Profile, baseline: Profile) -> str:
 
 
 def same_machine(ours: Profile, baseline: Profile) -> bool:
-    """Return whether both cells ran on the same machines: same instance id, else same host names."""
+    """Return whether both cells ran on the same machines: same instance id, else same host names or boot id."""
     one, other = _instances(ours), _instances(baseline)
     if len(ours.hosts) == len(baseline.hosts) == 1 and one and other:
         return one == other and len(one) == 1
-    return set(ours.hosts) == set(baseline.hosts)
+    return set(ours.hosts) == set(baseline.hosts) or _one_boot(ours, baseline)
+
+
+def _one_boot(ours: Profile, baseline: Profile) -> bool:
+    """Return whether both cells ran on one kernel: each boot has an id of its own."""
+    one, other = (
+        {value for facts in side.facts if (value := known(facts.system.boot_id)) is not None}
+        for side in (ours, baseline)
+    )
+    return len(ours.hosts) == len(baseline.hosts) == len(one) == 1 and one == other
 
 
 def tool_of(step: Step) -> str:
@@ -102,6 +113,13 @@ def tool_of(step: Step) -> str:
         return step.suite.tool
     except UnknownSuiteError:
         return step.suite_id
+
+
+def _validity(ours: Profile, baseline: Profile) -> Iterator[Difference]:
+    for side, name in ((ours, "this run"), (baseline, "the baseline")):
+        if side.invalid:
+            what = f"{name} is {side.invalid}"
+            yield Difference(what, "", "", Weight.FATAL, "An invalid figure is not what its name says.")
 
 
 def _suite(ours: Profile, baseline: Profile) -> Iterator[Difference]:
@@ -173,7 +191,10 @@ def _peer(ours: Profile, baseline: Profile) -> Iterator[Difference]:
 
 
 def _placement(ours: Profile, baseline: Profile) -> Iterator[Difference]:
-    if set(ours.hosts) != set(baseline.hosts):
+    if set(ours.hosts) != set(baseline.hosts) and _one_boot(ours, baseline):
+        why = "Both report the same boot id: they are names of one machine, or containers on it."
+        yield Difference("host name", _hosts(ours), _hosts(baseline), Weight.EXPLAINS, why)
+    elif set(ours.hosts) != set(baseline.hosts):
         why = "The ratio is of these machines. To compare types, measure at least three of each."
         yield Difference("host", _hosts(ours), _hosts(baseline), Weight.EXPLAINS, why)
     yield from _fact(ours, baseline, "instance", _instance, "Instances of one type differ too.")
@@ -183,7 +204,8 @@ def _placement(ours: Profile, baseline: Profile) -> Iterator[Difference]:
 def _machine(ours: Profile, baseline: Profile) -> Iterator[Difference]:
     for what, read in _MACHINE:
         yield from _fact(ours, baseline, what, read, "")
-    for what, read_storage in (("file system", _file_system), ("device", _device)):
+    yield from _mitigations(ours, baseline)
+    for what, read_storage in _STORAGE:
         one, other = (
             {text for step in side.steps for facts in side.facts if (text := read_storage(step, facts))}
             for side in (ours, baseline)
@@ -191,6 +213,15 @@ def _machine(ours: Profile, baseline: Profile) -> Iterator[Difference]:
         if one and other and one != other:
             why = "A disk test measures its file system and device."
             yield Difference(what, _joined(one), _joined(other), Weight.EXPLAINS, why)
+
+
+def _mitigations(ours: Profile, baseline: Profile) -> Iterator[Difference]:
+    """Yield the vulnerabilities whose mitigation differs, if they are known of every host."""
+    read = [[known(facts.cpu.mitigations) for facts in side.facts] for side in (ours, baseline)]
+    one, other = ({line for lines in side for line in lines or ()} for side in read)
+    if one != other and all(side and None not in side for side in read):
+        why = "Mitigations slow system calls, context switches and interrupts."
+        yield Difference("mitigations", _joined(one - other), _joined(other - one), Weight.EXPLAINS, why)
 
 
 def _handling(ours: Profile, baseline: Profile) -> Iterator[Difference]:
@@ -229,7 +260,10 @@ _MACHINE: tuple[tuple[str, Callable[[Facts], object]], ...] = (
     ("CPU", lambda facts: facts.cpu.model),
     ("usable CPUs", lambda facts: facts.cpu.usable),
     ("CPU quota", lambda facts: facts.cpu.quota),
+    ("microcode", lambda facts: facts.cpu.microcode),
+    ("emulated CPU", lambda facts: facts.cpu.emulated),
     ("governor", lambda facts: facts.cpu.governor),
+    ("transparent huge pages", lambda facts: facts.memory.transparent_huge_pages),
     ("memory", _memory),
     ("kernel", lambda facts: facts.system.kernel),
     ("distribution", lambda facts: facts.system.distribution),
@@ -237,7 +271,9 @@ _MACHINE: tuple[tuple[str, Callable[[Facts], object]], ...] = (
 )
 """Facts that may cause a difference of the results."""
 
-OF_HOST = frozenset({"host", "instance", "region", "file system", "device", *(what for what, _ in _MACHINE)})
+OF_HOST = frozenset(
+    {"host", "host name", "instance", "region", "mitigations", "file system", "device", *(what for what, _ in _MACHINE)}
+)
 """Names of the differences of a host; all others are of a step."""
 
 _HANDLING: tuple[tuple[str, Callable[[Repetition], str]], ...] = (
@@ -269,6 +305,25 @@ def _device(step: Step, facts: Facts) -> str:
         "" if scheduler is None else f"scheduler {scheduler}",
     )
     return " ".join(part for part in parts if part)
+
+
+_STORAGE: tuple[tuple[str, Callable[[Step, Facts], str]], ...] = (("file system", _file_system), ("device", _device))
+
+
+def host_differences(steps: Iterable[Step], facts: Iterable[Facts]) -> Iterator[tuple[str, list[str]]]:
+    """Yield what differs between hosts that run `steps`, with the known values: machine, tool versions and storage."""
+    read = tuple(facts)
+    for what, of_facts in _MACHINE:
+        yield what, _distinct(str(value) for each in read if (value := known(of_facts(each))) is not None)
+    for step in steps:
+        versions = (known(each.tool(tool_of(step)).version) for each in read)
+        yield tool_of(step), _distinct(version for version in versions if version)
+        for what, of_step in _STORAGE:
+            yield what, _distinct(text for each in read if (text := of_step(step, each)))
+
+
+def _distinct(values: Iterable[str]) -> list[str]:
+    return list(dict.fromkeys(values))
 
 
 def _directory_of(step: Step, facts: Facts) -> Directory | None:

@@ -27,6 +27,7 @@ from app.summary import MetricSummary, levels
 from suites.errors import UnitError
 from suites.quantities import figure_text, metric_text, share_text
 from suites.units import convert
+from suites.verdict import Trust
 from suites.vocab import Metric
 
 
@@ -211,6 +212,7 @@ class _Table:
         caveats = (
             *pair.order,
             *_of_cell(pair, pooled=pooled),
+            *_of_verdicts(other, baseline),
             *spread(other, baseline),
             *of_centres(baseline.metric, ratio, (other.median, baseline.median), centres, margin.share),
         )
@@ -263,6 +265,12 @@ def _in_unit(side: MetricSummary | None, metric: Metric) -> MetricSummary | None
     return replace(side, values=values, metric=replace(side.metric, unit=metric.unit))
 
 
+def _of_verdicts(other: MetricSummary, baseline: MetricSummary) -> Iterator[Caveat]:
+    for side, side_name in ((other, "this run"), (baseline, "the baseline")):
+        if side.verdict is not None and side.trust in {Trust.DOUBTFUL, Trust.INVALID}:
+            yield Caveat(str(side.trust), f"{side_name} is {side.verdict.text}")
+
+
 def _of_trials(other: MetricSummary, baseline: MetricSummary) -> Iterator[Caveat]:
     for side, side_name in ((other, "this run"), (baseline, "the baseline")):
         yield from of_spread(side.values, side_name, [figure_text(side.metric, value) for value in side.values])
@@ -313,7 +321,7 @@ def _caveats(rows: Iterable[ComparisonRow]) -> Iterator[str]:
                 yield f"{row.step} on {host_label(row.host)}{metric}: {caveat.text}"
 
 
-_OF_CELL = frozenset({"drift", "other-instance", "reference"})
+_OF_CELL = frozenset({"drift", "other-instance", "reference", *Trust})
 """Ids of caveats that apply to every metric of a cell."""
 
 

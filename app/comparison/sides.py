@@ -16,7 +16,7 @@ from app.summary import MetricSummary
 from suites.errors import BenchwrightError
 from suites.facts import Facts
 from suites.units import convert
-from suites.verdict import Trust, worst
+from suites.verdict import Trust, Verdict, least_trusted, worst
 from suites.vocab import Finding, Labels, Metric, Sample
 
 Key = tuple[str, Labels]
@@ -42,6 +42,7 @@ class Counted:
 
     run: RunRecord
     record: TrialRecord
+    verdict: Verdict | None = None  # on its step and host
 
     @property
     def key(self) -> tuple[str, int]:
@@ -101,9 +102,15 @@ class Side:
                 yield run, own[step.name]
 
     def trials(self, cell: StepHosts) -> list[Counted]:
-        """Return the counted trials of a cell in order of their start."""
+        """Return the counted trials of a cell in order of their start; invalid ones only if there is no other."""
         found = [one for host in dict.fromkeys(cell.hosts) for one in self._counted.get((cell.step.name, host), ())]
-        return [counted for _, counted in sorted(found, key=lambda one: (one[1].record.trial.started, one[0]))]
+        ordered = [counted for _, counted in sorted(found, key=lambda one: (one[1].record.trial.started, one[0]))]
+        valid = [one for one in ordered if one.verdict is None or one.verdict.trust is not Trust.INVALID]
+        return valid or ordered
+
+    def verdict(self, cell: StepHosts) -> Verdict | None:
+        """Return the least trusted verdict on the counted trials of a cell; None without one."""
+        return least_trusted(one.verdict for one in self.trials(cell) if one.verdict is not None)
 
     @cached_property
     def _counted(self) -> dict[tuple[str, str], list[tuple[int, Counted]]]:
@@ -111,13 +118,16 @@ class Side:
         found: dict[tuple[str, str], list[tuple[int, Counted]]] = {}
         number = itertools.count()
         for run, own in zip(self.runs, self._run_steps, strict=True):
+            verdicts = {(verdict.step, verdict.host): verdict for verdict in run.verdicts}
             for name, step in own.items():
                 for record in run.trials_of(step.name):
-                    found.setdefault((name, record.trial.host), []).append((next(number), Counted(run, record)))
+                    counted = Counted(run, record, verdicts.get((step.name, record.trial.host)))
+                    found.setdefault((name, record.trial.host), []).append((next(number), counted))
         return found
 
     def figures(self, cell: StepHosts) -> dict[Key, MetricSummary]:
         """Return every metric of a cell over its counted trials, in the unit of its first."""
+        verdict = self.verdict(cell)
         gathered: dict[Key, list[tuple[float, str, tuple[str, int], Metric]]] = {}
         for counted in self.trials(cell):
             for figure in counted.record.figures:
@@ -132,6 +142,7 @@ class Side:
                 tuple(convert(value, metric.unit, entries[0][3].unit) for value, _, _, metric in entries),
                 tuple(host for _, host, _, _ in entries),
                 tuple(key for _, _, key, _ in entries),
+                verdict,
             )
             for (name, labels), entries in gathered.items()
         }
@@ -154,6 +165,7 @@ class Side:
         runs = list(self.steps_by_run(cell.step))
         versions = {counted.record.trial.tool_version for counted in self.trials(cell)}
         facts = (run.facts_before.get(host) for run, _ in runs for host in cell.hosts)
+        verdict = self.verdict(cell)
         return Profile(
             steps=_distinct(own for _, own in runs),
             hosts=cell.hosts,
@@ -161,6 +173,7 @@ class Side:
             facts=tuple(found for found in facts if found is not None),
             repetitions=tuple(run.plan.repetition for run, _ in runs),
             programs=frozenset(run.program_version for run, _ in runs if run.program_version),
+            invalid=verdict.text if verdict is not None and verdict.trust is Trust.INVALID else "",
         )
 
 
@@ -237,11 +250,15 @@ def _paired_hosts(baseline: Sequence[str], other: Sequence[str]) -> list[tuple[t
 
 
 def excluded_trials(record: RunRecord) -> Iterator[str]:
-    """Yield a line for each trial of a run that is excluded, with the reason. Warm-ups are not listed."""
+    """Yield a line for each trial and each invalid step of a run that is excluded. Warm-ups are not listed."""
     for trial in record.trials:
         if trial.state is not State.DONE and not trial.trial.warm_up:
             where = f"trial {trial.trial.number} of {trial.trial.step} on {host_label(trial.trial.host)}"
             yield f"{record.summary.id}: {where} is excluded, {trial.state}: {trial.reason or 'no reason recorded'}"
+    for verdict in record.verdicts:
+        if verdict.trust is Trust.INVALID and verdict.step is not None:
+            where = f"{verdict.step} on {host_label(verdict.host or '')}"
+            yield f"{record.summary.id}: {where} is not compared, {verdict.text}"
 
 
 def join(runs: Sequence[RunRecord], samples: Mapping[str, SampleSeries]) -> tuple[RunRecord, SampleSeries]:
@@ -344,8 +361,9 @@ def only_host(record: RunRecord, host: str) -> RunRecord:
             f"Run {record.summary.id} has no host “{host[:60]}”.", f"Its hosts: {', '.join(record.plan.hosts)}."
         )
     trials = tuple(trial for trial in record.trials if trial.trial.host == host)
-    summary = replace(record.summary, hosts=(host,))
-    return replace(record, summary=summary, plan=replace(record.plan, hosts=(host,)), trials=trials)
+    verdicts = tuple(one for one in record.verdicts if one.host == host)
+    summary = _judged(replace(record.summary, hosts=(host,)), verdicts)
+    return replace(record, summary=summary, plan=replace(record.plan, hosts=(host,)), trials=trials, verdicts=verdicts)
 
 
 def only_step(record: RunRecord, step: str) -> RunRecord:
@@ -355,8 +373,18 @@ def only_step(record: RunRecord, step: str) -> RunRecord:
         names = ", ".join(one.name for one in record.plan.steps)
         raise CompareError(f"Run {record.summary.id} has no step “{step[:60]}”.", f"Its steps: {names}.")
     trials = tuple(trial for trial in record.trials if trial.trial.step == step)
-    summary = replace(record.summary, steps=(step,), suites=(steps[0].suite_id,))
-    return replace(record, summary=summary, plan=replace(record.plan, steps=steps), trials=trials)
+    verdicts = tuple(one for one in record.verdicts if one.step == step)
+    summary = _judged(replace(record.summary, steps=(step,), suites=(steps[0].suite_id,)), verdicts)
+    return replace(record, summary=summary, plan=replace(record.plan, steps=steps), trials=trials, verdicts=verdicts)
+
+
+def _judged(summary: RunSummary, verdicts: Sequence[Verdict]) -> RunSummary:
+    """Return the summary of a part of a run with trust and limit from the verdicts on its steps."""
+    limits = {verdict.limited_by for verdict in verdicts}
+    limit = limits.pop() if len(limits) == 1 else None
+    found = least_trusted(verdicts)
+    trust = "" if found is None else found.trust.value
+    return replace(summary, trust=trust, limited_by="" if limit is None else limit.value)
 
 
 def parts_side_by_side(run: RunSummary) -> tuple[str, ...]:

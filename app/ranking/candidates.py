@@ -21,6 +21,7 @@ from suites.errors import BenchwrightError, UnitError
 from suites.facts import known
 from suites.quantities import parse_quantity
 from suites.units import Unit, convert
+from suites.verdict import Trust, Verdict, least_trusted
 from suites.vocab import Better, Figure, Labels, Metric
 
 MAXIMUM_SIZE = 1024 * 1024
@@ -183,7 +184,7 @@ class RankingCriteria:
 class Candidate:
     """A host of a run, or a group. `values` are by metric, then by trial, or by host for a group; `steps` has the step
     of each metric. `types` are the known instance types by host, `calibrations` those of the hosts by step, None for a
-    host without one."""
+    host without one. `verdict` is the least trusted of those on its values."""
 
     name: str
     selector: str
@@ -194,6 +195,7 @@ class Candidate:
     profiles: Mapping[str, Profile] = field(hash=False)
     types: Mapping[str, str] = field(default_factory=dict, hash=False)
     calibrations: Mapping[str, Sequence[Calibration | None]] = field(default_factory=dict, hash=False)
+    verdict: Verdict | None = field(default=None, hash=False)
 
     def calibrated(self, metrics: Iterable[str]) -> list[Calibration | None]:
         """Return the calibrations for the steps of some metrics, None for each host without one."""
@@ -276,6 +278,7 @@ def _candidate(name: str, group: _HostGroup, metrics: Sequence[str], criteria: R
     steps: dict[str, str] = {}
     profiles: dict[str, Profile] = {}
     calibrations: dict[str, list[Calibration | None]] = {}
+    verdicts: list[Verdict] = []
     for metric in metrics:
         for step in group.side.steps:
             cell = StepHosts(step, group.hosts)
@@ -284,6 +287,7 @@ def _candidate(name: str, group: _HostGroup, metrics: Sequence[str], criteria: R
                 steps[metric], known_metrics[metric] = step.name, taken[0][1]
                 profiles[step.name] = group.side.profile(cell)
                 calibrations[step.name] = group.side.calibrations(cell)
+                verdicts += [verdict] if (verdict := group.side.verdict(cell)) is not None else []
                 values[metric] = _by_trial(taken, group.hosts)
                 break
         else:
@@ -293,8 +297,13 @@ def _candidate(name: str, group: _HostGroup, metrics: Sequence[str], criteria: R
     for measured in profiles:
         if not set.intersection(*(set(values[metric]) for metric in metrics if steps[metric] == measured)):
             return f"no trial of {measured} has all of the metrics"
+    verdict = least_trusted(verdicts)
+    if verdict is not None and verdict.trust is Trust.INVALID and not criteria.overruled:
+        return verdict.text
     types = _types(group.side)
-    return Candidate(name, group.selector, group.hosts, known_metrics, values, steps, profiles, types, calibrations)
+    return Candidate(
+        name, group.selector, group.hosts, known_metrics, values, steps, profiles, types, calibrations, verdict
+    )
 
 
 def _types(side: Side) -> dict[str, str]:

@@ -22,6 +22,7 @@ from app.ranking.candidates import (
 )
 from app.ranking.scores import MarginOf, Score, rank_intervals, ratio_between, separated, tied_groups
 from app.records import RunRecord
+from suites.verdict import Trust
 from suites.vocab import Better, Metric
 
 
@@ -51,6 +52,11 @@ class RankedCandidate:
     price: Price | None = None
     per_price: float | None = None
     reached: ThresholdResult | None = None
+
+    @property
+    def trust(self) -> Trust | None:
+        """The trust in its values; None without a verdict."""
+        return None if self.candidate.verdict is None else self.candidate.verdict.trust
 
 
 @dataclass(frozen=True, slots=True)
@@ -295,6 +301,9 @@ def _notes(found: Sequence[Candidate], ranked: Sequence[RankedCandidate], criter
         yield f"The ranking is of these machines; ranking their types needs {FEWEST_HOSTS} hosts of each."
     if criteria.goal is not RankingGoal.CHEAPEST:
         yield from _by_figure_only(found, ranked, criteria)
+    for row in ranked:
+        if row.candidate.verdict is not None and row.trust in {Trust.DOUBTFUL, Trust.INVALID}:
+            yield f"{row.candidate.name} is {row.candidate.verdict.text}."
     if criteria.overruled:
         yield f"Overruled: {criteria.overruled}"
     if criteria.limit is not None:

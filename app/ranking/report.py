@@ -5,10 +5,12 @@ from app.json_converter import Json, publish, published
 from app.ranking.candidates import RankingGoal
 from app.ranking.ranking import RankedCandidate, Ranking
 from suites.quantities import direction_text, figure_text, range_text, share_text
+from suites.verdict import Trust
 from suites.vocab import Metric
 
 HEAD = (
     "Rank", "Candidate", "Value", "95 % interval", "n", "Rank, 95 %", "Price", "Per price", "Threshold",
+    "Verdict",
 )  # fmt: skip
 
 RIGHT_ALIGNED = (2, 4)
@@ -20,7 +22,7 @@ def ranking_rows(ranking: Ranking) -> list[list[str]]:
 
 
 def shown_columns(ranking: Ranking) -> list[int]:
-    """Return the indices of the columns, without empty ones of prices and thresholds."""
+    """Return the indices of the columns, without empty ones of prices, thresholds and verdicts."""
     rows = ranking_rows(ranking)
     return [number for number in range(len(HEAD)) if number < 6 or any(row[number] for row in rows)]
 
@@ -48,6 +50,7 @@ def _row(ranking: Ranking, ranked: RankedCandidate) -> list[str]:
         "" if ranked.price is None else ranked.price.text,
         per_price,
         "" if ranked.reached is None else ranked.reached.value,
+        "" if ranked.trust in {None, Trust.VALID} else str(ranked.trust),
     ]
 
 
@@ -104,12 +107,12 @@ def ranking_csv(ranking: Ranking) -> str:
     """Return the table as CSV, with numbers as numbers."""
     unit = "ratio" if ranking.metric is None else ranking.metric.unit.value
     head = ["place", "candidate", "run", "value", "low", "high", "unit", "n", "rank_low", "rank_high", "price",
-            "currency", "per_price", "threshold"]  # fmt: skip
+            "currency", "per_price", "threshold", "trust"]  # fmt: skip
     rows = [
         (
             rank_text(ranking, one.group), one.candidate.name, one.candidate.selector, one.value, one.low, one.high,
             unit, one.n, *one.ranks, None if one.price is None else one.price.amount, ranking.currency, one.per_price,
-            None if one.reached is None else one.reached.value,
+            None if one.reached is None else one.reached.value, None if one.trust is None else str(one.trust),
         )
         for one in ranking.ranked
     ]  # fmt: skip
@@ -121,7 +124,7 @@ FORMAT = "benchwright-ranking/1"
 publish(
     RankedCandidate,
     "name=candidate.name run=candidate.selector hosts=candidate.hosts group value low high n ranks price=price.amount "
-    "per_price reached",
+    "per_price reached trust",
 )
 publish(
     Ranking,

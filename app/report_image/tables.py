@@ -2,7 +2,7 @@
 
 import statistics
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from app.comparison.comparison import Comparison, ComparisonRow, RelativeFigure, run_name
 from app.comparison.estimates import CONFIDENCE
@@ -349,7 +349,8 @@ def _side(side: MetricSummary | None) -> Iterator[TableCell]:
         yield from (TableCell(""), TableCell("0"))
         return
     median, spread, _ = _spread(side)
-    yield from (median, spread, TableCell(f"{side.n}"))
+    marked = replace(median, text=f"{median.text} ({side.doubt})") if side.doubt else median
+    yield from (marked, spread, TableCell(f"{side.n}"))
 
 
 def _verdict_cells(against: RelativeFigure | None, comparison: Comparison, reason: str) -> Iterator[TableCell]:

@@ -88,6 +88,16 @@ def path_used(step: str, host: str, peer: str, path: NetworkPath) -> Finding:
     return finding_of(run_findings.PATH_USED, FindingScope(host, step), path.words(host_label(host), host_label(peer)))
 
 
+def mtu_not_carried(step: str, host: str, path: NetworkPath) -> list[Finding]:
+    """Return the finding that packets as large as the MTU do not arrive at the other end, if they do not."""
+    if path.carried is None or path.mtu is None or path.carried >= path.mtu:
+        return []
+    measured = (
+        f"Packets of {path.mtu} B from {path.interface} do not arrive at {path.address}; those of {path.carried} B do."
+    )
+    return [finding_of(run_findings.MTU_NOT_CARRIED, FindingScope(host, step), measured)]
+
+
 def holder_text(holder: Holder, host: str) -> str:
     """Return who measures a host and for how long: ``ann@desk measures on web-1 (account …``."""
     who = holder.workstation or f"the account {holder.account}"

@@ -12,7 +12,7 @@ from app.plans.plan import Step, host_label
 from app.runs.control import CLEAN_UP_TIME, Control, StoppedError
 from app.runs.delivery import content_of, files_of
 from app.runs.event_queue import EventQueue, together
-from app.runs.findings import path_used
+from app.runs.findings import mtu_not_carried, path_used
 from app.runs.phase import RunOutcome
 from app.runs.request import RunRequest
 from app.runs.root_actions import RootWork
@@ -203,6 +203,7 @@ class HostStep:
         self.context = replace(context, meeting=meeting)
         if not self.prepared:
             yield FindingRaised(path_used(self.step.name, self.host, peer, path))
+            yield from map(FindingRaised, mtu_not_carried(self.step.name, self.host, path))
 
     def _deliver(self) -> Iterator[Event]:
         """Copy the commands' files to the host and peer."""

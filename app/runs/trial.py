@@ -94,6 +94,7 @@ class TrialRun:
     overlapping: set[str] = field(default_factory=set)  # hosts on which other trials ran meanwhile
     ended_clock: float | None = None  # end of its last command on the host's monotonic clock
     origin: float | None = None  # the tool's time 0 on that clock: the earliest that the arrival of a sample allows
+    _peer_since: float | None = None  # this computer's monotonic clock minus the peer's
     _since: float | None = None  # this computer's monotonic clock minus the host's
     _parser: TrialParser = field(init=False)
     _items: TrialQueue = field(init=False)
@@ -202,7 +203,10 @@ class TrialRun:
         version = None if facts is None else known(facts.tool(suite.tool).version)
         slot = self.slot
         commands = self.host_step.commands
-        return Trial(self.id, slot.host, slot.step.name, slot.number, slot.warm_up, commands, now(), clock, version)
+        peer = None if self._peer_since is None or clock is None else time.monotonic() - self._peer_since
+        return Trial(
+            self.id, slot.host, slot.step.name, slot.number, slot.warm_up, commands, now(), clock, version, peer
+        )
 
     # A detached trial
 
@@ -232,6 +236,8 @@ class TrialRun:
     def _serve(self) -> Iterator[Event]:
         for number, command in enumerate(self.host_step.commands_for(Purpose.SERVE)):
             server = yield from self.host_step.start(command, self.id, number, self._printed(PEER))
+            if command.on_peer:
+                self._peer_since = time.monotonic() - server.clock  # as late as the measuring command's, by _measure()
             self._servers.append(server)
             self.queue.follow(server, self.id, PEER)
             yield from self._await_server(server, command)

@@ -2,7 +2,7 @@
 
 import json
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from sqlalchemy import Connection, delete, func, insert, select
 
@@ -12,6 +12,7 @@ from app.store import schema
 from app.store.errors import StoreError
 from app.store.rows import storable, to_text
 from app.timestamps import now
+from suites.verdict import Trust, worst
 
 
 def pin(
@@ -56,16 +57,41 @@ def baselines(connection: Connection) -> list[BaselineRow]:
     for number, run, part, started in connection.execute(query.order_by(parts.id)):
         pinned[number].append((run, part))
         begun[number] = max(begun.get(number, ""), started)
+    trusts = _trusts(connection, {run for own in pinned.values() for run, _ in own})
     rows = connection.execute(select(schema.baselines).order_by(table.id.desc())).all()
     for row in rows:
         newest[row.name] = max(newest.get(row.name, 0), row.version)
     return [
         BaselineRow(
             row.name, row.version, row.pinned, tuple(pinned[row.id]), row.size, begun.get(row.id, ""), row.reference,
-            row.oldest, newest[row.name] == row.version,
+            row.oldest, newest[row.name] == row.version, _least(trusts, pinned[row.id]),
         )
         for row in rows
     ]  # fmt: skip
+
+
+def _trusts(connection: Connection, runs: Collection[str]) -> dict[str, list[tuple[str, str, Trust]]]:
+    """Return step, host and trust of each verdict on the steps of the runs."""
+    table = schema.verdicts.c
+    found: dict[str, list[tuple[str, str, Trust]]] = defaultdict(list)
+    query = select(table.run_id, table.step, table.host, table.level).where(
+        table.run_id.in_(runs), table.step.is_not(None)
+    )
+    for run, step, host, level in connection.execute(query):
+        if level in set(Trust):
+            found[run].append((step, host, Trust(level)))
+    return found
+
+
+def _least(trusts: Mapping[str, Sequence[tuple[str, str, Trust]]], parts: Sequence[tuple[str, str]]) -> str:
+    """Return the lowest trust of the parts of a baseline; empty without a verdict."""
+    found = tuple(
+        trust
+        for run, part in parts
+        for step, host, trust in trusts.get(run, ())
+        if ("@" not in part or f"@{host}" in part) and (":" not in part or f":{step}" in part)
+    )
+    return worst(found).value if found else ""
 
 
 def forget_empty(connection: Connection) -> None:

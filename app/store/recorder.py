@@ -215,14 +215,14 @@ class Recorder:
             return run_reader.record(connection, self._run_id)
 
     def stored_samples(
-        self, trials: Sequence[int], host: str, window: tuple[float, float]
+        self, trials: Sequence[int], windows: Mapping[str, tuple[float, float]]
     ) -> tuple[SampleSeries, Mapping[str, tuple[Sample, ...]]]:
-        """Return the stored samples of `trials`, and the telemetry of `host` in a window on its monotonic clock."""
+        """Return the stored samples of `trials`, and the telemetry of hosts in windows on their monotonic clocks."""
         with self._library.database.reading() as connection:
-            return (
-                run_reader.samples(connection, self._run_id, trials),
-                run_reader.telemetry(connection, self._run_id, host, window),
-            )
+            watched: dict[str, tuple[Sample, ...]] = {}
+            for host, window in windows.items():
+                watched |= run_reader.telemetry(connection, self._run_id, host, window)
+            return run_reader.samples(connection, self._run_id, trials), watched
 
     def verify(self) -> None:
         """Read every row of the run over a new connection at the library's path, and check the library's pages.

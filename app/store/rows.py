@@ -103,6 +103,7 @@ def trial_row(trial: Trial) -> Row:
         "commands": to_text([published(command) for command in trial.commands]),
         "started": trial.started,
         "clock": trial.clock,
+        "peer_clock": trial.peer_clock,
         "tool_version": trial.tool_version,
         "state": State.RUNNING.value,
     }

@@ -224,7 +224,16 @@ def _trials(connection: Connection, run_id: str) -> tuple[TrialRecord, ...]:
 def _trial(row: Row[Any], figures: Sequence[Figure]) -> TrialRecord:
     commands = tuple(command_from_json(command) for command in json.loads(row.commands))
     trial = Trial(
-        row.id, row.host, row.step, row.number, row.warm_up, commands, row.started, row.clock, row.tool_version
+        row.id,
+        row.host,
+        row.step,
+        row.number,
+        row.warm_up,
+        commands,
+        row.started,
+        row.clock,
+        row.tool_version,
+        row.peer_clock,
     )
     notes = tuple(json.loads(row.notes))
     return TrialRecord(
@@ -296,15 +305,19 @@ def output_in_order(connection: Connection, run_id: str, trial: int) -> tuple[tu
 
 def history_rows(connection: Connection, hosts: Sequence[str], metric: str) -> list[HistoryRow]:
     """Return every figure of `metric` on `hosts` from done trials without warm-ups, in order of the runs' start."""
-    runs, trials, figures = schema.runs.c, schema.trials.c, schema.figures.c
+    runs, trials, figures, verdicts = schema.runs.c, schema.trials.c, schema.figures.c, schema.verdicts.c
     known = {number: one for number, one in metrics_by_id(connection).items() if one.name == metric}
     query = (
         select(
             runs.id, runs.started, runs.plan_hash, trials.host, trials.step, trials.tool_version, figures.metric,
-            figures.labels, figures.value,
+            figures.labels, figures.value, verdicts.level,
         )
         .join(schema.trials, (trials.run_id == figures.run_id) & (trials.id == figures.trial))
         .join(schema.runs, runs.id == figures.run_id)
+        .outerjoin(
+            schema.verdicts,
+            (verdicts.run_id == figures.run_id) & (verdicts.step == trials.step) & (verdicts.host == trials.host),
+        )
         .where(
             figures.metric.in_(known),
             trials.host.in_(hosts),
@@ -315,10 +328,11 @@ def history_rows(connection: Connection, hosts: Sequence[str], metric: str) -> l
     )  # fmt: skip
     labels: dict[str, Labels] = {}
     found = []
-    for run, started, plan, host, step, version, number, text, value in connection.execute(query):
+    for run, started, plan, host, step, version, number, text, value, level in connection.execute(query):
         if text not in labels:
             labels[text] = read_labels(text)
-        found.append(HistoryRow(run, started, plan, host, step, version, known[number], labels[text], value))
+        row = (run, started, plan, host, step, version, known[number], labels[text], value, level or "")
+        found.append(HistoryRow(*row))
     return found
 
 

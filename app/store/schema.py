@@ -101,6 +101,7 @@ trials = Table(
     Column("exit_status", Integer),
     Column("notes", Text, nullable=False, default="[]"),  # JSON list
     Column("reason", Text, nullable=False, default=""),
+    Column("peer_clock", Float),  # since format 8: the peer's clock when the host's was `clock`
     Column("origin", Float),  # since format 8: the tool's time 0 on the host's clock
     Column("ended_clock", Float),  # since format 8: the end of the last command on the host's clock
 )

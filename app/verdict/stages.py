@@ -2,7 +2,7 @@
 
 import logging
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import starmap
@@ -33,7 +33,7 @@ from app.records import DetachedRun, RunRecord, SampleSeries
 from app.runs.policies import missed_starts
 from app.runs.schedule import StepKey
 from app.verdict.steps import StepVerdict, new_findings, run_verdict
-from app.verdict.stored import MARGIN, Telemetry, step_keys, step_verdicts, trials_and_window
+from app.verdict.stored import MARGIN, Telemetry, step_keys, step_verdicts, trials_and_windows
 from suites.evidence import HostWatch, Point, TrialCheck, TrialEvidence
 from suites.facts import Facts
 from suites.vocab import Finding, Labels, Sample, Severity
@@ -56,6 +56,7 @@ class _Open:
     expected: float | None
     samples: list[Sample] = field(default_factory=list)
     series: dict[tuple[str, Labels], list[Point]] = field(default_factory=dict)
+    peer_series: dict[tuple[str, Labels], list[Point]] = field(default_factory=dict)
     raised: dict[str, Severity] = field(default_factory=dict)
     origin: float | None = None
     next: float = CHECK_INTERVAL
@@ -73,6 +74,13 @@ class _Open:
     def watch(self, samples: Iterable[Sample]) -> None:
         for sample in samples:
             self.series.setdefault((sample.metric.name, sample.labels), []).append((sample.time, sample.value))
+
+    def watch_peer(self, samples: Iterable[Sample]) -> None:
+        """Add telemetry of the peer, on the host's clock."""
+        shift = self.began - (self.trial.peer_clock or 0.0)
+        for sample in samples:
+            key = sample.metric.name, sample.labels
+            self.peer_series.setdefault(key, []).append((sample.time + shift, sample.value))
 
 
 @dataclass(slots=True)
@@ -121,11 +129,20 @@ class TrialMonitor:
         opened = self._open[trial.id] = _Open(trial, expected, list(samples))
         opened.raised |= {one.finding.id: one.finding.severity for one in self.raised if one.trial == trial.id}
         opened.watch(self._before.get(trial.host, ()))
+        if trial.peer_clock is not None:
+            opened.watch_peer(self._before.get(self._peer_of(trial), ()))
+
+    def _peer_of(self, trial: Trial) -> str:
+        """Return the peer's name if it is another host, else nothing."""
+        peer = None if self._plan is None else self._plan.step(trial.step).peer
+        return "" if peer is None or peer == trial.host else peer
 
     def _add_telemetry(self, host: str, samples: tuple[Sample, ...]) -> None:
         for trial in self._open.values():
             if trial.trial.host == host:
                 trial.watch(samples)
+            elif trial.trial.peer_clock is not None and host == self._peer_of(trial.trial):
+                trial.watch_peer(samples)
         recent = self._before.setdefault(host, deque())
         recent.extend(samples)
         while recent and recent[0].time < recent[-1].time - MARGIN:
@@ -154,6 +171,7 @@ class TrialMonitor:
     def _evidence(self, plan: Plan, trial: _Open, now: float) -> TrialEvidence:
         own = trial.trial
         step = plan.step(own.step)
+        peer = step.peer if trial.peer_series else None
         return TrialEvidence(
             name=step.name,
             suite=step.suite,
@@ -168,13 +186,16 @@ class TrialMonitor:
             commands=own.commands,
             expected=trial.expected,
             duration=now - trial.began,
-            watch=self._watch(trial, now),
+            watch=self._watch(trial, own.host, trial.series, now),
             peer=step.peer,
+            peer_watch=None if peer is None else self._watch(trial, peer, trial.peer_series, now),
         )
 
-    def _watch(self, trial: _Open, now: float) -> HostWatch:
-        points = {key: tuple(series) for key, series in trial.series.items()}
-        return HostWatch(trial.trial.host, min(trial.start, now), now, points, self.facts.get(trial.trial.host))
+    def _watch(
+        self, trial: _Open, host: str, series: Mapping[tuple[str, Labels], list[Point]], now: float
+    ) -> HostWatch:
+        points = {key: tuple(found) for key, found in series.items()}
+        return HostWatch(host, min(trial.start, now), now, points, self.facts.get(host))
 
 
 def _finding_of(check: TrialCheck, evidence: TrialEvidence) -> Finding | None:
@@ -202,9 +223,9 @@ class Stored(Protocol):
         ...
 
     def stored_samples(
-        self, trials: Sequence[int], host: str, window: tuple[float, float]
+        self, trials: Sequence[int], windows: Mapping[str, tuple[float, float]]
     ) -> tuple[SampleSeries, Telemetry]:
-        """Return the samples of `trials`, and the telemetry of `host` in a window on its monotonic clock."""
+        """Return the samples of `trials`, and the telemetry of hosts in windows on their monotonic clocks."""
         ...
 
 
@@ -250,8 +271,8 @@ def _missed(stored: Stored, only: StepKey | None) -> Iterator[Event]:
     known = {(one.step, one.host) for one in record.verdicts}
     for step_key in step_keys(record.plan):
         if step_key == only or (only is None and step_key not in known):
-            trials, window = trials_and_window(record, step_key)
-            samples, _telemetry = stored.stored_samples(trials, step_key[1], window)
+            trials, _windows = trials_and_windows(record, step_key)
+            samples, _telemetry = stored.stored_samples(trials, {})
             yield from missed_starts(record, samples, step_key)
 
 
@@ -262,8 +283,7 @@ def _of_step_key(stored: Stored, step_key: StepKey) -> Iterator[Event]:
 
 def _verdicts_of(stored: Stored, record: RunRecord, step_key: StepKey) -> Iterator[StepVerdict]:
     """Return the verdicts of one step, loading only its samples and telemetry."""
-    trials, window = trials_and_window(record, step_key)
-    samples, telemetry = stored.stored_samples(trials, step_key[1], window)
+    samples, telemetry = stored.stored_samples(*trials_and_windows(record, step_key))
     return step_verdicts(record, samples, telemetry, (step_key,))
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from app.checks.catalogue import DURING_CHECKS, OUTCOME_CHECKS, TRIAL_CHECKS
-from app.checks.limiter import LIMITED_BY, limiter_text
+from app.checks.limits import LIMITED_BY, limiter_text
 from app.checks.repetition import latency_text
 from app.checks.timing import SHAPE_CHECKS
 from app.plans.plan import host_label
@@ -36,6 +36,10 @@ VERIFIED_BY = {
     "host-busy": "other-process",
 }
 """Findings that predict an outcome, by the check that verifies it; if that check can decide, only it counts."""
+
+
+MOST_TRIALS = 2 / 3
+"""The share of the trials that must have the same limit for the step to have it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,20 +143,27 @@ def _counted(measured: str, count: int, whole: int) -> str:
 
 
 def _limiter(step: StepOutcomeEvidence) -> tuple[Limiter, RatedFinding] | None:
-    """Return the most frequent limit of the trials, with the evidence of its first trial; None if there is none."""
+    """Return the limit of the trials, with the evidence of the first such trial; None if there is none.
+
+    Trials with different limits have none in common, unless most of them agree.
+    """
     outcomes = [(trial, LIMITED_BY.evaluate(trial)) for trial in step.done]
-    named = [(trial, outcome) for trial, outcome in outcomes if isinstance(outcome, CheckOutcome) and outcome.limiter]
-    if not named:
+    found = [(trial, one, one.limiter) for trial, one in outcomes if isinstance(one, CheckOutcome) and one.limiter]
+    if not found:
         return None
-    counts = Counter(outcome.limiter for _, outcome in named)
-    most = counts.most_common(1)[0][0]
-    trial, outcome = next(one for one in named if one[1].limiter is most)
-    rated = outcome if len(counts) == 1 else replace(
-        outcome, measured=_counted(outcome.measured, counts[most], len(step.done))
-    )  # fmt: skip
-    if most is None:
-        return None
-    return most, RatedFinding(LIMITED_BY.finding_for(rated, trial), Trust.VALID, trial.id)
+    counts = Counter(limiter for _, _, limiter in found)
+    most, count = counts.most_common(1)[0]
+    trial, outcome, _ = next(one for one in found if one[2] is most)
+    if len(counts) > 1 and count < MOST_TRIALS * len(found):
+        each = ", ".join(
+            f"{'not identified' if one is Limiter.UNKNOWN else limiter_text(one)} ({number})"
+            for one, number in counts.most_common()
+        )
+        most = Limiter.UNKNOWN
+        outcome = replace(outcome, measured=f"Limit not identified: the trials had different limits: {each}.")
+    elif len(counts) > 1:
+        outcome = replace(outcome, measured=_counted(outcome.measured, count, len(step.done)))
+    return most, RatedFinding(LIMITED_BY.finding_for(outcome, trial), Trust.VALID, trial.id)
 
 
 def run_verdict(steps: Iterable[Verdict]) -> Verdict | None:

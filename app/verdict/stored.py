@@ -15,7 +15,7 @@ from app.runs.schedule import StepKey
 from app.verdict.steps import DURING_IDS, StepVerdict, new_findings, run_verdict, step_verdict
 from suites.base import Context
 from suites.errors import BenchwrightError
-from suites.evidence import HostNoise, HostWatch, Interval, StepOutcomeEvidence, TrialEvidence
+from suites.evidence import HostNoise, HostWatch, StepOutcomeEvidence, TrialEvidence
 from suites.vocab import Finding, Sample
 
 Telemetry = Mapping[str, tuple[Sample, ...]]
@@ -63,14 +63,19 @@ def with_computed_verdicts(record: RunRecord, samples: SampleSeries, telemetry: 
     )
 
 
-def trials_and_window(record: RunRecord, step_key: StepKey) -> tuple[tuple[int, ...], tuple[float, float]]:
-    """Return the ids of a step's trials, and their window on the host's monotonic clock (seconds)."""
+def trials_and_windows(
+    record: RunRecord, step_key: StepKey
+) -> tuple[tuple[int, ...], Mapping[str, tuple[float, float]]]:
+    """Return the ids of a step's trials, and their windows on the monotonic clocks of its host and the peer."""
     own = [one for one in record.trials if (one.trial.step, one.trial.host) == step_key]
-    spans = [(one.trial.clock, one.duration) for one in own]
-    begun = [(clock, duration) for clock, duration in spans if clock is not None and duration is not None]
-    since = min((clock for clock, _ in begun), default=0.0) - MARGIN
-    until = max((clock + duration for clock, duration in begun), default=0.0) + MARGIN
-    return tuple(one.trial.id for one in own), (since, until)
+    peer = record.plan.step(step_key[0]).peer
+    windows: dict[str, tuple[float, float]] = {}
+    for one in own:
+        for host, clock in ((step_key[1], one.trial.clock), (peer, one.trial.peer_clock)):
+            if host is not None and clock is not None and one.duration is not None:
+                since, until = windows.get(host, (clock, clock))
+                windows[host] = min(since, clock - MARGIN), max(until, clock + one.duration + MARGIN)
+    return tuple(one.trial.id for one in own), windows
 
 
 def evidence_of(
@@ -81,7 +86,11 @@ def evidence_of(
     Raises BenchwrightError for an unknown suite.
     """
     context = step_context(step, host, record.facts_before)
-    telemetry = {host: tuple(sorted(telemetry.get(host, ()), key=_time))}  # in order but where the host restarted
+    telemetry = {  # in order but after a restart
+        name: tuple(sorted(samples_of, key=_time))
+        for name, samples_of in telemetry.items()
+        if name in {host, step.peer}
+    }
     own = [one for one in record.trials if (one.trial.step, one.trial.host) == (step.name, host)]
     counted = [one for one in own if not one.trial.warm_up and one.state is not State.RUNNING]
     return StepOutcomeEvidence(
@@ -127,7 +136,20 @@ def _trial(
     step: Step,
     context: Context,
 ) -> TrialEvidence:
-    host = one.trial.host
+    host, interval = one.trial.host, record.interval(one, samples)
+
+    def watch(name: str | None, at_start: float | None) -> HostWatch | None:
+        """Return telemetry of a host whose clock was `at_start` when the trial began, on the clock of the trial's."""
+        clock = one.trial.clock
+        if name is None or interval is None or clock is None or at_start is None or one.duration is None:
+            return None
+        watched = telemetry.get(name, ())
+        since, until = at_start - MARGIN, at_start + one.duration + MARGIN
+        found = watched[bisect_left(watched, since, key=_time) : bisect_right(watched, until, key=_time)]
+        facts = record.facts_before.get(name), record.facts_after.get(name)
+        window = interval.start, interval.end
+        return HostWatch.of(name, found, window, *facts, shift=clock - at_start) if found else None
+
     return TrialEvidence(
         name=step.name,
         suite=step.suite,
@@ -145,8 +167,9 @@ def _trial(
         commands=one.trial.commands,
         expected=_expected(step, context),
         duration=one.duration,
-        watch=_watch(record, one, telemetry, record.interval(one, samples)),
+        watch=watch(host, one.trial.clock),
         peer=step.peer,
+        peer_watch=watch(step.peer if step.peer != host else None, one.trial.peer_clock),
     )
 
 
@@ -158,16 +181,3 @@ def _expected(step: Step, context: Context) -> float | None:
 
 def _time(sample: Sample) -> float:
     return sample.time
-
-
-def _watch(record: RunRecord, one: TrialRecord, telemetry: Telemetry, interval: Interval | None) -> HostWatch | None:
-    host, clock = one.trial.host, one.trial.clock
-    if interval is None or clock is None or one.duration is None:
-        return None
-    since, until = clock - MARGIN, clock + one.duration + MARGIN
-    watched = telemetry.get(host, ())
-    found = watched[bisect_left(watched, since, key=_time) : bisect_right(watched, until, key=_time)]
-    if not found:
-        return None
-    window = interval.start, interval.end
-    return HostWatch.of(host, found, window, record.facts_before.get(host), record.facts_after.get(host))

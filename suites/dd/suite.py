@@ -137,6 +137,7 @@ class Dd(Suite):
             copied=("write",) if writes(values) else ("read",),
             buffered=values["flush" if writes(values) else "read"] != "direct",
             queue_depth=1,
+            writes_per_sync=1 if writes(values) and values["flush"] == "dsync" else None,
         )
 
     def tune(self, context: Context) -> dict[str, Tuned]:

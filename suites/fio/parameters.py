@@ -366,6 +366,13 @@ ONE_AT_A_TIME = frozenset({"psync", "sync", "pvsync2", "mmap"})
 QUEUEING = frozenset({"libaio", "io_uring", "posixaio"})
 """Engines that keep iodepth I/Os in flight."""
 
+NO_DEVICE = frozenset(
+    {"nbd", "rbd", "rados", "http", "libiscsi", "nfs", "gfapi", "gfapi_async", "libhdfs", "dfs", "net", "netsplice",
+     "rdma", "librpma_apm_client", "librpma_gpspm_client", "null", "cpuio", "libblkio"}
+)  # fmt: skip
+"""Engines of job files that reach other hosts or no storage, without a block device of this one (fio manual, I/O
+engine)."""
+
 RATE_IOPS = Parameter(
     name="rate_iops",
     title="rate_iops",

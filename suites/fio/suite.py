@@ -25,6 +25,7 @@ from suites.fio.metrics import METRICS, latency_bins, latency_slices
 from suites.fio.output import FioParser
 from suites.fio.parameters import (
     FIO_PARAMETERS,
+    NO_DEVICE,
     NONE,
     QUEUEING,
     block_options,
@@ -268,6 +269,8 @@ class Fio(Suite):
             queue_depth=depth,
             concurrency=depth,
             rate_limit=RateLimit("iops", rate) if rate else None,
+            writes_per_sync=int(values["fsync"]) or None if writes(values) else None,
+            no_device=values["ioengine"] in NO_DEVICE,
         )
 
     def tune(self, context: Context) -> dict[str, Tuned]:

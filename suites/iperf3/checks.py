@@ -2,8 +2,17 @@
 
 from suites.base import StepEvidence, version_of
 from suites.checks import Check, CheckOutcome, NotChecked
-from suites.iperf3.link import UDP_HEADERS, is_loopback, is_udp, largest_packet, link_speed, tuned_bitrate
-from suites.peer import SAME_HOST
+from suites.iperf3.link import (
+    UDP_HEADERS,
+    is_loopback,
+    is_paced,
+    is_udp,
+    largest_packet,
+    link_speed,
+    tuned_bitrate,
+    tuned_streams,
+)
+from suites.peer import OTHER_MTU, SAME_HOST
 from suites.runtime_checks import SHORT_RUNTIME
 from suites.vocab import Severity
 
@@ -88,8 +97,59 @@ def _bidir_too_old(evidence: StepEvidence) -> CheckOutcome | NotChecked | None:
     return CheckOutcome(measured=f"iperf3 is {'.'.join(map(str, version))} at one end.", changes={"direction": "send"})
 
 
+FAST_LINK, VERY_FAST_LINK = 10e9, 25e9
+"""Bits per second. One TCP stream fills the first with standard frames on a current CPU, and not always the second."""
+
+STANDARD_MTU = 1500
+
+
+def _one_stream(evidence: StepEvidence) -> CheckOutcome | None:
+    values, speed = evidence.values, link_speed(evidence.context)
+    limited = is_udp(values) or is_paced(values) or int(values["streams"]) > 1
+    if limited or speed is None or speed < VERY_FAST_LINK or _within_a_host(evidence):
+        return None
+    return CheckOutcome(f"1 TCP stream on a link of {speed / 1e9:g} Gbit/s.", changes={"streams": tuned_streams(speed)})
+
+
+def _within_a_host(evidence: StepEvidence) -> bool:
+    address = str(evidence.values["address"]) or evidence.context.peer_address or ""
+    return is_loopback(address)
+
+
+def _standard_mtu(evidence: StepEvidence) -> CheckOutcome | None:
+    speed, packet = link_speed(evidence.context), largest_packet(evidence.context)
+    if speed is None or packet is None or packet > STANDARD_MTU or _within_a_host(evidence):
+        return None
+    if is_paced(evidence.values) or speed < (FAST_LINK if int(evidence.values["streams"]) == 1 else VERY_FAST_LINK):
+        return None
+    return CheckOutcome(f"MTU {packet} B on a link of {speed / 1e9:g} Gbit/s.")
+
+
 IPERF3_CHECKS = (
     SAME_HOST,
+    OTHER_MTU,
+    Check(
+        id="one-stream-fast-link",
+        severity=Severity.WARNING,
+        title="One TCP stream on a fast link",
+        why="A stream uses one CPU at each end: on a link of 100 Gbit/s one stream reaches 15 to 35 Gbit/s. The figure "
+        "is that of the CPUs, not of the link.",
+        remedy="Use several streams (and iperf3 3.16 or later) to measure the link; keep one to measure a stream.",
+        source="ESnet, Performance Expectations for a 100G Host (2024).",
+        needs=f"Protocol, streams and rate; the speed of the interfaces, {VERY_FAST_LINK / 1e9:g} Gbit/s or more.",
+        evaluate=_one_stream,
+    ),
+    Check(
+        id="standard-mtu-fast-link",
+        severity=Severity.INFO,
+        title="Standard MTU on a fast link",
+        why="At 10 Gbit/s a host handles 810,000 frames of 1500 B a second in each direction: the CPU may be the "
+        "limit. Frames of 9000 B need a sixth.",
+        remedy="Quote the figure with the MTU, or set 9000 at both ends and on every switch between them.",
+        source="ESnet, MTU issues; Ethernet framing (1538 B on the wire for 1500 B).",
+        needs="The MTU and speed of the interfaces; streams.",
+        evaluate=_standard_mtu,
+    ),
     Check(
         id="udp-default-rate",
         severity=Severity.WARNING,

@@ -64,6 +64,12 @@ def _links(facts: Facts) -> list[Interface]:
     ]
 
 
+def end_mtus(facts: Facts, address: str) -> frozenset[int]:
+    """Return the MTUs in bytes of an end's links; of the one with `address` alone if it is known."""
+    own = [face for face in _links(facts) if address and address in (known(face.addresses) or ())]
+    return frozenset(mtu for face in own or _links(facts) if (mtu := known(face.mtu)))
+
+
 def is_loopback(address: str) -> bool:
     """Return whether `address` never leaves the host that uses it."""
     try:

@@ -61,6 +61,7 @@ class JsonReader:
         self.transcript.client = "accepted_connection" not in start
         self.transcript.udp = test.get("protocol") == "UDP"
         self._reverse = test.get("reverse") == 1
+        self.transcript.intervals.omit = _number(test.get("omit")) or 0.0
 
     def _interval(self, data: dict[str, Any]) -> list[Sample]:
         samples = []

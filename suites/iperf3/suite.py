@@ -209,12 +209,13 @@ class Iperf3(Suite):
     checks = IPERF3_CHECKS
 
     def workload(self, values: Values) -> Workload:
-        """Return the runtime, and for UDP the rate; a loss of one percent is attributed to the link."""
-        rate = _requested_rate(values) if is_udp(values) else 0.0
+        """Return the runtime and the rate; a UDP rate missed by one percent is attributed to the network."""
+        rate = _requested_rate(values)
         return Workload(
             seconds=float(values["time"]),
             ramp=float(values["omit"] or 0),
-            rate_limit=RateLimit("throughput", rate, reached=0.99) if rate else None,
+            rate_limit=RateLimit("throughput", rate, reached=0.99 if is_udp(values) else 0.95) if rate else None,
+            window=int(values["window"]) or None,
         )
 
     def tune(self, context: Context) -> dict[str, Tuned]:

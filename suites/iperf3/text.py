@@ -65,6 +65,7 @@ class Intervals:
     """The intervals so far, in order, on one time axis that includes the omitted seconds (-O)."""
 
     rows: list[Row] = field(default_factory=list)
+    omit: float = 0.0  # seconds to omit; 3.12 does not print the last of them
     _omitted: dict[str, float] = field(default_factory=dict)
     _last: dict[str, float] = field(default_factory=dict)
 
@@ -78,7 +79,7 @@ class Intervals:
             self._omitted[row.direction] = row.stop
             time = row.stop
         else:
-            time = row.stop + self._omitted.get(row.direction, 0.0)
+            time = row.stop + max(self.omit, self._omitted.get(row.direction, 0.0))
         if row.stop <= row.start or time <= self._last.get(row.direction, 0.0) or len(self.rows) >= MAXIMUM_ROWS:
             return []
         self._last[row.direction] = time
@@ -251,6 +252,7 @@ _CPU = re.compile(
     rf"remote/(?:sender|receiver) (?P<remote>{_NUMBER})% .{{0,80}}"
 )
 _CONGESTION_USED = re.compile(rf"snd_tcp_congestion (?P<name>{CONGESTION.pattern})")
+_OMITTING = re.compile(r"Starting Test: .{1,200}, omitting (\d{1,9}) seconds, .*")
 _CONNECTED = re.compile(r"\[ {0,3}\d{1,6}\] local .{1,300} connected to .{1,300}")
 _HEADING = re.compile(r"\[ ID\](?:\[Role\])? Interval .*")
 _SENDS = re.compile(r".* Retr\b.*|.* Bitrate +Total Datagrams")  # the columns that only a sending end has
@@ -302,6 +304,8 @@ class TextReader:
             self.transcript.use_of_cpu(float(match["local"]), float(match["remote"]))
         elif match := _CONGESTION_USED.fullmatch(line):
             self.transcript.congestion = match["name"]
+        elif match := _OMITTING.fullmatch(line):
+            self.transcript.intervals.omit = float(match[1])
         return match is not None
 
     def _take(self, match: re.Match[str]) -> list[Sample]:

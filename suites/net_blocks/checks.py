@@ -7,7 +7,7 @@ from suites.checks import Check, CheckOutcome, NotChecked
 from suites.iperf3.link import UDP_HEADERS, is_loopback, largest_packet
 from suites.net_blocks.parameters import LARGEST_BUFFER, uses_udp
 from suites.parameters import parse_sizes
-from suites.peer import SAME_HOST
+from suites.peer import OTHER_MTU, SAME_HOST
 from suites.probe import NO_COMPILER
 from suites.vocab import Severity
 
@@ -44,6 +44,7 @@ def _no_compiler_at_peer(evidence: StepEvidence) -> CheckOutcome | NotChecked | 
 
 NET_BLOCKS_CHECKS = (
     SAME_HOST,
+    OTHER_MTU,
     Check(
         id="net-blocks-fragments",
         severity=Severity.WARNING,

@@ -2,9 +2,9 @@
 
 import re
 import shlex
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
-from suites.base import Context, Effect, EffectKind, StepEvidence
+from suites.base import Context, Effect, EffectKind, StepCheck, StepEvidence
 from suites.checks import Check, CheckOutcome, NotChecked
 from suites.disk import DIRECTORY, MIB, best_directory
 from suites.host_files import HostFile
@@ -26,7 +26,7 @@ OVERHEAD = 2 * 2**30
 
 # PostgreSQL refuses to run as root. Another account cannot enter root's directory unless it keeps the one capability
 # for that; all other capabilities are dropped. MariaDB runs as root with an option.
-_TEXT = r"""# sh database.sh make|run KIND [BUFFERS FSYNC] COMMAND...: a database server in ./data, for one command.
+_TEXT = r"""# sh database.sh make|run KIND [BUFFERS FSYNC CHECKPOINT] COMMAND...: a server in ./data, for one command.
 set -u
 mode=$1 kind=$2
 shift 2
@@ -50,12 +50,12 @@ server() {
             --inh-caps +dac_read_search --ambient-caps +dac_read_search -- "$@"
     fi
 }
-make_postgresql() { # buffers fsync
+make_postgresql() { # buffers fsync checkpoint
     command -v initdb >/dev/null && command -v pg_ctl >/dev/null || fail "There is no PostgreSQL server here."
     server initdb -D "$data" -U benchwright -A trust -E UTF8 --locale=C -N >make.log 2>&1 ||
         fail "$(tail -n 5 make.log)"
     printf "%s = '%s'\n" listen_addresses "" unix_socket_directories . shared_buffers "$1MB" fsync "$2" port 5432 \
-        >>"$data/postgresql.conf"
+        checkpoint_timeout "$3s" >>"$data/postgresql.conf"
 }
 start_postgresql() { server pg_ctl -D "$data" -l "$data/server.log" -w -t 120 start >/dev/null 2>&1; }
 stop_postgresql() { server pg_ctl -D "$data" -m fast -w -t 120 stop >/dev/null 2>&1; }
@@ -87,8 +87,8 @@ stop_mysql() { kill "$pid" 2>/dev/null && wait "$pid" 2>/dev/null; }
 if [ "$mode" = make ]; then
     (umask 077 && mkdir data) || exit
     [ -z "$account" ] || chown "$account" data || exit
-    "make_$kind" "$1" "$2"
-    shift 2
+    "make_$kind" "$1" "$2" "$3"
+    shift 3
 fi
 "start_$kind" || fail "The server did not start: $(tail -n 5 "$data/server.log" 2>&1)"
 trap '"stop_$kind"; exit 143' HUP INT TERM
@@ -206,6 +206,24 @@ FSYNC = Parameter(
     applies=is_started_here,
 )
 
+CHECKPOINT_DEFAULT = 300.0
+"""Seconds: checkpoint_timeout of PostgreSQL if it is not configured."""
+
+CHECKPOINT = Parameter(
+    name="checkpoint_timeout",
+    title="checkpoint_timeout",
+    type=Type.DURATION,
+    default=CHECKPOINT_DEFAULT,
+    help="Interval of PostgreSQL's checkpoints, which write all changed pages to the disk. A shorter run has none.",
+    minimum=30,
+    maximum=86400,
+    whole=True,
+    applies=is_started_here,
+)
+
+TUNED_CHECKPOINT = 30.0
+TUNED_TIME = 3 * TUNED_CHECKPOINT
+
 SERVER_DIRECTORY = Parameter(
     name="directory",
     title="Directory",
@@ -218,10 +236,55 @@ SERVER_DIRECTORY = Parameter(
 )
 
 
+def checkpoint_of(values: Values) -> float:
+    """Return the seconds between checkpoints: PostgreSQL's default for a server that already runs."""
+    given = values.get(CHECKPOINT.name, CHECKPOINT_DEFAULT)  # a stored step may predate the parameter
+    return float(given) if is_started_here(values) else CHECKPOINT_DEFAULT
+
+
+def tuned_checkpoints() -> dict[str, Tuned]:
+    """Return the time of a run that contains checkpoints."""
+    return {
+        "time": Tuned(TUNED_TIME, f"Contains checkpoints, which write all changed pages: one each "
+                      f"{TUNED_CHECKPOINT:g} s."),
+        CHECKPOINT.name: Tuned(
+            TUNED_CHECKPOINT, "PostgreSQL's default of 5 min would take a run of 10 min to show its checkpoints."
+        ),
+    }  # fmt: skip
+
+
+def checkpoint_missed(writes: Callable[[Values], bool]) -> StepCheck:
+    """Return the check that a run of PostgreSQL that `writes` is not shorter than a checkpoint."""
+
+    def evaluate(evidence: StepEvidence) -> CheckOutcome | None:
+        values = evidence.values
+        seconds, interval = float(values["time"]), checkpoint_of(values)
+        if not writes(values) or seconds >= interval:
+            return None
+        if not is_started_here(values):
+            return CheckOutcome(f"time is {seconds:g} s; checkpoint_timeout is {interval:g} s by default.")
+        return CheckOutcome(
+            f"time is {seconds:g} s, checkpoint_timeout {interval:g} s.",
+            changes={"time": TUNED_TIME, CHECKPOINT.name: TUNED_CHECKPOINT},
+        )
+
+    return Check(
+        id="no-checkpoint",
+        severity=Severity.WARNING,
+        title="Run is shorter than a checkpoint",
+        why="Between checkpoints PostgreSQL writes only its log; changed pages stay in memory. The figure leaves out "
+        "their writes, and is higher than a server sustains.",
+        remedy="Set time to at least twice checkpoint_timeout, or lower checkpoint_timeout to 30 s.",
+        source="PostgreSQL, 30.5 WAL Configuration: checkpoint_timeout; pgbench, Good Practices.",
+        needs="time, script; checkpoint_timeout.",
+        evaluate=evaluate,
+    )
+
+
 def start_arguments(values: Values, kind: str) -> tuple[str, ...]:
     """Return the arguments before the command that fills the tables: they create and start the server."""
     buffers = str(int(values["buffers"]) // MIB)
-    return ("sh", SCRIPT, "make", kind, buffers, "on" if values["fsync"] else "off")
+    return ("sh", SCRIPT, "make", kind, buffers, "on" if values["fsync"] else "off", f"{checkpoint_of(values):.0f}")
 
 
 def started(kind: str) -> tuple[str, ...]:

@@ -1,5 +1,7 @@
 """sysbench OLTP: transactions on PostgreSQL, MySQL or MariaDB, on the user's server or one started for the test."""
 
+from dataclasses import replace
+
 from suites.base import (
     Command,
     Context,
@@ -11,6 +13,7 @@ from suites.base import (
     Suite,
     TestedTool,
     TrialParser,
+    Workload,
     version_of,
 )
 from suites.checks import Check, CheckOutcome, NotChecked
@@ -20,6 +23,7 @@ from suites.oltp.output import METRICS, OltpParser
 from suites.oltp.server import (
     ADDRESS,
     BUFFERS,
+    CHECKPOINT,
     DATABASE,
     FILE,
     FSYNC,
@@ -36,12 +40,14 @@ from suites.oltp.server import (
     SERVER_DIRECTORY,
     TABLES,
     USER,
+    checkpoint_missed,
     in_memory,
     is_named,
     is_started_here,
     server_effects,
     start_arguments,
     started,
+    tuned_checkpoints,
     tuned_server,
 )
 from suites.parameters import Choice, Parameter, Tuned, Type, Values
@@ -193,6 +199,12 @@ def _makes(evidence: StepEvidence) -> CheckOutcome | None:
     return CheckOutcome(f"Tables sbtest1{last} are created in {values['database']} before, and dropped after.")
 
 
+def _postgresql(values: Values) -> bool:
+    return values["driver"] == PGSQL
+
+
+READING = frozenset({"oltp_read_only", "oltp_point_select"})
+
 OLTP_CHECKS: tuple[StepCheck, ...] = (
     NO_DATABASE,
     Check(
@@ -239,6 +251,8 @@ OLTP_CHECKS: tuple[StepCheck, ...] = (
     SAME_HOST,
     NOT_DURABLE,
     SHORT_RUNTIME,
+    # InnoDB has no timed checkpoint: it flushes all the time, as its log fills.
+    checkpoint_missed(lambda values: _postgresql(values) and values["workload"] not in READING),
 )
 
 
@@ -285,6 +299,7 @@ class SysbenchOltp(Suite):
         SERVER_DIRECTORY,
         BUFFERS,
         FSYNC,
+        replace(CHECKPOINT, applies=lambda values: _postgresql(values) and is_started_here(values)),
         ADDRESS,
         PORT,
         DATABASE,
@@ -323,6 +338,7 @@ class SysbenchOltp(Suite):
         )
         if has_postgresql or (has_pgbench and not has_mariadb):
             tuned["driver"] = Tuned(PGSQL, "PostgreSQL is installed on the host.")
+            tuned |= tuned_checkpoints()
         return tuned
 
     def commands(self, values: Values, context: Context) -> tuple[Command, ...]:
@@ -354,7 +370,7 @@ class SysbenchOltp(Suite):
     def estimate(self, values: Values, context: Context) -> Estimate:
         """Return the run's time and the size of the tables; writes depend on the number of transactions."""
         size, own = size_of(values), is_started_here(values)
-        reads = values["workload"] in {"oltp_read_only", "oltp_point_select"}
+        reads = values["workload"] in READING
         return Estimate(
             duration=float(values["time"]),
             written=0 if reads or not own else None,
@@ -366,6 +382,11 @@ class SysbenchOltp(Suite):
     def parser(self, values: Values) -> TrialParser:
         """Return a new parser."""
         return OltpParser()
+
+    def workload(self, values: Values) -> Workload:
+        """Return whether each transaction waits for the disk."""
+        writing = values["workload"] in {"oltp_read_write", "oltp_write_only"}
+        return Workload(commits=is_started_here(values) and bool(values["fsync"]) and writing)
 
     def traits(self, values: Values, facts: Facts | None) -> Traits:
         """Return the traits of a step for cross-checks."""

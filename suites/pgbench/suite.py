@@ -8,11 +8,13 @@ from suites.base import (
     Effect,
     Estimate,
     Purpose,
+    RateLimit,
     StepCheck,
     StepEvidence,
     Suite,
     TestedTool,
     TrialParser,
+    Workload,
 )
 from suites.checks import Check, CheckOutcome, NotChecked
 from suites.equivalents import Equivalent, MetricMapping, ParameterMapping, Traits, backwards, mapped
@@ -20,6 +22,7 @@ from suites.facts import Facts, cpus_for
 from suites.oltp.server import (
     ADDRESS,
     BUFFERS,
+    CHECKPOINT,
     DATABASE,
     FILE,
     FSYNC,
@@ -35,12 +38,14 @@ from suites.oltp.server import (
     SERVER_DIRECTORY,
     TABLES,
     USER,
+    checkpoint_missed,
     in_memory,
     is_named,
     is_started_here,
     server_effects,
     start_arguments,
     started,
+    tuned_checkpoints,
     tuned_server,
 )
 from suites.parameters import Choice, Parameter, Tuned, Type, Value, Values
@@ -58,7 +63,7 @@ from suites.pgbench.output import (
 )
 from suites.programs import POSTGRESQL_SERVER, Program, same_package_name
 from suites.quantities import quantity
-from suites.runtime_checks import SHORT_RUNTIME, TRUSTED
+from suites.runtime_checks import SHORT_RUNTIME
 from suites.vocab import Resource, Severity
 
 # Parameters of pgbench.
@@ -266,6 +271,7 @@ PGBENCH_CHECKS: tuple[StepCheck, ...] = (
     SAME_HOST,
     NOT_DURABLE,
     SHORT_RUNTIME,
+    checkpoint_missed(lambda values: values["script"] != "select-only"),
 )
 
 
@@ -314,6 +320,7 @@ class Pgbench(Suite):
         SERVER_DIRECTORY,
         BUFFERS,
         FSYNC,
+        CHECKPOINT,
         ADDRESS,
         PORT,
         DATABASE,
@@ -330,7 +337,10 @@ class Pgbench(Suite):
             (
                 ParameterMapping("script", "workload", backwards(_OF_OLTP), mapped(_OF_OLTP)),
                 ParameterMapping("clients", "threads"),
-                *(ParameterMapping(name, name) for name in ("time", "directory", "buffers", "fsync")),
+                *(
+                    ParameterMapping(name, name)
+                    for name in ("time", "directory", "buffers", "fsync", "checkpoint_timeout")
+                ),
             ),
             tuple(MetricMapping((name,), (name,)) for name in ("transactions_per_second", "latency_mean")),
             incomparable="A transaction of sysbench has up to 20 statements, one of pgbench 1 to 7, on other tables: "
@@ -345,7 +355,7 @@ class Pgbench(Suite):
     def tune(self, context: Context) -> dict[str, Tuned]:
         """Return two clients and one thread per CPU, and enough branches to avoid contention."""
         tuned = {
-            "time": Tuned(TRUSTED, f"{TRUSTED:g} s give {TRUSTED:g} samples of one second."),
+            **tuned_checkpoints(),
             **tuned_server(context),
         }
         cpus = None if context.facts is None else cpus_for(context.facts)
@@ -402,6 +412,14 @@ class Pgbench(Suite):
     def parser(self, values: Values) -> TrialParser:
         """Return a new parser."""
         return PgbenchParser()
+
+    def workload(self, values: Values) -> Workload:
+        """Return the rate, and whether each transaction waits for the disk."""
+        rate = float(values["rate"])
+        return Workload(
+            rate_limit=RateLimit("transactions_per_second", rate) if rate else None,
+            commits=is_started_here(values) and bool(values["fsync"]) and values["script"] != "select-only",
+        )
 
     def traits(self, values: Values, facts: Facts | None) -> Traits:
         """Return the traits of a step for cross-checks."""

@@ -2,7 +2,7 @@
 
 import math
 
-from suites.base import Command, Context, Effect, EffectKind, Estimate, Suite, TestedTool, TrialParser
+from suites.base import Command, Context, Effect, EffectKind, Estimate, Suite, TestedTool, TrialParser, Workload
 from suites.equivalents import (
     MEMORY_QUESTION,
     THREADS_MAPPING,
@@ -139,6 +139,10 @@ class Stream(Suite):
         iterations = int(values["times"]) + FILLING
         size = int(values["array_size"])
         return Estimate(duration=sum(iterations * iteration_seconds(size, threads) for threads in counts))
+
+    def workload(self, values: Values) -> Workload:
+        """Return that the figure is the best of several passes that move memory."""
+        return Workload(best_of=True, moves_memory=True)
 
     def parser(self, values: Values) -> TrialParser:
         """Return a new parser."""

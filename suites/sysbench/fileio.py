@@ -84,7 +84,12 @@ class SysbenchFileio(Suite):
     def workload(self, values: Values) -> Workload:
         """Return the expected work; the I/Os in flight of asynchronous modes are not known."""
         depth = int(values["threads"]) if values["io_mode"] == "sync" else None
-        return Workload(buffered=values["extra_flags"] != "direct", queue_depth=depth)
+        every = 1 if values["fsync_all"] else int(values["fsync_freq"])
+        return Workload(
+            buffered=values["extra_flags"] != "direct",
+            queue_depth=depth,
+            writes_per_sync=every or None if str(values["mode"])[-2:] != "rd" else None,
+        )
 
     def tune(self, context: Context) -> dict[str, Tuned]:
         """Return small blocks by many threads with direct I/O, on the disk with the most free space."""

@@ -20,9 +20,15 @@ BASE = (1000.0, 1010.0, 990.0, 1005.0, 995.0, 1002.0, 998.0)
 FACTS = Facts(
     host="web-1",
     read_at="",
-    system=SystemFacts(kernel="6.1.0", distribution="Debian 12", virtualisation="kvm"),
+    system=SystemFacts(kernel="6.1.0", distribution="Debian 12", virtualisation="kvm", boot_id="b-1"),
     cloud=CloudFacts(instance_type="c7i.2xlarge", instance_id="i-1", region="eu-1"),
-    cpu=CpuFacts(model="Xeon", usable=8, governor="performance"),
+    cpu=CpuFacts(
+        model="Xeon",
+        usable=8,
+        governor="performance",
+        microcode="0xd000390",
+        mitigations=("mds: Vulnerable", "l1tf: x"),
+    ),
     memory=MemoryFacts(total=16 * 2**30),
     block_devices=(BlockDevice(name="vda", model="gp3", size=100 * 2**30, rotational=False, scheduler="none"),),
     directories=(Directory(path="/var/tmp", kind="ext4", device="vda", writable=True),),
@@ -47,7 +53,7 @@ def with_facts(facts: Facts) -> Profile:
         (fio(directory="/srv"), "directory /srv against /var/tmp", Weight.HARMLESS),
         (replace(PROFILE, versions=frozenset({"fio-3.1"})), "fio 3.1 against 3.33", Weight.FATAL),
         (replace(PROFILE, versions=frozenset()), "fio version unknown on a side", Weight.EXPLAINS),
-        (replace(PROFILE, hosts=("web-2",)), "host web-2 against web-1", Weight.EXPLAINS),
+        (replace(PROFILE, hosts=("web-2",), facts=()), "host web-2 against web-1", Weight.EXPLAINS),
         (replace(PROFILE, programs=frozenset({"0.2.0"})), "Benchwright 0.2.0 against 0.1.0", Weight.HARMLESS),
         (
             replace(PROFILE, repetitions=(Repetition(pause=60),)),
@@ -74,6 +80,21 @@ def with_facts(facts: Facts) -> Profile:
         (
             with_facts(replace(FACTS, memory=MemoryFacts(total=8 * 2**30))),
             "memory 8 GiB against 16 GiB",
+            Weight.EXPLAINS,
+        ),
+        (
+            with_facts(replace(FACTS, cpu=replace(FACTS.cpu, microcode="0xd0003a5"))),
+            "microcode 0xd0003a5 against 0xd000390",
+            Weight.EXPLAINS,
+        ),
+        (
+            with_facts(replace(FACTS, cpu=replace(FACTS.cpu, mitigations=("mds: Mitigation: Clear", "l1tf: x")))),
+            "mitigations mds: Mitigation: Clear against mds: Vulnerable",
+            Weight.EXPLAINS,
+        ),
+        (
+            replace(with_facts(replace(FACTS, host="web-2", cloud=CloudFacts())), hosts=("web-2",)),
+            "host name web-2 against web-1",
             Weight.EXPLAINS,
         ),
         (

@@ -302,7 +302,7 @@ def test_json_has_a_row_for_every_metric_of_every_other_run() -> None:
         "share": 1.0,
     }
     assert first["baseline"].pop("geometric_mean") == pytest.approx(999.98, abs=0.01)
-    assert first["baseline"] == {"run": "a", "host": "web-1", "n": 7, "value": 1000.0}
+    assert first["baseline"] == {"run": "a", "host": "web-1", "n": 7, "value": 1000.0, "trust": None}
 
 
 def test_medians_that_tell_another_story_than_the_ratio_are_named_with_what_it_is_of() -> None:

@@ -4,7 +4,7 @@ import pytest
 
 from app.checks.disk import NOT_FROM_THE_DEVICE
 from app.checks.evidence import as_measured
-from app.checks.limiter import LIMITED_BY
+from app.checks.limits import LIMITED_BY
 from suites.checks import CheckOutcome
 from suites.verdict import Limiter
 from tests.app.trial_evidence import READ, trial

@@ -18,6 +18,7 @@ from tests.app import run_events
 from tests.suites.captured_outputs import capture
 
 CPU = Metric("cpu_user", "CPU user", Unit.PERCENT, Better.LOWER, MetricKind.SHARE)
+DROPS = Metric("udp_drops", "UDP drops", Unit.PER_SECOND, Better.LOWER, MetricKind.RATE)
 MEMORY = Step("memory", "sysbench-memory", {"threads": 2, "time": 10, "block_size": 2**30})
 
 
@@ -49,6 +50,7 @@ def parsed(path: str, suite: str) -> ParsedTrial:
         ("sysbench/1.0.20/memory_report_interval", "sysbench-memory", {"time": 3}, (0.0, 3.0)),
         ("iperf3/3.12/tcp_omit_text", "iperf3", {"time": 2, "omit": 2}, (2.0, 4.0)),
         ("iperf3/3.12/tcp_omit_json", "iperf3", {"time": 2, "omit": 2}, (2.0, 4.0)),
+        ("iperf3/3.12/omit_unprinted", "iperf3", {"time": 3, "omit": 2}, (2.0, 5.0)),
         ("fio/3.33/randrw_libaio_ramp", "fio", {"runtime": 3, "ramp_time": 2}, (2.0, 5.0)),
         ("stress-ng/0.15.06/memrate_two", "stress-ng", {"time": 12}, (0.0, 12.0)),
         ("memory-blocks/1/all", "memory-blocks", {}, None),
@@ -104,3 +106,27 @@ def test_while_it_runs_the_evidence_begins_at_the_first_counted_second() -> None
     seen.append(monitor._evidence(monitor._plan, monitor._open[1], 1012.0).watch)
     assert seen[0] is not None
     assert (seen[0].start, seen[0].end) == (1006.0, 1012.0)
+
+
+def test_the_peers_evidence_is_of_the_same_seconds_on_the_hosts_clock() -> None:
+    step = Step("link", "iperf3", {"time": 10}, peer="web-2")
+    record = run_events.run_record("a", (1.0,), step=step)
+    (one,) = record.trials
+    trial = replace(one.trial, peer_clock=51_000.0)
+    record = replace(record, trials=(replace(one, trial=trial, origin=1003.0, ended_clock=1013.5),))
+    drops = tuple(Sample(50_995.0 + second, DROPS, 1.0 if second >= 8 else 0.0) for second in range(25))
+    evidence = evidence_of(record, {}, {"web-1": TELEMETRY, "web-2": drops}, step, "web-1").trials[0]
+    assert evidence.peer_watch is not None
+    assert (evidence.peer_watch.start, evidence.peer_watch.end) == (1003.0, 1013.0)
+    assert evidence.peer_watch.points("udp_drops")[0] == (1004.0, 1.0)
+    unknown = replace(record, trials=(replace(record.trials[0], trial=one.trial),))
+    assert evidence_of(unknown, {}, {"web-2": drops}, step, "web-1").trials[0].peer_watch is None
+    monitor = TrialMonitor(checks=())
+    monitor._plan = record.plan
+    list(monitor(TelemetryRead("web-2", drops[:2])))
+    list(monitor(TrialStarted(trial, 12.0)))
+    list(monitor(TelemetryRead("web-2", drops[2:])))
+    live = monitor._evidence(record.plan, monitor._open[1], 1012.0).peer_watch
+    assert live is not None
+    assert (live.host, len(live.series[("udp_drops", ())])) == ("web-2", 25)
+    assert live.points("udp_drops")[0] == (1001.0, 0.0)

@@ -142,7 +142,36 @@ OTHER_TOOLS: Mapping[str, Row] = MappingProxyType(
     }
 )  # fmt: skip
 
-EVERY = {**STORIES, **SCIENCE, **OTHER_TOOLS}
+PLAN_AND_FACTS: Mapping[str, Row] = MappingProxyType(
+    {
+        "small file on a large disk": ("small-working-set",),
+        "fsync that never comes": ("unflushed-write", "page-cache"),
+        "verify": ("verified-writes",),
+        "CPU quota of any suite": ("cpu-quota", "quota-bound"),
+        "zram, brd, null_blk, bcache, dm-cache, VDO": ("substitute-device",),
+        "FUSE": ("not-a-disk",),
+        "loop device over tmpfs": ("file-backed-disk",),
+        "sync, nobarrier, data=journal": ("mount-options",),
+        "no huge pages": ("huge-pages-off",),
+        "emulation": ("emulated-cpu",),
+        "several jobs on one file": ("shared-file",),
+        "zipf and pareto": ("skewed-offsets",),
+        "data that repeats": ("repeated-data", "compressible-data"),
+        "thinktime": ("thinktime-pauses",),
+        "trim of a file": ("trim-on-file",),
+        "closed loop at a rate": ("coordinated-omission",),
+        "adaptive depth": ("depth-adapts",),
+        "unified_rw_reporting": ("unified-reporting",),
+        "shorter than a checkpoint": ("no-checkpoint",),
+        "depth beyond the queue": ("depth-beyond-queue",),
+        "hdparm": ("command-hdparm",),
+        "dd of what was just written": ("command-reads-cached",),
+        "goals in absurd units": ("goal-units",),
+    }
+)
+"""What plan and facts show before a run."""
+
+EVERY = {**STORIES, **SCIENCE, **OTHER_TOOLS, **PLAN_AND_FACTS}
 KNOWN = {entry.id for entry in catalogue()}
 
 

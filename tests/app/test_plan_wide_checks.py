@@ -59,5 +59,37 @@ def test_what_hosts_differ_in_is_told_and_what_is_absent_is_no_difference() -> N
     old = replace(other, system=replace(other.system, kernel="4.19.0"), cpu=replace(other.cpu, governor="powersave"))
     found = shown(PLAN, {**FACTS, "web-2": old})["hosts-differ"]
     assert isinstance(found, Finding)
-    assert found.measured == "The hosts differ in kernel: 6.1.0-32-amd64, 4.19.0; governor: performance, powersave."
+    assert found.measured == "The hosts differ in governor: performance, powersave; kernel: 6.1.0-32-amd64, 4.19.0."
     assert isinstance(shown(PLAN, {"web-1": FACTS["web-1"]})["hosts-differ"], SkippedCheck)
+
+
+DISKS = replace(PLAN, steps=(make_step("fio", {"directory": "/srv"}, name="disk"),))
+
+
+def test_hosts_differ_in_tools_storage_and_memory_too() -> None:
+    other = FACTS["web-2"]
+    tools = tuple(replace(tool, version="fio-3.39") if tool.name == "fio" else tool for tool in other.tools)
+    memory = replace(other.memory, total=32 * 2**30)
+    devices = tuple(replace(device, scheduler="mq-deadline") for device in other.block_devices)
+    directories = tuple(replace(directory, kind="xfs") for directory in other.directories)
+    changed = replace(other, tools=tools, memory=memory, block_devices=devices, directories=directories)
+    found = shown(DISKS, {**FACTS, "web-2": changed})["hosts-differ"]
+    assert isinstance(found, Finding)
+    for what in (
+        "memory: 64 GiB, 32 GiB",
+        "fio: fio-3.33, fio-3.39",
+        "file system: ext4, xfs",
+        "scheduler mq-deadline",
+    ):
+        assert what in found.measured
+    assert "hosts-differ" not in shown(DISKS)
+
+
+def test_two_names_of_one_machine_are_warned_of() -> None:
+    other = FACTS["web-2"]
+    same = replace(other, system=replace(other.system, boot_id=FACTS["web-1"].system.boot_id))
+    found = shown(PLAN, {**FACTS, "web-2": same})["one-host-twice"]
+    assert isinstance(found, Finding)
+    assert found.measured.startswith("web-1 and web-2 report ")
+    assert "one-host-twice" not in shown(PLAN)
+    assert "one-host-twice" not in shown(PLAN, {"web-1": FACTS["web-1"]})

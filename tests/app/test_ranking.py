@@ -277,7 +277,7 @@ def test_the_table_as_csv_keeps_numbers_and_guards_words() -> None:
     text = ranking_csv(found)
     assert "'=cmd" in text
     assert len(text.splitlines()) == 5
-    assert all(len(row) == 9 for row in ranking_rows(found))
+    assert all(len(row) == 10 for row in ranking_rows(found))
 
 
 @pytest.mark.parametrize("text", ["", "0", "-1", "1e3", "abc", "1 USD EUR", "1\x1b"])

@@ -10,12 +10,14 @@ from app.checks.catalogue import OUTCOME_CHECKS, TRIAL_CHECKS
 from app.checks.evidence import RUNNING, in_flight
 from app.checks.repetition import latency_text
 from app.checks.timing import SHAPE_CHECKS
-from suites.checks import Check, CheckPhase
+from app.verdict.steps import step_verdict
+from suites.checks import Check, CheckOutcome, CheckPhase
 from suites.evidence import TrialEvidence
 from suites.registry import suite as find_suite
 from suites.snia.output import window_figures
 from suites.snia.steady import steady_round, window_of
-from suites.vocab import labels
+from suites.verdict import Trust
+from suites.vocab import Finding, Severity, labels
 from tests.app.trial_evidence import READ, WRITE, facts, shown, step, trial
 from tests.suites import captured_outputs
 
@@ -43,6 +45,11 @@ def fio(
     """Return a random read at depth 32 that every check is content with, but for what is changed."""
     watched = {**FROM_DISK, "disk_write_rate:vda": 0.0, **(host or {})}
     return trial("fio", {**IOPS, **(figures or {})}, at=READ, host=watched, **{**RANDOM, **given})
+
+
+def cached_reads(own: float) -> TrialEvidence:
+    """Return buffered reads of files of twice the memory, of which `own` B/s reach the device; others read as well."""
+    return fio({"tool_read_rate": own, "disk_read_rate:vda": 41e6}, direct=False, iodepth=1, ioengine="psync")
 
 
 def sequential(host: dict[str, float]) -> TrialEvidence:
@@ -124,6 +131,21 @@ CASES: dict[str, tuple[Make, Make, str]] = {
         fio,
         "0 B at vda",
     ),
+    "partly-cached": (
+        lambda: cached_reads(27e6),
+        lambda: cached_reads(40.5e6),
+        "Read: 391 MiB by the tool, 257 MiB at vda by its own count (66 %).",
+    ),
+    "no-block-device": (
+        lambda: fio(figures={"latency_mean": 1_900.0}, iodepth=1),
+        lambda: fio(figures={"latency_mean": 9_800.0}, iodepth=1),
+        "Direct I/O on vda took 1.90 µs on average",
+    ),
+    "others-on-the-disk": (
+        lambda: fio({"disk_write_rate:vda": 174e6}),
+        lambda: fio({"disk_write_rate:vda": 0.3e6}),
+        "Other processes on vda: 174 MB/s written; the tool moved 41 MB/s.",
+    ),
     "merged-on-the-way": (
         lambda: sequential({"disk_read_rate:vda": 104_857_600.0, "disk_read_ios:vda": 56.1}),
         lambda: sequential({"disk_read_rate:vda": 104_857_600.0, "disk_read_ios:vda": 25_600.0}),
@@ -136,9 +158,9 @@ CASES: dict[str, tuple[Make, Make, str]] = {
         "/dev/urandom alone reads at 500 MB/s",
     ),
     "quota-bound": (
-        lambda: trial("sysbench-cpu", {"events_per_second": 900.0}, host={"cpu_user": 25.0}, known=facts(quota=1.0)),
+        lambda: trial("sysbench-cpu", {"events_per_second": 900.0}, host={"cpu_user": 20.0}, known=facts(quota=1.0)),
         lambda: trial("sysbench-cpu", {"events_per_second": 900.0}, host={"cpu_user": 10.0}, known=facts(quota=1.0)),
-        "the quota is 1",
+        "of the quota of 1 CPUs",
     ),
     "datagrams-lost": (lambda: iperf(78e6, link=78e6, lost=22.0), lambda: iperf(78e6, link=78e6, lost=0.1), "22 %"),
     "not-over-the-link": (lambda: iperf(940e6, link=1e6), lambda: iperf(940e6, link=980e6), "carried"),
@@ -198,6 +220,64 @@ def test_a_sound_trial_draws_no_finding(make: Make) -> None:
 def test_writes_that_stay_in_memory_are_seen_too() -> None:
     one = dd({"elapsed": 2.0, "bandwidth": 537.0}, {"disk_write_rate:vda": 1e6}, flush="none")
     assert "Written: 1 GiB by the tool" in (shown(CHECKS["not-from-the-device"], one) or "")
+
+
+def shown_by(check: str, one: TrialEvidence) -> str:
+    return shown(CHECKS[check], one) or ""
+
+
+@pytest.mark.parametrize(
+    ("own", "trust"),
+    [(0.0, Trust.INVALID), (0.3, Trust.DOUBTFUL), (0.66, Trust.CAVEATS), (0.94, Trust.CAVEATS), (0.97, None)],
+)
+def test_the_trust_falls_with_the_share_that_the_page_cache_served(own: float, trust: Trust | None) -> None:
+    one = cached_reads(own * 40.96e6)
+    outcomes = [(CHECKS[name], CHECKS[name].evaluate(one)) for name in ("not-from-the-device", "partly-cached")]
+    left = [check.leaves(outcome) for check, outcome in outcomes if isinstance(outcome, CheckOutcome)]
+    assert left == ([] if trust is None else [trust])
+
+
+def test_buffered_reads_are_cleared_by_the_tool_s_own_bytes_and_not_by_those_of_others() -> None:
+    buffered = fio(direct=False, iodepth=1, ioengine="psync")
+    assert shown(CHECKS["not-from-the-device"], buffered) == "cannot tell"
+    assert shown(CHECKS["not-from-the-device"], cached_reads(41e6)) is None
+    warned = Finding("page-cache", Severity.WARNING, "t", "m", "w", "r", "s", "step", "web-1")
+    for one, counts in ((buffered, True), (cached_reads(41e6), False)):
+        assert (warned in step_verdict(replace(step(one), findings=(warned,))).verdict.findings) is counts
+
+
+def test_writes_that_are_dirty_at_the_end_are_a_caveat() -> None:
+    one = dd({"elapsed": 10.0, "bandwidth": 107.0}, {"disk_write_rate:vda": 1.1e8}, flush="none")
+    assert one.watch is not None
+    grown = tuple((one.watch.start + second, 2e7 * second) for second in range(11))
+    seen = replace(one, watch=replace(one.watch, series={**one.watch.series, ("memory_dirty", ()): grown}))
+    assert "in memory" in shown_by("partly-cached", seen)
+    assert shown(CHECKS["partly-cached"], one) is None
+
+
+def test_others_are_seen_in_the_tool_s_own_direction_too() -> None:
+    assert "50 MB/s read" in shown_by("others-on-the-disk", fio({"disk_read_rate:vda": 91e6, "tool_read_rate": 41e6}))
+    large: dict[str, Any] = {"rw": "write", "block_size": MIB, "direct": True, "ioengine": "libaio", "runtime": 10}
+    figures = {"iops": 500.0, "bandwidth": 500.0 * MIB, "latency_mean": 2e6}
+    rates = {"disk_write_rate:vda": 700e6, "tool_write_rate": 500.0 * MIB, "disk_read_rate:vda": 0.0}
+    one = trial("fio", figures, at=WRITE, host=rates, **large)
+    assert "176 MB/s written" in shown_by("others-on-the-disk", one)
+    assert shown_by("others-on-the-disk", replace(one, values={**one.values, "block_size": 4096, "fsync": 1})) == ""
+
+
+def test_the_flush_of_what_was_dirty_before_is_not_others() -> None:
+    one = fio({"disk_write_rate:vda": 20e6})
+    assert one.watch is not None
+    falling = tuple((one.watch.start + second, 2e8 - 2e7 * second) for second in range(11))
+    seen = replace(one, watch=replace(one.watch, series={**one.watch.series, ("memory_dirty", ()): falling}))
+    assert "20 MB/s written" in shown_by("others-on-the-disk", one)
+    assert shown_by("others-on-the-disk", seen) == ""
+
+
+def test_an_overlay_on_tmpfs_is_in_memory() -> None:
+    known = facts(kind="overlay")
+    one = trial("fio", IOPS, at=READ, known=replace(known, directories=(replace(known.directories[0], upper="tmpfs"),)))
+    assert "/var/tmp is on an overlay on tmpfs" in shown_by("not-from-the-device", one)
 
 
 def test_what_was_laid_out_before_is_not_held_against_the_device() -> None:

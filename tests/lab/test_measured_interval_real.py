@@ -9,7 +9,8 @@ from app.records import RunRecord
 from app.services import Workstation
 from app.verdict.stored import evidence_of
 from suites.evidence import Interval, TrialEvidence
-from tests.lab.test_during_real import measured, needs_fio, needs_sysbench, workstation
+from tests.lab.links import LinkedHosts
+from tests.lab.test_during_real import measured, needs_fio, needs_iperf3, needs_sysbench, workstation
 
 __all__ = ["workstation"]  # a fixture
 
@@ -65,3 +66,28 @@ def test_the_layout_within_a_fio_job_is_no_part_of_the_host_evidence(workstation
     assert clock is not None
     assert interval.start - clock > 0.3, "fio lays its file out first"
     assert interval.end - interval.start == pytest.approx(3.0, abs=0.5)
+
+
+@needs_iperf3
+def test_the_peer_is_watched_on_the_clock_of_the_host(workstation: Workstation, linked_hosts: LinkedHosts) -> None:
+    near, far = linked_hosts(2)
+    step = make_step("iperf3", {"time": 6, "omit": 2, "address": far.address}, peer=far.alias)
+    _reported, _verdict, record = measured(workstation, step, near.alias)
+    trial = record.trials[0].trial
+    assert trial.clock is not None
+    assert trial.peer_clock == pytest.approx(trial.clock, abs=0.3), "both hosts are name spaces of one kernel"
+    run = record.summary.id
+    telemetry = workstation.telemetry(run)
+    (evidence,) = evidence_of(record, workstation.samples(run), telemetry, step, near.alias).trials
+    assert evidence.watch is not None
+    assert evidence.peer_watch is not None
+    assert evidence.peer_watch.host == far.alias
+    assert evidence.peer_watch.seconds == evidence.watch.seconds == pytest.approx(6.0, abs=0.2)
+    interval = record.interval(record.trials[0], evidence.samples)
+    assert interval is not None
+    assert interval.start - trial.clock == pytest.approx(2.0, abs=0.6), "the omitted seconds do not count"
+    (received,) = (at for at in evidence.peer_watch.labels_of("network_received") if dict(at)["interface"] != "lo")
+    rate = 8 * (evidence.peer_watch.mean("network_received", **dict(received)) or 0.0)
+    headline = evidence.headline
+    assert headline is not None
+    assert rate == pytest.approx(headline.value, rel=0.15)

@@ -88,7 +88,7 @@ def running(folder: Path, driver: str) -> Iterator[None]:
     (folder / FILE.name).write_text(FILE.text)
     # PostgreSQL reads its rules anew a moment after it is told: until then the account of the test may still enter.
     script = f"{SETTLE[driver]}; echo ready; exec cat"
-    argv = ("sh", FILE.name, "make", KINDS[driver], "32", "on", "sh", "-c", script)
+    argv = ("sh", FILE.name, "make", KINDS[driver], "32", "on", "30", "sh", "-c", script)
     with subprocess.Popen(argv, cwd=folder, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as server:
         assert server.stdout is not None
         assert server.stdin is not None
@@ -134,7 +134,7 @@ def test_tables_that_are_there_stay(driver: str, lab_host: LabHost, tmp_path: Pa
     (folder / FILE.name).write_text(FILE.text)
     ask = f"psql -h {folder}/data -U benchwright postgres -Atqc"
     script = f'{ask} "create table sbtest1 (mine int)"; echo ready; cat; {ask} "select count(*) from sbtest1"'
-    argv = ("sh", FILE.name, "make", "postgresql", "32", "on", "sh", "-c", script)
+    argv = ("sh", FILE.name, "make", "postgresql", "32", "on", "30", "sh", "-c", script)
     given = {**SMALL, "server": "named", "driver": driver, "address": f"{folder}/data", "user": "benchwright"}
     try:
         with (

@@ -120,7 +120,7 @@ def test_an_account_without_rights_needs_none(tmp_path: Path) -> None:
 def running(tmp_path: Path) -> Iterator[Path]:
     """Run a server until the test is over; return the directory of its socket."""
     (tmp_path / FILE.name).write_text(FILE.text)
-    argv = ("sh", FILE.name, "make", "postgresql", "16", "on", "sh", "-c", "echo ready; exec cat")
+    argv = ("sh", FILE.name, "make", "postgresql", "16", "on", "30", "sh", "-c", "echo ready; exec cat")
     with subprocess.Popen(argv, cwd=tmp_path, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as server:
         assert server.stdout is not None
         assert server.stdout.readline() == b"ready\n"

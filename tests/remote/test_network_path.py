@@ -5,6 +5,7 @@ import socket
 
 import pytest
 
+from app.runs.findings import mtu_not_carried
 from remote.local import LocalSession
 from remote.network_path import meet, read_path, understand_path
 from suites.network_path import PORTS
@@ -37,6 +38,15 @@ def test_a_route_through_a_router_with_a_size_of_its_own() -> None:
     route = "10.9.0.3 via 10.0.0.1 dev ens5 src 10.0.0.2 uid 0 mtu 1400"
     found = understand_path({"address": "10.9.0.3", "route": route, "mtu": "9001"}, None, None)
     assert (found.gateway, found.on_link, found.interface, found.mtu) == ("10.0.0.1", False, "ens5", 1400)
+
+
+@pytest.mark.parametrize(("carried", "found"), [("9000", []), ("1500", ["mtu-not-carried"]), ("x", []), (None, [])])
+def test_a_path_that_does_not_carry_large_packets_is_a_finding(carried: str | None, found: list[str]) -> None:
+    route = "10.0.0.3 dev ens5 src 10.0.0.2 uid 0"
+    reply = {"address": "10.0.0.3", "route": route, "mtu": "9000", **({"carried": carried} if carried else {})}
+    raised = mtu_not_carried("net", "web-1", understand_path(reply, None, None))
+    assert [finding.id for finding in raised] == found
+    assert all("9000 B from ens5" in finding.measured for finding in raised)
 
 
 def test_hostile_answers_are_not_believed() -> None:

@@ -1,8 +1,11 @@
 """What is known to fool people about iperf3 is said with its evidence, and never where there is nothing to say."""
 
+from dataclasses import replace
+
 import pytest
 
 from suites.base import Context, tuned_values
+from suites.facts import Interface
 from suites.iperf3.suite import Iperf3
 from suites.vocab import Severity
 from tests.messages import messages
@@ -112,3 +115,67 @@ def test_an_end_that_cannot_send_both_ways_is_an_error() -> None:
 
 def test_a_short_run_is_said_to_be_short() -> None:
     assert raised(evidence(SUITE, SEPARATE, time=3))["short-runtime"].severity is Severity.WARNING
+
+
+GBIT = 10**9
+
+
+def ends(speed: int | None, mtu: int = 9000, peer_mtu: int | None = None, address: str = "10.0.0.2") -> Context:
+    peer = host("db-1", speed=speed, mtu=mtu if peer_mtu is None else peer_mtu, iperf3="iperf 3.18")
+    return Context(host(speed=speed, mtu=mtu, iperf3="iperf 3.18"), peer, address)
+
+
+def test_one_tcp_stream_cannot_fill_a_link_of_100_gbit() -> None:
+    step = evidence(SUITE, ends(100 * GBIT), time=30, omit=2)
+    found = raised(step)["one-stream-fast-link"]
+    assert "100 Gbit/s" in found.measured
+    assert found.changes == {"streams": 8}
+    assert raised(applied(step, "one-stream-fast-link")) == {}
+
+
+@pytest.mark.parametrize(
+    ("speed", "given"),
+    [
+        (10 * GBIT, {}),
+        (None, {}),
+        (100 * GBIT, {"streams": 4}),
+        (100 * GBIT, {"tcp_rate": 1000}),
+        (100 * GBIT, {"protocol": "udp", "bitrate": 1000}),
+    ],
+)
+def test_a_stream_that_can_fill_its_link_is_no_finding(speed: int | None, given: dict[str, object]) -> None:
+    assert raised(evidence(SUITE, ends(speed), **{"time": 30, "omit": 2, **given})) == {}
+
+
+@pytest.mark.parametrize(
+    ("speed", "mtu", "streams", "noted"),
+    [
+        (10 * GBIT, 1500, 1, True),
+        (10 * GBIT, 1500, 2, False),
+        (25 * GBIT, 1500, 5, True),
+        (25 * GBIT, 9000, 5, False),
+        (GBIT, 1500, 1, False),
+    ],
+)
+def test_a_standard_mtu_on_a_fast_link_is_noted(speed: int, mtu: int, streams: int, *, noted: bool) -> None:
+    found = raised(evidence(SUITE, ends(speed, mtu), time=30, omit=2, streams=streams))
+    assert ("standard-mtu-fast-link" in found) is noted
+    assert all(finding.severity is Severity.INFO for finding in found.values())
+
+
+def test_ends_of_different_mtu_are_warned_of() -> None:
+    found = raised(evidence(SUITE, ends(GBIT, 9000, 1500), time=30, omit=2))
+    assert found["mtu-differs"].measured == "MTU 9000 B on web-1, 1500 B on db-1."
+    assert set(found) == {"mtu-differs"}
+
+
+def test_an_end_with_several_links_may_use_the_fitting_one() -> None:
+    context = ends(GBIT, 9000, 1500)
+    assert context.peer_facts is not None
+    jumbo = Interface(name="eth1", state="up", mtu=9000, addresses=("10.1.0.2",))
+    both = replace(context.peer_facts, interfaces=(*context.peer_facts.interfaces, jumbo))
+    assert raised(evidence(SUITE, replace(context, peer_facts=both), time=30, omit=2)) == {}
+    reached = replace(context, peer_facts=both, peer_address="10.1.0.2")
+    assert raised(evidence(SUITE, reached, time=30, omit=2)) == {}
+    alone = replace(context, facts=host(mtu=1500, iperf3="iperf 3.18"), peer_facts=both, peer_address="10.1.0.2")
+    assert "mtu-differs" in raised(evidence(SUITE, alone, time=30, omit=2))

@@ -333,3 +333,9 @@ def test_json_tells_the_round_trip_that_tcp_sees() -> None:
     assert figures(found)["tcp_round_trip receive"] == 163
     assert series(found.samples, "congestion_window", direction="send")[0] == (1.00007, 1309660)
     assert series(found.samples, "congestion_window", direction="receive") == []
+
+
+def test_omitted_seconds_that_are_not_printed_are_on_the_time_axis() -> None:
+    found = parsed("3.12/omit_unprinted")
+    times = [(sample.time, sample.warm_up) for sample in found.samples if sample.metric.name == "throughput"]
+    assert times == [(1.0, True), (4.0, False), (5.01, False)], "the tool's own axis has a gap of two seconds"

@@ -42,7 +42,7 @@ def test_a_server_of_its_own_is_made_filled_and_started(driver: str, kind: str, 
     times = "--threads=2 --time=10 --percentile=95 --report-interval=1 run"
     given = {"table_count": 3, "table_size": 500, "threads": 2, "buffers": 64 * MIB}
     assert lines(driver=driver, workload="oltp_read_only", **given) == [
-        (Purpose.PREPARE, f"sh database.sh make {kind} 64 on {options} prepare"),
+        (Purpose.PREPARE, f"sh database.sh make {kind} 64 on 300 {options} prepare"),
         (
             Purpose.MEASURE,
             f"sh database.sh run {kind} {options} --rand-type=special {times}",
@@ -118,6 +118,19 @@ def test_what_is_warned_of(given: dict[str, object], found: str) -> None:
     changes = raised(step)[found].changes
     if changes:
         assert found not in raised(replace(step, values=complete_values(SUITE, {**step.values, **changes})))
+
+
+@pytest.mark.parametrize(
+    ("given", "missed"),
+    [
+        ({"driver": "pgsql", "time": 60}, True),
+        ({"driver": "pgsql", "time": 300}, False),
+        ({"driver": "pgsql", "time": 60, "workload": "oltp_read_only"}, False),
+        ({"driver": "mysql", "time": 60}, False),
+    ],
+)
+def test_a_run_without_a_checkpoint_is_warned_of(given: dict[str, object], *, missed: bool) -> None:
+    assert ("no-checkpoint" in raised(evidence(SUITE, Context(disk_host()), **given))) is missed
 
 
 def test_an_old_sysbench_is_refused() -> None:

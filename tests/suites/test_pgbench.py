@@ -16,7 +16,7 @@ from suites.pgbench.suite import Pgbench
 from tests.disk_host import GIB, MIB, disk_host, outcomes, tuned_step
 from tests.messages import messages
 from tests.suites.captured_outputs import capture, captures, figures, series
-from tests.suites.host_facts import evidence, raised
+from tests.suites.host_facts import applied, evidence, raised
 
 MESSAGES = messages("suites", "test_pgbench")
 
@@ -36,7 +36,7 @@ def parsed(name: str, *, mixed: bool = False) -> ParsedTrial:
 def test_a_server_of_its_own_is_made_filled_and_started() -> None:
     there = "-h /proc/self/cwd/data -U benchwright postgres"
     assert lines(scale=7, clients=4, threads=2, rate=500, buffers=64 * MIB) == [
-        (Purpose.PREPARE, f"sh database.sh make postgresql 64 on pgbench -i -q -s 7 {there}"),
+        (Purpose.PREPARE, f"sh database.sh make postgresql 64 on 300 pgbench -i -q -s 7 {there}"),
         (
             Purpose.MEASURE,
             f"sh database.sh run postgresql pgbench -b tpcb-like -T 10 -P 1 -c 4 -j 2 -M simple -R 500 {there}",
@@ -133,8 +133,9 @@ def test_the_estimate_knows_what_the_tables_take() -> None:
 def test_tuning_follows_the_facts() -> None:
     values = tuned_values(SUITE, Context(disk_host()))
     assert (values["clients"], values["threads"], values["scale"]) == (16, 8, 32)
-    assert (values["directory"], values["buffers"], values["time"]) == ("/srv", 4 * GIB, 30.0)
-    assert values["logged"] == 70
+    assert (values["directory"], values["buffers"], values["time"]) == ("/srv", 4 * GIB, 90.0)
+    assert values["checkpoint_timeout"] == 30.0
+    assert values["logged"] == 23
     assert outcomes(tuned_step(SUITE)) == {}
 
 
@@ -161,10 +162,30 @@ def test_what_is_warned_of(given: dict[str, object], found: str) -> None:
 
 
 def test_what_is_not_warned_of() -> None:
-    assert set(raised(evidence(SUITE, Context(disk_host()), **NAMED, tables="keep"))) == set()
+    assert set(raised(evidence(SUITE, Context(disk_host()), **NAMED, tables="keep", time=600))) == set()
     local = {**NAMED, "address": "", "scale": 2000}
     assert "pgbench-in-memory" not in raised(evidence(SUITE, Context(disk_host()), **local))
     assert "pgbench-contended" not in raised(evidence(SUITE, Context(), scale=1, clients=9, script="simple-update"))
+
+
+@pytest.mark.parametrize(
+    ("given", "missed"),
+    [
+        ({"time": 60}, True),
+        ({"time": 300}, False),
+        ({"time": 60, "checkpoint_timeout": 30}, False),
+        ({"time": 20, "checkpoint_timeout": 30}, True),
+        ({"time": 60, "script": "select-only"}, False),
+        ({**NAMED, "time": 60}, True),
+        ({**NAMED, "time": 60, "checkpoint_timeout": 30}, True),  # of a server that is not ours
+        ({**NAMED, "time": 600}, False),
+    ],
+)
+def test_a_run_without_a_checkpoint_is_warned_of(given: dict[str, object], *, missed: bool) -> None:
+    step = evidence(SUITE, Context(disk_host()), **given)
+    assert ("no-checkpoint" in raised(step)) is missed
+    if missed and "server" not in given:
+        assert "no-checkpoint" not in raised(applied(step, "no-checkpoint"))
 
 
 @pytest.mark.parametrize("mixed", [False, True])

@@ -90,7 +90,7 @@ def folded(compared: Compared) -> int:
 def rows_for_text(compared: Compared) -> Iterator[Sequence[str | float | None]]:
     """Yield the whole comparison for a spreadsheet, header first; values unrounded, units in a column."""
     yield (
-        "step", "host", "metric", "unit", "better", "run", "run id", "median", "lowest", "highest", "n",
+        "step", "host", "metric", "unit", "better", "run", "run id", "median", "lowest", "highest", "n", "trust",
         "ratio", "interval low", "interval high", "margin", "verdict", "reason",
     )  # fmt: skip
     comparison = compared.comparison
@@ -98,7 +98,9 @@ def rows_for_text(compared: Compared) -> Iterator[Sequence[str | float | None]]:
         for number, side in enumerate(row.sides):
             against = row.against[number - 1] if number else None
             host = row.host if side is None else side.host
-            own = (side.median, side.minimum, side.maximum, side.n) if side is not None else (None, None, None, 0)
+            own: tuple[str | float | None, ...] = (None, None, None, 0, "")
+            if side is not None:
+                own = (side.median, side.minimum, side.maximum, side.n, str(side.trust or ""))
             verdict: tuple[str | float | None, ...] = ("", "", "", "", "baseline", "")
             if against is not None:
                 margin = comparison.margin_of(against)

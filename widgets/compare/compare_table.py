@@ -9,6 +9,7 @@ from PySide6.QtWidgets import QVBoxLayout, QWidget
 from app.comparison.comparison import RelativeFigure, run_letter, run_name
 from app.comparison.verdicts import ComparisonVerdict
 from suites.quantities import direction_text, metric_text, share_text
+from suites.verdict import Trust
 from widgets.compare.cells import IntervalCell, MetricCell, RunCell, scale_for
 from widgets.compare.compare_rows import Compared, CompareLine, LineKind, lines_of
 from widgets.compare.messages import (
@@ -22,7 +23,7 @@ from widgets.compare.messages import (
 )
 from widgets.library.run_rows import half_range_text
 from widgets.parts.boxes import column_in
-from widgets.parts.names import MISSING
+from widgets.parts.names import MISSING, mark_of
 from widgets.parts.table import CENTRE, RIGHT, Table, TableColumn, TableModel
 from widgets.parts.text import Text, Tone
 from widgets.theme import SPACE, icon
@@ -157,7 +158,7 @@ def _value_columns() -> tuple[TableColumn[CompareLine], ...]:
             more=lambda line: f"{run_name(line.number)}: {run_letter(line.number)}",
         ),
         TableColumn(
-            "Median", _value, align=RIGHT, width=92, more=_value_tip, tone=_tone,
+            "Median", _value, align=RIGHT, width=92, more=_value_tip, tone=_tone, mark=_trust_mark,
             tip="Median of the counted trials; one trial is one value",
         ),
         TableColumn(
@@ -191,7 +192,19 @@ def _value(line: CompareLine) -> str:
 
 def _value_tip(line: CompareLine) -> str:
     more = "" if line.row is None else centre_text(line.row, line.number, line.number or 1)
-    return f"{run_name(line.number)}: {_value(line)}" + (f"\nThe ratio uses the {more}" if more else "")
+    verdict = None if line.side is None else line.side.verdict
+    lines = (
+        f"{run_name(line.number)}: {_value(line)}",
+        f"Verdict: {verdict.text}" if verdict is not None else "",
+        f"The ratio uses the {more}" if more else "",
+    )
+    return "\n".join(filter(None, lines))
+
+
+def _trust_mark(line: CompareLine) -> QIcon | None:
+    """Return the icon of a value that is not valid."""
+    trust = None if line.side is None else line.side.trust
+    return None if trust in {None, Trust.VALID} else icon(mark_of(str(trust)))
 
 
 def _spread(line: CompareLine) -> str:

@@ -6,6 +6,7 @@ from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
 
 from app.history import History, HistoryPoint
 from suites.quantities import figure_text, range_text, scale
+from suites.verdict import Trust
 from widgets.library.run_rows import local_time
 from widgets.parts.text import tool_tip
 from widgets.plots.scale import Range, fitted, plain, tick_step, ticks
@@ -65,6 +66,8 @@ class HistoryPlot(QWidget):
             kind = "95 % interval" if point.interval else "range"
             noun = "hosts" if len(point.hosts) > 1 else "trials"
             lines.append(f"{range_text(metric, point.low, point.high)} ({kind} of {point.n} {noun})")
+        if point.trust not in {None, Trust.VALID}:
+            lines.append(f"Verdict: {point.trust}")
         lines += [marked.text for marked in self._history.marked if marked.after.run == point.run]
         return "\n".join([*lines, point.run])
 

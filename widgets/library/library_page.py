@@ -8,6 +8,7 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QAction, QHideEvent, QKeySequence
 from PySide6.QtWidgets import QLineEdit, QSplitter, QStackedLayout, QWidget
 
+from app.baselines.baselines import InvalidBaselineError
 from app.comparison.sides import parts_side_by_side
 from app.plans.plan import LOCAL
 from app.plans.plan_remarks import Acknowledged
@@ -28,7 +29,7 @@ from widgets.library.run_table import RunTable
 from widgets.live.run_side_panel import RunSidePanel
 from widgets.page import Page
 from widgets.parts.boxes import column_in, row_in
-from widgets.parts.dialogs import opened
+from widgets.parts.dialogs import QuestionDialog, opened
 from widgets.parts.empty_state import EmptyState
 from widgets.parts.notice import Notice
 from widgets.parts.text import Text, Tone
@@ -229,8 +230,21 @@ class LibraryPage(Page):
         dialog.accepted.connect(lambda: self._pin(ids, dialog.chosen(), dialog.oldest()))
         opened(dialog)
 
-    def _pin(self, word: str, name: str, oldest: float | None) -> None:
-        self._change_library(lambda: self.workstation.pin(word, name, oldest), f"Pinned as the baseline “{name}”")
+    def _pin(self, word: str, name: str, oldest: float | None, *, accept_invalid: bool = False) -> None:
+        self._change_library(
+            lambda: self.workstation.pin(word, name, oldest, accept_invalid=accept_invalid),
+            f"Pinned as the baseline “{name}”",
+            lambda error: self._ask_invalid(error, word, name, oldest),
+        )
+
+    def _ask_invalid(self, error: BenchwrightError, word: str, name: str, oldest: float | None) -> None:
+        """Ask whether to pin an invalid result; show any other error."""
+        if not isinstance(error, InvalidBaselineError):
+            self._fail(error)
+            return
+        question = QuestionDialog("Pin an invalid result?", error.message, "Pin anyway", self)
+        question.accepted.connect(lambda: self._pin(word, name, oldest, accept_invalid=True))
+        opened(question)
 
     def _unpin(self) -> None:
         chosen = self._chosen()
@@ -281,12 +295,14 @@ class LibraryPage(Page):
 
         self._change_library(delete, "Deleted" if len(run_ids) == 1 else f"{len(run_ids)} runs deleted")
 
-    def _change_library(self, work: Callable[[], Any], text: str) -> None:
+    def _change_library(
+        self, work: Callable[[], Any], text: str, failed: Callable[[BenchwrightError], None] | None = None
+    ) -> None:
         """Change the library in the background, then refresh the list and show `text` in the status bar."""
         job = BackgroundJob(work, self)
         job.returned.connect(lambda _nothing: self.refresh())
         job.returned.connect(lambda _nothing: self.status.emit(text))
-        job.failed.connect(self._fail)
+        job.failed.connect(failed or self._fail)
         job.start()
 
     def _fail(self, error: BenchwrightError) -> None:

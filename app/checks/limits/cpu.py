@@ -1,0 +1,228 @@
+"""Limits of the CPU: quota, steal, other processes, one thread, the tool itself, all CPUs of the test."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from app.checks.cpu import THROTTLED_SHARE
+from app.checks.evidence import (
+    IO_RESOURCES,
+    asked_cpus,
+    busy,
+    cpus_of,
+    lost_to_others,
+    other_cpus,
+    share,
+    throttled,
+    tool_cpus,
+    tool_share,
+    usable_of,
+    workers_of,
+    workload_of,
+)
+from app.checks.limits.hypothesis import FULL, Hypothesis
+from suites.checks import Check, CheckOutcome, CheckPhase, NotChecked
+from suites.evidence import TrialCheck, TrialEvidence
+from suites.facts import known
+from suites.quantities import first_upper, share_text
+from suites.verdict import Limiter
+from suites.vocab import Resource, Severity
+
+LOST = 0.1
+"""The share of the CPU time asked for that others had from which they limit the test: Red Hat's bound for steal time,
+above which nothing can be concluded."""
+
+DELAYED = 0.5
+"""The share of a worker's time spent waiting for a CPU from which it limits a disk or network test."""
+
+RUNNING = 0.85
+"""The share of a thread's time on a CPU from which it did nothing but compute."""
+
+HALF_BUSY = 0.5
+"""The share of a worker's time up to which it did not wait for the CPU, whatever else ran."""
+
+ONE_AT_A_TIME = 1.15
+"""CPUs in use up to which several threads ran one after another."""
+
+
+@dataclass(frozen=True, slots=True)
+class Use:
+    """Mean CPUs in use; None if not counted. `usable` are those that the test may use, `workers` its threads."""
+
+    usable: float | None
+    test: float | None
+    others: float | None
+    every: float | None
+    waiting: float
+    thread: float | None
+    workers: int | None
+    reported: float | None
+
+    @property
+    def demand(self) -> float | None:
+        """Return the share of a worker's time that it ran or waited for a CPU, else that its tool reports."""
+        return self.reported if self.test is None else min(1.0, (self.test + self.waiting) / (self.workers or 1))
+
+
+def use_of(trial: TrialEvidence) -> Use:
+    """Return the CPUs that the test and others used."""
+    watch = trial.watch
+    waiting, thread = (None if watch is None else watch.mean(name) for name in ("tool_waiting", "tool_busiest_thread"))
+    every = busy(watch, cpus_of(trial))
+    return Use(
+        usable_of(trial), tool_cpus(trial), other_cpus(trial), every, waiting or 0.0,
+        None if thread is None else thread / 100, workers_of(trial), tool_share(trial),
+    )  # fmt: skip
+
+
+def use_text(trial: TrialEvidence) -> str:
+    """Return whose CPU time it was: ``CPU: test 41 %, others 12 %``; empty if unknown."""
+    use, cpus = use_of(trial), cpus_of(trial)
+    shares = {"test": share(use.test, cpus), "others": share(use.others, cpus)}
+    named = [f"{name} {share_text(found)}" for name, found in shares.items() if found is not None]
+    if named:
+        return f"CPU: {', '.join(named)}"
+    every = share(use.every, cpus)
+    return "" if every is None else f"CPU {share_text(every)} (all processes)"
+
+
+def quota(trial: TrialEvidence) -> Iterator[Hypothesis]:
+    """Yield the cgroup quota: throttled time, else use at the quota (kernel, sched-bwc: nr_throttled).
+
+    The best of several short passes escapes it: a pass fits into what is left of a period (STREAM at a quota of 37 %
+    reached 95 % of its rate).
+    """
+    facts, use = trial.context.facts, use_of(trial)
+    granted = None if facts is None else known(facts.cpu.quota)
+    against = ("the figure is the best of several passes, and one fits into a period",) if (
+        workload_of(trial).best_of
+    ) else ()  # fmt: skip
+    time = throttled(trial.watch)
+    at_quota = share(use.every if use.test is None else use.test, granted)
+    text = "" if at_quota is None else f", {share_text(at_quota)} of the quota of {granted:g} CPUs in use"
+    then = "Quote the figure with the quota, or lift the quota to measure the host."
+    if time is not None and time >= THROTTLED_SHARE:
+        elsewhere = ("the test used little of the quota",) if at_quota is not None and at_quota < HALF_BUSY else ()
+        counter = f"the cgroup was throttled for {share_text(min(1.0, time))} of the time{text}"
+        yield Hypothesis(Limiter.QUOTA, min(1.0, time), counter, then, (*against, *elsewhere), THROTTLED_SHARE)
+    elif time is None and granted is not None and granted < (cpus_of(trial) or 0):
+        yield Hypothesis(Limiter.QUOTA, at_quota, text.removeprefix(", "), then, against)
+
+
+def lost(trial: TrialEvidence) -> Iterator[Hypothesis]:
+    """Yield the CPU time that other guests and other processes had while the test wanted it."""
+    use, cpus = use_of(trial), cpus_of(trial)
+    stolen = None if trial.watch is None else trial.watch.mean("cpu_steal")
+    idle = _little_demand(trial, use)
+    if stolen and cpus:
+        gone, ran = stolen / 100 * cpus, use.every or 0.0
+        counter = f"{share_text(gone / (gone + ran))} of the CPU time asked for was stolen by other guests"
+        then = "Run it at another time, or on dedicated cores."
+        yield Hypothesis(Limiter.STEAL, gone / (gone + ran), counter, then, idle, LOST)
+    gone_share, asked = lost_to_others(trial), asked_cpus(trial)
+    if gone_share is None or use.test is None or use.others is None or asked is None:
+        return
+    delayed = min(1.0, use.waiting / (use.workers or 1))
+    least = DELAYED if trial.suite.resource in IO_RESOURCES else LOST
+    against = () if delayed >= least else (f"its threads waited for a CPU {share_text(delayed)} of the time",)
+    counter = f"the test got {use.test:.3g} of the {asked:.3g} CPUs that it asked for, other processes had "
+    counter += f"{use.others:.3g}"
+    yield Hypothesis(Limiter.OTHERS, gone_share, counter, "Stop the other processes and run it again.", against, LOST)
+
+
+def _little_demand(trial: TrialEvidence, use: Use) -> tuple[str, ...]:
+    """Return that the workers of a disk or network test mostly waited for something else than a CPU."""
+    demand = use.demand
+    if trial.suite.resource not in IO_RESOURCES or demand is None or demand >= HALF_BUSY:
+        return ()
+    return (f"its threads ran or waited for a CPU only {share_text(demand)} of the time",)
+
+
+def generator(trial: TrialEvidence) -> Iterator[Hypothesis]:
+    """Yield the CPU of the load generator: one worker of it computed all the time."""
+    use, resource = use_of(trial), trial.suite.resource
+    per_worker = None if use.test is None or not use.workers else share(use.test, use.workers)
+    if resource is Resource.DISK:
+        found = tool_share(trial)
+        each = share(per_worker if found is None else found, 1.0)
+        counter = "" if each is None else f"each worker of {trial.suite.tool} used {share_text(each)} of a CPU"
+        yield Hypothesis(Limiter.TOOL, each, counter, "Run it with more jobs, or a cheaper engine such as io_uring.")
+    if resource is Resource.APPLICATION and trial.suite.uses_server:
+        clients, threads = trial.values.get("clients"), trial.values.get("threads")
+        if isinstance(clients, int) and isinstance(threads, int) and clients >= 2 * threads:
+            each = share(use.thread, 1.0)
+            counter = "" if each is None else f"the busiest thread used {share_text(each)} of a CPU"
+            crowded = ("the CPUs are saturated",) if (share(use.every, use.usable) or 1.0) >= FULL else ()
+            counter += f", {threads} thread{'' if threads == 1 else 's'} of {trial.suite.tool} served {clients} clients"
+            then = "Run it with more client threads, or from another host."
+            yield Hypothesis(Limiter.CLIENT, each, counter, then, crowded, 0.95)
+
+
+def processors(trial: TrialEvidence) -> Iterator[Hypothesis]:
+    """Yield that the test used all its CPUs, or that its threads, or a lock, did not let it use more."""
+    use = use_of(trial)
+    if use.usable is None:
+        return
+    test, owner = (
+        (use.test, "the test") if use.test is not None else (_without_known_others(trial, use), "all processes")
+    )
+    against = _little_demand(trial, use)
+    part = share(test, use.usable)
+    counter = "" if test is None else f"{owner} used {min(test, use.usable):.3g} of {use.usable:g} CPUs"
+    if trial.suite.resource is not Resource.MEMORY:
+        yield Hypothesis(Limiter.CPU, part, counter, "Use more or faster CPUs.", against)
+    if test is None or (part is not None and part >= FULL) or trial.suite.resource is Resource.NETWORK:
+        return
+    yield from _threads(trial, use, test, counter, against)
+
+
+def _threads(
+    trial: TrialEvidence, use: Use, test: float, counter: str, against: tuple[str, ...]
+) -> Iterator[Hypothesis]:
+    """Yield that all threads of the test computed, or one at a time, while CPUs were idle."""
+    then = "Run it with more threads; if it has them, they wait for one lock."
+    usable, workers = use.usable or 0.0, use.workers
+    if workload_of(trial).moves_memory and workers != 1:
+        return  # few threads may saturate the memory
+    if workers is not None and not trial.suite.uses_server and workers < usable:
+        each = share(test, workers)
+        text = f"{counter}, with {workers} thread{'' if workers == 1 else 's'}"
+        yield Hypothesis(Limiter.ONE_THREAD, each, text, then, against, RUNNING)
+    if use.test is None or use.thread is None:
+        return
+    alone = use.thread >= FULL and test < 1 + HALF_BUSY
+    in_turn = (workers or 1) > 1 and RUNNING <= test <= ONE_AT_A_TIME
+    if alone or in_turn:
+        text = f"{counter}, its busiest thread {share_text(min(1.0, use.thread))} of one"
+        crowded = ("its threads waited for a CPU",) if use.waiting >= HALF_BUSY else ()
+        yield Hypothesis(Limiter.ONE_THREAD, min(1.0, max(use.thread, test)), text, then, crowded + against, RUNNING)
+
+
+def _without_known_others(trial: TrialEvidence, use: Use) -> float | None:
+    """Return the CPUs in use by all processes, for hosts that do not count the test's own; None if others took part."""
+    watch = trial.watch
+    if watch is None or use.every is None or not watch.seconds:
+        return None
+    times = [sum(value for _, value in watch.points_at("process_time", at)) for at in watch.labels_of("process_time")]
+    return None if sum(times) / watch.seconds >= LOST * use.every else use.every
+
+
+def _quota_bound(trial: TrialEvidence) -> CheckOutcome | NotChecked | None:
+    found = next(quota(trial), None) if trial.done else None
+    if found is None:
+        return None
+    if found.used is None:
+        return NotChecked("Neither cgroup throttling nor CPU use is known.")
+    return CheckOutcome(f"{first_upper(found.counter)}.") if found.explains else None
+
+
+QUOTA_BOUND: TrialCheck = Check(
+    id="quota-bound",
+    severity=Severity.WARNING,
+    title="CPU quota limits the result",
+    why="The figure is that of the quota, not of the CPU.",
+    remedy="Quote it with the quota, or lift the quota (docker --cpus, systemd CPUQuota) to measure the host.",
+    source="kernel, cgroup-v2 and sched-bwc: nr_throttled.",
+    evaluate=_quota_bound,
+    when=CheckPhase.AFTER,
+    needs="throttling of the tool’s cgroup, or the quota and CPU use",
+)

@@ -1,0 +1,200 @@
+"""Name the hypothesis that explains a trial's figure, or list how far each resource was used."""
+
+from collections.abc import Callable, Iterator
+
+from app.checks.disk import GENERATOR_BOUND
+from app.checks.evidence import as_measured, share, workload_of
+from app.checks.limits import cpu, disk, memory, network
+from app.checks.limits.hypothesis import Hypothesis
+from app.checks.network import link_of, speed_of, throughput
+from suites.checks import Check, CheckOutcome, CheckPhase, NotChecked
+from suites.evidence import TrialCheck, TrialEvidence
+from suites.quantities import quantity, share_text
+from suites.units import Unit
+from suites.verdict import Limiter
+from suites.vocab import MetricKind, Resource, Severity
+
+_NAMES = {
+    Limiter.CPU: "the CPU",
+    Limiter.ONE_THREAD: "a lock or a single thread",
+    Limiter.OTHERS: "other processes",
+    Limiter.STEAL: "steal time",
+    Limiter.SWAP: "swapping",
+    Limiter.DEVICE: "the device",
+    Limiter.QUEUE_DEPTH: "the queue depth",
+    Limiter.PROVISIONED: "a provisioned limit",
+    Limiter.QUOTA: "a quota",
+    Limiter.SYNC: "the sync latency",
+    Limiter.LINK: "the link",
+    Limiter.SHAPED: "shaping on the network path",
+    Limiter.WINDOW: "the TCP window and the round trip",
+    Limiter.LOSS: "packet loss on the path",
+    Limiter.RECEIVER: "the receiver",
+    Limiter.CLIENT: "the client’s CPU",
+    Limiter.RATE: "the requested rate",
+    Limiter.TOOL: "the tool",
+}
+
+AHEAD = 0.05
+"""How much further than another resource one must be used to be named alone: the error of its counters."""
+
+SATURATED = frozenset({Limiter.CPU, Limiter.MEMORY_BANDWIDTH, Limiter.DEVICE, Limiter.LINK})
+"""Limits that compete: neither of two saturated resources explains the other."""
+
+GROWS_NOT, GROWS = 1.1, 1.5
+"""Speed-up by doubling the threads: below the first they do not help, above the second they do."""
+
+MOST_REFUSED = 3
+"""Most hypotheses whose counter-evidence is listed."""
+
+
+def limiter_text(limiter: Limiter | None) -> str:
+    """Return the limiter as it follows “limited by”: ``the CPU``; empty for None."""
+    return "" if limiter is None else _NAMES.get(limiter, limiter.value)
+
+
+def _rate(trial: TrialEvidence) -> Iterator[Hypothesis]:
+    """Yield the requested rate, if it was reached."""
+    requested = workload_of(trial).rate_limit
+    if requested is None or not requested.value:
+        return
+    got = throughput(trial) if requested.metric == "throughput" else trial.sum_of(requested.metric)
+    if got is not None:
+        reached = min(1.0, got / requested.value)
+        counter = f"{got:.4g} of {requested.value:.4g} per second"
+        yield Hypothesis(Limiter.RATE, reached, counter, "Raise or remove the requested rate.", (), requested.reached)
+
+
+def _data_source(trial: TrialEvidence) -> Iterator[Hypothesis]:
+    """Yield the load generator as found by its own check, such as a slow /dev/urandom."""
+    outcome = GENERATOR_BOUND.evaluate(trial)
+    if isinstance(outcome, CheckOutcome) and outcome.limiter is not None:
+        yield Hypothesis(outcome.limiter, 1.0, outcome.measured.rstrip("."), GENERATOR_BOUND.remedy)
+
+
+_CAUSES: tuple[Callable[[TrialEvidence], Iterator[Hypothesis]], ...] = (
+    _rate, disk.allowance, memory.tool_limit, _data_source, cpu.quota, memory.swap, cpu.lost, cpu.generator,
+    network.network, disk.storage, memory.bandwidth, cpu.processors,
+)  # fmt: skip
+"""The hypotheses by causality: a requested rate or a quota explains whatever else it keeps busy or idle."""
+
+
+def hypotheses_of(trial: TrialEvidence) -> tuple[Hypothesis, ...]:
+    """Return all hypotheses on a trial, the causes of others first."""
+    return tuple(one for find in _CAUSES for one in find(as_measured(trial)))
+
+
+def named(hypotheses: tuple[Hypothesis, ...]) -> Hypothesis | None:
+    """Return the first hypothesis that explains the figure; None if two saturated resources do equally well."""
+    explaining = [one for one in hypotheses if one.explains]
+    if not explaining:
+        return None
+    first, rivals = explaining[0], [one for one in explaining if one.limiter in SATURATED]
+    if first.limiter not in SATURATED:
+        return first
+    best = max(rivals, key=lambda one: one.used or 0.0)
+    clear = all((best.used or 0.0) - (one.used or 0.0) >= AHEAD for one in rivals if one.limiter is not best.limiter)
+    return best if clear else None
+
+
+def _limited(trial: TrialEvidence) -> CheckOutcome | NotChecked | None:
+    trial = as_measured(trial)
+    if not trial.done or trial.headline is None:
+        return None
+    if trial.suite.several_limits is not None:
+        return _outcome(Limiter.UNKNOWN, *trial.suite.several_limits)
+    curve = _curve(trial)
+    if trial.suite.sweeps or len(curve) > 1:
+        return _by_threads(trial, curve) or _outcome(
+            Limiter.UNKNOWN,
+            "each point of the sweep has its own.",
+            "Find the knee of the curve: beyond it, more threads or I/Os give nothing.",
+        )
+    hypotheses = hypotheses_of(trial)
+    found = named(hypotheses)
+    if found is not None:
+        return _outcome(found.limiter, f"{found.counter}.", found.then)
+    return _unknown(trial, hypotheses)
+
+
+def _outcome(limiter: Limiter, evidence: str, then: str) -> CheckOutcome:
+    """Return the outcome that names a limiter, its evidence, and the next test."""
+    head = "Limit not identified" if limiter is Limiter.UNKNOWN else f"Limited by {limiter_text(limiter)}"
+    return CheckOutcome(f"{head}: {evidence}", remedy=then, limiter=limiter)
+
+
+def _unknown(trial: TrialEvidence, hypotheses: tuple[Hypothesis, ...]) -> CheckOutcome:
+    """Return how far each resource was used, and what speaks against those that were used up."""
+    then = {
+        Resource.CPU: "Run it with one thread and with one per CPU: a rate that grows with threads is CPU-bound.",
+        Resource.MEMORY: "Run it with one thread, with one per CPU, and with a working set of 1 MiB.",
+        Resource.DISK: "Run it at twice the queue depth: a higher rate means latency was the limit.",
+        Resource.NETWORK: "Run it with four streams: a higher rate means one connection was the limit.",
+        Resource.APPLICATION: "Measure its disk, network and CPU separately, and compare.",
+    }.get(trial.suite.resource, "Run it again with telemetry on.")
+    refused = [
+        f"not {limiter_text(one.limiter)}, because {one.against[0]}"
+        for one in hypotheses
+        if one.used is not None and one.used >= one.enough and one.against
+    ]
+    return _outcome(Limiter.UNKNOWN, "; ".join((_use(trial), *refused[:MOST_REFUSED])) + ".", then)
+
+
+def _use(trial: TrialEvidence) -> str:
+    """Return how far each watched resource was used: ``CPU: test 41 %, others 3 %; disk vda 12 %; link eth0 3 %``."""
+    watch = trial.watch
+    if watch is None:
+        return "no telemetry of the host"
+    disks = {
+        f"disk {name}": share(watch.mean("disk_busy", device=name), 100.0)
+        for name in sorted({dict(at).get("device", "") for at in watch.labels_of("disk_busy")})
+    }
+    link, rate = link_of(trial), throughput(trial)
+    speed = link if isinstance(link, NotChecked) else speed_of(link)
+    links = {} if isinstance(link, NotChecked) or isinstance(speed, NotChecked) else {
+        f"link {link.name}": share(rate, speed)
+    }  # fmt: skip
+    busiest_disk = max(disks, key=lambda one: disks[one] or 0.0, default="")
+    shares = ({busiest_disk: disks[busiest_disk]} if busiest_disk else {}) | links
+    found = [f"{name} {share_text(used)}" for name, used in shares.items() if used is not None]
+    if not found and rate is not None:
+        found = [quantity(rate, Unit.BITS_PER_SECOND)]
+    return "; ".join(text for text in (cpu.use_text(trial), *found) if text) or "no resource use was recorded"
+
+
+def _curve(trial: TrialEvidence) -> dict[int, float]:
+    """Return the first rate measured at several thread counts, keyed by thread count."""
+    found: dict[str, dict[int, float]] = {}
+    for figure in trial.figures:
+        at = dict(figure.labels)
+        if figure.metric.kind is MetricKind.RATE and set(at) == {"threads"} and at["threads"].isdigit():
+            found.setdefault(figure.metric.name, {})[int(at["threads"])] = figure.value
+    return next((curve for curve in found.values() if len(curve) > 1), {})
+
+
+def _by_threads(trial: TrialEvidence, curve: dict[int, float]) -> CheckOutcome | None:
+    """Return the limit shown by the last doubling of threads in a sweep."""
+    most = max(curve, default=0)
+    half = max((threads for threads in curve if 2 * threads <= most), default=0)
+    if not half or not curve[half]:
+        return None
+    growth = curve[most] / curve[half]
+    evidence = f"{most} threads gave {growth:.2f} times the rate of {half}."
+    if growth < GROWS_NOT and trial.suite.resource is Resource.MEMORY:
+        return _outcome(Limiter.MEMORY_BANDWIDTH, evidence, "Use memory with more or faster channels.")
+    if growth > GROWS:
+        return _outcome(Limiter.CPU, evidence, "Use more CPUs.")
+    return None
+
+
+LIMITED_BY: TrialCheck = Check(
+    id="limited-by",
+    severity=Severity.INFO,
+    title="Limiting factor",
+    why="The figure measures the limiting resource, not the others.",
+    remedy="Run the test that the finding names.",
+    source="The host’s counters during the trial, and the tool’s figures.",
+    evaluate=_limited,
+    when=CheckPhase.AFTER,
+    needs="the host’s telemetry, its facts, and the figures of the trial",
+)

@@ -1,0 +1,66 @@
+"""Limits of memory: swap, and the bandwidth of memory beyond the caches."""
+
+from collections.abc import Iterator
+
+from app.checks.evidence import share, workload_of
+from app.checks.host import SWAPPED_IN
+from app.checks.limits.cpu import RUNNING, use_of
+from app.checks.limits.hypothesis import Hypothesis
+from suites.evidence import TrialEvidence
+from suites.memory_sizes import CACHE_FACTOR
+from suites.quantities import quantity, share_text
+from suites.units import Unit
+from suites.verdict import Limiter
+from suites.vocab import Resource
+
+STALLED = 0.2
+"""The share of the time in which tasks waited for memory (PSI) from which swap limits the test."""
+
+
+def swap(trial: TrialEvidence) -> Iterator[Hypothesis]:
+    """Yield swapping: pages swapped in, and the share of the time lost by it (kernel, accounting/psi)."""
+    watch, use = trial.watch, use_of(trial)
+    came = None if watch is None else watch.total("swap_in")
+    if watch is None or came is None or came < SWAPPED_IN or not watch.seconds:
+        return
+    pressure, faults, demand = watch.mean("pressure_memory"), watch.mean("tool_major_faults"), use.demand
+    waited = 1 - demand if pressure is None and demand is not None else (pressure or 0.0) / 100
+    others = ("the test had no major page faults",) if faults is not None and faults < 1 else ()
+    counter = (
+        f"{quantity(came / watch.seconds, Unit.BYTES_PER_SECOND)} swapped in, tasks waited for memory for "
+        f"{share_text(min(1.0, waited))} of the time"
+    )
+    then = "Use a working set that fits into memory."
+    yield Hypothesis(Limiter.SWAP, min(1.0, waited), counter, then, others, STALLED)
+
+
+def tool_limit(trial: TrialEvidence) -> Iterator[Hypothesis]:
+    """Yield the limit that the step's values set to its tool, such as a call for each small block."""
+    limit = workload_of(trial).tool_limit
+    if limit is not None:
+        yield Hypothesis(Limiter.TOOL, 1.0, limit[0].rstrip("."), limit[1])
+
+
+def bandwidth(trial: TrialEvidence) -> Iterator[Hypothesis]:
+    """Yield memory bandwidth, or the CPUs, of a memory test on all CPUs.
+
+    Loops that only move memory are limited by it beyond the caches (STREAM’s rule: four times their size). Other loops
+    on all CPUs may be limited by their instructions or by latency: the counters do not tell which.
+    """
+    use, facts = use_of(trial), trial.context.facts
+    running = use.every if use.test is None else use.test
+    part = share(running, use.usable)
+    size = trial.suite.traits(trial.values, facts).working_set
+    cache = None if facts is None else facts.last_level_cache()
+    if trial.suite.resource is not Resource.MEMORY or size is None or cache is None or part is None:
+        return
+    counter = f"{share_text(part)} of {use.usable:g} CPUs in use; the working set of {quantity(size)}"
+    if size <= cache:
+        then = "Use a working set of four times the caches to measure memory."
+        yield Hypothesis(Limiter.CPU, part, f"{counter} fits in the caches ({quantity(cache)})", then, (), RUNNING)
+        return
+    then = "Run it with half the threads: the same rate confirms it."
+    small = ("the working set is less than four times the caches",) if size < CACHE_FACTOR * cache else ()
+    other = () if workload_of(trial).moves_memory else ("its loop may compute longer than it waits for memory",)
+    text = f"{counter} exceeds the caches ({quantity(cache)})"
+    yield Hypothesis(Limiter.MEMORY_BANDWIDTH, part, text, then, (*small, *other), RUNNING)

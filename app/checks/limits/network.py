@@ -1,0 +1,230 @@
+"""Limits of the network: the link, shaping, the TCP window, loss on the path, the receiver, the client's CPU."""
+
+import math
+import statistics
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from app.checks.evidence import share, total, workers_of, workload_of
+from app.checks.limits.cpu import HALF_BUSY
+from app.checks.limits.hypothesis import FULL, Hypothesis, flat_text, spread
+from app.checks.network import LOSS, busiest, link_of, speed_of, throughput, within_host
+from suites.checks import NotChecked
+from suites.evidence import HostWatch, TrialEvidence
+from suites.quantities import quantity, share_text
+from suites.units import Unit, convert
+from suites.verdict import Limiter
+from suites.vocab import Resource, Sample
+
+FLAT_LINK = 0.05
+"""Spread of a shaped rate: iperf3 counts blocks of 128 KiB, 1 % of a second at 100 Mbit/s, and TCP's congestion window
+oscillates. Measured on a token bucket (tbf) at 100 Mbit/s: 2 to 5 % with cubic, reno and bbr; free, 6 to 13 %."""
+
+GRAINY = 0.15
+"""Spread up to which the blocks that iperf3 counts may hide a flat rate, which the interface's counters show."""
+
+WINDOW_USED = 0.7
+"""Bytes in flight (rate × round trip, Little’s law) relative to the window from which it is the limit: round trips
+are mean values."""
+
+SELF_LIMITED = range(2**19, 2**24)
+"""Bytes in flight of one connection at which the kernel's default buffers (tcp_rmem, tcp_wmem) may end the window."""
+
+LONG = 1e-3
+"""Seconds of round trip from which a window or single losses limit TCP; below, it recovers within a millisecond."""
+
+SENT_AGAIN, MUCH_SENT_AGAIN = 0.001, 0.01
+"""Shares of segments sent again that limit TCP over a long round trip, and over any."""
+
+SEGMENT = 1448
+"""Bytes of data of a full segment on Ethernet."""
+
+CONSTANT = 1.22
+"""Rate = CONSTANT × segment / (round trip × √loss) (Mathis et al., 1997)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Connection:
+    """The figures of a trial between two hosts: bits per second, seconds, shares. None: unknown."""
+
+    rate: float
+    speed: float | None
+    link: str
+    cpu: dict[str, float]
+    round_trip: float | None
+    samples: tuple[Sample, ...]
+
+    @property
+    def ends_idle(self) -> bool:
+        """Whether the CPU of neither end was the limit."""
+        return len(self.cpu) > 1 and max(self.cpu.values()) < HALF_BUSY
+
+
+def network(trial: TrialEvidence) -> Iterator[Hypothesis]:
+    """Yield the limits of a network test, their causes first."""
+    rate = throughput(trial)
+    if trial.suite.resource is not Resource.NETWORK or rate is None:
+        return
+    path = _path(trial, rate)
+    yield from _ends(trial, path)
+    if within_host(trial):
+        return
+    if path.speed is not None:
+        counter = "" if rate > path.speed else f"{share_text(rate / path.speed)} of {path.link}’s " + quantity(
+            path.speed, Unit.BITS_PER_SECOND
+        )  # fmt: skip
+        yield Hypothesis(Limiter.LINK, share(rate, path.speed), counter, "Use a faster link.")
+    yield from _lost_datagrams(trial)
+    if trial.values.get("protocol", "tcp") == "tcp":
+        yield from _window(trial, path)
+        yield from _shaped(trial, path)
+        yield from _lost_segments(trial, path)
+
+
+def _path(trial: TrialEvidence, rate: float) -> Connection:
+    link = link_of(trial)
+    speed = link if isinstance(link, NotChecked) else speed_of(link)
+    trips = [convert(one.value, one.metric.unit, Unit.SECOND) for one in trial.all_of("tcp_round_trip")]
+    streams = workers_of(trial) or 1
+    cpu = {}
+    for figure in trial.all_of("cpu_utilization"):
+        use = figure.value / 100
+        # From 3.16 on, iperf3 has a thread for each stream.
+        cpu[dict(figure.labels).get("side", "")] = use / streams if use > 1.05 else use
+    if not trips:
+        trips = [
+            convert(one.value, one.metric.unit, Unit.SECOND)
+            for one in trial.samples
+            if one.metric.name == "tcp_round_trip" and not one.warm_up
+        ]
+    return Connection(
+        rate, None if isinstance(speed, NotChecked) else speed, "" if isinstance(link, NotChecked) else link.name,
+        cpu, statistics.median(trips) if trips else None, trial.headline_series(),
+    )  # fmt: skip
+
+
+def _ends(trial: TrialEvidence, path: Connection) -> Iterator[Hypothesis]:
+    """Yield the CPU of the client, and of the peer where that receives."""
+    then = "Run several at once on different ports, or a multi-threaded version (3.16)."
+    for end, use in path.cpu.items():
+        if end == "server" and trial.values.get("direction") != "send":
+            continue
+        limiter = Limiter.RECEIVER if end == "server" else Limiter.CLIENT
+        counter = f"the {end}’s {trial.suite.tool} used {share_text(use)} of a CPU"
+        yield Hypothesis(limiter, share(use, 1.0), counter, then)
+
+
+def _lost_datagrams(trial: TrialEvidence) -> Iterator[Hypothesis]:
+    """Yield UDP loss: at the receiver as far as its buffer overflowed (RcvbufErrors), on the path otherwise."""
+    lost = max((figure.value for figure in trial.all_of("lost")), default=0.0)
+    if lost < LOSS:
+        return
+    sent = sum(figure.value for figure in trial.all_of("datagrams"))
+    receiver = trial.watch if trial.values.get("direction") == "receive" else trial.peer_watch
+    dropped = None if receiver is None else total(receiver, "network_datagrams_dropped")
+    counter, missing = f"{lost:.3g} % of the datagrams were lost", lost / 100 * sent
+    at_end = None if dropped is None or not missing else min(1.0, dropped / missing)
+    if at_end is None and sent:
+        counter += "; the receiver’s drops were not counted"
+    elif dropped is not None and sent:
+        counter += f", {dropped:.0f} of {missing:.0f} in the receiver’s buffer"
+    then = "Use a larger socket buffer (window), or lower the rate until the loss ends."
+    yield Hypothesis(Limiter.RECEIVER, at_end, counter, then, (), HALF_BUSY)
+    then = "Lower the requested rate until the loss ends to find the capacity of the path."
+    here = ("most were dropped by the receiver",) if at_end is not None and at_end >= HALF_BUSY else ()
+    unknown = ("the receiver may have dropped them",) if at_end is None else ()
+    yield Hypothesis(Limiter.LOSS, min(1.0, lost / 100), counter, then, (*here, *unknown), LOSS / 100)
+
+
+def _in_flight(trial: TrialEvidence, path: Connection) -> float | None:
+    """Return the bytes in flight of one connection: rate × round trip."""
+    directions = 2 if trial.values.get("direction") == "both" else 1
+    streams = directions * (workers_of(trial) or 1)
+    return None if path.round_trip is None else path.rate / 8 / streams * path.round_trip
+
+
+def _window(trial: TrialEvidence, path: Connection) -> Iterator[Hypothesis]:
+    """Yield the requested window over the round trip: 64 KiB over 20 ms are 26 Mbit/s."""
+    window, flying = workload_of(trial).window, _in_flight(trial, path)
+    if window is None or flying is None or path.round_trip is None:
+        return
+    # The kernel doubles the buffer for its own records, and may use the half for data.
+    used = min(flying, 2 * window) / window
+    counter = (
+        f"{quantity(flying)} in flight by {quantity(path.round_trip, Unit.SECOND)} of round trip, with a window of "
+        f"{quantity(float(window))}"
+    )
+    short = ("the round trip is short",) if path.round_trip < LONG / 4 else ()
+    then = "Leave window at 0, or set it to the rate times the round trip."
+    yield Hypothesis(Limiter.WINDOW, min(1.0, used), counter, then, short, WINDOW_USED)
+
+
+def _shaped(trial: TrialEvidence, path: Connection) -> Iterator[Hypothesis]:
+    """Yield a rate limit on the path: a flat rate that neither end, the link, the window nor loss explains.
+
+    A single stream on bare metal is as flat, but keeps a CPU or the link busy.
+    """
+    values, what = [one.value for one in path.samples], "the rate"
+    found = spread(values)
+    link = None if trial.watch is None else busiest(trial.watch)
+    if found is not None and FLAT_LINK <= found < GRAINY and trial.watch is not None and link is not None:
+        both = [trial.watch.values(metric, interface=link) for metric in ("network_sent", "network_received")]
+        values, what = list(max(both, key=sum)[1:]), f"traffic on {link}"
+        found = spread(values)
+    if found is None:
+        return
+    flying = _in_flight(trial, path)
+    against = [
+        text
+        for text, holds in (
+            ("the CPU use of both ends is not known", len(path.cpu) < 2),
+            ("an end used its CPU", len(path.cpu) > 1 and not path.ends_idle),
+            ("the link is full", path.speed is not None and path.rate >= FULL * path.speed),
+            ("the round trip is not known", path.round_trip is None),
+            (
+                "the TCP window may be the limit",
+                flying is not None and (path.round_trip or 0.0) >= 5 * LONG and int(flying) in SELF_LIMITED
+                and not _again(trial),
+            ),
+        )
+        if holds
+    ]  # fmt: skip
+    ends = ", ".join(f"{end} {share_text(use)}" for end, use in path.cpu.items())
+    counter = flat_text(what, values, found) + (f"; CPU of the ends: {ends}" if ends else "")
+    then = "Run it with four streams: the same rate confirms it."
+    used = 1.0 if found < FLAT_LINK else 0.0
+    yield Hypothesis(Limiter.SHAPED, used, counter, then, tuple(against))
+
+
+def _again(trial: TrialEvidence) -> float | None:
+    """Return the share of segments that the sending end sent again."""
+    sender: HostWatch | None = trial.peer_watch if trial.values.get("direction") == "receive" else trial.watch
+    if sender is None:
+        return None
+    return share(sender.total("network_retransmits"), sender.total("network_segments"))
+
+
+def _lost_segments(trial: TrialEvidence, path: Connection) -> Iterator[Hypothesis]:
+    """Yield segments lost at random: the rate is at least half of what TCP reaches at this loss (Mathis et al.)."""
+    again = _again(trial)
+    if not again or not path.round_trip:
+        return
+    streams = workers_of(trial) or 1
+    possible = CONSTANT * SEGMENT * 8 * streams / (path.round_trip * math.sqrt(again))
+    long = path.round_trip >= LONG
+    found = spread([one.value for one in path.samples])
+    against = [
+        text
+        for text, holds in (
+            ("few segments were sent again", again < (SENT_AGAIN if long else MUCH_SENT_AGAIN)),
+            ("an end used its CPU", max(path.cpu.values(), default=1.0) >= HALF_BUSY),
+            ("the rate is flat, the losses may be its consequence", found is None or found < FLAT_LINK),
+        )
+        if holds
+    ]
+    counter = (
+        f"{share_text(again)} of the segments were sent again at a round trip of "
+        f"{quantity(path.round_trip, Unit.SECOND)}: TCP reaches about {quantity(possible, Unit.BITS_PER_SECOND)}"
+    )
+    then = "Find the queue or cable that drops them; a test without loss shows the capacity."
+    yield Hypothesis(Limiter.LOSS, min(1.0, path.rate / possible), counter, then, tuple(against), HALF_BUSY)

@@ -1,0 +1,192 @@
+"""An invalid result competes nowhere, and a doubtful one carries its verdict in every table and file."""
+
+import csv
+import io
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from app.baselines.baselines import InvalidBaselineError, pin, remarks, stored_baselines
+from app.cli.main import benchwright
+from app.cli.tables import comparison_rows
+from app.comparison.compare import compare
+from app.comparison.comparison import comparison_to_json
+from app.comparison.verdicts import ComparisonVerdict
+from app.events import VerdictReached
+from app.history import HistoryQuery, history_to_json, read_history
+from app.ranking.candidates import RankingCriteria
+from app.ranking.ranking import rank
+from app.ranking.report import ranking_csv, ranking_rows, ranking_to_json, shown_columns
+from app.records import RunRecord
+from app.report_image.tables import rows_compared
+from app.store import Store
+from app.summary import summaries
+from suites.verdict import Limiter, Trust, Verdict
+from tests.app.run_events import FINDING, STEP, run_events, run_record
+from tests.app.stores import record
+from widgets.compare.compare_rows import CompareLine, LineKind
+from widgets.compare.compare_table import _trust_mark as mark_of_value
+from widgets.compare.compare_table import _value_tip as tip_of_value
+
+BASE = (1000.0, 1010.0, 990.0, 1005.0, 995.0, 1002.0)
+FASTER = tuple(3 * value for value in BASE)
+WEAK = tuple(trust for trust in Trust if trust is not Trust.VALID)
+
+
+def verdict(trust: Trust, host: str = "web-1") -> Verdict:
+    findings = () if trust is Trust.VALID else (FINDING,)
+    return Verdict(trust, Limiter.DEVICE, f"{trust.value.capitalize()}: a figure.", findings, STEP.name, host)
+
+
+def judged(run_id: str, values: Sequence[float], trust: Trust, host: str = "web-1") -> RunRecord:
+    whole = run_record(run_id, values, host=host)
+    return replace(whole, verdicts=(verdict(trust, host),))
+
+
+GOOD = judged("good", BASE, Trust.VALID)
+
+
+def doubtful(trust: Trust = Trust.DOUBTFUL) -> RunRecord:
+    return judged("other", FASTER, trust, "web-2")
+
+
+@pytest.mark.parametrize("swapped", [False, True])
+def test_an_invalid_run_is_not_compared_on_either_side(*, swapped: bool) -> None:
+    pair = [GOOD, doubtful(Trust.INVALID)]
+    comparison = compare(pair[::-1] if swapped else pair)
+    (against,) = comparison.rows[0].against
+    assert against.verdict is ComparisonVerdict.NOT_COMPARABLE
+    assert against.ratio is None
+    assert ("baseline" if swapped else "this run") in against.reason
+    assert FINDING.title in against.reason
+    assert any("other" in note and "invalid" in note for note in comparison.notes)
+
+
+def test_an_invalid_run_is_compared_with_a_reason_that_is_shown() -> None:
+    (against,) = compare([GOOD, doubtful(Trust.INVALID)], overruled="to show the error").rows[0].against
+    assert against.ratio == pytest.approx(3.0, rel=0.01)
+    assert "to show the error" in against.text
+    assert {caveat.id for caveat in against.caveats} >= {"invalid"}
+
+
+def test_an_invalid_run_of_a_group_does_not_count() -> None:
+    wrong = judged("wrong", FASTER, Trust.INVALID)
+    comparison = compare([GOOD, (judged("again", BASE, Trust.VALID), wrong)])
+    (row,) = comparison.rows
+    assert row.sides[1] is not None
+    assert (row.sides[1].n, row.sides[1].trust) == (len(BASE), Trust.VALID)
+    assert row.against[0].ratio == pytest.approx(1.0)
+    assert any("wrong" in note for note in comparison.notes)
+
+
+@pytest.mark.parametrize("trust", WEAK)
+def test_a_comparison_carries_the_verdict_everywhere(trust: Trust) -> None:
+    comparison = compare([GOOD, doubtful(trust)])
+    (row,) = comparison.rows
+    mark = "caveats" if trust is Trust.CAVEATS else trust.value
+    median = comparison_rows(comparison)[1][4]
+    assert median.endswith(f"({mark})")
+    assert not comparison_rows(comparison)[0][4].endswith(")")  # the valid one is not marked
+    (entry,) = comparison_to_json(comparison)
+    assert (entry["trust"], entry["baseline"]["trust"]) == (trust, Trust.VALID)
+    assert [line.cells[2].text.endswith(f"({mark})") for line in rows_compared(comparison, row.step)] == [False, True]
+    line = CompareLine(LineKind.RUN, row=row, number=1)
+    assert FINDING.title in tip_of_value(line)
+    assert mark_of_value(CompareLine(LineKind.BASELINE, row=row)) is None
+
+
+def test_a_doubtful_side_is_a_caveat_and_one_with_caveats_is_not() -> None:
+    found = {trust: compare([GOOD, doubtful(trust)]).rows[0].against[0] for trust in WEAK[:2]}
+    assert "doubtful" in {caveat.id for caveat in found[Trust.DOUBTFUL].caveats}
+    assert found[Trust.DOUBTFUL].verdict is ComparisonVerdict.BETTER
+    assert not {"doubtful", "valid with caveats"} & {caveat.id for caveat in found[Trust.CAVEATS].caveats}
+
+
+def test_an_invalid_candidate_is_not_the_best() -> None:
+    third = judged("third", BASE, Trust.DOUBTFUL, "web-3")
+    criteria = RankingCriteria({"iops": 1.0})
+    runs = [[GOOD], [doubtful(Trust.INVALID)], [third]]
+    ranking = rank(("good", "other", "third"), runs, criteria)
+    assert {one.candidate.name for one in ranking.ranked} == {"web-1", "web-3"}
+    assert ranking.left_out == (("web-2", f"invalid: {FINDING.title}"),)
+    assert [row[-1] for row in ranking_rows(ranking)].count("doubtful") == 1
+    assert len(ranking_rows(ranking)[0]) - 1 in shown_columns(ranking)
+    assert any("web-3" in note and FINDING.title in note for note in ranking.notes)
+    published = ranking_to_json(ranking)
+    assert {one["name"]: one["trust"] for one in published["candidates"]} == {"web-1": "valid", "web-3": "doubtful"}
+    rows = list(csv.DictReader(io.StringIO(ranking_csv(ranking))))
+    assert sorted(row["trust"] for row in rows) == ["doubtful", "valid"]
+    overruled = rank(("good", "other"), runs[:2], replace(criteria, overruled="to see it"))
+    assert overruled.ranked[0].trust is Trust.INVALID
+
+
+def test_a_ranking_of_valid_candidates_has_no_column_of_verdicts() -> None:
+    ranking = rank(("good",), [[GOOD]], RankingCriteria({"iops": 1.0}))
+    assert shown_columns(ranking) == list(range(6))
+
+
+def test_figures_of_a_run_carry_the_verdict_on_their_step_and_host() -> None:
+    assert {one.trust for one in summaries(doubtful())} == {Trust.DOUBTFUL}
+    assert {one.trust for one in summaries(run_record("old", BASE))} == {None}  # of a version without verdicts
+
+
+@pytest.fixture
+def library(tmp_path: Path) -> Store:
+    """Return a library with a valid, a doubtful and an invalid run of the same step."""
+    store = Store(tmp_path / "runs.sqlite3")
+    trusts = (Trust.VALID, Trust.DOUBTFUL, Trust.INVALID)
+    for number, (trust, factor) in enumerate(zip(trusts, (1.0, 1.01, 9.0), strict=True), 1):
+        events = list(
+            run_events(f"run-{number}", [factor * one for one in BASE], started=f"2026-11-2{number}T10:00:00+00:00")
+        )
+        whole = replace(verdict(trust), step=None, host=None)
+        record(
+            store, f"run-{number}", [*events[:-1], VerdictReached(verdict(trust)), VerdictReached(whole), events[-1]]
+        )
+    return store
+
+
+def test_an_invalid_run_is_no_point_of_a_history(library: Store) -> None:
+    found = read_history(library, HistoryQuery(("web-1",), "iops"))
+    assert [(point.run, point.trust) for point in found.points] == [("run-1", Trust.VALID), ("run-2", Trust.DOUBTFUL)]
+    assert found.left_out == ("invalid: run-3",)
+    assert [point["trust"] for point in history_to_json(found)["points"]] == ["valid", "doubtful"]
+
+
+def test_a_history_of_invalid_runs_alone_has_no_point(library: Store) -> None:
+    for run in ("run-1", "run-2"):
+        library.delete(run)
+    found = read_history(library, HistoryQuery(("web-1",), "iops"))
+    assert (found.points, found.marked, found.left_out) == ((), (), ("invalid: run-3",))
+
+
+def test_an_invalid_run_is_pinned_with_consent_only(library: Store) -> None:
+    with pytest.raises(InvalidBaselineError) as raised:
+        pin(library, "run-1,run-3", "fleet")
+    assert "run-3" in raised.value.message
+    assert stored_baselines(library) == []
+    pin(library, "run-3@web-1", "fleet", accept_invalid=True)
+    pin(library, "run-2", "doubt")
+    pin(library, "run-1", "sound")
+    found = {one.name: list(remarks(one)) for one in stored_baselines(library)}
+    assert found == {"fleet": ["invalid"], "doubt": ["doubtful"], "sound": []}
+
+
+def test_the_command_line_shows_the_verdicts(library: Store, tmp_path: Path) -> None:
+    def run(*words: str) -> tuple[int, str]:
+        reported = CliRunner().invoke(benchwright, ["--store", str(tmp_path / "runs.sqlite3"), *words])
+        return reported.exit_code, reported.output
+
+    status, text = run("baseline", "pin", "run-3", "odd")
+    assert (status, "--accept-invalid" in text) == (2, True)
+    assert run("baseline", "pin", "run-3", "odd", "--accept-invalid")[0] == 0
+    (listed,) = (one for one in json.loads(run("baseline", "list", "--json")[1]) if one["name"] == "odd")
+    assert (listed["trust"], listed["remarks"]) == ("invalid", ["invalid"])
+    assert "not comparable" in run("compare", "run-1", "run-3")[1]
+    assert "doubtful" in run("history", "web-1", "--metric", "iops")[1]
+    shown = json.loads(run("show", "run-2", "--json")[1])
+    assert {metric["trust"] for metric in shown["metrics"]} == {"doubtful"}

@@ -1,0 +1,385 @@
+"""What limited a trial: each hypothesis beside the others, from figures that were measured, and their twins."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from app.checks.evidence import share
+from app.checks.limits import LIMITED_BY, QUOTA_BOUND
+from app.verdict.steps import step_verdict
+from suites.checks import CheckOutcome
+from suites.evidence import TrialEvidence
+from suites.facts import BlockDevice
+from suites.verdict import Limiter, Trust
+from suites.vocab import Figure, Labels, labels
+from tests.app.test_step_checks import DEEP, DISK, FULL, ONE, disk
+from tests.app.trial_evidence import READ, facts, repeated, trial, watch
+
+SENT = labels(direction="send", end="receiver")
+WRITE = labels(operation="write")
+
+
+def by_threads(suite: str, metric: str, curve: Mapping[int, float]) -> TrialEvidence:
+    """Return a trial that swept the threads."""
+    one = trial(suite, {metric: 1.0}, host={"cpu_user": 60.0})
+    figure = one.figures[0]
+    swept = (replace(figure, value=value, labels=labels(threads=str(count))) for count, value in curve.items())
+    return replace(one, figures=tuple(swept))
+
+
+def use(test: float, others: float = 0.0, waiting: float = 0.0, thread: float = 0.0, **more: float) -> dict[str, float]:
+    """Return the counters of the test's own processes on a host of four CPUs, in CPUs and waiting threads."""
+    return {
+        "cpu_user": 25 * (test + others), "cpu_system": 0.0, "tool_cpu_user": 25 * test, "tool_cpu_system": 0.0,
+        "other_cpu": 25 * others, "tool_waiting": waiting, "tool_busiest_thread": 100 * thread, **more,
+    }  # fmt: skip
+
+
+def computing(host: Mapping[str, float], **values: Any) -> TrialEvidence:
+    """Return a trial of sysbench cpu."""
+    return trial("sysbench-cpu", {"events_per_second": 1393.0}, host=host, **values)
+
+
+def with_figures(one: TrialEvidence, figures: Mapping[tuple[str, Labels], float]) -> TrialEvidence:
+    """Return the trial with further figures, by metric and labels."""
+    metrics = {metric.name: metric for metric in one.suite.metrics}
+    more = tuple(Figure(metrics[name], value, at) for (name, at), value in figures.items())
+    return replace(one, figures=(*one.figures, *more))
+
+
+def sent(
+    rate: float,
+    *,
+    samples: tuple[float, ...] = (),
+    ends: tuple[float, float] | None = (3.0, 4.0),
+    trip: float | None = 5000.0,
+    host: Mapping[str, float] | None = None,
+    speed: int | None = 10_000_000_000,
+    **values: Any,
+) -> TrialEvidence:
+    """Return a trial of iperf3 to another host: bits per second, CPU of client and server, round trip in µs."""
+    counted = {"network_sent:eth0": rate / 8, "network_received:eth0": 1e5, **(host or {})}
+    one = trial("iperf3", {"throughput": rate}, at=SENT, samples=samples, host=counted, known=facts(speed=speed),
+                **{"time": 10, **values})  # fmt: skip
+    given = {("cpu_utilization", labels(side=side)): value
+             for side, value in zip(("client", "server"), ends or (), strict=False)}  # fmt: skip
+    if trip is not None:
+        given["tcp_round_trip", labels(direction="send", end="sender")] = trip
+    return with_figures(one, given)
+
+
+def lost(receiver: float | None, share_lost: float = 54.0, **values: Any) -> TrialEvidence:
+    """Return 10 s of UDP of which a share is lost: `receiver` datagrams a second in the receiver's buffer."""
+    one = sent(1e9, trip=None, protocol="udp", bitrate=2000, **values)
+    one = with_figures(one, {("lost", SENT): share_lost, ("datagrams", SENT): 100_000.0})
+    peer = None if receiver is None else watch({"network_datagrams_dropped": receiver})
+    return replace(one, peer="web-2", peer_watch=peer)
+
+
+def provisioned(rate: float, depth: int, median: float, spread: float = 0.001, busy: float = 99.0) -> TrialEvidence:
+    """Return `depth` I/Os in flight at a rate, a median latency in ns, and samples that differ by `spread`."""
+    mean = depth / rate * 1e9
+    figures = {"iops": rate, "bandwidth": rate * 4096, "latency_mean": mean, "latency_p50": median,
+               "latency_p99": 1.3 * mean}  # fmt: skip
+    host = {"disk_read_rate:vda": rate * 4096, "disk_read_ios:vda": rate, "disk_busy:vda": busy}
+    samples = [rate * (1 + spread * (-1) ** second) for second in range(20)]
+    return trial("fio", figures, at=READ, samples=samples, host=host, **{**DEEP, "iodepth": depth})
+
+
+def synced(each: float, **values: Any) -> TrialEvidence:
+    """Return etcd's recipe of fio: 830 writes a second, each followed by a sync of `each` ns."""
+    host = {"disk_write_rate:vda": 4e6, "disk_write_ios:vda": 1700.0, "disk_busy:vda": 97.0, "disk_read_rate:vda": 0.0}
+    given = {"rw": "write", "block_size": 2300, "ioengine": "sync", "direct": False, "fsync": 1, "runtime": 10}
+    one = trial("fio", {"iops": 830.0, "bandwidth": 1.9e6, "latency_mean": 6490.0}, at=WRITE, host=host,
+                **{**given, **values})  # fmt: skip
+    return with_figures(one, {("latency_mean", labels(operation="sync")): each})
+
+
+def database(busy: float, queue: float, cpu: float = 0.5, **values: Any) -> TrialEvidence:
+    """Return a trial of pgbench on a server of its own."""
+    host = {**use(cpu), "disk_busy:vda": busy, "disk_queue:vda": queue, "disk_read_rate:vda": 8e6,
+            "disk_write_rate:vda": 4e6, "disk_read_ios:vda": 900.0, "disk_write_ios:vda": 1000.0}  # fmt: skip
+    given = {"clients": 8, "threads": 8, "scale": 100, "directory": "/var/tmp", **values}
+    return trial("pgbench", {"transactions_per_second": 300.0}, host=host, **given)
+
+
+def commanded(host: Mapping[str, float]) -> TrialEvidence:
+    """Return a trial of an own command."""
+    return trial("command", {"wall_time": 10.0}, host=host, command="true")
+
+
+BYTES = {"disk_read_rate:vda": 200e6, "disk_write_rate:vda": 0.0, "disk_write_ios:vda": 0.0}
+GRAINY = (8_000.0, 12_000.0) * 10
+SLICES = [4025.0, 4107.0, 3981.0, 3993.0, 4017.0, 4135.0, 3826.0, 4152.0, 4134.0, 3902.0, 3677.0]
+EVEN = (95.5e6, 95.7e6) * 5
+UNEVEN = (90e6, 101e6) * 5
+CRYPT = replace(facts(), block_devices=(BlockDevice(name="dm-0", kind="crypt"),))
+HALF_A_CPU = {"cpu_user": 2.0, "cpu_system": 3.0}
+AWAY = {**DISK, "disk_busy:vda": 20.0}
+
+LIMITS: dict[str, tuple[TrialEvidence, Limiter]] = {
+    # CPUs, with the test's own counters
+    "cpu of the test": (computing(use(3.95, 0.02, 0.03), threads=4), Limiter.CPU),
+    "cpu of others alone": (computing(use(0.1, 3.9, 0.0, 0.1), threads=4), Limiter.UNKNOWN),
+    "two of four threads": (computing(use(1.98, thread=0.99), threads=2), Limiter.ONE_THREAD),
+    "two threads at 1,393 where 2,280 is free": (
+        computing(use(2.44, 1.56, 1.5), threads=4), Limiter.OTHERS,
+    ),
+    "many threads that wait for each other": (computing(use(3.97, 0.02, 12.0), threads=16), Limiter.CPU),
+    "sleep on a busy host": (commanded(use(0.01, 1.1, 0.0, 0.01, core_busiest=99.0)), Limiter.UNKNOWN),
+    "a command of one thread": (commanded(use(0.99, 0.0, 0.0, 0.99)), Limiter.ONE_THREAD),
+    "a command of one thread, beside others": (commanded(use(0.6, 3.4, 0.4, 0.6)), Limiter.OTHERS),
+    "one lock": (
+        trial("sysbench-threads", {"events_per_second": 230.0}, host=use(1.02, 0.0, 0.1, 0.15), threads=8),
+        Limiter.ONE_THREAD,
+    ),
+    "one lock? counted for the host only": (
+        trial("sysbench-threads", {"events_per_second": 230.0}, host={"cpu_user": 15.0, "core_busiest": 97.0},
+              threads=8),
+        Limiter.UNKNOWN,
+    ),
+    "steal": (computing(use(2.8, 0.0, 0.0, cpu_steal=29.0), threads=4), Limiter.STEAL),
+    "little steal": (computing(use(3.9, 0.0, 0.0, cpu_steal=1.0), threads=4), Limiter.CPU),
+    "quota": (computing(use(1.0, thread=0.5), known=facts(quota=1.0), threads=4), Limiter.QUOTA),
+    "quota, and others beyond it": (computing({"cpu_user": 50.0}, known=facts(quota=1.5), threads=4), Limiter.UNKNOWN),
+    "throttled": (computing({"cpu_user": 10.0, "cgroup_throttled": 60.0}), Limiter.QUOTA),
+    "throttled, the best of many passes": (
+        trial("stream", {"bandwidth": 20e3}, host=use(1.48, cgroup_throttled=60.0), known=facts(quota=1.48),
+              array_size=80_000_000),
+        Limiter.MEMORY_BANDWIDTH,
+    ),
+    "all processors, for old runs": (computing({"cpu_user": 94.0}, threads=4), Limiter.CPU),
+    "one thread, for old runs": (computing({"cpu_user": 20.0}, threads=1), Limiter.ONE_THREAD),
+    "not watched": (trial("sysbench-cpu", {"events_per_second": 900.0}), Limiter.UNKNOWN),
+    # Memory
+    "memory": (trial("stream", {"bandwidth": 20e3}, host=use(3.9), array_size=80_000_000), Limiter.MEMORY_BANDWIDTH),
+    "memory, for old runs": (
+        trial("stream", {"bandwidth": 20e3}, host={"cpu_user": 95.0}, array_size=80_000_000), Limiter.MEMORY_BANDWIDTH,
+    ),
+    "hardly beyond the caches": (
+        trial("stream", {"bandwidth": 20e3}, host=use(3.9), array_size=16 * 2**20), Limiter.UNKNOWN,
+    ),
+    "caches": (trial("stream", {"bandwidth": 90e3}, host=use(3.9), array_size=1_048_576), Limiter.CPU),
+    "caches, by three arrays of bytes": (
+        trial("stream", {"bandwidth": 90e3}, host=use(3.9), array_size=8 * 2**20), Limiter.CPU,
+    ),
+    "a loop that computes": (
+        trial("sysbench-memory", {"throughput": 6000.0}, host=use(3.9), block_size=256 * 2**20, threads=4),
+        Limiter.UNKNOWN,
+    ),
+    "small blocks": (
+        trial("sysbench-memory", {"throughput": 6000.0}, host={"cpu_user": 20.0}, block_size=1024), Limiter.TOOL,
+    ),
+    "swap": (
+        trial("stress-ng", {"read_bandwidth": 9.0},
+              host=use(0.4, swap_in=4e6, tool_major_faults=900.0, pressure_memory=70.0)),
+        Limiter.SWAP,
+    ),
+    "swap of others": (
+        computing(use(3.95, 0.02, swap_in=4e6, tool_major_faults=0.0, pressure_memory=70.0), threads=4), Limiter.CPU,
+    ),
+    "memory, by a sweep": (by_threads("stream", "triad", {1: 12e3, 2: 20e3, 4: 20.5e3}), Limiter.MEMORY_BANDWIDTH),
+    "processors, by a sweep": (
+        by_threads("compute", "floating_point_rate_by_threads", {1: 1e9, 2: 2e9, 4: 3.9e9}), Limiter.CPU,
+    ),
+    "a sweep that tells nothing": (by_threads("stream", "triad", {1: 12e3, 2: 20e3, 4: 26e3}), Limiter.UNKNOWN),
+    # Disks
+    "device": (disk(), Limiter.DEVICE),
+    "device, beside others": (
+        trial("fio", {**FULL, **HALF_A_CPU}, at=READ, host={**DISK, "disk_busy:vda": 99.0, "cpu_user": 98.0}, **DEEP),
+        Limiter.DEVICE,
+    ),
+    "device, beside others that are counted": (
+        trial("fio", FULL, at=READ, host={**DISK, "disk_busy:vda": 99.0, **use(0.2, 3.8, 0.2, 0.2)}, **DEEP),
+        Limiter.DEVICE,
+    ),
+    "depth 1": (
+        trial("fio", {**FULL, "iops": 1e4, "latency_mean": 1e5}, at=READ, host={**DISK, "disk_busy:vda": 97.0}, **ONE),
+        Limiter.QUEUE_DEPTH,
+    ),
+    "300 IOPS below the device, depth 1": (provisioned(300.1, 1, 79e3), Limiter.PROVISIONED),
+    "300 IOPS below the device, depth 2": (provisioned(299.8, 2, 79e3), Limiter.PROVISIONED),
+    "300 IOPS below the device, depth 4": (provisioned(300.1, 4, 79e3), Limiter.PROVISIONED),
+    "300 IOPS of the device itself": (provisioned(300.1, 1, 3.0e6, 0.02), Limiter.QUEUE_DEPTH),
+    "a disk whose cache hits at times": (provisioned(300.1, 1, 79e3, 0.05), Limiter.UNKNOWN),
+    "from memory": (
+        trial("fio", FULL, at=READ, host={**DISK, "disk_busy:vda": 1.0, "cpu_system": 20.0}, **ONE), Limiter.ONE_THREAD,
+    ),
+    "flat": (
+        replace(disk(), samples=trial("fio", FULL, at=READ, samples=[10_000.0, 10_010.0] * 10).samples),
+        Limiter.PROVISIONED,
+    ),
+    "on the way": (
+        trial("fio", FULL, at=READ, samples=[10_000.0, 10_300.0] * 10, host=AWAY, **DEEP), Limiter.PROVISIONED,
+    ),
+    "on the way, unevenly": (trial("fio", FULL, at=READ, samples=GRAINY, host=AWAY, **DEEP), Limiter.UNKNOWN),
+    "on the way, in slices": (
+        trial("fio", {**FULL, "latency_p50": FULL["latency_mean"] / 20}, at=READ, samples=SLICES,
+              host={**DISK, "disk_busy:vda": 6.0}, **DEEP),
+        Limiter.PROVISIONED,
+    ),
+    "on the way, as unevenly without slices": (
+        trial("fio", {**FULL, "latency_p50": FULL["latency_mean"]}, at=READ, samples=SLICES,
+              host={**DISK, "disk_busy:vda": 6.0}, **DEEP),
+        Limiter.UNKNOWN,
+    ),
+    "on the way, beside others": (
+        trial("fio", {**FULL, **HALF_A_CPU}, at=READ, samples=[10_000.0, 10_300.0] * 10,
+              host={**AWAY, "cpu_user": 98.0}, **DEEP),
+        Limiter.PROVISIONED,
+    ),
+    "encrypted on the way": (
+        trial("fio", {**FULL, **HALF_A_CPU}, at=READ, samples=[10_000.0, 10_300.0] * 10,
+              host={**AWAY, "cpu_system": 98.0}, known=CRYPT, **DEEP),
+        Limiter.UNKNOWN,
+    ),
+    "others have the processors": (
+        trial("fio", {**FULL, **HALF_A_CPU}, at=READ, samples=GRAINY, host={**AWAY, "cpu_user": 98.0}, **DEEP),
+        Limiter.UNKNOWN,
+    ),
+    "beyond the allowance": (disk(DEEP, 50.0, allowance_exceeded=3.0), Limiter.PROVISIONED),
+    "requested rate": (disk({**DEEP, "rate_iops": 10_000}), Limiter.RATE),
+    "requested rate, half reached": (disk({**DEEP, "numjobs": 2, "rate_iops": 10_000}), Limiter.DEVICE),
+    "requested rate of each job": (disk({**DEEP, "numjobs": 4, "rate_iops": 2_500}), Limiter.RATE),
+    "requested rate of reads and writes": (disk({**DEEP, "rw": "randrw", "rate_iops": 5_000}), Limiter.RATE),
+    "busy fio": (
+        trial("fio", {**FULL, "cpu_user": 20.0, "cpu_system": 78.0}, at=READ, host={**DISK, "disk_busy:vda": 99.0},
+              **DEEP),
+        Limiter.TOOL,
+    ),
+    "a sync after each write": (synced(1.18e6), Limiter.SYNC),
+    "a sync after 100,000 writes": (synced(1.18e6, fsync=100_000), Limiter.UNKNOWN),
+    "an engine of another host": (
+        trial("fio-job", FULL, at=READ, host={**DISK, "disk_busy:vda": 99.0},
+              job="[a]\nioengine=nbd\nuri=nbd://far\nrw=randread\ndirect=1\niodepth=32\nruntime=10\ntime_based\n"),
+        Limiter.UNKNOWN,
+    ),
+    "a database on a full device": (database(98.0, 9.0), Limiter.DEVICE),
+    "a database that waits for its log": (database(96.0, 1.1), Limiter.SYNC),
+    "a database without fsync": (database(60.0, 1.1, fsync=False), Limiter.UNKNOWN),
+    "a database at a requested rate": (database(20.0, 0.2, rate=300.0), Limiter.RATE),
+    "a database, and saturated CPUs beside a saturated device": (database(98.0, 9.0, 3.9), Limiter.UNKNOWN),
+    "one client thread": (
+        trial("pgbench", {"transactions_per_second": 3e4}, host=use(2.5, 0.0, 0.1, 0.98), clients=32, threads=1),
+        Limiter.CLIENT,
+    ),
+    "a command on a full device": (
+        commanded({**BYTES, "disk_busy:vda": 98.0, "disk_queue:vda": 1.4, "disk_read_ios:vda": 300.0, **use(0.2),
+                   "tool_read_rate": 199e6, "tool_write_rate": 0.0}),
+        Limiter.DEVICE,
+    ),
+    "a command beside others on a full device": (
+        commanded({**BYTES, "disk_busy:vda": 98.0, "disk_queue:vda": 1.4, "disk_read_ios:vda": 300.0, **use(0.2),
+                   "tool_read_rate": 2e6, "tool_write_rate": 0.0}),
+        Limiter.UNKNOWN,
+    ),
+    # Networks
+    "link": (sent(941e6, speed=1_000_000_000, samples=(941e6,) * 10), Limiter.LINK),
+    "link, of an unknown speed, the CPU of the ends unknown": (
+        sent(941e6, speed=None, samples=(941e6,) * 10, ends=None), Limiter.UNKNOWN,
+    ),
+    "shaped": (sent(95.6e6, samples=EVEN), Limiter.SHAPED),
+    "shaped, by the kernel": (sent(95.6e6, samples=UNEVEN), Limiter.SHAPED),
+    "as flat, by the CPU of one end": (sent(3e9, samples=(3e9,) * 10, ends=(80.0, 60.0)), Limiter.UNKNOWN),
+    "the client’s CPU": (sent(3e9, samples=(3e9,) * 10, ends=(99.0, 60.0)), Limiter.CLIENT),
+    "the peer’s CPU": (sent(3e9, samples=(3e9,) * 10, ends=(50.0, 98.0)), Limiter.RECEIVER),
+    "window of 64 KiB at 20 ms": (
+        sent(26.2e6, samples=(26.2e6, 26.3e6) * 5, trip=20_000.0, window=65536), Limiter.WINDOW,
+    ),
+    "window of 64 MiB at 20 ms": (
+        sent(95.6e6, samples=EVEN, trip=20_000.0, window=64 * 2**20), Limiter.SHAPED,
+    ),
+    "the kernel’s own window at 100 ms": (sent(240e6, samples=(240e6,) * 10, trip=100_000.0), Limiter.UNKNOWN),
+    "a requested TCP rate": (sent(50e6, samples=(50e6,) * 10, tcp_rate=50), Limiter.RATE),
+    "segments lost at random": (
+        sent(22e6, samples=(15e6, 30e6) * 5, trip=20_000.0,
+             host={"network_retransmits": 2.0, "network_segments": 2000.0, "network_sent:eth0": 2e6,
+                   "network_sent:eth1": 0.0}),
+        Limiter.LOSS,
+    ),
+    "datagrams lost, the receiver not watched": (lost(None), Limiter.UNKNOWN),
+    "datagrams lost on the path": (lost(0.0), Limiter.LOSS),
+    "datagrams lost in the receiver’s buffer": (lost(5_400.0), Limiter.RECEIVER),
+    "requested rate of two streams": (
+        sent(99.9e6, trip=None, protocol="udp", bitrate=50, streams=2), Limiter.RATE,
+    ),
+    "requested rate of two streams, half reached": (
+        sent(50e6, trip=None, protocol="udp", bitrate=50, streams=2), Limiter.UNKNOWN,
+    ),
+    "nothing": (sent(300e6, ends=None, trip=None), Limiter.UNKNOWN),
+}  # fmt: skip
+"""Counters as recorded by hand on a host of four CPUs; iperf3’s on namespaces with tbf, delay and loss."""
+
+
+@pytest.mark.parametrize("case", LIMITS)
+def test_the_limiter_is_named_from_what_was_used_up(case: str) -> None:
+    one, limiter = LIMITS[case]
+    found = LIMITED_BY.evaluate(one)
+    assert isinstance(found, CheckOutcome)
+    assert found.limiter is limiter, found.measured
+    assert found.remedy, "the next test stands in it"
+
+
+def test_every_limiter_is_named_by_a_case() -> None:
+    assert {limiter for _, limiter in LIMITS.values()} == set(Limiter)
+
+
+@pytest.mark.parametrize("case", LIMITS)
+def test_no_share_exceeds_its_whole(case: str) -> None:
+    found = LIMITED_BY.evaluate(LIMITS[case][0])
+    assert isinstance(found, CheckOutcome)
+    for part, whole in re.findall(r"([\d.]+) of ([\d.]+) CPUs", found.measured):
+        assert float(part) <= float(whole), found.measured
+    assert all(float(percent) <= 100 for percent in re.findall(r"(?<!\d)([\d.]+) % ", found.measured)), found.measured
+
+
+@pytest.mark.parametrize(
+    ("part", "whole", "result"),
+    [(1.0, 2.0, 0.5), (1.52, 1.5, 1.0), (2.0, 1.5, None), (308.0, 100.0, None), (None, 1.0, None), (1.0, 0.0, None)],
+)
+def test_a_share_of_more_than_the_whole_is_none(part: float | None, whole: float, result: float | None) -> None:
+    assert share(part, whole) == result
+
+
+def test_what_is_not_identified_lists_whose_use_it_was() -> None:
+    found = LIMITED_BY.evaluate(LIMITS["cpu of others alone"][0])
+    assert isinstance(found, CheckOutcome)
+    assert "CPU: test 2.5 %, others 98 %" in found.measured
+
+
+def test_trials_with_different_limits_name_none() -> None:
+    by_device = disk()
+    by_depth = LIMITS["depth 1"][0]
+    both = repeated(by_device, (10_000.0,) * 4)
+    mixed = replace(both, trials=(*both.trials[:2], *(replace(by_depth, id=one.id) for one in both.trials[2:])))
+    verdict = step_verdict(mixed).verdict
+    assert verdict.limited_by is Limiter.UNKNOWN
+    (finding,) = (one for one in verdict.findings if one.id == "limited-by")
+    assert finding.measured.count("(2)") == 2
+
+
+def test_an_idle_and_a_full_link_are_no_sweep() -> None:
+    found = LIMITED_BY.evaluate(trial("latency-under-load", {"round_trip": 0.3}))
+    assert isinstance(found, CheckOutcome)
+    assert found.limiter is Limiter.UNKNOWN
+    assert found.remedy is not None
+    assert "curve" not in found.remedy
+    assert "iperf3" in found.remedy
+
+
+def test_the_cpu_time_lost_to_others_reduces_the_trust() -> None:
+    def trust_at(others: float, waiting: float) -> Trust:
+        one = computing(use(4 - others, others, waiting), threads=4)
+        return step_verdict(repeated(one, (1393.0, 1394.0, 1393.0, 1392.0, 1393.0, 1394.0))).verdict.trust
+
+    assert [trust_at(0.0, 0.02), trust_at(0.3, 0.3), trust_at(1.56, 1.5)] == [
+        Trust.VALID, Trust.CAVEATS, Trust.DOUBTFUL,
+    ]  # fmt: skip
+
+
+def test_a_quota_that_the_best_pass_escapes_is_no_finding() -> None:
+    assert QUOTA_BOUND.evaluate(LIMITS["throttled, the best of many passes"][0]) is None
+    assert isinstance(QUOTA_BOUND.evaluate(LIMITS["throttled"][0]), CheckOutcome)
