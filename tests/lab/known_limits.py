@@ -6,6 +6,7 @@ raise no warning, and its figure is what a share is a share of.
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 
 from app.events import TrialEnded, TrialStarted
 from app.plans.plan import Plan
@@ -25,6 +26,9 @@ SECONDS = 6
 
 OF_THE_STAGE = frozenset({"file-backed-disk"})
 """What is as true of the lab's devices as it would be of any other."""
+
+_LONG = MappingProxyType({"runtime": 11, "ramp_time": 2})
+"""Of a disk's twin: less has a warning of its own."""
 
 Make = Callable[[Stage], Plan]
 
@@ -211,7 +215,7 @@ def _swapping(stage: Stage, limit: int) -> Plan:
 
 def _deep(stage: Stage, depth: int = 32, run: Mapping[str, object] | None = None, **limits: float) -> Plan:
     """Return random reads of a slow device."""
-    disk = stage.slow_disk(GIB, **limits)
+    disk = stage.slow_disk(4 * GIB, **limits)
     given = {"directory": str(disk.folder), "size": 256 * MIB, "iodepth": depth, "runtime": SECONDS, "ramp_time": 1}
     return replace(fio(stage, **{**given, **(run or {})}), hosts=(stage.host()[0],))
 
@@ -410,21 +414,22 @@ LIMITS: tuple[KnownLimit, ...] = (
     _OTHERS.twin("no hog", lambda stage: _cpu(stage=stage)),
     _hogged(1), _hogged(2), _hogged(4), _hogged(1, *_HIDDEN), _hogged(2, *_HIDDEN),
     _stolen(0.1), _stolen(0.3), _stolen(0.6),
-    _MEMORY.twin("blocks of 256 KiB, in the caches", lambda stage: _memory(stage, block_size=256 * 1024)),
+    _MEMORY.twin("blocks of 256 KiB, in the caches", lambda stage: _memory(stage, block_size=256 * 1024),
+                 besides=frozenset({"sysbench-memory-block"})),
     _MEMORY.limit("STREAM, arrays beyond the caches", lambda stage: _stream(stage.host()[0]),
-                  Limiter.MEMORY_BANDWIDTH, tools=()),
+                  Limiter.MEMORY_BANDWIDTH, Limiter.CPU, tools=()),
     _MEMORY.limit("sysbench memory, blocks of 2 GiB", lambda stage: _memory(stage, block_size=2 * GIB),
                   Limiter.MEMORY_BANDWIDTH),
     _SWAP.twin("256 MiB under a limit of 2 GiB",
-               lambda stage: _memory(stage, stage.grouped("memory", limit_in_bytes="2G"), block_size=128 * MIB)),
+               lambda stage: _memory(stage, stage.grouped("memory", limit_in_bytes="2G"), block_size=128 * MIB),
+               besides=frozenset({"sysbench-memory-block"})),
     _SWAP.limit("256 MiB under a limit of 128 MiB", lambda stage: _swapping(stage, 128 * MIB), Limiter.SWAP),
     _SWAP.limit("256 MiB under a limit of 200 MiB", lambda stage: _swapping(stage, 200 * MIB), Limiter.SWAP),
-    _DEVICE.twin("0.5 ms each, any number at once, depth 4", lambda stage: _deep(stage, 4, delay=0.0005),
-                 besides=frozenset()),
+    _DEVICE.twin("0.5 ms each, any number at once, depth 4", lambda stage: _deep(stage, 4, _LONG, delay=0.0005)),
     _busy_device(0.002, 8),
     _busy_device(0.005, 4),
     _busy_device(0.010, 2),
-    _PROVISIONED.twin("blkio group without a limit", lambda stage: granted(stage, runtime=SECONDS, ramp_time=1)),
+    _PROVISIONED.twin("blkio group without a limit", lambda stage: granted(stage, runtime=11, ramp_time=2)),
     _granted("read_iops", 500, 32), _granted("read_iops", 4000, 32),
     _granted("read_iops", 300, 1 ), _granted("read_iops", 300, 4),
     _granted("read_bps", GIB // 16, 16, block_size=65536),
@@ -434,13 +439,13 @@ LIMITS: tuple[KnownLimit, ...] = (
                        lambda stage: _deep(stage, 16, {"block_size": 65536}, rate=50e6), Limiter.PROVISIONED,
                        truth=50e6, metric="bandwidth"),
     _shallow(1, 0.002), _shallow(1, 0.01), _shallow(4, 0.005),
-    _SYNC.twin("no fsync", lambda stage: _deep(stage, run={"rw": "randwrite"}, sync=0.005)),
+    _SYNC.twin("no fsync", lambda stage: _deep(stage, run={**_LONG, "rw": "randwrite"}, sync=0.005)),
     _synced(0.002), _synced(0.005), _synced(0.02),
     _DISK_OTHERS.limit("random reads of others at depth 32", lambda stage: _beside_fio(stage, "randread"),
                        Limiter.OTHERS, Limiter.DEVICE, finds=frozenset({"more-at-the-device"})),
     _DISK_OTHERS.limit("random writes of others at depth 32", lambda stage: _beside_fio(stage, "randwrite"),
                        Limiter.OTHERS, Limiter.DEVICE, finds=frozenset({"more-at-the-device"})),
-    _LINK.twin("veth", lambda stage: between(stage, given={"time": SECONDS, "omit": 1})),
+    _LINK.twin("veth", between),
     _link(50), _link(100), _link(500),
     _shaped(50), _shaped(100), _shaped(500), _shaped(100, here=True),
     _window(64, 10), _window(64, 20), _window(256, 20),
@@ -451,7 +456,7 @@ LIMITS: tuple[KnownLimit, ...] = (
                     Limiter.RECEIVER, finds=LOSSES),
     _CLIENT.limit("UDP of 64 bytes without a rate", lambda stage: _small_datagrams(stage, 64), Limiter.CLIENT,
                   Limiter.TOOL, finds=LOSSES),
-    _RATE.twin("fio without rate_iops", lambda stage: _deep(stage, delay=0.0005), tools=("fio",)),
+    _RATE.twin("fio without rate_iops", lambda stage: _deep(stage, run=_LONG, delay=0.0005), tools=("fio",)),
     _rated(200), _rated(1000), _paced(50, "udp"), _paced(200, "udp"), _paced(100, "tcp"),
     _RATE.limit("pgbench --rate=50",
                 lambda stage: one_step("pgbench", {"rate": 50, "time": SECONDS, "clients": 2, "threads": 2,

@@ -72,7 +72,8 @@ class SlowDisk:
         stack.callback(_undo, "umount", str(file))
         self.device = _run("losetup", "--find", "--show", "--direct-io=on", str(file)).strip()
         stack.callback(_undo, "losetup", "--detach", self.device)
-        _run("mkfs.ext4", "-q", "-O", "^has_journal", "-E", "nodiscard,lazy_itable_init=0", self.device)
+        few = ("-N", "1024")  # inodes: no table of them is written in the background
+        _run("mkfs.ext4", "-q", *few, "-O", "^has_journal", "-E", "nodiscard,lazy_itable_init=0", self.device)
         _run("mount", self.device, str(self.folder))
         stack.callback(_undo, "umount", str(self.folder))
         stack.callback(self.limit, iops=0, write_iops=0, rate=0, delay=0, sync=0)
@@ -217,7 +218,7 @@ class Stage:
         """Put a host into a group with these settings."""
         self._group(controller, host, **settings)
 
-    def slow_disk(self, size: int = GIB, **limits: float) -> SlowDisk:
+    def slow_disk(self, size: int = 4 * GIB, **limits: float) -> SlowDisk:
         """Return a file system on a device with limits below it."""
         need_root("losetup", "mkfs.ext4")
         folder = Path(tempfile.mkdtemp(dir=self.disk(), prefix="benchwright-stage-"))
