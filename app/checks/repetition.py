@@ -1,14 +1,18 @@
 """Checks across trials: spread, drift, autocorrelation, bimodality, outliers, tail percentiles, and the goal."""
 
 import statistics
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from operator import itemgetter
 
+from app.checks.evidence import busiest_core, throttled
 from app.checks.plans import FEW_TRIALS, FOR_A_SPREAD, missing_statistics
+from app.checks.run_findings import HOST_TUNED
 from app.comparison.estimates import FEWEST_TRIALS
 from app.comparison.verdicts import CORRELATION_FROM, SIGNIFICANT, correlation_p, two_levels
 from suites.checks import Check, CheckOutcome, CheckPhase, NotChecked
-from suites.evidence import OutcomeCheck, StepOutcomeEvidence, TrialCheck, TrialEvidence
-from suites.quantities import figure_text, metric_text, share_text
+from suites.evidence import HostWatch, OutcomeCheck, StepOutcomeEvidence, TrialCheck, TrialEvidence
+from suites.facts import Facts, known
+from suites.quantities import figure_text, frequency_text, metric_text, share_text
 from suites.verdict import Goal, Trust
 from suites.vocab import Figure, Severity, labels
 
@@ -35,6 +39,24 @@ DRIFTED = 0.05
 
 ALMOST_SURE = 0.01
 """p-value of Kendall's tau between the trials and their order below which a drift is significant."""
+
+FOR_A_DRIFT = 5
+"""Fewest trials for a drift; five have to change in one direction along a line."""
+
+STRAIGHT = 0.95
+"""Least correlation of few trials with their order."""
+
+ALONE = 4.0
+"""Times the range of the others by which one trial of few is apart."""
+
+CLOCK_CHANGED = 0.15
+"""Relative difference of the mean CPU clocks of two trials that is reported."""
+
+QUOTA_CHANGED = 0.10
+"""Difference of the shares of two trials in which a quota throttled the tool."""
+
+AT_WORK = 0.5
+"""Use of the busiest CPU from which its clock is compared."""
 
 TAIL = 10_000
 """Fewest I/Os for a p99.9, which leaves ten beyond it (check M27)."""
@@ -71,16 +93,20 @@ def _spread(step: StepOutcomeEvidence) -> CheckOutcome | NotChecked | None:
     reach = RANGE_OF_TEN * own if step.host_noise else allowed
     for figure, values in _headline_figures(step):
         mean, middle = statistics.fmean(values), statistics.median(values)
-        if len(values) < FOR_A_SPREAD or not mean or not middle:
+        if len(values) < 2 or not mean or not middle:
             continue
         variation, width = statistics.stdev(values) / abs(mean), (max(values) - min(values)) / abs(middle)
         if variation < allowed and (width <= reach or len(values) > RANGE_UP_TO):
             continue
         lowest, highest = figure_text(figure.metric, min(values)), figure_text(figure.metric, max(values))
         noise = f"; {origin} varies by about {share_text(own)}" if own else ""
+        spread = (
+            f"CoV {share_text(variation)}, range {share_text(width)} of the median"
+            if len(values) >= FOR_A_SPREAD
+            else f"{share_text(max(values) / min(values) - 1) if min(values) > 0 else 'all'} apart"
+        )
         return CheckOutcome(
-            f"{_named(figure)}: {lowest} to {highest} over {len(values)} trials, CoV {share_text(variation)}, range "
-            f"{share_text(width)} of the median{noise}.",
+            f"{_named(figure)}: {lowest} to {highest} over {len(values)} trials, {spread}{noise}.",
             trust=Trust.DOUBTFUL if variation >= VERY_NOISY else None,
         )
     return None
@@ -96,21 +122,26 @@ def _few(step: StepOutcomeEvidence) -> CheckOutcome | None:
 
 def _drifted(step: StepOutcomeEvidence) -> CheckOutcome | None:
     for figure, values in _headline_figures(step):
-        if len(values) < FEWEST_TRIALS or not values[0]:
+        if len(values) < FOR_A_DRIFT or not values[0]:
             continue
         from scipy import stats
 
         found = stats.kendalltau(range(len(values)), values)
         third = max(2, len(values) // 3)
         first, last = statistics.median(values[:third]), statistics.median(values[-third:])
-        if not first or abs(last / first - 1) < DRIFTED or float(found.pvalue) >= ALMOST_SURE:
+        one_way = len(values) < FEWEST_TRIALS and abs(float(found.statistic)) > 1 - 1e-9 and _straight(values)
+        if not first or abs(last / first - 1) < DRIFTED or not (one_way or float(found.pvalue) < ALMOST_SURE):
             continue
         way = "rose" if last > first else "fell"
-        return CheckOutcome(
-            f"{_named(figure)} {way} from {figure_text(figure.metric, first)} to {figure_text(figure.metric, last)} "
-            f"over {len(values)} trials ({share_text(abs(last / first - 1))})."
-        )
+        levels = [figure_text(figure.metric, value) for value in values]
+        course = f"{', '.join(levels)}" if one_way else f"{levels[0]} to {levels[-1]} over {len(values)} trials"
+        return CheckOutcome(f"{_named(figure)} {way}: {course} ({share_text(abs(last / first - 1))}).")
     return None
+
+
+def _straight(values: tuple[float, ...]) -> bool:
+    """Return whether the values follow a line: few values in order do so by chance, but hardly along a line."""
+    return abs(statistics.correlation(range(len(values)), values)) >= STRAIGHT
 
 
 def _correlated(step: StepOutcomeEvidence) -> CheckOutcome | None:
@@ -133,18 +164,84 @@ def _levels(step: StepOutcomeEvidence) -> CheckOutcome | None:
 def _outliers(step: StepOutcomeEvidence) -> CheckOutcome | None:
     for figure, values in _headline_figures(step):
         middle = statistics.median(values)
-        deviation = statistics.median(abs(value - middle) for value in values)
-        if len(values) < FEWEST_TRIALS or not deviation:
+        if len(values) < FOR_A_SPREAD or not middle:
             continue
         odd = [
             f"trial {number} ({figure_text(figure.metric, value)})"
             for number, value in enumerate(values, 1)
-            if abs(value - middle) > OUTLIER * deviation and abs(value / middle - 1) > DRIFTED
+            if abs(value / middle - 1) > DRIFTED and _apart(value, values)
         ]
         if odd:
             listed = ", ".join(odd[:5])
             return CheckOutcome(f"{_named(figure)}: {listed}; the median is {figure_text(figure.metric, middle)}.")
     return None
+
+
+def _apart(value: float, values: tuple[float, ...]) -> bool:
+    """Return whether a value is an outlier: by the median absolute deviation; of few, by the range of the others."""
+    middle = statistics.median(values)
+    if len(values) >= FEWEST_TRIALS:
+        deviation = statistics.median(abs(one - middle) for one in values)
+        return abs(value - middle) > OUTLIER * deviation
+    others = list(values)
+    others.remove(value)
+    return min(abs(value - one) for one in others) > max(NOISY * abs(middle), ALONE * (max(others) - min(others)))
+
+
+def _conditions(step: StepOutcomeEvidence) -> CheckOutcome | NotChecked | None:
+    """Report settings of the host and the clock or quota of its CPUs that changed between the trials."""
+    watched = [(number, one.watch) for number, one in enumerate(step.done, 1) if one.watch is not None]
+    if len(watched) < 2:
+        return None if len(step.done) < 2 else NotChecked("No telemetry of the host.")
+    watches = [one for _, one in watched]
+    tuned = any(one.id == HOST_TUNED.id for one in step.findings)
+    parts = [] if tuned else list(_settings_changed(watches[0].before, watches[-1].after))
+    clocks = [(n, clock) for n, one in watched if (clock := _clock(one)) is not None]
+    if clocks:
+        (slow, low), (fast, high) = min(clocks, key=itemgetter(1)), max(clocks, key=itemgetter(1))
+        if high >= (1 + CLOCK_CHANGED) * low:
+            parts.append(f"CPU clock {frequency_text(high)} in trial {fast}, {frequency_text(low)} in trial {slow}")
+    held = [(n, share) for n, one in watched if (share := throttled(one)) is not None]
+    if held:
+        (free, least), (held_trial, most) = min(held, key=itemgetter(1)), max(held, key=itemgetter(1))
+        if most - least >= QUOTA_CHANGED:
+            parts.append(
+                f"CPU quota throttled {share_text(most)} of trial {held_trial}, {share_text(least)} of trial {free}"
+            )
+    return CheckOutcome(f"Changed during the run: {'; '.join(parts)}.") if parts else None
+
+
+def _clock(watch: HostWatch) -> float | None:
+    """Return the mean clock of the CPUs in a trial that kept one busy; None if idle or unknown."""
+    at_work = busiest_core(watch)
+    return watch.mean("clock_frequency") if at_work is not None and at_work >= AT_WORK else None
+
+
+_SETTINGS: tuple[tuple[str, Callable[[Facts], object]], ...] = (
+    ("CPU quota", lambda facts: known(facts.cpu.quota) or "none"),
+    ("memory limit", lambda facts: known(facts.memory.limit) or "none"),
+    ("governor", lambda facts: known(facts.cpu.governor)),
+    ("energy preference", lambda facts: known(facts.cpu.energy_preference)),
+    ("boost", lambda facts: known(facts.cpu.boost)),
+    ("usable CPUs", lambda facts: known(facts.cpu.usable)),
+    ("hyperthreading", lambda facts: known(facts.cpu.hyperthreading)),
+    ("NUMA balancing", lambda facts: known(facts.cpu.numa_balancing)),
+    ("transparent_hugepage", lambda facts: known(facts.memory.transparent_huge_pages)),
+)
+
+
+def _settings_changed(before: Facts | None, after: Facts | None) -> Iterator[str]:
+    """Yield the settings of the host that differ after the run; unknown ones are not compared."""
+    if before is None or after is None:
+        return
+    for name, read in _SETTINGS:
+        old, new = read(before), read(after)
+        if old is not None and new is not None and old != new:
+            yield f"{name} {_setting_text(old)}, then {_setting_text(new)}"
+
+
+def _setting_text(value: object) -> str:
+    return {True: "on", False: "off"}[value] if isinstance(value, bool) else f"{value}"
 
 
 def _thin_tail(trial: TrialEvidence) -> CheckOutcome | NotChecked | None:
@@ -242,7 +339,7 @@ OUTCOME_CHECKS: tuple[OutcomeCheck, ...] = (
         "host twice its own CoV, or six times in the range.",
         evaluate=_spread,
         when=CheckPhase.AFTER,
-        needs=f"{_OVER_TRIALS}, at least three, and the host’s calibration where there is one",
+        needs=f"{_OVER_TRIALS}, at least two, and the host’s calibration where there is one",
     ),
     Check(
         id="few-trials-done",
@@ -262,10 +359,11 @@ OUTCOME_CHECKS: tuple[OutcomeCheck, ...] = (
         why="Something changes steadily: heat, credits, a cache, a filling volume. The median describes no point in "
         "time.",
         remedy="Find what changes, or interleave the trials with those to compare.",
-        source="Kendall’s rank correlation with the trials’ order, p < 0.01; 5 % between first and last third.",
+        source="Kendall’s rank correlation with the trials’ order, p < 0.01, of five trials all in order along a line; "
+        "5 % between first and last third.",
         evaluate=_drifted,
         when=CheckPhase.AFTER,
-        needs=f"{_OVER_TRIALS}, at least six",
+        needs=f"{_OVER_TRIALS}, at least five",
     ),
     Check(
         id="trials-correlated",
@@ -296,10 +394,22 @@ OUTCOME_CHECKS: tuple[OutcomeCheck, ...] = (
         title="Outliers among the trials",
         why="Outliers are shown and counted: they may be errors, or what the application meets too.",
         remedy="Check the host’s charts for these trials. Exclude a trial only by hand, with a reason.",
-        source="hyperfine: more than 14.8 median absolute deviations from the median.",
+        source="hyperfine: more than 14.8 median absolute deviations from the median; of up to five trials, four times "
+        "the range of the others and 10 %.",
         evaluate=_outliers,
         when=CheckPhase.AFTER,
-        needs=f"{_OVER_TRIALS}, at least six",
+        needs=f"{_OVER_TRIALS}, at least three",
+    ),
+    Check(
+        id="conditions-changed",
+        severity=Severity.WARNING,
+        title="Host changed between the trials",
+        why="The trials are of two configurations: their median and their interval describe neither.",
+        remedy="Find what changed it, keep it fixed, and run it again.",
+        source="The host’s settings before and after the run; CPU clock and cgroup throttling in each trial.",
+        evaluate=_conditions,
+        when=CheckPhase.AFTER,
+        needs="the host’s facts before and after, and telemetry of two trials",
     ),
     Check(
         id="goal",

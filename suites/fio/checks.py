@@ -342,6 +342,10 @@ STALL = 0.1
 """Seconds of a stall that the latency percentiles of a test at a fixed rate should show in full."""
 
 
+DEEP = 16
+"""I/Os in flight per job from which a rate caps a test of throughput, which reads its percentiles with the depth."""
+
+
 def _rate_of_a_job(values: Values) -> float:
     """Return the I/Os per second that each job is limited to; 0 without a limit."""
     return int(values["rate_iops"]) or int(job_option(values, "rate")) / largest_block(values)
@@ -351,7 +355,7 @@ def _closed_loop(evidence: StepEvidence) -> CheckOutcome | None:
     values = evidence.values
     rate, depth = _rate_of_a_job(values), in_flight(values) // int(values["numjobs"])
     needed = math.ceil(rate * STALL)
-    if depth >= needed:
+    if depth >= min(needed, DEEP):
         return None
     late = math.floor(rate * STALL) - depth
     changes: dict[str, Value] = {"iodepth": min(MOST_DEPTH, needed)}

@@ -69,7 +69,53 @@ def test_it_speaks_of_its_case_and_not_of_steady_trials(check: str) -> None:
 
 
 def test_every_check_of_a_step_has_a_case() -> None:
-    assert set(CHECKS) == set(CASES) | {"trials-failed", "goal"}
+    assert set(CHECKS) == set(CASES) | {"trials-failed", "goal", "conditions-changed"}
+
+
+FEW: dict[str, tuple[str, tuple[float, ...], str]] = {
+    "two apart": ("trials-disagree", (10_000.0, 13_700.0), "10.0k IOPS to 13.7k IOPS over 2 trials, 37 % apart"),
+    "five drift": ("drifted", (100.0, 98.0, 96.0, 94.0, 92.0), "fell: 100 IOPS, 98.0 IOPS, 96.0 IOPS, 94.0 IOPS, 92"),
+    "one of five": ("outliers", (100.0, 100.5, 99.0, 60.0, 100.0), "trial 4 (60.0 IOPS); the median is 100 IOPS"),
+    "one of equals": ("outliers", (100.0, 100.0, 100.0, 60.0, 100.0, 100.0), "trial 4 (60.0 IOPS)"),
+}
+
+
+@pytest.mark.parametrize("case", FEW)
+def test_few_trials_are_judged_with_figures(case: str) -> None:
+    check, values, words = FEW[case]
+    found = outcome(check, repeated(disk(), values))
+    assert found is not None
+    assert words in found.measured
+
+
+@pytest.mark.parametrize("values", [(100.0, 101.0), (100.0, 99.5, 101.0), (100.0, 99.0, 98.5, 97.0, 96.5)])
+def test_few_steady_trials_are_not(values: tuple[float, ...]) -> None:
+    assert [outcome(check, repeated(disk(), values)) for check in ("trials-disagree", "drifted", "outliers")] == [
+        None
+    ] * 3
+
+
+def test_a_change_of_quota_governor_or_clock_between_the_trials_is_told() -> None:
+    def with_clock(clock: float, throttled: float = 0.0) -> TrialEvidence:
+        return disk(core_busiest=99.0, clock_frequency=clock, cgroup_throttled=throttled)
+
+    def changed(*trials: TrialEvidence) -> str:
+        found = outcome("conditions-changed", step(*trials))
+        return "" if found is None else found.measured
+
+    clocked = changed(with_clock(3.6e9), with_clock(2.4e9))
+    assert clocked == MESSAGES["changed_clock"]
+    assert MESSAGES["changed_throttling"] in changed(with_clock(3e9), with_clock(3e9, 48.0))
+    one = with_clock(3e9)
+    assert changed(one, with_clock(2.9e9)) == ""
+    assert one.watch is not None
+    assert one.watch.before is not None
+    slower = replace(one.watch.before, cpu=replace(one.watch.before.cpu, quota=0.5, governor="powersave"))
+    faster = replace(one.watch.before, cpu=replace(one.watch.before.cpu, governor="performance"))
+    seen = replace(one, watch=replace(one.watch, before=faster, after=slower))
+    assert MESSAGES["changed_settings"] in changed(seen, seen)
+    tuned = replace(step(seen, seen), findings=(finding("host-tuned", Severity.INFO),))
+    assert outcome("conditions-changed", tuned) is None
 
 
 def test_a_tool_that_varies_by_itself_is_given_twice_that() -> None:

@@ -199,3 +199,4 @@ def test_depth_at_a_fixed_rate_lets_a_stall_be_seen() -> None:
     fine = replace(step, values={**step.values, **found.changes})  # type: ignore[union-attr]
     assert "coordinated-omission" not in outcomes(fine)
     assert "coordinated-omission" not in outcomes(tuned_step(FIO))
+    assert "coordinated-omission" not in outcomes(tuned_step(FIO, rate_iops=16_000))  # a cap on throughput
