@@ -263,7 +263,8 @@ class PolicyDecided:
 class RunEnded:
     """The run ended. `reason` is the text of why it is not DONE, `problems` its sentences.
 
-    `telemetry_cost` is the share of one core that telemetry used, by host, where measured.
+    By host, where known: `telemetry_cost` is the share of one core that telemetry used, `telemetry_program` the SHA-256
+    of its program, or ``script``.
     """
 
     run_id: str
@@ -271,6 +272,7 @@ class RunEnded:
     reason: str = ""
     telemetry_cost: Mapping[str, float] = field(default_factory=dict)
     problems: tuple[str, ...] = ()
+    telemetry_program: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -244,6 +244,7 @@ class RunRecord:
     finding_trials: tuple[int | None, ...] = ()  # trial id by finding; None for findings outside trials
     calibrations: tuple[Calibration, ...] = ()  # of its hosts, newest first, including those that do not apply
     published: Published | None = None  # set for a published table, which is not a run of this program
+    telemetry_program: Mapping[str, str] = field(default_factory=dict)  # by host: SHA-256, or "script"
 
     @property
     def verdict(self) -> Verdict | None:

@@ -188,6 +188,7 @@ def run_to_json(record: RunRecord, within: WithinTrials | None = None) -> Json:
         ],
         **remarks_to_json(record.plan, record.findings),
         "telemetry_cost": dict(record.telemetry_cost),
+        "telemetry_program": dict(record.telemetry_program),
         "changes": [published(change) for change in record.changes],
     }
 

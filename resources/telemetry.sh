@@ -127,6 +127,32 @@ launch() {
     done 2>/dev/null
 }
 
+# The CPU time of the session of the job that the lease names: utime, stime and those of waited children (fields 14 to 17
+# of /proc/PID/stat). Not on a host with many processes, where reading them every tick is expensive.
+tree() {
+    leader=
+    for job in "$lease"/job=*-*-*; do
+        job=${job##*/job=} pid=${job%%-*} job=${job#*-} began=${job%%-*}
+        case $pid$began in *[!0-9]* | '') continue ;; esac
+        { read -r stat <"/proc/$pid/stat"; } 2>/dev/null || continue
+        # shellcheck disable=SC2086 # split into fields on purpose
+        set -- ${stat##*) }
+        [ "${20}" != "$began" ] || leader=$pid started=$began
+    done
+    [ -n "$leader" ] || return 0
+    set -- /proc/[0-9]*/stat
+    [ $# -le 500 ] || return 0
+    user=0 system=0 members=$(grep -hsE "^[0-9]+ \(.*\) [A-Za-z] [0-9]+ [0-9]+ $leader " "$@")
+    while read -r stat; do
+        # shellcheck disable=SC2086 # split into fields on purpose
+        set -- ${stat##*) }
+        [ $# -lt 15 ] || user=$((user + ${12} + ${14})) system=$((system + ${13} + ${15}))
+    done <<LIST
+$members
+LIST
+    printf '@@%s tree %s-%s user %s system %s\n' "$mark" "$leader" "$started" "$user" "$system"
+}
+
 main() {
     printf '@@%s page %s\n' "$mark" "$(grep -sm 1 KernelPageSize: /proc/self/smaps)"
     read -r boot </proc/sys/kernel/random/boot_id
@@ -155,6 +181,7 @@ main() {
         printf '@@%s tick %s %s %s\n' "$mark" "$number" "$uptime" "$epoch" || exit 0
         busy=
         [ "$number" -lt "$scan" ] || processes
+        [ -z "$lease" ] || tree
         [ $((number % rarely)) -eq 0 ] && files=$slow || files=
         [ $((number % (2 * rarely))) -ne 0 ] || eval "$held"
         # shellcheck disable=SC2086 # several names

@@ -51,6 +51,14 @@ from app.summary import run_to_json
     help="Confirm the loss of all data on the device with this serial number; repeatable.",
 )
 @click.option("--quick", is_flag=True, help="Quick look: one trial per step, without an interval.")
+@click.option(
+    "--interval",
+    type=click.FloatRange(0.1, 10.0),
+    default=1.0,
+    show_default=True,
+    metavar="SECONDS",
+    help="Time between telemetry samples; 0.1 shows short disturbances.",
+)
 @answers_findings
 @with_asker
 @agrees
@@ -67,6 +75,7 @@ def run(
     asker: TerminalAsker,
     busy: BusyPolicy,
     *,
+    interval: float,
     quick: bool,
     as_json: bool,
 ) -> None:
@@ -83,7 +92,7 @@ def run(
         before, plan = plan, answered(workstation, plan, facts_for(workstation, plan, (), asker), answers)
         workstation.consents.remember_made(plan, before)
         print_changes(plan)
-    run_id, state = measure(workstation, plan, asker, quiet=as_json, busy=busy)
+    run_id, state = measure(workstation, plan, asker, quiet=as_json, busy=busy, interval=interval)
     print_stored_run(workstation, run_id, as_json=as_json)
     if state is not State.DONE:
         raise SystemExit(FAILED)
@@ -141,12 +150,18 @@ def print_stored_run(workstation: Workstation, run_id: str, *, as_json: bool, fi
 
 
 def measure(
-    workstation: Workstation, plan: Plan, asker: TerminalAsker, *, quiet: bool, busy: BusyPolicy = BusyPolicy.REFUSE
+    workstation: Workstation,
+    plan: Plan,
+    asker: TerminalAsker,
+    *,
+    quiet: bool,
+    busy: BusyPolicy = BusyPolicy.REFUSE,
+    interval: float = 1.0,
 ) -> tuple[str, State]:
     """Run `plan` until it ends or Ctrl+C; return the run's id and state."""
     workstation.consents.settle(plan, asker)  # before follow() takes over Ctrl+C
     control = Control(busy)
-    return follow(workstation.run(plan, asker, control), control, quiet=quiet)
+    return follow(workstation.run(plan, asker, control, interval=interval), control, quiet=quiet)
 
 
 @click.command()

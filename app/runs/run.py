@@ -115,12 +115,12 @@ class Engine:
             self._clean_up()
             raise
         finally:
-            cost = self._close()
+            cost, program = self._close()
         if self.phase.detached:
             yield RunDetached(self.request.run_id)
         else:
             outcome = self.outcome
-            yield RunEnded(self.request.run_id, outcome.state, outcome.reason, cost, tuple(outcome.problems))
+            yield RunEnded(self.request.run_id, outcome.state, outcome.reason, cost, tuple(outcome.problems), program)
 
     def _first_event(self) -> Event:
         request = self.request
@@ -211,8 +211,8 @@ class Engine:
                 if event is IDLE:
                     list(self._hosts.queue.arrived(TICK))
 
-    def _close(self) -> Mapping[str, float]:
-        """Close every session; return the cost of telemetry by host (share of one core)."""
+    def _close(self) -> tuple[Mapping[str, float], Mapping[str, str]]:
+        """Close every session; return the cost of telemetry by host (share of one core), and its program."""
         self._setup.root.close()
         detached = self.phase.detached
         cost, leases = self._hosts.close(
@@ -220,7 +220,7 @@ class Engine:
         )
         self.outcome.problems += leases
         self.phase.to(Phase.FINISHED)
-        return cost
+        return cost, self._hosts.telemetry.programs
 
     @property
     def _attach_refused(self) -> bool:

@@ -148,6 +148,8 @@ class HostTelemetry:
         self._running: dict[str, Telemetry] = {}
         self._costs: dict[str, list[float]] = {}  # of stopped telemetry, by host (share of one core)
         self._loops: dict[str, tuple[str, ...]] = {}
+        self.programs: dict[str, str] = {}
+        """By host: the SHA-256 of the telemetry's program, or ``script``; of the latest start that printed anything."""
         self.closing = False  # no more samples are reported
         self.last_sample: dict[str, float] = {}
         """Time of the last sample by host, on the host's monotonic clock (seconds)."""
@@ -185,6 +187,7 @@ class HostTelemetry:
         stopped = self._running.pop(host, None)
         if stopped is not None:
             self._costs.setdefault(host, []).extend([] if stopped.cost is None else [stopped.cost])
+            self.programs |= {} if stopped.instrument is None else {host: stopped.instrument}
             with contextlib.suppress(BenchwrightError):  # a lost host is reported by its link
                 stopped.stop()
 

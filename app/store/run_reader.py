@@ -97,8 +97,9 @@ def find(connection: Connection, run: str) -> str:
 def record(connection: Connection, run_id: str) -> RunRecord:
     """Return the run `run_id` without samples and raw output."""
     table = schema.runs.c
-    columns = (table.plan, table.plan_hash, table.program_version, table.reason, table.telemetry_cost)
-    plan, plan_hash, version, reason, cost = connection.execute(select(*columns).where(table.id == run_id)).one()
+    columns = (table.plan, table.plan_hash, table.program_version, table.reason)
+    stored = select(*columns, table.telemetry_cost, table.telemetry_program).where(table.id == run_id)
+    plan, plan_hash, version, reason, cost, program = connection.execute(stored).one()
     try:
         read_plan = plan_from_json(json.loads(plan))
         before = _facts(connection, run_id, Moment.BEFORE)
@@ -117,6 +118,7 @@ def record(connection: Connection, run_id: str) -> RunRecord:
             _verdicts(connection, run_id),
             _finding_trials(connection, run_id),
             baselines.calibrations(connection, read_plan.hosts),
+            telemetry_program=json.loads(program),
         )
     except (FormatError, ValueError, TypeError, KeyError) as error:  # malformed JSON, unknown enum values
         raise unreadable_run(run_id, error) from error

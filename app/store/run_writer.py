@@ -258,7 +258,7 @@ class RunWriter:
                 host_log.write_change(connection, self._run_id, event)
             case RunEnded(_, state, reason, cost):
                 row = {"state": state.value, "reason": reason, "ended": self._at, "telemetry_cost": to_text(dict(cost))}
-                self._update_run(connection, row)
+                self._update_run(connection, {**row, "telemetry_program": to_text(dict(event.telemetry_program))})
                 self._end_open_trials(connection, reason)
             case _:
                 self._write_other(connection, event, known)

@@ -1,4 +1,4 @@
-"""Tables of the library, format 8. Any change of them needs a new format and a converter from this one.
+"""Tables of the library, format 9. Any change of them needs a new format and a converter from this one.
 
 A change that only adds tables or columns keeps READ_FORMAT, so that older programs can read the new library.
 """
@@ -27,7 +27,7 @@ from sqlalchemy import (
 from sqlalchemy.schema import CreateColumn
 
 APPLICATION_ID = 0x42575231  # "BWR1"; identifies a library, also to file(1)
-FORMAT = 8
+FORMAT = 9
 """Format required to write this library: the file's user_version."""
 
 READ_FORMAT = 6
@@ -63,6 +63,7 @@ runs = Table(
     Column("ended", Text),
     Column("headline", Text, nullable=False, default=""),
     Column("telemetry_cost", Text, nullable=False, default="{}"),  # JSON, share of one core by host
+    Column("telemetry_program", Text, nullable=False, server_default="{}"),  # since format 9: JSON, SHA-256 by host
     Column("owner_pid", Integer, nullable=False),
     Column("owner_boot", Text, nullable=False),
     Column("owner_started", Integer, nullable=False),
@@ -324,7 +325,7 @@ def rows_of_run(run_id: str) -> Iterator[tuple[Table, Select[Any]]]:
 def upgrade(connection: Connection) -> None:
     """Upgrade a library of any older format: add missing tables and columns, convert pins to baselines.
 
-    Formats 2 to 8 only added tables and columns, so that no steps in between are needed.
+    Formats 2 to 9 only added tables and columns, so that no steps in between are needed.
     """
     _tables.create_all(connection)
     for table in _tables.sorted_tables:

@@ -218,8 +218,10 @@ class Telemetry:
         )
 
     @property
-    def instrument(self) -> str:
-        """The SHA-256 of the program that samples the host, or ``script``."""
+    def instrument(self) -> str | None:
+        """The SHA-256 of the program that samples the host, or ``script``; None before the first tick."""
+        if self._last is None:
+            return None
         return hashlib.sha256(self._program).hexdigest() if self._program and self._reader.program else "script"
 
     @property

@@ -319,10 +319,11 @@ def _tool_ticks(before: Tick, after: Tick) -> int | None:
 def other_ticks(before: Tick, after: Tick) -> float | None:
     """Return the CPU ticks of processes other than the test's and telemetry's; None if the test's are not counted.
 
-    Interrupts and kernel threads, which may work for the test, are not counted, nor are other jobs of Benchwright.
+    Interrupts and kernel threads, which may work for the test, are not counted, nor are other jobs of Benchwright; the
+    script does not read these, and then the result is None.
     """
     tool = _tool_ticks(before, after)
-    if tool is None or before.cpu is None or after.cpu is None:
+    if tool is None or not after.beside or before.cpu is None or after.cpu is None:
         return None
     busy = sum(after.cpu[:3]) - sum(before.cpu[:3])
     beside = sum(_grown(before.beside, after.beside, name) or 0 for name in ("kernel", "jobs"))
@@ -439,7 +440,7 @@ class GrowthWatch:
             if seconds >= WORTH_NAMING:
                 yield Sample(tick.uptime, PROCESS_TIME, seconds, labels(process=name))
         least = max(UNEXPLAINED_SHARE * elapsed * TICKS_PER_SECOND, UNEXPLAINED_OF_TOOL * tool)
-        if tick.beside and unexplained >= least > 0:
+        if unexplained >= least > 0:
             name = OUTSIDE if tick.contained else SHORT_LIVED
             yield Sample(tick.uptime, PROCESS_TIME, unexplained / TICKS_PER_SECOND, labels(process=name))
 

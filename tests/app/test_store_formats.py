@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from app.events import HostChange, State, TrialEnded, VerdictReached
+from app.events import HostChange, RunEnded, State, TrialEnded, VerdictReached
 from app.store import Store
 from suites.verdict import Limiter, Trust, Verdict
 from suites.vocab import Figure
@@ -104,6 +104,17 @@ def test_a_store_of_format_7_has_trials_without_the_clock_of_their_end(tmp_path:
             )
     (new, *_) = Store(path).load("20261123-141530-k3f9").trials
     assert (new.origin, new.ended_clock) == (1001.5, 1020.0)
+
+
+def test_a_store_of_format_8_takes_the_program_of_the_telemetry(tmp_path: Path) -> None:
+    path = tmp_path / "runs.sqlite3"
+    shutil.copy(STORES / "format-8.sqlite3", path)
+    old = Store(path).load("20261123-141530-k3f9")
+    assert (old.trials[0].origin, old.telemetry_program) == (1001.5, {})
+    with Store(path).recorder("20261124-141530-k3f9") as recorder:
+        for event in run_events.run_events("20261124-141530-k3f9"):
+            recorder.record(replace(event, telemetry_program={"web-1": "a1"}) if isinstance(event, RunEnded) else event)
+    assert Store(path).load("20261124-141530-k3f9").telemetry_program == {"web-1": "a1"}
 
 
 def columns(path: Path) -> dict[str, set[str]]:

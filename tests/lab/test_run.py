@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import re
 import signal
 import subprocess
 import threading
@@ -104,7 +105,7 @@ def test_a_run_measures_watches_and_leaves_nothing(
 ) -> None:
     disk = tmp_path / "disk"
     disk.mkdir()
-    steps = (make_step("sysbench-cpu", CPU), make_step("fio", disk_values(disk)))
+    steps = (make_step("sysbench-cpu", {**CPU, "time": 4}), make_step("fio", disk_values(disk)))
     events = run(workstation, plan_of(*steps, host=host, trials=2))
 
     assert isinstance(events[-1], RunEnded)
@@ -113,13 +114,15 @@ def test_a_run_measures_watches_and_leaves_nothing(
     assert {event.moment for event in events if isinstance(event, FactsRead)} == {Moment.BEFORE, Moment.AFTER}
     assert "short-runtime" in {event.finding.id for event in events if isinstance(event, FindingRaised)}
     watched = {sample.metric.name for event in events if isinstance(event, TelemetryRead) for sample in event.samples}
-    assert "cpu_user" in watched
+    assert {"cpu_user", "tool_cpu_user", "other_cpu", "tool_read_rate", "telemetry_cpu"} <= watched
     assert 0 < events[-1].telemetry_cost[host] < 0.05
+    assert re.fullmatch("[0-9a-f]{64}", events[-1].telemetry_program[host])
     assert list(disk.iterdir()) == []
     assert tools_running() == []
 
     record = workstation.load("last")
     assert record.summary.state is State.DONE
+    assert record.telemetry_program == events[-1].telemetry_program
     assert len(record.trials_of("fio")) == 2
     shown = b"".join(workstation.output(record.summary.id, record.trials[0].trial.id).values())
     assert b"events per second" in shown

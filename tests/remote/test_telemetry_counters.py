@@ -169,3 +169,29 @@ def _named(telemetry: Telemetry) -> set[str]:
         if names & {"theirs", "ours"}:
             return names & {"theirs", "ours"}
     pytest.fail("nobody was seen")
+
+
+def others(namespace: str, *, named: int, tool: int) -> Found:
+    """Return the samples of 5 s in which the host was busy for 400 CPU ticks, `named` of them by a visible process."""
+    ticks = [
+        [
+            f"@namespace {namespace}",
+            "@ours ",
+            f"@tree 9-7 user {number * tool} system 0",
+            "@beside kernel 0 jobs 0",
+            f"/proc/stat:cpu  {1000 + 400 * number} 0 0 {5000 + 600 * number} 0 0 0 0",
+            process(10, "backup", 500 + named * number),
+        ]
+        for number in range(2)
+    ]
+    return looked(*ticks)[1]
+
+
+def test_what_no_process_explains_is_named_by_where_it_may_be() -> None:
+    initial, container = "pid:[4026531836]", "pid:[4026532201]"
+    backup, rest = ("process_time", (("process", "backup"),)), ("process_time", (("process", "short-lived processes"),))
+    outside = ("process_time", (("process", "outside this container"),))
+    assert others(initial, named=100, tool=100) == {backup: 1.0, rest: 2.0}
+    assert others(container, named=100, tool=100) == {backup: 1.0, outside: 2.0}
+    assert others(initial, named=300, tool=100) == {backup: 3.0}
+    assert others(initial, named=100, tool=290) == {backup: 1.0}  # 10 of 400 ticks: the kernel's sampling

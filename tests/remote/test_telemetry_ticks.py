@@ -298,3 +298,81 @@ def test_the_help_names_every_metric_and_no_other() -> None:
     rows = [line.split("|")[1] for line in page.splitlines() if line.startswith("| `")]
     named = {name for row in rows for name in re.findall(r"`([a-z0-9_]+)`", row)}
     assert named == {metric.name for metric in TELEMETRY_METRICS}
+
+
+# The process tree under test, as the program counts it
+
+PROGRAM = (Path(__file__).parent.parent / "data" / "telemetry" / "program-vm.txt").read_bytes()
+
+
+def test_a_recorded_program_gives_the_tests_own_share() -> None:
+    ticks = ticks_of(PROGRAM)
+    assert len(ticks) == 7
+    rates = [{one.metric.name: one.value for one in samples(old, new)} for old, new in pairwise(ticks)]
+    for old, new in pairwise(ticks):
+        check(samples(old, new))
+    shares = [found["tool_cpu_user"] + found["tool_cpu_system"] for found in rates]
+    assert ticks[0].cpu is not None
+    assert ticks[-1].cpu is not None
+    host = sum(ticks[-1].cpu) - sum(ticks[0].cpu)
+    assert sum(shares) / len(shares) == pytest.approx(100 * (68 - 4 + 26) / host, rel=0.02)
+    seconds = [seconds_between(old, new) for old, new in pairwise(ticks)]
+    written = sum(found["tool_write_rate"] * took for found, took in zip(rates, seconds, strict=True))
+    assert written == pytest.approx(537001984 - 44957696)
+    assert rates[-1]["tool_threads"] == 4
+    assert rates[-1]["tool_busiest_thread"] == pytest.approx(100.865909 / seconds[-1] / 10, rel=0.01)
+    assert rates[-1]["tool_waiting"] == pytest.approx(1.795 / seconds[-1], rel=0.01)
+    assert rates[-1]["telemetry_cpu"] < 0.1
+
+
+def tree_tick(uptime: float, tree: str, *lines: str) -> bytes:
+    return tick(uptime, f"@@{MARK} tree {tree}", *lines)
+
+
+def values_between(*ticks: bytes) -> dict[str, float]:
+    old, new = ticks_of(b"".join(ticks))
+    return {one.metric.name: one.value for one in samples(old, new)}
+
+
+CPU_BEFORE, CPU_AFTER = "/proc/stat:cpu  100 0 50 1000 0 5 5 0", "/proc/stat:cpu  200 0 70 1060 0 10 15 0"
+BESIDE = f"@@{MARK} beside kernel {{}} jobs 0"
+
+
+def test_others_are_the_busy_time_without_the_test_interrupts_and_kernel_threads() -> None:
+    found = values_between(
+        tree_tick(100, "9-7 user 10 system 0", CPU_BEFORE, BESIDE.format(3)),
+        tree_tick(102, "9-7 user 70 system 10", CPU_AFTER, BESIDE.format(8)),
+    )
+    host = 100 + 20 + 60 + 5 + 10
+    assert found["tool_cpu_user"] == pytest.approx(100 * 60 / host)
+    assert found["tool_cpu_system"] == pytest.approx(100 * 10 / host)
+    assert found["other_cpu"] == pytest.approx(100 * (120 - 70 - 5) / host)
+
+
+def test_rates_of_a_test_need_two_ticks_of_its_job() -> None:
+    other = values_between(
+        tree_tick(100, "9-7 user 10 system 0 memory 5", CPU_BEFORE), tree_tick(102, "11-9 user 70 memory 5", CPU_AFTER)
+    )
+    assert {name for name in other if name.startswith(("tool", "other"))} == {"tool_memory"}
+    script = values_between(
+        tree_tick(100, "9-7 user 1 system 0", CPU_BEFORE), tree_tick(102, "9-7 user 7 system 0", CPU_AFTER)
+    )
+    assert {name for name in script if name.startswith(("tool", "other"))} == {"tool_cpu_user", "tool_cpu_system"}
+
+
+@pytest.mark.parametrize(
+    "tree",
+    [
+        "",
+        "x",
+        "9-7",
+        "9-7 user",
+        "9-7 user -5 system x",
+        "9-7 user 99999999999999999999",
+        "9-7 " + "a 1 " * 999,
+        "1" * 2000,
+    ],
+)
+def test_a_hostile_tree_gives_no_share(tree: str) -> None:
+    found = values_between(tree_tick(100, tree, CPU_BEFORE), tree_tick(102, tree, CPU_AFTER))
+    assert not {name for name in found if name.startswith(("tool", "other"))}

@@ -26,7 +26,7 @@ ROOT = Path(resources.__file__).parent.parent
 SHIPPED = Path(resources.__file__).parent / "probes" / "bin"
 PROGRAMS = sorted(f"{architecture}/{name}" for architecture in ARCHITECTURES for name in SOURCES)
 
-OTHERS = [f"{architecture}/{name}" for architecture in ARCHITECTURES for name in ("device_cgroup", "telemetry")]
+OTHERS = sorted(f"{architecture}/{name}" for architecture in ARCHITECTURES for name in ("device_cgroup", "telemetry"))
 """What is shipped beside the probes: tests/lab/test_device_cgroup.py and tests/remote/test_tree_counters.py run it."""
 
 ELF = {"x86_64": 62, "aarch64": 183}

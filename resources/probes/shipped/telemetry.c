@@ -28,7 +28,7 @@
 #include <unistd.h>
 
 enum { TEXT = 1 << 18, OUT = 1 << 20, MOST_KNOWN = 1 << 16, MOST_MEMBERS = 4096, MOST_THREADS = 1024, MOST_FILES = 128 };
-enum { MOST_WATCHED = 64, SPARE_FILES = 64, GROWN = 100 };
+enum { MOST_WATCHED = 64, SPARE_FILES = 64, GROWN = 100, LINE = 1024 };
 #define SECOND 1000000000LL
 #define SCAN_EVERY (SECOND * 45 / 100)
 #define KERNEL_THREAD 0x00200000u // PF_KTHREAD (include/linux/sched.h)
@@ -87,7 +87,8 @@ static void forget(struct file *file)
     file->fd = -1;
 }
 
-// Returns the bytes read into `into`, which end with NUL, or -1 with errno. Keeps the file open if there is room.
+// Returns the bytes read into `into`, which end with NUL, or -1 with errno. Keeps the file open if there is room. The
+// kernel prints a file of one process as a whole: one read, if `into` is that small.
 static ssize_t reads(struct file *file, const char *path, char *into, size_t size)
 {
     int fd = file->fd;
@@ -95,8 +96,11 @@ static ssize_t reads(struct file *file, const char *path, char *into, size_t siz
         return -1;
     size_t got = 0;
     ssize_t some = 0;
-    while (got < size - 1 && (some = pread(fd, into + got, size - 1 - got, (off_t)got)) > 0)
+    while (got < size - 1 && (some = pread(fd, into + got, size - 1 - got, (off_t)got)) > 0) {
         got += (size_t)some;
+        if (size <= LINE)
+            break;
+    }
     int trouble = errno;
     if (file->fd < 0 && some >= 0 && open_files < most_files) {
         file->fd = fd;
@@ -107,6 +111,17 @@ static ssize_t reads(struct file *file, const char *path, char *into, size_t siz
     into[got] = 0;
     errno = trouble;
     return some < 0 && !got ? -1 : (ssize_t)got;
+}
+
+// Reads a file of the process or thread into `text`.
+static ssize_t reads_of(struct file *file, int pid, int tid, const char *name)
+{
+    char path[96] = "";
+    if (file->fd < 0 && tid)
+        snprintf(path, sizeof path, "/proc/%d/task/%d/%s", pid, tid, name);
+    else if (file->fd < 0)
+        snprintf(path, sizeof path, "/proc/%d/%s", pid, name);
+    return reads(file, path, text, LINE);
 }
 
 static bool starts(const char *line, const char *with) { return strncmp(line, with, strlen(with)) == 0; }
@@ -189,8 +204,14 @@ static void print_file(struct source *source)
     }
     for (char *line = text, *end; (end = strchr(line, '\n')); line = end + 1) {
         *end = 0;
-        if (source->wanted(line))
-            say("%s:%s\n", source->path, line);
+        size_t path = strlen(source->path), length = (size_t)(end - line);
+        if (!source->wanted(line) || filled + path + length + 2 >= OUT)
+            continue;
+        memcpy(out + filled, source->path, path);
+        out[filled + path] = ':';
+        memcpy(out + filled + path + 1, line, length);
+        out[filled + path + 1 + length] = '\n';
+        filled += path + length + 2;
     }
 }
 
@@ -284,7 +305,7 @@ static bool parse_stat(const char *line, struct stat_line *into)
     return true;
 }
 
-static char process_line[1024];
+static char process_line[LINE];
 
 // Reads a process once; `process_line` is then its line without the line break.
 static bool look_at(int pid, struct stat_line *into)
@@ -443,9 +464,7 @@ static void scan(bool all)
 
 static bool read_io(struct process *process)
 {
-    char path[64];
-    snprintf(path, sizeof path, "/proc/%d/io", process->pid);
-    if (reads(&process->io, path, text, TEXT) < 0)
+    if (reads_of(&process->io, process->pid, 0, "io") < 0)
         return errno == ESRCH;
     static const char *const names[] = {"\nsyscr: ", "\nsyscw: ", "\nread_bytes: ", "\nwrite_bytes: ",
                                         "\ncancelled_write_bytes: "};
@@ -528,10 +547,8 @@ static void read_threads(struct process *process, int64_t clock, uint64_t *wait,
     *slices += process->ended_slices;
     for (int i = 0; i < process->thread_count; i++) {
         struct thread *thread = &process->threads[i];
-        char path[96], line[96];
         int64_t field[3];
-        snprintf(path, sizeof path, "/proc/%d/task/%d/schedstat", process->pid, thread->tid);
-        if (reads(&thread->file, path, line, sizeof line) < 0 || numbers(line, field, 3) < 3) {
+        if (reads_of(&thread->file, process->pid, thread->tid, "schedstat") < 0 || numbers(text, field, 3) < 3) {
             if (errno == ESRCH || errno == ENOENT)
                 process->listed = clock - 10 * SECOND;
             if (errno == ENOENT && access("/proc/self/schedstat", F_OK))
@@ -588,11 +605,9 @@ static void account_for_the_gone(void)
 
 static void read_member(struct process *process)
 {
-    char path[64];
     struct stat_line seen;
-    snprintf(path, sizeof path, "/proc/%d/stat", process->pid);
     bool first = !process->now.started;
-    if (reads(&process->stat, path, text, 1024) <= 0 || !parse_stat(text, &seen) ||
+    if (reads_of(&process->stat, process->pid, 0, "stat") <= 0 || !parse_stat(text, &seen) ||
         (!first && seen.started != process->now.started)) {
         process->gone = true;
         return;
@@ -609,7 +624,13 @@ static void print_tree(int64_t clock)
     uint64_t totals[COUNTERS], wait, slices, busiest = 0, threads = 0, pages = 0;
     for (int i = 0; i < member_count; i++)
         read_member(&members[i]);
+    struct process *first = member(leader);
+    bool ended = !first || first->gone || first->now.started != leader_started || first->now.state == 'Z';
     account_for_the_gone();
+    if (ended) {
+        leader = 0;
+        return;
+    }
     memcpy(totals, carried, sizeof totals);
     wait = carried_wait;
     slices = carried_slices;
@@ -659,16 +680,13 @@ static void touch(int directory)
         close(file);
 }
 
-// Returns whether the leader named by the lease, the one that started last, is another than before.
+// Returns whether the leader named by the lease, the one that started last, is another than before. The directory is read
+// only if it has changed.
 static bool find_leader(int directory)
 {
     static struct timespec changed;
     struct stat_line seen;
     struct stat found;
-    if (leader && (!look_at(leader, &seen) || seen.started != leader_started || seen.state == 'Z')) {
-        leader = 0;
-        changed.tv_sec = 0;
-    }
     if (directory < 0 || fstat(directory, &found) ||
         (changed.tv_sec == found.st_mtim.tv_sec && changed.tv_nsec == found.st_mtim.tv_nsec))
         return false;
@@ -717,10 +735,8 @@ static void print_beside(void)
     for (int i = 0; i < watched_count; i++) {
         struct known *process = find_known(watched[i].pid);
         struct stat_line seen;
-        char path[64];
-        snprintf(path, sizeof path, "/proc/%d/stat", watched[i].pid);
         if (!process || (process->kind != KERNEL && process->kind != OURS) ||
-            reads(&watched[i].file, path, text, 1024) <= 0 || !parse_stat(text, &seen)) {
+            reads_of(&watched[i].file, watched[i].pid, 0, "stat") <= 0 || !parse_stat(text, &seen)) {
             forget(&watched[i].file);
         } else {
             count_beside(process, &seen);
