@@ -4,8 +4,11 @@ One table for the tests and for `make bench`. The twin of a group is the same qu
 raise no warning, and its figure is what a share is a share of.
 """
 
+import os
+import subprocess
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from types import MappingProxyType
 
 from app.events import TrialEnded, TrialStarted
@@ -165,8 +168,6 @@ def _quota(share: float, threads: int = 1) -> KnownLimit:
 
 
 def _pinned(stage: Stage) -> Plan:
-    import os
-
     name, host = stage.host()
     os.sched_setaffinity(host.pid, {0})
     return _cpu(name, threads=2)
@@ -203,8 +204,6 @@ def _stream(host: str) -> Plan:
 
 
 def _swapping(stage: Stage, limit: int) -> Plan:
-    import subprocess
-
     file = stage.file("swap")
     file.chmod(0o600)
     for words in (["fallocate", "-l", "512M", str(file)], ["mkswap", str(file)], ["swapon", str(file)]):
@@ -311,7 +310,7 @@ def _lossy(share: float, protocol: str, milliseconds: float = 0) -> KnownLimit:
         far.lose(share, protocol=protocol)
         given: dict[str, object] = {"protocol": "udp", "bitrate": 50} if protocol == "udp" else {}
         if milliseconds:
-            given["address"] = stage.far_away(near, far, milliseconds)
+            given |= {"address": stage.far_away(near, far, milliseconds), "congestion": "cubic"}
         return _sent(stage, near, far, **given)
 
     far_away = f", {milliseconds:g} ms round trip" if milliseconds else ""
@@ -332,9 +331,16 @@ def _slow_receiver(stage: Stage, share: float) -> Plan:
     return _sent(stage, near, far, protocol="udp", bitrate=1000)
 
 
-def _small_datagrams(stage: Stage, length: int) -> Plan:
+def _small_datagrams(stage: Stage) -> Plan:
     near, far = stage.links()
-    return _sent(stage, near, far, protocol="udp", bitrate=0, length=length)
+    return _sent(stage, near, far, protocol="udp", bitrate=0, length=64)
+
+
+def _small_writes(stage: Stage, length: int) -> Plan:
+    near, far = stage.links()
+    for processor, host in enumerate((near, far)):
+        os.sched_setaffinity(host.ssh.pid, {processor})
+    return _sent(stage, near, far, length=length)
 
 
 def _rated(iops: int) -> KnownLimit:
@@ -454,8 +460,9 @@ LIMITS: tuple[KnownLimit, ...] = (
                     finds=LOSSES),
     _RECEIVER.limit("UDP at 1000 Mbit/s, receiver with 10 % of a CPU", lambda stage: _slow_receiver(stage, 0.1),
                     Limiter.RECEIVER, finds=LOSSES),
-    _CLIENT.limit("UDP of 64 bytes without a rate", lambda stage: _small_datagrams(stage, 64), Limiter.CLIENT,
-                  Limiter.TOOL, finds=LOSSES),
+    *(_CLIENT.limit(f"TCP, writes of {length} bytes, each end on a CPU of its own",
+                    partial(_small_writes, length=length), Limiter.CLIENT, Limiter.TOOL) for length in (128, 512)),
+    _RECEIVER.limit("UDP of 64 bytes without a rate", _small_datagrams, Limiter.RECEIVER, finds=LOSSES),
     _RATE.twin("fio without rate_iops", lambda stage: _deep(stage, run=_LONG, delay=0.0005), tools=("fio",)),
     _rated(200), _rated(1000), _paced(50, "udp"), _paced(200, "udp"), _paced(100, "tcp"),
     _RATE.limit("pgbench --rate=50",

@@ -15,7 +15,7 @@ SMOKE = [
     for limit in LIMITS
     if limit.id
     in {
-        "provisioned-500-IOPS--blkio-throttle---depth-32",
+        "provisioned-64-MiB-s--blkio-throttle---depth-16",
         "provisioned-300-IOPS-below-the-device--depth-1",
         "rate-fio-rate-iops-200",
         "shaped-100-Mbit-s-on-the-way--on-an-interface-of-10-Gbit-s",
