@@ -41,7 +41,7 @@ def zram() -> Iterator[str]:
     try:
         number = control.read_text().strip()
     except OSError:
-        pytest.skip("no zram here")
+        pytest.skip("this kernel has no zram")
     try:
         Path(f"/sys/block/zram{number}/disksize").write_text(str(SIZE))
         yield f"/dev/zram{number}"
@@ -171,6 +171,21 @@ def test_a_file_system_on_zram_is_no_disk(mounted: Path) -> None:
         run("mount", device, mounted)
         assert "zram: compressed memory." in raised(mounted)["substitute-device"].measured
     assert "substitute-device" not in raised(Path("/var/tmp"))
+
+
+def test_a_fuse_file_system_is_no_plain_disk(mounted: Path, tmp_path: Path) -> None:
+    if not Path("/dev/fuse").exists():
+        pytest.skip("this kernel has no FUSE")
+    if shutil.which("fuse2fs") is None:
+        pytest.skip("fuse2fs is not installed")
+    image = tmp_path / "disk.img"
+    with image.open("wb") as file:
+        file.truncate(SIZE)
+    run("mkfs.ext4", "-q", image)
+    run("fuse2fs", "-o", "fakeroot", image, mounted)
+    found = raised(mounted)["not-a-disk"]
+    assert "a FUSE file system." in found.measured
+    assert "user space" in found.why
 
 
 def test_an_existing_file_needs_no_space(make_loop: MakeLoop, mounted: Path) -> None:
