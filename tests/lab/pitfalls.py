@@ -271,13 +271,8 @@ CASES: tuple[Case, ...] = (
          tools=("fio",)),
     Case("link held to a rate", lambda stage: between(stage, lambda near, _far: near.shape(100)), (), Limiter.SHAPED,
          local=False, tools=("iperf3",)),
-<<<<<<< HEAD
     Case("the same link, not held", between, not_limiter=Limiter.SHAPED, local=False, tools=("iperf3",)),
-    Case("quota on the processors", lambda stage: cpu(stage.grouped("cpu", shares="262144", cfs_quota_us="20000")),
-=======
-    Case("the same link, not held", between, not_limiter=Limiter.LINK, local=False, tools=("iperf3",)),
     Case("quota on the processors", lambda stage: cpu(stage.grouped("cpu", cfs_quota_us="20000")),
->>>>>>> main
          ("cpu-quota", "quota-throttled", "quota-bound"), Limiter.QUOTA, local=False, tools=("sysbench",)),
     Case("a group without a quota", lambda stage: cpu(stage.grouped("cpu")), not_limiter=Limiter.QUOTA, local=False,
          tools=("sysbench",)),
