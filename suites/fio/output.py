@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from suites.base import ParsedTrial
 from suites.fio.documents import Document, DocumentReader, Piece, Refused
-from suites.fio.metrics import DEVICE_IOS, ISSUED_IOS, SETTLED, Timeline, job_figures, steady_note
+from suites.fio.metrics import DEVICE_IOS, IOPS, ISSUED_IOS, SETTLED, Timeline, job_figures, steady_note
 from suites.fio.report import OPERATIONS, Direction, JobReport, Latency, Report, merge_clones, read_report
 from suites.line_parser import LineSplitter
 from suites.parameters import parse_duration, parse_size
@@ -232,6 +232,7 @@ JobKey = tuple[str, int]
 class FioParser:
     """Converts fio's documents into samples, and the last one into figures. Accepts any bytes."""
 
+    headline: str = IOPS.name
     _reader: DocumentReader = field(default_factory=DocumentReader)
     _errors: LineSplitter = field(default_factory=LineSplitter)
     _text: list[str] = field(default_factory=list)
@@ -257,7 +258,7 @@ class FioParser:
         if report is None:
             return ParsedTrial(notes=tuple(self._nothing_read(exit_status)), complete=False)
         problems = list(self._problems(report, exit_status))
-        figures = tuple(self._figures(report))
+        figures = tuple(sorted(self._figures(report), key=lambda figure: figure.metric.name != self.headline))
         if not (figures or problems):
             problems.append("fio counted no I/O.")
         notes = (*problems, *self._remarks())

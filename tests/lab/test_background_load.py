@@ -51,7 +51,7 @@ def test_a_program_that_uses_a_cpu_is_named_and_one_of_ours_is_not(session: Sess
     for name in ("hog", "ours"):
         shutil.copy(shutil.which("dash") or "", tmp_path / name)
     busy = "while :; do :; done"
-    own = session.open([str(tmp_path / "ours"), "-c", busy])
+    own = session.open(["timeout", "6", str(tmp_path / "ours"), "-c", busy])
     with running(str(tmp_path / "hog"), "-c", busy):
         facts = read_facts(session, watch=True)
     own.close()
