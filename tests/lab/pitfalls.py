@@ -187,10 +187,10 @@ def _job(stage: Stage, *lines: str) -> Plan:
 
 
 def _holes(stage: Stage, *, written: bool) -> Plan:
-    file = stage.file("holes.dat", 256 * MIB)
+    file = stage.file("holes.dat", 512 * MIB)
     if written:
         stage.fill(file)
-    return _job(stage, "rw=randread", "direct=1", "iodepth=32", "bs=4k", "size=256m", f"filename={file}")
+    return _job(stage, "rw=randread", "direct=1", "iodepth=32", "bs=4k", "size=512m", f"filename={file}")
 
 
 def _cached(stage: Stage) -> Plan:
