@@ -139,6 +139,16 @@ LIMITS: dict[str, tuple[TrialEvidence, Limiter]] = {
         trial("sysbench-threads", {"events_per_second": 230.0}, host=use(1.02, 0.0, 0.1, 0.15), threads=8),
         Limiter.ONE_THREAD,
     ),
+    "one lock of four threads, beside others": (
+        trial("sysbench-threads", {"events_per_second": 1217.0}, threads=4,
+              host=use(1.52, 0.46, 0.64, 0.39, tool_switches=499_000.0)),
+        Limiter.ONE_THREAD,
+    ),
+    "threads that hand over a mutex": (
+        trial("sysbench-threads", {"events_per_second": 1217.0}, threads=4,
+              host=use(3.9, 0.0, 0.0, 0.99, tool_switches=24_000.0)),
+        Limiter.UNKNOWN,
+    ),
     "one lock? counted for the host only": (
         trial("sysbench-threads", {"events_per_second": 230.0}, host={"cpu_user": 15.0, "core_busiest": 97.0},
               threads=8),
@@ -179,6 +189,11 @@ LIMITS: dict[str, tuple[TrialEvidence, Limiter]] = {
     "swap": (
         trial("stress-ng", {"read_bandwidth": 9.0},
               host=use(0.4, swap_in=4e6, tool_major_faults=900.0, pressure_memory=70.0)),
+        Limiter.SWAP,
+    ),
+    "swap under a limit of memory": (
+        trial("sysbench-memory", {"throughput": 4261.0}, threads=4, block_size=128 * 2**20,
+              host=use(2.8, 1.06, 0.6, 0.9, swap_in=6e7, tool_major_faults=2400.0, pressure_memory=22.0)),
         Limiter.SWAP,
     ),
     "swap of others": (

@@ -90,7 +90,7 @@ def storage(trial: TrialEvidence) -> Iterator[Hypothesis]:
         yield from of_application(trial)
         return
     found = disk_and_watch(trial)
-    if isinstance(found, NotChecked) or isinstance(NOT_FROM_THE_DEVICE.evaluate(trial), CheckOutcome):
+    if isinstance(found, NotChecked):
         return
     name, watch = found
     busy = watch.mean("disk_busy", device=name)
@@ -101,8 +101,10 @@ def storage(trial: TrialEvidence) -> Iterator[Hypothesis]:
         workload_of(trial).queue_depth, in_flight(trial),
         spread([one.value for one in trial.headline_series()]), _mean_to_median(trial),
     )  # fmt: skip
-    yield from _provisioned(trial, disk)
     yield from _sync(trial, disk)
+    if isinstance(NOT_FROM_THE_DEVICE.evaluate(trial), CheckOutcome):
+        return
+    yield from _provisioned(trial, disk)
     yield from _one_after_another(trial, disk)
     yield from _device(trial, disk)
 
