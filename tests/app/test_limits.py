@@ -325,6 +325,11 @@ LIMITS: dict[str, tuple[TrialEvidence, Limiter]] = {
                    "network_sent:eth1": 0.0}),
         Limiter.LOSS,
     ),
+    "segments lost at random, at an unknown round trip": (
+        with_figures(sent(11e6, samples=(10.5e6, 12.3e6, 10.1e6) * 4, trip=None),
+                     {("retransmits", labels(direction="send", end="sender")): 87.0}),
+        Limiter.LOSS,
+    ),
     "datagrams lost, the receiver not watched": (lost(None), Limiter.UNKNOWN),
     "datagrams lost on the path": (lost(0.0), Limiter.LOSS),
     "datagrams lost in the receiver’s buffer": (lost(5_400.0), Limiter.RECEIVER),
