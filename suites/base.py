@@ -304,6 +304,7 @@ class Suite:
     sweeps: bool = False  # a trial covers several settings: average utilisation applies to none of them
     several_limits: tuple[str, str] | None = None  # why its trial has no single limit, and which step to run instead
     uses_server: bool = False  # a server that may already run does the work
+    server_processes: frozenset[str] = frozenset()  # the names of its processes, which work for the test
     repeats_itself: bool = False  # a trial is a series of rounds that ends when it is steady
     usual_cov: float = 0.0  # typical coefficient of variation on a quiet host, as far as known
     counting_label: str | None = None  # the label that names which end counted: one quantity, counted twice

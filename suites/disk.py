@@ -242,6 +242,22 @@ def short_runtime(evaluate: Evaluate, remedy: str) -> StepCheck:
     )
 
 
+RARE_FLUSH = 1.0
+"""Seconds between two flushes, at a plausible rate of the disk, from which writes count as unflushed."""
+
+_PLAUSIBLE_WRITES = 50_000
+"""Writes per second of a solid-state volume through the page cache."""
+
+
+def flushed_in_time(requests: int, block: int, size: int) -> bool:
+    """Return whether a flush after every `requests` blocks bounds the rate of writes to files of `size` bytes.
+
+    Between flushes further apart than the files are large, the same blocks are overwritten in the page cache.
+    """
+    seconds = max(requests * block / SOLID_STATE_RATE, requests / _PLAUSIBLE_WRITES)
+    return 0 < requests * block < size and seconds < RARE_FLUSH
+
+
 def throughput_ceiling(evaluate: Evaluate) -> StepCheck:
     """Return the check that an IOPS test does not reach the throughput limit first."""
     return Check(

@@ -33,6 +33,7 @@ _NAMED_RATES = {
     "iops": "IOPS",
     "iops_by_point": "IOPS",
     "steady_iops": "IOPS",
+    "total_iops": "IOPS",
     "window_iops": "IOPS",
     "floating_point_rate": "FLOPS",
     "floating_point_rate_by_threads": "FLOPS",

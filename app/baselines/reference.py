@@ -148,7 +148,7 @@ def _figures(reference: Reference, step: Step, metrics: dict[tuple[str, str], Me
 def step_metrics(step: Step) -> Sequence[Metric]:
     """Return the metrics of a step's suite; empty if this version does not have it."""
     try:
-        return step.suite.metrics_of(step.values)
+        return step.suite.metrics_of(step.whole_values())
     except BenchwrightError:
         return ()
 

@@ -143,7 +143,8 @@ def _own_rate(trial: TrialEvidence, watch: HostWatch, operation: str) -> float |
     """
     if operation == WRITE and workload_of(trial).buffered:
         return None
-    return watch.mean_within(OWN_RATE[operation])
+    found = [watch.mean_within(OWN_RATE[operation]), watch.mean(OWN_RATE[operation])]
+    return max((rate for rate in found if rate is not None), default=None)
 
 
 def _still_dirty(watch: HostWatch) -> float:
@@ -156,11 +157,14 @@ def _partly_cached(trial: TrialEvidence) -> CheckOutcome | NotChecked | None:
     trial = as_measured(trial)
     if trial.suite.resource is not Resource.DISK or not trial.done or not _moves_bytes(trial):
         return None
+    if not workload_of(trial).buffered:
+        return None
     watched = disk_and_watch(trial)
     if isinstance(watched, NotChecked) or _in_memory(trial):
         return watched if isinstance(watched, NotChecked) else None
     least = _least_share(trial, *watched)
-    if least is None or not HALF <= least.share < 1 - LEAST_CACHED:
+    uncertain = 0.5 / max(1.0, seconds_of(trial) or 1.0)  # telemetry cuts up to a second of a trial
+    if least is None or not HALF <= least.share < 1 - max(LEAST_CACHED, uncertain):
         return None
     return CheckOutcome(least.measured)
 
@@ -173,9 +177,9 @@ def _too_fast(trial: TrialEvidence) -> CheckOutcome | None:
     uncached = trial.suite.uniform and not workload_of(trial).buffered and not (disk or "").startswith(PERSISTENT)
     if trial.suite.resource is not Resource.DISK or not trial.done or not uncached or not trial.all_of("iops"):
         return None
-    for figure in trial.all_of("latency_mean"):
-        latency = convert(figure.value, figure.metric.unit, Unit.SECOND)
-        if 0 < latency < FASTEST_DEVICE:
+    for rate in trial.all_of("iops"):
+        figure = trial.latency("mean", rate.labels)
+        if figure is not None and 0 < convert(figure.value, figure.metric.unit, Unit.SECOND) < FASTEST_DEVICE:
             mean, on = figure_text(figure.metric, figure.value), f" on {disk}" if disk else ""
             return CheckOutcome(
                 f"Direct I/O{on} took {mean} on average; the fastest drives need about {FASTEST_DRIVE}."
@@ -217,14 +221,16 @@ def _foreign_rate(trial: TrialEvidence, disk: str, watch: HostWatch, operation: 
     written during it, are not others'.
     """
     whole, own = watch.mean_within(f"disk_{operation}_rate", device=disk), watch.mean_within(OWN_RATE[operation])
-    uses = issued(trial, operation) is not None
+    did, seconds = issued(trial, operation), seconds_of(trial)
+    uses = did is not None
     if whole is None or (own is None and (uses or (operation == READ and workload_of(trial).buffered))):
         return None
     if operation == WRITE and uses and not _writes_once(trial):
         return None
     dirty = watch.values("memory_dirty") if operation == WRITE else ()
     flushed = max(0.0, dirty[0] - dirty[-1]) / watch.seconds if len(dirty) > 1 and watch.seconds else 0.0
-    return whole - (own or 0.0) - flushed
+    asked = 0.0 if did is None or not seconds or workload_of(trial).buffered else (did.size or 0.0) / seconds
+    return whole - max(own or 0.0, asked) - flushed
 
 
 def _writes_once(trial: TrialEvidence) -> bool:

@@ -296,12 +296,12 @@ def _taken(trial: TrialEvidence, watch: HostWatch) -> list[tuple[str, float]]:
 @watched
 def _others(trial: TrialEvidence, watch: HostWatch) -> CheckOutcome | NotChecked | None:
     cpus = cpus_of(trial)
-    if trial.suite.uses_server:
-        return NotChecked("The server’s processes cannot be distinguished from others.")
-    taken = _taken(trial, watch)
+    taken = [(name, spent) for name, spent in _taken(trial, watch) if name not in trial.suite.server_processes]
     seconds = length(trial, watch)
     named = [(name, spent) for name, spent in taken[:3] if spent >= OF_A_CORE * seconds]
-    lost, others = (lost_to_others(trial) or 0.0) * part(trial, watch), other_cpus(trial)
+    # A server that ran before is among the others.
+    lost = 0.0 if trial.suite.uses_server else (lost_to_others(trial) or 0.0) * part(trial, watch)
+    others = other_cpus(trial)
     if not watch.seconds or (not named and lost < LOST_SLIGHTLY):
         return None
     users = ", ".join(f"{name} {share_text(spent / watch.seconds)}" for name, spent in named)

@@ -12,7 +12,7 @@ from app.comparison.verdicts import CORRELATION_FROM, SIGNIFICANT, correlation_p
 from suites.checks import Check, CheckOutcome, CheckPhase, NotChecked
 from suites.evidence import HostWatch, OutcomeCheck, StepOutcomeEvidence, TrialCheck, TrialEvidence
 from suites.facts import Facts, known
-from suites.quantities import figure_text, frequency_text, metric_text, share_text
+from suites.quantities import figure_text, frequency_text, label_text, metric_text, share_text
 from suites.verdict import Goal, Trust
 from suites.vocab import Figure, Severity, labels
 
@@ -301,6 +301,8 @@ def latency_text(step: StepOutcomeEvidence) -> str:
     The latency of flushes leads: the application waits for them.
     """
     figure = step.headline
+    if figure is not None and figure.metric.name.startswith("total_"):
+        return _both_ways(step, figure.metric.name.removeprefix("total_"))
     if figure is None or figure.metric.name != "iops":
         return ""
     sync = labels(**{**dict(figure.labels), "operation": "sync"})
@@ -312,6 +314,15 @@ def latency_text(step: StepOutcomeEvidence) -> str:
             middle = statistics.median(one.value for one in latencies)
             found.append(template.format(figure_text(latencies[0].metric, middle)))
     return f"at {what}{', '.join(found)}" if found else ""
+
+
+def _both_ways(step: StepOutcomeEvidence, metric: str) -> str:
+    """Return the parts of a total: ``(read 7,000 IOPS, write 3,000 IOPS)``."""
+    parts = [
+        f"{label_text(one.labels)} {figure_text(one.metric, statistics.median(step.over_trials(metric, one.labels)))}"
+        for one in step.done[0].all_of(metric)
+    ]
+    return f"({', '.join(parts)})"
 
 
 TRIAL_CHECKS: tuple[TrialCheck, ...] = (

@@ -12,7 +12,7 @@ from suites.snia.output import ROUNDS, STEADY_AFTER, WINDOW_DIFFERENCE, WINDOW_R
 from suites.snia.steady import PTS_RANGE, PTS_SLOPE, WINDOW, WINDOWS_AGREE
 from suites.units import Unit, convert
 from suites.verdict import Trust
-from suites.vocab import Metric, MetricKind, Severity
+from suites.vocab import Figure, Metric, MetricKind, Sample, Severity
 
 LASTED = 10
 """Samples that a new level must last in a running trial: a dip may end."""
@@ -43,8 +43,8 @@ def rate_shape(trial: TrialEvidence) -> tuple[Metric, Shape] | None:
     """
     if not (trial.done or trial.state == RUNNING) or by_rounds(trial):
         return None
-    samples = trial.headline_series()
-    if len(samples) < FEWEST or samples[0].metric.kind is not MetricKind.RATE:
+    samples = _rate_series(trial)
+    if len(samples) < FEWEST:
         return None
     running = trial.state == RUNNING
     expected = (trial.expected or 0.0) if running else 0.0
@@ -52,6 +52,15 @@ def rate_shape(trial: TrialEvidence) -> tuple[Metric, Shape] | None:
     if found is None or (running and not _lasts(found, len(samples), expected)):
         return None
     return samples[0].metric, found
+
+
+def _rate_series(trial: TrialEvidence) -> tuple[Sample, ...]:
+    """Return the samples of the headline rate; of a headline that is no rate, those of the first rate."""
+    samples = trial.headline_series()
+    if samples and samples[0].metric.kind is MetricKind.RATE:
+        return samples
+    first = next((one for one in trial.samples if one.metric.kind is MetricKind.RATE), None)
+    return () if first is None else trial.series(first.metric.name, first.labels)
 
 
 @lru_cache(maxsize=8)
@@ -208,20 +217,20 @@ def _tail(trial: TrialEvidence) -> CheckOutcome | None:
     """Report a mean latency far above the median, unless the shape of the rate explains it."""
     if not trial.done or rate_shape(trial) is not None:
         return None
-    medians = {figure.labels: figure for figure in trial.all_of("latency_p50")}
-    for mean in trial.all_of("latency_mean"):
-        median = medians.get(mean.labels)
-        if median is None or median.value <= 0:
-            continue
-        times = convert(mean.value, mean.metric.unit, Unit.SECOND) / convert(
-            median.value, median.metric.unit, Unit.SECOND
-        )
-        if times >= TAIL:
-            return CheckOutcome(
-                f"Mean latency {figure_text(mean.metric, mean.value)} is {times:.3g} times the median of "
-                f"{figure_text(median.metric, median.value)}."
-            )
+    for kind in ("total_latency", "latency"):
+        medians = {figure.labels: figure for figure in trial.all_of(f"{kind}_p50") if figure.value > 0}
+        for mean in trial.all_of(f"{kind}_mean"):
+            median = medians.get(mean.labels)
+            if median is not None and _seconds(mean) >= TAIL * _seconds(median):
+                return CheckOutcome(
+                    f"Mean latency {figure_text(mean.metric, mean.value)} is {_seconds(mean) / _seconds(median):.3g} "
+                    f"times the median of {figure_text(median.metric, median.value)}."
+                )
     return None
+
+
+def _seconds(figure: Figure) -> float:
+    return convert(figure.value, figure.metric.unit, Unit.SECOND)
 
 
 _SERIES = "the samples of the headline rate, at least 20"

@@ -188,7 +188,7 @@ def _value_text(value: Any, field: "Field[Any]") -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, tuple):
-        return " ".join(map(str, value)) or "none"
+        return ("; " if any(" " in str(each) for each in value) else " ").join(map(str, value)) or "none"
     text = f"{value:.6g}" if isinstance(value, float) else str(value)
     return f"{text} {unit}" if unit and unit != "1" else text
 

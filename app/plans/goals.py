@@ -84,7 +84,7 @@ SEPARATOR = ";"
 
 def unit_of(metric: str, step: str | None, steps: Sequence[Step]) -> Unit | None:
     """Return the unit of a goal's metric in `steps`, None if none of them measures it."""
-    measured = (each for one in steps if step in {None, one.name} for each in one.suite.metrics_of(one.values))
+    measured = (each for one in steps if step in {None, one.name} for each in one.suite.metrics_of(one.whole_values()))
     return next((each.unit for each in measured if each.name == metric), None)
 
 

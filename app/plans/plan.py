@@ -88,7 +88,7 @@ class Step:
     @property
     def headline(self) -> Metric:
         """The headline metric. Raises UnknownSuiteError if this version does not have the suite of a stored run."""
-        return self.suite.metrics_of(self.values)[0]
+        return self.suite.metrics_of(self.whole_values())[0]
 
     def whole_values(self) -> dict[str, Value]:
         """Return the values, with the tool's default for each parameter that an older plan lacks.
@@ -316,7 +316,7 @@ def check_goals(goals: Sequence[Goal], steps: Sequence[Step]) -> None:
         targets = [step for step in steps if goal.step in {None, step.name}]
         if not targets:
             raise GoalError(f"A goal names the step “{str(goal.step)[:60]}”, which is not in the plan.")
-        names = {metric.name for step in targets for metric in step.suite.metrics_of(step.values)}
+        names = {metric.name for step in targets for metric in step.suite.metrics_of(step.whole_values())}
         if goal.metric not in names:
             listed = ", ".join(sorted(names))
             raise GoalError(f"No step measures the goal’s metric “{goal.metric[:60]}”.", f"Metrics: {listed}.")

@@ -110,7 +110,7 @@ class TrialRun:
     _late: bool = False  # the command was ended at its deadline
 
     def __post_init__(self) -> None:
-        self._parser = self.host_step.step.suite.parser(self.host_step.step.values)
+        self._parser = self.host_step.step.suite.parser(self.host_step.step.whole_values())
 
     @property
     def queue(self) -> EventQueue:

@@ -34,6 +34,7 @@ VERIFIED_BY = {
     "short-runtime": "too-brief",
     "cpu-quota": "quota-bound",
     "host-busy": "other-process",
+    "disk-in-use": "others-on-the-disk",
 }
 """Findings that predict an outcome, by the check that verifies it; if that check can decide, only it counts."""
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from suites.base import ParsedTrial
+from suites.command.number_edges import suffix_after, whole_number
 from suites.command.parameters import JSON, PATTERN, TIME, WALL_TIME, figure_metric
 from suites.command.pattern import MAXIMUM_LINE, Pattern, PatternError
 from suites.line_parser import LineSplitter
@@ -41,6 +42,24 @@ class _Timed:
     accepted: bool
 
 
+@dataclass(frozen=True, slots=True)
+class _Match:
+    """The group's text, the whole number that it is a part of (empty if it is whole), and the letters after it."""
+
+    text: str
+    whole: str
+    suffix: str
+
+    @classmethod
+    def of(cls, line: str, span: tuple[int, int]) -> "_Match":
+        text = line[span[0] : span[1]]
+        start = span[0] + len(text) - len(text.lstrip())
+        end = start + len(text.strip())
+        if _NUMBER.fullmatch(text.strip()) is None:
+            return cls(text, "", "")
+        return cls(text, whole_number(line, start, end), suffix_after(line, end))
+
+
 @dataclass(slots=True)
 class CommandParser:
     """Parser of one run. No samples: the format of the output is not known."""
@@ -50,7 +69,7 @@ class CommandParser:
     _pattern_error: str = ""
     _lines: LineSplitter = field(init=False)
     _timed: _Timed | None = None
-    _found: str | None = None
+    _found: _Match | None = None
     _json_lines: list[str] = field(default_factory=list)
     _size: int = 0
     _last: str = ""
@@ -96,8 +115,8 @@ class CommandParser:
             return
         self._last = line if line.strip() else self._last
         if self._pattern is not None and whole and (self._found is None or self.values["occurrence"] == "last"):
-            found = self._pattern.search(line)
-            self._found = self._found if found is None else found
+            span = self._pattern.span(line)
+            self._found = self._found if span is None else _Match.of(line, span)
         if self.values["figure"] == JSON and stream == "stdout" and self._size <= MAXIMUM_JSON:
             self._size += len(line)
             self._json_lines.append(line)
@@ -131,10 +150,15 @@ class CommandParser:
             notes.append("The output was too long for the pattern: it was not searched completely.")
         elif self._found is None:
             notes.append("No line of the output matches the pattern: no figure.")
-        elif _NUMBER.fullmatch(self._found.strip()) is None:
-            notes.append(f"The match is not a number: “{printable_message(self._found)}”.")
+        elif _NUMBER.fullmatch(self._found.text.strip()) is None:
+            notes.append(f"The match is not a number: “{printable_message(self._found.text)}”.")
+        elif self._found.whole:
+            notes.append(
+                f"The match “{printable_message(self._found.text.strip())}” is a part of the number "
+                f"“{printable_message(self._found.whole)}”: no figure. Match all of it, printed as 1234567.8."
+            )
         else:
-            return _finite(float(self._found), notes)
+            return _finite(float(self._found.text), notes)
         return None
 
     def _value_of_json(self, notes: list[str]) -> float | None:
@@ -172,6 +196,12 @@ class CommandParser:
             remarks.append(
                 f"The command took less than {ENOUGH} steps of the clock: the clock dominates its time. Increase "
                 "its work."
+            )
+        suffix = "" if self._found is None else self._found.suffix
+        if suffix and not str(self.values["unit"]).startswith(suffix):
+            remarks.append(
+                f"“{printable_message(suffix)}” follows the number and is not applied: the unit is "
+                f"{self.values['unit']}."
             )
         if timed.status:
             remarks.append(f"The command ended with exit status {timed.status}.")

@@ -192,6 +192,11 @@ class Pattern:
 
     def search(self, line: str) -> str | None:
         """Return the group's text of the first match in `line`; None if there is none, or no step is left."""
+        found = self.span(line)
+        return None if found is None else line[found[0] : found[1]]
+
+    def span(self, line: str) -> _Span | None:
+        """Return the group's start and end in the first match in `line`, as search()."""
         line = line[:MAXIMUM_LINE]
         found: _Span | None = None
         threads: dict[int, _Span] = {}
@@ -213,7 +218,7 @@ class Pattern:
                 break
         if found is None or self.left <= 0 or found[1] < found[0] or found[0] < 0:
             return None
-        return line[found[0] : found[1]]
+        return found
 
     def _follow(
         self, threads: dict[int, _Span], seen: set[int], start: tuple[int, _Span], line: str, position: int

@@ -24,6 +24,11 @@ _REPORT = re.compile(
     r"(?P<seconds>[0-9]{1,12}(?:[.,][0-9]{1,12})?(?:e[-+]?[0-9]{1,3})?)\s?s(?:ec|econds)?[,;、，]\s?"
     r"(?:[0-9.,]{1,20}|Infinity)\s?[kKMGTPEZY]?i?B/s\s*$"
 )
+# BSD and macOS: "268435456 bytes transferred in 0.120 secs (2236962133 bytes/sec)".
+_BSD_REPORT = re.compile(
+    r"^\s*(?P<bytes>[0-9]{1,18}) bytes(?: \([^()\n]{1,60}\))? transferred in "
+    r"(?P<seconds>[0-9]{1,12}(?:[.,][0-9]{1,12})?) sec(?:s|onds)? \([0-9.,]{1,30} bytes/sec\)\s*$"
+)
 # A progress line begins with a carriage return: it is complete at "B/s", not when the next one begins.
 _END = re.compile(rb"(?<=B/s)|[\r\n]")
 _RECORDS = re.compile(r"^\s*(?P<full>[0-9]{1,18})\+(?P<partial>[0-9]{1,18}) \S")
@@ -122,7 +127,7 @@ class DdParser:
 
 
 def _read_report(text: str) -> _Report | None:
-    found = _REPORT.match(text)
+    found = _REPORT.match(text) or _BSD_REPORT.match(text)
     if found is None:
         return None
     return _Report(int(found["bytes"]), float(found["seconds"].replace(",", ".")))

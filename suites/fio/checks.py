@@ -40,7 +40,7 @@ from suites.fio.parameters import (
     trims,
     writes,
 )
-from suites.fio.tuning import DEPTH
+from suites.fio.tuning import DEPTH, SCSI, queue_of_a_job
 from suites.parameters import Value, Values
 from suites.quantities import quantity
 from suites.runtime_checks import samples_text
@@ -279,14 +279,12 @@ def _beyond_queue(evidence: StepEvidence) -> CheckOutcome | None:
     if disk is None or queue is None or not past_memory(values):
         return None
     jobs, depth = int(values["numjobs"]), in_flight(values)
-    # A SCSI device has one queue for all; nr_requests is the limit of each of a disk's queues, and a job uses one.
-    if depth <= (queue if disk.name.startswith("sd") else queue * jobs):
+    if depth // jobs <= queue_of_a_job(disk, jobs, depth):
         return None
-    each = max(1, queue // jobs if disk.name.startswith("sd") else queue)
+    several = " per job" if jobs > 1 and not disk.name.startswith(SCSI) else ""
     return CheckOutcome(
-        f"{depth} I/Os in flight; the queue of {disk.name} takes {queue}"
-        + ("." if disk.name.startswith("sd") or jobs == 1 else " per job."),
-        changes={"iodepth": each},
+        f"{depth} I/Os in flight; the queue of {disk.name} takes {queue}{several}.",
+        changes={"iodepth": queue_of_a_job(disk, jobs, depth)},
     )
 
 
@@ -343,7 +341,7 @@ STALL = 0.1
 
 
 DEEP = 16
-"""I/Os in flight per job from which a rate caps a test of throughput, which reads its percentiles with the depth."""
+"""I/Os in flight per job from which a rate limit is the cap of a throughput test, not the load of a latency test."""
 
 
 def _rate_of_a_job(values: Values) -> float:

@@ -10,6 +10,8 @@ from suites.vocab import Better, Figure, Labels, LatencySlice, Metric, MetricKin
 
 IOPS = Metric("iops", "I/Os per second", Unit.PER_SECOND, Better.HIGHER, MetricKind.RATE)
 BANDWIDTH = Metric("bandwidth", "Bandwidth", Unit.BYTES_PER_SECOND, Better.HIGHER, MetricKind.RATE)
+TOTALS = {one: replace(one, name=f"total_{one.name}", title=f"{one.title}, both ways") for one in (IOPS, BANDWIDTH)}
+"""The rate of reads and writes together, of a job that does both."""
 
 
 def _latency_metric(name: str, title: str, percentile: float | None = None) -> Metric:
@@ -49,9 +51,20 @@ STEADY_IOPS = Metric(
 
 PERCENTILES = (LATENCY_P50, LATENCY_P95, LATENCY_P99, LATENCY_P99_9)
 METRICS = (
-    IOPS, BANDWIDTH, *TOTAL_LATENCIES.values(), LATENCY_MEAN, *PERCENTILES, LATENCY_MAX, CPU_USER, CPU_SYSTEM,
-    ISSUED_IOS, DEVICE_IOS, STEADY_IOPS, SUBMISSION_MEAN, SYNC_RATE,
+    IOPS, BANDWIDTH, *TOTALS.values(), *TOTAL_LATENCIES.values(), LATENCY_MEAN, *PERCENTILES, LATENCY_MAX,
+    CPU_USER, CPU_SYSTEM, ISSUED_IOS, DEVICE_IOS, STEADY_IOPS, SUBMISSION_MEAN, SYNC_RATE,
 )  # fmt: skip
+
+LARGE_BLOCK = 128 * 1024
+"""Bytes from which sequential I/O is quoted as bandwidth: the largest I/O that most devices take whole."""
+
+
+def ordered(*, mixed: bool, large: bool) -> tuple[Metric, ...]:
+    """Return the metrics of a job, the headline first: reads and writes together; of large blocks, the bandwidth."""
+    first = BANDWIDTH if large else IOPS
+    first = TOTALS[first] if mixed else first
+    return (first, *(one for one in METRICS if one is not first))
+
 
 SHORTEST_INTERVAL = 0.25
 """Seconds. fio's last document follows the one before within 1 to 250 ms: too short for a rate."""
@@ -65,6 +78,8 @@ SETTLED = 2.0
 
 def job_figures(job: JobReport, label: Mapping[str, str]) -> Iterator[Figure]:
     """Yield all figures of `job`, by operation."""
+    done = {name: (one.iops, one.bandwidth) for name, one in job.directions.items() if one.ios}
+    yield from (Figure(metric, total, labels(**label)) for metric, total in _together(done))
     for operation, direction in job.directions.items():
         if direction.ios:
             yield from _direction_figures(direction, labels(operation=operation, **label))
@@ -77,6 +92,16 @@ def job_figures(job: JobReport, label: Mapping[str, str]) -> Iterator[Figure]:
             yield Figure(metric, value, labels(**label))
     if job.steady is not None and job.steady.attained and job.steady.iops:
         yield Figure(STEADY_IOPS, job.steady.iops, labels(**label))
+
+
+def _together(rates: Mapping[str, tuple[float | None, ...]]) -> Iterator[tuple[Metric, float]]:
+    """Yield the total of each rate of a job that both reads and writes."""
+    both = [rates[operation] for operation in ("read", "write") if operation in rates]
+    if len(both) == 2:
+        for metric, values in zip(TOTALS.values(), zip(*both, strict=True), strict=True):
+            given = [value for value in values if value is not None]
+            if len(given) == len(both):
+                yield metric, sum(given)
 
 
 def _direction_figures(direction: Direction, labelled: Labels) -> Iterator[Figure]:
@@ -158,15 +183,20 @@ class Timeline:
 
     def _interval(self, job: JobReport, seconds: float) -> Iterator[Sample]:
         time = (self._offset or 0.0) + job.runtime
+        rates: dict[str, tuple[float | None, ...]] = {}
         for operation, direction in job.directions.items():
             before = self.last.directions[operation] if self.last else Direction(0, 0)
             if not direction.ios:
                 continue
             labelled = labels(operation=operation)
-            for metric, value in _rates(before, direction, seconds):
+            found = tuple(_rates(before, direction, seconds))
+            rates[operation] = tuple(value for _, value in found)
+            for metric, value in found:
                 yield Sample(time, metric, value, labelled, warm_up=not self.measuring)
             for metric, value in _latencies(before.latency, direction.latency):
                 yield Sample(time, metric, value, labelled, warm_up=not self.measuring)
+        for metric, value in _together(rates):
+            yield Sample(time, metric, value, (), warm_up=not self.measuring)
 
 
 def steady_note(job: JobReport) -> str:

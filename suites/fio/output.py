@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from suites.base import ParsedTrial
 from suites.fio.documents import Document, DocumentReader, Piece, Refused
-from suites.fio.metrics import DEVICE_IOS, ISSUED_IOS, SETTLED, Timeline, job_figures, steady_note
+from suites.fio.metrics import DEVICE_IOS, IOPS, ISSUED_IOS, SETTLED, Timeline, job_figures, steady_note
 from suites.fio.report import OPERATIONS, Direction, JobReport, Latency, Report, merge_clones, read_report
 from suites.line_parser import LineSplitter
 from suites.parameters import parse_duration, parse_size
@@ -77,7 +77,7 @@ def fio_messages(lines: Iterable[str]) -> list[str]:
 _HEADER = re.compile(r"^(.{1,100}): \(groupid=(\d{1,6}), jobs=\d{1,6}\): err=\s*(\d{1,4})")
 _DIRECTION = re.compile(r"^\s*(read|write|trim)\s*:\s*(.*)$")
 _IOPS = re.compile(r"\biops=\s*([\d.]{1,15})([kKMG]?)", re.IGNORECASE)
-_BANDWIDTH = re.compile(r"\bbw=\s*([\d.]{1,15})\s*([kKMGT]?)(i?)B/s", re.IGNORECASE)
+_BANDWIDTH = re.compile(r"\bbw=\s*([\d.]{1,15})\s*([kKMGT]?)(i?)(B|bit)/s", re.IGNORECASE)
 _RUNTIME = re.compile(r"(?:runt=\s*|/)(\d{1,12})msec")
 _LATENCY = re.compile(
     r"^\s*(clat|lat) \((nsec|usec|msec)\)\s*: min=.*?max=\s*([\d.]{1,15})([kKMG]?), avg=\s*([\d.]{1,15})"
@@ -196,7 +196,8 @@ def _read_rates(direction: _Direction, text: str) -> None:
     if found := _BANDWIDTH.search(text):
         # fio 2 writes KB/s and means 1024 bytes; since 2.99 it writes KiB/s.
         power = " kmgt".index(found[2].lower() or " ")
-        direction.bandwidth = float(found[1]) * 1024.0**power
+        bits = found[4].lower() == "bit"  # --unit_base=1
+        direction.bandwidth = float(found[1]) * 1024.0**power / (8 if bits else 1)
     if found := _RUNTIME.search(text):
         direction.runtime = int(found[1]) / 1000
 
@@ -231,6 +232,7 @@ JobKey = tuple[str, int]
 class FioParser:
     """Converts fio's documents into samples, and the last one into figures. Accepts any bytes."""
 
+    headline: str = IOPS.name
     _reader: DocumentReader = field(default_factory=DocumentReader)
     _errors: LineSplitter = field(default_factory=LineSplitter)
     _text: list[str] = field(default_factory=list)
@@ -256,7 +258,7 @@ class FioParser:
         if report is None:
             return ParsedTrial(notes=tuple(self._nothing_read(exit_status)), complete=False)
         problems = list(self._problems(report, exit_status))
-        figures = tuple(self._figures(report))
+        figures = tuple(sorted(self._figures(report), key=lambda figure: figure.metric.name != self.headline))
         if not (figures or problems):
             problems.append("fio counted no I/O.")
         notes = (*problems, *self._remarks())

@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from suites.disk import DIRECTORY, GIB, KIB, MIB, SOLID_STATE_RATE
+from suites.disk import DIRECTORY, GIB, KIB, MIB, flushed_in_time
 from suites.parameters import Choice, Parameter, Type, Value, Values, parse_size
 
 # Rarer parameters: steady state, verification, page cache hints.
@@ -196,13 +196,6 @@ def job_option(values: Values, name: str) -> Value:
     return values.get(name, JOB_OPTIONS[name])
 
 
-RARE_FLUSH = 1.0
-"""Seconds between two flushes, at a plausible rate of the disk, from which writes count as unflushed."""
-
-_PLAUSIBLE_WRITES = 50_000
-"""Writes per second of a solid-state volume through the page cache."""
-
-
 def flush_interval(values: Values) -> int:
     """Return the bytes that a job writes between two flushes; 0 without periodic flushes."""
     return int(values["fsync"]) * largest_block(values)
@@ -213,13 +206,12 @@ def flushes(values: Values) -> bool:
 
     With a runtime, end_fsync does not suffice: the same blocks are overwritten in the page cache again and again.
     Measured: 7.9 GiB/s with end_fsync in 3 s of 64 KiB blocks, where direct I/O gave 1.8 GiB/s. Likewise an interval
-    longer than the file, or longer than RARE_FLUSH.
+    that is rare.
     """
     interval = flush_interval(values)
     if not values["runtime"]:
         return bool(values["end_fsync"]) or 0 < interval < int(values["size"]) * int(values["loops"])
-    seconds = max(interval / SOLID_STATE_RATE, int(values["fsync"]) / _PLAUSIBLE_WRITES)
-    return 0 < interval < int(values["size"]) and seconds < RARE_FLUSH
+    return flushed_in_time(int(values["fsync"]), largest_block(values), int(values["size"]))
 
 
 RW = Parameter(

@@ -21,7 +21,7 @@ from suites.equivalents import Traits
 from suites.facts import Facts, known
 from suites.fio.checks import FIO_CHECKS
 from suites.fio.device import DEVICE, DEVICE_CHECKS, FIO_DIRECTORY, device_options, needs_root, on_device
-from suites.fio.metrics import METRICS, latency_bins, latency_slices
+from suites.fio.metrics import LARGE_BLOCK, METRICS, latency_bins, latency_slices, ordered
 from suites.fio.output import FioParser
 from suites.fio.parameters import (
     FIO_PARAMETERS,
@@ -30,6 +30,7 @@ from suites.fio.parameters import (
     QUEUEING,
     block_options,
     flushes,
+    is_random,
     mixes,
     past_memory,
     redraws_offsets,
@@ -42,7 +43,7 @@ from suites.parameters import Tuned, Value, Values, size_word
 from suites.programs import Program, same_package_name
 from suites.runtime_checks import TRUSTED
 from suites.targets import Match, Target
-from suites.vocab import Resource
+from suites.vocab import Metric, Resource
 
 # fio's command lines: layout and measurement.
 
@@ -306,9 +307,14 @@ class Fio(Suite):
             space=0 if on_device(values) else space,
         )
 
+    def metrics_of(self, values: Values) -> tuple[Metric, ...]:
+        """Return the metrics, the headline first."""
+        large = not is_random(values) and int(values["block_size"]) >= LARGE_BLOCK
+        return ordered(mixed=mixes(values), large=large)
+
     def parser(self, values: Values) -> TrialParser:
         """Return a new parser."""
-        return FioParser()
+        return FioParser(self.metrics_of(values)[0].name)
 
     def traits(self, values: Values, facts: Facts | None) -> Traits:
         """Return the traits of a step for cross-checks."""

@@ -2,7 +2,7 @@
 
 from suites.base import Context
 from suites.disk import DIRECT_TOTAL, MIB, best_directory, room_for, whole_mebibytes
-from suites.facts import Directory, Facts, cpus_for, known
+from suites.facts import BlockDevice, Directory, Facts, cpus_for, known
 from suites.fio.engine_checks import usable
 from suites.parameters import Tuned
 from suites.quantities import quantity
@@ -13,6 +13,21 @@ DEPTH = 32
 MOST_JOBS = 4
 
 _TUNED_RUNTIME, _TUNED_RAMP = 30.0, 5.0
+
+
+SCSI = "sd"
+"""Kernel name of SCSI disks, SATA included: queue_depth is one queue of the device for all jobs."""
+
+
+def queue_of_a_job(disk: BlockDevice | None, jobs: int, wanted: int) -> int:
+    """Return how many of `wanted` I/Os in flight of each job the device's queue takes.
+
+    nr_requests limits each of a disk's queues, of which a job uses one at a time.
+    """
+    queue = None if disk is None else known(disk.queue_depth)
+    if disk is None or queue is None:
+        return wanted
+    return max(1, min(wanted, queue // jobs if disk.name.startswith(SCSI) else queue))
 
 
 def tune_fio(context: Context) -> dict[str, Tuned]:
@@ -50,7 +65,8 @@ def tune_fio(context: Context) -> dict[str, Tuned]:
         why = f"{directory.path} accepts direct I/O (tried): measures the device, not the page cache."
         tuned["direct"] = Tuned(True, why)
         if usable(facts, "libaio"):
-            tuned |= _asynchronous()
+            device = known(directory.device)
+            tuned |= _asynchronous(None if device is None else facts.block_device(device), jobs)
     return tuned
 
 
@@ -70,9 +86,13 @@ def _directory(directory: Directory) -> Tuned:
     return Tuned(directory.path, f"{room}, {where}: most free space of the directories tried.")
 
 
-def _asynchronous() -> dict[str, Tuned]:
+def _asynchronous(disk: BlockDevice | None, jobs: int) -> dict[str, Tuned]:
+    depth = queue_of_a_job(disk, jobs, DEPTH)
+    why = f"Depth 1 measures the round trip; {DEPTH} I/Os in flight keep a device busy."
+    if disk is not None and depth < DEPTH:
+        why = f"With {jobs} {'job' if jobs == 1 else 'jobs'}, this fills the queue of {disk.name}."
     return {
-        "iodepth": Tuned(DEPTH, f"Depth 1 measures the round trip; {DEPTH} I/Os in flight keep a device busy."),
+        "iodepth": Tuned(depth, why),
         "ioengine": Tuned(
             "libaio",
             f"psync cannot keep {DEPTH} I/Os in flight; libaio can wherever fio runs on Linux; io_uring is "

@@ -30,7 +30,7 @@ from suites.fio_job.targets import names_of, programs, targets_of
 from suites.host_files import HostFile
 from suites.parameters import Choice, Parameter, Tuned, Type, Value, Values
 from suites.targets import PathUse, Target, agreed, refused
-from suites.vocab import Resource
+from suites.vocab import Metric, Resource
 
 FILE = "job.fio"
 
@@ -121,6 +121,11 @@ class FioJob(Suite):
         found = _one_section(sections[0], str(values["directory"])) if sections and len(sections) == 1 else None
         return (self, values) if found is None else (Fio(), found)
 
+    def metrics_of(self, values: Values) -> tuple[Metric, ...]:
+        """Return the metrics, the headline first: that of fio for a file with one section."""
+        suite, found = self.measured_as(values, None)
+        return METRICS if suite is self else suite.metrics_of(found)
+
     def tune(self, context: Context) -> dict[str, Tuned]:
         """Return the directory with the most free space; everything else is set by the file."""
         return {name: tuned for name, tuned in tune_fio(context).items() if name == "directory"}
@@ -190,7 +195,7 @@ class FioJob(Suite):
 
     def parser(self, values: Values) -> TrialParser:
         """Return a new parser."""
-        return FioParser()
+        return FioParser(self.metrics_of(values)[0].name)
 
 
 def _named_files(sections: Sequence[Section]) -> dict[str, int]:

@@ -35,8 +35,8 @@ from suites.vocab import Resource, Severity
 _SWEEP_ONLY = frozenset(parameter.name for parameter in SWEEP_PARAMETERS) | {"device"}
 
 
-NOT_OF_POINTS = ("ends-before-its-size", "one-io-in-flight")
-"""Checks that do not apply: a point always has a runtime, and depth 1 is where the curve begins."""
+NOT_OF_POINTS = ("ends-before-its-size", "one-io-in-flight", "depth-beyond-queue")
+"""Checks that do not apply: a point always has a runtime, and the curve begins at depth 1 and ends beyond the knee."""
 
 LONG = 3600.0
 """Seconds of a trial beyond which a sweep should have fewer points."""

@@ -4,6 +4,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from suites.base import ParsedTrial
+from suites.iperf3.iperf2 import Iperf2Reader, is_banner
 from suites.iperf3.text import CONGESTION, RECEIVE, RECEIVER, SEND, SENDER, Row, TextReader, Transcript
 from suites.line_parser import MAXIMUM_LINE, LineParser, LineSplitter
 from suites.strict_json import read_json
@@ -161,6 +162,7 @@ class Iperf3Parser(LineParser):
         self._transcript = Transcript()
         self._text = TextReader(self._transcript)
         self._json = JsonReader(self._transcript)
+        self._iperf2: Iperf2Reader | None = None
         self._document: list[str] = []
         self._length = 0
         self._notes: list[str] = []
@@ -170,6 +172,8 @@ class Iperf3Parser(LineParser):
 
         The exit status alone proves nothing: with -J, 3.12 ends with 0 after an error, and 3.19 after a signal.
         """
+        if self._iperf2 is not None:
+            return self._iperf2.result(exit_status)
         transcript = self._transcript
         if self._document:
             self._notes.append("The JSON document is truncated.")
@@ -198,7 +202,11 @@ class Iperf3Parser(LineParser):
             return self._go_on(line)
         if line.startswith("{"):
             return self._begin(line)
-        return self._text.read(line) if len(line) <= MAXIMUM_LINE else []
+        if len(line) > MAXIMUM_LINE:
+            return []
+        if self._iperf2 is None and is_banner(line):
+            self._iperf2 = Iperf2Reader()
+        return self._text.read(line) if self._iperf2 is None else self._iperf2.read(line)
 
     def _read_unfinished(self, line: str) -> None:
         """Parse an unterminated last line: a row of figures may lack digits, truncated JSON is detected."""

@@ -236,15 +236,15 @@ def _explain(words: str) -> list[str]:
     return [explanation for fragment, explanation in _EXPLANATIONS.items() if fragment in lowered][:1]
 
 
-_BINARY = {"": 1.0, "K": 2.0**10, "M": 2.0**20, "G": 2.0**30}
+_BINARY = {"": 1.0, "K": 2.0**10, "M": 2.0**20, "G": 2.0**30, "T": 2.0**40}
 _PREFIXES = {"": 1.0, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}
 _NUMBER = r"\d{1,18}(?:\.\d{1,9})?"
 _ROW = re.compile(
     r"\[ {0,3}(?P<id>\d{1,6}|SUM)\](?:\[(?P<role>[TR]X)-[CS]\])? {1,4}"
     rf"(?P<start>{_NUMBER})- {{0,4}}(?P<stop>{_NUMBER}) {{1,4}}sec {{1,4}}"
-    rf"{_NUMBER} [KMGT]?Bytes {{1,4}}(?P<rate>{_NUMBER}) (?P<prefix>[KMGT]?)bits/sec(?P<rest>.{{0,120}})"
+    rf"{_NUMBER} [KMGT]?Bytes {{1,4}}(?P<rate>{_NUMBER} [KMGT]?(?:bits|Bytes))/sec(?P<rest>.{{0,120}})"
 )
-_JITTER = re.compile(rf"\s{{1,16}}({_NUMBER}) ms\s{{1,8}}-?\d{{1,18}}/\s{{0,8}}(\d{{1,18}}) \(({_NUMBER})%\)")
+JITTER_AND_LOSS = re.compile(rf"\s{{1,16}}({_NUMBER}) ms\s{{1,8}}-?\d{{1,18}}/\s{{0,8}}(\d{{1,18}}) \(({_NUMBER})%\)")
 _COUNT = re.compile(r"\s{1,24}(\d{1,18})(?:\s|$)")
 _WINDOW = re.compile(rf"\s{{1,24}}\d{{1,18}}\s{{1,8}}({_NUMBER}) ([KMG]?)Bytes")
 _CPU = re.compile(
@@ -258,6 +258,15 @@ _HEADING = re.compile(r"\[ ID\](?:\[Role\])? Interval .*")
 _SENDS = re.compile(r".* Retr\b.*|.* Bitrate +Total Datagrams")  # the columns that only a sending end has
 _ERROR = re.compile(r"(?:.{0,80}: )?iperf3: (?:error - |parameter error - |interrupt - )?(?P<words>.+)")
 _WARNING = re.compile(r"(?:warning|WARNING): (?P<words>.+)")
+
+
+def bits_per_second(text: str) -> float:
+    """Return a rate as iperf prints it, without ``/sec``: ``32.8 Gbits`` in powers of 1000, ``-f M``'s ``381 MBytes``
+    in powers of 1024."""
+    number, _, unit = text.partition(" ")
+    if unit.endswith("Bytes"):
+        return float(number) * 8 * _BINARY[unit.removesuffix("Bytes")]
+    return round(float(number) * _PREFIXES[unit.removesuffix("bits")], 3)  # 32.8 G without binary rounding
 
 
 @dataclass(slots=True)
@@ -328,7 +337,7 @@ class TextReader:
         is_summary = bool(words) and words[-1] in {SENDER, RECEIVER}
         default = self.transcript.client if self._sends is None else self._sends
         sends = default if match["role"] is None else match["role"] == "TX"
-        jitter = _JITTER.match(rest)
+        jitter = JITTER_AND_LOSS.match(rest)
         self.transcript.udp |= jitter is not None or "Datagrams" in self._heading
         count = None if jitter else _COUNT.match(rest)
         retransmits = float(count[1]) if count and "Retr" in self._heading else None
@@ -339,9 +348,7 @@ class TextReader:
             end=words[-1] if is_summary else SENDER if sends else RECEIVER,
             start=float(match["start"]),
             stop=float(match["stop"]),
-            rate=round(
-                float(match["rate"]) * _PREFIXES[match["prefix"]], 3
-            ),  # 32.8 G is 32,800,000,000 exactly, without binary rounding
+            rate=bits_per_second(match["rate"]),
             retransmits=retransmits,
             jitter=float(jitter[1]) if jitter else None,
             lost=float(jitter[3]) if jitter else None,

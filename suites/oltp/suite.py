@@ -310,6 +310,7 @@ class SysbenchOltp(Suite):
     metrics = METRICS
     directory_parameter = "directory"
     uses_server = True
+    server_processes = frozenset({"postgres", "mysqld", "mariadbd"})
     checks = OLTP_CHECKS
 
     def programs(self, values: Values, facts: Facts | None) -> tuple[Program, ...]:

@@ -31,7 +31,7 @@ FEWEST = (1, 20, 100)
 
 MAXIMUM_SAMPLES = 200_000
 
-_N = r"(\d{1,15}(?:\.\d{1,9})?)"
+_N = r"(\d{1,15}(?:[.,]\d{1,9})?)"  # a decimal comma where the locale has one
 _PROGRESS = re.compile(
     rf"progress: {_N} s, {_N} tps, lat (?:{_N}|NaN|-nan) ms stddev (?:{_N}|NaN|-nan)(?:, (\d{{1,15}}) failed)?"
     rf"(?:, lag {_N} ms)?.*"
@@ -118,7 +118,7 @@ class PgbenchParser(LineParser):
         elif self._summed_up:
             for metric, pattern in _NUMBERS:
                 if match := pattern.fullmatch(line):
-                    self._numbers[metric] = float(match[1])
+                    self._numbers[metric] = _number(match[1])
 
     def _take_log(self, match: re.Match[str]) -> None:
         self._logged = int(match[1])
@@ -127,12 +127,16 @@ class PgbenchParser(LineParser):
                 self._numbers[metric] = int(text) / 1000
 
     def _take_progress(self, match: re.Match[str]) -> None:
-        time = float(match[1])
+        time = _number(match[1])
         if time <= self._time or len(self._samples) >= MAXIMUM_SAMPLES:
             return
         self._time = time
         pairs = ((TPS, match[2]), (LATENCY_MEAN, match[3]), (DEVIATION, match[4]), (FAILED, match[5]), (LAG, match[6]))
-        self._samples += [Sample(time, metric, float(text)) for metric, text in pairs if text is not None]
+        self._samples += [Sample(time, metric, _number(text)) for metric, text in pairs if text is not None]
+
+
+def _number(text: str) -> float:
+    return float(text.replace(",", "."))
 
 
 # pgbench's transaction log: its size, and the percentiles that the host computes from it: median, p95 and p99.

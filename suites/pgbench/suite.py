@@ -329,6 +329,7 @@ class Pgbench(Suite):
     metrics = METRICS
     directory_parameter = "directory"
     uses_server = True
+    server_processes = frozenset({"postgres"})
     checks = PGBENCH_CHECKS
     equivalents = (
         Equivalent(

@@ -22,10 +22,18 @@ OLDEST_FIO = (3, 0)
 _OWN = frozenset(parameter.name for parameter in SNIA_PARAMETERS)
 
 NOT_OF_POINTS = frozenset(
-    {"ends-before-its-size", "one-io-in-flight", "short-runtime", "readahead-merges", "unaligned-direct"}
+    {
+        "ends-before-its-size",
+        "one-io-in-flight",
+        "short-runtime",
+        "readahead-merges",
+        "unaligned-direct",
+        "depth-beyond-queue",
+    }
 )
 """Checks of fio that do not apply: a point always has a time and a minute is long enough, QD1 is the purpose of the
-latency test, every test writes, and block sizes below the sector are reported for all points."""
+latency test, every test writes, the standard sets the depths, and block sizes below the sector are reported for all
+points."""
 
 NOT_APPLICABLE = frozenset({"device-never-written", "fresh-device"})
 """The range is overwritten in full before measuring."""

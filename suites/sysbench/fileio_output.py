@@ -12,6 +12,7 @@ from suites.disk import (
     accepts_direct,
     cache_of,
     direct_refused,
+    flushed_in_time,
     free_bytes,
     page_cache,
     throughput_ceiling,
@@ -198,11 +199,15 @@ def _past_the_cache(evidence: StepEvidence, cache: int) -> dict[str, Value]:
 
 def _unflushed_write(evidence: StepEvidence) -> CheckOutcome | None:
     values = evidence.values
-    if not writes(values) or values["extra_flags"] != "none" or values["fsync_freq"] or values["fsync_all"]:
+    every, block = int(values["fsync_freq"]), int(values["block_size"])
+    if not writes(values) or values["extra_flags"] != "none" or values["fsync_all"]:
         return None
+    if flushed_in_time(every, block, int(values["total_size"])):
+        return None
+    flushed = f"with fsync only every {quantity(every * block)}" if every else "without fsync"
     late = "; --file-fsync-end runs only when the time is up" if values["fsync_end"] else ""
     changes: dict[str, Value] = {"extra_flags": "direct"} if accepts_direct(evidence) else {"fsync_freq": 100}
-    return CheckOutcome(f"{values['mode']} without direct I/O and without fsync{late}.", changes=changes)
+    return CheckOutcome(f"{values['mode']} without direct I/O and {flushed}{late}.", changes=changes)
 
 
 def _flushes_of_every_file(evidence: StepEvidence) -> CheckOutcome | None:

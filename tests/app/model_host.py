@@ -369,7 +369,7 @@ def _words(argv: Sequence[str]) -> list[str]:
     return [mode, *([f"{mode} {words[5][:7]}"] if len(words) > 5 else [])]
 
 
-def _facts(session: Any, _directories: Sequence[str] = ()) -> Facts:
+def _facts(session: Any, _directories: Sequence[str] = (), *, watch: bool = False) -> Facts:
     session.run(["true"])
     return run_events.facts("web-1")
 

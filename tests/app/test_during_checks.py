@@ -200,7 +200,13 @@ def test_another_process_is_a_warning_where_the_test_needs_the_processors(
 
 
 def test_the_server_of_a_database_test_is_nobody_else() -> None:
-    assert isinstance(CHECKS["other-process"].evaluate(of("pgbench", process_time__postgres=level(4.5, 5))), NotChecked)
+    other_process = CHECKS["other-process"]
+    assert other_process.evaluate(of("pgbench", process_time__postgres=level(4.5, 5))) is None
+    both = of("pgbench", process_time__postgres=level(4.5, 5), process_time__backup=level(4.5, 5))
+    outcome = other_process.evaluate(both)
+    assert isinstance(outcome, CheckOutcome)
+    assert "backup" in outcome.measured
+    assert "postgres" not in outcome.measured
 
 
 # The course of a rate

@@ -109,3 +109,38 @@ def test_the_quick_plan_on_a_quiet_host_shows_nothing() -> None:
     found = report(plan)
     assert shown(found) == []
     assert found.cannot_tell == ()
+
+
+def on_disk(name: str, *, cpus: int = 8, memory: int = 64 * GIB, **given: object) -> Facts:
+    """Return another healthy host: its data is on this disk, and transparent huge pages are as Ubuntu sets them."""
+    facts = server()
+    disk = BlockDevice(name=name, kind="disk", sector=512, parent=Absent("a whole disk"), **given)  # type: ignore[arg-type]
+    home, data = facts.directories
+    return replace(
+        facts,
+        directories=(home, replace(data, device=name, volume=name)),
+        block_devices=(disk, *facts.block_devices[1:]),
+        cpu=replace(facts.cpu, threads=cpus, usable=cpus),
+        memory=replace(facts.memory, total=memory, available=memory - 2 * GIB, transparent_huge_pages="madvise"),
+    )
+
+
+OTHER_HOSTS: Mapping[str, Facts] = MappingProxyType(
+    {
+        "SATA SSD": on_disk("sdb", rotational=False, size=480 * GIB, queue_depth=32, scheduler="mq-deadline"),
+        "hard disk": on_disk("sdb", rotational=True, size=4000 * GIB, queue_depth=32, scheduler="mq-deadline"),
+        "NVMe": on_disk("nvme1n1", rotational=False, size=7000 * GIB, queue_depth=1023, scheduler="none", cpus=128),
+        "small VM": on_disk("vdb", rotational=True, size=40 * GIB, queue_depth=128, cpus=2, memory=8 * GIB),
+    }
+)
+
+
+@pytest.mark.parametrize("name", OTHER_HOSTS)
+@pytest.mark.parametrize(
+    "suite",
+    ["fio", "fio-sweep", "fio-snia", "dd", "sysbench-fileio", "ioping", "cp", "pgbench", "sysbench-oltp", "stream"],
+)
+def test_a_tuned_plan_on_other_healthy_hosts_shows_nothing(suite: str, name: str) -> None:
+    facts = {"web-1": OTHER_HOSTS[name]}
+    plan = tuned_plan(["web-1"], [suite], facts, "p")
+    assert shown(check_plan(plan, facts, PEERS)) == []

@@ -186,9 +186,10 @@ def finding(name: str, level: Severity) -> Finding:
     return Finding(name, level, f"{name} was found", "1", "it matters", "mend it", "a source", "step", "web-1")
 
 
-def test_findings_of_before_weigh_unless_a_check_of_after_has_seen_how_it_came() -> None:
+@pytest.mark.parametrize("foretelling", ["page-cache", "host-busy", "disk-in-use"])
+def test_findings_of_before_weigh_unless_a_check_of_after_has_seen_how_it_came(foretelling: str) -> None:
     sound = repeated(disk(), STEADY)
-    foretold = replace(sound, findings=(finding("page-cache", Severity.WARNING),))
+    foretold = replace(sound, findings=(finding(foretelling, Severity.WARNING),))
     assert step_verdict(foretold).verdict.trust is Trust.VALID
     blind = replace(foretold, trials=tuple(replace(one, watch=None) for one in foretold.trials))
     assert step_verdict(blind).verdict.trust is Trust.CAVEATS

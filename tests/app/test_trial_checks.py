@@ -1,5 +1,6 @@
 """The checks of after on one trial: each speaks of its case, and is silent of the clean twin."""
 
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -327,7 +328,7 @@ def test_a_send_run_is_judged_by_the_samples_of_its_sender() -> None:
 
 def recorded(path: str, **given: Any) -> TrialEvidence:
     """Return a trial of fio with the figures of a recorded output, on a host that watched its disk."""
-    parsed = captured_outputs.capture(path).parse(find_suite("fio").parser({}))
+    parsed = captured_outputs.capture(path).parse(find_suite("fio").parser(RANDOM))
     return replace(fio(**given), figures=parsed.figures, samples=parsed.samples)
 
 
@@ -351,3 +352,13 @@ def test_a_depth_that_was_not_reached_is_told_at_any_depth() -> None:
     assert "0.4 in flight" in (shown(CHECKS["queue-half-empty"], shallow) or "")
     brief = fio(figures={"iops": 4000.0, "total_latency_mean": 90_000.0}, iodepth=1)
     assert shown(CHECKS["queue-half-empty"], brief) is None, "the rest is the tool's own time"
+
+
+def test_a_mixed_workload_is_quoted_with_both_directions() -> None:
+    values: dict[str, Any] = {"rw": "randrw", "iodepth": 8}
+    suite = find_suite("fio")
+    parsed = captured_outputs.capture("fio/3.33/randrw_libaio_ramp").parse(suite.parser({**fio().values, **values}))
+    mixed = replace(fio(**values), figures=parsed.figures)
+    assert mixed.headline is not None
+    assert mixed.headline.metric.name == "total_iops"
+    assert re.fullmatch(r"\(read [\d,.k]+ IOPS, write [\d,.k]+ IOPS\)", latency_text(step(mixed)))

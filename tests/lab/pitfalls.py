@@ -5,11 +5,12 @@ wrong is a limit, the story itself is asked well, too, and the verdict has to na
 """
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 from app.checks.catalogue import HOST_CHECKS
+from app.events import Event
 from app.plans.plan import LOCAL, Plan, Repetition, make_step
 from app.questions import RefusingAsker
 from app.records import RunRecord
@@ -97,11 +98,16 @@ def run(stage: Stage, case: Case) -> Seen:
 
 def run_plan(stage: Stage, made: Plan) -> RunRecord:
     """Run a plan and return the run as stored."""
-    stage.workstation.consents.remember_filled(made)  # a job file too is the user's own here
-    stage.workstation.consents.remember_made(made)
-    for _event in stage.workstation.run(made, RefusingAsker(), Control()):
+    for _event in run_events(stage, made):
         pass
     return stage.workstation.load("last")
+
+
+def run_events(stage: Stage, made: Plan) -> Iterator[Event]:
+    """Run a plan and yield what happens."""
+    stage.workstation.consents.remember_filled(made)  # a job file too is the user's own here
+    stage.workstation.consents.remember_made(made)
+    yield from stage.workstation.run(made, RefusingAsker(), Control())
 
 
 def look(stage: Stage, case: Case) -> Seen:
@@ -181,10 +187,10 @@ def _job(stage: Stage, *lines: str) -> Plan:
 
 
 def _holes(stage: Stage, *, written: bool) -> Plan:
-    file = stage.file("holes.dat", 256 * MIB)
+    file = stage.file("holes.dat", 512 * MIB)
     if written:
         stage.fill(file)
-    return _job(stage, "rw=randread", "direct=1", "iodepth=32", "bs=4k", "size=256m", f"filename={file}")
+    return _job(stage, "rw=randread", "direct=1", "iodepth=32", "bs=4k", "size=512m", f"filename={file}")
 
 
 def _cached(stage: Stage) -> Plan:
@@ -266,7 +272,7 @@ CASES: tuple[Case, ...] = (
     Case("link held to a rate", lambda stage: between(stage, lambda near, _far: near.shape(100)), (), Limiter.LINK,
          local=False, tools=("iperf3",)),
     Case("the same link, not held", between, not_limiter=Limiter.LINK, local=False, tools=("iperf3",)),
-    Case("quota on the processors", lambda stage: cpu(stage.grouped("cpu", shares="262144", cfs_quota_us="20000")),
+    Case("quota on the processors", lambda stage: cpu(stage.grouped("cpu", cfs_quota_us="20000")),
          ("cpu-quota", "quota-throttled", "quota-bound"), Limiter.QUOTA, local=False, tools=("sysbench",)),
     Case("a group without a quota", lambda stage: cpu(stage.grouped("cpu")), not_limiter=Limiter.QUOTA, local=False,
          tools=("sysbench",)),

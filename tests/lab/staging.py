@@ -3,12 +3,14 @@
 import contextlib
 import functools
 import itertools
+import json
 import os
 import shutil
 import signal
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -18,7 +20,7 @@ from app.plans.plan import LOCAL
 from app.questions import RefusingAsker
 from app.services import Workstation
 from suites.facts import Facts, known
-from tests.lab.links import LinkedHost, linking
+from tests.lab.links import LinkedHost, delayed, linking
 from tests.lab_sshd import LabHost
 
 MIB, GIB = 2**20, 2**30
@@ -27,8 +29,19 @@ CGROUPS = Path("/sys/fs/cgroup")
 """Where the controllers of the first version are mounted, each in a directory of its own."""
 
 _OTHER_BOOT = 'mount --bind "$0" /proc/sys/kernel/random/boot_id && exec "$@"'
+_OTHER_SPEED = 'mount --bind "$0" /sys/class/net/eth0/speed && exec "$@"'
 
-_SPIN = "import os\nfor _ in range({count} - 1):\n    os.fork() or exec('while True: pass')\nwhile True: pass"
+FIRST = str(2**18)
+"""The weight of a host's group, beside 1024 of each task in none."""
+
+_SPIN = """
+import os, signal
+for _ in range({count} - 1):
+    if not os.fork():
+        break
+signal.alarm(120)
+while True: pass
+"""
 
 
 class NotStagedError(Exception):
@@ -44,10 +57,48 @@ def need_root(*tools: str) -> None:
         raise NotStagedError("it needs root")
 
 
-def go_first(host: LabHost) -> None:
-    """Let a host and all that runs on it go before whatever else this computer does, as far as we may."""
-    if os.geteuid() == 0:
-        os.setpriority(os.PRIO_PROCESS, host.pid, -15)
+class SlowDisk:
+    """A file system on a device whose limits are below it; see slow_disk.py."""
+
+    def __init__(self, folder: Path, size: int, stack: contextlib.ExitStack) -> None:
+        """Mount it in a new directory of `folder`, without limits."""
+        file, self.folder = folder / "slow.img", folder / "slow"
+        file.touch()
+        self.folder.mkdir()
+        words = [sys.executable, str(Path(__file__).with_name("slow_disk.py")), str(file), str(size)]
+        self._server = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        stack.callback(self._server.kill)
+        self._answer()
+        stack.callback(_undo, "umount", str(file))
+        self.device = _run("losetup", "--find", "--show", "--direct-io=on", str(file)).strip()
+        stack.callback(_undo, "losetup", "--detach", self.device)
+        few = ("-N", "1024")  # inodes: no table of them is written in the background
+        _run("mkfs.ext4", "-q", *few, "-O", "^has_journal", "-E", "nodiscard,lazy_itable_init=0", self.device)
+        _run("mount", self.device, str(self.folder))
+        stack.callback(_undo, "umount", str(self.folder))
+        stack.callback(self.limit, iops=0, write_iops=0, rate=0, delay=0, sync=0)
+
+    def limit(self, **limits: float) -> None:
+        """Change its limits."""
+        assert self._server.stdin is not None
+        self._server.stdin.write(f"{json.dumps(limits)}\n")
+        self._server.stdin.flush()
+        self._answer()
+
+    def _answer(self) -> None:
+        if self._server.stdout is None or self._server.stdout.readline() != "ready\n":
+            raise NotStagedError("no file system of our own can be mounted here (FUSE)")
+
+
+def _run(*words: str) -> str:
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise NotStagedError(f"{words[0]}: {done.stderr.strip()}")
+    return done.stdout
+
+
+def _undo(*words: str) -> None:
+    subprocess.run(words, capture_output=True, check=False)
 
 
 class Stage:
@@ -59,6 +110,8 @@ class Stage:
         self._start = start
         self._stack = contextlib.ExitStack()
         self._numbers = itertools.count(1)
+        self._groups: dict[tuple[str, int], Path] = {}
+        self._others: list[int] = []
         self.workstation = Workstation(folder / "runs.sqlite3", folder / "hosts.toml")
         self._stack.callback(self.workstation.close)
 
@@ -115,51 +168,131 @@ class Stage:
             raise NotStagedError(f"{name} has no number that a limit could name")
         return number.read_text().strip()
 
-    def host(self) -> tuple[str, LabHost]:
-        """Return the name of a host of its own, reached by SSH, and the host. It goes before all else here."""
+    def host(self, *prefix: str) -> tuple[str, LabHost]:
+        """Return the name of a host of its own, reached by SSH, and the host. It goes before all else here.
+
+        `prefix` are words behind which its sshd runs.
+        """
         host, name = self._start(), f"lab-{next(self._numbers)}"
+        if prefix:
+            host.prefix = [*prefix]
+            host.restart()
         host.add_to_home(name)
-        go_first(host)
+        self._go_first(host)
         return name, host
 
-    def grouped(self, controller: str, **settings: str) -> str:
-        """Return the name of a host all of whose processes are in a group with these settings."""
+    def _go_first(self, host: LabHost) -> None:
+        """Let a host and all that runs on it go before whatever else this computer does, as far as we may."""
+        if os.geteuid() == 0 and (CGROUPS / "cpu" / "cgroup.procs").exists():
+            self._group("cpu", host, shares=FIRST)
+        elif os.geteuid() == 0:
+            os.setpriority(os.PRIO_PROCESS, host.pid, -15)
+
+    def _group(self, controller: str, host: LabHost, **settings: str) -> None:
+        """Put a host into a group with these settings, or change those of the group in which it is."""
         need_root()
         parent = CGROUPS / controller
         if not (parent / "cgroup.procs").exists():
             raise NotStagedError(f"this kernel has no group of {controller} in the first version’s way")
-        name, host = self.host()
         group = parent / f"benchwright-{os.getpid()}-{host.port}"
-        group.mkdir()
-        self._stack.callback(_remove_group, group, host)
+        if (controller, host.port) not in self._groups:
+            group.mkdir()
+            self._groups[controller, host.port] = group
+            self._stack.callback(_remove_group, group, host)
         for setting, value in settings.items():
             (group / f"{controller}.{setting.replace('__', '.')}").write_text(value)
-        (group / "cgroup.procs").write_text(str(host.pid))
+        for pid in _with_children(host.pid):
+            (group / "cgroup.procs").write_text(str(pid))
+
+    def grouped(self, controller: str, **settings: str) -> str:
+        """Return the name of a host all of whose processes are in a group with these settings."""
+        name, host = self.host()
+        self._group(controller, host, **settings)
         return name
 
-    def links(self, count: int = 2) -> list[LinkedHost]:
-        """Return so many hosts on one bridge, each with a boot of its own, as far as it can see."""
+    def at_end(self, *words: str) -> None:
+        """Run a command in the end."""
+        self._stack.callback(_undo, *words)
+
+    def limit(self, host: LabHost, controller: str, **settings: str) -> None:
+        """Put a host into a group with these settings."""
+        self._group(controller, host, **settings)
+
+    def slow_disk(self, size: int = 4 * GIB, **limits: float) -> SlowDisk:
+        """Return a file system on a device with limits below it."""
+        need_root("losetup", "mkfs.ext4")
+        folder = Path(tempfile.mkdtemp(dir=self.disk(), prefix="benchwright-stage-"))
+        self._stack.callback(shutil.rmtree, folder, ignore_errors=True)
+        disk = SlowDisk(folder, size, self._stack)
+        disk.limit(**limits)
+        return disk
+
+    def links(self, count: int = 2, megabits: int | None = None) -> list[LinkedHost]:
+        """Return so many hosts on one bridge, each with a boot of its own, as far as it can see.
+
+        `megabits` is the speed that their interfaces report, in place of a virtual one's 10000.
+        """
         hosts = self._stack.enter_context(linking(self._start))(count)
         for number, host in enumerate(hosts):
             boot = self.folder / f"boot-{number}"
             boot.write_text(f"{number}1111111-2222-3333-4444-555555555555\n")
             host.ssh.prefix = [*host.words("unshare", "-m", "sh", "-c", _OTHER_BOOT, str(boot))]
+            if megabits is not None:
+                speed = self.folder / "speed"
+                speed.write_text(f"{megabits}\n")
+                host.ssh.prefix += ["sh", "-c", _OTHER_SPEED, str(speed)]
             host.ssh.restart()
-            go_first(host.ssh)
+            self._go_first(host.ssh)
         return hosts
 
-    def compete(self, processes: int) -> None:
-        """Let so many processes of somebody else take what they get of the processors, until the end."""
-        words = ["sh", "-c", '"$@" &', "sh", sys.executable, "-c", _SPIN.format(count=processes)]
+    def far_away(self, near: LinkedHost, far: LinkedHost, milliseconds: float) -> str:
+        """Return an address of `far` that an answer comes from after so long."""
+        return self._stack.enter_context(delayed(near, far, milliseconds / 2))
+
+    def compete(self, processes: int, host: LabHost | None = None) -> None:
+        """Let so many processes of somebody else take what they get of the processors, until the end.
+
+        Beside `host`, they get as much of them as its own.
+        """
+        self.beside(sys.executable, "-c", _SPIN.format(count=processes), host=host)
+
+    def beside(self, *words: str, host: LabHost | None = None) -> None:
+        """Let somebody else run a program until the end."""
+        group = None if host is None else self._groups.get(("cpu", host.port))
+        enter = "" if group is None else f"echo 0 > {group}/cgroup.procs; "
         # Its parent ends at once: a child of ours would count as Benchwright's own.
-        with subprocess.Popen(words, start_new_session=True, stdout=subprocess.DEVNULL) as parent:
-            self._stack.callback(os.killpg, parent.pid, signal.SIGKILL)
+        shell = ["sh", "-c", f'{enter}"$@" &', "sh", *words]
+        with subprocess.Popen(
+            shell, start_new_session=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        ) as parent:
+            self._others.append(parent.pid)
+            self._stack.callback(_signal_group, parent.pid, signal.SIGKILL)
+
+    def let_others(self, *, run: bool) -> None:
+        """Stop the programs of others, or let them go on: while they take a host's processors, nothing else gets on."""
+        for leader in self._others:
+            _signal_group(leader, signal.SIGCONT if run else signal.SIGSTOP)
+
+
+def _signal_group(leader: int, number: signal.Signals) -> None:
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(leader, number)
+
+
+def _with_children(pid: int) -> list[int]:
+    below = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+    return [pid, *(found for child in below for found in _with_children(int(child)))]
 
 
 def _remove_group(group: Path, host: LabHost) -> None:
     """Stop the host and remove the group, once nothing is in it any more."""
     host.stop()
-    for line in (group / "cgroup.procs").read_text().split():
-        with contextlib.suppress(ProcessLookupError):
-            (group.parent / "cgroup.procs").write_text(line)
+    for _ in range(100):
+        for line in (group / "cgroup.procs").read_text().split():
+            with contextlib.suppress(OSError):
+                (group.parent / "cgroup.procs").write_text(line)
+        with contextlib.suppress(OSError):  # a process that ends still counts
+            group.rmdir()
+            return
+        time.sleep(0.02)
     group.rmdir()

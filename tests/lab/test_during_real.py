@@ -191,7 +191,7 @@ def _disk_of(workstation: Workstation) -> tuple[str, str]:
     pytest.skip("no directory here is on a disk that the kernel counts")
 
 
-BURST = 20.0
+BURST = 15.0
 """Seconds into the trial at which the limit falls, as where a token bucket runs empty."""
 
 
@@ -222,7 +222,7 @@ def test_a_burst_that_ends_is_told_with_both_rates_and_when(
 
 
 def _rates(words: str) -> tuple[str, str]:
-    """Return the two rates of ``2,000 /s until 20 s, then 800 /s.``, without their units."""
+    """Return the two rates of ``2,000 /s until 15 s, then 800 /s.``, without their units."""
     first, _, rest = words.partition(" until ")
     _, _, second = rest.partition(", then ")
     return _number(first), _number(second.partition(". ")[0])

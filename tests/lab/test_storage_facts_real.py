@@ -1,6 +1,7 @@
 """What is really mounted and stacked here is seen in the facts, and warned of; its plain twin is not."""
 
 import contextlib
+import json
 import shutil
 import subprocess
 from collections.abc import Iterator
@@ -15,6 +16,8 @@ from remote.local import LocalSession
 from remote.probe import read_facts
 from suites.base import Context, StepEvidence, complete_values
 from suites.facts import Facts
+from suites.fio.output import FioParser
+from suites.fio.parameters import flushes
 from suites.registry import suite
 from suites.vocab import Finding
 from tests.loop_devices import MIB, MakeLoop, make_loop, run
@@ -38,7 +41,7 @@ def zram() -> Iterator[str]:
     try:
         number = control.read_text().strip()
     except OSError:
-        pytest.skip("no zram here")
+        pytest.skip("this kernel has no zram")
     try:
         Path(f"/sys/block/zram{number}/disksize").write_text(str(SIZE))
         yield f"/dev/zram{number}"
@@ -102,6 +105,49 @@ def sectors_read(device: str) -> int:
     return int(Path(f"/sys/block/{Path(device).name}/stat").read_text().split()[2])
 
 
+def sectors_written(device: str) -> int:
+    return int(Path(f"/sys/block/{Path(device).name}/stat").read_text().split()[6])
+
+
+@pytest.mark.parametrize(("every", "reaches"), [(100_000, False), (16, True)])
+def test_a_rare_fsync_leaves_the_writes_in_memory(
+    make_loop: MakeLoop, mounted: Path, every: int, *, reaches: bool
+) -> None:
+    if shutil.which("fio") is None:
+        pytest.skip("fio is not installed")
+    device = make_loop("disk.img", SIZE)
+    run("mkfs.ext4", "-q", device)
+    run("mount", device, mounted)
+    size = 16 * MIB
+    job = ["fio", "--name=a", f"--size={size}", f"--directory={mounted}", "--thread=1", "--bs=4k", "--rw=randwrite"]
+    before = sectors_written(device)
+    out = run(*job, f"--fsync={every}", "--runtime=2", "--time_based", "--output-format=json")
+    written = json.loads(out[out.index("{") :])["jobs"][0]["write"]["io_bytes"]
+    share = 512 * (sectors_written(device) - before) / written
+    assert (share > 0.9) is reaches, share
+    values = {**complete_values(suite("fio"), {"rw": "randwrite", "size": size, "runtime": 2.0, "fsync": every})}
+    assert flushes(values) is reaches
+
+
+@pytest.mark.parametrize(
+    ("words", "check"),
+    [(["--rw=randrw", "--unified_rw_reporting=1"], "unified-reporting"), (["--rw=randtrim"], "trim-on-file")],
+)
+def test_what_yields_no_figure_really_yields_none(tmp_path: Path, words: list[str], check: str) -> None:
+    if shutil.which("fio") is None:
+        pytest.skip("fio is not installed")
+    argv = ["fio", "--name=a", "--size=4m", f"--directory={tmp_path}", "--thread=1", "--output-format=json+", *words]
+    done = subprocess.run(argv, capture_output=True, check=False)
+    parser = FioParser()
+    list(parser.feed(done.stdout))
+    list(parser.feed(done.stderr, "stderr"))
+    assert not parser.finish(done.returncode).complete
+    job = suite("fio-job")
+    text = "\n".join(["[a]", "size=4m", *(word.removeprefix("--") for word in words)])
+    step = StepEvidence("step", job, complete_values(job, {"job": text}), Context(), "web-1")
+    assert check in {each.id for each in evaluate(job.checks, step) if isinstance(each, Finding)}
+
+
 def test_a_loop_device_over_memory_is_named(make_loop: MakeLoop, mounted: Path, tmp_path: Path) -> None:
     memory = tmp_path / "memory"
     memory.mkdir()
@@ -125,6 +171,21 @@ def test_a_file_system_on_zram_is_no_disk(mounted: Path) -> None:
         run("mount", device, mounted)
         assert "zram: compressed memory." in raised(mounted)["substitute-device"].measured
     assert "substitute-device" not in raised(Path("/var/tmp"))
+
+
+def test_a_fuse_file_system_is_no_plain_disk(mounted: Path, tmp_path: Path) -> None:
+    if not Path("/dev/fuse").exists():
+        pytest.skip("this kernel has no FUSE")
+    if shutil.which("fuse2fs") is None:
+        pytest.skip("fuse2fs is not installed")
+    image = tmp_path / "disk.img"
+    with image.open("wb") as file:
+        file.truncate(SIZE)
+    run("mkfs.ext4", "-q", image)
+    run("fuse2fs", "-o", "fakeroot", image, mounted)
+    found = raised(mounted)["not-a-disk"]
+    assert "a FUSE file system." in found.measured
+    assert "user space" in found.why
 
 
 def test_an_existing_file_needs_no_space(make_loop: MakeLoop, mounted: Path) -> None:

@@ -1,30 +1,152 @@
-"""Limits that are known because the lab sets them: what is measured of them, and whether they are named."""
+"""The confusion matrix of limits: each staged for real beside its clean twin; what is measured, and what is named.
 
-from functools import partial
+``make bench truth [GROUP ...]``. With BENCHWRIGHT_TRUTH=FOLDER the runs are kept there, a second pass stages only what
+is missing, and judges what is there by today's checks.
+"""
 
-from tests.lab.known_limits import LIMITS, KnownLimit, Recovered, recover
+import os
+import shutil
+import statistics
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Iterable
+from pathlib import Path
+
+from app.cli.common import print_table
+from app.services import Workstation
+from suites.verdict import Limiter
+from tests.lab.known_limits import LIMITS, Judged, KnownLimit, judge, judged, repeat
 from tests.lab.staging import Stage
 from tests.perf.outcome import Met, Outcome
 from tests.perf.stage import on_a_stage
 
+REPETITIONS = "BENCHWRIGHT_TRUTH_TIMES"
 CLOSE = 0.03
+RIGHT = 0.95
+KEPT = "BENCHWRIGHT_TRUTH"
+
+GROUPS = tuple(dict.fromkeys(limit.group for limit in LIMITS))
+
+Found = dict[KnownLimit, "list[Judged] | str"]
 
 
-def outcomes() -> list[Outcome]:
-    """Return for each known limit what was measured, and what the verdict names as the limit."""
-    return [_line(limit, on_a_stage(partial(_recover, limit), limit.tools)) for limit in LIMITS]
+def outcomes(groups: Iterable[str] = ()) -> list[Outcome]:
+    """Stage the limits of some groups, or of all; print the table and the matrix; return the sums."""
+    chosen = [limit for limit in LIMITS if not groups or limit.group in groups]
+    with tempfile.TemporaryDirectory(prefix="benchwright-truth-") as folder:
+        kept = Path(os.environ.get(KEPT, folder))
+        kept.mkdir(parents=True, exist_ok=True)
+        found = {limit: _judge(limit, kept) for limit in chosen}
+    print_table(HEAD, [_row(limit, one, found) for limit, one in found.items()])
+    print_table(["Staged", *_named(found), "right"], list(_matrix(found)))
+    return _sums(found)
 
 
-def _recover(limit: KnownLimit, stage: Stage) -> Recovered:
-    return recover(stage, limit)
+def _judge(limit: KnownLimit, kept: Path) -> list[Judged] | str:
+    if limit.computed is not None:
+        return [judge(limit.computed, limit)]
+    library, times = kept / f"{limit.id}.sqlite3", int(os.environ.get(REPETITIONS, "3"))
+    times -= len(list(_read(limit, library))) if library.exists() else 0
+    if times > 0:
+        sys.stderr.write(f"staging {limit.group}: {limit.name}\n")
+
+        def run(stage: Stage) -> None:
+            if library.exists():
+                shutil.copy(library, stage.folder / "runs.sqlite3")
+            repeat(stage, limit, times)
+            stage.workstation.close()
+            shutil.copy(stage.folder / "runs.sqlite3", library)
+
+        try:
+            reason = on_a_stage(run, limit.tools)
+        except Exception as error:  # noqa: BLE001 (the others are staged in spite of it)
+            reason = f"{type(error).__name__}: {error}"
+        if reason is not None:
+            sys.stderr.write(f"not staged: {reason}\n")
+            return reason
+    return list(_read(limit, library))
 
 
-def _line(limit: KnownLimit, found: Recovered | str) -> Outcome:
-    aim = f"within {CLOSE:.0%}, named {limit.limiter}"
+def _read(limit: KnownLimit, library: Path) -> Iterable[Judged]:
+    workstation = Workstation(library, library.with_name("hosts.toml"))
+    try:
+        yield from judged(workstation, limit)
+    finally:
+        workstation.close()
+
+
+HEAD = ["Staged", "Limit", "True", "Measured", "Error", "Named", "Warnings of a twin"]
+
+
+def _row(limit: KnownLimit, found: list[Judged] | str, whole: Found) -> list[str]:
     if isinstance(found, str):
-        return Outcome(limit.name, "–", f"not staged, because {found}", aim, Met.UNDECIDED)
-    good = abs(found.error) <= CLOSE and found.limiter is limit.limiter
-    met = Met.MET if good else Met.UNDECIDED if found.disturbed else Met.MISSED
-    figure = f"{found.measured:.6g} of {found.truth:.6g} {found.unit}".strip()
-    others = ", others were at work" if found.disturbed else ""
-    return Outcome(limit.name, figure, f"{found.error:+.2%}, named {found.limiter or 'nothing'}{others}", aim, met)
+        return [limit.group, limit.name, "", "", "", f"not staged: {found}", ""]
+    figure, truth = statistics.median(one.figure for one in found), _truth(limit, whole)
+    named = Counter(_limiter(one) for one in found)
+    return [
+        limit.group, limit.name, "–" if truth is None else f"{truth:.4g}", f"{figure:.4g} {found[0].unit}",
+        "–" if truth is None else f"{figure / truth - 1:+.1%}",
+        ", ".join(f"{name} {times}" for name, times in named.items()),
+        ", ".join(sorted(set().union(*(one.warnings for one in found)))) if not limit.right else "",
+    ]  # fmt: skip
+
+
+def _truth(limit: KnownLimit, whole: Found) -> float | None:
+    if limit.truth is None or not limit.shared:
+        return limit.truth
+    twins = [found for twin, found in whole.items() if twin.group == limit.group and not twin.right]
+    figures = [one.figure for found in twins if not isinstance(found, str) for one in found]
+    return limit.truth * statistics.median(figures) if figures else None
+
+
+def _limiter(one: Judged) -> str:
+    return str(one.verdict.limited_by or Limiter.UNKNOWN)
+
+
+def _named(found: Found) -> list[str]:
+    names = {_limiter(one) for runs in found.values() if not isinstance(runs, str) for one in runs}
+    return [name for name in map(str, Limiter) if name in names]
+
+
+def _matrix(found: Found) -> Iterable[list[str]]:
+    for group in dict.fromkeys(limit.group for limit in found):
+        for twin in (False, True):
+            runs = [
+                (limit, one) for limit, kept in found.items()
+                if limit.group == group and bool(limit.right) is not twin and not isinstance(kept, str) for one in kept
+            ]  # fmt: skip
+            if runs:
+                named = Counter(_limiter(one) for _, one in runs)
+                right = (
+                    "" if twin else f"{sum(one.verdict.limited_by in limit.right for limit, one in runs)}/{len(runs)}"
+                )
+                yield [group + " (twin)" * twin, *(str(named[name] or "") for name in _named(found)), right]
+
+
+def _sums(found: Found) -> list[Outcome]:
+    staged = [(limit, one) for limit, runs in found.items() if not isinstance(runs, str) for one in runs]
+    limits = [(limit, one) for limit, one in staged if limit.right]
+    right = [limit for limit, one in limits if one.verdict.limited_by in limit.right]
+    unknown = [limit for limit, one in limits if one.verdict.limited_by in {None, Limiter.UNKNOWN} - limit.right]
+    wrong = len(limits) - len(right) - len(unknown)
+    twins = [one for limit, one in staged if not limit.right]
+    alarms = sorted({name for one in twins for name in one.warnings})
+    share = len(right) / max(1, len(limits))
+    errors = [abs(statistics.median(one.figure for one in runs) / truth - 1) for limit, runs in found.items()
+              if not isinstance(runs, str) and (truth := _truth(limit, found)) is not None]  # fmt: skip
+    close = sum(error <= CLOSE for error in errors)
+    return [
+        Outcome("limits named rightly", f"{len(right)} of {len(limits)}", f"{share:.0%}", f"{RIGHT:.0%}",
+                _met(share >= RIGHT)),
+        Outcome("limits named wrongly", f"{wrong} of {len(limits)}", "–", "none", _met(not wrong)),
+        Outcome("limits not identified", f"{len(unknown)} of {len(limits)}", "–", "–", Met.MET),
+        Outcome("warnings on clean twins", f"{len(alarms)} in {len(twins)}", ", ".join(alarms) or "–", "none",
+                _met(not alarms)),
+        Outcome(f"figures within {CLOSE:.0%} of the truth", f"{close} of {len(errors)}", "–", "all",
+                _met(close == len(errors))),
+    ]  # fmt: skip
+
+
+def _met(good: bool) -> Met:  # noqa: FBT001
+    return Met.MET if good else Met.MISSED

@@ -12,7 +12,7 @@ import pytest
 
 from tests.lab.staging import NotStagedError, Stage
 from tests.lab_sshd import LabHost
-from tests.perf.host import make_keys, move_home
+from tests.perf.host import going_first, make_keys, move_home
 
 Found = TypeVar("Found")
 
@@ -21,8 +21,10 @@ Found = TypeVar("Found")
 def staged() -> Iterator[Stage]:
     """Open a stage."""
     with tempfile.TemporaryDirectory(prefix="benchwright-bench-") as name, ExitStack() as stack:
+        stack.enter_context(going_first())
         folder = Path(name)
         move_home(folder / "home")
+        (folder / "leases").mkdir()
         os.environ["BENCHWRIGHT_LEASES"] = str(folder / "leases")
         stack.callback(os.environ.pop, "BENCHWRIGHT_LEASES")
         keys = make_keys(folder)

@@ -218,6 +218,39 @@ def test_azure_is_known_by_its_asset_tag(serve: Callable[..., Cloud], in_cloud: 
     assert len(cloud.asked) == asked
 
 
+ALIBABA = {
+    "/latest/meta-data/instance/instance-type": "ecs.t6-c1m2.large",
+    "/latest/meta-data/instance-id": "i-bp1abc",
+    "/latest/meta-data/region-id": "eu-central-1",
+}
+ORACLE = {
+    "/opc/v2/instance/shape": "VM.Standard.E4.Flex",
+    "/opc/v2/instance/id": f"ocid1.instance.oc1.eu-frankfurt-1.{'a' * 60}",
+    "/opc/v2/instance/canonicalRegionName": "eu-frankfurt-1",
+    "/opc/v2/instance/shapeConfig/baselineOcpuUtilization": "BASELINE_1_8",
+}
+
+
+@pytest.mark.alone
+@pytest.mark.parametrize("token", ["secret", ""])
+def test_alibaba_is_asked_with_a_token_if_it_has_any(
+    serve: Callable[..., Cloud], in_cloud: InCloud, token: str
+) -> None:
+    cloud = serve(ALIBABA, f"X-aliyun-ecs-metadata-token: {token}", token)
+    assert reported(in_cloud(cloud.base, vendor="Alibaba Cloud")) == ("Alibaba Cloud", *ALIBABA.values())
+
+
+@pytest.mark.alone
+def test_oracle_tells_the_baseline_of_a_burstable_instance(serve: Callable[..., Cloud], in_cloud: InCloud) -> None:
+    cloud = serve(ORACLE, "Authorization: Bearer Oracle")
+    facts = in_cloud(cloud.base, vendor="QEMU", asset="OracleCloud.com")
+    assert (*reported(facts), facts.cloud.baseline) == ("Oracle Cloud", *ORACLE.values())
+    without = {path: text for path, text in ORACLE.items() if "baseline" not in path}
+    facts = in_cloud(serve(without, "Authorization: Bearer Oracle").base, vendor="QEMU", asset="OracleCloud.com")
+    assert reported(facts) == ("Oracle Cloud", *without.values())
+    assert isinstance(facts.cloud.baseline, Absent)
+
+
 @pytest.mark.alone
 def test_no_service_is_asked_where_dmi_names_no_cloud(serve: Callable[..., Cloud], in_cloud: InCloud) -> None:
     cloud = serve(AWS, "X-aws-ec2-metadata-token: ")

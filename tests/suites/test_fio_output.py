@@ -1,6 +1,7 @@
 """The parser of fio's output, on captures of six versions, failures and cut-off outputs among them."""
 
 import json
+import statistics
 from collections.abc import Iterator
 from itertools import pairwise
 from typing import Any
@@ -9,9 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from suites.base import ParsedTrial
+from suites.base import ParsedTrial, complete_values
 from suites.fio import output as fio_output
 from suites.fio.output import FioParser
+from suites.fio.suite import Fio
 from suites.vocab import Sample
 from tests.messages import messages
 from tests.suites.captured_outputs import capture, captures, figures, series
@@ -366,3 +368,31 @@ def test_a_section_behind_a_stonewall_stands_where_it_ran() -> None:
 def test_an_option_that_fio_does_not_know_is_named() -> None:
     parsed = parse(b"", b"Bad option <nosuch=1>\nDid you mean numjobs?\nfio: job x dropped\n", exit_status=1)
     assert parsed.notes[0] == MESSAGES["fio_says_bad_option_nosuch_1"]
+
+
+@pytest.mark.parametrize(
+    ("chosen", "headline"),
+    [
+        ({"rw": "randread"}, "iops"),
+        ({"rw": "randrw"}, "total_iops"),
+        ({"rw": "read", "block_size": 1024 * 1024}, "bandwidth"),
+        ({"rw": "rw", "block_size": 128 * 1024}, "total_bandwidth"),
+        ({"rw": "read", "block_size": 64 * 1024}, "iops"),
+        ({"rw": "randwrite", "block_size": 1024 * 1024}, "iops"),
+    ],
+)
+def test_both_ways_and_large_sequential_blocks_have_headlines_of_their_own(
+    chosen: dict[str, object], headline: str
+) -> None:
+    suite = Fio()
+    values = complete_values(suite, chosen)
+    assert suite.metrics_of(values)[0].name == headline
+    assert set(suite.metrics_of(values)) == set(suite.metrics)
+    if headline.startswith("total_"):
+        found = capture("fio/3.33/randrw_libaio_ramp").parse(suite.parser(values))
+        total, parts = found.figures[0], [one for one in found.figures if one.metric.name == headline[6:]]
+        assert (total.metric.name, total.labels) == (headline, ())
+        assert [dict(one.labels)["operation"] for one in parts] == ["read", "write"]
+        assert total.value == pytest.approx(sum(one.value for one in parts))
+        mean = statistics.fmean(one.value for one in found.samples if one.metric is total.metric and not one.warm_up)
+        assert mean == pytest.approx(total.value, rel=0.05)

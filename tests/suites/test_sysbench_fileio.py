@@ -146,6 +146,8 @@ def test_writes_without_any_flush_are_warned_of() -> None:
     assert MESSAGES["comes_only_when_the_time_is"] in measured(step, "unflushed-write")
     assert changes(step, "unflushed-write") == {"extra_flags": "direct"}
     assert "unflushed-write" not in outcomes(tuned_step(SUITE, mode="rndwr", extra_flags="none", fsync_freq=1000))
+    rare = tuned_step(SUITE, mode="rndwr", extra_flags="none", fsync_freq=100_000)
+    assert "with fsync only every" in measured(rare, "unflushed-write")
 
 
 def test_direct_io_that_would_fail_is_an_error() -> None:

@@ -32,9 +32,9 @@ def this_computer_is_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """
     read = probe.read_facts
 
-    def known(session: Session, directories: Sequence[str] = ()) -> Facts:
+    def known(session: Session, directories: Sequence[str] = (), *, watch: bool = False) -> Facts:
         if directories or type(session) is not LocalSession:
-            return read(session, directories)
+            return read(session, directories, watch=watch)
         home, suites = os.environ["HOME"], tuple(each.id for each in registry.SUITES)
         key = (suites, registry.programs, os.environ["PATH"].replace(home, ""), os.environ.get("BENCHWRIGHT_DMI"))
         if key not in _facts_of:

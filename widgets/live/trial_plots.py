@@ -94,8 +94,8 @@ class Group:
 def of_test(series: LiveSeries, headline: Metric | None) -> Group:
     """Return the plot for a series of the test."""
     metric = series.metric
-    if headline is not None and metric.name == headline.name:
-        return Group(HEADLINE, metric.title, metric.unit, 0, metric.better, stretch=4)
+    if headline is not None and metric.name in {headline.name, headline.name.removeprefix("total_")}:
+        return Group(HEADLINE, headline.title, headline.unit, 0, headline.better, stretch=4)
     if metric.percentile is not None and _same_dimension(metric.unit, Unit.SECOND):
         return Group(LATENCY, "Latency", metric.unit, 10, Better.LOWER, may_be_logarithmic=True, stretch=3)
     another_time = metric.kind is MetricKind.TIME and not metric.name.endswith(_MEAN)
@@ -124,7 +124,7 @@ def series_title(series: LiveSeries, group: Group) -> str:
         return f"{name} {labelled}".strip()
     if group.of_host:
         return f"{_short_name(metric)} {labelled}".strip()
-    return labelled or metric.title
+    return labelled or ("total" if metric.name.startswith("total_") else metric.title)
 
 
 def style(series: LiveSeries, group: Group, operations: list[Labels], number: int) -> tuple[int, bool]:

@@ -1,0 +1,84 @@
+"""Parse the text reports of iperf 2, which is another tool than iperf3: of a client or a server, TCP or UDP."""
+
+import re
+from dataclasses import dataclass, field
+
+from suites.base import ParsedTrial
+from suites.iperf3.text import JITTER_AND_LOSS, RECEIVER, SEND, SENDER, Intervals, Row, bits_per_second, summary_figures
+from suites.tool_messages import exit_text
+from suites.vocab import Sample
+
+_BANNER = re.compile(r"(?P<end>Client connecting to .{1,300}, |Server listening on )(?:TCP|UDP) port \d{1,5}\b.*")
+_N = r"\d{1,18}(?:\.\d{1,9})?"
+_ROW = re.compile(
+    rf"\[[ *]{{0,3}}(?P<id>\d{{1,6}}|SUM)\]\s{{1,4}}(?P<start>{_N})-\s{{0,4}}(?P<stop>{_N})\s{{1,4}}sec\s{{1,4}}"
+    rf"{_N} [KMGT]?Bytes\s{{1,4}}(?P<rate>{_N} [KMGT]?(?:bits|Bytes))/sec(?P<rest>.{{0,200}})"
+)
+_SERVER_REPORT = re.compile(r"\[[ *]{0,3}\d{1,6}\] Server Report:")
+
+
+def is_banner(line: str) -> bool:
+    """Return whether `line` is the first of an iperf 2 report."""
+    return _BANNER.fullmatch(line.rstrip()) is not None
+
+
+@dataclass(slots=True)
+class Iperf2Reader:
+    """Reader of the report of one test. The sender's rate counts, or the receiver's where it is reported."""
+
+    _server: bool = False
+    _streams: set[str] = field(default_factory=set)
+    _sums: list[Row] = field(default_factory=list)
+    _rows: list[Row] = field(default_factory=list)
+    _received: Row | None = None
+    _at_server: bool = False
+    _tests: int = 0
+
+    def read(self, line: str) -> list[Sample]:
+        """Read one line. There are no live samples: the last row is known at the end only."""
+        if match := _BANNER.fullmatch(line.rstrip()):
+            self._server = match["end"].startswith("Server")
+        elif _SERVER_REPORT.match(line):
+            self._at_server = True
+        elif match := _ROW.match(line):
+            self._take(match)
+        return []
+
+    def _take(self, match: re.Match[str]) -> None:
+        jitter = JITTER_AND_LOSS.match(match["rest"])
+        row = Row(
+            direction=SEND,
+            end=RECEIVER if self._server or self._at_server else SENDER,
+            start=float(match["start"]),
+            stop=float(match["stop"]),
+            rate=bits_per_second(match["rate"]),
+            jitter=float(jitter[1]) if jitter else None,
+            lost=float(jitter[3]) if jitter else None,
+            datagrams=float(jitter[2]) if jitter else None,
+        )
+        if self._at_server:
+            self._received, self._at_server = row, False
+        elif match["id"] == "SUM":
+            self._sums.append(row)
+        else:
+            self._streams.add(match["id"])
+            self._rows.append(row)
+
+    def result(self, exit_status: int | None) -> ParsedTrial:
+        """Return the figures of the last row, which repeats the whole time."""
+        notes = ["This is the output of iperf 2, another tool than iperf3: compare it with iperf 2 only."]
+        whole = self._sums or self._rows
+        if self._server and len(self._streams) > 1:
+            notes.append("A server's output has several tests: no figure. Parse the client's output.")
+            return ParsedTrial(notes=tuple(notes), complete=False)
+        intervals = Intervals()
+        ended = bool(whole) and whole[-1].start == 0
+        samples = [sample for row in (whole[:-1] if ended else whole) for sample in intervals.add(row)]
+        final = [*whole[-1:], *([self._received] if self._received is not None else [])]
+        figures = summary_figures(final) if ended else intervals.mean()
+        if not ended:
+            partial = "the figure is the mean of the intervals before." if figures else "no figure."
+            notes.append(f"iperf 2 was cut off: {partial}")
+        if exit_status:
+            notes.append(f"iperf 2 {exit_text(exit_status)}.")
+        return ParsedTrial(tuple(figures), tuple(samples), tuple(notes), ended and not exit_status)

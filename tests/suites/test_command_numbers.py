@@ -1,0 +1,114 @@
+"""A pattern that cuts a number out of a longer one gives no figure; a unit that it leaves out is noted."""
+
+import re
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from suites.command.number_edges import suffix_after, whole_number
+from suites.command.output import _NUMBER
+from tests.suites.captured_outputs import figures
+from tests.suites.test_command import read
+
+BEFORE = ("", "rate = ", "rate=", "rate: ", "rate:", "(", "| ", "mean ", "p99.9 ", "run-3 ", "a,")
+AFTER = ("", " x", ")", ".", ", then", ";", " %", ":", "\t")
+
+
+@st.composite
+def numbers(draw: st.DrawFn) -> str:
+    """Return a number as tools print it: plain, signed, with an exponent, or with separators of thousands."""
+    value = draw(st.floats(0.001, 1e9) | st.integers(10, 10**9))
+    style = draw(st.sampled_from(("{}", "-{}", "{:,}", "{:.2e}", "{:.3f}", "{:,.1f}", "\u2212{}", "{:_}")))
+    if style == "{:_}" and isinstance(value, int):
+        return f"{value:,}".replace(",", draw(st.sampled_from("'’_\u202f")))
+    return (style if style != "{:_}" else "{}").format(value)
+
+
+@given(numbers(), st.sampled_from(BEFORE), st.sampled_from(AFTER))
+@example("12", "a,", ", then")
+def test_a_whole_number_is_accepted_wherever_it_stands(number: str, before: str, after: str) -> None:
+    line = f"{before}{number}{after}"
+    assert whole_number(line, len(before), len(before) + len(number)) == ""
+
+
+@given(numbers(), st.sampled_from(BEFORE[:-1]), st.sampled_from(AFTER), st.data())
+def test_a_part_of_a_number_is_refused_with_the_whole(
+    number: str, before: str, after: str, data: st.DataObject
+) -> None:
+    start = data.draw(st.integers(0, len(number) - 1))
+    end = data.draw(st.integers(start + 1, len(number)))
+    if (start, end) == (0, len(number)) or _NUMBER.fullmatch(number[start:end]) is None:
+        return
+    line = f"{before}{number}{after}"
+    found = whole_number(line, len(before) + start, len(before) + end)
+    assert found
+    assert number[start:end].strip(".") in found
+
+
+@pytest.mark.parametrize(
+    ("line", "pattern", "whole"),
+    [
+        ("total 1,234,567.8", r"([\d.]+)$", "1,234,567.8"),
+        ("total: 1,234,567.8", r"total: ([\d.]+)", "1,234,567.8"),
+        ("iops=1,234 bw=3", r"iops=(\d+)", "1,234"),
+        ("rate 12,5", r"rate (\d+)", "12,5"),
+        ("rate 12,5", r"(\d+)$", "12,5"),
+        ("rate 1.234,5", r"rate ([\d.]+)", "1.234,5"),
+        ("rate 1e6", r"rate (\d+)", "1e6"),
+        ("rate 1e-6", r"-(\d+)", "1e-6"),
+        ("change -3", r"(\d+)", "-3"),
+        ("at 0x1F", r"at (\d)", "0x1F"),
+        ("0:01.23 elapsed", r":([\d.]+)", "0:01.23"),
+        ("= .5", r"(\d)", ".5"),
+    ],
+)
+def test_a_cut_number_gives_no_figure(line: str, pattern: str, whole: str) -> None:
+    found = read(f"{line}\n".encode(), figure="pattern", pattern=pattern, metric="Rate")
+    assert "own_rate" not in figures(found)
+    assert (found.complete, whole in found.notes[0]) == (False, True)
+
+
+@pytest.mark.parametrize(
+    ("line", "pattern", "value"),
+    [
+        ("read,1234,567,ok", r"read,\d+,(\d+)", 567.0),  # fields of CSV
+        ("1,2,3", r"1,(\d)", 2.0),
+        ("lat=1.5,bw=12", r"lat=([\d.]+)", 1.5),
+        ("cpu0:12.5", r":([\d.]+)", 12.5),
+        ("version 1.2: 77 ops", r": (\d+)", 77.0),
+        ("change -3", r"(-?\d+)", -3.0),
+        ("rate 1e6", r"rate ([\de]+)", 1e6),
+        ("rate  12 ", r"rate([ \d]+)", 12.0),
+        ("range 10-30", r"-(\d+)", 30.0),
+    ],
+)
+def test_a_whole_number_is_the_figure(line: str, pattern: str, value: float) -> None:
+    assert figures(read(f"{line}\n".encode(), figure="pattern", pattern=pattern, metric="Rate"))["own_rate"] == value
+
+
+@pytest.mark.parametrize(
+    ("line", "unit", "noted"),
+    [
+        ("rate 12k", "1/s", "“k”"),
+        ("rate 12MB/s", "MB/s", None),
+        ("rate 12GB/s", "MB/s", "“GB/s”"),
+        ("took 12ms", "ms", None),
+        ("took 12ms.", "s", "“ms”"),
+        ("busy 12%", "%", None),
+        ("took 12.", "s", None),
+    ],
+)
+def test_a_unit_beside_the_number_that_is_not_the_steps_is_noted(line: str, unit: str, noted: str | None) -> None:
+    found = read(f"{line}\n".encode(), figure="pattern", pattern=r" (\d+)", metric="Rate", unit=unit)
+    assert figures(found)["own_rate"] == 12.0
+    assert found.complete
+    assert any(noted in note for note in found.notes) if noted else not any("follows" in note for note in found.notes)
+
+
+@given(st.text(max_size=40), st.integers(0, 40), st.integers(0, 40))
+def test_any_text_has_edges(line: str, one: int, other: int) -> None:
+    start, end = sorted((min(one, len(line)), min(other, len(line))))
+    whole = whole_number(line, start, end)
+    assert isinstance(whole, str)
+    assert suffix_after(line, end) == "" or re.match(r"\S", line[end:])
