@@ -214,6 +214,17 @@ LIMITS: dict[str, tuple[TrialEvidence, Limiter]] = {
         trial("fio", FULL, at=READ, host={**DISK, "disk_busy:vda": 99.0, **use(0.2, 3.8, 0.2, 0.2)}, **DEEP),
         Limiter.DEVICE,
     ),
+    "device or a limit of 50 MB/s below it": (
+        trial("fio", {"iops": 739.0, "bandwidth": 48.6e6, "latency_mean": 21.6e6, "latency_p50": 20.8e6,
+                      "latency_p95": 24.2e6}, at=READ, host={**DISK, "disk_busy:vda": 99.0},
+              **{**DEEP, "iodepth": 16, "block_size": 65536}),
+        Limiter.UNKNOWN,
+    ),
+    "device that serves eight at once": (
+        trial("fio", {"iops": 3958.0, "bandwidth": 16.2e6, "latency_mean": 8.07e6, "latency_p50": 7.7e6,
+                      "latency_p95": 12.6e6}, at=READ, host={**DISK, "disk_busy:vda": 99.0}, **DEEP),
+        Limiter.DEVICE,
+    ),
     "depth 1": (
         trial("fio", {**FULL, "iops": 1e4, "latency_mean": 1e5}, at=READ, host={**DISK, "disk_busy:vda": 97.0}, **ONE),
         Limiter.QUEUE_DEPTH,
