@@ -24,7 +24,9 @@ from tests.lab.staging import GIB, MIB, Stage
 OF_THE_HOST = frozenset(check.id for check in HOST_CHECKS)
 """What is so of this computer, whatever is measured on it: its clock, its governor, its kernel."""
 
-OF_OTHERS = frozenset({"host-busy", "host-in-use", "other-process", "more-at-the-device", "cpu-stolen", "memory-short"})
+OF_OTHERS = frozenset({
+    "host-busy", "host-in-use", "disk-in-use", "other-process", "others-on-the-disk", "cpu-stolen", "memory-short",
+})  # fmt: skip
 """What others on this computer do. It is told rightly, and is no false alarm."""
 
 
@@ -187,10 +189,10 @@ def _job(stage: Stage, *lines: str) -> Plan:
 
 
 def _holes(stage: Stage, *, written: bool) -> Plan:
-    file = stage.file("holes.dat", 256 * MIB)
+    file = stage.file("holes.dat", GIB)
     if written:
         stage.fill(file)
-    return _job(stage, "rw=randread", "direct=1", "iodepth=32", "bs=4k", "size=256m", f"filename={file}")
+    return _job(stage, "rw=randread", "direct=1", "iodepth=32", "bs=4k", "size=1g", f"filename={file}")
 
 
 def _cached(stage: Stage) -> Plan:
