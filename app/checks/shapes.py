@@ -341,6 +341,9 @@ def _named(series: _Series, spans: list[Span]) -> Shape:
         kind = ShapeKind.RISE if last.level > first.level else ShapeKind.DECAY
         return series.shape(kind, (last.level, first.level), [Span(first.since, spans[-2].until, first.level)])
     border = _border(spans)
+    sides = [list(group) for _, group in itertools.groupby(spans, key=lambda one: one.level > border)]
+    if len(sides) < len(spans):
+        return _named(series, [Span(one[0].since, one[-1].until, _mean(one)) for one in sides])
     low = [one for one in spans if one.level <= border]
     high = [one for one in spans if one.level > border]
     part = _time(low) / (_time(low) + _time(high))
@@ -448,7 +451,8 @@ def _merged(points: _Points, bounds: list[int]) -> list[int]:
         fewer = np.minimum(counts[1:], counts[:-1])
         errors = (1 + 1 / fewer) * np.sqrt(noise * (1 / counts[1:] + 1 / counts[:-1]))
         significant = np.minimum(CLEAR * deviation, MIN_ERRORS * errors)
-        steps = np.abs(np.diff(means)) / np.maximum(max(LEAST_EFFECT, SEPARATION * deviation), significant)
+        least = np.maximum(LEAST_EFFECT * np.maximum(1.0, np.minimum(means[1:], means[:-1])), SEPARATION * deviation)
+        steps = np.abs(np.diff(means)) / np.maximum(least, significant)
         if steps.min() >= 1:
             break
         bounds.pop(int(steps.argmin()) + 1)

@@ -27,7 +27,7 @@ def named(kind: ShapeKind, seconds: int, effect: float, cov: float, seeds: range
 @pytest.mark.parametrize("seconds", [30, 60, 120])
 @pytest.mark.parametrize("kind", ShapeKind)
 def test_each_shape_is_named(kind: ShapeKind, seconds: int) -> None:
-    for effect, cov in ((0.15, 0.01), (0.4, 0.02)):
+    for effect, cov in ((0.15, 0.01), (0.4, 0.02), (0.4 if kind is ShapeKind.STALL else 0.9, 0.005)):
         assert named(kind, seconds, effect, cov, range(1000, 1005)) == {kind.value: 5}
 
 

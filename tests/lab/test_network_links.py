@@ -56,6 +56,20 @@ def test_iperf3_by_hand_gives_the_same_figure(linked_hosts: LinkedHosts, tmp_pat
     assert ours.parsed.figures[0].value == pytest.approx(by_hand(near, far), rel=0.03)
 
 
+def test_a_path_that_drops_large_packets_is_found_before_it_is_measured(
+    linked_hosts: LinkedHosts, tmp_path: Path
+) -> None:
+    near, _ = linked_hosts(2)
+    near.run("ip", "link", "set", "eth0", "mtu", "9000")  # the bridge and the other end have 1500
+    ended, events = measured(tmp_path, "iperf3", time=2)
+    assert ended.state is State.DONE
+    found = {event.finding.id: event.finding for event in events if isinstance(event, FindingRaised)}
+    assert "those of 1500 B" in found["mtu-not-carried"].measured
+    near.run("ip", "link", "set", "eth0", "mtu", "1500")
+    _, events = measured(tmp_path, "iperf3", time=2)
+    assert not [event for event in events if isinstance(event, FindingRaised) and event.finding.id.startswith("mtu-")]
+
+
 def test_the_path_is_told_and_a_free_port_is_found(linked_hosts: LinkedHosts, tmp_path: Path) -> None:
     near, far = linked_hosts(2)
     with subprocess.Popen(far.words("iperf3", "-s", "--forceflush"), stdout=subprocess.PIPE) as other:

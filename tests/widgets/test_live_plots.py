@@ -1,6 +1,7 @@
 """The plots of a trial: which there are, in which order and colours, and what lies behind and beneath."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from itertools import pairwise
 
 import pytest
@@ -195,3 +196,18 @@ def test_the_time_axis_follows_a_trial_and_ends_with_it(plots: TrialPlots) -> No
     unknown = folded([begin(expected=None)])
     show(plots, unknown)
     assert plots.window_of_time.shown == (0.0, 10.0)
+
+
+def test_the_hosts_curves_have_the_time_of_the_tool_not_of_its_command(plots: TrialPlots) -> None:
+    """Sysbench memory fills its blocks for three seconds before its first sample."""
+    model = folded([watched((CPU_USER, 50.0, "")), begin(expected=60.0)])
+    show(plots, model)
+    line = plots.plots["host cpu %"].lines[("host", ("cpu_user", ()))]
+    assert line.offset == CLOCK
+    model.fold(replace(sample(1e4, 1.0), origin=CLOCK + 3.2), 4.3)
+    plots.sync()
+    assert line.offset == CLOCK + 3.2
+    model.fold(replace(sample(1e4, 2.0), origin=CLOCK + 3.0), 5.1)
+    plots.sync()
+    assert line.offset == CLOCK + 3.0
+    assert line.latest() == -2.0, "the filling is left of the axis"
