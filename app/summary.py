@@ -145,10 +145,20 @@ def tail_of(metrics: Iterable[Metric]) -> Metric | None:
     return min(tails, key=lambda metric: abs((metric.percentile or 0) - _TAIL), default=None)
 
 
+_REPEATED_BY = {"short-runtime": "too-brief"}
+"""Findings on the plan, by the id of the one on the trials that says the same with the measured figure."""
+
+
 def without_repetitions(findings: Sequence[Finding]) -> list[Finding]:
-    """Merge findings that differ in `measured` only into the first, which gets their number; keep the order."""
+    """Merge findings that differ in `measured` only into the first, which gets their number; keep the order.
+
+    Omit findings on the plan that one on the trials repeats.
+    """
+    there = {(finding.id, finding.step, finding.host) for finding in findings}
     groups: dict[tuple[object, ...], list[Finding]] = {}
     for finding in findings:
+        if (_REPEATED_BY.get(finding.id), finding.step, finding.host) in there:
+            continue
         key = (finding.id, finding.severity, finding.title, finding.why, finding.remedy, finding.step, finding.host)
         groups.setdefault(key, []).append(finding)
     return [_first_of(found) for found in groups.values()]

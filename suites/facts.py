@@ -252,7 +252,7 @@ class Tool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProcessLoad:
-    """CPU use of all processes of one name, in CPUs. SHORT_LIVED and OUTSIDE are what no process explains."""
+    """CPU use of all processes of one name, in CPUs. SHORT_LIVED, OUTSIDE and HIDDEN are unexplained use."""
 
     name: str
     cpus: float | Absent = fact("1")
@@ -260,6 +260,7 @@ class ProcessLoad:
 
 SHORT_LIVED = "short-lived processes"
 OUTSIDE = "outside this container"
+HIDDEN = "hidden processes"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

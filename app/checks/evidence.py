@@ -182,13 +182,14 @@ IO_RESOURCES = frozenset({Resource.DISK, Resource.NETWORK})
 def lost_to_others(trial: TrialEvidence) -> float | None:
     """Return the share of the CPU time that the test asked for and other processes had; None if not counted.
 
-    What the test did not get and others did is lost; for a disk or network test, as a share of its workers' time.
+    What the test did not get and others did is lost. It is a share of at least its workers' time: a program that sleeps
+    loses nothing.
     """
     test, others, asked = tool_cpus(trial), other_cpus(trial), asked_cpus(trial)
-    server_elsewhere = trial.suite.uses_server or trial.peer == trial.host
+    server_elsewhere = (trial.suite.uses_server and trial.values.get("server") != "own") or trial.peer == trial.host
     if test is None or others is None or not asked or server_elsewhere:
         return None
-    whole = max(asked, workers_of(trial) or 1) if trial.suite.resource in IO_RESOURCES else asked
+    whole = max(asked, min(workers_of(trial) or 1, usable_of(trial) or 1))
     return min(asked - test, others) / whole
 
 

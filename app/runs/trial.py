@@ -95,7 +95,7 @@ class TrialRun:
     ended_clock: float | None = None  # end of its last command on the host's monotonic clock
     origin: float | None = None  # the tool's time 0 on that clock: the earliest that the arrival of a sample allows
     _peer_since: float | None = None  # this computer's monotonic clock minus the peer's
-    _since: float | None = None  # this computer's monotonic clock minus the host's
+    _start: tuple[float, float] | None = None  # of its only command, on this computer's and the host's monotonic clock
     _parser: TrialParser = field(init=False)
     _items: TrialQueue = field(init=False)
     _servers: list[RemoteJob] = field(default_factory=list)
@@ -281,7 +281,7 @@ class TrialRun:
         """Follow `job` to its end; end it at Stop or at its deadline."""
         if not self._began:
             if len(self.host_step.commands_for(Purpose.MEASURE)) == 1:
-                self._since = time.monotonic() - job.clock
+                self._start = time.monotonic(), job.clock
             yield self._reported(TrialStarted(self._trial(job.clock), self.expected))
             self._began = True
         self.queue.follow(job, self.id)
@@ -347,8 +347,9 @@ class TrialRun:
 
     def _origin_by(self, sample: Sample) -> float | None:
         """Return the tool's time 0 after the arrival of `sample`; the least delayed sample decides."""
-        if self._since is not None:
-            at = time.monotonic() - self._since - sample.time
+        if self._start is not None:
+            here, clock = self._start
+            at = clock + max(0.0, time.monotonic() - here - sample.time)
             self.origin = at if self.origin is None else min(self.origin, at)
         return self.origin
 

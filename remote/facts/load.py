@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from remote.facts.block import SECTOR, WHOLE_DISK, Disks
 from remote.facts.items import Items, number, text_line, whole
-from suites.facts import OUTSIDE, SHORT_LIVED, Absent, DiskLoad, ProcessLoad, known
+from suites.facts import HIDDEN, OUTSIDE, SHORT_LIVED, Absent, DiskLoad, ProcessLoad, known
 
 IDLE = (3, 4)
 """Positions of idle and iowait in the cpu line of /proc/stat (proc(5))."""
@@ -141,8 +141,9 @@ def foreign_processes(items: Items, container: str | Absent) -> tuple[ProcessLoa
             used[process.name] += max(0, process.ticks - (0 if earlier is None else earlier.ticks))
     rest = total[1] - OWN_TICKS - _own_ticks(items) - sum(used.values())
     kernel_visible = any(pid == 2 and process.name == "kthreadd" for (pid, _), process in after.items())
-    inside = (known(container) or "none") != "none" and not kernel_visible
-    used[OUTSIDE if inside else SHORT_LIVED] += max(0, rest)
+    inside = (known(container) or "none") != "none"
+    unnamed = SHORT_LIVED if kernel_visible else OUTSIDE if inside else HIDDEN  # hidepid of /proc hides the kernel's
+    used[unnamed] += max(0, rest)
     return tuple(
         ProcessLoad(name=name, cpus=ticks * TICK / seconds)
         for given, ticks in used.most_common(MOST_LISTED)

@@ -35,5 +35,13 @@ def test_other_steps_and_levels_stay_apart_and_in_their_order() -> None:
     assert without_repetitions(separate) == separate
 
 
+def test_a_short_runtime_is_shown_once() -> None:
+    planned = replace(FIRST, id="short-runtime", step="fio", host="web-1")
+    measured = replace(planned, id="too-brief")
+    assert without_repetitions([planned, measured]) == [measured]
+    assert without_repetitions([planned, replace(measured, host="web-2")]) == [planned, replace(measured, host="web-2")]
+    assert without_repetitions([planned]) == [planned]
+
+
 def _with(measured: str) -> Finding:
     return replace(FIRST, measured=measured)

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from app.checks.evidence import share
+from app.checks.evidence import lost_to_others, share
 from app.checks.limits import LIMITED_BY, QUOTA_BOUND
 from app.verdict.steps import step_verdict
 from suites.checks import CheckOutcome
@@ -56,6 +56,7 @@ def sent(
     samples: tuple[float, ...] = (),
     ends: tuple[float, float] | None = (3.0, 4.0),
     trip: float | None = 5000.0,
+    congestion: float | None = None,
     host: Mapping[str, float] | None = None,
     speed: int | None = 10_000_000_000,
     **values: Any,
@@ -66,6 +67,8 @@ def sent(
                 **{"time": 10, **values})  # fmt: skip
     given = {("cpu_utilization", labels(side=side)): value
              for side, value in zip(("client", "server"), ends or (), strict=False)}  # fmt: skip
+    if congestion is not None:
+        given["congestion_window", labels(direction="send", end="sender")] = congestion
     if trip is not None:
         given["tcp_round_trip", labels(direction="send", end="sender")] = trip
     return with_figures(one, given)
@@ -293,6 +296,13 @@ LIMITS: dict[str, tuple[TrialEvidence, Limiter]] = {
         sent(95.6e6, samples=EVEN, trip=20_000.0, window=64 * 2**20), Limiter.SHAPED,
     ),
     "the kernel’s own window at 100 ms": (sent(240e6, samples=(240e6,) * 10, trip=100_000.0), Limiter.UNKNOWN),
+    "window of 64 KiB at an unknown round trip": (
+        sent(26.2e6, samples=(26.2e6, 26.3e6) * 5, trip=None, congestion=131e3, window=65536), Limiter.WINDOW,
+    ),
+    "shaped, at an unknown round trip": (sent(95.6e6, samples=EVEN, trip=None, congestion=70e3), Limiter.SHAPED),
+    "flat, at an unknown round trip and a large window": (
+        sent(240e6, samples=(240e6,) * 10, trip=None, congestion=4e6), Limiter.UNKNOWN,
+    ),
     "a requested TCP rate": (sent(50e6, samples=(50e6,) * 10, tcp_rate=50), Limiter.RATE),
     "segments lost at random": (
         sent(22e6, samples=(15e6, 30e6) * 5, trip=20_000.0,
@@ -378,6 +388,11 @@ def test_the_cpu_time_lost_to_others_reduces_the_trust() -> None:
     assert [trust_at(0.0, 0.02), trust_at(0.3, 0.3), trust_at(1.56, 1.5)] == [
         Trust.VALID, Trust.CAVEATS, Trust.DOUBTFUL,
     ]  # fmt: skip
+
+
+def test_a_program_that_sleeps_beside_others_loses_nothing() -> None:
+    assert lost_to_others(commanded(use(0.001, 3.9, 0.003))) == pytest.approx(0.003)
+    assert lost_to_others(commanded(use(0.4, 3.6, 0.6))) == pytest.approx(0.6)
 
 
 def test_a_quota_that_the_best_pass_escapes_is_no_finding() -> None:

@@ -189,10 +189,10 @@ def _job(stage: Stage, *lines: str) -> Plan:
 
 
 def _holes(stage: Stage, *, written: bool) -> Plan:
-    file = stage.file("holes.dat", GIB)
+    file = stage.file("holes.dat", 512 * MIB)
     if written:
         stage.fill(file)
-    return _job(stage, "rw=randread", "direct=1", "iodepth=32", "bs=4k", "size=1g", f"filename={file}")
+    return _job(stage, "rw=randread", "direct=1", "iodepth=32", "bs=4k", "size=512m", f"filename={file}")
 
 
 def _cached(stage: Stage) -> Plan:
@@ -271,17 +271,17 @@ CASES: tuple[Case, ...] = (
          local=False, tools=("fio",)),
     Case("the same device, not held", granted, not_limiter=Limiter.PROVISIONED, local=False,
          tools=("fio",)),
-    Case("link held to a rate", lambda stage: between(stage, lambda near, _far: near.shape(100)), (), Limiter.LINK,
+    Case("link held to a rate", lambda stage: between(stage, lambda near, _far: near.shape(100)), (), Limiter.SHAPED,
          local=False, tools=("iperf3",)),
-    Case("the same link, not held", between, not_limiter=Limiter.LINK, local=False, tools=("iperf3",)),
+    Case("the same link, not held", between, not_limiter=Limiter.SHAPED, local=False, tools=("iperf3",)),
     Case("quota on the processors", lambda stage: cpu(stage.grouped("cpu", cfs_quota_us="20000")),
          ("cpu-quota", "quota-throttled", "quota-bound"), Limiter.QUOTA, local=False, tools=("sysbench",)),
     Case("a group without a quota", lambda stage: cpu(stage.grouped("cpu")), not_limiter=Limiter.QUOTA, local=False,
          tools=("sysbench",)),
     Case("a competing process", _beside_others, ("host-busy", "other-process"), tools=("sysbench",)),
     Case("UDP with loss", lambda stage: between(stage, lambda _near, far: far.lose(0.05), UDP), ("datagrams-lost",),
-         Limiter.LINK, local=False, tools=("iperf3",)),
-    Case("UDP without loss", lambda stage: between(stage, given=UDP), not_limiter=Limiter.LINK, local=False,
+         Limiter.LOSS, local=False, tools=("iperf3",)),
+    Case("UDP without loss", lambda stage: between(stage, given=UDP), not_limiter=Limiter.LOSS, local=False,
          tools=("iperf3",)),
     Case("server and client on one host", lambda _stage: one_step("iperf3", {"time": 10, "omit": 2}, peer=LOCAL),
          ("same-host-peer",), tools=("iperf3",)),

@@ -53,7 +53,7 @@ def test_the_ramp_of_fio_is_no_part_of_the_host_evidence(workstation: Workstatio
     record, _trial, interval = measure(workstation, make_step("fio", given))
     clock = record.trials[0].trial.clock
     assert clock is not None
-    assert interval.start - clock == pytest.approx(3.0, abs=0.8)
+    assert 2.7 < interval.start - clock < 4.7, "the ramp and fio's own start"
     assert interval.end - interval.start == pytest.approx(4.0, abs=0.5)
 
 

@@ -98,5 +98,5 @@ def test_a_shaped_link_is_named_as_the_limit(workstation: Workstation, linked_ho
     near.shape(50)
     step = make_step("iperf3", {"time": 8, "omit": 1, "address": far.address}, peer=far.alias)
     _, verdict = judged(workstation, step, near.alias)
-    assert verdict.limited_by is Limiter.LINK, verdict.summary
+    assert verdict.limited_by is Limiter.SHAPED, verdict.summary
     assert not ids(verdict) & {"over-link", "not-over-the-link"}

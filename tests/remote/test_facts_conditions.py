@@ -9,7 +9,7 @@ from remote.facts.load import foreign_cpu, foreign_disks, foreign_processes
 from remote.facts.mounts import directories, parse_mounts
 from remote.facts.system import Exchange, clock_offset
 from remote.facts.tools import tools
-from suites.facts import OUTSIDE, SHORT_LIVED, Absent, DiskLoad, Facts, known
+from suites.facts import HIDDEN, OUTSIDE, SHORT_LIVED, Absent, DiskLoad, Facts, known
 from suites.registry import programs
 
 
@@ -41,13 +41,16 @@ OWN = "70 60"  # the script and its client
 EARLIER = "60 1 100 20 500 50 7 python 3\n70 60 0 0 0 0 9 sh\n80 1 1000 0 0 0 8 java\n90 1 5 5 0 0 8 cron"
 
 
-def grown(*lines: str, container: str = "none", own: str = OWN) -> tuple[float, dict[str, float]]:
+KERNEL = "2 0 0 0 0 0 0 kthreadd"
+
+
+def grown(*lines: str, container: str = "none", own: str = OWN, kernel: str = KERNEL) -> tuple[float, dict[str, float]]:
     """Return the share of the CPUs that others used in 30 ticks, 11 of them busy, and the use by name."""
     given = items(
         load__before__processors=BEFORE,
         load__after__processors=BUSY,
         load__before__processes=EARLIER,
-        load__after__processes="\n".join(lines),
+        load__after__processes="\n".join((*lines, kernel)),
         load__after__own=own,
         load__before__uptime="100.00 90.00",
         load__after__uptime="100.15 90.00",
@@ -80,10 +83,12 @@ def test_processes_of_others_are_named_with_their_use() -> None:
     assert grown("80 1 5 0 0 0 99 java")[1] == {"java": 0.333, SHORT_LIVED: 0.333}  # another process with this PID
 
 
-def test_use_that_no_process_of_a_container_explains_is_outside_of_it() -> None:
-    assert grown("80 1 1000 0 0 0 8 java", container="docker")[1] == {OUTSIDE: 0.667}
-    kernel = "2 0 0 0 0 0 0 kthreadd"  # the container has the host's processes
-    assert grown(kernel, container="docker")[1] == {SHORT_LIVED: 0.667}
+@pytest.mark.parametrize(
+    ("container", "kernel", "name"),
+    [("none", KERNEL, SHORT_LIVED), ("docker", KERNEL, SHORT_LIVED), ("docker", "", OUTSIDE), ("none", "", HIDDEN)],
+)
+def test_use_that_no_process_explains_is_named_for_what_is_not_visible(container: str, kernel: str, name: str) -> None:
+    assert grown("80 1 1000 0 0 0 8 java", container=container, kernel=kernel)[1] == {name: 0.667}
 
 
 @pytest.mark.parametrize("lines", ["", "7", "a b c d e f g h", "1 2 3", "80 1 -5 0 0 0 8 java", "9" * 400])

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from app.checks.evidence import share, workload_of
+from app.checks.evidence import IO_RESOURCES, share, workload_of
 from app.checks.host import SWAPPED_IN
 from app.checks.limits.cpu import RUNNING, use_of
 from app.checks.limits.hypothesis import Hypothesis
@@ -13,8 +13,11 @@ from suites.units import Unit
 from suites.verdict import Limiter
 from suites.vocab import Resource
 
+FAULTS = 10.0
+"""Major page faults of the test per second below which it did not wait for its own pages."""
+
 STALLED = 0.2
-"""The share of the time in which tasks waited for memory (PSI) from which swap limits the test."""
+"""The share of the time without a CPU, or waiting for memory (PSI), from which swap limits the test."""
 
 
 def swap(trial: TrialEvidence) -> Iterator[Hypothesis]:
@@ -24,10 +27,14 @@ def swap(trial: TrialEvidence) -> Iterator[Hypothesis]:
     if watch is None or came is None or came < SWAPPED_IN or not watch.seconds:
         return
     pressure, faults, demand = watch.mean("pressure_memory"), watch.mean("tool_major_faults"), use.demand
-    waited = 1 - demand if pressure is None and demand is not None else (pressure or 0.0) / 100
-    others = ("the test had no major page faults",) if faults is not None and faults < 1 else ()
+    io = trial.suite.resource in IO_RESOURCES
+    waited = 1 - demand if demand is not None and not io and not trial.suite.uses_server else (pressure or 0.0) / 100
+    others = (
+        ("the test’s own page faults were not counted",) if faults is None
+        else ("the test had few major page faults",) if faults < FAULTS else ()
+    )  # fmt: skip
     counter = (
-        f"{quantity(came / watch.seconds, Unit.BYTES_PER_SECOND)} swapped in, tasks waited for memory for "
+        f"{quantity(came / watch.seconds, Unit.BYTES_PER_SECOND)} swapped in; the test waited "
         f"{share_text(min(1.0, waited))} of the time"
     )
     then = "Use a working set that fits into memory."

@@ -27,7 +27,7 @@ WINDOW_USED = 0.7
 """Bytes in flight (rate × round trip, Little’s law) relative to the window from which it is the limit: round trips
 are mean values."""
 
-SELF_LIMITED = range(2**19, 2**24)
+SELF_LIMITED = range(2**20, 2**26)
 """Bytes in flight of one connection at which the kernel's default buffers (tcp_rmem, tcp_wmem) may end the window."""
 
 LONG = 1e-3
@@ -52,6 +52,7 @@ class Connection:
     link: str
     cpu: dict[str, float]
     round_trip: float | None
+    window: float | None
     samples: tuple[Sample, ...]
 
     @property
@@ -84,23 +85,26 @@ def network(trial: TrialEvidence) -> Iterator[Hypothesis]:
 def _path(trial: TrialEvidence, rate: float) -> Connection:
     link = link_of(trial)
     speed = link if isinstance(link, NotChecked) else speed_of(link)
-    trips = [convert(one.value, one.metric.unit, Unit.SECOND) for one in trial.all_of("tcp_round_trip")]
     streams = workers_of(trial) or 1
     cpu = {}
     for figure in trial.all_of("cpu_utilization"):
         use = figure.value / 100
         # From 3.16 on, iperf3 has a thread for each stream.
         cpu[dict(figure.labels).get("side", "")] = use / streams if use > 1.05 else use
-    if not trips:
-        trips = [
-            convert(one.value, one.metric.unit, Unit.SECOND)
-            for one in trial.samples
-            if one.metric.name == "tcp_round_trip" and not one.warm_up
-        ]
+    trip, window = (_middle(trial, name) for name in ("tcp_round_trip", "congestion_window"))
     return Connection(
         rate, None if isinstance(speed, NotChecked) else speed, "" if isinstance(link, NotChecked) else link.name,
-        cpu, statistics.median(trips) if trips else None, trial.headline_series(),
+        cpu, trip, window, trial.headline_series(),
     )  # fmt: skip
+
+
+def _middle(trial: TrialEvidence, metric: str) -> float | None:
+    """Return the figure of a metric of TCP, else the median of its samples; in seconds or bytes."""
+    found = trial.all_of(metric) or [one for one in trial.samples if one.metric.name == metric and not one.warm_up]
+    if not found:
+        return None
+    unit = Unit.BYTE if metric == "congestion_window" else Unit.SECOND
+    return statistics.median(convert(one.value, one.metric.unit, unit) for one in found)
 
 
 def _ends(trial: TrialEvidence, path: Connection) -> Iterator[Hypothesis]:
@@ -136,27 +140,34 @@ def _lost_datagrams(trial: TrialEvidence) -> Iterator[Hypothesis]:
     yield Hypothesis(Limiter.LOSS, min(1.0, lost / 100), counter, then, (*here, *unknown), LOSS / 100)
 
 
+def _per_stream(trial: TrialEvidence, given: float) -> float:
+    return given / ((workers_of(trial) or 1) * (2 if trial.values.get("direction") == "both" else 1))
+
+
 def _in_flight(trial: TrialEvidence, path: Connection) -> float | None:
-    """Return the bytes in flight of one connection: rate × round trip."""
-    directions = 2 if trial.values.get("direction") == "both" else 1
-    streams = directions * (workers_of(trial) or 1)
-    return None if path.round_trip is None else path.rate / 8 / streams * path.round_trip
+    """Return the bytes in flight of one connection: rate × round trip, else at most the congestion window."""
+    if path.round_trip is not None:
+        return _per_stream(trial, path.rate / 8 * path.round_trip)
+    return None if path.window is None else _per_stream(trial, path.window)
 
 
 def _window(trial: TrialEvidence, path: Connection) -> Iterator[Hypothesis]:
-    """Yield the requested window over the round trip: 64 KiB over 20 ms are 26 Mbit/s."""
+    """Yield the requested window over the round trip: 64 KiB over 20 ms are 26 Mbit/s.
+
+    Where the round trip is unknown, the window is the limit if TCP's congestion control permits more than it.
+    """
     window, flying = workload_of(trial).window, _in_flight(trial, path)
-    if window is None or flying is None or path.round_trip is None:
+    if window is None or flying is None:
         return
     # The kernel doubles the buffer for its own records, and may use the half for data.
-    used = min(flying, 2 * window) / window
+    trip = path.round_trip or window / _per_stream(trial, path.rate / 8)
     counter = (
-        f"{quantity(flying)} in flight by {quantity(path.round_trip, Unit.SECOND)} of round trip, with a window of "
-        f"{quantity(float(window))}"
+        f"{quantity(min(flying, float(window)))} in flight over a round trip of {quantity(trip, Unit.SECOND)}"
+        f"{'' if path.round_trip else ' (calculated)'}, with a window of {quantity(float(window))}"
     )
-    short = ("the round trip is short",) if path.round_trip < LONG / 4 else ()
+    against = ("the round trip is short",) if trip < LONG / 4 else () if path.ends_idle else ("an end used its CPU",)
     then = "Leave window at 0, or set it to the rate times the round trip."
-    yield Hypothesis(Limiter.WINDOW, min(1.0, used), counter, then, short, WINDOW_USED)
+    yield Hypothesis(Limiter.WINDOW, min(1.0, flying / window), counter, then, against, WINDOW_USED)
 
 
 def _shaped(trial: TrialEvidence, path: Connection) -> Iterator[Hypothesis]:
@@ -180,11 +191,10 @@ def _shaped(trial: TrialEvidence, path: Connection) -> Iterator[Hypothesis]:
             ("the CPU use of both ends is not known", len(path.cpu) < 2),
             ("an end used its CPU", len(path.cpu) > 1 and not path.ends_idle),
             ("the link is full", path.speed is not None and path.rate >= FULL * path.speed),
-            ("the round trip is not known", path.round_trip is None),
+            ("the bytes in flight are not known", flying is None),
             (
                 "the TCP window may be the limit",
-                flying is not None and (path.round_trip or 0.0) >= 5 * LONG and int(flying) in SELF_LIMITED
-                and not _again(trial),
+                flying is not None and int(flying) in SELF_LIMITED and not _again(trial) and not _short(path),
             ),
         )
         if holds
@@ -194,6 +204,10 @@ def _shaped(trial: TrialEvidence, path: Connection) -> Iterator[Hypothesis]:
     then = "Run it with four streams: the same rate confirms it."
     used = 1.0 if found < FLAT_LINK else 0.0
     yield Hypothesis(Limiter.SHAPED, used, counter, then, tuple(against))
+
+
+def _short(path: Connection) -> bool:
+    return path.round_trip is not None and path.round_trip < 5 * LONG
 
 
 def _again(trial: TrialEvidence) -> float | None:
