@@ -131,8 +131,8 @@ def lost(trial: TrialEvidence) -> Iterator[Hypothesis]:
     yield from _lock(trial, use)
     delayed = min(1.0, use.waiting / (use.workers or 1))
     least = DELAYED if trial.suite.resource in IO_RESOURCES else LOST
-    against = () if delayed >= least else (f"its threads waited for a CPU {share_text(delayed)} of the time",)
-    against += _switching(trial, use)
+    waited_little = () if delayed >= least else (f"its threads waited for a CPU {share_text(delayed)} of the time",)
+    against = (*waited_little, *_switching(trial, use))
     counter = f"the test got {use.test:.3g} of the {asked:.3g} CPUs that it asked for, other processes had "
     counter += f"{use.others:.3g}"
     yield Hypothesis(Limiter.OTHERS, gone_share, counter, "Stop the other processes and run it again.", against, LOST)
