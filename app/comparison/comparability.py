@@ -197,8 +197,22 @@ def _placement(ours: Profile, baseline: Profile) -> Iterator[Difference]:
     elif set(ours.hosts) != set(baseline.hosts):
         why = "The ratio is of these machines. To compare types, measure at least three of each."
         yield Difference("host", _hosts(ours), _hosts(baseline), Weight.EXPLAINS, why)
+    one, other = (_joined(_one_machine(side)) for side in (ours, baseline))
+    if one or other:
+        why = "Hosts with the same boot id are one machine, counted as several."
+        yield Difference("one machine", one or "none", other or "none", Weight.EXPLAINS, why)
     yield from _fact(ours, baseline, "instance", _instance, "Instances of one type differ too.")
     yield from _fact(ours, baseline, "region", lambda facts: facts.cloud.region, "Hardware differs between regions.")
+
+
+def _one_machine(side: Profile) -> Iterator[str]:
+    """Yield the names of hosts of one cell that report the same boot id."""
+    names: dict[str, set[str]] = {}
+    for facts in side.facts:
+        boot = known(facts.system.boot_id)
+        if boot is not None and facts.host in side.hosts:
+            names.setdefault(boot, set()).add(facts.host)
+    yield from (" = ".join(sorted(hosts)) for hosts in names.values() if len(hosts) > 1)
 
 
 def _machine(ours: Profile, baseline: Profile) -> Iterator[Difference]:
@@ -271,9 +285,11 @@ _MACHINE: tuple[tuple[str, Callable[[Facts], object]], ...] = (
 )
 """Facts that may cause a difference of the results."""
 
-OF_HOST = frozenset(
-    {"host", "host name", "instance", "region", "mitigations", "file system", "device", *(what for what, _ in _MACHINE)}
-)
+PLACES = frozenset({"host", "host name", "one machine"})
+"""Names of the differences of where cells ran; their reason is shown with them."""
+
+_OTHERS = {"instance", "region", "mitigations", "file system", "device"}
+OF_HOST = frozenset({*PLACES, *_OTHERS, *(what for what, _ in _MACHINE)})
 """Names of the differences of a host; all others are of a step."""
 
 _HANDLING: tuple[tuple[str, Callable[[Repetition], str]], ...] = (

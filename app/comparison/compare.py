@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from app.baselines.reference import against_published
 from app.calibration.calibration import DEFAULT_MARGIN, Margin, margin_of
-from app.comparison.comparability import OF_HOST, Difference, Weight, differences, relation, same_machine
+from app.comparison.comparability import OF_HOST, PLACES, Difference, Weight, differences, relation, same_machine
 from app.comparison.comparison import CompareError, Comparison, ComparisonRow, RelativeFigure
 from app.comparison.estimates import FEWEST_HOSTS, HOSTS_DOMINATE, Ratio, WithinTrials, holm, ratio_of
 from app.comparison.sides import Side, StepHosts, excluded_trials, paired, step_hosts
@@ -331,4 +331,4 @@ def _remarks(pair: _Pair) -> Iterator[str]:
         if difference.weight is Weight.FATAL:
             continue
         about = pair.theirs.host if difference.what in OF_HOST else pair.ours.step.name
-        yield f"{about}: {difference.text}{f'. {difference.why}' if difference.what == 'host' else ''}"
+        yield f"{about}: {difference.text}{f'. {difference.why}' if difference.what in PLACES else ''}"

@@ -1,8 +1,11 @@
 """Telemetry of this machine: live, cheap, and gone when nobody reads."""
 
+import hashlib
 import os
+import platform
 import re
 import select
+import subprocess
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -13,7 +16,7 @@ import pytest
 
 from remote.local import LocalSession
 from remote.session import Channel, Session
-from remote.telemetry.telemetry import Telemetry, TelemetryError
+from remote.telemetry.telemetry import Telemetry, TelemetryError, program
 from suites.vocab import Sample
 from tests.remote.test_telemetry_ticks import TELEMETRY_METRICS
 
@@ -99,6 +102,60 @@ def test_the_script_ends_when_nobody_reads() -> None:
     os.close(process)
     assert ready
     os.waitpid(pid, 0)
+
+
+def test_the_program_ends_at_once_when_nobody_reads(tmp_path: Path) -> None:
+    copy = tmp_path / "telemetry"
+    copy.write_bytes(program(platform.machine()))
+    copy.chmod(0o700)
+    with subprocess.Popen([copy, "mark", "60", "", "", "5", "--"], stdout=subprocess.PIPE) as running:
+        assert running.stdout is not None
+        assert running.stdout.read(10)
+        running.stdout.close()
+        assert running.wait(10.0) == 0
+    assert not copy.exists()
+
+
+def telemetry_processes(lease: Path) -> list[int]:
+    """Return the PIDs of running telemetry programs, whose files are deleted, with this lease."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):
+            if (
+                "/telemetry-" in str((path / "exe").readlink())
+                and str(lease).encode() in (path / "cmdline").read_bytes()
+            ):
+                found.append(int(path.name))
+    return found
+
+
+@pytest.mark.parametrize("script", [False, True], ids=["program", "script"])
+def test_it_ends_when_stopped_and_leaves_no_file(tmp_path: Path, *, script: bool) -> None:
+    session = LocalSession("testhost")
+    telemetry = Telemetry.start(session, interval=0.5, lease=str(tmp_path), script=script)
+    ticks(telemetry, 2)
+    running = telemetry_processes(tmp_path)
+    assert len(running) == (0 if script else 1)
+    assert telemetry.instrument == ("script" if script else hashlib.sha256(program(platform.machine())).hexdigest())
+    assert [path.name for path in tmp_path.iterdir()] == ["touched"]
+    descriptors = [os.pidfd_open(pid) for pid in running]
+    telemetry.stop()
+    for descriptor in descriptors:
+        ready, _, _ = select.select([descriptor], [], [], 5.0)
+        os.close(descriptor)
+        assert ready
+    session.close()
+
+
+def test_where_no_program_may_run_the_script_does(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("remote.telemetry.telemetry.program", lambda _architecture: b"#!/bin/false\n")
+    session = LocalSession("testhost")
+    telemetry = Telemetry.start(session, interval=0.1, lease=str(tmp_path))
+    ticks(telemetry, 2)
+    assert telemetry.instrument == "script"
+    assert [path.name for path in tmp_path.iterdir()] == ["touched"]
+    telemetry.stop()
+    session.close()
 
 
 def test_an_end_that_nobody_asked_for_is_told(behind: Callable[..., Session]) -> None:

@@ -102,7 +102,7 @@ if not child:
     os._exit(0)
 os.waitpid(child, 0)
 print(sum(sum(resource.getrusage(who)[:2]) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)), flush=True)
-time.sleep(1)
+time.sleep(2)
 """
 
 # Starts short-lived processes, prints the CPU time of those it waited for, and lingers.
@@ -112,12 +112,13 @@ words = "dd if=/dev/zero bs=1M count=30 status=none | sha256sum"
 while sum(resource.getrusage(resource.RUSAGE_CHILDREN)[:2]) < 2.0:
     subprocess.run(["sh", "-c", words], stdout=subprocess.DEVNULL)
 print(sum(sum(resource.getrusage(who)[:2]) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)), flush=True)
-time.sleep(1)
+time.sleep(2)
 """
 
 # A grandchild in a session of its own, not waited for by anybody: it prints its CPU time before it ends.
 ORPHAN = """
 import os, resource, time
+reader, writer = os.pipe()
 if not os.fork():
     os.setsid()
     if not os.fork():
@@ -127,7 +128,9 @@ if not os.fork():
         os._exit(0)
     os._exit(0)
 os.wait()
-time.sleep(6)
+os.close(writer)
+os.read(reader, 1)
+time.sleep(2)
 """
 
 

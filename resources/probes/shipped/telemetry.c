@@ -28,9 +28,10 @@
 #include <unistd.h>
 
 enum { TEXT = 1 << 18, OUT = 1 << 20, MOST_KNOWN = 1 << 16, MOST_MEMBERS = 4096, MOST_THREADS = 1024, MOST_FILES = 128 };
-enum { MOST_WATCHED = 64, SPARE_FILES = 64, GROWN = 100, LINE = 1024 };
+enum { MOST_WATCHED = 64, SPARE_FILES = 64, GROWN = 100, BUSY = 5, LINE = 1024 };
 #define SECOND 1000000000LL
-#define SCAN_EVERY (SECOND * 45 / 100)
+#define LOOK_EVERY (SECOND * 45 / 100) // for children of members, for another job, for idle threads
+#define SCAN_EVERY (2 * SECOND)         // for processes that left the tree
 #define KERNEL_THREAD 0x00200000u // PF_KTHREAD (include/linux/sched.h)
 
 static const char *mark, *lease, *loops;
@@ -151,16 +152,17 @@ static bool is_protocol(const char *line) { return starts(line, "Tcp: ") || star
 
 static bool is_disk(const char *line)
 {
-    char name[64];
-    unsigned major;
-    if (sscanf(line, " %u %*u %63s", &major, name) != 2)
+    char *end;
+    unsigned long major = strtoul(line, &end, 10);
+    strtoul(end, &end, 10);
+    const char *name = end + strspn(end, " ");
+    if ((*name != 'l' && *name != 'r') || starts(name, "rbd"))
+        return *name != 0;
+    size_t length = strcspn(name, " ");
+    if (major != 7)
         return false;
-    if ((name[0] != 'l' && name[0] != 'r') || starts(name, "rbd"))
-        return true;
-    const char *found = major == 7 && *loops ? strstr(loops, name) : NULL;
-    size_t length = strlen(name);
-    for (; found; found = strstr(found + 1, name))
-        if ((found == loops || found[-1] == '|') && (found[length] == 0 || found[length] == '|'))
+    for (const char *one = loops; *one; one += strcspn(one, "|"), one += *one == '|')
+        if (strcspn(one, "|") == length && !strncmp(one, name, length))
             return true;
     return false;
 }
@@ -251,7 +253,8 @@ struct process {
     uint64_t ended_wait, ended_slices;
     struct thread *threads;
     int thread_count;
-    int64_t listed;
+    int64_t listed, threads_read;
+    bool idle; // used no CPU tick since the previous tick
 };
 
 static struct known *known, *other_known;
@@ -414,7 +417,7 @@ static enum kind judge(int pid, const struct stat_line *seen)
     char marker[256];
     if (seen->flags & KERNEL_THREAD)
         return KERNEL;
-    if (leader && (seen->session == leader || member(seen->parent)) && join(pid))
+    if (leader && (member(pid) || seen->session == leader || member(seen->parent)) && join(pid))
         return MEMBER;
     read_marker(pid, marker, sizeof marker);
     if (!*marker)
@@ -458,6 +461,27 @@ static void scan(bool all)
         known_count = count;
         again = member_count > joined;
     }
+}
+
+// Makes the children of members members; returns false if the kernel does not list them. Those of other threads than the
+// first one, and those whose parent has ended, are found by scan().
+static bool adopt_children(void)
+{
+    char path[96];
+    for (int i = 0; i < member_count; i++) {
+        snprintf(path, sizeof path, "/proc/%d/task/%d/children", members[i].pid, members[i].pid);
+        int fd = open_for_reading(path);
+        if (fd < 0 && members[i].pid == leader)
+            return false;
+        ssize_t got = fd < 0 ? 0 : read(fd, text, TEXT - 1);
+        if (fd >= 0)
+            close(fd);
+        text[got > 0 ? got : 0] = 0;
+        char *at = text;
+        for (int child; (child = (int)strtol(at, &at, 10)) > 0;)
+            join(child);
+    }
+    return true;
 }
 
 // ---- The tree under test
@@ -539,16 +563,20 @@ static void list_threads(struct process *process)
 // Adds up run-queue wait and timeslices; raises `busiest` to the most a thread ran since the previous tick.
 static void read_threads(struct process *process, int64_t clock, uint64_t *wait, uint64_t *slices, uint64_t *busiest)
 {
-    if (process->now.threads != process->thread_count || clock - process->listed >= 10 * SECOND) {
+    bool skip = process->idle && clock - process->threads_read < LOOK_EVERY;
+    if (!skip && (process->now.threads != process->thread_count || clock - process->listed >= 10 * SECOND)) {
         list_threads(process);
         process->listed = clock;
     }
     *wait += process->ended_wait;
     *slices += process->ended_slices;
+    process->threads_read = skip ? process->threads_read : clock;
     for (int i = 0; i < process->thread_count; i++) {
         struct thread *thread = &process->threads[i];
         int64_t field[3];
-        if (reads_of(&thread->file, process->pid, thread->tid, "schedstat") < 0 || numbers(text, field, 3) < 3) {
+        if (skip) {
+            // what it waited is that of the previous reading
+        } else if (reads_of(&thread->file, process->pid, thread->tid, "schedstat") < 0 || numbers(text, field, 3) < 3) {
             if (errno == ESRCH || errno == ENOENT)
                 process->listed = clock - 10 * SECOND;
             if (errno == ENOENT && access("/proc/self/schedstat", F_OK))
@@ -613,6 +641,7 @@ static void read_member(struct process *process)
         return;
     }
     process->transferred = first ? 0 : seen.children_minor - process->now.children_minor;
+    process->idle = !first && seen.own == process->now.own;
     process->now = seen;
     memcpy(process->counters, seen.counters, sizeof seen.counters);
     if (!no_io && !read_io(process))
@@ -728,7 +757,7 @@ static void count_beside(struct known *process, const struct stat_line *seen)
     process->ticks = seen->own;
 }
 
-// Kernel threads that worked lately and other jobs are read every tick; all kernel threads are read rarely.
+// Busy kernel threads and other jobs are read every tick; all kernel threads are read rarely.
 static void print_beside(void)
 {
     int count = 0;
@@ -764,7 +793,8 @@ static void print_processes(void)
             process->ticks = seen.own;
         }
         if (process->kind == KERNEL && seen.own > process->ticks) {
-            watch(process->pid);
+            if (seen.own >= process->ticks + BUSY)
+                watch(process->pid);
             count_beside(process, &seen);
         } else if (process->kind == OTHER && seen.own >= GROWN) {
             say("/proc/%d/stat:%s\n", process->pid, process_line);
@@ -865,26 +895,33 @@ int main(int count, char **words)
     members = calloc(MOST_MEMBERS, sizeof *members);
     if (!known || !other_known || !members)
         return 1;
-    int64_t offset = uptime_offset(), next = now(CLOCK_MONOTONIC), scanned = 0, touched = 0;
+    int64_t offset = uptime_offset(), next = now(CLOCK_MONOTONIC);
+    int64_t scanned = 0, looked = 0, touched = 0;
+    bool made = false; // processes since the last scan
     long rare_at = 0, number = 0;
     say("@@%s program\n", mark);
     for (;; number++) {
         int64_t clock = now(CLOCK_MONOTONIC), uptime = now(CLOCK_BOOTTIME) + offset, epoch = now(CLOCK_REALTIME);
         say("@@%s tick %ld %lld.%06lld %lld.%09lld\n", mark, number, (long long)(uptime / SECOND),
             (long long)(uptime % SECOND / 1000), (long long)(epoch / SECOND), (long long)(epoch % SECOND));
-        int directory = open_lease();
+        bool look = clock - looked >= LOOK_EVERY || !number;
+        int directory = look ? open_lease() : -1;
         char before[sizeof last_process];
         snprintf(before, sizeof before, "%s", last_process);
         for (int i = 0; i < often; i++)
             print_file(&sources[i]);
+        looked = look ? clock : looked;
+        made = made || strcmp(before, last_process);
         bool another = find_leader(directory);
         if (another || !leader)
             forget_members();
         if (another)
             join(leader);
-        if (another || (clock - scanned >= SCAN_EVERY && strcmp(before, last_process)) || number >= rare_at) {
+        bool listed = !look || !made || adopt_children();
+        if (another || number >= rare_at || (made && look && (!listed || clock - scanned >= SCAN_EVERY))) {
             scan(another || !number);
             scanned = clock;
+            made = false;
         }
         if (leader)
             print_tree(clock);
