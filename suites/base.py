@@ -325,9 +325,9 @@ class Suite:
         times = [(sample.time, sample.warm_up) for sample in samples]
         work = self.workload(values)
         ramp = max((work.ramp, *(time for time, warm_up in times if warm_up)))
-        told = next((one for one in figures if one.metric.name in {"elapsed", "total_time"}), None)
-        if told is not None:
-            return ramp, ramp + convert(told.value, told.metric.unit, Unit.SECOND)
+        reported = next((one for one in figures if one.metric.name in {"elapsed", "total_time"}), None)
+        if reported is not None:
+            return ramp, ramp + convert(reported.value, reported.metric.unit, Unit.SECOND)
         last = max((time for time, warm_up in times if not warm_up), default=None)
         if work.seconds is None:
             return None if last is None or last <= ramp else (ramp, last)

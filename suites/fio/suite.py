@@ -64,7 +64,8 @@ BOTH_PERCENTILES = (3, 20)
 """The version from which fio reports percentiles of the total latency beside those of the completion."""
 
 
-def _percentiles(context: Context) -> tuple[str, ...]:
+def percentile_options(context: Context) -> tuple[str, ...]:
+    """Return the option for percentiles of the total latency, if the host's fio has it."""
     version = version_of(context.facts, FIO.title)
     return ("--lat_percentiles=1",) if version is not None and version >= BOTH_PERCENTILES else ()
 
@@ -285,7 +286,7 @@ class Fio(Suite):
         the device, and the first write to each block also writes file system metadata. A raw device needs no layout.
         """
         files = () if on_device(values) else FILES
-        report = (*REPORT, *_percentiles(context))
+        report = (*REPORT, *percentile_options(context))
         measure = Command(("fio", *measure_options(values), *report), root=needs_root(values, context), targets=files)
         if on_device(values):
             prewarm = Command(("fio", *prewarm_options(values)), Purpose.PREPARE, root=measure.root)

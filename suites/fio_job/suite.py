@@ -13,7 +13,7 @@ from suites.facts import Facts
 from suites.fio.metrics import METRICS, latency_slices
 from suites.fio.output import FioParser
 from suites.fio.parameters import total_size
-from suites.fio.suite import FIO, REPORT, Fio
+from suites.fio.suite import FIO, REPORT, Fio, percentile_options
 from suites.fio.tuning import tune_fio
 from suites.fio_job.checks import JOB_CHECKS, concurrent_groups, leads_out, shown
 from suites.fio_job.file import (
@@ -142,7 +142,7 @@ class FioJob(Suite):
             environment = {}
         given = ["env", *(f"{name}={value}" for name, value in environment.items())] if environment else []
         guard = ["--readonly"] if sections is None or may_write_device(sections) else []
-        words = (*given, "fio", "--thread=1", *guard, FILE, *REPORT)
+        words = (*given, "fio", "--thread=1", *percentile_options(context), *guard, FILE, *REPORT)
         file = HostFile(FILE, text=str(values["job"]))
         return (Command(words, files=(file,), targets=_targets(values, sections)),)
 

@@ -139,6 +139,16 @@ LIMITS: dict[str, tuple[TrialEvidence, Limiter]] = {
         trial("sysbench-threads", {"events_per_second": 230.0}, host=use(1.02, 0.0, 0.1, 0.15), threads=8),
         Limiter.ONE_THREAD,
     ),
+    "one lock of four threads, beside others": (
+        trial("sysbench-threads", {"events_per_second": 1217.0}, threads=4,
+              host=use(1.52, 0.46, 0.64, 0.39, tool_switches=499_000.0)),
+        Limiter.ONE_THREAD,
+    ),
+    "threads that hand over a mutex": (
+        trial("sysbench-threads", {"events_per_second": 1217.0}, threads=4,
+              host=use(3.9, 0.0, 0.0, 0.99, tool_switches=24_000.0)),
+        Limiter.UNKNOWN,
+    ),
     "one lock? counted for the host only": (
         trial("sysbench-threads", {"events_per_second": 230.0}, host={"cpu_user": 15.0, "core_busiest": 97.0},
               threads=8),
@@ -181,6 +191,11 @@ LIMITS: dict[str, tuple[TrialEvidence, Limiter]] = {
               host=use(0.4, swap_in=4e6, tool_major_faults=900.0, pressure_memory=70.0)),
         Limiter.SWAP,
     ),
+    "swap under a limit of memory": (
+        trial("sysbench-memory", {"throughput": 4261.0}, threads=4, block_size=128 * 2**20,
+              host=use(2.8, 1.06, 0.6, 0.9, swap_in=6e7, tool_major_faults=2400.0, pressure_memory=22.0)),
+        Limiter.SWAP,
+    ),
     "swap of others": (
         computing(use(3.95, 0.02, swap_in=4e6, tool_major_faults=0.0, pressure_memory=70.0), threads=4), Limiter.CPU,
     ),
@@ -197,6 +212,17 @@ LIMITS: dict[str, tuple[TrialEvidence, Limiter]] = {
     ),
     "device, beside others that are counted": (
         trial("fio", FULL, at=READ, host={**DISK, "disk_busy:vda": 99.0, **use(0.2, 3.8, 0.2, 0.2)}, **DEEP),
+        Limiter.DEVICE,
+    ),
+    "device or a limit of 50 MB/s below it": (
+        trial("fio", {"iops": 739.0, "bandwidth": 48.6e6, "latency_mean": 21.6e6, "latency_p50": 20.8e6,
+                      "latency_p95": 24.2e6}, at=READ, host={**DISK, "disk_busy:vda": 99.0},
+              **{**DEEP, "iodepth": 16, "block_size": 65536}),
+        Limiter.UNKNOWN,
+    ),
+    "device that serves eight at once": (
+        trial("fio", {"iops": 3958.0, "bandwidth": 16.2e6, "latency_mean": 8.07e6, "latency_p50": 7.7e6,
+                      "latency_p95": 12.6e6}, at=READ, host={**DISK, "disk_busy:vda": 99.0}, **DEEP),
         Limiter.DEVICE,
     ),
     "depth 1": (
@@ -308,6 +334,11 @@ LIMITS: dict[str, tuple[TrialEvidence, Limiter]] = {
         sent(22e6, samples=(15e6, 30e6) * 5, trip=20_000.0,
              host={"network_retransmits": 2.0, "network_segments": 2000.0, "network_sent:eth0": 2e6,
                    "network_sent:eth1": 0.0}),
+        Limiter.LOSS,
+    ),
+    "segments lost at random, at an unknown round trip": (
+        with_figures(sent(11e6, samples=(10.5e6, 12.3e6, 10.1e6) * 4, trip=None),
+                     {("retransmits", labels(direction="send", end="sender")): 87.0}),
         Limiter.LOSS,
     ),
     "datagrams lost, the receiver not watched": (lost(None), Limiter.UNKNOWN),

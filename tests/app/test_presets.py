@@ -13,6 +13,7 @@ from app.formats import facts_to_json
 from app.plans.context import step_context
 from app.plans.plan import QUICK_LOOK, Order, Plan, PlanError, Repetition, validate
 from app.plans.plan_file import format_plan, parse_plan
+from app.plans.plan_remarks import reason_of
 from app.plans.presets import (
     Filled,
     fill,
@@ -57,6 +58,11 @@ def tuned(name: str, *, optional: bool = True) -> Plan:
     return filled(name, optional=optional).tuned(FACTS)
 
 
+def _unexplained(plan: Plan) -> set[str]:
+    """Return the ids of the findings for which the preset gives no reason."""
+    return {finding.id for finding in report(plan).findings if not reason_of(plan.acknowledged, finding)}
+
+
 @pytest.mark.parametrize("optional", [True, False])
 @pytest.mark.parametrize("name", preset_names())
 def test_a_preset_is_a_plan_that_can_run_and_draws_no_warning(name: str, *, optional: bool) -> None:
@@ -64,7 +70,7 @@ def test_a_preset_is_a_plan_that_can_run_and_draws_no_warning(name: str, *, opti
     assert plan.question
     assert "{" not in plan.question
     found = report(plan)
-    assert [finding.id for finding in found.findings if finding.severity is not Severity.INFO] == []
+    assert _unexplained(plan) <= {"standard-mtu-fast-link"}  # a fact of the host
     assert found.cannot_tell == ()
     again = parse_plan(format_plan(plan))
     assert again.hash() == plan.hash()

@@ -81,5 +81,6 @@ def test_the_course_of_the_rounds_before_the_window_is_nothing_to_warn_of() -> N
     assert shown(trial([1.0] * 3, state="partial")) is None
     running = replace(evidence, figures=(), state=RUNNING)
     assert {check.id for check in DURING if check.evaluate(running) is not None} == set()
-    other = replace(running, suite=Fio(), samples=tuple(replace(one, metric=IOPS) for one in running.samples))
+    samples = tuple(replace(one, metric=IOPS) for one in running.samples)
+    other = replace(running, suite=Fio(), values=complete_values(Fio(), {}), samples=samples)
     assert {check.id for check in DURING if check.evaluate(other) is not None}

@@ -228,10 +228,11 @@ def _granted(limit: str, number: int, depth: int, right: Limiter = Limiter.PROVI
     )  # fmt: skip
 
 
-def _below(depth: int, iops: int = 300, **limits: float) -> KnownLimit:
+def _below(depth: int, iops: int = 300, part: float = 0.1) -> KnownLimit:
+    slices = f", in slices of {part:g} s" if part else ""
     return _PROVISIONED.limit(
-        f"{iops} IOPS below the device, depth {depth}",
-        lambda stage: _deep(stage, depth, None, iops=iops, **{"slice": 0.1, **limits}), Limiter.PROVISIONED, truth=iops,
+        f"{iops} IOPS below the device{slices}, depth {depth}",
+        lambda stage: _deep(stage, depth, None, iops=iops, slice=part), Limiter.PROVISIONED, truth=iops,
     )  # fmt: skip
 
 
@@ -353,7 +354,7 @@ def _rated(iops: int) -> KnownLimit:
 def _paced(megabits: int, protocol: str) -> KnownLimit:
     def staged(stage: Stage) -> Plan:
         near, far = stage.links()
-        return _sent(stage, near, far, protocol=protocol, bitrate=megabits)
+        return _sent(stage, near, far, protocol=protocol, **{"tcp_rate" if protocol == "tcp" else "bitrate": megabits})
 
     return _RATE.limit(
         f"iperf3 -b {megabits}M, {protocol}", staged, Limiter.RATE, truth=megabits * 1e6, metric="throughput",
@@ -440,7 +441,7 @@ LIMITS: tuple[KnownLimit, ...] = (
     _granted("read_iops", 300, 1 ), _granted("read_iops", 300, 4),
     _granted("read_bps", GIB // 16, 16, block_size=65536),
     *(_below(depth) for depth in (1, 2, 4, 32)),
-    _below(32, 2000), _below(1, 300, slice=0),
+    _below(32, 2000), _below(1, 300, part=0), _below(32, 300, part=0),
     _PROVISIONED.limit("50 MB/s below the device, 64 KiB, depth 16",
                        lambda stage: _deep(stage, 16, {"block_size": 65536}, rate=50e6), Limiter.PROVISIONED,
                        truth=50e6, metric="bandwidth"),
@@ -448,9 +449,9 @@ LIMITS: tuple[KnownLimit, ...] = (
     _SYNC.twin("no fsync", lambda stage: _deep(stage, run={**_LONG, "rw": "randwrite"}, sync=0.005)),
     _synced(0.002), _synced(0.005), _synced(0.02),
     _DISK_OTHERS.limit("random reads of others at depth 32", lambda stage: _beside_fio(stage, "randread"),
-                       Limiter.OTHERS, Limiter.DEVICE, finds=frozenset({"more-at-the-device"})),
+                       Limiter.OTHERS, Limiter.DEVICE, finds=frozenset({"others-on-the-disk"})),
     _DISK_OTHERS.limit("random writes of others at depth 32", lambda stage: _beside_fio(stage, "randwrite"),
-                       Limiter.OTHERS, Limiter.DEVICE, finds=frozenset({"more-at-the-device"})),
+                       Limiter.OTHERS, Limiter.DEVICE, finds=frozenset({"others-on-the-disk"})),
     _LINK.twin("veth", between),
     _link(50), _link(100), _link(500),
     _shaped(50), _shaped(100), _shaped(500), _shaped(100, here=True),

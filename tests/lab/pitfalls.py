@@ -24,7 +24,9 @@ from tests.lab.staging import GIB, MIB, Stage
 OF_THE_HOST = frozenset(check.id for check in HOST_CHECKS)
 """What is so of this computer, whatever is measured on it: its clock, its governor, its kernel."""
 
-OF_OTHERS = frozenset({"host-busy", "host-in-use", "other-process", "more-at-the-device", "cpu-stolen", "memory-short"})
+OF_OTHERS = frozenset({
+    "host-busy", "host-in-use", "disk-in-use", "other-process", "others-on-the-disk", "cpu-stolen", "memory-short",
+})  # fmt: skip
 """What others on this computer do. It is told rightly, and is no false alarm."""
 
 

@@ -16,7 +16,7 @@ SMOKE = [
     if limit.id
     in {
         "provisioned-64-MiB-s--blkio-throttle---depth-16",
-        "provisioned-300-IOPS-below-the-device--depth-1",
+        "provisioned-300-IOPS-below-the-device--in-slices-of-0-1-s--depth-1",
         "rate-fio-rate-iops-200",
         "shaped-100-Mbit-s-on-the-way--on-an-interface-of-10-Gbit-s",
     }

@@ -123,7 +123,8 @@ def test_what_was_not_steady_is_an_error_of_the_result(workstation: Workstation,
     events, ended = execute(workstation, AnsweringAsker(), **SMALL, directory=str(tmp_path), rounds=1)
     assert ended.state is State.DONE, ended.reason
     found = {event.finding.id for event in events if isinstance(event, FindingRaised)}
-    assert {"not-by-the-standard", "cannot-purge", "steady-state-cost"} <= found
+    assert "not-by-the-standard" in found
+    assert not {"cannot-purge", "steady-state-cost"} & found  # those are of raw devices
     verdict = next(event.verdict for event in events if isinstance(event, VerdictReached) and event.verdict.step)
     assert verdict.trust is Trust.DOUBTFUL
     unsteady = next(finding for finding in verdict.findings if finding.id == "not-steady")

@@ -42,7 +42,7 @@ def line(job: str, environment: str = "") -> str:
 
 def test_it_is_run_as_it_is_with_nothing_but_a_report_that_can_be_read() -> None:
     (command,) = JOB.commands(complete_values(JOB, {"job": GOOD}), Context())
-    assert line(GOOD) == "fio --thread=1 job.fio --output-format=json+ --status-interval=1"
+    assert line(GOOD) == "fio --thread=1 --lat_percentiles=1 job.fio --output-format=json+ --status-interval=1"
     assert [(file.name, file.text) for file in command.files] == [("job.fio", GOOD)]
     assert line(GOOD, "A=1 B=2").startswith("env A=1 B=2 fio ")
 

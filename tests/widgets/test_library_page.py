@@ -1,6 +1,7 @@
 """The library page on a real store: found, looked at, pinned, compared, repeated, deleted, by mouse and by keys."""
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import TypeVar
 
 import pytest
@@ -12,6 +13,7 @@ from app.events import RunStarted
 from app.plans.plan import LOCAL
 from app.questions import RefusingAsker
 from app.services import Workstation
+from suites.verdict import Trust, Verdict
 from tests.messages import messages
 from tests.widgets.library_runs import DISK, Made, copied_library, plan_of, record
 from widgets import jobs
@@ -19,6 +21,7 @@ from widgets.library.library_page import LibraryPage
 from widgets.library.run_actions import ActionButton
 from widgets.library.run_dialogs import DeleteQuestion, PinDialog
 from widgets.live.log_view import LINE_LIMIT
+from widgets.parts.dialogs import QuestionDialog
 from widgets.parts.text import Text
 
 MESSAGES = messages("widgets-library", "test_library_page")
@@ -146,6 +149,25 @@ def test_a_run_is_pinned_under_its_own_name_unless_told_otherwise(
     line = page.table.current()
     assert line is not None
     assert (line.id, line.summary.baseline) == (AFTER, "after the kernel update")
+
+
+def test_an_invalid_run_is_pinned_after_a_question_only(
+    qtbot: QtBot, page: LibraryPage, workstation: Workstation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = workstation.load(AFTER)
+    step, host = whole.plan.steps[0].name, whole.plan.hosts[0]
+    invalid = replace(whole, verdicts=(Verdict(Trust.INVALID, None, "Invalid.", (), step, host),))
+    monkeypatch.setattr("app.baselines.baselines.choose", lambda _load, _word: (invalid,))
+    _select(qtbot, page, AFTER)
+    for answer in (False, True):
+        page.actions_of_runs.pin.trigger()
+        qtbot.keyClick(_open(page, PinDialog).name, Qt.Key.Key_Return)
+        _settle(qtbot)
+        question = next(one for one in page.findChildren(QuestionDialog) if one.isVisible())
+        assert question.accept_button.text() == "Pin anyway"
+        (question.accept_button if answer else question.decline_button).click()
+        _settle(qtbot)
+        assert bool(workstation.load(AFTER).summary.baseline) is answer
 
 
 def test_a_name_that_is_taken_or_none_is_told_before_it_is_given(qtbot: QtBot, page: LibraryPage) -> None:

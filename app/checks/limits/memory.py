@@ -28,7 +28,8 @@ def swap(trial: TrialEvidence) -> Iterator[Hypothesis]:
         return
     pressure, faults, demand = watch.mean("pressure_memory"), watch.mean("tool_major_faults"), use.demand
     io = trial.suite.resource in IO_RESOURCES
-    waited = 1 - demand if demand is not None and not io and not trial.suite.uses_server else (pressure or 0.0) / 100
+    idle = 1 - demand if demand is not None and not io and not trial.suite.uses_server else 0.0
+    waited = max(idle, (pressure or 0.0) / 100)
     others = (
         ("the test’s own page faults were not counted",) if faults is None
         else ("the test had few major page faults",) if faults < FAULTS else ()

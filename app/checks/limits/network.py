@@ -5,7 +5,7 @@ import statistics
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from app.checks.evidence import share, total, workers_of, workload_of
+from app.checks.evidence import seconds_of, share, total, workers_of, workload_of
 from app.checks.limits.cpu import HALF_BUSY
 from app.checks.limits.hypothesis import FULL, Hypothesis, flat_text, spread
 from app.checks.network import LOSS, busiest, link_of, speed_of, throughput, within_host
@@ -33,7 +33,7 @@ SELF_LIMITED = range(2**20, 2**26)
 LONG = 1e-3
 """Seconds of round trip from which a window or single losses limit TCP; below, it recovers within a millisecond."""
 
-SENT_AGAIN, MUCH_SENT_AGAIN = 0.001, 0.01
+SENT_AGAIN, MUCH_SENT_AGAIN = 0.001, 0.005
 """Shares of segments sent again that limit TCP over a long round trip, and over any."""
 
 SEGMENT = 1448
@@ -211,7 +211,10 @@ def _short(path: Connection) -> bool:
 
 
 def _again(trial: TrialEvidence) -> float | None:
-    """Return the share of segments that the sending end sent again."""
+    """Return the share of segments that the sending end sent again: as its tool counts, else the whole host."""
+    again, rate, seconds = trial.sum_of("retransmits"), throughput(trial), seconds_of(trial)
+    if again is not None and rate and seconds:
+        return share(again, rate * seconds / 8 / SEGMENT)
     sender: HostWatch | None = trial.peer_watch if trial.values.get("direction") == "receive" else trial.watch
     if sender is None:
         return None
@@ -219,26 +222,29 @@ def _again(trial: TrialEvidence) -> float | None:
 
 
 def _lost_segments(trial: TrialEvidence, path: Connection) -> Iterator[Hypothesis]:
-    """Yield segments lost at random: the rate is at least half of what TCP reaches at this loss (Mathis et al.)."""
-    again = _again(trial)
-    if not again or not path.round_trip:
+    """Yield segments lost at random: the rate is at least half of what TCP reaches at this loss (Mathis et al.).
+
+    Where the round trip is unknown, many lost segments are the limit if nothing else keeps the rate.
+    """
+    again, trip = _again(trial), path.round_trip
+    if not again:
         return
-    streams = workers_of(trial) or 1
-    possible = CONSTANT * SEGMENT * 8 * streams / (path.round_trip * math.sqrt(again))
-    long = path.round_trip >= LONG
+    long = trip is not None and trip >= LONG
     found = spread([one.value for one in path.samples])
     against = [
         text
         for text, holds in (
             ("few segments were sent again", again < (SENT_AGAIN if long else MUCH_SENT_AGAIN)),
-            ("an end used its CPU", max(path.cpu.values(), default=1.0) >= HALF_BUSY),
+            ("an end used its CPU", not path.ends_idle),
             ("the rate is flat, the losses may be its consequence", found is None or found < FLAT_LINK),
         )
         if holds
     ]
-    counter = (
-        f"{share_text(again)} of the segments were sent again at a round trip of "
-        f"{quantity(path.round_trip, Unit.SECOND)}: TCP reaches about {quantity(possible, Unit.BITS_PER_SECOND)}"
-    )
+    counter, used = f"{share_text(again)} of the segments were sent again, the ends’ CPUs were idle", 1.0
+    if trip:
+        possible = CONSTANT * SEGMENT * 8 * (workers_of(trial) or 1) / (trip * math.sqrt(again))
+        used = min(1.0, path.rate / possible)
+        reached = quantity(possible, Unit.BITS_PER_SECOND)
+        counter += f"; at a round trip of {quantity(trip, Unit.SECOND)} TCP reaches about {reached}"
     then = "Find the queue or cable that drops them; a test without loss shows the capacity."
-    yield Hypothesis(Limiter.LOSS, min(1.0, path.rate / possible), counter, then, tuple(against), HALF_BUSY)
+    yield Hypothesis(Limiter.LOSS, used, counter, then, tuple(against), HALF_BUSY)
