@@ -220,6 +220,12 @@ LIMITS: dict[str, tuple[TrialEvidence, Limiter]] = {
               **{**DEEP, "iodepth": 16, "block_size": 65536}),
         Limiter.UNKNOWN,
     ),
+    "device or a limit in slices of 0.1 s below it": (
+        trial("fio", {"iops": 295.3, "bandwidth": 1.23e6, "latency_mean": 108.2e6, "latency_p50": 100.1e6,
+                      "latency_p95": 200.3e6, "latency_p99": 200.3e6}, at=READ, host={**DISK, "disk_busy:vda": 99.0},
+              **DEEP),
+        Limiter.UNKNOWN,
+    ),
     "device that serves eight at once": (
         trial("fio", {"iops": 3958.0, "bandwidth": 16.2e6, "latency_mean": 8.07e6, "latency_p50": 7.7e6,
                       "latency_p95": 12.6e6}, at=READ, host={**DISK, "disk_busy:vda": 99.0}, **DEEP),

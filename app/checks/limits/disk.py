@@ -197,8 +197,8 @@ def _shallow(trial: TrialEvidence, disk: Disk) -> bool:
     return disk.depth is not None and disk.depth <= SHALLOW and not ((large or ahead) and disk.used >= FULL)
 
 
-def _all_alike(trial: TrialEvidence, tail: str = "latency_p99", most: float = EVENLY) -> bool:
-    medians = {figure.labels: figure.value for figure in trial.all_of("latency_p50")}
+def _all_alike(trial: TrialEvidence, tail: str = "latency_p99", most: float = EVENLY, of: str = "latency_p50") -> bool:
+    medians = {figure.labels: figure.value for figure in trial.all_of(of)}
     tails = trial.all_of(tail)
     return bool(tails) and all(figure.value <= most * medians.get(figure.labels, 0.0) for figure in tails)
 
@@ -206,8 +206,9 @@ def _all_alike(trial: TrialEvidence, tail: str = "latency_p99", most: float = EV
 def _device(trial: TrialEvidence, disk: Disk) -> Iterator[Hypothesis]:
     """Yield the device: always busy, with the requested I/Os in flight (iostat(1): %util alone proves nothing)."""
     shallow = (f"only {disk.depth} in flight were requested",) if _shallow(trial, disk) else ()
-    if disk.depth is not None and disk.depth > SHALLOW and _all_alike(trial, "latency_p95", PACED):
-        shallow = ("the I/Os took equally long, as behind a rate limit",)
+    paced = _all_alike(trial, "latency_p95", PACED) or _all_alike(trial, "latency_p99", EVENLY, "latency_p95")
+    if disk.depth is not None and disk.depth > SHALLOW and paced:
+        shallow = ("the I/Os took equally long, or steps of time, as behind a rate limit",)
     against = shallow if disk.full else (f"only {disk.flying:.3g} of {disk.depth} I/Os were in flight",)
     counter = f"{disk.name} was {share_text(disk.used)} busy"
     if disk.flying is not None:
