@@ -31,13 +31,15 @@ def run() -> list[Outcome]:
 
 
 def _shares(host: Lab) -> list[float]:
-    step = make_step("sysbench-cpu", {"time": WINDOW * WINDOWS + 5, "threads": 1})
+    step = make_step("sysbench-cpu", {"time": WINDOW * WINDOWS + 12, "threads": 1})
     plan = Plan("watched", ("lab",), (step,), repetition=Repetition(trials=1))
     marks: list[tuple[float, float]] = []
     for event in host.workstation.run(plan, RefusingAsker(), Control()):
         if isinstance(event, SampleRead) and (not marks or time.monotonic() - marks[-1][0] >= WINDOW):
             marks.append((time.monotonic(), _used(host)))
-    return [(used - used_before) / (now - before) for (before, used_before), (now, used) in pairwise(marks)]
+    return [
+        (used - used_before) / (now - before) for (before, used_before), (now, used) in pairwise(marks[: WINDOWS + 1])
+    ]
 
 
 def _used(host: Lab) -> float:
