@@ -391,6 +391,12 @@ def test_what_is_not_identified_lists_whose_use_it_was() -> None:
     assert "CPU: test 2.5 %, others 98 %" in found.measured
 
 
+def test_nothing_is_claimed_of_a_disk_that_the_engine_does_not_use() -> None:
+    found = LIMITED_BY.evaluate(LIMITS["an engine of another host"][0])
+    assert isinstance(found, CheckOutcome)
+    assert "vda" not in found.measured
+
+
 def test_trials_with_different_limits_name_none() -> None:
     by_device = disk()
     by_depth = LIMITS["depth 1"][0]

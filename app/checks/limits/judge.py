@@ -9,7 +9,7 @@ from app.checks.limits.hypothesis import Hypothesis
 from app.checks.network import link_of, speed_of, throughput
 from suites.checks import Check, CheckOutcome, CheckPhase, NotChecked
 from suites.evidence import TrialCheck, TrialEvidence
-from suites.quantities import quantity, share_text
+from suites.quantities import figure_text, quantity, share_text
 from suites.units import Unit
 from suites.verdict import Limiter
 from suites.vocab import MetricKind, Resource, Severity
@@ -59,9 +59,10 @@ def _rate(trial: TrialEvidence) -> Iterator[Hypothesis]:
     if requested is None or not requested.value:
         return
     got = throughput(trial) if requested.metric == "throughput" else trial.sum_of(requested.metric)
-    if got is not None:
+    metric = next((one for one in trial.suite.metrics if one.name == requested.metric), None)
+    if got is not None and metric is not None:
         reached = min(1.0, got / requested.value)
-        counter = f"{got:.4g} of {requested.value:.4g} per second"
+        counter = f"{figure_text(metric, got)} of {figure_text(metric, requested.value)}"
         yield Hypothesis(Limiter.RATE, reached, counter, "Raise or remove the requested rate.", (), requested.reached)
 
 
@@ -154,10 +155,11 @@ def _use(trial: TrialEvidence) -> str:
     links = {} if isinstance(link, NotChecked) or isinstance(speed, NotChecked) else {
         f"link {link.name}": share(rate, speed)
     }  # fmt: skip
+    disks = {} if workload_of(trial).no_device else disks
     busiest_disk = max(disks, key=lambda one: disks[one] or 0.0, default="")
     shares = ({busiest_disk: disks[busiest_disk]} if busiest_disk else {}) | links
     found = [f"{name} {share_text(used)}" for name, used in shares.items() if used is not None]
-    if not found and rate is not None:
+    if not found and rate is not None and trial.suite.resource is Resource.NETWORK:
         found = [quantity(rate, Unit.BITS_PER_SECOND)]
     return "; ".join(text for text in (cpu.use_text(trial), *found) if text) or "no resource use was recorded"
 
