@@ -169,7 +169,7 @@ def _outliers(step: StepOutcomeEvidence) -> CheckOutcome | None:
         odd = [
             f"trial {number} ({figure_text(figure.metric, value)})"
             for number, value in enumerate(values, 1)
-            if abs(value / middle - 1) > DRIFTED and _apart(value, values)
+            if abs(value / middle - 1) > DRIFTED and _is_outlier(value, values)
         ]
         if odd:
             listed = ", ".join(odd[:5])
@@ -177,7 +177,7 @@ def _outliers(step: StepOutcomeEvidence) -> CheckOutcome | None:
     return None
 
 
-def _apart(value: float, values: tuple[float, ...]) -> bool:
+def _is_outlier(value: float, values: tuple[float, ...]) -> bool:
     """Return whether a value is an outlier: by the median absolute deviation; of few, by the range of the others."""
     middle = statistics.median(values)
     if len(values) >= FEWEST_TRIALS:

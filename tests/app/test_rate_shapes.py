@@ -94,15 +94,15 @@ WORDS: dict[str, tuple[TrialEvidence, str, str]] = {
 @pytest.mark.parametrize("shape", WORDS)
 def test_a_trial_of_thirty_seconds_is_told_by_one_check_with_its_times(shape: str) -> None:
     evidence, check, words = WORDS[shape]
-    said = {one.id: text for one in SHAPE_CHECKS if (text := shown(one, evidence))}
-    assert list(said) == [check]
-    assert words in said[check]
+    texts = {one.id: text for one in SHAPE_CHECKS if (text := shown(one, evidence))}
+    assert list(texts) == [check]
+    assert words in texts[check]
 
 
 def test_the_worst_second_is_given() -> None:
-    said = {one.id: shown(one, course((1000, 12), (300, 3), (1000, 45))) for one in SHAPE_CHECKS}["rate-dips"] or ""
-    assert "Worst second: 29" in said
-    assert "at 13 s." in said or "at 14 s." in said or "at 15 s." in said
+    text = {one.id: shown(one, course((1000, 12), (300, 3), (1000, 45))) for one in SHAPE_CHECKS}["rate-dips"] or ""
+    assert "Worst second: 29" in text
+    assert "at 13 s." in text or "at 14 s." in text or "at 15 s." in text
 
 
 def test_a_short_dip_of_a_long_trial_is_a_note() -> None:

@@ -67,6 +67,7 @@ class SlowDisk:
         self.folder.mkdir()
         words = [sys.executable, str(Path(__file__).with_name("slow_disk.py")), str(file), str(size)]
         self._server = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        stack.enter_context(self._server)
         stack.callback(self._server.kill)
         self._answer()
         stack.callback(_undo, "umount", str(file))

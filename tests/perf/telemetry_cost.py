@@ -77,8 +77,8 @@ def _round(lease: Path) -> dict[str, float]:
     time.sleep(WARM_UP)
     began, before = time.monotonic(), {name: _used(process.pid) for name, process in running.items()}
     time.sleep(WINDOW)
-    took = time.monotonic() - began
-    shares = {name: (_used(process.pid) - before[name]) / took for name, process in running.items()}
+    elapsed = time.monotonic() - began
+    shares = {name: (_used(process.pid) - before[name]) / elapsed for name, process in running.items()}
     for process in running.values():
         os.killpg(process.pid, signal.SIGTERM)
         process.wait()

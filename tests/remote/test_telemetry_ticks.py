@@ -317,7 +317,7 @@ def test_a_recorded_program_gives_the_tests_own_share() -> None:
     host = sum(ticks[-1].cpu) - sum(ticks[0].cpu)
     assert sum(shares) / len(shares) == pytest.approx(100 * (68 - 4 + 26) / host, rel=0.02)
     seconds = [seconds_between(old, new) for old, new in pairwise(ticks)]
-    written = sum(found["tool_write_rate"] * took for found, took in zip(rates, seconds, strict=True))
+    written = sum(found["tool_write_rate"] * interval for found, interval in zip(rates, seconds, strict=True))
     assert written == pytest.approx(537001984 - 44957696)
     assert rates[-1]["tool_threads"] == 4
     assert rates[-1]["tool_busiest_thread"] == pytest.approx(100.865909 / seconds[-1] / 10, rel=0.01)
