@@ -4,6 +4,7 @@ import contextlib
 import json
 import shutil
 import subprocess
+import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -47,7 +48,20 @@ def zram() -> Iterator[str]:
         yield f"/dev/zram{number}"
     finally:
         subprocess.run(["umount", f"/dev/zram{number}"], capture_output=True, check=False)
-        (control.parent / "hot_remove").write_text(number)
+        remove_zram(control.parent / "hot_remove", number)
+
+
+def remove_zram(control: Path, number: str) -> None:
+    """Remove a zram device, which whoever looks at new devices may have open for a moment."""
+    for remaining in reversed(range(50)):
+        try:
+            control.write_text(number)
+        except OSError:
+            if not remaining:
+                raise
+            time.sleep(0.1)
+        else:
+            return
 
 
 def facts_of(*paths: Path | str) -> Facts:
