@@ -234,12 +234,16 @@ network() {
 
 # pid, parent, CPU time (own user and system, that of waited children), start time and name of each process (proc(5))
 process='s/^([0-9]+) \((.*)\) [A-Za-z] ([0-9]+) ([-0-9]+ ){9}([0-9]+ [0-9]+ [0-9]+ [0-9]+) ([-0-9]+ ){4}([0-9]+) .*/\1 \3 \5 \7 \2/p'
+# kernel threads that used no CPU time are left out: a large host has thousands
+process="/^[0-9]+ \(.*\) [A-Za-z] 2 ([-0-9]+ ){9}0 0 0 0 /d;$process"
 
 load() { # moment: counters of CPUs, disks and processes; what this script and its client used is among them
     short "load.$1.uptime" /proc/uptime
     item "load.$1.own" "$$ $PPID"
     item "load.$1.io" "$(grep -sE '^(read|write)_bytes' "/proc/$$/io")"
+    LONGEST=262144
     item "load.$1.processes" "$(sed -nE "$process" /proc/[0-9]*/stat 2>/dev/null)"
+    LONGEST=65536
     item "load.$1.disks" "$(grep -sE '^ *[0-9]+ +[0-9]+ ([^lr]|rbd)' /proc/diskstats)"
 }
 

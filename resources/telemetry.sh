@@ -9,7 +9,7 @@ set -u
 LC_ALL=C
 export LC_ALL
 mark=$1 interval=$2 lease=${3:-} loops=${4:-} rarely=${5:-5} size=${6:-} copy=
-trap '[ -z "$copy" ] || rm -f -- "$copy"; exit 0' HUP INT TERM PIPE
+trap 'discard; exit 0' HUP INT TERM PIPE
 
 # stat; meminfo; vmstat; pressure; loadavg; net/dev; net/snmp; diskstats without loop and ram; cpu.stat; /sys; PID/stat
 wanted='^cpu[0-9]* |^procs_|^(MemAvailable|Cached|Dirty):|^(pswp(in|out)|pgmajfault|oom_kill) |^some '
@@ -121,10 +121,15 @@ launch() {
             exec "$copy" "$mark" "$interval" "$lease" "$loops" "$rarely" $quotas -- $slow -- ${links:+"$held"} \
                 ${disks:+"$held"}
         fi
-        rm -f -- "$copy"
-        [ "$directory" = "$lease" ] || rmdir -- "$directory"
-        copy=
+        discard
     done 2>/dev/null
+}
+
+discard() { # the program's file, and its directory if that was made for it
+    [ -n "$copy" ] || return 0
+    rm -f -- "$copy"
+    [ "${copy%/*}" = "$lease" ] || rmdir -- "${copy%/*}"
+    copy=
 }
 
 # The CPU time of the session of the job that the lease names: utime, stime and those of waited children (fields 14 to 17
@@ -173,6 +178,7 @@ main() {
     links=$(allowances) disks=$(volumes)
     namespace=$(readlink /proc/self/ns/pid 2>/dev/null)
     printf '@@%s namespace %s\n' "$mark" "$namespace"
+    [ -r /proc/2/stat ] || printf '@@%s hidden\n' "$mark" # kthreadd, hidden by the mount option hidepid
     [ -z "$size" ] || launch
     number=0 scan=0 known='' ours=''
     while :; do

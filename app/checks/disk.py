@@ -7,6 +7,7 @@ from app.checks.evidence import (
     HALF,
     READ,
     WRITE,
+    IoCount,
     as_measured,
     disk_and_watch,
     in_flight,
@@ -16,6 +17,7 @@ from app.checks.evidence import (
     seconds_of,
     tool_share,
     watched_disk,
+    workers_of,
     workload_of,
 )
 from app.checks.network import only_link, over
@@ -123,7 +125,7 @@ def _least_share(trial: TrialEvidence, disk: str, watch: HostWatch) -> _DeviceSh
             size, ios = got.size, "" if got.ios is None else f" in {got.ios:.0f} I/Os"
         else:
             continue
-        dirty = _still_dirty(watch) if operation == WRITE and workload_of(trial).buffered else 0.0
+        dirty = _still_dirty(trial, watch, did) if operation == WRITE else 0.0
         size = min(size, max(0.0, did.size - dirty))
         kept = f", {quantity(dirty)} still in memory" if dirty > LEAST_CACHED * did.size else ""
         found.append(
@@ -147,10 +149,20 @@ def _own_rate(trial: TrialEvidence, watch: HostWatch, operation: str) -> float |
     return max((rate for rate in found if rate is not None), default=None)
 
 
-def _still_dirty(watch: HostWatch) -> float:
-    """Return by how much the dirty bytes in memory grew over the trial; 0 if unknown."""
-    dirty = watch.values("memory_dirty")
-    return max(0.0, dirty[-1] - dirty[0]) if len(dirty) > 1 else 0.0
+def _still_dirty(trial: TrialEvidence, watch: HostWatch, did: IoCount) -> float:
+    """Return the bytes of buffered writes that were dirty at the end; 0 if unknown.
+
+    They are at most the growth of the host's dirty pages, which include those of others and of the file below a loop
+    device, and at most what the tool writes between two syncs.
+    """
+    dirty, workload = watch.values("memory_dirty"), workload_of(trial)
+    if len(dirty) < 2 or not workload.buffered:
+        return 0.0
+    grown, block = max(0.0, dirty[-1] - dirty[0]), trial.values.get("block_size")
+    each = did.size / did.ios if did.size and did.ios else block
+    if workload.writes_per_sync is None or not isinstance(each, int | float):
+        return grown
+    return min(grown, workload.writes_per_sync * (workers_of(trial) or 1) * each)
 
 
 def _partly_cached(trial: TrialEvidence) -> CheckOutcome | NotChecked | None:
@@ -215,7 +227,7 @@ def _others(trial: TrialEvidence) -> CheckOutcome | NotChecked | None:
 
 
 def _foreign_rate(trial: TrialEvidence, disk: str, watch: HostWatch, operation: str) -> float | None:
-    """Return the rate of others' I/O at the disk in B/s; None where it cannot be told from the tool's.
+    """Return the rate of others' I/O at the disk in B/s; None where the counters do not separate it from the tool's.
 
     The tool's own small or synchronous writes cause journal writes. Pages that were dirty before the trial, and are
     written during it, are not others'.
@@ -235,9 +247,9 @@ def _foreign_rate(trial: TrialEvidence, disk: str, watch: HostWatch, operation: 
 
 def _writes_once(trial: TrialEvidence) -> bool:
     """Return whether the tool's writes are direct, large and not synchronous: a journal adds next to nothing."""
-    did, synced = issued(trial, WRITE), any(trial.values.get(name) for name in ("fsync", "fdatasync", "sync"))
+    did, workload = issued(trial, WRITE), workload_of(trial)
     large = did is not None and bool(did.size and did.ios) and (did.size or 0.0) >= LARGE_WRITE * (did.ios or 0.0)
-    return large and not synced and not workload_of(trial).buffered
+    return large and workload.writes_per_sync is None and not workload.buffered
 
 
 def _moves_bytes(trial: TrialEvidence) -> bool:

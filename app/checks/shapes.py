@@ -61,7 +61,6 @@ SHORT = 70
 SILENT = 0.1
 """Relative rate of a single sample below which it is a stall and not an outlier."""
 
-
 SETTLED = 0.7
 """Share of a trial within which a decay or rise must end to have settled."""
 
@@ -139,6 +138,9 @@ def shape_of(times: Sequence[float], values: Sequence[float], expected: float = 
     scale = middle if middle > 0 else float(raw.mean()) if len(raw) else 0.0
     if len(raw) < FEWEST or scale <= 0 or not np.isfinite(raw).all():
         return None
+    steps = np.diff(at)
+    if steps.min() < 0 or not np.median(steps) > 0:
+        return None  # timestamps without an order
     series = _Series(at, raw, raw / scale, scale, max(expected, float(at[-1])))
     found = _stalls(series) or _levels(series)
     early = found is not None and found.kind in _AT_THE_START and abs(found.effect) < LEAST_START
@@ -246,6 +248,8 @@ def _stalls(series: _Series) -> Shape | None:
     if not (regular and everywhere and alike and brief) or period < 2:
         return None
     level, dt = float(np.median(around)), series.interval
+    if level <= 0:
+        return None
     deepest = float(np.mean([values[start:end].min() for start, end in runs]))
     spans = [
         Span(float(series.at[start]) - dt, float(series.at[end - 1]), float(values[start:end].mean()))

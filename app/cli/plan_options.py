@@ -105,7 +105,7 @@ _NAMES = (
 
 def _repetition(given: dict[str, Any]) -> Repetition | None:
     """Return the repetition of the options, None without any; raise PlanError for conflicting options."""
-    set_options = {name: value for name, value in given.items() if value not in {None, False}}
+    set_options = {name: value for name, value in given.items() if value is not None and value is not False}
     if not set_options:
         return None
     if set_options.pop("quick", False):

@@ -2,7 +2,7 @@
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import fields
 from types import MappingProxyType
 from typing import Any
@@ -37,16 +37,16 @@ def _goal(table: Mapping[str, Any], where: str, steps: Sequence[Step]) -> Goal:
     metric, step = table.get("metric"), table.get("step")
     if not isinstance(metric, str) or not isinstance(step, str | None):
         raise GoalError(f"{where} has no metric.", 'Write metric = "iops", for example.')
-    unit = unit_of(metric, step, steps)
-    return Goal(metric, _bound(table, "at_least", where, unit), _bound(table, "at_most", where, unit), step)
+    units = _units(metric, step, steps)
+    return Goal(metric, _bound(table, "at_least", where, units), _bound(table, "at_most", where, units), step)
 
 
-def _bound(table: Mapping[str, Any], name: str, where: str, unit: Unit | None) -> float | None:
+def _bound(table: Mapping[str, Any], name: str, where: str, units: Set[Unit]) -> float | None:
     value = table.get(name)
     if value is None:
         return None
     if isinstance(value, str) and (found := _QUANTITY.fullmatch(value)) and found["unit"]:
-        return _value(found, unit, where)
+        return _value(found, units, where)
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
         raise GoalError(
             f"{where}: {name} is {str(value)[:60]!r}.", 'Set a number in the metric’s unit, or text such as "5 ms".'
@@ -83,9 +83,14 @@ SEPARATOR = ";"
 
 
 def unit_of(metric: str, step: str | None, steps: Sequence[Step]) -> Unit | None:
-    """Return the unit of a goal's metric in `steps`, None if none of them measures it."""
+    """Return the unit of a goal's metric in `steps`; None if none of them measures it, or several in different units."""
+    units = _units(metric, step, steps)
+    return next(iter(units)) if len(units) == 1 else None
+
+
+def _units(metric: str, step: str | None, steps: Sequence[Step]) -> Set[Unit]:
     measured = (each for one in steps if step in {None, one.name} for each in one.suite.metrics_of(one.whole_values()))
-    return next((each.unit for each in measured if each.name == metric), None)
+    return {each.unit for each in measured if each.name == metric}
 
 
 def goals_of(text: str, steps: Sequence[Step] = ()) -> tuple[Goal, ...]:
@@ -101,26 +106,29 @@ def _parsed(text: str, steps: Sequence[Step]) -> Goal:
     if found is None:
         raise GoalError(f"“{text[:60]}” is not a goal.", _EXAMPLE)
     step = found["step"].strip() if found["step"] else None
-    value = _value(found, unit_of(found["metric"], step, steps), f"“{text[:60]}”")
+    value = _value(found, _units(found["metric"], step, steps), f"“{text[:60]}”")
     return Goal(found["metric"], **{"at_least" if found["bound"].startswith(">") else "at_most": value}, step=step)
 
 
 _EXAMPLE = "Write iops >= 20000, or STEP:latency_p99 <= 5 ms."
 
 
-def _value(found: re.Match[str], unit: Unit | None, where: str) -> float:
-    """Return the value and unit in `found` in the metric's `unit`."""
+def _value(found: re.Match[str], units: Set[Unit], where: str) -> float:
+    """Return the value and unit in `found` in the metric's unit, the one of `units`."""
+    factor, given = _UNITS.get(found["unit"] or "", (1.0, None))
     try:
-        value = float(found["value"])
+        value = float(found["value"]) * factor
     except ValueError:
         value = math.nan
-    factor, given = _UNITS.get(found["unit"] or "", (math.nan, None))
     if not math.isfinite(value) or (found["unit"] and given is None):
         raise GoalError(f"{where} is not a goal.", _EXAMPLE)
-    if given is None or unit is None:
-        return value if given is None else value * factor
+    if given is None or not units:
+        return value
+    if len(units) > 1:
+        raise GoalError(f"{where}: the steps measure it in {', '.join(sorted(units))}.", "Name the step: STEP:METRIC.")
+    (unit,) = units
     try:
-        return float(f"{convert(value * factor, given, unit):.12g}")
+        return float(f"{convert(value, given, unit):.12g}")
     except UnitError:
         raise GoalError(f"{where} is in {found['unit']}, the metric in {unit}.", f"Use {unit}.") from None
 

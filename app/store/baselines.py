@@ -89,7 +89,7 @@ def _least(trusts: Mapping[str, Sequence[tuple[str, str, Trust]]], parts: Sequen
         trust
         for run, part in parts
         for step, host, trust in trusts.get(run, ())
-        if ("@" not in part or f"@{host}" in part) and (":" not in part or f":{step}" in part)
+        if part in {"", f"@{host}", f":{step}", f"@{host}:{step}", f":{step}@{host}"}
     )
     return worst(found).value if found else ""
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from remote.questions import plain
 from suites.facts import Absent
 
-LONGEST_ITEM = 64 * 1024
-"""Largest item in bytes; the script truncates there."""
+LONGEST_ITEM = 256 * 1024
+"""Largest item in bytes; the script truncates most at 64 KiB, and lists of processes here."""
 
 MOST_ITEMS = 4096
 """Largest number of items."""

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from remote.facts.block import SECTOR, WHOLE_DISK, Disks
-from remote.facts.items import Items, number, text_line, whole
+from remote.facts.items import LONGEST_ITEM, Items, number, text_line, whole
 from suites.facts import HIDDEN, OUTSIDE, SHORT_LIVED, Absent, DiskLoad, ProcessLoad, known
 
 IDLE = (3, 4)
@@ -88,11 +88,13 @@ Processes = Mapping[tuple[int, int], _Process]
 
 
 def _processes(items: Items, moment: str) -> Processes:
+    """Return the processes at `moment`; none if the list is truncated, as a part would blame the wrong ones."""
+    text = items.text(f"load.{moment}.processes") or ""
+    if len(text.encode()) + 1 >= LONGEST_ITEM:  # the shell drops a line break at its end
+        return {}
     return {
         (int(pid), int(start)): _Process(int(parent), int(user) + int(system), sum(map(int, used)), name)
-        for pid, parent, user, system, *waited, start, name in _PROCESS.findall(
-            items.text(f"load.{moment}.processes") or ""
-        )
+        for pid, parent, user, system, *waited, start, name in _PROCESS.findall(text)
         if (used := (user, system, *waited))
     }
 

@@ -15,7 +15,8 @@ from remote.errors import ConnectionLostError, RemoteError
 from remote.questions import plain
 from remote.script import new_mark, open_script
 from remote.session import Channel, Session
-from remote.telemetry.telemetry_rates import GrowthWatch, samples
+from remote.telemetry.telemetry_growth import GrowthWatch
+from remote.telemetry.telemetry_rates import samples
 from remote.telemetry.telemetry_ticks import Tick, TickReader
 from suites.vocab import Sample
 

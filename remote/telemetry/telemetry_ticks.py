@@ -36,7 +36,7 @@ class Tick:
 
     `tree` is the process tree under test, None if no job runs or its processes are not counted. `beside` are the CPU
     ticks of kernel threads (``kernel``) and of other jobs of Benchwright (``jobs``), empty if not counted.
-    `contained`: only the processes of a container are visible.
+    `contained`: only the processes of a container are visible; `hidden`: /proc hides those of other accounts.
     """
 
     uptime: float
@@ -62,6 +62,7 @@ class Tick:
     tree: Tree | None = None
     beside: Mapping[str, int] = field(default_factory=dict)
     contained: bool = False
+    hidden: bool = False
 
     @property
     def cpu(self) -> tuple[int, ...] | None:
@@ -82,6 +83,7 @@ class _ScriptReport:
     packets: dict[str, Mapping[str, int]] = field(default_factory=dict)
     volumes: dict[str, int] = field(default_factory=dict)
     contained: bool = False
+    hidden: bool = False
     program: bool = False
     tree: Tree | None = None
     beside: Mapping[str, int] = field(default_factory=dict)
@@ -112,6 +114,8 @@ class _ScriptReport:
         match key:
             case "namespace" if rest:
                 self.contained = bool(rest[0]) and rest[0] != _INITIAL_NAMESPACE
+            case "hidden":
+                self.hidden = True
             case "program":
                 self.program = True
             case "tree":
@@ -208,6 +212,7 @@ class TickReader:
             tree=report.tree,
             beside=report.beside,
             contained=report.contained,
+            hidden=report.hidden,
         )
 
     def _by_file(self) -> dict[str, list[str]]:

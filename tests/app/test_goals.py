@@ -71,7 +71,7 @@ def test_goals_are_written_by_hand_as_they_are_said() -> None:
     assert goals_of(" ; ") == ()
 
 
-@pytest.mark.parametrize("words", ["iops", "iops = 3", "iops >= fast", "iops >= 1e999", ">= 3"])
+@pytest.mark.parametrize("words", ["iops", "iops = 3", "iops >= fast", "iops >= 1e999", "iops >= 1e308M", ">= 3"])
 def test_words_that_are_no_goal_are_refused(words: str) -> None:
     with pytest.raises(GoalError, match="is not a goal"):
         goals_of(words)
@@ -108,6 +108,14 @@ def test_a_goal_takes_and_prints_units(text: str, goal: Goal) -> None:
 def test_a_unit_of_another_kind_is_refused(text: str) -> None:
     with pytest.raises(GoalError):
         goals_of(text, PLAN.steps)
+
+
+def test_a_unit_needs_a_step_where_the_steps_differ_in_theirs() -> None:
+    steps = (*PLAN.steps, make_step("pgbench", {}, name="database"))  # in ms, fio in ns
+    with pytest.raises(GoalError, match="ms, ns"):
+        goals_of("latency_p99 <= 5 ms", steps)
+    assert goals_of("database:latency_p99 <= 5 ms", steps) == (Goal("latency_p99", at_most=5.0, step="database"),)
+    assert goals_text(goals_of("latency_p99 <= 5", steps), steps) == "latency_p99 <= 5"
 
 
 def test_a_plan_file_takes_and_shows_units() -> None:

@@ -176,6 +176,15 @@ def test_an_invalid_run_is_pinned_with_consent_only(library: Store) -> None:
     assert found == {"fleet": ["invalid"], "doubt": ["doubtful"], "sound": []}
 
 
+def test_a_baseline_of_one_host_has_the_trust_of_that_host(tmp_path: Path) -> None:
+    store = Store(tmp_path / "runs.sqlite3")
+    *events, ended = run_events("run-1", BASE)
+    verdicts = [VerdictReached(verdict(Trust.VALID, "web-1")), VerdictReached(verdict(Trust.INVALID, "web"))]
+    record(store, "run-1", [*events, *verdicts, ended])
+    pin(store, "run-1@web-1", "one")
+    assert [one.trust for one in stored_baselines(store)] == ["valid"]
+
+
 def test_the_command_line_shows_the_verdicts(library: Store, tmp_path: Path) -> None:
     def run(*words: str) -> tuple[int, str]:
         reported = CliRunner().invoke(benchwright, ["--store", str(tmp_path / "runs.sqlite3"), *words])

@@ -441,3 +441,15 @@ def test_a_program_that_sleeps_beside_others_loses_nothing() -> None:
 def test_a_quota_that_the_best_pass_escapes_is_no_finding() -> None:
     assert QUOTA_BOUND.evaluate(LIMITS["throttled, the best of many passes"][0]) is None
     assert isinstance(QUOTA_BOUND.evaluate(LIMITS["throttled"][0]), CheckOutcome)
+
+
+def test_a_connection_that_carried_nothing_is_not_identified() -> None:
+    dead = LIMITED_BY.evaluate(sent(0.0, trip=None, congestion=131e3, window=65536))
+    assert isinstance(dead, CheckOutcome)
+    assert dead.limiter is Limiter.UNKNOWN
+
+
+def test_steal_time_is_no_limit_where_the_cpu_use_is_unknown() -> None:
+    alone = LIMITED_BY.evaluate(replace(computing({}), watch=watch({"cpu_steal": 0.1})))
+    assert isinstance(alone, CheckOutcome)
+    assert alone.limiter is Limiter.UNKNOWN

@@ -2,6 +2,7 @@
 
 import time
 from collections import Counter
+from collections.abc import Iterable
 
 import numpy as np
 import pytest
@@ -53,6 +54,23 @@ def test_an_hour_of_samples_takes_milliseconds() -> None:
     began = time.process_time()
     shape_of(times, hour)
     assert time.process_time() - began < 0.3
+
+
+BLOCKS = ([0.0] * 13 + [1.0, 1.0, 1.0, 0.0, 1.0, 1.0, 1.0]) * 5
+
+
+@pytest.mark.parametrize(
+    ("times", "values"),
+    [
+        (range(1, 101), BLOCKS),  # regular drops of a rate that is mostly 0
+        ([5.0] * 60, [1.0, 1.0, 1.0, 5.0, 5.0, 5.0] * 10),
+        ([0.0] * 30 + [1.0] * 30 + [2.0] * 4, [1.0] * 30 + [5.0] * 30 + [1.0] * 4),
+        ([30.0, *range(1, 60)], [1000.0] * 30 + [700.0] * 30),
+    ],
+)
+def test_a_series_of_zeros_or_of_equal_times_is_no_error(times: Iterable[float], values: list[float]) -> None:
+    found = shape_of([float(one) for one in times], values)
+    assert found is None or found.kind is not ShapeKind.STALL
 
 
 # The words

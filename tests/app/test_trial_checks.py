@@ -258,6 +258,22 @@ def test_writes_that_are_dirty_at_the_end_are_a_caveat() -> None:
     assert shown(CHECKS["partly-cached"], one) is None
 
 
+@pytest.mark.parametrize(("fsync", "trust"), [(0, Trust.DOUBTFUL), (1, None), (100, Trust.CAVEATS)])
+def test_a_job_that_syncs_leaves_no_more_dirty_than_it_writes_between_two_syncs(
+    fsync: int, trust: Trust | None
+) -> None:
+    """The file below a loop device, and other processes, make pages dirty, too."""
+    figures = {"iops": 150.0, "bandwidth": 150.0 * 4096}
+    rates = {"disk_write_rate:vda": 150.0 * 2 * 4096, "disk_read_rate:vda": 0.0}
+    one = trial("fio", figures, at=WRITE, host=rates, rw="randwrite", fsync=fsync, direct=False, runtime=10)
+    assert one.watch is not None
+    grown = tuple((one.watch.start + second, 0.6e6 * second) for second in range(11))
+    seen = replace(one, watch=replace(one.watch, series={**one.watch.series, ("memory_dirty", ()): grown}))
+    outcomes = [(CHECKS[name], CHECKS[name].evaluate(seen)) for name in ("not-from-the-device", "partly-cached")]
+    left = [check.leaves(outcome) for check, outcome in outcomes if isinstance(outcome, CheckOutcome)]
+    assert left == ([] if trust is None else [trust])
+
+
 def test_others_are_seen_in_the_tool_s_own_direction_too() -> None:
     assert "50 MB/s read" in shown_by("others-on-the-disk", fio({"disk_read_rate:vda": 91e6, "tool_read_rate": 41e6}))
     large: dict[str, Any] = {"rw": "write", "block_size": MIB, "direct": True, "ioengine": "libaio", "runtime": 10}

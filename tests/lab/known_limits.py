@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from types import MappingProxyType
+from typing import Any
 
 from app.events import TrialEnded, TrialStarted
 from app.plans.plan import Plan
@@ -145,12 +146,12 @@ class _Group:
     tools: tuple[str, ...]
     metric: str
 
-    def limit(self, name: str, stage: Make, *right: Limiter, truth: float | None = None, **given: object) -> KnownLimit:
+    def limit(self, name: str, stage: Make, *right: Limiter, truth: float | None = None, **given: Any) -> KnownLimit:
         limit = KnownLimit(self.name, name, stage, frozenset(right), truth, self.metric, tools=self.tools)
-        return replace(limit, **given)  # type: ignore[arg-type]
+        return replace(limit, **given)
 
-    def twin(self, name: str, stage: Make, **given: object) -> KnownLimit:
-        return replace(self.limit(f"without: {name}", stage), **given)  # type: ignore[arg-type]
+    def twin(self, name: str, stage: Make, **given: Any) -> KnownLimit:
+        return replace(self.limit(f"without: {name}", stage), **given)
 
 
 def _cpu(host: str = "", *, stage: Stage | None = None, **given: object) -> Plan:

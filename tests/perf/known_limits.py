@@ -138,15 +138,15 @@ def _sums(found: Found) -> list[Outcome]:
     close = sum(error <= CLOSE for error in errors)
     return [
         Outcome("limits named rightly", f"{len(right)} of {len(limits)}", f"{share:.0%}", f"{RIGHT:.0%}",
-                _met(share >= RIGHT)),
-        Outcome("limits named wrongly", f"{wrong} of {len(limits)}", "–", "none", _met(not wrong)),
+                _met(good=share >= RIGHT)),
+        Outcome("limits named wrongly", f"{wrong} of {len(limits)}", "–", "none", _met(good=not wrong)),
         Outcome("limits not identified", f"{len(unknown)} of {len(limits)}", "–", "–", Met.MET),
         Outcome("warnings on clean twins", f"{len(alarms)} in {len(twins)}", ", ".join(alarms) or "–", "none",
-                _met(not alarms)),
+                _met(good=not alarms)),
         Outcome(f"figures within {CLOSE:.0%} of the truth", f"{close} of {len(errors)}", "–", "all",
-                _met(close == len(errors))),
+                _met(good=close == len(errors))),
     ]  # fmt: skip
 
 
-def _met(good: bool) -> Met:  # noqa: FBT001
+def _met(*, good: bool) -> Met:
     return Met.MET if good else Met.MISSED

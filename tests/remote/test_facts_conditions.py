@@ -4,7 +4,7 @@ import pytest
 
 from remote.facts.block import Disks, block_devices
 from remote.facts.cpu import cpu_facts
-from remote.facts.items import Items
+from remote.facts.items import LONGEST_ITEM, Items
 from remote.facts.load import foreign_cpu, foreign_disks, foreign_processes
 from remote.facts.mounts import directories, parse_mounts
 from remote.facts.system import Exchange, clock_offset
@@ -89,6 +89,19 @@ def test_processes_of_others_are_named_with_their_use() -> None:
 )
 def test_use_that_no_process_explains_is_named_for_what_is_not_visible(container: str, kernel: str, name: str) -> None:
     assert grown("80 1 1000 0 0 0 8 java", container=container, kernel=kernel)[1] == {name: 0.667}
+
+
+def test_a_truncated_list_of_processes_names_nobody() -> None:
+    lines = "\n".join(f"{pid} 1 {pid} 0 0 0 8 java" for pid in range(20000))[:LONGEST_ITEM]
+    given = items(
+        load__before__processors=BEFORE,
+        load__after__processors=BUSY,
+        load__before__processes=EARLIER,
+        load__after__processes=lines,
+        load__before__uptime="100.00",
+        load__after__uptime="100.15",
+    )
+    assert isinstance(foreign_processes(given, "none"), Absent)
 
 
 @pytest.mark.parametrize("lines", ["", "7", "a b c d e f g h", "1 2 3", "80 1 -5 0 0 0 8 java", "9" * 400])

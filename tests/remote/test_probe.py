@@ -7,7 +7,7 @@ import socket
 import subprocess
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
@@ -15,8 +15,8 @@ import pytest
 
 from remote.errors import OutputLimitError
 from remote.local import LocalSession
-from remote.probe import ProbeError, read_facts
-from remote.session import Session
+from remote.probe import ProbeError, read_clock, read_facts
+from remote.session import Channel, Session
 from suites.facts import Absent, DirectoryFault, Facts
 
 
@@ -44,6 +44,14 @@ def test_every_shell_reads_the_truth(shell_session: Session, tmp_path: Path) -> 
     space = os.statvfs(tmp_path)
     assert found.free == pytest.approx(space.f_bavail * space.f_frsize, rel=0.01)
     assert {interface.name for interface in facts.interfaces} == set(os.listdir("/sys/class/net"))  # noqa: PTH208 (names are all we compare)
+
+
+def test_the_size_of_a_file_is_read_whatever_its_name(session: LocalSession, tmp_path: Path) -> None:
+    path = tmp_path / "-k 'a\"$(id)"
+    path.write_bytes(bytes(2**20))
+    found = read_facts(session, [str(path)]).directory(str(path))
+    assert found is not None
+    assert found.file == path.stat().st_blocks * 512
 
 
 @pytest.mark.alone
@@ -294,3 +302,29 @@ def test_an_answer_that_is_no_identifier_is_refused(serve: Callable[..., Cloud],
     cloud = serve(answers, "X-aws-ec2-metadata-token: ")
     facts = in_cloud(cloud.base, vendor="Amazon EC2")
     assert facts.cloud.region == Absent("invalid answer of the metadata service")
+
+
+class OddClock(LocalSession):
+    """A host whose `date` prints `answer`, an argument of printf."""
+
+    answer = ""
+
+    def open(self, argv: Sequence[str], *, stdin: bytes = b"", keep_input: bool = False) -> Channel:
+        script = f"read -r n; printf '@@%s 0 {self.answer}\\n' \"$0\"; cat >/dev/null"
+        return super().open(["sh", "-c", script, argv[3]], stdin=stdin, keep_input=keep_input)
+
+
+@pytest.mark.parametrize("answer", ["\\377\\376", "1700000000.", "1700000000.%%N", "soon", "-5"])
+def test_a_date_without_parts_of_a_second_is_no_reading_of_the_clock(
+    answer: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(OddClock, "answer", answer)
+    session = OddClock("testhost")
+    assert read_clock(session) == []
+    session.close()
+
+
+def test_the_clock_is_read_within_its_uncertainty(session: LocalSession) -> None:
+    readings = read_clock(session)
+    assert len(readings) > 1
+    assert all(one.sent <= one.host <= one.received for one in readings)

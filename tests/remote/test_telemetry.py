@@ -5,6 +5,7 @@ import os
 import platform
 import re
 import select
+import signal
 import subprocess
 import threading
 import time
@@ -15,6 +16,7 @@ from pathlib import Path
 import pytest
 
 from remote.local import LocalSession
+from remote.script import script
 from remote.session import Channel, Session
 from remote.telemetry.telemetry import Telemetry, TelemetryError, program
 from suites.vocab import Sample
@@ -156,6 +158,28 @@ def test_where_no_program_may_run_the_script_does(tmp_path: Path, monkeypatch: p
     assert [path.name for path in tmp_path.iterdir()] == ["touched"]
     telemetry.stop()
     session.close()
+
+
+def test_an_end_while_the_program_is_copied_leaves_nothing() -> None:
+    mark = os.urandom(8).hex()
+    made = Path(f"/tmp/benchwright-lease-{mark}")
+    text = b"unpack() { sleep 60; }\n" + script("telemetry.sh")
+    with subprocess.Popen(
+        ["sh", "-s", mark, "1", "", "", "5", "9"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        start_new_session=True,
+    ) as running:
+        assert running.stdin is not None
+        running.stdin.write(text)
+        running.stdin.close()
+        deadline = time.monotonic() + 10.0
+        while not any(made.glob("telemetry-*")):
+            assert time.monotonic() < deadline
+            time.sleep(0.01)
+        os.killpg(running.pid, signal.SIGHUP)
+        assert running.wait(10.0) == 0
+    assert not made.exists()
 
 
 def test_an_end_that_nobody_asked_for_is_told(behind: Callable[..., Session]) -> None:

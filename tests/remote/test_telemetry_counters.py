@@ -10,7 +10,7 @@ import pytest
 
 from remote.local import LocalSession
 from remote.telemetry.telemetry import Telemetry
-from remote.telemetry.telemetry_rates import GrowthWatch
+from remote.telemetry.telemetry_growth import GrowthWatch
 from remote.telemetry.telemetry_ticks import TickReader
 from suites.vocab import Labels, Sample
 
@@ -171,20 +171,26 @@ def _named(telemetry: Telemetry) -> set[str]:
     pytest.fail("nobody was seen")
 
 
-def others(namespace: str, *, named: int, tool: int) -> Found:
-    """Return the samples of 5 s in which the host was busy for 400 CPU ticks, `named` of them by a visible process."""
+def others(namespace: str, *more: str, named: int, tool: int, busy: int = 400) -> Found:
+    """Return the samples of 5 s in which the host was busy for `busy` CPU ticks, `named` of them by a visible process.
+
+    They are those of every 5 s: nothing is counted twice.
+    """
     ticks = [
         [
             f"@namespace {namespace}",
+            *more,
             "@ours ",
             f"@tree 9-7 user {number * tool} system 0",
             "@beside kernel 0 jobs 0",
-            f"/proc/stat:cpu  {1000 + 400 * number} 0 0 {5000 + 600 * number} 0 0 0 0",
+            f"/proc/stat:cpu  {1000 + busy * number} 0 0 {5000 + 600 * number} 0 0 0 0",
             process(10, "backup", 500 + named * number),
         ]
-        for number in range(2)
+        for number in range(3)
     ]
-    return looked(*ticks)[1]
+    _, first, second = looked(*ticks)
+    assert first == second
+    return first
 
 
 def test_what_no_process_explains_is_named_by_where_it_may_be() -> None:
@@ -193,5 +199,9 @@ def test_what_no_process_explains_is_named_by_where_it_may_be() -> None:
     outside = ("process_time", (("process", "outside this container"),))
     assert others(initial, named=100, tool=100) == {backup: 1.0, rest: 2.0}
     assert others(container, named=100, tool=100) == {backup: 1.0, outside: 2.0}
+    assert others(container, "@hidden", named=100, tool=100) == {backup: 1.0, outside: 2.0}
+    hidden = ("process_time", (("process", "hidden processes"),))
+    assert others(initial, "@hidden", named=100, tool=100) == {backup: 1.0, hidden: 2.0}
     assert others(initial, named=300, tool=100) == {backup: 3.0}
     assert others(initial, named=100, tool=290) == {backup: 1.0}  # 10 of 400 ticks: the kernel's sampling
+    assert others(initial, named=100, tool=2000, busy=2150) == {backup: 1.0}  # 50 ticks beside 2000 of the test

@@ -349,6 +349,23 @@ def test_others_are_the_busy_time_without_the_test_interrupts_and_kernel_threads
     assert found["other_cpu"] == pytest.approx(100 * (120 - 70 - 5) / host)
 
 
+def test_the_cpu_time_of_telemetry_is_not_that_of_others() -> None:
+    found = values_between(
+        tree_tick(100, "9-7 user 10 system 0", CPU_BEFORE, BESIDE.format(3), "0m1.00s 0m1.00s", "0m0.00s 0m0.00s"),
+        tree_tick(102, "9-7 user 70 system 10", CPU_AFTER, BESIDE.format(8), "0m1.10s 0m1.05s", "0m0.05s 0m0.00s"),
+    )
+    assert found["telemetry_cpu"] == pytest.approx(100 * 20 / 195)
+    assert found["other_cpu"] == pytest.approx(100 * (120 - 70 - 5 - 20) / 195)
+
+
+def test_a_tree_that_ended_is_not_that_of_the_next_tick() -> None:
+    first, second = ticks_of(tree_tick(100, "9-7 user 10 system 0", CPU_BEFORE, BESIDE.format(3)) + tick(101))
+    assert first.tree is not None
+    assert first.beside == {"kernel": 3, "jobs": 0}
+    assert second.tree is None
+    assert second.beside == {}
+
+
 def test_rates_of_a_test_need_two_ticks_of_its_job() -> None:
     other = values_between(
         tree_tick(100, "9-7 user 10 system 0 memory 5", CPU_BEFORE), tree_tick(102, "11-9 user 70 memory 5", CPU_AFTER)

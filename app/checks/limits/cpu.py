@@ -120,8 +120,8 @@ def lost(trial: TrialEvidence) -> Iterator[Hypothesis]:
     use, cpus = use_of(trial), cpus_of(trial)
     stolen = None if trial.watch is None else trial.watch.mean("cpu_steal")
     idle = _little_demand(trial, use)
-    if stolen and cpus:
-        gone, ran = stolen / 100 * cpus, use.every or 0.0
+    if stolen and cpus and use.every is not None:
+        gone, ran = stolen / 100 * cpus, use.every
         counter = f"{share_text(gone / (gone + ran))} of the CPU time asked for was stolen by other guests"
         then = "Run it at another time, or on dedicated cores."
         yield Hypothesis(Limiter.STEAL, gone / (gone + ran), counter, then, idle, LOST)

@@ -157,7 +157,7 @@ def _window(trial: TrialEvidence, path: Connection) -> Iterator[Hypothesis]:
     Where the round trip is unknown, the window is the limit if TCP's congestion control permits more than it.
     """
     window, flying = workload_of(trial).window, _in_flight(trial, path)
-    if window is None or flying is None:
+    if window is None or flying is None or not path.rate:
         return
     # The kernel doubles the buffer for its own records, and may use the half for data.
     trip = path.round_trip or window / _per_stream(trial, path.rate / 8)

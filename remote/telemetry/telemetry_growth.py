@@ -1,0 +1,143 @@
+"""Samples of what is read every few seconds only: frequencies, sensors, processes, allowances, errors."""
+
+import os
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+
+from remote.telemetry.telemetry_metrics import (
+    ALLOWANCE_EVENTS,
+    ALLOWANCE_TIME,
+    FILESYSTEM_ERRORS,
+    FREQUENCY,
+    LINK_CHANGES,
+    PROCESS_TIME,
+    TEMPERATURE,
+    THROTTLE_EVENTS,
+)
+from remote.telemetry.telemetry_rates import TICKS_PER_SECOND, other_ticks, tool_ticks
+from remote.telemetry.telemetry_ticks import Process, Tick
+from suites.facts import HIDDEN, OUTSIDE, SHORT_LIVED
+from suites.vocab import Metric, Sample, labels
+
+UNSEEN = 100
+"""CPU ticks below which telemetry.sh does not report a process."""
+
+WORTH_NAMING = 0.05
+"""Smallest CPU time in seconds since the previous sample for a process to be reported."""
+
+MOST_NAMED = 5
+"""Processes per sample: those with the most CPU time."""
+
+UNEXPLAINED_SHARE, UNEXPLAINED_OF_TOOL = 0.05, 0.03
+"""Smallest unexplained CPU time to report: as a share of one core, and of the test's CPU time, because the kernel
+samples the host's CPU time but measures that of processes."""
+
+_COUNTED: tuple[tuple[re.Pattern[str], Metric, str], ...] = (
+    (re.compile(r"/sys/devices/system/cpu/cpu[0-9]+/thermal_throttle/[a-z]+_throttle_count"), THROTTLE_EVENTS, ""),
+    (re.compile(r"/sys/class/net/([^/]{1,32})/carrier_changes"), LINK_CHANGES, "interface"),
+    (re.compile(r"/sys/fs/ext4/([^/]{1,32})/errors_count"), FILESYSTEM_ERRORS, "device"),
+)
+"""Counters in /sys: path, metric of the increase, and the label of the path's group."""
+
+
+@cache
+def _local_boot_id() -> str:
+    """Return this computer's boot id, or an empty string if it cannot be read."""
+    with suppress(OSError):
+        return Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
+    return ""
+
+
+@dataclass(slots=True)
+class GrowthWatch:
+    """Increases of counters that are read only every few ticks. The first reading yields levels only."""
+
+    _processes: Mapping[Process, int] | None = None
+    _previous: Tick | None = None
+    _read_at: float = 0.0  # of the processes
+    _other: float = 0.0  # CPU ticks of others since then
+    _tool: float = 0.0
+    _files: dict[str, int] = field(default_factory=dict)
+    _packets: dict[tuple[str, str], int] = field(default_factory=dict)
+    _volumes: dict[str, int] = field(default_factory=dict)
+
+    def feed(self, tick: Tick) -> Iterator[Sample]:
+        """Yield the samples of the counters that `tick` contains."""
+        yield from _frequency_and_temperature(tick)
+        yield from self._growth(tick)
+        if self._previous is not None:
+            self._other += other_ticks(self._previous, tick) or 0.0
+            self._tool += tool_ticks(self._previous, tick) or 0.0
+        self._previous = tick
+        if tick.processes is not None:
+            yield from self._others(tick, tick.processes)
+        yield from self._allowances(tick)
+
+    def _allowances(self, tick: Tick) -> Iterator[Sample]:
+        """Yield the packets of interfaces and the seconds of volumes over their cloud allowance."""
+        packets = {
+            (link, name): value for link, counters in tick.packets_held.items() for name, value in counters.items()
+        }
+        for (link, name), value in packets.items():
+            before = self._packets.get((link, name))
+            if before is not None and value >= before:
+                kind = name.removesuffix("_allowance_exceeded")[:32]
+                yield Sample(
+                    tick.uptime, ALLOWANCE_EVENTS, float(value - before), labels(interface=link, allowance=kind)
+                )
+        for volume, microseconds in tick.volumes_held.items():
+            before = self._volumes.get(volume)
+            if before is not None and microseconds >= before:
+                yield Sample(tick.uptime, ALLOWANCE_TIME, (microseconds - before) / 1e6, labels(device=volume))
+        self._packets |= packets
+        self._volumes |= tick.volumes_held
+
+    def _growth(self, tick: Tick) -> Iterator[Sample]:
+        """Yield the increases of the counters in /sys, summed over all CPUs."""
+        grown: Counter[tuple[Metric, str, str]] = Counter()
+        for path, value in tick.files.items():
+            for pattern, metric, label in _COUNTED:
+                match = pattern.fullmatch(path)
+                before = self._files.get(path)
+                if match and before is not None and value >= before:
+                    grown[metric, label, match[1] if label else ""] += value - before
+            self._files[path] = value
+        for (metric, label, named), count in grown.items():
+            yield Sample(tick.uptime, metric, float(count), labels(**{label: named}) if label else ())
+
+    def _others(self, tick: Tick, processes: Mapping[Process, int]) -> Iterator[Sample]:
+        """Yield the CPU seconds of other processes by program name."""
+        before, self._processes = self._processes, processes
+        unexplained, tool, elapsed = self._other, self._tool, tick.uptime - self._read_at
+        self._other, self._tool, self._read_at = 0.0, 0.0, tick.uptime
+        if before is None:
+            return
+        here = os.getpid() if tick.boot is not None and tick.boot == _local_boot_id() else None
+        taken: Counter[str] = Counter()
+        for process, ticks in processes.items():
+            unexplained -= max(0, ticks - before.get(process, 0))
+            if process.pid != here and process.name:
+                taken[process.name] += max(0, ticks - before.get(process, UNSEEN))
+        for name, ticks in taken.most_common(MOST_NAMED):
+            seconds = ticks / TICKS_PER_SECOND
+            if seconds >= WORTH_NAMING:
+                yield Sample(tick.uptime, PROCESS_TIME, seconds, labels(process=name))
+        least = max(UNEXPLAINED_SHARE * elapsed * TICKS_PER_SECOND, UNEXPLAINED_OF_TOOL * tool)
+        if unexplained >= least > 0:
+            name = OUTSIDE if tick.contained else HIDDEN if tick.hidden else SHORT_LIVED
+            yield Sample(tick.uptime, PROCESS_TIME, unexplained / TICKS_PER_SECOND, labels(process=name))
+
+
+def _frequency_and_temperature(tick: Tick) -> Iterator[Sample]:
+    """Yield the mean frequency of the sampled CPUs, and the highest temperature as a share of its limit."""
+    clocks = [value * 1000.0 for path, value in tick.files.items() if path.endswith("/scaling_cur_freq")]
+    if clocks:
+        yield Sample(tick.uptime, FREQUENCY, sum(clocks) / len(clocks))
+    heat = [tick.files[path] / most for path, most in tick.limits.items() if path in tick.files]
+    if heat:
+        yield Sample(tick.uptime, TEMPERATURE, min(100.0, 100.0 * max(0.0, *heat)))
