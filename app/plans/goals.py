@@ -2,7 +2,7 @@
 
 import math
 import re
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from types import MappingProxyType
 from typing import Any
@@ -41,7 +41,7 @@ def _goal(table: Mapping[str, Any], where: str, steps: Sequence[Step]) -> Goal:
     return Goal(metric, _bound(table, "at_least", where, units), _bound(table, "at_most", where, units), step)
 
 
-def _bound(table: Mapping[str, Any], name: str, where: str, units: Set[Unit]) -> float | None:
+def _bound(table: Mapping[str, Any], name: str, where: str, units: frozenset[Unit]) -> float | None:
     value = table.get(name)
     if value is None:
         return None
@@ -83,14 +83,14 @@ SEPARATOR = ";"
 
 
 def unit_of(metric: str, step: str | None, steps: Sequence[Step]) -> Unit | None:
-    """Return the unit of a goal's metric in `steps`; None if none of them measures it, or several in different units."""
+    """Return the unit of a goal's metric in `steps`; None if none measures it, or several in different units."""
     units = _units(metric, step, steps)
     return next(iter(units)) if len(units) == 1 else None
 
 
-def _units(metric: str, step: str | None, steps: Sequence[Step]) -> Set[Unit]:
+def _units(metric: str, step: str | None, steps: Sequence[Step]) -> frozenset[Unit]:
     measured = (each for one in steps if step in {None, one.name} for each in one.suite.metrics_of(one.whole_values()))
-    return {each.unit for each in measured if each.name == metric}
+    return frozenset(each.unit for each in measured if each.name == metric)
 
 
 def goals_of(text: str, steps: Sequence[Step] = ()) -> tuple[Goal, ...]:
@@ -113,7 +113,7 @@ def _parsed(text: str, steps: Sequence[Step]) -> Goal:
 _EXAMPLE = "Write iops >= 20000, or STEP:latency_p99 <= 5 ms."
 
 
-def _value(found: re.Match[str], units: Set[Unit], where: str) -> float:
+def _value(found: re.Match[str], units: frozenset[Unit], where: str) -> float:
     """Return the value and unit in `found` in the metric's unit, the one of `units`."""
     factor, given = _UNITS.get(found["unit"] or "", (1.0, None))
     try:
