@@ -19,6 +19,8 @@ LOCAL = "local"
 """The name of this computer as a host."""
 
 MAXIMUM_TRIALS = 1000
+MAXIMUM_SEED = 2**63 - 1
+MOST_PAUSE = 1e6  # seconds
 
 FORMATS = ("benchwright-plan/1", "benchwright-plan/2", "benchwright-plan/3")
 """The supported plan formats, oldest first. 2 adds policies other than FIXED, random orders and tuning; 3 adds remarks
@@ -281,6 +283,7 @@ def _check_values(step: Step) -> None:
 _BOUNDS: dict[str, tuple[float, float]] = {
     "trials": (1, MAXIMUM_TRIALS),
     "warm_ups": (0, MAXIMUM_TRIALS),
+    "pause": (0, MOST_PAUSE),
     "precision": (0.001, 1),
     "margin": (0, 1),
     "minimum": (MINIMUM, MAXIMUM_TRIALS),
