@@ -10,7 +10,7 @@ import sys
 from collections.abc import Callable, Sequence
 from functools import wraps
 from pathlib import Path
-from typing import ParamSpec
+from typing import Any, ParamSpec
 
 import click
 
@@ -38,7 +38,7 @@ class Number(click.FloatRange):
         """Accept numbers from `min`, or above it if `min_open`, to `max`."""
         super().__init__(min=min, max=max, min_open=min_open)
 
-    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> float:
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
         """Return the number; fail for NaN, infinities and numbers out of range."""
         number = float(super().convert(value, param, ctx))
         if math.isnan(number):
