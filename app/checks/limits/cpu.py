@@ -6,10 +6,9 @@ from dataclasses import dataclass
 from app.checks.cpu import THROTTLED_SHARE
 from app.checks.evidence import (
     IO_RESOURCES,
-    asked_cpus,
     busy,
+    contention,
     cpus_of,
-    lost_to_others,
     other_cpus,
     share,
     throttled,
@@ -125,17 +124,16 @@ def lost(trial: TrialEvidence) -> Iterator[Hypothesis]:
         counter = f"{share_text(gone / (gone + ran))} of the CPU time asked for was stolen by other guests"
         then = "Run it at another time, or on dedicated cores."
         yield Hypothesis(Limiter.STEAL, gone / (gone + ran), counter, then, idle, LOST)
-    gone_share, asked = lost_to_others(trial), asked_cpus(trial)
-    if gone_share is None or use.test is None or use.others is None or asked is None:
+    beside = contention(trial)
+    if beside is None:
         return
     yield from _lock(trial, use)
     delayed = min(1.0, use.waiting / (use.workers or 1))
     least = DELAYED if trial.suite.resource in IO_RESOURCES else LOST
     waited_little = () if delayed >= least else (f"its threads waited for a CPU {share_text(delayed)} of the time",)
     against = (*waited_little, *_switching(trial, use))
-    counter = f"the test got {use.test:.3g} of the {asked:.3g} CPUs that it asked for, other processes had "
-    counter += f"{use.others:.3g}"
-    yield Hypothesis(Limiter.OTHERS, gone_share, counter, "Stop the other processes and run it again.", against, LOST)
+    counter = f"{beside.text}, other processes had {beside.others:.3g}"
+    yield Hypothesis(Limiter.OTHERS, beside.lost, counter, "Stop the other processes and run it again.", against, LOST)
 
 
 def _little_demand(trial: TrialEvidence, use: Use) -> tuple[str, ...]:
