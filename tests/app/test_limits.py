@@ -453,7 +453,7 @@ def test_the_limit_and_the_warning_have_the_same_cpus_of_others(state: str) -> N
     one = replace(computing(host, threads=4), state=state, expected=100.0)
     found = OTHER_PROCESS.evaluate(one)
     assert isinstance(found, CheckOutcome)
-    assert found.measured == MESSAGES["others_had_0_899"]
+    assert found.measured == MESSAGES[f"others_had_0_899_{state}"]
     limit = LIMITED_BY.evaluate(one)
     assert (limit is None) is (state == RUNNING)
     if isinstance(limit, CheckOutcome):
