@@ -7,12 +7,13 @@ from typing import Any
 
 import pytest
 
-from app.checks.evidence import lost_to_others, share
+from app.checks.catalogue import DURING_CHECKS
+from app.checks.evidence import RUNNING, contention, share
 from app.checks.limits import LIMITED_BY, QUOTA_BOUND
 from app.checks.limits.hypothesis import UNCOUNTED
 from app.verdict.steps import step_verdict
 from suites.checks import CheckOutcome
-from suites.evidence import TrialEvidence
+from suites.evidence import DONE, TrialEvidence
 from suites.facts import BlockDevice
 from suites.registry import SUITES
 from suites.registry import suite as find_suite
@@ -20,6 +21,11 @@ from suites.verdict import Limiter, Trust
 from suites.vocab import Figure, Labels, labels
 from tests.app.test_step_checks import DEEP, DISK, FULL, ONE, disk
 from tests.app.trial_evidence import READ, facts, repeated, trial, watch
+from tests.messages import messages
+
+MESSAGES = messages("app", "test_limits")
+
+(OTHER_PROCESS,) = (check for check in DURING_CHECKS if check.id == "other-process")
 
 SENT = labels(direction="send", end="receiver")
 WRITE = labels(operation="write")
@@ -135,7 +141,7 @@ def stepping(samples: tuple[float, ...]) -> TrialEvidence:
 def copying(own: float) -> TrialEvidence:
     """Return a dd that read `own` bytes per second of 200 MB/s at the device."""
     host = {**BYTES, "disk_busy:vda": 99.0, "disk_read_ios:vda": 200.0, **use(0.2)}
-    given = {"input": "file", "read": "direct", "block_size": 2**20}
+    given: dict[str, Any] = {"input": "file", "read": "direct", "block_size": 2**20}
     return trial("dd", {"bandwidth": own / 1e6, "elapsed": 10.0}, at=READ, host=host, **given)
 
 
@@ -530,8 +536,31 @@ def test_the_cpu_time_lost_to_others_reduces_the_trust() -> None:
 
 
 def test_a_program_that_sleeps_beside_others_loses_nothing() -> None:
-    assert lost_to_others(commanded(use(0.001, 3.9, 0.003))) == pytest.approx(0.003)
-    assert lost_to_others(commanded(use(0.4, 3.6, 0.6))) == pytest.approx(0.6)
+    for got, others, waiting, lost in ((0.001, 3.9, 0.003, 0.003), (0.4, 3.6, 0.6, 0.6)):
+        found = contention(commanded(use(got, others, waiting)))
+        assert found is not None
+        assert found.lost == pytest.approx(lost)
+
+
+@pytest.mark.parametrize("state", [DONE, RUNNING])
+def test_the_limit_and_the_warning_have_the_same_cpus_of_others(state: str) -> None:
+    """The trial is at a tenth of its time, and the named process had a part of what all others had."""
+    host = use(1.36, 0.899, 0.9, 0.7, **{"process_time:make": 0.76})
+    one = replace(computing(host, threads=4), state=state, expected=100.0)
+    found = OTHER_PROCESS.evaluate(one)
+    assert isinstance(found, CheckOutcome)
+    assert found.measured == MESSAGES[f"others_had_0_899_{state}"]
+    limit = LIMITED_BY.evaluate(one)
+    assert (limit is None) is (state == RUNNING)
+    if isinstance(limit, CheckOutcome):
+        assert limit.measured == MESSAGES["limited_by_others_that_had_0_899"]
+
+
+def test_processes_that_had_more_than_all_together_have_no_figure() -> None:
+    one = computing(use(3.0, 0.5, 1.0, **{"process_time:make": 0.76}), threads=4)
+    found = OTHER_PROCESS.evaluate(one)
+    assert isinstance(found, CheckOutcome)
+    assert "0.5 CPUs (make)" in found.measured
 
 
 def test_a_quota_that_the_best_pass_escapes_is_no_finding() -> None:

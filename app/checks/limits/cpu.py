@@ -6,10 +6,9 @@ from dataclasses import dataclass
 from app.checks.cpu import THROTTLED_SHARE
 from app.checks.evidence import (
     IO_RESOURCES,
-    asked_cpus,
     busy,
+    contention,
     cpus_of,
-    lost_to_others,
     other_cpus,
     share,
     throttled,
@@ -131,17 +130,16 @@ def lost(trial: TrialEvidence) -> Iterator[Hypothesis]:
         then = "Run it at another time, or on dedicated cores."
         against = _not_wanted(trial, use)
         yield Hypothesis(Limiter.STEAL, gone / (gone + ran), counter, then, against, LOST)
-    gone_share, asked = lost_to_others(trial), asked_cpus(trial)
-    if gone_share is None or use.test is None or use.others is None or asked is None:
+    beside = contention(trial)
+    if beside is None:
         return
     yield from _lock(trial, use)
     delayed = min(1.0, use.waiting / (use.workers or 1))
     least = DELAYED if trial.suite.resource in IO_RESOURCES else LOST
     waited_little = delayed < least, f"its threads waited for a CPU {share_text(delayed)} of the time"
-    counter = f"the test got {use.test:.3g} of the {asked:.3g} CPUs that it asked for, other processes had "
-    counter += f"{use.others:.3g}"
+    counter = f"{beside.text}, other processes had {beside.others:.3g}"
     against = (*objections(waited_little), *_switching(trial, use))
-    yield Hypothesis(Limiter.OTHERS, gone_share, counter, "Stop the other processes and run it again.", against, LOST)
+    yield Hypothesis(Limiter.OTHERS, beside.lost, counter, "Stop the other processes and run it again.", against, LOST)
 
 
 def _not_wanted(trial: TrialEvidence, use: Use) -> tuple[str, ...]:

@@ -4,7 +4,7 @@ import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from suites.quantities import duration_text, share_text
+from suites.quantities import share_text
 from suites.verdict import Limiter
 
 FULL = 0.9
@@ -56,5 +56,5 @@ def spread(values: Sequence[float]) -> float | None:
 
 
 def flat_text(what: str, values: Sequence[float], found: float) -> str:
-    """Return the evidence of a flat rate."""
-    return f"{what} is flat: interquartile range {share_text(found)} over {duration_text(float(len(values)))}"
+    """Return how even a rate is."""
+    return f"{what} has an interquartile range of {share_text(found)} over {len(values)} samples"
