@@ -3,14 +3,7 @@
 from collections.abc import Sequence
 
 from PySide6.QtCore import Signal
-from PySide6.QtWidgets import (
-    QComboBox,
-    QDialog,
-    QFormLayout,
-    QScrollArea,
-    QVBoxLayout,
-    QWidget,
-)
+from PySide6.QtWidgets import QComboBox, QDialog, QFormLayout, QScrollArea, QVBoxLayout, QWidget
 
 from app.crosscheck.agreement import Agreement, AgreementOutcome
 from app.crosscheck.proposal import Proposal, can_check, equivalents_of

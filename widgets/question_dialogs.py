@@ -136,11 +136,7 @@ def _secret_texts(question: SecretQuestion) -> tuple[str, str, str]:
             f"The passphrase unlocks the key on this computer and is not sent. It is {retention}",
             "Unlock",
         )
-    return (
-        f"Sign in to {question.host}",
-        f"Your answer is sent to this host only. It is {retention}",
-        "Sign in",
-    )
+    return (f"Sign in to {question.host}", f"Your answer is sent to this host only. It is {retention}", "Sign in")
 
 
 class LocalProgramDialog(QuestionDialog):

@@ -6,14 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import (
-    QCompleter,
-    QDialog,
-    QFormLayout,
-    QHBoxLayout,
-    QPushButton,
-    QWidget,
-)
+from PySide6.QtWidgets import QCompleter, QDialog, QFormLayout, QHBoxLayout, QPushButton, QWidget
 
 from app.hosts.hosts import ConnectReport, HostEntry, Origin
 from app.plans.plan import LOCAL

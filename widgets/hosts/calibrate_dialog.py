@@ -3,15 +3,7 @@
 from collections.abc import Iterator
 
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import (
-    QAbstractItemView,
-    QComboBox,
-    QDialog,
-    QGridLayout,
-    QScrollArea,
-    QSpinBox,
-    QWidget,
-)
+from PySide6.QtWidgets import QAbstractItemView, QComboBox, QDialog, QGridLayout, QScrollArea, QSpinBox, QWidget
 
 from app.calibration.calibrate import TRIALS, CalibrationDone, CalibrationRequest
 from app.calibration.report import NOISE_HEAD, alarm_lines, calibration_row, instrument_rows, noise_rows

@@ -55,16 +55,7 @@ class RunActions(QObject):
 
     def all(self) -> Sequence[QAction]:
         """Return the actions in display order."""
-        return (
-            self.open,
-            self.compare,
-            self.pin,
-            self.unpin,
-            self.study,
-            self.export,
-            self.repeat,
-            self.delete,
-        )
+        return (self.open, self.compare, self.pin, self.unpin, self.study, self.export, self.repeat, self.delete)
 
     def show_chosen(self, chosen: Sequence[RunLine]) -> None:
         """Enable the actions that apply to `chosen`; the tooltips of the others give the reason."""

@@ -47,10 +47,7 @@ class PinDialog(QuestionDialog):
         """Ask for a name for `runs` as one group; read the existing names in the background."""
         pinned = "this run" if len(runs) == 1 else f"these {len(runs)} runs as one group"
         super().__init__(
-            "Pin as baseline",
-            f"Later runs that measure the same are compared with {pinned}, live.",
-            "Pin",
-            parent,
+            "Pin as baseline", f"Later runs that measure the same are compared with {pinned}, live.", "Pin", parent
         )
         self._taken: dict[str, Baseline] = {}
         self.name = line_edit("Name of the baseline", maxLength=LONGEST_NAME)

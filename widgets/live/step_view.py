@@ -3,13 +3,7 @@
 from collections.abc import Sequence
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import (
-    QPlainTextEdit,
-    QSplitter,
-    QTabBar,
-    QTabWidget,
-    QWidget,
-)
+from PySide6.QtWidgets import QPlainTextEdit, QSplitter, QTabBar, QTabWidget, QWidget
 
 from app.records import Band
 from widgets.live.headline import headline, headline_metric

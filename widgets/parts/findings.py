@@ -5,15 +5,7 @@ from collections.abc import Callable, Iterable
 
 from PySide6.QtCore import QEvent, QObject, QSize, Qt, Signal, SignalInstance
 from PySide6.QtGui import QColor, QGuiApplication, QKeyEvent, QKeySequence, QPainter, QPaintEvent, QPen, QResizeEvent
-from PySide6.QtWidgets import (
-    QApplication,
-    QGridLayout,
-    QHBoxLayout,
-    QLineEdit,
-    QPushButton,
-    QToolButton,
-    QWidget,
-)
+from PySide6.QtWidgets import QApplication, QGridLayout, QHBoxLayout, QLineEdit, QPushButton, QToolButton, QWidget
 
 from app.output import escaped
 from app.verdict.listing import without_repetitions
@@ -253,11 +245,7 @@ class FindingList(QWidget):
     more_requested = Signal(str)  # a help topic
 
     def __init__(
-        self,
-        *,
-        actions: bool = True,
-        acknowledging: bool | None = None,
-        describe: Describe = no_description,
+        self, *, actions: bool = True, acknowledging: bool | None = None, describe: Describe = no_description
     ) -> None:
         super().__init__()
         self._actions = actions
