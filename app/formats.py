@@ -3,6 +3,7 @@
 import json
 import math
 from collections.abc import Iterable, Mapping
+from types import GenericAlias
 from typing import Any, TypeVar
 
 from app.json_converter import Json, converter, published, short
@@ -113,9 +114,8 @@ def command_from_json(data: object) -> Command:
 
 def by_host_from_json(text: str, kind: type[T], name: str) -> Mapping[str, T]:
     """Return the values of `kind` in the JSON object `text`, by host; raise FormatError naming what is wrong."""
-    values: Any = Mapping.__class_getitem__((str, kind))
-    found: Mapping[str, T] = _structure(read_json(text, name), values, name)
-    return found
+    values: Any = GenericAlias(Mapping, (str, kind))
+    return dict(_structure(read_json(text, name), values, name))
 
 
 def _structure(data: object, kind: type[T], name: str) -> T:

@@ -81,11 +81,11 @@ def parse_toml(text: str, failure: type[BenchwrightError], hint: str) -> dict[st
     try:
         content = tomllib.loads(text)
         _refuse_large(content)
-        return content
     except RecursionError as error:
         raise failure("nested too deeply.") from error
     except ValueError as error:  # TOMLDecodeError, and integers that exceed the digit limit
         raise failure(f"not valid TOML: {str(error)[:200]}.", hint) from error
+    return content
 
 
 def _read(descriptor: int, size: int) -> bytes:

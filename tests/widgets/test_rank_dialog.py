@@ -10,7 +10,7 @@ from PySide6.QtGui import QImage
 from pytestqt.qtbot import QtBot
 
 from app.ranking.candidates import RankingGoal
-from app.ranking.ranking import rank
+from app.ranking.ranking import Ranking, rank
 from app.ranking.report import ranking_csv
 from app.services import Workstation
 from tests.app.test_baselines import stored
@@ -121,9 +121,12 @@ def test_the_ranking_is_written_as_picture_and_table(
     qtbot: QtBot, dialog: RankDialog, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     threads = []
-    monkeypatch.setattr(
-        rank_dialog, "ranking_csv", lambda found: threads.append(threading.current_thread()) or ranking_csv(found)
-    )
+
+    def written(ranking: Ranking) -> str:
+        threads.append(threading.current_thread())
+        return ranking_csv(ranking)
+
+    monkeypatch.setattr(rank_dialog, "ranking_csv", written)
     for name in ("best.png", "best.csv"):
         dialog.export_to(tmp_path / name)
         qtbot.waitUntil((tmp_path / name).exists)
