@@ -21,14 +21,7 @@ from remote.jobs.job import RemoteJob, Workspace, make_workspace, remove_workspa
 from remote.jobs.leftovers import find_workspaces
 from remote.local import LocalSession
 from remote.target_guard import CGROUP_PROGRAM, target_guard
-from tests.lab.device_cgroups import (
-    PROGRAM,
-    Private,
-    disks,
-    groups,
-    step,
-    version,
-)
+from tests.lab.device_cgroups import PROGRAM, Private, disks, groups, step, version
 from tests.lab.survival import ALIVE, kill_jobs
 from tests.lab_sshd import AnsweringAsker, LabHost
 from tests.program import BENCHWRIGHT, DONE, benchwright, environment
