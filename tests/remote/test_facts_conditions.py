@@ -305,13 +305,14 @@ CPUINFO = "model name\t: %s\nmicrocode\t: 0x2b000590\nflags\t\t: fpu %s"
         ("QEMU TCG CPU version 2.5+", "hypervisor", None, True),
         ("Intel Core Processor (Haswell)", "hypervisor", "qemu", True),
         ("Intel Core Processor (Haswell)", "hypervisor", "kvm", False),
+        ("VirtualApple @ 2.50GHz", "sse4", "none", True),
+        ("QEMU Virtual CPU version 2.5+", "hypervisor", "qemu", True),
+        ("QEMU Virtual CPU version 2.5+", "hypervisor", "kvm", False),
         ("AMD EPYC 7B13", "sse4", "none", False),
         ("QEMU Virtual CPU version 2.5+", "hypervisor", None, None),  # this model also runs under KVM
     ],
 )
-def test_a_cpu_that_qemu_emulates_is_known(
-    model: str, flags: str, detected: str | None, *, emulated: bool | None
-) -> None:
+def test_an_emulated_cpu_is_known(model: str, flags: str, detected: str | None, *, emulated: bool | None) -> None:
     given = items(cpuinfo=CPUINFO % (model, flags), **({} if detected is None else {"virtualisation": detected}))
     found = cpu_facts(given, detected or Absent("?"))
     assert known(found.emulated) is emulated

@@ -5,7 +5,9 @@ import os
 import platform
 import re
 import select
+import shutil
 import signal
+import socket
 import subprocess
 import threading
 import time
@@ -106,16 +108,40 @@ def test_the_script_ends_when_nobody_reads() -> None:
     os.waitpid(pid, 0)
 
 
-def test_the_program_ends_at_once_when_nobody_reads(tmp_path: Path) -> None:
+@pytest.mark.parametrize("pipe", [True, False], ids=["pipe", "socket"])
+def test_the_program_ends_at_once_when_nobody_reads(tmp_path: Path, *, pipe: bool) -> None:
+    """An SSH server gives a command pipes or sockets; the end of a socket is a hang-up, not an error (poll(2))."""
     copy = tmp_path / "telemetry"
     copy.write_bytes(program(platform.machine()))
     copy.chmod(0o700)
-    with subprocess.Popen([copy, "mark", "60", "", "", "5", "--"], stdout=subprocess.PIPE) as running:
-        assert running.stdout is not None
-        assert running.stdout.read(10)
-        running.stdout.close()
+    ours, its = os.pipe() if pipe else [end.detach() for end in socket.socketpair()]
+    with subprocess.Popen([copy, "mark", "60", "", "", "5", "--"], stdout=its) as running:
+        os.close(its)
+        assert os.read(ours, 10)
+        os.close(ours)
         assert running.wait(10.0) == 0
     assert not copy.exists()
+
+
+@pytest.mark.skipif(shutil.which("gcc") is None, reason="gcc is not installed")
+def test_a_sample_too_large_for_the_buffer_still_has_its_end(tmp_path: Path) -> None:
+    """With a buffer that is a little larger than what is kept for the end of a sample, and one process per sample."""
+    source = (Path(__file__).parents[2] / "resources/probes/shipped/telemetry.c").read_text()
+    for shipped, small in (("OUT = 1 << 20", "OUT = (1 << 16) + 2000"), ("MOST_PRINTED = 1024", "MOST_PRINTED = 1")):
+        assert shipped in source
+        source = source.replace(shipped, small)
+    copy = tmp_path / "telemetry"
+    (tmp_path / "telemetry.c").write_text(source)
+    subprocess.run(["gcc", "-O1", "-o", copy, tmp_path / "telemetry.c"], check=True)
+    with subprocess.Popen([copy, "mark", "0.02", "", "", "1", "--"], stdout=subprocess.PIPE, text=True) as running:
+        assert running.stdout is not None
+        lines = [running.stdout.readline() for _ in range(2000)]
+        running.kill()
+    samples = "".join(lines).split("@@mark tick ")[1:-1]
+    assert len(samples) > 5
+    assert all(sample.endswith("@@mark end\n") and "@@mark beside" in sample for sample in samples)
+    assert all(sample.count("/stat:") - sample.count("/proc/stat:") <= 1 for sample in samples)
+    assert max(map(len, samples)) < 4000
 
 
 def telemetry_processes(lease: Path) -> list[int]:
