@@ -145,6 +145,18 @@ NOT_SETTLED = Check(
     evaluate=_by_the_run,
 )
 
+CHECK_FAILED = Check(
+    id="check-failed",
+    severity=Severity.INFO,
+    title="A check could not be made",
+    why="A defect in Benchwright ended the check: the verdict rests on the other checks.",
+    remedy="Report it with benchwright.log.",
+    source="Benchwright.",
+    needs="Nothing.",
+    when=CheckPhase.AFTER,
+    evaluate=_by_the_run,
+)
+
 UNSTEADY_START = Check(
     id="unsteady-start",
     severity=Severity.INFO,
@@ -168,5 +180,6 @@ RAISED_CHECKS = (
     HOST_TUNED,
     NOT_TUNED,
     UNSTEADY_START,
+    CHECK_FAILED,
     NOT_SETTLED,
 )

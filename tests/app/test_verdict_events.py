@@ -16,9 +16,7 @@ from app.verdict import steps
 from app.verdict.stages import Verdicts
 from app.verdict.stored import with_computed_verdicts
 from suites.base import ParsedTrial
-from suites.checks import Check, CheckPhase
-from suites.evidence import TrialEvidence
-from suites.vocab import Figure, Sample, Severity
+from suites.vocab import Figure, Sample
 from tests.app import run_events
 from tests.app.test_unsteady_start import slow_start
 
@@ -77,23 +75,35 @@ def test_what_is_stored_gives_the_same_verdict_again(tmp_path: Path) -> None:
     assert sorted(map(str, again)) == sorted(map(str, record.verdicts))
 
 
-def test_a_check_that_fails_costs_the_run_nothing_but_its_verdict(
+def _broken(_evidence: object) -> None:
+    raise ZeroDivisionError("division by zero")
+
+
+@pytest.mark.failing_check
+@pytest.mark.parametrize("group", ["ENDED_TRIAL_CHECKS", "OUTCOME_CHECKS", "LIMITED_BY"])
+def test_a_check_that_fails_costs_the_verdict_nothing_but_itself(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, group: str
+) -> None:
+    made = getattr(steps, group)
+    broken = replace(made if group == "LIMITED_BY" else made[0], id="b", evaluate=_broken)
+    monkeypatch.setattr(steps, group, broken if group == "LIMITED_BY" else (broken, *made))
+    store = Store(tmp_path / "runs.sqlite3")
+    judged_events(store, with_step_end(run_events.run_events(RUN, (1000.0, 1300.0, 700.0))))
+    record = load(store)
+    (failed,) = (one for one in record.findings if one.id == "check-failed")
+    assert "b (" in failed.measured
+    assert "ZeroDivisionError" in failed.measured
+    verdict = record.verdict_on("random read", "web-1")
+    assert verdict is not None
+    assert {failed.id, "trials-disagree"} <= {one.id for one in verdict.findings}
+    assert record.verdict is not None
+    assert "check b failed" in caplog.text
+
+
+def test_a_verdict_that_cannot_be_computed_costs_the_run_nothing_else(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    def broken(_trial: TrialEvidence) -> None:
-        raise ZeroDivisionError
-
-    check = Check(
-        id="b",
-        severity=Severity.INFO,
-        title="b",
-        why="b",
-        remedy="",
-        source="b",
-        evaluate=broken,
-        when=CheckPhase.AFTER,
-    )
-    monkeypatch.setattr(steps, "ENDED_TRIAL_CHECKS", (check,))
+    monkeypatch.setattr(steps, "summary_of", _broken)
     store = Store(tmp_path / "runs.sqlite3")
     events = judged_events(store, with_step_end(run_events.run_events(RUN)))
     assert events[-1] == RunEnded(RUN, State.DONE, "", {"web-1": 0.002})

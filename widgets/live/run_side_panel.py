@@ -58,7 +58,7 @@ class RunSidePanel(QWidget):
         """Show the findings of `model`, the verdict on `step_key`, its host, and the commands of `view`."""
         self.verdict.show_verdict(None if model is None else model.verdicts.get(step_key))
         acknowledged = model.plan.acknowledged if model is not None and model.plan is not None else ()
-        self._show_findings(tuple(model.findings) if model is not None else (), acknowledged)
+        self._show_findings(model.findings if model is not None else (), acknowledged)
         facts = model.facts.get(step_key[1]) if model is not None and step_key is not None else None
         lines = [facts_text(facts)] if facts is not None else []
         if model is not None and (cost := cost_text(model)):

@@ -18,7 +18,7 @@ from PySide6.QtWidgets import (
 )
 
 from app.output import escaped
-from app.summary import without_repetitions
+from app.verdict.listing import without_repetitions
 from suites.vocab import Finding, Severity
 from widgets.parts.boxes import column_in
 from widgets.parts.flow_layout import flowing
@@ -304,7 +304,7 @@ class FindingList(QWidget):
         old = list(self._cards)
         cards: list[FindingCard] = []
         # Without actions, a finding that repeats per trial needs only one card.
-        shown = findings if self._actions else without_repetitions(tuple(findings))
+        shown = findings if self._actions else without_repetitions(tuple(findings), reason_of)
         for finding in sorted(shown, key=lambda each: (bool(reason_of(each)), -each.severity.rank)):
             reason = reason_of(finding)
             reused = next((card for card in old if card.finding == finding and card.reason == reason), None)
