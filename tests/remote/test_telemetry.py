@@ -9,6 +9,7 @@ import shutil
 import signal
 import socket
 import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -241,3 +242,61 @@ def test_time_that_goes_back_is_no_sample() -> None:
     watching.stop()
     session.close()
     assert [sample.time for sample in seen if sample.metric.name == "load_1_minute"] == [100.0, 101.0, 102.0]
+
+
+# Names a process that works as the leader of a job, then prints what sampled it and the metrics of five ticks.
+SAMPLED = """
+import os, subprocess, sys
+from pathlib import Path
+from remote.local import LocalSession
+from remote.telemetry.telemetry import Telemetry
+lease = Path(sys.argv[1], "lease")
+lease.mkdir()
+with subprocess.Popen([sys.executable, "-c", "while True: pass"], start_new_session=True) as leader:
+    started = Path(f"/proc/{leader.pid}/stat").read_text().rpartition(")")[2].split()[19]
+    boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+    (lease / f"job={leader.pid}-{started}-{boot}").touch()
+    telemetry = Telemetry.start(LocalSession("testhost"), 0.2, str(lease))
+    names = {sample.metric.name for _ in range(5) for sample in telemetry.read(30.0)}
+    print(telemetry.instrument, *sorted(names))
+    telemetry.stop()
+    leader.kill()
+"""
+
+FULL = "mount -t tmpfs -o size=4k none /tmp && dd if=/dev/zero of=/tmp/all bs=4k count=1 2>/dev/null"
+NOEXEC = "mount -t tmpfs -o noexec none"
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="a mount namespace needs root")
+@pytest.mark.parametrize("shell", ["dash", "bash"])
+@pytest.mark.parametrize(
+    ("mounts", "instrument"),
+    [
+        (f"{FULL} && mount -t tmpfs none /dev/shm", "program"),
+        (f"{FULL} && {NOEXEC} /dev/shm", "script"),
+        (f"mount -t tmpfs -o ro none /tmp && {NOEXEC} /dev/shm", "script"),
+        (f"{NOEXEC} /tmp && {NOEXEC} /dev/shm", "script"),
+        (f"mount -t tmpfs none /tmp && {NOEXEC} /dev/shm", "program"),
+    ],
+    ids=["full", "full and noexec", "read-only and noexec", "noexec", "noexec /dev/shm"],
+)
+def test_a_host_whose_tmp_is_of_no_use_is_sampled(tmp_path: Path, mounts: str, instrument: str, shell: str) -> None:
+    path = shutil.which(shell)
+    if path is None:
+        pytest.skip(f"{shell} is not installed")
+    root = Path(__file__).parents[2]
+    shells = root / ".pytest_cache" / f"shells-{os.urandom(8).hex()}"  # not in /tmp, which is mounted over
+    shells.mkdir(parents=True)
+    try:
+        (shells / "sh").symlink_to(path)
+        words = ["unshare", "--mount", "sh", "-c", f'{mounts} && exec "$@"', "sh", sys.executable, "-c", SAMPLED]
+        environment = {**os.environ, "PATH": f"{shells}:{os.environ['PATH']}", "PYTHONPATH": str(root)}
+        done = subprocess.run(
+            [*words, "/dev/shm"], cwd=root, env=environment, capture_output=True, text=True, check=False, timeout=120
+        )
+    finally:
+        shutil.rmtree(shells)
+    assert (done.returncode, done.stderr) == (0, "")
+    sampled, *names = done.stdout.split()
+    assert sampled == ("script" if instrument == "script" else hashlib.sha256(program(platform.machine())).hexdigest())
+    assert {"cpu_user", "tool_cpu_user", "tool_cpu_system"} <= set(names)

@@ -21,6 +21,7 @@ from remote.local import LocalSession
 from remote.script import new_mark
 from remote.telemetry.telemetry import Telemetry, program
 from remote.telemetry.telemetry_ticks import Tick
+from suites.vocab import Sample
 
 INTERVAL = 0.1
 
@@ -51,8 +52,13 @@ def watched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callabl
         """Run `argv` as a job until it ends, with the last ticks before its end."""
         found = Watched()
         telemetry = Telemetry.start(session, INTERVAL, lease.path, script=script)
-        take = telemetry._take
-        monkeypatch.setattr(telemetry, "_take", lambda tick: [found.ticks.append(tick), take(tick)][1])
+        taken = telemetry._take
+
+        def take(tick: Tick) -> tuple[Sample, ...]:
+            found.ticks.append(tick)
+            return taken(tick)
+
+        monkeypatch.setattr(telemetry, "_take", take)
         try:
             telemetry.read(30.0)
             job = RemoteJob.start(session, workspace, argv, lease=lease.path)

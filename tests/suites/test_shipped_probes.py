@@ -156,6 +156,21 @@ def test_blocks_measures_the_c_library_of_the_host_where_it_can() -> None:
     assert files(with_compiler) == ["probes/blocks.c", "probes/probe.h"]
 
 
+def test_the_arrays_of_stream_have_huge_pages_where_the_kernel_gives_them() -> None:
+    mode = Path("/sys/kernel/mm/transparent_hugepage/enabled")
+    if platform.machine() not in ARCHITECTURES or not mode.exists() or "[never]" in mode.read_text():
+        pytest.skip("this kernel gives no huge pages")
+    words = [str(SHIPPED / platform.machine() / "stream"), "--elements", "8000000", "--times", "100", "--threads", "1"]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as running:
+        assert running.stdout is not None
+        next(line for line in running.stdout if line.startswith("live "))
+        found = Path(f"/proc/{running.pid}/smaps_rollup").read_text()
+        running.kill()
+    kib = re.search(r"^AnonHugePages: +(\d+) kB$", found, re.MULTILINE)
+    assert kib is not None
+    assert int(kib[1]) * 1024 > 0.8 * 3 * 8 * 8_000_000
+
+
 @pytest.mark.slow
 def test_the_sources_give_the_same_bytes(tmp_path: Path) -> None:
     """What `make probes` does, into another directory: with the compiler that its digest names, fetched anew."""

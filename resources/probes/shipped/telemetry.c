@@ -658,15 +658,15 @@ static void read_member(struct process *process)
         no_io = true;
 }
 
-// The job's cgroup of version 2, benchwright-NONCE-JOB (job.sh): that of a member other than the leader.
+// The job's cgroup of version 2, benchwright-NONCE-JOB (job.sh): that of a member other than the leader. Of a job of
+// another account, whose environment cannot be read, the names are not known.
 static void find_group(void)
 {
     static const char *const mounts[] = {"/sys/fs/cgroup", "/sys/fs/cgroup/unified"};
-    char name[300], path[64], *line = NULL, *end = NULL;
+    char name[300] = "/benchwright-", path[64], *line = NULL, *end = NULL;
     const char *nonce = strchr(job_marker, '='), *job = strstr(job_marker, "/.job-");
-    if (!nonce || !job)
-        return;
-    snprintf(name, sizeof name, "/benchwright-%.*s-%s", (int)(job - nonce - 1), nonce + 1, job + strlen("/.job-"));
+    if (nonce && job)
+        snprintf(name, sizeof name, "/benchwright-%.*s-%s", (int)(job - nonce - 1), nonce + 1, job + strlen("/.job-"));
     for (int i = 0; i < member_count && !end; i++) {
         struct file once = {-1};
         snprintf(path, sizeof path, "/proc/%d/cgroup", members[i].pid);
@@ -676,7 +676,7 @@ static void find_group(void)
         end = line ? strstr(line, name) : NULL;
     }
     for (int i = 0; i < 2 && end; i++) {
-        end[strlen(name)] = 0;
+        end[1 + strcspn(end + 1, "/\n")] = 0;
         snprintf(group, sizeof group, "%s%.4000s/cpu.stat", mounts[i], line + strlen("0::"));
         if (!access(group, R_OK))
             return;
