@@ -6,13 +6,15 @@ from pathlib import Path
 
 from PySide6.QtCore import QUrl
 from PySide6.QtGui import QDesktopServices
-from PySide6.QtWidgets import QCheckBox, QDialog, QFileDialog, QHBoxLayout, QLineEdit, QPushButton, QWidget
+from PySide6.QtWidgets import QCheckBox, QDialog, QFileDialog, QPushButton, QWidget
 
 from app.output import make_folder
 from app.paths import reports_path
 from app.services import Workstation
 from suites.errors import BenchwrightError
 from widgets.jobs import BackgroundJob
+from widgets.parts.boxes import fill, in_row
+from widgets.parts.controls import line_edit
 from widgets.parts.dialogs import button_row, dialog_column, opened
 from widgets.parts.notice import FieldMessage, Notice, ProgressNotice
 from widgets.parts.paths import exists, typed_path
@@ -53,8 +55,7 @@ class ExportDialog(QDialog):
         self._job: BackgroundJob | None = None
         self.csv_box = QCheckBox("CSV: summary, and a second file with every sample")
         self.png_box = QCheckBox("PNG: report image")
-        self.path = QLineEdit(str(reports_path() / safe_name(name)))
-        self.path.setAccessibleName("Folder and name")
+        self.path = line_edit("Folder and name", text=str(reports_path() / safe_name(name)))
         self.browse_button = QPushButton("Browse…")
         self.message = FieldMessage()
         self.working = ProgressNotice()
@@ -76,20 +77,11 @@ class ExportDialog(QDialog):
         self.setWindowTitle("Export")
         self.setMinimumWidth(WIDTH)
         many = f"{len(self._runs)} runs" if len(self._runs) > 1 else "1 run"
-        path = QHBoxLayout()
-        path.setSpacing(SPACE[1])
-        path.addWidget(self.path, 1)
-        path.addWidget(self.browse_button)
+        path = in_row((self.path, 1), self.browse_button, spacing=SPACE[1])
         buttons = button_row(self.open_button, None, self.export_button, self.close_button)
         rows = dialog_column(self, f"Export {many}")
-        rows.addWidget(self.csv_box)
-        rows.addWidget(self.png_box)
-        rows.addWidget(Text("Folder and name, without extension", Tone.MUTED))
-        rows.addLayout(path)
-        for widget in (self.message, self.working, self.outcome):
-            rows.addWidget(widget)
-        rows.addStretch(1)
-        rows.addLayout(buttons)
+        fill(rows, self.csv_box, self.png_box, Text("Folder and name, without extension", Tone.MUTED), path)
+        fill(rows, self.message, self.working, self.outcome, None, buttons)
 
     def _connect(self) -> None:
         for box in (self.csv_box, self.png_box):
@@ -123,8 +115,7 @@ class ExportDialog(QDialog):
         self.message.show_message("warning", f"{' and '.join(existing)} will be replaced.")
 
     def _browse(self) -> None:
-        chooser = QFileDialog(self, "Export to", self.path.text())
-        chooser.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
+        chooser = QFileDialog(self, "Export to", self.path.text(), acceptMode=QFileDialog.AcceptMode.AcceptSave)
         chooser.setOption(QFileDialog.Option.DontConfirmOverwrite)  # this dialog warns itself, for both files
         chooser.fileSelected.connect(lambda path: self.path.setText(path.removesuffix(".csv").removesuffix(".png")))
         opened(chooser)

@@ -6,13 +6,7 @@ from collections.abc import Callable, Generator, Iterator
 from functools import cached_property
 
 from app.checks.catalogue import blocks
-from app.events import (
-    Activity,
-    Event,
-    Progress,
-    State,
-    StepEnded,
-)
+from app.events import Activity, Event, Progress, State, StepEnded
 from app.plans.plan import Step, host_label
 from app.runs.control import DetachedError, StoppedError
 from app.runs.event_queue import IDLE, DefectError, Task, stepped

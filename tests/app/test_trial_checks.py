@@ -97,6 +97,12 @@ def sysbench(share: float) -> TrialEvidence:
     return trial("sysbench-cpu", figures, host={"cpu_user": share}, threads=4)
 
 
+def of_quota(own: float) -> TrialEvidence:
+    """Return a trial under a quota of one CPU of four that used `own` percent of all."""
+    host = {"cpu_user": own, "tool_cpu_user": own, "tool_cpu_system": 0.0}
+    return trial("sysbench-cpu", {"events_per_second": 900.0}, host=host, known=facts(quota=1.0))
+
+
 def failed(one: TrialEvidence) -> TrialEvidence:
     """Return the trial as one that did not come to its end."""
     return replace(one, state="failed")
@@ -166,8 +172,8 @@ CASES: dict[str, tuple[Make, Make, str]] = {
         "/dev/urandom alone reads at 500 MB/s",
     ),
     "quota-bound": (
-        lambda: trial("sysbench-cpu", {"events_per_second": 900.0}, host={"cpu_user": 20.0}, known=facts(quota=1.0)),
-        lambda: trial("sysbench-cpu", {"events_per_second": 900.0}, host={"cpu_user": 10.0}, known=facts(quota=1.0)),
+        lambda: of_quota(25.0),
+        lambda: of_quota(15.0),
         "of the quota of 1 CPUs",
     ),
     "datagrams-lost": (lambda: iperf(78e6, link=78e6, lost=22.0), lambda: iperf(78e6, link=78e6, lost=0.1), "22 %"),

@@ -22,7 +22,7 @@ from widgets.compare.messages import (
     verdict_line,
 )
 from widgets.library.run_rows import half_range_text
-from widgets.parts.boxes import column_in
+from widgets.parts.boxes import column_in, fill
 from widgets.parts.names import MISSING, mark_of
 from widgets.parts.table import CENTRE, RIGHT, Table, TableColumn, TableModel
 from widgets.parts.text import Text, Tone
@@ -250,8 +250,7 @@ def table_picture(compared: Compared, *, everything: bool) -> QPixmap:
     table.show_lines(lines_of(compared, everything=everything), comparison.margin)
     table.clearSelection()
     table.setFixedSize(WIDTH - 2 * SPACE[3], table.whole_height())
-    rows.addSpacing(SPACE[0])
-    rows.addWidget(table)
+    fill(rows, SPACE[0], table)
     for line in (*_reasons(compared), *comparison.notes):
         rows.addWidget(Text(line, Tone.MUTED))
     margin = " or ".join(comparison.origins) or share_text(comparison.margin)
