@@ -5,13 +5,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from app.comparison.estimates import VarianceLevels, WithinTrials, levels_of
-from app.formats import (
-    facts_to_json,
-    finding_to_json,
-    plan_to_json,
-    remarks_to_json,
-    verdict_to_json,
-)
+from app.formats import facts_to_json, finding_to_json, plan_to_json, remarks_to_json, verdict_to_json
 from app.json_converter import Json, publish, published
 from app.plans.plan import Step
 from app.records import ChangeRecord, RunRecord, TrialRecord

@@ -89,12 +89,7 @@ def _draw_state(sheet: Sheet, record: RunRecord, x: float) -> None:
 
 
 _VERDICTS: Mapping[Trust, tuple[str, str]] = MappingProxyType(
-    {
-        Trust.VALID: ("✔", INFO),
-        Trust.CAVEATS: ("●", INFO),
-        Trust.DOUBTFUL: ("▲", WARNING),
-        Trust.INVALID: ("✖", ERROR),
-    }
+    {Trust.VALID: ("✔", INFO), Trust.CAVEATS: ("●", INFO), Trust.DOUBTFUL: ("▲", WARNING), Trust.INVALID: ("✖", ERROR)}
 )
 
 
