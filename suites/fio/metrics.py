@@ -252,7 +252,9 @@ def _latencies(before: Latency, after: Latency) -> Iterator[tuple[Metric, float]
 
 def _new_counts(before: Mapping[int, int], after: Mapping[int, int]) -> dict[int, int]:
     """Return the counts of a cumulative histogram since `before`."""
-    return {latency: count - before.get(latency, 0) for latency, count in after.items() if count > before.get(latency, 0)}
+    return {
+        latency: count - before.get(latency, 0) for latency, count in after.items() if count > before.get(latency, 0)
+    }
 
 
 # Latency histogram of a fio run: that of its last JSON document.

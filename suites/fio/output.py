@@ -221,7 +221,7 @@ class FioParser:
         if self._report is None:
             yield "Parsed from fio's text, which rounds its figures; use --output-format=json+ for exact ones."
             if read_terse(self._text) is not None:
-                yield "Terse percentiles are taken as completion latency; with lat_percentiles=1 they are total latency."
+                yield "Terse percentiles are read as completion latency; with lat_percentiles=1 it is total latency."
         if len(self._samples) >= MAXIMUM_SAMPLES:
             yield f"Only the first {MAXIMUM_SAMPLES} samples were kept."
         yield from (note for job in (self._report.jobs if self._report else ()) if (note := steady_note(job)))

@@ -2,7 +2,7 @@
 
 import math
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
@@ -109,7 +109,7 @@ class _Job:
     current: _Direction | None = None
     sync: _Latencies = field(default_factory=_Latencies)
     syncs: int = 0
-    cpu: tuple[float, float] | None = None
+    cpu: tuple[float | None, float | None] = (None, None)
 
     def read(self, line: str) -> None:
         """Parse one line of the job's block."""
@@ -139,28 +139,24 @@ class _Job:
     def done(self) -> JobReport:
         """Return the parsed job."""
         found = {name: direction.done() for name, direction in self.directions.items()}
-        return _job(self.name, self.group, self.error, found, max(self._runtimes(), default=0.0), self.cpu,
-                    self.sync.of("sync").done(self.syncs))  # fmt: skip
+        return JobReport(
+            self.name,
+            self.group,
+            self.error,
+            max((direction.runtime for direction in self.directions.values()), default=0.0),
+            directions=_of_all(found),
+            sync=self.sync.of("sync").done(self.syncs),
+            cpu_user=self.cpu[0],
+            cpu_system=self.cpu[1],
+        )
 
-    def _runtimes(self) -> Iterator[float]:
-        return (direction.runtime for direction in self.directions.values())
 
-
-def _job(
-    name: str,
-    group: int,
-    error: int,
-    found: Mapping[str, Direction],
-    runtime: float,
-    cpu: tuple[float, float] | None,
-    sync: Latency,
-) -> JobReport:
-    """Return a job's report; `mixed` counts again what the other directions have done, unless it is alone."""
+def _of_all(found: Mapping[str, Direction]) -> dict[str, Direction]:
+    """Return every direction of a job; `mixed` counts again what the others have done, unless it is alone."""
     named = dict.fromkeys(OPERATIONS, Direction(0, 0)) | dict(found)
     if len(found) > 1:
         named.pop(MIXED, None)
-    user, system = cpu or (None, None)
-    return JobReport(name, group, error, runtime, directions=named, cpu_user=user, cpu_system=system, sync=sync)
+    return named
 
 
 def read_text(lines: Iterable[str]) -> Report | None:
@@ -266,7 +262,8 @@ def _terse_job(fields: list[str]) -> JobReport:
         found[operation] = Direction(ios, size, float(block[2]), rate, completion, total, submission)
     user, system = (float(share.removesuffix("%")) for share in fields[5 + len(operations) * width :][:2])
     done = {operation: direction for operation, direction in found.items() if direction.ios}
-    return _job(fields[2][:100], int(fields[3]), int(fields[4]), done, runtime, (user, system), Latency())
+    name, group, error = fields[2][:100], int(fields[3]), int(fields[4])
+    return JobReport(name, group, error, runtime, directions=_of_all(done), cpu_user=user, cpu_system=system)
 
 
 def _terse_latency(block: list[str], ios: int) -> Latency:

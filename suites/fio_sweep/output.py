@@ -199,7 +199,9 @@ class SweepParser:
             values = {(f.metric.name, dict(f.labels).get("operation", "")): f.value for f in parsed.figures}
             notes_of_point = [f"{part.point.words}: {note}" for note in parsed.notes]
             if parsed.complete:
-                measured.append(SweepPointResult(part.point, {key: v for key, v in values.items() if _is_shown(key, values)}))
+                measured.append(
+                    SweepPointResult(part.point, {key: v for key, v in values.items() if _is_shown(key, values)})
+                )
                 remarks += notes_of_point
             else:
                 problems += notes_of_point

@@ -6,7 +6,8 @@ import pytest
 
 from suites.base import StepEvidence, complete_values
 from suites.facts import BlockDevice
-from suites.fio.checks import FIO_PATTERN_CHECKS, in_flight
+from suites.fio.checks import FIO_PATTERN_CHECKS
+from suites.fio.parameters import in_flight
 from suites.fio.suite import Fio
 from suites.vocab import Finding, Severity
 from tests.disk_host import DATA, HOME, disk_host, tuned_step

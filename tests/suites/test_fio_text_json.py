@@ -8,6 +8,7 @@ from suites.base import ParsedTrial
 from suites.fio.output import FioParser
 from tests.suites.captured_outputs import capture, captures, figures
 
+
 def parsed(output: bytes) -> ParsedTrial:
     parser = FioParser()
     parser.feed(output)
