@@ -140,8 +140,8 @@ FIO_PATTERN_CHECKS = (
         id="one-io-in-flight",
         severity=Severity.INFO,
         title="Queue depth is 1",
-        why="The figure is the reciprocal of the latency, not the device's capability. On one volume depth 1 and "
-        "depth 2 both gave 2,000 IOPS, at twice the latency.",
+        why="The figure is the reciprocal of the latency, not the device's capability. Example (another "
+        "host): depth 1 and depth 2 both gave 2,000 IOPS, at twice the latency.",
         remedy=f"Set iodepth to {DEPTH} to measure IOPS, and read them together with the latency.",
         source="a storage engineer's fio series (2014); fio manual, iodepth.",
         needs="Pattern, ioengine, iodepth, numjobs.",
@@ -153,8 +153,8 @@ FIO_PATTERN_CHECKS = (
         severity=Severity.INFO,
         title="Trials repeat the same blocks",
         why="fio uses the same random seed each time. Direct I/O bypasses the page cache but no cache of the "
-        "device, the controller or the provider: on one volume three trials gave 8,400, 15,600 and 22,300 IOPS; "
-        "with a new seed each, 8,500, 6,200 and 6,700.",
+        "device, the controller or the provider. Example (another host): three trials gave 8,400, 15,600 and 22,300 "
+        "IOPS; with a new seed each, 8,500, 6,200 and 6,700.",
         remedy="Set randrepeat to 0.",
         source="fio manual, randrepeat; measured on a file system over a cached device with fio 3.33.",
         needs="Pattern, randrepeat, number of trials.",
@@ -164,8 +164,8 @@ FIO_PATTERN_CHECKS = (
         id="readahead-merges",
         severity=Severity.WARNING,
         title="Readahead merges the I/Os",
-        why="The kernel prefetches large pieces and the page cache serves fio: 25,600 I/Os counted by fio were "
-        "561 at the device. IOPS and latency are the page cache's; only the throughput is the disk's.",
+        why="The kernel prefetches large pieces and the page cache serves fio: IOPS and latency are the page cache's; "
+        "only the throughput is the disk's. Example (another host): 25,600 I/Os of fio were 561 at the device.",
         remedy="Use direct I/O, or read only the throughput.",
         source="a storage engineer's fio series (2014); blockdev(8), --getra.",
         needs="Pattern, direct I/O, block size; the disk's readahead.",

@@ -271,6 +271,7 @@ class Fio(Suite):
             concurrency=depth,
             rate_limit=RateLimit("iops", rate) if rate else None,
             writes_per_sync=int(values["fsync"]) or None if writes(values) else None,
+            flushes_last=writes(values) and bool(values["end_fsync"]),  # fio's runtime includes it
             no_device=values["ioengine"] in NO_DEVICE,
         )
 
