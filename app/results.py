@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Self
 from app.plans.plan_remarks import reason_of
 from app.records import RunRecord, RunSummary, SampleSeries, TrialRecord
 from app.summary import MetricSummary, summaries
+from app.verdict.listing import listed
 from suites.base import Purpose
 from suites.errors import BenchwrightError
 from suites.facts import Facts
@@ -157,7 +158,7 @@ def metric_rows(record: RunRecord) -> Iterator[Row]:
 def _cell(record: RunRecord, host: str, step: str) -> Row:
     found = [
         finding
-        for finding in record.findings
+        for finding in listed(record)
         if finding.step in {None, step} and finding.host in {None, host}
     ]  # fmt: skip
     verdict = record.verdict_on(step, host)

@@ -1,24 +1,19 @@
 """Summary of a run: metrics over its trials, headline metrics, distinct findings, and its public JSON."""
 
 import statistics
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable
+from dataclasses import dataclass
 
 from app.comparison.estimates import VarianceLevels, WithinTrials, levels_of
-from app.formats import (
-    facts_to_json,
-    finding_to_json,
-    plan_to_json,
-    remarks_to_json,
-    verdict_to_json,
-)
+from app.formats import facts_to_json, finding_to_json, plan_to_json, remarks_to_json, verdict_to_json
 from app.json_converter import Json, publish, published
 from app.plans.plan import Step
 from app.records import ChangeRecord, RunRecord, TrialRecord
+from app.verdict.listing import listed
 from suites.errors import UnknownSuiteError
 from suites.facts import known
 from suites.verdict import Trust, Verdict
-from suites.vocab import Finding, Labels, Metric
+from suites.vocab import Labels, Metric
 
 RUN_FORMAT = "benchwright-run/1"
 
@@ -145,38 +140,12 @@ def tail_of(metrics: Iterable[Metric]) -> Metric | None:
     return min(tails, key=lambda metric: abs((metric.percentile or 0) - _TAIL), default=None)
 
 
-_REPEATED_BY = {"short-runtime": "too-brief"}
-"""Findings on the plan, by the id of the one on the trials that says the same with the measured figure."""
-
-
-def without_repetitions(findings: Sequence[Finding]) -> list[Finding]:
-    """Merge findings that differ in `measured` only into the first, which gets their number; keep the order.
-
-    Omit findings on the plan that one on the trials repeats.
-    """
-    there = {(finding.id, finding.step, finding.host) for finding in findings}
-    groups: dict[tuple[object, ...], list[Finding]] = {}
-    for finding in findings:
-        if (_REPEATED_BY.get(finding.id), finding.step, finding.host) in there:
-            continue
-        key = (finding.id, finding.severity, finding.title, finding.why, finding.remedy, finding.step, finding.host)
-        groups.setdefault(key, []).append(finding)
-    return [_first_of(found) for found in groups.values()]
-
-
-def _first_of(found: Sequence[Finding]) -> Finding:
-    different = list(dict.fromkeys(finding.measured for finding in found))
-    if len(different) == 1:
-        return found[0]
-    first = found[0].measured.rstrip(".")
-    return replace(found[0], measured=f"{first}. Found {len(different)} times; this is the first.")
-
-
 def run_to_json(record: RunRecord, within: WithinTrials | None = None) -> Json:
     """Return the run without samples and raw output.
 
     `within` are the sample statistics of its trials, for the variance levels.
     """
+    findings = listed(record)
     return {
         "format": RUN_FORMAT,
         **published(record.summary),
@@ -189,14 +158,14 @@ def run_to_json(record: RunRecord, within: WithinTrials | None = None) -> Json:
         "clock_offset": {host: _clock_offset(record, host) for host in record.facts_before},
         "metrics": [_metric(summary, within or {}) for summary in summaries(record)],
         "trials": [published(trial) for trial in record.trials],
-        "findings": [finding_to_json(finding) for finding in record.findings],
+        "findings": [finding_to_json(finding) for finding in findings],
         "verdict": None if record.verdict is None else verdict_to_json(record.verdict),
         "verdicts": [
             {"step": one.step, "host": one.host, **verdict_to_json(one)}
             for one in record.verdicts
             if one.step is not None
         ],
-        **remarks_to_json(record.plan, record.findings),
+        **remarks_to_json(record.plan, findings),
         "telemetry_cost": dict(record.telemetry_cost),
         "telemetry_program": dict(record.telemetry_program),
         "changes": [published(change) for change in record.changes],

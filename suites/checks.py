@@ -1,5 +1,6 @@
 """Checks: pure functions from evidence to an outcome, with the texts that explain it."""
 
+import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -23,6 +24,8 @@ class Evidence(Protocol):
         """Return the name of the host; None if it is about all hosts of the plan."""
         ...
 
+
+log = logging.getLogger(__name__)
 
 E = TypeVar("E", bound=Evidence)
 
@@ -55,9 +58,13 @@ class CheckOutcome:
 
 @dataclass(frozen=True, slots=True)
 class NotChecked:
-    """The check lacks its evidence. Shown as such; counts neither as passed nor as a finding."""
+    """The check lacks its evidence. Shown as such; counts neither as passed nor as a finding.
+
+    With `defect`, the check itself failed.
+    """
 
     because: str
+    defect: bool = False
 
 
 FACTS_NOT_READ = NotChecked("The host's facts have not been read.")
@@ -83,9 +90,17 @@ class Check(Generic[E]):
     trust: Trust | None = None
     blocks: bool = False
 
+    def outcome(self, evidence: E) -> CheckOutcome | NotChecked | None:
+        """Return the outcome of `evaluate`; of a check that raises an exception, that it failed."""
+        try:
+            return self.evaluate(evidence)
+        except Exception as error:  # a defect of one check must not cost the measurement, or the other checks
+            log.exception("check %s failed", self.id)
+            return NotChecked(f"The check failed: {type(error).__name__}: {error}".rstrip(": ") + ".", defect=True)
+
     def finding(self, evidence: E) -> Finding | NotChecked | None:
         """Return the finding for `evidence`, None if there is none, or why it was not checked."""
-        outcome = self.evaluate(evidence)
+        outcome = self.outcome(evidence)
         if outcome is None or isinstance(outcome, NotChecked):
             return outcome
         return self.finding_for(outcome, evidence)

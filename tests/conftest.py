@@ -1,6 +1,7 @@
 """Shared by all tests: markers that set themselves, and a check that nothing outlives its test."""
 
 import contextlib
+import logging
 import os
 import shutil
 import signal
@@ -55,6 +56,29 @@ settings.load_profile("patient")
 def _short_watch(monkeypatch: pytest.MonkeyPatch) -> None:
     """Watch a host's background load for as long as reading its facts takes, not for seconds before each run."""
     monkeypatch.setattr("remote.probe.WATCH", 0.0)
+
+
+@pytest.fixture(autouse=True)
+def _no_check_fails(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Fail a test in which a check raises an exception, which the program survives."""
+    failed = _Collected()
+    log = logging.getLogger("suites.checks")
+    log.addHandler(failed)
+    yield
+    log.removeHandler(failed)
+    assert request.node.get_closest_marker("failing_check") or not failed.messages, failed.messages
+
+
+class _Collected(logging.Handler):
+    """Collects the messages of a log."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.messages: list[str] = []
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Keep one message with its exception."""
+        self.messages.append(f"{record.getMessage()}: {record.exc_info and record.exc_info[1]!r}")
 
 
 __all__ = [

@@ -8,12 +8,7 @@ from pathlib import Path
 
 from PySide6.QtCore import QEvent, QTimer, Signal
 from PySide6.QtGui import QAction, QCloseEvent
-from PySide6.QtWidgets import (
-    QApplication,
-    QHBoxLayout,
-    QMainWindow,
-    QWidget,
-)
+from PySide6.QtWidgets import QApplication, QMainWindow, QWidget
 
 from app.command_hints import use_library
 from app.events import LibraryChanged
@@ -27,7 +22,7 @@ from widgets.library.library_bar import LibraryBar
 from widgets.menus import build_menus
 from widgets.page import Page
 from widgets.pages import Pages
-from widgets.parts.boxes import column_in
+from widgets.parts.boxes import column_in, fill, in_row
 from widgets.parts.dialogs import QuestionDialog, ask_for_file, opened
 from widgets.parts.empty_state import EmptyState
 from widgets.questions import WindowAsker
@@ -167,14 +162,8 @@ class MainWindow(QMainWindow):
         self.setWindowTitle("Benchwright")
         self.setMinimumSize(*SMALLEST)
         self._inside = QWidget()
-        row = QHBoxLayout()
-        row.setSpacing(0)
-        row.addWidget(self.rail)
-        row.addWidget(self.splitter, 1)
-        rows = column_in(self._inside, 0)
-        rows.addWidget(self.library_bar)
-        rows.addWidget(self.detached_bar)
-        rows.addLayout(row, 1)
+        row = in_row(self.rail, (self.splitter, 1), spacing=0)
+        fill(column_in(self._inside, 0), self.library_bar, self.detached_bar, (row, 1))
         self.setCentralWidget(self._inside)
         self.setStatusBar(self.status_line)
         self.resize(*SIZE)
@@ -217,10 +206,7 @@ class MainWindow(QMainWindow):
             self.status_line.show_message(text)
 
     def _load_plan(self, path: Path) -> None:
-        job = BackgroundJob(lambda: self.workstation.load_plan(path), self)
-        job.returned.connect(self.pages.open_plan)
-        job.failed.connect(self._show_error)
-        job.start()
+        BackgroundJob(lambda: self.workstation.load_plan(path), self).start(self.pages.open_plan, self._show_error)
 
     def _show_error(self, error: BenchwrightError) -> None:
         self.show_message(error.message, error.remedy)

@@ -57,8 +57,7 @@ class HostKeyDialog(QuestionDialog):
             note = FieldMessage()
             note.show_message("warning", question.note)
             self.form.addRow("", note)
-        self.expected = QLineEdit()
-        self.expected.setPlaceholderText("Paste the expected fingerprint to compare")
+        self.expected = QLineEdit(placeholderText="Paste the expected fingerprint to compare")
         self.expected.setFont(code_font())
         self.expected.setMaxLength(1000)
         self.expected.textChanged.connect(self._compare)
@@ -94,8 +93,7 @@ class SecretDialog(QuestionDialog):
             self.add_fact("Key", question.key_path)
         if question.purpose:
             self.add_fact("As root", question.purpose)
-        self.field = QLineEdit()
-        self.field.setEchoMode(QLineEdit.EchoMode.Normal if question.echo else QLineEdit.EchoMode.Password)
+        self.field = QLineEdit(echoMode=QLineEdit.EchoMode.Normal if question.echo else QLineEdit.EchoMode.Password)
         self.field.setAccessibleName(question.prompt)
         prompt = question.prompt.strip().rstrip(":").strip() or ("Passphrase" if question.key_path else "Password")
         self.form.addRow(Text(prompt), self.field)
@@ -138,11 +136,7 @@ def _secret_texts(question: SecretQuestion) -> tuple[str, str, str]:
             f"The passphrase unlocks the key on this computer and is not sent. It is {retention}",
             "Unlock",
         )
-    return (
-        f"Sign in to {question.host}",
-        f"Your answer is sent to this host only. It is {retention}",
-        "Sign in",
-    )
+    return (f"Sign in to {question.host}", f"Your answer is sent to this host only. It is {retention}", "Sign in")
 
 
 class LocalProgramDialog(QuestionDialog):

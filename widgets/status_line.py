@@ -3,7 +3,7 @@
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QPushButton, QStatusBar, QWidget
 
-from widgets.parts.boxes import row_in
+from widgets.parts.boxes import fill, row_in
 from widgets.parts.notice import Picture
 from widgets.parts.text import Text, Tone, set_tool_tip
 from widgets.theme import SPACE, set_icon
@@ -30,8 +30,7 @@ class StatusLine(QStatusBar):
         self.stop_button.clicked.connect(self.stop_requested)
         left = QWidget()
         row = row_in(left, SPACE[1], (SPACE[2], SPACE[0], SPACE[1], SPACE[0]))
-        for widget in (self._mark, self.running, self.stop_button):
-            row.addWidget(widget)
+        fill(row, self._mark, self.running, self.stop_button)
         self.message = Text("", Tone.MUTED, wrap=False)
         self.message.setContentsMargins(0, 0, SPACE[2], 0)
         self.addWidget(left)

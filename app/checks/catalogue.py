@@ -20,7 +20,7 @@ from app.checks import (
     storage,
     timing,
 )
-from app.checks.run_findings import RAISED_CHECKS
+from app.checks.run_findings import CHECK_FAILED, RAISED_CHECKS
 from suites import registry
 from suites.base import StepCheck, Suite
 from suites.checks import Check, CheckPhase
@@ -59,7 +59,9 @@ TRIAL_CHECKS: tuple[TrialCheck, ...] = tuple(check for check in _OF_TRIALS if ch
 OUTCOME_CHECKS: tuple[OutcomeCheck, ...] = (*completion.OUTCOME_CHECKS, *repetition.OUTCOME_CHECKS)
 """Checks of all trials of a step on a host."""
 
-AFTER_IDS = frozenset(check.id for check in (*TRIAL_CHECKS, *DURING_CHECKS)) | {check.id for check in OUTCOME_CHECKS}
+AFTER_IDS = frozenset(
+    check.id for checks in (TRIAL_CHECKS, DURING_CHECKS, OUTCOME_CHECKS, (CHECK_FAILED,)) for check in checks
+)
 """Ids of the checks of a trial or of a step's trials."""
 
 TOPICS: tuple[tuple[str, tuple[AnyCheck, ...]], ...] = (

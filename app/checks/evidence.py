@@ -169,28 +169,38 @@ def workers_of(trial: TrialEvidence) -> int | None:
     return None
 
 
-def asked_cpus(trial: TrialEvidence) -> float | None:
-    """Return the CPUs that the test's threads ran on or waited for, at most those that it may use."""
-    test, usable = tool_cpus(trial), usable_of(trial)
-    waiting = None if trial.watch is None else trial.watch.mean("tool_waiting")
-    return None if test is None or waiting is None or not usable else max(test, min(test + waiting, usable))
-
-
 IO_RESOURCES = frozenset({Resource.DISK, Resource.NETWORK})
 
 
-def lost_to_others(trial: TrialEvidence) -> float | None:
-    """Return the share of the CPU time that the test asked for and other processes had; None if not counted.
+@dataclass(frozen=True, slots=True)
+class Contention:
+    """CPUs that the test got and asked for, and that other processes had; `lost` is the share of its time lost."""
 
-    What the test did not get and others did is lost. It is a share of at least its workers' time: a program that sleeps
-    loses nothing.
+    got: float
+    asked: float
+    others: float
+    lost: float
+
+    @property
+    def text(self) -> str:
+        """The CPUs as a clause."""
+        return f"the test got {self.got:.3g} of the {self.asked:.3g} CPUs that it asked for"
+
+
+def contention(trial: TrialEvidence) -> Contention | None:
+    """Return how much CPU time the test lost to other processes; None if it was not counted.
+
+    A test asks for the CPUs that its threads ran on or waited for, at most those that it may use. What it did not get
+    and others did is lost: a share of at least its workers' time, as a program that sleeps loses nothing.
     """
-    test, others, asked = tool_cpus(trial), other_cpus(trial), asked_cpus(trial)
+    got, others, usable = tool_cpus(trial), other_cpus(trial), usable_of(trial)
+    waiting = None if trial.watch is None else trial.watch.mean("tool_waiting")
     server_elsewhere = (trial.suite.uses_server and trial.values.get("server") != "own") or trial.peer == trial.host
-    if test is None or others is None or not asked or server_elsewhere:
+    if got is None or others is None or waiting is None or not usable or server_elsewhere:
         return None
-    whole = max(asked, min(workers_of(trial) or 1, usable_of(trial) or 1))
-    return min(asked - test, others) / whole
+    asked = max(got, min(got + waiting, usable))
+    whole = max(asked, min(workers_of(trial) or 1, usable))
+    return Contention(got, asked, others, min(asked - got, others) / whole)
 
 
 def throttled(watch: HostWatch | None) -> float | None:

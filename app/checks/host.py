@@ -4,13 +4,14 @@ import re
 
 from app.checks.cpu import computes, of_facts
 from app.checks.evidence import (
+    contention,
     counted,
     cpus_of,
     host_watched,
     length,
-    lost_to_others,
     other_cpus,
     part,
+    share,
     watched,
 )
 from app.checks.storage import whole_disk
@@ -299,20 +300,31 @@ def _others(trial: TrialEvidence, watch: HostWatch) -> CheckOutcome | NotChecked
     taken = [(name, spent) for name, spent in _taken(trial, watch) if name not in trial.suite.server_processes]
     seconds = length(trial, watch)
     named = [(name, spent) for name, spent in taken[:3] if spent >= OF_A_CORE * seconds]
-    # A server that ran before is among the others.
-    lost = 0.0 if trial.suite.uses_server else (lost_to_others(trial) or 0.0) * part(trial, watch)
-    others = other_cpus(trial)
+    beside = None if trial.suite.uses_server else contention(trial)  # a server that ran before is among the others
+    lost = 0.0 if beside is None else beside.lost * part(trial, watch)
     if not watch.seconds or (not named and lost < LOST_SLIGHTLY):
         return None
-    users = ", ".join(f"{name} {share_text(spent / watch.seconds)}" for name, spent in named)
-    users = users or share_text(others or 0.0)
     significant = cpus is None or sum(spent for _, spent in named) >= OF_THE_HOST * cpus * seconds
-    got = "" if lost < LOST_SLIGHTLY else f" They had {share_text(lost)} of the CPU time that the test asked for."
+    got = "" if beside is None or lost < LOST_SLIGHTLY else f"; {beside.text}"
     return CheckOutcome(
-        f"CPU use by other processes over {duration_text(watch.seconds)}: {users} of a CPU.{got}",
+        f"Other processes used {_users(named, other_cpus(trial), watch.seconds)} over "
+        f"{duration_text(watch.seconds)}{got}.",
         severity=Severity.WARNING if got or (significant and _matters(trial, watch)) else Severity.INFO,
         trust=Trust.DOUBTFUL if lost >= LOST_MUCH else None,
     )
+
+
+def _users(named: list[tuple[str, float]], others: float | None, seconds: float) -> str:
+    """Return the CPUs of all other processes, and how many of them the named ones had.
+
+    Their times are read every five seconds and may include some of before: parts that exceed the whole have no figure.
+    """
+    each = ", ".join(f"{name} {spent / seconds:.2g}" for name, spent in named)
+    if others is None:
+        return f"{each} CPUs"
+    if share(sum(spent for _, spent in named), others * seconds) is None:
+        each = ", ".join(name for name, _ in named)
+    return f"{others:.3g} CPUs{f' ({each})' if each else ''}"
 
 
 def _matters(trial: TrialEvidence, watch: HostWatch) -> bool:

@@ -145,15 +145,15 @@ NOT_SETTLED = Check(
     evaluate=_by_the_run,
 )
 
-UNSTEADY_START = Check(
-    id="unsteady-start",
+CHECK_FAILED = Check(
+    id="check-failed",
     severity=Severity.INFO,
-    title="Start-up transient in the samples",
-    why="Caches, clocks or credits were still settling, and the figure includes that time.",
-    remedy="Set a ramp-up of that length, or run longer. Nothing was left out.",
-    source="MSER-5 (White 1997) and least-squares change points.",
-    needs="The samples of the headline metric.",
-    when=CheckPhase.DURING,
+    title="A check could not be made",
+    why="A defect in Benchwright ended the check: the verdict rests on the other checks.",
+    remedy="Report it with benchwright.log.",
+    source="Benchwright.",
+    needs="Nothing.",
+    when=CheckPhase.AFTER,
     evaluate=_by_the_run,
 )
 
@@ -167,6 +167,6 @@ RAISED_CHECKS = (
     HOST_CHANGED,
     HOST_TUNED,
     NOT_TUNED,
-    UNSTEADY_START,
+    CHECK_FAILED,
     NOT_SETTLED,
 )

@@ -27,6 +27,7 @@ from app.plans.plan_remarks import Acknowledged
 from app.records import RunRecord
 from app.services import Workstation
 from app.summary import levels, run_to_json, summaries
+from app.verdict.listing import listed
 from app.verdict.steps import step_host_text
 from remote.local_file import read_bounded
 from suites.errors import BenchwrightError
@@ -111,7 +112,7 @@ def print_run(record: RunRecord, within: WithinTrials, *, trials: bool = False) 
     _print_agreements(record)
     if record.facts_before:  # without facts nothing was checked: do not print “No findings”
         click.echo("")
-        print_findings(list(record.findings), record.plan.acknowledged)
+        print_findings(list(listed(record)), record.plan.acknowledged)
     _print_commands(record)
 
 
@@ -245,7 +246,7 @@ def acknowledge_run(
     given = [_acknowledged(text, step) for text in reasons]
     record = workstation.acknowledge(run, given)
     if as_json:
-        acknowledged = remarks_to_json(record.plan, record.findings)["acknowledged"]
+        acknowledged = remarks_to_json(record.plan, listed(record))["acknowledged"]
         print_json({"run": record.summary.id, "acknowledged": acknowledged})
         return
     for each in given:

@@ -3,6 +3,7 @@
 import shlex
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import click
@@ -52,7 +53,7 @@ from app.plans.presets import preset_names
 from app.plans.totals import totals, totals_text
 from app.plans.tuning import Tuning
 from app.services import Workstation
-from app.summary import without_repetitions
+from app.verdict.listing import without_repetitions
 from remote.local_file import read_bounded
 from suites.base import Estimate, directories_of
 from suites.facts import Facts
@@ -306,11 +307,11 @@ def print_findings(findings: list[Finding], acknowledged: tuple[Acknowledged, ..
     if not findings:
         click.echo("No findings.")
         return
-    rows = []
+    rows, why = [], partial(reason_of, acknowledged)
     for finding in sorted(
-        without_repetitions(findings), key=lambda found: (bool(reason_of(acknowledged, found)), -found.severity.rank)
+        without_repetitions(findings, why), key=lambda found: (bool(why(found)), -found.severity.rank)
     ):
-        reason = reason_of(acknowledged, finding)
+        reason = why(finding)
         install = f" Install it with: {finding.install}" if finding.install else ""
         action = f"Acknowledged: {reason}" if reason else with_library(f"→ {finding.remedy}{install}")
         text = f"{finding.measured} {finding.why}\n{action}"

@@ -13,6 +13,7 @@ from app.events import State
 from app.plans.plan import Plan, Step, host_label
 from app.records import Calibration, Published, RunRecord, RunSummary, SampleSeries, TrialRecord
 from app.summary import MetricSummary
+from app.verdict.listing import listed
 from suites.errors import BenchwrightError
 from suites.facts import Facts
 from suites.units import convert
@@ -280,7 +281,7 @@ def join(runs: Sequence[RunRecord], samples: Mapping[str, SampleSeries]) -> tupl
         trials.append(replace(record, trial=trial))
         series[trial.id] = samples[run_id].get(record.trial.id, ())
     findings: list[Finding] = []
-    for finding in (finding for run in runs for finding in run.findings):
+    for finding in (finding for run in runs for finding in listed(run)):
         if finding not in findings:
             findings.append(finding)
     joined = replace(

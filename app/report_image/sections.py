@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
+from functools import partial
 from types import MappingProxyType
 
 from app.comparison.comparison import run_letter, run_name
@@ -31,7 +32,7 @@ from app.report_image.sheet import (
     width,
     wrap,
 )
-from app.summary import without_repetitions
+from app.verdict.listing import listed, without_repetitions
 from app.verdict.steps import step_host_text
 from app.version import VERSION
 from suites.base import Purpose
@@ -87,12 +88,7 @@ def _draw_state(sheet: Sheet, record: RunRecord, x: float) -> None:
 
 
 _VERDICTS: Mapping[Trust, tuple[str, str]] = MappingProxyType(
-    {
-        Trust.VALID: ("✔", INFO),
-        Trust.CAVEATS: ("●", INFO),
-        Trust.DOUBTFUL: ("▲", WARNING),
-        Trust.INVALID: ("✖", ERROR),
-    }
+    {Trust.VALID: ("✔", INFO), Trust.CAVEATS: ("●", INFO), Trust.DOUBTFUL: ("▲", WARNING), Trust.INVALID: ("✖", ERROR)}
 )
 
 
@@ -171,7 +167,7 @@ def draw_findings(sheet: Sheet, records: Sequence[RunRecord]) -> None:
     sheet.paragraph("Findings", HEADING)
     found: dict[tuple[str, str | None, str | None, str], tuple[Finding, list[int], list[str]]] = {}
     for number, record in enumerate(records):
-        for finding in without_repetitions(record.findings):
+        for finding in without_repetitions(listed(record), partial(reason_of, record.plan.acknowledged)):
             key = (finding.id, finding.step, finding.host, finding.measured)
             _, runs, reasons = found.setdefault(key, (finding, [], []))
             runs.append(number)

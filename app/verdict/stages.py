@@ -30,7 +30,6 @@ from app.events import (
 from app.plans.context import step_context
 from app.plans.plan import Plan
 from app.records import DetachedRun, RunRecord, SampleSeries
-from app.runs.policies import missed_starts
 from app.runs.schedule import StepKey
 from app.verdict.steps import StepVerdict, new_findings, run_verdict
 from app.verdict.stored import MARGIN, Telemetry, step_keys, step_verdicts, trials_and_windows
@@ -161,9 +160,9 @@ class TrialMonitor:
             return
         evidence = self._evidence(self._plan, trial, now)
         for check in self.checks:
-            finding = _finding_of(check, evidence)
+            finding = check.finding(evidence)
             raised = trial.raised.get(check.id)
-            if finding is None or (raised is not None and finding.severity.rank <= raised.rank):
+            if not isinstance(finding, Finding) or (raised is not None and finding.severity.rank <= raised.rank):
                 continue
             trial.raised[check.id] = finding.severity
             yield FindingRaised(finding, trial.trial.id)
@@ -198,15 +197,6 @@ class TrialMonitor:
         return HostWatch(host, min(trial.start, now), now, points, self.facts.get(host))
 
 
-def _finding_of(check: TrialCheck, evidence: TrialEvidence) -> Finding | None:
-    try:
-        found = check.finding(evidence)
-    except Exception:  # a bug in a check must not end the measurement
-        log.exception("check %s failed", check.id)
-        return None
-    return found if isinstance(found, Finding) else None
-
-
 def resumed_watching(detached: DetachedRun | None) -> TrialMonitor:
     """Return the stage for a run; for a detached run, with its stored facts and findings."""
     if detached is None:
@@ -233,26 +223,19 @@ class Verdicts:
     """Stage that adds the verdict of each step after its end, and of the run before RunEnded.
 
     Verdicts use only what is stored, so that recomputing them gives the same result. A step without StepEnded gets
-    its verdict at the end of the run. For a `resumed` run, trial findings that were not stored are computed again
-    first.
+    its verdict at the end of the run.
     """
 
-    def __init__(self, stored: Stored, *, resumed: bool = False) -> None:
-        self._stored, self._resumed = stored, resumed
-        self._done: set[StepKey] = set()
+    def __init__(self, stored: Stored) -> None:
+        self._stored = stored
 
     def __call__(self, event: Event) -> Iterator[Event]:
         """Yield `event` with the verdicts due at it."""
         if isinstance(event, RunEnded):
-            if self._resumed:
-                yield from _logged(lambda: _missed(self._stored, None))
-            yield from _logged(lambda: _at_the_end(self._stored, self._done))
+            yield from _logged(lambda: _at_the_end(self._stored))
         yield event
         if isinstance(event, StepEnded):
             step_key = (event.step, event.host)
-            self._done.add(step_key)
-            if self._resumed:
-                yield from _logged(partial(_missed, self._stored, step_key))
             yield from _logged(partial(_of_step_key, self._stored, step_key))
 
 
@@ -263,17 +246,6 @@ def _logged(compute: Callable[[], Iterator[Event]]) -> tuple[Event, ...]:
     except Exception:  # a bug in a check or a full disk must not lose the measurement: verdicts can be computed later
         log.exception("the verdict could not be computed")
         return ()
-
-
-def _missed(stored: Stored, only: StepKey | None) -> Iterator[Event]:
-    """Yield the trial findings not stored, of the step `only`, or of all steps without a verdict."""
-    record = stored.stored()
-    known = {(one.step, one.host) for one in record.verdicts}
-    for step_key in step_keys(record.plan):
-        if step_key == only or (only is None and step_key not in known):
-            trials, _windows = trials_and_windows(record, step_key)
-            samples, _telemetry = stored.stored_samples(trials, {})
-            yield from missed_starts(record, samples, step_key)
 
 
 def _of_step_key(stored: Stored, step_key: StepKey) -> Iterator[Event]:
@@ -287,24 +259,23 @@ def _verdicts_of(stored: Stored, record: RunRecord, step_key: StepKey) -> Iterat
     return step_verdicts(record, samples, telemetry, (step_key,))
 
 
-def _at_the_end(stored: Stored, done: set[StepKey]) -> Iterator[Event]:
-    """Recompute all verdicts, since later events may have added evidence; raise findings only of steps without one."""
+def _at_the_end(stored: Stored) -> Iterator[Event]:
+    """Recompute all verdicts, since later events may have added evidence, and raise the findings that changed."""
     record = stored.stored()
     begun = {(one.trial.step, one.trial.host) for one in record.trials}
     keys = tuple(step_key for step_key in step_keys(record.plan) if step_key in begun)
-    known = {(one.step, one.host) for one in record.verdicts} | done
     verdicts = []
     for step_key in keys:
         for step in _verdicts_of(stored, record, step_key):
             verdicts.append(step.verdict)
-            yield from _new_findings(iter([step]), record) if step_key not in known else (VerdictReached(step.verdict),)
+            yield from _new_findings(iter([step]), record)
     whole = run_verdict(verdicts)
     if whole is not None:
         yield VerdictReached(whole)
 
 
 def _new_findings(found: Iterator[StepVerdict], record: RunRecord) -> Iterator[Event]:
-    """Yield the findings not raised during the trials, then the verdict."""
+    """Yield the findings that differ from those raised before, then the verdict."""
     for step in found:
         for one in new_findings(step, record.findings):
             yield FindingRaised(one.finding, one.trial)

@@ -8,8 +8,9 @@ from dataclasses import dataclass, replace
 from app.checks.catalogue import DURING_CHECKS, OUTCOME_CHECKS, TRIAL_CHECKS
 from app.checks.limits import LIMITED_BY, limiter_text
 from app.checks.repetition import latency_text
-from app.checks.timing import SHAPE_CHECKS
+from app.checks.run_findings import CHECK_FAILED, FindingScope, finding_of
 from app.plans.plan import host_label
+from app.verdict.listing import SHAPES, VERIFIED_BY, current_findings
 from suites.checks import CheckOutcome, NotChecked
 from suites.evidence import StepOutcomeEvidence
 from suites.quantities import figure_text, metric_text
@@ -22,22 +23,6 @@ ENDED_TRIAL_CHECKS = tuple(check for check in (*TRIAL_CHECKS, *DURING_CHECKS) if
 DURING_IDS = frozenset(check.id for check in DURING_CHECKS)
 
 _TRUST = {check.id: check.trust for check in DURING_CHECKS}
-
-_SHAPES = frozenset(check.id for check in SHAPE_CHECKS)
-
-VERIFIED_BY = {
-    "page-cache": "not-from-the-device",
-    "read-after-write": "not-from-the-device",
-    "source-in-memory": "not-from-the-device",
-    "unflushed-write": "not-from-the-device",
-    "random-source": "generator-bound",
-    "short-runtime": "too-brief",
-    "cpu-quota": "quota-bound",
-    "host-busy": "other-process",
-    "disk-in-use": "others-on-the-disk",
-}
-"""Findings that predict an outcome, by the check that verifies it; if that check can decide, only it counts."""
-
 
 MOST_TRIALS = 2 / 3
 """The share of the trials that must have the same limit for the step to have it."""
@@ -62,26 +47,22 @@ class StepVerdict:
 
 
 def new_findings(step: StepVerdict, raised: Iterable[Finding]) -> tuple[RatedFinding, ...]:
-    """Return the findings of `step` without those already raised during a trial at the same severity."""
-    known: dict[tuple[str, str | None, str | None], int] = {}
-    for one in raised:
-        if one.id in DURING_IDS:
-            key = (one.id, one.step, one.host)
-            known[key] = max(known.get(key, 0), one.severity.rank)
-    return tuple(
-        one
-        for one in step.found
-        if one.finding.severity.rank > known.get((one.finding.id, one.finding.step, one.finding.host), -1)
-    )
+    """Return the findings of `step` without those that are the last `raised` of their check."""
+    known = current_findings(raised)
+    return tuple(one for one in step.found if one.finding not in known)
 
 
 def step_verdict(step: StepOutcomeEvidence) -> StepVerdict:
     """Return the verdict of a step on a host from its evidence."""
-    not_checked: dict[str, str] = {}
+    not_checked: dict[str, NotChecked] = {}
     found = [*_of_step(step, not_checked), *_of_trials(step, not_checked)]
-    limiter = _limiter(step)
+    limiter = _limiter(step, not_checked)
     if limiter is not None:
         found.append(limiter[1])
+    failed = ", ".join(f"{check} ({one.because.rstrip('.')})" for check, one in not_checked.items() if one.defect)
+    if failed:
+        scope = FindingScope(step.host, step.name)
+        found.append(RatedFinding(finding_of(CHECK_FAILED, scope, f"Could not be made: {failed}."), Trust.VALID))
     found.sort(key=lambda one: (-one.trust.rank, -one.finding.severity.rank))
     earlier = list(_still_counting(step.findings, {one.finding.id for one in found}, not_checked))
     level = worst(tuple(one.trust for one in (*found, *earlier)))
@@ -90,18 +71,19 @@ def step_verdict(step: StepOutcomeEvidence) -> StepVerdict:
     rest = [one.finding for one in found if one.trust is Trust.VALID]
     summary = summary_of(step, level, limited, tuple(reducing))
     verdict = Verdict(level, limited, summary, (*reducing, *rest), step.name, step.host)
-    return StepVerdict(verdict, tuple(found), tuple(not_checked.items()))
+    reasons = tuple((check, one.because) for check, one in not_checked.items())
+    return StepVerdict(verdict, tuple(found), reasons)
 
 
 def _still_counting(
-    findings: Iterable[Finding], found: set[str], not_checked: dict[str, str]
+    findings: Iterable[Finding], found: set[str], not_checked: dict[str, NotChecked]
 ) -> Iterator[RatedFinding]:
     """Yield the earlier findings that count: of those before the run, what VERIFIED_BY could not decide.
 
     Of those during the trials, the most severe of each check that found nothing at the end. The shape of a rate at the
     end replaces those seen on the way.
     """
-    replaced = found | _SHAPES if found & _SHAPES else found
+    replaced = found | SHAPES if found & SHAPES else found
     live: dict[str, Finding] = {}
     for one in findings:
         seen = VERIFIED_BY.get(one.id)
@@ -115,22 +97,24 @@ def _still_counting(
         yield RatedFinding(one, _TRUST[one.id] or trust_of(one.severity))
 
 
-def _of_step(step: StepOutcomeEvidence, not_checked: dict[str, str]) -> Iterator[RatedFinding]:
+def _of_step(step: StepOutcomeEvidence, not_checked: dict[str, NotChecked]) -> Iterator[RatedFinding]:
     for check in OUTCOME_CHECKS:
-        outcome = check.evaluate(step)
+        outcome = check.outcome(step)
         if isinstance(outcome, NotChecked):
-            not_checked.setdefault(check.id, outcome.because)
+            not_checked.setdefault(check.id, outcome)
         elif outcome is not None:
             yield RatedFinding(check.finding_for(outcome, step), check.leaves(outcome))
 
 
-def _of_trials(step: StepOutcomeEvidence, not_checked: dict[str, str]) -> Iterator[RatedFinding]:
-    for check in ENDED_TRIAL_CHECKS:
-        outcomes = [(trial, check.evaluate(trial)) for trial in step.trials]
+def _of_trials(step: StepOutcomeEvidence, not_checked: dict[str, NotChecked]) -> Iterator[RatedFinding]:
+    made = [(trial, [check.outcome(trial) for check in ENDED_TRIAL_CHECKS]) for trial in step.trials]
+    for place, check in enumerate(ENDED_TRIAL_CHECKS):
+        outcomes = [(trial, found[place]) for trial, found in made]
         positive = [(trial, outcome) for trial, outcome in outcomes if isinstance(outcome, CheckOutcome)]
-        unchecked = [outcome.because for _, outcome in outcomes if isinstance(outcome, NotChecked)]
-        if unchecked and not positive:
-            not_checked.setdefault(check.id, unchecked[0])
+        unchecked = [outcome for _, outcome in outcomes if isinstance(outcome, NotChecked)]
+        failed = next((one for one in unchecked if one.defect), None)
+        if failed or (unchecked and not positive):
+            not_checked.setdefault(check.id, failed or unchecked[0])
         if positive:
             trial, outcome = max(positive, key=lambda one: check.leaves(one[1]).rank)
             whole = replace(outcome, measured=_counted(outcome.measured, len(positive), len(step.trials)))
@@ -143,12 +127,15 @@ def _counted(measured: str, count: int, whole: int) -> str:
     return f"{measured} In {'all' if count == whole else f'{count} of'} {whole} trials."
 
 
-def _limiter(step: StepOutcomeEvidence) -> tuple[Limiter, RatedFinding] | None:
+def _limiter(step: StepOutcomeEvidence, not_checked: dict[str, NotChecked]) -> tuple[Limiter, RatedFinding] | None:
     """Return the limit of the trials, with the evidence of the first such trial; None if there is none.
 
     Trials with different limits have none in common, unless most of them agree.
     """
-    outcomes = [(trial, LIMITED_BY.evaluate(trial)) for trial in step.done]
+    outcomes = [(trial, LIMITED_BY.outcome(trial)) for trial in step.done]
+    failed = next((one for _, one in outcomes if isinstance(one, NotChecked) and one.defect), None)
+    if failed:
+        not_checked[LIMITED_BY.id] = failed
     found = [(trial, one, one.limiter) for trial, one in outcomes if isinstance(one, CheckOutcome) and one.limiter]
     if not found:
         return None

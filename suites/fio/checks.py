@@ -290,8 +290,8 @@ def _shared_file(evidence: StepEvidence) -> CheckOutcome | None:
     if not how:
         return None
     if not is_random(values):
-        apart = "Set offset_increment to the size of a job's part of the device." if values.get("device") else None
-        return CheckOutcome(f"{how} in sequence from the same offset.", remedy=apart)
+        remedy = "Set offset_increment to the size of a job's part of the device." if values.get("device") else None
+        return CheckOutcome(f"{how} in sequence from the same offset.", remedy=remedy)
     if writes(values) and not past_memory(values) and not values.get("device"):
         why = "A buffered write locks the whole file: the jobs wait for each other, and more jobs add nothing."
         return CheckOutcome(f"{how} and write through the page cache.", why=why, remedy="Give each job a file.")

@@ -40,8 +40,10 @@ SUBMISSION_MEAN = Metric(
     "submission_latency_mean", "Submission latency, mean", Unit.NANOSECOND, Better.LOWER, MetricKind.TIME
 )
 SYNC_RATE = Metric("syncs_per_second", "Flushes per second", Unit.PER_SECOND, Better.HIGHER, MetricKind.RATE)
-CPU_USER = Metric("cpu_user", "CPU time of a job in user mode", Unit.PERCENT, Better.LOWER, MetricKind.SHARE)
-CPU_SYSTEM = Metric("cpu_system", "CPU time of a job in the kernel", Unit.PERCENT, Better.LOWER, MetricKind.SHARE)
+CPU_USER, CPU_SYSTEM = (
+    Metric(f"cpu_{mode}", f"CPU time of a job in {where}", Unit.PERCENT, Better.LOWER, MetricKind.SHARE, most=100)
+    for mode, where in (("user", "user mode"), ("system", "the kernel"))
+)
 ISSUED_IOS = Metric("issued_ios", "I/Os that fio issued", Unit.ONE, Better.HIGHER, MetricKind.COUNT)
 DEVICE_IOS = Metric("device_ios", "I/Os that reached the device", Unit.ONE, Better.HIGHER, MetricKind.COUNT)
 

@@ -7,16 +7,25 @@ from typing import Any
 
 import pytest
 
-from app.checks.evidence import lost_to_others, share
+from app.checks.catalogue import DURING_CHECKS
+from app.checks.evidence import RUNNING, contention, share
 from app.checks.limits import LIMITED_BY, QUOTA_BOUND
+from app.checks.limits.hypothesis import UNCOUNTED
 from app.verdict.steps import step_verdict
 from suites.checks import CheckOutcome
-from suites.evidence import TrialEvidence
+from suites.evidence import DONE, TrialEvidence
 from suites.facts import BlockDevice
+from suites.registry import SUITES
+from suites.registry import suite as find_suite
 from suites.verdict import Limiter, Trust
 from suites.vocab import Figure, Labels, labels
 from tests.app.test_step_checks import DEEP, DISK, FULL, ONE, disk
 from tests.app.trial_evidence import READ, facts, repeated, trial, watch
+from tests.messages import messages
+
+MESSAGES = messages("app", "test_limits")
+
+(OTHER_PROCESS,) = (check for check in DURING_CHECKS if check.id == "other-process")
 
 SENT = labels(direction="send", end="receiver")
 WRITE = labels(operation="write")
@@ -114,6 +123,29 @@ def commanded(host: Mapping[str, float]) -> TrialEvidence:
     return trial("command", {"wall_time": 10.0}, host=host, command="true")
 
 
+def paced(median: float) -> TrialEvidence:
+    """Return one I/O at a time at an uneven rate of 300 IOPS, with a narrow or a wide latency."""
+    figures = {"iops": 299.8, "bandwidth": 1.23e6, "latency_mean": 3.302e6, "latency_p50": median,
+               "latency_p95": 3.391e6, "latency_p99": 3.9e6}  # fmt: skip
+    samples = (301.3, 290.0, 308.0, 280.0, 300.0, 311.0)
+    return trial("fio", figures, at=READ, samples=samples, host={**DISK, "disk_busy:vda": 97.0}, **ONE)
+
+
+def stepping(samples: tuple[float, ...]) -> TrialEvidence:
+    """Return a full queue whose I/Os took one or two slices of 0.1 s."""
+    figures = {"iops": 295.3, "bandwidth": 1.23e6, "latency_mean": 108.2e6, "latency_p50": 100.1e6,
+               "latency_p95": 200.3e6, "latency_p99": 200.3e6}  # fmt: skip
+    return trial("fio", figures, at=READ, samples=samples, host={**DISK, "disk_busy:vda": 99.0}, **DEEP)
+
+
+def copying(own: float) -> TrialEvidence:
+    """Return a dd that read `own` bytes per second of 200 MB/s at the device."""
+    host = {**BYTES, "disk_busy:vda": 99.0, "disk_read_ios:vda": 200.0, **use(0.2)}
+    given: dict[str, Any] = {"input": "file", "read": "direct", "block_size": 2**20}
+    return trial("dd", {"bandwidth": own / 1e6, "elapsed": 10.0}, at=READ, host=host, **given)
+
+
+BELOW = (330.3, 280.0, 293.0, 327.7, 299.3, 274.0)
 BYTES = {"disk_read_rate:vda": 200e6, "disk_write_rate:vda": 0.0, "disk_write_ios:vda": 0.0}
 GRAINY = (8_000.0, 12_000.0) * 10
 SLICES = [4025.0, 4107.0, 3981.0, 3993.0, 4017.0, 4135.0, 3826.0, 4152.0, 4134.0, 3902.0, 3677.0]
@@ -122,6 +154,27 @@ UNEVEN = (90e6, 101e6) * 5
 CRYPT = replace(facts(), block_devices=(BlockDevice(name="dm-0", kind="crypt"),))
 HALF_A_CPU = {"cpu_user": 2.0, "cpu_system": 3.0}
 AWAY = {**DISK, "disk_busy:vda": 20.0}
+
+OF_THE_HOST = {Limiter.CPU, Limiter.ONE_THREAD, Limiter.OTHERS, Limiter.STEAL, Limiter.MEMORY_BANDWIDTH, Limiter.SWAP,
+               Limiter.DEVICE}  # fmt: skip
+"""Limits whose evidence is the host's counters, which others may have caused."""
+
+SATURATED = {
+    "cpu_user": 90.0, "cpu_system": 9.0, "cpu_steal": 20.0, "core_busiest": 100.0, "disk_busy:vda": 100.0,
+    "disk_queue:vda": 32.0, "disk_read_rate:vda": 9e8, "disk_write_rate:vda": 9e8, "disk_read_ios:vda": 9e3,
+    "disk_write_ios:vda": 9e4, "network_sent:eth0": 125e6, "network_received:eth0": 125e6, "swap_in": 1e8,
+    "pressure_memory": 90.0, "pressure_cpu": 90.0, "pressure_io": 90.0,
+}  # fmt: skip
+
+
+def without_own_counters(one: TrialEvidence) -> TrialEvidence:
+    """Return the trial as of a host that does not count its processes."""
+    if one.watch is None:
+        return one
+    own = "tool_", "other_"
+    series = {name: values for name, values in one.watch.series.items() if not name[0].startswith(own)}
+    return replace(one, watch=replace(one.watch, series=series))
+
 
 LIMITS: dict[str, tuple[TrialEvidence, Limiter]] = {
     # CPUs, with the test's own counters
@@ -144,6 +197,11 @@ LIMITS: dict[str, tuple[TrialEvidence, Limiter]] = {
               host=use(1.52, 0.46, 0.64, 0.39, tool_switches=499_000.0)),
         Limiter.ONE_THREAD,
     ),
+    "one mutex of four threads, beside others": (
+        trial("sysbench-mutex", {"total_time": 5.7}, threads=4,
+              host=use(1.46, 0.39, 1.4, 0.39, tool_switches=24_800.0)),
+        Limiter.ONE_THREAD,
+    ),
     "threads that hand over a mutex": (
         trial("sysbench-threads", {"events_per_second": 1217.0}, threads=4,
               host=use(3.9, 0.0, 0.0, 0.99, tool_switches=24_000.0)),
@@ -164,13 +222,14 @@ LIMITS: dict[str, tuple[TrialEvidence, Limiter]] = {
               array_size=80_000_000),
         Limiter.MEMORY_BANDWIDTH,
     ),
-    "all processors, for old runs": (computing({"cpu_user": 94.0}, threads=4), Limiter.CPU),
-    "one thread, for old runs": (computing({"cpu_user": 20.0}, threads=1), Limiter.ONE_THREAD),
+    "all processors, the test’s own use not counted": (computing({"cpu_user": 94.0}, threads=4), Limiter.UNKNOWN),
+    "one processor, the test’s own use not counted": (computing({"cpu_user": 20.0}, threads=1), Limiter.UNKNOWN),
+    "a command too short to be sampled": (commanded({"cpu_user": 90.0, "cpu_system": 10.0}), Limiter.UNKNOWN),
     "not watched": (trial("sysbench-cpu", {"events_per_second": 900.0}), Limiter.UNKNOWN),
     # Memory
     "memory": (trial("stream", {"bandwidth": 20e3}, host=use(3.9), array_size=80_000_000), Limiter.MEMORY_BANDWIDTH),
-    "memory, for old runs": (
-        trial("stream", {"bandwidth": 20e3}, host={"cpu_user": 95.0}, array_size=80_000_000), Limiter.MEMORY_BANDWIDTH,
+    "memory, the test’s own processes not counted": (
+        trial("stream", {"bandwidth": 20e3}, host={"cpu_user": 95.0}, array_size=80_000_000), Limiter.UNKNOWN,
     ),
     "hardly beyond the caches": (
         trial("stream", {"bandwidth": 20e3}, host=use(3.9), array_size=16 * 2**20), Limiter.UNKNOWN,
@@ -180,8 +239,13 @@ LIMITS: dict[str, tuple[TrialEvidence, Limiter]] = {
         trial("stream", {"bandwidth": 90e3}, host=use(3.9), array_size=8 * 2**20), Limiter.CPU,
     ),
     "a loop that computes": (
-        trial("sysbench-memory", {"throughput": 6000.0}, host=use(3.9), block_size=256 * 2**20, threads=4),
+        trial("sysbench-memory", {"throughput": 6000.0}, host=use(3.9), block_size=256 * 2**20, threads=4,
+              access_mode="rnd"),
         Limiter.UNKNOWN,
+    ),
+    "a loop that only moves memory": (
+        trial("sysbench-memory", {"throughput": 6000.0}, host=use(3.9), block_size=256 * 2**20, threads=4),
+        Limiter.MEMORY_BANDWIDTH,
     ),
     "small blocks": (
         trial("sysbench-memory", {"throughput": 6000.0}, host={"cpu_user": 20.0}, block_size=1024), Limiter.TOOL,
@@ -220,11 +284,13 @@ LIMITS: dict[str, tuple[TrialEvidence, Limiter]] = {
               **{**DEEP, "iodepth": 16, "block_size": 65536}),
         Limiter.UNKNOWN,
     ),
-    "device or a limit in slices of 0.1 s below it": (
-        trial("fio", {"iops": 295.3, "bandwidth": 1.23e6, "latency_mean": 108.2e6, "latency_p50": 100.1e6,
-                      "latency_p95": 200.3e6, "latency_p99": 200.3e6}, at=READ, host={**DISK, "disk_busy:vda": 99.0},
-              **DEEP),
-        Limiter.UNKNOWN,
+    "a limit in slices of 0.1 s below the device": (stepping(BELOW), Limiter.PROVISIONED),
+    "a device or a limit in slices, at an uneven rate": (stepping(GRAINY), Limiter.UNKNOWN),
+    "500 IOPS on the way, in slices of 0.1 s": (
+        trial("fio", {"iops": 499.8, "bandwidth": 2e6, "latency_mean": 64.35e6, "latency_p50": 100.1e6,
+                      "latency_p95": 100.1e6, "latency_p99": 100.1e6}, at=READ, host={**DISK, "disk_busy:vda": 0.1},
+              samples=(532.0, 500.5, 500.0, 500.0, 549.5, 418.4), **DEEP),
+        Limiter.PROVISIONED,
     ),
     "device that serves eight at once": (
         trial("fio", {"iops": 3958.0, "bandwidth": 16.2e6, "latency_mean": 8.07e6, "latency_p50": 7.7e6,
@@ -238,10 +304,25 @@ LIMITS: dict[str, tuple[TrialEvidence, Limiter]] = {
     "300 IOPS below the device, depth 1": (provisioned(300.1, 1, 79e3), Limiter.PROVISIONED),
     "300 IOPS below the device, depth 2": (provisioned(299.8, 2, 79e3), Limiter.PROVISIONED),
     "300 IOPS below the device, depth 4": (provisioned(300.1, 4, 79e3), Limiter.PROVISIONED),
+    "300 IOPS below the device, at an even pace, depth 1": (paced(3.293e6), Limiter.UNKNOWN),
+    "300 IOPS of the device itself, at an uneven pace": (paced(3.0e6), Limiter.QUEUE_DEPTH),
+    "a synchronous engine that cannot keep the requested depth": (
+        trial("fio", {**FULL, "iops": 1e4, "latency_mean": 1e5}, at=READ, host={**DISK, "disk_busy:vda": 97.0},
+              **{**DEEP, "ioengine": "psync"}),
+        Limiter.UNKNOWN,
+    ),
+    "libaio through the page cache": (
+        trial("fio", {**FULL, "iops": 1e4, "latency_mean": 1e5}, at=READ, host={**DISK, "disk_busy:vda": 97.0},
+              **{**DEEP, "direct": False}),
+        Limiter.UNKNOWN,
+    ),
+    "dd on a full device": (copying(200e6), Limiter.DEVICE),
+    "dd beside others on a full device": (copying(40e6), Limiter.UNKNOWN),
     "300 IOPS of the device itself": (provisioned(300.1, 1, 3.0e6, 0.02), Limiter.QUEUE_DEPTH),
     "a disk whose cache hits at times": (provisioned(300.1, 1, 79e3, 0.05), Limiter.UNKNOWN),
     "from memory": (
-        trial("fio", FULL, at=READ, host={**DISK, "disk_busy:vda": 1.0, "cpu_system": 20.0}, **ONE), Limiter.ONE_THREAD,
+        trial("fio", FULL, at=READ, host={**DISK, "disk_busy:vda": 1.0, **use(0.98, thread=0.98)}, **ONE),
+        Limiter.TOOL,
     ),
     "flat": (
         replace(disk(), samples=trial("fio", FULL, at=READ, samples=[10_000.0, 10_010.0] * 10).samples),
@@ -257,7 +338,7 @@ LIMITS: dict[str, tuple[TrialEvidence, Limiter]] = {
         Limiter.PROVISIONED,
     ),
     "on the way, as unevenly without slices": (
-        trial("fio", {**FULL, "latency_p50": FULL["latency_mean"]}, at=READ, samples=SLICES,
+        trial("fio", {**FULL, "latency_p50": FULL["latency_mean"]}, at=READ, samples=[*SLICES, 3500.0, 4500.0],
               host={**DISK, "disk_busy:vda": 6.0}, **DEEP),
         Limiter.UNKNOWN,
     ),
@@ -374,6 +455,27 @@ def test_every_limiter_is_named_by_a_case() -> None:
     assert {limiter for _, limiter in LIMITS.values()} == set(Limiter)
 
 
+@pytest.mark.parametrize("case", [case for case in LIMITS if "sweep" not in case])
+def test_counters_of_the_whole_host_name_no_limit(case: str) -> None:
+    one = without_own_counters(LIMITS[case][0])
+    found = LIMITED_BY.evaluate(one)
+    assert isinstance(found, CheckOutcome)
+    assert found.limiter not in OF_THE_HOST or (found.limiter is Limiter.DEVICE and one.suite.uniform), found.measured
+
+
+@pytest.mark.parametrize("suite", sorted(one.id for one in SUITES))
+def test_a_saturated_host_is_no_limit_of_a_test_whose_counters_are_missing(suite: str) -> None:
+    found = LIMITED_BY.evaluate(trial(suite, {find_suite(suite).metrics[0].name: 1.0}, host=SATURATED))
+    assert found is None or isinstance(found, CheckOutcome)
+    assert found is None or found.limiter in {Limiter.UNKNOWN, Limiter.TOOL}, found.measured
+
+
+def test_a_command_too_short_to_be_sampled_says_so() -> None:
+    found = LIMITED_BY.evaluate(LIMITS["a command too short to be sampled"][0])
+    assert isinstance(found, CheckOutcome)
+    assert f"because {UNCOUNTED}" in found.measured
+
+
 @pytest.mark.parametrize("case", LIMITS)
 def test_no_share_exceeds_its_whole(case: str) -> None:
     found = LIMITED_BY.evaluate(LIMITS[case][0])
@@ -434,8 +536,34 @@ def test_the_cpu_time_lost_to_others_reduces_the_trust() -> None:
 
 
 def test_a_program_that_sleeps_beside_others_loses_nothing() -> None:
-    assert lost_to_others(commanded(use(0.001, 3.9, 0.003))) == pytest.approx(0.003)
-    assert lost_to_others(commanded(use(0.4, 3.6, 0.6))) == pytest.approx(0.6)
+    for got, others, waiting, lost in ((0.001, 3.9, 0.003, 0.003), (0.4, 3.6, 0.6, 0.6)):
+        found = contention(commanded(use(got, others, waiting)))
+        assert found is not None
+        assert found.lost == pytest.approx(lost)
+
+
+@pytest.mark.parametrize(
+    ("state", "words"),
+    [(DONE, MESSAGES["others_had_0_899_done"]), (RUNNING, MESSAGES["others_had_0_899_running"])],
+)
+def test_the_limit_and_the_warning_have_the_same_cpus_of_others(state: str, words: str) -> None:
+    """The trial is at a tenth of its time, and the named process had a part of what all others had."""
+    host = use(1.36, 0.899, 0.9, 0.7, **{"process_time:make": 0.76})
+    one = replace(computing(host, threads=4), state=state, expected=100.0)
+    found = OTHER_PROCESS.evaluate(one)
+    assert isinstance(found, CheckOutcome)
+    assert found.measured == words
+    limit = LIMITED_BY.evaluate(one)
+    assert (limit is None) is (state == RUNNING)
+    if isinstance(limit, CheckOutcome):
+        assert limit.measured == MESSAGES["limited_by_others_that_had_0_899"]
+
+
+def test_processes_that_had_more_than_all_together_have_no_figure() -> None:
+    one = computing(use(3.0, 0.5, 1.0, **{"process_time:make": 0.76}), threads=4)
+    found = OTHER_PROCESS.evaluate(one)
+    assert isinstance(found, CheckOutcome)
+    assert "0.5 CPUs (make)" in found.measured
 
 
 def test_a_quota_that_the_best_pass_escapes_is_no_finding() -> None:

@@ -87,10 +87,21 @@ def rounds(values: list[float]) -> TrialEvidence:
     return replace(trial("fio-snia", {}), figures=figures)
 
 
+def starting(*first: float) -> TrialEvidence:
+    """Return a read of 1,000 IOPS that began with other rates."""
+    return trial("fio", {"iops": 1000.0}, at=READ, samples=(*first, *(1000.0, 1001.0, 999.0, 1000.5) * 25))
+
+
 def sysbench(share: float) -> TrialEvidence:
     """Return four threads that compute, on processors of which this share is used."""
     figures = {"events_per_second": 900.0, "latency_mean": 4.4}
     return trial("sysbench-cpu", figures, host={"cpu_user": share}, threads=4)
+
+
+def of_quota(own: float) -> TrialEvidence:
+    """Return a trial under a quota of one CPU of four that used `own` percent of all."""
+    host = {"cpu_user": own, "tool_cpu_user": own, "tool_cpu_system": 0.0}
+    return trial("sysbench-cpu", {"events_per_second": 900.0}, host=host, known=facts(quota=1.0))
 
 
 def failed(one: TrialEvidence) -> TrialEvidence:
@@ -162,8 +173,8 @@ CASES: dict[str, tuple[Make, Make, str]] = {
         "/dev/urandom alone reads at 500 MB/s",
     ),
     "quota-bound": (
-        lambda: trial("sysbench-cpu", {"events_per_second": 900.0}, host={"cpu_user": 20.0}, known=facts(quota=1.0)),
-        lambda: trial("sysbench-cpu", {"events_per_second": 900.0}, host={"cpu_user": 10.0}, known=facts(quota=1.0)),
+        lambda: of_quota(25.0),
+        lambda: of_quota(15.0),
         "of the quota of 1 CPUs",
     ),
     "datagrams-lost": (lambda: iperf(78e6, link=78e6, lost=22.0), lambda: iperf(78e6, link=78e6, lost=0.1), "22 %"),
@@ -177,6 +188,11 @@ CASES: dict[str, tuple[Make, Make, str]] = {
         lambda: fio(figures={"latency_p50": 79_000.0}),
         lambda: fio(figures={"latency_p50": 700_000.0}),
         "Mean latency 3.20 ms is 40.5 times the median of 79.0 µs.",
+    ),
+    "unsteady-start": (
+        lambda: starting(*(float(place) for place in range(950, 970))),
+        starting,
+        "without the first 20 s",
     ),
     "not-steady": (lambda: rounds([3000.0 - 100 * place for place in range(25)]), lambda: rounds([1000.0] * 10), "25"),
 }  # fmt: skip
@@ -329,6 +345,11 @@ def test_others_are_seen_in_the_tool_s_own_direction_too() -> None:
     one = trial("fio", figures, at=WRITE, host=rates, **large)
     assert "176 MB/s written" in shown_by("others-on-the-disk", one)
     assert shown_by("others-on-the-disk", replace(one, values={**one.values, "block_size": 4096, "fsync": 1})) == ""
+
+
+def test_bytes_that_the_tool_asked_for_are_not_others_where_its_own_count_is_short() -> None:
+    assert shown_by("others-on-the-disk", fio({"tool_read_rate": 20e6})) == ""
+    assert "19 MB/s read" in shown_by("others-on-the-disk", fio({"tool_read_rate": 20e6, "disk_read_rate:vda": 60e6}))
 
 
 def test_the_flush_of_what_was_dirty_before_is_not_others() -> None:

@@ -137,6 +137,7 @@ def test_what_a_check_sees_is_the_trial_so_far() -> None:
     assert first.context.facts == facts()
 
 
+@pytest.mark.failing_check
 def test_a_check_that_fails_costs_nothing_but_itself(caplog: pytest.LogCaptureFixture) -> None:
     def broken(_trial: TrialEvidence) -> CheckOutcome:
         raise ZeroDivisionError

@@ -58,7 +58,7 @@ def _key(name: str) -> tuple[str, Labels]:
     metric, _, value = name.partition(":")
     if not value:
         return metric, ()
-    kind = "interface" if metric.startswith("network") else "device"
+    kind = {"network": "interface", "process": "process"}.get(metric.partition("_")[0], "device")
     return metric, ((kind, value),)
 
 

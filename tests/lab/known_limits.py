@@ -12,6 +12,7 @@ from functools import partial
 from types import MappingProxyType
 from typing import Any
 
+from app.checks.evidence import tool_cpus
 from app.events import TrialEnded, TrialStarted
 from app.plans.plan import Plan
 from app.services import Workstation
@@ -28,6 +29,9 @@ from tests.lab.staging import GIB, MIB, Stage
 SECONDS = 6
 """Of each trial."""
 
+CPUS = "CPUs"
+"""In place of a metric: the CPUs that the test used."""
+
 OF_THE_STAGE = frozenset({"file-backed-disk"})
 """What is as true of the lab's devices as it would be of any other."""
 
@@ -42,7 +46,7 @@ class KnownLimit:
     """A limit, or the twin without it where `right` is empty.
 
     `right` are the limiters that name it, `finds` what has to be reported besides, `besides` what may be. `truth` is
-    the true value of `metric`, or its share of the twin's figure if `shared`.
+    the true value of `metric`, of CPUS the CPU time per second: the rate of a CPU depends on what others do beside it.
     """
 
     group: str
@@ -51,7 +55,6 @@ class KnownLimit:
     right: frozenset[Limiter] = frozenset()
     truth: float | None = None
     metric: str = ""
-    shared: bool = False
     tools: tuple[str, ...] = ()
     finds: frozenset[str] = frozenset()
     besides: frozenset[str] = frozenset()
@@ -110,6 +113,8 @@ def judge(evidence: StepOutcomeEvidence, limit: KnownLimit) -> Judged:
 
 
 def _figure(evidence: StepOutcomeEvidence, metric: str) -> tuple[float, str]:
+    if metric == CPUS:
+        return tool_cpus(evidence.trials[0]) or 0.0, CPUS
     figures = [one for trial in evidence.trials for one in trial.figures if metric in {"", one.metric.name}]
     received = [one for one in figures if dict(one.labels).get("end") == "receiver"]
     first = (received or figures)[0]
@@ -163,7 +168,7 @@ def _quota(share: float, threads: int = 1) -> KnownLimit:
     return _QUOTA.limit(
         f"{share:.0%} of a CPU (cfs_quota), {threads} thread{'s' * (threads > 1)}",
         lambda stage: _cpu(stage.grouped("cpu", cfs_quota_us=f"{share * 100_000:.0f}"), threads=threads),
-        Limiter.QUOTA, truth=share, shared=True,
+        Limiter.QUOTA, truth=share,
         finds=frozenset({"cpu-quota", "quota-throttled", "quota-bound"}),
     )  # fmt: skip
 
@@ -239,7 +244,7 @@ def _below(depth: int, iops: int = 300, part: float = 0.1) -> KnownLimit:
 
 def _shallow(depth: int, delay: float) -> KnownLimit:
     return _DEPTH.limit(
-        f"depth {depth}, {delay * 1000:g} ms each", lambda stage: _deep(stage, depth, delay=delay),
+        f"depth {depth}, {delay * 1000:g} ms each", lambda stage: _deep(stage, depth, delay=delay, varies=0.2),
         Limiter.QUEUE_DEPTH, finds=frozenset({"one-io-in-flight"}),
     )  # fmt: skip
 
@@ -374,8 +379,8 @@ def _stolen(share: float) -> KnownLimit:
 
 
 _STEAL = _limits("steal", metric="events_per_second")
-_QUOTA = _limits("quota", "sysbench", metric="events_per_second")
-_CPUSET = _limits("affinity", "sysbench", metric="events_per_second")
+_QUOTA = _limits("quota", "sysbench", metric=CPUS)
+_CPUSET = _limits("affinity", "sysbench", metric=CPUS)
 _THREAD = _limits("one-thread", "sysbench")
 _CPU = _limits("cpu", "sysbench", metric="events_per_second")
 _OTHERS = _limits("others", "sysbench", metric="events_per_second")
@@ -405,10 +410,10 @@ LIMITS: tuple[KnownLimit, ...] = (
                  Limiter.MEMORY_BANDWIDTH, metric="", tools=(),
                  finds=frozenset({"cpu-quota", "quota-throttled", "quota-bound"})),
     _CPUSET.twin("two threads on two CPUs", lambda stage: _cpu(stage=stage)),
-    _CPUSET.limit("two threads on one CPU (affinity)", _pinned, Limiter.CPU, truth=0.5, shared=True),
+    _CPUSET.limit("two threads on one CPU (affinity)", _pinned, Limiter.CPU, truth=1.0),
     _CPUSET.limit("two threads on one CPU (cpuset)",
                   lambda stage: _cpu(stage.grouped("cpuset", mems="0", cpus="1")), Limiter.CPU,
-                  truth=0.5, shared=True),
+                  truth=1.0),
     _THREAD.twin("two threads", lambda stage: _cpu(stage=stage)),
     _THREAD.limit("one thread of sysbench cpu", lambda stage: _cpu(stage=stage, threads=1), Limiter.ONE_THREAD),
     _THREAD.limit("one lock of four threads (sysbench threads)",

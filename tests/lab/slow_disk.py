@@ -5,8 +5,8 @@ and is answered by "ready":
 
 - `iops`, `rate` (B/s) of reads, and `write_iops`; `slice` (seconds): the I/Os of each slice of time pass at once, as
   those of a token bucket do;
-- `delay` (seconds of each I/O), `varies` (1: of that mean, exponentially distributed), and `at_once`: how many are
-  served at a time, 0 is any number;
+- `delay` (seconds of each I/O), `varies` (its share that is exponentially distributed, of that mean), and `at_once`:
+  how many are served at a time, 0 is any number;
 - `sync`: seconds of a flush.
 """
 
@@ -75,7 +75,9 @@ class Queue:
             self._next[kind] = max(self._next[kind], now - BURST) + cost
             begins = self._next[kind] // limits.slice * limits.slice if limits.slice else self._next[kind]
             start = max(now, begins)
-        takes = self._dice.expovariate(1 / limits.delay) if limits.varies and limits.delay else limits.delay
+        takes = limits.delay * (1 - limits.varies)
+        if limits.delay and limits.varies:
+            takes += self._dice.expovariate(1 / (limits.delay * limits.varies))
         if not limits.at_once:
             return start + takes
         if len(self._served) >= limits.at_once:

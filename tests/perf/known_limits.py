@@ -38,7 +38,7 @@ def outcomes(groups: Iterable[str] = ()) -> list[Outcome]:
         kept = Path(os.environ.get(KEPT, folder))
         kept.mkdir(parents=True, exist_ok=True)
         found = {limit: _judge(limit, kept) for limit in chosen}
-    print_table(HEAD, [_row(limit, one, found) for limit, one in found.items()])
+    print_table(HEAD, [_row(limit, one) for limit, one in found.items()])
     print_table(["Staged", *_named(found), "right"], list(_matrix(found)))
     return _sums(found)
 
@@ -79,10 +79,10 @@ def _read(limit: KnownLimit, library: Path) -> Iterable[Judged]:
 HEAD = ["Staged", "Limit", "True", "Measured", "Error", "Named", "Warnings of a twin"]
 
 
-def _row(limit: KnownLimit, found: list[Judged] | str, whole: Found) -> list[str]:
+def _row(limit: KnownLimit, found: list[Judged] | str) -> list[str]:
     if isinstance(found, str):
         return [limit.group, limit.name, "", "", "", f"not staged: {found}", ""]
-    figure, truth = statistics.median(one.figure for one in found), _truth(limit, whole)
+    figure, truth = statistics.median(one.figure for one in found), limit.truth
     named = Counter(_limiter(one) for one in found)
     return [
         limit.group, limit.name, "–" if truth is None else f"{truth:.4g}", f"{figure:.4g} {found[0].unit}",
@@ -90,14 +90,6 @@ def _row(limit: KnownLimit, found: list[Judged] | str, whole: Found) -> list[str
         ", ".join(f"{name} {times}" for name, times in named.items()),
         ", ".join(sorted(set().union(*(one.warnings for one in found)))) if not limit.right else "",
     ]  # fmt: skip
-
-
-def _truth(limit: KnownLimit, whole: Found) -> float | None:
-    if limit.truth is None or not limit.shared:
-        return limit.truth
-    twins = [found for twin, found in whole.items() if twin.group == limit.group and not twin.right]
-    figures = [one.figure for found in twins if not isinstance(found, str) for one in found]
-    return limit.truth * statistics.median(figures) if figures else None
 
 
 def _limiter(one: Judged) -> str:
@@ -134,7 +126,7 @@ def _sums(found: Found) -> list[Outcome]:
     alarms = sorted({name for one in twins for name in one.warnings})
     share = len(right) / max(1, len(limits))
     errors = [abs(statistics.median(one.figure for one in runs) / truth - 1) for limit, runs in found.items()
-              if not isinstance(runs, str) and (truth := _truth(limit, found)) is not None]  # fmt: skip
+              if not isinstance(runs, str) and (truth := limit.truth) is not None]  # fmt: skip
     close = sum(error <= CLOSE for error in errors)
     return [
         Outcome("limits named rightly", f"{len(right)} of {len(limits)}", f"{share:.0%}", f"{RIGHT:.0%}",

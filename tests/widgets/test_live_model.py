@@ -151,7 +151,7 @@ def test_a_stored_run_is_folded_from_the_same_events() -> None:
     ended = model.trials[2].ended
     assert ended is not None
     assert ended.reason == "no space"
-    assert model.findings == [FINDING]
+    assert model.findings == (FINDING,)
     assert model.telemetry_cost == {"web-1": 0.002}
 
 

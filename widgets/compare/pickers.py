@@ -3,7 +3,7 @@
 from collections.abc import Collection
 from pathlib import Path
 
-from PySide6.QtWidgets import QDialog, QHBoxLayout, QLineEdit, QPushButton, QWidget
+from PySide6.QtWidgets import QDialog, QLineEdit, QPushButton, QWidget
 
 from app.baselines.baselines import HEAD, Baseline, baseline_row
 from app.baselines.reference_file import PARSERS
@@ -12,6 +12,7 @@ from suites.errors import BenchwrightError
 from widgets.jobs import BackgroundJob
 from widgets.library.run_rows import RunLine, lines_of
 from widgets.library.run_table import RunTable
+from widgets.parts.boxes import fill, in_row
 from widgets.parts.dialogs import ask_for_file, button_row, dialog_column, fit
 from widgets.parts.notice import Notice
 from widgets.parts.table import LEFT, RIGHT, Table, TableColumn, TableModel
@@ -35,10 +36,7 @@ class RunPicker(QDialog):
         self.cancel_button = QPushButton("Cancel")
         self._arrange()
         self._connect()
-        job = BackgroundJob(lambda: lines_of(workstation.runs()), self)
-        job.returned.connect(self._show_lines)
-        job.failed.connect(self.notice.show_error)
-        job.start()
+        BackgroundJob(lambda: lines_of(workstation.runs()), self).start(self._show_lines, self.notice.show_error)
 
     def chosen(self) -> list[str]:
         """Return the ids of the selected runs, oldest first."""
@@ -74,15 +72,8 @@ class RunPicker(QDialog):
         self.add_button.setProperty("primary", True)
         self.add_button.setDefault(True)
         self.cancel_button.setAutoDefault(False)
-        buttons = QHBoxLayout()
-        buttons.setSpacing(SPACE[1])
-        buttons.addWidget(self.count, 1)
-        buttons.addWidget(self.add_button)
-        buttons.addWidget(self.cancel_button)
-        rows = dialog_column(self, "Add runs to the comparison")
-        for widget in (self.search, self.notice, self.table):
-            rows.addWidget(widget)
-        rows.addLayout(buttons)
+        buttons = in_row((self.count, 1), self.add_button, self.cancel_button, spacing=SPACE[1])
+        fill(dialog_column(self, "Add runs to the comparison"), self.search, self.notice, self.table, buttons)
 
 
 _BASELINES_SIZE = (860, 460)
@@ -114,16 +105,12 @@ class BaselinePicker(QDialog):
     def import_file(self, path: Path) -> None:
         """Store the table in a file as a baseline and select it."""
         workstation = self._workstation
-        job = BackgroundJob(lambda: workstation.import_baseline(path), self)
-        job.returned.connect(self._take_imported)
-        job.failed.connect(self.notice.show_error)
-        job.start()
+        BackgroundJob(lambda: workstation.import_baseline(path), self).start(
+            self._take_imported, self.notice.show_error
+        )
 
     def _refresh(self) -> None:
-        job = BackgroundJob(self._workstation.baselines, self)
-        job.returned.connect(self._show)
-        job.failed.connect(self._fail)
-        job.start()
+        BackgroundJob(self._workstation.baselines, self).start(self._show, self._fail)
 
     def _take_imported(self, baseline: Baseline) -> None:
         self._to_select = baseline.selector
@@ -166,11 +153,7 @@ class BaselinePicker(QDialog):
         for button in (self.import_button, self.cancel_button):
             button.setAutoDefault(False)
         buttons = button_row(self.import_button, None, self.use_button, self.cancel_button)
-        rows = dialog_column(self, "Compare with a baseline")
-        rows.addWidget(self.notice)
-        rows.addWidget(self.table, 1)
-        rows.addWidget(self.about)
-        rows.addLayout(buttons)
+        fill(dialog_column(self, "Compare with a baseline"), self.notice, (self.table, 1), self.about, buttons)
 
 
 def about(baseline: Baseline) -> str:

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from PySide6.QtCore import QSize
 from PySide6.QtGui import QResizeEvent
-from PySide6.QtWidgets import QHBoxLayout, QStackedLayout, QTabBar, QWidget
+from PySide6.QtWidgets import QStackedLayout, QTabBar, QWidget
 
 from app.comparison.comparison import ComparisonRow, run_letter
 from suites.errors import UnknownSuiteError
@@ -16,7 +16,7 @@ from widgets.compare.compare_rows import Compared, CompareLine
 from widgets.compare.distribution_pane import DistributionPane
 from widgets.compare.trial_dots import lanes_of
 from widgets.live.model import LiveSeries, TrialView
-from widgets.parts.boxes import column_in
+from widgets.parts.boxes import column_in, fill, in_row
 from widgets.parts.text import Text, Tone
 from widgets.plots.time_plot import TimePlot
 from widgets.theme import SPACE
@@ -148,13 +148,8 @@ class RowPlots(QWidget):
         self.tabs.setDrawBase(False)
         self.tabs.setExpanding(False)
         self.tabs.currentChanged.connect(self._fit)
-        plots = QHBoxLayout()
-        plots.setSpacing(SPACE[2])
-        plots.addWidget(self.distribution, 2)
-        plots.addWidget(self.overlay, 3)
-        rows = column_in(self, SPACE[0])
-        rows.addWidget(self.tabs)
-        rows.addLayout(plots, 1)
+        plots = in_row((self.distribution, 2), (self.overlay, 3), spacing=SPACE[2])
+        fill(column_in(self, SPACE[0]), self.tabs, (plots, 1))
         self._fit()
 
     def show_line(self, compared: Compared, line: CompareLine) -> None:

@@ -10,7 +10,8 @@ from app.comparison.comparison import run_letter, run_name
 from app.records import RunSummary
 from widgets.compare.cells import draw_mark
 from widgets.compare.messages import distinct_run_names, short_run_name
-from widgets.parts.boxes import row_in
+from widgets.parts.boxes import fill, row_in
+from widgets.parts.controls import tool_button
 from widgets.parts.flow_layout import flowing
 from widgets.parts.names import mark_of
 from widgets.parts.notice import Picture
@@ -69,8 +70,7 @@ class RunChip(QFrame):
         row = row_in(self, SPACE[0], (SPACE[1], 2, 2, 2))
         for widget in (_Mark(number), letter, self.label, self.trust_mark, self.trust):
             row.addWidget(widget)
-        for button in (self._menu_button(), self._remove_button()):
-            row.addWidget(button)
+        fill(row, self._menu_button(), self._remove_button())
         for widget in (self.trust_mark, self.trust):  # only now: without a parent they would open as windows
             widget.setVisible(bool(run.trust))
 
@@ -106,8 +106,7 @@ class RunChip(QFrame):
         return f"Join with {run_letter(self.number - 1)}" if self.number else "Join"
 
     def _menu_button(self) -> QToolButton:
-        button = QToolButton()
-        button.setText("⋯")
+        button = tool_button("⋯")
         button.setFixedSize(_BUTTON)
         button.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         button.setAccessibleName(f"Actions for {run_name(self.number)}")

@@ -3,14 +3,14 @@
 from collections.abc import Sequence
 
 from PySide6.QtCore import Signal, SignalInstance
-from PySide6.QtWidgets import QFrame, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFrame, QPushButton, QWidget
 
 from app.records import ChangeRecord, DetachedRun
 from app.runs.messages import detached_detail, detached_text
 from app.services import Workstation
 from suites.errors import BenchwrightError
 from widgets.jobs import BackgroundJob
-from widgets.parts.boxes import row_in
+from widgets.parts.boxes import fill, in_column, row_in
 from widgets.parts.dialogs import QuestionDialog, opened
 from widgets.parts.names import host_title
 from widgets.parts.notice import Picture
@@ -36,14 +36,9 @@ class ChangedBar(QFrame):
         self.restore_button = QPushButton("Restore…")
         set_tool_tip(self.restore_button, "Show the changed settings and restore them as root")
         self.restore_button.clicked.connect(lambda: self.restore_requested.emit(self.host))
-        texts = QVBoxLayout()
-        texts.setSpacing(SPACE[0])
-        texts.addWidget(self.message)
-        texts.addWidget(self.detail)
+        texts = in_column(self.message, self.detail, spacing=SPACE[0])
         row = row_in(self, SPACE[1], (SPACE[2], SPACE[1], SPACE[2], SPACE[1]))
-        row.addWidget(Picture("warning"))
-        row.addLayout(texts, 1)
-        row.addWidget(self.restore_button)
+        fill(row, Picture("warning"), (texts, 1), self.restore_button)
         self.hide()
 
     def refresh(self) -> None:
@@ -136,10 +131,7 @@ class DetachedBar(QFrame):
 
     def _forget(self, run: DetachedRun) -> None:
         workstation = self._workstation
-        job = BackgroundJob(lambda: workstation.forget(run.id), self)
-        job.failed.connect(self._show_error)
-        job.finished.connect(self.refresh)
-        job.start()
+        BackgroundJob(lambda: workstation.forget(run.id), self).start(failed=self._show_error, finished=self.refresh)
 
     def _show_error(self, error: BenchwrightError) -> None:
         """Show why the run could not be forgotten."""
@@ -151,13 +143,7 @@ class DetachedBar(QFrame):
         self.show()
 
     def _arrange(self) -> None:
-        texts = QVBoxLayout()
-        texts.setSpacing(0)
-        texts.addWidget(self.message)
-        texts.addWidget(self.detail)
+        texts = in_column(self.message, self.detail, spacing=0)
         row = row_in(self, SPACE[1], (SPACE[2], SPACE[1], SPACE[2], SPACE[1]))
-        row.addWidget(Picture("info"))
-        row.addLayout(texts, 1)
-        for button in (self.attach_button, self.stop_button, self.forget_button):
-            row.addWidget(button)
+        fill(row, Picture("info"), (texts, 1), self.attach_button, self.stop_button, self.forget_button)
         restyle(self, "level", "info")

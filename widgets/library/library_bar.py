@@ -92,10 +92,7 @@ class LibraryBar(Notice):
 
     def refresh(self) -> None:
         """Check whether the library is writable."""
-        job = BackgroundJob(self._workstation.read_only, self)
-        job.returned.connect(self.show_read_only)
-        job.failed.connect(self.show_damage)
-        job.start()
+        BackgroundJob(self._workstation.read_only, self).start(self.show_read_only, self.show_damage)
 
     def show_read_only(self, newer: BenchwrightError | None) -> None:
         """Show that the library is read-only because of `newer`; None: it is writable."""
@@ -181,8 +178,7 @@ class LibraryBar(Notice):
     # Both
 
     def _chooser(self, title: str, at: Path, accept: str = "Save") -> QFileDialog:
-        chooser = QFileDialog(self, title, str(at), _FILES)
-        chooser.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
+        chooser = QFileDialog(self, title, str(at), _FILES, acceptMode=QFileDialog.AcceptMode.AcceptSave)
         chooser.setLabelText(QFileDialog.DialogLabel.Accept, accept)
         chooser.setOption(QFileDialog.Option.DontConfirmOverwrite)  # existing libraries are never overwritten
         chooser.setDefaultSuffix("sqlite3")

@@ -28,7 +28,7 @@ from widgets.library.run_rows import RunLine, baseline_first, lines_of
 from widgets.library.run_table import RunTable
 from widgets.live.run_side_panel import RunSidePanel
 from widgets.page import Page
-from widgets.parts.boxes import column_in, row_in
+from widgets.parts.boxes import column_in, fill, row_in
 from widgets.parts.dialogs import QuestionDialog, opened
 from widgets.parts.empty_state import EmptyState
 from widgets.parts.notice import Notice
@@ -190,10 +190,9 @@ class LibraryPage(Page):
 
     def _read_output(self, run_id: str, trial: int) -> None:
         workstation = self.workstation
-        job = BackgroundJob(lambda: workstation.output(run_id, trial), self)
-        job.returned.connect(lambda output: self._show_output(run_id, trial, output))
-        job.failed.connect(self._fail)
-        job.start()
+        BackgroundJob(lambda: workstation.output(run_id, trial), self).start(
+            lambda output: self._show_output(run_id, trial, output), self._fail
+        )
 
     def _show_output(self, run_id: str, trial: int, output: dict[str, bytes]) -> None:
         opened, view = self.panel.opened, self.panel.run_view
@@ -269,10 +268,7 @@ class LibraryPage(Page):
         if not (chosen := self._chosen()):
             return
         workstation, run_id = self.workstation, chosen[0].id
-        job = BackgroundJob(lambda: workstation.plan_to_repeat(run_id), self)
-        job.returned.connect(self.repeat_requested)
-        job.failed.connect(self._fail)
-        job.start()
+        BackgroundJob(lambda: workstation.plan_to_repeat(run_id), self).start(self.repeat_requested, self._fail)
 
     def _ask_another_tool(self) -> None:
         from widgets.crosscheck import open_crosscheck
@@ -377,26 +373,19 @@ class LibraryPage(Page):
         self._unmatched = Text(tone=Tone.MUTED)
         self._search_row = QWidget()
         first = row_in(self._search_row, SPACE[3])
-        first.addWidget(Text("Library", font=text_font(TextSize.TITLE, bold=True), wrap=False))
-        first.addWidget(self.search, 1)
+        fill(first, Text("Library", font=text_font(TextSize.TITLE, bold=True), wrap=False), (self.search, 1))
         self._list = QWidget()
         self.table.setMinimumHeight(
             self.table.verticalHeader().defaultSectionSize() * (MIN_VISIBLE_ROWS + 1) + SPACE[1]
         )
-        runs = column_in(self._list, SPACE[1])
-        runs.addWidget(self._unmatched)
-        runs.addWidget(self.table, 1)
-        splitter = QSplitter(Qt.Orientation.Vertical)
-        splitter.setChildrenCollapsible(False)
-        splitter.setHandleWidth(SPACE[2])
+        fill(column_in(self._list, SPACE[1]), self._unmatched, (self.table, 1))
+        splitter = QSplitter(Qt.Orientation.Vertical, childrenCollapsible=False, handleWidth=SPACE[2])
         splitter.addWidget(self._list)
         splitter.addWidget(self.panel)
         splitter.setSizes(_HEIGHTS)
         self._body = QWidget()
         rows = column_in(self._body, SPACE[2], (SPACE[3], SPACE[2], SPACE[3], SPACE[2]))
-        for widget in (self._search_row, self.notice):
-            rows.addWidget(widget)
-        rows.addWidget(splitter, 1)
+        fill(rows, self._search_row, self.notice, (splitter, 1))
         self._stack = QStackedLayout(self)
         for widget in (self._body, self.empty, self.unreadable):
             self._stack.addWidget(widget)
@@ -405,6 +394,5 @@ class LibraryPage(Page):
 def _container(widget: QWidget) -> QWidget:
     """Return a parent for `widget` that stays visible when it is hidden."""
     container = QWidget()
-    column = column_in(container)
-    column.addWidget(widget)
+    fill(column_in(container), widget)
     return container

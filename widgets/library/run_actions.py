@@ -46,8 +46,7 @@ class RunActions(QObject):
         self.repeat = self._make("Run again", self.repeat_requested, "Ctrl+R")
         self.crosscheck = self._make("Check with another tool…", self.crosscheck_requested)
         self.delete = self._make("Delete…", self.delete_requested, "Del")
-        self.studies = QMenu("Analysis", parent)
-        self.studies.setToolTipsVisible(True)
+        self.studies = QMenu("Analysis", parent, toolTipsVisible=True)
         self.studies.addActions([self.noise, self.scaling, self.heat, self.rounds, self.rank])
         self.studies.addSeparator()
         self.studies.addAction(self.crosscheck)
@@ -56,16 +55,7 @@ class RunActions(QObject):
 
     def all(self) -> Sequence[QAction]:
         """Return the actions in display order."""
-        return (
-            self.open,
-            self.compare,
-            self.pin,
-            self.unpin,
-            self.study,
-            self.export,
-            self.repeat,
-            self.delete,
-        )
+        return (self.open, self.compare, self.pin, self.unpin, self.study, self.export, self.repeat, self.delete)
 
     def show_chosen(self, chosen: Sequence[RunLine]) -> None:
         """Enable the actions that apply to `chosen`; the tooltips of the others give the reason."""

@@ -5,7 +5,7 @@ from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from widgets.live.headline import Headline
-from widgets.parts.boxes import column_in, row_in
+from widgets.parts.boxes import column_in, fill, row_in
 from widgets.parts.text import OneLine
 from widgets.theme import SPACE, TextSize, figure_font, text_font
 
@@ -26,11 +26,7 @@ class HeadlineCell(QWidget):
         self.note = OneLine(text_font(TextSize.SMALL), "muted")
         self._large = large
         self._is_tall = True
-        column = column_in(self, 0)
-        column.addWidget(self.caption)
-        column.addWidget(self.value)
-        column.addWidget(self.note)
-        column.addStretch(1)
+        fill(column_in(self, 0), self.caption, self.value, self.note, None)
         self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
 
     def show_texts(self, caption: str, value: str, note: str = "") -> None:

@@ -32,6 +32,7 @@ from app.events import (
     VerdictReached,
 )
 from app.plans.plan import Plan
+from app.verdict.listing import current_findings
 from suites.facts import Facts
 from suites.verdict import Verdict
 from suites.vocab import Figure, Finding, Labels, Metric, Sample
@@ -175,7 +176,7 @@ class RunModel:
     trials: dict[int, TrialView] = field(default_factory=dict)
     current: TrialView | None = None
     facts: dict[str, Facts] = field(default_factory=dict)
-    findings: list[Finding] = field(default_factory=list)
+    raised: list[Finding] = field(default_factory=list)
     telemetry: dict[str, dict[SeriesKey, LiveSeries]] = field(default_factory=dict)
     links: dict[str, LinkChanged] = field(default_factory=dict)  # hosts whose connection is broken
     telemetry_cost: Mapping[str, float] = field(default_factory=dict)
@@ -183,6 +184,11 @@ class RunModel:
     decisions: dict[StepKey, list[PolicyDecided]] = field(default_factory=dict)
     verdicts: dict[StepKey | None, Verdict] = field(default_factory=dict)  # None: of the whole run
     _progress_at: float = 0.0
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """The findings that hold so far."""
+        return current_findings(self.raised, self.verdicts.values())
 
     def fold(self, event: Event, now: float) -> None:
         """Apply the next event. Raw output is not part of the model."""
@@ -288,7 +294,7 @@ class RunModel:
             self.current = next((other for other in self.trials.values() if other.ended is None), view)
 
     def _add_finding(self, event: FindingRaised) -> None:
-        self.findings.append(event.finding)
+        self.raised.append(event.finding)
         view = None if event.trial is None else self.trials.get(event.trial)
         if view is not None and view.ended is None:
             view.marks.append((view.latest(), f"{event.finding.title}: {event.finding.measured}"))

@@ -1,13 +1,13 @@
 """Side panel of a run: verdict, findings, host and exact command."""
 
 from PySide6.QtGui import QGuiApplication, QTextOption
-from PySide6.QtWidgets import QHBoxLayout, QPlainTextEdit, QPushButton, QWidget
+from PySide6.QtWidgets import QPlainTextEdit, QPushButton, QWidget
 
 from app.plans.plan_remarks import Acknowledged, reason_of
 from suites.vocab import Finding
 from widgets.live.messages import command_text, cost_text, facts_text
 from widgets.live.model import RunModel, StepKey, TrialView
-from widgets.parts.boxes import column_in
+from widgets.parts.boxes import column_in, fill, in_row
 from widgets.parts.findings import FindingList, open_summary
 from widgets.parts.names import host_title
 from widgets.parts.severity import VerdictView
@@ -29,8 +29,7 @@ class RunSidePanel(QWidget):
         self.findings.set_empty_text("No findings so far.")
         self._host_head, self.host = Text("Host", font=strong()), Text(tone=Tone.MUTED)
         self._command_head = Text("Exact command", font=strong())
-        self.command = QPlainTextEdit()
-        self.command.setReadOnly(True)
+        self.command = QPlainTextEdit(readOnly=True)
         self.command.setFont(code_font())
         self.command.setWordWrapMode(QTextOption.WrapMode.WrapAtWordBoundaryOrAnywhere)
         self.command.setAccessibleName("Exact command")
@@ -41,24 +40,17 @@ class RunSidePanel(QWidget):
         self.copy.setToolTip("Copy the exact command")
         self.copy.clicked.connect(self._copy)
         self._command = ""
-        command_row = QHBoxLayout()
-        command_row.addWidget(self._command_head, 1)
-        command_row.addWidget(self.copy)
+        command_row = in_row((self._command_head, 1), self.copy)
         column = column_in(self, SPACE[1], (SPACE[2], SPACE[2], SPACE[2], SPACE[2]))
         column.addWidget(self.verdict)
-        column.addWidget(self._findings_head)
-        column.addWidget(self.findings, 1)
-        column.addWidget(self._host_head)
-        column.addWidget(self.host)
-        column.addLayout(command_row)
-        column.addWidget(self.command)
+        fill(column, self._findings_head, (self.findings, 1), self._host_head, self.host, command_row, self.command)
         self.show_run(None, None, None)
 
     def show_run(self, model: RunModel | None, step_key: StepKey | None, view: TrialView | None) -> None:
         """Show the findings of `model`, the verdict on `step_key`, its host, and the commands of `view`."""
         self.verdict.show_verdict(None if model is None else model.verdicts.get(step_key))
         acknowledged = model.plan.acknowledged if model is not None and model.plan is not None else ()
-        self._show_findings(tuple(model.findings) if model is not None else (), acknowledged)
+        self._show_findings(model.findings if model is not None else (), acknowledged)
         facts = model.facts.get(step_key[1]) if model is not None and step_key is not None else None
         lines = [facts_text(facts)] if facts is not None else []
         if model is not None and (cost := cost_text(model)):

@@ -9,8 +9,8 @@ from PySide6.QtCore import Qt, QTimer
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QSplitter, QTabBar, QWidget
 
+from app.checks.starts import start_of, start_text
 from app.records import Band
-from app.runs.samples import start_of, start_text
 from suites.errors import UnitError, UnknownSuiteError
 from suites.facts import known
 from suites.quantities import label_text
@@ -19,7 +19,7 @@ from suites.vocab import Better, Labels, Metric, MetricKind, Resource
 from widgets.live.headline import band_for, headline_metric
 from widgets.live.model import LiveSeries, RunModel, SeriesKey, StepKey, TrialView
 from widgets.live.sweep_plots import SweepPlots
-from widgets.parts.boxes import column_in
+from widgets.parts.boxes import column_in, fill
 from widgets.plots.stack import PlotStack
 from widgets.plots.time_plot import TimePlot
 from widgets.plots.time_window import FIRST
@@ -382,9 +382,7 @@ class PlotPanes(QWidget):
         splitter.addWidget(sweep)
         splitter.setSizes(_WIDTHS)
         splitter.setChildrenCollapsible(False)
-        rows = column_in(self, SPACE[0])
-        rows.addWidget(self.tabs)
-        rows.addWidget(splitter, 1)
+        fill(column_in(self, SPACE[0]), self.tabs, (splitter, 1))
         self.fit()
 
     def resizeEvent(self, event: QResizeEvent) -> None:

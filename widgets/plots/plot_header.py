@@ -6,9 +6,10 @@ from typing import NamedTuple
 
 from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPaintEvent, QPen, QResizeEvent
-from PySide6.QtWidgets import QSizePolicy, QToolButton, QWidget
+from PySide6.QtWidgets import QSizePolicy, QWidget
 
-from widgets.parts.boxes import row_in
+from widgets.parts.boxes import fill, row_in
+from widgets.parts.controls import tool_button
 from widgets.parts.text import OneLine, tool_tip
 from widgets.plots.axis import VALUE_WIDTH
 from widgets.theme import SPACE, TextSize, figure_font, palette, text_font
@@ -123,23 +124,16 @@ class PlotHead(QWidget):
         self.note = OneLine(text_font(TextSize.SMALL), "muted")
         self.reading = OneLine(figure_font(text_font(TextSize.SMALL).pointSizeF()), "text", Qt.AlignmentFlag.AlignRight)
         self._note: tuple[str, ...] = ()
-        self.everything = QToolButton()
-        self.everything.setText("Show all")
+        self.everything = tool_button("Show all")
         self.everything.setToolTip("Show the whole time range (0)")
         self.everything.hide()
-        self.menu_button = QToolButton()
-        self.menu_button.setText("⋯")
+        self.menu_button = tool_button("⋯")
         self.menu_button.setToolTip("Copy, save and scale this plot")
         for button in (self.everything, self.menu_button):
             button.setAutoRaise(True)
             button.setFont(text_font(TextSize.SMALL))
         row = row_in(self, SPACE[1])
-        row.addWidget(self.title)
-        row.addWidget(self.unit)
-        row.addWidget(self.note)
-        row.addWidget(self.reading, 1)
-        row.addWidget(self.everything)
-        row.addWidget(self.menu_button)
+        fill(row, self.title, self.unit, self.note, (self.reading, 1), self.everything, self.menu_button)
 
     def write(self, title: str, unit: str, note: Sequence[str]) -> None:
         """Show `title`, `unit` in brackets, and the parts of `note`."""

@@ -6,9 +6,20 @@ from dataclasses import dataclass
 
 from app.checks.cloud import allowance_text
 from app.checks.disk import NOT_FROM_THE_DEVICE
-from app.checks.evidence import disk_and_watch, in_flight, in_sequence, share, workers_of, workload_of
+from app.checks.evidence import (
+    READ,
+    WRITE,
+    disk_and_watch,
+    in_flight,
+    in_sequence,
+    issued,
+    reached,
+    share,
+    workers_of,
+    workload_of,
+)
 from app.checks.limits.cpu import HALF_BUSY, processors, use_of
-from app.checks.limits.hypothesis import FULL, Hypothesis, flat_text, spread
+from app.checks.limits.hypothesis import FULL, UNCOUNTED, Hypothesis, flat_text, objections, spread
 from suites.checks import CheckOutcome, NotChecked
 from suites.disk import lowest_device
 from suites.evidence import HostWatch, TrialEvidence
@@ -16,7 +27,7 @@ from suites.facts import known
 from suites.quantities import quantity, share_text
 from suites.units import Unit, convert
 from suites.verdict import Limiter
-from suites.vocab import Resource
+from suites.vocab import Labels, Resource
 
 SHALLOW = 4
 """I/Os in flight up to which latency, not the device's throughput, sets the rate."""
@@ -39,7 +50,11 @@ IN_SLICES = 4.0
 and holds the rest: a median of 79 µs beside a mean of 3.3 ms at 300 IOPS, of 0.4 beside 8 ms at 4000 IOPS."""
 
 EVENLY = 1.05
-"""p99 relative to the median up to which every I/O took the same time, as behind a rate limit without a burst."""
+"""Ratio of two latency percentiles up to which they are the same: behind a rate limit without a burst, every I/O takes
+the same time. Disks of SLOW or more differ more: 1.09 and above."""
+
+SLOW = 1e-3
+"""Seconds of latency from which no disk is as regular as a rate limit."""
 
 PACED = 1.2
 """p95 relative to the median up to which a deep queue may be served at a set pace. Measured at depth 16 to 32: 1.16
@@ -47,6 +62,9 @@ behind a rate limit of 50 MB/s, 1.4 to 1.6 at a device that serves several I/Os 
 
 LARGE_BLOCK = 512 * 1024
 """Bytes from which the kernel splits an I/O, so that one in flight already keeps the device busy."""
+
+WHOLE = 0.01
+"""Distance from a whole number of slices, within the 1.6 % of a bin of fio's histogram."""
 
 MOSTLY = 0.5
 """The share of the time between two results, or of a disk's bytes, that is most of it."""
@@ -57,16 +75,22 @@ FULL_QUEUE = 4.0
 
 @dataclass(frozen=True, slots=True)
 class Disk:
-    """The disk of a trial: its use, mean queue, and the spread of the tool's rate."""
+    """The disk of a trial: its use, and the spread of the tool's rate.
+
+    `ratio` is the mean latency relative to the median, `even` whether the I/Os took equally long, `paced` whether they
+    did so behind a full queue, `stepped` whether they took whole slices of time.
+    """
 
     name: str
     watch: HostWatch
     used: float
-    queue: float | None
     depth: int | None
     flying: float | None
     spread: float | None
     ratio: float
+    even: bool
+    paced: bool
+    stepped: bool
 
     @property
     def in_slices(self) -> bool:
@@ -74,9 +98,18 @@ class Disk:
         return self.ratio >= IN_SLICES
 
     @property
+    def deep(self) -> bool:
+        """Whether the requested queue is deep enough to use the device."""
+        return self.depth is not None and self.depth > SHALLOW
+
+    @property
     def full(self) -> bool:
         """Whether the requested I/Os were in flight, as far as known."""
         return self.depth is None or self.flying is None or self.flying >= self.depth / 2
+
+    def flat(self, most: float) -> bool:
+        """Return whether the rate is known to vary less than `most`."""
+        return self.spread is not None and self.spread < most
 
 
 def allowance(trial: TrialEvidence) -> Iterator[Hypothesis]:
@@ -100,10 +133,16 @@ def storage(trial: TrialEvidence) -> Iterator[Hypothesis]:
     busy = watch.mean("disk_busy", device=name)
     if busy is None:
         return
+    mean = max((value for value, _ in _tails(trial, "latency_mean")), default=0.0)
+    same = _within(trial, "latency_p99", EVENLY, "latency_p95")
+    whole = [value / middle for value, middle in _tails(trial, "latency_p95") if middle]
     disk = Disk(
-        name, watch, share(busy, 100.0) or min(1.0, busy / 100), watch.mean("disk_queue", device=name),
-        workload_of(trial).queue_depth, in_flight(trial),
-        spread([one.value for one in trial.headline_series()]), _mean_to_median(trial),
+        name, watch, share(busy, 100.0) or min(1.0, busy / 100), workload_of(trial).queue_depth, in_flight(trial),
+        spread([one.value for one in trial.headline_series()]),
+        ratio=max((value / (middle or math.inf) for value, middle in _tails(trial, "latency_mean")), default=0.0),
+        even=_within(trial, "latency_p99", EVENLY) or (mean >= SLOW and _within(trial, "latency_p95", EVENLY)),
+        paced=_within(trial, "latency_p95", PACED) or same,
+        stepped=same and all(round(one) > 1 and abs(one / round(one) - 1) <= WHOLE for one in whole),
     )  # fmt: skip
     yield from _sync(trial, disk)
     if isinstance(NOT_FROM_THE_DEVICE.evaluate(trial), CheckOutcome):
@@ -113,39 +152,45 @@ def storage(trial: TrialEvidence) -> Iterator[Hypothesis]:
     yield from _device(trial, disk)
 
 
-def _mean_to_median(trial: TrialEvidence) -> float:
-    medians = {figure.labels: figure.value for figure in trial.all_of("latency_p50")}
-    means = trial.all_of("latency_mean")
-    return max((figure.value / (medians.get(figure.labels) or math.inf) for figure in means), default=0.0)
+def _tails(trial: TrialEvidence, metric: str, of: str = "latency_p50") -> list[tuple[float, float]]:
+    """Return a latency and another one, such as the median, of each kind of I/O, in seconds; 0 if there is none."""
+
+    def seconds(name: str) -> dict[Labels, float]:
+        return {one.labels: convert(one.value, one.metric.unit, Unit.SECOND) for one in trial.all_of(name)}
+
+    lower = seconds(of)
+    return [(value, lower.get(at, 0.0)) for at, value in seconds(metric).items()]
+
+
+def _within(trial: TrialEvidence, metric: str, most: float, of: str = "latency_p50") -> bool:
+    """Return whether a percentile is at most so many times another one, for all kinds of I/O."""
+    found = _tails(trial, metric, of)
+    return bool(found) and all(value <= most * lower for value, lower in found)
 
 
 def _provisioned(trial: TrialEvidence, disk: Disk) -> Iterator[Hypothesis]:
     """Yield a rate limit: a flat rate, over a mostly idle disk, or released in batches, or with a deep, full queue."""
     if disk.spread is None or workload_of(trial).buffered:
         return
-    deep = disk.depth is not None and disk.depth > SHALLOW
-    before_disk = disk.used < IDLE and disk.full and disk.depth is not None and disk.flying is not None
-    if before_disk:
+    known_full = disk.full and disk.depth is not None and disk.flying is not None
+    if disk.used < IDLE and known_full and (disk.deep or disk.in_slices):
         # Encryption needs the CPU, and a saturated CPU gives an even rate too: require a flatter one.
         working = _encrypted(trial) and any(one.used and one.used >= FULL for one in processors(trial))
-        flat = FLAT if working else FLAT_IN_SLICES if disk.in_slices else FLAT_BEFORE_DISK
-        before_disk = deep or disk.in_slices
+        slices = disk.in_slices or disk.paced
+        flat, sign = FLAT if working else FLAT_IN_SLICES if slices else FLAT_BEFORE_DISK, f"{disk.name} was "
+        sign += f"{share_text(disk.used)} busy"
+    elif disk.in_slices:
+        flat, sign = FLAT_BEFORE_DISK, f"the mean latency is {disk.ratio:.3g} times the median"
+    elif disk.deep and disk.stepped:
+        flat, sign = FLAT_IN_SLICES, "the latencies are whole multiples of their median"
     else:
-        flat = FLAT_BEFORE_DISK if disk.in_slices else FLAT
-    if disk.spread >= flat:
-        return
-    sign = (
-        f"{disk.name} was {share_text(disk.used)} busy" if before_disk
-        else f"the mean latency is {disk.ratio:.3g} times the median" if disk.in_slices
-        else "" if deep else None
-    )  # fmt: skip
-    if sign is None:
-        return
-    flying = "" if disk.flying is None else f", {disk.flying:.3g} I/Os in flight"
-    values = [one.value for one in trial.headline_series()]
-    counter = "; ".join(part for part in (flat_text("the rate", values, disk.spread) + flying, sign) if part)
-    then = "Check the volume’s limits and the cgroup’s (io.max), and double the block size."
-    yield Hypothesis(Limiter.PROVISIONED, 1.0, counter, then)
+        flat, sign = FLAT if disk.deep else 0.0, ""
+    if disk.flat(flat):
+        flying = "" if disk.flying is None else f", {disk.flying:.3g} I/Os in flight"
+        values = [one.value for one in trial.headline_series()]
+        counter = "; ".join(part for part in (flat_text("the rate", values, disk.spread) + flying, sign) if part)
+        then = "Check the volume’s limits and the cgroup’s (io.max), and double the block size."
+        yield Hypothesis(Limiter.PROVISIONED, 1.0, counter, then)
 
 
 def _encrypted(trial: TrialEvidence) -> bool:
@@ -174,18 +219,30 @@ def _one_after_another(trial: TrialEvidence, disk: Disk) -> Iterator[Hypothesis]
     if not _shallow(trial, disk) or disk.depth is None:
         return
     flying = 1.0 if disk.flying is None else min(1.0, disk.flying / disk.depth)
-    against = [f"{disk.name} was only {share_text(disk.used)} busy"] if disk.used < IDLE else []
-    if disk.in_slices and disk.spread is not None and disk.spread < FLAT_IN_SLICES:
-        against.append(f"an even rate with a mean latency {disk.ratio:.3g} times the median")
-    if disk.spread is not None and disk.spread < FLAT and _all_alike(trial):
-        against.append("every I/O took the same time, as behind a rate limit")
+    asked = _requested_depth(trial)
+    against = objections(
+        (asked > disk.depth, f"the engine keeps {disk.depth} of the requested {asked} I/Os in flight"),
+        (disk.used < IDLE, f"{disk.name} was only {share_text(disk.used)} busy"),
+        (
+            disk.in_slices and disk.flat(FLAT_IN_SLICES),
+            f"an even rate with a mean latency {disk.ratio:.3g} times the median",
+        ),
+        (disk.even, "every I/O took the same time, as behind a rate limit"),
+        _maybe_of_others(trial, disk),
+    )
     latency = next(iter(trial.all_of("latency_mean")), None)
     counter = f"{disk.depth} I/O{'' if disk.depth == 1 else 's'} in flight on {disk.name}"
     if latency is not None:
         seconds = convert(latency.value, latency.metric.unit, Unit.SECOND)
         counter += f", mean latency {quantity(seconds, Unit.SECOND)}"
     then = "Run it at queue depth 32 to measure the device's throughput."
-    yield Hypothesis(Limiter.QUEUE_DEPTH, flying, counter, then, tuple(against), MOSTLY)
+    yield Hypothesis(Limiter.QUEUE_DEPTH, flying, counter, then, against, MOSTLY)
+
+
+def _requested_depth(trial: TrialEvidence) -> int:
+    """Return the queue depth that the step's values name, which a synchronous engine does not reach; 0 if none."""
+    depth, jobs = trial.values.get("iodepth"), trial.values.get("numjobs", 1)
+    return depth * jobs if isinstance(depth, int) and isinstance(jobs, int) else 0
 
 
 def _shallow(trial: TrialEvidence, disk: Disk) -> bool:
@@ -194,27 +251,32 @@ def _shallow(trial: TrialEvidence, disk: Disk) -> bool:
     large = workload.large_ios or (isinstance(block, int) and block >= LARGE_BLOCK)
     reads = trial.suite.traits(trial.values, trial.context.facts).operation == "read"
     ahead = workload.buffered and (in_sequence(trial) or not reads)  # readahead and writeback keep further I/Os
-    return disk.depth is not None and disk.depth <= SHALLOW and not ((large or ahead) and disk.used >= FULL)
-
-
-def _all_alike(trial: TrialEvidence, tail: str = "latency_p99", most: float = EVENLY, of: str = "latency_p50") -> bool:
-    medians = {figure.labels: figure.value for figure in trial.all_of(of)}
-    tails = trial.all_of(tail)
-    return bool(tails) and all(figure.value <= most * medians.get(figure.labels, 0.0) for figure in tails)
+    return disk.depth is not None and not disk.deep and not ((large or ahead) and disk.used >= FULL)
 
 
 def _device(trial: TrialEvidence, disk: Disk) -> Iterator[Hypothesis]:
     """Yield the device: always busy, with the requested I/Os in flight (iostat(1): %util alone proves nothing)."""
-    shallow = (f"only {disk.depth} in flight were requested",) if _shallow(trial, disk) else ()
-    paced = _all_alike(trial, "latency_p95", PACED) or _all_alike(trial, "latency_p99", EVENLY, "latency_p95")
-    if disk.depth is not None and disk.depth > SHALLOW and paced:
-        shallow = ("the I/Os took equally long, or steps of time, as behind a rate limit",)
-    against = shallow if disk.full else (f"only {disk.flying:.3g} of {disk.depth} I/Os were in flight",)
     counter = f"{disk.name} was {share_text(disk.used)} busy"
     if disk.flying is not None:
         counter += f" with {disk.flying:.3g} I/Os in flight"
+    against = objections(
+        (not disk.full, f"only {disk.flying or 0.0:.3g} of {disk.depth} I/Os were in flight"),
+        (_shallow(trial, disk), f"only {disk.depth} in flight were requested"),
+        (disk.deep and disk.paced, "the I/Os took equally long, or steps of time, as behind a rate limit"),
+        _maybe_of_others(trial, disk),
+    )
     then = "Run it at twice the queue depth: the same rate at twice the latency confirms it."
     yield Hypothesis(Limiter.DEVICE, disk.used, counter, then, against)
+
+
+def _maybe_of_others(trial: TrialEvidence, disk: Disk) -> tuple[bool, str]:
+    """Return whether neither the I/Os in flight nor the bytes show that the disk was busy with the test."""
+    own = moved = 0.0
+    for operation in (READ, WRITE):
+        did, counted = issued(trial, operation), disk.watch.total(f"tool_{operation}_rate")
+        own += max(counted or 0.0, 0.0 if did is None else did.size or 0.0)
+        moved += reached(disk.watch, disk.name, operation).size or 0.0
+    return disk.flying is None and own < MOSTLY * moved, f"the I/O at {disk.name} may be that of others"
 
 
 def of_application(trial: TrialEvidence) -> Iterator[Hypothesis]:
@@ -234,14 +296,19 @@ def of_application(trial: TrialEvidence) -> Iterator[Hypothesis]:
     counter = f"{name} was {share_text(used)} busy with {queue:.3g} I/Os at it"
     if workload.commits and queue < FULL_QUEUE:
         cpu = share(use.every, use.usable)
-        against = ("the CPUs were mostly in use",) if cpu is None or cpu >= HALF_BUSY else ()
-        few = () if ios[1] > ios[0] else (f"{name} was read more than written",)
+        against = objections(
+            (use.test is None, UNCOUNTED),
+            (cpu is None or cpu >= HALF_BUSY, "the CPUs were mostly in use"),
+            (ios[1] <= ios[0], f"{name} was read more than written"),
+        )
         then = "Lower the sync latency, or run it with more clients: they share one sync."
         text = f"each commit waits for stable storage; {counter}"
-        yield Hypothesis(Limiter.SYNC, used, text, then, (*against, *few), MOSTLY)
-    shallow = () if large or queue >= FULL_QUEUE else (f"only {queue:.3g} I/Os at {name}",)
+        yield Hypothesis(Limiter.SYNC, used, text, then, against, MOSTLY)
+    against = objections(
+        (use.test is None, UNCOUNTED), (not large and queue < FULL_QUEUE, f"only {queue:.3g} I/Os at {name}")
+    )
     then = "Measure the disk alone with fio at the same block size and queue depth."
-    yield Hypothesis(Limiter.DEVICE, used, counter, then, shallow)
+    yield Hypothesis(Limiter.DEVICE, used, counter, then, against)
 
 
 def _data_disk(trial: TrialEvidence, watch: HostWatch) -> str | None:

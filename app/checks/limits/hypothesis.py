@@ -4,7 +4,7 @@ import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from suites.quantities import duration_text, share_text
+from suites.quantities import share_text
 from suites.verdict import Limiter
 
 FULL = 0.9
@@ -35,17 +35,26 @@ class Hypothesis:
         return self.used is not None and self.used >= self.enough and not self.against
 
 
+UNCOUNTED = "the CPU time of the test’s own processes was not counted"
+"""What speaks against a hypothesis on the counters of the whole host: they may be the work of others."""
+
+
+def objections(*found: tuple[object, str]) -> tuple[str, ...]:
+    """Return the texts of those conditions that hold: what speaks against a hypothesis."""
+    return tuple(text for holds, text in found if holds)
+
+
 def spread(values: Sequence[float]) -> float | None:
     """Return the interquartile range relative to the median; None for fewer than ENOUGH_SECONDS samples.
 
-    It ignores a single odd second at the start.
+    A single odd second does not count, even in a short trial.
     """
     if len(values) < ENOUGH_SECONDS:
         return None
-    low, middle, high = statistics.quantiles(values, n=4)
+    low, middle, high = statistics.quantiles(values, n=4, method="inclusive")
     return (high - low) / middle if middle > 0 else None
 
 
 def flat_text(what: str, values: Sequence[float], found: float) -> str:
-    """Return the evidence of a flat rate."""
-    return f"{what} is flat: interquartile range {share_text(found)} over {duration_text(float(len(values)))}"
+    """Return how even a rate is."""
+    return f"{what} has an interquartile range of {share_text(found)} over {len(values)} samples"

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from app.checks.evidence import IO_RESOURCES, share, workload_of
 from app.checks.host import SWAPPED_IN
 from app.checks.limits.cpu import RUNNING, use_of
-from app.checks.limits.hypothesis import Hypothesis
+from app.checks.limits.hypothesis import UNCOUNTED, Hypothesis, objections
 from suites.evidence import TrialEvidence
 from suites.memory_sizes import CACHE_FACTOR
 from suites.quantities import quantity, share_text
@@ -30,10 +30,10 @@ def swap(trial: TrialEvidence) -> Iterator[Hypothesis]:
     io = trial.suite.resource in IO_RESOURCES
     idle = 1 - demand if demand is not None and not io and not trial.suite.uses_server else 0.0
     waited = max(idle, (pressure or 0.0) / 100)
-    others = (
-        ("the test’s own page faults were not counted",) if faults is None
-        else ("the test had few major page faults",) if faults < FAULTS else ()
-    )  # fmt: skip
+    others = objections(
+        (faults is None, "the test’s own page faults were not counted"),
+        (faults is not None and faults < FAULTS, "the test had few major page faults"),
+    )
     counter = (
         f"{quantity(came / watch.seconds, Unit.BYTES_PER_SECOND)} swapped in; the test waited "
         f"{share_text(min(1.0, waited))} of the time"
@@ -56,19 +56,21 @@ def bandwidth(trial: TrialEvidence) -> Iterator[Hypothesis]:
     on all CPUs may be limited by their instructions or by latency: the counters do not tell which.
     """
     use, facts = use_of(trial), trial.context.facts
-    running = use.every if use.test is None else use.test
-    part = share(running, use.usable)
+    part = share(use.running, use.usable)
     size = trial.suite.traits(trial.values, facts).working_set
     cache = None if facts is None else facts.last_level_cache()
     if trial.suite.resource is not Resource.MEMORY or size is None or cache is None or part is None:
         return
     counter = f"{share_text(part)} of {use.usable:g} CPUs in use; the working set of {quantity(size)}"
-    if size <= cache:
+    fits, uncounted = size <= cache, objections((use.test is None, UNCOUNTED))
+    text = f"{counter} {'fits in' if fits else 'exceeds'} the caches ({quantity(cache)})"
+    if fits:
         then = "Use a working set of four times the caches to measure memory."
-        yield Hypothesis(Limiter.CPU, part, f"{counter} fits in the caches ({quantity(cache)})", then, (), RUNNING)
+        yield Hypothesis(Limiter.CPU, part, text, then, uncounted, RUNNING)
         return
+    against = objections(
+        (size < CACHE_FACTOR * cache, "the working set is less than four times the caches"),
+        (not workload_of(trial).moves_memory, "its loop may compute longer than it waits for memory"),
+    )
     then = "Run it with half the threads: the same rate confirms it."
-    small = ("the working set is less than four times the caches",) if size < CACHE_FACTOR * cache else ()
-    other = () if workload_of(trial).moves_memory else ("its loop may compute longer than it waits for memory",)
-    text = f"{counter} exceeds the caches ({quantity(cache)})"
-    yield Hypothesis(Limiter.MEMORY_BANDWIDTH, part, text, then, (*small, *other), RUNNING)
+    yield Hypothesis(Limiter.MEMORY_BANDWIDTH, part, text, then, (*uncounted, *against), RUNNING)
