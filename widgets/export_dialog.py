@@ -1,7 +1,6 @@
 """Dialog that exports runs as CSV and PNG."""
 
 from collections.abc import Sequence
-from functools import partial
 from pathlib import Path
 
 from PySide6.QtCore import QUrl
@@ -53,6 +52,8 @@ class ExportDialog(QDialog):
         self._workstation = workstation
         self._runs = tuple(runs)
         self._job: BackgroundJob | None = None
+        self._look: BackgroundJob | None = None
+        self._written = Path()
         self.csv_box = QCheckBox("CSV: summary, and a second file with every sample")
         self.png_box = QCheckBox("PNG: report image")
         self.path = line_edit("Folder and name", self._check, text=str(reports_path() / safe_name(name)))
@@ -90,20 +91,24 @@ class ExportDialog(QDialog):
         self.open_button.hide()
         self.working.cancel_button.hide()
 
-    def _base(self) -> Path:
-        return typed_path(self.path.text().strip())
-
-    def _targets(self) -> list[Path]:
-        base = self._base()
+    def _endings(self) -> list[str]:
         ticked = ((self.csv_box, ".csv"), (self.png_box, ".png"))
-        return [base.with_name(base.name + ending) for box, ending in ticked if box.isChecked()]
+        return [ending for box, ending in ticked if box.isChecked()]
 
     def _check(self) -> None:
-        named = bool(self.path.text().strip()) and bool(self._base().name)
-        targets = self._targets() if named else []
-        existing = [path.name for path in targets if exists(path)]
-        self.export_button.setEnabled(bool(targets))
+        """Enable the button, and look in the background for files that would be replaced: a path may be slow."""
+        endings = self._endings()
+        text = self.path.text().strip()
+        self.export_button.setEnabled(bool(endings and Path(text).name))
         self.outcome.hide()
+        self.message.hide()
+        job = self._look = BackgroundJob(
+            lambda: [path.name for path in targets_of(text, endings) if exists(path)], self
+        )
+        job.returned.connect(lambda existing: self._warn(existing) if job is self._look else None)
+        job.start()
+
+    def _warn(self, existing: Sequence[str]) -> None:
         self.message.setVisible(bool(existing))
         self.message.show_message("warning", f"{' and '.join(existing)} will be replaced.")
 
@@ -114,10 +119,12 @@ class ExportDialog(QDialog):
         opened(chooser)
 
     def _export(self) -> None:
-        targets = self._targets()
+        text, endings = self.path.text().strip(), self._endings()
         job = self._job = BackgroundJob(
-            partial(_write, self._workstation, self._runs, targets, self._margin, self._overruled), self
+            lambda: _write(self._workstation, self._runs, targets_of(text, endings), self._margin, self._overruled),
+            self,
         )
+        self._look = None
         self.message.hide()
         self.outcome.hide()
         self.working.begin("Writing…")
@@ -129,6 +136,7 @@ class ExportDialog(QDialog):
     def _done(self, job: BackgroundJob, written: list[Path]) -> None:
         if self._job is job:
             self._end()
+            self._written = written[0].parent
             self.outcome.show_message(
                 "good", "Written to " + str(written[0].parent), ", ".join(path.name for path in written)
             )
@@ -147,7 +155,13 @@ class ExportDialog(QDialog):
         self.export_button.setEnabled(True)
 
     def _open_folder(self) -> None:
-        QDesktopServices.openUrl(QUrl.fromLocalFile(str(self._base().parent)))
+        QDesktopServices.openUrl(QUrl.fromLocalFile(str(self._written)))
+
+
+def targets_of(text: str, endings: Sequence[str]) -> list[Path]:
+    """Return the files of each of `endings` for the folder and name `text`; none without a name."""
+    base = typed_path(text)
+    return [base.with_name(base.name + ending) for ending in endings if base.name]
 
 
 def _write(

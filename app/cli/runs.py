@@ -9,6 +9,7 @@ import click
 
 from app.cli.common import (
     FAILED,
+    Number,
     json_option,
     pass_workstation,
     plain,
@@ -53,7 +54,7 @@ from app.summary import run_to_json
 @click.option("--quick", is_flag=True, help="Quick look: one trial per step, without an interval.")
 @click.option(
     "--interval",
-    type=click.FloatRange(0.1, 10.0),
+    type=Number(0.1, 10.0),
     default=1.0,
     show_default=True,
     metavar="SECONDS",

@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from suites.base import ParsedTrial
-from suites.iperf3.iperf2 import Iperf2Reader, is_banner
+from suites.iperf3.iperf2 import Iperf2Reader
 from suites.iperf3.text import CONGESTION, RECEIVE, RECEIVER, SEND, SENDER, Row, TextReader, Transcript
 from suites.line_parser import MAXIMUM_LINE, LineParser, LineSplitter
 from suites.strict_json import read_json
@@ -162,7 +162,7 @@ class Iperf3Parser(LineParser):
         self._transcript = Transcript()
         self._text = TextReader(self._transcript)
         self._json = JsonReader(self._transcript)
-        self._iperf2: Iperf2Reader | None = None
+        self._iperf2 = Iperf2Reader()
         self._document: list[str] = []
         self._length = 0
         self._notes: list[str] = []
@@ -172,7 +172,7 @@ class Iperf3Parser(LineParser):
 
         The exit status alone proves nothing: with -J, 3.12 ends with 0 after an error, and 3.19 after a signal.
         """
-        if self._iperf2 is not None:
+        if self._iperf2.found:
             return self._iperf2.result(exit_status)
         transcript = self._transcript
         if self._document:
@@ -204,9 +204,8 @@ class Iperf3Parser(LineParser):
             return self._begin(line)
         if len(line) > MAXIMUM_LINE:
             return []
-        if self._iperf2 is None and is_banner(line):
-            self._iperf2 = Iperf2Reader()
-        return self._text.read(line) if self._iperf2 is None else self._iperf2.read(line)
+        self._iperf2.read(line)
+        return [] if self._iperf2.found else self._text.read(line)
 
     def _read_unfinished(self, line: str) -> None:
         """Parse an unterminated last line: a row of figures may lack digits, truncated JSON is detected."""

@@ -370,9 +370,7 @@ class SysbenchMemory(Suite):
         """
         block = int(values["block_size"])
         calls = f"blocks of {quantity(block)}: each costs a call.", "Use blocks of 1 MiB or more."
-        return Workload(
-            tool_limit=calls if block < SMALL_BLOCK else None, moves_memory=values["access_mode"] == "seq"
-        )
+        return Workload(tool_limit=calls if block < SMALL_BLOCK else None, moves_memory=values["access_mode"] == "seq")
 
     def tune(self, context: Context) -> dict[str, Tuned]:
         """Return blocks beyond all caches, one per thread, and a total size that lets time end the run."""

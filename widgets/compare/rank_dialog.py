@@ -84,11 +84,11 @@ class RankDialog(QDialog):
 
     def export_to(self, path: Path) -> None:
         """Write the ranking to `path`: CSV for .csv, else PNG."""
-        if self.ranking is None:
+        if (ranking := self.ranking) is None:
             return
         content: Callable[[], bytes]
         if path.suffix.lower() == ".csv":
-            content = ranking_csv(self.ranking).encode
+            content = lambda: ranking_csv(ranking).encode()  # noqa: E731 - in the background: it imports pandas
         else:
             content = partial(png, self.picture().toImage())
         BackgroundJob(lambda: write_whole(path, content()), self).start(

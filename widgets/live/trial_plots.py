@@ -8,8 +8,8 @@ import numpy as np
 from PySide6.QtCore import Qt, QTimer
 from PySide6.QtWidgets import QSplitter, QTabBar
 
+from app.checks.starts import start_of, start_text
 from app.records import Band
-from app.runs.samples import start_of, start_text
 from suites.errors import UnitError, UnknownSuiteError
 from suites.facts import known
 from suites.quantities import label_text

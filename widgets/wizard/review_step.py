@@ -68,6 +68,7 @@ class ReviewStep(WizardStep):
     def refresh(self) -> None:
         """Show the draft's name, question, goal, repetition and tuning."""
         self.name_field.setPlaceholderText(self.draft.suggested_name())
+        self.goal_field.setPlaceholderText(f"optional, such as {self.draft.goal_example()}")
         texts = (self.draft.name, self.draft.question, self.draft.goals)
         for field, text in zip((self.name_field, self.question_field, self.goal_field), texts, strict=True):
             if field.text() != text:
@@ -111,7 +112,6 @@ class ReviewStep(WizardStep):
     def _build_names(self) -> QFormLayout:
         self.name_field, self.question_field, self.goal_field = QLineEdit(), QLineEdit(), QLineEdit()
         self.goal_message = FieldMessage()
-        self.goal_field.setPlaceholderText("optional, such as iops >= 20000")
         self.goal_field.textEdited.connect(self._aim)
         self.question_field.setPlaceholderText("optional, stored with the run")
         self.name_field.textEdited.connect(self._rename)
