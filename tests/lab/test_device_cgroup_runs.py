@@ -30,11 +30,12 @@ from tests.lab.device_cgroups import (
     step,
     version,
 )
+from tests.lab.probe_runs import workstation
 from tests.lab.survival import ALIVE, kill_jobs
 from tests.lab_sshd import AnsweringAsker, LabHost
 from tests.program import BENCHWRIGHT, DONE, benchwright, environment
 
-__all__ = ["disks", "step", "version"]
+__all__ = ["disks", "step", "version", "workstation"]
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
 
@@ -146,13 +147,6 @@ def test_a_group_whose_directory_is_gone_is_found_and_removed(start: Start) -> N
 
 
 # Runs
-
-
-@pytest.fixture
-def workstation(tmp_path: Path) -> Iterator[Workstation]:
-    made = Workstation(tmp_path / "runs.sqlite3", tmp_path / "hosts.toml")
-    yield made
-    made.close()
 
 
 def execute(workstation: Workstation, *steps: Step) -> RunEnded:
