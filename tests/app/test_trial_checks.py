@@ -14,6 +14,7 @@ from app.checks.timing import SHAPE_CHECKS
 from app.events import State, Trial
 from app.records import TrialRecord
 from app.verdict.steps import step_verdict
+from suites.base import complete_values
 from suites.checks import Check, CheckOutcome, CheckPhase
 from suites.evidence import TrialEvidence
 from suites.registry import suite as find_suite
@@ -288,6 +289,52 @@ def test_a_job_that_syncs_leaves_no_more_dirty_than_it_writes_between_two_syncs(
     outcomes = [(CHECKS[name], CHECKS[name].evaluate(seen)) for name in ("not-from-the-device", "partly-cached")]
     left = [check.leaves(outcome) for check, outcome in outcomes if isinstance(outcome, CheckOutcome)]
     assert left == ([] if trust is None else [trust])
+
+
+def growing(one: TrialEvidence, rate: float) -> TrialEvidence:
+    """Return the trial on a host whose dirty pages grow by `rate` B/s."""
+    assert one.watch is not None
+    dirty = tuple((one.watch.start + second, rate * second) for second in range(11))
+    return replace(one, watch=replace(one.watch, series={**one.watch.series, ("memory_dirty", ()): dirty}))
+
+
+@pytest.mark.parametrize(
+    ("suite", "flushed", "unflushed"),
+    [
+        ("dd", {"flush": "fdatasync"}, {"flush": "none"}),
+        ("fio", {"end_fsync": True, "rw": "write"}, {"rw": "write"}),
+        ("cp", {"flush": "sync"}, {"flush": "none"}),
+    ],
+)
+def test_a_suite_says_whether_its_tool_flushes_before_its_clock_stops(
+    suite: str, flushed: dict[str, Any], unflushed: dict[str, Any]
+) -> None:
+    assert find_suite(suite).workload(complete_values(find_suite(suite), flushed)).flushes_last
+    assert not find_suite(suite).workload(complete_values(find_suite(suite), unflushed)).flushes_last
+
+
+def test_what_the_tool_flushed_before_it_ended_is_not_dirty() -> None:
+    """The last sample of dirty pages is from before the flush: by it, half of the bytes reached the disk."""
+    for flush, checked in (("fdatasync", False), ("none", True)):
+        one = dd({"elapsed": 10.0, "bandwidth": 107.0}, {"disk_write_rate:vda": 1.1e8}, flush=flush)
+        assert ("still in memory" in shown_by("not-from-the-device", growing(one, 6e7))) is checked
+    host = {"disk_write_rate:vda": 1.1e8, "disk_read_rate:vda": 0.0}
+    for end_fsync, checked in ((True, False), (False, True)):
+        job = trial(
+            "fio", {"iops": 100.0, "bandwidth": 105e6}, at=WRITE, host=host, rw="write", end_fsync=end_fsync, runtime=10
+        )
+        assert ("still in memory" in shown_by("not-from-the-device", growing(job, 6e7))) is checked
+
+
+@pytest.mark.parametrize("dirtied", [0.3, 1.0])
+def test_a_foreign_writer_does_not_hide_that_blocks_were_overwritten_in_memory(dirtied: float) -> None:
+    """The kernel counts a page that is written again before it is flushed once."""
+    figures = {"iops": 2000.0, "bandwidth": 2000.0 * MIB}
+    host = {"disk_write_rate:vda": 3000.0 * MIB, "disk_read_rate:vda": 0.0, "tool_write_rate": dirtied * 2000 * MIB}
+    values: dict[str, Any] = {"block_size": MIB, "runtime": 10, "end_fsync": True, "rw": "write"}
+    found = shown_by("not-from-the-device", trial("fio", figures, at=WRITE, host=host, **values))
+    assert bool(found) is (dirtied < 0.5)
+    assert not found or "by its own count (30 %)" in found
 
 
 def test_others_are_seen_in_the_tool_s_own_direction_too() -> None:
