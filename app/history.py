@@ -112,8 +112,8 @@ def read_history(store: "Store", wanted: HistoryQuery) -> History:
 
 def _with_trust(store: "Store", rows: Sequence[HistoryRow]) -> list[HistoryRow]:
     """Return `rows` with the trust of the newest runs that have no stored verdict."""
-    lacking = dict.fromkeys(row.run for row in reversed(rows) if not row.trust)
-    found = computed_trust(store, list(lacking)[:MOST_COMPUTED])
+    missing = dict.fromkeys(row.run for row in reversed(rows) if not row.trust)
+    found = computed_trust(store, list(missing)[:MOST_COMPUTED])
     return [row._replace(trust=row.trust or found.get((row.run, row.step, row.host), "")) for row in rows]
 
 

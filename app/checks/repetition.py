@@ -270,7 +270,7 @@ def _goals(step: StepOutcomeEvidence) -> CheckOutcome | NotChecked | None:
     for goal in step.goals:
         if goal.step not in {None, step.name}:
             continue
-        figures = step.done[0].all_of(goal.metric) if step.done else ()
+        figures = step.done[0].asked(goal.metric) if step.done else ()
         relevant = True
         for figure in figures:
             reached = goal.is_met(_middle(step, figure))

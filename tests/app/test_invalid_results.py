@@ -3,8 +3,7 @@
 import csv
 import io
 import json
-import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,42 +15,28 @@ from app.cli.main import benchwright
 from app.cli.tables import comparison_rows
 from app.comparison.compare import compare
 from app.comparison.comparison import comparison_to_json
+from app.comparison.sides import join
 from app.comparison.verdicts import ComparisonVerdict
-from app.events import (
-    Event,
-    FactsRead,
-    Moment,
-    RunEnded,
-    RunStarted,
-    State,
-    TrialEnded,
-    TrialStarted,
-    VerdictReached,
-)
+from app.crosscheck.agreement import AgreementOutcome, agreements
+from app.crosscheck.report import agreement_to_json
+from app.events import VerdictReached
 from app.history import HistoryQuery, history_to_json, read_history
+from app.plans.plan import Policy, Repetition
 from app.ranking.candidates import RankingCriteria
 from app.ranking.ranking import rank
 from app.ranking.report import ranking_csv, ranking_rows, ranking_to_json, shown_columns
 from app.records import RunRecord
 from app.report_image.tables import rows_compared
+from app.runs.policies import verdict_rules
+from app.scaling.scaling import scaling_lines, scaling_of, scaling_rows, scaling_to_json
+from app.scaling.sweeps import SweepCurve, SweepPoint
 from app.store import Store
 from app.summary import summaries
-from suites.base import ParsedTrial
 from suites.verdict import Limiter, Trust, Verdict
-from suites.vocab import Figure
-from tests.app.run_events import (
-    FINDING,
-    IOPS,
-    READ,
-    STEP,
-    facts,
-    plan,
-    run_events,
-    run_record,
-    trial,
-    trial_events,
-)
+from tests.app import run_events
+from tests.app.run_events import FINDING, STEP, run_record
 from tests.app.stores import record
+from tests.app.test_crosscheck import of_disk
 from widgets.compare.compare_rows import CompareLine, LineKind
 from widgets.compare.compare_table import _trust_mark as mark_of_value
 from widgets.compare.compare_table import _value_tip as tip_of_value
@@ -165,7 +150,9 @@ def library(tmp_path: Path) -> Store:
     trusts = (Trust.VALID, Trust.DOUBTFUL, Trust.INVALID)
     for number, (trust, factor) in enumerate(zip(trusts, (1.0, 1.01, 9.0), strict=True), 1):
         events = list(
-            run_events(f"run-{number}", [factor * one for one in BASE], started=f"2026-11-2{number}T10:00:00+00:00")
+            run_events.run_events(
+                f"run-{number}", [factor * one for one in BASE], started=f"2026-11-2{number}T10:00:00+00:00"
+            )
         )
         whole = replace(verdict(trust), step=None, host=None)
         record(
@@ -202,97 +189,11 @@ def test_an_invalid_run_is_pinned_with_consent_only(library: Store) -> None:
 
 def test_a_baseline_of_one_host_has_the_trust_of_that_host(tmp_path: Path) -> None:
     store = Store(tmp_path / "runs.sqlite3")
-    *events, ended = run_events("run-1", BASE)
+    *events, ended = run_events.run_events("run-1", BASE)
     verdicts = [VerdictReached(verdict(Trust.VALID, "web-1")), VerdictReached(verdict(Trust.INVALID, "web"))]
     record(store, "run-1", [*events, *verdicts, ended])
     pin(store, "run-1@web-1", "one")
     assert [one.trust for one in stored_baselines(store)] == ["valid"]
-
-
-def _events(run: str, host: str, factor: float, trust: Trust, *, stored: bool) -> Iterator[Event]:
-    """Yield a run whose evidence leads to `trust`: an error in the output is doubtful, a trial without work invalid."""
-    yield RunStarted(run, plan(hosts=(host,), trials=len(BASE)), "2026-11-20T14:15:30+00:00")
-    yield FactsRead(host, Moment.BEFORE, facts(host))
-    for number, value in enumerate(BASE, 1):
-        yield TrialStarted(one := trial(number, host=host), 2.0)
-        notes = ("fio: I/O error on /dev/sdx",) if trust is Trust.DOUBTFUL else ()
-        yield TrialEnded(one.id, State.DONE, 0, ParsedTrial((Figure(IOPS, factor * value, READ),), (), notes), "")
-    if trust is Trust.INVALID:
-        for number in range(7, 10):
-            yield from trial_events(trial(number, host=host), ())
-    yield FactsRead(host, Moment.AFTER, facts(host))
-    if stored:
-        yield VerdictReached(verdict(trust, host))
-        yield VerdictReached(replace(verdict(trust, host), step=None, host=None))
-    yield RunEnded(run, State.DONE, "")
-
-
-@pytest.fixture(params=[True, False], ids=["stored", "computed"])
-def command_line(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[..., str]:
-    """Return the command line over a good, a doubtful and an invalid run, the last of which is the fastest."""
-    library = Store(tmp_path / "library" / "runs.sqlite3")
-    runs = (("good", "web-1", 1.0, Trust.VALID), ("weak", "web-2", 2.0, Trust.DOUBTFUL))
-    for run, host, factor, trust in (*runs, ("wrong", "web-3", 9.0, Trust.INVALID)):
-        record(library, run, _events(run, host, factor, trust, stored=request.param))
-    library.close()
-
-    def run_words(*words: str, status: int = 0) -> str:
-        ran = CliRunner().invoke(benchwright, ["--store", str(tmp_path / "library" / "runs.sqlite3"), *words])
-        assert ran.exit_code == status, ran.output
-        return ran.output
-
-    return run_words
-
-
-@pytest.mark.parametrize("runs", [("good", "wrong"), ("wrong", "good"), ("weak", "wrong"), ("good", "wrong@web-3")])
-def test_no_comparison_of_the_command_line_takes_an_invalid_run(
-    command_line: Callable[..., str], runs: tuple[str, ...]
-) -> None:
-    assert "not comparable" in command_line("compare", *runs)
-    for entry in json.loads(command_line("compare", *runs, "--json")):
-        assert (entry["verdict"].split(":")[0], entry["ratio"]) == ("not comparable", None)
-        assert "invalid" in {entry["trust"], entry["baseline"]["trust"]}
-
-
-def test_a_doubtful_run_carries_its_mark_in_every_output(command_line: Callable[..., str], tmp_path: Path) -> None:
-    assert "(doubtful)" in command_line("compare", "good", "weak")
-    (entry,) = json.loads(command_line("compare", "good", "weak", "--json"))
-    assert (entry["trust"], entry["baseline"]["trust"] in {"valid", "valid with caveats"}) == ("doubtful", True)
-    assert "doubtful" in command_line("history", "web-2", "--metric", "iops")
-    (point,) = json.loads(command_line("history", "web-2", "--metric", "iops", "--json"))["points"]
-    assert point["trust"] == "doubtful"
-    command_line("export", "weak", "wrong", "--csv", str(tmp_path / "out.csv"))
-    rows = list(csv.DictReader(io.StringIO((tmp_path / "out.csv").read_text())))
-    assert {(row["run"], row["verdict"].split(":")[0]) for row in rows} == {("weak", "doubtful"), ("wrong", "invalid")}
-    assert {one["trust"] for one in json.loads(command_line("show", "weak", "--json"))["metrics"]} == {"doubtful"}
-
-
-def test_the_fastest_run_does_not_win_where_it_is_invalid(command_line: Callable[..., str], tmp_path: Path) -> None:
-    words = ("best", "good", "weak", "wrong", "--metric", "iops")
-    shown = command_line(*words)
-    assert shown.index("web-2") < shown.index("web-1")
-    assert "doubtful" in shown
-    found = json.loads(command_line(*words, "--json"))
-    assert (found["candidates"][0]["name"], found["candidates"][0]["trust"]) == ("web-2", "doubtful")
-    assert "web-3" not in {one["name"] for one in found["candidates"]}
-    command_line(*words, "--csv", str(tmp_path / "best.csv"))
-    rows = list(csv.DictReader(io.StringIO((tmp_path / "best.csv").read_text())))
-    assert (rows[0]["trust"], len(rows)) == ("doubtful", 2)
-    assert not json.loads(command_line("history", "web-3", "--metric", "iops", "--json"))["points"]
-
-
-def test_an_invalid_run_is_no_baseline_unless_it_is_accepted(command_line: Callable[..., str]) -> None:
-    assert "--accept-invalid" in command_line("baseline", "pin", "wrong", "odd", status=2)
-    assert "--accept-invalid" in command_line("baseline", "pin", "good,wrong@web-3", "odd", status=2)
-    assert not [one for one in json.loads(command_line("baseline", "list", "--json")) if not one["built_in"]]
-    command_line("baseline", "pin", "wrong", "odd", "--accept-invalid")
-    command_line("baseline", "pin", "weak", "doubt")
-    command_line("baseline", "pin", "good,weak", "both")
-    listed = {one["name"]: one["trust"] for one in json.loads(command_line("baseline", "list", "--json"))}
-    assert (listed["odd"], listed["doubt"], listed["both"]) == ("invalid", "doubtful", "doubtful")
-    assert "invalid" in command_line("baseline", "show", "odd")
-    assert "not comparable" in command_line("compare", "baseline:odd", "good")
-    assert "doubtful" in command_line("compare", "baseline:doubt", "good")
 
 
 def test_the_command_line_shows_the_verdicts(library: Store, tmp_path: Path) -> None:
@@ -311,9 +212,61 @@ def test_the_command_line_shows_the_verdicts(library: Store, tmp_path: Path) -> 
     assert {metric["trust"] for metric in shown["metrics"]} == {"doubtful"}
 
 
-def test_a_margin_of_zero_is_zero_and_not_the_default(command_line: Callable[..., str]) -> None:
-    for margin in ("0", "-0", "5"):
-        (entry,) = json.loads(command_line("compare", "good", "weak", "--margin", margin, "--json"))
-        assert (entry["margin"], math.copysign(1, entry["margin"])) == (float(margin) / 100, 1.0)
-        ranked = json.loads(command_line("best", "good", "weak", "--metric", "iops", "--margin", margin, "--json"))
-        assert ranked["margin"] == float(margin) / 100
+def test_an_invalid_result_is_no_noise(library: Store, tmp_path: Path) -> None:
+    table = tmp_path / "noise.csv"
+    words = ["--store", str(tmp_path / "runs.sqlite3"), "noise", "run-1", "run-2", "run-3"]
+    found = json.loads(CliRunner().invoke(benchwright, [*words, "--json", "--csv", str(table)]).stdout)
+    entries = [(one["run"], one["trust"]) for one in found["entries"] if one["level"] == "trial"]
+    assert sorted(entries) == [("run-1", "valid"), ("run-2", "doubtful")]
+    assert {one["name"] for one in found["runs"]} == {"run-1", "run-2"}
+    (excluded,) = found["excluded"]
+    assert excluded.startswith("run-3: ")
+    assert {row["trust"] for row in csv.DictReader(io.StringIO(table.read_text()))} == {"valid", "doubtful"}
+    text = CliRunner().invoke(benchwright, words).stdout
+    assert "doubtful" in text
+    assert f"Note: {excluded}" in text
+    sound = CliRunner().invoke(benchwright, [*words[:3], "run-1"]).stdout
+    assert "Trust" not in sound
+
+
+CURVE = SweepCurve(run_events.IOPS, "threads", (), tuple(SweepPoint(n, str(n), (100.0 * n,) * 3) for n in (1, 2, 4)))
+
+
+@pytest.mark.parametrize("trust", Trust)
+def test_a_curve_carries_its_verdict_and_an_invalid_one_is_not_analysed(trust: Trust) -> None:
+    found = scaling_of("r", "s", "h", CURVE, verdict(trust))
+    assert (found.base is None, found.efficiencies == ()) == (trust is Trust.INVALID,) * 2
+    assert (FINDING.title in " ".join(scaling_lines(found))) is (trust is not Trust.VALID)
+    assert {row["trust"] for row in scaling_rows([found])} == {trust}
+    assert scaling_to_json([found])["curves"][0]["trust"] == trust
+
+
+@pytest.mark.parametrize("trust", WEAK)
+def test_tools_are_not_compared_by_an_invalid_result(trust: Trust) -> None:
+    sides = of_disk(1.0)
+    step = sides.plan.steps[1].name
+    weak = replace(verdict(trust), step=step, host=sides.plan.hosts[0])
+    (found,) = agreements(replace(sides, verdicts=(weak,)))
+    assert (found.outcome is AgreementOutcome.UNDECIDED) is (trust is Trust.INVALID)
+    assert (found.ratio is None) is (trust is Trust.INVALID)
+    published = agreement_to_json(found)
+    assert (published["ours"]["trust"], published["theirs"]["trust"]) == (None, trust)
+    assert (FINDING.title in " ".join(published["why"])) is (trust is Trust.INVALID)
+    assert (trust.value in published["text"]) is True
+
+
+def test_a_plan_that_waits_for_a_verdict_does_not_count_invalid_runs_of_its_baseline() -> None:
+    weak = judged("b", [1.01 * one for one in BASE], Trust.DOUBTFUL)
+    runs = [GOOD, weak, judged("c", FASTER, Trust.INVALID)]
+    joined, _ = join(runs, {run.summary.id: {} for run in runs})
+    assert len(joined.trials) == 2 * len(BASE)
+    repetition = Repetition(policy=Policy.UNTIL_VERDICT, baseline="fleet", minimum=6)
+    plan = replace(run_events.plan(), repetition=repetition)
+    rules = {mark: verdict_rules(plan, one, {}) for mark, one in (("doubtful", joined), ("", GOOD))}
+    for mark, make in rules.items():
+        assert make is not None
+        reason = make((STEP.name, "web-1"), run_events.IOPS, run_events.READ).decide(BASE).reason
+        assert ("baseline doubtful" in reason) is bool(mark)
+    alone = verdict_rules(plan, runs[2], {})
+    assert alone is not None
+    assert not alone((STEP.name, "web-1"), run_events.IOPS, run_events.READ).decide(BASE).settled

@@ -102,6 +102,14 @@ def test_the_knee_and_the_price_of_each_step() -> None:
     )
 
 
+def test_the_latency_of_a_point_is_that_of_whole_requests() -> None:
+    waited = [point(depth, iops, 100).replace(b'"clat_ns"', b'"lat_ns"') for depth, iops in ((1, 1000), (4, 3000))]
+    parsed = parse(b"".join(waited), depths="1, 4", blocks="4k")
+    names = {figure.metric.name for figure in parsed.figures}
+    assert {"total_latency_p50_by_point", "total_latency_p99_by_point", "step_price"} <= names
+    assert "latency_p99_by_point" not in names
+
+
 def test_a_curve_that_still_grows_has_no_knee() -> None:
     parsed = parse(point(1, 1000, 9) + point(2, 2000, 9) + point(4, 4000, 9), depths="1,2,4", blocks="4k")
     assert "knee_in_flight" not in {figure.metric.name for figure in parsed.figures}

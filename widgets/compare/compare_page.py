@@ -349,9 +349,8 @@ class ComparePage(Page):
         show(self.workstation, self._ids, self)
 
     def _build_head(self) -> QWidget:
-        self.add_button = QPushButton("Add runs…")
+        self.add_button = push_button("Add runs…", self._ask_for_runs)
         set_icon(self.add_button, "add", "text")
-        self.add_button.clicked.connect(self._ask_for_runs)
         self.baseline_button = QPushButton("Add baseline…")
         set_tool_tip(self.baseline_button, "Compare with a pinned baseline or a published table")
         self.baseline_button.clicked.connect(self._ask_for_baseline)
