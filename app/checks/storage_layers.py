@@ -124,14 +124,19 @@ def _thin(evidence: StepEvidence) -> CheckOutcome | None:
 
 
 def _file_backed(evidence: StepEvidence) -> CheckOutcome | None:
-    found = next((device for device in _layers(evidence) if device.name.startswith(LOOP)), None)
-    if found is None:
+    facts, below = evidence.context.facts, _devices_below(evidence)
+    name = next((name for name, _ in below if name.startswith(LOOP)), None)
+    if name is None or facts is None:
         return None
-    kind = _kind_below(evidence, found)
+    on = (
+        f"The {'device is' if evidence.suite.device(evidence.values) else 'directory is on'} {name}, a loop device over"
+    )
+    found = facts.block_device(name)
+    kind = None if found is None else _kind_below(evidence, found)
     if kind in MEMORY_KINDS:
         why = "The backing file is in memory: the figure is that of memory, with direct I/O as well."
-        return CheckOutcome(f"The directory is on {found.name}, a loop device over a file on {kind}.", why=why)
-    return CheckOutcome(f"The directory is on {found.name}, a loop device over a file{f' on {kind}' if kind else ''}.")
+        return CheckOutcome(f"{on} a file on {kind}.", why=why)
+    return CheckOutcome(f"{on} a file{f' on {kind}' if kind else ''}.")
 
 
 def _kind_below(evidence: StepEvidence, loop: BlockDevice) -> str | None:
@@ -331,9 +336,9 @@ FILE_BACKED = Check(
     title="Loop device: disk is a file",
     why="The file system of the backing file caches it again: memory can serve even direct I/O, and a sparse file is "
     "read without disk I/O.",
-    remedy="Choose a directory on a disk, or use losetup --direct-io=on with a fully written file.",
+    remedy="Use a disk, or losetup --direct-io=on with a fully written file.",
     source="losetup(8), --direct-io; elbencho, which warns of sparse files.",
-    needs="The block devices below the directory.",
+    needs="The block devices below the directory, or the raw device.",
     evaluate=_file_backed,
 )
 

@@ -121,6 +121,14 @@ def test_mount_options_of_no_consequence_are_not_shown(options: str, rw: str) ->
     assert shown(step(layered(options=options), directory="/srv", rw=rw)) == {}
 
 
+def test_a_raw_loop_device_is_a_file() -> None:
+    facts = replace(layered(), devices=(RawDevice(path="/dev/loop7", node="/dev/loop7"),))
+    loop = BlockDevice(name="loop7", backing_file="/srv/a.img")
+    for known_loop in ((), (loop,)):
+        found = finding(step(replace(facts, block_devices=known_loop), device="/dev/loop7"), "file-backed-disk")
+        assert "The device is loop7" in found.measured
+
+
 def test_dirsync_delays_tests_whose_trials_make_files() -> None:
     found = finding(step(layered(options="rw,dirsync"), "dd", directory="/srv"), "mount-options")
     assert "mounted with dirsync." in found.measured
