@@ -24,7 +24,7 @@ from suites.vocab import Finding, Severity
 from tests.app.trial_evidence import step, trial
 from tests.lab.links import TCP_SHARE, LinkedHost
 from tests.lab.pitfalls import OF_OTHERS, OF_THE_HOST, between, cpu, fio, granted, one_step, run_events
-from tests.lab.staging import GIB, MIB, Stage
+from tests.lab.staging import GIB, MIB, Stage, need_root
 
 SECONDS = 6
 """Of each trial."""
@@ -99,7 +99,9 @@ def judged(workstation: Workstation, limit: KnownLimit) -> Iterator[Judged]:
         record = workstation.load(summary.id)
         (first,), (host,) = record.plan.steps, record.plan.hosts
         samples, telemetry = workstation.samples(summary.id), workstation.telemetry(summary.id)
-        yield judge(evidence_of(record, samples, telemetry, first, host), limit)
+        evidence = evidence_of(record, samples, telemetry, first, host)
+        if evidence.done:
+            yield judge(evidence, limit)
 
 
 def judge(evidence: StepOutcomeEvidence, limit: KnownLimit) -> Judged:
@@ -273,6 +275,56 @@ def _beside_fio(stage: Stage, rw: str) -> Plan:
     return replace(fio(stage, **given), hosts=(stage.host()[0],))
 
 
+def _job(stage: Stage, *lines: str, folder: str = "") -> Plan:
+    """Return a job file of one section."""
+    text = "\n".join(("[job]", f"runtime={SECONDS}", "ramp_time=1", "time_based", *lines))
+    where = {"directory": folder} if folder else {}
+    return one_step("fio-job", {**where, "job": f"{text}\n"}, stage.host()[0])
+
+
+def _datasynced(stage: Stage) -> Plan:
+    disk = stage.slow_disk(GIB, sync=0.005)
+    return _job(stage, "rw=randwrite", "ioengine=psync", "fdatasync=1", "bs=4k", "size=256m", "refill_buffers",
+                f"directory={disk.folder}", folder=str(disk.folder))  # fmt: skip
+
+
+def _served(stage: Stage) -> Plan:
+    """Return reads of a server's memory: no device of this host takes part."""
+    need_root("nbdkit")
+    socket = stage.folder / "nbd"
+    stage.beside("nbdkit", "--foreground", f"--unix={socket}", "--filter=delay", "memory", "1G", "delay-read=2ms")
+    line = f"fio --name=job --ioengine=nbd --uri=nbd+unix:///?socket={socket} --rw=randread --bs=4k --iodepth=8"
+    return one_step("command", {"command": f"{line} --size=1g --runtime={SECONDS} --time_based"}, stage.host()[0])
+
+
+def _written(stage: Stage, flush: str) -> Plan:
+    """Return a dd to a device of 50 MB/s."""
+    disk = stage.slow_disk(4 * GIB, delay=0.02, at_once=1, varies=0.5)
+    given = {"directory": str(disk.folder), "block_size": MIB, "count": 400, "flush": flush}
+    return one_step("dd", given, stage.host()[0])
+
+
+def _throttled_command(stage: Stage) -> Plan:
+    """Return a dd by its command line in a cgroup that may write 50 MB/s."""
+    limit = f"{stage.disk_number()} 50000000"
+    line = f"dd if=/dev/zero of={stage.file('written')} bs=1M count=300 oflag=direct"
+    return one_step("command", {"command": line}, stage.grouped("blkio", throttle__write_bps_device=limit))
+
+
+def _committed(stage: Stage, sync: float, clients: int = 1) -> Plan:
+    disk = stage.slow_disk(4 * GIB, sync=sync)
+    given = {"time": SECONDS, "clients": clients, "threads": clients, "script": "tpcb-like", "scale": 5}
+    return one_step("pgbench", {**given, "directory": str(disk.folder)}, stage.host()[0])
+
+
+def _beyond_memory(stage: Stage, limit: str) -> Plan:
+    """Return reads through the page cache, of which a cgroup's memory has no room."""
+    disk = stage.slow_disk(delay=0.001, varies=0.5)
+    given = {"directory": str(disk.folder), "size": 256 * MIB, "ioengine": "psync", "iodepth": 1, "direct": False,
+             "runtime": SECONDS, "ramp_time": 1}  # fmt: skip
+    return replace(fio(stage, **given), hosts=(stage.grouped("memory", limit_in_bytes=limit),))
+
+
 def _sent(stage: Stage, near: LinkedHost, far: LinkedHost, **given: object) -> Plan:
     whole = {"time": SECONDS, "omit": 1, "address": far.address, **given}
     return one_step("iperf3", whole, near.alias, far.alias)
@@ -338,6 +390,13 @@ def _slow_receiver(stage: Stage, share: float) -> Plan:
     return _sent(stage, near, far, protocol="udp", bitrate=1000)
 
 
+def _slow_end(stage: Stage, share: float, *, sends: bool) -> Plan:
+    """Return TCP between a free host and one with a part of a CPU."""
+    near, far = stage.links()
+    stage.limit((near if sends else far).ssh, "cpu", cfs_quota_us=f"{share * 100_000:.0f}")
+    return _sent(stage, near, far)
+
+
 def _small_datagrams(stage: Stage) -> Plan:
     near, far = stage.links()
     return _sent(stage, near, far, protocol="udp", bitrate=0, length=64)
@@ -391,6 +450,9 @@ _PROVISIONED = _limits("provisioned", "fio", metric="iops")
 _DEPTH = _limits("depth", "fio", metric="iops")
 _SYNC = _limits("sync", "fio", metric="iops")
 _DISK_OTHERS = _limits("disk-others", "fio", metric="iops")
+_APPLICATION = _limits("application")
+_CACHE = _limits("page-cache", "fio", metric="iops")
+_REMOTE = _limits("remote", "fio")
 _LINK = _limits("link", "iperf3", metric="throughput")
 _SHAPED = _limits("shaped", "iperf3", metric="throughput")
 _WINDOW = _limits("window", "iperf3", metric="throughput")
@@ -454,6 +516,20 @@ LIMITS: tuple[KnownLimit, ...] = (
     _shallow(1, 0.002), _shallow(1, 0.01), _shallow(4, 0.005),
     _SYNC.twin("no fsync", lambda stage: _deep(stage, run={**_LONG, "rw": "randwrite"}, sync=0.005)),
     _synced(0.002), _synced(0.005), _synced(0.02),
+    _SYNC.limit("5 ms each, fdatasync after each", _datasynced, Limiter.SYNC),
+    _APPLICATION.limit("dd in direct I/O to a device of 50 MB/s",
+                       partial(_written, flush="direct"), Limiter.DEVICE),
+    _APPLICATION.limit("dd through the page cache, flushed, to a device of 50 MB/s",
+                       partial(_written, flush="fdatasync"), Limiter.DEVICE),
+    _APPLICATION.limit("a command that writes, 50 MB/s (blkio.throttle)", _throttled_command, Limiter.PROVISIONED,
+                       Limiter.UNKNOWN),
+    _APPLICATION.limit("pgbench, each commit 10 ms, 1 client", partial(_committed, sync=0.01), Limiter.SYNC,
+                       tools=("pgbench",)),
+    _APPLICATION.limit("pgbench, each commit 10 ms, 4 clients", partial(_committed, sync=0.01, clients=4), Limiter.SYNC,
+                       tools=("pgbench",)),
+    _CACHE.limit("256 MiB through a page cache of 64 MiB, one read at a time", partial(_beyond_memory, limit="96M"),
+                 Limiter.QUEUE_DEPTH),
+    _REMOTE.limit("fio through nbd, depth 8, 2 ms each", _served, Limiter.UNKNOWN, tools=("nbdkit",)),
     _DISK_OTHERS.limit("random reads of others at depth 32", lambda stage: _beside_fio(stage, "randread"),
                        Limiter.OTHERS, Limiter.DEVICE, finds=frozenset({"others-on-the-disk"})),
     _DISK_OTHERS.limit("random writes of others at depth 32", lambda stage: _beside_fio(stage, "randwrite"),
@@ -469,6 +545,9 @@ LIMITS: tuple[KnownLimit, ...] = (
                     Limiter.RECEIVER, finds=LOSSES),
     *(_CLIENT.limit(f"TCP, writes of {length} bytes, each end on a CPU of its own",
                     partial(_small_writes, length=length), Limiter.CLIENT, Limiter.TOOL) for length in (128, 512)),
+    _CLIENT.limit("TCP, sender with 10 % of a CPU", partial(_slow_end, share=0.1, sends=True), Limiter.CLIENT,
+                  Limiter.QUOTA),
+    _RECEIVER.limit("TCP, receiver with 10 % of a CPU", partial(_slow_end, share=0.1, sends=False), Limiter.RECEIVER),
     _RECEIVER.limit("UDP of 64 bytes without a rate", _small_datagrams, Limiter.RECEIVER, finds=LOSSES),
     _RATE.twin("fio without rate_iops", lambda stage: _deep(stage, run=_LONG, delay=0.0005), tools=("fio",)),
     _rated(200), _rated(1000), _paced(50, "udp"), _paced(200, "udp"), _paced(100, "tcp"),

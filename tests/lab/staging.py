@@ -73,7 +73,7 @@ class SlowDisk:
         stack.callback(_undo, "umount", str(file))
         self.device = _run("losetup", "--find", "--show", "--direct-io=on", str(file)).strip()
         stack.callback(_undo, "losetup", "--detach", self.device)
-        few = ("-N", "1024")  # inodes: no table of them is written in the background
+        few = ("-N", "4096")  # inodes, as many as a database needs: a larger table takes long to write
         _run("mkfs.ext4", "-q", *few, "-O", "^has_journal", "-E", "nodiscard,lazy_itable_init=0", self.device)
         _run("mount", self.device, str(self.folder))
         stack.callback(_undo, "umount", str(self.folder))

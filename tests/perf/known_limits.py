@@ -65,7 +65,7 @@ def _judge(limit: KnownLimit, kept: Path) -> list[Judged] | str:
         if reason is not None:
             sys.stderr.write(f"not staged: {reason}\n")
             return reason
-    return list(_read(limit, library))
+    return list(_read(limit, library)) or "no trial was completed"
 
 
 def _read(limit: KnownLimit, library: Path) -> Iterable[Judged]:
