@@ -407,6 +407,16 @@ LIMITS: dict[str, tuple[TrialEvidence, Limiter]] = {
     "as flat, by the CPU of one end": (sent(3e9, samples=(3e9,) * 10, ends=(80.0, 60.0)), Limiter.UNKNOWN),
     "the client’s CPU": (sent(3e9, samples=(3e9,) * 10, ends=(99.0, 60.0)), Limiter.CLIENT),
     "the peer’s CPU": (sent(3e9, samples=(3e9,) * 10, ends=(50.0, 98.0)), Limiter.RECEIVER),
+    "the peer’s quota": (
+        replace(sent(3e9, samples=(3e9, 4e9) * 5, ends=(14.0, 10.0)), peer="web-2",
+                peer_watch=watch({"cgroup_throttled": 88.0})),
+        Limiter.RECEIVER,
+    ),
+    "the quota of a peer that sends": (
+        replace(sent(3e9, samples=(3e9, 4e9) * 5, ends=(14.0, 10.0), direction="receive"), peer="web-2",
+                peer_watch=watch({"cgroup_throttled": 88.0})),
+        Limiter.UNKNOWN,
+    ),
     "window of 64 KiB at 20 ms": (
         sent(26.2e6, samples=(26.2e6, 26.3e6) * 5, trip=20_000.0, window=65536), Limiter.WINDOW,
     ),

@@ -29,6 +29,10 @@ CGROUPS = Path("/sys/fs/cgroup")
 """Where the controllers of the first version are mounted, each in a directory of its own."""
 
 _OTHER_BOOT = 'mount --bind "$0" /proc/sys/kernel/random/boot_id && exec "$@"'
+_CPU_GROUPS = """here=/sys/fs/cgroup/$0
+mount -t tmpfs none /sys/fs/cgroup && mkdir "$here" && mount -t cgroup -o "$0" none "$here" && exec "$@"
+"""
+"""Shows the groups of a controller of the first version, which a network namespace's /sys hides."""
 _OTHER_SPEED = 'mount --bind "$0" /sys/class/net/eth0/speed && exec "$@"'
 
 FIRST = str(2**18)
@@ -238,6 +242,8 @@ class Stage:
             boot = self.folder / f"boot-{number}"
             boot.write_text(f"{number}1111111-2222-3333-4444-555555555555\n")
             host.ssh.prefix = [*host.words("unshare", "-m", "sh", "-c", _OTHER_BOOT, str(boot))]
+            if (CGROUPS / "cpu" / "cgroup.procs").exists():
+                host.ssh.prefix += ["sh", "-c", _CPU_GROUPS, "cpu"]
             if megabits is not None:
                 speed = self.folder / "speed"
                 speed.write_text(f"{megabits}\n")
