@@ -2,7 +2,8 @@
 
 import json
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from types import GenericAlias
 from typing import Any, TypeVar
 
 from app.json_converter import Json, converter, published, short
@@ -109,6 +110,12 @@ def remarks_to_json(plan: Plan, findings: Iterable[Finding]) -> Json:
 def command_from_json(data: object) -> Command:
     """Read the JSON of a command; raise FormatError naming the invalid field."""
     return _structure(data, Command, "The command")
+
+
+def by_host_from_json(text: str, kind: type[T], name: str) -> Mapping[str, T]:
+    """Return the values of `kind` in the JSON object `text`, by host; raise FormatError naming what is wrong."""
+    values: Any = GenericAlias(Mapping, (str, kind))
+    return dict(_structure(read_json(text, name), values, name))
 
 
 def _structure(data: object, kind: type[T], name: str) -> T:

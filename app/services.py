@@ -266,10 +266,7 @@ class Workstation(LibraryServices):
             return self.run(plan, asker, control, unwatched)
 
         bench = CalibrationServices(
-            lambda name: self._hosts.connect(name, asker),
-            run,
-            self._store.load,
-            self._store.keep_calibration,
+            lambda name: self._hosts.connect(name, asker), run, self._store.load, self._store.keep_calibration
         )
         yield from calibrate(bench, host, wanted, control)
 

@@ -40,8 +40,7 @@ def add_window_packages(error: ImportError) -> NoReturn:
         if library is None:
             raise error
         raise WindowError(
-            f"Qt cannot load {library[1]}: not installed.",
-            f"On Debian or Ubuntu, run: {QT_LIBRARIES}. {verbs}",
+            f"Qt cannot load {library[1]}: not installed.", f"On Debian or Ubuntu, run: {QT_LIBRARIES}. {verbs}"
         ) from error
     command = _install_command()
     by_hand = "In Benchwright's folder, run: uv tool install --force '.[window]' (with pipx likewise)."

@@ -68,14 +68,24 @@ def read_file(
         raise failure(f"{path}: {error.message}", error.remedy) from error
 
 
+def _refuse_large(value: object) -> None:
+    """Raise ValueError for an integer beyond 64 bits, which TOML does not have and Python may refuse to print."""
+    if isinstance(value, int) and not -(2**63) <= value < 2**63:
+        raise ValueError("a whole number exceeds 64 bits")
+    for each in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
+        _refuse_large(each)
+
+
 def parse_toml(text: str, failure: type[BenchwrightError], hint: str) -> dict[str, Any]:
     """Parse TOML; raise `failure` with the remedy `hint`."""
     try:
-        return tomllib.loads(text)
+        content = tomllib.loads(text)
+        _refuse_large(content)
     except RecursionError as error:
         raise failure("nested too deeply.") from error
     except ValueError as error:  # TOMLDecodeError, and integers that exceed the digit limit
         raise failure(f"not valid TOML: {str(error)[:200]}.", hint) from error
+    return content
 
 
 def _read(descriptor: int, size: int) -> bytes:

@@ -236,9 +236,7 @@ class ReconnectingSession:
         self._deadline = self._deadline or now + LAST_CHANCE
         if now >= min(self._deadline, self._answers.end):
             raise ConnectionLostError(
-                f"{self._host} is not connected: {self._why}",
-                self._leftovers_hint(),
-                host=self._host,
+                f"{self._host} is not connected: {self._why}", self._leftovers_hint(), host=self._host
             )
 
     def _lose(self, session: Session, why: str) -> None:

@@ -1,6 +1,6 @@
 # Runs fio in rounds until a metric reaches steady state: POSIX sh with coreutils or busybox, and awk.
 # Run as `sh steady-rounds.sh UNTIL ROUNDS TRACKED OPERATION FIGURE COMMAND...`. Each COMMAND is a fio command line; a round
-# runs all of them, at most ROUNDS times. FIGURE (iops, bw_bytes, clat_ns) of OPERATION of command number TRACKED is
+# runs all of them, at most ROUNDS times. FIGURE (iops, bw_bytes, lat_ns) of OPERATION of command number TRACKED is
 # tested. UNTIL is "pts" (SNIA PTS: in the last five rounds the range is at most 20 % and the slope excursion at most 10 %
 # of the mean), "both" (in addition, the five rounds before agree within 5 %), or "bytes:N" (N bytes are written). Works
 # in the current directory.
@@ -23,7 +23,7 @@ figures() {
         }
         $2 == ":" && where == "\"write\"" && $1 == "\"io_bytes\"" { written = $3 + 0 }
         $2 == ":" && where == operation {
-            if (figure == "\"clat_ns\"" ? inside == figure && $1 == "\"mean\"" : $1 == figure) value = $3 + 0
+            if (figure ~ /lat_ns/ ? inside == figure && $1 == "\"mean\"" : $1 == figure) value = $3 + 0
         }
         END { if (value != "" && value > 0) printf "%.6f %.0f\n", value, written }' "$1"
 }

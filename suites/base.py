@@ -161,8 +161,8 @@ class Workload:
 
     `best_of`: the figure is the best of several short passes, which a CPU quota need not slow down. `moves_memory`: the
     loop moves more bytes than it computes. `writes_per_sync` is the number of writes after which it waits for stable
-    storage; `commits`: each transaction does. `no_device`: the I/O uses no block device of this host. `window` are the
-    bytes that one connection may have in flight.
+    storage; `commits`: each transaction does; `flushes_last`: its time includes a flush at the end. `no_device`: the
+    I/O uses no block device of this host. `window` are the bytes that one connection may have in flight.
     """
 
     seconds: float | None = None
@@ -179,6 +179,7 @@ class Workload:
     moves_memory: bool = False
     writes_per_sync: int | None = None
     commits: bool = False
+    flushes_last: bool = False
     no_device: bool = False
     window: int | None = None
 

@@ -260,8 +260,8 @@ CP_CHECKS = (
         id="source-in-memory",
         severity=Severity.WARNING,
         title="Page cache will serve the source",
-        why="A file just written or copied is still in the page cache, so nothing is read from the disk: a cp "
-        "took 17 s (59 MB/s), the same cp again 0.853 s (1,200 MB/s).",
+        why="A file just written or copied is still in the page cache, so nothing is read from the disk. "
+        "Example (another host): a cp took 17 s (59 MB/s), the same cp again 0.853 s (1,200 MB/s).",
         remedy="Drop the source from the page cache before each copy.",
         source="practitioners' notes (cp of one file twice, and of a copy to a third); posix_fadvise(2).",
         needs="Source mode and size; the host's memory.",
@@ -313,8 +313,7 @@ class Cp(Suite):
     )
     resource = Resource.DISK
     tried = TestedTool(
-        "GNU cp 9.1 under bash 5.2 run for real",
-        note="needs bash; each result records what it did and did not measure",
+        "GNU cp 9.1 under bash 5.2 run for real", note="needs bash; each result records what it did and did not measure"
     )
     program = Program("cp", ("cp",), same_package_name("coreutils"), timed=True)
     parameters = CP_PARAMETERS
@@ -327,8 +326,9 @@ class Cp(Suite):
     def workload(self, values: Values) -> Workload:
         """Return the copied bytes; the page cache does large I/Os by readahead and writeback."""
         return Workload(
-            size=int(values["size"]), copied=("read", "write"), buffered=True, large_ios=True, queue_depth=1
-        )
+            size=int(values["size"]), copied=("read", "write"), buffered=True, large_ios=True, queue_depth=1,
+            flushes_last=flushed(values),
+        )  # fmt: skip
 
     def tune(self, context: Context) -> dict[str, Tuned]:
         """Return a copy that reads from the disk, is flushed to it, and takes some seconds."""

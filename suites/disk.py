@@ -188,7 +188,7 @@ def unflushed_write(evaluate: Evaluate) -> StepCheck:
         severity=Severity.WARNING,
         title="No flush to the disk",
         why="A buffered write ends when the data is in the page cache; writeback follows after the clock stops. "
-        "Measured on one disk: 6.1 to 6.5 GB/s unflushed, 2.4 to 2.6 GB/s flushed.",
+        "Example (another host): 6.1 to 6.5 GB/s unflushed, 2.4 to 2.6 GB/s flushed.",
         remedy="Flush before the clock stops, or use direct I/O.",
         source="dd manual, conv=fdatasync and oflag=direct; fio manual, end_fsync.",
         needs="Pattern, direct I/O, flushing.",
@@ -264,8 +264,8 @@ def throughput_ceiling(evaluate: Evaluate) -> StepCheck:
         id="throughput-ceiling",
         severity=Severity.INFO,
         title="Throughput limit may precede IOPS limit",
-        why="Volumes and the network in front of them limit both. Published: 55 of 62.5 MB/s reached with 16 KiB "
-        "blocks, the provisioned IOPS never.",
+        why="Volumes and the network in front of them limit both. Example (another host): 55 of 62.5 MB/s reached with "
+        "16 KiB blocks, the provisioned IOPS never.",
         remedy="Use 4 KiB blocks to measure IOPS.",
         source="a consultancy's test of provisioned IOPS (88 % of the network, 2012).",
         needs="Pattern and block size.",

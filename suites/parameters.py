@@ -113,10 +113,13 @@ class Parameter:
 
     def refuse(self, given: object, remedy: str) -> ParameterError:
         """Return the error that rejects `given` as a value of this parameter."""
-        shown = str(given)
+        shown = str(given) if not isinstance(given, int) or abs(given) < LARGEST else "a number beyond 10^18"
         shown = shown if len(shown) <= 60 else shown[:57] + "…"
         return ParameterError(f"{shown!r} is not accepted.", remedy, self.name)
 
+
+LARGEST = 10**18
+"""Largest number of a parameter without bounds of its own."""
 
 _SIZE = re.compile(r"^\s*(\d{1,18}(?:\.\d{1,6})?)\s*([kKmMgGtT]?)(i?)([bB]?)\s*$")
 _DURATION = re.compile(r"^\s*(\d{1,9}(?:\.\d{1,6})?)\s*(s|sec|seconds?|m|min|minutes?|h|hours?|ms)?\s*$")
@@ -183,9 +186,9 @@ def format_duration(seconds: float) -> str:
 
 
 def _read_integer(parameter: Parameter, given: object) -> Value:
-    if isinstance(given, int) and not isinstance(given, bool):
+    if isinstance(given, int) and not isinstance(given, bool) and abs(given) < 2**63:
         return given
-    if isinstance(given, float) and given.is_integer():
+    if isinstance(given, float) and given.is_integer() and abs(given) < 2**63:
         return int(given)
     if isinstance(given, str) and re.fullmatch(r"\s*-?\d{1,18}\s*", given):
         return int(given)
@@ -197,10 +200,9 @@ def _read_number(parameter: Parameter, given: object) -> Value:
         given = float(given)
     if isinstance(given, bool) or not isinstance(given, int | float):
         raise parameter.refuse(given, f"Give a number{_of(parameter)}.")
-    number = float(given)
-    if number - number != 0:  # reject NaN and infinities, which pass any comparison with a bound
+    if not abs(given) <= LARGEST:  # also NaN, which passes any comparison with a bound
         raise parameter.refuse(given, f"Give a finite number{_of(parameter)}.")
-    return number
+    return float(given) + 0.0  # -0.0 becomes 0.0
 
 
 def _read_size(parameter: Parameter, given: object) -> Value:

@@ -49,7 +49,7 @@ INCREASE_P99 = _time("latency_increase_p99", "Increase of the 99th percentile un
 P99 = _time("latency_p99", "99th percentile of round trips", 99)
 LONGEST = _time("latency_max", "Longest round trip", 100)
 ROUND_TRIP = _time("round_trip", "Round trip")  # of a whole phase, its median
-LOST = Metric("lost", "Round trips lost", Unit.PERCENT, Better.LOWER, MetricKind.SHARE)
+LOST = Metric("lost", "Round trips lost", Unit.PERCENT, Better.LOWER, MetricKind.SHARE, most=100)
 
 METRICS = (ROUND_TRIP, INCREASE, INCREASE_P99, P99, LONGEST, LOST, THROUGHPUT)
 
@@ -260,19 +260,10 @@ INTERVAL = Parameter(
 )
 
 PORT = replace(
-    _of_load("port"),
-    default=0,
-    help="Port of iperf3's server end; 0 picks a free one right before the test.",
+    _of_load("port"), default=0, help="Port of iperf3's server end; 0 picks a free one right before the test."
 )
 
-PARAMETERS = (
-    METHOD,
-    TIME,
-    INTERVAL,
-    *(_of_load(name) for name in LOAD),
-    PORT,
-    replace(BUILD, applies=_uses_probe),
-)
+PARAMETERS = (METHOD, TIME, INTERVAL, *(_of_load(name) for name in LOAD), PORT, replace(BUILD, applies=_uses_probe))
 
 
 # Checks of a latency-under-load step.

@@ -72,6 +72,16 @@ class Goal:
     at_most: float | None = None
     step: str | None = None
 
+    @property
+    def bound(self) -> float:
+        """The one bound."""
+        return self.at_least if self.at_least is not None else self.at_most or 0.0
+
+    @property
+    def sign(self) -> str:
+        """The comparison with the bound, as it is written."""
+        return ">=" if self.at_least is not None else "<="
+
     def is_met(self, value: float) -> bool:
         """Return whether `value` is within the bound."""
         return (self.at_least is None or value >= self.at_least) and (self.at_most is None or value <= self.at_most)
@@ -96,6 +106,11 @@ class Verdict:
         """The trust and what reduces it: ``doubtful: Page cache serves the reads``."""
         reduced = self.trust is not Trust.VALID and self.findings
         return f"{self.trust.value}: {self.findings[0].title}" if reduced else self.trust.value
+
+
+def trust_mark(trust: Trust | None) -> str:
+    """Return a trust as it stands beside a figure: empty for a valid one, and without a verdict."""
+    return "" if trust in {None, Trust.VALID} else str(trust)
 
 
 def least_trusted(given: Iterable[Verdict]) -> Verdict | None:

@@ -37,7 +37,8 @@ class MetricKind(StrEnum):
 class Metric:
     """A quantity a suite measures: its name, unit, and which direction is better.
 
-    `percentile` is set (0 to 100) where the metric is a percentile of a distribution.
+    `percentile` is set (0 to 100) where the metric is a percentile of a distribution. `least` and `most` bound what
+    can be measured, None where nothing does: they are not stored, so they do not distinguish metrics.
     """
 
     name: str
@@ -46,6 +47,8 @@ class Metric:
     better: Better
     kind: MetricKind
     percentile: float | None = None
+    least: float | None = field(default=0.0, compare=False)
+    most: float | None = field(default=None, compare=False)
 
 
 Labels = tuple[tuple[str, str], ...]

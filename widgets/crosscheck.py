@@ -3,16 +3,7 @@
 from collections.abc import Sequence
 
 from PySide6.QtCore import Signal
-from PySide6.QtWidgets import (
-    QComboBox,
-    QDialog,
-    QFormLayout,
-    QHBoxLayout,
-    QPushButton,
-    QScrollArea,
-    QVBoxLayout,
-    QWidget,
-)
+from PySide6.QtWidgets import QComboBox, QDialog, QFormLayout, QScrollArea, QVBoxLayout, QWidget
 
 from app.crosscheck.agreement import Agreement, AgreementOutcome
 from app.crosscheck.proposal import Proposal, can_check, equivalents_of
@@ -22,7 +13,8 @@ from app.services import Workstation
 from suites.errors import BenchwrightError
 from suites.registry import suite as find_suite
 from widgets.jobs import BackgroundJob
-from widgets.parts.boxes import column_in
+from widgets.parts.boxes import column_in, fill, in_row
+from widgets.parts.controls import push_button
 from widgets.parts.dialogs import button_row, dialog_column, fit, opened
 from widgets.parts.names import host_title
 from widgets.parts.notice import Notice, Picture
@@ -68,10 +60,9 @@ class AgreementPanel(QScrollArea):
     def _add(self, column: QVBoxLayout, one: Agreement) -> None:
         icon = Picture(_ICONS[one.outcome])
         icon.setAccessibleName(one.outcome.value)
-        head = QHBoxLayout()
-        head.setSpacing(SPACE[1])
-        head.addWidget(icon)
-        head.addWidget(Text(f"{host_title(one.host)}: {agreement_line(one)}", font=strong()), 1)
+        head = in_row(
+            icon, (Text(f"{host_title(one.host)}: {agreement_line(one)}", font=strong()), 1), spacing=SPACE[1]
+        )
         column.addLayout(head)
         why = list(why_lines(one))
         self.lines += [agreement_line(one), *why]
@@ -96,20 +87,12 @@ class CrossCheckDialog(QDialog):
         self.step, self.tool = QComboBox(), QComboBox()
         self.lines = Text()
         self.notice = Notice()
-        self.open_button = QPushButton("Open on Measure")
-        self.open_button.setProperty("primary", True)
-        self.open_button.setEnabled(False)
-        self.open_button.clicked.connect(lambda _checked: self._choose())
-        self.close_button = QPushButton("Cancel")
-        self.close_button.setAutoDefault(False)
-        self.close_button.clicked.connect(self.reject)
+        self.open_button = push_button("Open on Measure", lambda _checked: self._choose(), primary=True, enabled=False)
+        self.close_button = push_button("Cancel", self.reject, autoDefault=False)
         self._arrange()
         self.step.activated.connect(lambda _index: self._offer_tools())
         self.tool.activated.connect(lambda _index: self._propose())
-        job = BackgroundJob(lambda: workstation.load(run), self)
-        job.returned.connect(self._offer)
-        job.failed.connect(self._fail)
-        job.start()
+        BackgroundJob(lambda: workstation.load(run), self).start(self._offer, self._fail)
 
     def _offer(self, record: RunRecord) -> None:
         self._suites = {step.name: step.suite_id for step in record.plan.steps if can_check(step)}
@@ -164,11 +147,7 @@ class CrossCheckDialog(QDialog):
         form.setFieldGrowthPolicy(QFormLayout.FieldGrowthPolicy.AllNonFixedFieldsGrow)
         form.addRow("Step", self.step)
         form.addRow("Tool", self.tool)
-        rows.addLayout(form)
-        rows.addWidget(self.notice)
-        rows.addWidget(self.lines)
-        rows.addStretch(1)
-        rows.addLayout(button_row(None, self.open_button, self.close_button))
+        fill(rows, form, self.notice, self.lines, None, button_row(None, self.open_button, self.close_button))
 
 
 def open_crosscheck(workstation: Workstation, run: str, parent: QWidget) -> CrossCheckDialog:

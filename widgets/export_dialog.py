@@ -1,18 +1,19 @@
 """Dialog that exports runs as CSV and PNG."""
 
 from collections.abc import Sequence
-from functools import partial
 from pathlib import Path
 
 from PySide6.QtCore import QUrl
 from PySide6.QtGui import QDesktopServices
-from PySide6.QtWidgets import QCheckBox, QDialog, QFileDialog, QHBoxLayout, QLineEdit, QPushButton, QWidget
+from PySide6.QtWidgets import QCheckBox, QDialog, QFileDialog, QWidget
 
 from app.output import make_folder
 from app.paths import reports_path
 from app.services import Workstation
 from suites.errors import BenchwrightError
 from widgets.jobs import BackgroundJob
+from widgets.parts.boxes import fill, in_row
+from widgets.parts.controls import line_edit, push_button
 from widgets.parts.dialogs import button_row, dialog_column, opened
 from widgets.parts.notice import FieldMessage, Notice, ProgressNotice
 from widgets.parts.paths import exists, typed_path
@@ -51,17 +52,18 @@ class ExportDialog(QDialog):
         self._workstation = workstation
         self._runs = tuple(runs)
         self._job: BackgroundJob | None = None
+        self._look: BackgroundJob | None = None
+        self._written = Path()
         self.csv_box = QCheckBox("CSV: summary, and a second file with every sample")
         self.png_box = QCheckBox("PNG: report image")
-        self.path = QLineEdit(str(reports_path() / safe_name(name)))
-        self.path.setAccessibleName("Folder and name")
-        self.browse_button = QPushButton("Browse…")
+        self.path = line_edit("Folder and name", self._check, text=str(reports_path() / safe_name(name)))
+        self.browse_button = push_button("Browse…", self._browse)
         self.message = FieldMessage()
         self.working = ProgressNotice()
         self.outcome = Notice()
-        self.open_button = QPushButton("Open the folder")
-        self.export_button = QPushButton("Export")
-        self.close_button = QPushButton("Cancel")
+        self.open_button = push_button("Open the folder", self._open_folder)
+        self.export_button = push_button("Export", self._export, primary=True, default=True)
+        self.close_button = push_button("Cancel", self.reject)
         self._arrange()
         self._connect()
         self._check()
@@ -76,64 +78,53 @@ class ExportDialog(QDialog):
         self.setWindowTitle("Export")
         self.setMinimumWidth(WIDTH)
         many = f"{len(self._runs)} runs" if len(self._runs) > 1 else "1 run"
-        path = QHBoxLayout()
-        path.setSpacing(SPACE[1])
-        path.addWidget(self.path, 1)
-        path.addWidget(self.browse_button)
+        path = in_row((self.path, 1), self.browse_button, spacing=SPACE[1])
         buttons = button_row(self.open_button, None, self.export_button, self.close_button)
         rows = dialog_column(self, f"Export {many}")
-        rows.addWidget(self.csv_box)
-        rows.addWidget(self.png_box)
-        rows.addWidget(Text("Folder and name, without extension", Tone.MUTED))
-        rows.addLayout(path)
-        for widget in (self.message, self.working, self.outcome):
-            rows.addWidget(widget)
-        rows.addStretch(1)
-        rows.addLayout(buttons)
+        fill(rows, self.csv_box, self.png_box, Text("Folder and name, without extension", Tone.MUTED), path)
+        fill(rows, self.message, self.working, self.outcome, None, buttons)
 
     def _connect(self) -> None:
         for box in (self.csv_box, self.png_box):
             box.setChecked(True)
             box.toggled.connect(self._check)
-        self.path.textChanged.connect(self._check)
-        self.browse_button.clicked.connect(self._browse)
-        self.export_button.setProperty("primary", True)
-        self.export_button.setDefault(True)
-        self.export_button.clicked.connect(self._export)
-        self.close_button.clicked.connect(self.reject)
         self.open_button.hide()
-        self.open_button.clicked.connect(self._open_folder)
         self.working.cancel_button.hide()
 
-    def _base(self) -> Path:
-        return typed_path(self.path.text().strip())
-
-    def _targets(self) -> list[Path]:
-        base = self._base()
+    def _endings(self) -> list[str]:
         ticked = ((self.csv_box, ".csv"), (self.png_box, ".png"))
-        return [base.with_name(base.name + ending) for box, ending in ticked if box.isChecked()]
+        return [ending for box, ending in ticked if box.isChecked()]
 
     def _check(self) -> None:
-        named = bool(self.path.text().strip()) and bool(self._base().name)
-        targets = self._targets() if named else []
-        existing = [path.name for path in targets if exists(path)]
-        self.export_button.setEnabled(bool(targets))
+        """Enable the button, and look in the background for files that would be replaced: a path may be slow."""
+        endings = self._endings()
+        text = self.path.text().strip()
+        self.export_button.setEnabled(bool(endings and Path(text).name))
         self.outcome.hide()
+        self.message.hide()
+        job = self._look = BackgroundJob(
+            lambda: [path.name for path in targets_of(text, endings) if exists(path)], self
+        )
+        job.returned.connect(lambda existing: self._warn(existing) if job is self._look else None)
+        job.start()
+
+    def _warn(self, existing: Sequence[str]) -> None:
         self.message.setVisible(bool(existing))
         self.message.show_message("warning", f"{' and '.join(existing)} will be replaced.")
 
     def _browse(self) -> None:
-        chooser = QFileDialog(self, "Export to", self.path.text())
-        chooser.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
+        chooser = QFileDialog(self, "Export to", self.path.text(), acceptMode=QFileDialog.AcceptMode.AcceptSave)
         chooser.setOption(QFileDialog.Option.DontConfirmOverwrite)  # this dialog warns itself, for both files
         chooser.fileSelected.connect(lambda path: self.path.setText(path.removesuffix(".csv").removesuffix(".png")))
         opened(chooser)
 
     def _export(self) -> None:
-        targets = self._targets()
+        text, endings = self.path.text().strip(), self._endings()
         job = self._job = BackgroundJob(
-            partial(_write, self._workstation, self._runs, targets, self._margin, self._overruled), self
+            lambda: _write(self._workstation, self._runs, targets_of(text, endings), self._margin, self._overruled),
+            self,
         )
+        self._look = None
         self.message.hide()
         self.outcome.hide()
         self.working.begin("Writing…")
@@ -145,6 +136,7 @@ class ExportDialog(QDialog):
     def _done(self, job: BackgroundJob, written: list[Path]) -> None:
         if self._job is job:
             self._end()
+            self._written = written[0].parent
             self.outcome.show_message(
                 "good", "Written to " + str(written[0].parent), ", ".join(path.name for path in written)
             )
@@ -163,7 +155,13 @@ class ExportDialog(QDialog):
         self.export_button.setEnabled(True)
 
     def _open_folder(self) -> None:
-        QDesktopServices.openUrl(QUrl.fromLocalFile(str(self._base().parent)))
+        QDesktopServices.openUrl(QUrl.fromLocalFile(str(self._written)))
+
+
+def targets_of(text: str, endings: Sequence[str]) -> list[Path]:
+    """Return the files of each of `endings` for the folder and name `text`; none without a name."""
+    base = typed_path(text)
+    return [base.with_name(base.name + ending) for ending in endings if base.name]
 
 
 def _write(

@@ -15,7 +15,7 @@ from PySide6.QtGui import (
     QTextDocument,
     QTextTable,
 )
-from PySide6.QtWidgets import QHBoxLayout, QListWidget, QListWidgetItem, QTextBrowser
+from PySide6.QtWidgets import QListWidget, QListWidgetItem, QTextBrowser
 
 import resources
 from app.questions import Asker
@@ -23,7 +23,7 @@ from app.services import Workstation
 from suites.registry import help_table
 from suites.vocab import Resource
 from widgets.page import Page
-from widgets.parts.boxes import column_in
+from widgets.parts.boxes import column_in, fill, in_row
 from widgets.parts.text import Text
 from widgets.theme import SPACE, TextSize, palette, text_font
 
@@ -156,14 +156,10 @@ class HelpPage(Page):
 
     def _arrange(self) -> None:
         self.browser.setMaximumWidth(READING_WIDTH)
-        row = QHBoxLayout()
-        row.setSpacing(SPACE[4])
-        row.addWidget(self.topics)
-        row.addWidget(self.browser, 1)
+        row = in_row(self.topics, (self.browser, 1), spacing=SPACE[4])
         row.addStretch(0)
         rows = column_in(self, SPACE[2], (SPACE[4], SPACE[3], SPACE[4], SPACE[2]))
-        rows.addWidget(Text("Help", font=text_font(TextSize.TITLE, bold=True)))
-        rows.addLayout(row, 1)
+        fill(rows, Text("Help", font=text_font(TextSize.TITLE, bold=True)), (row, 1))
 
 
 def text_of(topic: str) -> str:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from PySide6.QtCore import QObject, Qt, Signal
+from PySide6.QtCore import QObject, Qt, Signal, SignalInstance
 from shiboken6 import isValid
 
 from app.events import Event, OutputRead
@@ -43,6 +43,9 @@ def collection_paused() -> Iterator[None]:
 
 
 log = logging.getLogger(__name__)
+
+Slot = Callable[..., object] | SignalInstance
+"""A function, or a signal to emit again."""
 
 SWITCH = 0.0005
 """Interpreter switch interval in seconds."""
@@ -77,8 +80,19 @@ class BackgroundJob(QObject):
         known = weakref.ref(self)  # a method of the job would no longer be called
         self.destroyed.connect(lambda: _forget(known()))
 
-    def start(self) -> "BackgroundJob":
-        """Start the work and return this job."""
+    def start(
+        self,
+        returned: Slot | None = None,
+        failed: Slot | None = None,
+        *,
+        finished: Slot | None = None,
+        yielded: Slot | None = None,
+    ) -> "BackgroundJob":
+        """Connect the signals to the slots given, start the work and return this job."""
+        slots = {self.returned: returned, self.failed: failed, self.finished: finished, self.yielded: yielded}
+        for signal, slot in slots.items():
+            if slot is not None:
+                signal.connect(slot)
         self._thread.start()
         return self
 

@@ -120,8 +120,7 @@ class Pages:
         """Attach a detached run, or `stop` it, and show it live."""
         if (page := self._services.show_page(PageName.LIVE)) and not cast("LivePage", page).attach_run(run, stop=stop):
             self._services.show_message(
-                "Another run is under way",
-                "Stop the run or wait for its end. The detached run is unchanged.",
+                "Another run is under way", "Stop the run or wait for its end. The detached run is unchanged."
             )
 
     def show_run(self, run_id: str) -> None:

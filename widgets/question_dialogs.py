@@ -14,6 +14,7 @@ from app.questions import (
     LossQuestion,
     SecretQuestion,
 )
+from widgets.parts.controls import line_edit
 from widgets.parts.dialogs import QuestionDialog
 from widgets.parts.notice import FieldMessage
 from widgets.parts.text import JOINER, Text, Tone, unbroken
@@ -57,8 +58,7 @@ class HostKeyDialog(QuestionDialog):
             note = FieldMessage()
             note.show_message("warning", question.note)
             self.form.addRow("", note)
-        self.expected = QLineEdit()
-        self.expected.setPlaceholderText("Paste the expected fingerprint to compare")
+        self.expected = QLineEdit(placeholderText="Paste the expected fingerprint to compare")
         self.expected.setFont(code_font())
         self.expected.setMaxLength(1000)
         self.expected.textChanged.connect(self._compare)
@@ -94,8 +94,7 @@ class SecretDialog(QuestionDialog):
             self.add_fact("Key", question.key_path)
         if question.purpose:
             self.add_fact("As root", question.purpose)
-        self.field = QLineEdit()
-        self.field.setEchoMode(QLineEdit.EchoMode.Normal if question.echo else QLineEdit.EchoMode.Password)
+        self.field = QLineEdit(echoMode=QLineEdit.EchoMode.Normal if question.echo else QLineEdit.EchoMode.Password)
         self.field.setAccessibleName(question.prompt)
         prompt = question.prompt.strip().rstrip(":").strip() or ("Passphrase" if question.key_path else "Password")
         self.form.addRow(Text(prompt), self.field)
@@ -138,11 +137,7 @@ def _secret_texts(question: SecretQuestion) -> tuple[str, str, str]:
             f"The passphrase unlocks the key on this computer and is not sent. It is {retention}",
             "Unlock",
         )
-    return (
-        f"Sign in to {question.host}",
-        f"Your answer is sent to this host only. It is {retention}",
-        "Sign in",
-    )
+    return (f"Sign in to {question.host}", f"Your answer is sent to this host only. It is {retention}", "Sign in")
 
 
 class LocalProgramDialog(QuestionDialog):
@@ -176,12 +171,10 @@ class LossDialog(QuestionDialog):
         self.add_fact("Host", question.host)
         for name, value in question.facts:
             self.add_fact(name, value, code=name in {"Device", "Known as", "Serial number", "Backing file"})
-        self.field = QLineEdit()
+        self.field = line_edit(changed=self._compare, maxLength=1000)
         self.field.setFont(code_font())
-        self.field.setMaxLength(1000)
         self.field.setAccessibleName(f"The device’s {question.confirmed_by}")
         self.field.setPlaceholderText(f"Type the {question.confirmed_by}")
-        self.field.textChanged.connect(self._compare)
         self.form.addRow(Text("Confirmation", Tone.MUTED, wrap=False), self.field)
         self.message = FieldMessage()
         self.message.setMinimumHeight(2 * self.fontMetrics().lineSpacing())  # keep the layout when a message appears

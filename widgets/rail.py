@@ -8,7 +8,7 @@ from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtGui import QFontMetrics
 from PySide6.QtWidgets import QButtonGroup, QLabel, QPushButton, QWidget
 
-from widgets.parts.boxes import column_in, row_in
+from widgets.parts.boxes import column_in, fill, row_in
 from widgets.parts.text import set_tool_tip, strong
 from widgets.theme import SPACE, set_icon
 
@@ -108,7 +108,5 @@ class Rail(QWidget):
         badge.setMinimumWidth(16)
         badge.setFixedHeight(16)
         badge.hide()
-        row = row_in(button, -1, (0, 0, SPACE[2], 0))
-        row.addStretch(1)
-        row.addWidget(badge, 0, Qt.AlignmentFlag.AlignVCenter)
+        fill(row_in(button, -1, (0, 0, SPACE[2], 0)), None, (badge, 0, Qt.AlignmentFlag.AlignVCenter))
         return badge

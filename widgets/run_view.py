@@ -10,7 +10,7 @@ from suites.quantities import clock_text
 from widgets.live.model import RunModel, StepKey
 from widgets.live.run_side_panel import RunSidePanel
 from widgets.live.step_view import StepTabs, StepView
-from widgets.parts.boxes import column_in
+from widgets.parts.boxes import column_in, fill
 from widgets.theme import SPACE
 
 
@@ -36,9 +36,7 @@ class RunView(QWidget):
         self.view.output_wanted.connect(self._request_output)
         self.view.front_changed.connect(self._update_side)
         self.view.scaling_requested.connect(self._request_scaling)
-        column = column_in(self, SPACE[1])
-        column.addWidget(self.strip)
-        column.addWidget(self.view, 1)
+        fill(column_in(self, SPACE[1]), self.strip, (self.view, 1))
 
     def set_model(self, model: RunModel, bands: Mapping[StepKey, Sequence[Band]] | None = None) -> None:
         """Show a stored run that `replay` has rebuilt on a background thread.

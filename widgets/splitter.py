@@ -2,10 +2,11 @@
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QResizeEvent
-from PySide6.QtWidgets import QSizePolicy, QSplitter, QStackedWidget, QToolButton, QWidget
+from PySide6.QtWidgets import QSizePolicy, QSplitter, QStackedWidget, QWidget
 
 from widgets import settings
-from widgets.parts.boxes import row_in
+from widgets.parts.boxes import fill, row_in
+from widgets.parts.controls import tool_button
 from widgets.parts.text import set_tool_tip
 from widgets.theme import set_icon
 
@@ -25,14 +26,11 @@ class FoldPanel(QWidget):
         self.setObjectName("side")
         self._folded = False
         self._stack = QStackedWidget()
-        self._strip = QToolButton()
-        self._strip.setObjectName("strip")
+        self._strip = tool_button(objectName="strip")
         self._strip.setFixedWidth(STRIP)
         self._strip.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Expanding)
         self._strip.clicked.connect(lambda: self.set_folded(folded=not self._folded))
-        row = row_in(self, 0)
-        row.addWidget(self._strip)
-        row.addWidget(self._stack, 1)
+        fill(row_in(self, 0), self._strip, (self._stack, 1))
         self._fit()
 
     @property

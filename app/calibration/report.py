@@ -94,11 +94,4 @@ def calibration_row(found: Calibration) -> list[str]:
     """Return a table row: time, suite, CoV, margin, run, and why it is not used, if so."""
     made = found.made[:16].replace("T", " ")
     why = "too old" if aged(found) else "" if found.quiet else "disturbed: not used"
-    return [
-        made,
-        found.suite,
-        share_text(found.cov),
-        share_text(found.margin),
-        found.run,
-        why,
-    ]
+    return [made, found.suite, share_text(found.cov), share_text(found.margin), found.run, why]

@@ -48,6 +48,9 @@ FASTEST_DRIVE = "10 µs"
 PERSISTENT = "pmem"
 """Kernel name of persistent memory, which is as fast."""
 
+SETTLED = 3.0
+"""Seconds of a trial from which the samples of its processes cover most of it."""
+
 OWN_RATE = {READ: "tool_read_rate", WRITE: "tool_write_rate"}
 """The rate at the block layer of the test's own processes."""
 
@@ -117,10 +120,14 @@ def _least_share(trial: TrialEvidence, disk: str, watch: HostWatch) -> _DeviceSh
         did, got = issued(trial, operation), reached(watch, disk, operation)
         if did is None or not did.size:
             continue
-        rate = _own_rate(trial, watch, operation)
+        rate = _own_rate(watch, operation)
+        own = rate * seconds if rate is not None and seconds else None
+        if operation == WRITE and workload_of(trial).buffered and got.size is not None:
+            certain = own is not None and (seconds or 0.0) >= SETTLED and own < HALF * did.size
+            own = min(own or 0.0, got.size) if certain else None  # else it may be dirty, and the disk's count is less
         verb = "Read" if operation == READ else "Written"
-        if rate is not None and seconds:
-            size, ios = min(rate * seconds, did.size), " by its own count"
+        if own is not None:
+            size, ios = min(own, did.size), " by its own count"
         elif got.size is not None:
             size, ios = got.size, "" if got.ios is None else f" in {got.ios:.0f} I/Os"
         else:
@@ -138,25 +145,24 @@ def _least_share(trial: TrialEvidence, disk: str, watch: HostWatch) -> _DeviceSh
     return min(found, key=lambda one: one.share, default=None)
 
 
-def _own_rate(trial: TrialEvidence, watch: HostWatch, operation: str) -> float | None:
+def _own_rate(watch: HostWatch, operation: str) -> float | None:
     """Return the rate of the tool's own I/O at the block layer in B/s; None if unknown.
 
-    The kernel counts buffered writes when the tool dirties pages, not when they are written.
+    The kernel counts a buffered write when it makes a page dirty: once, however often the page is written until it is
+    flushed. That is the most that reaches the device.
     """
-    if operation == WRITE and workload_of(trial).buffered:
-        return None
     found = [watch.mean_within(OWN_RATE[operation]), watch.mean(OWN_RATE[operation])]
     return max((rate for rate in found if rate is not None), default=None)
 
 
 def _still_dirty(trial: TrialEvidence, watch: HostWatch, did: IoCount) -> float:
-    """Return the bytes of buffered writes that were dirty at the end; 0 if unknown.
+    """Return the bytes of buffered writes that were dirty at the end; 0 if unknown, or if the tool flushed them.
 
     They are at most the growth of the host's dirty pages, which include those of others and of the file below a loop
     device, and at most what the tool writes between two syncs.
     """
     dirty, workload = watch.values("memory_dirty"), workload_of(trial)
-    if len(dirty) < 2 or not workload.buffered:
+    if len(dirty) < 2 or not workload.buffered or workload.flushes_last:
         return 0.0
     grown, block = max(0.0, dirty[-1] - dirty[0]), trial.values.get("block_size")
     each = did.size / did.ios if did.size and did.ios else block

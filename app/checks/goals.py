@@ -33,12 +33,9 @@ def _absurd(evidence: PlanEvidence) -> CheckOutcome | None:
 
 def _plausible(goal: Goal, unit: Unit) -> str:
     """Return the plausible values of the goal's metric if its bound is outside them."""
-    bound = goal.at_least if goal.at_least is not None else goal.at_most or 0.0
-    if unit is Unit.PERCENT:
-        return "" if 0 <= bound <= 100 else "0 to 100 %"
     for base, low, high, text in _RANGES:
         if same_dimension(base, unit):
-            return "" if low <= convert(bound, unit, base) <= high else text
+            return "" if low <= convert(goal.bound, unit, base) <= high else text
     return ""
 
 

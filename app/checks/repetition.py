@@ -270,7 +270,7 @@ def _goals(step: StepOutcomeEvidence) -> CheckOutcome | NotChecked | None:
     for goal in step.goals:
         if goal.step not in {None, step.name}:
             continue
-        figures = step.done[0].all_of(goal.metric) if step.done else ()
+        figures = step.done[0].asked(goal.metric) if step.done else ()
         relevant = True
         for figure in figures:
             reached = goal.is_met(_middle(step, figure))
@@ -287,8 +287,7 @@ def _middle(step: StepOutcomeEvidence, figure: Figure) -> float:
 
 def _goal_text(step: StepOutcomeEvidence, goal: Goal, figure: Figure, *, reached: bool) -> str:
     values = step.over_trials(figure.metric.name, figure.labels)
-    bound = goal.at_least if goal.at_least is not None else goal.at_most
-    wanted = f"{'at least' if goal.at_least is not None else 'at most'} {figure_text(figure.metric, bound or 0.0)}"
+    wanted = f"{'at least' if goal.at_least is not None else 'at most'} {figure_text(figure.metric, goal.bound)}"
     name = metric_text(figure.metric, figure.labels)
     met = sum(map(goal.is_met, values))
     found = figure_text(figure.metric, _middle(step, figure))

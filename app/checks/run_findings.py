@@ -157,18 +157,6 @@ CHECK_FAILED = Check(
     evaluate=_by_the_run,
 )
 
-UNSTEADY_START = Check(
-    id="unsteady-start",
-    severity=Severity.INFO,
-    title="Start-up transient in the samples",
-    why="Caches, clocks or credits were still settling, and the figure includes that time.",
-    remedy="Set a ramp-up of that length, or run longer. Nothing was left out.",
-    source="MSER-5 (White 1997) and least-squares change points.",
-    needs="The samples of the headline metric.",
-    when=CheckPhase.DURING,
-    evaluate=_by_the_run,
-)
-
 RAISED_CHECKS = (
     HOST_IN_USE,
     NO_LEASE,
@@ -179,7 +167,6 @@ RAISED_CHECKS = (
     HOST_CHANGED,
     HOST_TUNED,
     NOT_TUNED,
-    UNSTEADY_START,
     CHECK_FAILED,
     NOT_SETTLED,
 )

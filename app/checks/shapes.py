@@ -61,6 +61,21 @@ SHORT = 70
 SILENT = 0.1
 """Relative rate of a single sample below which it is a stall and not an outlier."""
 
+SLICE = 0.15
+"""Seconds that a stall lasts at least: a rate that is granted in slices of 0.1 s has one less in some seconds."""
+
+LASTING = 0.9
+"""Least share of the samples of a rate that alternates whose neighbours are at the same level."""
+
+TRANSITION = 0.1
+"""Greatest share of a trial that a change from one level to another may take."""
+
+EXCEPTION = 0.2
+"""Greatest share of the time at a level in brief spans that are no change of level."""
+
+NEAR = 20
+"""Samples on both sides of a change whose noise counts for it, where it is more than that of the whole."""
+
 SETTLED = 0.7
 """Share of a trial within which a decay or rise must end to have settled."""
 
@@ -142,7 +157,7 @@ def shape_of(times: Sequence[float], values: Sequence[float], expected: float = 
     if steps.min() < 0 or not np.median(steps) > 0:
         return None  # timestamps without an order
     series = _Series(at, raw, raw / scale, scale, max(expected, float(at[-1])))
-    found = _stalls(series) or _levels(series)
+    found = _stalls(series) or _levels(series, series.relative)
     early = found is not None and found.kind in _AT_THE_START and abs(found.effect) < LEAST_START
     return None if early else found
 
@@ -205,9 +220,9 @@ class _Points:
     noise: float
 
     @classmethod
-    def of(cls, series: _Series) -> "_Points":
-        """Return the points of a series."""
-        clean = _without_outliers(series.relative)
+    def of(cls, series: _Series, rates: "Numbers") -> "_Points":
+        """Return the points of the relative `rates` of a series."""
+        clean = _without_outliers(rates)
         width = -(-len(clean) // MOST_POINTS)
         cut = len(clean) // width * width
         values = clean[:cut].reshape(-1, width).mean(axis=1)
@@ -245,25 +260,29 @@ def _stalls(series: _Series) -> Shape | None:
     everywhere = max(centres[0], len(values) - 1 - centres[-1]) <= 1.5 * period
     alike = float(np.median(lost)) >= 0.5 * float(lost.max()) and 2 * len(runs) >= len(deficits)
     brief = max(end - start for start, end in runs) <= RARE * period + 1
-    if not (regular and everywhere and alike and brief) or period < 2:
-        return None
     level, dt = float(np.median(around)), series.interval
-    if level <= 0:
+    if not (regular and everywhere and alike and brief) or period < 2 or level <= 0:
         return None
+    length = float(lost.mean()) / level * dt
+    rates = values.copy()
+    for start, end in runs:
+        rates[start:end] = around[start:end]
+    changed = _levels(series, rates) if length < 2 * SLICE else None
+    if length < SLICE or changed is not None:
+        return changed
     deepest = float(np.mean([values[start:end].min() for start, end in runs]))
     spans = [
         Span(float(series.at[start]) - dt, float(series.at[end - 1]), float(values[start:end].mean()))
         for start, end in runs
     ]
-    length = float(lost.mean()) / level * dt
     return series.shape(ShapeKind.STALL, (level, deepest), spans, (period * dt, length))
 
 
-def _levels(series: _Series) -> Shape | None:
-    """Return the shape from the levels of the series."""
+def _levels(series: _Series, rates: "Numbers") -> Shape | None:
+    """Return the shape from the levels of the relative `rates` of the series."""
     import numpy as np
 
-    points = _Points.of(series)
+    points = _Points.of(series, rates)
     alternating = _telegraph(series, points)
     if alternating is not None:
         return alternating
@@ -272,11 +291,12 @@ def _levels(series: _Series) -> Shape | None:
     trend = _trend(points, series)
     if len(spans) == 1:
         return None if trend is None else trend[1]
+    sudden = _without_transition(series, spans)
     if trend is not None and _monotone(spans):
         rest = points.values - np.repeat([one.level for one in spans], np.diff(bounds))
-        if trend[0] <= float(rest @ rest) * (1 if len(spans) == 2 else 1.3):
+        if trend[0] <= float(rest @ rest) * (1 if len(sudden) == 2 else 1.3):
             return trend[1]
-    return _named(series, spans)
+    return _named(series, sudden)
 
 
 def _telegraph(series: _Series, points: _Points) -> Shape | None:
@@ -292,7 +312,10 @@ def _telegraph(series: _Series, points: _Points) -> Shape | None:
         return None
     flags = _running_median((points.values > ordered[cut]).astype(float), 3) > 0.5
     lows, highs = _runs(~flags), _runs(flags)
-    if len(lows) + len(highs) < 4 or not RARE < float(flags.mean()) < 1 - RARE:
+    if _exceptions([points.span(*run) for run in lows]) or _exceptions([points.span(*run) for run in highs]):
+        return None
+    lasting = float((flags == (points.values > ordered[cut])).mean()) >= LASTING
+    if len(lows) + len(highs) < 4 or not RARE < float(flags.mean()) < 1 - RARE or not lasting:
         return None
     runs = sorted(lows + highs)
     period = 2 * (runs[-1][0] - runs[0][1]) / (len(runs) - 2) * points.interval
@@ -345,11 +368,12 @@ def _named(series: _Series, spans: list[Span]) -> Shape:
         kind = ShapeKind.RISE if last.level > first.level else ShapeKind.DECAY
         return series.shape(kind, (last.level, first.level), [Span(first.since, spans[-2].until, first.level)])
     border = _border(spans)
-    sides = [list(group) for _, group in itertools.groupby(spans, key=lambda one: one.level > border)]
-    if len(sides) < len(spans):
-        return _named(series, [Span(one[0].since, one[-1].until, _mean(one)) for one in sides])
     low = [one for one in spans if one.level <= border]
     high = [one for one in spans if one.level > border]
+    few = [*_exceptions(low), *_exceptions(high)] if len(_joined(spans, border)) > 3 else []
+    rest = _joined([one for one in spans if one not in few], border)
+    if len(rest) < len(spans):
+        return _named(series, rest)
     part = _time(low) / (_time(low) + _time(high))
     if len(spans) > 3 and RARE < part < 1 - RARE:
         period = 2 * (last.since - first.until) / (len(spans) - 2)
@@ -360,6 +384,29 @@ def _named(series: _Series, spans: list[Span]) -> Shape:
 
 
 # Parts of the search
+
+
+def _without_transition(series: _Series, spans: list[Span]) -> list[Span]:
+    """Return the first and last of three levels in order, if the one between them is brief: a change takes a moment."""
+    if len(spans) != 3 or not _monotone(spans):
+        return spans
+    between = spans[1].until - spans[1].since
+    return [spans[0], spans[2]] if between <= max(EDGE * series.interval, TRANSITION * series.whole) else spans
+
+
+def _exceptions(spans: list[Span]) -> list[Span]:
+    """Return the brief ones of several spans at one level, of which one has most of the time."""
+    if not spans:
+        return []
+    longest = max(spans, key=lambda one: one.until - one.since)
+    rest = [one for one in spans if one is not longest]
+    return rest if _time(rest) <= EXCEPTION * _time(spans) else []
+
+
+def _joined(spans: Sequence[Span], border: float) -> list[Span]:
+    """Return the spans, with neighbours on the same side of `border` joined."""
+    sides = (list(group) for _, group in itertools.groupby(spans, key=lambda one: one.level > border))
+    return [Span(one[0].since, one[-1].until, _mean(one)) for one in sides]
 
 
 def _running_median(values: "Numbers", width: int) -> "Numbers":
@@ -451,7 +498,10 @@ def _merged(points: _Points, bounds: list[int]) -> list[int]:
             bounds.pop(weak)
             continue
         rest = values - np.repeat(means, counts)
-        noise, deviation = max(points.noise, _long_run_variance(rest)), float(rest.std())
+        around = [rest[max(0, bound - NEAR) : bound + NEAR] for bound in bounds[1:-1]]
+        local = np.maximum(1.0, [float(part @ part) / len(part) / (float(rest.var()) or 1.0) for part in around])
+        noise = local * max(points.noise, _long_run_variance(rest))
+        deviation = np.sqrt(local) * float(rest.std())
         fewer = np.minimum(counts[1:], counts[:-1])
         errors = (1 + 1 / fewer) * np.sqrt(noise * (1 / counts[1:] + 1 / counts[:-1]))
         significant = np.minimum(CLEAR * deviation, MIN_ERRORS * errors)

@@ -1,13 +1,14 @@
 """Checks of the rate over a trial: its shape, the rounds of SNIA PTS, and a mean latency far above the median."""
 
+from collections import deque
 from collections.abc import Callable, Sequence
-from functools import lru_cache
 
 from app.checks.evidence import RUNNING
 from app.checks.shapes import FEWEST, Shape, ShapeKind, Span, shape_of
+from app.checks.starts import start_of, start_text
 from suites.checks import Check, CheckOutcome, CheckPhase
 from suites.evidence import TrialCheck, TrialEvidence
-from suites.quantities import duration_text, figure_text, quantity, share_text
+from suites.quantities import duration_text, figure_text, metric_text, quantity, share_text
 from suites.snia.output import ROUNDS, STEADY_AFTER, WINDOW_DIFFERENCE, WINDOW_RANGE, WINDOW_SLOPE
 from suites.snia.steady import PTS_RANGE, PTS_SLOPE, WINDOW, WINDOWS_AGREE
 from suites.units import Unit, convert
@@ -36,11 +37,26 @@ TAIL = 5.0
 """Times the median from which a mean latency is reported."""
 
 
-def rate_shape(trial: TrialEvidence) -> tuple[Metric, Shape] | None:
+_Found = tuple[Metric, Shape] | None
+
+_latest: deque[tuple[TrialEvidence, _Found]] = deque(maxlen=1)
+
+
+def rate_shape(trial: TrialEvidence) -> _Found:
     """Return the shape of the headline rate of a completed or running trial; None if it is flat or no rate.
 
-    Of a running trial, only a shape that the rest of the trial cannot turn into another.
+    Of a running trial, only a shape that the rest of the trial cannot turn into another. Several checks read that of
+    the same trial one after the other.
     """
+    for one, found in tuple(_latest):
+        if one is trial:
+            return found
+    made = _rate_shape(trial)
+    _latest.append((trial, made))
+    return made
+
+
+def _rate_shape(trial: TrialEvidence) -> _Found:
     if not (trial.done or trial.state == RUNNING) or by_rounds(trial):
         return None
     samples = _rate_series(trial)
@@ -48,7 +64,7 @@ def rate_shape(trial: TrialEvidence) -> tuple[Metric, Shape] | None:
         return None
     running = trial.state == RUNNING
     expected = (trial.expected or 0.0) if running else 0.0
-    found = _shape(tuple(one.time for one in samples), tuple(one.value for one in samples), expected)
+    found = shape_of([one.time for one in samples], [one.value for one in samples], expected)
     if found is None or (running and not _lasts(found, len(samples), expected)):
         return None
     return samples[0].metric, found
@@ -61,12 +77,6 @@ def _rate_series(trial: TrialEvidence) -> tuple[Sample, ...]:
         return samples
     first = next((one for one in trial.samples if one.metric.kind is MetricKind.RATE), None)
     return () if first is None else trial.series(first.metric.name, first.labels)
-
-
-@lru_cache(maxsize=8)
-def _shape(times: tuple[float, ...], values: tuple[float, ...], expected: float) -> Shape | None:
-    """Return the shape of a series, which several checks read."""
-    return shape_of(times, values, expected)
 
 
 def _lasts(found: Shape, count: int, expected: float) -> bool:
@@ -142,8 +152,7 @@ def _dips(metric: Metric, found: Shape) -> CheckOutcome:
     times = f"{verb} {count} times" if count > 1 else verb
     parts = f"Rate {times} {'to' if verb == 'dips' else 'at'} {other} {_spans_text(found.spans)}; {level} otherwise."
     return CheckOutcome(
-        f"{parts} {_worst(metric, found)}",
-        severity=Severity.INFO if abs(found.effect) < SMALL else None,
+        f"{parts} {_worst(metric, found)}", severity=Severity.INFO if abs(found.effect) < SMALL else None
     )
 
 
@@ -227,6 +236,20 @@ def _tail(trial: TrialEvidence) -> CheckOutcome | None:
                     f"times the median of {figure_text(median.metric, median.value)}."
                 )
     return None
+
+
+def _start(trial: TrialEvidence) -> CheckOutcome | None:
+    """Report a start that differs from the rest, unless the shape of the rate shows it."""
+    figure, samples = trial.headline, trial.headline_series()
+    if not trial.done or figure is None or by_rounds(trial) or rate_shape(trial) is not None:
+        return None
+    found = start_of([one.time for one in samples], [one.value for one in samples])
+    if found is None:
+        return None
+    means = (figure_text(figure.metric, mean) for mean in (found.whole, found.rest))
+    return CheckOutcome(
+        f"{metric_text(figure.metric, figure.labels)}: {start_text(found)} ({' with it, '.join(means)} without)."
+    )
 
 
 def _seconds(figure: Figure) -> float:
@@ -322,6 +345,17 @@ SHAPE_CHECKS: tuple[TrialCheck, ...] = (
 TRIAL_CHECKS: tuple[TrialCheck, ...] = (
     *SHAPE_CHECKS,
     ROUNDS_CHECK,
+    Check(
+        id="unsteady-start",
+        severity=Severity.INFO,
+        title="Start-up transient in the samples",
+        why="Caches, clocks or credits were still settling, and the figure includes that time.",
+        remedy="Set a ramp-up of that length, or run longer. Nothing was left out.",
+        source="MSER-5 (White 1997) and least-squares change points.",
+        evaluate=_start,
+        when=CheckPhase.AFTER,
+        needs="the samples of the headline metric",
+    ),
     Check(
         id="mean-above-median",
         severity=Severity.WARNING,

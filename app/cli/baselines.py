@@ -6,7 +6,7 @@ import click
 
 from app.baselines.baselines import HEAD, Baseline, baseline_row, baseline_to_json, remarks, title
 from app.baselines.reference import Reference, ReferenceFigure
-from app.cli.common import json_option, pass_workstation, plain, print_json, print_table, report_errors
+from app.cli.common import Number, json_option, pass_workstation, plain, print_json, print_table, report_errors
 from app.services import Workstation
 from suites.quantities import figure_text, label_text
 from suites.vocab import Better, Metric, MetricKind
@@ -15,7 +15,7 @@ DAY = 86400.0
 
 age_option = click.option(
     "--max-age",
-    type=click.FloatRange(min=0, min_open=True, max=36500),
+    type=Number(0, 36500, min_open=True),
     metavar="DAYS",
     help="Age in days from which the baseline counts as too old.  [default: 90]",
 )

@@ -4,12 +4,13 @@ import contextlib
 import io
 import logging
 import logging.handlers
+import math
 import os
 import sys
 from collections.abc import Callable, Sequence
 from functools import wraps
 from pathlib import Path
-from typing import ParamSpec
+from typing import Any, ParamSpec
 
 import click
 
@@ -28,6 +29,24 @@ FAILED = 1
 
 BAD_INPUT = 2
 """Exit status: invalid arguments or input."""
+
+
+class Number(click.FloatRange):
+    """A finite number from `min` to `max`. click.FloatRange accepts NaN, which is neither below nor above a bound."""
+
+    def __init__(self, min: float, max: float, *, min_open: bool = False) -> None:  # noqa: A002 - click's names
+        """Accept numbers from `min`, or above it if `min_open`, to `max`."""
+        super().__init__(min=min, max=max, min_open=min_open)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """Return the number; fail for NaN, infinities and numbers out of range."""
+        number = float(super().convert(value, param, ctx))
+        if math.isnan(number):
+            self.fail(f"{value!r} is not a number.", param, ctx)
+        return number + 0.0  # -0.0 becomes 0.0
+
+
+PERCENT = Number(0, 100)
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 pass_workstation = click.make_pass_decorator(Workstation)

@@ -7,9 +7,20 @@ from typing import Any
 
 import click
 
-from app.cli.common import json_option, plain, print_json, print_table, report_errors
+from app.cli.common import PERCENT, Number, json_option, plain, print_json, print_table, report_errors
 from app.json_converter import Json, publish, published
-from app.plans.plan import QUICK_LOOK, Order, Plan, PlanError, Policy, Repetition
+from app.plans.plan import (
+    MAXIMUM_SEED,
+    MAXIMUM_TRIALS,
+    MINIMUM,
+    MOST_PAUSE,
+    QUICK_LOOK,
+    Order,
+    Plan,
+    PlanError,
+    Policy,
+    Repetition,
+)
 from app.plans.plan_changes import acknowledge, apply_remedy, changes_text
 from app.plans.plan_file import read_repetition
 from app.plans.plan_remarks import LONGEST, Acknowledged
@@ -40,39 +51,38 @@ class RepetitionOptions:
         )
 
 
-_PERCENT = click.FloatRange(0, 100)
+_TRIALS = click.IntRange(MINIMUM, MAXIMUM_TRIALS)
 
 _OPTIONS = (
     click.option(
         "--trials",
-        type=click.IntRange(1, 1000),
+        type=click.IntRange(1, MAXIMUM_TRIALS),
         show_default=f"{Repetition().trials}, enough for a 95 % interval",
         help="Fixed number of trials per step.",
     ),
     click.option("--quick", is_flag=True, help="Quick look: one trial per step, without an interval."),
     click.option(
-        "--precision",
-        type=_PERCENT,
-        metavar="PERCENT",
-        help="Repeat until the median's 95 % interval is within ± this.",
+        "--precision", type=PERCENT, metavar="PERCENT", help="Repeat until the median's 95 % interval is within ± this."
     ),
     click.option("--baseline", metavar="NAME", help="Repeat until the verdict against this baseline is settled."),
     click.option("--budget", metavar="TIME", help="Repeat for this total time, as in 20min."),
-    click.option("--margin", type=_PERCENT, metavar="PERCENT", help="With --baseline: equivalence margin."),
+    click.option("--margin", type=PERCENT, metavar="PERCENT", help="With --baseline: equivalence margin."),
     click.option(
         "--confidence", type=click.Choice(["95", "99"]), help="With --baseline: confidence level of the verdict."
     ),
-    click.option("--minimum", type=int, help="With --precision or --baseline: fewest trials."),
-    click.option("--cap", type=int, help="With --precision or --baseline: most trials."),
-    click.option("--warm-ups", type=int, help="Warm-up trials, excluded from the result."),
-    click.option("--pause", type=float, metavar="SECONDS", help="Seconds between trials."),
+    click.option("--minimum", type=_TRIALS, help="With --precision or --baseline: fewest trials."),
+    click.option("--cap", type=_TRIALS, help="With --precision or --baseline: most trials."),
+    click.option(
+        "--warm-ups", type=click.IntRange(0, MAXIMUM_TRIALS), help="Warm-up trials, excluded from the result."
+    ),
+    click.option("--pause", type=Number(0, MOST_PAUSE), metavar="SECONDS", help="Seconds between trials."),
     click.option(
         "--order",
         type=click.Choice([order.value for order in Order]),
         show_default=Order.BLOCK.value,
         help="Order of the trials of several steps; block: step by step.",
     ),
-    click.option("--seed", type=click.IntRange(0), help="Seed of a random order.  [default: random]"),
+    click.option("--seed", type=click.IntRange(0, MAXIMUM_SEED), help="Seed of a random order.  [default: random]"),
 )
 
 QUICK_IS = "A quick look is one trial of each step."

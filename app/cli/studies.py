@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from app.chart import Chart
-from app.cli.common import json_option, pass_workstation, plain, print_json, print_table, report_errors
+from app.cli.common import PERCENT, json_option, pass_workstation, plain, print_json, print_table, report_errors
 from app.cli.tables import print_agreements, print_comparison, print_distributions, print_noise, print_scaling
 from app.comparison.comparison import comparison_to_json
 from app.crosscheck.agreement import Agreement
@@ -40,7 +40,7 @@ from suites.vocab import Labels
 runs_argument = click.argument("runs", nargs=-1, required=True)
 margin_option = click.option(
     "--margin",
-    type=click.FloatRange(0, 100),
+    type=PERCENT,
     metavar="PERCENT",
     help="Equivalence margin.  [default: the calibrated host's own, else 5]",
 )

@@ -9,8 +9,9 @@ from typing import Any
 
 from app.plans.plan import GoalError, Step
 from suites.errors import UnitError
-from suites.units import Unit, convert
+from suites.units import Unit, convert, same_dimension
 from suites.verdict import Goal
+from suites.vocab import Better
 
 GOAL = "goal"
 """The key of the goals in a plan file."""
@@ -130,7 +131,26 @@ def _value(found: re.Match[str], units: frozenset[Unit], where: str) -> float:
     try:
         return float(f"{convert(value, given, unit):.12g}")
     except UnitError:
-        raise GoalError(f"{where} is in {found['unit']}, the metric in {unit}.", f"Use {unit}.") from None
+        raise GoalError(f"{where} is in {found['unit']}, the metric in {unit}.", _use(unit)) from None
+
+
+def _use(unit: Unit) -> str:
+    """Return the remedy that lists the units of the dimension of `unit`."""
+    if unit is Unit.PER_SECOND:
+        return "Use no unit, k or M."
+    return f"Use {', '.join(each for each in Unit if same_dimension(each, unit))}."
+
+
+def goal_example(steps: Sequence[Step]) -> str:
+    """Return a goal for the first step’s headline metric, with a unit: ``iops >= 20k``, ``latency_p99 <= 5 ms``."""
+    if not steps:
+        return "iops >= 20k"
+    metric = steps[0].headline
+    value = next((text for unit, text in _EXAMPLES if same_dimension(unit, metric.unit)), f"10 {metric.unit}")
+    return f"{metric.name} {'>=' if metric.better is Better.HIGHER else '<='} {value}"
+
+
+_EXAMPLES = ((Unit.SECOND, "5 ms"), (Unit.BYTES_PER_SECOND, "500 MB/s"), (Unit.PER_SECOND, "20k"), (Unit.ONE, "1000"))
 
 
 def goals_text(goals: Sequence[Goal], steps: Sequence[Step] = ()) -> str:
@@ -140,8 +160,7 @@ def goals_text(goals: Sequence[Goal], steps: Sequence[Step] = ()) -> str:
 
 def goal_text(goal: Goal, unit: Unit | None) -> str:
     """Return one goal: ``disk:latency_p99 <= 5 ms``."""
-    bound, value = (">=", goal.at_least) if goal.at_least is not None else ("<=", goal.at_most or 0.0)
-    return f"{f'{goal.step}:' if goal.step else ''}{goal.metric} {bound} {_with_unit(value, unit)}"
+    return f"{f'{goal.step}:' if goal.step else ''}{goal.metric} {goal.sign} {_with_unit(goal.bound, unit)}"
 
 
 def _with_unit(value: float, unit: Unit | None) -> str:

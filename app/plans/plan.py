@@ -13,12 +13,14 @@ from suites.base import Suite, complete_values
 from suites.errors import BenchwrightError, ParameterError, UnknownSuiteError
 from suites.parameters import Value
 from suites.verdict import Goal
-from suites.vocab import Metric
+from suites.vocab import Better, Metric, MetricKind
 
 LOCAL = "local"
 """The name of this computer as a host."""
 
 MAXIMUM_TRIALS = 1000
+MAXIMUM_SEED = 2**63 - 1
+MOST_PAUSE = 1e6  # seconds
 
 FORMATS = ("benchwright-plan/1", "benchwright-plan/2", "benchwright-plan/3")
 """The supported plan formats, oldest first. 2 adds policies other than FIXED, random orders and tuning; 3 adds remarks
@@ -281,6 +283,7 @@ def _check_values(step: Step) -> None:
 _BOUNDS: dict[str, tuple[float, float]] = {
     "trials": (1, MAXIMUM_TRIALS),
     "warm_ups": (0, MAXIMUM_TRIALS),
+    "pause": (0, MOST_PAUSE),
     "precision": (0.001, 1),
     "margin": (0, 1),
     "minimum": (MINIMUM, MAXIMUM_TRIALS),
@@ -316,10 +319,29 @@ def check_goals(goals: Sequence[Goal], steps: Sequence[Step]) -> None:
         targets = [step for step in steps if goal.step in {None, step.name}]
         if not targets:
             raise GoalError(f"A goal names the step “{str(goal.step)[:60]}”, which is not in the plan.")
-        names = {metric.name for step in targets for metric in step.suite.metrics_of(step.whole_values())}
-        if goal.metric not in names:
-            listed = ", ".join(sorted(names))
+        measured = [metric for step in targets for metric in step.suite.metrics_of(step.whole_values())]
+        if not any(metric.name == goal.metric for metric in measured):
+            listed = ", ".join(sorted({metric.name for metric in measured}))
             raise GoalError(f"No step measures the goal’s metric “{goal.metric[:60]}”.", f"Metrics: {listed}.")
+        for metric in measured:
+            if metric.name == goal.metric:
+                _check_bound(goal, metric)
+
+
+def _check_bound(goal: Goal, metric: Metric) -> None:
+    """Raise GoalError for a bound that every result meets, that none can meet, or that worse results meet."""
+    higher, text = goal.at_least is not None, f"{metric.name} {goal.sign} {goal.bound:g}"
+    below = metric.least is not None and (goal.bound < metric.least or (higher and goal.bound == metric.least))
+    above = metric.most is not None and (goal.bound > metric.most or (not higher and goal.bound == metric.most))
+    if below or above:
+        possible = "more than 0" if metric.most is None else f"0 to {metric.most:g}"
+        meets = "every" if below is higher else "no"
+        raise GoalError(f"The goal {text} is met by {meets} result.", f"Set {possible} {metric.unit}.")
+    if metric.kind is not MetricKind.COUNT and higher is (metric.better is Better.LOWER):
+        raise GoalError(
+            f"The goal {text} is met by worse results: a {metric.better} value is better.",
+            f"Write {metric.name} {'<=' if higher else '>='} and the bound.",
+        )
 
 
 def with_seed(plan: Plan) -> Plan:

@@ -12,6 +12,7 @@ from app.plans.goals import GOAL, read_goals, unit_of
 from app.plans.plan import (
     FORMATS,
     MAXIMUM_TRIALS,
+    MOST_PAUSE,
     Order,
     Plan,
     PlanError,
@@ -104,7 +105,7 @@ def _read_order(content: object) -> Order:
 
 
 def _read_seed(content: object) -> int | None:
-    if content is not None and (isinstance(content, bool) or not isinstance(content, int) or not 0 <= content < 2**63):
+    if content is not None and (type(content) is not int or content < 0):
         raise PlanError(f"seed is {str(content)[:60]!r}.", "Set a whole number from 0, or omit it.")
     return content
 
@@ -275,7 +276,7 @@ _SHARES = frozenset({"precision", "margin", "confidence"})
 _FIELDS = (
     Parameter(name="trials", title="", type=Type.INTEGER, default=0, help="", maximum=MAXIMUM_TRIALS),
     Parameter(name="warm_ups", title="trials before the counted ones", type=Type.INTEGER, default=0, help=""),
-    Parameter(name="pause", title="seconds between trials", type=Type.NUMBER, default=0.0, help="", maximum=1e6),
+    Parameter(name="pause", title="seconds between trials", type=Type.NUMBER, default=0.0, help="", maximum=MOST_PAUSE),
     Parameter(name="precision", title="±percent of the centre", type=Type.NUMBER, default=0.0, help=""),
     Parameter(name="baseline", title="the name of a pinned run", type=Type.TEXT, default="", help=""),
     Parameter(

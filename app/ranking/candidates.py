@@ -340,8 +340,10 @@ def _figure(record: TrialRecord, metric: str, criteria: RankingCriteria) -> Figu
         own = [figure for figure in own if set(criteria.labels) <= set(figure.labels)]
     if criteria.limit is None:
         return own[0] if own else None
-    wanted = _names_of(criteria.limit.metric, criteria.limit)
-    limits = {figure.labels: figure for figure in record.figures if figure.metric.name in wanted}
+    limited = criteria.limit.metric
+    wanted = (limited, f"total_{limited}") if limited.startswith("latency_") else (limited,)  # of whole requests last
+    names = [name for each in wanted for name in _names_of(each, criteria.limit)]
+    limits = {one.labels: one for name in names for one in record.figures if one.metric.name == name}
     met = [figure for figure in own if figure.labels in limits and criteria.limit.is_met(limits[figure.labels])]
     if not met:
         return None

@@ -233,10 +233,7 @@ def _notes(records: Sequence[RunRecord], comparison: Comparison | None) -> Itera
     if comparison is not None:
         yield "Margin", [f"{origin}." for origin in comparison.origins]
         yield "Differences and caveats", comparison.notes
-        yield (
-            "Method",
-            [f"{comparison.method[:1].upper()}{comparison.method[1:]}; figures are medians."],
-        )
+        yield ("Method", [f"{comparison.method[:1].upper()}{comparison.method[1:]}; figures are medians."])
         return
     found = [one for record in records for one in agreements(record)]
     lines = [(f"{host_label(one.host)}: {agreement_line(one)}", *why_lines(one)) for one in found]

@@ -258,7 +258,7 @@ def concluded(run: DetachedRun, recorder: Recorder, baseline: Baseline, why: str
     outcome = RunOutcome.of(run.record.trials)
     reason = " ".join([*outcome.problems, *([why] if why else []), *_absent(run)])
     events: list[Event] = [*replay_trials(_schedule(run, baseline), run), RunEnded(run.id, outcome.state, reason)]
-    for event in apply_stages(events, Verdicts(recorder, resumed=True)):
+    for event in apply_stages(events, Verdicts(recorder)):
         recorder.record(event)
         yield event
 

@@ -9,15 +9,14 @@ from app.comparison.sides import Key, Side, paired
 from app.events import Event, FindingRaised, PolicyDecided, State
 from app.plans.plan import Plan, PlanError, Policy, Step
 from app.plans.repetition import Rule, UntilVerdict
-from app.records import RunRecord, SampleSeries
-from app.runs.samples import start_findings
-from app.runs.schedule import MakeRule, Schedule, Slot, StepKey, TrialsVerdict, deciding
+from app.records import RunRecord
+from app.runs.schedule import MakeRule, Schedule, Slot, StepKey, TrialsVerdict
 from app.summary import MetricSummary
-from suites.base import ParsedTrial
 from suites.errors import UnitError
 from suites.facts import Facts, known
 from suites.quantities import metric_text
 from suites.units import convert
+from suites.verdict import trust_mark
 from suites.vocab import Finding, Labels, Metric
 
 
@@ -41,10 +40,12 @@ def verdict_rules(plan: Plan, baseline: RunRecord | None, facts: Mapping[str, Fa
     def make(key: StepKey, metric: Metric, labels: Labels) -> Rule:
         given = plan.repetition
         figures, obstacle = baselines.get(key, ({}, "step and host not in the baseline"))
-        values, unmet = _values(figures.get((metric.name, labels)), metric)
+        found = figures.get((metric.name, labels))
+        values, unmet = _values(found, metric)
         return UntilVerdict(
-            values, metric.better, given.margin, given.confidence, given.minimum, given.cap, obstacle or unmet
-        )
+            values, metric.better, given.margin, given.confidence, given.minimum, given.cap, obstacle or unmet,
+            "" if found is None else trust_mark(found.trust),
+        )  # fmt: skip
 
     return make
 
@@ -118,29 +119,6 @@ def replayed(record: RunRecord) -> dict[int, PolicyDecided]:
         if verdict is not None:
             found[one.id] = PolicyDecided(one.host, one.step, verdict.metric, verdict.labels, verdict.decision)
     return found
-
-
-def unsteady_starts(slot: Slot, parsed: ParsedTrial) -> Iterator[Finding]:
-    """Yield a finding for each headline figure of a trial whose start differs from its rest."""
-    if not slot.warm_up:
-        names = {figure.metric.name for figure in deciding(slot.step, parsed.figures)}
-        scope = FindingScope(slot.host, slot.step.name)
-        for name in names:
-            yield from start_findings(slot.step.suite, parsed.figures, parsed.samples, name, scope)
-
-
-def missed_starts(record: RunRecord, samples: SampleSeries, key: StepKey) -> Iterator[FindingRaised]:
-    """Yield the findings about trial starts of a step that are not stored because Benchwright ended first."""
-    known = {
-        (trial, finding.measured) for finding, trial in record.raised if finding.id == run_findings.UNSTEADY_START.id
-    }
-    for one in record.trials:
-        trial = one.trial
-        if one.state is State.DONE and (trial.step, trial.host) == key:
-            slot = Slot(record.plan.step(trial.step), trial.host, trial.number, trial.warm_up)
-            for finding in unsteady_starts(slot, ParsedTrial(one.figures, samples.get(trial.id, ()))):
-                if (trial.id, finding.measured) not in known:
-                    yield FindingRaised(finding, trial.id)
 
 
 def _unsettled(verdict: TrialsVerdict) -> Finding:

@@ -11,14 +11,7 @@ from app.plans.consent import ConsentFile
 from app.plans.plan import Plan
 from app.runs.event_queue import EventQueue
 from app.timestamps import now
-from remote.questions import (
-    Asker,
-    ConsentQuestion,
-    HostKeyQuestion,
-    LocalProgramQuestion,
-    LossQuestion,
-    SecretQuestion,
-)
+from remote.questions import Asker, ConsentQuestion, HostKeyQuestion, LocalProgramQuestion, LossQuestion, SecretQuestion
 from suites.errors import BenchwrightError
 from suites.facts import Absent, Facts, RawDevice, known
 from suites.quantities import quantity
@@ -32,7 +25,7 @@ T = TypeVar("T")
 _WRITTEN = ", but data was written there"
 
 
-class SerialAsker:
+class SerialAsker(Asker):
     """Asker that passes questions on to `asker` one at a time.
 
     Until the trials begin, the consumer thread of the events asks, so that Ctrl+C at a question ends the run. Later the

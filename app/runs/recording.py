@@ -5,13 +5,7 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from app.events import (
-    Activity,
-    Event,
-    LibraryChanged,
-    RunDetached,
-    RunEnded,
-)
+from app.events import Activity, Event, LibraryChanged, RunDetached, RunEnded
 from app.runs.control import Control
 from app.store import Recorder, StoreError
 from app.store.errors import DamagedError, StoreBusyError, StoreFullError, StoreLostError, TakenOverError

@@ -255,9 +255,7 @@ def recorded(
             recorder.when_taken_over = control.note_taken_over
             recording = RecordingStage(recorder, control, use_library)
             source = engine.events()
-            with_verdicts = apply_stages(
-                source, resumed_watching(detached_run), Verdicts(recorder, resumed=detached_run is not None)
-            )
+            with_verdicts = apply_stages(source, resumed_watching(detached_run), Verdicts(recorder))
             try:
                 for event in apply_stages(with_verdicts, recording):
                     ended = isinstance(event, RunEnded | RunDetached)

@@ -6,21 +6,14 @@ from collections.abc import Callable, Generator, Iterator
 from functools import cached_property
 
 from app.checks.catalogue import blocks
-from app.events import (
-    Activity,
-    Event,
-    FindingRaised,
-    Progress,
-    State,
-    StepEnded,
-)
+from app.events import Activity, Event, Progress, State, StepEnded
 from app.plans.plan import Step, host_label
 from app.runs.control import DetachedError, StoppedError
 from app.runs.event_queue import IDLE, DefectError, Task, stepped
 from app.runs.host_setup import HostSetup
 from app.runs.host_step import HostSteps
 from app.runs.phase import NOT_MEASURED, Phase
-from app.runs.policies import decided, unsteady_starts, verdict_rules
+from app.runs.policies import decided, verdict_rules
 from app.runs.request import RunRequest
 from app.runs.run_hosts import RunHosts
 from app.runs.schedule import Schedule, Slot, StepKey
@@ -222,8 +215,6 @@ class TrialTask:
         if trial.ended is None or trial.ended.state is not State.DONE:
             schedule.give_up(slot)
         else:
-            for finding in unsteady_starts(slot, trial.ended.parsed):
-                yield FindingRaised(finding, trial.id)
             yield from decided(schedule.record_trial(slot, trial.ended.parsed.figures, trial.seconds, spent))
         if not schedule.open(slot.key) and not control.detached:
             yield from self._await_last_sample()

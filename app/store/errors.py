@@ -164,8 +164,7 @@ def lost(path: Path, what: str) -> StoreLostError:
 def overwritten(path: Path) -> DamagedError:
     """Return the error that another program wrote to the open library at `path`."""
     return DamagedError(
-        f"The library {path} was overwritten or truncated by another program.",
-        "Save the run to another file.",
+        f"The library {path} was overwritten or truncated by another program.", "Save the run to another file."
     )
 
 

@@ -1,6 +1,8 @@
 """Queries: whole runs, and one metric over many runs."""
 
 import json
+import math
+import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
@@ -9,7 +11,7 @@ from typing import Any
 from sqlalchemy import Connection, Row, RowMapping, Select, bindparam, func, select
 
 from app.events import Moment, State, Trial
-from app.formats import FormatError, command_from_json, facts_from_json, plan_from_json
+from app.formats import FormatError, by_host_from_json, command_from_json, facts_from_json, plan_from_json
 from app.plans.plan import Plan
 from app.records import DetachedRun, HistoryRow, RunRecord, RunSummary, SampleSeries, TrialRecord
 from app.store import baselines, host_log, schema
@@ -113,15 +115,23 @@ def record(connection: Connection, run_id: str) -> RunRecord:
             _facts(connection, run_id, Moment.AFTER),
             _trials(connection, run_id),
             _findings(connection, run_id),
-            json.loads(cost),
+            by_host_from_json(cost, float, "The cost of telemetry"),
             host_log.changes_of(connection, run_id),
             _verdicts(connection, run_id),
             _finding_trials(connection, run_id),
             baselines.calibrations(connection, read_plan.hosts),
-            telemetry_program=json.loads(program),
+            telemetry_program=_programs(program),
         )
     except (FormatError, ValueError, TypeError, KeyError) as error:  # malformed JSON, unknown enum values
         raise unreadable_run(run_id, error) from error
+
+
+def _programs(text: str) -> Mapping[str, str]:
+    """Return the telemetry program of each host: SHA-256, or "script"."""
+    found = by_host_from_json(text, str, "The telemetry program")
+    if not all(re.fullmatch(r"[0-9a-z]{1,64}", program) for program in found.values()):
+        raise FormatError("The telemetry program is not a SHA-256.")
+    return found
 
 
 def samples(connection: Connection, run_id: str, trials: Sequence[int] | None = None) -> SampleSeries:
@@ -233,15 +243,22 @@ def _trial(row: Row[Any], figures: Sequence[Figure]) -> TrialRecord:
         row.warm_up,
         commands,
         row.started,
-        row.clock,
+        _finite(row.clock),
         row.tool_version,
-        row.peer_clock,
+        _finite(row.peer_clock),
     )
     notes = tuple(json.loads(row.notes))
     return TrialRecord(
-        trial, State(row.state), row.ended, row.exit_status, tuple(figures), notes, row.reason, row.origin,
-        row.ended_clock,
+        trial, State(row.state), row.ended, row.exit_status, tuple(figures), notes, row.reason,
+        _finite(row.origin), _finite(row.ended_clock),
     )  # fmt: skip
+
+
+def _finite(value: object) -> float | None:
+    """Return a number of a column; raise ValueError for text and infinities, which SQLite stores in any column."""
+    if value is None or (isinstance(value, int | float) and math.isfinite(value)):
+        return value
+    raise ValueError(f"{str(value)[:60]!r} is not a number")
 
 
 def _figures(connection: Connection, run_id: str) -> dict[int, list[Figure]]:

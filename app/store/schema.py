@@ -36,9 +36,7 @@ READ_FORMAT = 6
 _tables = MetaData()
 
 formats = Table(  # one row; without it, reading requires the user_version
-    "formats",
-    _tables,
-    Column("read_format", Integer, primary_key=True, autoincrement=False),
+    "formats", _tables, Column("read_format", Integer, primary_key=True, autoincrement=False)
 )
 
 

@@ -30,7 +30,6 @@ from app.events import (
 from app.plans.context import step_context
 from app.plans.plan import Plan
 from app.records import DetachedRun, RunRecord, SampleSeries
-from app.runs.policies import missed_starts
 from app.runs.schedule import StepKey
 from app.verdict.steps import StepVerdict, new_findings, run_verdict
 from app.verdict.stored import MARGIN, Telemetry, step_keys, step_verdicts, trials_and_windows
@@ -224,24 +223,19 @@ class Verdicts:
     """Stage that adds the verdict of each step after its end, and of the run before RunEnded.
 
     Verdicts use only what is stored, so that recomputing them gives the same result. A step without StepEnded gets
-    its verdict at the end of the run. For a `resumed` run, trial findings that were not stored are computed again
-    first.
+    its verdict at the end of the run.
     """
 
-    def __init__(self, stored: Stored, *, resumed: bool = False) -> None:
-        self._stored, self._resumed = stored, resumed
+    def __init__(self, stored: Stored) -> None:
+        self._stored = stored
 
     def __call__(self, event: Event) -> Iterator[Event]:
         """Yield `event` with the verdicts due at it."""
         if isinstance(event, RunEnded):
-            if self._resumed:
-                yield from _logged(lambda: _missed(self._stored, None))
             yield from _logged(lambda: _at_the_end(self._stored))
         yield event
         if isinstance(event, StepEnded):
             step_key = (event.step, event.host)
-            if self._resumed:
-                yield from _logged(partial(_missed, self._stored, step_key))
             yield from _logged(partial(_of_step_key, self._stored, step_key))
 
 
@@ -252,17 +246,6 @@ def _logged(compute: Callable[[], Iterator[Event]]) -> tuple[Event, ...]:
     except Exception:  # a bug in a check or a full disk must not lose the measurement: verdicts can be computed later
         log.exception("the verdict could not be computed")
         return ()
-
-
-def _missed(stored: Stored, only: StepKey | None) -> Iterator[Event]:
-    """Yield the trial findings not stored, of the step `only`, or of all steps without a verdict."""
-    record = stored.stored()
-    known = {(one.step, one.host) for one in record.verdicts}
-    for step_key in step_keys(record.plan):
-        if step_key == only or (only is None and step_key not in known):
-            trials, _windows = trials_and_windows(record, step_key)
-            samples, _telemetry = stored.stored_samples(trials, {})
-            yield from missed_starts(record, samples, step_key)
 
 
 def _of_step_key(stored: Stored, step_key: StepKey) -> Iterator[Event]:

@@ -107,8 +107,9 @@ def _of_step(step: StepOutcomeEvidence, not_checked: dict[str, NotChecked]) -> I
 
 
 def _of_trials(step: StepOutcomeEvidence, not_checked: dict[str, NotChecked]) -> Iterator[RatedFinding]:
-    for check in ENDED_TRIAL_CHECKS:
-        outcomes = [(trial, check.outcome(trial)) for trial in step.trials]
+    made = [(trial, [check.outcome(trial) for check in ENDED_TRIAL_CHECKS]) for trial in step.trials]
+    for place, check in enumerate(ENDED_TRIAL_CHECKS):
+        outcomes = [(trial, found[place]) for trial, found in made]
         positive = [(trial, outcome) for trial, outcome in outcomes if isinstance(outcome, CheckOutcome)]
         unchecked = [outcome for _, outcome in outcomes if isinstance(outcome, NotChecked)]
         failed = next((one for one in unchecked if one.defect), None)

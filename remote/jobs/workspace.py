@@ -79,11 +79,7 @@ def remove_workspace(session: Session, workspace: Workspace) -> None:
         complaint, remedy = f"{point} is mounted in it", "Unmount it on the host, then remove the directory by hand."
     elif complaint.startswith("cgroup "):
         complaint = f"its cgroup {complaint.removeprefix('cgroup ').strip()} cannot be removed"
-    raise JobError(
-        f"{workspace.path} on {session.host} was not removed: {complaint}.",
-        remedy,
-        host=session.host,
-    )
+    raise JobError(f"{workspace.path} on {session.host} was not removed: {complaint}.", remedy, host=session.host)
 
 
 def is_replaced(complaint: str) -> bool:

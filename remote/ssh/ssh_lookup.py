@@ -131,8 +131,7 @@ class Lookup:
         result = self.consult(entry, expand_for_shell(entry, command, self.tokens().chosen(MATCH_EXEC)))
         if result is None:
             raise _not_evaluated(
-                entry,
-                f"Match exec was not allowed to run a command on this computer: {command[:200]}",
+                entry, f"Match exec was not allowed to run a command on this computer: {command[:200]}"
             )
         return result
 

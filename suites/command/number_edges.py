@@ -7,17 +7,29 @@ _SEPARATORS = "'’_\u00a0\u2009\u202f"
 
 _SEPARATED_BEFORE = re.compile(rf"(?<![^\W\d_])(\d*)([.,:{_SEPARATORS}])$")
 _SEPARATED_AFTER = re.compile(rf"[.,:{_SEPARATORS}]\d")
-_EXPONENT_BEFORE = re.compile(r"(?<![^\W\d_])\d\.?[eE][+-]?$")
-_EXPONENT_AFTER = re.compile(r"[eE][+-]?\d")
+_EXPONENT_BEFORE = re.compile(r"(?<![^\W\d_])\d\.?[eEdD][+-]?$|10(?:\^|\*\*)[+-]?$")
+_EXPONENT_AFTER = re.compile(r"[eEdD][+-]?\d|\s?[x×*·⋅]\s?10(?:\^|\*\*|[⁻⁰¹²³⁴-⁹])")
 _SIGN_BEFORE = re.compile(r"(?:^|[^\w)\]}−-])[−-]$")
 _LIST = re.compile(r"\d+(?:,\d+){2,}")
 _THOUSANDS = re.compile(r"\d{1,3}(?:,\d{3})+")
-_SUFFIX = re.compile(r"(?:[^\W\d_]|[%°])[^\s\d,;:)\]}]{0,11}")
-_WHOLE = re.compile(rf"[−+-]?(?:0[xX][0-9a-fA-F]*|[\d.,:{_SEPARATORS}]+(?:[eE][+-]?\d*)?)")
+_SUFFIX = re.compile(r"(?:[^\W\d_]|[%‰°])[^\s\d,;:)\]}]{0,11}")
+_WHOLE = re.compile(
+    rf"[−+-]?(?:0[xX][0-9a-fA-F]*|[\d.,:{_SEPARATORS}⁰¹²³⁴-⁹½¼¾]+(?:[eEdD][+-]?\d*|\s?[x×*·⋅]\s?10\S{{1,6}})?)"
+)
+_SCALED = re.compile(
+    r"%|‰|(?:[kKMGTPEm]i?)?(?:[bB](?:its?|ytes?)?|(?:IO|io|fl|FL)?(?:ops|OPS|PS|ps)|[tqr]ps|Hz)?(?:/\S*|ps)?|"
+    r"[nuµμm]?s(?:ecs?|econds?)?|min(?:utes?)?|h(?:ours?)?"
+)
+"""What multiplies a number, or is a unit of time or size."""
+
+_NEAR = 64
+"""Characters around a number that decide whether it is whole: a line may be long."""
 
 
 def whole_number(line: str, start: int, end: int) -> str:
     """Return the number of which `line` from `start` to `end` is a part; empty if that is the whole number."""
+    first = max(0, start - _NEAR)
+    line, start, end = line[first : end + _NEAR], start - first, end - first
     before, after = line[:start], line[end:]
     if not (_continues_before(before, line, start) or _continues_after(line[start:end], after, line, end)):
         return ""
@@ -27,8 +39,13 @@ def whole_number(line: str, start: int, end: int) -> str:
 
 def suffix_after(line: str, end: int) -> str:
     """Return the letters that follow directly on the number that ends at `end`: ``k``, ``ms``, ``MB/s``."""
-    found = _SUFFIX.match(line, end)
+    found = _SUFFIX.match(line[: end + _NEAR], end)
     return "" if found is None else found[0].rstrip(".")
+
+
+def is_scaled(suffix: str) -> bool:
+    """Return whether `suffix` multiplies the number before it, or is a unit: ``k``, ``%``, ``ms``, ``Mbit/s``."""
+    return bool(suffix) and _SCALED.fullmatch(suffix) is not None
 
 
 def _continues_before(before: str, line: str, start: int) -> bool:
@@ -46,7 +63,7 @@ def _continues_before(before: str, line: str, start: int) -> bool:
 
 
 def _continues_after(text: str, after: str, line: str, end: int) -> bool:
-    if after[:1].isdigit() or _EXPONENT_AFTER.match(after):
+    if after[:1].isnumeric() or _EXPONENT_AFTER.match(after):
         return True
     if text == "0" and re.match(r"[xX][0-9a-fA-F]", after):
         return True

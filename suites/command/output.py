@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from suites.base import ParsedTrial
-from suites.command.number_edges import suffix_after, whole_number
+from suites.command.number_edges import is_scaled, suffix_after, whole_number
 from suites.command.parameters import JSON, PATTERN, TIME, WALL_TIME, figure_metric
 from suites.command.pattern import MAXIMUM_LINE, Pattern, PatternError
 from suites.line_parser import LineSplitter
@@ -44,20 +44,47 @@ class _Timed:
 
 @dataclass(frozen=True, slots=True)
 class _Match:
-    """The group's text, the whole number that it is a part of (empty if it is whole), and the letters after it."""
+    """The group's text of a line, from `start` to `end` without blanks around it."""
 
-    text: str
-    whole: str
-    suffix: str
+    line: str
+    start: int
+    end: int
 
     @classmethod
     def of(cls, line: str, span: tuple[int, int]) -> "_Match":
         text = line[span[0] : span[1]]
         start = span[0] + len(text) - len(text.lstrip())
-        end = start + len(text.strip())
-        if _NUMBER.fullmatch(text.strip()) is None:
-            return cls(text, "", "")
-        return cls(text, whole_number(line, start, end), suffix_after(line, end))
+        return cls(line, start, start + len(text.strip()))
+
+    @property
+    def text(self) -> str:
+        return self.line[self.start : self.end]
+
+    @property
+    def suffix(self) -> str:
+        """The letters directly after it."""
+        return suffix_after(self.line, self.end)
+
+    def fits(self, unit: str) -> bool:
+        """Return whether the suffix is `unit`, the start of it, or nothing."""
+        return unit.startswith(self.suffix.replace("µ", "u").replace("μ", "u"))
+
+    def refusal(self, unit: str) -> str:
+        """Return why the text is not the figure in `unit`; empty if it is."""
+        shown = printable_message(self.text)
+        if _NUMBER.fullmatch(self.text) is None:
+            return f"The match is not a number: “{shown}”."
+        if whole := whole_number(self.line, self.start, self.end):
+            return (
+                f"The pattern cuts “{shown}” out of the number “{printable_message(whole)}”: no figure. Match all of "
+                "it, and print it without separators of thousands, as 1234567.8 or 1.2e6."
+            )
+        if is_scaled(self.suffix) and not self.fits(unit):
+            return (
+                f"The command prints “{shown}{printable_message(self.suffix)}”, and the unit of the step is {unit}: "
+                f"no figure. Set the unit that is printed, or print the number in {unit}."
+            )
+        return ""
 
 
 @dataclass(slots=True)
@@ -150,13 +177,8 @@ class CommandParser:
             notes.append("The output was too long for the pattern: it was not searched completely.")
         elif self._found is None:
             notes.append("No line of the output matches the pattern: no figure.")
-        elif _NUMBER.fullmatch(self._found.text.strip()) is None:
-            notes.append(f"The match is not a number: “{printable_message(self._found.text)}”.")
-        elif self._found.whole:
-            notes.append(
-                f"The match “{printable_message(self._found.text.strip())}” is a part of the number "
-                f"“{printable_message(self._found.whole)}”: no figure. Match all of it, printed as 1234567.8."
-            )
+        elif refusal := self._found.refusal(str(self.values["unit"])):
+            notes.append(refusal)
         else:
             return _finite(float(self._found.text), notes)
         return None
@@ -197,10 +219,9 @@ class CommandParser:
                 f"The command took less than {ENOUGH} steps of the clock: the clock dominates its time. Increase "
                 "its work."
             )
-        suffix = "" if self._found is None else self._found.suffix
-        if suffix and not str(self.values["unit"]).startswith(suffix):
+        if self._found is not None and not self._found.fits(str(self.values["unit"])):
             remarks.append(
-                f"“{printable_message(suffix)}” follows the number and is not applied: the unit is "
+                f"“{printable_message(self._found.suffix)}” follows the number and is not applied: the unit is "
                 f"{self.values['unit']}."
             )
         if timed.status:

@@ -210,7 +210,7 @@ def figure_metric(values: Values) -> Metric:
     kind = (
         MetricKind.RATE if unit in _RATES else MetricKind.TIME if unit in _TIMES else _KINDS.get(unit, MetricKind.COUNT)
     )
-    return Metric(f"own_{name}", title, unit, Better(str(values["better"])), kind)
+    return Metric(f"own_{name}", title, unit, Better(str(values["better"])), kind, least=None)
 
 
 _KINDS = {Unit.PERCENT: MetricKind.SHARE}

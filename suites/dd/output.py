@@ -24,10 +24,10 @@ _REPORT = re.compile(
     r"(?P<seconds>[0-9]{1,12}(?:[.,][0-9]{1,12})?(?:e[-+]?[0-9]{1,3})?)\s?s(?:ec|econds)?[,;、，]\s?"
     r"(?:[0-9.,]{1,20}|Infinity)\s?[kKMGTPEZY]?i?B/s\s*$"
 )
-# BSD and macOS: "268435456 bytes transferred in 0.120 secs (2236962133 bytes/sec)".
+# BSD and macOS: "268435456 bytes transferred in 0.120 secs (2236962133 bytes/sec)"; NetBSD also "2.1 GB/sec)".
 _BSD_REPORT = re.compile(
     r"^\s*(?P<bytes>[0-9]{1,18}) bytes(?: \([^()\n]{1,60}\))? transferred in "
-    r"(?P<seconds>[0-9]{1,12}(?:[.,][0-9]{1,12})?) sec(?:s|onds)? \([0-9.,]{1,30} bytes/sec\)\s*$"
+    r"(?P<seconds>[0-9]{1,12}(?:[.,][0-9]{1,12})?) sec(?:s|onds)? \([0-9.,]{1,30} ?(?:bytes/sec\)|[KMGT]?i?B/s)\s*$"
 )
 # A progress line begins with a carriage return: it is complete at "B/s", not when the next one begins.
 _END = re.compile(rb"(?<=B/s)|[\r\n]")

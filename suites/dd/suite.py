@@ -138,6 +138,7 @@ class Dd(Suite):
             buffered=values["flush" if writes(values) else "read"] != "direct",
             queue_depth=1,
             writes_per_sync=1 if writes(values) and values["flush"] == "dsync" else None,
+            flushes_last=writes(values) and values["flush"] == "fdatasync",
         )
 
     def tune(self, context: Context) -> dict[str, Tuned]:

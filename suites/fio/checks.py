@@ -30,6 +30,8 @@ from suites.fio.parameters import (
     ONE_AT_A_TIME,
     flush_interval,
     flushes,
+    in_flight,
+    iops_limit,
     is_random,
     job_option,
     largest_block,
@@ -38,6 +40,7 @@ from suites.fio.parameters import (
     redraws_offsets,
     total_size,
     trims,
+    waits,
     writes,
 )
 from suites.fio.tuning import DEPTH, SCSI, queue_of_a_job
@@ -54,12 +57,6 @@ TUNED_BLOCK = 4 * KIB
 
 LARGE_RANDOM_BLOCK = 16 * KIB
 """Block size from which the throughput limit of a provisioned volume preceded its IOPS limit (2012)."""
-
-
-def in_flight(values: Values) -> int:
-    """Return the effective number of I/Os in flight: synchronous engines have one per job, whatever iodepth is."""
-    waits = values["ioengine"] in ONE_AT_A_TIME or (values["ioengine"] == "libaio" and not values["direct"])
-    return int(values["numjobs"]) * (1 if waits else int(values["iodepth"]))
 
 
 def _one_in_flight(evidence: StepEvidence) -> CheckOutcome | None:
@@ -143,8 +140,8 @@ FIO_PATTERN_CHECKS = (
         id="one-io-in-flight",
         severity=Severity.INFO,
         title="Queue depth is 1",
-        why="The figure is the reciprocal of the latency, not the device's capability. On one volume depth 1 and "
-        "depth 2 both gave 2,000 IOPS, at twice the latency.",
+        why="The figure is the reciprocal of the latency, not the device's capability. Example (another "
+        "host): depth 1 and depth 2 both gave 2,000 IOPS, at twice the latency.",
         remedy=f"Set iodepth to {DEPTH} to measure IOPS, and read them together with the latency.",
         source="a storage engineer's fio series (2014); fio manual, iodepth.",
         needs="Pattern, ioengine, iodepth, numjobs.",
@@ -156,8 +153,8 @@ FIO_PATTERN_CHECKS = (
         severity=Severity.INFO,
         title="Trials repeat the same blocks",
         why="fio uses the same random seed each time. Direct I/O bypasses the page cache but no cache of the "
-        "device, the controller or the provider: on one volume three trials gave 8,400, 15,600 and 22,300 IOPS; "
-        "with a new seed each, 8,500, 6,200 and 6,700.",
+        "device, the controller or the provider. Example (another host): three trials gave 8,400, 15,600 and 22,300 "
+        "IOPS; with a new seed each, 8,500, 6,200 and 6,700.",
         remedy="Set randrepeat to 0.",
         source="fio manual, randrepeat; measured on a file system over a cached device with fio 3.33.",
         needs="Pattern, randrepeat, number of trials.",
@@ -167,8 +164,8 @@ FIO_PATTERN_CHECKS = (
         id="readahead-merges",
         severity=Severity.WARNING,
         title="Readahead merges the I/Os",
-        why="The kernel prefetches large pieces and the page cache serves fio: 25,600 I/Os counted by fio were "
-        "561 at the device. IOPS and latency are the page cache's; only the throughput is the disk's.",
+        why="The kernel prefetches large pieces and the page cache serves fio: IOPS and latency are the page cache's; "
+        "only the throughput is the disk's. Example (another host): 25,600 I/Os of fio were 561 at the device.",
         remedy="Use direct I/O, or read only the throughput.",
         source="a storage engineer's fio series (2014); blockdev(8), --getra.",
         needs="Pattern, direct I/O, block size; the disk's readahead.",
@@ -293,8 +290,9 @@ def _shared_file(evidence: StepEvidence) -> CheckOutcome | None:
     if not how:
         return None
     if not is_random(values):
-        return CheckOutcome(f"{how} in sequence from the same offset.")
-    if writes(values) and not past_memory(values):
+        remedy = "Set offset_increment to the size of a job's part of the device." if values.get("device") else None
+        return CheckOutcome(f"{how} in sequence from the same offset.", remedy=remedy)
+    if writes(values) and not past_memory(values) and not values.get("device"):
         why = "A buffered write locks the whole file: the jobs wait for each other, and more jobs add nothing."
         return CheckOutcome(f"{how} and write through the page cache.", why=why, remedy="Give each job a file.")
     return None
@@ -344,20 +342,15 @@ DEEP = 16
 """I/Os in flight per job from which a rate limit is the cap of a throughput test, not the load of a latency test."""
 
 
-def _rate_of_a_job(values: Values) -> float:
-    """Return the I/Os per second that each job is limited to; 0 without a limit."""
-    return int(values["rate_iops"]) or int(job_option(values, "rate")) / largest_block(values)
-
-
 def _closed_loop(evidence: StepEvidence) -> CheckOutcome | None:
     values = evidence.values
-    rate, depth = _rate_of_a_job(values), in_flight(values) // int(values["numjobs"])
+    rate, depth = iops_limit(values), in_flight(values) // int(values["numjobs"])
     needed = math.ceil(rate * STALL)
-    if depth >= min(needed, DEEP):
+    if depth >= min(needed, DEEP) or job_option(values, "offload"):  # submits on time, whatever waits
         return None
     late = math.floor(rate * STALL) - depth
     changes: dict[str, Value] = {"iodepth": min(MOST_DEPTH, needed)}
-    if in_flight({**values, "iodepth": 2}) < 2 * int(values["numjobs"]):
+    if waits(values):
         changes |= {"ioengine": "libaio", "direct": True}
     return CheckOutcome(
         f"{rate:,.0f} IOPS per job with {depth} in flight: a stall of {STALL:g} s delays "
@@ -370,10 +363,6 @@ def _closed_loop(evidence: StepEvidence) -> CheckOutcome | None:
 def _adapts(evidence: StepEvidence) -> CheckOutcome | None:
     target = float(job_option(evidence.values, "latency_target"))
     return CheckOutcome(f"latency_target is {quantity(target, Unit.SECOND)}.") if target else None
-
-
-def _unified(evidence: StepEvidence) -> CheckOutcome | None:
-    return CheckOutcome("unified_rw_reporting=mixed.") if job_option(evidence.values, "unified") == "mixed" else None
 
 
 def _trims(evidence: StepEvidence) -> CheckOutcome | None:
@@ -411,14 +400,13 @@ def _runtime_under_ramp(evidence: StepEvidence) -> CheckOutcome | None:
 def _depth_without_engine(evidence: StepEvidence) -> CheckOutcome | None:
     values = evidence.values
     depth, engine = int(values["iodepth"]), values["ioengine"]
-    buffered_aio = engine == "libaio" and not values["direct"]
-    if depth == 1 or not (engine in ONE_AT_A_TIME or buffered_aio):
+    if depth == 1 or not waits(values):
         return None
     if not accepts_direct(evidence):
         return CheckOutcome(f"iodepth {depth} with {engine}; no direct I/O here.", changes={"iodepth": 1})
     wanted: dict[str, Value] = {"ioengine": "libaio", "direct": True}
     return CheckOutcome(
-        f"iodepth {depth} with {engine}{' without direct I/O' if buffered_aio else ''}.",
+        f"iodepth {depth} with {engine}{'' if engine in ONE_AT_A_TIME else ' without direct I/O'}.",
         changes={name: value for name, value in wanted.items() if values[name] != value},
     )
 
@@ -602,16 +590,6 @@ FIO_CHECKS = (
         source="fio manual, latency_target.",
         needs="latency_target.",
         evaluate=_adapts,
-    ),
-    Check(
-        id="unified-reporting",
-        severity=Severity.ERROR,
-        title="Reads and writes reported as one",
-        why="fio prints one sum instead of reads and writes: no figure is read from it.",
-        remedy="Remove unified_rw_reporting, or set it to both.",
-        source="fio manual, unified_rw_reporting; tried with fio 3.33.",
-        needs="unified_rw_reporting.",
-        evaluate=_unified,
     ),
     Check(
         id="trim-on-file",

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from suites.fio.documents import Document, DocumentReader
-from suites.fio.report import Direction, JobReport, Latency, Report, percentile_of, read_report
+from suites.fio.report import MIXED, Direction, JobReport, Latency, Report, percentile_of, read_report
 from suites.units import Unit
 from suites.vocab import Better, Figure, Labels, LatencySlice, Metric, MetricKind, Sample, labels
 
@@ -40,8 +40,10 @@ SUBMISSION_MEAN = Metric(
     "submission_latency_mean", "Submission latency, mean", Unit.NANOSECOND, Better.LOWER, MetricKind.TIME
 )
 SYNC_RATE = Metric("syncs_per_second", "Flushes per second", Unit.PER_SECOND, Better.HIGHER, MetricKind.RATE)
-CPU_USER = Metric("cpu_user", "CPU time of a job in user mode", Unit.PERCENT, Better.LOWER, MetricKind.SHARE)
-CPU_SYSTEM = Metric("cpu_system", "CPU time of a job in the kernel", Unit.PERCENT, Better.LOWER, MetricKind.SHARE)
+CPU_USER, CPU_SYSTEM = (
+    Metric(f"cpu_{mode}", f"CPU time of a job in {where}", Unit.PERCENT, Better.LOWER, MetricKind.SHARE, most=100)
+    for mode, where in (("user", "user mode"), ("system", "the kernel"))
+)
 ISSUED_IOS = Metric("issued_ios", "I/Os that fio issued", Unit.ONE, Better.HIGHER, MetricKind.COUNT)
 DEVICE_IOS = Metric("device_ios", "I/Os that reached the device", Unit.ONE, Better.HIGHER, MetricKind.COUNT)
 
@@ -65,6 +67,8 @@ def ordered(*, mixed: bool, large: bool) -> tuple[Metric, ...]:
     first = TOTALS[first] if mixed else first
     return (first, *(one for one in METRICS if one is not first))
 
+
+_NOTHING = Direction(0, 0)
 
 SHORTEST_INTERVAL = 0.25
 """Seconds. fio's last document follows the one before within 1 to 250 ms: too short for a rate."""
@@ -95,9 +99,10 @@ def job_figures(job: JobReport, label: Mapping[str, str]) -> Iterator[Figure]:
 
 
 def _together(rates: Mapping[str, tuple[float | None, ...]]) -> Iterator[tuple[Metric, float]]:
-    """Yield the total of each rate of a job that both reads and writes."""
+    """Yield the total of each rate of a job that both reads and writes, reported apart or as one."""
     both = [rates[operation] for operation in ("read", "write") if operation in rates]
-    if len(both) == 2:
+    both = both if len(both) > 1 else [rates[operation] for operation in (MIXED,) if operation in rates]
+    if both:
         for metric, values in zip(TOTALS.values(), zip(*both, strict=True), strict=True):
             given = [value for value in values if value is not None]
             if len(given) == len(both):
@@ -185,7 +190,7 @@ class Timeline:
         time = (self._offset or 0.0) + job.runtime
         rates: dict[str, tuple[float | None, ...]] = {}
         for operation, direction in job.directions.items():
-            before = self.last.directions[operation] if self.last else Direction(0, 0)
+            before = self.last.directions.get(operation, _NOTHING) if self.last else _NOTHING
             if not direction.ios:
                 continue
             labelled = labels(operation=operation)
@@ -193,7 +198,7 @@ class Timeline:
             rates[operation] = tuple(value for _, value in found)
             for metric, value in found:
                 yield Sample(time, metric, value, labelled, warm_up=not self.measuring)
-            for metric, value in _latencies(before.latency, direction.latency):
+            for metric, value in _waits(before, direction):
                 yield Sample(time, metric, value, labelled, warm_up=not self.measuring)
         for metric, value in _together(rates):
             yield Sample(time, metric, value, (), warm_up=not self.measuring)
@@ -213,13 +218,20 @@ def steady_note(job: JobReport) -> str:
 
 def in_ramp(job: JobReport) -> bool:
     """Whether `job` is in its ramp: I/Os are done whose latencies fio does not count yet."""
-    measured = sum(direction.latency.count or 0 for direction in job.directions.values())
+    measured = sum(direction.waited.count or 0 for direction in job.directions.values())
     return "ramp_time" in job.options and job.ios > 2 * measured
 
 
 def _rates(before: Direction, after: Direction, seconds: float) -> Iterator[tuple[Metric, float]]:
     yield IOPS, max(0, after.ios - before.ios) / seconds
     yield BANDWIDTH, max(0, after.size - before.size) / seconds
+
+
+def _waits(before: Direction, after: Direction) -> Iterator[tuple[Metric, float]]:
+    """Yield the latencies of an interval: those of whole requests, as far as they were counted."""
+    total = dict(_latencies(before.total, after.total))
+    yield from ((TOTAL_LATENCIES[metric], value) for metric, value in total.items())
+    yield from (found for found in _latencies(before.latency, after.latency) if found[0] not in total)
 
 
 def _latencies(before: Latency, after: Latency) -> Iterator[tuple[Metric, float]]:
@@ -231,17 +243,20 @@ def _latencies(before: Latency, after: Latency) -> Iterator[tuple[Metric, float]
         total = after.mean * after_count - (before.mean or 0.0) * before_count
         if total >= 0:
             yield LATENCY_MEAN, total / count
-    bins = {
-        latency: number - before.bins.get(latency, 0)
-        for latency, number in after.bins.items()
-        if number > before.bins.get(latency, 0)
-    }
+    bins = _new_counts(before.bins, after.bins)
     for metric, needed in LIVE_PERCENTILES:
         value = percentile_of(bins, metric.percentile or 0.0)
         if value is not None and count >= needed:
             yield metric, value
     if bins:
         yield LATENCY_MAX, float(max(bins))
+
+
+def _new_counts(before: Mapping[int, int], after: Mapping[int, int]) -> dict[int, int]:
+    """Return the counts of a cumulative histogram since `before`."""
+    return {
+        latency: count - before.get(latency, 0) for latency, count in after.items() if count > before.get(latency, 0)
+    }
 
 
 # Latency histogram of a fio run: that of its last JSON document.
@@ -286,8 +301,8 @@ def _bins(report: Report) -> Iterator[tuple[Labels, Mapping[int, int]]]:
     for job in report.jobs:
         label = _label(job, report.jobs)
         for operation, direction in job.directions.items():
-            if direction.latency.bins:
-                yield labels(operation=operation, **label), direction.latency.bins
+            if direction.histogram:
+                yield labels(operation=operation, **label), direction.histogram
         if job.sync.bins:
             yield labels(operation="sync", **label), job.sync.bins
 
@@ -320,12 +335,8 @@ class _Follower:
         if seconds <= 0:
             return
         for operation, direction in job.directions.items():
-            before = self.last.directions[operation].latency.bins if self.last else {}
-            bins = {
-                latency: count - before.get(latency, 0)
-                for latency, count in direction.latency.bins.items()
-                if count > before.get(latency, 0)
-            }
+            before = self.last.directions.get(operation, _NOTHING) if self.last else _NOTHING
+            bins = _new_counts(before.histogram, direction.histogram)
             if bins:
                 yield LatencySlice(max(self.until, now - seconds), now, labels(operation=operation, **label), bins)
         self.last, self.until = job, now

@@ -8,7 +8,8 @@ from dataclasses import dataclass, field, replace
 from suites.base import ParsedTrial
 from suites.fio.documents import Document, DocumentReader, Piece, Refused
 from suites.fio.metrics import DEVICE_IOS, IOPS, ISSUED_IOS, SETTLED, Timeline, job_figures, steady_note
-from suites.fio.report import OPERATIONS, Direction, JobReport, Latency, Report, merge_clones, read_report
+from suites.fio.report import JobReport, Report, read_report
+from suites.fio.text import read_terse, read_text, text_ended
 from suites.line_parser import LineSplitter
 from suites.parameters import parse_duration, parse_size
 from suites.tool_messages import printable_message
@@ -71,156 +72,8 @@ def fio_messages(lines: Iterable[str]) -> list[str]:
     return [f"fio: {words.removeprefix('fio: ')}" for words in messages_found[:MAXIMUM_NOTES]]
 
 
-# Parser of fio's text output ("normal"), for old captures and versions without json+.
-
-
-_HEADER = re.compile(r"^(.{1,100}): \(groupid=(\d{1,6}), jobs=\d{1,6}\): err=\s*(\d{1,4})")
-_DIRECTION = re.compile(r"^\s*(read|write|trim)\s*:\s*(.*)$")
-_IOPS = re.compile(r"\biops=\s*([\d.]{1,15})([kKMG]?)", re.IGNORECASE)
-_BANDWIDTH = re.compile(r"\bbw=\s*([\d.]{1,15})\s*([kKMGT]?)(i?)(B|bit)/s", re.IGNORECASE)
-_RUNTIME = re.compile(r"(?:runt=\s*|/)(\d{1,12})msec")
-_LATENCY = re.compile(
-    r"^\s*(clat|lat) \((nsec|usec|msec)\)\s*: min=.*?max=\s*([\d.]{1,15})([kKMG]?), avg=\s*([\d.]{1,15})"
-)
-_PERCENTILES = re.compile(r"^\s*clat percentiles \((nsec|usec|msec)\):")
-_PERCENTILE = re.compile(r"([\d.]{1,12})th=\[\s*([\d.]{1,15})([kKMG]?)\]")
-_CPU = re.compile(r"^\s*cpu\s*: usr=([\d.]{1,8})%, sys=([\d.]{1,8})%")
-_ISSUED = re.compile(r"^\s*issued\b.*?total=(?:r=)?(\d{1,18})[,/](?:w=)?(\d{1,18})[,/](?:d=)?(\d{1,18})")
-_DISK = re.compile(r"^\s+\S{1,60}: ios=(\d{1,18})/(\d{1,18})")
-_VERSION = re.compile(r"^fio-\d")
-
-_NANOSECONDS = {"nsec": 1, "usec": 1_000, "msec": 1_000_000}
-_THOUSANDS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9}
-
-
-@dataclass(slots=True)
-class _Direction:
-    """One direction while its lines are parsed."""
-
-    iops: float | None = None
-    bandwidth: float | None = None
-    runtime: float = 0.0
-    ios: int | None = None
-    mean: float | None = None
-    maximum: float | None = None
-    scale: int = 1
-    percentiles: dict[float, float] = field(default_factory=dict)
-
-    def done(self) -> Direction:
-        """Return the parsed direction. If the exact count of I/Os is given, the rate is computed from it."""
-        ios = self.ios if self.ios is not None else round((self.iops or 0.0) * self.runtime)
-        exact = ios / self.runtime if self.ios and self.runtime else self.iops
-        latency = Latency(ios if self.mean is not None else 0, self.mean, self.maximum, self.percentiles)
-        return Direction(ios, round((self.bandwidth or 0.0) * self.runtime), exact, self.bandwidth, latency)
-
-
-@dataclass(slots=True)
-class _Job:
-    """One job while its lines are parsed."""
-
-    name: str
-    group: int
-    error: int
-    directions: dict[str, _Direction] = field(default_factory=dict)
-    current: _Direction | None = None
-    cpu: tuple[float, float] | None = None
-
-    def read(self, line: str) -> None:
-        """Parse one line of the job's block."""
-        found = _DIRECTION.match(line)
-        if found:
-            self.current = self.directions.setdefault(found[1], _Direction())
-            _read_rates(self.current, found[2])
-        elif found := _CPU.match(line):
-            self.cpu = (float(found[1]), float(found[2]))
-        elif found := _ISSUED.match(line):
-            for operation, count in zip(OPERATIONS, found.groups(), strict=True):
-                if operation in self.directions:
-                    self.directions[operation].ios = int(count)
-        elif self.current is not None:
-            _read_latency(self.current, line)
-
-    def done(self) -> JobReport:
-        """Return the parsed job."""
-        nothing = Direction(0, 0)
-        return JobReport(
-            name=self.name,
-            group=self.group,
-            error=self.error,
-            runtime=max((direction.runtime for direction in self.directions.values()), default=0.0),
-            directions={
-                operation: self.directions[operation].done() if operation in self.directions else nothing
-                for operation in OPERATIONS
-            },
-            cpu_user=self.cpu[0] if self.cpu else None,
-            cpu_system=self.cpu[1] if self.cpu else None,
-        )
-
-
-def read_text(lines: Iterable[str]) -> Report | None:
-    """Return the report in fio's text output, or None if it has no job."""
-    jobs: list[_Job] = []
-    devices: dict[str, int] = {}
-    version = None
-    for line in lines:
-        header = _HEADER.match(line)
-        if header:
-            jobs.append(_Job(header[1], int(header[2]), int(header[3])))
-        elif version is None and _VERSION.match(line):
-            version = line.strip()[:40]
-        elif disk := _DISK.match(line):
-            for operation, count in zip(("read", "write"), disk.groups(), strict=True):
-                devices[operation] = devices.get(operation, 0) + int(count)
-        elif jobs:
-            _guarded(jobs[-1], line)
-    if not jobs:
-        return None
-    return Report(version, None, merge_clones(job.done() for job in jobs), devices or None)
-
-
-def text_ended(lines: Iterable[str]) -> bool:
-    """Whether fio's closing summary is present."""
-    return any(line.startswith("Run status group") for line in lines)
-
-
-def _guarded(job: _Job, line: str) -> None:
-    try:
-        job.read(line)
-    except ValueError:  # a malformed figure such as "1.2.3": missing
-        return
-
-
-def _read_rates(direction: _Direction, text: str) -> None:
-    if found := _IOPS.search(text):
-        direction.iops = _scaled(found[1], found[2])
-    if found := _BANDWIDTH.search(text):
-        # fio 2 writes KB/s and means 1024 bytes; since 2.99 it writes KiB/s.
-        power = " kmgt".index(found[2].lower() or " ")
-        bits = found[4].lower() == "bit"  # --unit_base=1
-        direction.bandwidth = float(found[1]) * 1024.0**power / (8 if bits else 1)
-    if found := _RUNTIME.search(text):
-        direction.runtime = int(found[1]) / 1000
-
-
-def _read_latency(direction: _Direction, line: str) -> None:
-    if found := _LATENCY.match(line):
-        if found[1] == "clat" or direction.mean is None:
-            scale = _NANOSECONDS[found[2]]
-            direction.maximum = _scaled(found[3], found[4]) * scale
-            direction.mean = float(found[5]) * scale
-    elif found := _PERCENTILES.match(line):
-        direction.scale = _NANOSECONDS[found[1]]
-    elif line.lstrip().startswith("|"):
-        for percent, value, prefix in _PERCENTILE.findall(line):
-            direction.percentiles[float(percent)] = _scaled(value, prefix) * direction.scale
-
-
-def _scaled(number: str, prefix: str) -> float:
-    return float(number) * _THOUSANDS[prefix.lower()]
-
-
 MAXIMUM_TEXT_LINES = 4000
-MAXIMUM_TEXT_LINE = 1000
+MAXIMUM_TEXT_LINE = 8000  # a line of terse output has about 1,500 characters
 MAXIMUM_SAMPLES = 2_000_000
 """More than a day of two operations at one document per second; later samples are dropped."""
 
@@ -254,7 +107,7 @@ class FioParser:
         """Return the result of the whole output. Figures are those of the last complete document."""
         self.take(self._reader.finish())
         self._keep(self._errors.rest())
-        report = self._report or read_text(self._text)
+        report = self._report or read_text(self._text) or read_terse(self._text)
         if report is None:
             return ParsedTrial(notes=tuple(self._nothing_read(exit_status)), complete=False)
         problems = list(self._problems(report, exit_status))
@@ -367,6 +220,8 @@ class FioParser:
     def _remarks(self) -> Iterator[str]:
         if self._report is None:
             yield "Parsed from fio's text, which rounds its figures; use --output-format=json+ for exact ones."
+            if read_terse(self._text) is not None:
+                yield "Terse percentiles are read as completion latency; with lat_percentiles=1 it is total latency."
         if len(self._samples) >= MAXIMUM_SAMPLES:
             yield f"Only the first {MAXIMUM_SAMPLES} samples were kept."
         yield from (note for job in (self._report.jobs if self._report else ()) if (note := steady_note(job)))

@@ -100,12 +100,7 @@ VERIFY = Parameter(
     default=NONE,
     help="Write a checksum into each block and read it back after all writes. The reads are reported, too.",
     option="--verify",
-    choices=(
-        Choice(NONE, "No"),
-        Choice("crc32c", "CRC-32C"),
-        Choice("xxhash", "xxHash"),
-        Choice("sha256", "SHA-256"),
-    ),
+    choices=(Choice(NONE, "No"), Choice("crc32c", "CRC-32C"), Choice("xxhash", "xxHash"), Choice("sha256", "SHA-256")),
     applies=writes,
 )
 
@@ -184,11 +179,12 @@ def total_size(values: Values) -> int:
 JOB_OPTIONS: Mapping[str, Value] = MappingProxyType(
     {
         "shared_file": "", "random_distribution": "random", "repeated_data": "", "pause": 0.0, "pause_blocks": 1,
-        "rate": 0, "latency_target": 0.0, "unified": "none",
+        "rate": 0, "rate_iops_both": 0, "offload": False, "latency_target": 0.0,
     }
 )  # fmt: skip
 """Traits that only a job file can set, with the value that fio's own suite has. `shared_file` and `repeated_data` are
-how files are shared and data repeats; `pause` is thinktime in seconds after `pause_blocks` blocks, `rate` in B/s."""
+how files are shared and data repeats; `pause` is thinktime in seconds after `pause_blocks` blocks. `rate` (B/s) and
+`rate_iops_both` are limits of all directions of a job together, `offload` is io_submit_mode=offload."""
 
 
 def job_option(values: Values, name: str) -> Value:
@@ -352,11 +348,38 @@ IOENGINE = Parameter(
     ),
 )
 
-ONE_AT_A_TIME = frozenset({"psync", "sync", "pvsync2", "mmap"})
-"""Engines that wait for each I/O before the next."""
+ONE_AT_A_TIME = frozenset(
+    {"psync", "sync", "pvsync", "pvsync2", "mmap", "splice", "ftruncate", "falloc", "filecreate", "filestat",
+     "filedelete", "e4defrag", "exec", "cpuio", "net", "netsplice", "pmemblk", "libpmem", "dev-dax", "mtd", "http",
+     "gfapi", "libhdfs"}
+)  # fmt: skip
+"""Engines that wait for each I/O before the next (fio, FIO_SYNCIO); vsync gathers neighbouring I/Os up to iodepth."""
 
-QUEUEING = frozenset({"libaio", "io_uring", "posixaio"})
-"""Engines that keep iodepth I/Os in flight."""
+
+def waits(values: Values) -> bool:
+    """Whether each job has one I/O in flight, whatever its iodepth; with io_submit_mode=offload, threads wait."""
+    if job_option(values, "offload"):
+        return False
+    return values["ioengine"] in ONE_AT_A_TIME or (values["ioengine"] == "libaio" and not values["direct"])
+
+
+def in_flight(values: Values) -> int:
+    """Return the requested number of I/Os in flight."""
+    return int(values["numjobs"]) * (1 if waits(values) else int(values["iodepth"]))
+
+
+def iops_limit(values: Values) -> float:
+    """Return the I/Os per second, in both directions, that each job is limited to; 0 without a limit.
+
+    Each direction reaches rate_iops, whatever rwmixread (tried with fio 3.33).
+    """
+    own = float(values["rate_iops"]) * (2 if mixes(values) else 1)
+    given = [
+        float(job_option(values, "rate_iops_both")) or own,
+        float(job_option(values, "rate")) / largest_block(values),
+    ]
+    return min((limit for limit in given if limit), default=0.0)
+
 
 NO_DEVICE = frozenset(
     {"nbd", "rbd", "rados", "http", "libiscsi", "nfs", "gfapi", "gfapi_async", "libhdfs", "dfs", "net", "netsplice",

@@ -8,6 +8,9 @@ from typing import Any
 
 OPERATIONS = ("read", "write", "trim")
 
+MIXED = "mixed"
+"""The one direction of a job with unified_rw_reporting=mixed. With “both” it counts the others again and is ignored."""
+
 MAXIMUM_BINS = 16_384
 """Limit of histogram entries; fio has 29 x 64 (stat.h)."""
 
@@ -40,6 +43,7 @@ class Direction:
     """Results of one job in one direction. Bandwidth is in B/s.
 
     `latency` is from submission to completion, `submission` the time before; `total` is both, as the application waits.
+    Each is empty where fio did not count it.
     """
 
     ios: int
@@ -49,6 +53,16 @@ class Direction:
     latency: Latency = Latency()
     total: Latency = Latency()
     submission: Latency = Latency()
+
+    @property
+    def waited(self) -> Latency:
+        """The latency of whole requests, of completion alone where it is all that was counted (disable_lat)."""
+        return self.total if self.total.count else self.latency
+
+    @property
+    def histogram(self) -> Mapping[int, int]:
+        """The counts of `waited` by latency; of the completion where fio prints only those."""
+        return self.total.bins or self.latency.bins
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +153,7 @@ def _counts_kib(version: object) -> bool:
 def _job(entry: Mapping[str, Any], shared: Mapping[str, str], *, kib: bool) -> JobReport:
     directions = {}
     runtime = 0.0
-    for operation in OPERATIONS:
+    for operation in OPERATIONS if any(name in entry for name in OPERATIONS) else (*OPERATIONS, MIXED):
         source = _mapping(entry.get(operation))
         runtime = max(runtime, (_number(source, "runtime") or 0.0) / 1000)
         directions[operation] = _direction(source, kib=kib)
@@ -183,16 +197,16 @@ def _direction(source: Mapping[str, Any], *, kib: bool) -> Direction:
         size=size * 1024 if kib and "io_kbytes" not in source else size,
         iops=_number(source, "iops"),
         bandwidth=in_kib * 1024 if bandwidth is None and in_kib is not None else bandwidth,
-        latency=_best_latency(source, ios, "clat", "lat"),
-        total=_best_latency(source, ios, "lat"),
-        submission=_best_latency(source, ios, "slat"),
+        latency=_counted(source, ios, "clat"),
+        total=_counted(source, ios, "lat"),
+        submission=_counted(source, ios, "slat"),
     )
 
 
-def _best_latency(source: Mapping[str, Any], ios: int, *kinds: str) -> Latency:
-    """Return the first of `kinds` of latency that was counted. Before 3.0 in microseconds."""
-    for key, scale in ((kind + suffix, scale) for kind in kinds for suffix, scale in (("_ns", 1), ("", 1000))):
-        latency = _latency(_mapping(source.get(key)), scale)
+def _counted(source: Mapping[str, Any], ios: int, kind: str) -> Latency:
+    """Return one kind of latency, empty if it was not counted. Before 3.0 in microseconds."""
+    for suffix, scale in (("_ns", 1), ("", 1000)):
+        latency = _latency(_mapping(source.get(kind + suffix)), scale)
         if latency.count:
             return latency
         if latency.maximum and latency.count is None:  # neither N (3.25) nor bins (json+): all I/Os were counted
@@ -263,7 +277,8 @@ def _together(clones: list[JobReport]) -> JobReport:
         ends_in=max(ends) if ends else None,
         options=first.options,
         directions={
-            operation: reduce(_added, (job.directions[operation] for job in clones)) for operation in OPERATIONS
+            operation: reduce(_added, (job.directions.get(operation, Direction(0, 0)) for job in clones))
+            for operation in dict.fromkeys(name for job in clones for name in job.directions)
         },
         sync=reduce(_pooled, (job.sync for job in clones)),
         cpu_user=_mean([job.cpu_user for job in clones]),

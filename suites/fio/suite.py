@@ -27,10 +27,12 @@ from suites.fio.parameters import (
     FIO_PARAMETERS,
     NO_DEVICE,
     NONE,
-    QUEUEING,
     block_options,
     flushes,
+    in_flight,
+    iops_limit,
     is_random,
+    job_option,
     mixes,
     past_memory,
     redraws_offsets,
@@ -257,12 +259,9 @@ class Fio(Suite):
         return bool(on_device(values)) and writes(values)
 
     def workload(self, values: Values) -> Workload:
-        """Return the expected work; synchronous engines, and libaio through the page cache, wait for each I/O."""
-        jobs = int(values["numjobs"])
-        # fio 3.33, tried: each job reaches rate_iops in each direction, whatever rwmixread.
-        rate = int(values["rate_iops"]) * jobs * (2 if mixes(values) else 1)
-        waits = values["ioengine"] not in QUEUEING or (values["ioengine"] == "libaio" and not values["direct"])
-        depth = jobs if waits else jobs * int(values["iodepth"])
+        """Return the expected work."""
+        jobs, depth = int(values["numjobs"]), in_flight(values)
+        rate = 0.0 if values["block_sizes"] and job_option(values, "rate") else iops_limit(values) * jobs
         return Workload(
             seconds=float(values["runtime"]) or None,
             ramp=float(values["ramp_time"]),
@@ -272,6 +271,7 @@ class Fio(Suite):
             concurrency=depth,
             rate_limit=RateLimit("iops", rate) if rate else None,
             writes_per_sync=int(values["fsync"]) or None if writes(values) else None,
+            flushes_last=writes(values) and bool(values["end_fsync"]),  # fio's runtime includes it
             no_device=values["ioengine"] in NO_DEVICE,
         )
 

@@ -102,8 +102,8 @@ SECTION_CHECKS: tuple[StepCheck, ...] = (
         id="cache-kept",
         severity=Severity.WARNING,
         title="Page cache serves the reads",
-        why="By default fio drops a file from the page cache before it reads it; these options keep it. A second "
-        "run then showed 853,333 IOPS and none at the device; direct I/O gave 8,767.",
+        why="By default fio drops a file from the page cache before it reads it; these options keep it. Example "
+        "(another host): a second run showed 853,333 IOPS, none at the device; direct I/O gave 8,767.",
         remedy="Set invalidate=1 and pre_read=0, preferably with direct=1.",
         source="fio manual, invalidate and pre_read; a storage engineer's fio series (2014).",
         needs="The options of each section.",

@@ -146,9 +146,9 @@ class Section:
     bodies: tuple[tuple[Option, ...], ...] = ()
 
     def number(self, name: str, default: int) -> int:
-        """Return an integer option, of the first direction if it has several."""
-        text = self.options.get(name, "").split(",")[0].strip()
-        return int(text) if re.fullmatch(r"[0-9]{1,9}", text) else default
+        """Return an integer option, of the first direction if it has several; 2k is 2048 as for fio."""
+        number = fio_size(self.options.get(name, "").split(",")[0])
+        return default if number is None else number
 
     def flag(self, name: str) -> bool:
         """Return a boolean option; off if not given."""
@@ -344,8 +344,8 @@ def about(of: Callable[[Section], str]) -> Callable[[StepEvidence], Answer]:
 # Sizes and times as fio reads them.
 
 
-_SIZE = re.compile(r"([0-9]{1,15})\s*([kmgtp]?)(ib)?(?:i|b)?", re.IGNORECASE)
-_TIME = re.compile(r"([0-9]{1,9})\s*(us|ms|s|m|h|d)?", re.IGNORECASE)
+_SIZE = re.compile(r"(0x[0-9a-f]{1,15}|[0-9]{1,15})\s*([kmgtp]?)(ib)?(?:i|b)?", re.IGNORECASE | re.ASCII)
+_TIME = re.compile(r"([0-9]{1,15})\s*(us|ms|s|m|h|d)?", re.IGNORECASE)
 _SECONDS = {"us": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 
 
@@ -359,7 +359,7 @@ def fio_size(text: str) -> int | None:
         return None
     power = " kmgtp".index(match[2].lower() or " ")
     base = 1000 if match[3] else 1024
-    return int(int(match[1]) * base**power)
+    return int(int(match[1], 16 if match[1][:2].lower() == "0x" else 10) * base**power)
 
 
 def fio_seconds(text: str, unit: str = "s") -> float | None:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 
 from suites.base import ParsedTrial
 from suites.fio.documents import Document, DocumentReader, Piece, Refused, TextLine
-from suites.fio.metrics import BANDWIDTH, IOPS, LATENCY_P50, LATENCY_P99, LATENCY_P99_9
+from suites.fio.metrics import BANDWIDTH, IOPS, LATENCY_P50, LATENCY_P99, LATENCY_P99_9, TOTAL_LATENCIES
 from suites.fio.output import FioParser
 from suites.fio.report import Report, read_report
 from suites.fio_sweep.parameters import FioSweepPoint
@@ -19,11 +19,14 @@ from suites.vocab import Better, Figure, Labels, Metric, MetricKind, Sample, lab
 # Metrics of a sweep: each point, the best of them, the knee, and the cost of a step in depth.
 
 
+_COMPLETION = (LATENCY_P50, LATENCY_P99, LATENCY_P99_9)
+
 BY_POINT: Mapping[str, Metric] = {
     metric.name: replace(metric, name=f"{metric.name}_by_point")
-    for metric in (IOPS, BANDWIDTH, LATENCY_P50, LATENCY_P99, LATENCY_P99_9)
+    for metric in (IOPS, BANDWIDTH, *(TOTAL_LATENCIES[one] for one in _COMPLETION), *_COMPLETION)
 }
-"""The metrics of a point, by their name in fio's own suite."""
+"""The metrics of a point, by their name in fio's own suite; the completion latency only where fio has no percentiles
+of the total latency (before 3.20)."""
 
 KNEE = Metric("knee_in_flight", "I/Os in flight at the knee", Unit.ONE, Better.LOWER, MetricKind.COUNT)
 GAIN = Metric("step_gain", "IOPS against the step before", Unit.ONE, Better.HIGHER, MetricKind.SHARE)
@@ -47,6 +50,11 @@ class SweepPointResult:
     def of(self, metric: Metric, operation: str) -> float | None:
         """Return the value of a metric, or None."""
         return self.values.get((metric.name, operation))
+
+    def tail(self, operation: str) -> float | None:
+        """Return the p99 latency, or None."""
+        total = self.of(TOTAL_LATENCIES[LATENCY_P99], operation)
+        return self.of(LATENCY_P99, operation) if total is None else total
 
 
 def point_labels(point: FioSweepPoint, operation: str) -> Labels:
@@ -111,8 +119,9 @@ def _of_curve(curve: list[SweepPointResult], operation: str) -> Iterator[Figure]
         jobs = labels(jobs=str(at.jobs)) if len({one.point.jobs for one in curve}) == 1 else ()
         yield Figure(KNEE, float(found), tuple(sorted((*figure_labels, *jobs))))
     for before, after in itertools.pairwise(curve):
-        for metric, of in ((GAIN, IOPS), (PRICE, LATENCY_P99)):
-            first, second = before.of(of, operation), after.of(of, operation)
+        rates = before.of(IOPS, operation), after.of(IOPS, operation)
+        tails = before.tail(operation), after.tail(operation)
+        for metric, (first, second) in ((GAIN, rates), (PRICE, tails)):
             if first and second:
                 yield Figure(metric, second / first, point_labels(after.point, operation))
 
@@ -132,7 +141,7 @@ def _step_cost(curve: list[SweepPointResult], operation: str) -> Iterator[str]:
 
 def _step(before: SweepPointResult, after: SweepPointResult, operation: str, *, over_depth: bool) -> str:
     iops = before.of(IOPS, operation), after.of(IOPS, operation)
-    tail = before.of(LATENCY_P99, operation), after.of(LATENCY_P99, operation)
+    tail = before.tail(operation), after.tail(operation)
     if not (iops[0] and iops[1] and tail[0] and tail[1]):
         return ""
     settings = [one.point.depth if over_depth else one.point.jobs for one in (before, after)]
@@ -191,7 +200,7 @@ class SweepParser:
             notes_of_point = [f"{part.point.words}: {note}" for note in parsed.notes]
             if parsed.complete:
                 measured.append(
-                    SweepPointResult(part.point, {key: v for key, v in values.items() if key[0] in BY_POINT})
+                    SweepPointResult(part.point, {key: v for key, v in values.items() if _is_shown(key, values)})
                 )
                 remarks += notes_of_point
             else:
@@ -264,11 +273,17 @@ class SweepParser:
             part.latest = max(part.latest, moved.time)
             if sample.warm_up and part is not self._parts[0]:
                 continue
-            if sample.metric != LATENCY_P99_9:
+            if sample.metric not in {LATENCY_P99_9, TOTAL_LATENCIES[LATENCY_P99_9]}:
                 yield moved
             if sample.metric == IOPS and not sample.warm_up:
                 operation = dict(sample.labels).get("operation", "")
                 yield replace(moved, metric=BY_POINT[IOPS.name], labels=point_labels(part.point, operation))
+
+
+def _is_shown(key: tuple[str, str], values: Mapping[tuple[str, str], float]) -> bool:
+    """Return whether a figure is one of a point: the completion latency only in place of the total latency."""
+    name, operation = key
+    return name in BY_POINT and (f"total_{name}", operation) not in (values if name.startswith("latency") else {})
 
 
 def _point_of(report: Report) -> FioSweepPoint | None:

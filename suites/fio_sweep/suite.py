@@ -22,7 +22,7 @@ from suites.fio.checks import FIO_CHECKS
 from suites.fio.device import DEVICE_CHECKS, needs_root, on_device
 from suites.fio.metrics import latency_slices
 from suites.fio.parameters import total_size, writes
-from suites.fio.suite import FILES, FIO, REPORT, job_file_of, layout_options, measure_options
+from suites.fio.suite import FILES, FIO, REPORT, job_file_of, layout_options, measure_options, percentile_options
 from suites.fio.tuning import MOST_JOBS, tune_fio
 from suites.fio_sweep.output import METRICS, SweepParser
 from suites.fio_sweep.parameters import SWEEP_PARAMETERS, file_options, point_values, points, widest
@@ -143,8 +143,9 @@ class FioSweep(Suite):
         root = needs_root(point_values(values, widest(values)), context)
         shared = file_options(values)
         files = () if on_device(values) else FILES
+        report = (*shared, *REPORT, *percentile_options(context))
         measured = tuple(
-            Command(("fio", *measure_options(point_values(values, point)), *shared, *REPORT), root=root, targets=files)
+            Command(("fio", *measure_options(point_values(values, point)), *report), root=root, targets=files)
             for point in points(values)
         )
         if on_device(values):

@@ -4,9 +4,18 @@ import re
 from dataclasses import dataclass, field
 
 from suites.base import ParsedTrial
-from suites.iperf3.text import JITTER_AND_LOSS, RECEIVER, SEND, SENDER, Intervals, Row, bits_per_second, summary_figures
+from suites.iperf3.text import (
+    JITTER_AND_LOSS,
+    MAXIMUM_ROWS,
+    RECEIVER,
+    SEND,
+    SENDER,
+    Intervals,
+    Row,
+    bits_per_second,
+    summary_figures,
+)
 from suites.tool_messages import exit_text
-from suites.vocab import Sample
 
 _BANNER = re.compile(r"(?P<end>Client connecting to .{1,300}, |Server listening on )(?:TCP|UDP) port \d{1,5}\b.*")
 _N = r"\d{1,18}(?:\.\d{1,9})?"
@@ -14,35 +23,37 @@ _ROW = re.compile(
     rf"\[[ *]{{0,3}}(?P<id>\d{{1,6}}|SUM)\]\s{{1,4}}(?P<start>{_N})-\s{{0,4}}(?P<stop>{_N})\s{{1,4}}sec\s{{1,4}}"
     rf"{_N} [KMGT]?Bytes\s{{1,4}}(?P<rate>{_N} [KMGT]?(?:bits|Bytes))/sec(?P<rest>.{{0,200}})"
 )
+_CONNECTED = re.compile(r"\[[ *]{0,3}\d{1,6}\] local .{1,300} connected with .{1,300}")
 _SERVER_REPORT = re.compile(r"\[[ *]{0,3}\d{1,6}\] Server Report:")
-
-
-def is_banner(line: str) -> bool:
-    """Return whether `line` is the first of an iperf 2 report."""
-    return _BANNER.fullmatch(line.rstrip()) is not None
 
 
 @dataclass(slots=True)
 class Iperf2Reader:
-    """Reader of the report of one test. The sender's rate counts, or the receiver's where it is reported."""
+    """Reader of the report of one test. The sender's rate counts, or the receiver's where it is reported.
 
+    There are no live samples: the last row, which repeats the whole time, is known at the end only.
+    """
+
+    found: bool = False  # whether a banner of iperf 2 was read; a connection may be reported before it
     _server: bool = False
-    _streams: set[str] = field(default_factory=set)
+    _connections: int = 0
+    _stream: str = ""  # id of the first stream
+    _several: bool = False
     _sums: list[Row] = field(default_factory=list)
-    _rows: list[Row] = field(default_factory=list)
+    _rows: list[Row] = field(default_factory=list)  # of the first stream
     _received: Row | None = None
     _at_server: bool = False
-    _tests: int = 0
 
-    def read(self, line: str) -> list[Sample]:
-        """Read one line. There are no live samples: the last row is known at the end only."""
+    def read(self, line: str) -> None:
+        """Read one line."""
         if match := _BANNER.fullmatch(line.rstrip()):
-            self._server = match["end"].startswith("Server")
-        elif _SERVER_REPORT.match(line):
+            self.found, self._server = True, match["end"].startswith("Server")
+        elif _CONNECTED.match(line):
+            self._connections += 1
+        elif self.found and _SERVER_REPORT.match(line):
             self._at_server = True
-        elif match := _ROW.match(line):
+        elif self.found and (match := _ROW.match(line)):
             self._take(match)
-        return []
 
     def _take(self, match: re.Match[str]) -> None:
         jitter = JITTER_AND_LOSS.match(match["rest"])
@@ -56,23 +67,25 @@ class Iperf2Reader:
             lost=float(jitter[3]) if jitter else None,
             datagrams=float(jitter[2]) if jitter else None,
         )
+        self._stream = self._stream or match["id"].replace("SUM", "")
         if self._at_server:
             self._received, self._at_server = row, False
-        elif match["id"] == "SUM":
-            self._sums.append(row)
+        elif match["id"] in {"SUM", self._stream}:
+            rows = self._sums if match["id"] == "SUM" else self._rows
+            rows[MAXIMUM_ROWS:] = [row]  # the last row is kept
         else:
-            self._streams.add(match["id"])
-            self._rows.append(row)
+            self._several = True
 
     def result(self, exit_status: int | None) -> ParsedTrial:
         """Return the figures of the last row, which repeats the whole time."""
         notes = ["This is the output of iperf 2, another tool than iperf3: compare it with iperf 2 only."]
-        whole = self._sums or self._rows
-        if self._server and len(self._streams) > 1:
+        several = self._several or self._connections > 1
+        if self._server and several:
             notes.append("A server's output has several tests: no figure. Parse the client's output.")
             return ParsedTrial(notes=tuple(notes), complete=False)
+        whole = self._sums if several else self._sums or self._rows
         intervals = Intervals()
-        ended = bool(whole) and whole[-1].start == 0
+        ended = bool(whole) and whole[-1].start == 0 and (not several or self._ends_together(whole[-1]))
         samples = [sample for row in (whole[:-1] if ended else whole) for sample in intervals.add(row)]
         final = [*whole[-1:], *([self._received] if self._received is not None else [])]
         figures = summary_figures(final) if ended else intervals.mean()
@@ -82,3 +95,7 @@ class Iperf2Reader:
         if exit_status:
             notes.append(f"iperf 2 {exit_text(exit_status)}.")
         return ParsedTrial(tuple(figures), tuple(samples), tuple(notes), ended and not exit_status)
+
+    def _ends_together(self, total: Row) -> bool:
+        """Return whether the row [SUM] `total` is of the same time as the last row of the first stream."""
+        return bool(self._rows) and self._rows[-1].start == 0 and total.stop > 0.9 * self._rows[-1].stop

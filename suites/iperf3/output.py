@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from suites.base import ParsedTrial
-from suites.iperf3.iperf2 import Iperf2Reader, is_banner
+from suites.iperf3.iperf2 import Iperf2Reader
 from suites.iperf3.text import CONGESTION, RECEIVE, RECEIVER, SEND, SENDER, Row, TextReader, Transcript
 from suites.line_parser import MAXIMUM_LINE, LineParser, LineSplitter
 from suites.strict_json import read_json
@@ -126,11 +126,7 @@ def _with_tcp(row: Row, streams: list[dict[str, Any]], *, sends: bool) -> Row:
     own = [stream for stream in streams if stream.get("sender", sends) is sends]
     windows = [value for stream in own if (value := _number(stream.get("snd_cwnd")))]
     trips = [value for stream in own if (value := _number(stream.get("mean_rtt", stream.get("rtt"))))]
-    return replace(
-        row,
-        window=sum(windows) if windows else None,
-        round_trip=sum(trips) / len(trips) if trips else None,
-    )
+    return replace(row, window=sum(windows) if windows else None, round_trip=sum(trips) / len(trips) if trips else None)
 
 
 def _object(value: object) -> dict[str, Any]:
@@ -162,7 +158,7 @@ class Iperf3Parser(LineParser):
         self._transcript = Transcript()
         self._text = TextReader(self._transcript)
         self._json = JsonReader(self._transcript)
-        self._iperf2: Iperf2Reader | None = None
+        self._iperf2 = Iperf2Reader()
         self._document: list[str] = []
         self._length = 0
         self._notes: list[str] = []
@@ -172,7 +168,7 @@ class Iperf3Parser(LineParser):
 
         The exit status alone proves nothing: with -J, 3.12 ends with 0 after an error, and 3.19 after a signal.
         """
-        if self._iperf2 is not None:
+        if self._iperf2.found:
             return self._iperf2.result(exit_status)
         transcript = self._transcript
         if self._document:
@@ -204,9 +200,8 @@ class Iperf3Parser(LineParser):
             return self._begin(line)
         if len(line) > MAXIMUM_LINE:
             return []
-        if self._iperf2 is None and is_banner(line):
-            self._iperf2 = Iperf2Reader()
-        return self._text.read(line) if self._iperf2 is None else self._iperf2.read(line)
+        self._iperf2.read(line)
+        return [] if self._iperf2.found else self._text.read(line)
 
     def _read_unfinished(self, line: str) -> None:
         """Parse an unterminated last line: a row of figures may lack digits, truncated JSON is detected."""

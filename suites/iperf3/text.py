@@ -13,7 +13,7 @@ from suites.vocab import Better, Figure, Labels, Metric, MetricKind, Sample, lab
 THROUGHPUT = Metric("throughput", "Throughput", Unit.BITS_PER_SECOND, Better.HIGHER, MetricKind.RATE)
 RETRANSMITS = Metric("retransmits", "Retransmitted segments", Unit.ONE, Better.LOWER, MetricKind.COUNT)
 JITTER = Metric("jitter", "Jitter", Unit.MILLISECOND, Better.LOWER, MetricKind.TIME)
-LOST = Metric("lost", "Datagrams lost", Unit.PERCENT, Better.LOWER, MetricKind.SHARE)
+LOST = Metric("lost", "Datagrams lost", Unit.PERCENT, Better.LOWER, MetricKind.SHARE, most=100)
 DATAGRAMS = Metric("datagrams", "Datagrams", Unit.ONE, Better.HIGHER, MetricKind.COUNT)
 CPU = Metric("cpu_utilization", "CPU use of iperf3", Unit.PERCENT, Better.LOWER, MetricKind.SHARE)
 WINDOW = Metric("congestion_window", "Congestion window", Unit.BYTE, Better.HIGHER, MetricKind.COUNT)

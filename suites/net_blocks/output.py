@@ -18,7 +18,7 @@ P99 = _trip("p99", "Round trip, 99th percentile", 99)
 P999 = _trip("p999", "Round trip, 99.9th percentile", 99.9)
 LONGEST = _trip("max", "Longest round trip", 100)
 TRIPS = Metric("round_trips", "Round trips", Unit.PER_SECOND, Better.HIGHER, MetricKind.RATE)
-LOST = Metric("lost", "Datagrams lost", Unit.PERCENT, Better.LOWER, MetricKind.SHARE)
+LOST = Metric("lost", "Datagrams lost", Unit.PERCENT, Better.LOWER, MetricKind.SHARE, most=100)
 CPU = Metric("cpu_utilization", "CPU use of the probe", Unit.PERCENT, Better.LOWER, MetricKind.SHARE)
 
 METRICS = (THROUGHPUT, P50, P90, P99, P999, LONGEST, TRIPS, LOST, CPU)

@@ -51,6 +51,7 @@ _NUMBERS = tuple(
 )
 _VERSION = re.compile(r"pgbench \((\d{1,2}[\w.]{0,20})(?: \(.*\))?(?:, server (\d{1,2}[\w.]{0,20})(?: \(.*\))?)?\)")
 _LOG = re.compile(r"(\d{1,15}) logged transactions: p50 = (\d{1,15}) us, p95 = (\d{1,15}) us, p99 = (\d{1,15}) us")
+_RATE_LINE = re.compile(r"tps = [\d.,]+ ")  # of every language
 _SUMMARY = re.compile(r"transaction type: .+")
 _FAILURE = re.compile(r"pgbench: (?:error|fatal|detail): .+|(?:ERROR|FATAL|PANIC): .+|.*: (?:command )?not found")
 _REFUSED = re.compile(r"The server did not start: .*|There is no .* server here\.|Run was aborted.*")
@@ -66,10 +67,14 @@ class PgbenchParser(LineParser):
     _server: str = ""
     _time: float = 0.0
     _summed_up: bool = False
+    _has_rate: bool = False
     _logged: int | None = None
 
     def _result(self, exit_status: int | None) -> ParsedTrial:
         notes = [f"pgbench failed: {words}" for words in self._failures]
+        if self._has_rate and not {TPS, TRANSACTIONS} <= self._numbers.keys():
+            notes.append("The summary of pgbench is not in English: no figure. Run pgbench with LC_ALL=C.")
+            self._numbers.clear()
         idle = self._numbers.get(TRANSACTIONS) == 0
         if idle:
             notes.append("pgbench completed no transaction: no figure.")
@@ -115,9 +120,10 @@ class PgbenchParser(LineParser):
             self._take_log(match)
         elif _FAILURE.fullmatch(line) or _REFUSED.fullmatch(line):
             self._fail(line.removeprefix("pgbench: "))
-        elif self._summed_up:
+        else:
+            self._has_rate |= _RATE_LINE.match(line) is not None
             for metric, pattern in _NUMBERS:
-                if match := pattern.fullmatch(line):
+                if self._summed_up and (match := pattern.fullmatch(line)):
                     self._numbers[metric] = _number(match[1])
 
     def _take_log(self, match: re.Match[str]) -> None:

@@ -17,7 +17,7 @@ from suites.snia.steady import PTS_RANGE, PTS_SLOPE, WINDOW, WINDOWS_AGREE, Wind
 from suites.vocab import Severity
 
 OLDEST_FIO = (3, 0)
-"""The first version whose output has bw_bytes and clat_ns, which the script on the host reads."""
+"""The first version whose output has bw_bytes and lat_ns, which the script on the host reads."""
 
 _OWN = frozenset(parameter.name for parameter in SNIA_PARAMETERS)
 
@@ -174,7 +174,7 @@ SNIA_CHECKS: tuple[StepCheck, ...] = (
         why="The script that decides between rounds parses fio’s output on the host; before 3.0 the fields had "
         "other names, and the test would end after its first round.",
         remedy="Install fio 3.0 or later.",
-        source="fio’s own HOWTO and release notes: bw_bytes and clat_ns.",
+        source="fio’s own HOWTO and release notes: bw_bytes and lat_ns.",
         needs="The version of fio.",
         evaluate=_old_fio,
     ),

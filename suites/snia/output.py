@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from suites.base import ParsedTrial
 from suites.fio.documents import DocumentReader, Piece, Refused, TextLine
-from suites.fio.metrics import BANDWIDTH, LATENCY_MAX, LATENCY_MEAN
+from suites.fio.metrics import BANDWIDTH, LATENCY_MAX, LATENCY_MEAN, TOTAL_LATENCIES
 from suites.fio.metrics import IOPS as IOPS_METRIC
 from suites.fio.output import FioParser
 from suites.line_parser import LineSplitter
@@ -23,12 +23,19 @@ from suites.vocab import Better, Figure, Labels, Metric, MetricKind, Sample, lab
 
 WINDOW_IOPS = replace(IOPS_METRIC, name="window_iops", title="I/Os per second, last five rounds")
 WINDOW_BANDWIDTH = replace(BANDWIDTH, name="window_bandwidth", title="Bandwidth, last five rounds")
-WINDOW_LATENCY = replace(LATENCY_MEAN, name="window_latency", title="Mean completion latency, last five rounds")
+TOTAL_MEAN, TOTAL_MAX = TOTAL_LATENCIES[LATENCY_MEAN], TOTAL_LATENCIES[LATENCY_MAX]
+WINDOW_LATENCY = replace(TOTAL_MEAN, name="window_total_latency", title=f"{TOTAL_MEAN.title}, last five rounds")
 
 IOPS_BY_POINT = replace(IOPS_METRIC, name="iops_by_point")
 BANDWIDTH_BY_POINT = replace(BANDWIDTH, name="bandwidth_by_point")
-MEAN_BY_POINT = replace(LATENCY_MEAN, name="latency_mean_by_point")
-MAX_BY_POINT = replace(LATENCY_MAX, name="latency_max_by_point")
+MEAN_BY_POINT = replace(TOTAL_MEAN, name="total_latency_mean_by_point")
+MAX_BY_POINT = replace(TOTAL_MAX, name="total_latency_max_by_point")
+
+BEFORE = (
+    replace(LATENCY_MEAN, name="window_latency", title="Mean completion latency, last five rounds"), LATENCY_MEAN,
+    LATENCY_MAX, replace(LATENCY_MEAN, name="latency_mean_by_point"), replace(LATENCY_MAX, name="latency_max_by_point"),
+)  # fmt: skip
+"""Metrics of the completion latency, which stored runs have."""
 
 ROUNDS = Metric("rounds", "Rounds that were measured", Unit.ONE, Better.LOWER, MetricKind.COUNT)
 STEADY_AFTER = Metric("steady_after", "Rounds until steady", Unit.ONE, Better.LOWER, MetricKind.COUNT)
@@ -39,24 +46,19 @@ WINDOW_DIFFERENCE = Metric(
 )
 WRITTEN = Metric("written", "Bytes written while it was measured", Unit.BYTE, Better.LOWER, MetricKind.COUNT)
 
-HEADLINES = {
-    IOPS: WINDOW_IOPS,
-    THROUGHPUT: WINDOW_BANDWIDTH,
-    LATENCY: WINDOW_LATENCY,
-    SATURATION: WINDOW_IOPS,
-}
+HEADLINES = {IOPS: WINDOW_IOPS, THROUGHPUT: WINDOW_BANDWIDTH, LATENCY: WINDOW_LATENCY, SATURATION: WINDOW_IOPS}
 """The tracked metric of each test, its headline."""
 
-TRACKED = {IOPS: "iops", THROUGHPUT: "bw_bytes", LATENCY: "clat_ns", SATURATION: "iops"}
+TRACKED = {IOPS: "iops", THROUGHPUT: "bw_bytes", LATENCY: "lat_ns", SATURATION: "iops"}
 """Its name in fio's output."""
 
-TRACKED_AS = {IOPS: IOPS_METRIC, THROUGHPUT: BANDWIDTH, LATENCY: LATENCY_MEAN, SATURATION: IOPS_METRIC}
+TRACKED_AS = {IOPS: IOPS_METRIC, THROUGHPUT: BANDWIDTH, LATENCY: TOTAL_MEAN, SATURATION: IOPS_METRIC}
 """Its name in fio's own suite."""
 
 ALL = (
     WINDOW_IOPS, WINDOW_BANDWIDTH, WINDOW_LATENCY, IOPS_BY_POINT, BANDWIDTH_BY_POINT, MEAN_BY_POINT, MAX_BY_POINT,
-    ROUNDS, STEADY_AFTER, WINDOW_RANGE, WINDOW_SLOPE, WINDOW_DIFFERENCE, WRITTEN, IOPS_METRIC, BANDWIDTH, LATENCY_MEAN,
-    LATENCY_MAX,
+    ROUNDS, STEADY_AFTER, WINDOW_RANGE, WINDOW_SLOPE, WINDOW_DIFFERENCE, WRITTEN, IOPS_METRIC, BANDWIDTH, TOTAL_MEAN,
+    TOTAL_MAX, *BEFORE,
 )  # fmt: skip
 
 
@@ -87,12 +89,12 @@ def measured_of(figures: Sequence[Figure]) -> RoundPoint | None:
     if not found:
         return None
     iops = sum(one["iops"] for one in found)
-    means = [(one["iops"], one["latency_mean"]) for one in found if "latency_mean" in one]
+    means = [(one["iops"], one[TOTAL_MEAN.name]) for one in found if TOTAL_MEAN.name in one]
     return RoundPoint(
         iops,
         sum(one.get("bandwidth", 0.0) for one in found),
         sum(weight * mean for weight, mean in means) / iops if len(means) == len(found) else None,
-        max((one["latency_max"] for one in found if "latency_max" in one), default=None),
+        max((one[TOTAL_MAX.name] for one in found if TOTAL_MAX.name in one), default=None),
     )
 
 
@@ -150,7 +152,7 @@ def window_figures(window: Window, steady_after: int | None) -> Iterator[Figure]
 MAXIMUM_ROUNDS = 100_000
 MAXIMUM_NOTES = 20
 
-SHOWN = frozenset({IOPS_METRIC, BANDWIDTH, LATENCY_MEAN, LATENCY_MAX})
+SHOWN = frozenset({IOPS_METRIC, BANDWIDTH, TOTAL_MEAN, TOTAL_MAX})
 """Metrics of a point that become samples of the whole test."""
 
 _BEGINS = re.compile(

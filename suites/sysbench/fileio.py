@@ -88,7 +88,7 @@ class SysbenchFileio(Suite):
         return Workload(
             buffered=values["extra_flags"] != "direct",
             queue_depth=depth,
-            writes_per_sync=every or None if str(values["mode"])[-2:] != "rd" else None,
+            writes_per_sync=every or None if writes(values) else None,
         )
 
     def tune(self, context: Context) -> dict[str, Tuned]:

@@ -343,16 +343,7 @@ class SysbenchMemory(Suite):
         "sysbench 1.0.20 run for real; 0.4.12 from a captured output", "every second with 1.0, not with 0.4"
     )
     program = SYSBENCH
-    parameters = (
-        BLOCK_SIZE,
-        TOTAL_SIZE,
-        OPERATION,
-        ACCESS_MODE,
-        SCOPE,
-        THREADS,
-        TIME,
-        PERCENTILE,
-    )
+    parameters = (BLOCK_SIZE, TOTAL_SIZE, OPERATION, ACCESS_MODE, SCOPE, THREADS, TIME, PERCENTILE)
     metrics = (
         THROUGHPUT,
         OPERATIONS_PER_SECOND,
@@ -370,9 +361,7 @@ class SysbenchMemory(Suite):
         """
         block = int(values["block_size"])
         calls = f"blocks of {quantity(block)}: each costs a call.", "Use blocks of 1 MiB or more."
-        return Workload(
-            tool_limit=calls if block < SMALL_BLOCK else None, moves_memory=values["access_mode"] == "seq"
-        )
+        return Workload(tool_limit=calls if block < SMALL_BLOCK else None, moves_memory=values["access_mode"] == "seq")
 
     def tune(self, context: Context) -> dict[str, Tuned]:
         """Return blocks beyond all caches, one per thread, and a total size that lets time end the run."""
@@ -411,9 +400,7 @@ class SysbenchMemory(Suite):
         """Return a new parser. The operation is read from the output, and from `values` until it is seen."""
         asked = values.get("operation", OPERATION.default)
         return SysbenchParser(
-            "memory",
-            lambda line, output: _read_live(line, output, asked),
-            lambda output: _conclude(output, asked),
+            "memory", lambda line, output: _read_live(line, output, asked), lambda output: _conclude(output, asked)
         )
 
     def traits(self, values: Values, facts: Facts | None) -> Traits:

@@ -15,7 +15,7 @@ from app.plans.plan import Plan, Step, make_step, validate
 from app.runs.control import Control
 from app.services import Workstation
 from app.store import Store, schema
-from app.store.errors import DamagedError
+from app.store.errors import DamagedError, StoreError
 from app.store.library_file import for_reading, for_writing
 from app.store.salvage import salvage
 from suites.errors import ParameterError
@@ -68,6 +68,30 @@ def test_a_plan_of_an_earlier_version_lacks_values_and_has_others() -> None:
     values = {name: value for name, value in step.values.items() if name != "iodepth"}
     plan = Plan("plan", ("local",), (Step("fio", "fio", {**values, "no-more": "x"}),))
     assert validate(plan) is plan
+
+
+@pytest.mark.parametrize(
+    ("table", "column", "value"),
+    [
+        *(("runs", "telemetry_program", text) for text in (
+            "[]", "{", '{"local": 1}',
+            '{"local": ["x"]}', '{"local": "' + "x" * 70_000 + '"}', '{"local": "\\u001b[2J"}',
+            "[" * 5000, "null",
+        )),
+        *(("runs", "telemetry_cost", text) for text in
+          ('{"local": "much"}', '{"local": NaN}', '{"local": 1e999}', "3")),
+        *(("trials", column, value) for column in ("clock", "peer_clock", "origin", "ended_clock")
+          for value in ("soon", float("inf"), -float("inf"), b"\\0")),
+    ],
+)  # fmt: skip
+def test_numbers_and_programs_of_a_stranger_are_checked(library: Path, table: str, column: str, value: object) -> None:
+    store = Store(library)
+    assert store.load(RUN).trials
+    with store._database.writing() as connection:
+        connection.exec_driver_sql(f"update {table} set {column} = ?", (value,))
+    with pytest.raises(StoreError, match=RUN) as caught:
+        store.load(RUN)
+    assert len(str(caught.value)) < 500
 
 
 CODE = {

@@ -8,9 +8,10 @@ from click.testing import CliRunner
 from app.checks.before import check_plan
 from app.cli.main import benchwright
 from app.formats import plan_from_json, plan_to_json
-from app.plans.goals import goals_of, goals_text
-from app.plans.plan import GoalError, Plan, make_step, validate
+from app.plans.goals import goal_example, goals_of, goals_text
+from app.plans.plan import GoalError, Plan, Step, check_goals, make_step, validate
 from app.plans.plan_file import format_plan, parse_plan
+from suites.registry import SUITES
 from suites.verdict import Goal
 
 PLAN = Plan(
@@ -37,6 +38,13 @@ def test_goals_survive_file_and_json_and_change_nothing_that_runs() -> None:
         (Goal("iops"), "needs one bound"),
         (Goal("iops", at_least=1.0, at_most=2.0), "needs one bound"),
         (Goal("triad", at_least=1.0), "metric “triad”"),
+        (Goal("iops", at_least=-5.0), "iops >= -5 is met by every result"),
+        (Goal("iops", at_least=0.0), "is met by every result"),
+        (Goal("latency_p99", at_most=-5.0), "latency_p99 <= -5 is met by no result"),
+        (Goal("latency_p99", at_least=5e6), "met by worse results: a lower value is better.*Write latency_p99 <="),
+        (Goal("bandwidth", at_most=5e6), "a higher value is better"),
+        (Goal("cpu_user", at_most=100.0), "cpu_user <= 100 is met by every result"),
+        (Goal("cpu_user", at_most=101.0), "met by every result.*Set 0 to 100 %"),
         (Goal("iops", at_least=1.0, step="cpu"), "metric “iops”"),
         (Goal("iops", at_least=1.0, step="tape"), "not in the plan"),
     ],
@@ -108,6 +116,41 @@ def test_a_goal_takes_and_prints_units(text: str, goal: Goal) -> None:
 def test_a_unit_of_another_kind_is_refused(text: str) -> None:
     with pytest.raises(GoalError):
         goals_of(text, PLAN.steps)
+
+
+@pytest.mark.parametrize(
+    ("text", "named"),
+    [
+        ("latency_p99 <= 5 MB/s", "Use s, ms, us, ns"),
+        ("bandwidth >= 5 ms", "Use B/s, kB/s, MB/s, KiB/s, MiB/s, GiB/s, bit/s, Mbit/s"),
+        ("iops >= 5 ms", "Use no unit, k or M"),
+    ],
+)
+def test_every_unit_that_is_accepted_is_named(text: str, named: str) -> None:
+    with pytest.raises(GoalError, match=named):
+        goals_of(text, PLAN.steps)
+
+
+@pytest.mark.parametrize(
+    ("suite", "values", "text"),
+    [
+        ("fio-snia", {}, "window_range <= 120"),  # a range may exceed 100 %
+        ("iperf3", {}, "cpu_utilization <= 180 %"),
+        ("iperf3", {"protocol": "udp"}, "lost <= 0"),
+        ("fio", {}, "issued_ios <= 1000"),  # a count has no wrong direction
+        ("pgbench", {}, "failed_transactions <= 0"),
+        ("command", {"figure": "pattern", "metric": "Change", "unit": "%", "command": "x"}, "own_change >= -5"),
+    ],
+)
+def test_a_bound_that_a_result_can_have_is_accepted(suite: str, values: dict[str, str], text: str) -> None:
+    steps = (make_step(suite, values, peer="other" if suite == "iperf3" else None),)
+    check_goals(goals_of(text, steps), steps)
+
+
+@pytest.mark.parametrize("suite", [each.id for each in SUITES])
+def test_the_example_of_a_goal_is_one_of_the_step(suite: str) -> None:
+    steps = [Step("test", suite, {})]
+    check_goals(goals_of(goal_example(steps), steps), steps)
 
 
 def test_a_unit_needs_a_step_where_the_steps_differ_in_theirs() -> None:

@@ -557,14 +557,17 @@ def test_a_program_that_sleeps_beside_others_loses_nothing() -> None:
         assert found.lost == pytest.approx(lost)
 
 
-@pytest.mark.parametrize("state", [DONE, RUNNING])
-def test_the_limit_and_the_warning_have_the_same_cpus_of_others(state: str) -> None:
+@pytest.mark.parametrize(
+    ("state", "words"),
+    [(DONE, MESSAGES["others_had_0_899_done"]), (RUNNING, MESSAGES["others_had_0_899_running"])],
+)
+def test_the_limit_and_the_warning_have_the_same_cpus_of_others(state: str, words: str) -> None:
     """The trial is at a tenth of its time, and the named process had a part of what all others had."""
     host = use(1.36, 0.899, 0.9, 0.7, **{"process_time:make": 0.76})
     one = replace(computing(host, threads=4), state=state, expected=100.0)
     found = OTHER_PROCESS.evaluate(one)
     assert isinstance(found, CheckOutcome)
-    assert found.measured == MESSAGES[f"others_had_0_899_{state}"]
+    assert found.measured == words
     limit = LIMITED_BY.evaluate(one)
     assert (limit is None) is (state == RUNNING)
     if isinstance(limit, CheckOutcome):

@@ -161,7 +161,6 @@ PLAN_AND_FACTS: Mapping[str, Row] = MappingProxyType(
         "trim of a file": ("trim-on-file",),
         "closed loop at a rate": ("coordinated-omission",),
         "adaptive depth": ("depth-adapts",),
-        "unified_rw_reporting": ("unified-reporting",),
         "shorter than a checkpoint": ("no-checkpoint",),
         "depth beyond the queue": ("depth-beyond-queue",),
         "hdparm": ("command-hdparm",),

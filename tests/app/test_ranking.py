@@ -235,6 +235,15 @@ def test_a_limit_goes_by_the_points_of_a_real_sweep_under_the_plain_names() -> N
     assert found.ranked[0].value == pytest.approx(max(rates[labels] for labels in at if at[labels] <= edge))
 
 
+def test_a_limit_on_a_latency_is_one_of_whole_requests() -> None:
+    run = sweep("a", [(1, 100, 50), (8, 700, 300)])
+    whole = replace(run_events.P99, name="total_latency_p99")
+    waited = tuple(Figure(whole, value, (("depth", depth),)) for depth, value in (("1", 60.0), ("8", 2000.0)))
+    run = replace(run, trials=tuple(replace(one, figures=(*one.figures, *waited)) for one in run.trials))
+    found = ranked([run], RankingCriteria({"iops": 1.0}, limit=FigureLimit("latency_p99", 1.0, Unit.MILLISECOND)))
+    assert round(found.ranked[0].value) == 100
+
+
 def test_another_name_of_a_step_does_not_get_it_past_the_gate() -> None:
     step = replace(run_events.STEP, name="16k", values={**run_events.STEP.values, "block_size": 16384})
     other = run_record("c", trials(9000.0, 4), host="c", step=step)

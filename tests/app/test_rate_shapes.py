@@ -3,10 +3,12 @@
 import time
 from collections import Counter
 from collections.abc import Iterable
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
+from app.checks.evidence import RUNNING
 from app.checks.shapes import ShapeKind, shape_of
 from app.checks.timing import SHAPE_CHECKS
 from suites.evidence import DONE, TrialEvidence
@@ -37,10 +39,25 @@ def test_flat_rates_are_silent() -> None:
     assert found == {"flat": 500}
 
 
+@pytest.mark.parametrize("noise", rates.NOISES)
+def test_flat_rates_with_any_noise_are_silent(noise: str) -> None:
+    assert Counter(kind_of(rates.flat_with(noise, seed)) for seed in range(200, 325)) == {"flat": 125}
+
+
+@pytest.mark.parametrize("seconds", [30, 60, 120])
+@pytest.mark.parametrize("kind", [ShapeKind.STEP_UP, ShapeKind.STEP_DOWN, ShapeKind.DECAY, ShapeKind.RISE])
+def test_odd_seconds_and_a_transition_do_not_change_the_name(kind: ShapeKind, seconds: int) -> None:
+    found = Counter(kind_of(rates.on_a_busy_host(kind, seconds, 0.4, seed)) for seed in range(50))
+    assert found[kind.value] >= 47, found
+
+
 @pytest.mark.slow
 def test_the_shape_table_holds_for_other_seeds_too() -> None:
     flat = Counter(kind_of(rates.flat(np.random.default_rng([7, one]))) for one in range(10_000))
     assert flat["flat"] >= 9_980
+    for noise in rates.NOISES:
+        found = Counter(kind_of(rates.flat_with(noise, seed)) for seed in range(2000))
+        assert found["flat"] >= 1_990, (noise, found)
     for kind in ShapeKind:
         for seconds, least in ((30, 60), (60, 95), (120, 98)):
             found = named(kind, seconds, 0.15, 0.02, range(7000, 7100))
@@ -83,9 +100,11 @@ def course(*parts: tuple[float, float]) -> TrialEvidence:
     return trial("fio", {"iops": values[0]}, at=READ, samples=values, seconds=len(values))
 
 
-def stalls(count: int) -> TrialEvidence:
+def stalls(count: int, period: int = 5) -> TrialEvidence:
     rng = np.random.default_rng(5)
-    values = [(600.0 if second % 5 == 3 else 1000.0) * (1 + 0.01 * rng.standard_normal()) for second in range(count)]
+    values = [
+        (600.0 if second % period == 3 else 1000.0) * (1 + 0.01 * rng.standard_normal()) for second in range(count)
+    ]
     return trial("fio", {"iops": values[0]}, at=READ, samples=values, seconds=count)
 
 
@@ -115,6 +134,12 @@ def test_a_trial_of_thirty_seconds_is_told_by_one_check_with_its_times(shape: st
     texts = {one.id: text for one in SHAPE_CHECKS if (text := shown(one, evidence))}
     assert list(texts) == [check]
     assert words in texts[check]
+
+
+@pytest.mark.parametrize(("seconds", "state", "named"), [(21, DONE, 1), (21, RUNNING, 0), (28, RUNNING, 1)])
+def test_three_stalls_of_a_running_trial_may_be_chance(seconds: int, state: str, named: int) -> None:
+    one = replace(stalls(seconds, 7), state=state, figures=(), expected=60.0)
+    assert [check.id for check in SHAPE_CHECKS if shown(check, one)] == ["rate-stalls"] * named
 
 
 def test_the_worst_second_is_given() -> None:

@@ -158,6 +158,15 @@ def test_a_goal_is_met_or_missed_and_changes_no_trust(goal: Goal, level: Severit
     assert step_verdict(evidence).verdict.trust is Trust.VALID
 
 
+def test_a_goal_on_a_latency_means_that_of_whole_requests() -> None:
+    waited = trial("fio", {**FULL, "total_latency_p99": 4e6}, at=READ, host={**DISK, "disk_busy:vda": 99.0}, **DEEP)
+    evidence = replace(repeated(waited, STEADY), goals=(Goal("latency_p99", at_most=5e6),))
+    found = outcome("goal", evidence)
+    assert found is not None
+    assert found.severity is Severity.INFO
+    assert "4.00 ms, goal at most 5.00 ms: met" in found.measured
+
+
 def test_a_sound_step_is_valid_and_says_so_in_a_sentence_to_quote() -> None:
     made = step_verdict(repeated(disk(), STEADY))
     assert made.verdict.trust is Trust.VALID

@@ -14,6 +14,7 @@ from app.checks.timing import SHAPE_CHECKS
 from app.events import State, Trial
 from app.records import TrialRecord
 from app.verdict.steps import step_verdict
+from suites.base import complete_values
 from suites.checks import Check, CheckOutcome, CheckPhase
 from suites.evidence import TrialEvidence
 from suites.registry import suite as find_suite
@@ -84,6 +85,11 @@ def rounds(values: list[float]) -> TrialEvidence:
     assert window is not None
     figures = tuple(window_figures(window, steady_round(values, both=True)))
     return replace(trial("fio-snia", {}), figures=figures)
+
+
+def starting(*first: float) -> TrialEvidence:
+    """Return a read of 1,000 IOPS that began with other rates."""
+    return trial("fio", {"iops": 1000.0}, at=READ, samples=(*first, *(1000.0, 1001.0, 999.0, 1000.5) * 25))
 
 
 def sysbench(share: float) -> TrialEvidence:
@@ -183,6 +189,11 @@ CASES: dict[str, tuple[Make, Make, str]] = {
         lambda: fio(figures={"latency_p50": 700_000.0}),
         "Mean latency 3.20 ms is 40.5 times the median of 79.0 µs.",
     ),
+    "unsteady-start": (
+        lambda: starting(*(float(place) for place in range(950, 970))),
+        starting,
+        "without the first 20 s",
+    ),
     "not-steady": (lambda: rounds([3000.0 - 100 * place for place in range(25)]), lambda: rounds([1000.0] * 10), "25"),
 }  # fmt: skip
 
@@ -280,6 +291,52 @@ def test_a_job_that_syncs_leaves_no_more_dirty_than_it_writes_between_two_syncs(
     assert left == ([] if trust is None else [trust])
 
 
+def growing(one: TrialEvidence, rate: float) -> TrialEvidence:
+    """Return the trial on a host whose dirty pages grow by `rate` B/s."""
+    assert one.watch is not None
+    dirty = tuple((one.watch.start + second, rate * second) for second in range(11))
+    return replace(one, watch=replace(one.watch, series={**one.watch.series, ("memory_dirty", ()): dirty}))
+
+
+@pytest.mark.parametrize(
+    ("suite", "flushed", "unflushed"),
+    [
+        ("dd", {"flush": "fdatasync"}, {"flush": "none"}),
+        ("fio", {"end_fsync": True, "rw": "write"}, {"rw": "write"}),
+        ("cp", {"flush": "sync"}, {"flush": "none"}),
+    ],
+)
+def test_a_suite_says_whether_its_tool_flushes_before_its_clock_stops(
+    suite: str, flushed: dict[str, Any], unflushed: dict[str, Any]
+) -> None:
+    assert find_suite(suite).workload(complete_values(find_suite(suite), flushed)).flushes_last
+    assert not find_suite(suite).workload(complete_values(find_suite(suite), unflushed)).flushes_last
+
+
+def test_what_the_tool_flushed_before_it_ended_is_not_dirty() -> None:
+    """The last sample of dirty pages is from before the flush: by it, half of the bytes reached the disk."""
+    for flush, checked in (("fdatasync", False), ("none", True)):
+        one = dd({"elapsed": 10.0, "bandwidth": 107.0}, {"disk_write_rate:vda": 1.1e8}, flush=flush)
+        assert ("still in memory" in shown_by("not-from-the-device", growing(one, 6e7))) is checked
+    host = {"disk_write_rate:vda": 1.1e8, "disk_read_rate:vda": 0.0}
+    for end_fsync, checked in ((True, False), (False, True)):
+        job = trial(
+            "fio", {"iops": 100.0, "bandwidth": 105e6}, at=WRITE, host=host, rw="write", end_fsync=end_fsync, runtime=10
+        )
+        assert ("still in memory" in shown_by("not-from-the-device", growing(job, 6e7))) is checked
+
+
+@pytest.mark.parametrize("dirtied", [0.3, 1.0])
+def test_a_foreign_writer_does_not_hide_that_blocks_were_overwritten_in_memory(dirtied: float) -> None:
+    """The kernel counts a page that is written again before it is flushed once."""
+    figures = {"iops": 2000.0, "bandwidth": 2000.0 * MIB}
+    host = {"disk_write_rate:vda": 3000.0 * MIB, "disk_read_rate:vda": 0.0, "tool_write_rate": dirtied * 2000 * MIB}
+    values: dict[str, Any] = {"block_size": MIB, "runtime": 10, "end_fsync": True, "rw": "write"}
+    found = shown_by("not-from-the-device", trial("fio", figures, at=WRITE, host=host, **values))
+    assert bool(found) is (dirtied < 0.5)
+    assert not found or "by its own count (30 %)" in found
+
+
 def test_others_are_seen_in_the_tool_s_own_direction_too() -> None:
     assert "50 MB/s read" in shown_by("others-on-the-disk", fio({"disk_read_rate:vda": 91e6, "tool_read_rate": 41e6}))
     large: dict[str, Any] = {"rw": "write", "block_size": MIB, "direct": True, "ioengine": "libaio", "runtime": 10}
@@ -288,6 +345,11 @@ def test_others_are_seen_in_the_tool_s_own_direction_too() -> None:
     one = trial("fio", figures, at=WRITE, host=rates, **large)
     assert "176 MB/s written" in shown_by("others-on-the-disk", one)
     assert shown_by("others-on-the-disk", replace(one, values={**one.values, "block_size": 4096, "fsync": 1})) == ""
+
+
+def test_bytes_that_the_tool_asked_for_are_not_others_where_its_own_count_is_short() -> None:
+    assert shown_by("others-on-the-disk", fio({"tool_read_rate": 20e6})) == ""
+    assert "19 MB/s read" in shown_by("others-on-the-disk", fio({"tool_read_rate": 20e6, "disk_read_rate:vda": 60e6}))
 
 
 def test_the_flush_of_what_was_dirty_before_is_not_others() -> None:

@@ -6,11 +6,10 @@ import statistics
 
 import pytest
 
-from app.checks.run_findings import FindingScope
-from app.runs.samples import MIN_SAMPLES, Start, start_findings, start_of, start_text
-from suites.registry import suite as find_suite
-from suites.vocab import Figure, Sample
-from tests.app.run_events import IOPS, P99, READ
+from app.checks.catalogue import TRIAL_CHECKS
+from app.checks.starts import MIN_SAMPLES, Start, start_of, start_text
+from app.checks.timing import SHAPE_CHECKS
+from tests.app.trial_evidence import READ, shown, trial
 from tests.messages import messages
 
 MESSAGES = messages("app", "test_unsteady_start")
@@ -84,23 +83,19 @@ def test_what_cannot_be_told_is_not_said() -> None:
     assert (start.until, round(start.whole, 1), start.rest) == (10.0, 983.3, 1000.0)
 
 
-SCOPE = FindingScope("web-1", "disk")
-
-
 def test_the_words_say_what_leaving_it_out_would_do() -> None:
     assert start_text(Start(20.0, 100.0, 103.0)) == MESSAGES["the_first_20_s_left_out"]
     assert start_text(Start(90.0, 100.0, 88.0)) == MESSAGES["the_first_1_min_30_s_left"]
 
 
 def test_a_finding_names_the_figure_and_says_that_nothing_was_left_out() -> None:
-    values = slow_start()
-    samples = [Sample(float(place + 1), IOPS, value, READ) for place, value in enumerate(values)]
-    samples += [Sample(float(place + 1), P99, value, READ) for place, value in enumerate(values)]
-    samples += [Sample(-float(place), IOPS, 1.0, READ, warm_up=True) for place in range(30)]
-    figures = [Figure(IOPS, 950.0, READ), Figure(P99, 1.0, READ)]
-    (found,) = start_findings(find_suite("fio"), figures, samples, "iops", SCOPE)
-    assert (found.id, found.step, found.host) == ("unsteady-start", "disk", "web-1")
-    assert found.measured.startswith("I/O operations, read: without the first 2")
-    assert MESSAGES["left_out_would_change_the"] in found.measured
-    assert found.remedy.endswith("Nothing was left out.")
-    assert list(start_findings(find_suite("fio"), figures, samples[:30], "latency", SCOPE)) == []
+    (check,) = (one for one in TRIAL_CHECKS if one.id == "unsteady-start")
+    assert check.remedy.endswith("Nothing was left out.")
+    slow = [950.0 + place if place < 20 else 1000.0 for place in range(120)]
+    slow = [one * other for one, other in zip(slow, noise(120, spread=0.002), strict=True)]
+    words = shown(check, trial("fio", {"iops": 995.0}, at=READ, samples=slow))
+    assert words is not None
+    assert MESSAGES["left_out_would_change_the"] in words
+    rising = trial("fio", {"iops": 950.0}, at=READ, samples=slow_start(60))
+    assert any(shown(shape, rising) for shape in SHAPE_CHECKS)
+    assert shown(check, rising) is None

@@ -7,18 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from app.events import Event, FindingRaised, RunEnded, RunStarted, State, StepEnded, VerdictReached, apply_stages
+from app.events import Event, FindingRaised, RunEnded, State, StepEnded, VerdictReached, apply_stages
 from app.records import RunRecord
-from app.runs.policies import unsteady_starts
-from app.runs.schedule import Slot
 from app.store import Store
 from app.verdict import steps
 from app.verdict.stages import Verdicts
 from app.verdict.stored import with_computed_verdicts
-from suites.base import ParsedTrial
-from suites.vocab import Figure, Sample
 from tests.app import run_events
-from tests.app.test_unsteady_start import slow_start
 
 RUN = "20261120-141530-k3f9"
 
@@ -109,32 +104,6 @@ def test_a_verdict_that_cannot_be_computed_costs_the_run_nothing_else(
     assert events[-1] == RunEnded(RUN, State.DONE, "", {"web-1": 0.002})
     assert load(store).verdicts == ()
     assert "could not be computed" in caplog.text
-
-
-@pytest.mark.parametrize("ended_in_order", [True, False], ids=["step ended", "killed after the last trial"])
-@pytest.mark.parametrize("stored_before", [True, False], ids=["stored", "lost"])
-def test_a_finding_lost_by_a_kill_is_found_again_once(
-    tmp_path: Path, *, stored_before: bool, ended_in_order: bool
-) -> None:
-    """A start that differs is found when the trial's end is stored: a kill between the two must not hide it."""
-    store = Store(tmp_path / "runs.sqlite3")
-    samples = [Sample(float(at), run_events.IOPS, value, run_events.READ) for at, value in enumerate(slow_start(), 1)]
-    figures = (Figure(run_events.IOPS, 950.0, run_events.READ),)
-    slot = Slot(run_events.STEP, "web-1", 1, warm_up=False)
-    (finding,) = unsteady_starts(slot, ParsedTrial(figures, tuple(samples)))
-    with store.recorder(RUN) as recorder:
-        recorder.record(RunStarted(RUN, run_events.plan(), "2026-11-20T14:15:30+00:00"))
-        for event in run_events.trial_events(run_events.trial(1), figures, samples):
-            recorder.record(event)
-        if stored_before:
-            recorder.record(FindingRaised(finding, 1))
-    rest: list[Event] = [StepEnded("random read", "web-1")] if ended_in_order else []
-    with store.recorder(RUN, store.take_over(RUN)) as recorder:
-        for event in apply_stages([*rest, RunEnded(RUN, State.DONE)], Verdicts(recorder, resumed=True)):
-            recorder.record(event)
-    record = load(store)
-    assert [one for one in record.findings if one.id == finding.id] == [finding]
-    assert record.finding_trials[record.findings.index(finding)] == 1
 
 
 def test_a_run_that_is_judged_again_has_one_verdict_on_each_place(tmp_path: Path) -> None:

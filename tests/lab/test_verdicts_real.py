@@ -1,6 +1,9 @@
 """Verdicts on real runs: what fooled people, staged with the real tools, and the clean twin of each."""
 
 import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterator
 
 import pytest
 
@@ -89,6 +92,39 @@ def test_an_unflushed_write_is_no_figure_of_the_disk(workstation: Workstation, d
     assert "not-from-the-device" in ids(verdict), verdict.summary
     _, flushed = judged(workstation, make_step("dd", {**given, "flush": "fdatasync"}))
     assert "not-from-the-device" not in ids(flushed), flushed.summary
+
+
+@pytest.fixture
+def foreign_writer(disk: str) -> Iterator[None]:
+    """Write to the disk with direct I/O until the test ends."""
+    argv = ["fio", "--name=foreign", "--rw=write", "--bs=1m", "--size=256m", "--direct=1", "--runtime=120"]
+    with tempfile.TemporaryDirectory(dir=disk) as folder:
+        argv += [f"--directory={folder}", "--time_based", "--thread=1"]
+        with subprocess.Popen(argv, stdout=subprocess.DEVNULL) as running:
+            yield
+            running.kill()
+
+
+@pytest.mark.slow
+@needs_fio
+@pytest.mark.parametrize("end_fsync", [False, True])
+@pytest.mark.usefixtures("foreign_writer")
+def test_a_foreign_writer_does_not_hide_an_unflushed_write(
+    workstation: Workstation, disk: str, *, end_fsync: bool
+) -> None:
+    """The blocks are overwritten in the page cache many times a second."""
+    given = {"rw": "write", "block_size": MIB, "size": 64 * MIB, "runtime": 5.0, "end_fsync": end_fsync}
+    _, verdict = judged(workstation, make_step("fio", {"directory": disk, **given}))
+    assert ids(verdict) & {"not-from-the-device", "partly-cached"}, verdict.summary
+    assert verdict.trust is not Trust.VALID
+
+
+@pytest.mark.slow
+@needs_fio
+def test_a_write_that_fio_flushes_at_its_end_is_one_of_the_disk(workstation: Workstation, disk: str) -> None:
+    given = {"rw": "write", "block_size": MIB, "size": 2048 * MIB, "end_fsync": True}
+    _, verdict = judged(workstation, make_step("fio", {"directory": disk, **given}))
+    assert not ids(verdict) & {"not-from-the-device", "partly-cached"}, verdict.summary
 
 
 @pytest.mark.slow

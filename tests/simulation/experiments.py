@@ -5,12 +5,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from app.checks.starts import start_of
 from app.comparison.estimates import Ratio, centre_of, holm, ratio_of
 from app.comparison.verdicts import ComparisonVerdict
 from app.events import Decision
 from app.plans.plan import Order, Plan, Repetition, make_step
 from app.plans.repetition import Rule, UntilInterval, UntilVerdict
-from app.runs.samples import start_of
 from app.runs.schedule import Schedule
 from suites.units import Unit
 from suites.vocab import Better, Metric, MetricKind

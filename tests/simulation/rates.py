@@ -1,5 +1,6 @@
 """Rate series of trials whose shape is known, with the noise of real tools."""
 
+import math
 from collections.abc import Callable
 
 import numpy as np
@@ -30,6 +31,45 @@ def flat(rng: np.random.Generator) -> Numbers:
     if rng.random() < 0.3:
         values[0] *= rng.uniform(0.6, 1.2)
     return np.maximum(values, 0.3) * 10 ** rng.uniform(1, 6)
+
+
+def heteroscedastic(rng: np.random.Generator, count: int, cov: float) -> Numbers:
+    """Return noise whose size changes slowly, by a factor of three."""
+    turns = np.arange(count) / count * rng.uniform(0.5, 3) + rng.uniform()
+    return cov * np.exp(math.log(3) / 2 * np.sin(2 * np.pi * turns)) * rng.standard_normal(count)
+
+
+def in_slices(rng: np.random.Generator, count: int, cov: float) -> Numbers:
+    """Return the noise of a rate granted in slices of 0.1 s: a second holds 9 to 11 of them."""
+    granted = np.floor(np.arange(count + 1) * rng.uniform(9.5, 10.5) + rng.uniform())
+    return np.diff(granted) / 10 * (1 + cov / 3 * rng.standard_normal(count)) - 1
+
+
+NOISES: dict[str, Course] = {
+    "white": lambda rng, count, cov: cov * rng.standard_normal(count),
+    "AR(1)": lambda rng, count, cov: cov * autoregressive(rng, count, float(rng.uniform(0.2, 0.6))),
+    "heteroscedastic": heteroscedastic,
+    "in slices": in_slices,
+}
+"""Noise of a flat rate, of a CoV, for so many seconds."""
+
+
+def flat_with(name: str, seed: int) -> Numbers:
+    """Return a flat rate of 20 to 300 s with one of NOISES, of a CoV of 0.2-10 %."""
+    rng = np.random.default_rng([seed, 5])
+    count, cov = int(rng.integers(20, 301)), float(np.exp(rng.uniform(np.log(0.002), np.log(0.1))))
+    return np.maximum(1 + NOISES[name](rng, count, cov), 0.2) * 4000
+
+
+def on_a_busy_host(kind: ShapeKind, seconds: int, effect: float, seed: int) -> Numbers:
+    """Return the rates of a shape as busy hosts have them: a twelfth of the seconds are up to a quarter lower."""
+    rng = np.random.default_rng([seed, seconds])
+    values = COURSES[kind](rng, seconds, effect) * (1 + 0.01 * rng.standard_normal(seconds))
+    odd = rng.random(seconds) < 1 / 12
+    values[odd] *= rng.uniform(0.75, 0.97, int(odd.sum()))
+    for place in np.flatnonzero(np.abs(np.diff(values)) > effect / 2)[:1]:  # a change happens within a second
+        values[place] += rng.uniform() * (values[place + 1] - values[place])
+    return np.maximum(values, 0.0) * 4000
 
 
 def _parts(count: int, parts: list[tuple[float, float, float]]) -> Numbers:

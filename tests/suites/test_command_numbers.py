@@ -1,6 +1,7 @@
 """A pattern that cuts a number out of a longer one gives no figure; a unit that it leaves out is noted."""
 
 import re
+import time
 
 import pytest
 from hypothesis import example, given
@@ -90,11 +91,12 @@ def test_a_whole_number_is_the_figure(line: str, pattern: str, value: float) -> 
 @pytest.mark.parametrize(
     ("line", "unit", "noted"),
     [
-        ("rate 12k", "1/s", "“k”"),
+        ("rate 12rows", "1/s", "“rows”"),
+        ("rate 12Threads", "1", "“Threads”"),
         ("rate 12MB/s", "MB/s", None),
-        ("rate 12GB/s", "MB/s", "“GB/s”"),
+        ("rate 12k", "kB/s", None),
         ("took 12ms", "ms", None),
-        ("took 12ms.", "s", "“ms”"),
+        ("took 12µs", "us", None),
         ("busy 12%", "%", None),
         ("took 12.", "s", None),
     ],
@@ -104,6 +106,40 @@ def test_a_unit_beside_the_number_that_is_not_the_steps_is_noted(line: str, unit
     assert figures(found)["own_rate"] == 12.0
     assert found.complete
     assert any(noted in note for note in found.notes) if noted else not any("follows" in note for note in found.notes)
+
+
+SUFFIXES = ("k", "K", "M", "G", "T", "Ki", "Mi", "kB", "MiB", "GB/s", "MiB/s", "Mbit/s", "Mbps", "kIOPS", "Mops", "m",
+    "GFLOPS", "%", "‰", "ms", "us", "µs", "ns", "s", "min", "h", "sec", "ktps", "MHz", "K/s", "B")  # fmt: skip
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+@pytest.mark.parametrize("pattern", [r"score ([0-9]+)", r"([\d.]+)", r" (\d+)\S*$"])
+def test_a_suffix_that_scales_the_number_gives_no_figure(suffix: str, pattern: str) -> None:
+    found = read(f"score 12{suffix}\n".encode(), figure="pattern", pattern=pattern, metric="Score", unit="1/s")
+    assert "own_score" not in figures(found)
+    assert (found.complete, f"“12{suffix}”" in found.notes[0]) == (False, True)
+    assert "unit of the step is 1/s" in found.notes[0]
+
+
+@pytest.mark.parametrize(
+    "number",
+    ["1'234", "1 234".replace(" ", "\u202f"), "1_234", "1.234.567", "12d6", "12 × 10^3", "12x10^3", "12·10³", "12½",
+     "12²", "12:34", "12.5", "12,5", "12e+3"],
+)  # fmt: skip
+def test_every_way_to_continue_a_number_is_refused(number: str) -> None:
+    found = read(f"score {number} ok\n".encode(), figure="pattern", pattern=r"score (\d+)", metric="Score")
+    assert "own_score" not in figures(found)
+    assert "cuts" in found.notes[0]
+
+
+@pytest.mark.parametrize("filler", ["1", "1,", "x,", "é", "1'", "k"])
+def test_a_line_of_a_megabyte_takes_no_second(filler: str) -> None:
+    line = filler * (2**20 // len(filler))
+    before = time.process_time()
+    for at in (0, len(line) // 2, len(line) - 1):
+        assert whole_number(line, at, at + 1).count(filler) < 200
+        assert len(suffix_after(line, at + 1)) <= 12
+    assert time.process_time() - before < 0.5
 
 
 @given(st.text(max_size=40), st.integers(0, 40), st.integers(0, 40))

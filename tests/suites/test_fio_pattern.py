@@ -1,13 +1,16 @@
 """What fio's pattern makes of a figure: each finding, its clean twin, and a remedy that mends it."""
 
+import re
 from dataclasses import replace
 
 import pytest
 
 from suites.base import StepEvidence, complete_values
 from suites.facts import BlockDevice
-from suites.fio.checks import FIO_PATTERN_CHECKS, in_flight
+from suites.fio.checks import FIO_PATTERN_CHECKS
+from suites.fio.parameters import in_flight
 from suites.fio.suite import Fio
+from suites.registry import SUITES
 from suites.vocab import Finding, Severity
 from tests.disk_host import DATA, HOME, disk_host, tuned_step
 from tests.messages import messages
@@ -103,3 +106,10 @@ def test_without_the_disk_the_sector_is_that_of_any_disk() -> None:
         Severity.ERROR
     )
     assert shown(tuned_step(FIO, bare, **{**ONE, "numjobs": 8, "block_size": "512"})) == {}
+
+
+def test_figures_of_other_hosts_are_labelled_as_examples() -> None:
+    checks = [check for suite in SUITES for check in suite.checks]
+    measured = re.compile(r"\d[\d,.]* (?:IOPS|[MG]B/s|I/Os)")
+    unlabelled = {check.id for check in checks if measured.search(check.why) and "Example" not in check.why}
+    assert unlabelled == set()

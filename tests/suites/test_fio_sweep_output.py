@@ -95,11 +95,15 @@ def test_the_knee_and_the_price_of_each_step() -> None:
     assert found["step_gain", "4"] == pytest.approx(3.8)
     assert found["step_price", "64"] == pytest.approx(4.5)
     assert ("step_gain", "1") not in found
-    assert parsed.notes == (
-        MESSAGES["most_read_iops_4_kib_1_job"],
-        MESSAGES["read_iops_in_4_kib_1_job_the"],
-        PRICE,
-    )
+    assert parsed.notes == (MESSAGES["most_read_iops_4_kib_1_job"], MESSAGES["read_iops_in_4_kib_1_job_the"], PRICE)
+
+
+def test_the_latency_of_a_point_is_that_of_whole_requests() -> None:
+    waited = [point(depth, iops, 100).replace(b'"clat_ns"', b'"lat_ns"') for depth, iops in ((1, 1000), (4, 3000))]
+    parsed = parse(b"".join(waited), depths="1, 4", blocks="4k")
+    names = {figure.metric.name for figure in parsed.figures}
+    assert {"total_latency_p50_by_point", "total_latency_p99_by_point", "step_price"} <= names
+    assert "latency_p99_by_point" not in names
 
 
 def test_a_curve_that_still_grows_has_no_knee() -> None:

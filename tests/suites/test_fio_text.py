@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from suites.fio.output import FioParser, read_text
+from suites.fio.output import FioParser
+from suites.fio.text import read_text
 from tests.messages import messages
 from tests.suites.captured_outputs import capture, figures
 

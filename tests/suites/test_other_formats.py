@@ -5,6 +5,8 @@ from itertools import pairwise
 import pytest
 
 from app.parse import parse_output
+from suites.iperf3.iperf2 import Iperf2Reader
+from suites.iperf3.text import MAXIMUM_ROWS
 from tests.suites.captured_outputs import DATA, figures
 from tests.suites.captured_outputs import capture as captured
 
@@ -53,6 +55,29 @@ def test_several_tests_of_an_iperf_2_server_and_a_cut_client_say_so() -> None:
     assert cut.figures[0].value == pytest.approx(2.97e9, rel=0.01)
 
 
+def test_an_iperf_2_client_cut_anywhere_gives_no_rate_of_one_stream() -> None:
+    whole = captured("iperf3/iperf-2.1.8/tcp_P2_f_M").stdout
+    sums = [377 * 8 * MIB, 423 * 8 * MIB, 470 * 8 * MIB]
+    for at in range(len(whole)):
+        for figure in parse_output("iperf3", whole[:at]).figures:
+            assert figure.value >= 0.99 * sums[0], whole[:at].splitlines()[-1]
+    assert not parse_output("iperf3", whole[: whole.rindex(b"[SUM]")]).complete
+    without_intervals = b"".join(line for line in whole.splitlines(True) if b"-1.0" not in line and b" 1.0" not in line)
+    assert parse_output("iperf3", without_intervals).complete
+    for cut in (b"[SUM]", b"[  2] 0.0"):
+        found = parse_output("iperf3", without_intervals[: without_intervals.rindex(cut)])
+        assert (found.complete, found.figures) == (False, ())
+
+
+def test_an_endless_iperf_2_report_is_bounded() -> None:
+    reader = Iperf2Reader()
+    reader.read("Client connecting to 127.0.0.1, TCP port 5001")
+    for second in range(MAXIMUM_ROWS + 5):
+        reader.read(f"[  1] {second}.0-{second + 1}.0 sec  1.00 MBytes  8.39 Mbits/sec")
+    assert len(reader._rows) == MAXIMUM_ROWS + 1
+    assert reader._rows[-1].start == MAXIMUM_ROWS + 4
+
+
 PUBLISHED = """2911+1 records in
 2911+1 records out
 3053371392 bytes transferred in 2151.132182 secs (1419425 bytes/sec)
@@ -71,6 +96,8 @@ def test_dd_of_bsd_and_macos_is_read() -> None:
     found = parse_output("dd", PUBLISHED.encode())
     assert found.complete
     assert figures(found)["bandwidth"] == pytest.approx(1.419425, rel=1e-6)
+    human = PUBLISHED.replace("bytes transferred", "bytes (2.8 GB) transferred").replace("1419425 bytes", "1.35 MB")
+    assert figures(parse_output("dd", human.encode()))["bandwidth"] == pytest.approx(1.419425, rel=1e-6)
     progress = parse_output("dd", FREEBSD.encode())
     assert (progress.complete, figures(progress)["copied"]) == (True, 10485760.0)
 
@@ -90,5 +117,17 @@ def test_pgbench_in_a_german_locale_is_read() -> None:
     german = captured("pgbench/15.18-de_DE/select").stdout
     found = figures(parse_output("pgbench", german))
     assert found["transactions_per_second"] == 5052.143476
+    for language in (
+        {b"latency average": b"Latenz-Durchschnitt", b"without initial connection time": b"ohne Verbindungszeit"},
+        {b"transaction type:": b"Transaktionstyp:", b"number of transactions actually processed": b"Anzahl"},
+        {b"number of": b"nombre de", b"latency average": b"latence moyenne", b"tps =": b"tps ="},
+        {b"transaction type:": b"\xe3\x83\x88:", b"(without initial connection time)": b"(\xe5\x88\x9d)"},
+    ):
+        translated = german
+        for english, word in language.items():
+            translated = translated.replace(english, word)
+        refused = parse_output("pgbench", translated)
+        assert (refused.complete, refused.figures) == (False, ())
+        assert "LC_ALL=C" in refused.notes[0]
     comma = german.replace(b"5052.143476", b"5052,143476").replace(b"0.395", b"0,395")
     assert figures(parse_output("pgbench", comma)) == found

@@ -70,7 +70,7 @@ def test_a_device_is_purged_then_written_over_twice_then_measured() -> None:
         "sudo fio --name=benchwright --filename=/dev/nvme1n1 --rw=write --bs=128k --iodepth=16 --direct=1 "
         "--ioengine=libaio --loops=2 --end_fsync=1 --thread=1"
     )
-    assert rounds.argv[:7] == ("sh", "steady-rounds.sh", "both", "25", "8", "write", "clat_ns")
+    assert rounds.argv[:7] == ("sh", "steady-rounds.sh", "both", "25", "8", "write", "lat_ns")
     assert [file.resource for file in rounds.files] == ["steady-rounds.sh"]
     assert len(rounds.argv) == 7 + 9
     assert rounds.argv[7] == (
@@ -116,7 +116,7 @@ def test_what_each_test_leads_with() -> None:
         for test in ("iops", "throughput", "latency", "saturation")
     }
     assert {test: metric.name for test, metric in leading.items()} == {
-        "iops": "window_iops", "throughput": "window_bandwidth", "latency": "window_latency",
+        "iops": "window_iops", "throughput": "window_bandwidth", "latency": "window_total_latency",
         "saturation": "window_iops",
     }  # fmt: skip
     assert leading["latency"].unit is Unit.NANOSECOND

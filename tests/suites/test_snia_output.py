@@ -47,7 +47,7 @@ def point(
     """Return what the driver prints of a point that did `iops` writes in a second."""
     write = {
         "total_ios": int(iops), "io_bytes": int(iops) * 4096, "runtime": 1000, "iops": iops, "bw_bytes": iops * 4096,
-        "clat_ns": {"N": int(iops), "mean": 1e9 / iops, "max": 5e9 / iops, "bins": {str(int(1e9 / iops)): int(iops)}},
+        "lat_ns": {"N": int(iops), "mean": 1e9 / iops, "max": 5e9 / iops, "bins": {str(int(1e9 / iops)): int(iops)}},
     }  # fmt: skip
     content = {"fio version": "fio-3.33", "jobs": [{"jobname": "benchwright", "elapsed": 1, "eta": 0, "write": write}]}
     begins = f"benchwright: round {number} of 25, command {place} of {places}, at {uptime} s\n"
@@ -78,8 +78,8 @@ def test_every_point_has_the_means_of_fios_own_figures_over_the_window() -> None
     assert found["window_iops 4 KiB write"] == pytest.approx(sum(written) / 5)
     assert found["iops_by_point 4 KiB 0"] == pytest.approx(sum(written) / 5)
     assert found["iops_by_point 4 KiB 65"] == pytest.approx(sum(mixed) / 5)
-    means = [own[number, 2]["write"]["clat_ns"]["mean"] for number in window]
-    assert found["latency_mean_by_point 4 KiB 0"] == pytest.approx(sum(means) / 5)
+    means = [own[number, 2]["write"]["lat_ns"]["mean"] for number in window]
+    assert found["total_latency_mean_by_point 4 KiB 0"] == pytest.approx(sum(means) / 5)
     assert parsed.figures[0].metric.name == "window_iops"
     assert parsed.figures[0].metric == SNIA.metrics_of(VALUES)[0]
     assert found["rounds"] == 6
@@ -92,10 +92,10 @@ def test_every_point_has_the_means_of_fios_own_figures_over_the_window() -> None
 def test_of_latencies_the_longest_of_the_window_is_kept() -> None:
     parsed = CAPTURE.parse(SNIA.parser(complete_values(SNIA, {**GIVEN, "test": "latency", "blocks": "4k, 8k"})))
     own = dict(documents(CAPTURE.stdout))
-    window = [own[number, 2]["write"]["clat_ns"] for number in range(2, 7)]
+    window = [own[number, 2]["write"]["lat_ns"] for number in range(2, 7)]
     found = figures(parsed)
-    assert found["latency_max_by_point 4 KiB 0"] == max(one["max"] for one in window)
-    assert found["window_latency 4 KiB write"] == pytest.approx(sum(one["mean"] for one in window) / 5)
+    assert found["total_latency_max_by_point 4 KiB 0"] == max(one["max"] for one in window)
+    assert found["window_total_latency 4 KiB write"] == pytest.approx(sum(one["mean"] for one in window) / 5)
     assert "iops_by_point 4 KiB 0" not in found
 
 

@@ -23,7 +23,7 @@ value=$(sed -n "${round}p" series)
 [ -n "$value" ] || exit 3
 printf '{\\n  "jobs" : [\\n    {\\n      "read" : {\\n        "io_bytes" : 5,\\n        "iops" : 1.0\\n      },\\n'
 printf '      "write" : {\\n        "io_bytes" : 4096,\\n        "bw_bytes" : 77,\\n        "iops" : %s,\\n' "$value"
-printf '        "clat_ns" : {\\n          "min" : 1,\\n          "mean" : %s,\\n' "$value"
+printf '        "lat_ns" : {\\n          "min" : 1,\\n          "mean" : %s,\\n' "$value"
 printf '          "percentile" : {\\n            "mean" : 9\\n          }\\n        },\\n'
 printf '        "iops_mean" : 3\\n      },\\n'
 printf '      "trim" : {\\n        "iops" : 2.0\\n      }\\n    }\\n  ]\\n}\\n'
@@ -135,7 +135,7 @@ def test_the_host_decides_as_it_is_judged_here(
 
 
 def test_the_host_reads_the_figure_that_is_asked_for(drive: Callable[..., subprocess.CompletedProcess[str]]) -> None:
-    for figure, value in (("iops", "1234.500000"), ("clat_ns", "1234.500000"), ("bw_bytes", "77.000000")):
+    for figure, value in (("iops", "1234.500000"), ("lat_ns", "1234.500000"), ("bw_bytes", "77.000000")):
         done = drive([1234.5], "pts", figure=figure, most=1)
         assert f"benchwright: round 1: {figure} {value}; fewer than five rounds" in done.stdout
 

@@ -5,26 +5,31 @@ from collections.abc import Callable, Iterator, Sequence
 import pytest
 from PySide6.QtCore import QEvent, QPoint, QPointF, Qt
 from PySide6.QtGui import QGuiApplication, QHelpEvent
-from PySide6.QtWidgets import QToolTip, QWidget
+from PySide6.QtWidgets import QStyleOptionViewItem, QToolTip, QWidget
 from pytestqt.modeltest import ModelTester
 from pytestqt.qtbot import QtBot
 
 from app.comparison.comparability import Weight
+from app.comparison.compare import compare
 from app.comparison.verdicts import ComparisonVerdict
 from app.questions import RefusingAsker
 from app.services import Workstation
+from suites.verdict import Trust
+from tests.app.test_invalid_results import BASE, judged
 from tests.messages import messages
 from tests.widgets.library_runs import STEADY, Made, copied_library, record
 from widgets import jobs
 from widgets.compare.compare_page import ComparePage
-from widgets.compare.compare_rows import CompareLine, LineKind
-from widgets.compare.compare_table import INTERVAL, METRIC, RATIO, RUN, VALUE, VERDICT, N
+from widgets.compare.compare_rows import Compared, CompareLine, LineKind, lines_of
+from widgets.compare.compare_table import INTERVAL, METRIC, RATIO, RUN, VALUE, VERDICT, CompareTable, N
 from widgets.compare.explanation_panel import OverruleQuestion
 from widgets.compare.pickers import RunPicker
 from widgets.parts.table import HEADING
 from widgets.plots.chart_dialog import ChartDialog
 
 MESSAGES = messages("widgets-compare", "test_compare_page")
+
+DECORATION = Qt.ItemDataRole.DecorationRole
 
 pytestmark = pytest.mark.usefixtures("idle")
 
@@ -398,3 +403,22 @@ def test_what_is_compared_can_be_studied_from_one_menu(qtbot: QtBot, page: Compa
     dialog = next(found for found in page.findChildren(ChartDialog) if found.isVisible())
     _settle(qtbot)
     dialog.close()
+
+
+@pytest.mark.parametrize("larger", [1.0, 1.5])
+def test_no_value_is_cut_beside_its_mark(qtbot: QtBot, larger: float) -> None:
+    runs = tuple(judged(trust, [412_345.6 * value for value in BASE], trust) for trust in Trust)
+    table = CompareTable()
+    qtbot.addWidget(table)
+    font = table.font()
+    font.setPointSizeF(larger * font.pointSizeF())
+    table.setFont(font)
+    table.resize(1200, 400)
+    table.show_lines(lines_of(Compared(compare(runs), runs, ()), everything=True), 0.05)
+    marks = [row for row in range(table.content.rowCount()) if table.content.index(row, VALUE).data(DECORATION)]
+    assert len(marks) >= len(Trust) - 1
+    for row in range(table.content.rowCount()):
+        option = QStyleOptionViewItem()
+        table.initViewItemOption(option)
+        delegate, index = table.itemDelegate(), table.content.index(row, VALUE)
+        assert delegate.sizeHint(option, index).width() <= table.columnWidth(VALUE)

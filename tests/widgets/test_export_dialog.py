@@ -1,5 +1,6 @@
 """Export from the window: both files, where the user wants them, and a word where that cannot be."""
 
+import threading
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,7 @@ from app.questions import RefusingAsker
 from app.runs.control import Control
 from app.services import Workstation
 from tests.messages import messages
-from widgets import jobs
+from widgets import export_dialog, jobs
 from widgets.export_dialog import ExportDialog, safe_name
 
 MESSAGES = messages("widgets", "test_export_dialog")
@@ -50,7 +51,31 @@ def test_both_files_are_written_and_named(qtbot: QtBot, workstation: Workstation
     assert all(name in dialog.outcome.text() for name in written)
     assert dialog.open_button.isVisible()
     dialog.csv_box.setChecked(False)
+    qtbot.waitUntil(lambda: dialog.message.label.text() == MESSAGES["short_png_will_be_replaced"])
+
+
+def test_no_edit_looks_at_a_file_on_the_windows_thread(
+    qtbot: QtBot, workstation: Workstation, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "short.png").touch()
+    threads, opened = [], threading.Event()
+
+    def exists(path: Path) -> bool:
+        threads.append(threading.current_thread())
+        assert opened.wait(10)
+        return path.exists()
+
+    monkeypatch.setattr(export_dialog, "exists", exists)
+    dialog = _shown(qtbot, workstation, "none", tmp_path / "short")  # a slow folder: typing goes on
+    for letter in "er":
+        qtbot.keyClick(dialog.path, letter)
+    qtbot.keyClick(dialog.path, Qt.Key.Key_Backspace)
+    qtbot.keyClick(dialog.path, Qt.Key.Key_Backspace)
+    assert dialog.message.isHidden()
+    opened.set()
+    qtbot.waitUntil(lambda: not jobs.running())
     assert dialog.message.label.text() == MESSAGES["short_png_will_be_replaced"]
+    assert threading.main_thread() not in threads
 
 
 def test_nothing_ticked_or_named_cannot_be_exported(

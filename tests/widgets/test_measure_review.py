@@ -112,6 +112,7 @@ def test_what_could_not_be_told_is_said_beside_the_findings(qtbot: QtBot, page: 
 
 def test_a_goal_goes_into_the_plan_and_a_wrong_one_keeps_it_here(qtbot: QtBot, page: MeasurePage) -> None:
     field, message = page.review.goal_field, page.review.goal_message
+    assert "events_per_second >= 20k" in field.placeholderText()
     field.setText("fio:iops >= 20000")
     field.textEdited.emit(field.text())
     settle(qtbot, page)
@@ -122,5 +123,5 @@ def test_a_goal_goes_into_the_plan_and_a_wrong_one_keeps_it_here(qtbot: QtBot, p
     settle(qtbot, page)
     assert "No step measures" in message.label.text()
     assert not page.review.save_button.isEnabled()
-    page.draft.adopt(replace(PLAN, goals=(Goal("iops", at_most=3.0),)))
-    assert page.draft.goals == "iops <= 3"
+    page.draft.adopt(replace(PLAN, goals=(Goal("latency_p99", at_most=3e6),)))
+    assert page.draft.goals == "latency_p99 <= 3 ms"

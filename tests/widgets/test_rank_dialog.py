@@ -1,6 +1,7 @@
 """The window that ranks: what best means is asked above, the places stand below, and both leave as picture and CSV."""
 
 import random
+import threading
 from pathlib import Path
 
 import pytest
@@ -9,11 +10,13 @@ from PySide6.QtGui import QImage
 from pytestqt.qtbot import QtBot
 
 from app.ranking.candidates import RankingGoal
-from app.ranking.ranking import rank
+from app.ranking.ranking import Ranking, rank
+from app.ranking.report import ranking_csv
 from app.services import Workstation
 from tests.app.test_baselines import stored
 from tests.app.test_calibration import with_calibration
 from tests.messages import messages
+from widgets.compare import rank_dialog
 from widgets.compare.pickers import BaselinePicker
 from widgets.compare.rank_dialog import RankDialog
 from widgets.compare.rank_form import RankForm
@@ -114,13 +117,24 @@ def test_what_cannot_be_read_is_said_and_nothing_old_stays(qtbot: QtBot, dialog:
     assert not dialog.export_button.isEnabled()
 
 
-def test_the_ranking_is_written_as_picture_and_table(qtbot: QtBot, dialog: RankDialog, tmp_path: Path) -> None:
+def test_the_ranking_is_written_as_picture_and_table(
+    qtbot: QtBot, dialog: RankDialog, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    threads = []
+
+    def written(ranking: Ranking) -> str:
+        threads.append(threading.current_thread())
+        return ranking_csv(ranking)
+
+    monkeypatch.setattr(rank_dialog, "ranking_csv", written)
     for name in ("best.png", "best.csv"):
         dialog.export_to(tmp_path / name)
         qtbot.waitUntil((tmp_path / name).exists)
     assert QImage(str(tmp_path / "best.png")).width() == 2400
     assert (tmp_path / "best.csv").read_text().splitlines()[1].startswith("1–2,web-")
     qtbot.waitUntil(lambda: dialog.notice.text().startswith("Written: "))
+    assert threads
+    assert threading.main_thread() not in threads
 
 
 def test_a_baseline_is_chosen_and_a_table_imported(qtbot: QtBot, workstation: Workstation, tmp_path: Path) -> None:

@@ -8,14 +8,7 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtGui import QGuiApplication, QKeySequence, QResizeEvent
-from PySide6.QtWidgets import (
-    QCheckBox,
-    QMenu,
-    QPushButton,
-    QSplitter,
-    QStackedLayout,
-    QWidget,
-)
+from PySide6.QtWidgets import QCheckBox, QMenu, QPushButton, QSplitter, QStackedLayout, QWidget
 
 from app.comparison.comparison import Comparison, ComparisonRow
 from app.questions import Asker
@@ -29,7 +22,8 @@ from widgets.compare.rank_dialog import show_ranking
 from widgets.compare.run_chips import RunChips
 from widgets.jobs import BackgroundJob
 from widgets.page import Page
-from widgets.parts.boxes import column_in, row_in
+from widgets.parts.boxes import column_in, fill, row_in
+from widgets.parts.controls import push_button
 from widgets.parts.dialogs import opened
 from widgets.parts.empty_state import EmptyState
 from widgets.parts.fields import PerCent
@@ -216,10 +210,9 @@ class ComparePage(Page):
         if self.plots is None:
             return
         pane, ids, workstation = self.plots.distribution, tuple(self._ids), self.workstation
-        job = BackgroundJob(lambda: workstation.analyses.of_row(ids, row), self)
-        job.returned.connect(lambda found: pane.show_distribution(row, found))
-        job.failed.connect(lambda error: pane.show_failure(row, error))
-        job.start()
+        BackgroundJob(lambda: workstation.analyses.of_row(ids, row), self).start(
+            lambda found: pane.show_distribution(row, found), lambda error: pane.show_failure(row, error)
+        )
 
     def _share_height(self) -> None:
         """Give the table its full height up to its share, and the plots the rest."""
@@ -304,14 +297,10 @@ class ComparePage(Page):
         self.table.chosen_line.connect(self._explain)
         self.table.copy_requested.connect(self.copy_text)
         self.everything.toggled.connect(self._show_lines)
-        self._typed = QTimer(self)
-        self._typed.setSingleShot(True)
-        self._typed.setInterval(_TYPED)
+        self._typed = QTimer(self, singleShot=True, interval=_TYPED)
         self._typed.timeout.connect(self._recompare)
         self.margin.valueChanged.connect(self._take_margin)
-        self._waiting = QTimer(self)
-        self._waiting.setSingleShot(True)
-        self._waiting.setInterval(_PATIENCE)
+        self._waiting = QTimer(self, singleShot=True, interval=_PATIENCE)
         self._waiting.timeout.connect(lambda: self.notice.show_message("info", "Reading the runs…"))
 
     def _build_margin(self) -> PerCent:
@@ -337,8 +326,7 @@ class ComparePage(Page):
         return button
 
     def _build_study(self) -> QPushButton:
-        button = QPushButton("Analysis")
-        set_tool_tip(button, "Noise, scaling, latency heat map, ranking")
+        button = push_button("Analysis", tip="Noise, scaling, latency heat map, ranking")
         menu = QMenu(button)
         for name, show in (
             ("Noise…", show_noise),
@@ -354,17 +342,14 @@ class ComparePage(Page):
         show(self.workstation, self._ids, self)
 
     def _build_head(self) -> QWidget:
-        self.add_button = QPushButton("Add runs…")
+        self.add_button = push_button("Add runs…", self._ask_for_runs)
         set_icon(self.add_button, "add", "text")
-        self.add_button.clicked.connect(self._ask_for_runs)
         self.baseline_button = QPushButton("Add baseline…")
         set_tool_tip(self.baseline_button, "Compare with a pinned baseline or a published table")
         self.baseline_button.clicked.connect(self._ask_for_baseline)
         self.study_button = self._build_study()
         self.copy_button = self._build_copy()
-        self.export_button = QPushButton("Export…")
-        set_tool_tip(self.export_button, "Export the runs as CSV and image (Ctrl+E)")
-        self.export_button.clicked.connect(self.export)
+        self.export_button = push_button("Export…", self.export, tip="Export the runs as CSV and image (Ctrl+E)")
         title = Text("Compare", font=text_font(TextSize.TITLE, bold=True), wrap=False)
         buttons = (self.add_button, self.baseline_button, self.study_button, self.copy_button, self.export_button)
         return flowing(title, *buttons, spacing=SPACE[1])
@@ -372,32 +357,23 @@ class ComparePage(Page):
     def _build_controls(self) -> QWidget:
         margin = QWidget()
         row = row_in(margin, SPACE[1])
-        row.addWidget(Text("Margin", wrap=False))
-        row.addWidget(self.margin)
+        fill(row, Text("Margin", wrap=False), self.margin)
         self._meaning = Text(_MEANING, Tone.MUTED, wrap=False)
         row.addWidget(self._meaning)
         return flowing(margin, self.everything, spacing=SPACE[3])
 
     def _arrange(self) -> None:
-        self._splitter = QSplitter(Qt.Orientation.Vertical)
-        self._splitter.setChildrenCollapsible(False)
-        self._splitter.setHandleWidth(SPACE[2])
+        self._splitter = QSplitter(Qt.Orientation.Vertical, childrenCollapsible=False, handleWidth=SPACE[2])
         self._splitter.addWidget(self.table)
         self._splitter.splitterMoved.connect(self._keep_heights)
         self._content = QWidget()
         content = column_in(self._content, SPACE[1])
-        content.addWidget(self._build_head())
-        content.addWidget(self.chips)
-        content.addWidget(self._build_controls())
-        content.addWidget(self._splitter, 1)
+        fill(content, self._build_head(), self.chips, self._build_controls(), (self._splitter, 1))
         self._content.hide()
         self._body = QWidget()
         rows = column_in(self._body, SPACE[1], (SPACE[3], SPACE[2], SPACE[3], SPACE[2]))
-        self.back_button = QPushButton(_CHOOSE)
-        self.back_button.hide()
-        rows.addWidget(self.notice)
-        rows.addWidget(self.back_button, 0, Qt.AlignmentFlag.AlignLeft)
-        rows.addWidget(self._content, 1)
+        self.back_button = push_button(_CHOOSE, visible=False)
+        fill(rows, self.notice, (self.back_button, 0, Qt.AlignmentFlag.AlignLeft), (self._content, 1))
         rows.addStretch(0)
         self.empty = EmptyState(
             "No runs to compare",

@@ -1,10 +1,11 @@
 """Table of a comparison: a row for each metric and run, baseline first; and its report image."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 
 from PySide6.QtCore import Signal
 from PySide6.QtGui import QIcon, QPixmap
-from PySide6.QtWidgets import QVBoxLayout, QWidget
+from PySide6.QtWidgets import QStyleOptionViewItem, QVBoxLayout, QWidget
 
 from app.comparison.comparison import RelativeFigure, run_letter, run_name
 from app.comparison.verdicts import ComparisonVerdict
@@ -22,7 +23,7 @@ from widgets.compare.messages import (
     verdict_line,
 )
 from widgets.library.run_rows import half_range_text
-from widgets.parts.boxes import column_in
+from widgets.parts.boxes import column_in, fill
 from widgets.parts.names import MISSING, mark_of
 from widgets.parts.table import CENTRE, RIGHT, Table, TableColumn, TableModel
 from widgets.parts.text import Text, Tone
@@ -86,6 +87,7 @@ class CompareTable(Table[CompareLine]):
     """Table with a row for each metric and run; emits the selected line."""
 
     chosen_line = Signal(object)  # a CompareLine
+    _widest: Mapping[int, int] = MappingProxyType({})  # by column, in pixels of this font
     copy_requested = Signal()
 
     def __init__(self) -> None:
@@ -105,6 +107,8 @@ class CompareTable(Table[CompareLine]):
         found = [line.against for line in lines if line.against is not None]
         self.interval_cell.scale, self.interval_cell.margin = scale_for(found, margin), margin
         self.show_rows(lines, compare_columns(margin))
+        self._widest = {column: self._widest_cell(column) for column in (VALUE, SPREAD, N, RATIO)}
+        self.fit()
         same = [row for row, line in enumerate(lines) if before is not None and _key(line) == _key(before)]
         runs = [row for row, line in enumerate(lines) if line.kind is LineKind.RUN]
         if same or runs:
@@ -125,7 +129,11 @@ class CompareTable(Table[CompareLine]):
         """Fit the columns: narrow or hide the interval, then the spread; widen metric and interval."""
         super().fit()
         columns = self.content.columns
-        widths = {number: self.scaled(column.width) for number, column in enumerate(columns) if column.width}
+        widths = {
+            number: self._widest.get(number, self.scaled(column.width))
+            for number, column in enumerate(columns)
+            if column.width
+        }
         free = self.viewport().width() - self.scaled(_VERDICT_LEAST) - sum(widths.values())
         if free < 0:
             cut = min(-free, widths[INTERVAL] - self.scaled(_NARROW_INTERVAL))
@@ -140,6 +148,14 @@ class CompareTable(Table[CompareLine]):
         widths[INTERVAL] += spare // 4
         for number, width in widths.items():
             self.setColumnWidth(number, width)
+
+    def _widest_cell(self, column: int) -> int:
+        """Return the width of the header or the widest cell of `column` with its mark, visible or not."""
+        option = QStyleOptionViewItem()
+        self.initViewItemOption(option)
+        cells = (self.content.index(row, column) for row in range(self.content.rowCount()))
+        head = self.horizontalHeader().sectionSizeHint(column)
+        return 1 + max([head, *(self.itemDelegate().sizeHint(option, cell).width() for cell in cells)])
 
     def _choose(self) -> None:
         line = self.current()
@@ -250,8 +266,7 @@ def table_picture(compared: Compared, *, everything: bool) -> QPixmap:
     table.show_lines(lines_of(compared, everything=everything), comparison.margin)
     table.clearSelection()
     table.setFixedSize(WIDTH - 2 * SPACE[3], table.whole_height())
-    rows.addSpacing(SPACE[0])
-    rows.addWidget(table)
+    fill(rows, SPACE[0], table)
     for line in (*_reasons(compared), *comparison.notes):
         rows.addWidget(Text(line, Tone.MUTED))
     margin = " or ".join(comparison.origins) or share_text(comparison.margin)

@@ -11,7 +11,7 @@ from app.distributions.charts import ecdf_chart, histogram_chart, shift_chart, w
 from app.distributions.distribution import Distribution
 from suites.errors import BenchwrightError
 from widgets.compare.trial_dots import TrialDots
-from widgets.parts.boxes import column_in
+from widgets.parts.boxes import column_in, fill
 from widgets.parts.text import Text, Tone, set_tool_tip
 from widgets.plots.chart_view import ChartView
 from widgets.theme import SPACE
@@ -46,16 +46,12 @@ class DistributionPane(QWidget):
         self.note = Text("", Tone.MUTED)
         self.note.hide()
         charts = QWidget()
-        column = column_in(charts, SPACE[0])
-        column.addWidget(self.note)
-        column.addWidget(self.view, 1)
+        fill(column_in(charts, SPACE[0]), self.note, (self.view, 1))
         stacked = QWidget()
         self._stack = QStackedLayout(stacked)
         self._stack.addWidget(self.dots)
         self._stack.addWidget(charts)
-        rows = column_in(self, SPACE[0])
-        rows.addWidget(self.kinds)
-        rows.addWidget(stacked, 1)
+        fill(column_in(self, SPACE[0]), self.kinds, (stacked, 1))
 
     def show_row(self, row: ComparisonRow) -> None:
         """Show another row; its distribution is read when a chart needs it."""

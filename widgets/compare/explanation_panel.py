@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QLineEdit, QPushButton, QScrollArea, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QWidget
 
 from app.comparison.comparability import Difference, Weight
 from app.comparison.comparison import ComparisonRow, run_name
@@ -11,7 +11,8 @@ from suites.quantities import first_upper, metric_text
 from widgets.compare.compare_rows import Compared, CompareLine
 from widgets.compare.messages import ICONS, explain, numbered_run_name
 from widgets.live.messages import command_text
-from widgets.parts.boxes import column_in
+from widgets.parts.boxes import column_in, fill, in_column, in_row, scrolled
+from widgets.parts.controls import line_edit, push_button
 from widgets.parts.dialogs import QuestionDialog, opened
 from widgets.parts.names import step_host_label
 from widgets.parts.notice import Picture
@@ -44,12 +45,9 @@ class GatePanel(QWidget):
             rows.addWidget(self.lists[weight])
         self.overruled = Text()
         rows.addWidget(self.overruled)
-        self.overrule_button = QPushButton("Compare anyway…")
-        self.overrule_button.clicked.connect(self._ask)
-        self.restore_button = QPushButton("Undo override")
-        self.restore_button.clicked.connect(self._restore)
-        for button in (self.overrule_button, self.restore_button):
-            rows.addWidget(button)
+        self.overrule_button = push_button("Compare anyway…", self._ask)
+        self.restore_button = push_button("Undo override", self._restore)
+        fill(rows, self.overrule_button, self.restore_button)
 
     def show_gate(self, differences: Sequence[Difference], overruled: str) -> None:
         """Show `differences`; `overruled` is the reason given for comparing despite fatal ones, or empty."""
@@ -87,10 +85,9 @@ class OverruleQuestion(QuestionDialog):
             "Compare",
             parent,
         )
-        self.reason = QLineEdit()
-        self.reason.setMaxLength(LONGEST_REASON)
-        self.reason.setAccessibleName("Reason")
-        self.reason.setPlaceholderText("for example: block size is under test")
+        self.reason = line_edit(
+            "Reason", maxLength=LONGEST_REASON, placeholderText="for example: block size is under test"
+        )
         self.form.addRow(Text("Reason", Tone.MUTED, wrap=False), self.reason)
         self.reason.textChanged.connect(self._check)
         self._check()
@@ -185,33 +182,16 @@ class ExplanationSide(QWidget):
     def _build(self) -> None:
         self._inner = QWidget()
         rows = column_in(self._inner, SPACE[2], (SPACE[2], SPACE[2], SPACE[2], SPACE[2]))
-        head = QVBoxLayout()
-        head.setSpacing(0)
-        head.addWidget(self._title)
-        head.addWidget(self._step_host)
-        verdict = QHBoxLayout()
-        verdict.setSpacing(SPACE[1])
-        verdict.addWidget(self._mark, 0, Qt.AlignmentFlag.AlignTop)
-        verdict.addWidget(self.verdict, 1)
-        rows.addLayout(head)
-        rows.addLayout(verdict)
-        rows.addWidget(self.sentence)
-        rows.addWidget(self.gate)
-        for section in (self.compared, self.why, self.weakened, self.change):
-            rows.addWidget(section)
+        head = in_column(self._title, self._step_host, spacing=0)
+        verdict = in_row((self._mark, 0, Qt.AlignmentFlag.AlignTop), (self.verdict, 1), spacing=SPACE[1])
+        fill(rows, head, verdict, self.sentence, self.gate, self.compared, self.why, self.weakened, self.change)
         for view in self.commands:
             rows.addWidget(view)
-        for section in (self.notes, self.method):
-            rows.addWidget(section)
-        rows.addStretch(1)
-        area = self._area = QScrollArea()
-        area.setWidget(self._inner)
-        area.setWidgetResizable(True)
-        area.setFrameShape(QFrame.Shape.NoFrame)
+        fill(rows, self.notes, self.method, None)
+        area = self._area = scrolled(self._inner)
         area.setAccessibleName("Explanation of the verdict")
-        area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        whole = column_in(self)
-        whole.addWidget(area)
+        area.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        fill(column_in(self), area)
 
 
 def _notes(compared: Compared) -> list[str]:

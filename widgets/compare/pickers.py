@@ -3,7 +3,7 @@
 from collections.abc import Collection
 from pathlib import Path
 
-from PySide6.QtWidgets import QDialog, QHBoxLayout, QLineEdit, QPushButton, QWidget
+from PySide6.QtWidgets import QDialog, QPushButton, QWidget
 
 from app.baselines.baselines import HEAD, Baseline, baseline_row
 from app.baselines.reference_file import PARSERS
@@ -12,6 +12,8 @@ from suites.errors import BenchwrightError
 from widgets.jobs import BackgroundJob
 from widgets.library.run_rows import RunLine, lines_of
 from widgets.library.run_table import RunTable
+from widgets.parts.boxes import fill, in_row
+from widgets.parts.controls import line_edit, push_button
 from widgets.parts.dialogs import ask_for_file, button_row, dialog_column, fit
 from widgets.parts.notice import Notice
 from widgets.parts.table import LEFT, RIGHT, Table, TableColumn, TableModel
@@ -28,17 +30,16 @@ class RunPicker(QDialog):
         super().__init__(parent)
         self._taken = frozenset(taken)
         self.table = RunTable()
-        self.search = QLineEdit()
+        self.search = line_edit(
+            "Find runs", self._search, placeholderText="Find by name, host, test or state", clearButtonEnabled=True
+        )
         self.notice = Notice()
         self.count = Text(tone=Tone.MUTED)
-        self.add_button = QPushButton("Add")
-        self.cancel_button = QPushButton("Cancel")
+        self.add_button = push_button("Add", self.accept, primary=True, default=True)
+        self.cancel_button = push_button("Cancel", self.reject, autoDefault=False)
         self._arrange()
         self._connect()
-        job = BackgroundJob(lambda: lines_of(workstation.runs()), self)
-        job.returned.connect(self._show_lines)
-        job.failed.connect(self.notice.show_error)
-        job.start()
+        BackgroundJob(lambda: lines_of(workstation.runs()), self).start(self._show_lines, self.notice.show_error)
 
     def chosen(self) -> list[str]:
         """Return the ids of the selected runs, oldest first."""
@@ -59,30 +60,14 @@ class RunPicker(QDialog):
         self.count.setText("" if self.table.content.shown else "No other runs.")
 
     def _connect(self) -> None:
-        self.search.textChanged.connect(self._search)
         self.table.moved.connect(self._check)
         self.table.activated.connect(self.accept)
-        self.add_button.clicked.connect(self.accept)
-        self.cancel_button.clicked.connect(self.reject)
 
     def _arrange(self) -> None:
         self.setWindowTitle("Add runs")
         fit(self, _RUNS_SIZE)
-        self.search.setPlaceholderText("Find by name, host, test or state")
-        self.search.setAccessibleName("Find runs")
-        self.search.setClearButtonEnabled(True)
-        self.add_button.setProperty("primary", True)
-        self.add_button.setDefault(True)
-        self.cancel_button.setAutoDefault(False)
-        buttons = QHBoxLayout()
-        buttons.setSpacing(SPACE[1])
-        buttons.addWidget(self.count, 1)
-        buttons.addWidget(self.add_button)
-        buttons.addWidget(self.cancel_button)
-        rows = dialog_column(self, "Add runs to the comparison")
-        for widget in (self.search, self.notice, self.table):
-            rows.addWidget(widget)
-        rows.addLayout(buttons)
+        buttons = in_row((self.count, 1), self.add_button, self.cancel_button, spacing=SPACE[1])
+        fill(dialog_column(self, "Add runs to the comparison"), self.search, self.notice, self.table, buttons)
 
 
 _BASELINES_SIZE = (860, 460)
@@ -100,8 +85,8 @@ class BaselinePicker(QDialog):
         self.about = Text("", Tone.MUTED)
         self.notice = Notice()
         self.import_button = QPushButton("Import table…")
-        self.use_button = QPushButton("Compare")
-        self.cancel_button = QPushButton("Cancel")
+        self.use_button = push_button("Compare", self.accept, primary=True, default=True)
+        self.cancel_button = push_button("Cancel", self.reject)
         self._arrange()
         self._connect()
         self._refresh()
@@ -114,16 +99,12 @@ class BaselinePicker(QDialog):
     def import_file(self, path: Path) -> None:
         """Store the table in a file as a baseline and select it."""
         workstation = self._workstation
-        job = BackgroundJob(lambda: workstation.import_baseline(path), self)
-        job.returned.connect(self._take_imported)
-        job.failed.connect(self.notice.show_error)
-        job.start()
+        BackgroundJob(lambda: workstation.import_baseline(path), self).start(
+            self._take_imported, self.notice.show_error
+        )
 
     def _refresh(self) -> None:
-        job = BackgroundJob(self._workstation.baselines, self)
-        job.returned.connect(self._show)
-        job.failed.connect(self._fail)
-        job.start()
+        BackgroundJob(self._workstation.baselines, self).start(self._show, self._fail)
 
     def _take_imported(self, baseline: Baseline) -> None:
         self._to_select = baseline.selector
@@ -154,23 +135,15 @@ class BaselinePicker(QDialog):
         self.table.moved.connect(self._explain)
         self.table.doubleClicked.connect(lambda _index: self.accept())
         self.import_button.clicked.connect(self._ask_for_file)
-        self.use_button.clicked.connect(self.accept)
-        self.cancel_button.clicked.connect(self.reject)
 
     def _arrange(self) -> None:
         self.setWindowTitle("Compare with a baseline")
         fit(self, _BASELINES_SIZE)
         set_tool_tip(self.import_button, "File of figures with metric, unit, value and optional details")
-        self.use_button.setProperty("primary", True)
-        self.use_button.setDefault(True)
         for button in (self.import_button, self.cancel_button):
             button.setAutoDefault(False)
         buttons = button_row(self.import_button, None, self.use_button, self.cancel_button)
-        rows = dialog_column(self, "Compare with a baseline")
-        rows.addWidget(self.notice)
-        rows.addWidget(self.table, 1)
-        rows.addWidget(self.about)
-        rows.addLayout(buttons)
+        fill(dialog_column(self, "Compare with a baseline"), self.notice, (self.table, 1), self.about, buttons)
 
 
 def about(baseline: Baseline) -> str:

@@ -19,7 +19,8 @@ from suites.vocab import Labels
 from widgets.compare.compare_table import WIDTH, rendered
 from widgets.compare.rank_form import RankForm, RankTable
 from widgets.jobs import BackgroundJob
-from widgets.parts.boxes import column_in
+from widgets.parts.boxes import column_in, fill
+from widgets.parts.controls import push_button
 from widgets.parts.dialogs import ask_for_file, button_row, fit, opened
 from widgets.parts.images import png
 from widgets.parts.notice import Notice
@@ -45,16 +46,13 @@ class RankDialog(QDialog):
         self.notice = Notice()
         self.copy_button = QPushButton("Copy")
         self.export_button = QPushButton("Export…")
-        self.close_button = QPushButton("Close")
+        self.close_button = push_button("Close", self.accept, autoDefault=False)
         self._arrange()
         self.form.changed.connect(self.rank)
         self.form.table_button.setAutoDefault(False)
         self.form.table_button.clicked.connect(lambda _checked: self._ask_for_prices())
         self.notice.show_message("info", "Reading the runs…")
-        job = BackgroundJob(lambda: choices_of(workstation, self._runs), self)
-        job.returned.connect(self._offer)
-        job.failed.connect(self._fail)
-        job.start()
+        BackgroundJob(lambda: choices_of(workstation, self._runs), self).start(self._offer, self._fail)
 
     def rank(self) -> None:
         """Rank by the current criteria."""
@@ -79,32 +77,27 @@ class RankDialog(QDialog):
             table.show_ranking(self.ranking)
             table.setFixedSize(WIDTH - 2 * SPACE[3], table.whole_height())
             rows.addWidget(Text(title(self.ranking), font=text_font(TextSize.HEADING, bold=True)))
-            rows.addWidget(table)
-            rows.addWidget(Text(f"Runs: {', '.join(self._runs)}", Tone.MUTED))
+            fill(rows, table, Text(f"Runs: {', '.join(self._runs)}", Tone.MUTED))
             for line in closing_lines(self.ranking):
                 rows.addWidget(Text(line, Tone.MUTED))
         return rendered(sheet, rows)
 
     def export_to(self, path: Path) -> None:
         """Write the ranking to `path`: CSV for .csv, else PNG."""
-        if self.ranking is None:
+        if (ranking := self.ranking) is None:
             return
         content: Callable[[], bytes]
         if path.suffix.lower() == ".csv":
-            content = ranking_csv(self.ranking).encode
+            content = lambda: ranking_csv(ranking).encode()  # noqa: E731 - in the background: it imports pandas
         else:
             content = partial(png, self.picture().toImage())
-        job = BackgroundJob(lambda: write_whole(path, content()), self)
-        job.returned.connect(lambda written: self.notice.show_message("good", f"Written: {written}"))
-        job.failed.connect(self.notice.show_error)
-        job.start()
+        BackgroundJob(lambda: write_whole(path, content()), self).start(
+            lambda written: self.notice.show_message("good", f"Written: {written}"), self.notice.show_error
+        )
 
     def read_prices(self, path: Path) -> None:
         """Read the prices from a CSV file."""
-        job = BackgroundJob(lambda: read_prices(path), self)
-        job.returned.connect(self.form.take_prices)
-        job.failed.connect(self.notice.show_error)
-        job.start()
+        BackgroundJob(lambda: read_prices(path), self).start(self.form.take_prices, self.notice.show_error)
 
     def _ask_for_prices(self) -> None:
         ask_for_file(self, "Prices", self.read_prices, ["Tables (*.csv)"])
@@ -148,15 +141,10 @@ class RankDialog(QDialog):
             button.setAutoDefault(False)
             button.clicked.connect(lambda _checked, action=action: action())
             set_tool_tip(button, tip)
-        self.close_button.setAutoDefault(False)
-        self.close_button.clicked.connect(self.accept)
         foot = button_row(self.copy_button, self.export_button, None, self.close_button)
         rows = column_in(self, SPACE[1], (SPACE[3], SPACE[3], SPACE[3], SPACE[3]))
         rows.addWidget(Text("Rank", font=text_font(TextSize.HEADING, bold=True)))
-        for widget in (self.form, self.notice, self.heading):
-            rows.addWidget(widget)
-        rows.addWidget(self.table, 1)
-        rows.addWidget(self.notes)
+        fill(rows, self.form, self.notice, self.heading, (self.table, 1), self.notes)
         rows.addStretch(0)
         rows.addLayout(foot)
 

@@ -3,15 +3,7 @@
 from collections.abc import Sequence
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import (
-    QComboBox,
-    QFormLayout,
-    QLineEdit,
-    QListWidget,
-    QListWidgetItem,
-    QPushButton,
-    QWidget,
-)
+from PySide6.QtWidgets import QComboBox, QFormLayout, QLineEdit, QListWidget, QListWidgetItem, QPushButton, QWidget
 
 from app.calibration.calibration import DEFAULT_MARGIN
 from app.ranking.candidates import Prices, RankingCriteria, RankingGoal, Threshold, limit_of, parse_pairs, weights_of
@@ -19,6 +11,7 @@ from app.ranking.ranking import RankedCandidate, Ranking
 from app.ranking.report import HEAD, RIGHT_ALIGNED, margin_text, ranking_rows, shown_columns
 from suites.quantities import parse_quantity
 from suites.vocab import Labels
+from widgets.parts.controls import line_edit
 from widgets.parts.dialogs import button_row
 from widgets.parts.fields import PerCent
 from widgets.parts.table import LEFT, RIGHT, Table, TableColumn, TableModel
@@ -77,17 +70,13 @@ class RankForm(QWidget):
         self.metrics = QListWidget()
         self.metrics.setAccessibleName("Metrics")
         set_tool_tip(self.metrics, "Several metrics give one score: the geometric mean of their ratios")
-        self.weights = QLineEdit()
-        self.weights.setPlaceholderText("equal, or iops=2, latency_p99=1")
+        self.weights = line_edit(placeholderText="equal, or iops=2, latency_p99=1")
         self.goal = QComboBox()
         self.goal.addItems(list(_GOALS))
-        self.threshold = QLineEdit()
-        self.threshold.setPlaceholderText("none, or ≥ 20000 MB/s")
-        self.limit = QLineEdit()
-        self.limit.setPlaceholderText("none, or latency_p99 <= 1 ms")
+        self.threshold = line_edit(placeholderText="none, or ≥ 20000 MB/s")
+        self.limit = QLineEdit(placeholderText="none, or latency_p99 <= 1 ms")
         set_tool_tip(self.limit, "Of a sweep, the best point that meets the limit counts")
-        self.prices = QLineEdit()
-        self.prices.setPlaceholderText("none, or web-1=0.34 USD, web-2=0.17 USD")
+        self.prices = QLineEdit(placeholderText="none, or web-1=0.34 USD, web-2=0.17 USD")
         set_tool_tip(self.prices, "Price per hour of a host or instance type")
         self.margin = PerCent()
         self.margin.setValue(100 * DEFAULT_MARGIN)

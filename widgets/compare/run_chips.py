@@ -3,14 +3,15 @@
 from collections.abc import Sequence
 
 from PySide6.QtCore import QPointF, QSize, Qt, Signal
-from PySide6.QtGui import QKeyEvent, QPainter, QPaintEvent, QResizeEvent
+from PySide6.QtGui import QKeyEvent, QPainter, QPaintEvent
 from PySide6.QtWidgets import QFrame, QMenu, QToolButton, QWidget
 
 from app.comparison.comparison import run_letter, run_name
 from app.records import RunSummary
 from widgets.compare.cells import draw_mark
 from widgets.compare.messages import distinct_run_names, short_run_name
-from widgets.parts.boxes import row_in
+from widgets.parts.boxes import FittedWidget, fill, row_in
+from widgets.parts.controls import tool_button
 from widgets.parts.flow_layout import flowing
 from widgets.parts.names import mark_of
 from widgets.parts.notice import Picture
@@ -69,8 +70,7 @@ class RunChip(QFrame):
         row = row_in(self, SPACE[0], (SPACE[1], 2, 2, 2))
         for widget in (_Mark(number), letter, self.label, self.trust_mark, self.trust):
             row.addWidget(widget)
-        for button in (self._menu_button(), self._remove_button()):
-            row.addWidget(button)
+        fill(row, self._menu_button(), self._remove_button())
         for widget in (self.trust_mark, self.trust):  # only now: without a parent they would open as windows
             widget.setVisible(bool(run.trust))
 
@@ -106,8 +106,7 @@ class RunChip(QFrame):
         return f"Join with {run_letter(self.number - 1)}" if self.number else "Join"
 
     def _menu_button(self) -> QToolButton:
-        button = QToolButton()
-        button.setText("⋯")
+        button = tool_button("⋯")
         button.setFixedSize(_BUTTON)
         button.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         button.setAccessibleName(f"Actions for {run_name(self.number)}")
@@ -127,7 +126,7 @@ class RunChip(QFrame):
         return button
 
 
-class RunChips(QWidget):
+class RunChips(FittedWidget):
     """Chips of all runs, in one or more rows."""
 
     baseline_requested = Signal(int)
@@ -141,12 +140,8 @@ class RunChips(QWidget):
         self._flow: QWidget | None = None
         self._row = row_in(self)
 
-    def resizeEvent(self, event: QResizeEvent) -> None:
+    def fit(self) -> None:
         """Limit the width of the chips so that two fit in a row."""
-        super().resizeEvent(event)
-        self._fit()
-
-    def _fit(self) -> None:
         for chip in self.chips:
             chip.fit((self.width() - SPACE[1]) // 2 if len(self.chips) > 2 else self.width())
 
@@ -163,7 +158,7 @@ class RunChips(QWidget):
             chip.join_requested.connect(self.join_requested)
         before, self._flow = self._flow, flowing(*self.chips, spacing=SPACE[1])
         self._row.addWidget(self._flow)
-        self._fit()
+        self.fit()
         if before is not None:
             self._row.removeWidget(before)
             before.hide()

@@ -6,15 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import (
-    QCompleter,
-    QDialog,
-    QFormLayout,
-    QHBoxLayout,
-    QLineEdit,
-    QPushButton,
-    QWidget,
-)
+from PySide6.QtWidgets import QCompleter, QDialog, QFormLayout, QHBoxLayout, QWidget
 
 from app.hosts.hosts import ConnectReport, HostEntry, Origin
 from app.plans.plan import LOCAL
@@ -22,7 +14,8 @@ from app.questions import Asker, ConnectOutcome
 from app.services import Workstation
 from suites.errors import BenchwrightError
 from widgets.jobs import BackgroundJob
-from widgets.parts.boxes import column_in
+from widgets.parts.boxes import column_in, fill, in_row
+from widgets.parts.controls import line_edit, push_button
 from widgets.parts.dialogs import ask_for_file, button_row, dialog_column, grow
 from widgets.parts.notice import FieldMessage, Notice, ProgressNotice
 from widgets.parts.paths import exists, typed_path
@@ -148,18 +141,10 @@ class _Field(QWidget):
     def __init__(self, name: str) -> None:
         super().__init__()
         label, placeholder, help_text = _LABELS[name]
-        self.edit = QLineEdit()
-        self.edit.setPlaceholderText(placeholder)
-        self.edit.setMaxLength(1000)
-        self.edit.setAccessibleName(label)
-        set_tool_tip(self.edit, help_text)
+        self.edit = line_edit(label, placeholderText=placeholder, maxLength=1000, tip=help_text)
         self.message = FieldMessage()
-        self.line = QHBoxLayout()
-        self.line.setSpacing(SPACE[1])
-        self.line.addWidget(self.edit, 1)
-        rows = column_in(self, SPACE[0])
-        rows.addLayout(self.line)
-        rows.addWidget(self.message)
+        self.line = in_row((self.edit, 1), spacing=SPACE[1])
+        fill(column_in(self, SPACE[0]), self.line, self.message)
         self.show_message("")
 
     def show_message(self, fault: str, level: str = "error") -> None:
@@ -220,27 +205,19 @@ class AddHostDialog(QDialog):
             label.setAlignment(Qt.AlignmentFlag.AlignTop)
             label.setBuddy(field.edit)
             form.addRow(label, field)
-        self.browse_button = QPushButton("Browse…")
-        self.browse_button.setAccessibleName("Browse for the key file")
+        self.browse_button = push_button("Browse…", self._browse, accessibleName="Browse for the key file")
         self.fields["identity_file"].line.addWidget(self.browse_button)
         rows = dialog_column(self, self.windowTitle())
-        rows.addWidget(Text(self._explanation(), Tone.MUTED))
-        rows.addLayout(form)
-        rows.addWidget(self.working)
-        rows.addWidget(self.outcome)
-        rows.addStretch(1)
-        rows.addLayout(self._buttons())
+        fill(rows, Text(self._explanation(), Tone.MUTED), form, self.working, self.outcome, None, self._buttons())
 
     def _explanation(self) -> str:
         text = "Empty fields use ~/.ssh/config and OpenSSH’s defaults."
         return text if self._edited is None else f"{text} ~/.ssh/config is not changed."
 
     def _buttons(self) -> QHBoxLayout:
-        self.test_button = QPushButton("Test connection")
-        self.save_button = QPushButton("Add host" if self._edited is None else "Save")
-        self.save_button.setProperty("primary", True)
-        self.save_button.setDefault(True)
-        self.cancel_button = QPushButton("Cancel")
+        self.test_button = push_button("Test connection", self._test)
+        self.save_button = push_button("Add host" if self._edited is None else "Save", primary=True, default=True)
+        self.cancel_button = push_button("Cancel", self.reject)
         return button_row(self.test_button, None, self.save_button, self.cancel_button)
 
     def _fill(self, edited: HostEntry | None) -> None:
@@ -262,10 +239,7 @@ class AddHostDialog(QDialog):
         for name, field in self.fields.items():
             field.edit.textEdited.connect(lambda _text, name=name: self._edited_field(name))
             field.edit.editingFinished.connect(lambda name=name: self._check_field(name))
-        self.browse_button.clicked.connect(self._browse)
-        self.test_button.clicked.connect(self._test)
         self.save_button.clicked.connect(self._save)
-        self.cancel_button.clicked.connect(self.reject)
         self.working.cancelled.connect(self._stop_waiting)
 
     def _typed(self) -> Typed:

@@ -3,16 +3,7 @@
 from collections.abc import Iterator
 
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import (
-    QAbstractItemView,
-    QComboBox,
-    QDialog,
-    QGridLayout,
-    QPushButton,
-    QScrollArea,
-    QSpinBox,
-    QWidget,
-)
+from PySide6.QtWidgets import QAbstractItemView, QComboBox, QDialog, QGridLayout, QScrollArea, QSpinBox, QWidget
 
 from app.calibration.calibrate import TRIALS, CalibrationDone, CalibrationRequest
 from app.calibration.report import NOISE_HEAD, alarm_lines, calibration_row, instrument_rows, noise_rows
@@ -26,7 +17,8 @@ from suites import registry
 from suites.errors import BenchwrightError
 from suites.quantities import duration_text, first_upper
 from widgets.jobs import BackgroundJob
-from widgets.parts.boxes import column_in
+from widgets.parts.boxes import column_in, fill
+from widgets.parts.controls import push_button
 from widgets.parts.dialogs import button_row, dialog_column, fit
 from widgets.parts.names import host_label
 from widgets.parts.notice import Notice, ProgressNotice
@@ -65,12 +57,8 @@ class CalibrateDialog(QDialog):
         self.trials.setValue(TRIALS)
         self.trials.setAccessibleName("Trials per side")
         self.trials.lineEdit().setTextMargins(SPACE[1], 0, 0, 0)  # align with the text of line edits
-        self.start_button = QPushButton("Calibrate")
-        self.start_button.setProperty("primary", True)
-        self.start_button.clicked.connect(lambda _checked: self.calibrate())
-        self.close_button = QPushButton("Close")
-        self.close_button.setAutoDefault(False)
-        self.close_button.clicked.connect(self.reject)
+        self.start_button = push_button("Calibrate", lambda _checked: self.calibrate(), primary=True)
+        self.close_button = push_button("Close", self.reject, autoDefault=False)
         self.notice, self.working = Notice(), ProgressNotice()
         self.working.cancelled.connect(self.stop)
         self.instrument = _table(_column(0, "Instrument"), TableColumn("", lambda row: row[1]))
@@ -94,11 +82,7 @@ class CalibrateDialog(QDialog):
         self.notice.hide()
         self.start_button.setEnabled(False)
         self._begin(f"Calibrating {host_label(host)}…")
-        job = BackgroundJob(work, self)
-        job.yielded.connect(self._take)
-        job.failed.connect(self.notice.show_error)
-        job.finished.connect(self._end)
-        job.start()
+        BackgroundJob(work, self).start(failed=self.notice.show_error, finished=self._end, yielded=self._take)
 
     def stop(self) -> None:
         """Stop the running calibration in order: its trials are stored as a run."""
@@ -133,10 +117,7 @@ class CalibrateDialog(QDialog):
 
     def _read(self) -> None:
         workstation, host = self._workstation, self._host
-        job = BackgroundJob(lambda: workstation.calibrations(host), self)
-        job.returned.connect(self._show)
-        job.failed.connect(self._fail)
-        job.start()
+        BackgroundJob(lambda: workstation.calibrations(host), self).start(self._show, self._fail)
 
     def _fail(self, error: BenchwrightError) -> None:
         self.notice.show_error(error)
@@ -158,17 +139,11 @@ class CalibrateDialog(QDialog):
 
     def _arrange(self) -> None:
         rows = dialog_column(self, f"Calibrate {host_label(self._host)}")
-        rows.addWidget(Text(EXPLANATION, Tone.MUTED))
-        rows.addLayout(self._build_choice())
-        rows.addWidget(self.working)
-        rows.addWidget(self.notice)
+        fill(rows, Text(EXPLANATION, Tone.MUTED), self._build_choice(), self.working, self.notice)
         sheet = QWidget()
         found = column_in(sheet, SPACE[2], (0, 0, SPACE[1], 0))
-        for widget in (self._when, self.alarms, self.instrument, self.noise):
-            found.addWidget(widget)
-        found.addStretch(1)
-        scroll = QScrollArea()
-        scroll.setWidgetResizable(True)
+        fill(found, self._when, self.alarms, self.instrument, self.noise, None)
+        scroll = QScrollArea(widgetResizable=True)
         scroll.setWidget(sheet)
         rows.addWidget(scroll, 1)
         foot = button_row(None, self.start_button, self.close_button)

@@ -12,6 +12,8 @@ from app.questions import Asker
 from app.services import Workstation
 from suites.errors import BenchwrightError
 from widgets.jobs import BackgroundJob
+from widgets.parts.boxes import fill
+from widgets.parts.controls import push_button
 from widgets.parts.dialogs import button_row, dialog_column, fit
 from widgets.parts.names import host_label
 from widgets.parts.notice import Notice, ProgressNotice
@@ -39,9 +41,7 @@ class LeftoversDialog(QDialog):
         set_tool_tip(self.remove_button, "Stop their processes and remove the directories and leases of this library")
         self.remove_button.setAutoDefault(False)
         self.remove_button.clicked.connect(self._remove)
-        self.close_button = QPushButton("Close")
-        self.close_button.setDefault(True)
-        self.close_button.clicked.connect(self.reject)
+        self.close_button = push_button("Close", self.reject, default=True)
         self._arrange()
         self._look(f"Searching {host_label(host)}…", [])
 
@@ -52,10 +52,7 @@ class LeftoversDialog(QDialog):
             "A run removes its private directory at its end; a crash leaves it behind. A lease marks the host as in "
             "use. Only directories and leases of this library are removed, after their run has ended."
         )
-        rows.addWidget(Text(explanation, Tone.MUTED))
-        for widget in (self.working, self.notice):
-            rows.addWidget(widget)
-        rows.addWidget(self.table, 1)
+        fill(rows, Text(explanation, Tone.MUTED), self.working, self.notice, (self.table, 1))
         buttons = button_row(None, self.remove_button, self.close_button)
         rows.addLayout(buttons)
 
@@ -70,11 +67,7 @@ class LeftoversDialog(QDialog):
         def work() -> list[Leftover]:
             return workstation.remove_leftovers(host, asker, nonces) if nonces else workstation.leftovers(host, asker)
 
-        job = BackgroundJob(work, self)
-        job.returned.connect(lambda found: self._show(found, nonces))
-        job.failed.connect(self._fail)
-        job.finished.connect(self.working.end)
-        job.start()
+        BackgroundJob(work, self).start(lambda found: self._show(found, nonces), self._fail, finished=self.working.end)
 
     def _remove(self) -> None:
         self._look("Removing…", self._nonces)
@@ -133,13 +126,8 @@ class RestoreDialog(QDialog):
         self.working = ProgressNotice()
         self.working.cancelled.connect(self.reject)
         self.notice = Notice()
-        self.restore_button = QPushButton("Restore")
-        self.restore_button.setAutoDefault(False)
-        self.restore_button.setEnabled(False)
-        self.restore_button.clicked.connect(self._restore)
-        self.close_button = QPushButton("Cancel")
-        self.close_button.setDefault(True)
-        self.close_button.clicked.connect(self.reject)
+        self.restore_button = push_button("Restore", self._restore, autoDefault=False, enabled=False)
+        self.close_button = push_button("Cancel", self.reject, default=True)
         self._arrange()
         self._look()
 
@@ -150,11 +138,7 @@ class RestoreDialog(QDialog):
         )
         buttons = button_row(None, self.restore_button, self.close_button)
         column = dialog_column(self, f"Changed settings on {host_label(self._host)}")
-        column.addWidget(Text(explanation, Tone.MUTED))
-        for part in (self.settings, self.working, self.notice):
-            column.addWidget(part)
-        column.addStretch(1)
-        column.addLayout(buttons)
+        fill(column, Text(explanation, Tone.MUTED), self.settings, self.working, self.notice, None, buttons)
 
     def _look(self) -> None:
         workstation, host, asker = self._workstation, self._host, self._asker

@@ -6,14 +6,15 @@ from typing import Any, ClassVar
 
 from PySide6.QtCore import QAbstractItemModel, QModelIndex, QObject, QPersistentModelIndex, Qt, Signal
 from PySide6.QtGui import QColor, QFont, QGuiApplication, QKeyEvent, QKeySequence, QResizeEvent
-from PySide6.QtWidgets import QHBoxLayout, QMenu, QStackedWidget, QToolButton, QTreeView, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QMenu, QStackedWidget, QToolButton, QTreeView, QWidget
 
 from suites.facts import Facts
 from widgets.hosts.facts_rows import FactRow, as_text, fact_rows
-from widgets.parts.boxes import column_in
+from widgets.parts.boxes import column_in, fill, in_column
+from widgets.parts.controls import tool_button
 from widgets.parts.empty_state import EmptyState
-from widgets.parts.text import Text, Tone, set_tool_tip, tool_tip, visible
-from widgets.theme import SPACE, TextSize, palette, set_icon, text_font
+from widgets.parts.text import Text, Tone, tool_tip, visible
+from widgets.theme import SPACE, TextSize, palette, text_font
 
 Index = QModelIndex | QPersistentModelIndex
 ROOT = QModelIndex()
@@ -207,18 +208,12 @@ class FactsView(QWidget):
         self.read_button.setEnabled(shown)
 
     def _arrange(self) -> None:
-        titles = QVBoxLayout()
-        titles.setSpacing(0)
-        titles.addWidget(self._title)
-        titles.addWidget(self._when)
+        titles = in_column(self._title, self._when, spacing=0)
         head = QHBoxLayout()
         head.setSpacing(SPACE[0])
         head.addLayout(titles, 1)
-        head.addWidget(self.read_button, 0, Qt.AlignmentFlag.AlignTop)
-        head.addWidget(self.copy_button, 0, Qt.AlignmentFlag.AlignTop)
-        rows = column_in(self, SPACE[1], (SPACE[2], SPACE[3], SPACE[2], SPACE[2]))
-        rows.addLayout(head)
-        rows.addWidget(self._stack, 1)
+        fill(head, (self.read_button, 0, Qt.AlignmentFlag.AlignTop), (self.copy_button, 0, Qt.AlignmentFlag.AlignTop))
+        fill(column_in(self, SPACE[1], (SPACE[2], SPACE[3], SPACE[2], SPACE[2])), head, (self._stack, 1))
 
     def _build_tree(self) -> _Tree:
         tree = _Tree()
@@ -236,12 +231,7 @@ class FactsView(QWidget):
         return tree
 
     def _tool(self, icon: str, tip: str, keys: str = "") -> QToolButton:
-        button = QToolButton()
-        set_icon(button, icon)
-        button.setAccessibleName(tip)
-        button.setShortcut(keys)
-        set_tool_tip(button, f"{tip} ({keys})" if keys else tip)
-        return button
+        return tool_button(icon=icon, accessibleName=tip, shortcut=keys, tip=f"{tip} ({keys})" if keys else tip)
 
     def _copy_menu(self) -> QMenu:
         menu = QMenu(self)

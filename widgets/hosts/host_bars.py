@@ -3,18 +3,19 @@
 from collections.abc import Sequence
 
 from PySide6.QtCore import Signal, SignalInstance
-from PySide6.QtWidgets import QFrame, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFrame, QWidget
 
 from app.records import ChangeRecord, DetachedRun
 from app.runs.messages import detached_detail, detached_text
 from app.services import Workstation
 from suites.errors import BenchwrightError
 from widgets.jobs import BackgroundJob
-from widgets.parts.boxes import row_in
+from widgets.parts.boxes import fill, in_column, row_in
+from widgets.parts.controls import push_button
 from widgets.parts.dialogs import QuestionDialog, opened
 from widgets.parts.names import host_title
 from widgets.parts.notice import Picture
-from widgets.parts.text import Text, Tone, set_tool_tip
+from widgets.parts.text import Text, Tone
 from widgets.theme import SPACE, restyle
 
 MOST = 2
@@ -33,17 +34,11 @@ class ChangedBar(QFrame):
         self.setObjectName("notice")
         restyle(self, "level", "warning")
         self.message, self.detail = Text(), Text(tone=Tone.MUTED)
-        self.restore_button = QPushButton("Restore…")
-        set_tool_tip(self.restore_button, "Show the changed settings and restore them as root")
+        self.restore_button = push_button("Restore…", tip="Show the changed settings and restore them as root")
         self.restore_button.clicked.connect(lambda: self.restore_requested.emit(self.host))
-        texts = QVBoxLayout()
-        texts.setSpacing(SPACE[0])
-        texts.addWidget(self.message)
-        texts.addWidget(self.detail)
+        texts = in_column(self.message, self.detail, spacing=SPACE[0])
         row = row_in(self, SPACE[1], (SPACE[2], SPACE[1], SPACE[2], SPACE[1]))
-        row.addWidget(Picture("warning"))
-        row.addLayout(texts, 1)
-        row.addWidget(self.restore_button)
+        fill(row, Picture("warning"), (texts, 1), self.restore_button)
         self.hide()
 
     def refresh(self) -> None:
@@ -81,15 +76,11 @@ class DetachedBar(QFrame):
         self._run: DetachedRun | None = None
         self.setObjectName("notice")
         self.message, self.detail = Text(), Text(tone=Tone.MUTED)
-        self.attach_button = QPushButton("Attach")
-        self.stop_button = QPushButton("Stop")
-        self.forget_button = QPushButton("Forget…")
-        set_tool_tip(self.attach_button, "Read the results so far and continue the plan")
-        set_tool_tip(self.stop_button, "Stop the trial on the host and end the run")
-        set_tool_tip(self.forget_button, "End the run without contacting its host")
+        self.attach_button = push_button("Attach", tip="Read the results so far and continue the plan")
+        self.stop_button = push_button("Stop", tip="Stop the trial on the host and end the run")
+        self.forget_button = push_button("Forget…", self._ask_to_forget, tip="End the run without contacting its host")
         self.attach_button.clicked.connect(lambda: self._request(self.attach_requested))
         self.stop_button.clicked.connect(lambda: self._request(self.stop_requested))
-        self.forget_button.clicked.connect(self._ask_to_forget)
         self._arrange()
         self.hide()
 
@@ -136,10 +127,7 @@ class DetachedBar(QFrame):
 
     def _forget(self, run: DetachedRun) -> None:
         workstation = self._workstation
-        job = BackgroundJob(lambda: workstation.forget(run.id), self)
-        job.failed.connect(self._show_error)
-        job.finished.connect(self.refresh)
-        job.start()
+        BackgroundJob(lambda: workstation.forget(run.id), self).start(failed=self._show_error, finished=self.refresh)
 
     def _show_error(self, error: BenchwrightError) -> None:
         """Show why the run could not be forgotten."""
@@ -151,13 +139,7 @@ class DetachedBar(QFrame):
         self.show()
 
     def _arrange(self) -> None:
-        texts = QVBoxLayout()
-        texts.setSpacing(0)
-        texts.addWidget(self.message)
-        texts.addWidget(self.detail)
+        texts = in_column(self.message, self.detail, spacing=0)
         row = row_in(self, SPACE[1], (SPACE[2], SPACE[1], SPACE[2], SPACE[1]))
-        row.addWidget(Picture("info"))
-        row.addLayout(texts, 1)
-        for button in (self.attach_button, self.stop_button, self.forget_button):
-            row.addWidget(button)
+        fill(row, Picture("info"), (texts, 1), self.attach_button, self.stop_button, self.forget_button)
         restyle(self, "level", "info")

@@ -1,13 +1,14 @@
 """Card of the selected host: address, facts, connection status and actions."""
 
 from PySide6.QtCore import Qt, Signal, SignalInstance
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QPushButton, QToolButton
+from PySide6.QtWidgets import QFrame, QPushButton, QToolButton
 
 from app.hosts.hosts import HostEntry, Origin
 from app.questions import ConnectOutcome
 from widgets.hosts.host_connections import HostStatus
 from widgets.hosts.hosts_table import address_text
-from widgets.parts.boxes import column_in
+from widgets.parts.boxes import column_in, fill, in_row
+from widgets.parts.controls import push_button
 from widgets.parts.flow_layout import flowing
 from widgets.parts.names import host_title
 from widgets.parts.notice import Notice, ProgressNotice
@@ -113,11 +114,7 @@ class HostCard(QFrame):
         self.test_button.setEnabled(not activity)
 
     def _arrange(self) -> None:
-        head = QHBoxLayout()
-        head.setSpacing(SPACE[0])
-        head.addWidget(self._title, 1)
-        head.addWidget(self.edit_button)
-        head.addWidget(self.remove_button)
+        head = in_row((self._title, 1), self.edit_button, self.remove_button, spacing=SPACE[0])
         buttons = (
             self.measure_button,
             self.quick_button,
@@ -126,17 +123,10 @@ class HostCard(QFrame):
             self.leftovers_button,
         )
         rows = column_in(self, SPACE[1], (SPACE[3], SPACE[2], SPACE[2], SPACE[3]))
-        rows.addLayout(head)
-        rows.addWidget(self._address)
-        rows.addWidget(self._summary)
-        rows.addWidget(self.working)
-        rows.addWidget(self.notice)
-        rows.addWidget(flowing(*buttons, spacing=SPACE[1]))
+        fill(rows, head, self._address, self._summary, self.working, self.notice, flowing(*buttons, spacing=SPACE[1]))
 
     def _button(self, text: str, request: SignalInstance) -> QPushButton:
-        button = QPushButton(text)
-        button.clicked.connect(request)
-        return button
+        return push_button(text, request)
 
     def _tool(self, icon: str, tip: str, keys: str, request: SignalInstance) -> QToolButton:
         button = QToolButton()

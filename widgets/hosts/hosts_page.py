@@ -2,7 +2,7 @@
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QAction, QKeySequence
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QLineEdit, QPushButton, QVBoxLayout
+from PySide6.QtWidgets import QFrame, QLineEdit, QVBoxLayout
 
 from app.hosts.hosts import THIS_COMPUTER, HostEntry, Origin
 from app.plans.plan import LOCAL
@@ -17,7 +17,8 @@ from widgets.hosts.host_connections import HostConnections
 from widgets.hosts.hosts_table import HostsTable
 from widgets.jobs import BackgroundJob
 from widgets.page import Page
-from widgets.parts.boxes import column_in
+from widgets.parts.boxes import column_in, fill, in_row
+from widgets.parts.controls import push_button
 from widgets.parts.dialogs import QuestionDialog, opened
 from widgets.parts.names import host_title
 from widgets.parts.notice import Notice
@@ -64,17 +65,9 @@ class HostsPage(Page):
     def activated(self) -> None:
         """Read the list of hosts again; the first time, read this computer's facts as well."""
         self.notice.hide()
-        listing = BackgroundJob(self.workstation.hosts, self)
-        listing.returned.connect(self._show_entries)
-        listing.failed.connect(self.notice.show_error)
-        listing.start()
-        checking = BackgroundJob(self.workstation.hosts_problem, self)
-        checking.returned.connect(self._show_problem)
-        checking.start()
-        counting = BackgroundJob(lambda: len(self.workstation.runs()), self)
-        counting.returned.connect(self._offer_start)
-        counting.failed.connect(self._show_library_error)
-        counting.start()
+        BackgroundJob(self.workstation.hosts, self).start(self._show_entries, self.notice.show_error)
+        BackgroundJob(self.workstation.hosts_problem, self).start(self._show_problem)
+        BackgroundJob(lambda: len(self.workstation.runs()), self).start(self._offer_start, self._show_library_error)
         self.changed.refresh()
         if not self._listed:
             self._listed = True
@@ -168,10 +161,7 @@ class HostsPage(Page):
             return self.workstation.hosts()
 
         self.connections.forget(name)
-        job = BackgroundJob(remove, self)
-        job.returned.connect(self._show_entries)
-        job.failed.connect(self.notice.show_error)
-        job.start()
+        BackgroundJob(remove, self).start(self._show_entries, self.notice.show_error)
 
     def _forget_secrets(self) -> None:
         name = self.table.current_host().name
@@ -183,10 +173,7 @@ class HostsPage(Page):
                 text = f"No passwords or passphrases stored for {name}."
             self.notice.show_message("good" if count else "info", text)
 
-        job = BackgroundJob(lambda: self.workstation.forget_secrets(name), self)
-        job.returned.connect(show_message)
-        job.failed.connect(self.notice.show_error)
-        job.start()
+        BackgroundJob(lambda: self.workstation.forget_secrets(name), self).start(show_message, self.notice.show_error)
 
     def _connect(self, source: HostCard | HostsTable) -> None:
         source.measure_requested.connect(
@@ -202,37 +189,26 @@ class HostsPage(Page):
         titles.setSpacing(SPACE[0])
         titles.addWidget(Text("Hosts", font=text_font(TextSize.TITLE, bold=True)))
         titles.addWidget(Text("This computer, and Linux hosts over SSH.", Tone.MUTED))
-        self.add_button = QPushButton("Add a host…")
+        self.add_button = push_button("Add a host…", self.add_host)
         set_icon(self.add_button, "add", "text")
-        self.add_button.clicked.connect(self.add_host)
-        head = QHBoxLayout()
-        head.addLayout(titles, 1)
-        head.addWidget(self.add_button, 0, Qt.AlignmentFlag.AlignBottom)
+        head = in_row((titles, 1), (self.add_button, 0, Qt.AlignmentFlag.AlignBottom))
         rows = column_in(self, SPACE[2], (SPACE[4], SPACE[3], SPACE[4], SPACE[4]))
-        rows.addLayout(head)
-        for widget in (self.notice, self.changed, self.start_card, self.search):
-            rows.addWidget(widget)
-        rows.addWidget(self.table, 1)
-        rows.addWidget(self.card)
+        fill(rows, head, self.notice, self.changed, self.start_card, self.search, (self.table, 1), self.card)
 
     def _build_start_card(self) -> QFrame:
         card = QFrame()
         card.setObjectName("card")
-        self.start_button = QPushButton("Quick benchmark of this computer")
-        self.start_button.setProperty("primary", True)
+        self.start_button = push_button("Quick benchmark of this computer", primary=True)
         self.start_button.clicked.connect(lambda: self.quick_requested.emit(LOCAL))
         rows = column_in(card, SPACE[0], (SPACE[3], SPACE[2], SPACE[3], SPACE[3]))
         rows.addWidget(Text("Start here", font=text_font(TextSize.HEADING, bold=True)))
         text = "CPU, memory and disk in under two minutes. Needs no server."
-        rows.addWidget(Text(text, Tone.MUTED))
-        rows.addSpacing(SPACE[1])
-        rows.addWidget(self.start_button, 0, Qt.AlignmentFlag.AlignLeft)
+        fill(rows, Text(text, Tone.MUTED), SPACE[1], (self.start_button, 0, Qt.AlignmentFlag.AlignLeft))
         card.hide()
         return card
 
     def _build_search(self) -> QLineEdit:
-        search = QLineEdit()
-        search.setPlaceholderText("Search by name, address or source (Ctrl+F)")
+        search = QLineEdit(placeholderText="Search by name, address or source (Ctrl+F)")
         search.setAccessibleName("Search hosts")
         search.setClearButtonEnabled(True)
         search.textChanged.connect(self.table.search)

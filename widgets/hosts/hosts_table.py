@@ -103,9 +103,7 @@ class HostsTable(Table[HostEntry]):
         self._remove_action = self._action("Remove…", self.remove_requested, "Del")
 
     def _action(self, text: str, request: SignalInstance, keys: str = "") -> QAction:
-        action = QAction(text, self)
-        action.setShortcut(QKeySequence(keys))
-        action.setShortcutContext(Qt.ShortcutContext.WidgetShortcut)
+        action = QAction(text, self, shortcut=QKeySequence(keys), shortcutContext=Qt.ShortcutContext.WidgetShortcut)
         action.triggered.connect(request)
         self.addAction(action)
         return action

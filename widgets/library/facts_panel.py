@@ -9,7 +9,7 @@ from app.records import RunRecord
 from suites.facts import Facts
 from widgets.hosts.facts_rows import FactRow, fact_rows
 from widgets.hosts.facts_view import FactsView
-from widgets.parts.boxes import column_in
+from widgets.parts.boxes import column_in, fill
 from widgets.parts.names import host_title
 from widgets.parts.table import Table, TableColumn, TableModel
 from widgets.parts.text import Text, Tone, strong, visible
@@ -118,11 +118,9 @@ class FactsPanel(QWidget):
         changed = QVBoxLayout()
         changed.setContentsMargins(SPACE[2], SPACE[1], SPACE[2], 0)
         changed.setSpacing(SPACE[0])
-        for widget in (self.hosts, self._head, self._note, self.table):
-            changed.addWidget(widget)
+        fill(changed, self.hosts, self._head, self._note, self.table)
         rows = column_in(self, 0)
-        rows.addLayout(changed)
-        rows.addWidget(self.facts, 1)
+        fill(rows, changed, (self.facts, 1))
         rows.addStretch(0)
 
 

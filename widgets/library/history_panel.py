@@ -2,8 +2,8 @@
 
 from collections.abc import Callable
 
-from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QComboBox, QFrame, QHBoxLayout, QScrollArea, QWidget
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import QComboBox, QWidget
 
 from app.history import History, HistoryQuery, notes_of
 from app.records import RunRecord
@@ -13,7 +13,7 @@ from suites.quantities import direction_text, metric_text
 from widgets.jobs import BackgroundJob
 from widgets.library.history_plot import HistoryPlot
 from widgets.library.run_rows import local_time
-from widgets.parts.boxes import column_in
+from widgets.parts.boxes import column_in, fill, in_row, scrolled
 from widgets.parts.names import host_title
 from widgets.parts.notice import Notice
 from widgets.parts.text import Text, Tone, visible
@@ -113,25 +113,11 @@ class HistoryPanel(QWidget):
         self.notes.setText("")
 
     def _arrange(self) -> None:
-        head = QHBoxLayout()
-        head.setSpacing(SPACE[1])
-        head.addWidget(Text("Over all comparable runs", wrap=False))
-        head.addWidget(self.metrics, 1)
+        head = in_row(Text("Over all comparable runs", wrap=False), (self.metrics, 1), spacing=SPACE[1])
         self.plot.setMinimumHeight(_LOWEST)
         inner = QWidget()
-        area = QScrollArea()
-        area.setFrameShape(QFrame.Shape.NoFrame)
-        area.setWidgetResizable(True)
-        area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        area.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-        area.setWidget(inner)
         inner.setObjectName("page")
-        whole = column_in(self)
-        whole.addWidget(area)
+        fill(column_in(self), scrolled(inner))
         rows = column_in(inner, SPACE[1], (0, SPACE[1], 0, 0))
-        rows.addLayout(head)
-        rows.addWidget(self.notice)
-        rows.addWidget(self.plot, 1)
-        rows.addWidget(self.changes)
-        rows.addWidget(self.notes)
+        fill(rows, head, self.notice, (self.plot, 1), self.changes, self.notes)
         rows.addStretch(0)

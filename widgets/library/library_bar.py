@@ -13,6 +13,7 @@ from app.services import Workstation
 from suites.errors import BenchwrightError
 from widgets.jobs import BackgroundJob
 from widgets.parts.boxes import column_in
+from widgets.parts.controls import push_button
 from widgets.parts.dialogs import opened
 from widgets.parts.empty_state import EmptyState
 from widgets.parts.notice import Notice
@@ -75,12 +76,10 @@ class LibraryBar(Notice):
         self._lost, self._lost_path = "", workstation.library_path
         self.save_button = QPushButton("Salvage…")
         self.save_as_button = QPushButton("Save as…")
-        self.other_button = QPushButton("Open another…")
+        self.other_button = push_button("Open another…", self.choose_library, tip="Open another library or create one")
         self.close_button = QPushButton("Close")
         set_tool_tip(self.save_button, "Copy the readable runs to a new library and open it")
-        set_tool_tip(self.other_button, "Open another library or create one")
         self.save_button.clicked.connect(self.choose_salvage_path)
-        self.other_button.clicked.connect(self.choose_library)
         self.close_button.clicked.connect(self.hide)
         set_tool_tip(self.save_as_button, "Save the results to a new library and continue there")
         self.save_as_button.clicked.connect(self._choose_save_path)
@@ -92,10 +91,7 @@ class LibraryBar(Notice):
 
     def refresh(self) -> None:
         """Check whether the library is writable."""
-        job = BackgroundJob(self._workstation.read_only, self)
-        job.returned.connect(self.show_read_only)
-        job.failed.connect(self.show_damage)
-        job.start()
+        BackgroundJob(self._workstation.read_only, self).start(self.show_read_only, self.show_damage)
 
     def show_read_only(self, newer: BenchwrightError | None) -> None:
         """Show that the library is read-only because of `newer`; None: it is writable."""
@@ -181,8 +177,7 @@ class LibraryBar(Notice):
     # Both
 
     def _chooser(self, title: str, at: Path, accept: str = "Save") -> QFileDialog:
-        chooser = QFileDialog(self, title, str(at), _FILES)
-        chooser.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
+        chooser = QFileDialog(self, title, str(at), _FILES, acceptMode=QFileDialog.AcceptMode.AcceptSave)
         chooser.setLabelText(QFileDialog.DialogLabel.Accept, accept)
         chooser.setOption(QFileDialog.Option.DontConfirmOverwrite)  # existing libraries are never overwritten
         chooser.setDefaultSuffix("sqlite3")

@@ -13,7 +13,7 @@ from app.comparison.sides import parts_side_by_side
 from app.plans.plan import LOCAL
 from app.plans.plan_remarks import Acknowledged
 from app.questions import Asker
-from app.records import RunSummary
+from app.records import RunRecord, RunSummary
 from app.services import Workstation
 from suites.errors import BenchwrightError
 from suites.vocab import Finding
@@ -28,7 +28,7 @@ from widgets.library.run_rows import RunLine, baseline_first, lines_of
 from widgets.library.run_table import RunTable
 from widgets.live.run_side_panel import RunSidePanel
 from widgets.page import Page
-from widgets.parts.boxes import column_in, row_in
+from widgets.parts.boxes import column_in, fill, row_in
 from widgets.parts.dialogs import QuestionDialog, opened
 from widgets.parts.empty_state import EmptyState
 from widgets.parts.notice import Notice
@@ -190,10 +190,9 @@ class LibraryPage(Page):
 
     def _read_output(self, run_id: str, trial: int) -> None:
         workstation = self.workstation
-        job = BackgroundJob(lambda: workstation.output(run_id, trial), self)
-        job.returned.connect(lambda output: self._show_output(run_id, trial, output))
-        job.failed.connect(self._fail)
-        job.start()
+        BackgroundJob(lambda: workstation.output(run_id, trial), self).start(
+            lambda output: self._show_output(run_id, trial, output), self._fail
+        )
 
     def _show_output(self, run_id: str, trial: int, output: dict[str, bytes]) -> None:
         opened, view = self.panel.opened, self.panel.run_view
@@ -259,20 +258,18 @@ class LibraryPage(Page):
         workstation, run_id = self.workstation, opened.record.summary.id
         given = Acknowledged(finding.id, reason, finding.step)
         text = f"Acknowledged: {finding.title}" if reason else f"No longer acknowledged: {finding.title}"
-        job = BackgroundJob(lambda: workstation.acknowledge(run_id, [given]), self)
-        job.returned.connect(lambda record: self.panel.show_remarks(run_id, record.plan))
-        job.returned.connect(lambda _record: self.status.emit(text))
-        job.failed.connect(self._fail)
-        job.start()
+
+        def show(record: RunRecord) -> None:
+            self.panel.show_remarks(run_id, record.plan)
+            self.status.emit(text)
+
+        BackgroundJob(lambda: workstation.acknowledge(run_id, [given]), self).start(show, self._fail)
 
     def _repeat(self) -> None:
         if not (chosen := self._chosen()):
             return
         workstation, run_id = self.workstation, chosen[0].id
-        job = BackgroundJob(lambda: workstation.plan_to_repeat(run_id), self)
-        job.returned.connect(self.repeat_requested)
-        job.failed.connect(self._fail)
-        job.start()
+        BackgroundJob(lambda: workstation.plan_to_repeat(run_id), self).start(self.repeat_requested, self._fail)
 
     def _ask_another_tool(self) -> None:
         from widgets.crosscheck import open_crosscheck
@@ -299,11 +296,12 @@ class LibraryPage(Page):
         self, work: Callable[[], Any], text: str, failed: Callable[[BenchwrightError], None] | None = None
     ) -> None:
         """Change the library in the background, then refresh the list and show `text` in the status bar."""
-        job = BackgroundJob(work, self)
-        job.returned.connect(lambda _nothing: self.refresh())
-        job.returned.connect(lambda _nothing: self.status.emit(text))
-        job.failed.connect(failed or self._fail)
-        job.start()
+
+        def show(_nothing: object) -> None:
+            self.refresh()
+            self.status.emit(text)
+
+        BackgroundJob(work, self).start(show, failed or self._fail)
 
     def _fail(self, error: BenchwrightError) -> None:
         if not self.report_damage(error):
@@ -318,19 +316,19 @@ class LibraryPage(Page):
         actions = self.actions_of_runs
         self.addActions(list(actions.all()))
         self.table.addActions(list(actions.all()))
-        actions.open_requested.connect(self._toggle_list)
-        actions.compare_requested.connect(self._compare)
-        actions.pin_requested.connect(self._ask_for_name)
-        actions.unpin_requested.connect(self._unpin)
-        actions.noise_requested.connect(lambda: self._study(show_noise))
-        actions.scaling_requested.connect(lambda: self._study(show_scaling))
-        actions.heat_requested.connect(lambda: self._study(show_heat))
-        actions.rounds_requested.connect(lambda: self._study(show_rounds))
-        actions.rank_requested.connect(lambda: self._study(show_ranking))
-        actions.export_requested.connect(self.export)
-        actions.repeat_requested.connect(self._repeat)
-        actions.crosscheck_requested.connect(self._ask_another_tool)
-        actions.delete_requested.connect(self._ask_to_delete)
+        actions.open.triggered.connect(self._toggle_list)
+        actions.compare.triggered.connect(self._compare)
+        actions.pin.triggered.connect(self._ask_for_name)
+        actions.unpin.triggered.connect(self._unpin)
+        actions.noise.triggered.connect(lambda: self._study(show_noise))
+        actions.scaling.triggered.connect(lambda: self._study(show_scaling))
+        actions.heat.triggered.connect(lambda: self._study(show_heat))
+        actions.rounds.triggered.connect(lambda: self._study(show_rounds))
+        actions.rank.triggered.connect(lambda: self._study(show_ranking))
+        actions.export.triggered.connect(self.export)
+        actions.repeat.triggered.connect(self._repeat)
+        actions.crosscheck.triggered.connect(self._ask_another_tool)
+        actions.delete.triggered.connect(self._ask_to_delete)
         self.table.moved.connect(self._show_current)
         self.table.rested.connect(self._open_current)
         self.table.activated.connect(self._toggle_list)
@@ -340,13 +338,12 @@ class LibraryPage(Page):
         self.panel.history.run_chosen.connect(self.show_run)
         self.search.textChanged.connect(self._search)
         for keys, slot in (
-            (QKeySequence(QKeySequence.StandardKey.Find), self.search.setFocus),
-            (QKeySequence("F5"), self.refresh),
-            (QKeySequence("Esc"), self._reset_view),
+            (QKeySequence.StandardKey.Find, self.search.setFocus),
+            ("F5", self.refresh),
+            ("Esc", self._reset_view),
         ):
-            action = QAction(self)
-            action.setShortcut(keys)
-            action.setShortcutContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
+            context = Qt.ShortcutContext.WidgetWithChildrenShortcut
+            action = QAction(self, shortcut=QKeySequence(keys), shortcutContext=context)
             action.triggered.connect(slot)
             self.addAction(action)
 
@@ -377,26 +374,19 @@ class LibraryPage(Page):
         self._unmatched = Text(tone=Tone.MUTED)
         self._search_row = QWidget()
         first = row_in(self._search_row, SPACE[3])
-        first.addWidget(Text("Library", font=text_font(TextSize.TITLE, bold=True), wrap=False))
-        first.addWidget(self.search, 1)
+        fill(first, Text("Library", font=text_font(TextSize.TITLE, bold=True), wrap=False), (self.search, 1))
         self._list = QWidget()
         self.table.setMinimumHeight(
             self.table.verticalHeader().defaultSectionSize() * (MIN_VISIBLE_ROWS + 1) + SPACE[1]
         )
-        runs = column_in(self._list, SPACE[1])
-        runs.addWidget(self._unmatched)
-        runs.addWidget(self.table, 1)
-        splitter = QSplitter(Qt.Orientation.Vertical)
-        splitter.setChildrenCollapsible(False)
-        splitter.setHandleWidth(SPACE[2])
+        fill(column_in(self._list, SPACE[1]), self._unmatched, (self.table, 1))
+        splitter = QSplitter(Qt.Orientation.Vertical, childrenCollapsible=False, handleWidth=SPACE[2])
         splitter.addWidget(self._list)
         splitter.addWidget(self.panel)
         splitter.setSizes(_HEIGHTS)
         self._body = QWidget()
         rows = column_in(self._body, SPACE[2], (SPACE[3], SPACE[2], SPACE[3], SPACE[2]))
-        for widget in (self._search_row, self.notice):
-            rows.addWidget(widget)
-        rows.addWidget(splitter, 1)
+        fill(rows, self._search_row, self.notice, (splitter, 1))
         self._stack = QStackedLayout(self)
         for widget in (self._body, self.empty, self.unreadable):
             self._stack.addWidget(widget)
@@ -405,6 +395,5 @@ class LibraryPage(Page):
 def _container(widget: QWidget) -> QWidget:
     """Return a parent for `widget` that stays visible when it is hidden."""
     container = QWidget()
-    column = column_in(container)
-    column.addWidget(widget)
+    fill(column_in(container), widget)
     return container

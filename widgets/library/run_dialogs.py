@@ -2,13 +2,14 @@
 
 from collections.abc import Sequence
 
-from PySide6.QtWidgets import QLineEdit, QSpinBox, QWidget
+from PySide6.QtWidgets import QSpinBox, QWidget
 
 from app.baselines.baselines import LONGEST_NAME, TOO_OLD, Baseline, BaselineError, check_name
 from app.records import RunSummary
 from app.services import Workstation
 from widgets.jobs import BackgroundJob
 from widgets.library.run_rows import RunLine, local_time, one_line
+from widgets.parts.controls import line_edit
 from widgets.parts.dialogs import QuestionDialog
 from widgets.parts.names import MISSING
 from widgets.parts.notice import FieldMessage
@@ -46,15 +47,10 @@ class PinDialog(QuestionDialog):
         """Ask for a name for `runs` as one group; read the existing names in the background."""
         pinned = "this run" if len(runs) == 1 else f"these {len(runs)} runs as one group"
         super().__init__(
-            "Pin as baseline",
-            f"Later runs that measure the same are compared with {pinned}, live.",
-            "Pin",
-            parent,
+            "Pin as baseline", f"Later runs that measure the same are compared with {pinned}, live.", "Pin", parent
         )
         self._taken: dict[str, Baseline] = {}
-        self.name = QLineEdit()
-        self.name.setMaxLength(LONGEST_NAME)
-        self.name.setAccessibleName("Name of the baseline")
+        self.name = line_edit("Name of the baseline", self._check, maxLength=LONGEST_NAME)
         self.age = QSpinBox()
         self.age.setRange(1, 36500)
         self.age.setValue(round(TOO_OLD / _DAY))
@@ -65,15 +61,12 @@ class PinDialog(QuestionDialog):
         self.form.addRow("Name", self.name)
         self.form.addRow("", self.message)
         self.form.addRow("Too old after", self.age)
-        self.name.textChanged.connect(self._check)
         self.name.setText(" ".join(runs[0].name.split())[:LONGEST_NAME])
         self.name.selectAll()
         self.make_default(self.accept_button)
         self.name.setFocus()
         self._check()
-        job = BackgroundJob(workstation.baselines, self)
-        job.returned.connect(self._take)
-        job.start()
+        BackgroundJob(workstation.baselines, self).start(self._take)
 
     def chosen(self) -> str:
         """Return the name."""

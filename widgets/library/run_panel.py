@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt, QTimer, Signal
-from PySide6.QtWidgets import QHBoxLayout, QScrollArea, QTabWidget, QToolButton, QWidget
+from PySide6.QtWidgets import QScrollArea, QTabWidget, QToolButton, QWidget
 
 from app.events import State
 from app.history import History, HistoryQuery
@@ -22,7 +22,7 @@ from widgets.library.run_rows import RunLine, local_time, run_duration
 from widgets.library.run_table import STATE_ICONS
 from widgets.live.model import StepKey
 from widgets.live.run_side_panel import RunSidePanel
-from widgets.parts.boxes import column_in
+from widgets.parts.boxes import column_in, fill, in_row
 from widgets.parts.flow_layout import flowing
 from widgets.parts.names import host_title
 from widgets.parts.notice import FieldMessage, Notice, Picture
@@ -47,15 +47,8 @@ class RunHead(QWidget):
         self.mark = Picture("good")
         self.state = OneLine(text_font(TextSize.BODY))
         self.reason = FieldMessage()
-        first = QHBoxLayout()
-        first.setSpacing(SPACE[1])
-        first.addWidget(self.name, 1)
-        first.addWidget(self.mark)
-        first.addWidget(self.state)
-        rows = column_in(self, 2)
-        rows.addLayout(first)
-        for widget in (self.details, self.question, self.reason):
-            rows.addWidget(widget)
+        first = in_row((self.name, 1), self.mark, self.state, spacing=SPACE[1])
+        fill(column_in(self, 2), first, self.details, self.question, self.reason)
 
     def show_line(self, run: RunSummary, chosen: Sequence[RunLine]) -> None:
         """Show the summary of `run`, and the number of selected runs if several are."""
@@ -106,12 +99,9 @@ class RunPanel(QWidget):
         self.history = HistoryPanel()
         self.read_history: Callable[[HistoryQuery], History] | None = None
         self.run_view: RunView | None = None
-        self._plots = QScrollArea()
-        self._plots.setWidgetResizable(True)
+        self._plots = QScrollArea(widgetResizable=True)
         self._no_figures = Text("No counted trials. See the raw output.", Tone.MUTED)
-        self._waiting = QTimer(self)
-        self._waiting.setSingleShot(True)
-        self._waiting.setInterval(PATIENCE)
+        self._waiting = QTimer(self, singleShot=True, interval=PATIENCE)
         self._waiting.timeout.connect(self._show_waiting)
         self.tabs = self._build_tabs()
         self._build(actions)
@@ -221,10 +211,8 @@ class RunPanel(QWidget):
     def _build_tabs(self) -> QTabWidget:
         figures = QWidget()
         column = column_in(figures, -1, (0, SPACE[1], 0, 0))
-        column.addWidget(self.figures, 1)
-        column.addWidget(self._no_figures, 0, Qt.AlignmentFlag.AlignTop)
-        tabs = QTabWidget()
-        tabs.setDocumentMode(True)
+        fill(column, (self.figures, 1), (self._no_figures, 0, Qt.AlignmentFlag.AlignTop))
+        tabs = QTabWidget(documentMode=True)
         tabs.tabBar().setDrawBase(False)
         tabs.setAccessibleName("The selected run")
         tabs.addTab(figures, "Figures")
@@ -250,8 +238,5 @@ class RunPanel(QWidget):
         corner.setDefaultAction(actions.open)
         self.tabs.setCornerWidget(corner)
         rows = column_in(self, SPACE[1])
-        rows.addWidget(self.head)
-        rows.addWidget(flowing(*self.buttons.values(), spacing=SPACE[1]))
-        rows.addWidget(self.notice)
-        rows.addWidget(self.tabs, 1)
+        fill(rows, self.head, flowing(*self.buttons.values(), spacing=SPACE[1]), self.notice, (self.tabs, 1))
         rows.addStretch(0)

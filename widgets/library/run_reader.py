@@ -76,9 +76,7 @@ class VerdictReader(QObject):
         if measuring or not wanted:
             return
         ids = [run.id for run in sorted(wanted, key=lambda run: run.started, reverse=True)]
-        self._job = BackgroundJob(lambda: _summaries(self._workstation, ids), self)
-        self._job.yielded.connect(self._take)
-        self._job.start()
+        self._job = BackgroundJob(lambda: _summaries(self._workstation, ids), self).start(yielded=self._take)
 
     def stop(self) -> None:
         """Stop after the current run."""

@@ -96,9 +96,7 @@ class RunTable(Table[RunLine]):
             identity=lambda line: line.id,
             selection=QAbstractItemView.SelectionMode.ExtendedSelection,
         )
-        self._resting = QTimer(self)
-        self._resting.setSingleShot(True)
-        self._resting.setInterval(SETTLED)
+        self._resting = QTimer(self, singleShot=True, interval=SETTLED)
         self._resting.timeout.connect(self.rested)
         self.moved.connect(self._resting.start)
         self.setContextMenuPolicy(Qt.ContextMenuPolicy.ActionsContextMenu)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt, QTimer, Signal, SignalInstance
 from PySide6.QtGui import QKeySequence
-from PySide6.QtWidgets import QHBoxLayout, QPushButton, QStackedLayout, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QStackedLayout, QWidget
 
 from app.events import (
     Event,
@@ -35,7 +35,8 @@ from widgets.live.run_bars import BusyBar, OutcomeBar
 from widgets.live.run_side_panel import RunSidePanel
 from widgets.live.step_view import StepTabs
 from widgets.page import Page
-from widgets.parts.boxes import column_in
+from widgets.parts.boxes import column_in, in_column, in_row
+from widgets.parts.controls import push_button
 from widgets.parts.empty_state import EmptyState
 from widgets.parts.text import OneLine
 from widgets.theme import SPACE, TextSize, text_font
@@ -75,12 +76,9 @@ class LivePage(Page):
         self.run_side = RunSidePanel()
         self.run_side.findings.more_requested.connect(self.help_requested)
         self.side = self.run_side
-        self._delivery = QTimer(self)
-        self._delivery.setSingleShot(True)
-        self._delivery.setInterval(round(PERIOD * 1000))
+        self._delivery = QTimer(self, singleShot=True, interval=round(PERIOD * 1000))
         self._delivery.timeout.connect(self._drain)
-        self._clock = QTimer(self)
-        self._clock.setInterval(_TICK)
+        self._clock = QTimer(self, interval=_TICK)
         self._clock.timeout.connect(self._show_time)
         self._build()
 
@@ -398,20 +396,12 @@ class LivePage(Page):
     def _build_head(self) -> QHBoxLayout:
         self._step_label = OneLine(text_font(TextSize.HEADING, bold=True))
         self._state_label = OneLine(text_font(TextSize.BODY), "muted")
-        self._stop_button = QPushButton("Stop")
+        self._stop_button = push_button("Stop", self.stop)
         self._stop_button.setFocusPolicy(Qt.FocusPolicy.TabFocus)  # a stray space must not end a run
         self._stop_button.setShortcut(QKeySequence("Ctrl+."))
         self._stop_button.setToolTip("Stop the tool on the host and keep what was measured (Ctrl+.)")
-        self._stop_button.clicked.connect(self.stop)
-        texts = QVBoxLayout()
-        texts.setSpacing(0)
-        texts.addWidget(self._step_label)
-        texts.addWidget(self._state_label)
-        head = QHBoxLayout()
-        head.setSpacing(SPACE[2])
-        head.addLayout(texts, 1)
-        head.addWidget(self._stop_button)
-        return head
+        texts = in_column(self._step_label, self._state_label, spacing=0)
+        return in_row((texts, 1), self._stop_button, spacing=SPACE[2])
 
     def _request(self, signal: SignalInstance) -> None:
         if self._model is not None and self._model.run_id:

@@ -5,12 +5,12 @@ from dataclasses import dataclass
 
 from PySide6.QtCore import QPointF, QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QPainter, QPaintEvent, QPen
-from PySide6.QtWidgets import QSizePolicy, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from app.events import Decision, PolicyDecided
 from app.runs.messages import forecast_text
 from suites.quantities import first_upper, metric_text
-from widgets.parts.boxes import row_in
+from widgets.parts.boxes import fill, in_column, row_in
 from widgets.parts.text import OneLine, set_tool_tip
 from widgets.theme import SPACE, TextSize, palette, text_font
 
@@ -141,13 +141,8 @@ class RepetitionStrip(QWidget):
         self.reason = OneLine(text_font(TextSize.BODY))
         self.forecast = OneLine(text_font(TextSize.SMALL), "muted")
         self.view = IntervalView()
-        texts = QVBoxLayout()
-        texts.setSpacing(0)
-        for line in (self.caption, self.reason, self.forecast):
-            texts.addWidget(line)
-        row = row_in(self, SPACE[3])
-        row.addLayout(texts, 3)
-        row.addWidget(self.view, 2, Qt.AlignmentFlag.AlignVCenter)
+        texts = in_column(self.caption, self.reason, self.forecast, spacing=0)
+        fill(row_in(self, SPACE[3]), (texts, 3), (self.view, 2, Qt.AlignmentFlag.AlignVCenter))
         self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
         self.show_decisions(())
 

@@ -2,9 +2,10 @@
 
 from PySide6.QtCore import Qt, Signal, SignalInstance
 from PySide6.QtGui import QKeyEvent, QResizeEvent
-from PySide6.QtWidgets import QBoxLayout, QFrame, QHBoxLayout, QLineEdit, QPushButton, QWidget
+from PySide6.QtWidgets import QBoxLayout, QFrame, QPushButton, QWidget
 
-from widgets.parts.boxes import column_in, row_in
+from widgets.parts.boxes import column_in, fill, in_row, row_in
+from widgets.parts.controls import line_edit, push_button
 from widgets.parts.flow_layout import flowing
 from widgets.parts.notice import SEVERITY_NAMES, Picture
 from widgets.parts.text import Text, Tone, set_tool_tip
@@ -21,21 +22,12 @@ class BusyBar(QFrame):
         super().__init__()
         self.setObjectName("notice")
         self.message, self.detail = Text(), Text(tone=Tone.MUTED)
-        self.wait_button = QPushButton("Wait")
+        self.wait_button = push_button("Wait", self.wait_requested, tip="Start when the other measurement has ended")
         self.anyway_button = QPushButton("Run anyway")
-        set_tool_tip(self.wait_button, "Start when the other measurement has ended")
         set_tool_tip(self.anyway_button, "Run concurrently; the run records this")
-        self.wait_button.clicked.connect(self.wait_requested)
         self.anyway_button.clicked.connect(self.anyway_requested)
-        first = QHBoxLayout()
-        first.setSpacing(SPACE[1])
-        first.addWidget(Picture("warning"))
-        first.addWidget(self.message, 1)
-        first.addWidget(self.wait_button)
-        first.addWidget(self.anyway_button)
-        rows = column_in(self, SPACE[0], (SPACE[2], SPACE[1], SPACE[1], SPACE[1]))
-        rows.addLayout(first)
-        rows.addWidget(self.detail)
+        first = in_row(Picture("warning"), (self.message, 1), self.wait_button, self.anyway_button, spacing=SPACE[1])
+        fill(column_in(self, SPACE[0], (SPACE[2], SPACE[1], SPACE[1], SPACE[1])), first, self.detail)
         restyle(self, "level", "warning")
         self.hide()
 
@@ -76,22 +68,16 @@ class OutcomeBar(QFrame):
         self._picture = Picture("info")
         self.message, self.detail = Text(), Text(tone=Tone.MUTED)
         self.show_button = _button("Show in library", self.show_requested)
-        self.pin_button = QPushButton("Pin as baseline")
-        self.pin_button.clicked.connect(self._ask_name)
+        self.pin_button = push_button("Pin as baseline", self._ask_name)
         self.export_button = _button("Export…", self.export_requested)
         self.rerun_button = _button("Run again", self.rerun_requested)
         self.crosscheck_button = _button("Check with another tool…", self.crosscheck_requested)
-        self.name = QLineEdit()
-        self.name.setPlaceholderText("Name of the baseline")
-        self.name.setAccessibleName("Name of the baseline")
-        self.name.setMaxLength(80)
-        self.name.setMinimumWidth(220)
+        self.name = line_edit(
+            "Name of the baseline", self._enable, placeholderText="Name of the baseline", maxLength=80, minimumWidth=220
+        )
         self.name.returnPressed.connect(self._pin)
-        self.name.textChanged.connect(self._enable)
-        self.accept_button = QPushButton("Pin")
-        self.accept_button.clicked.connect(self._pin)
-        self.cancel_button = QPushButton("Cancel")
-        self.cancel_button.clicked.connect(self._close_name)
+        self.accept_button = push_button("Pin", self._pin)
+        self.cancel_button = push_button("Cancel", self._close_name)
         self._lay_out()
         self.hide()
 
@@ -142,21 +128,12 @@ class OutcomeBar(QFrame):
     def _lay_out(self) -> None:
         offers = (self.show_button, self.pin_button, self.export_button, self.crosscheck_button, self.rerun_button)
         self._actions, self._name_row = flowing(*offers, spacing=SPACE[1]), QWidget()
-        row = row_in(self._name_row, SPACE[1])
-        for part in (self.name, self.accept_button, self.cancel_button):
-            row.addWidget(part)
-        texts = QHBoxLayout()
-        texts.setSpacing(SPACE[1])
-        texts.addWidget(self._picture)
-        texts.addWidget(self.message, 1)
+        fill(row_in(self._name_row, SPACE[1]), self.name, self.accept_button, self.cancel_button)
+        texts = in_row(self._picture, (self.message, 1), spacing=SPACE[1])
         self._first = QBoxLayout(QBoxLayout.Direction.LeftToRight)
         self._first.setSpacing(SPACE[1])
-        self._first.addLayout(texts, 1)
-        self._first.addWidget(self._actions)
-        self._first.addWidget(self._name_row)
-        outer = column_in(self, SPACE[1], (SPACE[2], SPACE[1], SPACE[1], SPACE[1]))
-        outer.addLayout(self._first)
-        outer.addWidget(self.detail)
+        fill(self._first, (texts, 1), self._actions, self._name_row)
+        fill(column_in(self, SPACE[1], (SPACE[2], SPACE[1], SPACE[1], SPACE[1])), self._first, self.detail)
         self._name_row.hide()
 
     def _ask_name(self) -> None:
@@ -181,6 +158,4 @@ class OutcomeBar(QFrame):
 
 
 def _button(text: str, request: SignalInstance) -> QPushButton:
-    button = QPushButton(text)
-    button.clicked.connect(lambda _checked: request.emit())
-    return button
+    return push_button(text, lambda _checked: request.emit())

@@ -3,14 +3,7 @@
 from collections.abc import Sequence
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import (
-    QPlainTextEdit,
-    QSplitter,
-    QTabBar,
-    QTabWidget,
-    QToolButton,
-    QWidget,
-)
+from PySide6.QtWidgets import QPlainTextEdit, QSplitter, QTabBar, QTabWidget, QWidget
 
 from app.records import Band
 from widgets.live.headline import headline, headline_metric
@@ -22,7 +15,8 @@ from widgets.live.repetition_strip import RepetitionStrip
 from widgets.live.sweep_plots import SweepPlots, sweep_of
 from widgets.live.trial_plots import PlotPanes, TrialPlots
 from widgets.live.trial_table import TrialTable
-from widgets.parts.boxes import column_in, row_in
+from widgets.parts.boxes import column_in, fill, row_in
+from widgets.parts.controls import tool_button
 from widgets.parts.names import host_title
 from widgets.parts.text import tool_tip, visible
 from widgets.theme import SPACE, code_font
@@ -159,24 +153,17 @@ class StepView(QWidget):
         self.commands.setReadOnly(True)
         self.commands.setFont(code_font())
         self.commands.setAccessibleName("Exact commands")
-        self.tabs = QTabWidget()
-        self.tabs.setDocumentMode(True)
+        self.tabs = QTabWidget(documentMode=True)
         self.tabs.addTab(self.table, "Trials")
         self.tabs.addTab(self.log, "Raw output")
         self.tabs.addTab(self.commands, "Exact commands")
         self.tabs.currentChanged.connect(self._request_output)
         self.tabs.setMinimumHeight(84)
-        self.chooser = QToolButton()
-        self.chooser.setText("Plots…")
+        self.chooser = tool_button("Plots…", self._choose_plots)
         self.chooser.setToolTip("Choose the plots to show")
-        self.chooser.clicked.connect(self._choose_plots)
-        self.scaling = QToolButton()
-        self.scaling.setText("Scaling…")
-        self.scaling.clicked.connect(self.scaling_requested)
+        self.scaling = tool_button("Scaling…", self.scaling_requested)
         corner = QWidget()
-        corner_row = row_in(corner, -1, (0, 0, 0, SPACE[0]))
-        corner_row.addWidget(self.scaling)
-        corner_row.addWidget(self.chooser)
+        fill(row_in(corner, -1, (0, 0, 0, SPACE[0])), self.scaling, self.chooser)
         self.tabs.setCornerWidget(corner)
         self.table.chosen_trial.connect(self.show_trial)
         splitter = QSplitter(Qt.Orientation.Vertical)
@@ -185,10 +172,7 @@ class StepView(QWidget):
         splitter.setStretchFactor(0, 1)
         splitter.setSizes(_HEIGHTS)
         splitter.setCollapsible(0, False)
-        column = column_in(self, SPACE[1])
-        column.addWidget(self.bar)
-        column.addWidget(self.repetition)
-        column.addWidget(splitter, 1)
+        fill(column_in(self, SPACE[1]), self.bar, self.repetition, (splitter, 1))
 
     def _offer_scaling(self, *, over: bool) -> None:
         """Offer the chart of the whole sweep with its fitted model, once all trials are done."""

@@ -16,7 +16,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from widgets.parts.boxes import column_in
+from widgets.parts.boxes import column_in, fill, in_row
 from widgets.parts.text import Text, Tone
 from widgets.theme import SPACE, TextSize, code_font, restyle, text_font
 
@@ -68,8 +68,7 @@ def ask_for_file(
 
 def button_row(*widgets: QWidget | None) -> QHBoxLayout:
     """Return `widgets` in a row; None is a stretch."""
-    row = QHBoxLayout()
-    row.setSpacing(SPACE[1])
+    row = in_row(spacing=SPACE[1])
     for widget in widgets:
         row.addStretch(1) if widget is None else row.addWidget(widget)
     return row
@@ -112,18 +111,12 @@ class QuestionDialog(QDialog):
             buttons.addButton(self.decline_button, QDialogButtonBox.ButtonRole.RejectRole)
         buttons.accepted.connect(self.accept)
         buttons.rejected.connect(self.reject)
-        rows = dialog_column(self, title)
-        rows.addWidget(Text(explanation))
-        rows.addLayout(self.form)
-        rows.addStretch(1)
-        rows.addSpacing(SPACE[1])
-        rows.addWidget(buttons)
+        fill(dialog_column(self, title), Text(explanation), self.form, None, SPACE[1], buttons)
         self.make_default(self.decline_button if decline_text else self.accept_button)
 
     def add_extra_button(self, text: str, callback: Callable[[], None]) -> QPushButton:
         """Add a third button, which closes the dialog and calls `callback`."""
-        button = QPushButton(text)
-        button.setAutoDefault(False)
+        button = QPushButton(text, autoDefault=False)
         button.clicked.connect(self.reject)
         button.clicked.connect(lambda _checked: callback())
         self._buttons.addButton(button, QDialogButtonBox.ButtonRole.ActionRole)

@@ -6,6 +6,8 @@ from PySide6.QtCore import QSize, Qt
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QPushButton, QVBoxLayout, QWidget
 
+from widgets.parts.boxes import fill
+from widgets.parts.controls import push_button
 from widgets.parts.notice import Picture
 from widgets.parts.text import Text, Tone
 from widgets.theme import SEVERITIES, SPACE, TextSize, text_font
@@ -40,17 +42,13 @@ class EmptyState(QWidget):
             self._rows.addWidget(label)
         self.button: QPushButton | None = None
         if callback is not None:
-            self.button = QPushButton(action_text)
-            self.button.setProperty("primary", True)
-            self.button.clicked.connect(lambda _checked: callback())
-            self._rows.addSpacing(SPACE[0])
-            self._rows.addWidget(self.button, 0, Qt.AlignmentFlag.AlignHCenter)
+            self.button = push_button(action_text, lambda _checked: callback(), primary=True)
+            fill(self._rows, SPACE[0], (self.button, 0, Qt.AlignmentFlag.AlignHCenter))
         self._rows.addStretch(3)
 
     def add_action(self, text: str, callback: Callable[[], object]) -> QPushButton:
         """Add a secondary button below and return it."""
-        button = QPushButton(text)
-        button.clicked.connect(lambda _checked: callback())
+        button = push_button(text, lambda _checked: callback())
         self._rows.insertWidget(self._rows.count() - 1, button, 0, Qt.AlignmentFlag.AlignHCenter)
         return button
 

@@ -5,22 +5,12 @@ from collections.abc import Callable, Iterable
 
 from PySide6.QtCore import QEvent, QObject, QSize, Qt, Signal, SignalInstance
 from PySide6.QtGui import QColor, QGuiApplication, QKeyEvent, QKeySequence, QPainter, QPaintEvent, QPen, QResizeEvent
-from PySide6.QtWidgets import (
-    QApplication,
-    QFrame,
-    QGridLayout,
-    QHBoxLayout,
-    QLineEdit,
-    QPushButton,
-    QScrollArea,
-    QToolButton,
-    QWidget,
-)
+from PySide6.QtWidgets import QApplication, QGridLayout, QHBoxLayout, QLineEdit, QPushButton, QToolButton, QWidget
 
 from app.output import escaped
 from app.verdict.listing import without_repetitions
 from suites.vocab import Finding, Severity
-from widgets.parts.boxes import column_in
+from widgets.parts.boxes import column_in, fill, in_row, scrolled
 from widgets.parts.flow_layout import flowing
 from widgets.parts.names import step_host_label
 from widgets.parts.severity import TONES, WORDS, SeverityMark, summary
@@ -108,8 +98,7 @@ class FindingCard(QWidget):
 
     def _build_head(self) -> QHBoxLayout:
         finding = self.finding
-        head = QHBoxLayout()
-        head.setSpacing(8)
+        head = in_row(spacing=8)
         tone = Tone.MUTED if self.reason else TONES[finding.severity]
         head.addWidget(SeverityMark(finding.severity), alignment=Qt.AlignmentFlag.AlignTop)
         severity = f"{WORDS[finding.severity]}, acknowledged" if self.reason else WORDS[finding.severity]
@@ -152,12 +141,10 @@ class FindingCard(QWidget):
 
     def _build_footer(self, describe: Describe, *, actions: bool, acknowledging: bool) -> QWidget:
         finding = self.finding
-        self._more = QToolButton(self)
-        self._more.setAutoRaise(True)
+        self._more = QToolButton(self, autoRaise=True)
         self._more.setCheckable(True)
         self._more.toggled.connect(self._show_details)
-        self.help = QToolButton(self)
-        self.help.setAutoRaise(True)
+        self.help = QToolButton(self, autoRaise=True)
         self.help.setText("More")
         self.help.setAccessibleName(f"More about: {finding.title}")
         set_tool_tip(self.help, "Help page of this check: method, source and remedy")
@@ -175,8 +162,7 @@ class FindingCard(QWidget):
 
     def _build_acknowledge(self, parent: QWidget) -> QToolButton:
         """Return the button that acknowledges the finding or withdraws the acknowledgement."""
-        button = QToolButton(parent)
-        button.setAutoRaise(True)
+        button = QToolButton(parent, autoRaise=True)
         button.setText("Withdraw" if self.reason else "Acknowledge…")
         set_tool_tip(button, "Withdraw the acknowledgement" if self.reason else "Enter a reason; every report shows it")
         button.setAccessibleName(f"{button.text()} {self.finding.title}")
@@ -184,8 +170,7 @@ class FindingCard(QWidget):
         return button
 
     def _build_reason_field(self) -> QLineEdit:
-        self.reason_field = QLineEdit(self)
-        self.reason_field.setPlaceholderText("Reason, then Enter")
+        self.reason_field = QLineEdit(self, placeholderText="Reason, then Enter")
         self.reason_field.setAccessibleName(f"Reason to acknowledge: {self.finding.title}")
         self.reason_field.setMaxLength(500)
         self.reason_field.returnPressed.connect(self._give_reason)
@@ -260,11 +245,7 @@ class FindingList(QWidget):
     more_requested = Signal(str)  # a help topic
 
     def __init__(
-        self,
-        *,
-        actions: bool = True,
-        acknowledging: bool | None = None,
-        describe: Describe = no_description,
+        self, *, actions: bool = True, acknowledging: bool | None = None, describe: Describe = no_description
     ) -> None:
         super().__init__()
         self._actions = actions
@@ -275,18 +256,11 @@ class FindingList(QWidget):
         self._inner.installEventFilter(self)
         self._column = column_in(self._inner, 8)
         self._empty = Text("No findings.", Tone.MUTED)
-        self._column.addWidget(self._empty)
-        self._column.addStretch(1)
-        self._area = QScrollArea(self)
-        self._area.setWidget(self._inner)
-        self._area.setWidgetResizable(True)
-        self._area.setFrameShape(QFrame.Shape.NoFrame)
-        self._area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        self._area.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        fill(self._column, self._empty, None)
+        self._area = scrolled(self._inner)
         self._area.verticalScrollBar().rangeChanged.connect(self._reserve_space)
         self.setAccessibleName("Findings")
-        outer = column_in(self)
-        outer.addWidget(self._area)
+        fill(column_in(self), self._area)
 
     def findings(self) -> tuple[Finding, ...]:
         """Return the findings in the order shown."""

@@ -5,10 +5,11 @@ from typing import ClassVar
 
 from PySide6.QtCore import QEvent, Qt, QTimer, Signal
 from PySide6.QtGui import QAction, QGuiApplication, QKeyEvent, QKeySequence
-from PySide6.QtWidgets import QFrame, QLabel, QPushButton, QSizePolicy, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFrame, QLabel, QSizePolicy, QWidget
 
 from suites.errors import BenchwrightError
-from widgets.parts.boxes import row_in
+from widgets.parts.boxes import fill, in_column, row_in
+from widgets.parts.controls import push_button
 from widgets.parts.text import Text, Tone
 from widgets.theme import ICON_SIZE, SPACE, pixmap, restyle
 
@@ -46,16 +47,10 @@ class Notice(QFrame):
         self._picture = Picture("info")
         self._message = Text()
         self._remedy = Text(tone=Tone.MUTED)
-        texts = QVBoxLayout()
-        texts.setSpacing(SPACE[0])
-        texts.addWidget(self._message)
-        texts.addWidget(self._remedy)
+        texts = in_column(self._message, self._remedy, spacing=SPACE[0])
         row = row_in(self, SPACE[1], (SPACE[2], SPACE[1], SPACE[2], SPACE[1]))
-        picture = QVBoxLayout()
-        picture.addWidget(self._picture)
-        picture.addStretch(1)
-        row.addLayout(picture)
-        row.addLayout(texts, 1)
+        picture = in_column(self._picture, None)
+        fill(row, picture, (texts, 1))
         copying = QAction("Copy message", self)
         copying.triggered.connect(self.copy)
         self.addAction(copying)
@@ -105,8 +100,7 @@ class FieldMessage(QWidget):
         self._picture = Picture("info")
         self.label = Text()
         self.label.setAlignment(Qt.AlignmentFlag.AlignTop)
-        row.addWidget(self._picture, 0, Qt.AlignmentFlag.AlignTop)
-        row.addWidget(self.label, 1)
+        fill(row, (self._picture, 0, Qt.AlignmentFlag.AlignTop), (self.label, 1))
         self.clear()
 
     def clear(self) -> None:
@@ -132,11 +126,8 @@ class ProgressNotice(QWidget):
         self._text = ""
         self._since = 0.0
         self._label = Text(tone=Tone.MUTED)
-        self.cancel_button = QPushButton("Cancel")
-        self.cancel_button.clicked.connect(self.cancelled)
-        row = row_in(self, SPACE[1])
-        row.addWidget(self._label, 1)
-        row.addWidget(self.cancel_button)
+        self.cancel_button = push_button("Cancel", self.cancelled)
+        fill(row_in(self, SPACE[1]), (self._label, 1), self.cancel_button)
         self._clock = QTimer(self, interval=1000)
         self._clock.timeout.connect(self.refresh)
         self.hide()

@@ -4,13 +4,13 @@ from collections.abc import Collection
 
 from PySide6.QtCore import QPointF, QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QPainter, QPaintEvent, QPen, QPolygonF
-from PySide6.QtWidgets import QHBoxLayout, QWidget
+from PySide6.QtWidgets import QWidget
 
 from app.verdict.steps import verdict_text
 from suites.quantities import first_upper
 from suites.verdict import Verdict
 from suites.vocab import Finding, Severity
-from widgets.parts.boxes import column_in
+from widgets.parts.boxes import column_in, fill, in_row
 from widgets.parts.names import MARKS
 from widgets.parts.notice import Picture
 from widgets.parts.text import Text, Tone, strong
@@ -80,13 +80,8 @@ class VerdictView(QWidget):
         super().__init__()
         self.mark = Picture("good")
         self.words, self.summary = Text(font=strong()), Text(tone=Tone.MUTED)
-        head = QHBoxLayout()
-        head.setSpacing(SPACE[1])
-        head.addWidget(self.mark, 0, Qt.AlignmentFlag.AlignTop)
-        head.addWidget(self.words, 1)
-        rows = column_in(self, SPACE[0])
-        rows.addLayout(head)
-        rows.addWidget(self.summary)
+        head = in_row((self.mark, 0, Qt.AlignmentFlag.AlignTop), (self.words, 1), spacing=SPACE[1])
+        fill(column_in(self, SPACE[0]), head, self.summary)
         self.show_verdict(None)
 
     def show_verdict(self, verdict: Verdict | None) -> None:

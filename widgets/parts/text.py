@@ -76,12 +76,7 @@ class Text(QLabel):
     """Plain-text label that wraps anywhere, so that no long path or host name widens its panel."""
 
     def __init__(
-        self,
-        text: str = "",
-        tone: Tone = Tone.NORMAL,
-        *,
-        font: QFont | None = None,
-        wrap: bool = True,
+        self, text: str = "", tone: Tone = Tone.NORMAL, *, font: QFont | None = None, wrap: bool = True
     ) -> None:
         super().__init__()
         self._heights: dict[tuple[int, int], int] = {}  # layouts ask for the same few again and again

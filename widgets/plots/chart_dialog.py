@@ -11,7 +11,8 @@ from PySide6.QtWidgets import QDialog, QPushButton, QScrollArea, QVBoxLayout, QW
 from app.chart import Chart, chart_table
 from suites.errors import BenchwrightError
 from widgets.jobs import BackgroundJob
-from widgets.parts.boxes import column_in
+from widgets.parts.boxes import column_in, fill
+from widgets.parts.controls import push_button
 from widgets.parts.dialogs import ask_for_file, button_row, fit, opened
 from widgets.parts.notice import Notice
 from widgets.parts.text import Text, Tone, set_tool_tip, sheet_text
@@ -45,15 +46,11 @@ class ChartDialog(QDialog):
         self.notice = Notice()
         self.copy_button = QPushButton("Copy data")
         self.export_button = QPushButton("Export…")
-        self.close_button = QPushButton("Close")
-        self._scroll = QScrollArea()
-        self._scroll.setWidgetResizable(True)
+        self.close_button = push_button("Close", self.accept)
+        self._scroll = QScrollArea(widgetResizable=True)
         self._arrange(title)
         self.notice.show_message("info", "Reading the runs…")
-        job = BackgroundJob(read, self)
-        job.returned.connect(self._show)
-        job.failed.connect(self._fail)
-        job.start()
+        BackgroundJob(read, self).start(self._show, self._fail)
 
     def export_to(self, path: Path) -> None:
         """Write the charts to `path` in the format of its extension."""
@@ -65,10 +62,9 @@ class ChartDialog(QDialog):
                 "warning", f"Unknown file extension: {path.name}.", f"Use {' or '.join(self.content.files)}."
             )
             return
-        job = BackgroundJob(lambda: write(path), self)
-        job.returned.connect(lambda written: self.notice.show_message("good", f"Written: {written}"))
-        job.failed.connect(self._fail)
-        job.start()
+        BackgroundJob(lambda: write(path), self).start(
+            lambda written: self.notice.show_message("good", f"Written: {written}"), self._fail
+        )
 
     def copy_data(self) -> None:
         """Copy the data of every chart for a spreadsheet."""
@@ -119,13 +115,10 @@ class ChartDialog(QDialog):
             button.setEnabled(False)
             button.clicked.connect(action)
             set_tool_tip(button, tip)
-        self.close_button.clicked.connect(self.accept)
         foot = button_row(self.copy_button, self.export_button, None, self.close_button)
         rows = column_in(self, SPACE[1], (SPACE[3], SPACE[3], SPACE[3], SPACE[3]))
         rows.addWidget(Text(title, font=text_font(TextSize.HEADING, bold=True)), 0, Qt.AlignmentFlag.AlignTop)
-        rows.addWidget(self.notice)
-        rows.addWidget(self._scroll, 1)
-        rows.addLayout(foot)
+        fill(rows, self.notice, (self._scroll, 1), foot)
 
 
 def show_charts(title: str, read: Callable[[], Charts], parent: QWidget) -> ChartDialog:

@@ -174,9 +174,7 @@ class ChartView(QWidget):
             painter.drawRect(self.rect().adjusted(0, 0, -1, -1))
 
     def _copy_action(self, text: str, keys: str) -> QAction:
-        action = QAction(text, self)
-        action.setShortcut(QKeySequence(keys))
-        action.setShortcutContext(Qt.ShortcutContext.WidgetShortcut)
+        action = QAction(text, self, shortcut=QKeySequence(keys), shortcutContext=Qt.ShortcutContext.WidgetShortcut)
         self.addAction(action)
         return action
 

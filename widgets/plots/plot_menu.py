@@ -105,10 +105,9 @@ class PlotMenu(QMenu):
     def save_picture(self, path: str) -> None:
         """Write the plot to `path` as PNG in the background and show whether it succeeded."""
         image, show = self.picture().toImage(), self._plot.head.reading.set_text
-        job = BackgroundJob(lambda: write_whole(Path(path), png(image)), self)
-        job.returned.connect(lambda _written: show(f"Saved {path}."))
-        job.failed.connect(lambda _error: show(f"Cannot write {path}. Choose another folder."))
-        job.start()
+        BackgroundJob(lambda: write_whole(Path(path), png(image)), self).start(
+            lambda _written: show(f"Saved {path}."), lambda _error: show(f"Cannot write {path}. Choose another folder.")
+        )
 
     def choose_file(self) -> None:
         """Ask where to save the picture, without blocking the window."""

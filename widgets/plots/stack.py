@@ -5,7 +5,7 @@ from PySide6.QtWidgets import QFrame, QMenu, QScrollArea, QWidget
 
 from suites.units import Unit
 from suites.vocab import Better
-from widgets.parts.boxes import column_in
+from widgets.parts.boxes import column_in, fill
 from widgets.plots.time_plot import TimePlot
 from widgets.plots.time_window import TimeWindow
 from widgets.theme import SPACE
@@ -32,8 +32,7 @@ class PlotStack(QWidget):
         area.setWidget(self._inner)
         area.setWidgetResizable(True)
         area.setFrameShape(QFrame.Shape.NoFrame)
-        outer = column_in(self)
-        outer.addWidget(area)
+        fill(column_in(self), area)
 
     def add_plot(
         self,
@@ -62,9 +61,7 @@ class PlotStack(QWidget):
         self._ranks[name] = rank
         self.plots = {other: self.plots.get(other, plot) for other in [*before, name, *after]}
         self._column.insertWidget(len(before), plot, stretch)
-        action = QAction(title.replace("&", "&&"), self.menu)
-        action.setCheckable(True)
-        action.setChecked(shown)
+        action = QAction(title.replace("&", "&&"), self.menu, checkable=True, checked=shown)
         action.toggled.connect(self._show_chosen)
         if after:
             self.menu.insertAction(self._actions[after[0]], action)

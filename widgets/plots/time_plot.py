@@ -11,7 +11,7 @@ from app.records import Band
 from suites.quantities import direction_text, quantity
 from suites.units import Display, Unit, unit
 from suites.vocab import Better
-from widgets.parts.boxes import column_in
+from widgets.parts.boxes import column_in, fill
 from widgets.plots.axis import TimeAxis, prefix
 from widgets.plots.layers import Label, PlotMark, Stripe
 from widgets.plots.lines import AxisScaling, CurveItem, PlotLine, extent, stripe_of
@@ -230,10 +230,7 @@ class TimePlot(QWidget):
         self.view.reset.connect(window.show_all)
         window.changed.connect(self.touch)
         window.cursor_moved.connect(self._show_reading)
-        column = column_in(self, 0)
-        column.addWidget(self.head)
-        column.addWidget(self.legend)
-        column.addWidget(self.view, 1)
+        fill(column_in(self, 0), self.head, self.legend, (self.view, 1))
         self._set_ranges(*window.shown)
         self._write_head()
 

@@ -42,9 +42,7 @@ class Assessor(QObject):
         self._requested: tuple[Plan, dict[str, Facts]] | None = None
         self._running: tuple[Plan, dict[str, Facts]] | None = None
         self._assessed: tuple[Plan, dict[str, Facts]] | None = None
-        self._timer = QTimer(self)
-        self._timer.setSingleShot(True)
-        self._timer.setInterval(DELAY)
+        self._timer = QTimer(self, singleShot=True, interval=DELAY)
         self._timer.timeout.connect(self._begin)
 
     @property
@@ -70,11 +68,7 @@ class Assessor(QObject):
         self._running = self._requested
         plan, facts = self._requested
         workstation = self._workstation
-        job = BackgroundJob(lambda: _assess(workstation, plan, facts))
-        job.returned.connect(self._take)
-        job.failed.connect(self._fail)
-        job.finished.connect(self._end)
-        job.start()
+        BackgroundJob(lambda: _assess(workstation, plan, facts)).start(self._take, self._fail, finished=self._end)
 
     def _take(self, assessment: Assessment) -> None:
         if self._running is self._requested:  # else the plan changed meanwhile

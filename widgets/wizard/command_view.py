@@ -6,13 +6,14 @@ from collections.abc import Sequence
 
 from PySide6.QtCore import QSize
 from PySide6.QtGui import QFontMetricsF, QGuiApplication, QResizeEvent, QTextOption
-from PySide6.QtWidgets import QHBoxLayout, QPlainTextEdit, QPushButton, QSizePolicy, QWidget
+from PySide6.QtWidgets import QPlainTextEdit, QSizePolicy, QWidget
 
 from app.plans.plan import Plan
 from app.plans.totals import StepPreview
-from widgets.parts.boxes import column_in
+from widgets.parts.boxes import column_in, fill, in_row
+from widgets.parts.controls import push_button
 from widgets.parts.text import MAXIMUM_TEXT, Text, Tone, visible
-from widgets.theme import SPACE, code_font, set_icon
+from widgets.theme import SPACE, code_font
 
 _WORD = re.compile(r"""(?:[^\s'"]|'[^']*'|"[^"]*")+""")
 _LEAST_COLUMNS = 20
@@ -73,19 +74,11 @@ class CommandView(QWidget):
         super().__init__()
         self._exact = ""
         self.caption = Text(caption, Tone.MUTED)
-        self.copy_button = QPushButton("Copy")
-        set_icon(self.copy_button, "copy")
-        self.copy_button.setAccessibleName(f"Copy: {caption}")
-        self.copy_button.clicked.connect(self._copy)
+        self.copy_button = push_button("Copy", self._copy, icon="copy", accessibleName=f"Copy: {caption}")
         self._view = _Code(lines)
         self._view.setAccessibleName(caption)
-        head = QHBoxLayout()
-        head.setSpacing(SPACE[1])
-        head.addWidget(self.caption, 1)
-        head.addWidget(self.copy_button)
-        column = column_in(self, SPACE[0])
-        column.addLayout(head)
-        column.addWidget(self._view)
+        head = in_row((self.caption, 1), self.copy_button, spacing=SPACE[1])
+        fill(column_in(self, SPACE[0]), head, self._view)
         self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Maximum)
         self.set_text("")
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from app.plans.context import step_context
-from app.plans.goals import goals_of, goals_text
+from app.plans.goals import goal_example, goals_of, goals_text
 from app.plans.plan import LOCAL, Plan, PlanError, Step, check_goals, make_step, validate
 from app.plans.plan_changes import still_changed
 from app.plans.plan_remarks import Acknowledged, RemediedValue
@@ -268,6 +268,10 @@ class PlanDraft:
             goals=goals_of(self.goals, steps),
         )
         return validate(replace(plan, changed=still_changed(plan.steps, self.changed)))
+
+    def goal_example(self) -> str:
+        """Return a goal that the first step can meet."""
+        return goal_example([step.step() for step in self.steps[:1] if not step.form.problems()])
 
     def goal_problem(self) -> str:
         """Return why the goals are invalid for these steps, or an empty string."""

@@ -18,7 +18,7 @@ from PySide6.QtWidgets import (
 
 from suites.errors import ParameterError
 from suites.parameters import Parameter, Type
-from widgets.parts.boxes import column_in
+from widgets.parts.boxes import column_in, fill
 from widgets.parts.text import Text, Tone, set_tool_tip
 from widgets.theme import SPACE, TextSize, palette, text_font
 
@@ -34,8 +34,7 @@ class Editor(QWidget):
         self.field = field
         self.setFocusProxy(field)
         field.setAccessibleName(f"{parameter.title}, {parameter.unit}" if parameter.unit else parameter.title)
-        column = column_in(self)
-        column.addWidget(field)
+        fill(column_in(self), field)
 
     def set_text(self, text: str) -> None:
         """Show `text` without emitting `edited`."""
@@ -197,11 +196,7 @@ class ParameterField(QWidget):
         title = Text(f"{parameter.title}{unit}", Tone.MUTED, wrap=False)
         title.setBuddy(self.editor.field)
         set_tool_tip(self, parameter.help)
-        column = column_in(self, SPACE[0])
-        column.addWidget(title)
-        column.addWidget(self.editor)
-        column.addWidget(self.message)
-        column.addStretch(1)
+        fill(column_in(self, SPACE[0]), title, self.editor, self.message, None)
 
     def show_value(self, text: str, value: object) -> None:
         """Show `text`, and the remedy where `value` is an error."""

@@ -3,10 +3,12 @@
 from collections.abc import Sequence
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QHBoxLayout, QPushButton
+from PySide6.QtWidgets import QPushButton
 
 from app.checks.before import SkippedCheck
 from suites.vocab import Finding
+from widgets.parts.boxes import in_row
+from widgets.parts.controls import push_button
 from widgets.parts.findings import Describe, FindingList, no_description, open_summary
 from widgets.parts.notice import Notice
 from widgets.parts.text import Text, Tone, set_tool_tip
@@ -32,14 +34,8 @@ class FindingsStep(WizardStep):
         super().__init__(draft, "Issues to fix before running", "")
         self._waiting = False
         self._notice = Notice()
-        self.undo = QPushButton("Undo")
-        set_icon(self.undo, "refresh")
-        self.undo.clicked.connect(self.undo_requested)
-        self.undo.hide()
-        row = QHBoxLayout()
-        row.setSpacing(SPACE[1])
-        row.addWidget(self._notice, 1)
-        row.addWidget(self.undo, 0, Qt.AlignmentFlag.AlignVCenter)
+        self.undo = push_button("Undo", self.undo_requested, icon="refresh", visible=False)
+        row = in_row((self._notice, 1), (self.undo, 0, Qt.AlignmentFlag.AlignVCenter), spacing=SPACE[1])
         self.column.addLayout(row)
         self.list = FindingList(describe=describe)
         self.list.apply_requested.connect(self.apply_requested)
@@ -52,9 +48,7 @@ class FindingsStep(WizardStep):
         set_icon(self.recheck_button, "refresh")
         set_tool_tip(self.recheck_button, "Read the facts of every host again, then check the plan")
         self.recheck_button.clicked.connect(self.recheck_requested)
-        foot = QHBoxLayout()
-        foot.setSpacing(SPACE[2])
-        foot.addWidget(self.skipped, 1)
+        foot = in_row((self.skipped, 1), spacing=SPACE[2])
         foot.addStretch(0)
         foot.addWidget(self.recheck_button, 0, Qt.AlignmentFlag.AlignBottom)
         self.column.addLayout(foot)

@@ -1,15 +1,14 @@
 """Footer of the wizard: Back, Next or Start, and the reason why a plan cannot start."""
 
 from PySide6.QtCore import Qt
-from PySide6.QtGui import QResizeEvent
-from PySide6.QtWidgets import QHBoxLayout, QPushButton, QWidget
 
 from app.checks.catalogue import blocks
 from suites.vocab import Finding
-from widgets.parts.boxes import column_in
+from widgets.parts.boxes import FittedWidget, column_in, in_row
+from widgets.parts.controls import push_button
 from widgets.parts.names import step_host_label
 from widgets.parts.text import Text, Tone, set_tool_tip
-from widgets.theme import SPACE, set_icon
+from widgets.theme import SPACE
 
 
 def blocker(finding: Finding) -> str:
@@ -17,29 +16,19 @@ def blocker(finding: Finding) -> str:
     return f"{finding.title} ({step_host_label(finding.step, finding.host)})." if blocks(finding) else ""
 
 
-class Footer(QWidget):
+class Footer(FittedWidget):
     """Back on the left, Next or Start on the right, the blocking problem between them."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.back = QPushButton("Back")
-        set_tool_tip(self.back, "Alt+Left")
-        self.new = QPushButton("New plan")
-        set_icon(self.new, "add")
-        self.open = QPushButton("Open plan…")
-        set_icon(self.open, "folder")
-        self.questions = QPushButton("Start from a question…")
-        set_tool_tip(self.questions, "Fill in tests and parameters from a question")
-        self.next = QPushButton("Next")
-        self.next.setProperty("primary", True)
+        self.back = push_button("Back", tip="Alt+Left")
+        self.new = push_button("New plan", icon="add")
+        self.open = push_button("Open plan…", icon="folder")
+        self.questions = push_button("Start from a question…", tip="Fill in tests and parameters from a question")
+        self.next = push_button("Next", primary=True)
         self.hint = Text(tone=Tone.MUTED)
         self.hint.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
-        self._row = QHBoxLayout()
-        self._row.setSpacing(SPACE[2])
-        for widget in (self.back, self.new, self.open, self.questions):
-            self._row.addWidget(widget)
-        self._row.addStretch(1)
-        self._row.addWidget(self.next)
+        self._row = in_row(self.back, self.new, self.open, self.questions, None, self.next, spacing=SPACE[2])
         self._rows = column_in(self, SPACE[1], (SPACE[4], SPACE[1], SPACE[4], SPACE[2]))
         self._rows.addLayout(self._row)
         self._above = False
@@ -55,14 +44,10 @@ class Footer(QWidget):
         self.open.setVisible(first)
         self.questions.setVisible(first)
         self.new.setVisible(first and begun)
-        self._fit()
+        self.fit()
 
-    def resizeEvent(self, event: QResizeEvent) -> None:
+    def fit(self) -> None:
         """Move the hint above the buttons where it does not fit between them."""
-        super().resizeEvent(event)
-        self._fit()
-
-    def _fit(self) -> None:
         buttons = (self.back, self.new, self.open, self.questions, self.next)
         taken = sum(each.sizeHint().width() + SPACE[2] for each in buttons if not each.isHidden())
         self._place_hint(above=taken + self.hint.sizeHint().width() + 2 * SPACE[4] > self.width())

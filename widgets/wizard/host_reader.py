@@ -49,10 +49,7 @@ class HostFacts(QObject):
         if self.reading is Reading.UNDER_WAY:
             return
         self.reading, self.read_paths = Reading.UNDER_WAY, (directories, devices)
-        job = BackgroundJob(lambda: self._read(directories, devices))
-        job.returned.connect(self._take)
-        job.failed.connect(self._fail)
-        job.start()
+        BackgroundJob(lambda: self._read(directories, devices)).start(self._take, self._fail)
         self.changed.emit(self.host)
 
     def misses_paths(self, directories: Paths, devices: Paths) -> bool:
@@ -83,9 +80,7 @@ class HostReader(QObject):
         self._asker = asker
         self._hosts: dict[str, HostFacts] = {}
         self._missing_paths: tuple[Paths, Paths, Paths] = ((), (), ())  # hosts, and what they lack
-        self._timer = QTimer(self)
-        self._timer.setSingleShot(True)
-        self._timer.setInterval(DELAY)
+        self._timer = QTimer(self, singleShot=True, interval=DELAY)
         self._timer.timeout.connect(self._look)
 
     def of(self, host: str) -> HostFacts:

@@ -3,20 +3,21 @@
 from collections.abc import Iterable
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QFrame, QGridLayout, QHBoxLayout, QLineEdit, QPushButton, QWidget
+from PySide6.QtWidgets import QFrame, QGridLayout, QWidget
 
 from app.hosts.hosts import HostEntry, Origin
 from widgets.hosts.hosts_table import ssh_address
-from widgets.parts.boxes import column_in
+from widgets.parts.boxes import column_in, fill, in_row, scrolled
+from widgets.parts.controls import line_edit, push_button
 from widgets.parts.fields import TitleBox
 from widgets.parts.names import host_title
 from widgets.parts.text import Text, Tone, set_tool_tip
-from widgets.theme import SPACE, TextSize, set_icon, text_font
+from widgets.theme import SPACE, TextSize, text_font
 from widgets.wizard.draft import PlanDraft
 from widgets.wizard.host_reader import HostFacts, HostReader, Reading
 from widgets.wizard.messages import short_facts
 from widgets.wizard.questions_view import QuestionBand
-from widgets.wizard.wizard_step import WizardStep, scrolled
+from widgets.wizard.wizard_step import WizardStep
 
 FILTER_FROM = 8
 """Number of hosts from which the filter field is shown."""
@@ -36,10 +37,7 @@ class HostRow(QFrame):
         self.box.clicked.connect(lambda ticked: self.ticked.emit(self.entry.name, ticked))
         self.state = Text(tone=Tone.MUTED)
         self.state.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
-        self.retry = QPushButton("Retry")
-        set_icon(self.retry, "refresh")
-        self.retry.setAccessibleName(f"Read {entry.name} again")
-        self.retry.clicked.connect(self._retry)
+        self.retry = push_button("Retry", self._retry, icon="refresh", accessibleName=f"Read {entry.name} again")
         self._remedy = Text(tone=Tone.MUTED, font=text_font(TextSize.SMALL))
         grid = QGridLayout(self)
         grid.setContentsMargins(SPACE[2], SPACE[1], SPACE[2], SPACE[1])
@@ -47,10 +45,7 @@ class HostRow(QFrame):
         grid.setVerticalSpacing(SPACE[0])
         grid.setColumnStretch(1, 1)
         grid.addWidget(self.box, 0, 0)
-        state = QHBoxLayout()
-        state.setSpacing(SPACE[2])
-        state.addWidget(self.state, 1)
-        state.addWidget(self.retry)
+        state = in_row((self.state, 1), self.retry, spacing=SPACE[2])
         grid.addLayout(state, 0, 1)
         grid.addWidget(Text(_address(entry), Tone.MUTED, font=text_font(TextSize.SMALL)), 1, 0)
         grid.addWidget(self._remedy, 1, 1)
@@ -99,18 +94,13 @@ class HostsStep(WizardStep):
         super().__init__(draft, "Hosts", explanation)
         self._reader = reader
         self.rows: dict[str, HostRow] = {}
-        self.filter = QLineEdit()
-        self.filter.setPlaceholderText("Filter hosts")
-        self.filter.setAccessibleName("Filter hosts")
-        self.filter.setClearButtonEnabled(True)
-        self.filter.textChanged.connect(self._filter)
+        self.filter = line_edit("Filter hosts", self._filter, placeholderText="Filter hosts", clearButtonEnabled=True)
         self.column.addWidget(self.filter)
         self._inner = QWidget()
         self._inner.setObjectName("page")
         self._list = column_in(self._inner, SPACE[1], (0, SPACE[1], SPACE[1], 0))
         self.band = QuestionBand()
-        self._list.addWidget(self.band)
-        self._list.addStretch(1)
+        fill(self._list, self.band, None)
         self.column.addWidget(scrolled(self._inner), 1)
 
     def set_hosts(self, entries: Iterable[HostEntry]) -> None:

@@ -1,12 +1,14 @@
 """Confirm the installation of a tool, run the command and show its output."""
 
 from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QDialog, QHBoxLayout, QPlainTextEdit, QPushButton, QWidget
+from PySide6.QtWidgets import QDialog, QHBoxLayout, QPlainTextEdit, QWidget
 
 from app.questions import Asker
 from app.services import Workstation
 from suites.errors import BenchwrightError
 from widgets.jobs import BackgroundJob
+from widgets.parts.boxes import fill
+from widgets.parts.controls import push_button
 from widgets.parts.dialogs import button_row, dialog_column
 from widgets.parts.names import host_label
 from widgets.parts.notice import Notice
@@ -39,8 +41,7 @@ class InstallDialog(QDialog):
             "sudo needs it, and stores the output."
         )
         column.addWidget(Text(explanation, Tone.MUTED))
-        self.output = QPlainTextEdit()
-        self.output.setReadOnly(True)
+        self.output = QPlainTextEdit(readOnly=True)
         self.output.setFont(code_font())
         self.output.setMaximumBlockCount(MAXIMUM_LINES)
         self.output.setMinimumHeight(180)
@@ -48,16 +49,11 @@ class InstallDialog(QDialog):
         self.output.hide()
         column.addWidget(self.output, 1)
         self.notice = Notice()
-        column.addWidget(self.notice)
-        column.addLayout(self._build_buttons())
+        fill(column, self.notice, self._build_buttons())
 
     def _build_buttons(self) -> QHBoxLayout:
-        self.run_button = QPushButton("Run")
-        self.run_button.setAutoDefault(False)
-        self.run_button.clicked.connect(self._run)
-        self.close_button = QPushButton("Cancel")
-        self.close_button.setDefault(True)
-        self.close_button.clicked.connect(self.reject)
+        self.run_button = push_button("Run", self._run, autoDefault=False)
+        self.close_button = push_button("Cancel", self.reject, default=True)
         return button_row(None, self.run_button, self.close_button)
 
     def _run(self) -> None:
@@ -66,11 +62,9 @@ class InstallDialog(QDialog):
         self.notice.show_message("info", "Installing…")
         workstation, host, command, asker = self._workstation, self._host, self._command, self._asker
         self._worked = True
-        self._job = BackgroundJob(lambda: workstation.install(host, command, asker))
-        self._job.yielded.connect(self._add_line)
-        self._job.failed.connect(self._fail)
-        self._job.finished.connect(self._end)
-        self._job.start()
+        self._job = BackgroundJob(lambda: workstation.install(host, command, asker)).start(
+            failed=self._fail, finished=self._end, yielded=self._add_line
+        )
 
     def _add_line(self, line: str) -> None:
         self.output.appendPlainText(visible(line))

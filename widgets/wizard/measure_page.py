@@ -6,13 +6,7 @@ from pathlib import Path
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QFocusEvent, QKeyEvent, QKeySequence, QShortcut
-from PySide6.QtWidgets import (
-    QAbstractButton,
-    QCheckBox,
-    QStackedWidget,
-    QVBoxLayout,
-    QWidget,
-)
+from PySide6.QtWidgets import QAbstractButton, QCheckBox, QStackedWidget, QVBoxLayout, QWidget
 
 from app.hosts.hosts import HostEntry
 from app.plans.plan import Plan
@@ -24,7 +18,7 @@ from suites.errors import BenchwrightError
 from suites.vocab import Finding
 from widgets.jobs import BackgroundJob
 from widgets.page import Page
-from widgets.parts.boxes import column_in
+from widgets.parts.boxes import column_in, fill
 from widgets.parts.dialogs import opened
 from widgets.parts.notice import Notice
 from widgets.parts.severity import counts_of
@@ -111,10 +105,7 @@ class MeasurePage(Page):
         """Read the hosts and baselines again, and the questions once."""
         self.plan_start.offer()
         self.review.repetition.read_baselines(self.workstation)
-        job = BackgroundJob(self.workstation.hosts)
-        job.returned.connect(self._take_hosts)
-        job.failed.connect(self._show_error)
-        job.start()
+        BackgroundJob(self.workstation.hosts).start(self._take_hosts, self._show_error)
 
     def save_to(self, path: Path) -> None:
         """Write the plan to `path`."""
@@ -185,16 +176,13 @@ class MeasurePage(Page):
         for step in self.steps:
             self.stack.addWidget(step)
         wizard = QWidget()
-        whole = column_in(self)
-        whole.addWidget(self.plan_start.hold(wizard))
+        fill(column_in(self), self.plan_start.hold(wizard))
         column = column_in(wizard, 0)
         column.addWidget(self.bar)
         padded = QVBoxLayout()
         padded.setContentsMargins(SPACE[4], SPACE[1], SPACE[4], 0)
         padded.addWidget(self.notice)
-        column.addLayout(padded)
-        column.addWidget(self.stack, 1)
-        column.addWidget(self._build_footer())
+        fill(column, padded, (self.stack, 1), self._build_footer())
 
     def _build_footer(self) -> Footer:
         self.footer = Footer()
@@ -207,8 +195,7 @@ class MeasurePage(Page):
 
     def _build_shortcuts(self) -> None:
         for keys, slot in (("Alt+Left", self.back), ("Alt+Right", self._next_step), ("Ctrl+Return", self._start)):
-            shortcut = QShortcut(QKeySequence(keys), self)
-            shortcut.setContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
+            shortcut = QShortcut(QKeySequence(keys), self, context=Qt.ShortcutContext.WidgetWithChildrenShortcut)
             shortcut.activated.connect(slot)
 
     # Moving between the steps
@@ -322,10 +309,7 @@ class MeasurePage(Page):
         if plan is None:
             return
         workstation = self.workstation
-        job = BackgroundJob(lambda: workstation.apply(plan, finding))
-        job.returned.connect(self._take_remedy)
-        job.failed.connect(self._show_error)
-        job.start()
+        BackgroundJob(lambda: workstation.apply(plan, finding)).start(self._take_remedy, self._show_error)
 
     def _take_remedy(self, plan: Plan) -> None:
         self._changes = make_changes(self.draft, plan)

@@ -2,15 +2,17 @@
 
 from pathlib import Path
 
-from PySide6.QtWidgets import QHBoxLayout, QPlainTextEdit, QPushButton, QVBoxLayout
+from PySide6.QtWidgets import QHBoxLayout, QPlainTextEdit, QVBoxLayout
 
 from app.plans.job_files import read_text
 from suites.errors import BenchwrightError
 from suites.parameters import Parameter
 from widgets.jobs import BackgroundJob
+from widgets.parts.boxes import fill
+from widgets.parts.controls import push_button
 from widgets.parts.dialogs import ask_for_file
 from widgets.parts.text import Text, Tone
-from widgets.theme import SPACE, TextSize, code_font, set_icon, text_font
+from widgets.theme import SPACE, TextSize, code_font, text_font
 from widgets.wizard.editors import Editor
 
 LINES = 8
@@ -29,16 +31,14 @@ class LinesEditor(Editor):
         self.text.setPlaceholderText("empty")
         self.text.setFixedHeight(self.text.fontMetrics().lineSpacing() * LINES + 2 * SPACE[1])
         self.text.textChanged.connect(self._typed)
-        self.import_button = QPushButton("Import file…")
-        set_icon(self.import_button, "folder")
-        self.import_button.setAccessibleName(f"{parameter.title}: import a file")
-        self.import_button.clicked.connect(self.ask_import)
+        self.import_button = push_button(
+            "Import file…", self.ask_import, icon="folder", accessibleName=f"{parameter.title}: import a file"
+        )
         self._status = Text(tone=Tone.MUTED, font=text_font(TextSize.SMALL))
         row = QHBoxLayout()
         row.setContentsMargins(0, SPACE[0], 0, 0)
         row.setSpacing(SPACE[1])
-        row.addWidget(self.import_button)
-        row.addWidget(self._status, 1)
+        fill(row, self.import_button, (self._status, 1))
         column = self.layout()
         if isinstance(column, QVBoxLayout):
             column.addLayout(row)
@@ -56,10 +56,7 @@ class LinesEditor(Editor):
 
     def import_from(self, path: Path) -> None:
         """Read the file at `path` in the background and show its text, or the error."""
-        job = BackgroundJob(lambda: read_text(path), self)
-        job.returned.connect(lambda text: self._imported(path, text))
-        job.failed.connect(self._refused)
-        job.start()
+        BackgroundJob(lambda: read_text(path), self).start(lambda text: self._imported(path, text), self._refused)
 
     def _imported(self, path: Path, text: str) -> None:
         self.text.setPlainText(text)

@@ -7,7 +7,7 @@ from PySide6.QtWidgets import QGridLayout, QPushButton, QSizePolicy, QWidget
 from suites.errors import ParameterError
 from suites.parameters import Parameter, Type, Value
 from suites.quantities import first_upper
-from widgets.parts.boxes import row_in
+from widgets.parts.boxes import fill, row_in
 from widgets.parts.text import Text, Tone, set_tool_tip, visible
 from widgets.theme import SPACE, TextSize, code_font, palette, text_font
 from widgets.wizard.draft import ParameterForm, ValueSource
@@ -171,10 +171,7 @@ class ParameterRow(QWidget):
 
     def _build_field(self) -> QWidget:
         field = QWidget(self)
-        row = row_in(field, SPACE[1])
-        row.addWidget(self.editor, 1)
-        row.addWidget(self._unit)
-        row.addWidget(self._custom)
+        fill(row_in(field, SPACE[1]), (self.editor, 1), self._unit, self._custom)
         self._unit.setVisible(bool(_unit_label(self.parameter)))
         self.title.setBuddy(self.editor.field)
         return field

@@ -2,16 +2,17 @@
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QIcon
-from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QPushButton, QTabBar, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QTabBar, QWidget
 
-from widgets.parts.boxes import column_in
+from widgets.parts.boxes import column_in, in_row, scrolled
+from widgets.parts.controls import line_edit, push_button
 from widgets.parts.names import host_label
 from widgets.parts.text import set_tool_tip
 from widgets.theme import SPACE, set_icon
 from widgets.wizard.command_view import CommandView
 from widgets.wizard.draft import DraftStep, PlanDraft
 from widgets.wizard.parameter_row import ParameterRow
-from widgets.wizard.wizard_step import WizardStep, clear, scrolled
+from widgets.wizard.wizard_step import WizardStep, clear
 
 
 class ParametersStep(WizardStep):
@@ -25,9 +26,7 @@ class ParametersStep(WizardStep):
         self._drawn: list[DraftStep] = []
         self._shown: DraftStep | None = None
         self.rows: list[ParameterRow] = []
-        self.tabs = QTabBar()
-        self.tabs.setExpanding(False)
-        self.tabs.setElideMode(Qt.TextElideMode.ElideMiddle)
+        self.tabs = QTabBar(expanding=False, elideMode=Qt.TextElideMode.ElideMiddle)
         self.tabs.setAccessibleName("Steps of the plan")
         self.tabs.currentChanged.connect(self._select)
         self.column.addWidget(self.tabs)
@@ -66,25 +65,13 @@ class ParametersStep(WizardStep):
             self.rows[0].editor.setFocus(Qt.FocusReason.TabFocusReason)
 
     def _build_head(self) -> QHBoxLayout:
-        self.name_field = QLineEdit()
-        self.name_field.setAccessibleName("Name of the step")
-        self.name_field.setMaximumWidth(240)
-        self.name_field.setMinimumWidth(128)
-        self.name_field.setMaxLength(100)
+        self.name_field = line_edit("Name of the step", maximumWidth=240, minimumWidth=128, maxLength=100)
         set_icon(self.name_field.addAction(QIcon(), QLineEdit.ActionPosition.LeadingPosition), "edit")
         set_tool_tip(self.name_field, "Name of the step")
         self.name_field.textEdited.connect(self._rename)
-        self.tuned_button = QPushButton("Use tuned values")
-        self.tuned_button.clicked.connect(self._use_tuned)
-        self.defaults_button = QPushButton("Use tool defaults")
-        self.defaults_button.clicked.connect(self._use_defaults)
-        head = QHBoxLayout()
-        head.setSpacing(SPACE[1])
-        head.addWidget(self.name_field, 1)
-        head.addStretch(1)
-        head.addWidget(self.tuned_button)
-        head.addWidget(self.defaults_button)
-        return head
+        self.tuned_button = push_button("Use tuned values", self._use_tuned)
+        self.defaults_button = push_button("Use tool defaults", self._use_defaults)
+        return in_row((self.name_field, 1), None, self.tuned_button, self.defaults_button, spacing=SPACE[1])
 
     def _redraw_tabs(self) -> None:
         self._drawn = list(self.draft.steps)

@@ -74,10 +74,7 @@ class PlanFiles(QObject):
                 raise BenchwrightError(f"{path} is not a regular file.", "Choose the TOML file of a plan.")
             return workstation.load_plan(path)
 
-        job = BackgroundJob(load)
-        job.returned.connect(self.opened)
-        job.failed.connect(self.failed)
-        job.start()
+        BackgroundJob(load).start(self.opened, self.failed)
 
     def save_to(self, plan: Plan, path: Path, basis: Plan | None) -> None:
         """Write `plan`, made from `basis`, to `path`."""
@@ -88,14 +85,10 @@ class PlanFiles(QObject):
             workstation.consents.remember_made(plan, basis)
             return path
 
-        job = BackgroundJob(save)
-        job.returned.connect(self.saved)
-        job.failed.connect(self.failed)
-        job.start()
+        BackgroundJob(save).start(self.saved, self.failed)
 
     def _dialog(self, title: str, mode: QFileDialog.AcceptMode) -> QFileDialog:
-        dialog = QFileDialog(self._window, title)
-        dialog.setAcceptMode(mode)
+        dialog = QFileDialog(self._window, title, acceptMode=mode)
         dialog.setNameFilters(["Plans (*.toml)", "All files (*)"])
         dialog.setDefaultSuffix("toml")
         return dialog

@@ -11,7 +11,7 @@ from app.services import Workstation
 from suites.errors import ParameterError
 from suites.facts import Facts
 from widgets.jobs import BackgroundJob
-from widgets.parts.boxes import column_in
+from widgets.parts.boxes import column_in, fill
 from widgets.parts.dialogs import QuestionDialog, opened
 from widgets.parts.names import host_title
 from widgets.parts.text import Text, Tone
@@ -62,8 +62,7 @@ class AnswersDialog(QuestionDialog):
         field = self._host_field(ask) if ask.host else self._text_field(ask)
         title.setBuddy(field)
         self.fields[ask.name] = field
-        column.addWidget(field)
-        column.addWidget(Text(ask.parameter.help, Tone.MUTED, font=text_font(TextSize.SMALL)))
+        fill(column, field, Text(ask.parameter.help, Tone.MUTED, font=text_font(TextSize.SMALL)))
         self.form.addRow(title, cell)
 
     def _host_field(self, ask: PresetQuestion) -> QWidget:
@@ -131,11 +130,7 @@ class PlanStart(QObject):
     emptied = Signal()  # start an empty plan
 
     def __init__(
-        self,
-        draft: PlanDraft,
-        bands: Sequence[QuestionBand],
-        window: QWidget,
-        remember_filled: Callable[[Plan], None],
+        self, draft: PlanDraft, bands: Sequence[QuestionBand], window: QWidget, remember_filled: Callable[[Plan], None]
     ) -> None:
         """Call `remember_filled` in a worker thread with each plan that was filled in."""
         super().__init__(window)
@@ -172,10 +167,7 @@ class PlanStart(QObject):
         """Read the questions and show them."""
         if self.view.cards:
             return
-        job = BackgroundJob(presets)
-        job.returned.connect(self._offer)
-        job.failed.connect(self.failed)
-        job.start()
+        BackgroundJob(presets).start(self._offer, self.failed)
 
     def set_hosts(self, names: Sequence[str]) -> None:
         """Offer the hosts `names` in host fields."""
@@ -204,10 +196,7 @@ class PlanStart(QObject):
 
     def plan_quick(self, workstation: Workstation, host: str, facts: Facts) -> None:
         """Plan the quick benchmark of `host`."""
-        job = BackgroundJob(lambda: workstation.quick_plan(host, facts))
-        job.returned.connect(self.planned)
-        job.failed.connect(self.failed)
-        job.start()
+        BackgroundJob(lambda: workstation.quick_plan(host, facts)).start(self.planned, self.failed)
 
     def _offer(self, found: tuple[Preset, ...]) -> None:
         self.view.set_presets(found)
@@ -220,10 +209,7 @@ class PlanStart(QObject):
             self._remember_filled(filled.plan)
             return preset, filled
 
-        job = BackgroundJob(fill)
-        job.returned.connect(self._take)
-        job.failed.connect(self.failed)
-        job.start()
+        BackgroundJob(fill).start(self._take, self.failed)
 
     def _take(self, found: tuple[Preset, Filled]) -> None:
         preset, filled = found

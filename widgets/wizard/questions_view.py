@@ -4,16 +4,17 @@ from collections.abc import Sequence
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QMouseEvent
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFrame, QPushButton, QVBoxLayout, QWidget
 
 from app.plans.presets import Preset
 from suites.quantities import duration_text, first_upper
-from widgets.parts.boxes import column_in
+from widgets.parts.boxes import column_in, fill, in_column, in_row, scrolled
+from widgets.parts.controls import push_button
 from widgets.parts.dialogs import button_row
 from widgets.parts.flow_layout import flowing
 from widgets.parts.text import Text, Tone, set_tool_tip
 from widgets.theme import SPACE, TextSize, text_font
-from widgets.wizard.wizard_step import clear, scrolled
+from widgets.wizard.wizard_step import clear
 
 _RESOURCES = {"cpu": "CPU", "memory": "memory", "disk": "disk", "network": "network", "application": "application"}
 
@@ -49,16 +50,11 @@ class QuestionCard(QFrame):
         self.setObjectName("card")
         self.setCursor(Qt.CursorShape.PointingHandCursor)
         self.preset = preset
-        self.button = QPushButton("Choose…" if preset.asks else "Choose")
+        self.button = push_button("Choose…" if preset.asks else "Choose", self._choose)
         self.button.setAccessibleName(f"Choose: {preset.title}")
-        self.button.clicked.connect(self._choose)
-        head = QHBoxLayout()
-        head.setSpacing(SPACE[2])
-        head.addWidget(Text(preset.title, font=text_font(TextSize.BODY, bold=True)), 1)
-        head.addWidget(self.button)
+        head = in_row((Text(preset.title, font=text_font(TextSize.BODY, bold=True)), 1), self.button, spacing=SPACE[2])
         column = column_in(self, SPACE[0], (SPACE[2], SPACE[1], SPACE[2], SPACE[1]))
-        column.addLayout(head)
-        column.addWidget(Text(preset.answers))
+        fill(column, head, Text(preset.answers))
         for text in (preset_duration(preset), questions_text(preset)):
             if text:
                 column.addWidget(Text(first_upper(text), Tone.MUTED, font=text_font(TextSize.SMALL)))
@@ -83,17 +79,13 @@ class QuestionBand(QFrame):
         super().__init__()
         self.setObjectName("card")
         self.buttons: list[QPushButton] = []
-        self.more = QPushButton("Details…")
-        self.more.clicked.connect(self.more_requested)
-        head = QHBoxLayout()
-        head.addWidget(Text("Start from a question", font=text_font(TextSize.BODY, bold=True)), 1)
-        head.addWidget(self.more)
+        self.more = push_button("Details…", self.more_requested)
+        head = in_row((Text("Start from a question", font=text_font(TextSize.BODY, bold=True)), 1), self.more)
         self._flow = QVBoxLayout()
         column = column_in(self, SPACE[1], (SPACE[2], SPACE[1], SPACE[2], SPACE[2]))
         column.addLayout(head)
         explanation = "Fills in the tests, tuned to the host. Every value can be changed before the run."
-        column.addWidget(Text(explanation, Tone.MUTED))
-        column.addLayout(self._flow)
+        fill(column, Text(explanation, Tone.MUTED), self._flow)
 
     def set_presets(self, presets: Sequence[Preset]) -> None:
         """Offer `presets`."""
@@ -116,23 +108,17 @@ class QuestionsView(QWidget):
     def __init__(self) -> None:
         super().__init__()
         self.cards: list[QuestionCard] = []
-        self.back = QPushButton("Back")
-        set_tool_tip(self.back, "Select tests manually")
-        self.back.clicked.connect(self.closed)
+        self.back = push_button("Back", self.closed, tip="Select tests manually")
         inner = QWidget()
         inner.setObjectName("page")
         outer = column_in(inner, -1, (0, SPACE[1], SPACE[1], 0))
-        self._list = QVBoxLayout()
-        self._list.setSpacing(SPACE[1])
-        outer.addLayout(self._list)
-        outer.addStretch(1)
+        self._list = in_column(spacing=SPACE[1])
+        fill(outer, self._list, None)
         foot = button_row(self.back, None)
         column = column_in(self, SPACE[1], (SPACE[4], SPACE[3], SPACE[4], SPACE[2]))
         column.addWidget(Text("Start from a question", font=text_font(TextSize.HEADING, bold=True)))
         explanation = "A question fills in the tests, tuned to the host. Nothing runs yet."
-        column.addWidget(Text(explanation, Tone.MUTED))
-        column.addWidget(scrolled(inner), 1)
-        column.addLayout(foot)
+        fill(column, Text(explanation, Tone.MUTED), (scrolled(inner), 1), foot)
 
     def set_presets(self, presets: Sequence[Preset]) -> None:
         """Show a card for each of `presets`."""

@@ -7,7 +7,7 @@ from PySide6.QtWidgets import QCompleter, QLineEdit, QWidget
 
 from app.services import Workstation
 from widgets.jobs import BackgroundJob
-from widgets.parts.boxes import column_in
+from widgets.parts.boxes import column_in, fill
 from widgets.parts.text import Text, Tone
 from widgets.theme import SPACE, TextSize, text_font
 from widgets.wizard.draft import PlanDraft
@@ -54,18 +54,14 @@ class RepetitionForm(QWidget):
         self.names = _Names(baseline)
         self.names.activated.connect(lambda name: self._edit("baseline", name))
         self.problem = Text(tone=Tone.ERROR, font=text_font(TextSize.SMALL))
-        column = column_in(self, SPACE[0])
-        column.addWidget(self._grid)
-        column.addWidget(self.problem)
+        fill(column_in(self, SPACE[0]), self._grid, self.problem)
         self.refresh()
 
     def read_baselines(self, workstation: Workstation) -> None:
         """Read the names of the baselines in the background."""
-        job = BackgroundJob(
+        BackgroundJob(
             lambda: frozenset(one.name for one in workstation.baselines() if one.reference is None), self
-        )
-        job.returned.connect(self._take_baselines)
-        job.start()
+        ).start(self._take_baselines)
 
     def refresh(self) -> None:
         """Show the values of the draft in the fields in use."""

@@ -4,26 +4,27 @@ from collections.abc import Sequence
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QGuiApplication
-from PySide6.QtWidgets import QFormLayout, QLineEdit, QPushButton, QWidget
+from PySide6.QtWidgets import QFormLayout, QLineEdit, QWidget
 
 from app.plans.plan import Plan
 from app.plans.plan_changes import remarks_text
 from app.plans.totals import StepPreview, Totals, quick_look_text, totals
 from app.runs.root_commands import RootCommand
 from suites.base import Estimate
-from widgets.parts.boxes import column_in
+from widgets.parts.boxes import column_in, fill, scrolled
+from widgets.parts.controls import push_button
 from widgets.parts.flow_layout import flowing
 from widgets.parts.names import host_label, host_title
 from widgets.parts.notice import FieldMessage
 from widgets.parts.table import RIGHT, Table, TableColumn, TableModel
-from widgets.parts.text import Text, Tone, set_tool_tip
-from widgets.theme import SPACE, TextSize, set_icon, text_font
+from widgets.parts.text import Text, Tone
+from widgets.theme import SPACE, TextSize, text_font
 from widgets.wizard.command_view import CommandView, shell_script
 from widgets.wizard.draft import PlanDraft
 from widgets.wizard.messages import UNKNOWN, duration, size
 from widgets.wizard.repetition_form import RepetitionForm
 from widgets.wizard.tuning_form import TuningForm
-from widgets.wizard.wizard_step import WizardStep, scrolled
+from widgets.wizard.wizard_step import WizardStep
 
 MAXIMUM_ROWS = 10
 """Visible rows of the table before it scrolls."""
@@ -61,14 +62,13 @@ class ReviewStep(WizardStep):
         self._list.addWidget(self.command)
         self.tuning = TuningForm(draft)
         self.tuning.changed.connect(self.changed)
-        self._list.addWidget(self.tuning)
-        self._list.addWidget(self._build_buttons())
-        self._list.addStretch(1)
+        fill(self._list, self.tuning, self._build_buttons(), None)
         self.column.addWidget(scrolled(inner), 1)
 
     def refresh(self) -> None:
         """Show the draft's name, question, goal, repetition and tuning."""
         self.name_field.setPlaceholderText(self.draft.suggested_name())
+        self.goal_field.setPlaceholderText(f"optional, such as {self.draft.goal_example()}")
         texts = (self.draft.name, self.draft.question, self.draft.goals)
         for field, text in zip((self.name_field, self.question_field, self.goal_field), texts, strict=True):
             if field.text() != text:
@@ -112,7 +112,6 @@ class ReviewStep(WizardStep):
     def _build_names(self) -> QFormLayout:
         self.name_field, self.question_field, self.goal_field = QLineEdit(), QLineEdit(), QLineEdit()
         self.goal_message = FieldMessage()
-        self.goal_field.setPlaceholderText("optional, such as iops >= 20000")
         self.goal_field.textEdited.connect(self._aim)
         self.question_field.setPlaceholderText("optional, stored with the run")
         self.name_field.textEdited.connect(self._rename)
@@ -132,16 +131,11 @@ class ReviewStep(WizardStep):
         return form
 
     def _build_buttons(self) -> QWidget:
-        self.script_button = QPushButton("Copy all as shell script")
-        set_icon(self.script_button, "copy")
-        self.script_button.clicked.connect(self._copy_script)
-        self.save_button = QPushButton("Save plan…")
-        set_icon(self.save_button, "save")
-        self.save_button.clicked.connect(self.save_requested)
-        self.job_file_button = QPushButton("Copy as job file")
-        set_icon(self.job_file_button, "copy")
-        set_tool_tip(self.job_file_button, "The selected step as a job file of its tool")
-        self.job_file_button.clicked.connect(self._copy_job_file)
+        self.script_button = push_button("Copy all as shell script", self._copy_script, icon="copy")
+        self.save_button = push_button("Save plan…", self.save_requested, icon="save")
+        self.job_file_button = push_button(
+            "Copy as job file", self._copy_job_file, icon="copy", tip="The selected step as a job file of its tool"
+        )
         return flowing(self.script_button, self.job_file_button, self.save_button, spacing=SPACE[1])
 
     def _show_totals(self) -> None:

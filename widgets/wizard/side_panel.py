@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QFormLayout, QSizePolicy, QWidget
 
 from suites.facts import Absent, Facts
 from suites.vocab import Finding
-from widgets.parts.boxes import column_in
+from widgets.parts.boxes import column_in, fill
 from widgets.parts.findings import Describe, FindingList, no_description, open_summary
 from widgets.parts.names import host_title
 from widgets.parts.text import Text, Tone
@@ -46,13 +46,7 @@ class SidePanel(QWidget):
         self._form.setFieldGrowthPolicy(QFormLayout.FieldGrowthPolicy.ExpandingFieldsGrow)
         self.command = CommandView("Exact command", lines=7)
         column.addWidget(self._findings_head)
-        column.addWidget(self.findings)
-        column.addSpacing(SPACE[0])
-        column.addWidget(self._facts_head)
-        column.addWidget(self._facts_form)
-        column.addSpacing(SPACE[0])
-        column.addWidget(self.command)
-        column.addStretch(1)
+        fill(column, self.findings, SPACE[0], self._facts_head, self._facts_form, SPACE[0], self.command, None)
         self.show_facts(None)
         self.show_findings((), "No plan yet.")
 

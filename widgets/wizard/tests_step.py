@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QComboBox, QFrame, QHBoxLayout, QPushButton, QToolButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QComboBox, QFrame, QHBoxLayout, QPushButton, QWidget
 
 from app.hosts.packages import has_program, installation_of
 from app.plans.plan import LOCAL
@@ -13,15 +13,16 @@ from suites.base import Suite, complete_values
 from suites.facts import Facts, known
 from suites.parameters import Values
 from suites.vocab import Resource
-from widgets.parts.boxes import column_in, row_in
+from widgets.parts.boxes import column_in, fill, in_column, in_row, row_in, scrolled
+from widgets.parts.controls import push_button, tool_button
 from widgets.parts.fields import TitleBox
 from widgets.parts.names import host_label, host_title
 from widgets.parts.notice import Picture
 from widgets.parts.text import Text, Tone, set_tool_tip
-from widgets.theme import SPACE, TextSize, set_icon, text_font
+from widgets.theme import SPACE, TextSize, text_font
 from widgets.wizard.draft import DraftStep, PlanDraft
 from widgets.wizard.questions_view import QuestionBand
-from widgets.wizard.wizard_step import WizardStep, clear, scrolled
+from widgets.wizard.wizard_step import WizardStep, clear
 
 FOUND = "installed"
 """Version text of a tool that is installed but reports no version."""
@@ -89,13 +90,10 @@ class StepLine(QWidget):
         row.addWidget(name, 1)
         self.peer = QComboBox()
         if step.suite.needs_peer:
-            row.addWidget(Text("server on", Tone.MUTED, wrap=False))
-            row.addWidget(self._fill_peers(peers))
-        self.remove = QToolButton()
-        set_icon(self.remove, "remove")
-        self.remove.setAccessibleName(f"Remove {step.name}")
-        set_tool_tip(self.remove, f"Remove {step.name}")
-        self.remove.clicked.connect(self._remove)
+            fill(row, Text("server on", Tone.MUTED, wrap=False), self._fill_peers(peers))
+        self.remove = tool_button(
+            clicked=self._remove, icon="remove", accessibleName=f"Remove {step.name}", tip=f"Remove {step.name}"
+        )
         row.addWidget(self.remove)
 
     def _fill_peers(self, peers: Sequence[str]) -> QComboBox:
@@ -136,13 +134,10 @@ class SuiteCard(QFrame):
         self._missing: tuple[Missing, ...] | None = None
         self._steps: list[tuple[DraftStep, str, str | None]] | None = None
         column = column_in(self, SPACE[0], (SPACE[2], SPACE[1], SPACE[2], SPACE[1]))
-        column.addLayout(self._build_head())
-        column.addWidget(Text(suite.summary, Tone.MUTED))
-        self._tools = QVBoxLayout()
-        self._tools.setSpacing(SPACE[0])
+        fill(column, self._build_head(), Text(suite.summary, Tone.MUTED))
+        self._tools = in_column(spacing=SPACE[0])
         column.addLayout(self._tools)
-        self._list = QVBoxLayout()
-        self._list.setSpacing(SPACE[0])
+        self._list = in_column(spacing=SPACE[0])
         column.addLayout(self._list)
 
     def show_steps(self, steps: Sequence[DraftStep], peers: Sequence[str]) -> None:
@@ -177,16 +172,10 @@ class SuiteCard(QFrame):
         self.box.clicked.connect(lambda ticked: self.ticked.emit(self.suite, ticked))
         self._version = Text(tone=Tone.MUTED, font=text_font(TextSize.SMALL))
         self._version.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
-        self.another = QPushButton("Add another")
-        set_icon(self.another, "add")
-        self.another.setAccessibleName(f"Add another {self.suite.title}")
-        self.another.clicked.connect(self._ask_another)
-        head = QHBoxLayout()
-        head.setSpacing(SPACE[2])
-        head.addWidget(self.box)
-        head.addWidget(self._version, 1)
-        head.addWidget(self.another)
-        return head
+        self.another = push_button(
+            "Add another", self._ask_another, icon="add", accessibleName=f"Add another {self.suite.title}"
+        )
+        return in_row(self.box, (self._version, 1), self.another, spacing=SPACE[2])
 
     def _missing_line(self, missing: Missing) -> QWidget:
         line = QWidget()
@@ -296,6 +285,5 @@ def _group_head(resource: Resource) -> QHBoxLayout:
     row = QHBoxLayout()
     row.setContentsMargins(0, SPACE[1], 0, 0)
     row.setSpacing(SPACE[1])
-    row.addWidget(Picture(resource.value))
-    row.addWidget(Text(TITLES[resource], font=text_font(TextSize.BODY, bold=True)), 1)
+    fill(row, Picture(resource.value), (Text(TITLES[resource], font=text_font(TextSize.BODY, bold=True)), 1))
     return row

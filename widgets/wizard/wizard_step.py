@@ -1,9 +1,9 @@
 """Base class and helpers of the wizard's steps."""
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QFrame, QScrollArea, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QVBoxLayout, QWidget
 
-from widgets.parts.boxes import column_in
+from widgets.parts.boxes import column_in, fill
 from widgets.parts.text import Text, Tone
 from widgets.theme import SPACE, TextSize, text_font
 from widgets.wizard.draft import PlanDraft
@@ -21,8 +21,7 @@ class WizardStep(QWidget):
         self.column = column_in(self, SPACE[1], (SPACE[4], SPACE[3], SPACE[4], SPACE[1]))
         self.heading = Text(heading, font=text_font(TextSize.HEADING, bold=True))
         self.explanation = Text(explanation, Tone.MUTED)
-        self.column.addWidget(self.heading)
-        self.column.addWidget(self.explanation)
+        fill(self.column, self.heading, self.explanation)
 
     def refresh(self) -> None:
         """Show the draft as it is now."""
@@ -34,17 +33,6 @@ class WizardStep(QWidget):
     def focus_first(self) -> None:
         """Focus the first field of the step."""
         self.setFocus(Qt.FocusReason.OtherFocusReason)
-
-
-def scrolled(inner: QWidget) -> QScrollArea:
-    """Return a frameless area in which `inner` scrolls vertically only."""
-    area = QScrollArea()
-    area.setWidget(inner)
-    area.setWidgetResizable(True)
-    area.setFrameShape(QFrame.Shape.NoFrame)
-    area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-    area.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-    return area
 
 
 def clear(layout: QVBoxLayout) -> None:

@@ -1,0 +1,89 @@
+"""fio's text and terse output against the JSON of the same run, in every combination of its latencies."""
+
+import json
+
+import pytest
+
+from suites.base import ParsedTrial
+from suites.fio.output import FioParser
+from tests.suites.captured_outputs import capture, captures, figures
+
+
+def parsed(output: bytes) -> ParsedTrial:
+    parser = FioParser()
+    parser.feed(output)
+    return parser.finish(0)
+
+
+def parts(path: str) -> tuple[bytes, bytes, bytes]:
+    """Return text, terse lines and JSON of a recording."""
+    output = capture(path).stdout
+    start, end = output.index(b"\n{\n") + 1, output.index(b"\n}\n") + 3
+    lines = (output[:start] + output[end:]).splitlines(keepends=True)
+    terse = [line for line in lines if line[:2] in {b"3;", b"4;", b"5;"}]
+    return b"".join(line for line in lines if line not in terse), b"".join(terse), output[start:end]
+
+
+RECORDINGS = captures("fio-text")
+
+
+@pytest.mark.parametrize("path", RECORDINGS)
+def test_text_gives_the_figures_of_json(path: str) -> None:
+    text, _, document = parts(path)
+    exact, found = figures(parsed(document)), figures(parsed(text))
+    assert parsed(text).complete
+    assert {name for name in exact if "clone" not in name} - found.keys() <= {"steady_iops"}
+    assert found.keys() <= exact.keys()
+    for name, value in found.items():
+        assert value == pytest.approx(exact[name], rel=0.03, abs=0.01), name
+
+
+@pytest.mark.parametrize("path", [path for path in RECORDINGS if "unified" not in path])
+def test_terse_gives_the_figures_of_json(path: str) -> None:
+    _, terse, document = parts(path)
+    exact, found = figures(parsed(document)), figures(parsed(terse))
+    assert parsed(terse).complete
+    known = {name for name in exact if not name.startswith(("issued", "device")) and not name.endswith(" sync")}
+    if "percentiles" in path:  # of which latency is not known
+        known = {name for name in known if "latency_p" not in name}
+    assert known <= found.keys()
+    for name in known:
+        assert found[name] == pytest.approx(exact[name], rel=0.03, abs=1001), name
+
+
+def test_the_percentiles_of_the_total_latency_are_its_own() -> None:
+    text, _, document = parts("fio-text/3.33/lat_percentiles")
+    found = figures(parsed(text))
+    p99 = json.loads(document)["jobs"][0]["read"]["lat_ns"]["percentile"]["99.000000"]
+    assert found["total_latency_p99 read"] == pytest.approx(p99, rel=0.01)
+    assert "latency_p99 read" not in found
+
+
+def test_reads_and_writes_reported_as_one_have_figures() -> None:
+    text, _, document = parts("fio-text/3.33/unified_mixed")
+    done = json.loads(document)["jobs"][0]["mixed"]
+    for form in (text, document):
+        found = figures(parsed(form))
+        assert found["total_iops"] == found["iops mixed"] == pytest.approx(done["iops"], rel=0.01)
+        assert found["total_latency_p99 mixed"] == pytest.approx(done["lat_ns"]["percentile"]["99.000000"], rel=0.01)
+    _, _, document = parts("fio-text/3.33/unified_both")
+    both = figures(parsed(document))
+    assert both["total_iops"] == both["iops read"] + both["iops write"]
+    assert "iops mixed" not in both
+
+
+def test_a_disabled_latency_is_not_labelled_as_another() -> None:
+    for form in parts("fio-text/3.33/disable_clat"):
+        found = figures(parsed(form))
+        assert "total_latency_mean read" in found
+        assert "latency_mean read" not in found
+    for form in parts("fio-text/3.33/disable_lat"):
+        found = figures(parsed(form))
+        assert "latency_mean read" in found
+        assert "total_latency_mean read" not in found
+
+
+def test_a_terse_line_cut_off_has_no_figure() -> None:
+    _, terse, _ = parts("fio-text/3.33/psync")
+    for length in range(1, terse.rindex(b";vda") - 8, 37):
+        assert not parsed(terse[:length]).complete
