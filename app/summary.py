@@ -12,6 +12,7 @@ from app.records import ChangeRecord, RunRecord, TrialRecord
 from app.verdict.listing import listed
 from suites.errors import UnknownSuiteError
 from suites.facts import known
+from suites.quantities import share_text
 from suites.verdict import Trust, Verdict
 from suites.vocab import Labels, Metric
 
@@ -170,6 +171,19 @@ def run_to_json(record: RunRecord, within: WithinTrials | None = None) -> Json:
         "telemetry_program": dict(record.telemetry_program),
         "changes": [published(change) for change in record.changes],
     }
+
+
+def telemetry_text(program: str | None, cost: float | None) -> str:
+    """Return what sampled a host, by its SHA-256, and the CPU time it used; empty if not known.
+
+    ``Telemetry: program 19e58bacc5be, 0.07 % of one core.`` The script is the fallback where no program runs.
+    """
+    known = [
+        program and (program if program == "script" else f"program {program[:12]}"),
+        None if cost is None else f"{share_text(cost)} of one core",
+    ]
+    parts = [part for part in known if part]
+    return f"Telemetry: {', '.join(parts)}." if parts else ""
 
 
 def _clock_offset(record: RunRecord, host: str) -> Json:

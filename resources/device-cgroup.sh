@@ -1,36 +1,15 @@
 # Puts a job into its own cgroup, in which the kernel opens no block device for writing: POSIX sh; no effect without root.
 # The cgroup is a child of the current one, whose limits still apply. job.sh removes it.
 
-# Sets $at to the directory of this process's cgroup. For v1, only a hierarchy with the devices controller alone: in any
-# other, a separate cgroup would get its own share of CPU or memory.
-own_group() { # v1 or v2
-    at='' path=
-    while IFS=: read -r hierarchy controllers group; do
-        case $1:$hierarchy:$controllers in v1:*:devices | v2:0:) path=$group ;; esac
-    done </proc/self/cgroup
-    case $path/ in */../* | /) return 1 ;; esac # outside of this cgroup namespace, or none
-    while read -r _ _ _ root point _ rest; do
-        case "$1 $rest" in
-        "v1 "*"- cgroup "*) case ,${rest##* }, in *,devices,*) ;; *) continue ;; esac ;;
-        "v2 "*"- cgroup2 "*) ;;
-        *) continue ;;
-        esac
-        root=${root%/}
-        case $path/ in "$root"/*) at=$point${path#"$root"} at=${at%/} ;; *) continue ;; esac
-        ! grep -qx "$$" "$at/cgroup.procs" || return 0
-    done </proc/self/mountinfo
-    return 1
-}
+# include own-group.sh
 
 # By default all is allowed ("a *:* rwm"), and devices.allow cannot except one device from a denied pattern: deny all first.
 deny_v1() { # cgroup, MAJOR:MINOR of the writable device or empty
     read -r first <"$1/devices.list" || first=
     if [ "$first" != 'a *:* rwm' ]; then
-        while read -r type device access; do
-            case $type:$access:$device in b:*w*:"$2") ;; b:*w*) echo "b $device w" >"$1/devices.deny" || return ;; esac
-        done <<LIST
-$(cat "$1/devices.list")
-LIST
+        cat "$1/devices.list" | while read -r type device access; do
+            case $type:$access:$device in b:*w*:"$2") ;; b:*w*) echo "b $device w" >"$1/devices.deny" || exit 1 ;; esac
+        done || return
         [ -z "$2" ] || echo "b $2 rwm" >"$1/devices.allow" || return
     elif [ -z "$2" ]; then
         echo 'b *:* w' >"$1/devices.deny"

@@ -251,9 +251,13 @@ ticks() { # moment: those of the CPUs, while no program of load runs
     line /proc/stat && item "load.$1.processors" "$found"
 }
 
-rest() { # sleep until the load was watched long enough
+uptime_now() { # $now: hundredths of a second since boot, empty if unknown; a number that begins with 0 would be octal
     now=
-    line /proc/uptime && now=${found%% *} now=${now%.*}${now#*.}
+    line /proc/uptime && now=${found%% *} && now=$((${now%.*} * 100 + 1${now#*.} - 100))
+}
+
+rest() { # sleep until the load was watched long enough
+    uptime_now
     left=$((watch - (${now:-0} - ${began:-0})))
     [ -n "$now" ] && [ -n "$began" ] || left=$watch
     [ "$left" -gt 0 ] || return 0
@@ -451,7 +455,8 @@ readings() {
 
 main() {
     dmi=${BENCHWRIGHT_DMI:-/sys/class/dmi/id}
-    line /proc/uptime && began=${found%% *} began=${began%.*}${began#*.} || began=
+    uptime_now
+    began=$now
     load before
     ticks before
     metadata </dev/null | { programs "$@" && cat; } | { readings "$@" </dev/null && cat; }

@@ -8,6 +8,7 @@ set -u
 LC_ALL=C
 export LC_ALL
 # include guard.sh
+# include own-group.sh
 
 say() { printf '@@%s %s\n' "$mark" "$*"; }
 fail() {
@@ -89,13 +90,13 @@ named_cgroups() {
     done </proc/self/mountinfo
 }
 
-# device-cgroup.sh records each cgroup in the directory of its job. A command may have created child cgroups; only empty
-# ones can be removed. The kernel reports EBUSY for a moment after the last process has ended, hence the retries.
+# The directory of a job records its cgroups: `group` (count_apart) and `cgroup` (device-cgroup.sh), which may be below it.
+# A command may have created child cgroups; only empty ones can be removed. The kernel reports EBUSY for a moment after the last process has ended, hence the retries.
 leave_cgroups() { # job, or a pattern of jobs and "named_cgroups" -> $kept: a cgroup that cannot be removed
     kept=
     # shellcheck disable=SC2086 # a pattern
     found=$(
-        cat $1/cgroup 2>/dev/null
+        cat $1/cgroup $1/group 2>/dev/null
         ${2:-:}
     )
     IFS='
@@ -123,7 +124,7 @@ mounted() { # prints the first mount point in the workspace, in the kernel's esc
 
 clock() { # $now: hundredths of a second since boot
     read -r now _ </proc/uptime
-    now=${now%.*}${now#*.}
+    now=$((${now%.*} * 100 + 1${now#*.} - 100)) # a number that begins with 0 would be octal
 }
 
 end() { # marker, group or "", grace in 10 ms: SIGTERM, later SIGKILL; 1 and $left if processes remain
@@ -220,7 +221,9 @@ read -r clock rest </proc/uptime
 wrote="$(while read -r word bytes; do [ "$word" != pos: ] || echo "$bytes"; done <"/proc/$$/fdinfo/6")"
 wrote="$wrote $(while read -r word bytes; do [ "$word" != pos: ] || echo "$bytes"; done <"/proc/$$/fdinfo/7")"
 printf "%-100s\n" "$status $clock $wrote ." 1<>"$job/rc.new" && mv -- "$job/rc.new" "$job/rc"
-[ ! -s "$job/cgroup" ] || { read -r group <"$job/cgroup" && rmdir -- "$group"; }
+for file in cgroup group; do
+    [ ! -s "$job/$file" ] || { read -r group <"$job/$file" && rmdir -- "$group"; }
+done
 '
 begin='
 job=$1 leader=$2
@@ -229,6 +232,7 @@ exec >&6 2>&7 5>&- 6>&- 7>&-
 epoch=$(date +%s.%N)
 read -r clock rest </proc/uptime
 [ ! -e "$job/never" ] || exit 1
+[ ! -s "$job/group" ] || { read -r group <"$job/group" && echo "$$" >"$group/cgroup.procs"; } 2>/dev/null
 echo "$$ $leader $clock $epoch ." >"$job/begun"
 exec "$@"
 '
@@ -263,6 +267,14 @@ starved() { # OOM kills since boot (/proc/vmstat); empty if not counted
     sed -n 's/^oom_kill //p' /proc/vmstat 2>/dev/null
 }
 
+# Makes a cgroup in which the kernel counts the CPU time of all of the job's processes, also of those that no parent waits
+# for (telemetry.c). Enabled controllers would give it its own share of CPU or memory: then there is none.
+count_apart() {
+    own_group v2 && [ -z "$(cat "$at/cgroup.subtree_control")" ] || return 0
+    group=$at/benchwright-$nonce-${job#.job-}
+    echo "$group" >"$job/group" && mkdir -- "$group" || rm -f "$job/group"
+} 2>/dev/null
+
 launch() { # command
     command -v setsid >/dev/null 2>&1 || fail no setsid
     ! holds || rm -f -- "$lease"/job=*
@@ -272,6 +284,7 @@ launch() { # command
     }
     { printf '%-100s\n' . >"$job/rc.new" && : >"$job/out" && : >"$job/err"; } 2>/dev/null || fail full
     starved >"$job/starved"
+    count_apart
     mkfifo -- "$job/life" 2>/dev/null # without a FIFO the end is detected by polling
     # Under sudo the command runs as root, but its output belongs to the account that reads and removes it.
     [ -z "${SUDO_UID:-}" ] || chown -R -- "$SUDO_UID:${SUDO_GID:-0}" "$job"

@@ -151,6 +151,7 @@ steady() { # directory: whether other users cannot rename its entries (sticky bi
 }
 
 claim() {
+    say architecture "$(uname -m)"
     sweep
     for place in $(places); do
         steady "$place" || continue

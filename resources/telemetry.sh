@@ -14,7 +14,7 @@ trap 'discard; exit 0' HUP INT TERM PIPE
 # stat; meminfo; vmstat; pressure; loadavg; net/dev; net/snmp; diskstats without loop and ram; cpu.stat; /sys; PID/stat
 wanted='^cpu[0-9]* |^procs_|^(MemAvailable|Cached|Dirty):|^(pswp(in|out)|pgmajfault|oom_kill) |^some '
 wanted=$wanted'|^[0-9.]+ [0-9.]+ [0-9.]+ |^ *[^ :|]+: *[0-9]+ +[0-9]+ |^(Tcp|Udp): |^ +[0-9]+ +[0-9]+ ([^lr]|rbd)'
-wanted=$wanted'|^(nr_periods|nr_throttled|throttled_(time|usec)) |^[0-9]+$|^[0-9]+ \('
+wanted=$wanted'|^(nr_periods|nr_throttled|throttled_(time|usec)|usage_usec) |^[0-9]+$|^[0-9]+ \('
 [ -z "$loops" ] || wanted=$wanted"|^ +7 +[0-9]+ ($loops) "
 [ ! -d /sys/devices/system/cpu/cpu128 ] || wanted=${wanted#'^cpu[0-9]* |'}'|^cpu  '
 
@@ -43,6 +43,15 @@ groups() { # cpu.stat of this script's cgroup and its parents
             done
         done
     done </proc/self/cgroup 2>/dev/null
+}
+
+container() { # the files with the CPU time of this container; the root cgroup, which counts the host, is none
+    for root in /sys/fs/cgroup /sys/fs/cgroup/unified; do
+        [ ! -e "$root/cgroup.events" ] || readable "$root/cpu.stat"
+    done
+    for root in /sys/fs/cgroup/cpuacct /sys/fs/cgroup/cpu,cpuacct; do
+        [ -e "$root/release_agent" ] || readable "$root/cpuacct.usage"
+    done
 }
 
 sensors() { # CPU temperatures that have a limit; prints the limit
@@ -133,7 +142,8 @@ discard() { # the program's file, and its directory if that was made for it
 }
 
 # The CPU time of the session of the job that the lease names: utime, stime and those of waited children (fields 14 to 17
-# of /proc/PID/stat). Not on a host with many processes, where reading them every tick is expensive.
+# of /proc/PID/stat). Not on a host with many processes, where reading them every tick is expensive. No here-document:
+# it may be a file in /tmp, which may be full.
 tree() {
     leader=
     for job in "$lease"/job=*-*-*; do
@@ -147,15 +157,15 @@ tree() {
     [ -n "$leader" ] || return 0
     set -- /proc/[0-9]*/stat
     [ $# -le 500 ] || return 0
-    user=0 system=0 members=$(grep -hsE "^[0-9]+ \(.*\) [A-Za-z] [0-9]+ [0-9]+ $leader " "$@")
-    while read -r stat; do
-        # shellcheck disable=SC2086 # split into fields on purpose
-        set -- ${stat##*) }
-        [ $# -lt 15 ] || user=$((user + ${12} + ${14})) system=$((system + ${13} + ${15}))
-    done <<LIST
-$members
-LIST
-    printf '@@%s tree %s-%s user %s system %s\n' "$mark" "$leader" "$started" "$user" "$system"
+    grep -hsE "^[0-9]+ \(.*\) [A-Za-z] [0-9]+ [0-9]+ $leader " "$@" | {
+        user=0 system=0
+        while read -r stat; do
+            # shellcheck disable=SC2086 # split into fields on purpose
+            set -- ${stat##*) }
+            [ $# -lt 15 ] || user=$((user + ${12} + ${14})) system=$((system + ${13} + ${15}))
+        done
+        printf '@@%s tree %s-%s user %s system %s\n' "$mark" "$leader" "$started" "$user" "$system"
+    }
 }
 
 main() {
@@ -168,6 +178,9 @@ main() {
     quotas=$(groups)
     # shellcheck disable=SC2086 # several names
     [ -z "$quotas" ] || quotas=$(grep -ls '^nr_throttled ' $quotas)
+    inside=$(container) inside=${inside%% *}
+    printf '@@%s inside %s\n' "$mark" "$inside"
+    [ -z "$quotas" ] || printf '%s\n' "$quotas" | grep -qFx -- "$inside" || quotas="$quotas $inside"
     slow=$(
         readable /sys/devices/system/cpu/cpu[0-3]/cpufreq/scaling_cur_freq \
             /sys/devices/system/cpu/cpu[0-7]/thermal_throttle/core_throttle_count \

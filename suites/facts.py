@@ -85,7 +85,7 @@ class CpuFacts:
 
     model: str | Absent = fact()
     microcode: str | Absent = fact()  # its version, as the kernel prints it
-    emulated: bool | Absent = fact()  # translated by QEMU (TCG) instead of run by a CPU
+    emulated: bool | Absent = fact()  # translated by QEMU (TCG) or Rosetta, not run by a CPU
     mitigations: tuple[str, ...] | Absent = fact()  # vulnerability and the kernel's mitigation, as "mds: Vulnerable"
     sockets: int | Absent = fact("1")
     cores: int | Absent = fact("1")

@@ -5,21 +5,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from app.checks import (
-    cloud,
-    completion,
-    cpu,
-    disk,
-    emulation,
-    goals,
-    host,
-    limits,
-    network,
-    plans,
-    repetition,
-    storage,
-    timing,
-)
+from app.checks import cloud, completion, cpu, disk, goals, host, limits, network, plans, repetition, storage, timing
 from app.checks.run_findings import CHECK_FAILED, RAISED_CHECKS
 from suites import registry
 from suites.base import StepCheck, Suite
@@ -34,7 +20,7 @@ AnyCheck = Check[Any]
 OF_EVERY_SUITE: tuple[StepCheck, ...] = (plans.TOOL_MISSING, *storage.STEP_CHECKS, *cloud.STEP_CHECKS, CPU_QUOTA)
 """Pre-run checks of a step of any suite."""
 
-HOST_CHECKS: tuple[HostCheck, ...] = (*cpu.HOST_CHECKS, emulation.EMULATED, *host.HOST_CHECKS)
+HOST_CHECKS: tuple[HostCheck, ...] = (*cpu.HOST_CHECKS, *host.HOST_CHECKS)
 """Pre-run checks of a host, independent of its steps."""
 
 _OF_TRIALS: tuple[TrialCheck, ...] = (
@@ -68,7 +54,7 @@ TOPICS: tuple[tuple[str, tuple[AnyCheck, ...]], ...] = (
     ("The plan", (*plans.PLAN_CHECKS, goals.GOAL_UNITS, plans.TOOL_MISSING)),
     ("The run", RAISED_CHECKS),
     ("Directory and file system", storage.STEP_CHECKS),
-    ("CPU", (*cpu.HOST_CHECKS, emulation.EMULATED, CPU_QUOTA, *cpu.TRIAL_CHECKS)),
+    ("CPU", (*cpu.HOST_CHECKS, CPU_QUOTA, *cpu.TRIAL_CHECKS)),
     ("Host", (*host.HOST_CHECKS, *host.TRIAL_CHECKS)),
     ("Cloud", (*cloud.STEP_CHECKS, *cloud.TRIAL_CHECKS)),
     ("Network", network.TRIAL_CHECKS),

@@ -8,13 +8,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-from app.checks.evidence import (
-    counted,
-    host_watched,
-    part,
-    times_text,
-    watched,
-)
+from app.checks.evidence import counted, host_watched, part, times_text, watched
 from suites.checks import FACTS_NOT_READ, Check, CheckOutcome, CheckPhase, NotChecked
 from suites.evidence import HostEvidence, HostWatch, TrialCheck, TrialEvidence
 from suites.facts import Absent, Facts, known
@@ -108,7 +102,7 @@ def _emulated(evidence: HostEvidence, facts: Facts) -> CheckOutcome | None:
     if facts.cpu.emulated is not True:
         return None
     return CheckOutcome(
-        f"The CPU, {known(facts.cpu.model) or 'of unknown model'}, is translated by QEMU (TCG) without KVM.",
+        f"The CPU, {known(facts.cpu.model) or 'of unknown model'}, is emulated: each instruction is translated.",
         severity=None if computes(evidence) else Severity.INFO,
     )
 
@@ -192,10 +186,11 @@ BURSTABLE_CPU = Check(
 EMULATED_CPU = Check(
     id="emulated-cpu",
     severity=Severity.WARNING,
-    title="CPU is emulated (QEMU TCG)",
-    why="Every instruction is translated: the figure is 5 to 50 times lower than that of the CPU below, and vector and "
-    "cryptographic instructions suffer most.",
-    remedy="Start the virtual machine with KVM (-accel kvm), or quote the figure as emulation.",
+    title="CPU is emulated",
+    why="QEMU without KVM (TCG) gives 5 to 50 times less than the CPU below, and vector and cryptographic instructions "
+    "suffer most. Rosetta translates programs for x86-64 on Apple CPUs. Disk and network are timed by the emulator.",
+    remedy="Start the virtual machine with KVM (-accel kvm), use programs of the CPU's architecture, or quote the "
+    "figure as emulation.",
     source="QEMU documentation, accelerators; systemd-detect-virt(1): qemu is QEMU without KVM.",
     needs="CPU model; systemd-detect-virt.",
     evaluate=of_facts(_emulated),

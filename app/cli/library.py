@@ -5,15 +5,7 @@ from pathlib import Path
 
 import click
 
-from app.cli.common import (
-    FAILED,
-    json_option,
-    pass_workstation,
-    plain,
-    print_json,
-    print_table,
-    report_errors,
-)
+from app.cli.common import FAILED, json_option, pass_workstation, plain, print_json, print_table, report_errors
 from app.cli.plans import print_findings
 from app.cli.studies import Study, margin_option, overrule_option, print_study, share_of
 from app.cli.tables import LEVELS_HEAD, level_cells, print_agreements, print_distributions
@@ -26,7 +18,7 @@ from app.plans.plan import PlanError, host_label
 from app.plans.plan_remarks import Acknowledged
 from app.records import RunRecord
 from app.services import Workstation
-from app.summary import levels, run_to_json, summaries
+from app.summary import levels, run_to_json, summaries, telemetry_text
 from app.verdict.listing import listed
 from app.verdict.steps import step_host_text
 from remote.local_file import read_bounded
@@ -91,6 +83,8 @@ def print_run(record: RunRecord, within: WithinTrials, *, trials: bool = False) 
     for host, facts in record.facts_before.items():
         shown = [facts.cpu.model, facts.system.distribution, facts.system.kernel]
         click.echo(plain(f"{host_label(host)}: {', '.join(fact for fact in shown if isinstance(fact, str))}"))
+        if telemetry := telemetry_text(record.telemetry_program.get(host), record.telemetry_cost.get(host)):
+            click.echo(plain(f"  {telemetry}"))
     if record.reason:
         click.echo(plain(record.reason))
     _print_verdicts(record)

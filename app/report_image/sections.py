@@ -32,6 +32,7 @@ from app.report_image.sheet import (
     width,
     wrap,
 )
+from app.summary import telemetry_text
 from app.verdict.listing import listed, without_repetitions
 from app.verdict.steps import step_host_text
 from app.version import VERSION
@@ -144,7 +145,7 @@ def _facts(facts: Facts) -> Iterator[str]:
 
 
 def draw_footer(sheet: Sheet, records: Sequence[RunRecord]) -> None:
-    """Draw the footer: run ids, plan hashes, program versions."""
+    """Draw the footer: run ids, plan hashes, program versions, telemetry."""
     sheet.rule((MARGIN, sheet.y), (MARGIN + CONTENT, sheet.y), colour=LINE)
     sheet.y += 10
     for record in records:
@@ -152,6 +153,9 @@ def draw_footer(sheet: Sheet, records: Sequence[RunRecord]) -> None:
         measured = f"{ids}, measured by Benchwright {record.program_version}"
         table = record.published
         sheet.paragraph(f"{record.summary.id}, source: {table.source}" if table is not None else measured, SMALL)
+        for host in record.plan.hosts:
+            if telemetry := telemetry_text(record.telemetry_program.get(host), record.telemetry_cost.get(host)):
+                sheet.paragraph(f"{host_label(host)}: {telemetry}", SMALL)
     if any(record.program_version != VERSION and record.published is None for record in records):
         sheet.paragraph(f"drawn by Benchwright {VERSION}", SMALL)
 

@@ -10,11 +10,11 @@ from app.plans.plan import host_label
 from app.plans.tuning import path_title
 from app.timestamps import seconds_since
 from remote.jobs.lease import Claim, Holder
-from remote.telemetry.telemetry import SLEWING, ClockStep
+from remote.telemetry.telemetry import SLEWING, STEP, ClockStep
 from remote.tuning import SettingNote
 from suites.facts import Facts, known
 from suites.network_path import NetworkPath
-from suites.quantities import age_text
+from suites.quantities import age_text, offset_text
 from suites.vocab import Finding
 
 HOST_IN_USE = run_findings.HOST_IN_USE.id
@@ -24,9 +24,6 @@ PATH_USED = run_findings.PATH_USED.id
 
 MOST_NAMED = 4
 """Settings listed by name; the rest are counted."""
-
-MIN_CLOCK_CHANGE = 1.0
-"""Seconds by which two clock offsets may differ: the uncertainty of measuring them over a slow connection."""
 
 
 def host_in_use(host: str, claimed: Claim) -> Finding:
@@ -59,19 +56,21 @@ def clock_stepped(host: str, step: ClockStep) -> Finding:
 
 
 def clock_offset_changed(host: str, before: Facts, after: Facts) -> list[Finding]:
-    """Return the finding that the clock offset between `host` and the workstation changed, if it did."""
+    """Return the finding that the clock offset between `host` and the workstation changed, if it did.
+
+    A change counts beyond the uncertainty of both offsets and what time synchronisation slews, from STEP on.
+    """
     first, last = known(before.system.clock_offset), known(after.system.clock_offset)
-    if first is None or last is None or abs(last - first) < MIN_CLOCK_CHANGE + SLEWING * seconds_since(before.read_at):
+    if first is None or last is None:
         return []
-    return [_clock_change(host, first, last)]
-
-
-def _clock_change(host: str, before: float, after: float) -> Finding:
-    return finding_of(
-        run_findings.CLOCK_STEPPED,
-        FindingScope(host),
-        f"Clock offset of {host_label(host)} to this computer: {before:+.2f} s before, {after:+.2f} s after the run.",
+    blurs = [known(facts.system.clock_offset_uncertainty) or 0.0 for facts in (before, after)]
+    if abs(last - first) < STEP + sum(blurs) + SLEWING * seconds_since(before.read_at):
+        return []
+    measured = (
+        f"Clock offset of {host_label(host)} to this computer: {offset_text(first, blurs[0])} before, "
+        f"{offset_text(last, blurs[1])} after the run."
     )
+    return [finding_of(run_findings.CLOCK_STEPPED, FindingScope(host), measured)]
 
 
 def connection_lost(host: str, seconds: float, detail: str) -> Finding:

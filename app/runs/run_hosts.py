@@ -46,6 +46,7 @@ class _Lease:
 
     nonce: str = field(default_factory=new_mark)
     path: str | None = None
+    architecture: str = ""
     connection: int = 0
     reported: bool = False
 
@@ -63,6 +64,10 @@ class Leases:
     def path(self, host: str) -> str:
         """Return the path of the lease on `host`, empty if there is none."""
         return self._leases[host].path or "" if host in self._leases else ""
+
+    def architecture(self, host: str) -> str:
+        """Return the architecture of `host`, empty if it was not reported with a lease."""
+        return self._leases[host].architecture if host in self._leases else ""
 
     def not_removed(self) -> list[str]:
         """Return messages about the leases that could not be removed."""
@@ -83,7 +88,9 @@ class Leases:
             look = partial(claim, session, self._run_id, nonce=lease.nonce, anyway=anyway)
             claimed = yield from self._queue.during(look)
             if claimed.lease is not None or anyway or not claimed.blocked:
-                lease.path, lease.connection = claimed.lease.path if claimed.lease else None, connection
+                lease.path, lease.connection = None, connection
+                if claimed.lease is not None:
+                    lease.path, lease.architecture = claimed.lease.path, claimed.lease.architecture
                 yield from self._findings(host, lease, claimed)
                 return ""
             in_use = holders_text(claimed, host)
@@ -140,11 +147,9 @@ class Leases:
 class HostTelemetry:
     """Telemetry of a run's hosts. Errors are ignored: a run without telemetry is valid."""
 
-    def __init__(
-        self, queue: EventQueue, sessions: Mapping[str, Session], lease: Callable[[str], str], interval: float
-    ) -> None:
-        """`interval` is in seconds; `lease` returns the path of a host's lease."""
-        self._queue, self._sessions, self._lease, self._interval = queue, sessions, lease, interval
+    def __init__(self, queue: EventQueue, sessions: Mapping[str, Session], leases: Leases, interval: float) -> None:
+        """`interval` is in seconds."""
+        self._queue, self._sessions, self._leases, self._interval = queue, sessions, leases, interval
         self._running: dict[str, Telemetry] = {}
         self._costs: dict[str, list[float]] = {}  # of stopped telemetry, by host (share of one core)
         self._loops: dict[str, tuple[str, ...]] = {}
@@ -158,8 +163,9 @@ class HostTelemetry:
         """Start the telemetry of `host`."""
         with contextlib.suppress(BenchwrightError):
             loops = self._loops.get(host, ())
-            start = partial(Telemetry.start, self._sessions[host], self._interval, self._lease(host), loops)
-            started = yield from self._queue.during(start)
+            lease, architecture = self._leases.path(host), self._leases.architecture(host)
+            start = partial(Telemetry.start, self._sessions[host], self._interval, lease, loops)
+            started = yield from self._queue.during(partial(start, architecture=architecture))
             self._running[host] = started
             self._queue.watch(host, started, lambda: self.closing or self._running.get(host) is not started)
 
@@ -223,7 +229,7 @@ class RunHosts:
         self.sessions: dict[str, ReconnectingSession] = {}
         self.roots: dict[str, Session] = {}  # root sessions, where the plan needs them
         self.leases = Leases(run_id, queue, control, self.sessions)
-        self.telemetry = HostTelemetry(queue, self.sessions, self.leases.path, interval)
+        self.telemetry = HostTelemetry(queue, self.sessions, self.leases, interval)
         self._connect, self._patience = connect, patience
         self._losses: dict[str, _Loss] = {}  # hosts without a connection
         self._occupied: dict[str, str] = {}  # hosts where a command of the run may still run, with the message

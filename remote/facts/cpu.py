@@ -44,12 +44,12 @@ def cpu_facts(items: Items, virtualisation: str | Absent) -> CpuFacts:
 
 
 def _emulated(items: Items, described: Mapping[str, str], virtualisation: str | Absent) -> bool | Absent:
-    """Return whether QEMU translates the instructions (TCG).
+    """Return whether the instructions are translated, by QEMU (TCG) or Rosetta (VirtualApple).
 
-    Its own CPU models are named after TCG. For others systemd-detect-virt reads the hypervisor's signature by CPUID:
+    QEMU's own CPU models are named after TCG. For others systemd-detect-virt reads the hypervisor's signature by CPUID:
     qemu is TCG, kvm is QEMU with KVM. Other architectures have no CPUID; there qemu is the vendor in DMI.
     """
-    if "TCG" in described.get("model name", ""):
+    if any(name in described.get("model name", "") for name in ("TCG", "VirtualApple")):
         return True
     if "flags" not in described:
         return Absent("not reported by this architecture")

@@ -30,10 +30,11 @@ PAUSE = 0.3
 
 @dataclass(frozen=True, slots=True)
 class Lease:
-    """A lease of this Benchwright. `path` is its directory on the host."""
+    """A lease of this Benchwright. `path` is its directory on the host, whose `architecture` is that of `uname -m`."""
 
     path: str
     nonce: str
+    architecture: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +90,7 @@ def claim(session: Session, run: str, *, nonce: str = "", anyway: bool = False) 
     reply = query_script(session, SCRIPT, "claim", nonce, run, workstation_name())
     holders = _holders(reply, run)
     path = reply.get("taken")
-    lease = None if path is None else Lease(path, nonce)
+    lease = None if path is None else Lease(path, nonce, reply.get("architecture", ""))
     unread = "cut" in reply or (lease is not None and "now" not in reply)
     if lease is None or anyway:
         return Claim(lease, holders, unread)

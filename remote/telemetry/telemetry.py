@@ -16,7 +16,7 @@ from remote.questions import plain
 from remote.script import new_mark, open_script
 from remote.session import Channel, Session
 from remote.telemetry.telemetry_growth import GrowthWatch
-from remote.telemetry.telemetry_rates import samples
+from remote.telemetry.telemetry_rates import CpuUse, cpu_use, samples
 from remote.telemetry.telemetry_ticks import Tick, TickReader
 from suites.vocab import Sample
 
@@ -71,7 +71,11 @@ SCRIPT = "telemetry.sh"
 RARELY = 5.0
 """Seconds between two readings of what is slow or expensive to read."""
 
-_UNPACK = b"unpack() {\n    base64 -d <<'END' | gzip -dc\n%sEND\n}\n"
+
+def unpack(code: bytes) -> bytes:
+    """Return the shell function that prints `code`. No here-document: it may be a file in /tmp, which may be full."""
+    packed = base64.encodebytes(gzip.compress(code, mtime=0))
+    return b"unpack() {\n    printf %%s '%s' | base64 -d | gzip -dc\n}\n" % packed
 
 
 @cache
@@ -97,10 +101,10 @@ class Telemetry:
     """
 
     def __init__(
-        self, session: Session, interval: float, lease: str, loops: Sequence[str] = (), *, script: bool = False
+        self, session: Session, interval: float, lease: str, loops: Sequence[str], architecture: str, *, script: bool
     ) -> None:
         self._session = session
-        self._program = b"" if script else None
+        self._program = b"" if script else program(architecture or _architecture(session))
         self._interval = interval
         self._lease = lease
         self._loops = tuple(name for name in loops if _LOOP.fullmatch(name))
@@ -122,23 +126,23 @@ class Telemetry:
         lease: str = "",
         loops: Sequence[str] = (),
         *,
+        architecture: str = "",
         script: bool = False,
     ) -> "Telemetry":
         """Sample the session's host every `interval` seconds and touch the `lease`, a path on it.
 
         The processes of the job that the lease names are counted apart. Of the host's loop devices only `loops` are
-        sampled: a host may have dozens that are not measured. `script`: do not copy the program.
+        sampled: a host may have dozens that are not measured. `architecture` is the host's (`uname -m`), which is asked
+        if empty. `script`: do not copy the program.
         """
-        return cls(session, interval, lease, loops, script=script)
+        return cls(session, interval, lease, loops, architecture, script=script)
 
     def _open(self) -> None:
-        if self._program is None:
-            self._program = program(_architecture(self._session))
         mark = new_mark()
         rarely = max(1, round(RARELY / self._interval)) if self._interval > 0 else 5
         size = str(len(self._program)) if self._program else ""
         arguments = (mark, f"{self._interval:g}", self._lease, "|".join(self._loops), str(rarely), size)
-        before = _UNPACK % base64.encodebytes(gzip.compress(self._program, mtime=0)) if self._program else b""
+        before = unpack(self._program) if self._program else b""
         self._channel: Channel = open_script(self._session, SCRIPT, mark, *arguments, before=before)
         self._reader = TickReader(mark, self._loops)
         self._rarely = GrowthWatch()
@@ -201,7 +205,8 @@ class Telemetry:
         step = self._clock.feed(tick)
         if step is not None:
             self._steps.append(step)
-        return (*samples(before or tick, tick), *self._rarely.feed(tick))
+        use = CpuUse() if before is None else cpu_use(before, tick)
+        return (*samples(before or tick, tick, use), *self._rarely.feed(tick, use))
 
     def steps(self) -> tuple[ClockStep, ...]:
         """Return the wall clock steps detected since the previous call."""

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 
+from remote.telemetry.telemetry_lines import MOST_PROCESSES
 from remote.telemetry.telemetry_metrics import (
     ALLOWANCE_EVENTS,
     ALLOWANCE_TIME,
@@ -19,7 +20,7 @@ from remote.telemetry.telemetry_metrics import (
     TEMPERATURE,
     THROTTLE_EVENTS,
 )
-from remote.telemetry.telemetry_rates import TICKS_PER_SECOND, other_ticks, tool_ticks
+from remote.telemetry.telemetry_rates import TICKS_PER_SECOND, CpuUse
 from remote.telemetry.telemetry_ticks import Process, Tick
 from suites.facts import HIDDEN, OUTSIDE, SHORT_LIVED
 from suites.vocab import Metric, Sample, labels
@@ -58,22 +59,22 @@ class GrowthWatch:
     """Increases of counters that are read only every few ticks. The first reading yields levels only."""
 
     _processes: Mapping[Process, int] | None = None
-    _previous: Tick | None = None
     _read_at: float = 0.0  # of the processes
     _other: float = 0.0  # CPU ticks of others since then
     _tool: float = 0.0
+    _outside: float | None = None  # of the container
     _files: dict[str, int] = field(default_factory=dict)
     _packets: dict[tuple[str, str], int] = field(default_factory=dict)
     _volumes: dict[str, int] = field(default_factory=dict)
 
-    def feed(self, tick: Tick) -> Iterator[Sample]:
-        """Yield the samples of the counters that `tick` contains."""
+    def feed(self, tick: Tick, use: CpuUse) -> Iterator[Sample]:
+        """Yield the samples of the counters that `tick` contains; `use` is the CPU time since the previous tick."""
         yield from _frequency_and_temperature(tick)
         yield from self._growth(tick)
-        if self._previous is not None:
-            self._other += other_ticks(self._previous, tick) or 0.0
-            self._tool += tool_ticks(self._previous, tick) or 0.0
-        self._previous = tick
+        self._other += use.other or 0.0
+        self._tool += use.tool or 0.0
+        if use.outside is not None:
+            self._outside = (self._outside or 0.0) + use.outside
         if tick.processes is not None:
             yield from self._others(tick, tick.processes)
         yield from self._allowances(tick)
@@ -111,26 +112,40 @@ class GrowthWatch:
             yield Sample(tick.uptime, metric, float(count), labels(**{label: named}) if label else ())
 
     def _others(self, tick: Tick, processes: Mapping[Process, int]) -> Iterator[Sample]:
-        """Yield the CPU seconds of other processes by program name."""
+        """Yield the CPU seconds of other processes by program name, then those that no process explains."""
         before, self._processes = self._processes, processes
-        unexplained, tool, elapsed = self._other, self._tool, tick.uptime - self._read_at
-        self._other, self._tool, self._read_at = 0.0, 0.0, tick.uptime
+        other, outside, tool, since = self._other, self._outside, self._tool, self._read_at
+        self._other, self._outside, self._tool, self._read_at = 0.0, None, 0.0, tick.uptime
         if before is None:
             return
         here = os.getpid() if tick.boot is not None and tick.boot == _local_boot_id() else None
+        cut = max(len(before), len(processes)) >= MOST_PROCESSES
         taken: Counter[str] = Counter()
         for process, ticks in processes.items():
-            unexplained -= max(0, ticks - before.get(process, 0))
+            if cut and process not in before and process.began < since * TICKS_PER_SECOND:
+                continue  # it was not listed for want of room
+            other -= max(0, ticks - before.get(process, 0))
             if process.pid != here and process.name:
                 taken[process.name] += max(0, ticks - before.get(process, UNSEEN))
         for name, ticks in taken.most_common(MOST_NAMED):
             seconds = ticks / TICKS_PER_SECOND
             if seconds >= WORTH_NAMING:
                 yield Sample(tick.uptime, PROCESS_TIME, seconds, labels(process=name))
-        least = max(UNEXPLAINED_SHARE * elapsed * TICKS_PER_SECOND, UNEXPLAINED_OF_TOOL * tool)
-        if unexplained >= least > 0:
-            name = OUTSIDE if tick.contained else HIDDEN if tick.hidden else SHORT_LIVED
-            yield Sample(tick.uptime, PROCESS_TIME, unexplained / TICKS_PER_SECOND, labels(process=name))
+        least = max(UNEXPLAINED_SHARE * (tick.uptime - since) * TICKS_PER_SECOND, UNEXPLAINED_OF_TOOL * tool)
+        for name, rest in _unexplained(tick, other, outside) if not cut else ():
+            if rest >= least > 0:
+                yield Sample(tick.uptime, PROCESS_TIME, rest / TICKS_PER_SECOND, labels(process=name))
+
+
+def _unexplained(tick: Tick, ticks: float, outside: float | None) -> Iterator[tuple[str, float]]:
+    """Yield where the CPU `ticks` that no process explains were used; `outside` the container, None if not counted."""
+    if not tick.contained:
+        yield HIDDEN if tick.hidden else SHORT_LIVED, ticks
+    elif outside is None:
+        yield OUTSIDE, ticks
+    else:
+        yield OUTSIDE, min(ticks, outside)
+        yield SHORT_LIVED, ticks - outside
 
 
 def _frequency_and_temperature(tick: Tick) -> Iterator[Sample]:

@@ -188,6 +188,12 @@ def quotas(found: Mapping[str, list[str]]) -> Counters:
     return counters
 
 
+def group_time(lines: list[str]) -> int | None:
+    """Return the CPU microseconds of a cgroup: usage_usec of cpu.stat (v2) or the nanoseconds of cpuacct.usage (v1)."""
+    nanoseconds = whole(lines[0]) if len(lines) == 1 else None
+    return named(lines).get("usage_usec") if nanoseconds is None else nanoseconds // 1000
+
+
 def single(found: Mapping[str, list[str]]) -> Mapping[str, int]:
     """Return the values of /sys files with a single number."""
     values: dict[str, int] = {}

@@ -1,6 +1,7 @@
 """Convert telemetry ticks to samples: counters become rates; a counter that decreased yields none."""
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 
 from remote.telemetry.telemetry_lines import MOST_CORES, Tree
 from remote.telemetry.telemetry_metrics import (
@@ -62,6 +63,19 @@ CLOCK_STEP = 0.05
 """Largest difference in seconds between the two clocks over one interval; more is a step of the wall clock."""
 
 
+@dataclass(frozen=True, slots=True)
+class CpuUse:
+    """CPU ticks between two ticks: of the process tree under test, of others, and outside the container.
+
+    None if not counted. `other` leaves out this telemetry; interrupts and kernel threads, which may work for the test;
+    and other jobs of Benchwright. The script does not read these, and then it is None.
+    """
+
+    tool: int | None = None
+    other: float | None = None
+    outside: float | None = None
+
+
 def seconds_between(before: Tick, after: Tick) -> float:
     """Return the seconds between two ticks.
 
@@ -75,8 +89,8 @@ def seconds_between(before: Tick, after: Tick) -> float:
     return by_uptime
 
 
-def samples(before: Tick, after: Tick) -> tuple[Sample, ...]:
-    """Return the samples of `after`; rates are over the time since `before`."""
+def samples(before: Tick, after: Tick, use: CpuUse) -> tuple[Sample, ...]:
+    """Return the samples of `after`; rates and `use` are over the time since `before`."""
     found = [*_levels(after)]
     seconds = seconds_between(before, after)
     if seconds > 0:
@@ -87,7 +101,7 @@ def samples(before: Tick, after: Tick) -> tuple[Sample, ...]:
         found += _disks(before.disks, after, seconds)
         found += _interfaces(before.interfaces, after, seconds)
         found += _protocols(before, after, seconds)
-        found += _tool(before, after, seconds)
+        found += _tool(before, after, seconds, use)
     return tuple(found)
 
 
@@ -230,9 +244,9 @@ _TREE_RATES = (
 )
 
 
-def _tool(before: Tick, after: Tick, seconds: float) -> Iterator[Sample]:
+def _tool(before: Tick, after: Tick, seconds: float, use: CpuUse) -> Iterator[Sample]:
     """Yield what the test's own processes used between two ticks of the same job, and what others used."""
-    yield from _cpu_shares(before, after)
+    yield from _cpu_shares(before, after, use)
     if after.tree is None:
         return
     counters = after.tree.counters
@@ -253,7 +267,7 @@ def _tool(before: Tick, after: Tick, seconds: float) -> Iterator[Sample]:
         yield Sample(after.uptime, TOOL_BUSIEST_THREAD, min(100.0, counters["busiest"] / 1e7 / seconds))
 
 
-def _cpu_shares(before: Tick, after: Tick) -> Iterator[Sample]:
+def _cpu_shares(before: Tick, after: Tick, use: CpuUse) -> Iterator[Sample]:
     """Yield the shares of all CPUs of this telemetry, of the test and of others."""
     host = _host_ticks(before, after)
     if host is None:
@@ -263,7 +277,7 @@ def _cpu_shares(before: Tick, after: Tick) -> Iterator[Sample]:
         (TELEMETRY_CPU, _telemetry_ticks(before, after)),
         (TOOL_CPU_USER, _grown(old, new, "user")),
         (TOOL_CPU_SYSTEM, _grown(old, new, "system")),
-        (OTHER_CPU, other_ticks(before, after)),
+        (OTHER_CPU, use.other),
     )
     for metric, ticks in found:
         if ticks is not None:
@@ -291,25 +305,18 @@ def _telemetry_ticks(before: Tick, after: Tick) -> float | None:
     return (after.used - before.used) * TICKS_PER_SECOND
 
 
-def tool_ticks(before: Tick, after: Tick) -> int | None:
-    """Return the CPU ticks of the process tree under test; None if not counted in both ticks."""
-    old = _same_job(before.tree, after.tree)
-    if old is None or after.tree is None:
-        return None
-    parts = [_grown(old, after.tree.counters, name) for name in ("user", "system")]
-    known = [part for part in parts if part is not None]
-    return sum(known) if len(known) == len(parts) else None
-
-
-def other_ticks(before: Tick, after: Tick) -> float | None:
-    """Return the CPU ticks of processes other than the test's and telemetry's; None if the test's are not counted.
-
-    Interrupts and kernel threads, which may work for the test, are not counted, nor are other jobs of Benchwright; the
-    script does not read these, and then the result is None.
-    """
-    tool = tool_ticks(before, after)
-    if tool is None or not after.beside or before.cpu is None or after.cpu is None:
-        return None
+def cpu_use(before: Tick, after: Tick) -> CpuUse:
+    """Return the CPU time used between two ticks, by whom."""
+    old, new = _same_job(before.tree, after.tree) or {}, after.tree.counters if after.tree else {}
+    parts = [_grown(old, new, name) for name in ("user", "system")]
+    tool = None if parts[0] is None or parts[1] is None else parts[0] + parts[1]
+    if before.cpu is None or after.cpu is None:
+        return CpuUse(tool)
     busy = sum(after.cpu[:3]) - sum(before.cpu[:3])
-    beside = sum(_grown(before.beside, after.beside, name) or 0 for name in ("kernel", "jobs"))
-    return max(0.0, busy - tool - beside - (_telemetry_ticks(before, after) or 0.0))
+    other = outside = None
+    if tool is not None and after.beside:
+        beside = sum(_grown(before.beside, after.beside, name) or 0 for name in ("kernel", "jobs"))
+        other = max(0.0, busy - tool - beside - (_telemetry_ticks(before, after) or 0.0))
+    if before.inside is not None and after.inside is not None and after.inside >= before.inside:
+        outside = max(0.0, busy - (after.inside - before.inside) * TICKS_PER_SECOND / 1e6)
+    return CpuUse(tool, other, outside)

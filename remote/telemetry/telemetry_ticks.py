@@ -36,7 +36,8 @@ class Tick:
 
     `tree` is the process tree under test, None if no job runs or its processes are not counted. `beside` are the CPU
     ticks of kernel threads (``kernel``) and of other jobs of Benchwright (``jobs``), empty if not counted.
-    `contained`: only the processes of a container are visible; `hidden`: /proc hides those of other accounts.
+    `contained`: only the processes of a container are visible, which used `inside` microseconds of CPU time; `hidden`:
+    /proc hides those of other accounts.
     """
 
     uptime: float
@@ -61,6 +62,7 @@ class Tick:
     volumes_held: Mapping[str, int] = field(default_factory=dict)
     tree: Tree | None = None
     beside: Mapping[str, int] = field(default_factory=dict)
+    inside: int | None = None
     contained: bool = False
     hidden: bool = False
 
@@ -83,6 +85,7 @@ class _ScriptReport:
     packets: dict[str, Mapping[str, int]] = field(default_factory=dict)
     volumes: dict[str, int] = field(default_factory=dict)
     contained: bool = False
+    inside: str = ""  # the file with the CPU time of the container
     hidden: bool = False
     program: bool = False
     tree: Tree | None = None
@@ -114,6 +117,8 @@ class _ScriptReport:
         match key:
             case "namespace" if rest:
                 self.contained = bool(rest[0]) and rest[0] != _INITIAL_NAMESPACE
+            case "inside" if len(rest) == 1:
+                self.inside = rest[0]
             case "hidden":
                 self.hidden = True
             case "program":
@@ -211,6 +216,7 @@ class TickReader:
             volumes_held=dict(report.volumes),
             tree=report.tree,
             beside=report.beside,
+            inside=lines.group_time(found.get(report.inside, [])),
             contained=report.contained,
             hidden=report.hidden,
         )

@@ -97,16 +97,14 @@ def _bidir_too_old(evidence: StepEvidence) -> CheckOutcome | NotChecked | None:
     return CheckOutcome(measured=f"iperf3 is {'.'.join(map(str, version))} at one end.", changes={"direction": "send"})
 
 
-FAST_LINK, VERY_FAST_LINK = 10e9, 25e9
-"""Bits per second. One TCP stream fills the first with standard frames on a current CPU, and not always the second."""
-
-STANDARD_MTU = 1500
+FAST_LINK = 25e9
+"""Bits per second that one TCP stream with standard frames does not always fill on a current CPU; it fills 10e9."""
 
 
 def _one_stream(evidence: StepEvidence) -> CheckOutcome | None:
     values, speed = evidence.values, link_speed(evidence.context)
     limited = is_udp(values) or is_paced(values) or int(values["streams"]) > 1
-    if limited or speed is None or speed < VERY_FAST_LINK or _within_a_host(evidence):
+    if limited or speed is None or speed < FAST_LINK or _within_a_host(evidence):
         return None
     return CheckOutcome(f"1 TCP stream on a link of {speed / 1e9:g} Gbit/s.", changes={"streams": tuned_streams(speed)})
 
@@ -114,15 +112,6 @@ def _one_stream(evidence: StepEvidence) -> CheckOutcome | None:
 def _within_a_host(evidence: StepEvidence) -> bool:
     address = str(evidence.values["address"]) or evidence.context.peer_address or ""
     return is_loopback(address)
-
-
-def _standard_mtu(evidence: StepEvidence) -> CheckOutcome | None:
-    speed, packet = link_speed(evidence.context), largest_packet(evidence.context)
-    if speed is None or packet is None or packet > STANDARD_MTU or _within_a_host(evidence):
-        return None
-    if is_paced(evidence.values) or speed < (FAST_LINK if int(evidence.values["streams"]) == 1 else VERY_FAST_LINK):
-        return None
-    return CheckOutcome(f"MTU {packet} B on a link of {speed / 1e9:g} Gbit/s.")
 
 
 IPERF3_CHECKS = (
@@ -136,19 +125,8 @@ IPERF3_CHECKS = (
         "is that of the CPUs, not of the link.",
         remedy="Use several streams (and iperf3 3.16 or later) to measure the link; keep one to measure a stream.",
         source="ESnet, Performance Expectations for a 100G Host (2024).",
-        needs=f"Protocol, streams and rate; the speed of the interfaces, {VERY_FAST_LINK / 1e9:g} Gbit/s or more.",
+        needs=f"Protocol, streams and rate; the speed of the interfaces, {FAST_LINK / 1e9:g} Gbit/s or more.",
         evaluate=_one_stream,
-    ),
-    Check(
-        id="standard-mtu-fast-link",
-        severity=Severity.INFO,
-        title="Standard MTU on a fast link",
-        why="At 10 Gbit/s a host handles 810,000 frames of 1500 B a second in each direction: the CPU may be the "
-        "limit. Frames of 9000 B need a sixth.",
-        remedy="Quote the figure with the MTU, or set 9000 at both ends and on every switch between them.",
-        source="ESnet, MTU issues; Ethernet framing (1538 B on the wire for 1500 B).",
-        needs="The MTU and speed of the interfaces; streams.",
-        evaluate=_standard_mtu,
     ),
     Check(
         id="udp-default-rate",

@@ -2,6 +2,7 @@
 
 from suites.base import StepEvidence
 from suites.checks import Check, CheckOutcome, NotChecked
+from suites.facts import known
 from suites.memory_sizes import CACHE_FACTOR, NO_HUGE_PAGES, cache_of_host, memory_outcome
 from suites.parameters import format_size
 from suites.probe import NO_COMPILER
@@ -79,11 +80,33 @@ STREAM_FOREIGN_PROGRAM = Check(
     evaluate=_foreign_program,
 )
 
+
+def _small_pages(evidence: StepEvidence) -> CheckOutcome | None:
+    facts = evidence.context.facts
+    mode = None if facts is None else known(facts.memory.transparent_huge_pages)
+    if bundled_kernels(evidence.values) or mode != "madvise":
+        return None  # the bundled probe asks for huge pages
+    return CheckOutcome(f"transparent_hugepage is madvise; {evidence.values['program']} does not ask for huge pages.")
+
+
+STREAM_SMALL_PAGES = Check(
+    id="huge-pages-not-asked",
+    severity=Severity.INFO,
+    title="Program runs on 4 KiB pages",
+    why="STREAM does not call madvise: TLB misses are part of the figure, which compares badly with hosts of another "
+    "setting and with the bundled probe.",
+    remedy="Set transparent_hugepage to always for the comparison, or quote the figure with the setting.",
+    source="Linux documentation, Transparent Hugepage Support; STREAM 5.10, its source.",
+    needs="Program; transparent_hugepage/enabled.",
+    evaluate=_small_pages,
+)
+
 STREAM_CHECKS = (
     STREAM_ARRAY_IN_CACHE,
     STREAM_MEMORY_TOO_SMALL,
     STREAM_FOREIGN_PROGRAM,
     NO_HUGE_PAGES,
+    STREAM_SMALL_PAGES,
     NO_COMPILER,
     MORE_THREADS_THAN_CPUS,
 )

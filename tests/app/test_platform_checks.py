@@ -1,15 +1,12 @@
-"""What the plan and the host's facts show of the platform: CPU quota, huge pages, emulation; each with its twin."""
+"""What the plan and the host's facts show of the platform: CPU quota, huge pages; each with its twin."""
 
 from dataclasses import replace
 
 import pytest
 
 from app.checks.before import check_plan
-from app.checks.emulation import EMULATED
 from app.plans.plan import Plan, make_step
-from suites.evidence import HostEvidence
 from suites.facts import Facts
-from suites.vocab import Finding, Severity
 from tests.app.test_false_warnings import PEERS, server
 
 BOTH = "[global]\ndirect=1\nsize=4g\nrw=randread\nruntime=60\ntime_based\nnumjobs=2\n[a]\n[b]\n"
@@ -54,28 +51,3 @@ def test_memory_without_huge_pages(suite: str) -> None:
         facts = replace(server(), memory=replace(server().memory, transparent_huge_pages=mode))
         assert ("huge-pages-off" in ids(facts, suite)) is flagged
         assert "huge-pages-off" not in ids(facts, "sysbench-cpu")
-
-
-@pytest.mark.parametrize(
-    ("model", "virtualisation", "flagged"),
-    [
-        ("QEMU Virtual CPU version 2.5+", "qemu", True),
-        ("QEMU TCG CPU version 2.5+", "qemu", True),
-        ("VirtualApple @ 2.50GHz", "none", True),
-        ("QEMU Virtual CPU version 2.5+", "kvm", False),
-        ("Intel(R) Xeon(R) Processor", "qemu", False),
-        ("AMD EPYC 7571", "none", False),
-    ],
-)
-def test_an_emulated_processor(model: str, virtualisation: str, *, flagged: bool) -> None:
-    facts = server()
-    facts = replace(
-        facts,
-        cpu=replace(facts.cpu, model=model),
-        system=replace(facts.system, virtualisation=virtualisation),
-    )
-    found = EMULATED.finding(HostEvidence("web-1", facts))
-    assert isinstance(found, Finding) is flagged
-    if isinstance(found, Finding):
-        assert found.severity is Severity.WARNING
-        assert model in found.measured

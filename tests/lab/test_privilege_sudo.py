@@ -8,15 +8,7 @@ from remote.errors import RemoteTimeoutError
 from remote.privilege import PrivilegeError, RootSession, WrongPasswordError, as_root
 from remote.session import Session
 from tests.lab_sshd import AnsweringAsker, LabHost
-from tests.sudo_host import (
-    NOBODY,
-    PASSWORD,
-    USER,
-    WITHOUT_PASSWORD,
-    StartSudoHost,
-    start_sudo_host,
-    words_of_processes,
-)
+from tests.sudo_host import NOBODY, PASSWORD, USER, WITHOUT_PASSWORD, StartSudoHost, start_sudo_host, words_of_processes
 
 __all__ = ["start_sudo_host"]
 

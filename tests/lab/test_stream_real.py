@@ -35,7 +35,7 @@ def test_a_run_over_ssh_sweeps_and_leaves_nothing(lab_host: LabHost, tmp_path: P
     assert any(isinstance(event, SampleRead) for event in events)
     version = record.trials[0].trial.tool_version
     assert version is not None
-    assert version.startswith("1, zig cc " if build == "shipped" else "1, gcc ")
+    assert version.startswith("2, zig cc " if build == "shipped" else "2, gcc ")
     assert ("-static" in version, "-march=native" in version) == (build != "host", build == "host")
     assert ("shipped, sha256 " in version) == (build == "shipped")
     assert [path for path in lab_host.home.iterdir() if path.name.startswith("benchwright")] == []

@@ -2,6 +2,8 @@
 
 import os
 import re
+from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -12,6 +14,8 @@ from app.runs.findings import CLOCK_STEPPED, clock_offset_changed
 from app.services import Workstation
 from remote.local import LocalSession
 from remote.probe import read_facts
+from suites.facts import Facts
+from tests.app.test_false_warnings import server
 from tests.lab.counting import counting_plan
 from tests.lab.survival import at_count, end, run
 
@@ -20,14 +24,18 @@ HOUR = 3600
 
 @pytest.fixture
 def ahead(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A file that says how many seconds the clock of this computer goes ahead, as far as `date` tells."""
+    """A file that says how many seconds the clock of this computer goes ahead, as far as `date` tells.
+
+    Telemetry's program reads the clock itself; its script uses `date`.
+    """
+    monkeypatch.setattr("remote.telemetry.telemetry.program", lambda _architecture: b"")
     offset, folder = tmp_path / "ahead", tmp_path / "bin"
     offset.write_text("0")
     folder.mkdir()
     date = folder / "date"
     date.write_text(f"""#!/bin/sh
 case $* in
-    +%s.%N) /bin/date -d "@$(($(/bin/date +%s) + $(cat {offset})))" "+%s.$(/bin/date +%N)" ;;
+    +%s.%N) /bin/date -d "$(cat {offset}) seconds" +%s.%N ;;
     *) exec /bin/date "$@" ;;
 esac
 """)
@@ -66,5 +74,19 @@ def test_a_clock_step_without_telemetry_is_found_by_the_offsets(ahead: Path) -> 
     ahead.write_text("-30")
     (finding,) = clock_offset_changed(LOCAL, before, read_facts(session))
     assert finding.id == CLOCK_STEPPED
-    assert "-30." in finding.measured or "-29." in finding.measured  # a busy computer blurs the offset
+    assert re.search(r"before, −(29\.\d+|30\S*) ± \S+ s after the run", finding.measured)
     session.close()
+
+
+def test_a_change_of_the_offset_counts_beyond_its_uncertainty() -> None:
+    def at(offset: float, uncertainty: float) -> Facts:
+        given = server()
+        system = replace(given.system, clock_offset=offset, clock_offset_uncertainty=uncertainty)
+        return replace(given, system=system, read_at=datetime.now(UTC).isoformat())
+
+    for uncertainty, silent, reported in ((0.001, 0.2, 0.3), (0.5, 1.2, 1.3), (5.0, 10.2, 10.3)):
+        before = at(0.1, uncertainty)
+        assert clock_offset_changed("web-1", before, at(0.1 + silent, uncertainty)) == []
+        assert clock_offset_changed("web-1", before, at(0.1 - silent, uncertainty)) == []
+        (finding,) = clock_offset_changed("web-1", before, at(0.1 + reported, uncertainty))
+        assert "±" in finding.measured

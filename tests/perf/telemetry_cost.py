@@ -1,6 +1,5 @@
 """What telemetry costs a host beside vmstat 1: its program and its script, with a tree of processes to count."""
 
-import base64
 import os
 import shutil
 import signal
@@ -10,7 +9,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from remote.telemetry.telemetry import RARELY, program
+from remote.telemetry.telemetry import RARELY, program, unpack
 from tests.perf.outcome import Outcome, mean
 
 WARM_UP = 3.0
@@ -93,9 +92,9 @@ def _used(pid: int) -> float:
 
 
 def _telemetry(lease: Path, interval: float, code: bytes) -> subprocess.Popen[bytes]:
-    unpack = b"unpack() {\n    base64 -d <<'END'\n%sEND\n}\n" % base64.encodebytes(code) if code else b""
     arguments = (os.urandom(8).hex(), f"{interval:g}", str(lease), "", str(round(RARELY / interval)))
-    return _started(["sh", "-s", *arguments, str(len(code) or "")], unpack + SCRIPT.read_bytes())
+    before = unpack(code) if code else b""
+    return _started(["sh", "-s", *arguments, str(len(code) or "")], before + SCRIPT.read_bytes())
 
 
 def _started(words: list[str], text: bytes) -> subprocess.Popen[bytes]:

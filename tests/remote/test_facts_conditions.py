@@ -1,5 +1,10 @@
 """The conditions of a host that checks speak of: understood from what the probe prints, absent with a reason."""
 
+import os
+import subprocess
+import sys
+from pathlib import Path
+
 import pytest
 
 from remote.facts.block import Disks, block_devices
@@ -305,13 +310,14 @@ CPUINFO = "model name\t: %s\nmicrocode\t: 0x2b000590\nflags\t\t: fpu %s"
         ("QEMU TCG CPU version 2.5+", "hypervisor", None, True),
         ("Intel Core Processor (Haswell)", "hypervisor", "qemu", True),
         ("Intel Core Processor (Haswell)", "hypervisor", "kvm", False),
+        ("VirtualApple @ 2.50GHz", "sse4", "none", True),
+        ("QEMU Virtual CPU version 2.5+", "hypervisor", "qemu", True),
+        ("QEMU Virtual CPU version 2.5+", "hypervisor", "kvm", False),
         ("AMD EPYC 7B13", "sse4", "none", False),
         ("QEMU Virtual CPU version 2.5+", "hypervisor", None, None),  # this model also runs under KVM
     ],
 )
-def test_a_cpu_that_qemu_emulates_is_known(
-    model: str, flags: str, detected: str | None, *, emulated: bool | None
-) -> None:
+def test_an_emulated_cpu_is_known(model: str, flags: str, detected: str | None, *, emulated: bool | None) -> None:
     given = items(cpuinfo=CPUINFO % (model, flags), **({} if detected is None else {"virtualisation": detected}))
     found = cpu_facts(given, detected or Absent("?"))
     assert known(found.emulated) is emulated
@@ -326,3 +332,33 @@ def test_mitigations_are_listed_without_what_the_cpu_does_not_need() -> None:
     )
     assert cpu_facts(items(cpu__vulnerabilities="./l1tf:Not affected"), "none").mitigations == ()
     assert isinstance(cpu_facts(items(), "none").mitigations, Absent)
+
+
+JUST_STARTED = """
+import sys
+from pathlib import Path
+from remote.jobs.job import RemoteJob
+from remote.jobs.workspace import make_workspace, remove_workspace
+from remote.local import LocalSession
+from remote.probe import read_facts
+from suites.facts import known
+session = LocalSession("testhost")
+print(known(read_facts(session).system.uptime))
+workspace = make_workspace(session, sys.argv[1])
+job = RemoteJob.start(session, workspace, ["echo", "done"])
+print(b"".join(chunk.data for chunk in job.follow() if chunk is not None).decode())
+remove_workspace(session, workspace)
+"""
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="a mount namespace needs root")
+@pytest.mark.parametrize("uptime", ["0.08 0.05", "9.09 9.00", "123.00 9.00"])
+def test_a_container_that_has_just_started_is_read_and_runs_jobs(tmp_path: Path, uptime: str) -> None:
+    """LXC shows the container's uptime. Of 0.08 s the shell would read 008, which is no octal number."""
+    (tmp_path / "uptime").write_text(f"{uptime}\n")
+    mount = f'mount --bind {tmp_path}/uptime /proc/uptime && exec "$@"'
+    words = ["unshare", "--mount", "sh", "-c", mount, "sh", sys.executable, "-c", JUST_STARTED, str(tmp_path)]
+    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
+    done = subprocess.run(words, env=environment, capture_output=True, text=True, check=False, timeout=120)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.split() == [str(float(uptime.split(maxsplit=1)[0])), "done"]

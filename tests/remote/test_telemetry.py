@@ -5,8 +5,11 @@ import os
 import platform
 import re
 import select
+import shutil
 import signal
+import socket
 import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -106,16 +109,40 @@ def test_the_script_ends_when_nobody_reads() -> None:
     os.waitpid(pid, 0)
 
 
-def test_the_program_ends_at_once_when_nobody_reads(tmp_path: Path) -> None:
+@pytest.mark.parametrize("pipe", [True, False], ids=["pipe", "socket"])
+def test_the_program_ends_at_once_when_nobody_reads(tmp_path: Path, *, pipe: bool) -> None:
+    """An SSH server gives a command pipes or sockets; the end of a socket is a hang-up, not an error (poll(2))."""
     copy = tmp_path / "telemetry"
     copy.write_bytes(program(platform.machine()))
     copy.chmod(0o700)
-    with subprocess.Popen([copy, "mark", "60", "", "", "5", "--"], stdout=subprocess.PIPE) as running:
-        assert running.stdout is not None
-        assert running.stdout.read(10)
-        running.stdout.close()
+    ours, its = os.pipe() if pipe else [end.detach() for end in socket.socketpair()]
+    with subprocess.Popen([copy, "mark", "60", "", "", "5", "--"], stdout=its) as running:
+        os.close(its)
+        assert os.read(ours, 10)
+        os.close(ours)
         assert running.wait(10.0) == 0
     assert not copy.exists()
+
+
+@pytest.mark.skipif(shutil.which("gcc") is None, reason="gcc is not installed")
+def test_a_sample_too_large_for_the_buffer_still_has_its_end(tmp_path: Path) -> None:
+    """With a buffer that is a little larger than what is kept for the end of a sample, and one process per sample."""
+    source = (Path(__file__).parents[2] / "resources/probes/shipped/telemetry.c").read_text()
+    for shipped, small in (("OUT = 1 << 20", "OUT = (1 << 16) + 2000"), ("MOST_PRINTED = 1024", "MOST_PRINTED = 1")):
+        assert shipped in source
+        source = source.replace(shipped, small)
+    copy = tmp_path / "telemetry"
+    (tmp_path / "telemetry.c").write_text(source)
+    subprocess.run(["gcc", "-O1", "-o", copy, tmp_path / "telemetry.c"], check=True)
+    with subprocess.Popen([copy, "mark", "0.02", "", "", "1", "--"], stdout=subprocess.PIPE, text=True) as running:
+        assert running.stdout is not None
+        lines = [running.stdout.readline() for _ in range(2000)]
+        running.kill()
+    samples = "".join(lines).split("@@mark tick ")[1:-1]
+    assert len(samples) > 5
+    assert all(sample.endswith("@@mark end\n") and "@@mark beside" in sample for sample in samples)
+    assert all(sample.count("/stat:") - sample.count("/proc/stat:") <= 1 for sample in samples)
+    assert max(map(len, samples)) < 4000
 
 
 def telemetry_processes(lease: Path) -> list[int]:
@@ -197,11 +224,7 @@ class Lying(LocalSession):
         mark = argv[3]
         shown = [f"@@{mark} page KernelPageSize:        4 kB", f"@@{mark} disks sda"]
         for uptime in (100.0, 101.0, 50.0, 60.0, 102.0):
-            shown += [
-                f"@@{mark} tick 0 {uptime} {1e9 + uptime}",
-                "/proc/loadavg:0.5 0.5 0.5 1/100 1",
-                f"@@{mark} end",
-            ]
+            shown += [f"@@{mark} tick 0 {uptime} {1e9 + uptime}", "/proc/loadavg:0.5 0.5 0.5 1/100 1", f"@@{mark} end"]
         return super().open(["printf", "%s\\n", *shown])
 
 
@@ -215,3 +238,61 @@ def test_time_that_goes_back_is_no_sample() -> None:
     watching.stop()
     session.close()
     assert [sample.time for sample in seen if sample.metric.name == "load_1_minute"] == [100.0, 101.0, 102.0]
+
+
+# Names a process that works as the leader of a job, then prints what sampled it and the metrics of five ticks.
+SAMPLED = """
+import os, subprocess, sys
+from pathlib import Path
+from remote.local import LocalSession
+from remote.telemetry.telemetry import Telemetry
+lease = Path(sys.argv[1], "lease")
+lease.mkdir()
+with subprocess.Popen([sys.executable, "-c", "while True: pass"], start_new_session=True) as leader:
+    started = Path(f"/proc/{leader.pid}/stat").read_text().rpartition(")")[2].split()[19]
+    boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+    (lease / f"job={leader.pid}-{started}-{boot}").touch()
+    telemetry = Telemetry.start(LocalSession("testhost"), 0.2, str(lease))
+    names = {sample.metric.name for _ in range(5) for sample in telemetry.read(30.0)}
+    print(telemetry.instrument, *sorted(names))
+    telemetry.stop()
+    leader.kill()
+"""
+
+FULL = "mount -t tmpfs -o size=4k none /tmp && dd if=/dev/zero of=/tmp/all bs=4k count=1 2>/dev/null"
+NOEXEC = "mount -t tmpfs -o noexec none"
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="a mount namespace needs root")
+@pytest.mark.parametrize("shell", ["dash", "bash"])
+@pytest.mark.parametrize(
+    ("mounts", "instrument"),
+    [
+        (f"{FULL} && mount -t tmpfs none /dev/shm", "program"),
+        (f"{FULL} && {NOEXEC} /dev/shm", "script"),
+        (f"mount -t tmpfs -o ro none /tmp && {NOEXEC} /dev/shm", "script"),
+        (f"{NOEXEC} /tmp && {NOEXEC} /dev/shm", "script"),
+        (f"mount -t tmpfs none /tmp && {NOEXEC} /dev/shm", "program"),
+    ],
+    ids=["full", "full and noexec", "read-only and noexec", "noexec", "noexec /dev/shm"],
+)
+def test_a_host_whose_tmp_is_of_no_use_is_sampled(tmp_path: Path, mounts: str, instrument: str, shell: str) -> None:
+    path = shutil.which(shell)
+    if path is None:
+        pytest.skip(f"{shell} is not installed")
+    root = Path(__file__).parents[2]
+    shells = root / ".pytest_cache" / f"shells-{os.urandom(8).hex()}"  # not in /tmp, which is mounted over
+    shells.mkdir(parents=True)
+    try:
+        (shells / "sh").symlink_to(path)
+        words = ["unshare", "--mount", "sh", "-c", f'{mounts} && exec "$@"', "sh", sys.executable, "-c", SAMPLED]
+        environment = {**os.environ, "PATH": f"{shells}:{os.environ['PATH']}", "PYTHONPATH": str(root)}
+        done = subprocess.run(
+            [*words, "/dev/shm"], cwd=root, env=environment, capture_output=True, text=True, check=False, timeout=120
+        )
+    finally:
+        shutil.rmtree(shells)
+    assert (done.returncode, done.stderr) == (0, "")
+    sampled, *names = done.stdout.split()
+    assert sampled == ("script" if instrument == "script" else hashlib.sha256(program(platform.machine())).hexdigest())
+    assert {"cpu_user", "tool_cpu_user", "tool_cpu_system"} <= set(names)

@@ -4,6 +4,7 @@ import os
 import shutil
 import subprocess
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,8 @@ import pytest
 from remote.local import LocalSession
 from remote.telemetry.telemetry import Telemetry
 from remote.telemetry.telemetry_growth import GrowthWatch
+from remote.telemetry.telemetry_lines import MOST_PROCESSES
+from remote.telemetry.telemetry_rates import CpuUse, cpu_use
 from remote.telemetry.telemetry_ticks import TickReader
 from suites.vocab import Labels, Sample
 
@@ -28,8 +31,9 @@ def looked(*ticks: list[str]) -> list[Found]:
     for number, lines in enumerate(ticks):
         marked = [f"@@{MARK} {line[1:]}" if line.startswith("@") else line for line in lines]
         output += "\n".join([f"@@{MARK} tick {number} {100.0 + 5 * number} ", *marked, f"@@{MARK} end", ""])
-    watch = GrowthWatch()
-    return [_by_name(watch.feed(tick)) for tick in TickReader(MARK).feed(output.encode())]
+    watch, found = GrowthWatch(), list(TickReader(MARK).feed(output.encode()))
+    uses = [CpuUse(), *(cpu_use(before, after) for before, after in pairwise(found))]
+    return [_by_name(watch.feed(tick, use)) for tick, use in zip(found, uses, strict=True)]
 
 
 def _by_name(given: Iterator[Sample]) -> Found:
@@ -72,6 +76,14 @@ def test_others_are_named_with_the_time_they_took() -> None:
 
 def test_a_process_with_the_id_of_another_is_another() -> None:
     _, second = looked(["@ours ", process(10, "old", 90_000, began=5)], ["@ours ", process(10, "new", 300, began=9)])
+    assert second == {("process_time", (("process", "new"),)): 2.0}
+
+
+def test_of_more_processes_than_are_listed_no_growth_is_made_up() -> None:
+    """As those with the lowest PIDs end, others take their lines, which had run for long."""
+    listed = [process(pid, "worker", 90_000) for pid in range(10, 10 + MOST_PROCESSES)]
+    long_there, new = process(5000, "old", 80_000), process(5001, "new", 300, began=10_200)
+    _, second = looked(["@ours ", *listed], ["@ours ", *listed[2:], long_there, new])
     assert second == {("process_time", (("process", "new"),)): 2.0}
 
 
@@ -171,7 +183,7 @@ def _named(telemetry: Telemetry) -> set[str]:
     pytest.fail("nobody was seen")
 
 
-def others(namespace: str, *more: str, named: int, tool: int, busy: int = 400) -> Found:
+def others(namespace: str, *more: str, named: int, tool: int, busy: int = 400, inside: int | None = None) -> Found:
     """Return the samples of 5 s in which the host was busy for `busy` CPU ticks, `named` of them by a visible process.
 
     They are those of every 5 s: nothing is counted twice.
@@ -185,6 +197,8 @@ def others(namespace: str, *more: str, named: int, tool: int, busy: int = 400) -
             "@beside kernel 0 jobs 0",
             f"/proc/stat:cpu  {1000 + busy * number} 0 0 {5000 + 600 * number} 0 0 0 0",
             process(10, "backup", 500 + named * number),
+            *([] if inside is None else ["@inside /sys/fs/cgroup/cpu.stat"]),
+            *([] if inside is None else [f"/sys/fs/cgroup/cpu.stat:usage_usec {5 + inside * number * 10_000}"]),
         ]
         for number in range(3)
     ]
@@ -201,6 +215,9 @@ def test_what_no_process_explains_is_named_by_where_it_may_be() -> None:
     assert others(container, named=100, tool=100) == {backup: 1.0, outside: 2.0}
     assert others(container, "@hidden", named=100, tool=100) == {backup: 1.0, outside: 2.0}
     hidden = ("process_time", (("process", "hidden processes"),))
+    assert others(container, named=100, tool=100, inside=400) == {backup: 1.0, rest: 2.0}
+    assert others(container, named=100, tool=100, inside=200) == {backup: 1.0, outside: 2.0}
+    assert others(container, named=100, tool=100, inside=300) == {backup: 1.0, outside: 1.0, rest: 1.0}
     assert others(initial, "@hidden", named=100, tool=100) == {backup: 1.0, hidden: 2.0}
     assert others(initial, named=300, tool=100) == {backup: 3.0}
     assert others(initial, named=100, tool=290) == {backup: 1.0}  # 10 of 400 ticks: the kernel's sampling

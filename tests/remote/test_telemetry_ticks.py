@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from remote.telemetry import telemetry_metrics
-from remote.telemetry.telemetry_rates import samples, seconds_between
+from remote.telemetry.telemetry_rates import cpu_use, samples, seconds_between
 from remote.telemetry.telemetry_ticks import Tick, TickReader
 from suites.units import Unit
 from suites.vocab import Labels, Metric, Sample
@@ -45,7 +45,7 @@ def tick(
 
 def between(before: Iterable[str], after: Iterable[str], seconds: float = 2.0) -> dict[tuple[str, Labels], float]:
     old, new = ticks_of(tick(100.0, *before) + tick(100.0 + seconds, *after))
-    return {(sample.metric.name, sample.labels): sample.value for sample in samples(old, new)}
+    return {(sample.metric.name, sample.labels): sample.value for sample in samples(old, new, cpu_use(old, new))}
 
 
 def check(found: Iterable[Sample]) -> None:
@@ -63,7 +63,7 @@ def test_every_metric_has_a_name_of_its_own() -> None:
 
 def test_a_captured_host_gives_every_metric() -> None:
     first, second, third = ticks_of(CAPTURED)[:3]
-    found = samples(first, second)
+    found = samples(first, second, cpu_use(first, second))
     names = {sample.metric.name for sample in found}
     assert {"cpu_steal", "core_busiest", "core_busy", "tasks_running", "cgroup_throttled"} <= names
     assert {"disk_queue", "disk_read_merges", "network_drops", "network_retransmits", "page_faults"} <= names
@@ -72,7 +72,7 @@ def test_a_captured_host_gives_every_metric() -> None:
     written = sum(
         sample.value * seconds_between(old, new)
         for old, new in ((first, second), (second, third))
-        for sample in samples(old, new)
+        for sample in samples(old, new, cpu_use(old, new))
         if sample.metric.name == "disk_write_rate"
     )
     assert written == pytest.approx((459284312 - 459283928) * 512)
@@ -82,7 +82,7 @@ def test_a_captured_host_gives_every_metric() -> None:
 
 def test_the_first_tick_has_levels_only() -> None:
     first = ticks_of(CAPTURED)[0]
-    names = {sample.metric.name for sample in samples(first, first)}
+    names = {sample.metric.name for sample in samples(first, first, cpu_use(first, first))}
     assert names == {
         "load_1_minute", "memory_available", "memory_cached", "memory_dirty", "tasks_running", "tasks_blocked",
     }  # fmt: skip
@@ -202,7 +202,7 @@ def test_swapping_is_in_bytes_and_absent_without_a_page_size() -> None:
     )
     assert between(before, after) == {("swap_in", ()): 5 * 4096, ("swap_out", ()): 4096}
     old, new = ticks_of(tick(1.0, *before, page="") + tick(2.0, *after, page=""))
-    assert samples(old, new) == ()
+    assert samples(old, new, cpu_use(old, new)) == ()
 
 
 def test_faults_and_kills_are_counted() -> None:
@@ -278,7 +278,7 @@ def test_a_name_that_is_none_is_no_label() -> None:
 @given(st.binary(max_size=3000))
 def test_any_bytes_are_read(output: bytes) -> None:
     for found in ticks_of(output):
-        check(samples(found, found))
+        check(samples(found, found, cpu_use(found, found)))
 
 
 @settings(max_examples=200, deadline=None)
@@ -290,7 +290,7 @@ def test_any_bytes_are_read(output: bytes) -> None:
 def test_damaged_lines_give_no_false_sample(start: int, length: int, patch: bytes) -> None:
     found = ticks_of(CAPTURED[:start] + patch + CAPTURED[start + length :])
     for before, after in pairwise(found):
-        check(samples(before, after))
+        check(samples(before, after, cpu_use(before, after)))
 
 
 def test_the_help_names_every_metric_and_no_other() -> None:
@@ -308,9 +308,11 @@ PROGRAM = (Path(__file__).parent.parent / "data" / "telemetry" / "program-vm.txt
 def test_a_recorded_program_gives_the_tests_own_share() -> None:
     ticks = ticks_of(PROGRAM)
     assert len(ticks) == 7
-    rates = [{one.metric.name: one.value for one in samples(old, new)} for old, new in pairwise(ticks)]
+    rates = [
+        {one.metric.name: one.value for one in samples(old, new, cpu_use(old, new))} for old, new in pairwise(ticks)
+    ]
     for old, new in pairwise(ticks):
-        check(samples(old, new))
+        check(samples(old, new, cpu_use(old, new)))
     shares = [found["tool_cpu_user"] + found["tool_cpu_system"] for found in rates]
     assert ticks[0].cpu is not None
     assert ticks[-1].cpu is not None
@@ -331,7 +333,7 @@ def tree_tick(uptime: float, tree: str, *lines: str) -> bytes:
 
 def values_between(*ticks: bytes) -> dict[str, float]:
     old, new = ticks_of(b"".join(ticks))
-    return {one.metric.name: one.value for one in samples(old, new)}
+    return {one.metric.name: one.value for one in samples(old, new, cpu_use(old, new))}
 
 
 CPU_BEFORE, CPU_AFTER = "/proc/stat:cpu  100 0 50 1000 0 5 5 0", "/proc/stat:cpu  200 0 70 1060 0 10 15 0"

@@ -21,6 +21,7 @@ from remote.local import LocalSession
 from remote.script import new_mark
 from remote.telemetry.telemetry import Telemetry, program
 from remote.telemetry.telemetry_ticks import Tick
+from suites.vocab import Sample
 
 INTERVAL = 0.1
 
@@ -41,7 +42,7 @@ class Watched:
 
 
 @pytest.fixture
-def watched(tmp_path: Path) -> Iterator[Callable[..., Watched]]:
+def watched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., Watched]]:
     session = LocalSession("testhost")
     lease = claim(session, "20261123-000000-test", anyway=True).lease
     assert lease is not None
@@ -53,11 +54,11 @@ def watched(tmp_path: Path) -> Iterator[Callable[..., Watched]]:
         telemetry = Telemetry.start(session, INTERVAL, lease.path, script=script)
         taken = telemetry._take
 
-        def take(tick: Tick) -> tuple[object, ...]:
+        def take(tick: Tick) -> tuple[Sample, ...]:
             found.ticks.append(tick)
             return taken(tick)
 
-        telemetry._take = take  # type: ignore[method-assign, assignment]
+        monkeypatch.setattr(telemetry, "_take", take)
         try:
             telemetry.read(30.0)
             job = RemoteJob.start(session, workspace, argv, lease=lease.path)
@@ -133,11 +134,52 @@ os.read(reader, 1)
 time.sleep(2)
 """
 
+# Short-lived children that nobody waits for: the kernel adds their CPU time to no process.
+UNWAITED = """
+import os, resource, signal, time
+signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+reader, writer = os.pipe()
+total = 0.0
+while total < 1.5:
+    if not os.fork():
+        while sum(resource.getrusage(resource.RUSAGE_SELF)[:2]) < 0.02:
+            pass
+        os.write(writer, b"%.6f" % sum(resource.getrusage(resource.RUSAGE_SELF)[:2]))
+        os._exit(0)
+    total += float(os.read(reader, 64))
+print(total + sum(resource.getrusage(resource.RUSAGE_SELF)[:2]), flush=True)
+time.sleep(2)
+"""
+
+
+def counts_groups() -> bool:
+    """Whether this account may make a cgroup of version 2 below its own."""
+    lines = Path("/proc/self/mountinfo").read_text().splitlines()
+    points = [line.split()[4] for line in lines if " - cgroup2 " in line]
+    return os.geteuid() == 0 and any(not (Path(at) / "cgroup.subtree_control").read_text().strip() for at in points)
+
+
+needs_a_group = pytest.mark.skipif(not counts_groups(), reason="a cgroup of version 2 needs root")
+
 
 @pytest.mark.parametrize(
     ("text", "script"),
-    [(SPIN, False), (SHORT_LIVED, False), (ORPHAN, False), (SPIN, True), (SHORT_LIVED, True)],
-    ids=["children", "short-lived", "orphan", "children by the script", "short-lived by the script"],
+    [
+        (SPIN, False),
+        (SHORT_LIVED, False),
+        (ORPHAN, False),
+        pytest.param(UNWAITED, False, marks=needs_a_group),
+        (SPIN, True),
+        (SHORT_LIVED, True),
+    ],
+    ids=[
+        "children",
+        "short-lived",
+        "orphan",
+        "short-lived and not waited for",
+        "children by the script",
+        "short-lived by the script",
+    ],
 )
 def test_the_cpu_time_of_the_tree_is_that_of_rusage(
     watched: Callable[..., Watched], text: str, *, script: bool
@@ -185,6 +227,14 @@ def test_a_hog_outside_of_the_tree_is_anothers(watched: Callable[..., Watched]) 
     assert mean(found.samples["tool_cpu_user"]) < 1.0
     assert share > 0
     assert mean(found.samples["other_cpu"]) > 100 * 0.1 / (os.cpu_count() or 1)
+
+
+@needs_a_group
+def test_a_job_leaves_no_cgroup(watched: Callable[..., Watched]) -> None:
+    found = watched("grep", "0::", "/proc/self/cgroup")
+    name = found.output.strip().rpartition("/")[2]
+    assert re.fullmatch(r"benchwright-[0-9a-f]+-[0-9A-Za-z-]+", name)
+    assert not list(Path("/sys/fs/cgroup").rglob(name))
 
 
 def test_the_program_leaves_no_file(watched: Callable[..., Watched], tmp_path: Path) -> None:

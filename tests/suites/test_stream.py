@@ -184,6 +184,20 @@ def test_a_build_that_is_not_made_for_the_architecture_is_moved_to_the_host(buil
     assert "probe-no-compiler" not in raised(evidence(SUITE, Context(x86()), build=build))
 
 
+def test_an_own_program_on_small_pages_is_noted_and_the_probe_is_not() -> None:
+    def of(mode: str, program: str) -> set[str]:
+        facts = x86(cache=32 * MIB)
+        facts = replace(facts, memory=replace(facts.memory, transparent_huge_pages=mode))
+        return set(raised(evidence(SUITE, Context(facts), program=program))) & {
+            "huge-pages-not-asked",
+            "huge-pages-off",
+        }
+
+    assert of("madvise", "/opt/stream") == {"huge-pages-not-asked"}
+    assert of("never", "/opt/stream") == of("never", "") == {"huge-pages-off"}
+    assert of("always", "/opt/stream") == of("madvise", "") == set()
+
+
 def test_the_users_own_program_has_arrays_of_its_own() -> None:
     step = evidence(SUITE, Context(x86(cache=32 * MIB)), program="/opt/stream", array_size="1 MiB")
     assert set(raised(step)) == {"stream-own-array"}

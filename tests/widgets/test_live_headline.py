@@ -22,7 +22,6 @@ from widgets.live.headline import headline
 from widgets.live.headline_bar import HeadlineBar
 from widgets.live.messages import (
     command_text,
-    cost_text,
     facts_text,
     outcome,
     remaining_text,
@@ -33,6 +32,7 @@ from widgets.live.messages import (
     trial_text,
 )
 from widgets.live.model import RunModel
+from widgets.live.run_side_panel import RunSidePanel
 from widgets.parts.names import MISSING
 from widgets.parts.text import OneLine
 from widgets.theme import TextSize, text_font
@@ -40,6 +40,8 @@ from widgets.theme import TextSize, text_font
 MESSAGES = messages("widgets-live", "test_live_headline")
 
 BAND = Band("run-0", "weekly", "iops", READ, "1/s", 40_000.0, 39_500.0, 40_500.0, 40_200.0, trials=8)
+
+SUM = "19e58bacc5be2877da1b2f817adbc6bdf38089978079096b75bd106137e597c0"
 
 MAY_RUN = "Commands may still run there. List them with: benchwright hosts leftovers web-1"
 STOPPED_AND_LOST = ("disk: Stopped by you.", MAY_RUN)
@@ -183,11 +185,23 @@ def test_where_the_number_of_trials_depends_on_them_none_is_promised() -> None:
     assert trial_text(budget, budget.trials[4]) == "trial 4"
 
 
-def test_a_stopwatch_and_the_cost_of_watching() -> None:
+def test_a_stopwatch() -> None:
     assert (clock_text(41), clock_text(3723), clock_text(-1)) == ("00:41", "1:02:03", "00:00")
-    model = folded([RunEnded("run-1", State.DONE, "", {"web-1": 0.021, "web-2": 0.002})])
-    assert cost_text(model) == MESSAGES["watching_the_host_took_0_21"]
-    assert cost_text(folded([])) == ""
+
+
+def test_the_side_panel_shows_what_sampled_the_host(qtbot: QtBot) -> None:
+    panel = RunSidePanel()
+    qtbot.addWidget(panel)
+    ended = RunEnded(
+        "run-1", State.DONE, "", {"web-1": 0.021, "web-2": 0.0007}, telemetry_program={"web-1": "script", "web-2": SUM}
+    )
+    for host, shown in (
+        ("web-1", "Telemetry: script, 2.1 % of one core."),
+        ("web-2", "Telemetry: program 19e58bacc5be, 0.07 % of one core."),
+        ("web-3", ""),
+    ):
+        panel.show_run(folded([ended]), ("step", host), None)
+        assert panel.host.text() == shown
 
 
 def test_commands_are_quoted_for_a_shell_and_the_peers_are_marked() -> None:

@@ -6,12 +6,9 @@ from app.runs.messages import link_text
 from app.runs.trial import STOPPED
 from suites.base import Command
 from suites.facts import Facts, known
-from suites.quantities import clock_text, duration_text, quantity, share_text
+from suites.quantities import clock_text, duration_text, quantity
 from widgets.live.model import LivePhase, RunModel, StepKey, TrialView
 from widgets.parts.names import MARKS, host_label, host_title
-
-DISTURBING = 0.01
-"""Share of one core from which the CPU time of telemetry is shown."""
 
 _ROUGH_FROM = 10.0
 
@@ -139,16 +136,6 @@ def facts_text(facts: Facts) -> str:
         [known(system.virtualisation)],
     ]
     return "\n".join(" · ".join(str(part) for part in line if part) for line in lines if any(line))
-
-
-def cost_text(model: RunModel) -> str:
-    """Return the CPU cost of telemetry on the hosts where it may disturb a test; empty without any."""
-    parts = [
-        f"{share_text(cost)} of one core on {host_label(host)}"
-        for host, cost in model.telemetry_cost.items()
-        if cost >= DISTURBING
-    ]
-    return f"Telemetry used {', '.join(parts)}." if parts else ""
 
 
 def outcome(model: RunModel) -> tuple[str, str, str]:

@@ -180,6 +180,7 @@ class RunModel:
     telemetry: dict[str, dict[SeriesKey, LiveSeries]] = field(default_factory=dict)
     links: dict[str, LinkChanged] = field(default_factory=dict)  # hosts whose connection is broken
     telemetry_cost: Mapping[str, float] = field(default_factory=dict)
+    telemetry_program: Mapping[str, str] = field(default_factory=dict)
     progress: Progress | None = None
     decisions: dict[StepKey, list[PolicyDecided]] = field(default_factory=dict)
     verdicts: dict[StepKey | None, Verdict] = field(default_factory=dict)  # None: of the whole run
@@ -311,5 +312,6 @@ class RunModel:
     def _end(self, event: RunEnded, now: float) -> None:
         ends = {State.DONE: LivePhase.DONE, State.PARTIAL: LivePhase.PARTIAL}
         self.phase, self.stored = ends.get(event.state, LivePhase.FAILED), True
-        self.reason, self.telemetry_cost, self.over_at, self.activity = event.reason, event.telemetry_cost, now, ""
+        self.telemetry_cost, self.telemetry_program = event.telemetry_cost, event.telemetry_program
+        self.reason, self.over_at, self.activity = event.reason, now, ""
         self.problems = event.problems or (event.reason,)

@@ -53,7 +53,9 @@ def _replayed(record: RunRecord, samples: SampleSeries, telemetry: Mapping[str, 
     for verdict in record.verdicts:
         yield VerdictReached(verdict), began
     if summary.state is not State.RUNNING:
-        over = RunEnded(summary.id, summary.state, record.reason, record.telemetry_cost)
+        over = RunEnded(
+            summary.id, summary.state, record.reason, record.telemetry_cost, telemetry_program=record.telemetry_program
+        )
         yield over, _timestamp(summary.ended, began)
 
 

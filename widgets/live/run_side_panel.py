@@ -1,13 +1,15 @@
 """Side panel of a run: verdict, findings, host and exact command."""
 
 from PySide6.QtGui import QGuiApplication, QTextOption
-from PySide6.QtWidgets import QPlainTextEdit, QPushButton, QWidget
+from PySide6.QtWidgets import QPlainTextEdit, QWidget
 
 from app.plans.plan_remarks import Acknowledged, reason_of
+from app.summary import telemetry_text
 from suites.vocab import Finding
-from widgets.live.messages import command_text, cost_text, facts_text
+from widgets.live.messages import command_text, facts_text
 from widgets.live.model import RunModel, StepKey, TrialView
 from widgets.parts.boxes import column_in, fill, in_row
+from widgets.parts.controls import push_button
 from widgets.parts.findings import FindingList, open_summary
 from widgets.parts.names import host_title
 from widgets.parts.severity import VerdictView
@@ -36,9 +38,8 @@ class RunSidePanel(QWidget):
         self.command.setTabChangesFocus(True)
         self.command.setFixedHeight(_LINES * self.command.fontMetrics().lineSpacing() + SPACE[3])
         self._shown: tuple[tuple[Finding, ...], tuple[Acknowledged, ...]] = ((), ())
-        self.copy = QPushButton("Copy")
+        self.copy = push_button("Copy", self._copy)
         self.copy.setToolTip("Copy the exact command")
-        self.copy.clicked.connect(self._copy)
         self._command = ""
         command_row = in_row((self._command_head, 1), self.copy)
         column = column_in(self, SPACE[1], (SPACE[2], SPACE[2], SPACE[2], SPACE[2]))
@@ -53,15 +54,16 @@ class RunSidePanel(QWidget):
         self._show_findings(model.findings if model is not None else (), acknowledged)
         facts = model.facts.get(step_key[1]) if model is not None and step_key is not None else None
         lines = [facts_text(facts)] if facts is not None else []
-        if model is not None and (cost := cost_text(model)):
-            lines.append(cost)
-        self.host.setText("\n".join(lines))
+        if model is not None and step_key is not None:
+            host = step_key[1]
+            lines.append(telemetry_text(model.telemetry_program.get(host), model.telemetry_cost.get(host)))
+        self.host.setText("\n".join(filter(None, lines)))
         self._host_head.setText(host_title(step_key[1]) if step_key is not None else "Host")
         command = command_text(view.trial.commands) if view is not None else ""
         if command != self._command:
             self._command = command
             self.command.setPlainText(visible(command))
-        _show_if(self._host_head, self.host, wanted=bool(lines))
+        _show_if(self._host_head, self.host, wanted=any(lines))
         _show_if(self._command_head, self.command, self.copy, wanted=bool(self._command))
 
     def show_remarks(self, acknowledged: tuple[Acknowledged, ...]) -> None:

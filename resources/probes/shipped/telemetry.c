@@ -8,7 +8,8 @@
 //
 // The tree: every process of the leader's session, every descendant of a member, and every process with the job's
 // BENCHWRIGHT_JOB in its environment. CPU time, page faults and I/O of waited children are counted by the kernel at their
-// parent (proc(5)); what a process that was not waited for had used is carried, so that no total decreases.
+// parent (proc(5)); what a process that was not waited for had used is carried, so that no total decreases. If the job has
+// a cgroup of its own (job.sh), its CPU time is that of the cgroup: also of short-lived processes that nobody waited for.
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <errno.h>
@@ -29,6 +30,8 @@
 
 enum { TEXT = 1 << 18, OUT = 1 << 20, MOST_KNOWN = 1 << 16, MOST_MEMBERS = 4096, MOST_THREADS = 1024, MOST_FILES = 128 };
 enum { MOST_WATCHED = 64, SPARE_FILES = 64, GROWN = 100, BUSY = 5, LINE = 1024 };
+// Processes and scans per tick, ticks in which a job's cgroup is looked for, bytes of `out`.
+enum { MOST_PRINTED = 1024, MOST_PASSES = 3, MOST_LOOKS = 20, FOR_THE_END = 1 << 16 };
 #define SECOND 1000000000LL
 #define LOOK_EVERY (SECOND * 45 / 100) // for children of members, for another job, for idle threads
 #define SCAN_EVERY (2 * SECOND)         // for processes that left the tree
@@ -167,9 +170,9 @@ static bool is_disk(const char *line)
     return false;
 }
 
-static bool is_throttled(const char *line)
+static bool is_group_time(const char *line) // cpu.stat, and the single number of cpuacct.usage
 {
-    return starts(line, "nr_periods ") || starts(line, "nr_throttled ") || starts(line, "throttled_time ") ||
+    return starts(line, "usage_usec ") || (*line >= '0' && *line <= '9') || starts(line, "nr_periods ") || starts(line, "nr_throttled ") || starts(line, "throttled_time ") ||
            starts(line, "throttled_usec ");
 }
 
@@ -207,7 +210,7 @@ static void print_file(struct source *source)
     for (char *line = text, *end; (end = strchr(line, '\n')); line = end + 1) {
         *end = 0;
         size_t path = strlen(source->path), length = (size_t)(end - line);
-        if (!source->wanted(line) || filled + path + length + 2 >= OUT)
+        if (!source->wanted(line) || filled + path + length + 2 >= OUT - FOR_THE_END)
             continue;
         memcpy(out + filled, source->path, path);
         out[filled + path] = ':';
@@ -263,6 +266,9 @@ static struct process *members;
 static int member_count, thread_total;
 static uint64_t carried[COUNTERS], carried_wait, carried_slices, shown[COUNTERS];
 static bool no_io, no_threads;
+static char group[4096 + 32]; // cpu.stat of the job's cgroup
+static struct file group_file = {-1};
+static int group_looks;
 static int leader;
 static uint64_t leader_started;
 static char job_marker[256]; // BENCHWRIGHT_JOB=... of the leader
@@ -374,6 +380,9 @@ static void forget_members(void)
     memset(shown, 0, sizeof shown);
     carried_wait = carried_slices = 0;
     no_io = no_threads = false;
+    *group = 0;
+    group_looks = 0;
+    forget(&group_file);
 }
 
 static bool join(int pid)
@@ -428,10 +437,11 @@ static enum kind judge(int pid, const struct stat_line *seen)
     return OURS;
 }
 
-// Looks for new processes, whose parent may have a greater PID: as often as one of them is a member.
+// Looks for new processes, whose parent may have a greater PID: again if one of them is a member.
 static void scan(bool all)
 {
-    for (bool again = true; again; all = false) {
+    bool again = true;
+    for (int pass = 0; again && pass < MOST_PASSES; pass++, all = false) {
         DIR *directory = opendir("/proc");
         if (!directory)
             return;
@@ -648,6 +658,46 @@ static void read_member(struct process *process)
         no_io = true;
 }
 
+// The job's cgroup of version 2, benchwright-NONCE-JOB (job.sh): that of a member other than the leader. Of a job of
+// another account, whose environment cannot be read, the names are not known.
+static void find_group(void)
+{
+    static const char *const mounts[] = {"/sys/fs/cgroup", "/sys/fs/cgroup/unified"};
+    char name[300] = "/benchwright-", path[64], *line = NULL, *end = NULL;
+    const char *nonce = strchr(job_marker, '='), *job = strstr(job_marker, "/.job-");
+    if (nonce && job)
+        snprintf(name, sizeof name, "/benchwright-%.*s-%s", (int)(job - nonce - 1), nonce + 1, job + strlen("/.job-"));
+    for (int i = 0; i < member_count && !end; i++) {
+        struct file once = {-1};
+        snprintf(path, sizeof path, "/proc/%d/cgroup", members[i].pid);
+        ssize_t got = reads(&once, path, text, TEXT);
+        forget(&once);
+        line = got > 0 ? strstr(text, "0::/") : NULL;
+        end = line ? strstr(line, name) : NULL;
+    }
+    for (int i = 0; i < 2 && end; i++) {
+        end[1 + strcspn(end + 1, "/\n")] = 0;
+        snprintf(group, sizeof group, "%s%.4000s/cpu.stat", mounts[i], line + strlen("0::"));
+        if (!access(group, R_OK))
+            return;
+    }
+    *group = 0;
+}
+
+// Returns whether the CPU time of the job's cgroup, in clock ticks, could be read.
+static bool read_group(uint64_t *user, uint64_t *system)
+{
+    if (!*group || reads(&group_file, group, text, TEXT) <= 0)
+        return false;
+    const char *of_user = strstr(text, "user_usec "), *of_system = strstr(text, "system_usec ");
+    if (!of_user || !of_system)
+        return false;
+    uint64_t ticks = (uint64_t)sysconf(_SC_CLK_TCK);
+    *user = strtoull(of_user + strlen("user_usec "), NULL, 10) * ticks / 1000000;
+    *system = strtoull(of_system + strlen("system_usec "), NULL, 10) * ticks / 1000000;
+    return true;
+}
+
 static void print_tree(int64_t clock)
 {
     uint64_t totals[COUNTERS], wait, slices, busiest = 0, threads = 0, pages = 0;
@@ -673,6 +723,13 @@ static void print_tree(int64_t clock)
         }
         if (!no_threads)
             read_threads(process, clock, &wait, &slices, &busiest);
+    }
+    if (!*group && member_count > 1 && group_looks++ < MOST_LOOKS)
+        find_group();
+    uint64_t user, system;
+    if (read_group(&user, &system) && user + system >= totals[USER] + totals[SYSTEM]) {
+        totals[USER] = user;
+        totals[SYSTEM] = system;
     }
     for (int at = 0; at < COUNTERS; at++) // written bytes that are cancelled later
         shown[at] = totals[at] > shown[at] ? totals[at] : shown[at];
@@ -780,7 +837,7 @@ static void print_beside(void)
 static void print_processes(void)
 {
     say("@@%s ours \n", mark);
-    for (int i = 0; i < known_count; i++) {
+    for (int i = 0, printed = 0; i < known_count; i++) {
         struct known *process = &known[i];
         struct stat_line seen;
         if (process->kind == MEMBER || process->kind == OURS || !look_at(process->pid, &seen))
@@ -796,7 +853,8 @@ static void print_processes(void)
             if (seen.own >= process->ticks + BUSY)
                 watch(process->pid);
             count_beside(process, &seen);
-        } else if (process->kind == OTHER && seen.own >= GROWN) {
+        } else if (process->kind == OTHER && seen.own >= GROWN && printed++ < MOST_PRINTED &&
+                   filled < OUT - FOR_THE_END) {
             say("/proc/%d/stat:%s\n", process->pid, process_line);
         }
     }
@@ -839,7 +897,7 @@ static void wait_until(int64_t at)
     for (int64_t left; (left = at - now(CLOCK_MONOTONIC)) > 0;) {
         struct timespec pause = {left / SECOND, left % SECOND};
         struct pollfd output = {1, 0, 0};
-        if (ppoll(&output, 1, &pause, NULL) > 0 && output.revents & (POLLERR | POLLNVAL))
+        if (ppoll(&output, 1, &pause, NULL) > 0 && output.revents & (POLLERR | POLLHUP | POLLNVAL))
             exit(0);
     }
 }
@@ -876,7 +934,7 @@ int main(int count, char **words)
         if (!strcmp(words[i], "--"))
             part++;
         else if (part == 0 && often < MOST_FILES)
-            sources[often++] = (struct source){words[i], is_throttled, {-1}};
+            sources[often++] = (struct source){words[i], is_group_time, {-1}};
         else if (part == 1 && rare_files < MOST_FILES)
             rare[rare_files++] = (struct source){words[i], is_any, {-1}};
         else if (part == 2)
