@@ -21,15 +21,7 @@ from remote.jobs.job import RemoteJob, Workspace, make_workspace, remove_workspa
 from remote.jobs.leftovers import find_workspaces
 from remote.local import LocalSession
 from remote.target_guard import CGROUP_PROGRAM, target_guard
-from tests.lab.device_cgroups import (
-    PROGRAM,
-    Private,
-    device_groups,
-    disks,
-    groups,
-    step,
-    version,
-)
+from tests.lab.device_cgroups import PROGRAM, Private, device_groups, disks, groups, step, version
 from tests.lab.probe_runs import workstation
 from tests.lab.survival import ALIVE, kill_jobs
 from tests.lab_sshd import AnsweringAsker, LabHost
