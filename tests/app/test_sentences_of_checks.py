@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -91,12 +92,12 @@ def trials(draw: st.DrawFn) -> TrialEvidence:
             "latency_mean": latency,
             "latency_p50": latency / 3,
         }
-        given = {"rw": "randwrite" if kind == "write" else "randread", "direct": kind != "buffered",
+        given: dict[str, Any] = {"rw": "randwrite" if kind == "write" else "randread", "direct": kind != "buffered",
                  "iodepth": draw(st.sampled_from([1, 32])), "ioengine": "libaio", "runtime": int(seconds)}  # fmt: skip
         return trial("fio", figures, at=WRITE if kind == "write" else READ, host=host, samples=draw(rates),
                      seconds=seconds, **given)  # fmt: skip
     metric = {"sysbench-cpu": "events_per_second", "iperf3": "throughput", "command": "wall_time"}[kind]
-    extra = {"threads": draw(st.sampled_from([1, 4, 16]))} if kind == "sysbench-cpu" else {}
+    extra: dict[str, Any] = {"threads": draw(st.sampled_from([1, 4, 16]))} if kind == "sysbench-cpu" else {}
     return trial(kind, {metric: rate}, host=host, samples=draw(rates), seconds=seconds, **extra)
 
 
