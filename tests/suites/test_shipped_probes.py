@@ -1,6 +1,7 @@
 """The probes that are shipped compiled: what they are, that they run, and that the sources give the same bytes."""
 
 import hashlib
+import os
 import platform
 import re
 import shutil
@@ -183,11 +184,11 @@ def test_the_telemetry_of_each_architecture_counts_a_tree(architecture: str, tmp
     with subprocess.Popen([sys.executable, "-c", "while True: pass"], start_new_session=True) as leader:
         started = Path(f"/proc/{leader.pid}/stat").read_text().rpartition(")")[2].split()[19]
         (lease / f"job={leader.pid}-{started}-boot").touch()
-        arguments = [*words[:-1], copy, "mark", "0.2", lease, "", "2", "--"]
+        arguments = [*words[:-1], str(copy), "mark", "0.2", str(lease), "", "2", "--"]
         with subprocess.Popen(arguments, stdout=subprocess.PIPE) as running:
             assert running.stdout is not None
             reader = TickReader("mark")
-            ticks = [tick for _ in range(10) for tick in reader.feed(running.stdout.read1())]
+            ticks = [tick for _ in range(10) for tick in reader.feed(os.read(running.stdout.fileno(), 65536))]
             running.kill()
         leader.kill()
     assert reader.program
