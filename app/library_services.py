@@ -178,7 +178,7 @@ class LibraryServices(ABC):
         """Return how far the results of equivalent tools in a run agree."""
         from app.crosscheck.agreement import agreements
 
-        return agreements(self._store.load(run), margin)
+        return agreements(self.load(run), margin)
 
     def history(self, wanted: HistoryQuery) -> History:
         """Return a metric of hosts over all comparable runs, with its change points."""

@@ -11,6 +11,7 @@ from app.comparison.estimates import CONFIDENCE, student
 from app.json_converter import Json, publish, published
 from app.plans.plan import host_label
 from suites.quantities import label_pairs, label_text, metric_text
+from suites.verdict import Trust, Verdict, least_trusted, trust_mark
 from suites.vocab import Labels, Metric
 
 METHOD = (
@@ -69,6 +70,7 @@ class NoiseEntry:
     level: NoiseLevel
     spread: Spread
     rank: int = 0
+    trust: Trust | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,13 +85,17 @@ class PooledSpread:
 
 @dataclass(frozen=True, slots=True)
 class Noise:
-    """A noise study: entries ranked within their level, and tests, hosts and runs ranked by their trials."""
+    """A noise study: entries ranked within their level, and tests, hosts and runs ranked by their trials.
+
+    `excluded` names the invalid results, which do not count.
+    """
 
     entries: tuple[NoiseEntry, ...]
     tests: tuple[PooledSpread, ...]
     hosts: tuple[PooledSpread, ...]
     runs: tuple[PooledSpread, ...]
     method: str = METHOD
+    excluded: tuple[str, ...] = ()
 
     def at(self, level: NoiseLevel) -> tuple[NoiseEntry, ...]:
         """Return the entries of one level, the most repeatable first."""
@@ -177,7 +183,7 @@ def _below(one: Spread, other: Spread) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class MetricTrials:
-    """The trials of one metric on one step and host of a run, and the samples within them, if any."""
+    """The trials of one metric on one step and host of a run, the samples within them, if any, and their verdict."""
 
     run: str
     step: str
@@ -187,10 +193,22 @@ class MetricTrials:
     labels: Labels
     values: tuple[float, ...]
     samples: tuple[tuple[float, ...], ...] = ()
+    verdict: Verdict | None = None
+
+    @property
+    def trust(self) -> Trust | None:
+        """The trust in the trials; None without a verdict."""
+        return None if self.verdict is None else self.verdict.trust
 
 
-def noise_of(measured: Sequence[MetricTrials]) -> Noise:
-    """Return the noise study of some metrics."""
+def noise_of(given: Sequence[MetricTrials]) -> Noise:
+    """Return the noise study of some metrics, without those that are invalid."""
+    measured = [one for one in given if one.trust is not Trust.INVALID]
+    excluded = dict.fromkeys(
+        f"{one.run}: {one.step} on {host_label(one.host)} does not count, {one.verdict.text}"
+        for one in given
+        if one.verdict is not None and one not in measured
+    )
     entries = [
         *_entries(NoiseLevel.SAMPLE, ((one, spread_within_trials(one.samples)) for one in measured)),
         *_entries(NoiseLevel.TRIAL, ((one, spread_of(one.values)) for one in measured)),
@@ -201,6 +219,7 @@ def noise_of(measured: Sequence[MetricTrials]) -> Noise:
         _pooled(measured, lambda one: one.step),
         _pooled(measured, lambda one: one.host),
         _pooled(measured, lambda one: one.run),
+        excluded=tuple(excluded),
     )
 
 
@@ -208,7 +227,7 @@ def _entries(level: NoiseLevel, found: Iterable[tuple[MetricTrials, Spread | Non
     known = [(one, spread) for one, spread in found if spread is not None]
     ranks = shared_ranks([spread for _, spread in known])
     entries = [
-        NoiseEntry(one.run, one.step, one.suite, one.host, one.metric, one.labels, level, spread, rank)
+        NoiseEntry(one.run, one.step, one.suite, one.host, one.metric, one.labels, level, spread, rank, one.trust)
         for (one, spread), rank in zip(known, ranks, strict=True)
     ]
     return sorted(entries, key=lambda entry: (entry.rank, entry.spread.cov))
@@ -220,10 +239,15 @@ def _groups(measured: Sequence[MetricTrials]) -> list[tuple[MetricTrials, Spread
     for one in measured:
         hosts.setdefault((one.run, one.step, one.metric.name, one.labels), []).append(one)
     return [
-        (replace(found[0], host=f"{len(found)} hosts"), spread_of([statistics.fmean(one.values) for one in found]))
+        (_together(found), spread_of([statistics.fmean(one.values) for one in found]))
         for found in hosts.values()
         if len(found) >= FEWEST
     ]
+
+
+def _together(found: Sequence[MetricTrials]) -> MetricTrials:
+    verdict = least_trusted(one.verdict for one in found if one.verdict is not None)
+    return replace(found[0], host=f"{len(found)} hosts", verdict=verdict)
 
 
 def _pooled(measured: Sequence[MetricTrials], key: Callable[[MetricTrials], str]) -> tuple[PooledSpread, ...]:
@@ -255,7 +279,8 @@ def noise_charts(found: Noise) -> tuple[Chart, ...]:
     """Return a chart for each level with entries. Trials come first: they limit what a comparison can detect."""
     order = (NoiseLevel.TRIAL, NoiseLevel.HOST, NoiseLevel.SAMPLE)
     charts = [noise_chart(found, level) for level in order if found.at(level)]
-    return (*charts[:-1], *(replace(chart, note=f"{chart.note} {found.method}.".strip()) for chart in charts[-1:]))
+    last = ". ".join((*found.excluded, found.method))
+    return (*charts[:-1], *(replace(chart, note=f"{chart.note} {last}.".strip()) for chart in charts[-1:]))
 
 
 def noise_chart(found: Noise, level: NoiseLevel) -> Chart:
@@ -285,10 +310,7 @@ def dots(spreads: Sequence[Spread]) -> ChartSeries:
 
 def _names(entries: Sequence[NoiseEntry]) -> list[str]:
     """Return the shortest distinguishing name of each entry."""
-    several = {
-        "run": len({entry.run for entry in entries}) > 1,
-        "host": len({entry.host for entry in entries}) > 1,
-    }
+    several = {"run": len({entry.run for entry in entries}) > 1, "host": len({entry.host for entry in entries}) > 1}
     metrics: dict[str, set[str]] = {}
     for entry in entries:
         metrics.setdefault(entry.step, set()).add(entry.metric.name)
@@ -300,15 +322,16 @@ def _parts(entry: NoiseEntry, several: dict[str, bool], metrics: dict[str, set[s
     what = metric_text(entry.metric, entry.labels) if whole else label_text(entry.labels)
     return (
         entry.step, what, host_label(entry.host) if several["host"] else "", entry.run[:40] if several["run"] else "",
+        trust_mark(entry.trust),
     )  # fmt: skip
 
 
 FORMAT = "benchwright-noise/1"
 
 _SPREAD = "n=spread.n cov=spread.cov low=spread.low high=spread.high range=spread.range"
-publish(NoiseEntry, f"level rank run step suite host metric=metric.name labels {_SPREAD}")
+publish(NoiseEntry, f"level rank run step suite host metric=metric.name labels {_SPREAD} trust")
 publish(PooledSpread, f"name rank entries=n {_SPREAD}")
-publish(Noise, "method entries tests hosts runs")
+publish(Noise, "method entries tests hosts runs excluded")
 
 NOISE_COLUMNS = (
     "level",
@@ -324,6 +347,7 @@ NOISE_COLUMNS = (
     "low",
     "high",
     "range",
+    "trust",
 )
 
 

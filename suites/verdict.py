@@ -108,6 +108,11 @@ class Verdict:
         return f"{self.trust.value}: {self.findings[0].title}" if reduced else self.trust.value
 
 
+def trust_mark(trust: Trust | None) -> str:
+    """Return a trust as it stands beside a figure: empty for a valid one, and without a verdict."""
+    return "" if trust in {None, Trust.VALID} else str(trust)
+
+
 def least_trusted(given: Iterable[Verdict]) -> Verdict | None:
     """Return the verdict with the lowest trust; None if there is none."""
     return max(given, key=lambda verdict: verdict.trust.rank, default=None)

@@ -18,6 +18,7 @@ from app.records import RunSummary
 from app.scaling.scaling import Efficiency, ScalingAnalysis, scaling_lines
 from app.summary import MetricSummary
 from suites.quantities import direction_text, figure_text, metric_text, range_text, share_text, spread_text, times_text
+from suites.verdict import trust_mark
 from suites.vocab import Better, Metric
 
 HEAD = ("Step", "Host", "Metric", "Run", "Median", "n", "Ratio", "Verdict")
@@ -232,6 +233,8 @@ _SPREAD = ("n", "CoV", "95 % interval", "(max - min) / median")
 
 def print_noise(found: Noise) -> None:
     """Print a noise analysis."""
+    for line in found.excluded:
+        click.echo(plain(f"Note: {line}"))
     if not found.entries:
         click.echo("No spread: every result has fewer than two trials.")
         return
@@ -239,8 +242,10 @@ def print_noise(found: Noise) -> None:
         entries = found.at(level)
         if entries:
             click.echo(plain(TITLES[level]))
-            head = ("Rank", "Run", "Step", "Host", "Metric", *_SPREAD)
-            print_table(head, [_noise_row(entry) for entry in entries], right=(0, 5, 6, 7, 8))
+            marked = any(trust_mark(entry.trust) for entry in entries)
+            head = ("Rank", "Run", "Step", "Host", "Metric", *_SPREAD, *(("Trust",) if marked else ()))
+            rows = [[*_noise_row(entry), *((trust_mark(entry.trust),) if marked else ())] for entry in entries]
+            print_table(head, rows, right=(0, 5, 6, 7, 8))
             click.echo("")
     for name, pooled in (("Test", found.tests), ("Host", found.hosts), ("Run", found.runs)):
         if len(pooled) > 1:

@@ -109,6 +109,11 @@ class Side:
         valid = [one for one in ordered if one.verdict is None or one.verdict.trust is not Trust.INVALID]
         return valid or ordered
 
+    def invalid(self) -> set[tuple[str, int]]:
+        """Return run and id of the trials that do not count, because others of their cells are not invalid."""
+        every = {one.key for found in self._counted.values() for _, one in found}
+        return every - {one.key for cell in step_hosts(self) for one in self.trials(cell)}
+
     def verdict(self, cell: StepHosts) -> Verdict | None:
         """Return the least trusted verdict on the counted trials of a cell; None without one."""
         return least_trusted(one.verdict for one in self.trials(cell) if one.verdict is not None)
@@ -265,6 +270,7 @@ def excluded_trials(record: RunRecord) -> Iterator[str]:
 def join(runs: Sequence[RunRecord], samples: Mapping[str, SampleSeries]) -> tuple[RunRecord, SampleSeries]:
     """Return `runs` as one, with the samples of its trials; `samples` are those of each run by its id.
 
+    Invalid trials do not count beside others; the verdict of a step and host is the least trusted of the rest.
     The trials keep their order in time and get new ids, because ids are unique within a run only.
     """
     if len(runs) == 1:
@@ -274,12 +280,16 @@ def join(runs: Sequence[RunRecord], samples: Mapping[str, SampleSeries]) -> tupl
     trials: list[TrialRecord] = []
     series: dict[int, tuple[Sample, ...]] = {}
     counts: dict[tuple[str, str, bool], int] = {}
+    invalid = side.invalid()
     for run_id, step, record in sorted(_trials(side), key=lambda found: found[2].trial.started):
+        if (run_id, record.trial.id) in invalid:
+            continue
         key = (step, record.trial.host, record.trial.warm_up)
         counts[key] = counts.get(key, 0) + 1
         trial = replace(record.trial, id=len(trials) + 1, step=step, number=counts[key])
         trials.append(replace(record, trial=trial))
         series[trial.id] = samples[run_id].get(record.trial.id, ())
+    verdicts = {cell: side.verdict(cell) for cell in step_hosts(side)}
     findings: list[Finding] = []
     for finding in (finding for run in runs for finding in listed(run)):
         if finding not in findings:
@@ -295,7 +305,11 @@ def join(runs: Sequence[RunRecord], samples: Mapping[str, SampleSeries]) -> tupl
         trials=tuple(trials),
         findings=tuple(findings),
         telemetry_cost={},
-        verdicts=(),  # verdicts are per run
+        verdicts=tuple(
+            replace(verdict, step=cell.step.name, host=cell.host)
+            for cell, verdict in verdicts.items()
+            if verdict is not None
+        ),
         finding_trials=(),
     )
     return joined, series

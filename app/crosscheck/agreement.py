@@ -18,6 +18,7 @@ from suites.errors import UnitError, UnknownSuiteError
 from suites.facts import Facts
 from suites.quantities import duration_text, quantity
 from suites.units import convert
+from suites.verdict import Trust
 from suites.vocab import Better, Labels, Metric, MetricKind
 
 SUBSTANTIAL = 1.5
@@ -43,6 +44,7 @@ class ToolFigure:
     labels: Labels
     value: float
     n: int
+    trust: Trust | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +141,7 @@ def _agreement(
 ) -> Agreement:
     mapping, ours, theirs = found
     figures = [
-        ToolFigure(step.name, step.suite_id, one.metric, one.labels, one.median, one.n)
+        ToolFigure(step.name, step.suite_id, one.metric, one.labels, one.median, one.n, one.trust)
         for step, one in zip(steps, (ours, theirs), strict=True)
     ]
     undecided = Agreement(
@@ -148,6 +150,10 @@ def _agreement(
     )  # fmt: skip
     if pair.incomparable:
         return replace(undecided, outcome=AgreementOutcome.OTHER_QUANTITY, note=pair.incomparable)
+    invalid = [one for one in (ours, theirs) if one.verdict is not None and one.trust is Trust.INVALID]
+    if invalid:
+        texts = "; ".join(f"{one.step} is {one.verdict.text}" for one in invalid if one.verdict is not None)
+        return replace(undecided, note=texts)
     ratio = _ratio(ours, theirs, mapping.factor)
     if ratio is None:
         return undecided

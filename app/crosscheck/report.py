@@ -9,6 +9,7 @@ from app.formats import plan_to_json
 from app.json_converter import Json, publish, published
 from app.plans.plan import host_label
 from suites.quantities import figure_text, metric_text, share_text
+from suites.verdict import Trust, trust_mark
 
 
 def proposal_lines(found: Proposal) -> Iterator[str]:
@@ -34,6 +35,8 @@ def agreement_line(found: Agreement) -> str:
     if found.outcome is AgreementOutcome.OTHER_QUANTITY:
         return f"{ours}; {theirs}. Different quantities."
     ratio = found.ratio
+    if Trust.INVALID in {found.ours.trust, found.theirs.trust}:
+        return f"{ours}; {theirs}. Not compared: an invalid result does not count."
     if ratio is None:
         return f"{ours}; {theirs}. No ratio: a value is not above zero, or units differ."
     scaled = "" if found.factor == 1 else f" times {found.factor:g}"
@@ -54,7 +57,8 @@ def agreement_line(found: Agreement) -> str:
 
 def _figure_text(one: ToolFigure) -> str:
     name = metric_text(one.metric, one.labels)
-    return f"{one.step} {figure_text(one.metric, one.value)} ({name}, n = {one.n})"
+    mark = trust_mark(one.trust)
+    return f"{one.step} {figure_text(one.metric, one.value)} ({name}, n = {one.n}{mark and f', {mark}'})"
 
 
 def _change(ratio: float) -> str:
@@ -82,7 +86,7 @@ def why_lines(found: Agreement) -> Iterator[str]:
 
 
 publish(CarriedParameter, "parameter=ours value as=theirs written")
-publish(ToolFigure, "step suite metric=metric.name unit=metric.unit labels value n")
+publish(ToolFigure, "step suite metric=metric.name unit=metric.unit labels value n trust")
 publish(Agreement, "host ours theirs outcome ratio=ratio.value low=ratio.low high=ratio.high factor margin")
 
 

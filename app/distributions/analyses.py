@@ -12,14 +12,15 @@ from app.distributions.charts import heat_charts
 from app.distributions.distribution import Distribution, DistributionKey, SideValues, distribution
 from app.distributions.percentiles import TimedValue, TrialValues, ValueLevel, counted_values, trial_values
 from app.noise import MetricTrials, Noise, noise_of
-from app.plans.plan import Step, host_label
+from app.plans.plan import host_label
 from app.records import PREFIX, RunRecord, SampleSeries
 from app.scaling.scaling import ScalingAnalysis, headline_curves, scaling_of
 from app.scaling.sweeps import curves_of, curves_of_steps
 from app.summary import MetricSummary
 from suites.registry import histograms_of
 from suites.units import Unit, convert
-from suites.vocab import Better, Figure, Labels, MetricKind, Sample
+from suites.verdict import Trust, least_trusted
+from suites.vocab import Better, Labels, MetricKind, Sample
 
 if TYPE_CHECKING:
     from app.store import Store
@@ -169,7 +170,7 @@ class Analyses:
                 samples = tuple(tuple(map(float, one.values)) for one in reader.samples(summary))
                 yield MetricTrials(
                     side.summary.id, row.step, suites[row.step], row.host, row.metric, row.labels,
-                    summary.values, samples,
+                    summary.values, samples, summary.verdict,
                 )  # fmt: skip
 
     def scaling(self, word: str, *, everything: bool = False) -> list[ScalingAnalysis]:
@@ -180,14 +181,17 @@ class Analyses:
         (group,) = self._chosen([word])
         side = Side(group)
         run = side.summary.id
+        cells = {(step.name, host): StepHosts(step, (host,)) for step in side.steps for host in side.hosts}
         found = [
-            scaling_of(run, step.name, host, curve)
-            for step in side.steps
-            for host in side.hosts
-            for curve in curves_of(_figures(side, step, host))
+            scaling_of(run, step, host, curve, side.verdict(cell))
+            for (step, host), cell in cells.items()
+            for curve in curves_of([figure for one in side.trials(cell) for figure in one.record.figures])
         ]
         for suite, hosts in curves_of_steps(side).items():
-            found += [scaling_of(run, suite, host, curve) for host, own in hosts.items() for curve in own]
+            for host, own in hosts.items():
+                verdicts = [side.verdict(cells[step.name, host]) for step in side.steps if step.suite_id == suite]
+                counted = [one for one in verdicts if one is not None and one.trust is not Trust.INVALID]
+                found += [scaling_of(run, suite, host, curve, least_trusted(counted)) for curve in own]
         return found if everything else headline_curves(found)
 
     def heat(self, word: str) -> list[Chart]:
@@ -249,10 +253,6 @@ def _rows(groups: Sequence[tuple[RunRecord, ...]], overruled: str) -> Iterator[C
     for cell in step_hosts(side):
         for (_, labels), summary in side.figures(cell).items():
             yield ComparisonRow(cell.step.name, cell.host, summary.metric, labels, (summary,), ())
-
-
-def _figures(side: Side, step: Step, host: str) -> list[Figure]:
-    return [figure for counted in side.trials(StepHosts(step, (host,))) for figure in counted.record.figures]
 
 
 def _headline_rows(rows: Sequence[ComparisonRow]) -> list[ComparisonRow]:

@@ -119,6 +119,7 @@ class UntilVerdict:
     minimum: int
     cap: int
     obstacle: str = ""  # why no number of trials gives a verdict
+    mark: str = ""  # the trust in the baseline, if it is reduced
 
     def decide(self, values: Sequence[float], spent: float = 0.0, each: float | None = None) -> Decision:
         """Stop once there is a verdict, or cannot be one."""
@@ -164,7 +165,8 @@ class UntilVerdict:
         interval = ratio if isinstance(ratio, str) else ratio.reason
         if not isinstance(ratio, str) and ratio.low is not None and ratio.high is not None:
             interval = f"ratio {ratio.value:.3f} ({share_text(self.confidence)} CI {ratio.low:.3f}–{ratio.high:.3f})"
-        result = f"{interval} after {count} trials, margin ±{share_text(self.margin)}"
+        mark = f", baseline {self.mark}" if self.mark else ""
+        result = f"{interval} after {count} trials, margin ±{share_text(self.margin)}{mark}"
         if verdict:
             return f"{result}: {verdict}"
         return f"{result}: undecided{' at the limit of the plan' if count >= self.cap else ''}"
@@ -174,13 +176,7 @@ class UntilVerdict:
             return replace(decided, of_ratio=True, wanted=self.margin)
         reach = None if ratio.low is None or ratio.high is None else max(ratio.high, 1 / ratio.low) - 1
         return replace(
-            decided,
-            value=ratio.value,
-            low=ratio.low,
-            high=ratio.high,
-            reach=reach,
-            wanted=self.margin,
-            of_ratio=True,
+            decided, value=ratio.value, low=ratio.low, high=ratio.high, reach=reach, wanted=self.margin, of_ratio=True
         )
 
 

@@ -5,7 +5,7 @@ from app.json_converter import Json, publish, published
 from app.ranking.candidates import RankingGoal
 from app.ranking.ranking import RankedCandidate, Ranking
 from suites.quantities import direction_text, figure_text, range_text, share_text
-from suites.verdict import Trust
+from suites.verdict import trust_mark
 from suites.vocab import Metric
 
 HEAD = (
@@ -50,7 +50,7 @@ def _row(ranking: Ranking, ranked: RankedCandidate) -> list[str]:
         "" if ranked.price is None else ranked.price.text,
         per_price,
         "" if ranked.reached is None else ranked.reached.value,
-        "" if ranked.trust in {None, Trust.VALID} else str(ranked.trust),
+        trust_mark(ranked.trust),
     ]
 
 

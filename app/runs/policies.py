@@ -16,6 +16,7 @@ from suites.errors import UnitError
 from suites.facts import Facts, known
 from suites.quantities import metric_text
 from suites.units import convert
+from suites.verdict import trust_mark
 from suites.vocab import Finding, Labels, Metric
 
 
@@ -39,10 +40,12 @@ def verdict_rules(plan: Plan, baseline: RunRecord | None, facts: Mapping[str, Fa
     def make(key: StepKey, metric: Metric, labels: Labels) -> Rule:
         given = plan.repetition
         figures, obstacle = baselines.get(key, ({}, "step and host not in the baseline"))
-        values, unmet = _values(figures.get((metric.name, labels)), metric)
+        found = figures.get((metric.name, labels))
+        values, unmet = _values(found, metric)
         return UntilVerdict(
-            values, metric.better, given.margin, given.confidence, given.minimum, given.cap, obstacle or unmet
-        )
+            values, metric.better, given.margin, given.confidence, given.minimum, given.cap, obstacle or unmet,
+            "" if found is None else trust_mark(found.trust),
+        )  # fmt: skip
 
     return make
 

@@ -10,6 +10,7 @@ from app.plans.plan import host_label
 from app.scaling.models import ONE, Fit, ParameterEstimate, fit_models
 from app.scaling.sweeps import SweepCurve, SweepPoint
 from suites.quantities import figure_text, label_pairs, metric_text, share_text
+from suites.verdict import Trust, Verdict, trust_mark
 from suites.vocab import Better, MetricKind
 
 CONCURRENCY = frozenset(
@@ -39,7 +40,7 @@ class Efficiency:
 class ScalingAnalysis:
     """The scaling of a curve of a step on a host; `base` is the point through which the linear reference goes.
 
-    `base` is None, and `reasons` says why, if linear scaling is not defined for the curve.
+    `base` is None, and `reasons` says why, if linear scaling is not defined for the curve, or its figures are invalid.
     """
 
     run: str
@@ -50,27 +51,30 @@ class ScalingAnalysis:
     efficiencies: tuple[Efficiency, ...] = ()
     fit: Fit | None = None
     reasons: tuple[str, ...] = ()
+    trust: Trust | None = None
 
     @property
     def knee(self) -> SweepPoint | None:
-        """The knee; None if the curve still grows, or has none."""
-        return None if self.curve.growing else self.curve.knee
+        """The knee; None if the curve still grows, has none, or is invalid."""
+        return None if self.curve.growing or self.trust is Trust.INVALID else self.curve.knee
 
     def linear(self, x: float) -> float | None:
         """Return the linear reference at `x`."""
         return None if self.base is None else self.base.median * x / self.base.x
 
 
-def scaling_of(run: str, step: str, host: str, curve: SweepCurve) -> ScalingAnalysis:
-    """Return the scaling of a curve, with reasons for what is missing."""
-    found = ScalingAnalysis(run, step, host, curve)
+def scaling_of(run: str, step: str, host: str, curve: SweepCurve, verdict: Verdict | None = None) -> ScalingAnalysis:
+    """Return the scaling of a curve, with reasons for what is missing; an invalid one is not analysed."""
+    trust = None if verdict is None else verdict.trust
+    notes = (verdict.text,) if verdict is not None and trust_mark(trust) else ()
+    found = ScalingAnalysis(run, step, host, curve, reasons=notes, trust=trust)
     refused = _refused(curve)
-    if refused:
-        return replace(found, reasons=(refused,))
+    if trust is Trust.INVALID or refused:
+        return found if trust is Trust.INVALID else replace(found, reasons=(*notes, refused))
     base = curve.points[0]
     fit, reasons = fit_models([(point.x, point.median) for point in curve.points])
     efficiencies = tuple(_efficiency(point, base) for point in curve.points)
-    return replace(found, base=base, efficiencies=efficiencies, fit=fit, reasons=reasons)
+    return replace(found, base=base, efficiencies=efficiencies, fit=fit, reasons=(*notes, *reasons))
 
 
 def _refused(curve: SweepCurve) -> str:
@@ -113,7 +117,7 @@ def scaling_lines(one: ScalingAnalysis) -> Iterator[str]:
     if one.knee is not None:
         share = one.knee.median / max(point.median for point in one.curve.points)
         yield f"Knee at {label} = {one.knee.text}: {share_text(share)} of the maximum."
-    elif one.curve.growing:
+    elif one.curve.growing and one.trust is not Trust.INVALID:
         yield f"No knee: still growing at {label} = {last.text}."
     if one.base is not None and len(one.efficiencies) > 1:
         end = one.efficiencies[-1]
@@ -155,7 +159,7 @@ publish(
     ScalingAnalysis,
     "run step host metric=curve.metric.name unit=curve.metric.unit better=curve.metric.better labels=curve.rest "
     "over=curve.label base=base.x knee=knee.x growing=curve.growing points=curve.points efficiency=efficiencies fit "
-    "reasons",
+    "reasons trust",
 )
 
 
@@ -166,7 +170,7 @@ def scaling_to_json(found: Sequence[ScalingAnalysis]) -> Json:
 
 SCALING_COLUMNS = (
     "run", "step", "host", "metric", "unit", "labels", "over", "x", "text", "n", "value", "minimum", "maximum",
-    "efficiency", "low", "high",
+    "efficiency", "low", "high", "trust",
 )  # fmt: skip
 
 
@@ -184,7 +188,7 @@ def _rows(one: ScalingAnalysis) -> Iterator[Json]:
         labels = label_pairs(one.curve.rest)
         yield (
             {name: curve[name] for name in SCALING_COLUMNS[:5]}
-            | {"over": curve["over"], "labels": labels}
+            | {"over": curve["over"], "labels": labels, "trust": curve["trust"]}
             | point
             | interval
         )

@@ -13,6 +13,7 @@ from suites.parameters import Parameter, Type, Value, parse_size
 from suites.quantities import figure_text, label_text
 from suites.sweep import knee
 from suites.units import Unit, convert
+from suites.verdict import Trust
 from suites.vocab import Better, Figure, Labels, Metric, MetricKind
 
 FEWEST_POINTS = 2
@@ -165,7 +166,7 @@ Entry = tuple[dict[str, Value], MetricSummary]
 
 
 def curves_of_steps(side: Side) -> dict[str, dict[str, list[SweepCurve]]]:
-    """Return the curves of a side by suite and host; steps that differ in one number are the points."""
+    """Return the curves of a side by suite and host; steps that differ in one number are the points, unless invalid."""
     found: dict[str, dict[str, list[SweepCurve]]] = {}
     for suite in dict.fromkeys(step.suite_id for step in side.steps):
         steps = [step for step in side.steps if step.suite_id == suite]
@@ -179,6 +180,7 @@ def curves_of_steps(side: Side) -> dict[str, dict[str, list[SweepCurve]]]:
                 (step.identity(), summary)
                 for step in steps
                 for summary in side.figures(StepHosts(step, (host,))).values()
+                if summary.trust is not Trust.INVALID
             ]
             found.setdefault(suite, {})[host] = list(_curves(name, parameters_of(steps[0]).get(name), entries))
     return found

@@ -16,14 +16,7 @@ from suites.fio.parameters import total_size
 from suites.fio.suite import FIO, REPORT, Fio, percentile_options
 from suites.fio.tuning import tune_fio
 from suites.fio_job.checks import JOB_CHECKS, concurrent_groups, leads_out, shown
-from suites.fio_job.file import (
-    VARIABLE,
-    JobFileError,
-    Section,
-    effective_sections,
-    read_environment,
-    read_job_file,
-)
+from suites.fio_job.file import VARIABLE, JobFileError, Section, effective_sections, read_environment, read_job_file
 from suites.fio_job.section_values import directories_in, may_write_device, section_values, section_writes, sized
 from suites.fio_job.step_targets import step_targets
 from suites.fio_job.targets import names_of, programs, targets_of

@@ -15,19 +15,28 @@ from app.cli.main import benchwright
 from app.cli.tables import comparison_rows
 from app.comparison.compare import compare
 from app.comparison.comparison import comparison_to_json
+from app.comparison.sides import join
 from app.comparison.verdicts import ComparisonVerdict
+from app.crosscheck.agreement import AgreementOutcome, agreements
+from app.crosscheck.report import agreement_to_json
 from app.events import VerdictReached
 from app.history import HistoryQuery, history_to_json, read_history
+from app.plans.plan import Policy, Repetition
 from app.ranking.candidates import RankingCriteria
 from app.ranking.ranking import rank
 from app.ranking.report import ranking_csv, ranking_rows, ranking_to_json, shown_columns
 from app.records import RunRecord
 from app.report_image.tables import rows_compared
+from app.runs.policies import verdict_rules
+from app.scaling.scaling import scaling_lines, scaling_of, scaling_rows, scaling_to_json
+from app.scaling.sweeps import SweepCurve, SweepPoint
 from app.store import Store
 from app.summary import summaries
 from suites.verdict import Limiter, Trust, Verdict
-from tests.app.run_events import FINDING, STEP, run_events, run_record
+from tests.app import run_events
+from tests.app.run_events import FINDING, STEP, run_record
 from tests.app.stores import record
+from tests.app.test_crosscheck import of_disk
 from widgets.compare.compare_rows import CompareLine, LineKind
 from widgets.compare.compare_table import _trust_mark as mark_of_value
 from widgets.compare.compare_table import _value_tip as tip_of_value
@@ -141,7 +150,9 @@ def library(tmp_path: Path) -> Store:
     trusts = (Trust.VALID, Trust.DOUBTFUL, Trust.INVALID)
     for number, (trust, factor) in enumerate(zip(trusts, (1.0, 1.01, 9.0), strict=True), 1):
         events = list(
-            run_events(f"run-{number}", [factor * one for one in BASE], started=f"2026-11-2{number}T10:00:00+00:00")
+            run_events.run_events(
+                f"run-{number}", [factor * one for one in BASE], started=f"2026-11-2{number}T10:00:00+00:00"
+            )
         )
         whole = replace(verdict(trust), step=None, host=None)
         record(
@@ -178,7 +189,7 @@ def test_an_invalid_run_is_pinned_with_consent_only(library: Store) -> None:
 
 def test_a_baseline_of_one_host_has_the_trust_of_that_host(tmp_path: Path) -> None:
     store = Store(tmp_path / "runs.sqlite3")
-    *events, ended = run_events("run-1", BASE)
+    *events, ended = run_events.run_events("run-1", BASE)
     verdicts = [VerdictReached(verdict(Trust.VALID, "web-1")), VerdictReached(verdict(Trust.INVALID, "web"))]
     record(store, "run-1", [*events, *verdicts, ended])
     pin(store, "run-1@web-1", "one")
@@ -199,3 +210,63 @@ def test_the_command_line_shows_the_verdicts(library: Store, tmp_path: Path) -> 
     assert "doubtful" in run("history", "web-1", "--metric", "iops")[1]
     shown = json.loads(run("show", "run-2", "--json")[1])
     assert {metric["trust"] for metric in shown["metrics"]} == {"doubtful"}
+
+
+def test_an_invalid_result_is_no_noise(library: Store, tmp_path: Path) -> None:
+    table = tmp_path / "noise.csv"
+    words = ["--store", str(tmp_path / "runs.sqlite3"), "noise", "run-1", "run-2", "run-3"]
+    found = json.loads(CliRunner().invoke(benchwright, [*words, "--json", "--csv", str(table)]).stdout)
+    entries = [(one["run"], one["trust"]) for one in found["entries"] if one["level"] == "trial"]
+    assert sorted(entries) == [("run-1", "valid"), ("run-2", "doubtful")]
+    assert {one["name"] for one in found["runs"]} == {"run-1", "run-2"}
+    (excluded,) = found["excluded"]
+    assert excluded.startswith("run-3: ")
+    assert {row["trust"] for row in csv.DictReader(io.StringIO(table.read_text()))} == {"valid", "doubtful"}
+    text = CliRunner().invoke(benchwright, words).stdout
+    assert "doubtful" in text
+    assert f"Note: {excluded}" in text
+    sound = CliRunner().invoke(benchwright, [*words[:3], "run-1"]).stdout
+    assert "Trust" not in sound
+
+
+CURVE = SweepCurve(run_events.IOPS, "threads", (), tuple(SweepPoint(n, str(n), (100.0 * n,) * 3) for n in (1, 2, 4)))
+
+
+@pytest.mark.parametrize("trust", Trust)
+def test_a_curve_carries_its_verdict_and_an_invalid_one_is_not_analysed(trust: Trust) -> None:
+    found = scaling_of("r", "s", "h", CURVE, verdict(trust))
+    assert (found.base is None, found.efficiencies == ()) == (trust is Trust.INVALID,) * 2
+    assert (FINDING.title in " ".join(scaling_lines(found))) is (trust is not Trust.VALID)
+    assert {row["trust"] for row in scaling_rows([found])} == {trust}
+    assert scaling_to_json([found])["curves"][0]["trust"] == trust
+
+
+@pytest.mark.parametrize("trust", WEAK)
+def test_tools_are_not_compared_by_an_invalid_result(trust: Trust) -> None:
+    sides = of_disk(1.0)
+    step = sides.plan.steps[1].name
+    weak = replace(verdict(trust), step=step, host=sides.plan.hosts[0])
+    (found,) = agreements(replace(sides, verdicts=(weak,)))
+    assert (found.outcome is AgreementOutcome.UNDECIDED) is (trust is Trust.INVALID)
+    assert (found.ratio is None) is (trust is Trust.INVALID)
+    published = agreement_to_json(found)
+    assert (published["ours"]["trust"], published["theirs"]["trust"]) == (None, trust)
+    assert (FINDING.title in " ".join(published["why"])) is (trust is Trust.INVALID)
+    assert (trust.value in published["text"]) is True
+
+
+def test_a_plan_that_waits_for_a_verdict_does_not_count_invalid_runs_of_its_baseline() -> None:
+    weak = judged("b", [1.01 * one for one in BASE], Trust.DOUBTFUL)
+    runs = [GOOD, weak, judged("c", FASTER, Trust.INVALID)]
+    joined, _ = join(runs, {run.summary.id: {} for run in runs})
+    assert len(joined.trials) == 2 * len(BASE)
+    repetition = Repetition(policy=Policy.UNTIL_VERDICT, baseline="fleet", minimum=6)
+    plan = replace(run_events.plan(), repetition=repetition)
+    rules = {mark: verdict_rules(plan, one, {}) for mark, one in (("doubtful", joined), ("", GOOD))}
+    for mark, make in rules.items():
+        assert make is not None
+        reason = make((STEP.name, "web-1"), run_events.IOPS, run_events.READ).decide(BASE).reason
+        assert ("baseline doubtful" in reason) is bool(mark)
+    alone = verdict_rules(plan, runs[2], {})
+    assert alone is not None
+    assert not alone((STEP.name, "web-1"), run_events.IOPS, run_events.READ).decide(BASE).settled

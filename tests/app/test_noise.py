@@ -138,6 +138,7 @@ def test_the_command_line_ranks_runs_and_writes_table_and_picture(library: Path,
     assert [(entry["run"][:8], entry["rank"]) for entry in trials] == [("20260112", 1), ("20260113", 2)]
     assert set(trials[0]) == {
         "level", "rank", "run", "step", "suite", "host", "metric", "labels", "n", "cov", "low", "high", "range",
+        "trust",
     }  # fmt: skip
     assert table.read_text().startswith("level,rank,run,")
     assert picture.read_bytes().startswith(b"\x89PNG")

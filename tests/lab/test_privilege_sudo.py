@@ -14,15 +14,7 @@ from remote.privilege import PrivilegeError, RootSession, WrongPasswordError, as
 from remote.session import Session
 from remote.telemetry.telemetry import Telemetry
 from tests.lab_sshd import AnsweringAsker, LabHost
-from tests.sudo_host import (
-    NOBODY,
-    PASSWORD,
-    USER,
-    WITHOUT_PASSWORD,
-    StartSudoHost,
-    start_sudo_host,
-    words_of_processes,
-)
+from tests.sudo_host import NOBODY, PASSWORD, USER, WITHOUT_PASSWORD, StartSudoHost, start_sudo_host, words_of_processes
 
 __all__ = ["start_sudo_host"]
 

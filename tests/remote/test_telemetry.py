@@ -241,11 +241,7 @@ class Lying(LocalSession):
         mark = argv[3]
         shown = [f"@@{mark} page KernelPageSize:        4 kB", f"@@{mark} disks sda"]
         for uptime in (100.0, 101.0, 50.0, 60.0, 102.0):
-            shown += [
-                f"@@{mark} tick 0 {uptime} {1e9 + uptime}",
-                "/proc/loadavg:0.5 0.5 0.5 1/100 1",
-                f"@@{mark} end",
-            ]
+            shown += [f"@@{mark} tick 0 {uptime} {1e9 + uptime}", "/proc/loadavg:0.5 0.5 0.5 1/100 1", f"@@{mark} end"]
         return super().open(["printf", "%s\\n", *shown])
 
 

@@ -12,6 +12,7 @@ from app.chart import Chart, chart_table
 from suites.errors import BenchwrightError
 from widgets.jobs import BackgroundJob
 from widgets.parts.boxes import column_in, fill
+from widgets.parts.controls import push_button
 from widgets.parts.dialogs import ask_for_file, button_row, fit, opened
 from widgets.parts.notice import Notice
 from widgets.parts.text import Text, Tone, set_tool_tip, sheet_text
@@ -45,7 +46,7 @@ class ChartDialog(QDialog):
         self.notice = Notice()
         self.copy_button = QPushButton("Copy data")
         self.export_button = QPushButton("Export…")
-        self.close_button = QPushButton("Close")
+        self.close_button = push_button("Close", self.accept)
         self._scroll = QScrollArea(widgetResizable=True)
         self._arrange(title)
         self.notice.show_message("info", "Reading the runs…")
@@ -114,7 +115,6 @@ class ChartDialog(QDialog):
             button.setEnabled(False)
             button.clicked.connect(action)
             set_tool_tip(button, tip)
-        self.close_button.clicked.connect(self.accept)
         foot = button_row(self.copy_button, self.export_button, None, self.close_button)
         rows = column_in(self, SPACE[1], (SPACE[3], SPACE[3], SPACE[3], SPACE[3]))
         rows.addWidget(Text(title, font=text_font(TextSize.HEADING, bold=True)), 0, Qt.AlignmentFlag.AlignTop)

@@ -136,9 +136,16 @@ def lost(trial: TrialEvidence) -> Iterator[Hypothesis]:
     yield from _lock(trial, use)
     delayed = min(1.0, use.waiting / (use.workers or 1))
     least = DELAYED if trial.suite.resource in IO_RESOURCES else LOST
-    waited_little = delayed < least, f"its threads waited for a CPU {share_text(delayed)} of the time"
+    asleep = 1 - beside.asked / min(use.workers or 1, use.usable or 1)
+    against = objections(
+        (delayed < least, f"its threads waited for a CPU {share_text(delayed)} of the time"),
+        (
+            trial.suite.resource is Resource.APPLICATION and asleep > HALF_BUSY,
+            f"it neither ran nor waited for a CPU {share_text(max(0.0, asleep))} of the time",
+        ),
+    )
     counter = f"{beside.text}, other processes had {beside.others:.3g}"
-    against = (*objections(waited_little), *_switching(trial, use))
+    against = (*against, *_switching(trial, use))
     yield Hypothesis(Limiter.OTHERS, beside.lost, counter, "Stop the other processes and run it again.", against, LOST)
 
 

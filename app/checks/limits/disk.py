@@ -295,10 +295,10 @@ def of_application(trial: TrialEvidence) -> Iterator[Hypothesis]:
     large = sum(sizes) / sum(ios) >= LARGE_BLOCK / 2
     counter = f"{name} was {share_text(used)} busy with {queue:.3g} I/Os at it"
     if workload.commits and queue < FULL_QUEUE:
-        cpu = share(use.every, use.usable)
+        wanted = share(min((use.test or 0.0) + use.waiting, use.usable or 0.0), use.usable)
         against = objections(
             (use.test is None, UNCOUNTED),
-            (cpu is None or cpu >= HALF_BUSY, "the CPUs were mostly in use"),
+            (wanted is None or wanted >= HALF_BUSY, "the test ran on, or waited for, most of the CPUs"),
             (ios[1] <= ios[0], f"{name} was read more than written"),
         )
         then = "Lower the sync latency, or run it with more clients: they share one sync."
