@@ -14,7 +14,7 @@ from app.checks.evidence import (
     share,
     watched,
 )
-from app.checks.storage import whole_disk
+from app.checks.storage_layers import whole_disk
 from app.timestamps import seconds_since
 from suites.checks import Check, CheckOutcome, CheckPhase, NotChecked
 from suites.evidence import HostEvidence, HostWatch, TrialCheck, TrialEvidence

@@ -353,6 +353,11 @@ def test_a_foreign_writer_does_not_hide_that_blocks_were_overwritten_in_memory(d
     assert not found or "by its own count (30 %)" in found
 
 
+def test_a_copy_that_was_in_memory_before_its_first_sample_reached_the_disk_by_its_flush() -> None:
+    host = {"disk_write_rate:vda": 107e6, "tool_write_rate": 400.0}
+    assert shown_by("not-from-the-device", dd({"elapsed": 10.0, "bandwidth": 107.0}, host)) == ""
+
+
 def test_others_are_seen_in_the_tool_s_own_direction_too() -> None:
     assert "50 MB/s read" in shown_by("others-on-the-disk", fio({"disk_read_rate:vda": 91e6, "tool_read_rate": 41e6}))
     large: dict[str, Any] = {"rw": "write", "block_size": MIB, "direct": True, "ioengine": "libaio", "runtime": 10}
