@@ -310,10 +310,7 @@ def dots(spreads: Sequence[Spread]) -> ChartSeries:
 
 def _names(entries: Sequence[NoiseEntry]) -> list[str]:
     """Return the shortest distinguishing name of each entry."""
-    several = {
-        "run": len({entry.run for entry in entries}) > 1,
-        "host": len({entry.host for entry in entries}) > 1,
-    }
+    several = {"run": len({entry.run for entry in entries}) > 1, "host": len({entry.host for entry in entries}) > 1}
     metrics: dict[str, set[str]] = {}
     for entry in entries:
         metrics.setdefault(entry.step, set()).add(entry.metric.name)

@@ -1,7 +1,6 @@
-"""Questions to the user as data, and the protocol of what answers them."""
+"""Questions to the user as data, and the base class of what answers them."""
 
 from dataclasses import dataclass
-from typing import Protocol
 
 from suites.tool_messages import LONGEST_MESSAGE, printable_message
 
@@ -94,60 +93,39 @@ class ConsentQuestion:
     items: tuple[ConsentItem, ...]
 
 
-class Asker(Protocol):
-    """Answers questions. Called on a worker thread; blocks until there is an answer."""
+class Asker:
+    """Answers questions; what a subclass does not answer is refused.
 
-    def host_key(self, question: HostKeyQuestion) -> bool:
+    Called on a worker thread; blocks until there is an answer.
+    """
+
+    def host_key(self, question: HostKeyQuestion) -> bool:  # noqa: ARG002 (for subclasses)
         """Return whether the key is to be trusted and appended to known_hosts."""
-        ...
+        return False
 
-    def secret(self, question: SecretQuestion) -> str | None:
+    def secret(self, question: SecretQuestion) -> str | None:  # noqa: ARG002 (for subclasses)
         """Return the secret, or None to give up."""
-        ...
+        return None
 
-    def remember(self, question: SecretQuestion) -> bool:
+    def remember(self, question: SecretQuestion) -> bool:  # noqa: ARG002 (for subclasses)
         """Return whether to store the secret of `question`, which was accepted, in the system keyring."""
-        ...
+        return False
 
-    def local_program(self, question: LocalProgramQuestion) -> bool:
+    def local_program(self, question: LocalProgramQuestion) -> bool:  # noqa: ARG002 (for subclasses)
         """Return whether the program may run."""
-        ...
+        return False
 
-    def confirm_loss(self, question: LossQuestion) -> str | None:
+    def confirm_loss(self, question: LossQuestion) -> str | None:  # noqa: ARG002 (for subclasses)
         """Return what the user typed, to be compared with the confirmation, or None to give up."""
-        ...
+        return None
 
-    def consent(self, question: ConsentQuestion) -> bool:
+    def consent(self, question: ConsentQuestion) -> bool:  # noqa: ARG002 (for subclasses)
         """Return whether the user agrees to all of a plan's actions."""
-        ...
+        return False
 
 
-class RefusingAsker:
+class RefusingAsker(Asker):
     """An asker that refuses everything, for use without a user."""
-
-    def host_key(self, question: HostKeyQuestion) -> bool:  # noqa: ARG002 (the protocol's)
-        """Refuse."""
-        return False
-
-    def secret(self, question: SecretQuestion) -> str | None:  # noqa: ARG002 (the protocol's)
-        """Refuse."""
-        return None
-
-    def remember(self, question: SecretQuestion) -> bool:  # noqa: ARG002 (the protocol's)
-        """Refuse."""
-        return False
-
-    def local_program(self, question: LocalProgramQuestion) -> bool:  # noqa: ARG002 (the protocol's)
-        """Refuse."""
-        return False
-
-    def confirm_loss(self, question: LossQuestion) -> str | None:  # noqa: ARG002 (the protocol's)
-        """Refuse."""
-        return None
-
-    def consent(self, question: ConsentQuestion) -> bool:  # noqa: ARG002 (the protocol's)
-        """Refuse."""
-        return False
 
 
 # Text from a host made safe to display: one line, bounded, printable characters only.

@@ -313,8 +313,7 @@ class Cp(Suite):
     )
     resource = Resource.DISK
     tried = TestedTool(
-        "GNU cp 9.1 under bash 5.2 run for real",
-        note="needs bash; each result records what it did and did not measure",
+        "GNU cp 9.1 under bash 5.2 run for real", note="needs bash; each result records what it did and did not measure"
     )
     program = Program("cp", ("cp",), same_package_name("coreutils"), timed=True)
     parameters = CP_PARAMETERS

@@ -245,8 +245,7 @@ class Geekbench(Suite):
     summary = "Application workloads on one and all cores, as scores; needs a Pro licence. Not tried here."
     resource = Resource.CPU
     tried = TestedTool(
-        "5 and 6 documented; **not tried for real**",
-        note="needs a Pro licence; nothing is uploaded unless enabled",
+        "5 and 6 documented; **not tried for real**", note="needs a Pro licence; nothing is uploaded unless enabled"
     )
     program = GEEKBENCH
     parameters = (FOLDER, PROGRAM, UPLOAD)

@@ -230,8 +230,7 @@ def _cached(evidence: StepEvidence) -> CheckOutcome | NotChecked | None:
         return None
     what = "written to the page cache without a flush" if writes(evidence.values) else "read from the page cache"
     return CheckOutcome(
-        f"With -C the blocks are {what}.",
-        changes={"cache": "direct" if accepts_direct(evidence) else "default"},
+        f"With -C the blocks are {what}.", changes={"cache": "direct" if accepts_direct(evidence) else "default"}
     )
 
 

@@ -260,19 +260,10 @@ INTERVAL = Parameter(
 )
 
 PORT = replace(
-    _of_load("port"),
-    default=0,
-    help="Port of iperf3's server end; 0 picks a free one right before the test.",
+    _of_load("port"), default=0, help="Port of iperf3's server end; 0 picks a free one right before the test."
 )
 
-PARAMETERS = (
-    METHOD,
-    TIME,
-    INTERVAL,
-    *(_of_load(name) for name in LOAD),
-    PORT,
-    replace(BUILD, applies=_uses_probe),
-)
+PARAMETERS = (METHOD, TIME, INTERVAL, *(_of_load(name) for name in LOAD), PORT, replace(BUILD, applies=_uses_probe))
 
 
 # Checks of a latency-under-load step.

@@ -375,12 +375,7 @@ class SpecCpu(Suite):
         FOLDER, GENERATION, CONFIG, SUITE, MODE, COPIES, ITERATIONS, LEAVE_OUT_MCF,
     )  # fmt: skip
     metrics = METRICS
-    checks = (
-        SPECCPU_NO_FOLDER,
-        SPECCPU_MEMORY,
-        SPECCPU_WITHOUT_MCF,
-        MORE_THREADS_THAN_CPUS,
-    )
+    checks = (SPECCPU_NO_FOLDER, SPECCPU_MEMORY, SPECCPU_WITHOUT_MCF, MORE_THREADS_THAN_CPUS)
 
     def programs(self, values: Values, facts: Facts | None) -> tuple[Program, ...]:
         """Return none: the user installs it and sets its folder."""

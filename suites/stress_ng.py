@@ -211,8 +211,7 @@ def _in_cache(evidence: StepEvidence) -> CheckOutcome | NotChecked | None:
     better = int(_fitting_bytes(evidence.context, threads).value)
     changes: dict[str, Value] = {"memrate_bytes": better} if better > size else {}
     return CheckOutcome(
-        f"{threads} x {format_size(size)} for {format_size(cache)} of last-level cache.",
-        changes=changes,
+        f"{threads} x {format_size(size)} for {format_size(cache)} of last-level cache.", changes=changes
     )
 
 
@@ -282,13 +281,7 @@ class StressNg(Suite):
     program = Program("stress-ng", ("stress-ng",), same_package_name("stress-ng"), timed=True)
     parameters = (METHOD, INSTANCES, TIME, MEMRATE_BYTES)
     metrics = METRICS
-    checks = (
-        STRESS_NG_SHORT,
-        STRESS_NG_ENDLESS,
-        STRESS_NG_IN_CACHE,
-        STRESS_NG_TOO_SMALL,
-        MORE_THREADS_THAN_CPUS,
-    )
+    checks = (STRESS_NG_SHORT, STRESS_NG_ENDLESS, STRESS_NG_IN_CACHE, STRESS_NG_TOO_SMALL, MORE_THREADS_THAN_CPUS)
 
     def tune(self, context: Context) -> dict[str, Tuned]:
         """Return one instance per usable CPU, half a minute, and memory beyond all caches."""

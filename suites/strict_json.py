@@ -17,11 +17,7 @@ def read_json(text: str) -> Any:
     """
     try:
         return json.loads(
-            text,
-            object_pairs_hook=_object,
-            parse_constant=_refuse,
-            parse_float=_finite,
-            parse_int=_short,
+            text, object_pairs_hook=_object, parse_constant=_refuse, parse_float=_finite, parse_int=_short
         )
     except RecursionError:
         raise ValueError("it is nested too deeply") from None

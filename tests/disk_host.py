@@ -52,10 +52,7 @@ def disk_host(
         measured=ProbeMeasurements(
             urandom_rate=Absent("dd prints no times") if urandom is None else urandom, foreign_cpu=0.004
         ),
-        block_devices=(
-            BlockDevice(name="nvme0n1", rotational=False),
-            BlockDevice(name="sda", rotational=True),
-        ),
+        block_devices=(BlockDevice(name="nvme0n1", rotational=False), BlockDevice(name="sda", rotational=True)),
         file_systems=(
             FileSystem(mount="/", kind="ext4", free=20 * GIB),
             FileSystem(mount="/srv", kind="ext4", free=100 * GIB),

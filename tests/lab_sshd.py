@@ -52,7 +52,7 @@ PENALTIES_SINCE = (9, 8)
 """The first version of OpenSSH that keeps out for a while who fails to get in, as some tests do on purpose."""
 
 
-class AnsweringAsker:
+class AnsweringAsker(Asker):
     """Answers questions as scripted and records them. A secret that was not scripted is given up on (None)."""
 
     def __init__(

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from functools import partial
+from typing import cast
 
 from PySide6.QtWidgets import QWidget
 
@@ -12,6 +13,7 @@ from widgets.export_dialog import ExportDialog
 from widgets.help_page import TOPICS
 from widgets.hosts.add_host_dialog import AddHostDialog
 from widgets.hosts.hosts_page import HostsPage
+from widgets.live.live_page import LivePage
 from widgets.main_window import MainWindow
 from widgets.parts.dialogs import QuestionDialog
 from widgets.parts.empty_state import EmptyState
@@ -153,7 +155,7 @@ def _export(stage: Stage) -> QWidget:
 
 def _leaving(stage: Stage) -> QWidget:
     window = stage.window()
-    leaving = CloseGuard(window, _Running, lambda _text: None)
+    leaving = CloseGuard(window, lambda: cast("LivePage", _Running()), lambda _text: None)
     leaving.allowed()
     return window.findChildren(QuestionDialog)[0]
 

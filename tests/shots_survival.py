@@ -8,16 +8,7 @@ from pathlib import Path
 
 from PySide6.QtWidgets import QWidget
 
-from app.events import (
-    Activity,
-    Event,
-    LibraryChanged,
-    LinkChanged,
-    Progress,
-    RunEnded,
-    RunStarted,
-    State,
-)
+from app.events import Activity, Event, LibraryChanged, LinkChanged, Progress, RunEnded, RunStarted, State
 from app.plans.plan import Plan, Repetition, make_step
 from app.questions import Asker
 from app.runs.control import Control

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from PySide6.QtCore import QUrl
 from PySide6.QtGui import QDesktopServices
-from PySide6.QtWidgets import QCheckBox, QDialog, QFileDialog, QPushButton, QWidget
+from PySide6.QtWidgets import QCheckBox, QDialog, QFileDialog, QWidget
 
 from app.output import make_folder
 from app.paths import reports_path
@@ -13,7 +13,7 @@ from app.services import Workstation
 from suites.errors import BenchwrightError
 from widgets.jobs import BackgroundJob
 from widgets.parts.boxes import fill, in_row
-from widgets.parts.controls import line_edit
+from widgets.parts.controls import line_edit, push_button
 from widgets.parts.dialogs import button_row, dialog_column, opened
 from widgets.parts.notice import FieldMessage, Notice, ProgressNotice
 from widgets.parts.paths import exists, typed_path
@@ -56,14 +56,14 @@ class ExportDialog(QDialog):
         self._written = Path()
         self.csv_box = QCheckBox("CSV: summary, and a second file with every sample")
         self.png_box = QCheckBox("PNG: report image")
-        self.path = line_edit("Folder and name", text=str(reports_path() / safe_name(name)))
-        self.browse_button = QPushButton("Browse…")
+        self.path = line_edit("Folder and name", self._check, text=str(reports_path() / safe_name(name)))
+        self.browse_button = push_button("Browse…", self._browse)
         self.message = FieldMessage()
         self.working = ProgressNotice()
         self.outcome = Notice()
-        self.open_button = QPushButton("Open the folder")
-        self.export_button = QPushButton("Export")
-        self.close_button = QPushButton("Cancel")
+        self.open_button = push_button("Open the folder", self._open_folder)
+        self.export_button = push_button("Export", self._export, primary=True, default=True)
+        self.close_button = push_button("Cancel", self.reject)
         self._arrange()
         self._connect()
         self._check()
@@ -88,14 +88,7 @@ class ExportDialog(QDialog):
         for box in (self.csv_box, self.png_box):
             box.setChecked(True)
             box.toggled.connect(self._check)
-        self.path.textChanged.connect(self._check)
-        self.browse_button.clicked.connect(self._browse)
-        self.export_button.setProperty("primary", True)
-        self.export_button.setDefault(True)
-        self.export_button.clicked.connect(self._export)
-        self.close_button.clicked.connect(self.reject)
         self.open_button.hide()
-        self.open_button.clicked.connect(self._open_folder)
         self.working.cancel_button.hide()
 
     def _endings(self) -> list[str]:

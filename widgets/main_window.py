@@ -1,14 +1,15 @@
-"""The main window: rail, page, side panel and status bar."""
+"""The main window: menus, rail, page, side panel and status bar."""
 
 import gc
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 
 from PySide6.QtCore import QEvent, QTimer, Signal
-from PySide6.QtGui import QAction, QCloseEvent
-from PySide6.QtWidgets import QApplication, QMainWindow, QWidget
+from PySide6.QtGui import QAction, QActionGroup, QCloseEvent, QKeySequence
+from PySide6.QtWidgets import QApplication, QMainWindow, QMenu, QWidget
 
 from app.command_hints import use_library
 from app.events import LibraryChanged
@@ -19,23 +20,24 @@ from widgets import jobs, settings, theme
 from widgets.hosts.host_bars import DetachedBar
 from widgets.jobs import BackgroundJob
 from widgets.library.library_bar import LibraryBar
-from widgets.menus import build_menus
 from widgets.page import Page
 from widgets.pages import Pages
 from widgets.parts.boxes import column_in, fill, in_row
 from widgets.parts.dialogs import QuestionDialog, ask_for_file, opened
 from widgets.parts.empty_state import EmptyState
 from widgets.questions import WindowAsker
-from widgets.rail import PageName, Rail
+from widgets.rail import SIGNS, PageName, Rail
 from widgets.shutdown import CloseGuard, signals_handled
 from widgets.splitter import PageSplitter
 from widgets.status_line import StatusLine
-from widgets.theme import icon
+from widgets.theme import Appearance, appearance, icon, set_appearance
 
 SIZE = (1280, 800)
 SMALLEST = (896, 480)
 PATIENCE = 3.0
 """Seconds to wait for background threads after the window has closed."""
+
+_APPEARANCES = {Appearance.SYSTEM: "System", Appearance.LIGHT: "Light", Appearance.DARK: "Dark"}
 
 LOADED = 2000
 """Milliseconds after which a page has loaded its modules."""
@@ -61,7 +63,7 @@ class MainWindow(QMainWindow):
         self._messages: dict[QWidget, str] = {}
         self._painted = False
         self._arrange()
-        self._connect(build_menus(self))
+        self._connect(_build_menus(self))
         self.show_page(PageName.HOSTS)
 
     def show_page(self, name: PageName) -> Page | None:
@@ -223,6 +225,61 @@ class MainWindow(QMainWindow):
         self._inside.setEnabled(False)
         self.menuBar().setEnabled(False)
         self.status_line.show_waiting(text)
+
+
+def _build_menus(window: MainWindow) -> QAction:
+    """Fill the window's menu bar; return the checkable action of the side panel."""
+    bar = window.menuBar()
+    _build_file(bar.addMenu("&File"), window)
+    fold = _build_view(bar.addMenu("&View"), window)
+    _build_help(bar.addMenu("&Help"), window)
+    return fold
+
+
+def _build_file(menu: QMenu, window: MainWindow) -> None:
+    _add(menu, "&New measurement", lambda: window.show_page(PageName.MEASURE), QKeySequence.StandardKey.New)
+    _add(menu, "&Open plan…", window.choose_plan_file, QKeySequence.StandardKey.Open)
+    _add(menu, "&Export…", window.export, "Ctrl+E")
+    menu.addSeparator()
+    _add(menu, "&Quit", window.close, "Ctrl+Q")
+
+
+def _build_view(menu: QMenu, window: MainWindow) -> QAction:
+    for name, sign in SIGNS.items():
+        _add(menu, name.value, partial(window.show_page, name), sign.keys)
+    menu.addSeparator()
+    fold = QAction("&Side panel", menu, checkable=True)
+    fold.setShortcut("F9")
+    menu.addAction(fold)
+    _build_appearances(menu.addMenu("&Appearance"))
+    return fold
+
+
+def _build_appearances(menu: QMenu) -> None:
+    group = QActionGroup(menu)
+    for chosen, title in _APPEARANCES.items():
+        action = menu.addAction(title, partial(set_appearance, chosen))
+        action.setCheckable(True)
+        action.setChecked(chosen is appearance())
+        group.addAction(action)
+
+
+def _build_help(menu: QMenu, window: MainWindow) -> None:
+    _add(menu, "&Tour", lambda: window.show_help("tour"), QKeySequence.StandardKey.HelpContents)
+    _add(menu, "&Glossary", lambda: window.show_help("words"))
+    _add(menu, "&Rules of measurement", lambda: window.show_help("rules"))
+    _add(menu, "&Keyboard", lambda: window.show_help("keyboard"))
+    menu.addSeparator()
+    _add(menu, "&About Benchwright", window.show_about)
+
+
+def _add(
+    menu: QMenu, text: str, callback: Callable[[], object], keys: QKeySequence.StandardKey | str | None = None
+) -> None:
+    action = menu.addAction(text)
+    if keys is not None:
+        action.setShortcut(QKeySequence(keys))
+    action.triggered.connect(lambda _checked: callback())
 
 
 def _freeze_loaded() -> None:

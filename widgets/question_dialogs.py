@@ -14,6 +14,7 @@ from app.questions import (
     LossQuestion,
     SecretQuestion,
 )
+from widgets.parts.controls import line_edit
 from widgets.parts.dialogs import QuestionDialog
 from widgets.parts.notice import FieldMessage
 from widgets.parts.text import JOINER, Text, Tone, unbroken
@@ -170,12 +171,10 @@ class LossDialog(QuestionDialog):
         self.add_fact("Host", question.host)
         for name, value in question.facts:
             self.add_fact(name, value, code=name in {"Device", "Known as", "Serial number", "Backing file"})
-        self.field = QLineEdit()
+        self.field = line_edit(changed=self._compare, maxLength=1000)
         self.field.setFont(code_font())
-        self.field.setMaxLength(1000)
         self.field.setAccessibleName(f"The device’s {question.confirmed_by}")
         self.field.setPlaceholderText(f"Type the {question.confirmed_by}")
-        self.field.textChanged.connect(self._compare)
         self.form.addRow(Text("Confirmation", Tone.MUTED, wrap=False), self.field)
         self.message = FieldMessage()
         self.message.setMinimumHeight(2 * self.fontMetrics().lineSpacing())  # keep the layout when a message appears

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from PySide6.QtCore import QObject, Qt, QTimer, Signal
 from PySide6.QtWidgets import QApplication, QWidget
 
-from app.questions import ConsentQuestion, HostKeyQuestion, LocalProgramQuestion, LossQuestion, SecretQuestion
+from app.questions import Asker, ConsentQuestion, HostKeyQuestion, LocalProgramQuestion, LossQuestion, SecretQuestion
 from widgets import jobs
 from widgets.question_dialogs import ConsentDialog, HostKeyDialog, LocalProgramDialog, LossDialog, SecretDialog
 
@@ -30,7 +30,7 @@ class _Pending:
     keep: bool = False
 
 
-class WindowAsker(QObject):
+class WindowAsker(QObject, Asker):
     """Asker that shows dialogs, one at a time, over the active modal dialog or the window.
 
     Called on worker threads. A question is refused when its job is cancelled or the window closes.

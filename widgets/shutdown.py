@@ -4,13 +4,16 @@ import signal
 import socket
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QSocketNotifier
 from PySide6.QtWidgets import QWidget
 
 from app.signals import survives_hang_up
 from widgets.parts.dialogs import QuestionDialog, opened
+
+if TYPE_CHECKING:
+    from widgets.live.live_page import LivePage
 
 NUMBERS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
@@ -45,28 +48,11 @@ def signals_handled(close: Callable[[], None]) -> Iterator[None]:
                 signal.signal(number, handler)
 
 
-class Measuring(Protocol):
-    """Interface of the live page that CloseGuard uses."""
-
-    @property
-    def running(self) -> bool:
-        """Whether a run is under way."""
-        ...
-
-    def stop(self) -> None:
-        """Stop the run and keep what was measured."""
-        ...
-
-    def detach(self) -> None:
-        """Detach the run: the trial under way continues on its host."""
-        ...
-
-
 class CloseGuard:
     """Decides whether the window may close. `waiting` shows a text while the window waits to close."""
 
     def __init__(
-        self, window: QWidget, measuring: Callable[[], Measuring | None], waiting: Callable[[str], None]
+        self, window: QWidget, measuring: Callable[[], "LivePage | None"], waiting: Callable[[str], None]
     ) -> None:
         self._window = window
         self._measuring = measuring

@@ -1,11 +1,12 @@
 """Status bar with the run under way and a message of the current page."""
 
 from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QPushButton, QStatusBar, QWidget
+from PySide6.QtWidgets import QStatusBar, QWidget
 
 from widgets.parts.boxes import fill, row_in
+from widgets.parts.controls import push_button
 from widgets.parts.notice import Picture
-from widgets.parts.text import Text, Tone, set_tool_tip
+from widgets.parts.text import Text, Tone
 from widgets.theme import SPACE, set_icon
 
 IDLE = "No run under way"
@@ -21,13 +22,11 @@ class StatusLine(QStatusBar):
         self.setSizeGripEnabled(False)
         self._mark = Picture("live", colour="accent")
         self.running = Text(IDLE, Tone.MUTED, wrap=False)
-        self.stop_button = QPushButton("Stop")
+        self.stop_button = push_button("Stop", self.stop_requested, tip="Stop the run and keep what was measured")
         set_icon(self.stop_button, "stop", "text")
-        set_tool_tip(self.stop_button, "Stop the run and keep what was measured")
         policy = self.stop_button.sizePolicy()
         policy.setRetainSizeWhenHidden(True)  # the bar keeps its height when a run starts
         self.stop_button.setSizePolicy(policy)
-        self.stop_button.clicked.connect(self.stop_requested)
         left = QWidget()
         row = row_in(left, SPACE[1], (SPACE[2], SPACE[0], SPACE[1], SPACE[0]))
         fill(row, self._mark, self.running, self.stop_button)

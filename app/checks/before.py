@@ -8,7 +8,8 @@ from app.checks.cloud import STEP_CHECKS as CLOUD_CHECKS
 from app.checks.goals import GOAL_UNITS
 from app.checks.host import BUSY
 from app.checks.plans import PLAN_CHECKS, TOOL_MISSING, PlanEvidence
-from app.checks.storage import DIRECTORY_UNSAFE, LAYER_CHECKS, NOT_A_DISK
+from app.checks.storage import DIRECTORY_UNSAFE, NOT_A_DISK
+from app.checks.storage_layers import LAYER_CHECKS
 from app.plans.context import step_context
 from app.plans.plan import Order, Plan
 from suites.base import Context, Recognised, StepEvidence, complete_values

@@ -5,20 +5,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from app.checks import (
-    cloud,
-    completion,
-    cpu,
-    disk,
-    goals,
-    host,
-    limits,
-    network,
-    plans,
-    repetition,
-    storage,
-    timing,
-)
+from app.checks import cloud, completion, cpu, disk, goals, host, limits, network, plans, repetition, storage, timing
 from app.checks.run_findings import CHECK_FAILED, RAISED_CHECKS
 from suites import registry
 from suites.base import StepCheck, Suite

@@ -4,7 +4,7 @@ import re
 from collections import Counter
 
 from app.checks.evidence import counted, watched
-from app.checks.storage import whole_disk
+from app.checks.storage_layers import whole_disk
 from suites.base import StepEvidence
 from suites.checks import Check, CheckOutcome, CheckPhase, NotChecked
 from suites.disk import GIB

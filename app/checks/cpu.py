@@ -8,13 +8,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-from app.checks.evidence import (
-    counted,
-    host_watched,
-    part,
-    times_text,
-    watched,
-)
+from app.checks.evidence import counted, host_watched, part, times_text, watched
 from suites.checks import FACTS_NOT_READ, Check, CheckOutcome, CheckPhase, NotChecked
 from suites.evidence import HostEvidence, HostWatch, TrialCheck, TrialEvidence
 from suites.facts import Absent, Facts, known

@@ -157,8 +157,7 @@ def _dips(metric: Metric, found: Shape) -> CheckOutcome:
     times = f"{verb} {count} times" if count > 1 else verb
     parts = f"Rate {times} {'to' if verb == 'dips' else 'at'} {other} {_spans_text(found.spans)}; {level} otherwise."
     return CheckOutcome(
-        f"{parts} {_worst(metric, found)}",
-        severity=Severity.INFO if abs(found.effect) < SMALL else None,
+        f"{parts} {_worst(metric, found)}", severity=Severity.INFO if abs(found.effect) < SMALL else None
     )
 
 

@@ -4,15 +4,7 @@ from collections.abc import Sequence
 
 import click
 
-from app.cli.common import (
-    FAILED,
-    json_option,
-    pass_workstation,
-    plain,
-    print_json,
-    print_table,
-    report_errors,
-)
+from app.cli.common import FAILED, json_option, pass_workstation, plain, print_json, print_table, report_errors
 from app.cli.prompts import TerminalAsker, with_asker
 from app.events import SettingRestored
 from app.hosts.leftovers import HEAD, Leftover, LeftoverOwner, leftover_row, recorded_text, still_changed

@@ -7,15 +7,7 @@ from typing import Any
 
 import click
 
-from app.cli.common import (
-    FAILED,
-    json_option,
-    pass_workstation,
-    plain,
-    print_json,
-    print_table,
-    report_errors,
-)
+from app.cli.common import FAILED, json_option, pass_workstation, plain, print_json, print_table, report_errors
 from app.cli.host_maintenance import install_tools, leftovers, restore, show_log
 from app.cli.prompts import TerminalAsker, with_asker
 from app.formats import facts_to_json

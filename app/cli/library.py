@@ -5,15 +5,7 @@ from pathlib import Path
 
 import click
 
-from app.cli.common import (
-    FAILED,
-    json_option,
-    pass_workstation,
-    plain,
-    print_json,
-    print_table,
-    report_errors,
-)
+from app.cli.common import FAILED, json_option, pass_workstation, plain, print_json, print_table, report_errors
 from app.cli.plans import print_findings
 from app.cli.studies import Study, margin_option, overrule_option, print_study, share_of
 from app.cli.tables import LEVELS_HEAD, level_cells, print_agreements, print_distributions

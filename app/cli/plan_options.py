@@ -62,10 +62,7 @@ _OPTIONS = (
     ),
     click.option("--quick", is_flag=True, help="Quick look: one trial per step, without an interval."),
     click.option(
-        "--precision",
-        type=PERCENT,
-        metavar="PERCENT",
-        help="Repeat until the median's 95 % interval is within ± this.",
+        "--precision", type=PERCENT, metavar="PERCENT", help="Repeat until the median's 95 % interval is within ± this."
     ),
     click.option("--baseline", metavar="NAME", help="Repeat until the verdict against this baseline is settled."),
     click.option("--budget", metavar="TIME", help="Repeat for this total time, as in 20min."),

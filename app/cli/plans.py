@@ -86,12 +86,7 @@ plan.add_command(list_presets)
 @click.option(
     "--answer", "answers", multiple=True, metavar="NAME=VALUE", help="Answer a question of the preset; repeatable."
 )
-@click.option(
-    "--suite",
-    "suites",
-    multiple=True,
-    help=f"One of {', '.join(suite.id for suite in SUITES)}; repeatable.",
-)
+@click.option("--suite", "suites", multiple=True, help=f"One of {', '.join(suite.id for suite in SUITES)}; repeatable.")
 @click.option(
     "--fio-job",
     "fio_jobs",

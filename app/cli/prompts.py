@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from app.cli.common import plain
-from remote.questions import ConsentQuestion, HostKeyQuestion, LocalProgramQuestion, LossQuestion, SecretQuestion
+from remote.questions import Asker, ConsentQuestion, HostKeyQuestion, LocalProgramQuestion, LossQuestion, SecretQuestion
 
 
 def with_asker(command: Callable[..., None]) -> Callable[..., None]:
@@ -43,7 +43,7 @@ def agrees(command: Callable[..., None]) -> Callable[..., None]:
     return agreeing
 
 
-class TerminalAsker:
+class TerminalAsker(Asker):
     """Prompts on standard error; standard output is for results."""
 
     def __init__(self, fingerprint: str | None = None, *, allow_programs: bool = False) -> None:

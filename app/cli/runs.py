@@ -7,16 +7,7 @@ from typing import Any
 
 import click
 
-from app.cli.common import (
-    FAILED,
-    Number,
-    json_option,
-    pass_workstation,
-    plain,
-    print_json,
-    print_note,
-    report_errors,
-)
+from app.cli.common import FAILED, Number, json_option, pass_workstation, plain, print_json, print_note, report_errors
 from app.cli.library import print_run
 from app.cli.plan_options import Answers, answered, answers_findings, print_changes
 from app.cli.plans import facts_for
@@ -39,11 +30,7 @@ from app.summary import run_to_json
 @click.command()
 @click.argument("file", metavar="PLAN", type=click.Path(path_type=Path))
 @click.option(
-    "--host",
-    "hosts",
-    multiple=True,
-    metavar="HOST",
-    help="Run on this host instead of the plan's hosts; repeatable.",
+    "--host", "hosts", multiple=True, metavar="HOST", help="Run on this host instead of the plan's hosts; repeatable."
 )
 @click.option(
     "--destroy",

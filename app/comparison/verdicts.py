@@ -134,8 +134,7 @@ def of_spread(values: Sequence[float], side_name: str, written: Sequence[str] = 
     p = correlation_p(values)
     if p is not None and p < SIGNIFICANT:
         yield Caveat(
-            "correlated",
-            f"trials of {side_name} are autocorrelated (p = {p:.3f}): the interval is too narrow",
+            "correlated", f"trials of {side_name} are autocorrelated (p = {p:.3f}): the interval is too narrow"
         )
     levels = two_levels(values)
     if levels is not None:

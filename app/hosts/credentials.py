@@ -179,7 +179,7 @@ class CredentialCache:
         self._allowed.add((question.setting, question.command))
 
 
-class RememberingAsker:
+class RememberingAsker(Asker):
     """Asker of one connection attempt; the caller reports its outcome with `worked` or `failed`."""
 
     def __init__(self, asker: Asker, memory: CredentialCache) -> None:

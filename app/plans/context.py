@@ -7,7 +7,6 @@ from suites.base import Context, Suite
 from suites.disk import LOOP, lowest_device
 from suites.facts import Facts, known
 from suites.parameters import Values
-from suites.vocab import Resource
 
 LOOPBACK = "127.0.0.1"
 
@@ -35,9 +34,8 @@ def _peer_address(peer: str, host: str, own: Facts | None, addresses: Mapping[st
 
 
 def loops_below(plan: Plan, host: str, facts: Facts) -> tuple[str, ...]:
-    """Return the loop devices of `host` that disk tests of `plan` use."""
-    disks = [step for step in plan.steps if step.suite.resource is Resource.DISK and host in plan.hosts]
-    found = (lowest_device(step.suite, step.values, facts) for step in disks)
+    """Return the loop devices of `host` that disk tests and databases of `plan` use."""
+    found = (lowest_device(step.suite, step.values, facts) for step in plan.steps if host in plan.hosts)
     return tuple(dict.fromkeys(name for name in found if name is not None and name.startswith(LOOP)))
 
 

@@ -69,8 +69,7 @@ def acknowledge_of_run(plan: Plan, findings: Sequence[Finding], given: Acknowled
     if not given.reason and answered.acknowledged == plan.acknowledged:
         known = ", ".join(dict.fromkeys(each.finding for each in plan.acknowledged))
         raise PlanError(
-            f"“{given.finding[:60]}” is not acknowledged in this run.",
-            f"Acknowledged: {known}." if known else "",
+            f"“{given.finding[:60]}” is not acknowledged in this run.", f"Acknowledged: {known}." if known else ""
         )
     return answered
 

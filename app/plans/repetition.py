@@ -176,13 +176,7 @@ class UntilVerdict:
             return replace(decided, of_ratio=True, wanted=self.margin)
         reach = None if ratio.low is None or ratio.high is None else max(ratio.high, 1 / ratio.low) - 1
         return replace(
-            decided,
-            value=ratio.value,
-            low=ratio.low,
-            high=ratio.high,
-            reach=reach,
-            wanted=self.margin,
-            of_ratio=True,
+            decided, value=ratio.value, low=ratio.low, high=ratio.high, reach=reach, wanted=self.margin, of_ratio=True
         )
 
 

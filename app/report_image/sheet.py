@@ -151,29 +151,8 @@ class _Text:
     align: Align
 
 
-@dataclass(frozen=True, slots=True)
-class _Box:
-    x: float
-    y: float
-    width: float
-    height: float
-    colour: str
-
-
-@dataclass(frozen=True, slots=True)
-class _Rule:
-    points: tuple[tuple[float, float], ...]
-    colour: str
-    dashed: bool
-
-
-@dataclass(frozen=True, slots=True)
-class _Plot:
-    x: float
-    y: float
-    width: float
-    height: float
-    draw: Callable[[Axes], None]
+Draw = Callable[[Figure, float], object]
+"""Draws an element on a figure of a height in pixels."""
 
 
 class Sheet:
@@ -181,9 +160,8 @@ class Sheet:
 
     def __init__(self) -> None:
         self.y: float = MARGIN
-        self._boxes: list[_Box] = []
-        self._rules: list[_Rule] = []
-        self._plots: list[_Plot] = []
+        self._boxes: list[Draw] = []
+        self._above: list[Draw] = []
         self._texts: list[_Text] = []
 
     def text(self, x: float, y: float, text: str, style: Style, align: Align = "left") -> None:
@@ -203,32 +181,39 @@ class Sheet:
 
     def box(self, x: float, y: float, width: float, height: float, colour: str) -> None:
         """Fill a rectangle, below everything else."""
-        self._boxes.append(_Box(x, y, width, height, colour))
+
+        def draw(figure: Figure, tall: float) -> None:
+            corner = (x / WIDTH, 1 - (y + height) / tall)
+            shape = Rectangle(corner, width / WIDTH, height / tall, facecolor=colour, linewidth=0)
+            shape.set_transform(figure.transFigure)
+            figure.add_artist(shape)
+
+        self._boxes.append(draw)
 
     def rule(self, *points: tuple[float, float], colour: str, dashed: bool = False) -> None:
         """Draw a thin line through `points`."""
-        self._rules.append(_Rule(points, colour, dashed))
+
+        def draw(figure: Figure, tall: float) -> None:
+            xs, ys = [x / WIDTH for x, _ in points], [1 - y / tall for _, y in points]
+            figure.add_artist(Line2D(xs, ys, color=colour, linewidth=0.72, linestyle="--" if dashed else "-"))
+
+        self._above.append(draw)
 
     def plot(self, x: float, y: float, width: float, height: float, draw: Callable[[Axes], None]) -> None:
         """Add axes with this frame, drawn by `draw`; labels are outside the frame."""
-        self._plots.append(_Plot(x, y, width, height, draw))
+
+        def add(figure: Figure, tall: float) -> None:
+            draw(figure.add_axes((x / WIDTH, 1 - (y + height) / tall, width / WIDTH, height / tall)))
+
+        self._above.append(add)
 
     def png(self, scale: float = 1.0) -> bytes:
         """Return the sheet as PNG, WIDTH times `scale` pixels wide, its height up to `y`."""
         height = round(self.y + MARGIN)
         figure = Figure(figsize=(WIDTH / DPI, height / DPI), dpi=DPI * scale, facecolor=PAPER)
         FigureCanvasAgg(figure)
-        for box in self._boxes:
-            corner = (box.x / WIDTH, 1 - (box.y + box.height) / height)
-            shape = Rectangle(corner, box.width / WIDTH, box.height / height, facecolor=box.colour, linewidth=0)
-            shape.set_transform(figure.transFigure)
-            figure.add_artist(shape)
-        for rule in self._rules:
-            xs, ys = [x / WIDTH for x, _ in rule.points], [1 - y / height for _, y in rule.points]
-            figure.add_artist(Line2D(xs, ys, color=rule.colour, linewidth=0.72, linestyle="--" if rule.dashed else "-"))
-        for plot in self._plots:
-            frame = (plot.x / WIDTH, 1 - (plot.y + plot.height) / height, plot.width / WIDTH, plot.height / height)
-            plot.draw(figure.add_axes(frame))
+        for draw in (*self._boxes, *self._above):
+            draw(figure, height)
         for text in self._texts:
             figure.text(
                 text.x / WIDTH, 1 - text.baseline / height, text.text, color=text.style.colour,

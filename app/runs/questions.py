@@ -25,7 +25,7 @@ T = TypeVar("T")
 _WRITTEN = ", but data was written there"
 
 
-class SerialAsker:
+class SerialAsker(Asker):
     """Asker that passes questions on to `asker` one at a time.
 
     Until the trials begin, the consumer thread of the events asks, so that Ctrl+C at a question ends the run. Later the

@@ -7,9 +7,7 @@ from suites.checks import Check, CheckOutcome, NotChecked
 from suites.disk import (
     CACHE_FACTOR,
     DIRECT_TOTAL,
-    KIB,
     MIB,
-    SECTOR,
     accepts_direct,
     cache_of,
     direct_refused,
@@ -19,7 +17,6 @@ from suites.disk import (
     plausible_rate,
     roughly,
     short_runtime,
-    throughput_ceiling,
     unflushed_write,
 )
 from suites.facts import BlockDevice, known
@@ -37,142 +34,18 @@ from suites.fio.parameters import (
     largest_block,
     mixes,
     past_memory,
-    redraws_offsets,
     total_size,
     trims,
     waits,
     writes,
 )
-from suites.fio.tuning import DEPTH, SCSI, queue_of_a_job
+from suites.fio.pattern_checks import FIO_PATTERN_CHECKS
+from suites.fio.tuning import SCSI, queue_of_a_job
 from suites.parameters import Value, Values
 from suites.quantities import quantity
 from suites.runtime_checks import samples_text
 from suites.units import Unit
 from suites.vocab import Severity
-
-# Checks of the access pattern.
-
-
-TUNED_BLOCK = 4 * KIB
-
-LARGE_RANDOM_BLOCK = 16 * KIB
-"""Block size from which the throughput limit of a provisioned volume preceded its IOPS limit (2012)."""
-
-
-def _one_in_flight(evidence: StepEvidence) -> CheckOutcome | None:
-    values = evidence.values
-    if not is_random(values) or in_flight(values) > 1 or int(values["iodepth"]) > 1 or values["rate_iops"]:
-        return None
-    wanted: dict[str, Value] = {"ioengine": "libaio", "direct": True, "iodepth": DEPTH}
-    if not accepts_direct(evidence):
-        wanted = {"numjobs": DEPTH}
-    return CheckOutcome(
-        "numjobs=1, iodepth=1.", changes={name: new for name, new in wanted.items() if values[name] != new}
-    )
-
-
-def _throughput_ceiling(evidence: StepEvidence) -> CheckOutcome | None:
-    values = evidence.values
-    block = largest_block(values)
-    if not is_random(values) or block < LARGE_RANDOM_BLOCK:
-        return None
-    extra: dict[str, Value] = {"block_sizes": ""} if values["block_sizes"] else {}
-    return CheckOutcome(
-        f"Random blocks of {quantity(block)}: 10,000 IOPS of them are {10_000 * block / 1e6:,.0f} MB/s.",
-        changes={"block_size": TUNED_BLOCK, **extra},
-    )
-
-
-def _same_blocks(evidence: StepEvidence) -> CheckOutcome | None:
-    values = evidence.values
-    if not is_random(values) or redraws_offsets(values) or evidence.trials < 2:
-        return None
-    return CheckOutcome(f"randrepeat=1 with {evidence.trials} trials.", changes={"randrepeat": False})
-
-
-def _merged(evidence: StepEvidence) -> CheckOutcome | None:
-    values = evidence.values
-    if values["rw"] not in {"read", "rw"} or past_memory(values):
-        return None
-    disk = disk_under(evidence)
-    readahead = None if disk is None else known(disk.readahead)
-    block = largest_block(values)
-    if readahead is None or disk is None or block >= readahead:
-        return None
-    extra: dict[str, Value] = {"direct": True, **({"ioengine": "libaio"} if values["ioengine"] == "mmap" else {})}
-    return CheckOutcome(
-        f"Sequential blocks of {quantity(block)} through the page cache; readahead of {disk.name} is "
-        f"{quantity(readahead)}: {readahead // block} I/Os of fio are one of the device.",
-        changes=extra if accepts_direct(evidence) else {},
-    )
-
-
-def _unaligned(evidence: StepEvidence) -> CheckOutcome | None:
-    values = evidence.values
-    if not values["direct"] or values["block_sizes"]:
-        return None
-    disk, block = disk_under(evidence), int(values["block_size"])
-    sector = (None if disk is None else known(disk.sector)) or SECTOR
-    if block % sector == 0:
-        return None
-    sector_text = f"{SECTOR} B" if disk is None else f"the {sector} B sector of {disk.name}"
-    return CheckOutcome(
-        f"bs is {block} B, not a multiple of {sector_text}.", changes={"block_size": _whole(block, sector)}
-    )
-
-
-def _whole(block: int, sector: int) -> int:
-    return min(256 * MIB, -(-block // sector) * sector)
-
-
-FIO_PATTERN_CHECKS = (
-    Check(
-        id="unaligned-direct",
-        severity=Severity.ERROR,
-        title="Block size not sector-aligned",
-        why="The first request fails with “Invalid argument” and ends the test.",
-        remedy="Set bs to a multiple of the device's sector, preferably of 4 KiB.",
-        source="open(2), O_DIRECT; elbencho and fio refuse it likewise.",
-        needs="Direct I/O and block size; the sector size of the disk.",
-        evaluate=_unaligned,
-    ),
-    Check(
-        id="one-io-in-flight",
-        severity=Severity.INFO,
-        title="Queue depth is 1",
-        why="The figure is the reciprocal of the latency, not the device's capability. Example (another "
-        "host): depth 1 and depth 2 both gave 2,000 IOPS, at twice the latency.",
-        remedy=f"Set iodepth to {DEPTH} to measure IOPS, and read them together with the latency.",
-        source="a storage engineer's fio series (2014); fio manual, iodepth.",
-        needs="Pattern, ioengine, iodepth, numjobs.",
-        evaluate=_one_in_flight,
-    ),
-    throughput_ceiling(_throughput_ceiling),
-    Check(
-        id="same-blocks-again",
-        severity=Severity.INFO,
-        title="Trials repeat the same blocks",
-        why="fio uses the same random seed each time. Direct I/O bypasses the page cache but no cache of the "
-        "device, the controller or the provider. Example (another host): three trials gave 8,400, 15,600 and 22,300 "
-        "IOPS; with a new seed each, 8,500, 6,200 and 6,700.",
-        remedy="Set randrepeat to 0.",
-        source="fio manual, randrepeat; measured on a file system over a cached device with fio 3.33.",
-        needs="Pattern, randrepeat, number of trials.",
-        evaluate=_same_blocks,
-    ),
-    Check(
-        id="readahead-merges",
-        severity=Severity.WARNING,
-        title="Readahead merges the I/Os",
-        why="The kernel prefetches large pieces and the page cache serves fio: IOPS and latency are the page cache's; "
-        "only the throughput is the disk's. Example (another host): 25,600 I/Os of fio were 561 at the device.",
-        remedy="Use direct I/O, or read only the throughput.",
-        source="a storage engineer's fio series (2014); blockdev(8), --getra.",
-        needs="Pattern, direct I/O, block size; the disk's readahead.",
-        evaluate=_merged,
-    ),
-)
-
 
 SHORTEST = 10.0
 """Seconds: ten one-second samples, of which a cache or a burst may affect the first few."""

@@ -100,12 +100,7 @@ VERIFY = Parameter(
     default=NONE,
     help="Write a checksum into each block and read it back after all writes. The reads are reported, too.",
     option="--verify",
-    choices=(
-        Choice(NONE, "No"),
-        Choice("crc32c", "CRC-32C"),
-        Choice("xxhash", "xxHash"),
-        Choice("sha256", "SHA-256"),
-    ),
+    choices=(Choice(NONE, "No"), Choice("crc32c", "CRC-32C"), Choice("xxhash", "xxHash"), Choice("sha256", "SHA-256")),
     applies=writes,
 )
 

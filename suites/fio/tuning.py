@@ -33,10 +33,7 @@ def queue_of_a_job(disk: BlockDevice | None, jobs: int, wanted: int) -> int:
 def tune_fio(context: Context) -> dict[str, Tuned]:
     """Return the parameters with better values for the host in `context`; few if little is known of it."""
     tuned = {
-        "rw": Tuned(
-            "randread",
-            "Volumes are rated in random reads of 4 KiB, which neither wear nor fill a device.",
-        ),
+        "rw": Tuned("randread", "Volumes are rated in random reads of 4 KiB, which neither wear nor fill a device."),
         "runtime": Tuned(
             _TUNED_RUNTIME,
             f"{_TUNED_RUNTIME:g} s give 30 one-second samples, enough to see the device change; fio sets no limit.",

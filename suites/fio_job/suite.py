@@ -4,7 +4,6 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import PurePosixPath
-from types import MappingProxyType
 
 from suites.base import Command, Context, Effect, EffectKind, Estimate, Histograms, Suite, TestedTool, TrialParser
 from suites.disk import DIRECTORY
@@ -16,14 +15,7 @@ from suites.fio.parameters import total_size
 from suites.fio.suite import FIO, REPORT, Fio, percentile_options
 from suites.fio.tuning import tune_fio
 from suites.fio_job.checks import JOB_CHECKS, concurrent_groups, leads_out, shown
-from suites.fio_job.file import (
-    VARIABLE,
-    JobFileError,
-    Section,
-    effective_sections,
-    read_environment,
-    read_job_file,
-)
+from suites.fio_job.file import VARIABLE, JobFileError, Section, effective_sections, read_environment, read_job_file
 from suites.fio_job.section_values import directories_in, may_write_device, section_values, section_writes, sized
 from suites.fio_job.step_targets import step_targets
 from suites.fio_job.targets import names_of, programs, targets_of
@@ -65,12 +57,10 @@ EXISTING = Parameter(
 )
 
 
-NAMING: Mapping[str, EffectKind] = MappingProxyType(
-    {
-        "read_iolog": EffectKind.EXECUTES,
-        **dict.fromkeys(("hostname", "http_host", "uri", "nfs_url", "namenode", "clustername"), EffectKind.SENDS),
-    }
-)
+NAMING: Mapping[str, EffectKind] = {
+    "read_iolog": EffectKind.EXECUTES,
+    **dict.fromkeys(("hostname", "http_host", "uri", "nfs_url", "namenode", "clustername"), EffectKind.SENDS),
+}
 """Options that name a log of file accesses, or the address of the other end (fio manual)."""
 
 DEVICE = re.compile(r"/dev/[\w/-]+")

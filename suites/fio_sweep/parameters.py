@@ -58,13 +58,7 @@ BLOCKS = Parameter(
     pattern=_list_of(_BLOCK),
 )
 
-POINT_TIME = replace(
-    RUNTIME,
-    title="runtime",
-    default=10.0,
-    minimum=1,
-    help="Measured time of each point.",
-)
+POINT_TIME = replace(RUNTIME, title="runtime", default=10.0, minimum=1, help="Measured time of each point.")
 
 SWEEP_PARAMETERS = (
     FIO_DIRECTORY, DEVICE, RW, RWMIXREAD, DEPTHS, JOB_COUNTS, BLOCKS, replace(DIRECT, default=True), SIZE, POINT_TIME,

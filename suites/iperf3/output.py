@@ -126,11 +126,7 @@ def _with_tcp(row: Row, streams: list[dict[str, Any]], *, sends: bool) -> Row:
     own = [stream for stream in streams if stream.get("sender", sends) is sends]
     windows = [value for stream in own if (value := _number(stream.get("snd_cwnd")))]
     trips = [value for stream in own if (value := _number(stream.get("mean_rtt", stream.get("rtt"))))]
-    return replace(
-        row,
-        window=sum(windows) if windows else None,
-        round_trip=sum(trips) / len(trips) if trips else None,
-    )
+    return replace(row, window=sum(windows) if windows else None, round_trip=sum(trips) / len(trips) if trips else None)
 
 
 def _object(value: object) -> dict[str, Any]:

@@ -150,10 +150,7 @@ PARAMETERS = (
         default="application",
         help="Where TCP is paced: in iperf3, in bursts of its timer, or in the kernel, packet by packet.",
         option="-b, --fq-rate",
-        choices=(
-            Choice("application", "iperf3: in bursts (-b)"),
-            Choice("kernel", "kernel: each packet (--fq-rate)"),
-        ),
+        choices=(Choice("application", "iperf3: in bursts (-b)"), Choice("kernel", "kernel: each packet (--fq-rate)")),
         applies=is_paced,
     ),
     Parameter(

@@ -203,7 +203,9 @@ def _postgresql(values: Values) -> bool:
     return values["driver"] == PGSQL
 
 
-READING = frozenset({"oltp_read_only", "oltp_point_select"})
+def _writes(values: Values) -> bool:
+    return values["workload"] not in {"oltp_read_only", "oltp_point_select"}
+
 
 OLTP_CHECKS: tuple[StepCheck, ...] = (
     NO_DATABASE,
@@ -252,7 +254,7 @@ OLTP_CHECKS: tuple[StepCheck, ...] = (
     NOT_DURABLE,
     SHORT_RUNTIME,
     # InnoDB has no timed checkpoint: it flushes all the time, as its log fills.
-    checkpoint_missed(lambda values: _postgresql(values) and values["workload"] not in READING),
+    checkpoint_missed(lambda values: _postgresql(values) and _writes(values)),
 )
 
 
@@ -371,10 +373,9 @@ class SysbenchOltp(Suite):
     def estimate(self, values: Values, context: Context) -> Estimate:
         """Return the run's time and the size of the tables; writes depend on the number of transactions."""
         size, own = size_of(values), is_started_here(values)
-        reads = values["workload"] in READING
         return Estimate(
             duration=float(values["time"]),
-            written=0 if reads or not own else None,
+            written=None if own and _writes(values) else 0,
             prepared=2 * size if own else 0,
             space=2 * size + OVERHEAD if own else 0,
             network=0 if own else None,
@@ -386,8 +387,7 @@ class SysbenchOltp(Suite):
 
     def workload(self, values: Values) -> Workload:
         """Return whether each transaction waits for the disk."""
-        writing = values["workload"] in {"oltp_read_write", "oltp_write_only"}
-        return Workload(commits=is_started_here(values) and bool(values["fsync"]) and writing)
+        return Workload(commits=is_started_here(values) and bool(values["fsync"]) and _writes(values))
 
     def traits(self, values: Values, facts: Facts | None) -> Traits:
         """Return the traits of a step for cross-checks."""

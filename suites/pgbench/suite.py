@@ -289,9 +289,7 @@ _DROP = '[ ! -f made ] || exec pgbench -i -I d "$@"'
 
 
 PGBENCH = Program(
-    "pgbench",
-    ("pgbench",),
-    {**same_package_name("postgresql-contrib"), "apt": "postgresql", "pacman": "postgresql"},
+    "pgbench", ("pgbench",), {**same_package_name("postgresql-contrib"), "apt": "postgresql", "pacman": "postgresql"}
 )
 
 
@@ -355,10 +353,7 @@ class Pgbench(Suite):
 
     def tune(self, context: Context) -> dict[str, Tuned]:
         """Return two clients and one thread per CPU, and enough branches to avoid contention."""
-        tuned = {
-            **tuned_checkpoints(),
-            **tuned_server(context),
-        }
+        tuned = {**tuned_checkpoints(), **tuned_server(context)}
         cpus = None if context.facts is None else cpus_for(context.facts)
         scale = RECOMMENDED_SCALE
         if cpus is not None:

@@ -46,12 +46,7 @@ WINDOW_DIFFERENCE = Metric(
 )
 WRITTEN = Metric("written", "Bytes written while it was measured", Unit.BYTE, Better.LOWER, MetricKind.COUNT)
 
-HEADLINES = {
-    IOPS: WINDOW_IOPS,
-    THROUGHPUT: WINDOW_BANDWIDTH,
-    LATENCY: WINDOW_LATENCY,
-    SATURATION: WINDOW_IOPS,
-}
+HEADLINES = {IOPS: WINDOW_IOPS, THROUGHPUT: WINDOW_BANDWIDTH, LATENCY: WINDOW_LATENCY, SATURATION: WINDOW_IOPS}
 """The tracked metric of each test, its headline."""
 
 TRACKED = {IOPS: "iops", THROUGHPUT: "bw_bytes", LATENCY: "lat_ns", SATURATION: "iops"}

@@ -12,14 +12,7 @@ from suites.quantities import quantity
 from suites.snia.checks import SNIA_CHECKS
 from suites.snia.commands import most_written, point_line, precondition, purge, range_size, until
 from suites.snia.output import ALL, TRACKED, SniaParser, metrics_of
-from suites.snia.parameters import (
-    BLKDISCARD,
-    SATURATION,
-    SNIA_PARAMETERS,
-    most_rounds,
-    points,
-    tracked,
-)
+from suites.snia.parameters import BLKDISCARD, SATURATION, SNIA_PARAMETERS, most_rounds, points, tracked
 from suites.targets import Target
 from suites.vocab import Metric, Resource
 

@@ -64,8 +64,7 @@ _NUMBERS = tuple(
     )
 )
 _OLD_COUNTS = re.compile(
-    r"Operations performed:\s+(\d{1,18}) reads?, (\d{1,18}) writes?, (\d{1,18}) Other = \d{1,18} Total",
-    re.IGNORECASE,
+    r"Operations performed:\s+(\d{1,18}) reads?, (\d{1,18}) writes?, (\d{1,18}) Other = \d{1,18} Total", re.IGNORECASE
 )
 _BLOCK = re.compile(r"Block size (\d{1,9})(B|Kb|KiB|Mb|MiB)")
 _MODE = re.compile(r"Doing (sequential|random) (write \(creation\)|rewrite|read|write|r/w) test")

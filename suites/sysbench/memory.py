@@ -343,16 +343,7 @@ class SysbenchMemory(Suite):
         "sysbench 1.0.20 run for real; 0.4.12 from a captured output", "every second with 1.0, not with 0.4"
     )
     program = SYSBENCH
-    parameters = (
-        BLOCK_SIZE,
-        TOTAL_SIZE,
-        OPERATION,
-        ACCESS_MODE,
-        SCOPE,
-        THREADS,
-        TIME,
-        PERCENTILE,
-    )
+    parameters = (BLOCK_SIZE, TOTAL_SIZE, OPERATION, ACCESS_MODE, SCOPE, THREADS, TIME, PERCENTILE)
     metrics = (
         THROUGHPUT,
         OPERATIONS_PER_SECOND,
@@ -409,9 +400,7 @@ class SysbenchMemory(Suite):
         """Return a new parser. The operation is read from the output, and from `values` until it is seen."""
         asked = values.get("operation", OPERATION.default)
         return SysbenchParser(
-            "memory",
-            lambda line, output: _read_live(line, output, asked),
-            lambda output: _conclude(output, asked),
+            "memory", lambda line, output: _read_live(line, output, asked), lambda output: _conclude(output, asked)
         )
 
     def traits(self, values: Values, facts: Facts | None) -> Traits:

@@ -115,17 +115,11 @@ class SysbenchMutex(Suite):
     summary = "Time for each thread to lock mutexes a fixed number of times, contention included."
     resource = Resource.CPU
     tried = TestedTool(
-        "sysbench 1.0.20 run for real; the syntax of 0.4.12 from its help",
-        note="fixed work, so less time is better",
+        "sysbench 1.0.20 run for real; the syntax of 0.4.12 from its help", note="fixed work, so less time is better"
     )
     program = SYSBENCH
     parameters = (THREADS, MUTEX_NUM, MUTEX_LOCKS, MUTEX_LOOPS, PERCENTILE)
-    metrics = (
-        TOTAL_TIME,
-        LATENCY_MEAN,
-        latency_percentile(int(PERCENTILE.default)),
-        LATENCY_MAXIMUM,
-    )
+    metrics = (TOTAL_TIME, LATENCY_MEAN, latency_percentile(int(PERCENTILE.default)), LATENCY_MAXIMUM)
     usual_cov = 0.10
     checks = (SYSBENCH_MUTEX_SHORT, MORE_THREADS_THAN_CPUS)
 

@@ -288,7 +288,7 @@ def command(test: str, options: list[str], values: Values, context: Context, eve
 def tune_common(facts: Facts | None) -> dict[str, Tuned]:
     """Return the tuned threads (if the CPUs are known) and time."""
     tuned = {
-        "time": Tuned(TRUSTED, f"{TRUSTED:g} s give {TRUSTED:g} samples of one second; the tool's default gives 10."),
+        "time": Tuned(TRUSTED, f"{TRUSTED:g} s give {TRUSTED:g} samples of one second; the tool's default gives 10.")
     }
     cpus = None if facts is None else cpus_for(facts)
     if cpus == 1:

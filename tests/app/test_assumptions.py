@@ -80,9 +80,7 @@ def test_one_side_after_the_other_is_a_drift_in_waiting_and_turns_are_not() -> N
 
 def test_a_side_is_told_what_is_wrong_with_it() -> None:
     caveats = list(of_spread([1000.0, 1001.0, 999.0, 1200.0, 1201.0, 1199.0, 1000.5, 1200.5], "this run"))
-    assert [(caveat.id, caveat.text) for caveat in caveats] == [
-        ("two-levels", MESSAGES["the_trials_of_this_run_fall"]),
-    ]
+    assert [(caveat.id, caveat.text) for caveat in caveats] == [("two-levels", MESSAGES["the_trials_of_this_run_fall"])]
     found = list(of_spread(correlated(40, 0.8), "the baseline"))
     assert [caveat.id for caveat in found] == ["correlated"]
     assert found[0].text.startswith(MESSAGES["neighbouring_trials_of_the"])

@@ -92,11 +92,7 @@ def test_garbage_is_no_measurement(suite: str, output: bytes) -> None:
     [
         ("sysbench-cpu", "fio", "Not output of sysbench, but of fio: use suite fio."),
         ("iperf3", "dd", "Not output of iperf3, but of dd: use suite dd."),
-        (
-            "fio",
-            "sysbench-memory",
-            "Not output of fio, but of sysbench: use suite sysbench-memory.",
-        ),
+        ("fio", "sysbench-memory", "Not output of fio, but of sysbench: use suite sysbench-memory."),
     ],
 )
 def test_the_output_of_another_tool_is_told_for_what_it_is(suite: str, output: str, note: str) -> None:
@@ -107,10 +103,7 @@ def test_the_output_of_another_tool_is_told_for_what_it_is(suite: str, output: s
 def test_an_empty_output_was_not_cut_off() -> None:
     ran = benchwright("parse", "sysbench-cpu", "-", stdin=b"\r\n")
     assert ran.status == FAILED
-    assert ran.out.splitlines() == [
-        MESSAGES["there_is_no_figure_in_it"],
-        "Note: The output is empty.",
-    ]
+    assert ran.out.splitlines() == [MESSAGES["there_is_no_figure_in_it"], "Note: The output is empty."]
 
 
 def test_an_unknown_suite_and_a_missing_file_are_bad_input(tmp_path: Path) -> None:

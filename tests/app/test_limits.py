@@ -110,9 +110,11 @@ def synced(each: float, **values: Any) -> TrialEvidence:
     return with_figures(one, {("latency_mean", labels(operation="sync")): each})
 
 
-def database(busy: float, queue: float, cpu: float = 0.5, **values: Any) -> TrialEvidence:
+def database(
+    busy: float, queue: float, cpu: float = 0.5, *, others: float = 0.0, waiting: float = 0.0, **values: Any
+) -> TrialEvidence:
     """Return a trial of pgbench on a server of its own."""
-    host = {**use(cpu), "disk_busy:vda": busy, "disk_queue:vda": queue, "disk_read_rate:vda": 8e6,
+    host = {**use(cpu, others, waiting), "disk_busy:vda": busy, "disk_queue:vda": queue, "disk_read_rate:vda": 8e6,
             "disk_write_rate:vda": 4e6, "disk_read_ios:vda": 900.0, "disk_write_ios:vda": 1000.0}  # fmt: skip
     given = {"clients": 8, "threads": 8, "scale": 100, "directory": "/var/tmp", **values}
     return trial("pgbench", {"transactions_per_second": 300.0}, host=host, **given)
@@ -375,6 +377,9 @@ LIMITS: dict[str, tuple[TrialEvidence, Limiter]] = {
     ),
     "a database on a full device": (database(98.0, 9.0), Limiter.DEVICE),
     "a database that waits for its log": (database(96.0, 1.1), Limiter.SYNC),
+    "a database that waits for its log, beside others": (
+        database(70.0, 1.6, 0.16, others=3.8, waiting=0.27, clients=1, threads=1), Limiter.SYNC,
+    ),
     "a database without fsync": (database(60.0, 1.1, fsync=False), Limiter.UNKNOWN),
     "a database at a requested rate": (database(20.0, 0.2, rate=300.0), Limiter.RATE),
     "a database, and saturated CPUs beside a saturated device": (database(98.0, 9.0, 3.9), Limiter.UNKNOWN),
@@ -402,6 +407,16 @@ LIMITS: dict[str, tuple[TrialEvidence, Limiter]] = {
     "as flat, by the CPU of one end": (sent(3e9, samples=(3e9,) * 10, ends=(80.0, 60.0)), Limiter.UNKNOWN),
     "the client’s CPU": (sent(3e9, samples=(3e9,) * 10, ends=(99.0, 60.0)), Limiter.CLIENT),
     "the peer’s CPU": (sent(3e9, samples=(3e9,) * 10, ends=(50.0, 98.0)), Limiter.RECEIVER),
+    "the peer’s quota": (
+        replace(sent(3e9, samples=(3e9, 4e9) * 5, ends=(14.0, 10.0)), peer="web-2",
+                peer_watch=watch({"cgroup_throttled": 88.0})),
+        Limiter.RECEIVER,
+    ),
+    "the quota of a peer that sends": (
+        replace(sent(3e9, samples=(3e9, 4e9) * 5, ends=(14.0, 10.0), direction="receive"), peer="web-2",
+                peer_watch=watch({"cgroup_throttled": 88.0})),
+        Limiter.UNKNOWN,
+    ),
     "window of 64 KiB at 20 ms": (
         sent(26.2e6, samples=(26.2e6, 26.3e6) * 5, trip=20_000.0, window=65536), Limiter.WINDOW,
     ),

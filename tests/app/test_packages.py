@@ -6,13 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from app.hosts.packages import (
-    has_program,
-    installation_of,
-    package_manager,
-    usable_suites,
-    works_without,
-)
+from app.hosts.packages import has_program, installation_of, package_manager, usable_suites, works_without
 from remote.facts.items import parse_items
 from remote.probe import understand
 from suites.facts import Facts

@@ -88,13 +88,7 @@ def test_remarks_stand_beside_the_findings() -> None:
     assert remarks_to_json(plan, findings(plan).values()) == {
         "acknowledged": [{"id": "small-blocks", "step": "copy", "host": "web-1", "reason": "nothing compresses"}],
         "changed": [
-            {
-                "finding": "unflushed-write",
-                "step": "copy",
-                "parameter": "flush",
-                "before": "none",
-                "after": "fdatasync",
-            }
+            {"finding": "unflushed-write", "step": "copy", "parameter": "flush", "before": "none", "after": "fdatasync"}
         ],
     }
 

@@ -81,10 +81,7 @@ def test_a_peak_that_was_measured_past_is_recovered() -> None:
         (drawn(lambda n: 1000 * min(n, 3), range(1, 9)), "largest residual"),
         ([(float(n), 0.0) for n in range(1, 9)], "not above zero"),
         (drawn(lambda _: 1000.0, range(1, 9), 0.0), "no USL: Amdahl's law fits as well"),
-        (
-            drawn(lambda n: 1000 / n, range(1, 9), 0.001),
-            "is below the measured points; no Amdahl: largest residual",
-        ),
+        (drawn(lambda n: 1000 / n, range(1, 9), 0.001), "is below the measured points; no Amdahl: largest residual"),
         (drawn(lambda n: 1000 * n**1.3, range(1, 9)), "no Amdahl: largest residual"),
     ],
 )

@@ -7,7 +7,8 @@ import pytest
 
 from app.checks.before import SkippedCheck, evaluate
 from app.checks.cloud import STEP_CHECKS as CLOUD_CHECKS
-from app.checks.storage import LAYER_CHECKS, NO_SPACE, NOT_A_DISK
+from app.checks.storage import NO_SPACE, NOT_A_DISK
+from app.checks.storage_layers import LAYER_CHECKS
 from app.plans.context import loops_below
 from app.plans.plan import Plan, make_step
 from suites.base import Context, StepEvidence, complete_values, tuned_values
@@ -98,6 +99,7 @@ def test_a_raw_device_in_memory_is_no_disk() -> None:
         ("rw,nobarrier", "randwrite", "mounted with nobarrier.", "faster than they are"),
         ("rw,barrier=0,sync", "randwrite", "mounted with barrier=0, sync.", "lower"),
         ("rw,data=journal", "randread", "mounted with data=journal.", "ignores O_DIRECT"),
+        ("rw,nobarrier,barrier=0", "randwrite", "mounted with barrier=0.", "faster than they are"),
     ],
 )
 def test_mount_options_that_change_the_figure(options: str, rw: str, words: str, why: str) -> None:
@@ -107,10 +109,39 @@ def test_mount_options_that_change_the_figure(options: str, rw: str, words: str,
 
 
 @pytest.mark.parametrize(
-    ("options", "rw"), [("rw,sync", "read"), ("rw,nobarrier", "randread"), ("rw,data=ordered,barrier=1", "write")]
+    ("options", "rw"),
+    [
+        ("rw,sync", "read"),
+        ("rw,nobarrier", "randread"),
+        ("rw,data=ordered,barrier=1", "write"),
+        ("rw,dirsync", "write"),
+    ],
 )
 def test_mount_options_of_no_consequence_are_not_shown(options: str, rw: str) -> None:
     assert shown(step(layered(options=options), directory="/srv", rw=rw)) == {}
+
+
+def test_a_raw_loop_device_is_a_file() -> None:
+    facts = replace(layered(), devices=(RawDevice(path="/dev/loop7", node="/dev/loop7"),))
+    loop = BlockDevice(name="loop7", backing_file="/srv/a.img")
+    for known_loop in ((), (loop,)):
+        found = finding(step(replace(facts, block_devices=known_loop), device="/dev/loop7"), "file-backed-disk")
+        assert "The device is loop7" in found.measured
+
+
+def test_dirsync_delays_tests_whose_trials_make_files() -> None:
+    found = finding(step(layered(options="rw,dirsync"), "dd", directory="/srv"), "mount-options")
+    assert "mounted with dirsync." in found.measured
+
+
+def test_a_file_below_a_directory_of_an_unknown_mount_is_not_elsewhere() -> None:
+    facts = layered()
+    own = replace(facts.directories[0], mount=Absent("not read"))
+    facts = replace(facts, directories=(own, *facts.directories[1:]))
+    for size, flagged in ((0, True), (200 * GIB, False)):
+        there = replace(facts, directories=(*facts.directories, Directory(path="/srv/laid-out", file=size)))
+        one = step(there, "fio-job", directory="/srv", job=FILE_JOB.format(name="/srv/laid-out"))
+        assert isinstance(NO_SPACE.finding(one), Finding) is flagged
 
 
 def test_a_file_system_in_user_space_is_no_plain_disk() -> None:

@@ -14,7 +14,7 @@ from typing import Any
 
 from app.checks.evidence import tool_cpus
 from app.events import TrialEnded, TrialStarted
-from app.plans.plan import Plan
+from app.plans.plan import Plan, Repetition
 from app.services import Workstation
 from app.verdict.steps import step_verdict
 from app.verdict.stored import evidence_of
@@ -23,7 +23,7 @@ from suites.verdict import Limiter, Verdict
 from suites.vocab import Finding, Severity
 from tests.app.trial_evidence import step, trial
 from tests.lab.links import TCP_SHARE, LinkedHost
-from tests.lab.pitfalls import OF_OTHERS, OF_THE_HOST, between, cpu, fio, granted, one_step, run_events
+from tests.lab.pitfalls import OF_OTHERS, OF_THE_HOST, UDP, between, cpu, fio, granted, one_step, run_events
 from tests.lab.staging import GIB, MIB, Stage
 
 SECONDS = 6
@@ -43,7 +43,7 @@ Make = Callable[[Stage], Plan]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class KnownLimit:
-    """A limit, or the twin without it where `right` is empty.
+    """A limit, or a twin that has to be free of warnings.
 
     `right` are the limiters that name it, `finds` what has to be reported besides, `besides` what may be. `truth` is
     the true value of `metric`, of CPUS the CPU time per second: the rate of a CPU depends on what others do beside it.
@@ -58,6 +58,7 @@ class KnownLimit:
     tools: tuple[str, ...] = ()
     finds: frozenset[str] = frozenset()
     besides: frozenset[str] = frozenset()
+    clean: bool = False
     computed: StepOutcomeEvidence | None = None
     """Counters in place of a stage: what this kernel cannot be made to do."""
 
@@ -84,22 +85,23 @@ class Judged:
 
 
 def repeat(stage: Stage, limit: KnownLimit, times: int) -> None:
-    """Stage a limit and run its plan so many times."""
-    plan = limit.stage(stage)
-    for _ in range(times):
-        stage.let_others(run=False)
-        for event in run_events(stage, plan):
-            if isinstance(event, TrialStarted | TrialEnded):
-                stage.let_others(run=isinstance(event, TrialStarted))
+    """Stage a limit and run so many trials of its plan."""
+    plan = replace(limit.stage(stage), repetition=Repetition(times))
+    stage.let_others(run=False)
+    for event in run_events(stage, plan):
+        if isinstance(event, TrialStarted | TrialEnded):
+            stage.let_others(run=isinstance(event, TrialStarted))
 
 
 def judged(workstation: Workstation, limit: KnownLimit) -> Iterator[Judged]:
-    """Yield what today's checks make of each stored run of a limit."""
+    """Yield what today's checks make of each stored trial of a limit, as of a step of one trial."""
     for summary in reversed(workstation.runs()):
         record = workstation.load(summary.id)
         (first,), (host,) = record.plan.steps, record.plan.hosts
         samples, telemetry = workstation.samples(summary.id), workstation.telemetry(summary.id)
-        yield judge(evidence_of(record, samples, telemetry, first, host), limit)
+        evidence = evidence_of(record, samples, telemetry, first, host)
+        for one in evidence.done:
+            yield judge(replace(evidence, trials=(one,)), limit)
 
 
 def judge(evidence: StepOutcomeEvidence, limit: KnownLimit) -> Judged:
@@ -155,8 +157,8 @@ class _Group:
         limit = KnownLimit(self.name, name, stage, frozenset(right), truth, self.metric, tools=self.tools)
         return replace(limit, **given)
 
-    def twin(self, name: str, stage: Make, **given: Any) -> KnownLimit:
-        return replace(self.limit(f"without: {name}", stage), **given)
+    def twin(self, name: str, stage: Make, *right: Limiter, **given: Any) -> KnownLimit:
+        return self.limit(f"without: {name}", stage, *right, clean=True, **given)
 
 
 def _cpu(host: str = "", *, stage: Stage | None = None, **given: object) -> Plan:
@@ -273,6 +275,47 @@ def _beside_fio(stage: Stage, rw: str) -> Plan:
     return replace(fio(stage, **given), hosts=(stage.host()[0],))
 
 
+def _job(stage: Stage, *lines: str, folder: str = "") -> Plan:
+    """Return a job file of one section."""
+    text = "\n".join(("[job]", f"runtime={SECONDS}", "ramp_time=1", "time_based", *lines))
+    where = {"directory": folder} if folder else {}
+    return one_step("fio-job", {**where, "job": f"{text}\n"}, stage.host()[0])
+
+
+def _datasynced(stage: Stage) -> Plan:
+    disk = stage.slow_disk(GIB, sync=0.005)
+    return _job(stage, "rw=randwrite", "ioengine=psync", "fdatasync=1", "bs=4k", "size=256m", "refill_buffers",
+                f"directory={disk.folder}", folder=str(disk.folder))  # fmt: skip
+
+
+def _written(stage: Stage, flush: str) -> Plan:
+    """Return a dd to a device that serves one I/O at a time."""
+    disk = stage.slow_disk(4 * GIB, delay=0.02, at_once=1, varies=0.5)
+    given = {"directory": str(disk.folder), "block_size": MIB, "count": 400, "flush": flush}
+    return one_step("dd", given, stage.host()[0])
+
+
+def _throttled_command(stage: Stage) -> Plan:
+    """Return a dd by its command line in a cgroup that may write 50 MB/s."""
+    limit = f"{stage.disk_number()} 50000000"
+    line = f"dd if=/dev/zero of={stage.file('written')} bs=1M count=300 oflag=direct"
+    return one_step("command", {"command": line}, stage.grouped("blkio", throttle__write_bps_device=limit))
+
+
+def _committed(stage: Stage, sync: float, clients: int = 1) -> Plan:
+    disk = stage.slow_disk(4 * GIB, sync=sync)
+    given = {"time": SECONDS, "clients": clients, "threads": clients, "script": "tpcb-like", "scale": 5}
+    return one_step("pgbench", {**given, "directory": str(disk.folder)}, stage.host()[0])
+
+
+def _beyond_memory(stage: Stage, limit: str) -> Plan:
+    """Return reads through the page cache, of which a cgroup's memory has no room."""
+    disk = stage.slow_disk(delay=0.001, varies=0.5)
+    given = {"directory": str(disk.folder), "size": 256 * MIB, "ioengine": "psync", "iodepth": 1, "direct": False,
+             "runtime": SECONDS, "ramp_time": 1}  # fmt: skip
+    return replace(fio(stage, **given), hosts=(stage.grouped("memory", limit_in_bytes=limit),))
+
+
 def _sent(stage: Stage, near: LinkedHost, far: LinkedHost, **given: object) -> Plan:
     whole = {"time": SECONDS, "omit": 1, "address": far.address, **given}
     return one_step("iperf3", whole, near.alias, far.alias)
@@ -338,6 +381,13 @@ def _slow_receiver(stage: Stage, share: float) -> Plan:
     return _sent(stage, near, far, protocol="udp", bitrate=1000)
 
 
+def _slow_end(stage: Stage, share: float, *, sends: bool) -> Plan:
+    """Return TCP between a free host and one with a part of a CPU."""
+    near, far = stage.links()
+    stage.limit((near if sends else far).ssh, "cpu", cfs_quota_us=f"{share * 100_000:.0f}")
+    return _sent(stage, near, far)
+
+
 def _small_datagrams(stage: Stage) -> Plan:
     near, far = stage.links()
     return _sent(stage, near, far, protocol="udp", bitrate=0, length=64)
@@ -391,6 +441,8 @@ _PROVISIONED = _limits("provisioned", "fio", metric="iops")
 _DEPTH = _limits("depth", "fio", metric="iops")
 _SYNC = _limits("sync", "fio", metric="iops")
 _DISK_OTHERS = _limits("disk-others", "fio", metric="iops")
+_APPLICATION = _limits("application")
+_CACHE = _limits("page-cache", "fio", metric="iops")
 _LINK = _limits("link", "iperf3", metric="throughput")
 _SHAPED = _limits("shaped", "iperf3", metric="throughput")
 _WINDOW = _limits("window", "iperf3", metric="throughput")
@@ -402,29 +454,25 @@ _RATE = _limits("rate")
 LOSSES = frozenset({"datagrams-lost", "retransmits"})
 
 LIMITS: tuple[KnownLimit, ...] = (
-    _QUOTA.twin("one thread", lambda stage: _cpu(stage=stage, threads=1)),
     *(_quota(share) for share in (0.25, 0.37, 0.5, 0.75)),
     _quota(1.5, threads=2),
     _QUOTA.limit("37 % of a CPU, STREAM (best of 5)",
                  lambda stage: _stream(stage.grouped("cpu", cfs_quota_us="37000")),
                  Limiter.MEMORY_BANDWIDTH, metric="", tools=(),
                  finds=frozenset({"cpu-quota", "quota-throttled", "quota-bound"})),
-    _CPUSET.twin("two threads on two CPUs", lambda stage: _cpu(stage=stage)),
     _CPUSET.limit("two threads on one CPU (affinity)", _pinned, Limiter.CPU, truth=1.0),
     _CPUSET.limit("two threads on one CPU (cpuset)",
                   lambda stage: _cpu(stage.grouped("cpuset", mems="0", cpus="1")), Limiter.CPU,
                   truth=1.0),
-    _THREAD.twin("two threads", lambda stage: _cpu(stage=stage)),
-    _THREAD.limit("one thread of sysbench cpu", lambda stage: _cpu(stage=stage, threads=1), Limiter.ONE_THREAD),
+    _THREAD.twin("one thread of sysbench cpu", lambda stage: _cpu(stage=stage, threads=1), Limiter.ONE_THREAD),
     _THREAD.limit("one lock of four threads (sysbench threads)",
                   lambda stage: _threads(stage, "sysbench-threads", threads=4, thread_locks=1, time=SECONDS),
                   Limiter.ONE_THREAD),
     _THREAD.limit("one mutex of four threads (sysbench mutex)",
                   lambda stage: _threads(stage, "sysbench-mutex", threads=4, mutex_num=1, mutex_locks=60_000_000,
                                          mutex_loops=0), Limiter.ONE_THREAD),
-    _CPU.limit("two threads of sysbench cpu", lambda stage: _cpu(stage=stage), Limiter.CPU),
+    _CPU.twin("two threads of sysbench cpu, no quota, no other process", lambda stage: _cpu(stage=stage), Limiter.CPU),
     _CPU.limit("four threads of sysbench cpu", lambda stage: _cpu(stage=stage, threads=4), Limiter.CPU),
-    _OTHERS.twin("no hog", lambda stage: _cpu(stage=stage)),
     _hogged(1), _hogged(2), _hogged(4), _hogged(1, *_HIDDEN), _hogged(2, *_HIDDEN),
     _stolen(0.1), _stolen(0.3), _stolen(0.6),
     _MEMORY.twin("blocks of 256 KiB, in the caches", lambda stage: _memory(stage, block_size=256 * 1024),
@@ -454,6 +502,24 @@ LIMITS: tuple[KnownLimit, ...] = (
     _shallow(1, 0.002), _shallow(1, 0.01), _shallow(4, 0.005),
     _SYNC.twin("no fsync", lambda stage: _deep(stage, run={**_LONG, "rw": "randwrite"}, sync=0.005)),
     _synced(0.002), _synced(0.005), _synced(0.02),
+    _SYNC.limit("5 ms each, fdatasync after each", _datasynced, Limiter.SYNC),
+    _APPLICATION.twin("dd in direct I/O to the disk",
+                      lambda stage: one_step("dd", {"directory": stage.disk(), "block_size": MIB, "count": 4096,
+                                                    "flush": "direct"}, stage.host()[0])),
+    _APPLICATION.limit("dd in direct I/O to a device of one I/O in 20 ms",
+                       partial(_written, flush="direct"), Limiter.DEVICE),
+    _APPLICATION.limit("dd through the page cache, flushed, to a device of one I/O in 20 ms",
+                       partial(_written, flush="fdatasync"), Limiter.DEVICE),
+    _APPLICATION.limit("a command that writes, 50 MB/s (blkio.throttle)", _throttled_command, Limiter.PROVISIONED,
+                       Limiter.UNKNOWN),
+    _APPLICATION.limit("pgbench, each commit 10 ms, 1 client", partial(_committed, sync=0.01), Limiter.SYNC,
+                       tools=("pgbench",)),
+    _APPLICATION.limit("pgbench, each commit 10 ms, 4 clients", partial(_committed, sync=0.01, clients=4), Limiter.SYNC,
+                       tools=("pgbench",)),
+    _CACHE.twin("256 MiB past a page cache of 64 MiB",
+                lambda stage: replace(fio(stage), hosts=(stage.grouped("memory", limit_in_bytes="96M"),))),
+    _CACHE.limit("256 MiB through a page cache of 64 MiB, one read at a time", partial(_beyond_memory, limit="96M"),
+                 Limiter.QUEUE_DEPTH),
     _DISK_OTHERS.limit("random reads of others at depth 32", lambda stage: _beside_fio(stage, "randread"),
                        Limiter.OTHERS, Limiter.DEVICE, finds=frozenset({"others-on-the-disk"})),
     _DISK_OTHERS.limit("random writes of others at depth 32", lambda stage: _beside_fio(stage, "randwrite"),
@@ -463,14 +529,17 @@ LIMITS: tuple[KnownLimit, ...] = (
     _shaped(50), _shaped(100), _shaped(500), _shaped(100, here=True),
     _window(64, 10), _window(64, 20), _window(256, 20),
     _lossy(0.01, "udp"), _lossy(0.05, "udp"), _lossy(0.01, "tcp", 10), _lossy(0.03, "tcp", 10),
+    _RECEIVER.twin("UDP at 50 Mbit/s", lambda stage: between(stage, given=UDP), Limiter.RATE),
     _RECEIVER.limit("UDP at 500 Mbit/s, buffer of 4 KiB", lambda stage: _small_buffer(stage, 500), Limiter.RECEIVER,
                     finds=LOSSES),
     _RECEIVER.limit("UDP at 1000 Mbit/s, receiver with 10 % of a CPU", lambda stage: _slow_receiver(stage, 0.1),
                     Limiter.RECEIVER, finds=LOSSES),
     *(_CLIENT.limit(f"TCP, writes of {length} bytes, each end on a CPU of its own",
                     partial(_small_writes, length=length), Limiter.CLIENT, Limiter.TOOL) for length in (128, 512)),
+    _CLIENT.limit("TCP, sender with 10 % of a CPU", partial(_slow_end, share=0.1, sends=True), Limiter.CLIENT,
+                  Limiter.QUOTA),
+    _RECEIVER.limit("TCP, receiver with 10 % of a CPU", partial(_slow_end, share=0.1, sends=False), Limiter.RECEIVER),
     _RECEIVER.limit("UDP of 64 bytes without a rate", _small_datagrams, Limiter.RECEIVER, finds=LOSSES),
-    _RATE.twin("fio without rate_iops", lambda stage: _deep(stage, run=_LONG, delay=0.0005), tools=("fio",)),
     _rated(200), _rated(1000), _paced(50, "udp"), _paced(200, "udp"), _paced(100, "tcp"),
     _RATE.limit("pgbench --rate=50",
                 lambda stage: one_step("pgbench", {"rate": 50, "time": SECONDS, "clients": 2, "threads": 2,

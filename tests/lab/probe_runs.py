@@ -4,6 +4,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import pytest
+
 from app.events import Event, TrialEnded
 from app.plans.plan import Plan, Repetition, make_step
 from app.runs.control import Control
@@ -19,6 +21,13 @@ def workstation_in(folder: Path) -> Iterator[Workstation]:
         yield opened
     finally:
         opened.close()
+
+
+@pytest.fixture
+def workstation(tmp_path: Path) -> Iterator[Workstation]:
+    """Return a workstation on a library and a list of hosts of the test's own."""
+    with workstation_in(tmp_path) as opened:
+        yield opened
 
 
 def run_once(

@@ -29,6 +29,10 @@ CGROUPS = Path("/sys/fs/cgroup")
 """Where the controllers of the first version are mounted, each in a directory of its own."""
 
 _OTHER_BOOT = 'mount --bind "$0" /proc/sys/kernel/random/boot_id && exec "$@"'
+_CPU_GROUPS = """here=/sys/fs/cgroup/$0
+mount -t tmpfs none /sys/fs/cgroup && mkdir "$here" && mount -t cgroup -o "$0" none "$here" && exec "$@"
+"""
+"""Shows the groups of a controller of the first version, which a network namespace's /sys hides."""
 _OTHER_SPEED = 'mount --bind "$0" /sys/class/net/eth0/speed && exec "$@"'
 
 FIRST = str(2**18)
@@ -73,7 +77,7 @@ class SlowDisk:
         stack.callback(_undo, "umount", str(file))
         self.device = _run("losetup", "--find", "--show", "--direct-io=on", str(file)).strip()
         stack.callback(_undo, "losetup", "--detach", self.device)
-        few = ("-N", "1024")  # inodes: no table of them is written in the background
+        few = ("-N", "4096")  # inodes, as many as a database needs: a larger table takes long to write
         _run("mkfs.ext4", "-q", *few, "-O", "^has_journal", "-E", "nodiscard,lazy_itable_init=0", self.device)
         _run("mount", self.device, str(self.folder))
         stack.callback(_undo, "umount", str(self.folder))
@@ -238,6 +242,8 @@ class Stage:
             boot = self.folder / f"boot-{number}"
             boot.write_text(f"{number}1111111-2222-3333-4444-555555555555\n")
             host.ssh.prefix = [*host.words("unshare", "-m", "sh", "-c", _OTHER_BOOT, str(boot))]
+            if (CGROUPS / "cpu" / "cgroup.procs").exists():
+                host.ssh.prefix += ["sh", "-c", _CPU_GROUPS, "cpu"]
             if megabits is not None:
                 speed = self.folder / "speed"
                 speed.write_text(f"{megabits}\n")

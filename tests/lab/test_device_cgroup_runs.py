@@ -21,20 +21,13 @@ from remote.jobs.job import RemoteJob, Workspace, make_workspace, remove_workspa
 from remote.jobs.leftovers import find_workspaces
 from remote.local import LocalSession
 from remote.target_guard import CGROUP_PROGRAM, target_guard
-from tests.lab.device_cgroups import (
-    PROGRAM,
-    Private,
-    device_groups,
-    disks,
-    groups,
-    step,
-    version,
-)
+from tests.lab.device_cgroups import PROGRAM, Private, device_groups, disks, groups, step, version
+from tests.lab.probe_runs import workstation
 from tests.lab.survival import ALIVE, kill_jobs
 from tests.lab_sshd import AnsweringAsker, LabHost
 from tests.program import BENCHWRIGHT, DONE, benchwright, environment
 
-__all__ = ["disks", "step", "version"]
+__all__ = ["disks", "step", "version", "workstation"]
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
 
@@ -146,13 +139,6 @@ def test_a_group_whose_directory_is_gone_is_found_and_removed(start: Start) -> N
 
 
 # Runs
-
-
-@pytest.fixture
-def workstation(tmp_path: Path) -> Iterator[Workstation]:
-    made = Workstation(tmp_path / "runs.sqlite3", tmp_path / "hosts.toml")
-    yield made
-    made.close()
 
 
 def execute(workstation: Workstation, *steps: Step) -> RunEnded:

@@ -18,8 +18,10 @@ from app.services import Workstation
 from suites.verdict import Limiter, Verdict
 from suites.vocab import Finding
 from tests.lab.links import LinkedHosts
-from tests.lab.probe_runs import workstation_in
+from tests.lab.probe_runs import workstation
 from tests.lab_sshd import LabHost
+
+__all__ = ["workstation"]
 
 pytestmark = pytest.mark.alone
 
@@ -30,12 +32,6 @@ GROUPS = Path("/sys/fs/cgroup")
 needs_sysbench = pytest.mark.skipif(shutil.which("sysbench") is None, reason="sysbench is not installed")
 needs_fio = pytest.mark.skipif(shutil.which("fio") is None, reason="fio is not installed")
 needs_iperf3 = pytest.mark.skipif(shutil.which("iperf3") is None, reason="iperf3 is not installed")
-
-
-@pytest.fixture
-def workstation(tmp_path: Path) -> Iterator[Workstation]:
-    with workstation_in(tmp_path) as opened:
-        yield opened
 
 
 @pytest.fixture

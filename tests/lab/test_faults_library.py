@@ -208,10 +208,7 @@ FAST_CASES = (("attached", remove, "detach"),)
     ids=name_of,
 )
 def test_what_was_measured_is_saved_however_the_run_began(
-    workstation: Workstation,
-    library: Path,
-    lab: LabHost,
-    case: tuple[str, Callable[[Path], None], str],
+    workstation: Workstation, library: Path, lab: LabHost, case: tuple[str, Callable[[Path], None], str]
 ) -> None:
     """Stopped (TERM) or let go of (HUP) while the library is lost: the run is whole where it was saved to."""
     began, lose, act = case

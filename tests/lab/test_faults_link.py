@@ -17,16 +17,7 @@ from remote.errors import ConnectionLostError
 from remote.ssh.ssh_session import SshChannel, SshSession
 from tests.lab.counting import counting_plan
 from tests.lab.lossy_link import LossyLink, lossy
-from tests.lab.survival import (
-    ALIVE,
-    assert_no_leftovers,
-    assert_whole,
-    end,
-    jobs_on,
-    lab,
-    run,
-    workstation,
-)
+from tests.lab.survival import ALIVE, assert_no_leftovers, assert_whole, end, jobs_on, lab, run, workstation
 from tests.lab_sshd import LabHost
 from tests.processes import ends
 from tests.widgets.heartbeat import beating

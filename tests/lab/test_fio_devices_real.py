@@ -1,8 +1,6 @@
 """Sweeps and job files on raw devices: asked before every loss, and never through a job file."""
 
 import hashlib
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
@@ -10,19 +8,13 @@ from app.events import Event, RunEnded, State, TrialEnded
 from app.plans.plan import LOCAL, Plan, Repetition, make_step
 from app.runs.control import Control
 from app.services import Workstation
+from tests.lab.probe_runs import workstation
 from tests.lab_sshd import AnsweringAsker
 from tests.loop_devices import MakeLoop, backing_file, make_loop
 
-__all__ = ["make_loop"]
+__all__ = ["make_loop", "workstation"]
 
 SWEEP = {"size": "4 MiB", "runtime": 1.0, "depths": "1, 4", "blocks": "64k", "direct": False}
-
-
-@pytest.fixture
-def workstation(tmp_path: Path) -> Iterator[Workstation]:
-    made = Workstation(tmp_path / "runs.sqlite3", tmp_path / "hosts.toml")
-    yield made
-    made.close()
 
 
 def execute(

@@ -157,8 +157,7 @@ def test_what_fio_refuses_is_named(job: str, shown: str, tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize(
-    "named",
-    [pytest.param("filename={one}/f:{two}/f", marks=pytest.mark.slow), "directory={one}:{two}\nnumjobs=2"],
+    "named", [pytest.param("filename={one}/f:{two}/f", marks=pytest.mark.slow), "directory={one}:{two}\nnumjobs=2"]
 )
 def test_volumes_at_once_are_named_with_colons_as_fio_has_it(tmp_path: Path, named: str) -> None:
     one, two = tmp_path / "one", tmp_path / "two"

@@ -25,16 +25,7 @@ from remote.errors import ConnectionLostError, JobError, RemoteError
 from remote.jobs.job import RemoteJob
 from suites.errors import BenchwrightError
 from tests.lab.counting import CountingParser
-from tests.lab.survival import (
-    assert_no_leftovers,
-    at_count,
-    attach,
-    end,
-    jobs_on,
-    run,
-    trial_ends,
-    workstation,
-)
+from tests.lab.survival import assert_no_leftovers, at_count, attach, end, jobs_on, run, trial_ends, workstation
 from tests.lab.test_hosts_independent import live, lose_at, plan_on, states_by_host
 from tests.lab_sshd import LabHost
 

@@ -19,20 +19,14 @@ from remote.probe import read_facts
 from suites.facts import known
 from suites.programs import Program
 from suites.registry import suite
+from tests.lab.probe_runs import workstation
 from tests.lab_sshd import AnsweringAsker
 from tests.messages import messages
 from tests.sudo_host import PASSWORD, WITH_PASSWORD, WITHOUT_PASSWORD, StartSudoHost, files_with, start_sudo_host
 
 MESSAGES = messages("lab", "test_install_tools")
 
-__all__ = ["start_sudo_host"]
-
-
-@pytest.fixture
-def workstation(tmp_path: Path) -> Iterator[Workstation]:
-    made = Workstation(tmp_path / "runs.sqlite3", tmp_path / "hosts.toml")
-    yield made
-    made.close()
+__all__ = ["start_sudo_host", "workstation"]
 
 
 @pytest.fixture

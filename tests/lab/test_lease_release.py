@@ -23,16 +23,7 @@ from remote.errors import JobError
 from remote.jobs.job import remove_workspace
 from remote.privilege import PrivilegeError
 from tests.lab.counting import counting_plan
-from tests.lab.survival import (
-    at_count,
-    attach,
-    end,
-    jobs_on,
-    kill_jobs,
-    run,
-    trial_ends,
-    workstation,
-)
+from tests.lab.survival import at_count, attach, end, jobs_on, kill_jobs, run, trial_ends, workstation
 from tests.lab.test_hosts_independent import add_dead, live, plan_on, states_by_host
 from tests.lab_sshd import LabHost, free_port
 from tests.processes import processes_with

@@ -58,8 +58,7 @@ CASES = [(name, by) for name in BREAKS for by in ("INT", "TERM", "HUP", "end")]
 
 
 @pytest.mark.parametrize(
-    ("name", "by"),
-    [case if case in FAST else pytest.param(*case, marks=pytest.mark.slow) for case in CASES],
+    ("name", "by"), [case if case in FAST else pytest.param(*case, marks=pytest.mark.slow) for case in CASES]
 )
 def test_a_run_is_read_completely_from_the_named_file(library: Path, tmp_path: Path, name: str, by: str) -> None:
     last = by == "end"

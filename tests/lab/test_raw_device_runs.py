@@ -45,10 +45,7 @@ def plan(device: str, rw: str = "write", host: str = LOCAL, trials: int = 1, **m
 
 
 def execute(
-    workstation: Workstation,
-    wanted: Plan,
-    asker: AnsweringAsker,
-    seen: Callable[[Event], None] = lambda _event: None,
+    workstation: Workstation, wanted: Plan, asker: AnsweringAsker, seen: Callable[[Event], None] = lambda _event: None
 ) -> tuple[list[Event], RunEnded]:
     events = []
     for event in workstation.run(wanted, asker, Control()):

@@ -16,15 +16,11 @@ from app.services import Workstation
 from remote.errors import ConnectOutcome
 from tests.app.keyring_in_memory import KeyringInMemory
 from tests.lab.pam_host import PASSWORD, StartPam
+from tests.lab.probe_runs import workstation
 from tests.lab_sshd import PASSPHRASE, AnsweringAsker, LabHost
 from tests.processes import processes_with
 
-
-@pytest.fixture
-def workstation(tmp_path: Path) -> Iterator[Workstation]:
-    opened = Workstation(tmp_path / "runs.sqlite3", tmp_path / "hosts.toml")
-    yield opened
-    opened.close()
+__all__ = ["workstation"]
 
 
 @pytest.fixture

@@ -2,7 +2,6 @@
 
 import json
 import shutil
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,12 +13,12 @@ from app.runs.control import Control
 from app.services import Workstation
 from suites.verdict import Trust
 from suites.vocab import Severity
-from tests.lab.probe_runs import run_once, workstation_in
+from tests.lab.probe_runs import run_once, workstation, workstation_in
 from tests.lab_sshd import AnsweringAsker, LabHost
 from tests.loop_devices import MakeLoop, backing_file, make_loop
 from tests.suites.captured_outputs import figures
 
-__all__ = ["make_loop"]
+__all__ = ["make_loop", "workstation"]
 
 pytestmark = pytest.mark.skipif(shutil.which("fio") is None, reason="fio is not installed")
 
@@ -40,13 +39,6 @@ def last_documents(output: str) -> list[dict[str, Any]]:
         assert document is not None
         found.append(document["jobs"][0])
     return found
-
-
-@pytest.fixture
-def workstation(tmp_path: Path) -> Iterator[Workstation]:
-    made = Workstation(tmp_path / "runs.sqlite3", tmp_path / "hosts.toml")
-    yield made
-    made.close()
 
 
 def execute(workstation: Workstation, asker: AnsweringAsker, **given: object) -> tuple[list[Event], RunEnded]:

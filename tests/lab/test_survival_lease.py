@@ -14,14 +14,7 @@ from app.runs.control import BusyPolicy, Control, HostInUseError
 from app.runs.findings import HOST_IN_USE
 from app.services import Workstation
 from tests.lab.counting import counting_plan
-from tests.lab.survival import (
-    assert_no_leftovers,
-    assert_whole,
-    attach,
-    end,
-    run,
-    trial_ends,
-)
+from tests.lab.survival import assert_no_leftovers, assert_whole, attach, end, run, trial_ends
 from tests.lab_sshd import LabHost
 
 

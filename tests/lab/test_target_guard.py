@@ -15,22 +15,16 @@ from app.services import Workstation
 from remote.target_guard import REFUSED, target_guard
 from suites.base import Context
 from suites.vocab import Finding
+from tests.lab.probe_runs import workstation
 from tests.lab_sshd import AnsweringAsker
 from tests.loop_devices import MIB, MakeLoop, backing_file, make_loop, run
 from tests.messages import messages
 
 MESSAGES = messages("lab", "test_target_guard")
 
-__all__ = ["make_loop"]
+__all__ = ["make_loop", "workstation"]
 
 PRECIOUS = b"precious" * (MIB // 4)
-
-
-@pytest.fixture
-def workstation(tmp_path: Path) -> Iterator[Workstation]:
-    made = Workstation(tmp_path / "runs.sqlite3", tmp_path / "hosts.toml")
-    yield made
-    made.close()
 
 
 def execute(

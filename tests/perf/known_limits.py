@@ -65,7 +65,7 @@ def _judge(limit: KnownLimit, kept: Path) -> list[Judged] | str:
         if reason is not None:
             sys.stderr.write(f"not staged: {reason}\n")
             return reason
-    return list(_read(limit, library))
+    return list(_read(limit, library)) or "no trial was completed"
 
 
 def _read(limit: KnownLimit, library: Path) -> Iterable[Judged]:
@@ -88,7 +88,7 @@ def _row(limit: KnownLimit, found: list[Judged] | str) -> list[str]:
         limit.group, limit.name, "–" if truth is None else f"{truth:.4g}", f"{figure:.4g} {found[0].unit}",
         "–" if truth is None else f"{figure / truth - 1:+.1%}",
         ", ".join(f"{name} {times}" for name, times in named.items()),
-        ", ".join(sorted(set().union(*(one.warnings for one in found)))) if not limit.right else "",
+        ", ".join(sorted(set().union(*(one.warnings for one in found)))) if limit.clean else "",
     ]  # fmt: skip
 
 
@@ -103,17 +103,13 @@ def _named(found: Found) -> list[str]:
 
 def _matrix(found: Found) -> Iterable[list[str]]:
     for group in dict.fromkeys(limit.group for limit in found):
-        for twin in (False, True):
-            runs = [
-                (limit, one) for limit, kept in found.items()
-                if limit.group == group and bool(limit.right) is not twin and not isinstance(kept, str) for one in kept
-            ]  # fmt: skip
-            if runs:
-                named = Counter(_limiter(one) for _, one in runs)
-                right = (
-                    "" if twin else f"{sum(one.verdict.limited_by in limit.right for limit, one in runs)}/{len(runs)}"
-                )
-                yield [group + " (twin)" * twin, *(str(named[name] or "") for name in _named(found)), right]
+        runs = [
+            (limit, one) for limit, kept in found.items()
+            if limit.group == group and limit.right and not isinstance(kept, str) for one in kept
+        ]  # fmt: skip
+        named = Counter(_limiter(one) for _, one in runs)
+        right = f"{sum(one.verdict.limited_by in limit.right for limit, one in runs)}/{len(runs)}"
+        yield [group, *(str(named[name] or "") for name in _named(found)), right]
 
 
 def _sums(found: Found) -> list[Outcome]:
@@ -122,7 +118,7 @@ def _sums(found: Found) -> list[Outcome]:
     right = [limit for limit, one in limits if one.verdict.limited_by in limit.right]
     unknown = [limit for limit, one in limits if one.verdict.limited_by in {None, Limiter.UNKNOWN} - limit.right]
     wrong = len(limits) - len(right) - len(unknown)
-    twins = [one for limit, one in staged if not limit.right]
+    twins = [one for limit, one in staged if limit.clean]
     alarms = sorted({name for one in twins for name in one.warnings})
     share = len(right) / max(1, len(limits))
     errors = [abs(statistics.median(one.figure for one in runs) / truth - 1) for limit, runs in found.items()

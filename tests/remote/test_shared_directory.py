@@ -106,10 +106,7 @@ def test_a_job_under_way_ends_though_its_directory_was_replaced(session: Session
     attack('mkdir "$1"; echo "$2" >"$1/begun"; echo "0 1 ." >"$1/rc"', f"{made.path}/.job-{job.directory}", begun)
     job.stop()
     assert ends(job.pid)
-    assert (job.exit_status, job.reason) == (
-        None,
-        MESSAGES["its_directory_on_the_host"],
-    )
+    assert (job.exit_status, job.reason) == (None, MESSAGES["its_directory_on_the_host"])
     assert victim.poll() is None
     victim.kill()
     victim.wait()

@@ -120,10 +120,7 @@ def test_a_pattern_that_finds_nothing_or_no_number_gives_no_figure() -> None:
     word = parsed("score", **{**SCORE, "pattern": "score = [0-9.]+ (.*)"})
     assert (word.complete, word.notes[0]) == (False, MESSAGES["what_the_pattern_found_is_no"])
     broken = parsed("score", **{**SCORE, "pattern": "score = ("})
-    assert (broken.complete, broken.notes[0]) == (
-        False,
-        MESSAGES["a_parenthesis_of_the_pattern"],
-    )
+    assert (broken.complete, broken.notes[0]) == (False, MESSAGES["a_parenthesis_of_the_pattern"])
 
 
 @pytest.mark.parametrize(

@@ -43,10 +43,7 @@ def one(text: str, *, shell: bool = False) -> Recognised:
         (
             "fio --name=a --rw=randread --iodepth=32 --size=1g --directory=/srv --direct=1 --runtime=60 --time_based",
             "fio-job",
-            {
-                "job": "[job]\nrw=randread\niodepth=32\nsize=1g\ndirect=1\nruntime=60\ntime_based",
-                "directory": "/srv",
-            },
+            {"job": "[job]\nrw=randread\niodepth=32\nsize=1g\ndirect=1\nruntime=60\ntime_based", "directory": "/srv"},
         ),
         (
             "fio --name=a --rw=write --filename=/srv/db/file --size=1m",

@@ -8,13 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from suites.facts import CpuFacts, Facts, MemoryFacts
-from suites.fio_job.file import (
-    JobFileError,
-    Section,
-    effective_sections,
-    read_environment,
-    read_job_file,
-)
+from suites.fio_job.file import JobFileError, Section, effective_sections, read_environment, read_job_file
 from suites.fio_job.section_values import fio_seconds, fio_size, may_write_device, raw_devices, section_values
 from suites.fio_job.targets import names_of
 

@@ -7,8 +7,8 @@ import pytest
 
 from suites.base import StepEvidence, complete_values
 from suites.facts import BlockDevice
-from suites.fio.checks import FIO_PATTERN_CHECKS
 from suites.fio.parameters import in_flight
+from suites.fio.pattern_checks import FIO_PATTERN_CHECKS
 from suites.fio.suite import Fio
 from suites.registry import SUITES
 from suites.vocab import Finding, Severity

@@ -67,13 +67,7 @@ def test_an_option_that_misleads_is_warned_of(lines: list[str], check: str, word
     assert found.changes == {}
 
 
-@pytest.mark.parametrize(
-    ("lines", "check"),
-    [
-        (["rw=randtrim"], "trim-on-file"),
-        (["rw=trimwrite"], "trim-on-file"),
-    ],
-)
+@pytest.mark.parametrize(("lines", "check"), [(["rw=randtrim"], "trim-on-file"), (["rw=trimwrite"], "trim-on-file")])
 def test_what_yields_no_figure_is_an_error(lines: list[str], check: str) -> None:
     (found,) = shown(*lines).values()
     assert (found.id, found.severity) == (check, Severity.ERROR)

@@ -95,11 +95,7 @@ def test_the_knee_and_the_price_of_each_step() -> None:
     assert found["step_gain", "4"] == pytest.approx(3.8)
     assert found["step_price", "64"] == pytest.approx(4.5)
     assert ("step_gain", "1") not in found
-    assert parsed.notes == (
-        MESSAGES["most_read_iops_4_kib_1_job"],
-        MESSAGES["read_iops_in_4_kib_1_job_the"],
-        PRICE,
-    )
+    assert parsed.notes == (MESSAGES["most_read_iops_4_kib_1_job"], MESSAGES["read_iops_in_4_kib_1_job_the"], PRICE)
 
 
 def test_the_latency_of_a_point_is_that_of_whole_requests() -> None:

@@ -20,10 +20,7 @@ from suites.network_path import NONCE_BYTES, PORTS, NetworkPath, draw_meeting
             NetworkPath("127.0.0.1", "127.0.0.1", "lo", on_link=True, mtu=65536, same_host=True),
             "web-1 (127.0.0.1, lo, MTU 65536 B) to db-1 (127.0.0.1): over the loopback, one host.",
         ),
-        (
-            NetworkPath(),
-            "web-1 (MTU not known) to db-1: route not known, not known whether two hosts.",
-        ),
+        (NetworkPath(), "web-1 (MTU not known) to db-1: route not known, not known whether two hosts."),
     ],
 )
 def test_a_path_is_told_with_what_is_known_of_it(path: NetworkPath, words: str) -> None:

@@ -43,10 +43,7 @@ def test_a_server_of_its_own_is_made_filled_and_started(driver: str, kind: str, 
     given = {"table_count": 3, "table_size": 500, "threads": 2, "buffers": 64 * MIB}
     assert lines(driver=driver, workload="oltp_read_only", **given) == [
         (Purpose.PREPARE, f"sh database.sh make {kind} 64 on 300 {options} prepare"),
-        (
-            Purpose.MEASURE,
-            f"sh database.sh run {kind} {options} --rand-type=special {times}",
-        ),
+        (Purpose.MEASURE, f"sh database.sh run {kind} {options} --rand-type=special {times}"),
     ]
 
 
@@ -159,8 +156,7 @@ def test_the_figures_are_those_that_are_printed() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "rate"),
-    [("maria_read_only", 2047.83), ("maria_write_only", 2852.79), ("pg_point_select", 26582.51)],
+    ("name", "rate"), [("maria_read_only", 2047.83), ("maria_write_only", 2852.79), ("pg_point_select", 26582.51)]
 )
 def test_each_workload_is_read(name: str, rate: float) -> None:
     found = parsed(name)

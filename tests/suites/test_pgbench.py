@@ -210,11 +210,7 @@ def test_the_figures_are_those_that_are_printed(*, mixed: bool) -> None:
     ("logged", "ranks", "shown"),
     [
         (12380, (50, 95, 99), ()),
-        (
-            6190,
-            (50, 95, 99),
-            ("The latency percentiles are of 6,190 logged transactions, 50 % of all.",),
-        ),
+        (6190, (50, 95, 99), ("The latency percentiles are of 6,190 logged transactions, 50 % of all.",)),
         (99, (50, 95), ("The latency percentiles are of 99 logged transactions, 0.8 % of all.",)),
         (0, (), ("pgbench logged no transaction: no percentiles.",)),
     ],

@@ -47,10 +47,7 @@ def test_ping_times_both_phases_and_iperf3_loads_the_second() -> None:
 def test_the_probe_has_a_server_end_and_a_port_of_its_own() -> None:
     commands = SUITE.commands(complete_values(SUITE, {"method": "probe", "time": 10}), BOTH)
     served = [shlex.join(command.argv) for command in commands if command.purpose is Purpose.SERVE]
-    assert served == [
-        "./netblocks --serve --port 20002 --nonce-file nonce",
-        "iperf3 -s -1 -p 20001 --forceflush",
-    ]
+    assert served == ["./netblocks --serve --port 20002 --nonce-file nonce", "iperf3 -s -1 -p 20001 --forceflush"]
     assert "0123456789abcdef" not in shlex.join(commands[-1].argv)
     assert "'./netblocks --connect 10.0.0.2 --port 20002 --nonce-file nonce --protocols udp" in shlex.join(
         commands[-1].argv

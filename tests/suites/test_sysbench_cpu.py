@@ -135,10 +135,7 @@ def test_a_run_that_was_stopped_keeps_its_samples_and_says_so() -> None:
     assert not found.complete
     assert found.figures == ()
     assert len(series(found.samples, "events_per_second")) == 2
-    assert found.notes == (
-        MESSAGES["sysbench_was_cut_off_it"],
-        MESSAGES["sysbench_was_ended_by"],
-    )
+    assert found.notes == (MESSAGES["sysbench_was_cut_off_it"], MESSAGES["sysbench_was_ended_by"])
 
 
 @pytest.mark.parametrize(

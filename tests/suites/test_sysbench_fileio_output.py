@@ -115,10 +115,7 @@ def test_failures_are_named(name: str, words: str) -> None:
 def test_a_stopped_run_keeps_its_live_figures() -> None:
     found = parsed("1.0.20/fileio_sigterm")
     assert not found.complete
-    assert found.notes == (
-        MESSAGES["sysbench_was_cut_off_it"],
-        MESSAGES["sysbench_was_ended_by"],
-    )
+    assert found.notes == (MESSAGES["sysbench_was_cut_off_it"], MESSAGES["sysbench_was_ended_by"])
     assert series(found.samples, "bandwidth") == [(1, 3691.44), (2, 3769.88)]
 
 

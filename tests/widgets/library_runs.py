@@ -192,9 +192,7 @@ def _trial(made: Made, number_of_all: int, number: int, *, step: str, command: C
 def library(workstation: Workstation) -> list[str]:
     """Fill the library with runs of every kind; return their ids, the oldest first."""
     first = Made(
-        "20260112-081502-a1b2",
-        cpu=(8123.0, 8090.0, 8155.0, 8101.0, 8132.0, 8119.0, 8097.0, 8140.0),
-        trust=Trust.VALID,
+        "20260112-081502-a1b2", cpu=(8123.0, 8090.0, 8155.0, 8101.0, 8132.0, 8119.0, 8097.0, 8140.0), trust=Trust.VALID
     )
     slower = [value * 0.91 for value in STEADY]
     runs = [

@@ -38,12 +38,7 @@ QUICK = ("thousands of samples",)
 
 
 @pytest.fixture
-def page(
-    qtbot: QtBot,
-    keep: Keep,
-    workstation: Workstation,
-    idle: None,
-) -> LivePage:
+def page(qtbot: QtBot, keep: Keep, workstation: Workstation, idle: None) -> LivePage:
     made = LivePage(workstation, RefusingAsker())
     keep(made)
     made.resize(1000, 700)

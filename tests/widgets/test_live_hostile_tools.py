@@ -27,12 +27,7 @@ PATIENCE = 60_000
 
 
 @pytest.fixture
-def page(
-    qtbot: QtBot,
-    keep: Keep,
-    workstation: Workstation,
-    idle: None,
-) -> LivePage:
+def page(qtbot: QtBot, keep: Keep, workstation: Workstation, idle: None) -> LivePage:
     for name in ("app.runs.run", "app.store", "app.checks.before", "widgets.live.step_view"):
         import_module(name)  # what the first run of a program loads is not the tool's doing
     made = LivePage(workstation, RefusingAsker())

@@ -4,17 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from app.events import (
-    Activity,
-    FactsRead,
-    FindingRaised,
-    Moment,
-    OutputRead,
-    Progress,
-    RunEnded,
-    State,
-    TelemetryRead,
-)
+from app.events import Activity, FactsRead, FindingRaised, Moment, OutputRead, Progress, RunEnded, State, TelemetryRead
 from app.records import RunRecord, RunSummary, TrialRecord
 from suites.facts import Facts
 from suites.fio.metrics import IOPS

@@ -26,10 +26,7 @@ def link(state: LinkState, *, since: float = 10.0, attempt: int = 0, restarted: 
     [
         (link(LinkState.STALLED), "stalled, last data 12 s ago"),
         (link(LinkState.LOST), "connection lost, last data 12 s ago; the trial continues"),
-        (
-            link(LinkState.RECONNECTING, attempt=3),
-            "the trial continues; reconnecting, try 3",
-        ),
+        (link(LinkState.RECONNECTING, attempt=3), "the trial continues; reconnecting, try 3"),
         (link(LinkState.GIVEN_UP), "connection lost, given up"),
         (link(LinkState.NOT_REACHED), "not measured"),
         (link(LinkState.BACK), ""),
@@ -52,10 +49,7 @@ def test_a_lost_link_is_said_on_the_page_and_in_the_bar_until_it_is_back() -> No
 
 @pytest.mark.parametrize(
     ("state", "words"),
-    [
-        (LinkState.NOT_REACHED, "web-9: not measured"),
-        (LinkState.GIVEN_UP, "web-9: connection lost, given up"),
-    ],
+    [(LinkState.NOT_REACHED, "web-9: not measured"), (LinkState.GIVEN_UP, "web-9: connection lost, given up")],
 )
 def test_a_host_that_is_sought_no_more_is_said_beside_what_goes_on(state: LinkState, words: str) -> None:
     model = folded([Activity("measuring"), LinkChanged("web-9", state, 10.0, 0, "it did not answer"), begin()])

@@ -155,8 +155,7 @@ def test_closing_the_window_refuses_what_was_asked_and_all_that_follows(qtbot: Q
 
 
 @pytest.mark.parametrize(
-    "pasted",
-    [FINGERPRINT, DIGEST, f"{DIGEST}=", f"  {FINGERPRINT}\n", f"256 {FINGERPRINT} root@web-1 (ED25519)"],
+    "pasted", [FINGERPRINT, DIGEST, f"{DIGEST}=", f"  {FINGERPRINT}\n", f"256 {FINGERPRINT} root@web-1 (ED25519)"]
 )
 def test_the_expected_fingerprint_is_recognised_however_it_was_printed(pasted: str) -> None:
     assert pasted_fingerprint(pasted) == FINGERPRINT

@@ -81,6 +81,6 @@ def test_the_library_offers_it_among_the_studies(qtbot: QtBot, keep: Keep) -> No
     keep(owner)
     actions = RunActions(owner)
     assert actions.rounds in actions.studies.actions()
-    with qtbot.waitSignal(actions.rounds_requested):
+    with qtbot.waitSignal(actions.rounds.triggered):
         actions.rounds.setEnabled(True)
         actions.rounds.trigger()

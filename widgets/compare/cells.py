@@ -209,11 +209,7 @@ class IntervalCell(_Cell):
         left = min(self._x(axis, against.low), self._x(axis, against.ratio or 1.0) - _DOT) - 4
         right = max(self._x(axis, against.high), self._x(axis, against.ratio or 1.0) + _DOT) + 4
         for text, box, side in (
-            (
-                ends[0],
-                QRectF(left - 60, axis.top(), 60, axis.height()),
-                Qt.AlignmentFlag.AlignRight,
-            ),
+            (ends[0], QRectF(left - 60, axis.top(), 60, axis.height()), Qt.AlignmentFlag.AlignRight),
             (ends[1], QRectF(right, axis.top(), 60, axis.height()), Qt.AlignmentFlag.AlignLeft),
         ):
             painter.drawText(box, int(side | Qt.AlignmentFlag.AlignVCenter), text)

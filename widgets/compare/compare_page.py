@@ -8,14 +8,7 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtGui import QGuiApplication, QKeySequence, QResizeEvent
-from PySide6.QtWidgets import (
-    QCheckBox,
-    QMenu,
-    QPushButton,
-    QSplitter,
-    QStackedLayout,
-    QWidget,
-)
+from PySide6.QtWidgets import QCheckBox, QMenu, QPushButton, QSplitter, QStackedLayout, QWidget
 
 from app.comparison.comparison import Comparison, ComparisonRow
 from app.questions import Asker
@@ -349,9 +342,8 @@ class ComparePage(Page):
         show(self.workstation, self._ids, self)
 
     def _build_head(self) -> QWidget:
-        self.add_button = QPushButton("Add runs…")
+        self.add_button = push_button("Add runs…", self._ask_for_runs)
         set_icon(self.add_button, "add", "text")
-        self.add_button.clicked.connect(self._ask_for_runs)
         self.baseline_button = QPushButton("Add baseline…")
         set_tool_tip(self.baseline_button, "Compare with a pinned baseline or a published table")
         self.baseline_button.clicked.connect(self._ask_for_baseline)

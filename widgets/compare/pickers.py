@@ -3,7 +3,7 @@
 from collections.abc import Collection
 from pathlib import Path
 
-from PySide6.QtWidgets import QDialog, QLineEdit, QPushButton, QWidget
+from PySide6.QtWidgets import QDialog, QPushButton, QWidget
 
 from app.baselines.baselines import HEAD, Baseline, baseline_row
 from app.baselines.reference_file import PARSERS
@@ -13,6 +13,7 @@ from widgets.jobs import BackgroundJob
 from widgets.library.run_rows import RunLine, lines_of
 from widgets.library.run_table import RunTable
 from widgets.parts.boxes import fill, in_row
+from widgets.parts.controls import line_edit, push_button
 from widgets.parts.dialogs import ask_for_file, button_row, dialog_column, fit
 from widgets.parts.notice import Notice
 from widgets.parts.table import LEFT, RIGHT, Table, TableColumn, TableModel
@@ -29,11 +30,13 @@ class RunPicker(QDialog):
         super().__init__(parent)
         self._taken = frozenset(taken)
         self.table = RunTable()
-        self.search = QLineEdit()
+        self.search = line_edit(
+            "Find runs", self._search, placeholderText="Find by name, host, test or state", clearButtonEnabled=True
+        )
         self.notice = Notice()
         self.count = Text(tone=Tone.MUTED)
-        self.add_button = QPushButton("Add")
-        self.cancel_button = QPushButton("Cancel")
+        self.add_button = push_button("Add", self.accept, primary=True, default=True)
+        self.cancel_button = push_button("Cancel", self.reject, autoDefault=False)
         self._arrange()
         self._connect()
         BackgroundJob(lambda: lines_of(workstation.runs()), self).start(self._show_lines, self.notice.show_error)
@@ -57,21 +60,12 @@ class RunPicker(QDialog):
         self.count.setText("" if self.table.content.shown else "No other runs.")
 
     def _connect(self) -> None:
-        self.search.textChanged.connect(self._search)
         self.table.moved.connect(self._check)
         self.table.activated.connect(self.accept)
-        self.add_button.clicked.connect(self.accept)
-        self.cancel_button.clicked.connect(self.reject)
 
     def _arrange(self) -> None:
         self.setWindowTitle("Add runs")
         fit(self, _RUNS_SIZE)
-        self.search.setPlaceholderText("Find by name, host, test or state")
-        self.search.setAccessibleName("Find runs")
-        self.search.setClearButtonEnabled(True)
-        self.add_button.setProperty("primary", True)
-        self.add_button.setDefault(True)
-        self.cancel_button.setAutoDefault(False)
         buttons = in_row((self.count, 1), self.add_button, self.cancel_button, spacing=SPACE[1])
         fill(dialog_column(self, "Add runs to the comparison"), self.search, self.notice, self.table, buttons)
 
@@ -91,8 +85,8 @@ class BaselinePicker(QDialog):
         self.about = Text("", Tone.MUTED)
         self.notice = Notice()
         self.import_button = QPushButton("Import table…")
-        self.use_button = QPushButton("Compare")
-        self.cancel_button = QPushButton("Cancel")
+        self.use_button = push_button("Compare", self.accept, primary=True, default=True)
+        self.cancel_button = push_button("Cancel", self.reject)
         self._arrange()
         self._connect()
         self._refresh()
@@ -141,15 +135,11 @@ class BaselinePicker(QDialog):
         self.table.moved.connect(self._explain)
         self.table.doubleClicked.connect(lambda _index: self.accept())
         self.import_button.clicked.connect(self._ask_for_file)
-        self.use_button.clicked.connect(self.accept)
-        self.cancel_button.clicked.connect(self.reject)
 
     def _arrange(self) -> None:
         self.setWindowTitle("Compare with a baseline")
         fit(self, _BASELINES_SIZE)
         set_tool_tip(self.import_button, "File of figures with metric, unit, value and optional details")
-        self.use_button.setProperty("primary", True)
-        self.use_button.setDefault(True)
         for button in (self.import_button, self.cancel_button):
             button.setAutoDefault(False)
         buttons = button_row(self.import_button, None, self.use_button, self.cancel_button)

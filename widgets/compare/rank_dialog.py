@@ -20,6 +20,7 @@ from widgets.compare.compare_table import WIDTH, rendered
 from widgets.compare.rank_form import RankForm, RankTable
 from widgets.jobs import BackgroundJob
 from widgets.parts.boxes import column_in, fill
+from widgets.parts.controls import push_button
 from widgets.parts.dialogs import ask_for_file, button_row, fit, opened
 from widgets.parts.images import png
 from widgets.parts.notice import Notice
@@ -45,7 +46,7 @@ class RankDialog(QDialog):
         self.notice = Notice()
         self.copy_button = QPushButton("Copy")
         self.export_button = QPushButton("Export…")
-        self.close_button = QPushButton("Close")
+        self.close_button = push_button("Close", self.accept, autoDefault=False)
         self._arrange()
         self.form.changed.connect(self.rank)
         self.form.table_button.setAutoDefault(False)
@@ -140,8 +141,6 @@ class RankDialog(QDialog):
             button.setAutoDefault(False)
             button.clicked.connect(lambda _checked, action=action: action())
             set_tool_tip(button, tip)
-        self.close_button.setAutoDefault(False)
-        self.close_button.clicked.connect(self.accept)
         foot = button_row(self.copy_button, self.export_button, None, self.close_button)
         rows = column_in(self, SPACE[1], (SPACE[3], SPACE[3], SPACE[3], SPACE[3]))
         rows.addWidget(Text("Rank", font=text_font(TextSize.HEADING, bold=True)))

@@ -3,15 +3,7 @@
 from collections.abc import Sequence
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import (
-    QComboBox,
-    QFormLayout,
-    QLineEdit,
-    QListWidget,
-    QListWidgetItem,
-    QPushButton,
-    QWidget,
-)
+from PySide6.QtWidgets import QComboBox, QFormLayout, QLineEdit, QListWidget, QListWidgetItem, QPushButton, QWidget
 
 from app.calibration.calibration import DEFAULT_MARGIN
 from app.ranking.candidates import Prices, RankingCriteria, RankingGoal, Threshold, limit_of, parse_pairs, weights_of

@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 
 from PySide6.QtCore import QSize
-from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QStackedLayout, QTabBar, QWidget
 
 from app.comparison.comparison import ComparisonRow, run_letter
@@ -16,7 +15,7 @@ from widgets.compare.compare_rows import Compared, CompareLine
 from widgets.compare.distribution_pane import DistributionPane
 from widgets.compare.trial_dots import lanes_of
 from widgets.live.model import LiveSeries, TrialView
-from widgets.parts.boxes import column_in, fill, in_row
+from widgets.parts.boxes import FittedWidget, column_in, fill, in_row
 from widgets.parts.text import Text, Tone
 from widgets.plots.time_plot import TimePlot
 from widgets.theme import SPACE
@@ -133,7 +132,7 @@ WIDE_FROM = 600
 """Width in pixels from which the plots are side by side."""
 
 
-class RowPlots(QWidget):
+class RowPlots(FittedWidget):
     """Two plots of one metric, side by side, or in tabs where they do not fit: its trials or their distribution, and
     its samples over time."""
 
@@ -147,10 +146,10 @@ class RowPlots(QWidget):
         self.tabs.addTab("Over time")
         self.tabs.setDrawBase(False)
         self.tabs.setExpanding(False)
-        self.tabs.currentChanged.connect(self._fit)
+        self.tabs.currentChanged.connect(self.fit)
         plots = in_row((self.distribution, 2), (self.overlay, 3), spacing=SPACE[2])
         fill(column_in(self, SPACE[0]), self.tabs, (plots, 1))
-        self._fit()
+        self.fit()
 
     def show_line(self, compared: Compared, line: CompareLine) -> None:
         """Show the trials and samples of the line's metric for every run."""
@@ -165,12 +164,8 @@ class RowPlots(QWidget):
         """Return the width of one plot: two would keep the page from becoming narrow."""
         return QSize(NARROWEST, super().minimumSizeHint().height())
 
-    def resizeEvent(self, event: QResizeEvent) -> None:
+    def fit(self) -> None:
         """Switch between side by side and tabs."""
-        super().resizeEvent(event)
-        self._fit()
-
-    def _fit(self) -> None:
         wide = self.width() >= WIDE_FROM
         self.tabs.setVisible(not wide)
         self.distribution.setVisible(wide or self.tabs.currentIndex() == 0)

@@ -3,14 +3,14 @@
 from collections.abc import Sequence
 
 from PySide6.QtCore import QPointF, QSize, Qt, Signal
-from PySide6.QtGui import QKeyEvent, QPainter, QPaintEvent, QResizeEvent
+from PySide6.QtGui import QKeyEvent, QPainter, QPaintEvent
 from PySide6.QtWidgets import QFrame, QMenu, QToolButton, QWidget
 
 from app.comparison.comparison import run_letter, run_name
 from app.records import RunSummary
 from widgets.compare.cells import draw_mark
 from widgets.compare.messages import distinct_run_names, short_run_name
-from widgets.parts.boxes import fill, row_in
+from widgets.parts.boxes import FittedWidget, fill, row_in
 from widgets.parts.controls import tool_button
 from widgets.parts.flow_layout import flowing
 from widgets.parts.names import mark_of
@@ -126,7 +126,7 @@ class RunChip(QFrame):
         return button
 
 
-class RunChips(QWidget):
+class RunChips(FittedWidget):
     """Chips of all runs, in one or more rows."""
 
     baseline_requested = Signal(int)
@@ -140,12 +140,8 @@ class RunChips(QWidget):
         self._flow: QWidget | None = None
         self._row = row_in(self)
 
-    def resizeEvent(self, event: QResizeEvent) -> None:
+    def fit(self) -> None:
         """Limit the width of the chips so that two fit in a row."""
-        super().resizeEvent(event)
-        self._fit()
-
-    def _fit(self) -> None:
         for chip in self.chips:
             chip.fit((self.width() - SPACE[1]) // 2 if len(self.chips) > 2 else self.width())
 
@@ -162,7 +158,7 @@ class RunChips(QWidget):
             chip.join_requested.connect(self.join_requested)
         before, self._flow = self._flow, flowing(*self.chips, spacing=SPACE[1])
         self._row.addWidget(self._flow)
-        self._fit()
+        self.fit()
         if before is not None:
             self._row.removeWidget(before)
             before.hide()

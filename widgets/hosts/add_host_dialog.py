@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QCompleter, QDialog, QFormLayout, QHBoxLayout, QPushButton, QWidget
+from PySide6.QtWidgets import QCompleter, QDialog, QFormLayout, QHBoxLayout, QWidget
 
 from app.hosts.hosts import ConnectReport, HostEntry, Origin
 from app.plans.plan import LOCAL
@@ -205,7 +205,7 @@ class AddHostDialog(QDialog):
             label.setAlignment(Qt.AlignmentFlag.AlignTop)
             label.setBuddy(field.edit)
             form.addRow(label, field)
-        self.browse_button = push_button("Browse…", accessibleName="Browse for the key file")
+        self.browse_button = push_button("Browse…", self._browse, accessibleName="Browse for the key file")
         self.fields["identity_file"].line.addWidget(self.browse_button)
         rows = dialog_column(self, self.windowTitle())
         fill(rows, Text(self._explanation(), Tone.MUTED), form, self.working, self.outcome, None, self._buttons())
@@ -215,9 +215,9 @@ class AddHostDialog(QDialog):
         return text if self._edited is None else f"{text} ~/.ssh/config is not changed."
 
     def _buttons(self) -> QHBoxLayout:
-        self.test_button = QPushButton("Test connection")
+        self.test_button = push_button("Test connection", self._test)
         self.save_button = push_button("Add host" if self._edited is None else "Save", primary=True, default=True)
-        self.cancel_button = QPushButton("Cancel")
+        self.cancel_button = push_button("Cancel", self.reject)
         return button_row(self.test_button, None, self.save_button, self.cancel_button)
 
     def _fill(self, edited: HostEntry | None) -> None:
@@ -239,10 +239,7 @@ class AddHostDialog(QDialog):
         for name, field in self.fields.items():
             field.edit.textEdited.connect(lambda _text, name=name: self._edited_field(name))
             field.edit.editingFinished.connect(lambda name=name: self._check_field(name))
-        self.browse_button.clicked.connect(self._browse)
-        self.test_button.clicked.connect(self._test)
         self.save_button.clicked.connect(self._save)
-        self.cancel_button.clicked.connect(self.reject)
         self.working.cancelled.connect(self._stop_waiting)
 
     def _typed(self) -> Typed:

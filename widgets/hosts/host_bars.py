@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from PySide6.QtCore import Signal, SignalInstance
-from PySide6.QtWidgets import QFrame, QPushButton, QWidget
+from PySide6.QtWidgets import QFrame, QWidget
 
 from app.records import ChangeRecord, DetachedRun
 from app.runs.messages import detached_detail, detached_text
@@ -11,10 +11,11 @@ from app.services import Workstation
 from suites.errors import BenchwrightError
 from widgets.jobs import BackgroundJob
 from widgets.parts.boxes import fill, in_column, row_in
+from widgets.parts.controls import push_button
 from widgets.parts.dialogs import QuestionDialog, opened
 from widgets.parts.names import host_title
 from widgets.parts.notice import Picture
-from widgets.parts.text import Text, Tone, set_tool_tip
+from widgets.parts.text import Text, Tone
 from widgets.theme import SPACE, restyle
 
 MOST = 2
@@ -33,8 +34,7 @@ class ChangedBar(QFrame):
         self.setObjectName("notice")
         restyle(self, "level", "warning")
         self.message, self.detail = Text(), Text(tone=Tone.MUTED)
-        self.restore_button = QPushButton("Restore…")
-        set_tool_tip(self.restore_button, "Show the changed settings and restore them as root")
+        self.restore_button = push_button("Restore…", tip="Show the changed settings and restore them as root")
         self.restore_button.clicked.connect(lambda: self.restore_requested.emit(self.host))
         texts = in_column(self.message, self.detail, spacing=SPACE[0])
         row = row_in(self, SPACE[1], (SPACE[2], SPACE[1], SPACE[2], SPACE[1]))
@@ -76,15 +76,11 @@ class DetachedBar(QFrame):
         self._run: DetachedRun | None = None
         self.setObjectName("notice")
         self.message, self.detail = Text(), Text(tone=Tone.MUTED)
-        self.attach_button = QPushButton("Attach")
-        self.stop_button = QPushButton("Stop")
-        self.forget_button = QPushButton("Forget…")
-        set_tool_tip(self.attach_button, "Read the results so far and continue the plan")
-        set_tool_tip(self.stop_button, "Stop the trial on the host and end the run")
-        set_tool_tip(self.forget_button, "End the run without contacting its host")
+        self.attach_button = push_button("Attach", tip="Read the results so far and continue the plan")
+        self.stop_button = push_button("Stop", tip="Stop the trial on the host and end the run")
+        self.forget_button = push_button("Forget…", self._ask_to_forget, tip="End the run without contacting its host")
         self.attach_button.clicked.connect(lambda: self._request(self.attach_requested))
         self.stop_button.clicked.connect(lambda: self._request(self.stop_requested))
-        self.forget_button.clicked.connect(self._ask_to_forget)
         self._arrange()
         self.hide()
 

@@ -2,7 +2,7 @@
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QAction, QKeySequence
-from PySide6.QtWidgets import QFrame, QLineEdit, QPushButton, QVBoxLayout
+from PySide6.QtWidgets import QFrame, QLineEdit, QVBoxLayout
 
 from app.hosts.hosts import THIS_COMPUTER, HostEntry, Origin
 from app.plans.plan import LOCAL
@@ -18,6 +18,7 @@ from widgets.hosts.hosts_table import HostsTable
 from widgets.jobs import BackgroundJob
 from widgets.page import Page
 from widgets.parts.boxes import column_in, fill, in_row
+from widgets.parts.controls import push_button
 from widgets.parts.dialogs import QuestionDialog, opened
 from widgets.parts.names import host_title
 from widgets.parts.notice import Notice
@@ -188,9 +189,8 @@ class HostsPage(Page):
         titles.setSpacing(SPACE[0])
         titles.addWidget(Text("Hosts", font=text_font(TextSize.TITLE, bold=True)))
         titles.addWidget(Text("This computer, and Linux hosts over SSH.", Tone.MUTED))
-        self.add_button = QPushButton("Add a host…")
+        self.add_button = push_button("Add a host…", self.add_host)
         set_icon(self.add_button, "add", "text")
-        self.add_button.clicked.connect(self.add_host)
         head = in_row((titles, 1), (self.add_button, 0, Qt.AlignmentFlag.AlignBottom))
         rows = column_in(self, SPACE[2], (SPACE[4], SPACE[3], SPACE[4], SPACE[4]))
         fill(rows, head, self.notice, self.changed, self.start_card, self.search, (self.table, 1), self.card)
@@ -198,8 +198,7 @@ class HostsPage(Page):
     def _build_start_card(self) -> QFrame:
         card = QFrame()
         card.setObjectName("card")
-        self.start_button = QPushButton("Quick benchmark of this computer")
-        self.start_button.setProperty("primary", True)
+        self.start_button = push_button("Quick benchmark of this computer", primary=True)
         self.start_button.clicked.connect(lambda: self.quick_requested.emit(LOCAL))
         rows = column_in(card, SPACE[0], (SPACE[3], SPACE[2], SPACE[3], SPACE[3]))
         rows.addWidget(Text("Start here", font=text_font(TextSize.HEADING, bold=True)))

@@ -13,6 +13,7 @@ from app.services import Workstation
 from suites.errors import BenchwrightError
 from widgets.jobs import BackgroundJob
 from widgets.parts.boxes import column_in
+from widgets.parts.controls import push_button
 from widgets.parts.dialogs import opened
 from widgets.parts.empty_state import EmptyState
 from widgets.parts.notice import Notice
@@ -75,12 +76,10 @@ class LibraryBar(Notice):
         self._lost, self._lost_path = "", workstation.library_path
         self.save_button = QPushButton("Salvage…")
         self.save_as_button = QPushButton("Save as…")
-        self.other_button = QPushButton("Open another…")
+        self.other_button = push_button("Open another…", self.choose_library, tip="Open another library or create one")
         self.close_button = QPushButton("Close")
         set_tool_tip(self.save_button, "Copy the readable runs to a new library and open it")
-        set_tool_tip(self.other_button, "Open another library or create one")
         self.save_button.clicked.connect(self.choose_salvage_path)
-        self.other_button.clicked.connect(self.choose_library)
         self.close_button.clicked.connect(self.hide)
         set_tool_tip(self.save_as_button, "Save the results to a new library and continue there")
         self.save_as_button.clicked.connect(self._choose_save_path)

@@ -13,7 +13,7 @@ from app.comparison.sides import parts_side_by_side
 from app.plans.plan import LOCAL
 from app.plans.plan_remarks import Acknowledged
 from app.questions import Asker
-from app.records import RunSummary
+from app.records import RunRecord, RunSummary
 from app.services import Workstation
 from suites.errors import BenchwrightError
 from suites.vocab import Finding
@@ -258,11 +258,12 @@ class LibraryPage(Page):
         workstation, run_id = self.workstation, opened.record.summary.id
         given = Acknowledged(finding.id, reason, finding.step)
         text = f"Acknowledged: {finding.title}" if reason else f"No longer acknowledged: {finding.title}"
-        job = BackgroundJob(lambda: workstation.acknowledge(run_id, [given]), self)
-        job.returned.connect(lambda record: self.panel.show_remarks(run_id, record.plan))
-        job.returned.connect(lambda _record: self.status.emit(text))
-        job.failed.connect(self._fail)
-        job.start()
+
+        def show(record: RunRecord) -> None:
+            self.panel.show_remarks(run_id, record.plan)
+            self.status.emit(text)
+
+        BackgroundJob(lambda: workstation.acknowledge(run_id, [given]), self).start(show, self._fail)
 
     def _repeat(self) -> None:
         if not (chosen := self._chosen()):
@@ -295,11 +296,12 @@ class LibraryPage(Page):
         self, work: Callable[[], Any], text: str, failed: Callable[[BenchwrightError], None] | None = None
     ) -> None:
         """Change the library in the background, then refresh the list and show `text` in the status bar."""
-        job = BackgroundJob(work, self)
-        job.returned.connect(lambda _nothing: self.refresh())
-        job.returned.connect(lambda _nothing: self.status.emit(text))
-        job.failed.connect(failed or self._fail)
-        job.start()
+
+        def show(_nothing: object) -> None:
+            self.refresh()
+            self.status.emit(text)
+
+        BackgroundJob(work, self).start(show, failed or self._fail)
 
     def _fail(self, error: BenchwrightError) -> None:
         if not self.report_damage(error):
@@ -314,19 +316,19 @@ class LibraryPage(Page):
         actions = self.actions_of_runs
         self.addActions(list(actions.all()))
         self.table.addActions(list(actions.all()))
-        actions.open_requested.connect(self._toggle_list)
-        actions.compare_requested.connect(self._compare)
-        actions.pin_requested.connect(self._ask_for_name)
-        actions.unpin_requested.connect(self._unpin)
-        actions.noise_requested.connect(lambda: self._study(show_noise))
-        actions.scaling_requested.connect(lambda: self._study(show_scaling))
-        actions.heat_requested.connect(lambda: self._study(show_heat))
-        actions.rounds_requested.connect(lambda: self._study(show_rounds))
-        actions.rank_requested.connect(lambda: self._study(show_ranking))
-        actions.export_requested.connect(self.export)
-        actions.repeat_requested.connect(self._repeat)
-        actions.crosscheck_requested.connect(self._ask_another_tool)
-        actions.delete_requested.connect(self._ask_to_delete)
+        actions.open.triggered.connect(self._toggle_list)
+        actions.compare.triggered.connect(self._compare)
+        actions.pin.triggered.connect(self._ask_for_name)
+        actions.unpin.triggered.connect(self._unpin)
+        actions.noise.triggered.connect(lambda: self._study(show_noise))
+        actions.scaling.triggered.connect(lambda: self._study(show_scaling))
+        actions.heat.triggered.connect(lambda: self._study(show_heat))
+        actions.rounds.triggered.connect(lambda: self._study(show_rounds))
+        actions.rank.triggered.connect(lambda: self._study(show_ranking))
+        actions.export.triggered.connect(self.export)
+        actions.repeat.triggered.connect(self._repeat)
+        actions.crosscheck.triggered.connect(self._ask_another_tool)
+        actions.delete.triggered.connect(self._ask_to_delete)
         self.table.moved.connect(self._show_current)
         self.table.rested.connect(self._open_current)
         self.table.activated.connect(self._toggle_list)
@@ -336,13 +338,12 @@ class LibraryPage(Page):
         self.panel.history.run_chosen.connect(self.show_run)
         self.search.textChanged.connect(self._search)
         for keys, slot in (
-            (QKeySequence(QKeySequence.StandardKey.Find), self.search.setFocus),
-            (QKeySequence("F5"), self.refresh),
-            (QKeySequence("Esc"), self._reset_view),
+            (QKeySequence.StandardKey.Find, self.search.setFocus),
+            ("F5", self.refresh),
+            ("Esc", self._reset_view),
         ):
-            action = QAction(self)
-            action.setShortcut(keys)
-            action.setShortcutContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
+            context = Qt.ShortcutContext.WidgetWithChildrenShortcut
+            action = QAction(self, shortcut=QKeySequence(keys), shortcutContext=context)
             action.triggered.connect(slot)
             self.addAction(action)
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from PySide6.QtCore import QObject, Qt, Signal, SignalInstance
+from PySide6.QtCore import QObject, Qt
 from PySide6.QtGui import QAction, QKeySequence
 from PySide6.QtWidgets import QMenu, QPushButton, QWidget
 
@@ -14,38 +14,24 @@ from widgets.parts.text import set_tool_tip
 
 
 class RunActions(QObject):
-    """Actions on runs; each emits its signal, the page does the work."""
-
-    open_requested = Signal()
-    compare_requested = Signal()
-    pin_requested = Signal()
-    unpin_requested = Signal()
-    noise_requested = Signal()
-    scaling_requested = Signal()
-    heat_requested = Signal()
-    rounds_requested = Signal()
-    rank_requested = Signal()
-    export_requested = Signal()
-    repeat_requested = Signal()
-    crosscheck_requested = Signal()
-    delete_requested = Signal()
+    """Actions on runs; the page does the work when one is triggered."""
 
     def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)
         self.newer: BenchwrightError | None = None  # why the library is read-only, or None
-        self.open = self._make("Show alone", self.open_requested)
-        self.compare = self._make("Compare", self.compare_requested, "Ctrl+D")
-        self.pin = self._make("Pin as baseline…", self.pin_requested, "Ctrl+B")
-        self.unpin = self._make("Unpin", self.unpin_requested, "Ctrl+B")
-        self.noise = self._make("Noise…", self.noise_requested)
-        self.scaling = self._make("Scaling…", self.scaling_requested)
-        self.heat = self._make("Heat map…", self.heat_requested)
-        self.rounds = self._make("Rounds…", self.rounds_requested)
-        self.rank = self._make("Rank…", self.rank_requested)
-        self.export = self._make("Export…", self.export_requested)
-        self.repeat = self._make("Run again", self.repeat_requested, "Ctrl+R")
-        self.crosscheck = self._make("Check with another tool…", self.crosscheck_requested)
-        self.delete = self._make("Delete…", self.delete_requested, "Del")
+        self.open = self._make("Show alone")
+        self.compare = self._make("Compare", "Ctrl+D")
+        self.pin = self._make("Pin as baseline…", "Ctrl+B")
+        self.unpin = self._make("Unpin", "Ctrl+B")
+        self.noise = self._make("Noise…")
+        self.scaling = self._make("Scaling…")
+        self.heat = self._make("Heat map…")
+        self.rounds = self._make("Rounds…")
+        self.rank = self._make("Rank…")
+        self.export = self._make("Export…")
+        self.repeat = self._make("Run again", "Ctrl+R")
+        self.crosscheck = self._make("Check with another tool…")
+        self.delete = self._make("Delete…", "Del")
         self.studies = QMenu("Analysis", parent, toolTipsVisible=True)
         self.studies.addActions([self.noise, self.scaling, self.heat, self.rounds, self.rank])
         self.studies.addSeparator()
@@ -89,12 +75,9 @@ class RunActions(QObject):
             for writing in (self.pin, self.unpin, self.delete):
                 _offer(writing, False, "", f"{self.newer.message} {self.newer.remedy}")
 
-    def _make(self, text: str, request: SignalInstance, keys: str = "") -> QAction:
-        action = QAction(text, self)
-        action.setShortcut(QKeySequence(keys))
-        action.setShortcutContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
-        action.triggered.connect(request)
-        return action
+    def _make(self, text: str, keys: str = "") -> QAction:
+        context = Qt.ShortcutContext.WidgetWithChildrenShortcut
+        return QAction(text, self, shortcut=QKeySequence(keys), shortcutContext=context)
 
 
 class ActionButton(QPushButton):

@@ -50,7 +50,7 @@ class PinDialog(QuestionDialog):
             "Pin as baseline", f"Later runs that measure the same are compared with {pinned}, live.", "Pin", parent
         )
         self._taken: dict[str, Baseline] = {}
-        self.name = line_edit("Name of the baseline", maxLength=LONGEST_NAME)
+        self.name = line_edit("Name of the baseline", self._check, maxLength=LONGEST_NAME)
         self.age = QSpinBox()
         self.age.setRange(1, 36500)
         self.age.setValue(round(TOO_OLD / _DAY))
@@ -61,7 +61,6 @@ class PinDialog(QuestionDialog):
         self.form.addRow("Name", self.name)
         self.form.addRow("", self.message)
         self.form.addRow("Too old after", self.age)
-        self.name.textChanged.connect(self._check)
         self.name.setText(" ".join(runs[0].name.split())[:LONGEST_NAME])
         self.name.selectAll()
         self.make_default(self.accept_button)

@@ -1,11 +1,10 @@
 """The headline figure in large type, with tail latency, baseline ratio and time beside it."""
 
 from PySide6.QtCore import Qt
-from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from widgets.live.headline import Headline
-from widgets.parts.boxes import column_in, fill, row_in
+from widgets.parts.boxes import FittedWidget, column_in, fill, row_in
 from widgets.parts.text import OneLine
 from widgets.theme import SPACE, TextSize, figure_font, text_font
 
@@ -46,7 +45,7 @@ class HeadlineCell(QWidget):
         self.setVisible(self._large or (self._is_tall and bool(self.value.text())))
 
 
-class HeadlineBar(QWidget):
+class HeadlineBar(FittedWidget):
     """The headline figure of a step and its secondary figures in one row."""
 
     def __init__(self) -> None:
@@ -59,12 +58,7 @@ class HeadlineBar(QWidget):
             row.addWidget(cell, stretch, Qt.AlignmentFlag.AlignTop)
         self.show_time("", "")
 
-    def resizeEvent(self, event: QResizeEvent) -> None:
-        """Hide what the plots show as well before the figure is cut."""
-        super().resizeEvent(event)
-        self._fit()
-
-    def _fit(self) -> None:
+    def fit(self) -> None:
         """Give the figure and the time their full width; the other cells share the rest or are hidden."""
         self.figure.setMinimumWidth(min(self.figure.value.sizeHint().width(), self.width()))
         rest = self.width() - self.figure.minimumWidth() - SPACE[3]
@@ -79,9 +73,9 @@ class HeadlineBar(QWidget):
         self.others.show_texts("also", headline.others)
         self.tail.show_texts(headline.tail_title, headline.tail)
         self.ratio.show_texts(headline.ratio_title, headline.ratio, headline.ratio_caption)
-        self._fit()
+        self.fit()
 
     def show_time(self, elapsed: str, remaining: str, *, over: bool = False) -> None:
         """Show the elapsed and the remaining time."""
         self.time.show_texts("took" if over else "elapsed", elapsed, remaining)
-        self._fit()
+        self.fit()

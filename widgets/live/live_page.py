@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt, QTimer, Signal, SignalInstance
 from PySide6.QtGui import QKeySequence
-from PySide6.QtWidgets import QHBoxLayout, QPushButton, QStackedLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QStackedLayout, QWidget
 
 from app.events import (
     Event,
@@ -36,6 +36,7 @@ from widgets.live.run_side_panel import RunSidePanel
 from widgets.live.step_view import StepTabs
 from widgets.page import Page
 from widgets.parts.boxes import column_in, in_column, in_row
+from widgets.parts.controls import push_button
 from widgets.parts.empty_state import EmptyState
 from widgets.parts.text import OneLine
 from widgets.theme import SPACE, TextSize, text_font
@@ -395,11 +396,10 @@ class LivePage(Page):
     def _build_head(self) -> QHBoxLayout:
         self._step_label = OneLine(text_font(TextSize.HEADING, bold=True))
         self._state_label = OneLine(text_font(TextSize.BODY), "muted")
-        self._stop_button = QPushButton("Stop")
+        self._stop_button = push_button("Stop", self.stop)
         self._stop_button.setFocusPolicy(Qt.FocusPolicy.TabFocus)  # a stray space must not end a run
         self._stop_button.setShortcut(QKeySequence("Ctrl+."))
         self._stop_button.setToolTip("Stop the tool on the host and keep what was measured (Ctrl+.)")
-        self._stop_button.clicked.connect(self.stop)
         texts = in_column(self._step_label, self._state_label, spacing=0)
         return in_row((texts, 1), self._stop_button, spacing=SPACE[2])
 

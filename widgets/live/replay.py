@@ -54,11 +54,7 @@ def _replayed(record: RunRecord, samples: SampleSeries, telemetry: Mapping[str, 
         yield VerdictReached(verdict), began
     if summary.state is not State.RUNNING:
         over = RunEnded(
-            summary.id,
-            summary.state,
-            record.reason,
-            record.telemetry_cost,
-            telemetry_program=record.telemetry_program,
+            summary.id, summary.state, record.reason, record.telemetry_cost, telemetry_program=record.telemetry_program
         )
         yield over, _timestamp(summary.ended, began)
 

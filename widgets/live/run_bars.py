@@ -2,10 +2,10 @@
 
 from PySide6.QtCore import Qt, Signal, SignalInstance
 from PySide6.QtGui import QKeyEvent, QResizeEvent
-from PySide6.QtWidgets import QBoxLayout, QFrame, QLineEdit, QPushButton, QWidget
+from PySide6.QtWidgets import QBoxLayout, QFrame, QPushButton, QWidget
 
 from widgets.parts.boxes import column_in, fill, in_row, row_in
-from widgets.parts.controls import push_button
+from widgets.parts.controls import line_edit, push_button
 from widgets.parts.flow_layout import flowing
 from widgets.parts.notice import SEVERITY_NAMES, Picture
 from widgets.parts.text import Text, Tone, set_tool_tip
@@ -22,11 +22,9 @@ class BusyBar(QFrame):
         super().__init__()
         self.setObjectName("notice")
         self.message, self.detail = Text(), Text(tone=Tone.MUTED)
-        self.wait_button = QPushButton("Wait")
+        self.wait_button = push_button("Wait", self.wait_requested, tip="Start when the other measurement has ended")
         self.anyway_button = QPushButton("Run anyway")
-        set_tool_tip(self.wait_button, "Start when the other measurement has ended")
         set_tool_tip(self.anyway_button, "Run concurrently; the run records this")
-        self.wait_button.clicked.connect(self.wait_requested)
         self.anyway_button.clicked.connect(self.anyway_requested)
         first = in_row(Picture("warning"), (self.message, 1), self.wait_button, self.anyway_button, spacing=SPACE[1])
         fill(column_in(self, SPACE[0], (SPACE[2], SPACE[1], SPACE[1], SPACE[1])), first, self.detail)
@@ -74,12 +72,10 @@ class OutcomeBar(QFrame):
         self.export_button = _button("Export…", self.export_requested)
         self.rerun_button = _button("Run again", self.rerun_requested)
         self.crosscheck_button = _button("Check with another tool…", self.crosscheck_requested)
-        self.name = QLineEdit(placeholderText="Name of the baseline")
-        self.name.setAccessibleName("Name of the baseline")
-        self.name.setMaxLength(80)
-        self.name.setMinimumWidth(220)
+        self.name = line_edit(
+            "Name of the baseline", self._enable, placeholderText="Name of the baseline", maxLength=80, minimumWidth=220
+        )
         self.name.returnPressed.connect(self._pin)
-        self.name.textChanged.connect(self._enable)
         self.accept_button = push_button("Pin", self._pin)
         self.cancel_button = push_button("Cancel", self._close_name)
         self._lay_out()

@@ -1,7 +1,7 @@
 """Side panel of a run: verdict, findings, host and exact command."""
 
 from PySide6.QtGui import QGuiApplication, QTextOption
-from PySide6.QtWidgets import QPlainTextEdit, QPushButton, QWidget
+from PySide6.QtWidgets import QPlainTextEdit, QWidget
 
 from app.plans.plan_remarks import Acknowledged, reason_of
 from app.summary import telemetry_text
@@ -9,6 +9,7 @@ from suites.vocab import Finding
 from widgets.live.messages import command_text, facts_text
 from widgets.live.model import RunModel, StepKey, TrialView
 from widgets.parts.boxes import column_in, fill, in_row
+from widgets.parts.controls import push_button
 from widgets.parts.findings import FindingList, open_summary
 from widgets.parts.names import host_title
 from widgets.parts.severity import VerdictView
@@ -37,9 +38,8 @@ class RunSidePanel(QWidget):
         self.command.setTabChangesFocus(True)
         self.command.setFixedHeight(_LINES * self.command.fontMetrics().lineSpacing() + SPACE[3])
         self._shown: tuple[tuple[Finding, ...], tuple[Acknowledged, ...]] = ((), ())
-        self.copy = QPushButton("Copy")
+        self.copy = push_button("Copy", self._copy)
         self.copy.setToolTip("Copy the exact command")
-        self.copy.clicked.connect(self._copy)
         self._command = ""
         command_row = in_row((self._command_head, 1), self.copy)
         column = column_in(self, SPACE[1], (SPACE[2], SPACE[2], SPACE[2], SPACE[2]))

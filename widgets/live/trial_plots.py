@@ -6,8 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from PySide6.QtCore import Qt, QTimer
-from PySide6.QtGui import QResizeEvent
-from PySide6.QtWidgets import QSplitter, QTabBar, QWidget
+from PySide6.QtWidgets import QSplitter, QTabBar
 
 from app.checks.starts import start_of, start_text
 from app.records import Band
@@ -19,7 +18,7 @@ from suites.vocab import Better, Labels, Metric, MetricKind, Resource
 from widgets.live.headline import band_for, headline_metric
 from widgets.live.model import LiveSeries, RunModel, SeriesKey, StepKey, TrialView
 from widgets.live.sweep_plots import SweepPlots
-from widgets.parts.boxes import column_in, fill
+from widgets.parts.boxes import FittedWidget, column_in, fill
 from widgets.plots.stack import PlotStack
 from widgets.plots.time_plot import TimePlot
 from widgets.plots.time_window import FIRST
@@ -364,7 +363,7 @@ _WIDTHS = (520, 400)
 _SWEEP, _TIME = 0, 1
 
 
-class PlotPanes(QWidget):
+class PlotPanes(FittedWidget):
     """Plots over time and, if the step has a sweep, its plots: side by side, or in tabs where narrow."""
 
     def __init__(self, plots: TrialPlots, sweep: SweepPlots) -> None:
@@ -383,11 +382,6 @@ class PlotPanes(QWidget):
         splitter.setSizes(_WIDTHS)
         splitter.setChildrenCollapsible(False)
         fill(column_in(self, SPACE[0]), self.tabs, (splitter, 1))
-        self.fit()
-
-    def resizeEvent(self, event: QResizeEvent) -> None:
-        """Choose between side by side and tabs."""
-        super().resizeEvent(event)
         self.fit()
 
     def fit(self) -> None:

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from PySide6.QtCore import Qt
+from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QBoxLayout, QFrame, QHBoxLayout, QLayout, QScrollArea, QVBoxLayout, QWidget
 
 BoxT = TypeVar("BoxT", bound=QBoxLayout)
@@ -68,3 +69,16 @@ def scrolled(inner: QWidget) -> QScrollArea:
     area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
     area.setFocusPolicy(Qt.FocusPolicy.NoFocus)
     return area
+
+
+class FittedWidget(QWidget):
+    """Widget that fits its content to its size after every change of it."""
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Fit the content to the new size."""
+        super().resizeEvent(event)
+        self.fit()
+
+    def fit(self) -> None:
+        """Fit the content to the current size."""
+        raise NotImplementedError

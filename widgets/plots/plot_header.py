@@ -5,10 +5,10 @@ from math import ceil
 from typing import NamedTuple
 
 from PySide6.QtCore import QPointF, QRectF, Qt
-from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPaintEvent, QPen, QResizeEvent
-from PySide6.QtWidgets import QSizePolicy, QWidget
+from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPaintEvent, QPen
+from PySide6.QtWidgets import QSizePolicy
 
-from widgets.parts.boxes import fill, row_in
+from widgets.parts.boxes import FittedWidget, fill, row_in
 from widgets.parts.controls import tool_button
 from widgets.parts.text import OneLine, tool_tip
 from widgets.plots.axis import VALUE_WIDTH
@@ -39,7 +39,7 @@ def without_common_parts(titles: Sequence[str]) -> list[str]:
     ]
 
 
-class Legend(QWidget):
+class Legend(FittedWidget):
     """Legend of a plot with more than four curves, in columns with room for values."""
 
     def __init__(self) -> None:
@@ -57,14 +57,9 @@ class Legend(QWidget):
             texts = [f"{entry.title} {entry.value}".strip() for entry in entries]
             self.setAccessibleName(", ".join(texts))
             self.setToolTip(tool_tip("\n".join(texts)))
-            self._fit()
+            self.fit()
             self.update()
         self.setVisible(bool(entries))
-
-    def resizeEvent(self, event: QResizeEvent) -> None:
-        """Adjust the number of rows to the width."""
-        super().resizeEvent(event)
-        self._fit()
 
     def paintEvent(self, _event: QPaintEvent) -> None:
         """Draw the entries from left to right, row by row."""
@@ -104,14 +99,15 @@ class Legend(QWidget):
         columns = min(max(1, int(room / width)), max(1, len(self._entries)))
         return columns, max(width, room / columns if columns == 1 else width)
 
-    def _fit(self) -> None:
+    def fit(self) -> None:
+        """Adjust the number of rows to the width."""
         rows = min(MOST_ROWS, ceil(len(self._entries) / self._columns()[0]))
         height = ceil(max(rows, 1) * QFontMetricsF(self.font()).height())
         if height != self.minimumHeight():
             self.setFixedHeight(height)
 
 
-class PlotHead(QWidget):
+class PlotHead(FittedWidget):
     """Title and unit on the left; on the right the crosshair's reading, or else the description of the grey band.
 
     In a narrow plot the title is cut, never the unit, and the note is reduced to its arrow.
@@ -142,14 +138,10 @@ class PlotHead(QWidget):
         self.unit.setVisible(bool(unit))
         self.unit.setMinimumWidth(self.unit.sizeHint().width())
         self._note = tuple(note)
-        self._fit()
+        self.fit()
 
-    def resizeEvent(self, event: QResizeEvent) -> None:
+    def fit(self) -> None:
         """Fit the note to the width."""
-        super().resizeEvent(event)
-        self._fit()
-
-    def _fit(self) -> None:
         whole = " · ".join(self._note)
         fixed = (self.title, self.unit, self.menu_button)
         room = self.width() - sum(part.sizeHint().width() + SPACE[1] for part in fixed if not part.isHidden())

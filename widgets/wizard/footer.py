@@ -1,12 +1,10 @@
 """Footer of the wizard: Back, Next or Start, and the reason why a plan cannot start."""
 
 from PySide6.QtCore import Qt
-from PySide6.QtGui import QResizeEvent
-from PySide6.QtWidgets import QWidget
 
 from app.checks.catalogue import blocks
 from suites.vocab import Finding
-from widgets.parts.boxes import column_in, in_row
+from widgets.parts.boxes import FittedWidget, column_in, in_row
 from widgets.parts.controls import push_button
 from widgets.parts.names import step_host_label
 from widgets.parts.text import Text, Tone, set_tool_tip
@@ -18,7 +16,7 @@ def blocker(finding: Finding) -> str:
     return f"{finding.title} ({step_host_label(finding.step, finding.host)})." if blocks(finding) else ""
 
 
-class Footer(QWidget):
+class Footer(FittedWidget):
     """Back on the left, Next or Start on the right, the blocking problem between them."""
 
     def __init__(self) -> None:
@@ -46,14 +44,10 @@ class Footer(QWidget):
         self.open.setVisible(first)
         self.questions.setVisible(first)
         self.new.setVisible(first and begun)
-        self._fit()
+        self.fit()
 
-    def resizeEvent(self, event: QResizeEvent) -> None:
+    def fit(self) -> None:
         """Move the hint above the buttons where it does not fit between them."""
-        super().resizeEvent(event)
-        self._fit()
-
-    def _fit(self) -> None:
         buttons = (self.back, self.new, self.open, self.questions, self.next)
         taken = sum(each.sizeHint().width() + SPACE[2] for each in buttons if not each.isHidden())
         self._place_hint(above=taken + self.hint.sizeHint().width() + 2 * SPACE[4] > self.width())

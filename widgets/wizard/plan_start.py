@@ -130,11 +130,7 @@ class PlanStart(QObject):
     emptied = Signal()  # start an empty plan
 
     def __init__(
-        self,
-        draft: PlanDraft,
-        bands: Sequence[QuestionBand],
-        window: QWidget,
-        remember_filled: Callable[[Plan], None],
+        self, draft: PlanDraft, bands: Sequence[QuestionBand], window: QWidget, remember_filled: Callable[[Plan], None]
     ) -> None:
         """Call `remember_filled` in a worker thread with each plan that was filled in."""
         super().__init__(window)

@@ -50,9 +50,8 @@ class QuestionCard(QFrame):
         self.setObjectName("card")
         self.setCursor(Qt.CursorShape.PointingHandCursor)
         self.preset = preset
-        self.button = QPushButton("Choose…" if preset.asks else "Choose")
+        self.button = push_button("Choose…" if preset.asks else "Choose", self._choose)
         self.button.setAccessibleName(f"Choose: {preset.title}")
-        self.button.clicked.connect(self._choose)
         head = in_row((Text(preset.title, font=text_font(TextSize.BODY, bold=True)), 1), self.button, spacing=SPACE[2])
         column = column_in(self, SPACE[0], (SPACE[2], SPACE[1], SPACE[2], SPACE[1]))
         fill(column, head, Text(preset.answers))

@@ -1,10 +1,10 @@
 """Bar of the wizard's steps: marks the current one and leads to the reachable ones."""
 
 from PySide6.QtCore import QPointF, QRectF, QSize, Qt, Signal
-from PySide6.QtGui import QColor, QFontMetrics, QPainter, QPaintEvent, QPen, QResizeEvent
-from PySide6.QtWidgets import QAbstractButton, QSizePolicy, QWidget
+from PySide6.QtGui import QColor, QFontMetrics, QPainter, QPaintEvent, QPen
+from PySide6.QtWidgets import QAbstractButton, QSizePolicy
 
-from widgets.parts.boxes import row_in
+from widgets.parts.boxes import FittedWidget, row_in
 from widgets.parts.text import set_tool_tip
 from widgets.theme import SPACE, TextSize, palette, text_font
 
@@ -99,7 +99,7 @@ class StepButton(QAbstractButton):
             painter.drawText(self.rect().adjusted(left, 1, 0, 0), middle, self._detail)
 
 
-class StepBar(QWidget):
+class StepBar(FittedWidget):
     """The steps in a row; unreachable ones are disabled."""
 
     chosen = Signal(int)
@@ -122,9 +122,10 @@ class StepBar(QWidget):
             button.done = index < current
             button.setChecked(index == current)
             button.set_detail(detail)
-        self._fit()
+        self.fit()
 
-    def _fit(self) -> None:
+    def fit(self) -> None:
+        """Hide the titles of the other steps where they do not fit."""
         margins = 2 * SPACE[3] + SPACE[1] * len(self.buttons)
         short = sum(button.wide() for button in self.buttons) + margins > self.width()
         for button in self.buttons:
@@ -135,11 +136,6 @@ class StepBar(QWidget):
     def minimumSizeHint(self) -> QSize:
         """Return the width of the circles and one title."""
         return QSize(5 * (CIRCLE + 3 * SPACE[1]) + 120, HEIGHT + 1)
-
-    def resizeEvent(self, event: QResizeEvent) -> None:
-        """Hide the titles of the other steps where they do not fit."""
-        super().resizeEvent(event)
-        self._fit()
 
     def paintEvent(self, _event: QPaintEvent) -> None:
         """Draw the line under the row."""

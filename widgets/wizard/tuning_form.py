@@ -3,12 +3,13 @@
 from collections.abc import Sequence
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QToolButton, QWidget
+from PySide6.QtWidgets import QWidget
 
 from app.plans.plan import host_label
 from app.plans.tuning import TUNING
 from app.runs.root_commands import RootCommand
 from widgets.parts.boxes import column_in, fill, in_row
+from widgets.parts.controls import tool_button
 from widgets.parts.text import Text, Tone
 from widgets.theme import SPACE, TextSize, text_font
 from widgets.wizard.command_view import CommandView
@@ -24,11 +25,9 @@ class TuningForm(QWidget):
     def __init__(self, draft: PlanDraft) -> None:
         super().__init__()
         self._draft = draft
-        self.unfold = QToolButton()
-        self.unfold.setText("Host tuning")
+        self.unfold = tool_button(text="Host tuning", checkable=True)
         self.unfold.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
         self.unfold.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
-        self.unfold.setCheckable(True)
         self.unfold.toggled.connect(self._fold)
         explanation = "Changed as root for the run and restored at its end. Empty fields change nothing."
         self._explanation = Text(explanation, Tone.MUTED)

@@ -5,9 +5,10 @@ import statistics
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from app.checks.evidence import seconds_of, share, total, workers_of, workload_of
+from app.checks.cpu import THROTTLED_SHARE
+from app.checks.evidence import seconds_of, share, throttled, total, workers_of, workload_of
 from app.checks.limits.cpu import HALF_BUSY
-from app.checks.limits.hypothesis import FULL, Hypothesis, flat_text, spread
+from app.checks.limits.hypothesis import FULL, Hypothesis, flat_text, objections, spread
 from app.checks.network import LOSS, busiest, link_of, speed_of, throughput, within_host
 from suites.checks import NotChecked
 from suites.evidence import HostWatch, TrialEvidence
@@ -116,6 +117,11 @@ def _ends(trial: TrialEvidence, path: Connection) -> Iterator[Hypothesis]:
         limiter = Limiter.RECEIVER if end == "server" else Limiter.CLIENT
         counter = f"the {end}’s {trial.suite.tool} used {share_text(use)} of a CPU"
         yield Hypothesis(limiter, share(use, 1.0), counter, then)
+    time = throttled(trial.peer_watch)
+    if time is not None and trial.values.get("direction") == "send":
+        counter = f"the receiver’s cgroup was throttled for {share_text(min(1.0, time))} of the time"
+        then = "Lift the quota of the receiving host."
+        yield Hypothesis(Limiter.RECEIVER, min(1.0, time), counter, then, (), THROTTLED_SHARE)
 
 
 def _lost_datagrams(trial: TrialEvidence) -> Iterator[Hypothesis]:
@@ -135,9 +141,11 @@ def _lost_datagrams(trial: TrialEvidence) -> Iterator[Hypothesis]:
     then = "Use a larger socket buffer (window), or lower the rate until the loss ends."
     yield Hypothesis(Limiter.RECEIVER, at_end, counter, then, (), HALF_BUSY)
     then = "Lower the requested rate until the loss ends to find the capacity of the path."
-    here = ("most were dropped by the receiver",) if at_end is not None and at_end >= HALF_BUSY else ()
-    unknown = ("the receiver may have dropped them",) if at_end is None else ()
-    yield Hypothesis(Limiter.LOSS, min(1.0, lost / 100), counter, then, (*here, *unknown), LOSS / 100)
+    against = objections(
+        (at_end is not None and at_end >= HALF_BUSY, "most were dropped by the receiver"),
+        (at_end is None, "the receiver may have dropped them"),
+    )
+    yield Hypothesis(Limiter.LOSS, min(1.0, lost / 100), counter, then, against, LOSS / 100)
 
 
 def _per_stream(trial: TrialEvidence, given: float) -> float:
@@ -165,7 +173,7 @@ def _window(trial: TrialEvidence, path: Connection) -> Iterator[Hypothesis]:
         f"{quantity(min(flying, float(window)))} in flight over a round trip of {quantity(trip, Unit.SECOND)}"
         f"{'' if path.round_trip else ' (calculated)'}, with a window of {quantity(float(window))}"
     )
-    against = ("the round trip is short",) if trip < LONG / 4 else () if path.ends_idle else ("an end used its CPU",)
+    against = objections((trip < LONG / 4, "the round trip is short"), (not path.ends_idle, "an end used its CPU"))
     then = "Leave window at 0, or set it to the rate times the round trip."
     yield Hypothesis(Limiter.WINDOW, min(1.0, flying / window), counter, then, against, WINDOW_USED)
 
@@ -185,29 +193,20 @@ def _shaped(trial: TrialEvidence, path: Connection) -> Iterator[Hypothesis]:
     if found is None:
         return
     flying = _in_flight(trial, path)
-    against = [
-        text
-        for text, holds in (
-            ("the CPU use of both ends is not known", len(path.cpu) < 2),
-            ("an end used its CPU", len(path.cpu) > 1 and not path.ends_idle),
-            ("the link is full", path.speed is not None and path.rate >= FULL * path.speed),
-            ("the bytes in flight are not known", flying is None),
-            (
-                "the TCP window may be the limit",
-                flying is not None and int(flying) in SELF_LIMITED and not _again(trial) and not _short(path),
-            ),
-        )
-        if holds
-    ]  # fmt: skip
+    short = path.round_trip is not None and path.round_trip < 5 * LONG
+    window = flying is not None and int(flying) in SELF_LIMITED and not _again(trial) and not short
+    against = objections(
+        (len(path.cpu) < 2, "the CPU use of both ends is not known"),
+        (len(path.cpu) > 1 and not path.ends_idle, "an end used its CPU"),
+        (path.speed is not None and path.rate >= FULL * path.speed, "the link is full"),
+        (flying is None, "the bytes in flight are not known"),
+        (window, "the TCP window may be the limit"),
+    )
     ends = ", ".join(f"{end} {share_text(use)}" for end, use in path.cpu.items())
     counter = flat_text(what, values, found) + (f"; CPU of the ends: {ends}" if ends else "")
     then = "Run it with four streams: the same rate confirms it."
     used = 1.0 if found < FLAT_LINK else 0.0
-    yield Hypothesis(Limiter.SHAPED, used, counter, then, tuple(against))
-
-
-def _short(path: Connection) -> bool:
-    return path.round_trip is not None and path.round_trip < 5 * LONG
+    yield Hypothesis(Limiter.SHAPED, used, counter, then, against)
 
 
 def _again(trial: TrialEvidence) -> float | None:
@@ -231,15 +230,11 @@ def _lost_segments(trial: TrialEvidence, path: Connection) -> Iterator[Hypothesi
         return
     long = trip is not None and trip >= LONG
     found = spread([one.value for one in path.samples])
-    against = [
-        text
-        for text, holds in (
-            ("few segments were sent again", again < (SENT_AGAIN if long else MUCH_SENT_AGAIN)),
-            ("an end used its CPU", not path.ends_idle),
-            ("the rate is flat, the losses may be its consequence", found is None or found < FLAT_LINK),
-        )
-        if holds
-    ]
+    against = objections(
+        (again < (SENT_AGAIN if long else MUCH_SENT_AGAIN), "few segments were sent again"),
+        (not path.ends_idle, "an end used its CPU"),
+        (found is None or found < FLAT_LINK, "the rate is flat, the losses may be its consequence"),
+    )
     counter, used = f"{share_text(again)} of the segments were sent again, the ends’ CPUs were idle", 1.0
     if trip:
         possible = CONSTANT * SEGMENT * 8 * (workers_of(trial) or 1) / (trip * math.sqrt(again))
@@ -247,4 +242,4 @@ def _lost_segments(trial: TrialEvidence, path: Connection) -> Iterator[Hypothesi
         reached = quantity(possible, Unit.BITS_PER_SECOND)
         counter += f"; at a round trip of {quantity(trip, Unit.SECOND)} TCP reaches about {reached}"
     then = "Find the queue or cable that drops them; a test without loss shows the capacity."
-    yield Hypothesis(Limiter.LOSS, used, counter, then, tuple(against), HALF_BUSY)
+    yield Hypothesis(Limiter.LOSS, used, counter, then, against, HALF_BUSY)
