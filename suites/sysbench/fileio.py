@@ -28,7 +28,7 @@ from suites.sysbench.fileio_output import (
     conclude,
     read_live,
 )
-from suites.sysbench.fileio_parameters import CREATION, FILEIO_PARAMETERS, mixes, queues, writes
+from suites.sysbench.fileio_parameters import CREATION, FILEIO_PARAMETERS, direct, mixes, queues, writes
 from suites.sysbench.output import SYSBENCH, SysbenchParser, command, is_old
 from suites.targets import Match, Target
 from suites.vocab import Resource
@@ -86,7 +86,7 @@ class SysbenchFileio(Suite):
         depth = int(values["threads"]) if values["io_mode"] == "sync" else None
         every = 1 if values["fsync_all"] else int(values["fsync_freq"])
         return Workload(
-            buffered=values["extra_flags"] != "direct",
+            buffered=not direct(values),
             queue_depth=depth,
             writes_per_sync=every or None if writes(values) else None,
         )
@@ -156,7 +156,7 @@ class SysbenchFileio(Suite):
             operation=operation,
             pattern="random" if mode.startswith("rnd") else "sequential",
             block=int(values["block_size"]),
-            cached=flags != "direct",
+            cached=not direct(values),
             flushed=None if operation == "read" else safe,
             in_flight=depth * threads,
             threads=threads,
