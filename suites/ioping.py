@@ -348,7 +348,7 @@ class Ioping(Suite):
                 ParameterMapping("working_set", "size"),
                 ParameterMapping("cache", "direct", mapped(_CACHE), backwards(_CACHE)),
             ),
-            (MetricMapping(("latency_mean",), ("latency_mean",)),),
+            (MetricMapping(("latency_mean",), ("total_latency_mean",)),),
             fixed=(("runtime", 5.0), ("ioengine", "psync")),
             fixed_backward=(("count", 1000), ("interval", 0.001)),
             reasons=tool_difference(

@@ -75,7 +75,10 @@ class SysbenchFileio(Suite):
                 ParameterMapping("time", "runtime", at_least_a_second, at_least_a_second),
                 ParameterMapping("fsync_end", "end_fsync"),
             ),
-            tuple(MetricMapping((name,), (name,)) for name in ("iops", "bandwidth", "latency_mean")),
+            tuple(
+                MetricMapping((ours,), (fios,))
+                for ours, fios in (("iops",) * 2, ("bandwidth",) * 2, ("latency_mean", "total_latency_mean"))
+            ),
             fixed=(("ioengine", "psync"),),
             fixed_backward=(("file_num", 1), ("fsync_freq", 0)),
         ),
