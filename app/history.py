@@ -11,6 +11,7 @@ from app.comparison.estimates import FEWEST_HOSTS, geometric_mean_of, median_of
 from app.json_converter import Json, publish, published
 from app.plans.plan import Plan, Step, host_label
 from app.records import HistoryRow
+from app.verdict.stored import computed_trust
 from suites.errors import BenchwrightError, UnitError
 from suites.facts import Facts
 from suites.quantities import metric_text, share_text
@@ -20,6 +21,9 @@ from suites.vocab import Labels, Metric
 
 if TYPE_CHECKING:
     from app.store import Store
+
+MOST_COMPUTED = 10
+"""Runs whose verdict a history computes, each in some 30 ms: those of versions that stored none may be thousands."""
 
 FALSE_ALARMS = (
     "false alarms in series of 60 results without a change: 2 % if independent, up to 16 % at an autocorrelation of "
@@ -103,7 +107,14 @@ FactsOf = Callable[[str, Sequence[str]], tuple[Facts, ...]]
 def read_history(store: "Store", wanted: HistoryQuery) -> History:
     """Return the history of a metric of hosts. Raises HistoryError if no result matches."""
     with store.history(wanted.hosts, wanted.metric) as (rows, plans, facts_of):
-        return history_of(wanted, rows, plans, facts_of)
+        return history_of(wanted, _with_trust(store, rows), plans, facts_of)
+
+
+def _with_trust(store: "Store", rows: Sequence[HistoryRow]) -> list[HistoryRow]:
+    """Return `rows` with the trust of the newest runs that have no stored verdict."""
+    missing = dict.fromkeys(row.run for row in reversed(rows) if not row.trust)
+    found = computed_trust(store, list(missing)[:MOST_COMPUTED])
+    return [row._replace(trust=row.trust or found.get((row.run, row.step, row.host), "")) for row in rows]
 
 
 def history_of(
@@ -244,6 +255,8 @@ SHOWN = 40
 def notes_of(found: History) -> list[str]:
     """Return the notes on a history: exclusions, autocorrelation, false-alarm rates."""
     notes = [f"Excluded: {reason}." for reason in found.left_out]
+    if unjudged := sum(point.trust is None for point in found.points):
+        notes.append(f"{unjudged} results have no verdict and count; “benchwright show RUN” computes one.")
     if not found.found.claimed:
         notes.append(
             f"Results are autocorrelated ({found.found.autocorrelation:.2f}): the change points are no evidence."

@@ -63,16 +63,12 @@ class LibraryServices(ABC):
 
     def load(self, run: str) -> RunRecord:
         """Return a run by id, unambiguous prefix of an id, baseline name, or "last"."""
-        from app.events import State
-        from app.verdict.stored import with_computed_verdicts
+        from app.verdict.stored import judged
 
         record = self._store.load(run)
-        if record.verdicts or record.summary.state is State.RUNNING:
-            return record
-        found = with_computed_verdicts(
-            record, self._store.samples(record.summary.id), self._store.telemetry(record.summary.id)
-        )
-        self._computed[found.summary.id] = found.summary
+        found = judged(self._store, record)
+        if found is not record:
+            self._computed[found.summary.id] = found.summary
         return found
 
     def samples(self, run_id: str) -> SampleSeries:

@@ -1,7 +1,7 @@
 """Records: stored runs and what belongs to them, as read from the library."""
 
 import contextlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import NamedTuple
@@ -15,7 +15,7 @@ from suites.base import Purpose
 from suites.errors import BenchwrightError
 from suites.evidence import Interval, measured_interval
 from suites.facts import Facts
-from suites.verdict import Verdict
+from suites.verdict import Trust, Verdict, worst
 from suites.vocab import Figure, Finding, Labels, Metric, Sample
 
 
@@ -421,6 +421,18 @@ class BaselineRow:
     oldest: float | None
     newest: bool
     trust: str = ""  # the lowest of the verdicts on its parts; empty without one
+
+
+def lowest_trust(found: Mapping[tuple[str, str, str], Trust], parts: Sequence[tuple[str, str]]) -> str:
+    """Return the lowest trust of the `parts` of a baseline, `found` by run, step and host; empty if a run has none."""
+    judged = {run for run, _, _ in found}
+    levels = tuple(
+        trust
+        for run, part in parts
+        for (owner, step, host), trust in found.items()
+        if run == owner and part in {"", f"@{host}", f":{step}", f"@{host}:{step}", f":{step}@{host}"}
+    )
+    return worst(levels).value if levels and all(run in judged for run, _ in parts) else ""
 
 
 SampleSeries = Mapping[int, tuple[Sample, ...]]

@@ -4,7 +4,6 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from types import MappingProxyType
 
 from suites.errors import ParameterError
 
@@ -266,15 +265,13 @@ def _of(parameter: Parameter) -> str:
     return f"{unit}, {bounds}" if bounds else unit
 
 
-_READERS: Mapping[Type, Callable[[Parameter, object], Value]] = MappingProxyType(
-    {
-        Type.INTEGER: _read_integer,
-        Type.NUMBER: _read_number,
-        Type.SIZE: _read_size,
-        Type.DURATION: _read_duration,
-        Type.CHOICE: _read_choice,
-        Type.FLAG: _read_flag,
-        Type.TEXT: _read_text,
-        Type.LINES: _read_lines,
-    }
-)
+_READERS: Mapping[Type, Callable[[Parameter, object], Value]] = {
+    Type.INTEGER: _read_integer,
+    Type.NUMBER: _read_number,
+    Type.SIZE: _read_size,
+    Type.DURATION: _read_duration,
+    Type.CHOICE: _read_choice,
+    Type.FLAG: _read_flag,
+    Type.TEXT: _read_text,
+    Type.LINES: _read_lines,
+}

@@ -6,21 +6,18 @@ partition, symbolic links, swap, and members of LVM and RAID (fio, lib/mountchec
 
 import re
 from collections.abc import Mapping
-from types import MappingProxyType
 
 from suites.facts import Absent, RawDevice, known
 from suites.quantities import quantity
 
-_KINDS: Mapping[str, str] = MappingProxyType(
-    {
-        "part": "It is a partition; only whole disks are allowed.",
-        "dm": "It is a device-mapper device (LVM, encryption); only whole disks are allowed.",
-        "md": "It is a RAID device; only whole disks are allowed.",
-        "memory": "It is in memory: there is no disk below it.",
-        "network": "It is on another machine, whose other users are not visible here.",
-        "removable": "It is removable; only fixed disks are allowed.",
-    }
-)
+_KINDS: Mapping[str, str] = {
+    "part": "It is a partition; only whole disks are allowed.",
+    "dm": "It is a device-mapper device (LVM, encryption); only whole disks are allowed.",
+    "md": "It is a RAID device; only whole disks are allowed.",
+    "memory": "It is in memory: there is no disk below it.",
+    "network": "It is on another machine, whose other users are not visible here.",
+    "removable": "It is removable; only fixed disks are allowed.",
+}
 
 _NO_NAME = re.compile(r"(wwn-|nvme-eui\.|nvme-nvme\.|dm-|lvm-|md-)")
 """Names of /dev/disk/by-id that are hard to tell apart at a glance."""

@@ -18,7 +18,8 @@ from app.comparison.comparability import Profile, Weight, differences
 from app.comparison.sides import Load, choose, join, run_or_none
 from app.json_converter import Json, publish, published
 from app.plans.plan import Step
-from app.records import PREFIX, Band, BaselineRow, RunRecord, SampleSeries, TrialRecord, split_name
+from app.records import PREFIX, Band, BaselineRow, RunRecord, SampleSeries, TrialRecord, lowest_trust, split_name
+from app.verdict.stored import computed_trust, loading_judged
 from suites.errors import BenchwrightError
 from suites.facts import Facts
 from suites.quantities import age_text
@@ -156,7 +157,15 @@ def check_name(name: str) -> str:
 
 def stored_baselines(store: "Store") -> list[Baseline]:
     """Return every version of every pinned baseline, the newest pinned first."""
-    return [_baseline(row) for row in store.baselines()]
+    return [_baseline(_with_trust(store, row)) for row in store.baselines()]
+
+
+def _with_trust(store: "Store", row: BaselineRow) -> BaselineRow:
+    """Return `row` with the trust of its parts, also of runs without a stored verdict."""
+    if row.trust or not row.parts:
+        return row
+    found = computed_trust(store, {run for run, _ in row.parts})
+    return replace(row, trust=lowest_trust(found, row.parts))
 
 
 def _baseline(row: BaselineRow) -> Baseline:
@@ -174,7 +183,7 @@ def pin(store: "Store", selector: str, name: str, oldest: float | None = None, *
     `oldest` is the age limit in seconds, by default TOO_OLD. Raises StoreError for an unknown run, BaselineError for
     one without a counted trial, InvalidBaselineError for one with an invalid result unless `accept_invalid`.
     """
-    with store.loading() as load:
+    with loading_judged(store) as load:
         parts = parts_of(load, selector)
         for run in dict.fromkeys(run for run, _ in parts):
             _refuse_empty(load(run))

@@ -123,7 +123,9 @@ def _least_share(trial: TrialEvidence, disk: str, watch: HostWatch) -> _DeviceSh
         rate = _own_rate(watch, operation)
         own = rate * seconds if rate is not None and seconds else None
         if operation == WRITE and workload_of(trial).buffered and got.size is not None:
-            certain = own is not None and (seconds or 0.0) >= SETTLED and own < HALF * did.size
+            work = workload_of(trial)  # a copy writes each byte once, and may do so before its first sample
+            once = work.flushes_last and bool(work.copied)
+            certain = own is not None and (seconds or 0.0) >= SETTLED and own < HALF * did.size and not once
             own = min(own or 0.0, got.size) if certain else None  # else it may be dirty, and the disk's count is less
         verb = "Read" if operation == READ else "Written"
         if own is not None:

@@ -13,7 +13,7 @@ from app.comparison.sides import choose, join
 from app.distributions.distribution import Distribution
 from app.records import PREFIX, Band, RunRecord, SampleSeries
 from app.store import Store
-from app.verdict.stored import with_computed_verdicts
+from app.verdict.stored import loading_judged
 from suites.vocab import Sample
 
 
@@ -27,7 +27,7 @@ class RunSelection:
         """Return the runs of each selector, a published table as a run like those of the other selectors."""
         pinned = self._pinned(selectors)
         tables = {word: one.reference for word, one in pinned.items() if one.reference is not None}
-        with self._store.loading() as load:
+        with loading_judged(self._store) as load:
             found = {
                 word: tuple(run for part in self._parts(pinned.get(word), word) for run in choose(load, part))
                 for word in selectors
@@ -100,10 +100,9 @@ class RunSelection:
     def read(
         self, selectors: Sequence[str]
     ) -> Iterator[tuple[RunRecord, SampleSeries, Mapping[str, tuple[Sample, ...]]]]:
-        """Yield each run with its verdict, its samples, and its hosts' telemetry; published tables are left out."""
+        """Yield each run, its samples, and its hosts' telemetry; published tables are left out."""
         for record in [record for group in self.chosen(selectors) for record in group if record.published is None]:
-            samples, telemetry = self._store.samples(record.summary.id), self._store.telemetry(record.summary.id)
-            yield with_computed_verdicts(record, samples, telemetry), samples, telemetry
+            yield record, self._store.samples(record.summary.id), self._store.telemetry(record.summary.id)
 
     def export_png(self, selectors: Sequence[str], path: Path, margin: float | None, overruled: str) -> Path:
         """Write the report image; several sides are compared with the first."""
@@ -111,10 +110,7 @@ class RunSelection:
 
         pairs = self.joined(selectors)
         telemetry = {record.summary.id: self._telemetry_of(record) for record, _ in pairs}
-        records = [
-            record if "," in record.summary.id else with_computed_verdicts(record, series, telemetry[record.summary.id])
-            for record, series in pairs
-        ]
+        records = [record for record, _ in pairs]
         samples = {record.summary.id: series for record, series in pairs}
         comparison = self.compare(selectors, margin, overruled) if len(selectors) > 1 else None
         return write_report(

@@ -6,7 +6,6 @@ import time
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from app.plans.plan import host_label
@@ -26,38 +25,32 @@ from suites.programs import Program
 if TYPE_CHECKING:
     from app.store import Store
 
-_MANAGERS: Mapping[str, tuple[str, ...]] = MappingProxyType(
-    {
-        "apt": ("debian", "ubuntu", "raspbian", "devuan", "kali"),
-        "zypper": ("opensuse", "suse", "opensuse-leap", "opensuse-tumbleweed", "sles", "sled", "sle_hpc"),
-        "apk": ("alpine", "wolfi", "postmarketos"),
-        "pacman": ("arch", "archarm", "manjaro"),
-        "dnf": ("fedora", "rhel", "centos", "rocky", "almalinux", "ol", "amzn"),
-    }
-)
+_MANAGERS: Mapping[str, tuple[str, ...]] = {
+    "apt": ("debian", "ubuntu", "raspbian", "devuan", "kali"),
+    "zypper": ("opensuse", "suse", "opensuse-leap", "opensuse-tumbleweed", "sles", "sled", "sle_hpc"),
+    "apk": ("alpine", "wolfi", "postmarketos"),
+    "pacman": ("arch", "archarm", "manjaro"),
+    "dnf": ("fedora", "rhel", "centos", "rocky", "almalinux", "ol", "amzn"),
+}
 """Package managers and their distributions: ID, or one word of ID_LIKE, in os-release(5)."""
 
 _WITH_YUM = frozenset({("amzn", "2"), ("centos", "7"), ("rhel", "7"), ("ol", "7")})
 """ID and major VERSION_ID of distributions older than dnf."""
 
-_COMMANDS: Mapping[str, tuple[str, ...]] = MappingProxyType(
-    {
-        "dnf": ("dnf", "install", "-y"),
-        "yum": ("yum", "install", "-y"),
-        "zypper": ("zypper", "--non-interactive", "install"),
-        "apk": ("apk", "add", "--no-cache"),
-        "apt": ("apt-get", "install", "-y", "--no-install-recommends"),
-        "pacman": ("pacman", "-S", "--needed", "--noconfirm"),
-    }
-)
+_COMMANDS: Mapping[str, tuple[str, ...]] = {
+    "dnf": ("dnf", "install", "-y"),
+    "yum": ("yum", "install", "-y"),
+    "zypper": ("zypper", "--non-interactive", "install"),
+    "apk": ("apk", "add", "--no-cache"),
+    "apt": ("apt-get", "install", "-y", "--no-install-recommends"),
+    "pacman": ("pacman", "-S", "--needed", "--noconfirm"),
+}
 """Non-interactive install commands, to be followed by package names."""
 
-_FIRST: Mapping[str, str] = MappingProxyType(
-    {
-        "apt": "apt-get update; DEBIAN_FRONTEND=noninteractive",
-        "pacman": "ls /var/lib/pacman/sync/*.db >/dev/null 2>&1 || pacman -Sy;",
-    }
-)
+_FIRST: Mapping[str, str] = {
+    "apt": "apt-get update; DEBIAN_FRONTEND=noninteractive",
+    "pacman": "ls /var/lib/pacman/sync/*.db >/dev/null 2>&1 || pacman -Sy;",
+}
 """Shell commands before the installation: a fresh image has no package lists, and these managers do not fetch them.
 
 If apt-get update fails, the existing lists may do. Existing pacman lists are not updated: an update without an upgrade
@@ -78,20 +71,16 @@ _COMMUNITY = "It is in the community repository, which must be listed in /etc/ap
 _PARTIAL = "If the package is not found, the package lists are out of date. Upgrade the system: pacman -Syu"
 
 
-_NOTES_FOR_ALL: Mapping[str, str] = MappingProxyType(
-    {"alpine": _COMMUNITY, **dict.fromkeys(_MANAGERS["pacman"], _PARTIAL)}
-)
-_SUPPLEMENTARY: Mapping[str, str] = MappingProxyType(
-    {
-        "rhel": _EPEL_OF_RHEL,
-        **dict.fromkeys(("centos", "rocky", "almalinux", "ol"), _EPEL),
-        **dict.fromkeys(("sles", "sled", "sle_hpc"), _PACKAGE_HUB),
-    }
-)
+_NOTES_FOR_ALL: Mapping[str, str] = {"alpine": _COMMUNITY, **dict.fromkeys(_MANAGERS["pacman"], _PARTIAL)}
+_SUPPLEMENTARY: Mapping[str, str] = {
+    "rhel": _EPEL_OF_RHEL,
+    **dict.fromkeys(("centos", "rocky", "almalinux", "ol"), _EPEL),
+    **dict.fromkeys(("sles", "sled", "sle_hpc"), _PACKAGE_HUB),
+}
 """Notes on programs outside the distribution's own repositories, by distribution ID."""
 
 
-_SERVERS: Mapping[str, frozenset[str]] = MappingProxyType({"apt": frozenset({"postgresql", "mariadb-server"})})
+_SERVERS: Mapping[str, frozenset[str]] = {"apt": frozenset({"postgresql", "mariadb-server"})}
 _STARTS_SERVER = (
     "The package starts a server that keeps running and uses memory. Tests with their own server do not use it; stop "
     "it if you do not need it."

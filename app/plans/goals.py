@@ -4,7 +4,6 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
-from types import MappingProxyType
 from typing import Any
 
 from app.plans.plan import GoalError, Step
@@ -59,23 +58,21 @@ _AMOUNT = r"(?P<value>[-+.0-9]+(?:[eE][-+]?[0-9]+)?)\s*(?P<unit>[^\s\d;][^\s;]*)
 _QUANTITY = re.compile(_AMOUNT)
 _GOAL = re.compile(rf"(?:(?P<step>.+):)?\s*(?P<metric>[a-z0-9_]+)\s*(?P<bound>[<>]=?)\s*{_AMOUNT}")
 
-_UNITS: Mapping[str, tuple[float, Unit]] = MappingProxyType(
-    {
-        **{unit.value: (1.0, unit) for unit in Unit},
-        "µs": (1.0, Unit.MICROSECOND),
-        "min": (60.0, Unit.SECOND),
-        "GB/s": (1e9, Unit.BYTES_PER_SECOND),
-        "kbit/s": (1e3, Unit.BITS_PER_SECOND),
-        "Gbit/s": (1e9, Unit.BITS_PER_SECOND),
-        **{
-            f"{prefix}{name}": (factor, Unit.PER_SECOND)
-            for prefix, factor in (("", 1.0), ("k", 1e3), ("M", 1e6), ("G", 1e9))
-            for name in ("IOPS", "FLOPS", "OPS", "/s")
-        },
-        "k": (1e3, Unit.PER_SECOND),
-        "M": (1e6, Unit.PER_SECOND),
-    }
-)
+_UNITS: Mapping[str, tuple[float, Unit]] = {
+    **{unit.value: (1.0, unit) for unit in Unit},
+    "µs": (1.0, Unit.MICROSECOND),
+    "min": (60.0, Unit.SECOND),
+    "GB/s": (1e9, Unit.BYTES_PER_SECOND),
+    "kbit/s": (1e3, Unit.BITS_PER_SECOND),
+    "Gbit/s": (1e9, Unit.BITS_PER_SECOND),
+    **{
+        f"{prefix}{name}": (factor, Unit.PER_SECOND)
+        for prefix, factor in (("", 1.0), ("k", 1e3), ("M", 1e6), ("G", 1e9))
+        for name in ("IOPS", "FLOPS", "OPS", "/s")
+    },
+    "k": (1e3, Unit.PER_SECOND),
+    "M": (1e6, Unit.PER_SECOND),
+}
 """Units of a goal, each with its factor."""
 
 _SHOWN = (Unit.SECOND, Unit.MILLISECOND, Unit.MICROSECOND, Unit.NANOSECOND)

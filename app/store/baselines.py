@@ -2,17 +2,17 @@
 
 import json
 from collections import defaultdict
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 
 from sqlalchemy import Connection, delete, func, insert, select
 
 from app.formats import calibration_from_json, calibration_to_json
-from app.records import PREFIX, BaselineRow, Calibration, split_name
+from app.records import PREFIX, BaselineRow, Calibration, lowest_trust, split_name
 from app.store import schema
 from app.store.errors import StoreError
 from app.store.rows import storable, to_text
 from app.timestamps import now
-from suites.verdict import Trust, worst
+from suites.verdict import Trust
 
 
 def pin(
@@ -64,34 +64,22 @@ def baselines(connection: Connection) -> list[BaselineRow]:
     return [
         BaselineRow(
             row.name, row.version, row.pinned, tuple(pinned[row.id]), row.size, begun.get(row.id, ""), row.reference,
-            row.oldest, newest[row.name] == row.version, _least(trusts, pinned[row.id]),
+            row.oldest, newest[row.name] == row.version, lowest_trust(trusts, pinned[row.id]),
         )
         for row in rows
     ]  # fmt: skip
 
 
-def _trusts(connection: Connection, runs: Collection[str]) -> dict[str, list[tuple[str, str, Trust]]]:
-    """Return step, host and trust of each verdict on the steps of the runs."""
+def _trusts(connection: Connection, runs: Collection[str]) -> dict[tuple[str, str, str], Trust]:
+    """Return the trust of each verdict on the steps of the runs, by run, step and host."""
     table = schema.verdicts.c
-    found: dict[str, list[tuple[str, str, Trust]]] = defaultdict(list)
     query = select(table.run_id, table.step, table.host, table.level).where(
         table.run_id.in_(runs), table.step.is_not(None)
     )
-    for run, step, host, level in connection.execute(query):
-        if level in set(Trust):
-            found[run].append((step, host, Trust(level)))
-    return found
+    return {(run, step, host): Trust(level) for run, step, host, level in connection.execute(query) if level in _LEVELS}
 
 
-def _least(trusts: Mapping[str, Sequence[tuple[str, str, Trust]]], parts: Sequence[tuple[str, str]]) -> str:
-    """Return the lowest trust of the parts of a baseline; empty without a verdict."""
-    found = tuple(
-        trust
-        for run, part in parts
-        for step, host, trust in trusts.get(run, ())
-        if part in {"", f"@{host}", f":{step}", f"@{host}:{step}", f":{step}@{host}"}
-    )
-    return worst(found).value if found else ""
+_LEVELS = frozenset(Trust)
 
 
 def forget_empty(connection: Connection) -> None:

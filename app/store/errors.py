@@ -6,7 +6,6 @@ import shlex
 import sqlite3
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from types import MappingProxyType
 
 from app.store import schema
 from suites.errors import BenchwrightError
@@ -53,14 +52,12 @@ UNWRITABLE = frozenset({sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM, sqlite3.SQ
 NO_SIDE_FILES = UNWRITABLE | {sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR}
 """Primary result codes of reading if SQLite cannot create its files beside the library."""
 
-_REMEDIES: Mapping[int, tuple[str, str]] = MappingProxyType(
-    {
-        sqlite3.SQLITE_READONLY: ("cannot be written", "Check the permissions of the file and its folder."),
-        sqlite3.SQLITE_PERM: ("cannot be opened", "Check the permissions of the file and its folder."),
-        sqlite3.SQLITE_CANTOPEN: ("cannot be opened", "Check the permissions of the file and its folder."),
-        sqlite3.SQLITE_IOERR: ("could not be read or written: disk I/O error", "Check the disk."),
-    }
-)
+_REMEDIES: Mapping[int, tuple[str, str]] = {
+    sqlite3.SQLITE_READONLY: ("cannot be written", "Check the permissions of the file and its folder."),
+    sqlite3.SQLITE_PERM: ("cannot be opened", "Check the permissions of the file and its folder."),
+    sqlite3.SQLITE_CANTOPEN: ("cannot be opened", "Check the permissions of the file and its folder."),
+    sqlite3.SQLITE_IOERR: ("could not be read or written: disk I/O error", "Check the disk."),
+}
 
 
 IN_USE = frozenset({sqlite3.SQLITE_BUSY, sqlite3.SQLITE_PROTOCOL})

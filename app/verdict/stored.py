@@ -2,8 +2,11 @@
 
 import contextlib
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import replace
+from functools import cache
+from typing import TYPE_CHECKING
+from weakref import WeakKeyDictionary
 
 from app.calibration.calibration import counted_calibration
 from app.checks.catalogue import AFTER_IDS
@@ -16,7 +19,11 @@ from app.verdict.steps import DURING_IDS, StepVerdict, new_findings, run_verdict
 from suites.base import Context
 from suites.errors import BenchwrightError
 from suites.evidence import HostNoise, HostWatch, StepOutcomeEvidence, TrialEvidence
+from suites.verdict import Trust, Verdict
 from suites.vocab import Finding, Sample
+
+if TYPE_CHECKING:
+    from app.store import Store
 
 Telemetry = Mapping[str, tuple[Sample, ...]]
 
@@ -61,6 +68,39 @@ def with_computed_verdicts(record: RunRecord, samples: SampleSeries, telemetry: 
         finding_trials=(*(trial for _, trial in record.raised), *(one.trial for one in found)),
         verdicts=(*(one.verdict for one in made), whole),
     )
+
+
+def judged(store: "Store", record: RunRecord) -> RunRecord:
+    """Return a run of `store` with its verdicts, stored or computed now."""
+    if record.verdicts or record.summary.state is State.RUNNING or record.published is not None:
+        return record
+    run = record.summary.id
+    return with_computed_verdicts(record, store.samples(run), store.telemetry(run))
+
+
+@contextlib.contextmanager
+def loading_judged(store: "Store") -> Iterator[Callable[[str], RunRecord]]:
+    """Give a load() for many runs in one snapshot of the library, with verdicts as judged()."""
+    with store.loading() as load:
+        yield cache(lambda run: judged(store, load(run)))
+
+
+def computed_trust(store: "Store", runs: Collection[str]) -> Mapping[tuple[str, str, str], Trust]:
+    """Return the trust by run, step and host of runs without a stored verdict, computed once."""
+    known = _COMPUTED.setdefault(store, {})
+    for run in runs:
+        if run not in known:
+            with contextlib.suppress(BenchwrightError):  # a damaged run has no verdict
+                known[run] = judged(store, store.load(run)).verdicts
+    return {
+        (run, one.step, one.host): one.trust
+        for run in runs
+        for one in known.get(run, ())
+        if one.step is not None and one.host is not None
+    }
+
+
+_COMPUTED: "WeakKeyDictionary[Store, dict[str, tuple[Verdict, ...]]]" = WeakKeyDictionary()
 
 
 def trials_and_windows(

@@ -5,7 +5,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from posixpath import basename, normpath
-from types import MappingProxyType
 
 
 class FileUse(StrEnum):
@@ -177,8 +176,7 @@ PASSES = frozenset({"hdparm", "nvme", "blkzone"})
 RAISES = re.compile(r"(?:sudo\S*|doas|su|run0|runuser|pkexec|sg|newgrp|please|gosu|setpriv)")
 """Programs with which a line may become root."""
 
-_LEADING: Mapping[str, tuple[str, int]] = MappingProxyType(
-    {
+_LEADING: Mapping[str, tuple[str, int]] = {
         "sudo": ("ughpCDRTrtUc", 0), "doas": ("uC", 0), "env": ("uCS", 0), "nice": ("n", 0), "ionice": ("cnpPu", 0),
         "time": ("fo", 0), "exec": ("a", 0), "command": ("", 0), "builtin": ("", 0), "nohup": ("", 0),
         "stdbuf": ("ioe", 0), "chrt": ("TPD", 1), "setsid": ("", 0), "eatmydata": ("", 0), "busybox": ("", 0),
@@ -189,8 +187,7 @@ _LEADING: Mapping[str, tuple[str, int]] = MappingProxyType(
         "nsenter": ("tSGrw", 0), "prime-run": ("", 0), "caffeinate": ("", 0), "systemd-inhibit": ("", 0),
         "do": ("", 0), "then": ("", 0), "else": ("", 0), "elif": ("", 0), "if": ("", 0), "while": ("", 0),
         "until": ("", 0), "{": ("", 0), "}": ("", 0), "!": ("", 0), "coproc": ("", 0), "-": ("", 0),
-    }
-)  # fmt: skip
+    }  # fmt: skip
 """Words that lead to a program: the letters of their options that take a value, and the words before the program."""
 
 _FLAGS = frozenset({"--ignore-environment", "--null", "--preserve-env", "--verbose", "--login", "--non-interactive",

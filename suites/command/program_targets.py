@@ -4,7 +4,6 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from posixpath import basename, dirname, join
-from types import MappingProxyType
 
 from suites.command.fio_command_line import LineTargets, fio_targets
 from suites.command.program_rules import REMOTE, copies_links, known_program, operands_of
@@ -149,15 +148,13 @@ def sed_targets(arguments: Sequence[str], line: LineTargets) -> Iterator[Target]
     yield from line.named([path for word in arguments for path in re.findall(r"[wW]\s*([^\s;}]+)", word)])
 
 
-SPECIAL: Mapping[str, Callable[[Sequence[str], LineTargets], Iterator[Target]]] = MappingProxyType(
-    {
-        "dd": dd_targets,
-        "fio": fio_targets,
-        "find": find_targets,
-        "ln": ln_targets,
-        "mknod": mknod_targets,
-        "mount": mount_targets,
-        "sed": sed_targets,
-    }
-)
+SPECIAL: Mapping[str, Callable[[Sequence[str], LineTargets], Iterator[Target]]] = {
+    "dd": dd_targets,
+    "fio": fio_targets,
+    "find": find_targets,
+    "ln": ln_targets,
+    "mknod": mknod_targets,
+    "mount": mount_targets,
+    "sed": sed_targets,
+}
 """Programs with individual argument parsers."""

@@ -272,7 +272,5 @@ def _options(words: Sequence[str], flags: Mapping[str, object], valued: set[str]
 
 Reader = Callable[[Sequence[str], ParametersOf], Recognised | None]
 
-_READERS: Mapping[str, Reader] = MappingProxyType(
-    {"dd": _dd, "fio": _fio, "sysbench": _sysbench, "iperf3": _iperf3, "ioping": _ioping}
-)
+_READERS: Mapping[str, Reader] = {"dd": _dd, "fio": _fio, "sysbench": _sysbench, "iperf3": _iperf3, "ioping": _ioping}
 """Recognised programs. cp is not: its command line does not show the size of the source."""

@@ -4,7 +4,6 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import PurePosixPath
-from types import MappingProxyType
 
 from suites.base import Command, Context, Effect, EffectKind, Estimate, Histograms, Suite, TestedTool, TrialParser
 from suites.disk import DIRECTORY
@@ -58,12 +57,10 @@ EXISTING = Parameter(
 )
 
 
-NAMING: Mapping[str, EffectKind] = MappingProxyType(
-    {
-        "read_iolog": EffectKind.EXECUTES,
-        **dict.fromkeys(("hostname", "http_host", "uri", "nfs_url", "namenode", "clustername"), EffectKind.SENDS),
-    }
-)
+NAMING: Mapping[str, EffectKind] = {
+    "read_iolog": EffectKind.EXECUTES,
+    **dict.fromkeys(("hostname", "http_host", "uri", "nfs_url", "namenode", "clustername"), EffectKind.SENDS),
+}
 """Options that name a log of file accesses, or the address of the other end (fio manual)."""
 
 DEVICE = re.compile(r"/dev/[\w/-]+")

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from types import MappingProxyType
 
 from suites.fio.device import DEVICE, FIO_DIRECTORY, on_device
 from suites.fio.parameters import DIRECT, IODEPTH, IOENGINE, NUMJOBS, RUNTIME, SIZE
@@ -12,24 +11,25 @@ IOPS, THROUGHPUT, LATENCY, SATURATION = "iops", "throughput", "latency", "satura
 NONE, BLKDISCARD = "none", "blkdiscard"
 BOTH, PTS = "both", "pts"
 
-STANDARD_BLOCKS: Mapping[str, tuple[str, ...]] = MappingProxyType(
-    {
-        IOPS: ("1024k", "128k", "64k", "32k", "16k", "8k", "4k", "512"),
-        THROUGHPUT: ("1024k", "64k", "8k", "4k", "512"),
-        LATENCY: ("8k", "4k", "512"),
-        SATURATION: ("4k",),
-    }
-)
+STANDARD_BLOCKS: Mapping[str, tuple[str, ...]] = {
+    IOPS: ("1024k", "128k", "64k", "32k", "16k", "8k", "4k", "512"),
+    THROUGHPUT: ("1024k", "64k", "8k", "4k", "512"),
+    LATENCY: ("8k", "4k", "512"),
+    SATURATION: ("4k",),
+}
 """Block sizes of each test, as in TKperf after SNIA PTS."""
 
-STANDARD_MIXES: Mapping[str, tuple[int, ...]] = MappingProxyType(
-    {IOPS: (100, 95, 65, 50, 35, 5, 0), THROUGHPUT: (100, 0), LATENCY: (100, 65, 0), SATURATION: (0,)}
-)
+STANDARD_MIXES: Mapping[str, tuple[int, ...]] = {
+    IOPS: (100, 95, 65, 50, 35, 5, 0),
+    THROUGHPUT: (100, 0),
+    LATENCY: (100, 65, 0),
+    SATURATION: (0,),
+}
 """Shares of reads in percent."""
 
 STANDARD_SECONDS, STANDARD_ROUNDS, STANDARD_PASSES = 60.0, 25, 2
 
-TRACKED_BLOCK: Mapping[str, int] = MappingProxyType({IOPS: 4096, THROUGHPUT: 2**20, LATENCY: 4096, SATURATION: 4096})
+TRACKED_BLOCK: Mapping[str, int] = {IOPS: 4096, THROUGHPUT: 2**20, LATENCY: 4096, SATURATION: 4096}
 """Block size in bytes of the writes that are tracked for steady state."""
 
 

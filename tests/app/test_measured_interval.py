@@ -1,6 +1,7 @@
 """The seconds in which a trial's tool counted, on its host's clock: without filling, layout, ramp and shutdown."""
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -64,13 +65,13 @@ def test_a_tool_says_which_seconds_it_counted(
     assert counted == (None if expected is None else pytest.approx(expected, abs=0.25))
 
 
-def memory_run(**changes: object) -> RunRecord:
+def memory_run(**changes: Any) -> RunRecord:
     """Return a run of sysbench memory, stored at its end, that filled its blocks for 3 of 13 seconds."""
     record = run_events.run_record("a", (1.0,), step=MEMORY)
     (one,) = record.trials
     output = parsed("sysbench/1.0.20/memory_report_interval", "sysbench-memory")
     figures = tuple(replace(one, value=10.0) if one.metric.name == "total_time" else one for one in output.figures)
-    return replace(record, trials=(replace(one, figures=figures, ended_clock=1013.5, **changes),))  # type: ignore[arg-type]
+    return replace(record, trials=(replace(one, figures=figures, ended_clock=1013.5, **changes),))
 
 
 def load(second: float) -> float:

@@ -3,6 +3,7 @@
 import ast
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -20,10 +21,10 @@ from tests.messages import messages
 MESSAGES = messages("app-checks", "test_plan_checks")
 
 
-def host(**changes: object) -> Facts:
+def host(**changes: Any) -> Facts:
     facts = disk_host()
     tools = (*facts.tools, Tool(name="sysbench", version="1.0.20"), Tool(name="iperf3", version="3.12"))
-    return replace(facts, **{"tools": tools, **changes})  # type: ignore[arg-type]  # each field has a type of its own
+    return replace(facts, **{"tools": tools, **changes})
 
 
 def plan(*steps: Step, hosts: tuple[str, ...] = ("web-1",), order: Order = Order.BLOCK) -> Plan:

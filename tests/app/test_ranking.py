@@ -5,6 +5,7 @@ import random
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner
@@ -49,8 +50,8 @@ def trials(centre: float, seed: int, spread: float = 0.01, count: int = 8) -> li
     return [centre * (1 + rng.gauss(0, spread)) for _ in range(count)]
 
 
-def machine(name: str, centre: float, seed: int, **more: float) -> RunRecord:
-    return run_record(name, trials(centre, seed, **more), host=name)  # type: ignore[arg-type]  # numbers by name
+def machine(name: str, centre: float, seed: int, **more: Any) -> RunRecord:
+    return run_record(name, trials(centre, seed, **more), host=name)
 
 
 def ranked(runs: Sequence[RunRecord], question: RankingCriteria) -> Ranking:

@@ -289,7 +289,7 @@ def _datasynced(stage: Stage) -> Plan:
 
 
 def _written(stage: Stage, flush: str) -> Plan:
-    """Return a dd to a device of 50 MB/s."""
+    """Return a dd to a device that serves one I/O at a time."""
     disk = stage.slow_disk(4 * GIB, delay=0.02, at_once=1, varies=0.5)
     given = {"directory": str(disk.folder), "block_size": MIB, "count": 400, "flush": flush}
     return one_step("dd", given, stage.host()[0])
@@ -506,9 +506,9 @@ LIMITS: tuple[KnownLimit, ...] = (
     _APPLICATION.twin("dd in direct I/O to the disk",
                       lambda stage: one_step("dd", {"directory": stage.disk(), "block_size": MIB, "count": 4096,
                                                     "flush": "direct"}, stage.host()[0])),
-    _APPLICATION.limit("dd in direct I/O to a device of 50 MB/s",
+    _APPLICATION.limit("dd in direct I/O to a device of one I/O in 20 ms",
                        partial(_written, flush="direct"), Limiter.DEVICE),
-    _APPLICATION.limit("dd through the page cache, flushed, to a device of 50 MB/s",
+    _APPLICATION.limit("dd through the page cache, flushed, to a device of one I/O in 20 ms",
                        partial(_written, flush="fdatasync"), Limiter.DEVICE),
     _APPLICATION.limit("a command that writes, 50 MB/s (blkio.throttle)", _throttled_command, Limiter.PROVISIONED,
                        Limiter.UNKNOWN),

@@ -1,6 +1,7 @@
 """The compute suite: its commands, and what is read from its probe."""
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -18,8 +19,8 @@ SUITE = Compute()
 DEFAULTS = complete_values(SUITE, {})
 
 
-def server(**given: object) -> Facts:
-    facts = host(gcc="gcc 12.2.0", **given)  # type: ignore[arg-type]  # each has a type of its own
+def server(**given: Any) -> Facts:
+    facts = host(gcc="gcc 12.2.0", **given)
     system = replace(facts.system, architecture="x86_64")
     cpu = replace(facts.cpu, flags=("sse2", "avx2", "fma"), frequency_maximum=3000.0, cores=2)
     return replace(facts, system=system, cpu=cpu)
@@ -29,7 +30,7 @@ def parsed(name: str) -> ParsedTrial:
     return capture(f"compute/1/{name}").parse(SUITE.parser(DEFAULTS))
 
 
-def last_command(context: Context, **given: object) -> tuple[str, ...]:
+def last_command(context: Context, **given: Any) -> tuple[str, ...]:
     return SUITE.commands(complete_values(SUITE, given), context)[-1].argv
 
 

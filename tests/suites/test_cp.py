@@ -4,6 +4,7 @@ import shlex
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -89,9 +90,9 @@ def test_the_default_step_is_warned_of_and_the_changes_mend_it() -> None:
     step = tuned_step(CP, facts, **{**DEFAULTS, "size": 512 * MIB})
     assert set(outcomes(step)) == {"source-in-memory", "unflushed-write", "reflink", "short-runtime"}
     assert MESSAGES["16_gib_of_memory_keep_them"] in measured(step, "source-in-memory")
-    remedied = dict(step.values)
+    remedied: dict[str, Any] = dict(step.values)
     for check in outcomes(step):
-        remedied |= changes(step, check)  # type: ignore[arg-type]  # changes are values
+        remedied |= changes(step, check)
     assert outcomes(replace(step, values=remedied)) == {}
 
 

@@ -3,6 +3,7 @@
 import shlex
 from dataclasses import replace
 from itertools import pairwise
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -74,9 +75,9 @@ def test_the_tuned_step_raises_nothing() -> None:
 def test_the_default_step_is_warned_of_and_the_changes_mend_it() -> None:
     step = tuned_step(IOPING, count=10, working_set=MIB, cache="cached")
     assert set(outcomes(step)) == {"few-requests", "small-working-set", "cached-requests"}
-    remedied = dict(step.values)
+    remedied: dict[str, Any] = dict(step.values)
     for check in outcomes(step):
-        remedied |= changes(step, check)  # type: ignore[arg-type]  # changes are values
+        remedied |= changes(step, check)
     assert remedied["cache"] == "direct"
     assert outcomes(replace(step, values=remedied)) == {}
 

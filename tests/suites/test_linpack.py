@@ -3,6 +3,7 @@
 import math
 from dataclasses import replace
 from itertools import pairwise
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -36,8 +37,8 @@ PIECES = [
 ]
 
 
-def cluster_node(**given: object) -> Facts:
-    facts = host(hpcc="hpcc 1.5.0", mpirun="4.1.4", **given)  # type: ignore[arg-type]  # each has a type of its own
+def cluster_node(**given: Any) -> Facts:
+    facts = host(hpcc="hpcc 1.5.0", mpirun="4.1.4", **given)
     return replace(facts, cpu=replace(facts.cpu, cores=4))
 
 
@@ -45,7 +46,7 @@ def parsed(name: str) -> ParsedTrial:
     return capture(f"linpack/{name}").parse(LinpackParser())
 
 
-def lines(**given: object) -> list[str]:
+def lines(**given: Any) -> list[str]:
     return [" ".join(command.argv) for command in SUITE.commands(complete_values(SUITE, given), Context())]
 
 

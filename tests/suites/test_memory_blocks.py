@@ -1,6 +1,7 @@
 """The block suite: its commands, what it warns of, and what is read from its probe."""
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -19,8 +20,8 @@ SUITE = MemoryBlocks()
 DEFAULTS = complete_values(SUITE, {})
 
 
-def server(**given: object) -> Facts:
-    facts = host(gcc="gcc 12.2.0", **given)  # type: ignore[arg-type]  # each has a type of its own
+def server(**given: Any) -> Facts:
+    facts = host(gcc="gcc 12.2.0", **given)
     return replace(facts, system=replace(facts.system, architecture="x86_64"))
 
 
@@ -28,7 +29,7 @@ def parsed(name: str) -> ParsedTrial:
     return capture(f"memory-blocks/1/{name}").parse(SUITE.parser(DEFAULTS))
 
 
-def line(context: Context, **given: object) -> str:
+def line(context: Context, **given: Any) -> str:
     return " ".join(SUITE.commands(complete_values(SUITE, given), context)[-1].argv)
 
 

@@ -2,6 +2,7 @@
 
 import shlex
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -21,8 +22,9 @@ SUITE = NetBlocks()
 DEFAULTS = complete_values(SUITE, {})
 
 
-def end(name: str, *, compiler: bool = True, **given: object) -> Facts:
-    facts = host(name, **({"gcc": "gcc 12.2.0"} if compiler else {}), **given)  # type: ignore[arg-type]  # each its own
+def end(name: str, *, compiler: bool = True, **given: Any) -> Facts:
+    given |= {"gcc": "gcc 12.2.0"} if compiler else {}
+    facts = host(name, **given)
     return replace(facts, system=replace(facts.system, architecture="x86_64"))
 
 

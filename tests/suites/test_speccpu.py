@@ -4,6 +4,7 @@ import math
 from dataclasses import replace
 from itertools import pairwise
 from statistics import geometric_mean
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -37,8 +38,8 @@ PIECES = [
 ]
 
 
-def installed(folder: str, **given: object) -> Facts:
-    facts = host(**given)  # type: ignore[arg-type]  # each has a type of its own
+def installed(folder: str, **given: Any) -> Facts:
+    facts = host(**given)
     return replace(facts, tools=(Tool(name="speccpu", path=folder),))
 
 
@@ -46,7 +47,7 @@ def parsed(name: str) -> ParsedTrial:
     return capture(f"speccpu/documented/{name}").parse(SpecCpuParser())
 
 
-def run_words(**given: object) -> list[str]:
+def run_words(**given: Any) -> list[str]:
     return list(SUITE.commands(complete_values(SUITE, {**THERE, **given}), Context())[1].argv)
 
 

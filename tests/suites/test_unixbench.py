@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from itertools import pairwise
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -33,8 +34,8 @@ PIECES = [
 ]
 
 
-def found_at(folder: str, **given: object) -> Facts:
-    facts = host(**given)  # type: ignore[arg-type]  # each has a type of its own
+def found_at(folder: str, **given: Any) -> Facts:
+    facts = host(**given)
     return replace(facts, tools=(Tool(name="unixbench", path=folder),))
 
 
@@ -42,7 +43,7 @@ def parsed(name: str) -> ParsedTrial:
     return capture(f"unixbench/{name}").parse(UnixBenchParser())
 
 
-def words(context: Context, **given: object) -> list[str]:
+def words(context: Context, **given: Any) -> list[str]:
     return list(SUITE.commands(complete_values(SUITE, given), context)[-1].argv[3:])
 
 

@@ -17,9 +17,8 @@ from widgets import jobs
 from widgets.compare.compare_page import ComparePage
 from widgets.library.library_page import LibraryPage
 from widgets.parts.text import Text
-from widgets.plots.chart_dialog import ChartDialog
 from widgets.plots.chart_view import ChartView
-from widgets.plots.studies import show_noise, show_scaling
+from widgets.plots.studies import ChartDialog, show_noise, show_scaling
 
 Keep = Callable[[QWidget], QWidget]
 

@@ -25,7 +25,7 @@ from widgets.compare.compare_table import INTERVAL, METRIC, RATIO, RUN, VALUE, V
 from widgets.compare.explanation_panel import OverruleQuestion
 from widgets.compare.pickers import RunPicker
 from widgets.parts.table import HEADING
-from widgets.plots.chart_dialog import ChartDialog
+from widgets.plots.studies import ChartDialog
 
 MESSAGES = messages("widgets-compare", "test_compare_page")
 

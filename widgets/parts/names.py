@@ -1,7 +1,6 @@
 """Display names of hosts and icons of verdict levels. No Qt."""
 
 from collections.abc import Mapping
-from types import MappingProxyType
 
 from app.plans.plan import LOCAL, host_label
 from suites.verdict import Trust
@@ -22,9 +21,12 @@ def step_host_label(step: str | None, host: str | None) -> str:
     return " · ".join(part for part in (step, host_label(host) if host else None) if part)
 
 
-MARKS: Mapping[Trust, str] = MappingProxyType(
-    {Trust.VALID: "good", Trust.CAVEATS: "info", Trust.DOUBTFUL: "warning", Trust.INVALID: "error"}
-)
+MARKS: Mapping[Trust, str] = {
+    Trust.VALID: "good",
+    Trust.CAVEATS: "info",
+    Trust.DOUBTFUL: "warning",
+    Trust.INVALID: "error",
+}
 """Icons that differ in shape, not only in colour: tick, ring with an i, triangle, circle with a cross."""
 
 

@@ -1,17 +1,136 @@
-"""Chart dialogs of noise, scaling, latency heat maps and rounds."""
+"""Dialogs with charts of some runs: noise, scaling, latency heat maps and rounds."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from PySide6.QtWidgets import QWidget
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QGuiApplication
+from PySide6.QtWidgets import QDialog, QPushButton, QScrollArea, QVBoxLayout, QWidget
 
-from app.chart import Chart
+from app.chart import Chart, chart_table
 from app.export import write_csv
 from app.noise import NOISE_COLUMNS, noise_charts, noise_entry_rows
 from app.scaling.scaling import SCALING_COLUMNS, scaling_charts, scaling_rows
 from app.services import Workstation
-from widgets.plots.chart_dialog import ChartDialog, Charts, show_charts
+from suites.errors import BenchwrightError
+from widgets.jobs import BackgroundJob
+from widgets.parts.boxes import column_in, fill
+from widgets.parts.controls import push_button
+from widgets.parts.dialogs import ask_for_file, button_row, fit, opened
+from widgets.parts.notice import Notice
+from widgets.parts.text import Text, Tone, set_tool_tip, sheet_text
+from widgets.plots.chart_view import ChartView
+from widgets.theme import SPACE, TextSize, text_font
+
+SIZE = (920, 680)
+HEIGHT = 250
+"""Height in pixels of a chart without named rows."""
+
+
+@dataclass(frozen=True, slots=True)
+class Charts:
+    """Content of a chart dialog: `empty` is the text without charts, `files` the writer of each file extension."""
+
+    charts: tuple[Chart, ...]
+    empty: str
+    files: dict[str, Callable[[Path], Path]]
+
+
+class ChartDialog(QDialog):
+    """Computes charts on a background thread, shows them one above the other, and exports them."""
+
+    def __init__(self, title: str, read: Callable[[], Charts], parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setWindowTitle(title)
+        fit(self, SIZE)
+        self._name = title
+        self.content: Charts | None = None
+        self.views: list[ChartView] = []
+        self.notice = Notice()
+        self.copy_button = QPushButton("Copy data")
+        self.export_button = QPushButton("Export…")
+        self.close_button = push_button("Close", self.accept)
+        self._scroll = QScrollArea(widgetResizable=True)
+        self._arrange(title)
+        self.notice.show_message("info", "Reading the runs…")
+        BackgroundJob(read, self).start(self._show, self._fail)
+
+    def export_to(self, path: Path) -> None:
+        """Write the charts to `path` in the format of its extension."""
+        if self.content is None:
+            return
+        write = self.content.files.get(path.suffix.lower())
+        if write is None:
+            self.notice.show_message(
+                "warning", f"Unknown file extension: {path.name}.", f"Use {' or '.join(self.content.files)}."
+            )
+            return
+        BackgroundJob(lambda: write(path), self).start(
+            lambda written: self.notice.show_message("good", f"Written: {written}"), self._fail
+        )
+
+    def copy_data(self) -> None:
+        """Copy the data of every chart for a spreadsheet."""
+        if self.content is not None:
+            rows = [row for chart in self.content.charts for row in ([chart.title], *chart_table(chart), [])]
+            QGuiApplication.clipboard().setText(sheet_text(rows))
+
+    def _show(self, content: Charts) -> None:
+        self.content = content
+        self.notice.hide()
+        for button in (self.copy_button, self.export_button):
+            button.setEnabled(bool(content.charts))
+        sheet = QWidget()
+        column = column_in(sheet, SPACE[1], (0, 0, SPACE[1], 0))
+        for chart in content.charts:
+            self._add(column, chart)
+        if not content.charts:
+            column.addWidget(Text(content.empty, Tone.MUTED))
+        column.addStretch(1)
+        self._scroll.setWidget(sheet)
+
+    def _add(self, column: QVBoxLayout, chart: Chart) -> None:
+        view = ChartView()
+        view.show_chart(chart)
+        if not chart.y.names:
+            view.setMinimumHeight(HEIGHT)
+        column.addWidget(view)
+        self.views.append(view)
+        if chart.note:
+            column.addWidget(Text(chart.note, Tone.MUTED))
+            column.addSpacing(SPACE[2])
+
+    def _fail(self, error: BenchwrightError) -> None:
+        self.notice.show_error(error)
+
+    def _ask_export(self) -> None:
+        if self.content is None:
+            return
+        patterns = {".png": "PNG image (*.png)", ".csv": "CSV table (*.csv)"}
+        filters = [patterns[ending] for ending in self.content.files]
+        ask_for_file(self, "Export", self.export_to, filters, save_as=f"{self._name.lower().replace(' ', '-')}.png")
+
+    def _arrange(self, title: str) -> None:
+        for button, action, tip in (
+            (self.copy_button, self.copy_data, "Copy every point for a spreadsheet"),
+            (self.export_button, self._ask_export, "Export the charts as PNG or their data as CSV"),
+        ):
+            button.setEnabled(False)
+            button.clicked.connect(action)
+            set_tool_tip(button, tip)
+        foot = button_row(self.copy_button, self.export_button, None, self.close_button)
+        rows = column_in(self, SPACE[1], (SPACE[3], SPACE[3], SPACE[3], SPACE[3]))
+        rows.addWidget(Text(title, font=text_font(TextSize.HEADING, bold=True)), 0, Qt.AlignmentFlag.AlignTop)
+        fill(rows, self.notice, (self._scroll, 1), foot)
+
+
+def show_charts(title: str, read: Callable[[], Charts], parent: QWidget) -> ChartDialog:
+    """Open a chart dialog over `parent`; closing deletes it."""
+    dialog = ChartDialog(title, read, parent)
+    return opened(dialog)
+
 
 NO_SPREAD = "No noise figures: they need two counted trials of a test."
 NO_SWEEP = "No sweep: select tests that sweep threads, depth or streams, or steps that differ in one numeric parameter."

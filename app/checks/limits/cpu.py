@@ -113,8 +113,7 @@ def quota(trial: TrialEvidence) -> Iterator[Hypothesis]:
         (at_quota is not None and at_quota < HALF_BUSY, "the test used little of the quota"),
     )
     if time is not None and time >= THROTTLED_SHARE:
-        counter = f"the cgroup was throttled for {share_text(min(1.0, time))} of the time"
-        counter = ", ".join(part for part in (counter, text) if part)
+        counter = f"the cgroup was throttled for {share_text(min(1.0, time))} of the time{', ' * bool(text)}{text}"
         yield Hypothesis(Limiter.QUOTA, min(1.0, time), counter, then, against, THROTTLED_SHARE)
     elif time is None and granted is not None and granted < (cpus_of(trial) or 0):
         yield Hypothesis(Limiter.QUOTA, at_quota, text, then, against)
@@ -128,25 +127,24 @@ def lost(trial: TrialEvidence) -> Iterator[Hypothesis]:
         gone, ran = stolen / 100 * cpus, use.every
         counter = f"{share_text(gone / (gone + ran))} of the CPU time asked for was stolen by other guests"
         then = "Run it at another time, or on dedicated cores."
-        against = _not_wanted(trial, use)
-        yield Hypothesis(Limiter.STEAL, gone / (gone + ran), counter, then, against, LOST)
+        yield Hypothesis(Limiter.STEAL, gone / (gone + ran), counter, then, _not_wanted(trial, use), LOST)
     beside = contention(trial)
     if beside is None:
         return
-    yield from _lock(trial, use)
+    often = _switching(trial, use)
+    if use.demand is not None and often:
+        counter = f"its threads were blocked {share_text(1 - use.demand)} of the time; {often[0]}"
+        yield Hypothesis(Limiter.ONE_THREAD, 1 - use.demand, counter, "Run it with fewer threads.", (), BLOCKED)
     delayed = min(1.0, use.waiting / (use.workers or 1))
     least = DELAYED if trial.suite.resource in IO_RESOURCES else LOST
-    asleep = 1 - beside.asked / min(use.workers or 1, use.usable or 1)
+    asleep = max(0.0, 1 - beside.asked / min(use.workers or 1, use.usable or 1))
+    little = f"it neither ran nor waited for a CPU {share_text(asleep)} of the time"
     against = objections(
         (delayed < least, f"its threads waited for a CPU {share_text(delayed)} of the time"),
-        (
-            trial.suite.resource is Resource.APPLICATION and asleep > HALF_BUSY,
-            f"it neither ran nor waited for a CPU {share_text(max(0.0, asleep))} of the time",
-        ),
+        (trial.suite.resource is Resource.APPLICATION and asleep > HALF_BUSY, little),
     )
-    counter = f"{beside.text}, other processes had {beside.others:.3g}"
-    against = (*against, *_switching(trial, use))
-    yield Hypothesis(Limiter.OTHERS, beside.lost, counter, "Stop the other processes and run it again.", against, LOST)
+    counter, then = f"{beside.text}, other processes had {beside.others:.3g}", "Stop them and run it again."
+    yield Hypothesis(Limiter.OTHERS, beside.lost, counter, then, (*against, *often), LOST)
 
 
 def _not_wanted(trial: TrialEvidence, use: Use) -> tuple[str, ...]:
@@ -165,21 +163,12 @@ def _switching(trial: TrialEvidence, use: Use) -> tuple[str, ...]:
     return (f"each of its threads switched {switches / workers:.0f} times a second",)
 
 
-def _lock(trial: TrialEvidence, use: Use) -> Iterator[Hypothesis]:
-    """Yield a lock: threads that neither ran nor waited for a CPU, but switched all the time."""
-    demand, often = use.demand, _switching(trial, use)
-    if demand is not None and often:
-        counter = f"its threads were blocked {share_text(1 - demand)} of the time; {often[0]}"
-        yield Hypothesis(Limiter.ONE_THREAD, 1 - demand, counter, "Run it with fewer threads.", (), BLOCKED)
-
-
 def generator(trial: TrialEvidence) -> Iterator[Hypothesis]:
     """Yield the CPU of the load generator: one worker of it computed all the time."""
     use, resource = use_of(trial), trial.suite.resource
     per_worker = None if use.test is None or not use.workers else share(use.test, use.workers)
     if resource is Resource.DISK:
-        found = tool_share(trial)
-        each = share(per_worker if found is None else found, 1.0)
+        each = share(per_worker if use.reported is None else use.reported, 1.0)
         counter = "" if each is None else f"each worker of {trial.suite.tool} used {share_text(each)} of a CPU"
         yield Hypothesis(Limiter.TOOL, each, counter, "Run it with more jobs, or a cheaper engine such as io_uring.")
     if resource is Resource.APPLICATION and trial.suite.uses_server:
@@ -202,8 +191,8 @@ def processors(trial: TrialEvidence) -> Iterator[Hypothesis]:
     owner = "all processes" if use.test is None else "the test"
     counter = "" if use.running is None else f"{owner} used {min(use.running, use.usable):.3g} of {use.usable:g} CPUs"
     if resource is not Resource.MEMORY:
-        switching = _switching(trial, use)
-        yield Hypothesis(Limiter.CPU, part, counter, "Use more or faster CPUs.", (*against, *switching))
+        speaks = (*against, *_switching(trial, use))
+        yield Hypothesis(Limiter.CPU, part, counter, "Use more or faster CPUs.", speaks)
     if use.test is not None and (part is None or part < FULL) and resource is not Resource.NETWORK:
         yield from _threads(trial, use, use.test, counter, against)
 

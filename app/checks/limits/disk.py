@@ -1,6 +1,5 @@
 """Limits of storage: provisioned rate, sync latency, queue depth, and the device itself."""
 
-import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -27,7 +26,7 @@ from suites.facts import known
 from suites.quantities import quantity, share_text
 from suites.units import Unit, convert
 from suites.verdict import Limiter
-from suites.vocab import Labels, Resource
+from suites.vocab import Resource
 
 SHALLOW = 4
 """I/Os in flight up to which latency, not the device's throughput, sets the rate."""
@@ -123,26 +122,21 @@ def allowance(trial: TrialEvidence) -> Iterator[Hypothesis]:
 
 def storage(trial: TrialEvidence) -> Iterator[Hypothesis]:
     """Yield the limits of the disk that a disk test uses."""
-    if trial.suite.resource is not Resource.DISK:
-        yield from of_application(trial)
-        return
+    if trial.suite.resource is Resource.APPLICATION:
+        yield from _of_application(trial)
     found = disk_and_watch(trial)
-    if isinstance(found, NotChecked):
+    busy = None if isinstance(found, NotChecked) else found[1].mean("disk_busy", device=found[0])
+    if isinstance(found, NotChecked) or busy is None:
         return
     name, watch = found
-    busy = watch.mean("disk_busy", device=name)
-    if busy is None:
-        return
-    mean = max((value for value, _ in _tails(trial, "latency_mean")), default=0.0)
-    same = _within(trial, "latency_p99", EVENLY, "latency_p95")
-    whole = [value / middle for value, middle in _tails(trial, "latency_p95") if middle]
+    tails, slow = _ratios(trial, "latency_p95"), (_mean_latency(trial) or 0.0) >= SLOW
+    same = _within(_ratios(trial, "latency_p99", "latency_p95"))
     disk = Disk(
         name, watch, share(busy, 100.0) or min(1.0, busy / 100), workload_of(trial).queue_depth, in_flight(trial),
-        spread([one.value for one in trial.headline_series()]),
-        ratio=max((value / (middle or math.inf) for value, middle in _tails(trial, "latency_mean")), default=0.0),
-        even=_within(trial, "latency_p99", EVENLY) or (mean >= SLOW and _within(trial, "latency_p95", EVENLY)),
-        paced=_within(trial, "latency_p95", PACED) or same,
-        stepped=same and all(round(one) > 1 and abs(one / round(one) - 1) <= WHOLE for one in whole),
+        spread([one.value for one in trial.headline_series()]), max(_ratios(trial, "latency_mean"), default=0.0),
+        even=_within(_ratios(trial, "latency_p99")) or (slow and _within(tails)),
+        paced=_within(tails, PACED) or same,
+        stepped=same and bool(tails) and all(round(one) > 1 and abs(one / round(one) - 1) <= WHOLE for one in tails),
     )  # fmt: skip
     yield from _sync(trial, disk)
     if isinstance(NOT_FROM_THE_DEVICE.evaluate(trial), CheckOutcome):
@@ -152,20 +146,20 @@ def storage(trial: TrialEvidence) -> Iterator[Hypothesis]:
     yield from _device(trial, disk)
 
 
-def _tails(trial: TrialEvidence, metric: str, of: str = "latency_p50") -> list[tuple[float, float]]:
-    """Return a latency and another one, such as the median, of each kind of I/O, in seconds; 0 if there is none."""
-
-    def seconds(name: str) -> dict[Labels, float]:
-        return {one.labels: convert(one.value, one.metric.unit, Unit.SECOND) for one in trial.all_of(name)}
-
-    lower = seconds(of)
-    return [(value, lower.get(at, 0.0)) for at, value in seconds(metric).items()]
+def _mean_latency(trial: TrialEvidence) -> float | None:
+    """Return the mean latency of the first kind of I/O in seconds."""
+    found = trial.all_of("latency_mean")
+    return convert(found[0].value, found[0].metric.unit, Unit.SECOND) if found else None
 
 
-def _within(trial: TrialEvidence, metric: str, most: float, of: str = "latency_p50") -> bool:
-    """Return whether a percentile is at most so many times another one, for all kinds of I/O."""
-    found = _tails(trial, metric, of)
-    return bool(found) and all(value <= most * lower for value, lower in found)
+def _ratios(trial: TrialEvidence, metric: str, of: str = "latency_p50") -> list[float]:
+    """Return a latency relative to another one, such as the median, of each kind of I/O."""
+    lower = {one.labels: one.value for one in trial.all_of(of)}
+    return [one.value / lower[one.labels] for one in trial.all_of(metric) if lower.get(one.labels)]
+
+
+def _within(ratios: list[float], most: float = EVENLY) -> bool:
+    return bool(ratios) and max(ratios) <= most
 
 
 def _provisioned(trial: TrialEvidence, disk: Disk) -> Iterator[Hypothesis]:
@@ -175,10 +169,11 @@ def _provisioned(trial: TrialEvidence, disk: Disk) -> Iterator[Hypothesis]:
     known_full = disk.full and disk.depth is not None and disk.flying is not None
     if disk.used < IDLE and known_full and (disk.deep or disk.in_slices):
         # Encryption needs the CPU, and a saturated CPU gives an even rate too: require a flatter one.
-        working = _encrypted(trial) and any(one.used and one.used >= FULL for one in processors(trial))
-        slices = disk.in_slices or disk.paced
-        flat, sign = FLAT if working else FLAT_IN_SLICES if slices else FLAT_BEFORE_DISK, f"{disk.name} was "
-        sign += f"{share_text(disk.used)} busy"
+        facts = trial.context.facts
+        encrypted = facts is not None and any(known(one.kind) == "crypt" for one in facts.block_devices)
+        working = encrypted and any(one.used and one.used >= FULL for one in processors(trial))
+        flat = FLAT if working else FLAT_IN_SLICES if disk.in_slices or disk.paced else FLAT_BEFORE_DISK
+        sign = f"{disk.name} was {share_text(disk.used)} busy"
     elif disk.in_slices:
         flat, sign = FLAT_BEFORE_DISK, f"the mean latency is {disk.ratio:.3g} times the median"
     elif disk.deep and disk.stepped:
@@ -191,11 +186,6 @@ def _provisioned(trial: TrialEvidence, disk: Disk) -> Iterator[Hypothesis]:
         counter = "; ".join(part for part in (flat_text("the rate", values, disk.spread) + flying, sign) if part)
         then = "Check the volume’s limits and the cgroup’s (io.max), and double the block size."
         yield Hypothesis(Limiter.PROVISIONED, 1.0, counter, then)
-
-
-def _encrypted(trial: TrialEvidence) -> bool:
-    facts = trial.context.facts
-    return facts is not None and any(known(device.kind) == "crypt" for device in facts.block_devices)
 
 
 def _sync(trial: TrialEvidence, disk: Disk) -> Iterator[Hypothesis]:
@@ -219,30 +209,20 @@ def _one_after_another(trial: TrialEvidence, disk: Disk) -> Iterator[Hypothesis]
     if not _shallow(trial, disk) or disk.depth is None:
         return
     flying = 1.0 if disk.flying is None else min(1.0, disk.flying / disk.depth)
-    asked = _requested_depth(trial)
+    depth, jobs = trial.values.get("iodepth"), trial.values.get("numjobs", 1)
+    asked = depth * jobs if isinstance(depth, int) and isinstance(jobs, int) else 0
     against = objections(
         (asked > disk.depth, f"the engine keeps {disk.depth} of the requested {asked} I/Os in flight"),
         (disk.used < IDLE, f"{disk.name} was only {share_text(disk.used)} busy"),
-        (
-            disk.in_slices and disk.flat(FLAT_IN_SLICES),
-            f"an even rate with a mean latency {disk.ratio:.3g} times the median",
-        ),
+        (disk.in_slices and disk.flat(FLAT_IN_SLICES), "the rate is even, the latency is not"),
         (disk.even, "every I/O took the same time, as behind a rate limit"),
         _maybe_of_others(trial, disk),
     )
-    latency = next(iter(trial.all_of("latency_mean")), None)
+    latency = _mean_latency(trial)
     counter = f"{disk.depth} I/O{'' if disk.depth == 1 else 's'} in flight on {disk.name}"
-    if latency is not None:
-        seconds = convert(latency.value, latency.metric.unit, Unit.SECOND)
-        counter += f", mean latency {quantity(seconds, Unit.SECOND)}"
+    counter += "" if latency is None else f", mean latency {quantity(latency, Unit.SECOND)}"
     then = "Run it at queue depth 32 to measure the device's throughput."
     yield Hypothesis(Limiter.QUEUE_DEPTH, flying, counter, then, against, MOSTLY)
-
-
-def _requested_depth(trial: TrialEvidence) -> int:
-    """Return the queue depth that the step's values name, which a synchronous engine does not reach; 0 if none."""
-    depth, jobs = trial.values.get("iodepth"), trial.values.get("numjobs", 1)
-    return depth * jobs if isinstance(depth, int) and isinstance(jobs, int) else 0
 
 
 def _shallow(trial: TrialEvidence, disk: Disk) -> bool:
@@ -271,35 +251,40 @@ def _device(trial: TrialEvidence, disk: Disk) -> Iterator[Hypothesis]:
 
 def _maybe_of_others(trial: TrialEvidence, disk: Disk) -> tuple[bool, str]:
     """Return whether neither the I/Os in flight nor the bytes show that the disk was busy with the test."""
-    own = moved = 0.0
-    for operation in (READ, WRITE):
-        did, counted = issued(trial, operation), disk.watch.total(f"tool_{operation}_rate")
-        own += max(counted or 0.0, 0.0 if did is None else did.size or 0.0)
-        moved += reached(disk.watch, disk.name, operation).size or 0.0
-    return disk.flying is None and own < MOSTLY * moved, f"the I/O at {disk.name} may be that of others"
+    did = [issued(trial, operation) for operation in (READ, WRITE)]
+    own = max(_own_bytes(disk.watch), sum(one.size or 0.0 for one in did if one is not None))
+    unknown = disk.flying is None and own < MOSTLY * _bytes_at(disk.watch, disk.name)
+    return unknown, f"the I/O at {disk.name} may be that of others"
 
 
-def of_application(trial: TrialEvidence) -> Iterator[Hypothesis]:
+def _own_bytes(watch: HostWatch) -> float:
+    return sum(watch.total(f"tool_{operation}_rate") or 0.0 for operation in (READ, WRITE))
+
+
+def _bytes_at(watch: HostWatch, disk: str) -> float:
+    return sum(reached(watch, disk, operation).size or 0.0 for operation in (READ, WRITE))
+
+
+def _of_application(trial: TrialEvidence) -> Iterator[Hypothesis]:
     """Yield the limits of the disk below a database or a command."""
-    watch, resource = trial.watch, trial.suite.resource
-    name = None if watch is None or resource is not Resource.APPLICATION else _data_disk(trial, watch)
+    watch = trial.watch
+    name = None if watch is None else _data_disk(trial, watch)
     if watch is None or name is None:
         return
     busy, queue = watch.mean("disk_busy", device=name), watch.mean("disk_queue", device=name)
     used = share(busy, 100.0)
-    sizes = [watch.total(f"disk_{way}_rate", device=name) or 0.0 for way in ("read", "write")]
-    ios = [watch.total(f"disk_{way}_ios", device=name) or 0.0 for way in ("read", "write")]
-    if used is None or queue is None or not sum(ios):
+    read, written = (reached(watch, name, operation).ios or 0.0 for operation in (READ, WRITE))
+    if used is None or queue is None or not read + written:
         return
-    use, workload = use_of(trial), workload_of(trial)
-    large = sum(sizes) / sum(ios) >= LARGE_BLOCK / 2
+    use = use_of(trial)
+    large = _bytes_at(watch, name) / (read + written) >= LARGE_BLOCK / 2
     counter = f"{name} was {share_text(used)} busy with {queue:.3g} I/Os at it"
-    if workload.commits and queue < FULL_QUEUE:
+    if workload_of(trial).commits and queue < FULL_QUEUE:
         wanted = share(min((use.test or 0.0) + use.waiting, use.usable or 0.0), use.usable)
         against = objections(
             (use.test is None, UNCOUNTED),
             (wanted is None or wanted >= HALF_BUSY, "the test ran on, or waited for, most of the CPUs"),
-            (ios[1] <= ios[0], f"{name} was read more than written"),
+            (written <= read, f"{name} was read more than written"),
         )
         then = "Lower the sync latency, or run it with more clients: they share one sync."
         text = f"each commit waits for stable storage; {counter}"
@@ -319,12 +304,7 @@ def _data_disk(trial: TrialEvidence, watch: HostWatch) -> str | None:
         name = lowest_device(trial.suite, trial.values, facts)
         if name is not None and (("device", name),) in watch.labels_of("disk_busy"):
             return name
-    own = sum(watch.total(name) or 0.0 for name in ("tool_read_rate", "tool_write_rate"))
-    found = {
-        dict(at).get("device", ""): watch.mean("disk_busy", **dict(at)) or 0.0 for at in watch.labels_of("disk_busy")
-    }
-    for name in sorted(found, key=lambda one: -found[one]):
-        moved = sum(watch.total(f"disk_{way}_rate", device=name) or 0.0 for way in ("read", "write"))
-        if own and moved and MOSTLY * moved <= own <= moved / MOSTLY:
-            return name
-    return None
+    names = [dict(at).get("device", "") for at in watch.labels_of("disk_busy")]
+    names.sort(key=lambda one: -(watch.mean("disk_busy", device=one) or 0.0))
+    own, moved = _own_bytes(watch), {one: _bytes_at(watch, one) for one in names}
+    return next((one for one in names if own and MOSTLY * moved[one] <= own <= moved[one] / MOSTLY), None)

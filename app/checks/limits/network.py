@@ -193,7 +193,8 @@ def _shaped(trial: TrialEvidence, path: Connection) -> Iterator[Hypothesis]:
     if found is None:
         return
     flying = _in_flight(trial, path)
-    window = flying is not None and int(flying) in SELF_LIMITED and not _again(trial) and not _short(path)
+    short = path.round_trip is not None and path.round_trip < 5 * LONG
+    window = flying is not None and int(flying) in SELF_LIMITED and not _again(trial) and not short
     against = objections(
         (len(path.cpu) < 2, "the CPU use of both ends is not known"),
         (len(path.cpu) > 1 and not path.ends_idle, "an end used its CPU"),
@@ -206,10 +207,6 @@ def _shaped(trial: TrialEvidence, path: Connection) -> Iterator[Hypothesis]:
     then = "Run it with four streams: the same rate confirms it."
     used = 1.0 if found < FLAT_LINK else 0.0
     yield Hypothesis(Limiter.SHAPED, used, counter, then, against)
-
-
-def _short(path: Connection) -> bool:
-    return path.round_trip is not None and path.round_trip < 5 * LONG
 
 
 def _again(trial: TrialEvidence) -> float | None:
