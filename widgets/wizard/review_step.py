@@ -137,7 +137,9 @@ class ReviewStep(WizardStep):
         self.interval.activated.connect(
             lambda index: settings.put("telemetry_interval", str(settings.TELEMETRY_INTERVALS[index]))
         )
-        form.addRow(Text("Telemetry", Tone.MUTED, wrap=False), flowing(self.interval))
+        label = Text("Telemetry", Tone.MUTED, wrap=False)
+        label.setMinimumHeight(self.interval.sizeHint().height())
+        form.addRow(label, flowing(self.interval))
         return form
 
     def _build_buttons(self) -> QWidget:
