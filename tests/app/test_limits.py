@@ -406,7 +406,7 @@ LIMITS: dict[str, tuple[TrialEvidence, Limiter]] = {
     "shaped, by the kernel": (sent(95.6e6, samples=UNEVEN), Limiter.SHAPED),
     "shaped, as the receiving host counts": (
         replace(sent(95.6e6, samples=UNEVEN, host={"network_sent:eth0": 0.0}), peer="web-2",
-                peer_watch=watch({"network_received:eth0": 12e6})),
+                peer_watch=watch({"network_received:eth0": 12e6, "network_sent:eth0": 1e5})),
         Limiter.SHAPED,
     ),
     "as flat, by the CPU of one end": (sent(3e9, samples=(3e9,) * 10, ends=(80.0, 60.0)), Limiter.UNKNOWN),
