@@ -180,7 +180,7 @@ main() {
     [ -z "$quotas" ] || quotas=$(grep -ls '^nr_throttled ' $quotas)
     inside=$(container) inside=${inside%% *}
     printf '@@%s inside %s\n' "$mark" "$inside"
-    [ -z "$quotas" ] || printf '%s\n' "$quotas" | grep -qFx -- "$inside" || quotas="$quotas $inside"
+    printf '%s\n' "$quotas" | grep -qFx -- "$inside" || quotas="$quotas $inside"
     slow=$(
         readable /sys/devices/system/cpu/cpu[0-3]/cpufreq/scaling_cur_freq \
             /sys/devices/system/cpu/cpu[0-7]/thermal_throttle/core_throttle_count \

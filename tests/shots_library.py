@@ -42,7 +42,7 @@ def _plots(stage: Stage) -> QWidget:
     window, page = _opened(stage)
     page.show_run("20260113-141230-e5f6")
     stage.settle()
-    page.panel.show_plots()
+    page.panel.tabs.setCurrentWidget(page.panel._plots)
     return window
 
 
@@ -50,7 +50,7 @@ def _alone(stage: Stage) -> QWidget:
     window, page = _opened(stage)
     page.show_run("20260113-141230-e5f6")
     stage.settle()
-    page.panel.show_plots()
+    page.panel.tabs.setCurrentWidget(page.panel._plots)
     page.actions_of_runs.open.trigger()
     return window
 

@@ -70,7 +70,7 @@ def _result(stage: Stage) -> QWidget:
         raise TypeError("the library could not be opened")
     page.show_run(RUN)
     stage.settle()
-    page.panel.show_plots()
+    page.panel.tabs.setCurrentWidget(page.panel._plots)
     page.actions_of_runs.open.trigger()
     return window
 

@@ -260,7 +260,7 @@ def _short(trial: TrialEvidence, watch: HostWatch) -> CheckOutcome | NotChecked 
     least = min(watch.values("memory_available"), default=None)
     left = "" if least is None else f"; the least available memory was {quantity(least, Unit.BYTE)}"
     return CheckOutcome(
-        f"Tasks waited for memory for {share_text(waited / 100)} of {duration_text(watch.seconds)}{left}."
+        f"Tasks waited for memory for {share_text(min(1.0, waited / 100))} of {duration_text(watch.seconds)}{left}."
     )
 
 
@@ -340,9 +340,39 @@ def _broken(watch: HostWatch) -> CheckOutcome | NotChecked | None:
     return CheckOutcome(f"ext4 errors during the trial: {', '.join(counts)}.") if counts else None
 
 
+UNCOUNTED, UNCOUNTED_SHARE = 3.0, 0.1
+"""Seconds of a trial, and their share of it, without the host's counters at its end that are reported."""
+
+
+@watched
+def _uncounted(trial: TrialEvidence, watch: HostWatch) -> CheckOutcome | None:
+    times = [time for time, _ in watch.points("cpu_idle")]
+    if not trial.done or len(times) < 2:
+        return None
+    interval = (times[-1] - times[0]) / (len(times) - 1)
+    missing = watch.end - times[-1] - interval
+    if missing < max(UNCOUNTED, UNCOUNTED_SHARE * watch.seconds):
+        return None
+    return CheckOutcome(
+        f"Counters end at {duration_text(times[-1] - watch.start)} of {duration_text(watch.seconds)}: telemetry ended."
+    )
+
+
 HOST_CHECKS = (BUSY, DISK_IN_USE, JUST_BOOTED, SWAP_IN_USE, CLOCK_OFF, SLOW_CLOCK, OLD_KERNEL)
 
 TRIAL_CHECKS: tuple[TrialCheck, ...] = (
+    Check(
+        id="counters-end-early",
+        severity=Severity.WARNING,
+        title="Host counters end early",
+        why="The limit and the load by others are judged by the counted part of the trial only.",
+        remedy="Find what ended the telemetry on the host (dmesg, security software), then run it again.",
+        source="The times of telemetry’s samples beside the interval that the tool measured.",
+        evaluate=_uncounted,
+        when=CheckPhase.AFTER,
+        needs=f"samples of the host: none in the last {share_text(UNCOUNTED_SHARE)} of a trial, "
+        f"{duration_text(UNCOUNTED)} at least",
+    ),
     Check(
         id="swapped",
         severity=Severity.WARNING,

@@ -131,11 +131,6 @@ class Shape:
     length: float = 0.0
     settled: bool = True
 
-    @property
-    def last_change(self) -> float:
-        """The time of the last change, in seconds."""
-        return self.spans[-1].until
-
 
 def shape_of(times: Sequence[float], values: Sequence[float], expected: float = 0.0) -> Shape | None:
     """Return the shape of a rate; None if it is flat, has fewer than FEWEST samples or is 0.

@@ -58,10 +58,6 @@ class ScalingAnalysis:
         """The knee; None if the curve still grows, has none, or is invalid."""
         return None if self.curve.growing or self.trust is Trust.INVALID else self.curve.knee
 
-    def linear(self, x: float) -> float | None:
-        """Return the linear reference at `x`."""
-        return None if self.base is None else self.base.median * x / self.base.x
-
 
 def scaling_of(run: str, step: str, host: str, curve: SweepCurve, verdict: Verdict | None = None) -> ScalingAnalysis:
     """Return the scaling of a curve, with reasons for what is missing; an invalid one is not analysed."""

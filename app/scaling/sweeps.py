@@ -243,10 +243,6 @@ class SweepPanel:
         """Return the axis position of the value `x`: its binary logarithm on a logarithmic axis."""
         return math.log2(x) if self.logarithmic else x
 
-    def value(self, position: float) -> float:
-        """Return the value of the label at an axis position."""
-        return float(2.0**position) if self.logarithmic else position
-
     def ticks(self) -> tuple[tuple[float, str], ...]:
         """Return axis position and text of each measured value, in order."""
         found = {point.x: point.text for curve in self.curves for point in curve.points}

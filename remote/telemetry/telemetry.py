@@ -156,13 +156,21 @@ class Telemetry:
         deadline = time.monotonic() + timeout
         found: list[Sample] = []
         while not found and not self._stopped:
-            if self._channel.ended:
+            if self._channel.ended and not self._fall_back():
                 self._raise_ended()
             for tick in self._ticks(max(0.0, deadline - time.monotonic())):
                 found += self._take(tick)
             if time.monotonic() >= deadline:
                 break
         return tuple(found)
+
+    def _fall_back(self) -> bool:
+        """Continue with the script if the program ended by itself, as security software or the OOM killer ends one."""
+        if self._stopped or not self._program or not self._reader.program:
+            return False
+        self._program = b""
+        self._restart()
+        return True
 
     def _ticks(self, timeout: float) -> list[Tick]:
         found: list[Tick] = []
@@ -179,7 +187,7 @@ class Telemetry:
         return found
 
     def _restart(self) -> None:
-        """Start the script over the next connection; raise ConnectionLostError if there is none."""
+        """Start it again, over the next connection if this one was lost; raise ConnectionLostError if there is none."""
         if self._stopped:
             return
         self._channel.close()

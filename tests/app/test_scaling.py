@@ -122,7 +122,6 @@ def test_steps_that_differ_in_a_size_are_points_of_sizes() -> None:
 def test_efficiency_is_against_the_straight_line_through_the_first_point() -> None:
     found = scaling_of("run", "step", "web-1", curve([(1, 100), (2, 190), (4, 300), (8, 300)]))
     assert [each.value for each in found.efficiencies] == pytest.approx([1, 0.95, 0.75, 0.375])
-    assert found.linear(8) == 800
     assert found.knee is not None
     assert found.knee.x == 4
     last = found.efficiencies[-1]

@@ -54,7 +54,7 @@ def test_the_rate_comes_first_and_the_tail_beneath_it_on_the_same_foot() -> None
     assert rate.logarithmic
     assert rate.ticks() == ((0.0, "1"), (2.0, "4"), (4.0, "16"), (6.0, "64"))
     assert [rate.name(curve) for curve in rate.curves] == ["jobs 1", "jobs 2"]
-    assert rate.value(rate.position(16.0)) == pytest.approx(16.0)
+    assert rate.position(16.0) == pytest.approx(4.0)
 
 
 def test_knees_are_named_by_their_curve_and_only_where_they_were_reached() -> None:

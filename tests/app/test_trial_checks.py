@@ -104,6 +104,17 @@ def of_quota(own: float) -> TrialEvidence:
     return trial("sysbench-cpu", {"events_per_second": 900.0}, host=host, known=facts(quota=1.0))
 
 
+def counted_for(seconds: float) -> TrialEvidence:
+    """Return a trial of 10 s whose telemetry ended after `seconds`."""
+    one = fio({"cpu_idle": 60.0})
+    assert one.watch is not None
+    series = {
+        key: tuple(point for point in points if point[0] <= one.watch.start + seconds)
+        for key, points in one.watch.series.items()
+    }
+    return replace(one, watch=replace(one.watch, series=series))
+
+
 def failed(one: TrialEvidence) -> TrialEvidence:
     """Return the trial as one that did not come to its end."""
     return replace(one, state="failed")
@@ -193,6 +204,11 @@ CASES: dict[str, tuple[Make, Make, str]] = {
         lambda: starting(*(float(place) for place in range(950, 970))),
         starting,
         "without the first 20 s",
+    ),
+    "counters-end-early": (
+        lambda: counted_for(6.0),
+        lambda: counted_for(9.0),
+        "Counters end at 6 s of 10 s",
     ),
     "not-steady": (lambda: rounds([3000.0 - 100 * place for place in range(25)]), lambda: rounds([1000.0] * 10), "25"),
 }  # fmt: skip

@@ -1,12 +1,18 @@
 """Root on a host, through a real sudo: without a password where that works, with one only from the user."""
 
+import os
+import sys
+import time
 from collections.abc import Iterator
 
 import pytest
 
 from remote.errors import RemoteTimeoutError
+from remote.jobs.job import RemoteJob
+from remote.jobs.workspace import make_workspace, remove_workspace
 from remote.privilege import PrivilegeError, RootSession, WrongPasswordError, as_root
 from remote.session import Session
+from remote.telemetry.telemetry import Telemetry
 from tests.lab_sshd import AnsweringAsker, LabHost
 from tests.sudo_host import NOBODY, PASSWORD, USER, WITHOUT_PASSWORD, StartSudoHost, start_sudo_host, words_of_processes
 
@@ -133,3 +139,47 @@ def test_a_root_session_does_not_close_the_session_below(start_sudo_host: StartS
     session = connected(start_sudo_host(WITHOUT_PASSWORD), opened)
     RootSession(session).close()
     assert who(session) == f"{USER}\n".encode()
+
+
+# Writes 64 MiB past the page cache, spawns children that nobody waits for, and lingers.
+AS_ROOT = """
+import os, resource, signal, time
+signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+os.system("dd if=/dev/zero of=written bs=1M count=64 oflag=direct 2>/dev/null")
+ends = time.monotonic() + 3
+while time.monotonic() < ends:
+    if not os.fork():
+        while sum(resource.getrusage(resource.RUSAGE_SELF)[:2]) < 0.02:
+            pass
+        os._exit(0)
+    time.sleep(0.04)
+time.sleep(1)
+"""
+
+
+def test_of_a_job_under_sudo_telemetry_counts_what_it_may_read(
+    start_sudo_host: StartSudoHost, opened: list[Session]
+) -> None:
+    """The kernel does not show an account the I/O of a process of root: absent, not that of a part of the tree."""
+    session = connected(start_sudo_host(WITHOUT_PASSWORD), opened)
+    root = as_root(session, AnsweringAsker(), PURPOSE)
+    home = session.run(["sh", "-c", "mkdir lease && pwd"]).stdout.decode().strip()
+    workspace, lease = make_workspace(session, home), f"{home}/lease"
+    telemetry = Telemetry.start(session, 0.2, lease)
+    found: dict[str, list[float]] = {}
+    try:
+        telemetry.read(30.0)
+        job = RemoteJob.start(root, workspace, [sys.executable, "-c", AS_ROOT], lease=lease)
+        deadline = time.monotonic() + 60.0
+        while job.running() and time.monotonic() < deadline:
+            for sample in telemetry.read(10.0):
+                found.setdefault(sample.metric.name, []).append(sample.value)
+    finally:
+        telemetry.stop()
+        remove_workspace(root, workspace)
+    used = sum(map(sum, zip(found["tool_cpu_user"], found["tool_cpu_system"], strict=True)))
+    assert used > 0
+    assert not {"tool_read_rate", "tool_write_rate", "tool_read_calls", "tool_write_calls"} & set(found)
+    assert {"tool_threads", "tool_minor_faults"} <= set(found)
+    seconds = used / 100 * 0.2 * (os.cpu_count() or 1)
+    assert seconds > 0.5, "children that nobody waits for are counted in the job's cgroup"

@@ -187,6 +187,23 @@ def test_where_no_program_may_run_the_script_does(tmp_path: Path, monkeypatch: p
     session.close()
 
 
+def test_a_program_that_was_killed_is_continued_by_the_script(tmp_path: Path) -> None:
+    session = LocalSession("testhost")
+    telemetry = Telemetry.start(session, interval=0.1, lease=str(tmp_path))
+    before = ticks(telemetry, 3)[-1][0].time
+    (pid,) = telemetry_processes(tmp_path)
+    os.kill(pid, signal.SIGKILL)
+    deadline = time.monotonic() + 30.0
+    while telemetry.instrument != "script":
+        assert time.monotonic() < deadline
+        telemetry.read(10.0)
+    after = ticks(telemetry, 2)[-1]
+    assert after[0].time > before
+    assert "cpu_user" in {sample.metric.name for sample in after}
+    telemetry.stop()
+    session.close()
+
+
 def test_an_end_while_the_program_is_copied_leaves_nothing() -> None:
     mark = os.urandom(8).hex()
     made = Path(f"/tmp/benchwright-lease-{mark}")

@@ -1,16 +1,19 @@
 """The probes that are shipped compiled: what they are, that they run, and that the sources give the same bytes."""
 
 import hashlib
+import os
 import platform
 import re
 import shutil
 import struct
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 import resources
+from remote.telemetry.telemetry_ticks import TickReader
 from suites.base import Context, complete_values
 from suites.facts import Facts
 from suites.memory_blocks import MemoryBlocks
@@ -169,6 +172,34 @@ def test_the_arrays_of_stream_have_huge_pages_where_the_kernel_gives_them() -> N
     kib = re.search(r"^AnonHugePages: +(\d+) kB$", found, re.MULTILINE)
     assert kib is not None
     assert int(kib[1]) * 1024 > 0.8 * 3 * 8 * 8_000_000
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("architecture", sorted(ARCHITECTURES))
+def test_the_telemetry_of_each_architecture_counts_a_tree(architecture: str, tmp_path: Path) -> None:
+    words = words_for(f"{architecture}/telemetry")
+    copy, lease = tmp_path / "telemetry", tmp_path / "lease"
+    shutil.copy(words[-1], copy)  # it removes its file
+    lease.mkdir()
+    with subprocess.Popen([sys.executable, "-c", "while True: pass"], start_new_session=True) as leader:
+        started = Path(f"/proc/{leader.pid}/stat").read_text().rpartition(")")[2].split()[19]
+        (lease / f"job={leader.pid}-{started}-boot").touch()
+        arguments = [*words[:-1], str(copy), "mark", "0.2", str(lease), "", "2", "--"]
+        with subprocess.Popen(arguments, stdout=subprocess.PIPE) as running:
+            assert running.stdout is not None
+            reader = TickReader("mark")
+            ticks = [tick for _ in range(10) for tick in reader.feed(os.read(running.stdout.fileno(), 65536))]
+            running.kill()
+        leader.kill()
+    assert reader.program
+    assert len(ticks) >= 5
+    first, last = (tick.tree for tick in (ticks[1], ticks[-1]))
+    assert first is not None
+    assert last is not None
+    grown = last.counters["user"] - first.counters["user"]
+    assert grown == pytest.approx(100 * (ticks[-1].uptime - ticks[1].uptime), rel=0.7)  # the computer may be busy
+    assert {"read", "written", "wait", "busiest"} <= set(last.counters)
+    assert (lease / "touched").exists()
 
 
 @pytest.mark.slow

@@ -86,7 +86,7 @@ def _is_open(page: LibraryPage, run: str) -> bool:
 
 def test_it_stands_there_when_the_run_is_looked_at_again(qtbot: QtBot, page: LibraryPage) -> None:
     acknowledge(qtbot, page)
-    page.panel.show_plots()
+    page.panel.tabs.setCurrentWidget(page.panel._plots)
     assert card(page).reason == REASON
     for run, reason in ((OTHER, ""), (RUN, REASON)):
         page.show_run(run)

@@ -269,7 +269,7 @@ def test_what_the_run_changed_on_its_host_is_told(qtbot: QtBot, page: LibraryPag
 def test_plots_follow_the_chosen_figure_and_explain_it_on_the_side(qtbot: QtBot, page: LibraryPage) -> None:
     _select(qtbot, page, BEFORE)
     assert page.panel.run_view is None
-    page.panel.show_plots()
+    page.panel.tabs.setCurrentWidget(page.panel._plots)
     view = page.panel.run_view
     assert view is not None
     assert view.view.step_key == (DISK, "web-1")
@@ -282,7 +282,7 @@ def test_raw_output_is_read_on_demand_and_bounded(qtbot: QtBot, keep: Keep, work
     noisy = b"x" * 100_000 + b"\n\x1b[31m<b>red</b>\n"
     record(workstation, Made("20260112-081502-a1b2", iops=(1000.0,), output=noisy))
     page = _made(qtbot, keep, workstation)
-    page.panel.show_plots()
+    page.panel.tabs.setCurrentWidget(page.panel._plots)
     view = page.panel.run_view
     assert view is not None
     assert view.view.log.toPlainText() == ""

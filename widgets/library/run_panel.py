@@ -171,10 +171,6 @@ class RunPanel(QWidget):
             self._drawn = self._opened
         self._side.show_remarks(plan.acknowledged)
 
-    def show_plots(self) -> None:
-        """Bring the plots to the front."""
-        self.tabs.setCurrentWidget(self._plots)
-
     def _show_waiting(self) -> None:
         self.tabs.hide()
         self.notice.show_message("info", "Reading the run…")

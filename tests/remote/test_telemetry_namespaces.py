@@ -1,0 +1,91 @@
+"""Telemetry in a container and of another account's job: named for what it is, and absent where it cannot be read."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+
+pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="namespaces and other accounts need root")
+
+# Short-lived processes, of which none is seen by a look every five seconds.
+HOG = "while :; do dd if=/dev/zero bs=1M count=30 2>/dev/null | sha256sum >/dev/null; done"
+
+# Samples a leader that sleeps, beside a hog in the container or not; prints the CPU seconds of others by name.
+SAMPLED = """
+import collections, json, os, signal, subprocess, sys
+from pathlib import Path
+from remote.local import LocalSession
+from remote.telemetry.telemetry import Telemetry
+lease, hog = Path(sys.argv[1]), sys.argv[2]
+leader = subprocess.Popen(["sleep", "600"], start_new_session=True)
+started = Path(f"/proc/{leader.pid}/stat").read_text().rpartition(")")[2].split()[19]
+boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+(lease / f"job={leader.pid}-{started}-{boot}").touch()
+beside = subprocess.Popen(["sh", "-c", hog], start_new_session=True) if hog else None
+telemetry = Telemetry.start(LocalSession("testhost"), 0.5, str(lease))
+found, looks = collections.Counter(), 0
+while looks < 2:
+    for sample in telemetry.read(30.0):
+        if sample.metric.name == "process_time":
+            found[dict(sample.labels)["process"]] += sample.value
+    looks = 0 if telemetry._rarely._processes is None else looks + (telemetry._rarely._other == 0.0)
+telemetry.stop()
+if beside:
+    os.killpg(beside.pid, signal.SIGKILL)
+leader.kill()
+print(json.dumps(found))
+"""
+
+
+@contextmanager
+def group_of(version: str) -> Iterator[Path]:
+    """Yield a cgroup of its own below one of this computer's."""
+    wanted = " - cgroup2 " if version == "v2" else "cpuacct"
+    mounts = [line for line in Path("/proc/self/mountinfo").read_text().splitlines() if wanted in line]
+    if not mounts:
+        pytest.skip(f"no cgroups {version} here")
+    group = Path(mounts[0].split()[4], f"test-{os.urandom(6).hex()}")
+    group.mkdir()
+    try:
+        yield group
+    finally:
+        (group / "cgroup.procs").read_text()
+        group.rmdir()
+
+
+@pytest.mark.parametrize(
+    ("version", "inside"), [("v2", True), ("v2", False), ("v1", True)], ids=["v2", "v2, outside", "v1"]
+)
+def test_short_lived_processes_of_a_container_are_named_for_what_they_are(
+    tmp_path: Path, version: str, *, inside: bool
+) -> None:
+    mount = "mount -t cgroup2 none /sys/fs/cgroup"
+    if version == "v1":
+        mount = "cd /sys/fs/cgroup && mkdir cpuacct && mount -t cgroup -o cpuacct none cpuacct"
+    prepared = f'mount -t tmpfs none /sys/fs/cgroup && {mount} && cd "$0" && exec "$@"'
+    contained = ["unshare", "--pid", "--fork", "--kill-child", "--cgroup", "--mount-proc"]
+    contained += ["sh", "-c", prepared, str(ROOT)]
+    with group_of(version) as group:
+        words = ["sh", "-c", 'echo 0 >"$0/cgroup.procs" && exec "$@"', str(group), *contained]
+        hog = None if inside else subprocess.Popen(["sh", "-c", HOG], start_new_session=True)
+        try:
+            done = subprocess.run(
+                [*words, sys.executable, "-c", SAMPLED, str(tmp_path), HOG if inside else ""],
+                cwd=ROOT, capture_output=True, text=True, check=False, timeout=120,
+            )  # fmt: skip
+        finally:
+            if hog is not None:
+                os.killpg(hog.pid, 9)
+                hog.wait()
+    assert (done.returncode, done.stderr) == (0, "")
+    found = json.loads(done.stdout)
+    named, other = found.get("short-lived processes", 0.0), found.get("outside this container", 0.0)
+    assert (named > 1.0) is inside, found
+    assert inside or other > 1.0, found
