@@ -114,9 +114,8 @@ def remarks(baseline: Baseline, now: datetime | None = None, *, dated: bool = Tr
 
 def content_text(baseline: Baseline) -> str:
     """Return what a baseline contains: ``one run``, ``5 runs``, ``12 published figures``."""
-    return {"run": "one run", "group": f"{len(baseline.parts)} runs", "reference": _counted(baseline.reference)}[
-        baseline.kind
-    ]
+    texts = {"run": "one run", "group": f"{len(baseline.parts)} runs", "reference": _counted(baseline.reference)}
+    return texts[baseline.kind]
 
 
 def title(baseline: Baseline) -> str:
