@@ -277,8 +277,8 @@ def _throttled(trial: TrialEvidence, watch: HostWatch) -> CheckOutcome | NotChec
     if percent / 100 * part(trial, watch) < THROTTLED_SHARE:
         return None
     return CheckOutcome(
-        f"The CPU quota was exhausted in {periods:.0f} % of its periods and throttled tasks for "
-        f"{share_text(percent / 100)} of {duration_text(watch.seconds)}."
+        f"The CPU quota was exhausted in {min(periods, 100.0):.0f} % of its periods and throttled tasks for "
+        f"{share_text(min(1.0, percent / 100))} of {duration_text(watch.seconds)}."
     )
 
 

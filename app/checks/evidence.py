@@ -206,7 +206,7 @@ def contention(trial: TrialEvidence) -> Contention | None:
 def throttled(watch: HostWatch | None) -> float | None:
     """Return the share of the time, from 0 to 1, in which a cgroup quota throttled the tool; None if unknown."""
     found = [] if watch is None else [watch.mean(THROTTLED, **dict(at)) for at in watch.labels_of(THROTTLED)]
-    return max((share / 100 for share in found if share is not None), default=None)
+    return max((min(1.0, share / 100) for share in found if share is not None), default=None)
 
 
 READ, WRITE = "read", "write"

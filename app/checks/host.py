@@ -260,7 +260,7 @@ def _short(trial: TrialEvidence, watch: HostWatch) -> CheckOutcome | NotChecked 
     least = min(watch.values("memory_available"), default=None)
     left = "" if least is None else f"; the least available memory was {quantity(least, Unit.BYTE)}"
     return CheckOutcome(
-        f"Tasks waited for memory for {share_text(waited / 100)} of {duration_text(watch.seconds)}{left}."
+        f"Tasks waited for memory for {share_text(min(1.0, waited / 100))} of {duration_text(watch.seconds)}{left}."
     )
 
 

@@ -344,7 +344,7 @@ OUTCOME_CHECKS: tuple[OutcomeCheck, ...] = (
         severity=Severity.WARNING,
         title="Trials vary widely",
         why="Another trial may give any value in this range.",
-        remedy="Find the disturbance in the host’s charts, run more trials, and quote the interval.",
+        remedy="Compare the host’s charts of the lowest and the highest trial, remove the cause, and run it again.",
         source="pyperf and a database vendor’s noise study: CoV or (max − min) / median from 10 %; on a calibrated "
         "host twice its own CoV, or six times in the range.",
         evaluate=_spread,

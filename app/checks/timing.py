@@ -1,9 +1,10 @@
 """Checks of the rate over a trial: its shape, the rounds of SNIA PTS, and a mean latency far above the median."""
 
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 
-from app.checks.evidence import RUNNING
+from app.checks.evidence import RUNNING, as_measured
 from app.checks.shapes import FEWEST, Shape, ShapeKind, Span, shape_of
 from app.checks.starts import start_of, start_text
 from suites.checks import Check, CheckOutcome, CheckPhase
@@ -13,7 +14,7 @@ from suites.snia.output import ROUNDS, STEADY_AFTER, WINDOW_DIFFERENCE, WINDOW_R
 from suites.snia.steady import PTS_RANGE, PTS_SLOPE, WINDOW, WINDOWS_AGREE
 from suites.units import Unit, convert
 from suites.verdict import Trust
-from suites.vocab import Figure, Metric, MetricKind, Sample, Severity
+from suites.vocab import Figure, Metric, MetricKind, Resource, Sample, Severity
 
 LASTED = 10
 """Samples that a new level must last in a running trial: a dip may end."""
@@ -90,13 +91,17 @@ def _lasts(found: Shape, count: int, expected: float) -> bool:
 
 
 def _on_shape(
-    kinds: frozenset[ShapeKind], words: Callable[[Metric, Shape], CheckOutcome]
+    kinds: frozenset[ShapeKind],
+    words: Callable[[Metric, Shape], CheckOutcome],
+    remedies: Mapping[Resource, str] | None = None,
 ) -> Callable[[TrialEvidence], CheckOutcome | None]:
-    """Return an evaluation that reports the rate's shape if it is one of `kinds`."""
+    """Return an evaluation that reports the rate's shape if it is one of `kinds`; `remedies` are those by resource."""
 
     def evaluate(trial: TrialEvidence) -> CheckOutcome | None:
         found = rate_shape(trial)
-        return None if found is None or found[1].kind not in kinds else words(*found)
+        if found is None or found[1].kind not in kinds:
+            return None
+        return replace(words(*found), remedy=(remedies or {}).get(as_measured(trial).suite.resource))
 
     return evaluate
 
@@ -256,6 +261,16 @@ def _seconds(figure: Figure) -> float:
     return convert(figure.value, figure.metric.unit, Unit.SECOND)
 
 
+_UNTIL_LEVEL = {
+    Resource.DISK: "Precondition the device or set a longer ramp-up, and measure longer.",
+    Resource.CPU: "Set a warm-up until clock and temperature are level, and measure longer.",
+    Resource.NETWORK: "Leave out the start (TCP slow start) by a ramp-up, and measure longer.",
+}
+_AT_THIS_INTERVAL = dict.fromkeys(
+    (Resource.DISK, Resource.APPLICATION),
+    "Find what runs at this interval: journal commits, write-back, a checkpoint, a timer.",
+)
+
 _SERIES = "the samples of the headline rate, at least 20"
 _SIMULATED = "Change points by optimal partitioning (Killick 2012) with long-run variance; simulated for this project."
 
@@ -300,9 +315,9 @@ SHAPE_CHECKS: tuple[TrialCheck, ...] = (
         severity=Severity.WARNING,
         title="Rate was not steady",
         why="Caches, clocks or credits fill or drain: another runtime gives another figure.",
-        remedy="Precondition the device or set a longer ramp-up, and measure longer.",
+        remedy="Set a ramp-up until the rate is level, and measure longer.",
         source=_SIMULATED,
-        evaluate=_on_shape(frozenset({ShapeKind.DECAY, ShapeKind.RISE}), _slope),
+        evaluate=_on_shape(frozenset({ShapeKind.DECAY, ShapeKind.RISE}), _slope, _UNTIL_LEVEL),
         when=CheckPhase.DURING,
         needs=f"{_SERIES}; during a trial, after {share_text(LATE)} of the expected time",
     ),
@@ -322,9 +337,9 @@ SHAPE_CHECKS: tuple[TrialCheck, ...] = (
         severity=Severity.WARNING,
         title="Rate stalls periodically",
         why="Requests wait in each stall: the mean hides it, the highest percentiles show it.",
-        remedy="Find what runs at this interval: journal commits, write-back, a checkpoint, a timer.",
+        remedy="Find what runs at this interval: a timer, a backup, a throttled cgroup.",
         source=_SIMULATED,
-        evaluate=_on_shape(frozenset({ShapeKind.STALL}), _stalls),
+        evaluate=_on_shape(frozenset({ShapeKind.STALL}), _stalls, _AT_THIS_INTERVAL),
         when=CheckPhase.DURING,
         needs=_SERIES,
     ),

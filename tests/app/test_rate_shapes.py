@@ -12,7 +12,7 @@ from app.checks.evidence import RUNNING
 from app.checks.shapes import ShapeKind, shape_of
 from app.checks.timing import SHAPE_CHECKS
 from suites.evidence import DONE, TrialEvidence
-from suites.vocab import Severity
+from suites.vocab import Finding, Severity
 from tests.app.trial_evidence import READ, shown, trial
 from tests.simulation import rates
 from tests.simulation.noise import Numbers
@@ -140,6 +140,16 @@ def test_a_trial_of_thirty_seconds_is_told_by_one_check_with_its_times(shape: st
 def test_three_stalls_of_a_running_trial_may_be_chance(seconds: int, state: str, named: int) -> None:
     one = replace(stalls(seconds, 7), state=state, figures=(), expected=60.0)
     assert [check.id for check in SHAPE_CHECKS if shown(check, one)] == ["rate-stalls"] * named
+
+
+@pytest.mark.parametrize(
+    ("suite", "figure", "word"),
+    [("fio", "iops", "Precondition"), ("sysbench-cpu", "events_per_second", "clock"), ("iperf3", "throughput", "TCP")],
+)
+def test_the_remedy_of_a_rise_is_that_of_the_resource(suite: str, figure: str, word: str) -> None:
+    rising = trial(suite, {figure: 2000.0}, samples=[1000.0 + 40 * second for second in range(30)], seconds=30)
+    (found,) = (one for check in SHAPE_CHECKS if isinstance(one := check.finding(rising), Finding))
+    assert word in found.remedy
 
 
 def test_the_worst_second_is_given() -> None:

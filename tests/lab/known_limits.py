@@ -528,7 +528,7 @@ LIMITS: tuple[KnownLimit, ...] = (
     _link(50), _link(100), _link(500),
     _shaped(50), _shaped(100), _shaped(500), _shaped(100, here=True),
     _window(64, 10), _window(64, 20), _window(256, 20),
-    _lossy(0.01, "udp"), _lossy(0.05, "udp"), _lossy(0.01, "tcp", 10), _lossy(0.03, "tcp", 10),
+    _lossy(0.02, "udp"), _lossy(0.05, "udp"), _lossy(0.01, "tcp", 10), _lossy(0.03, "tcp", 10),
     _RECEIVER.twin("UDP at 50 Mbit/s", lambda stage: between(stage, given=UDP), Limiter.RATE),
     _RECEIVER.limit("UDP at 500 Mbit/s, buffer of 4 KiB", lambda stage: _small_buffer(stage, 500), Limiter.RECEIVER,
                     finds=LOSSES),
