@@ -12,17 +12,7 @@ import pytest
 from click.testing import CliRunner
 
 from app.cli.main import benchwright
-from app.events import (
-    Event,
-    FactsRead,
-    Moment,
-    RunEnded,
-    RunStarted,
-    State,
-    TrialEnded,
-    TrialStarted,
-    VerdictReached,
-)
+from app.events import Event, FactsRead, Moment, RunEnded, RunStarted, State, TrialEnded, TrialStarted, VerdictReached
 from app.store import Store
 from suites.base import ParsedTrial
 from suites.verdict import Trust
