@@ -12,6 +12,7 @@ from app.plans.tuning import Tuning, check_tuning, tuning_values
 from suites.base import Suite, complete_values
 from suites.errors import BenchwrightError, ParameterError, UnknownSuiteError
 from suites.parameters import Value
+from suites.quantities import figure_text
 from suites.verdict import Goal
 from suites.vocab import Better, Metric, MetricKind
 
@@ -330,17 +331,17 @@ def check_goals(goals: Sequence[Goal], steps: Sequence[Step]) -> None:
 
 def _check_bound(goal: Goal, metric: Metric) -> None:
     """Raise GoalError for a bound that every result meets, that none can meet, or that worse results meet."""
-    higher, text = goal.at_least is not None, f"{metric.name} {goal.sign} {goal.bound:g}"
+    higher, text = goal.at_least is not None, f"{metric.name} {goal.sign} {figure_text(metric, goal.bound)}"
     below = metric.least is not None and (goal.bound < metric.least or (higher and goal.bound == metric.least))
     above = metric.most is not None and (goal.bound > metric.most or (not higher and goal.bound == metric.most))
     if below or above:
-        possible = "more than 0" if metric.most is None else f"0 to {metric.most:g}"
+        possible = "more than 0" if metric.most is None else f"0 to {metric.most:g} {metric.unit}"
         meets = "every" if below is higher else "no"
-        raise GoalError(f"The goal {text} is met by {meets} result.", f"Set {possible} {metric.unit}.")
+        raise GoalError(f"The goal {text} is met by {meets} result.", f"Set {possible}.")
     if metric.kind is not MetricKind.COUNT and higher is (metric.better is Better.LOWER):
         raise GoalError(
             f"The goal {text} is met by worse results: a {metric.better} value is better.",
-            f"Write {metric.name} {'<=' if higher else '>='} and the bound.",
+            f"Write {text.replace(goal.sign, '<=' if higher else '>=')}.",
         )
 
 
