@@ -543,7 +543,8 @@ LIMITS: tuple[KnownLimit, ...] = (
     _RECEIVER.limit("UDP at 1000 Mbit/s, receiver with 10 % of a CPU", lambda stage: _slow_receiver(stage, 0.1),
                     Limiter.RECEIVER, finds=LOSSES),
     *(_CLIENT.limit(f"TCP, writes of {length} bytes, each end on a CPU of its own",
-                    partial(_small_writes, length=length), Limiter.CLIENT, Limiter.TOOL, Limiter.RECEIVER) for length in (128, 512)),
+                    partial(_small_writes, length=length), Limiter.CLIENT, Limiter.TOOL, Limiter.RECEIVER)
+      for length in (128, 512)),
     _CLIENT.limit("TCP, sender with 10 % of a CPU", partial(_slow_end, share=0.1, sends=True), Limiter.CLIENT,
                   Limiter.QUOTA),
     _RECEIVER.limit("TCP, receiver with 10 % of a CPU", partial(_slow_end, share=0.1, sends=False), Limiter.RECEIVER),
