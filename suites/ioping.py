@@ -12,12 +12,12 @@ from suites.disk import (
     GIB,
     KIB,
     MIB,
-    SECTOR,
     accepts_direct,
     best_directory,
     direct_refused,
     free_bytes,
     room_for,
+    unaligned_direct,
     whole_mebibytes,
 )
 from suites.equivalents import (
@@ -252,13 +252,6 @@ def _small_working_set(evidence: StepEvidence) -> CheckOutcome | None:
     )
 
 
-def _unaligned(evidence: StepEvidence) -> CheckOutcome | None:
-    block = int(evidence.values["block_size"])
-    if evidence.values["cache"] != "direct" or block % SECTOR == 0:
-        return None
-    return CheckOutcome(f"size is {block} B, not a multiple of {SECTOR} B.", changes={"block_size": 4 * KIB})
-
-
 def _block_exceeds_working_set(evidence: StepEvidence) -> CheckOutcome | None:
     block, size = int(evidence.values["block_size"]), int(evidence.values["working_set"])
     if block <= size:
@@ -268,16 +261,7 @@ def _block_exceeds_working_set(evidence: StepEvidence) -> CheckOutcome | None:
 
 IOPING_CHECKS = (
     direct_refused(lambda values: values["cache"] == "direct", {"cache": "default"}),
-    Check(
-        id="unaligned-direct",
-        severity=Severity.ERROR,
-        title="Block size not sector-aligned",
-        why="The first request fails with “Invalid argument” and ends the test.",
-        remedy=f"Set size to a multiple of {SECTOR} B, preferably of 4 KiB.",
-        source="open(2), O_DIRECT; tried with ioping 1.3 and blocks of 1,000 B.",
-        needs="Direct I/O and block size.",
-        evaluate=_unaligned,
-    ),
+    unaligned_direct(lambda values: values["cache"] == "direct"),
     Check(
         id="block-beyond-set",
         severity=Severity.ERROR,
@@ -364,7 +348,7 @@ class Ioping(Suite):
                 ParameterMapping("working_set", "size"),
                 ParameterMapping("cache", "direct", mapped(_CACHE), backwards(_CACHE)),
             ),
-            (MetricMapping(("latency_mean",), ("latency_mean",)),),
+            (MetricMapping(("latency_mean",), ("total_latency_mean",)),),
             fixed=(("runtime", 5.0), ("ioengine", "psync")),
             fixed_backward=(("count", 1000), ("interval", 0.001)),
             reasons=tool_difference(

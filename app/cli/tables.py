@@ -168,7 +168,8 @@ def _side_lines(one: Distribution) -> Iterator[str]:
         values = f", {side.count} {one.source.value}" if one.source.value != "trials" else ""
         trials = f"{side.n} trial{'' if side.n == 1 else 's'}"
         reason = f": {side.reason}" if side.reason else ""
-        yield f"{run_letter(number)}  {side.run}  {trials}{values}{reason}"
+        mark = f" ({word})" if (word := trust_mark(side.trust)) else ""
+        yield f"{run_letter(number)}  {side.run}  {trials}{values}{mark}{reason}"
 
 
 def _head(one: Distribution) -> list[str]:

@@ -2,7 +2,7 @@
 
 from suites.base import StepEvidence
 from suites.checks import Check, CheckOutcome
-from suites.disk import KIB, MIB, SECTOR, accepts_direct, disk_under, throughput_ceiling
+from suites.disk import KIB, accepts_direct, disk_under, throughput_ceiling, unaligned_direct
 from suites.facts import known
 from suites.fio.parameters import in_flight, is_random, largest_block, past_memory, redraws_offsets
 from suites.fio.tuning import DEPTH
@@ -64,35 +64,8 @@ def _merged(evidence: StepEvidence) -> CheckOutcome | None:
     )
 
 
-def _unaligned(evidence: StepEvidence) -> CheckOutcome | None:
-    values = evidence.values
-    if not values["direct"] or values["block_sizes"]:
-        return None
-    disk, block = disk_under(evidence), int(values["block_size"])
-    sector = (None if disk is None else known(disk.sector)) or SECTOR
-    if block % sector == 0:
-        return None
-    sector_text = f"{SECTOR} B" if disk is None else f"the {sector} B sector of {disk.name}"
-    return CheckOutcome(
-        f"bs is {block} B, not a multiple of {sector_text}.", changes={"block_size": _whole(block, sector)}
-    )
-
-
-def _whole(block: int, sector: int) -> int:
-    return min(256 * MIB, -(-block // sector) * sector)
-
-
 FIO_PATTERN_CHECKS = (
-    Check(
-        id="unaligned-direct",
-        severity=Severity.ERROR,
-        title="Block size not sector-aligned",
-        why="The first request fails with “Invalid argument” and ends the test.",
-        remedy="Set bs to a multiple of the device's sector, preferably of 4 KiB.",
-        source="open(2), O_DIRECT; elbencho and fio refuse it likewise.",
-        needs="Direct I/O and block size; the sector size of the disk.",
-        evaluate=_unaligned,
-    ),
+    unaligned_direct(lambda values: bool(values["direct"]) and not values["block_sizes"]),
     Check(
         id="one-io-in-flight",
         severity=Severity.INFO,

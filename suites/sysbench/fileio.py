@@ -28,7 +28,7 @@ from suites.sysbench.fileio_output import (
     conclude,
     read_live,
 )
-from suites.sysbench.fileio_parameters import CREATION, FILEIO_PARAMETERS, mixes, queues, writes
+from suites.sysbench.fileio_parameters import CREATION, FILEIO_PARAMETERS, direct, mixes, queues, writes
 from suites.sysbench.output import SYSBENCH, SysbenchParser, command, is_old
 from suites.targets import Match, Target
 from suites.vocab import Resource
@@ -75,7 +75,10 @@ class SysbenchFileio(Suite):
                 ParameterMapping("time", "runtime", at_least_a_second, at_least_a_second),
                 ParameterMapping("fsync_end", "end_fsync"),
             ),
-            tuple(MetricMapping((name,), (name,)) for name in ("iops", "bandwidth", "latency_mean")),
+            tuple(
+                MetricMapping((ours,), (fios,))
+                for ours, fios in (("iops",) * 2, ("bandwidth",) * 2, ("latency_mean", "total_latency_mean"))
+            ),
             fixed=(("ioengine", "psync"),),
             fixed_backward=(("file_num", 1), ("fsync_freq", 0)),
         ),
@@ -86,7 +89,7 @@ class SysbenchFileio(Suite):
         depth = int(values["threads"]) if values["io_mode"] == "sync" else None
         every = 1 if values["fsync_all"] else int(values["fsync_freq"])
         return Workload(
-            buffered=values["extra_flags"] != "direct",
+            buffered=not direct(values),
             queue_depth=depth,
             writes_per_sync=every or None if writes(values) else None,
         )
@@ -156,7 +159,7 @@ class SysbenchFileio(Suite):
             operation=operation,
             pattern="random" if mode.startswith("rnd") else "sequential",
             block=int(values["block_size"]),
-            cached=flags != "direct",
+            cached=not direct(values),
             flushed=None if operation == "read" else safe,
             in_flight=depth * threads,
             threads=threads,

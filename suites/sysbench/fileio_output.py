@@ -8,7 +8,6 @@ from suites.disk import (
     CACHE_FACTOR,
     KIB,
     MIB,
-    SECTOR,
     accepts_direct,
     cache_of,
     direct_refused,
@@ -16,6 +15,7 @@ from suites.disk import (
     free_bytes,
     page_cache,
     throughput_ceiling,
+    unaligned_direct,
     unflushed_write,
 )
 from suites.parameters import Value, Values
@@ -220,13 +220,6 @@ def _flushes_of_every_file(evidence: StepEvidence) -> CheckOutcome | None:
     )
 
 
-def _unaligned(evidence: StepEvidence) -> CheckOutcome | None:
-    block = int(evidence.values["block_size"])
-    if not direct(evidence.values) or block % SECTOR == 0:
-        return None
-    return CheckOutcome(f"block size is {block} B, not a multiple of {SECTOR} B.", changes={"block_size": TUNED_BLOCK})
-
-
 def _too_many_files(evidence: StepEvidence) -> CheckOutcome | None:
     values = evidence.values
     total, files, block = int(values["total_size"]), int(values["file_num"]), int(values["block_size"])
@@ -293,16 +286,7 @@ FILEIO_CHECKS = (
         evaluate=_submission_latency,
     ),
     direct_refused(lambda values: values["extra_flags"] == "direct", {"extra_flags": "none"}),
-    Check(
-        id="unaligned-direct",
-        severity=Severity.ERROR,
-        title="Block size not sector-aligned",
-        why="The first request fails with “Invalid argument” and ends the test.",
-        remedy=f"Set the block size to a multiple of {SECTOR} B, preferably of 4 KiB.",
-        source="open(2), O_DIRECT; tried with sysbench 1.0.20 and blocks of 1,000 B.",
-        needs="Direct I/O and block size.",
-        evaluate=_unaligned,
-    ),
+    unaligned_direct(direct),
     Check(
         id="files-below-block",
         severity=Severity.WARNING,

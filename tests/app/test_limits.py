@@ -404,6 +404,11 @@ LIMITS: dict[str, tuple[TrialEvidence, Limiter]] = {
     ),
     "shaped": (sent(95.6e6, samples=EVEN), Limiter.SHAPED),
     "shaped, by the kernel": (sent(95.6e6, samples=UNEVEN), Limiter.SHAPED),
+    "shaped, as the receiving host counts": (
+        replace(sent(95.6e6, samples=UNEVEN, host={"network_sent:eth0": 0.0}), peer="web-2",
+                peer_watch=watch({"network_received:eth0": 12e6, "network_sent:eth0": 1e5})),
+        Limiter.SHAPED,
+    ),
     "as flat, by the CPU of one end": (sent(3e9, samples=(3e9,) * 10, ends=(80.0, 60.0)), Limiter.UNKNOWN),
     "the client’s CPU": (sent(3e9, samples=(3e9,) * 10, ends=(99.0, 60.0)), Limiter.CLIENT),
     "the peer’s CPU": (sent(3e9, samples=(3e9,) * 10, ends=(50.0, 98.0)), Limiter.RECEIVER),
@@ -442,6 +447,11 @@ LIMITS: dict[str, tuple[TrialEvidence, Limiter]] = {
         with_figures(sent(11e6, samples=(10.5e6, 12.3e6, 10.1e6) * 4, trip=None),
                      {("retransmits", labels(direction="send", end="sender")): 87.0}),
         Limiter.LOSS,
+    ),
+    "segments lost in bursts at a shaper": (
+        with_figures(sent(47.8e6, samples=(47.9e6, 38e6, 57e6, 44e6, 55e6, 40e6), trip=None, congestion=35e3),
+                     {("retransmits", labels(direction="send", end="sender")): 4500.0}),
+        Limiter.UNKNOWN,
     ),
     "datagrams lost, the receiver not watched": (lost(None), Limiter.UNKNOWN),
     "datagrams lost on the path": (lost(0.0), Limiter.LOSS),

@@ -295,6 +295,13 @@ def _written(stage: Stage, flush: str) -> Plan:
     return one_step("dd", given, stage.host()[0])
 
 
+def _short_command(stage: Stage) -> Plan:
+    """Return a command that ends before its processes are sampled, beside two that compute."""
+    name, host = stage.host()
+    stage.compete(2, host)
+    return one_step("command", {"command": "echo done"}, name)
+
+
 def _throttled_command(stage: Stage) -> Plan:
     """Return a dd by its command line in a cgroup that may write 50 MB/s."""
     limit = f"{stage.disk_number()} 50000000"
@@ -512,6 +519,7 @@ LIMITS: tuple[KnownLimit, ...] = (
                        partial(_written, flush="fdatasync"), Limiter.DEVICE),
     _APPLICATION.limit("a command that writes, 50 MB/s (blkio.throttle)", _throttled_command, Limiter.PROVISIONED,
                        Limiter.UNKNOWN),
+    _APPLICATION.limit("echo beside 2 hogs", _short_command, Limiter.UNKNOWN),
     _APPLICATION.limit("pgbench, each commit 10 ms, 1 client", partial(_committed, sync=0.01), Limiter.SYNC,
                        tools=("pgbench",)),
     _APPLICATION.limit("pgbench, each commit 10 ms, 4 clients", partial(_committed, sync=0.01, clients=4), Limiter.SYNC,
@@ -528,14 +536,15 @@ LIMITS: tuple[KnownLimit, ...] = (
     _link(50), _link(100), _link(500),
     _shaped(50), _shaped(100), _shaped(500), _shaped(100, here=True),
     _window(64, 10), _window(64, 20), _window(256, 20),
-    _lossy(0.01, "udp"), _lossy(0.05, "udp"), _lossy(0.01, "tcp", 10), _lossy(0.03, "tcp", 10),
+    _lossy(0.02, "udp"), _lossy(0.05, "udp"), _lossy(0.01, "tcp", 10), _lossy(0.03, "tcp", 10),
     _RECEIVER.twin("UDP at 50 Mbit/s", lambda stage: between(stage, given=UDP), Limiter.RATE),
     _RECEIVER.limit("UDP at 500 Mbit/s, buffer of 4 KiB", lambda stage: _small_buffer(stage, 500), Limiter.RECEIVER,
                     finds=LOSSES),
     _RECEIVER.limit("UDP at 1000 Mbit/s, receiver with 10 % of a CPU", lambda stage: _slow_receiver(stage, 0.1),
                     Limiter.RECEIVER, finds=LOSSES),
     *(_CLIENT.limit(f"TCP, writes of {length} bytes, each end on a CPU of its own",
-                    partial(_small_writes, length=length), Limiter.CLIENT, Limiter.TOOL) for length in (128, 512)),
+                    partial(_small_writes, length=length), Limiter.CLIENT, Limiter.TOOL, Limiter.RECEIVER)
+      for length in (128, 512)),
     _CLIENT.limit("TCP, sender with 10 % of a CPU", partial(_slow_end, share=0.1, sends=True), Limiter.CLIENT,
                   Limiter.QUOTA),
     _RECEIVER.limit("TCP, receiver with 10 % of a CPU", partial(_slow_end, share=0.1, sends=False), Limiter.RECEIVER),

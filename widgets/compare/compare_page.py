@@ -177,8 +177,9 @@ class ComparePage(Page):
         self.everything.setEnabled(hidden > 0)
         self._content.show()
         self._show_lines()
+        metrics = len(compared.comparison.rows)
         runs = len(compared.comparison.runs)
-        self.status.emit(f"{runs} runs, {len(compared.comparison.rows)} metrics")
+        self.status.emit(f"{runs} runs, {metrics} metric{'' if metrics == 1 else 's'}")
 
     def _show_lines(self) -> None:
         if self._compared is not None:

@@ -107,6 +107,7 @@ class CompareTable(Table[CompareLine]):
         found = [line.against for line in lines if line.against is not None]
         self.interval_cell.scale, self.interval_cell.margin = scale_for(found, margin), margin
         self.show_rows(lines, compare_columns(margin))
+        self.ensurePolished()  # the style sheet sets the font and the padding
         self._widest = {column: self._widest_cell(column) for column in (VALUE, SPREAD, N, RATIO)}
         self.fit()
         same = [row for row, line in enumerate(lines) if before is not None and _key(line) == _key(before)]
@@ -144,7 +145,7 @@ class CompareTable(Table[CompareLine]):
             free += widths[number] if hidden else 0
             self.setColumnHidden(number, hidden)
         spare = max(0, free)
-        widths[METRIC] += spare // 3
+        widths[METRIC] += spare // 3 - min(-min(0, free), widths[METRIC] // 4)
         widths[INTERVAL] += spare // 4
         for number, width in widths.items():
             self.setColumnWidth(number, width)

@@ -40,6 +40,8 @@ _HEIGHTS = (160, 530)
 MIN_VISIBLE_ROWS = 4
 """Minimum number of visible runs."""
 
+PINNED_INVALID = "A comparison with it has no verdict."
+
 
 class LibraryPage(Page):
     """Table of runs, the current run below it, its findings in the side panel. Reads in the background."""
@@ -241,7 +243,7 @@ class LibraryPage(Page):
         if not isinstance(error, InvalidBaselineError):
             self._fail(error)
             return
-        question = QuestionDialog("Pin an invalid result?", error.message, "Pin anyway", self)
+        question = QuestionDialog("Pin an invalid result?", f"{error.message} {PINNED_INVALID}", "Pin anyway", self)
         question.accepted.connect(lambda: self._pin(word, name, oldest, accept_invalid=True))
         opened(question)
 

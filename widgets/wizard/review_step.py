@@ -4,13 +4,14 @@ from collections.abc import Sequence
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QGuiApplication
-from PySide6.QtWidgets import QFormLayout, QLineEdit, QWidget
+from PySide6.QtWidgets import QComboBox, QFormLayout, QLineEdit, QWidget
 
 from app.plans.plan import Plan
 from app.plans.plan_changes import remarks_text
 from app.plans.totals import StepPreview, Totals, quick_look_text, totals
 from app.runs.root_commands import RootCommand
 from suites.base import Estimate
+from widgets import settings
 from widgets.parts.boxes import column_in, fill, scrolled
 from widgets.parts.controls import push_button
 from widgets.parts.flow_layout import flowing
@@ -128,6 +129,17 @@ class ReviewStep(WizardStep):
             label.setMinimumHeight(field.sizeHint().height())
             form.addRow(label, field)
         form.addRow("", self.goal_message)
+        self.interval = QComboBox()
+        self.interval.setAccessibleName("Telemetry interval")
+        self.interval.setToolTip("Time between samples of the hosts’ counters; 0.1 s shows short disturbances.")
+        self.interval.addItems([f"{seconds:g} s" for seconds in settings.TELEMETRY_INTERVALS])
+        self.interval.setCurrentIndex(settings.TELEMETRY_INTERVALS.index(settings.telemetry_interval()))
+        self.interval.activated.connect(
+            lambda index: settings.put("telemetry_interval", str(settings.TELEMETRY_INTERVALS[index]))
+        )
+        label = Text("Telemetry", Tone.MUTED, wrap=False)
+        label.setMinimumHeight(self.interval.sizeHint().height())
+        form.addRow(label, flowing(self.interval))
         return form
 
     def _build_buttons(self) -> QWidget:
