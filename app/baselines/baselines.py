@@ -114,11 +114,8 @@ def remarks(baseline: Baseline, now: datetime | None = None, *, dated: bool = Tr
 
 def content_text(baseline: Baseline) -> str:
     """Return what a baseline contains: ``one run``, ``5 runs``, ``12 published figures``."""
-    return {
-        "run": "one run",
-        "group": f"{len(baseline.parts)} runs",
-        "reference": _counted(baseline.reference),
-    }[baseline.kind]
+    texts = {"run": "one run", "group": f"{len(baseline.parts)} runs", "reference": _counted(baseline.reference)}
+    return texts[baseline.kind]
 
 
 def title(baseline: Baseline) -> str:
@@ -201,8 +198,7 @@ def pin_reference(store: "Store", table: Reference, name: str, oldest: float | N
 def _refuse_empty(record: RunRecord) -> None:
     if not record.summary.trials:
         raise BaselineError(
-            f"Run {record.summary.id} has no counted trial, so nothing to compare with.",
-            "Pin a run with results.",
+            f"Run {record.summary.id} has no counted trial, so nothing to compare with.", "Pin a run with results."
         )
 
 

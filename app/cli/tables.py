@@ -168,7 +168,8 @@ def _side_lines(one: Distribution) -> Iterator[str]:
         values = f", {side.count} {one.source.value}" if one.source.value != "trials" else ""
         trials = f"{side.n} trial{'' if side.n == 1 else 's'}"
         reason = f": {side.reason}" if side.reason else ""
-        yield f"{run_letter(number)}  {side.run}  {trials}{values}{reason}"
+        mark = f" ({word})" if (word := trust_mark(side.trust)) else ""
+        yield f"{run_letter(number)}  {side.run}  {trials}{values}{mark}{reason}"
 
 
 def _head(one: Distribution) -> list[str]:
@@ -298,8 +299,8 @@ def _points(one: ScalingAnalysis) -> list[list[str]]:
     return [
         [
             point.text,
-            figure_text(metric, point.median, (point.high - point.low) / 2 or None),
-            range_text(metric, point.low, point.high) if len(point.values) > 1 else "",
+            figure_text(metric, point.median, (point.maximum - point.minimum) / 2 or None),
+            range_text(metric, point.minimum, point.maximum) if len(point.values) > 1 else "",
             str(len(point.values)),
             _efficiency(efficient.get(point.x)),
         ]

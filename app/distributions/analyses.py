@@ -237,7 +237,8 @@ class Analyses:
             source, best = reader.best(suites.get(row.step, ""), sides)
             values = [[replace(one, number=numbers[one.run, one.trial]) for one in side] for side in best]
             refused = ["", *(_refusal(row, number) for number in range(len(row.against)))]
-            given = [SideValues(*each) for each in zip(ids, values, refused, strict=True)]
+            trusts = [None if side is None else side.trust for side in row.sides]
+            given = [SideValues(*each) for each in zip(ids, values, refused, trusts, strict=True)]
             found.append(distribution(DistributionKey(row.step, row.host, row.metric, row.labels, source), given))
         return found
 

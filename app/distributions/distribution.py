@@ -17,6 +17,7 @@ from app.distributions.percentiles import (
 )
 from app.json_converter import Json, publish, published
 from suites.quantities import metric_text
+from suites.verdict import Trust
 from suites.vocab import Better, Labels, Metric
 
 if TYPE_CHECKING:
@@ -126,6 +127,7 @@ class SideDistribution:
     worst: tuple[WorstSample, ...] = ()
     shift: tuple[QuantileShift, ...] = ()
     reason: str = ""
+    trust: Trust | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,6 +173,7 @@ class SideValues:
     run: str
     trials: Sequence[TrialValues]
     refused: str = ""
+    trust: Trust | None = None
 
 
 def distribution(what: DistributionKey, given: Sequence[SideValues]) -> Distribution:
@@ -193,6 +196,7 @@ def distribution(what: DistributionKey, given: Sequence[SideValues]) -> Distribu
                 tuple(_worst(trials, what.metric)),
                 shift,
                 side.refused or ("" if trials else "not measured"),
+                side.trust,
             )
         )
     return Distribution(what.step, what.host, what.metric, what.labels, what.source, tuple(sides))

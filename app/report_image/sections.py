@@ -3,7 +3,6 @@
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import partial
-from types import MappingProxyType
 
 from app.comparison.comparison import run_letter, run_name
 from app.events import State
@@ -88,9 +87,12 @@ def _draw_state(sheet: Sheet, record: RunRecord, x: float) -> None:
         sheet.paragraph(text, Style(BODY.size, BODY.leading, ERROR, bold=True), x, WIDTH - MARGIN - x)
 
 
-_VERDICTS: Mapping[Trust, tuple[str, str]] = MappingProxyType(
-    {Trust.VALID: ("✔", INFO), Trust.CAVEATS: ("●", INFO), Trust.DOUBTFUL: ("▲", WARNING), Trust.INVALID: ("✖", ERROR)}
-)
+_VERDICTS: Mapping[Trust, tuple[str, str]] = {
+    Trust.VALID: ("✔", INFO),
+    Trust.CAVEATS: ("●", INFO),
+    Trust.DOUBTFUL: ("▲", WARNING),
+    Trust.INVALID: ("✖", ERROR),
+}
 
 
 def _draw_verdict(sheet: Sheet, record: RunRecord, x: float) -> None:
@@ -161,9 +163,11 @@ def draw_footer(sheet: Sheet, records: Sequence[RunRecord]) -> None:
 
 
 _FINDING_INDENT = 96
-_MARKS: Mapping[Severity, tuple[str, str]] = MappingProxyType(
-    {Severity.ERROR: ("✖ Error", ERROR), Severity.WARNING: ("▲ Warning", WARNING), Severity.INFO: ("● Note", INFO)}
-)
+_MARKS: Mapping[Severity, tuple[str, str]] = {
+    Severity.ERROR: ("✖ Error", ERROR),
+    Severity.WARNING: ("▲ Warning", WARNING),
+    Severity.INFO: ("● Note", INFO),
+}
 
 
 def draw_findings(sheet: Sheet, records: Sequence[RunRecord]) -> None:

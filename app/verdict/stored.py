@@ -48,14 +48,15 @@ def step_verdicts(
             yield step_verdict(evidence_of(record, samples, telemetry, record.plan.step(name), host))
 
 
-def with_computed_verdicts(record: RunRecord, samples: SampleSeries, telemetry: Telemetry) -> RunRecord:
-    """Return an ended run with its verdicts, stored or computed now.
+def judged(store: "Store", record: RunRecord) -> RunRecord:
+    """Return a run of `store` with its verdicts, stored or computed now.
 
     Runs lack stored verdicts if they predate them or if computing them failed at their end.
     """
     if record.verdicts or record.summary.state is State.RUNNING or record.published is not None:
         return record
-    made = tuple(step_verdicts(record, samples, telemetry))
+    run = record.summary.id
+    made = tuple(step_verdicts(record, store.samples(run), store.telemetry(run)))
     whole = run_verdict(one.verdict for one in made)
     if whole is None:
         return record
@@ -68,14 +69,6 @@ def with_computed_verdicts(record: RunRecord, samples: SampleSeries, telemetry: 
         finding_trials=(*(trial for _, trial in record.raised), *(one.trial for one in found)),
         verdicts=(*(one.verdict for one in made), whole),
     )
-
-
-def judged(store: "Store", record: RunRecord) -> RunRecord:
-    """Return a run of `store` with its verdicts, stored or computed now."""
-    if record.verdicts or record.summary.state is State.RUNNING or record.published is not None:
-        return record
-    run = record.summary.id
-    return with_computed_verdicts(record, store.samples(run), store.telemetry(run))
 
 
 @contextlib.contextmanager

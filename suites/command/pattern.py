@@ -190,13 +190,8 @@ class Pattern:
             )
         return cls((*program, _Part("found")))
 
-    def search(self, line: str) -> str | None:
-        """Return the group's text of the first match in `line`; None if there is none, or no step is left."""
-        found = self.span(line)
-        return None if found is None else line[found[0] : found[1]]
-
     def span(self, line: str) -> _Span | None:
-        """Return the group's start and end in the first match in `line`, as search()."""
+        """Return the group's start and end in the first match in `line`; None if there is none, or no step is left."""
         line = line[:MAXIMUM_LINE]
         found: _Span | None = None
         threads: dict[int, _Span] = {}

@@ -177,17 +177,17 @@ RAISES = re.compile(r"(?:sudo\S*|doas|su|run0|runuser|pkexec|sg|newgrp|please|go
 """Programs with which a line may become root."""
 
 _LEADING: Mapping[str, tuple[str, int]] = {
-        "sudo": ("ughpCDRTrtUc", 0), "doas": ("uC", 0), "env": ("uCS", 0), "nice": ("n", 0), "ionice": ("cnpPu", 0),
-        "time": ("fo", 0), "exec": ("a", 0), "command": ("", 0), "builtin": ("", 0), "nohup": ("", 0),
-        "stdbuf": ("ioe", 0), "chrt": ("TPD", 1), "setsid": ("", 0), "eatmydata": ("", 0), "busybox": ("", 0),
-        "toybox": ("", 0), "taskset": ("", 1), "numactl": ("NCmilpP", 0), "timeout": ("ks", 1), "unbuffer": ("", 0),
-        "strace": ("oepsaESbOuIPX", 0), "ltrace": ("oepsaSuAln", 0), "linux64": ("", 0), "linux32": ("", 0),
-        "setarch": ("", 1), "xargs": ("IiLlnPsdEaeR", 0), "catchsegv": ("", 0), "prlimit": ("", 0), "choom": ("n", 0),
-        "cgexec": ("g", 0), "unshare": ("RwSG", 0), "setpriv": ("", 0), "systemd-run": ("uptHEM", 0), "chroot": ("", 1),
-        "nsenter": ("tSGrw", 0), "prime-run": ("", 0), "caffeinate": ("", 0), "systemd-inhibit": ("", 0),
-        "do": ("", 0), "then": ("", 0), "else": ("", 0), "elif": ("", 0), "if": ("", 0), "while": ("", 0),
-        "until": ("", 0), "{": ("", 0), "}": ("", 0), "!": ("", 0), "coproc": ("", 0), "-": ("", 0),
-    }  # fmt: skip
+    "sudo": ("ughpCDRTrtUc", 0), "doas": ("uC", 0), "env": ("uCS", 0), "nice": ("n", 0), "ionice": ("cnpPu", 0),
+    "time": ("fo", 0), "exec": ("a", 0), "command": ("", 0), "builtin": ("", 0), "nohup": ("", 0),
+    "stdbuf": ("ioe", 0), "chrt": ("TPD", 1), "setsid": ("", 0), "eatmydata": ("", 0), "busybox": ("", 0),
+    "toybox": ("", 0), "taskset": ("", 1), "numactl": ("NCmilpP", 0), "timeout": ("ks", 1), "unbuffer": ("", 0),
+    "strace": ("oepsaESbOuIPX", 0), "ltrace": ("oepsaSuAln", 0), "linux64": ("", 0), "linux32": ("", 0),
+    "setarch": ("", 1), "xargs": ("IiLlnPsdEaeR", 0), "catchsegv": ("", 0), "prlimit": ("", 0), "choom": ("n", 0),
+    "cgexec": ("g", 0), "unshare": ("RwSG", 0), "setpriv": ("", 0), "systemd-run": ("uptHEM", 0), "chroot": ("", 1),
+    "nsenter": ("tSGrw", 0), "prime-run": ("", 0), "caffeinate": ("", 0), "systemd-inhibit": ("", 0),
+    "do": ("", 0), "then": ("", 0), "else": ("", 0), "elif": ("", 0), "if": ("", 0), "while": ("", 0),
+    "until": ("", 0), "{": ("", 0), "}": ("", 0), "!": ("", 0), "coproc": ("", 0), "-": ("", 0),
+}  # fmt: skip
 """Words that lead to a program: the letters of their options that take a value, and the words before the program."""
 
 _FLAGS = frozenset({"--ignore-environment", "--null", "--preserve-env", "--verbose", "--login", "--non-interactive",

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Mapping
-from types import MappingProxyType
 
 from suites.disk import DIRECTORY, GIB, KIB, MIB, flushed_in_time
 from suites.parameters import Choice, Parameter, Type, Value, Values, parse_size
@@ -176,12 +175,10 @@ def total_size(values: Values) -> int:
     return int(values["size"]) * (1 if job_option(values, "shared_file") else int(values["numjobs"]))
 
 
-JOB_OPTIONS: Mapping[str, Value] = MappingProxyType(
-    {
-        "shared_file": "", "random_distribution": "random", "repeated_data": "", "pause": 0.0, "pause_blocks": 1,
-        "rate": 0, "rate_iops_both": 0, "offload": False, "latency_target": 0.0,
-    }
-)  # fmt: skip
+JOB_OPTIONS: Mapping[str, Value] = {
+    "shared_file": "", "random_distribution": "random", "repeated_data": "", "pause": 0.0, "pause_blocks": 1,
+    "rate": 0, "rate_iops_both": 0, "offload": False, "latency_target": 0.0,
+}  # fmt: skip
 """Traits that only a job file can set, with the value that fio's own suite has. `shared_file` and `repeated_data` are
 how files are shared and data repeats; `pause` is thinktime in seconds after `pause_blocks` blocks. `rate` (B/s) and
 `rate_iops_both` are limits of all directions of a job together, `offload` is io_submit_mode=offload."""

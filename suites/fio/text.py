@@ -4,7 +4,6 @@ import math
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from types import MappingProxyType
 
 from suites.fio.report import MIXED, OPERATIONS, Direction, JobReport, Latency, Report, merge_clones
 
@@ -205,9 +204,11 @@ def _scaled(number: str, prefix: str) -> float:
 
 _TERSE = re.compile(r"^[345];fio-\d[^;]{0,40};")
 
-_TERSE_BANDWIDTH: Mapping[str, tuple[int, tuple[str, ...]]] = MappingProxyType(
-    {"3": (5, ("read", "write")), "4": (5, OPERATIONS), "5": (11, OPERATIONS)}
-)
+_TERSE_BANDWIDTH: Mapping[str, tuple[int, tuple[str, ...]]] = {
+    "3": (5, ("read", "write")),
+    "4": (5, OPERATIONS),
+    "5": (11, OPERATIONS),
+}
 """By version: the fields of a direction's bandwidth (and IOPS) samples at its end, and the directions."""
 
 _OF_PERCENTILES = 20

@@ -3,7 +3,6 @@
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from types import MappingProxyType
 
 from suites.base import StepEvidence
 from suites.checks import CheckOutcome, NotChecked
@@ -13,31 +12,29 @@ from suites.facts import Facts, known
 # fio's options and engines with a known effect on files; all others are refused.
 
 
-ALIASES: Mapping[str, str] = MappingProxyType(
-    {
-        "blockalign": "ba",
-        "blocksize": "bs",
-        "blocksize_range": "bsrange",
-        "blocksize_unaligned": "bs_unaligned",
-        "disable_bw": "disable_bw_measurement",
-        "fileoffset": "offset",
-        "fill_fs": "fill_device",
-        "io_limit": "io_size",
-        "iodepth_batch_complete": "iodepth_batch_complete_min",
-        "iodepth_batch_submit": "iodepth_batch",
-        "iomem": "mem",
-        "mem_align": "iomem_align",
-        "nr_files": "nrfiles",
-        "ratecycle": "rate_cycle",
-        "ratemin": "rate_min",
-        "readwrite": "rw",
-        "ss": "steadystate",
-        "ss_dur": "steadystate_duration",
-        "ss_ramp": "steadystate_ramp_time",
-        "timeout": "runtime",
-        "wait_for_previous": "stonewall",
-    }
-)
+ALIASES: Mapping[str, str] = {
+    "blockalign": "ba",
+    "blocksize": "bs",
+    "blocksize_range": "bsrange",
+    "blocksize_unaligned": "bs_unaligned",
+    "disable_bw": "disable_bw_measurement",
+    "fileoffset": "offset",
+    "fill_fs": "fill_device",
+    "io_limit": "io_size",
+    "iodepth_batch_complete": "iodepth_batch_complete_min",
+    "iodepth_batch_submit": "iodepth_batch",
+    "iomem": "mem",
+    "mem_align": "iomem_align",
+    "nr_files": "nrfiles",
+    "ratecycle": "rate_cycle",
+    "ratemin": "rate_min",
+    "readwrite": "rw",
+    "ss": "steadystate",
+    "ss_dur": "steadystate_duration",
+    "ss_ramp": "steadystate_ramp_time",
+    "timeout": "runtime",
+    "wait_for_previous": "stonewall",
+}
 """Option aliases of fio (options.c, alias); it accepts no abbreviations in a job file."""
 
 _NAMES = """
@@ -78,17 +75,15 @@ writefua zero_buffers zone_reset_frequency zone_reset_threshold zonecapacity zon
 KNOWN = frozenset(_NAMES.split())
 """Options of fio 3.33 and later, and of the engines below, that open no file, or one that `targets` covers."""
 
-REFUSED: Mapping[str, str] = MappingProxyType(
-    {
-        "opendir": "works on every file in a directory at that moment; name the files with filename",
-        "read_iolog": "replays another file's I/O to any files it names",
-        "replay_redirect": "replays another file's I/O",
-        "merge_blktrace_file": "replays other files' I/O",
-        "ioscheduler": "changes the I/O scheduler of the host’s disk permanently; use Tuning instead",
-        "cgroup": "creates a cgroup and changes its weight on the host",
-        "profile": "takes its jobs from a profile of fio, not from the file",
-    }
-)
+REFUSED: Mapping[str, str] = {
+    "opendir": "works on every file in a directory at that moment; name the files with filename",
+    "read_iolog": "replays another file's I/O to any files it names",
+    "replay_redirect": "replays another file's I/O",
+    "merge_blktrace_file": "replays other files' I/O",
+    "ioscheduler": "changes the I/O scheduler of the host’s disk permanently; use Tuning instead",
+    "cgroup": "creates a cgroup and changes its weight on the host",
+    "profile": "takes its jobs from a profile of fio, not from the file",
+}
 """Options whose effect cannot be derived from the job file, and why."""
 
 FILE_ENGINES = frozenset(

@@ -3,14 +3,13 @@
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import PurePosixPath
-from types import MappingProxyType
 
 from suites.fio.parameters import BLOCK_SIZES, FIO_PARAMETERS
 from suites.fio_job.file import Section, fio_seconds, fio_size
 from suites.fio_job.targets import changes_files, names_of, parts, pattern_of, section_writes
 from suites.parameters import Value
 
-_DEFAULTS: Mapping[str, Value] = MappingProxyType({parameter.name: parameter.default for parameter in FIO_PARAMETERS})
+_DEFAULTS: Mapping[str, Value] = {parameter.name: parameter.default for parameter in FIO_PARAMETERS}
 
 __all__ = ["directories_in", "fio_seconds", "fio_size", "may_write_device", "pattern_of", "raw_devices",
            "section_values", "section_writes", "sized"]  # fmt: skip

@@ -12,17 +12,7 @@ import pytest
 from click.testing import CliRunner
 
 from app.cli.main import benchwright
-from app.events import (
-    Event,
-    FactsRead,
-    Moment,
-    RunEnded,
-    RunStarted,
-    State,
-    TrialEnded,
-    TrialStarted,
-    VerdictReached,
-)
+from app.events import Event, FactsRead, Moment, RunEnded, RunStarted, State, TrialEnded, TrialStarted, VerdictReached
 from app.store import Store
 from suites.base import ParsedTrial
 from suites.verdict import Trust
@@ -81,6 +71,13 @@ def test_a_doubtful_run_carries_its_mark_in_every_output(command_line: Callable[
     assert "(doubtful)" in command_line("compare", "good", "weak")
     (entry,) = json.loads(command_line("compare", "good", "weak", "--json"))
     assert (entry["trust"], entry["baseline"]["trust"] in {"valid", "valid with caveats"}) == ("doubtful", True)
+    shown = command_line("compare", "good", "wrong", "weak", "--distribution", "iops")
+    assert [mark in shown for mark in ("weak  6 trials (doubtful)", "6 trials (invalid)")] == [True, True]
+    (shape,) = json.loads(command_line("compare", "good", "wrong", "weak", "--distribution", "iops", "--json"))[
+        "distributions"
+    ]
+    assert [side["trust"] for side in shape["sides"][1:]] == ["invalid", "doubtful"]
+    assert [bool(side["shift"]) for side in shape["sides"]] == [False, False, True]
     assert "doubtful" in command_line("history", "web-2", "--metric", "iops")
     (point,) = json.loads(command_line("history", "web-2", "--metric", "iops", "--json"))["points"]
     assert point["trust"] == "doubtful"

@@ -266,6 +266,7 @@ def test_layers_that_lie_in_a_circle_end() -> None:
 LOOP = BlockDevice(name="loop7", kind="loop", parent=Absent("backed by a file"))
 
 
+@pytest.mark.parametrize("suite", ["fio", "pgbench"])
 @pytest.mark.parametrize(
     ("devices", "watched"),
     [
@@ -275,11 +276,11 @@ LOOP = BlockDevice(name="loop7", kind="loop", parent=Absent("backed by a file"))
     ],
 )
 def test_a_loop_device_below_a_directory_is_found_to_be_watched(
-    devices: tuple[BlockDevice, ...], watched: tuple[str, ...]
+    devices: tuple[BlockDevice, ...], watched: tuple[str, ...], suite: str
 ) -> None:
     directory = replace(DATA, volume=devices[0].name, device=Absent("backed by a file"))
     facts = replace(server(), block_devices=devices, directories=(directory,))
-    plan = Plan("p", ("web-1",), (make_step("fio", {"directory": directory.path}), make_step("sysbench-cpu", {})))
+    plan = Plan("p", ("web-1",), (make_step(suite, {"directory": directory.path}), make_step("sysbench-cpu", {})))
     assert loops_below(plan, "web-1", facts) == watched
     assert loops_below(plan, "the other end", facts) == ()
 

@@ -12,7 +12,7 @@ from app.records import RunRecord
 from app.store import Store
 from app.verdict import steps
 from app.verdict.stages import Verdicts
-from app.verdict.stored import with_computed_verdicts
+from app.verdict.stored import judged
 from tests.app import run_events
 
 RUN = "20261120-141530-k3f9"
@@ -66,7 +66,7 @@ def test_what_is_stored_gives_the_same_verdict_again(tmp_path: Path) -> None:
     judged_events(store, with_step_end(run_events.run_events(RUN, (1000.0, 1300.0, 700.0))))
     record = load(store)
     bare = replace(record, verdicts=())
-    again = with_computed_verdicts(bare, store.samples(RUN), store.telemetry(RUN)).verdicts
+    again = judged(store, bare).verdicts
     assert sorted(map(str, again)) == sorted(map(str, record.verdicts))
 
 

@@ -295,6 +295,13 @@ def _written(stage: Stage, flush: str) -> Plan:
     return one_step("dd", given, stage.host()[0])
 
 
+def _short_command(stage: Stage) -> Plan:
+    """Return a command that ends before its processes are sampled, beside two that compute."""
+    name, host = stage.host()
+    stage.compete(2, host)
+    return one_step("command", {"command": "echo done"}, name)
+
+
 def _throttled_command(stage: Stage) -> Plan:
     """Return a dd by its command line in a cgroup that may write 50 MB/s."""
     limit = f"{stage.disk_number()} 50000000"
@@ -512,6 +519,7 @@ LIMITS: tuple[KnownLimit, ...] = (
                        partial(_written, flush="fdatasync"), Limiter.DEVICE),
     _APPLICATION.limit("a command that writes, 50 MB/s (blkio.throttle)", _throttled_command, Limiter.PROVISIONED,
                        Limiter.UNKNOWN),
+    _APPLICATION.limit("echo beside 2 hogs", _short_command, Limiter.UNKNOWN),
     _APPLICATION.limit("pgbench, each commit 10 ms, 1 client", partial(_committed, sync=0.01), Limiter.SYNC,
                        tools=("pgbench",)),
     _APPLICATION.limit("pgbench, each commit 10 ms, 4 clients", partial(_committed, sync=0.01, clients=4), Limiter.SYNC,
@@ -535,7 +543,8 @@ LIMITS: tuple[KnownLimit, ...] = (
     _RECEIVER.limit("UDP at 1000 Mbit/s, receiver with 10 % of a CPU", lambda stage: _slow_receiver(stage, 0.1),
                     Limiter.RECEIVER, finds=LOSSES),
     *(_CLIENT.limit(f"TCP, writes of {length} bytes, each end on a CPU of its own",
-                    partial(_small_writes, length=length), Limiter.CLIENT, Limiter.TOOL) for length in (128, 512)),
+                    partial(_small_writes, length=length), Limiter.CLIENT, Limiter.TOOL, Limiter.RECEIVER)
+      for length in (128, 512)),
     _CLIENT.limit("TCP, sender with 10 % of a CPU", partial(_slow_end, share=0.1, sends=True), Limiter.CLIENT,
                   Limiter.QUOTA),
     _RECEIVER.limit("TCP, receiver with 10 % of a CPU", partial(_slow_end, share=0.1, sends=False), Limiter.RECEIVER),

@@ -66,12 +66,7 @@ def test_values_out_of_bounds_are_refused(name: str, value: object) -> None:
 
 def test_the_estimate_counts_source_and_copy() -> None:
     estimate = CP.estimate(complete_values(CP, {"size": 3 * MIB + 1}), Context())
-    assert (estimate.duration, estimate.written, estimate.prepared, estimate.space) == (
-        None,
-        4 * MIB,
-        4 * MIB,
-        8 * MIB,
-    )
+    assert (estimate.duration, estimate.written, estimate.prepared, estimate.space) == (None, 4 * MIB, 4 * MIB, 8 * MIB)
 
 
 def test_tuning_follows_the_facts() -> None:

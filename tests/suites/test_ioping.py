@@ -141,10 +141,7 @@ def test_a_stopped_run_keeps_its_requests() -> None:
     assert not found.complete
     assert found.figures == ()
     assert len(found.samples) == 6
-    assert found.notes == (
-        MESSAGES["ioping_was_cut_off_it"],
-        MESSAGES["ioping_was_ended_by_sigterm"],
-    )
+    assert found.notes == (MESSAGES["ioping_was_cut_off_it"], MESSAGES["ioping_was_ended_by_sigterm"])
     assert parsed("sigint").complete
 
 

@@ -83,10 +83,7 @@ def test_an_xhpl_of_the_users_reads_its_own_file() -> None:
 
 def test_intels_program_gets_its_own_data() -> None:
     given = {"program": "intel", "path": "/opt/intel/xlinpack_xeon64", "threads": 8, "sizes": "1000,5001"}
-    assert lines(**given) == [
-        "cat lininput",
-        MESSAGES["env_omp_num_threads_8_mkl"],
-    ]
+    assert lines(**given) == ["cat lininput", MESSAGES["env_omp_num_threads_8_mkl"]]
     (file,) = SUITE.commands(complete_values(SUITE, given), Context())[0].files
     assert "1000 5001 # problem sizes\n1000 5008 # leading dimensions\n" in file.text
 

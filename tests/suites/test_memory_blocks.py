@@ -45,8 +45,7 @@ def test_the_command_is_what_an_expert_types() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "sizes"),
-    [("1 B, 1 KiB", "1,1024"), ("64k,64 KiB , 1MB", "65536,1000000"), ("3", "3"), ("100 b", "100")],
+    ("text", "sizes"), [("1 B, 1 KiB", "1,1024"), ("64k,64 KiB , 1MB", "65536,1000000"), ("3", "3"), ("100 b", "100")]
 )
 def test_block_sizes_are_free(text: str, sizes: str) -> None:
     assert f"--blocks {sizes} " in line(Context(), blocks=text)
@@ -101,11 +100,7 @@ def test_memory_within_the_cache_is_warned_about() -> None:
 
 @pytest.mark.parametrize(
     ("given", "needed"),
-    [
-        ({"memory": "1 GiB"}, "2 GiB"),
-        ({"largest_set": "4 GiB"}, "4 GiB"),
-        ({"blocks": "1 GiB", "threads": 2}, "4 GiB"),
-    ],
+    [({"memory": "1 GiB"}, "2 GiB"), ({"largest_set": "4 GiB"}, "4 GiB"), ({"blocks": "1 GiB", "threads": 2}, "4 GiB")],
 )
 def test_what_does_not_fit_is_an_error(given: dict[str, object], needed: str) -> None:
     finding = raised(evidence(SUITE, Context(server(available=GIB, cache=16 * MIB)), **given))["memory-too-small"]

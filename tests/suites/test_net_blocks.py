@@ -72,12 +72,7 @@ def test_a_program_built_here_has_all_its_sources() -> None:
     serve, _ask = SUITE.commands(complete_values(SUITE, {"build": "here"}), BOTH)
     (program, _nonce) = serve.files
     assert program.build is not None
-    assert program.build.sources == (
-        "probes/netblocks.c",
-        "probes/probe.h",
-        "probes/flows.h",
-        "probes/sockets.h",
-    )
+    assert program.build.sources == ("probes/netblocks.c", "probes/probe.h", "probes/flows.h", "probes/sockets.h")
 
 
 @pytest.mark.parametrize(

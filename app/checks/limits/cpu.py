@@ -56,7 +56,6 @@ class Use:
 
     usable: float | None
     test: float | None
-    others: float | None
     every: float | None
     waiting: float
     thread: float | None
@@ -80,7 +79,7 @@ def use_of(trial: TrialEvidence) -> Use:
     waiting, thread = (None if watch is None else watch.mean(name) for name in ("tool_waiting", "tool_busiest_thread"))
     every = busy(watch, cpus_of(trial))
     return Use(
-        usable_of(trial), tool_cpus(trial), other_cpus(trial), every, waiting or 0.0,
+        usable_of(trial), tool_cpus(trial), every, waiting or 0.0,
         None if thread is None else thread / 100, workers_of(trial), tool_share(trial),
     )  # fmt: skip
 
@@ -88,7 +87,7 @@ def use_of(trial: TrialEvidence) -> Use:
 def use_text(trial: TrialEvidence) -> str:
     """Return whose CPU time it was: ``CPU: test 41 %, others 12 %``; empty if unknown."""
     use, cpus = use_of(trial), cpus_of(trial)
-    shares = {"test": share(use.test, cpus), "others": share(use.others, cpus)}
+    shares = {"test": share(use.test, cpus), "others": share(other_cpus(trial), cpus)}
     named = [f"{name} {share_text(found)}" for name, found in shares.items() if found is not None]
     if named:
         return f"CPU: {', '.join(named)}"

@@ -76,8 +76,9 @@ FULL_QUEUE = 4.0
 class Disk:
     """The disk of a trial: its use, and the spread of the tool's rate.
 
-    `ratio` is the mean latency relative to the median, `even` whether the I/Os took equally long, `paced` whether they
-    did so behind a full queue, `stepped` whether they took whole slices of time.
+    `deep` and `full`: the requested queue is deep enough to use the device, and was full as far as known. `ratio` is
+    the mean latency relative to the median; `in_slices`: it shows batches of I/Os. `even`: the I/Os took equally long;
+    `paced`: they did so behind a full queue; `stepped`: they took whole slices of time.
     """
 
     name: str
@@ -86,25 +87,13 @@ class Disk:
     depth: int | None
     flying: float | None
     spread: float | None
+    deep: bool
+    full: bool
     ratio: float
+    in_slices: bool
     even: bool
     paced: bool
     stepped: bool
-
-    @property
-    def in_slices(self) -> bool:
-        """Whether I/Os were delayed in batches."""
-        return self.ratio >= IN_SLICES
-
-    @property
-    def deep(self) -> bool:
-        """Whether the requested queue is deep enough to use the device."""
-        return self.depth is not None and self.depth > SHALLOW
-
-    @property
-    def full(self) -> bool:
-        """Whether the requested I/Os were in flight, as far as known."""
-        return self.depth is None or self.flying is None or self.flying >= self.depth / 2
 
     def flat(self, most: float) -> bool:
         """Return whether the rate is known to vary less than `most`."""
@@ -129,11 +118,16 @@ def storage(trial: TrialEvidence) -> Iterator[Hypothesis]:
     if isinstance(found, NotChecked) or busy is None:
         return
     name, watch = found
+    depth, flying = workload_of(trial).queue_depth, in_flight(trial)
     tails, slow = _ratios(trial, "latency_p95"), (_mean_latency(trial) or 0.0) >= SLOW
     same = _within(_ratios(trial, "latency_p99", "latency_p95"))
+    ratio = max(_ratios(trial, "latency_mean"), default=0.0)
     disk = Disk(
-        name, watch, share(busy, 100.0) or min(1.0, busy / 100), workload_of(trial).queue_depth, in_flight(trial),
-        spread([one.value for one in trial.headline_series()]), max(_ratios(trial, "latency_mean"), default=0.0),
+        name, watch, share(busy, 100.0) or min(1.0, busy / 100), depth, flying,
+        spread([one.value for one in trial.headline_series()]),
+        deep=depth is not None and depth > SHALLOW,
+        full=depth is None or flying is None or flying >= depth / 2,
+        ratio=ratio, in_slices=ratio >= IN_SLICES,
         even=_within(_ratios(trial, "latency_p99")) or (slow and _within(tails)),
         paced=_within(tails, PACED) or same,
         stepped=same and bool(tails) and all(round(one) > 1 and abs(one / round(one) - 1) <= WHOLE for one in tails),

@@ -143,25 +143,20 @@ def _unknown(trial: TrialEvidence, hypotheses: tuple[Hypothesis, ...]) -> CheckO
 
 def _use(trial: TrialEvidence) -> str:
     """Return how far each watched resource was used: ``CPU: test 41 %, others 3 %; disk vda 12 %; link eth0 3 %``."""
-    watch = trial.watch
+    watch, link, rate = trial.watch, link_of(trial), throughput(trial)
     if watch is None:
         return "no telemetry of the host"
-    disks = {
-        f"disk {name}": share(watch.mean("disk_busy", device=name), 100.0)
-        for name in sorted({dict(at).get("device", "") for at in watch.labels_of("disk_busy")})
-    }
-    link, rate = link_of(trial), throughput(trial)
+    disks = () if workload_of(trial).no_device else watch.labels_of("disk_busy")
+    used = [(share(watch.mean("disk_busy", **dict(at)), 100.0) or 0.0, f"disk {dict(at)['device']}") for at in disks]
+    shares = sorted(used)[-1:]
     speed = link if isinstance(link, NotChecked) else speed_of(link)
-    links = {} if isinstance(link, NotChecked) or isinstance(speed, NotChecked) else {
-        f"link {link.name}": share(rate, speed)
-    }  # fmt: skip
-    disks = {} if workload_of(trial).no_device else disks
-    busiest_disk = max(disks, key=lambda one: disks[one] or 0.0, default="")
-    shares = ({busiest_disk: disks[busiest_disk]} if busiest_disk else {}) | links
-    found = [f"{name} {share_text(used)}" for name, used in shares.items() if used is not None]
-    if not found and rate is not None and trial.suite.resource is Resource.NETWORK:
-        found = [quantity(rate, Unit.BITS_PER_SECOND)]
-    return "; ".join(text for text in (cpu.use_text(trial), *found) if text) or "no resource use was recorded"
+    if not isinstance(link, NotChecked) and not isinstance(speed, NotChecked):
+        part = share(rate, speed)
+        shares += [] if part is None else [(part, f"link {link.name}")]
+    found = [cpu.use_text(trial), *(f"{name} {share_text(part)}" for part, name in shares)]
+    if not shares and rate is not None:
+        found.append(quantity(rate, Unit.BITS_PER_SECOND))
+    return "; ".join(text for text in found if text) or "no resource use was recorded"
 
 
 def _curve(trial: TrialEvidence) -> dict[int, float]:
