@@ -13,14 +13,41 @@ from app.verdict.listing import listed
 from suites.errors import UnknownSuiteError
 from suites.facts import known
 from suites.quantities import share_text
-from suites.verdict import Trust, Verdict
+from suites.verdict import Trust, Verdict, trust_mark
 from suites.vocab import Labels, Metric
 
 RUN_FORMAT = "benchwright-run/1"
 
 
+class OfTrials:
+    """What `values`, one for each trial, have in common."""
+
+    __slots__ = ()
+    values: tuple[float, ...]
+
+    @property
+    def n(self) -> int:
+        """The number of trials."""
+        return len(self.values)
+
+    @property
+    def median(self) -> float:
+        """The median of the trials."""
+        return statistics.median(self.values)
+
+    @property
+    def minimum(self) -> float:
+        """The lowest trial."""
+        return min(self.values)
+
+    @property
+    def maximum(self) -> float:
+        """The highest trial."""
+        return max(self.values)
+
+
 @dataclass(frozen=True, slots=True)
-class MetricSummary:
+class MetricSummary(OfTrials):
     """A metric of a step on a host, or on several pooled hosts, over the counted trials.
 
     `hosts` and `trials` (run id, trial id) have one entry for each value. `verdict` is the least trusted of those on
@@ -47,26 +74,6 @@ class MetricSummary:
         return trust_mark(self.trust)
 
     @property
-    def n(self) -> int:
-        """The number of trials."""
-        return len(self.values)
-
-    @property
-    def median(self) -> float:
-        """The median of the trials."""
-        return statistics.median(self.values)
-
-    @property
-    def minimum(self) -> float:
-        """The lowest trial."""
-        return min(self.values)
-
-    @property
-    def maximum(self) -> float:
-        """The highest trial."""
-        return max(self.values)
-
-    @property
     def cov(self) -> float | None:
         """The coefficient of variation, standard deviation by mean; None for fewer than two trials or a zero mean."""
         if self.n < 2 or not (mean := statistics.fmean(self.values)):
@@ -84,11 +91,6 @@ class MetricSummary:
     def uncertainty(self) -> float | None:
         """Half the range of the trials, for the number of digits of the median; None for one trial."""
         return (self.maximum - self.minimum) / 2 if self.n > 1 else None
-
-
-def trust_mark(trust: Trust | None) -> str:
-    """Return the word that marks a value of this trust in a table; empty for a valid one and for None."""
-    return "" if trust in {None, Trust.VALID} else "caveats" if trust is Trust.CAVEATS else str(trust)
 
 
 def levels(summary: MetricSummary, within: WithinTrials) -> VarianceLevels | None:

@@ -4,6 +4,7 @@ import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from functools import partial
 from typing import Generic, Protocol, TypeVar
 
 from suites.parameters import Value
@@ -124,3 +125,10 @@ class Check(Generic[E]):
             changes=dict(outcome.changes),
             install=outcome.install,
         )
+
+
+after_check = partial(Check, when=CheckPhase.AFTER)
+"""Makes a check after the trials."""
+
+during_check = partial(Check, when=CheckPhase.DURING)
+"""Makes a check of a running trial, made once more at its end."""

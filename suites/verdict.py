@@ -109,8 +109,8 @@ class Verdict:
 
 
 def trust_mark(trust: Trust | None) -> str:
-    """Return a trust as it stands beside a figure: empty for a valid one, and without a verdict."""
-    return "" if trust in {None, Trust.VALID} else str(trust)
+    """Return the word that marks a value of this trust in a table; empty for a valid one and for None."""
+    return "" if trust in {None, Trust.VALID} else "caveats" if trust is Trust.CAVEATS else str(trust)
 
 
 def least_trusted(given: Iterable[Verdict]) -> Verdict | None:

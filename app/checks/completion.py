@@ -3,7 +3,7 @@
 import re
 
 from app.checks.evidence import seconds_of, workload_of
-from suites.checks import Check, CheckOutcome, CheckPhase, NotChecked
+from suites.checks import CheckOutcome, NotChecked, after_check
 from suites.evidence import OutcomeCheck, StepOutcomeEvidence, TrialCheck, TrialEvidence
 from suites.quantities import duration_text, quantity
 from suites.verdict import Trust
@@ -113,7 +113,7 @@ def _partly_copied(trial: TrialEvidence) -> CheckOutcome | None:
 
 _TOOL = "The tool’s own output and exit status."
 
-TRIALS_FAILED: OutcomeCheck = Check(
+TRIALS_FAILED: OutcomeCheck = after_check(
     id="trials-failed",
     severity=Severity.ERROR,
     title="Incomplete trials",
@@ -121,7 +121,6 @@ TRIALS_FAILED: OutcomeCheck = Check(
     remedy="Read the reason and the raw output, fix the cause, and run it again.",
     source=_TOOL,
     evaluate=_failed,
-    when=CheckPhase.AFTER,
     needs="how each trial ended",
     trust=Trust.INVALID,
 )
@@ -129,7 +128,7 @@ TRIALS_FAILED: OutcomeCheck = Check(
 OUTCOME_CHECKS: tuple[OutcomeCheck, ...] = (TRIALS_FAILED,)
 
 TRIAL_CHECKS: tuple[TrialCheck, ...] = (
-    Check(
+    after_check(
         id="nothing-counted",
         severity=Severity.ERROR,
         title="No work was measured",
@@ -137,11 +136,10 @@ TRIAL_CHECKS: tuple[TrialCheck, ...] = (
         remedy="Read the raw output; run the exact command by hand.",
         source=_TOOL,
         evaluate=_no_figures,
-        when=CheckPhase.AFTER,
         needs="the figures of the trial",
         trust=Trust.INVALID,
     ),
-    Check(
+    after_check(
         id="ended-early",
         severity=Severity.ERROR,
         title="Ended early",
@@ -150,11 +148,10 @@ TRIAL_CHECKS: tuple[TrialCheck, ...] = (
         remedy="Find the cause in the raw output.",
         source=_TOOL,
         evaluate=_early,
-        when=CheckPhase.AFTER,
         needs="the requested runtime and the trial’s duration",
         trust=Trust.DOUBTFUL,
     ),
-    Check(
+    after_check(
         id="too-brief",
         severity=Severity.WARNING,
         title="Runtime too short",
@@ -162,10 +159,9 @@ TRIAL_CHECKS: tuple[TrialCheck, ...] = (
         remedy="Measure for at least 10 s: set a longer runtime or more work.",
         source="A storage engineer’s fio series: 3 ms gave 85,333 IOPS while the device was idle.",
         evaluate=_brief,
-        when=CheckPhase.AFTER,
         needs="how long the tool measured",
     ),
-    Check(
+    after_check(
         id="took-too-long",
         severity=Severity.WARNING,
         title="Ran longer than planned",
@@ -173,10 +169,9 @@ TRIAL_CHECKS: tuple[TrialCheck, ...] = (
         remedy="Check the host’s charts for this trial, and run it again.",
         source="flent warns of tests far beyond their length.",
         evaluate=_late,
-        when=CheckPhase.AFTER,
         needs="expected and actual duration",
     ),
-    Check(
+    after_check(
         id="errors-in-output",
         severity=Severity.ERROR,
         title="Tool output reports an error",
@@ -184,10 +179,9 @@ TRIAL_CHECKS: tuple[TrialCheck, ...] = (
         remedy="Fix what the message names, and run it again.",
         source=_TOOL,
         evaluate=_errors,
-        when=CheckPhase.AFTER,
         needs="the tool’s output",
     ),
-    Check(
+    after_check(
         id="copied-in-part",
         severity=Severity.ERROR,
         title="Copy is incomplete",
@@ -195,7 +189,6 @@ TRIAL_CHECKS: tuple[TrialCheck, ...] = (
         remedy="Check the free disk space and the size of the source.",
         source=_TOOL,
         evaluate=_partly_copied,
-        when=CheckPhase.AFTER,
         needs="the bytes copied and the bytes requested",
         trust=Trust.INVALID,
     ),

@@ -21,7 +21,7 @@ from app.checks.evidence import (
     workload_of,
 )
 from app.checks.network import only_link, over
-from suites.checks import Check, CheckOutcome, CheckPhase, NotChecked
+from suites.checks import CheckOutcome, NotChecked, after_check
 from suites.disk import LOOP, MEMORY_KINDS, NETWORK_KINDS, lowest_device
 from suites.evidence import HostWatch, TrialCheck, TrialEvidence
 from suites.facts import known
@@ -463,7 +463,7 @@ def _half_empty(trial: TrialEvidence) -> CheckOutcome | None:
 
 _KERNEL = "The kernel’s counters (/proc/diskstats) against the tool’s figure."
 
-NOT_FROM_THE_DEVICE: TrialCheck = Check(
+NOT_FROM_THE_DEVICE: TrialCheck = after_check(
     id="not-from-the-device",
     severity=Severity.ERROR,
     title="Page cache served the I/O",
@@ -472,13 +472,12 @@ NOT_FROM_THE_DEVICE: TrialCheck = Check(
     remedy="Use direct I/O; or flush before the timer stops, with files of at least twice the memory.",
     source="A storage engineer’s fio series: 853,333 IOPS with no I/O at the device; direct, 8,767.",
     evaluate=_cache,
-    when=CheckPhase.AFTER,
     needs="the tool’s count of bytes read and written, and the kernel’s counters of the disk",
     trust=Trust.DOUBTFUL,
 )
 
 
-GENERATOR_BOUND: TrialCheck = Check(
+GENERATOR_BOUND: TrialCheck = after_check(
     id="generator-bound",
     severity=Severity.WARNING,
     title="Load generator is the bottleneck",
@@ -486,14 +485,13 @@ GENERATOR_BOUND: TrialCheck = Check(
     remedy="Use a cheaper source (zeros, if the disk does not compress), more jobs, or larger blocks.",
     source="A consultancy’s copies: 12.84 MB/s was the speed of /dev/urandom.",
     evaluate=_generator,
-    when=CheckPhase.AFTER,
     needs="the tool’s CPU time, the disk’s busy time, the rate of /dev/urandom",
     trust=Trust.DOUBTFUL,
 )
 
 
 TRIAL_CHECKS: tuple[TrialCheck, ...] = (
-    Check(
+    after_check(
         id="partly-cached",
         severity=Severity.WARNING,
         title="Page cache served part of the I/O",
@@ -502,10 +500,9 @@ TRIAL_CHECKS: tuple[TrialCheck, ...] = (
         remedy="Use direct I/O; or set end_fsync, with files of many times the memory.",
         source="The tool’s bytes at the block layer (/proc/PID/io) or the disk’s, beside those it asked for; from 5 %.",
         evaluate=_partly_cached,
-        when=CheckPhase.AFTER,
         needs="the tool’s count of bytes read and written, and its own at the block layer or the disk’s",
     ),
-    Check(
+    after_check(
         id="no-block-device",
         severity=Severity.WARNING,
         title="Too fast for a block device",
@@ -513,11 +510,10 @@ TRIAL_CHECKS: tuple[TrialCheck, ...] = (
         remedy="Measure a real drive; in a guest, ask for a volume without host caching.",
         source="Optane drives, the fastest, need about 10 µs; 3 µs is the cost of the kernel alone.",
         evaluate=_too_fast,
-        when=CheckPhase.AFTER,
         needs="the mean latency of direct I/O",
         trust=Trust.DOUBTFUL,
     ),
-    Check(
+    after_check(
         id="others-on-the-disk",
         severity=Severity.WARNING,
         title="Other processes used the disk",
@@ -525,10 +521,9 @@ TRIAL_CHECKS: tuple[TrialCheck, ...] = (
         remedy="Find them (iotop, pidstat -d), stop them, and run it again.",
         source="The disk’s counters (/proc/diskstats) minus those of the test’s own processes (/proc/PID/io).",
         evaluate=_others,
-        when=CheckPhase.AFTER,
         needs="the kernel’s counters of the disk, and the tool’s own bytes or its directions",
     ),
-    Check(
+    after_check(
         id="over-volume-link",
         severity=Severity.ERROR,
         title="Bandwidth exceeds the volume’s link",
@@ -536,11 +531,10 @@ TRIAL_CHECKS: tuple[TrialCheck, ...] = (
         remedy="Use direct I/O, or files of at least twice the memory.",
         source="896 of 1000 Mbit/s: measured on a volume behind such a link.",
         evaluate=_over_volume,
-        when=CheckPhase.AFTER,
         needs="the bandwidth, and the speed of the link to a network file system",
         trust=Trust.INVALID,
     ),
-    Check(
+    after_check(
         id="rate-against-block",
         severity=Severity.ERROR,
         title="IOPS and bandwidth disagree",
@@ -549,11 +543,10 @@ TRIAL_CHECKS: tuple[TrialCheck, ...] = (
         remedy="Check the block sizes in the tool’s own output; report a bug if they are as requested.",
         source="Identity: IOPS × block size = bandwidth.",
         evaluate=_other_block,
-        when=CheckPhase.AFTER,
         needs="IOPS, bandwidth and one block size",
         trust=Trust.INVALID,
     ),
-    Check(
+    after_check(
         id="more-in-flight-than-asked",
         severity=Severity.ERROR,
         title="Rate and latency disagree (Little’s law)",
@@ -562,11 +555,10 @@ TRIAL_CHECKS: tuple[TrialCheck, ...] = (
         remedy="Compare both with the tool’s own output; check whether the clock was stepped during the trial.",
         source="Little’s law: rate × latency = number in flight.",
         evaluate=_too_many,
-        when=CheckPhase.AFTER,
         needs="rate, mean latency, and the depth or threads",
         trust=Trust.DOUBTFUL,
     ),
-    Check(
+    after_check(
         id="queue-half-empty",
         severity=Severity.WARNING,
         title="Queue depth not reached",
@@ -574,11 +566,10 @@ TRIAL_CHECKS: tuple[TrialCheck, ...] = (
         remedy="Use more jobs or a cheaper engine (io_uring), or request the depth that is reached.",
         source="Little’s law: rate × latency = number in flight.",
         evaluate=_half_empty,
-        when=CheckPhase.AFTER,
         needs="IOPS, mean latency and the depth",
     ),
     NOT_FROM_THE_DEVICE,
-    Check(
+    after_check(
         id="merged-on-the-way",
         severity=Severity.WARNING,
         title="I/Os merged before the device",
@@ -587,10 +578,9 @@ TRIAL_CHECKS: tuple[TrialCheck, ...] = (
         remedy="Quote the bandwidth alone, or use direct I/O to measure IOPS.",
         source="A storage engineer’s fio series: 25,600 I/Os issued, 561 at the device.",
         evaluate=_merged,
-        when=CheckPhase.AFTER,
         needs="I/Os and bytes issued, and at the disk",
     ),
-    Check(
+    after_check(
         id="more-at-the-device",
         severity=Severity.WARNING,
         title="I/O amplification at the device",
@@ -599,7 +589,6 @@ TRIAL_CHECKS: tuple[TrialCheck, ...] = (
         remedy="Find other users of the disk (iotop) and run it again; a raw device excludes the file system.",
         source=_KERNEL,
         evaluate=_amplified,
-        when=CheckPhase.AFTER,
         needs="the tool’s count of bytes read and written, and the kernel’s counters of the disk",
     ),
     GENERATOR_BOUND,

@@ -9,7 +9,7 @@ from app.checks.plans import FEW_TRIALS, FOR_A_SPREAD, missing_statistics
 from app.checks.run_findings import HOST_TUNED
 from app.comparison.estimates import FEWEST_TRIALS
 from app.comparison.verdicts import CORRELATION_FROM, SIGNIFICANT, correlation_p, two_levels
-from suites.checks import Check, CheckOutcome, CheckPhase, NotChecked
+from suites.checks import CheckOutcome, NotChecked, after_check
 from suites.evidence import HostWatch, OutcomeCheck, StepOutcomeEvidence, TrialCheck, TrialEvidence
 from suites.facts import Facts, known
 from suites.quantities import figure_text, frequency_text, label_text, metric_text, share_text
@@ -325,7 +325,7 @@ def _both_ways(step: StepOutcomeEvidence, metric: str) -> str:
 
 
 TRIAL_CHECKS: tuple[TrialCheck, ...] = (
-    Check(
+    after_check(
         id="thin-tail",
         severity=Severity.INFO,
         title="Percentile rests on few I/Os",
@@ -333,13 +333,12 @@ TRIAL_CHECKS: tuple[TrialCheck, ...] = (
         remedy="Run longer: 10,000 I/Os leave ten beyond the 99.9th percentile.",
         source="HdrHistogram’s documentation: how many values a percentile needs.",
         evaluate=_thin_tail,
-        when=CheckPhase.AFTER,
         needs="the rate, the runtime and the 99.9th percentile",
     ),
 )
 
 OUTCOME_CHECKS: tuple[OutcomeCheck, ...] = (
-    Check(
+    after_check(
         id="trials-disagree",
         severity=Severity.WARNING,
         title="Trials vary widely",
@@ -348,10 +347,9 @@ OUTCOME_CHECKS: tuple[OutcomeCheck, ...] = (
         source="pyperf and a database vendor’s noise study: CoV or (max − min) / median from 10 %; on a calibrated "
         "host twice its own CoV, or six times in the range.",
         evaluate=_spread,
-        when=CheckPhase.AFTER,
         needs=f"{_OVER_TRIALS}, at least two, and the host’s calibration where there is one",
     ),
-    Check(
+    after_check(
         id="few-trials-done",
         severity=Severity.INFO,
         title=FEW_TRIALS.title,
@@ -359,10 +357,9 @@ OUTCOME_CHECKS: tuple[OutcomeCheck, ...] = (
         remedy=FEW_TRIALS.remedy,
         source=FEW_TRIALS.source,
         evaluate=_few,
-        when=CheckPhase.AFTER,
         needs="the completed trials",
     ),
-    Check(
+    after_check(
         id="drifted",
         severity=Severity.WARNING,
         title="Trials drift over time",
@@ -372,10 +369,9 @@ OUTCOME_CHECKS: tuple[OutcomeCheck, ...] = (
         source="Kendall’s rank correlation with the trials’ order, p < 0.01, of five trials all in order along a line; "
         "5 % between first and last third.",
         evaluate=_drifted,
-        when=CheckPhase.AFTER,
         needs=f"{_OVER_TRIALS}, at least five",
     ),
-    Check(
+    after_check(
         id="trials-correlated",
         severity=Severity.WARNING,
         title="Trials are autocorrelated",
@@ -383,10 +379,9 @@ OUTCOME_CHECKS: tuple[OutcomeCheck, ...] = (
         remedy="Pause between trials, or randomise their order.",
         source="A permutation test of the first autocorrelation, 5 %.",
         evaluate=_correlated,
-        when=CheckPhase.AFTER,
         needs=f"{_OVER_TRIALS}, at least {CORRELATION_FROM}",
     ),
-    Check(
+    after_check(
         id="two-levels",
         severity=Severity.INFO,
         title="Trials are bimodal",
@@ -394,11 +389,10 @@ OUTCOME_CHECKS: tuple[OutcomeCheck, ...] = (
         remedy="Quote both levels, and find what switches between them.",
         source="Otsu’s criterion: 90 % of the variance is between the levels.",
         evaluate=_levels,
-        when=CheckPhase.AFTER,
         needs=f"{_OVER_TRIALS}, at least six",
         trust=Trust.CAVEATS,
     ),
-    Check(
+    after_check(
         id="outliers",
         severity=Severity.INFO,
         title="Outliers among the trials",
@@ -407,10 +401,9 @@ OUTCOME_CHECKS: tuple[OutcomeCheck, ...] = (
         source="hyperfine: more than 14.8 median absolute deviations from the median; of up to five trials, four times "
         "the range of the others and 10 %.",
         evaluate=_outliers,
-        when=CheckPhase.AFTER,
         needs=f"{_OVER_TRIALS}, at least three",
     ),
-    Check(
+    after_check(
         id="conditions-changed",
         severity=Severity.WARNING,
         title="Host changed between the trials",
@@ -418,10 +411,9 @@ OUTCOME_CHECKS: tuple[OutcomeCheck, ...] = (
         remedy="Find what changed it, keep it fixed, and run it again.",
         source="The host’s settings before and after the run; CPU clock and cgroup throttling in each trial.",
         evaluate=_conditions,
-        when=CheckPhase.AFTER,
         needs="the host’s facts before and after, and telemetry of two trials",
     ),
-    Check(
+    after_check(
         id="goal",
         severity=Severity.INFO,
         title="Result compared with the goal",
@@ -429,7 +421,6 @@ OUTCOME_CHECKS: tuple[OutcomeCheck, ...] = (
         remedy="If it is missed, change what limits the result.",
         source="The plan’s goal.",
         evaluate=_goals,
-        when=CheckPhase.AFTER,
         needs="a goal in the plan, and its figure",
         trust=Trust.VALID,
     ),

@@ -1,6 +1,7 @@
 """Findings that the run raises itself (app/runs/findings.py), declared as checks for the catalogue."""
 
 from dataclasses import dataclass
+from functools import partial
 
 from suites.checks import Check, CheckOutcome, CheckPhase, NotChecked
 from suites.vocab import Finding, Severity
@@ -23,7 +24,9 @@ def _by_the_run(_scope: FindingScope) -> NotChecked:
     return NotChecked("Reported during a run.")
 
 
-HOST_IN_USE = Check(
+_raised = partial(Check, when=CheckPhase.DURING, evaluate=_by_the_run)
+
+HOST_IN_USE = _raised(
     id="host-in-use",
     severity=Severity.WARNING,
     title="Another measurement uses this host",
@@ -31,11 +34,9 @@ HOST_IN_USE = Check(
     remedy="Run it again when the host is free.",
     source="The lease on the host.",
     needs="A directory in memory on the host, /dev/shm or /tmp, for the leases.",
-    when=CheckPhase.DURING,
-    evaluate=_by_the_run,
 )
 
-NO_LEASE = Check(
+NO_LEASE = _raised(
     id="no-lease",
     severity=Severity.INFO,
     title="No lease on this host",
@@ -43,11 +44,9 @@ NO_LEASE = Check(
     remedy="Make /dev/shm or /tmp writable for every account on the host.",
     source="mkdir(2) on the host.",
     needs="A directory in memory on the host that every account may write to.",
-    when=CheckPhase.DURING,
-    evaluate=_by_the_run,
 )
 
-CLOCK_STEPPED = Check(
+CLOCK_STEPPED = _raised(
     id="clock-stepped",
     severity=Severity.WARNING,
     title="Host clock was stepped",
@@ -56,11 +55,9 @@ CLOCK_STEPPED = Check(
     remedy="Let chrony or systemd-timesyncd synchronise the clock before measuring, and run it again.",
     source="Wall clock against /proc/uptime on the host; round-trip midpoint at the start and at the end.",
     needs="Both clocks of the host, once a second.",
-    when=CheckPhase.DURING,
-    evaluate=_by_the_run,
 )
 
-CONNECTION_LOST = Check(
+CONNECTION_LOST = _raised(
     id="connection-lost",
     severity=Severity.INFO,
     title="Connection was interrupted",
@@ -68,11 +65,9 @@ CONNECTION_LOST = Check(
     remedy="No action needed.",
     source="The connection.",
     needs="The connection to the host.",
-    when=CheckPhase.DURING,
-    evaluate=_by_the_run,
 )
 
-PATH_USED = Check(
+PATH_USED = _raised(
     id="path-used",
     severity=Severity.INFO,
     title="Network path of this test",
@@ -80,11 +75,9 @@ PATH_USED = Check(
     remedy="Compare only with figures of the same path.",
     source="ip route get on the host; the boot ids of both ends.",
     needs="The host's route to the other end.",
-    when=CheckPhase.DURING,
-    evaluate=_by_the_run,
 )
 
-MTU_NOT_CARRIED = Check(
+MTU_NOT_CARRIED = _raised(
     id="mtu-not-carried",
     severity=Severity.WARNING,
     title="Path drops packets of the MTU",
@@ -92,11 +85,9 @@ MTU_NOT_CARRIED = Check(
     remedy="Set the MTU that the path carries (ip link set dev eth0 mtu 1500), or allow larger frames on every switch.",
     source="ping -M do with packets as large as the interface's MTU; RFC 4821.",
     needs="An MTU beyond 1500 B, ping of iputils, and an answer of the other end to a small packet.",
-    when=CheckPhase.DURING,
-    evaluate=_by_the_run,
 )
 
-NOT_TUNED = Check(
+NOT_TUNED = _raised(
     id="not-tuned",
     severity=Severity.WARNING,
     title="Requested tuning was not applied",
@@ -105,11 +96,9 @@ NOT_TUNED = Check(
     remedy="Sign in as root or let the account use sudo, or remove the tuning from the plan.",
     source="The host’s reply.",
     needs="The tuning in the plan.",
-    when=CheckPhase.DURING,
-    evaluate=_by_the_run,
 )
 
-HOST_TUNED = Check(
+HOST_TUNED = _raised(
     id="host-tuned",
     severity=Severity.INFO,
     title="Host was tuned for the run",
@@ -117,11 +106,9 @@ HOST_TUNED = Check(
     remedy="Compare only with runs that used the same tuning.",
     source="The plan; the kernel’s own files, read before and after.",
     needs="The tuning in the plan.",
-    when=CheckPhase.DURING,
-    evaluate=_by_the_run,
 )
 
-HOST_CHANGED = Check(
+HOST_CHANGED = _raised(
     id="host-changed",
     severity=Severity.WARNING,
     title="Earlier tuning was not restored",
@@ -129,11 +116,9 @@ HOST_CHANGED = Check(
     remedy="Restore them with: benchwright hosts restore HOST",
     source="/run/benchwright-changes on the host.",
     needs="The record that earlier runs left on the host.",
-    when=CheckPhase.DURING,
-    evaluate=_by_the_run,
 )
 
-NOT_SETTLED = Check(
+NOT_SETTLED = _raised(
     id="not-settled",
     severity=Severity.INFO,
     title="Stopping criterion not reached",
@@ -141,20 +126,17 @@ NOT_SETTLED = Check(
     remedy="Allow more trials, relax the criterion, or find what makes the trials vary.",
     source="N ≈ (z·s/d)²: the trials needed grow with the square of their spread.",
     needs="The repetition, and the figures so far.",
-    when=CheckPhase.DURING,
-    evaluate=_by_the_run,
 )
 
-CHECK_FAILED = Check(
+CHECK_FAILED = _raised(
     id="check-failed",
+    when=CheckPhase.AFTER,
     severity=Severity.INFO,
     title="A check could not be made",
     why="A defect in Benchwright ended the check: the verdict rests on the other checks.",
     remedy="Report it with benchwright.log.",
     source="Benchwright.",
     needs="Nothing.",
-    when=CheckPhase.AFTER,
-    evaluate=_by_the_run,
 )
 
 RAISED_CHECKS = (

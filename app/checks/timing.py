@@ -7,7 +7,7 @@ from dataclasses import replace
 from app.checks.evidence import RUNNING, as_measured
 from app.checks.shapes import FEWEST, Shape, ShapeKind, Span, shape_of
 from app.checks.starts import start_of, start_text
-from suites.checks import Check, CheckOutcome, CheckPhase
+from suites.checks import CheckOutcome, after_check, during_check
 from suites.evidence import TrialCheck, TrialEvidence
 from suites.quantities import duration_text, figure_text, metric_text, quantity, share_text
 from suites.snia.output import ROUNDS, STEADY_AFTER, WINDOW_DIFFERENCE, WINDOW_RANGE, WINDOW_SLOPE
@@ -274,7 +274,7 @@ _AT_THIS_INTERVAL = dict.fromkeys(
 _SERIES = "the samples of the headline rate, at least 20"
 _SIMULATED = "Change points by optimal partitioning (Killick 2012) with long-run variance; simulated for this project."
 
-ROUNDS_CHECK: TrialCheck = Check(
+ROUNDS_CHECK: TrialCheck = after_check(
     id="not-steady",
     severity=Severity.WARNING,
     title="Steady state not reached",
@@ -282,12 +282,11 @@ ROUNDS_CHECK: TrialCheck = Check(
     remedy="Precondition the device, set a ramp-up, and measure longer.",
     source="SNIA PTS: range ≤ 20 %, slope ≤ 10 % of the mean; and two windows that agree within 5 %.",
     evaluate=lambda trial: unsteady_rounds(trial) if trial.done and by_rounds(trial) else None,
-    when=CheckPhase.AFTER,
     needs="the rounds of the test",
 )
 
 SHAPE_CHECKS: tuple[TrialCheck, ...] = (
-    Check(
+    during_check(
         id="token-bucket",
         severity=Severity.WARNING,
         title="Throughput dropped after a burst",
@@ -296,10 +295,9 @@ SHAPE_CHECKS: tuple[TrialCheck, ...] = (
         remedy="Quote both. To measure the sustained rate, run until the burst is used up and exclude that time.",
         source=f"{_SIMULATED} Burst credits of cloud volumes and networks.",
         evaluate=_on_shape(frozenset({ShapeKind.BURST}), _burst),
-        when=CheckPhase.DURING,
         needs=_SERIES,
     ),
-    Check(
+    during_check(
         id="changed-late",
         severity=Severity.WARNING,
         title="Rate changed level",
@@ -307,10 +305,9 @@ SHAPE_CHECKS: tuple[TrialCheck, ...] = (
         remedy="Find what changed in the host’s charts at that time; measure three times as long.",
         source=f"{_SIMULATED} Barrett et al., OOPSLA 2017: the last segment has to be the longest part.",
         evaluate=_on_shape(frozenset({ShapeKind.STEP_DOWN, ShapeKind.STEP_UP}), _step),
-        when=CheckPhase.DURING,
         needs=_SERIES,
     ),
-    Check(
+    during_check(
         id="still-on-its-way",
         severity=Severity.WARNING,
         title="Rate was not steady",
@@ -318,10 +315,9 @@ SHAPE_CHECKS: tuple[TrialCheck, ...] = (
         remedy="Set a ramp-up until the rate is level, and measure longer.",
         source=_SIMULATED,
         evaluate=_on_shape(frozenset({ShapeKind.DECAY, ShapeKind.RISE}), _slope, _UNTIL_LEVEL),
-        when=CheckPhase.DURING,
         needs=f"{_SERIES}; during a trial, after {share_text(LATE)} of the expected time",
     ),
-    Check(
+    during_check(
         id="rate-dips",
         severity=Severity.WARNING,
         title="Rate dipped or peaked",
@@ -329,10 +325,9 @@ SHAPE_CHECKS: tuple[TrialCheck, ...] = (
         remedy="Find its cause in the host’s charts at that time, and run it again.",
         source=_SIMULATED,
         evaluate=_on_shape(frozenset({ShapeKind.DIP, ShapeKind.PEAK}), _dips),
-        when=CheckPhase.DURING,
         needs=_SERIES,
     ),
-    Check(
+    during_check(
         id="rate-stalls",
         severity=Severity.WARNING,
         title="Rate stalls periodically",
@@ -340,10 +335,9 @@ SHAPE_CHECKS: tuple[TrialCheck, ...] = (
         remedy="Find what runs at this interval: a timer, a backup, a throttled cgroup.",
         source=_SIMULATED,
         evaluate=_on_shape(frozenset({ShapeKind.STALL}), _stalls, _AT_THIS_INTERVAL),
-        when=CheckPhase.DURING,
         needs=_SERIES,
     ),
-    Check(
+    during_check(
         id="rate-alternates",
         severity=Severity.WARNING,
         title="Rate alternates between two levels",
@@ -351,7 +345,6 @@ SHAPE_CHECKS: tuple[TrialCheck, ...] = (
         remedy="Quote both levels, and find what switches between them.",
         source=f"{_SIMULATED} Otsu’s criterion: 85 % of the variance is between the levels.",
         evaluate=_on_shape(frozenset({ShapeKind.TELEGRAPH}), _alternates),
-        when=CheckPhase.DURING,
         needs=_SERIES,
     ),
 )
@@ -360,7 +353,7 @@ SHAPE_CHECKS: tuple[TrialCheck, ...] = (
 TRIAL_CHECKS: tuple[TrialCheck, ...] = (
     *SHAPE_CHECKS,
     ROUNDS_CHECK,
-    Check(
+    after_check(
         id="unsteady-start",
         severity=Severity.INFO,
         title="Start-up transient in the samples",
@@ -368,10 +361,9 @@ TRIAL_CHECKS: tuple[TrialCheck, ...] = (
         remedy="Set a ramp-up of that length, or run longer. Nothing was left out.",
         source="MSER-5 (White 1997) and least-squares change points.",
         evaluate=_start,
-        when=CheckPhase.AFTER,
         needs="the samples of the headline metric",
     ),
-    Check(
+    after_check(
         id="mean-above-median",
         severity=Severity.WARNING,
         title="Mean latency far above the median",
@@ -379,7 +371,6 @@ TRIAL_CHECKS: tuple[TrialCheck, ...] = (
         remedy="Quote percentiles beside the mean, and find the slow requests: a rate limit, a cache, sync writes.",
         source="Mean and median of the tool’s own histogram, from five times on.",
         evaluate=_tail,
-        when=CheckPhase.AFTER,
         needs="mean and median latency",
     ),
 )

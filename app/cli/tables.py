@@ -299,8 +299,8 @@ def _points(one: ScalingAnalysis) -> list[list[str]]:
     return [
         [
             point.text,
-            figure_text(metric, point.median, (point.high - point.low) / 2 or None),
-            range_text(metric, point.low, point.high) if len(point.values) > 1 else "",
+            figure_text(metric, point.median, (point.maximum - point.minimum) / 2 or None),
+            range_text(metric, point.minimum, point.maximum) if len(point.values) > 1 else "",
             str(len(point.values)),
             _efficiency(efficient.get(point.x)),
         ]

@@ -165,7 +165,7 @@ class UntilVerdict:
         interval = ratio if isinstance(ratio, str) else ratio.reason
         if not isinstance(ratio, str) and ratio.low is not None and ratio.high is not None:
             interval = f"ratio {ratio.value:.3f} ({share_text(self.confidence)} CI {ratio.low:.3f}–{ratio.high:.3f})"
-        mark = f", baseline {self.mark}" if self.mark else ""
+        mark = f", baseline: {self.mark}" if self.mark else ""
         result = f"{interval} after {count} trials, margin ±{share_text(self.margin)}{mark}"
         if verdict:
             return f"{result}: {verdict}"

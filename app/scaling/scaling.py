@@ -150,7 +150,7 @@ def _percent(share: float) -> str:
 
 FORMAT = "benchwright-scaling/1"
 
-publish(SweepPoint, "x text n value=median minimum=low maximum=high")
+publish(SweepPoint, "x text n value=median minimum maximum")
 publish(
     ScalingAnalysis,
     "run step host metric=curve.metric.name unit=curve.metric.unit better=curve.metric.better labels=curve.rest "
@@ -215,8 +215,8 @@ def _measured(one: ScalingAnalysis) -> Chart:
         tuple(point.median for point in curve.points),
         ChartMark.DOTS,
         0,
-        tuple(point.low for point in curve.points),
-        tuple(point.high for point in curve.points),
+        tuple(point.minimum for point in curve.points),
+        tuple(point.maximum for point in curve.points),
     )
     series = [ChartSeries("", dots.xs, dots.ys, ChartMark.LINE, 0), dots, *_references(one)]
     return Chart(
@@ -234,7 +234,7 @@ def _references(one: ScalingAnalysis) -> list[ChartSeries]:
         return []
     points = one.curve.points
     first, last = points[0].x, points[-1].x
-    most = 1.3 * max(point.high for point in points)
+    most = 1.3 * max(point.maximum for point in points)
     end = min(last, most * one.base.x / one.base.median)
     line = ChartSeries(
         f"linear from {points[0].text}", (first, end), (one.base.median, one.base.median * end / one.base.x),

@@ -1,14 +1,13 @@
 """Sweeps: curves of a metric over a swept label or parameter, and their panels."""
 
 import math
-import statistics
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from app.comparison.comparability import parameters_of
 from app.comparison.sides import Side, StepHosts
 from app.records import RunRecord
-from app.summary import MetricSummary
+from app.summary import MetricSummary, OfTrials
 from suites.parameters import Parameter, Type, Value, parse_size
 from suites.quantities import figure_text, label_text
 from suites.sweep import knee
@@ -24,7 +23,7 @@ MOST_POINTS = 512
 
 
 @dataclass(frozen=True, slots=True)
-class SweepPoint:
+class SweepPoint(OfTrials):
     """A point of a curve: one value of the metric for each trial.
 
     `x` is the label as a number, in bytes for a size; `text` is the label as written by the suite.
@@ -33,26 +32,6 @@ class SweepPoint:
     x: float
     text: str
     values: tuple[float, ...]
-
-    @property
-    def n(self) -> int:
-        """The number of trials."""
-        return len(self.values)
-
-    @property
-    def median(self) -> float:
-        """The median of the trials."""
-        return statistics.median(self.values)
-
-    @property
-    def low(self) -> float:
-        """The lowest trial."""
-        return min(self.values)
-
-    @property
-    def high(self) -> float:
-        """The highest trial."""
-        return max(self.values)
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,7 +31,7 @@ from app.plans.context import step_context
 from app.plans.plan import Plan
 from app.records import DetachedRun, RunRecord, SampleSeries
 from app.runs.schedule import StepKey
-from app.verdict.steps import StepVerdict, new_findings, run_verdict
+from app.verdict.steps import new_findings, run_verdict
 from app.verdict.stored import MARGIN, Telemetry, step_keys, step_verdicts, trials_and_windows
 from suites.evidence import HostWatch, Point, TrialCheck, TrialEvidence
 from suites.facts import Facts
@@ -248,35 +248,29 @@ def _logged(compute: Callable[[], Iterator[Event]]) -> tuple[Event, ...]:
         return ()
 
 
-def _of_step_key(stored: Stored, step_key: StepKey) -> Iterator[Event]:
-    record = stored.stored()
-    return _new_findings(_verdicts_of(stored, record, step_key), record)
+def _of_step_key(stored: Stored, step_key: StepKey, known: RunRecord | None = None) -> Iterator[Event]:
+    """Yield the findings of one step that differ from those raised before, then its verdict.
 
-
-def _verdicts_of(stored: Stored, record: RunRecord, step_key: StepKey) -> Iterator[StepVerdict]:
-    """Return the verdicts of one step, loading only its samples and telemetry."""
+    Only its samples and telemetry are loaded.
+    """
+    record = known or stored.stored()
     samples, telemetry = stored.stored_samples(*trials_and_windows(record, step_key))
-    return step_verdicts(record, samples, telemetry, (step_key,))
+    for step in step_verdicts(record, samples, telemetry, (step_key,)):
+        for one in new_findings(step, record.findings):
+            yield FindingRaised(one.finding, one.trial)
+        yield VerdictReached(step.verdict)
 
 
 def _at_the_end(stored: Stored) -> Iterator[Event]:
     """Recompute all verdicts, since later events may have added evidence, and raise the findings that changed."""
     record = stored.stored()
     begun = {(one.trial.step, one.trial.host) for one in record.trials}
-    keys = tuple(step_key for step_key in step_keys(record.plan) if step_key in begun)
     verdicts = []
-    for step_key in keys:
-        for step in _verdicts_of(stored, record, step_key):
-            verdicts.append(step.verdict)
-            yield from _new_findings(iter([step]), record)
+    for step_key in (each for each in step_keys(record.plan) if each in begun):
+        for event in _of_step_key(stored, step_key, record):
+            if isinstance(event, VerdictReached):
+                verdicts.append(event.verdict)
+            yield event
     whole = run_verdict(verdicts)
     if whole is not None:
         yield VerdictReached(whole)
-
-
-def _new_findings(found: Iterator[StepVerdict], record: RunRecord) -> Iterator[Event]:
-    """Yield the findings that differ from those raised before, then the verdict."""
-    for step in found:
-        for one in new_findings(step, record.findings):
-            yield FindingRaised(one.finding, one.trial)
-        yield VerdictReached(step.verdict)

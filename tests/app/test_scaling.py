@@ -202,7 +202,7 @@ def test_the_command_line_reads_a_sweep_from_labels_and_from_steps(tmp_path: Pat
     steps_curve = found["sysbench-cpu", EVENTS_PER_SECOND.name]
     assert [point["value"] for point in steps_curve["points"]] == [100, 200, 400, 800]
     assert steps_curve["growing"] is True
-    assert steps_curve["reasons"] == [MESSAGES["no_fit_it_needs_6_points"]]
+    assert steps_curve["reasons"][-1:] == [MESSAGES["no_fit_it_needs_6_points"]]
     assert picture.read_bytes().startswith(b"\x89PNG")
     people = CliRunner().invoke(benchwright, ["--store", str(path), "scaling", "last"])
     assert MESSAGES["it_still_grows_at_threads_8"] in people.stdout
