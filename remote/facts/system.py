@@ -184,17 +184,16 @@ def memory_facts(items: Items) -> MemoryFacts:
 
     total, free = size("SwapTotal"), size("SwapFree")
     pages = whole(described.get("HugePages_Total"), high=2**40)
-    absent = free if isinstance(free, Absent) else total
-    used = total - free if isinstance(total, int) and isinstance(free, int) and total >= free else None
+    used: int | Absent = Absent("SwapFree > SwapTotal")
+    if isinstance(total, Absent) or isinstance(free, Absent):
+        used = free if isinstance(free, Absent) else total
+    elif total >= free:
+        used = total - free
     return MemoryFacts(
         total=size("MemTotal"),
         available=size("MemAvailable"),
         swap_total=total,
-        swap_used=used
-        if used is not None
-        else absent
-        if isinstance(absent, Absent)
-        else Absent("SwapFree > SwapTotal"),
+        swap_used=used,
         page_size=_page_size(items),
         huge_page_size=size("Hugepagesize"),
         huge_pages=items.missing("meminfo", "/proc/meminfo has no HugePages_Total") if pages is None else pages,

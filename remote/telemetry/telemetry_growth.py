@@ -9,17 +9,8 @@ from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 
+from remote.telemetry import telemetry_metrics as metrics
 from remote.telemetry.telemetry_lines import MOST_PROCESSES
-from remote.telemetry.telemetry_metrics import (
-    ALLOWANCE_EVENTS,
-    ALLOWANCE_TIME,
-    FILESYSTEM_ERRORS,
-    FREQUENCY,
-    LINK_CHANGES,
-    PROCESS_TIME,
-    TEMPERATURE,
-    THROTTLE_EVENTS,
-)
 from remote.telemetry.telemetry_rates import TICKS_PER_SECOND, CpuUse
 from remote.telemetry.telemetry_ticks import Process, Tick
 from suites.facts import HIDDEN, OUTSIDE, SHORT_LIVED
@@ -39,9 +30,13 @@ UNEXPLAINED_SHARE, UNEXPLAINED_OF_TOOL = 0.05, 0.03
 samples the host's CPU time but measures that of processes."""
 
 _COUNTED: tuple[tuple[re.Pattern[str], Metric, str], ...] = (
-    (re.compile(r"/sys/devices/system/cpu/cpu[0-9]+/thermal_throttle/[a-z]+_throttle_count"), THROTTLE_EVENTS, ""),
-    (re.compile(r"/sys/class/net/([^/]{1,32})/carrier_changes"), LINK_CHANGES, "interface"),
-    (re.compile(r"/sys/fs/ext4/([^/]{1,32})/errors_count"), FILESYSTEM_ERRORS, "device"),
+    (
+        re.compile(r"/sys/devices/system/cpu/cpu[0-9]+/thermal_throttle/[a-z]+_throttle_count"),
+        metrics.THROTTLE_EVENTS,
+        "",
+    ),
+    (re.compile(r"/sys/class/net/([^/]{1,32})/carrier_changes"), metrics.LINK_CHANGES, "interface"),
+    (re.compile(r"/sys/fs/ext4/([^/]{1,32})/errors_count"), metrics.FILESYSTEM_ERRORS, "device"),
 )
 """Counters in /sys: path, metric of the increase, and the label of the path's group."""
 
@@ -89,12 +84,12 @@ class GrowthWatch:
             if before is not None and value >= before:
                 kind = name.removesuffix("_allowance_exceeded")[:32]
                 yield Sample(
-                    tick.uptime, ALLOWANCE_EVENTS, float(value - before), labels(interface=link, allowance=kind)
+                    tick.uptime, metrics.ALLOWANCE_EVENTS, float(value - before), labels(interface=link, allowance=kind)
                 )
         for volume, microseconds in tick.volumes_held.items():
             before = self._volumes.get(volume)
             if before is not None and microseconds >= before:
-                yield Sample(tick.uptime, ALLOWANCE_TIME, (microseconds - before) / 1e6, labels(device=volume))
+                yield Sample(tick.uptime, metrics.ALLOWANCE_TIME, (microseconds - before) / 1e6, labels(device=volume))
         self._packets |= packets
         self._volumes |= tick.volumes_held
 
@@ -130,11 +125,11 @@ class GrowthWatch:
         for name, ticks in taken.most_common(MOST_NAMED):
             seconds = ticks / TICKS_PER_SECOND
             if seconds >= WORTH_NAMING:
-                yield Sample(tick.uptime, PROCESS_TIME, seconds, labels(process=name))
+                yield Sample(tick.uptime, metrics.PROCESS_TIME, seconds, labels(process=name))
         least = max(UNEXPLAINED_SHARE * (tick.uptime - since) * TICKS_PER_SECOND, UNEXPLAINED_OF_TOOL * tool)
         for name, rest in _unexplained(tick, other, outside) if not cut else ():
             if rest >= least > 0:
-                yield Sample(tick.uptime, PROCESS_TIME, rest / TICKS_PER_SECOND, labels(process=name))
+                yield Sample(tick.uptime, metrics.PROCESS_TIME, rest / TICKS_PER_SECOND, labels(process=name))
 
 
 def _unexplained(tick: Tick, ticks: float, outside: float | None) -> Iterator[tuple[str, float]]:
@@ -152,7 +147,7 @@ def _frequency_and_temperature(tick: Tick) -> Iterator[Sample]:
     """Yield the mean frequency of the sampled CPUs, and the highest temperature as a share of its limit."""
     clocks = [value * 1000.0 for path, value in tick.files.items() if path.endswith("/scaling_cur_freq")]
     if clocks:
-        yield Sample(tick.uptime, FREQUENCY, sum(clocks) / len(clocks))
+        yield Sample(tick.uptime, metrics.FREQUENCY, sum(clocks) / len(clocks))
     heat = [tick.files[path] / most for path, most in tick.limits.items() if path in tick.files]
     if heat:
-        yield Sample(tick.uptime, TEMPERATURE, min(100.0, 100.0 * max(0.0, *heat)))
+        yield Sample(tick.uptime, metrics.TEMPERATURE, min(100.0, 100.0 * max(0.0, *heat)))

@@ -3,56 +3,8 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+from remote.telemetry import telemetry_metrics as metrics
 from remote.telemetry.telemetry_lines import MOST_CORES, Tree
-from remote.telemetry.telemetry_metrics import (
-    CORE_BUSIEST,
-    CORE_BUSY,
-    CPU_IDLE,
-    CPU_IOWAIT,
-    CPU_STEAL,
-    CPU_SYSTEM,
-    CPU_USER,
-    DISK_BUSY,
-    DISK_QUEUE,
-    DISK_READ_IOS,
-    DISK_READ_MERGES,
-    DISK_READ_RATE,
-    DISK_WRITE_IOS,
-    DISK_WRITE_MERGES,
-    DISK_WRITE_RATE,
-    LOAD,
-    MEMORY,
-    NETWORK_DROPS,
-    NETWORK_ERRORS,
-    NETWORK_RECEIVED,
-    NETWORK_SENT,
-    OTHER_CPU,
-    OUT_OF_MEMORY,
-    PAGE_FAULTS,
-    PRESSURE,
-    QUOTA_PERIODS,
-    QUOTA_TIME,
-    SWAP,
-    TASKS_BLOCKED,
-    TASKS_RUNNING,
-    TCP_RETRANSMITS,
-    TCP_SEGMENTS,
-    TELEMETRY_CPU,
-    TOOL_BUSIEST_THREAD,
-    TOOL_CPU_SYSTEM,
-    TOOL_CPU_USER,
-    TOOL_MAJOR_FAULTS,
-    TOOL_MEMORY,
-    TOOL_MINOR_FAULTS,
-    TOOL_READ_CALLS,
-    TOOL_READ_RATE,
-    TOOL_SWITCHES,
-    TOOL_THREADS,
-    TOOL_WAITING,
-    TOOL_WRITE_CALLS,
-    TOOL_WRITE_RATE,
-    UDP_DROPS,
-)
 from remote.telemetry.telemetry_ticks import Counters, Tick
 from suites.vocab import Labels, Metric, Sample, labels
 
@@ -107,11 +59,11 @@ def samples(before: Tick, after: Tick, use: CpuUse) -> tuple[Sample, ...]:
 
 def _levels(tick: Tick) -> Iterator[Sample]:
     if tick.load is not None:
-        yield Sample(tick.uptime, LOAD, tick.load)
-    for name, metric in (("procs_running", TASKS_RUNNING), ("procs_blocked", TASKS_BLOCKED)):
+        yield Sample(tick.uptime, metrics.LOAD, tick.load)
+    for name, metric in (("procs_running", metrics.TASKS_RUNNING), ("procs_blocked", metrics.TASKS_BLOCKED)):
         if name in tick.tasks:
             yield Sample(tick.uptime, metric, float(tick.tasks[name]))
-    for name, metric in MEMORY.items():
+    for name, metric in metrics.MEMORY.items():
         if name in tick.memory:
             yield Sample(tick.uptime, metric, float(tick.memory[name] * 1024))
 
@@ -123,11 +75,11 @@ def _cpu(before: Tick, after: Tick) -> Iterator[Sample]:
         new - old for old, new in zip(before.cpu, after.cpu, strict=True)
     )
     parts = (
-        (CPU_USER, user + nice),
-        (CPU_SYSTEM, system + irq + softirq),
-        (CPU_IOWAIT, iowait),
-        (CPU_STEAL, steal),
-        (CPU_IDLE, idle),
+        (metrics.CPU_USER, user + nice),
+        (metrics.CPU_SYSTEM, system + irq + softirq),
+        (metrics.CPU_IOWAIT, iowait),
+        (metrics.CPU_STEAL, steal),
+        (metrics.CPU_IDLE, idle),
     )
     total = sum(ticks for _, ticks in parts)
     if total > 0 and all(ticks >= 0 for _, ticks in parts):
@@ -145,9 +97,9 @@ def _cores(before: Tick, after: Tick) -> Iterator[Sample]:
             _, _, _, idle, iowait, _, _, steal = grown
             shares[name.removeprefix("cpu")] = 100.0 * (total - idle - iowait - steal) / total
     if shares:
-        yield Sample(after.uptime, CORE_BUSIEST, max(shares.values()))
+        yield Sample(after.uptime, metrics.CORE_BUSIEST, max(shares.values()))
     for name, share in shares.items() if len(shares) <= MOST_CORES else ():
-        yield Sample(after.uptime, CORE_BUSY, share, labels(cpu=name))
+        yield Sample(after.uptime, metrics.CORE_BUSY, share, labels(cpu=name))
 
 
 def _quota(before: Tick, after: Tick, seconds: float) -> Iterator[Sample]:
@@ -160,22 +112,22 @@ def _quota(before: Tick, after: Tick, seconds: float) -> Iterator[Sample]:
             throttled_time.append(min(100.0, microseconds / 1e6 / seconds * 100.0))
             throttled_periods.append(min(100.0, 100.0 * throttled / periods) if periods else 0.0)
     if throttled_time:
-        yield Sample(after.uptime, QUOTA_TIME, max(throttled_time))
-        yield Sample(after.uptime, QUOTA_PERIODS, max(throttled_periods))
+        yield Sample(after.uptime, metrics.QUOTA_TIME, max(throttled_time))
+        yield Sample(after.uptime, metrics.QUOTA_PERIODS, max(throttled_periods))
 
 
 def _flows(before: Tick, after: Tick, seconds: float) -> Iterator[Sample]:
     """Yield pressure in percent of the time, page faults, OOM kills, and swapping in bytes/s."""
-    for resource, metric in PRESSURE.items():
+    for resource, metric in metrics.PRESSURE.items():
         waited = after.pressure.get(resource, 0) - before.pressure.get(resource, 0)
         if resource in before.pressure and resource in after.pressure and waited >= 0:
             yield Sample(after.uptime, metric, min(100.0, waited / 1e6 / seconds * 100.0))
     faults, kills = (_grown(before.events, after.events, name) for name in ("pgmajfault", "oom_kill"))
     if faults is not None:
-        yield Sample(after.uptime, PAGE_FAULTS, faults / seconds)
+        yield Sample(after.uptime, metrics.PAGE_FAULTS, faults / seconds)
     if kills is not None:
-        yield Sample(after.uptime, OUT_OF_MEMORY, float(kills))
-    for name, metric in SWAP.items() if after.page is not None else ():
+        yield Sample(after.uptime, metrics.OUT_OF_MEMORY, float(kills))
+    for name, metric in metrics.SWAP.items() if after.page is not None else ():
         pages = _grown(before.events, after.events, name)
         if pages is not None and after.page is not None:
             yield Sample(after.uptime, metric, pages * after.page / seconds)
@@ -195,27 +147,31 @@ def _disks(before: Counters, after: Tick, seconds: float) -> Iterator[Sample]:
         label = labels(device=name)
         grown = [new - old for old, new in zip(before[name], counters, strict=True)]
         reads, reads_merged, read, _, writes, writes_merged, written, _, _, busy, weighted = grown
-        yield from _rate(after, DISK_READ_IOS, reads, seconds, label)
-        yield from _rate(after, DISK_READ_RATE, read * SECTOR, seconds, label)
-        yield from _rate(after, DISK_READ_MERGES, reads_merged, seconds, label)
-        yield from _rate(after, DISK_WRITE_IOS, writes, seconds, label)
-        yield from _rate(after, DISK_WRITE_RATE, written * SECTOR, seconds, label)
-        yield from _rate(after, DISK_WRITE_MERGES, writes_merged, seconds, label)
-        yield from _rate(after, DISK_QUEUE, weighted, seconds * 1000, label)
+        yield from _rate(after, metrics.DISK_READ_IOS, reads, seconds, label)
+        yield from _rate(after, metrics.DISK_READ_RATE, read * SECTOR, seconds, label)
+        yield from _rate(after, metrics.DISK_READ_MERGES, reads_merged, seconds, label)
+        yield from _rate(after, metrics.DISK_WRITE_IOS, writes, seconds, label)
+        yield from _rate(after, metrics.DISK_WRITE_RATE, written * SECTOR, seconds, label)
+        yield from _rate(after, metrics.DISK_WRITE_MERGES, writes_merged, seconds, label)
+        yield from _rate(after, metrics.DISK_QUEUE, weighted, seconds * 1000, label)
         if busy >= 0:
-            yield Sample(after.uptime, DISK_BUSY, min(100.0, busy / 1000 / seconds * 100.0), label)
+            yield Sample(after.uptime, metrics.DISK_BUSY, min(100.0, busy / 1000 / seconds * 100.0), label)
 
 
 def _interfaces(before: Counters, after: Tick, seconds: float) -> Iterator[Sample]:
     for name, counters in after.interfaces.items():
         if name in before:
-            metrics = (NETWORK_RECEIVED, NETWORK_SENT, NETWORK_DROPS, NETWORK_ERRORS)
-            for metric, old, new in zip(metrics, before[name], counters, strict=False):
+            wanted = (metrics.NETWORK_RECEIVED, metrics.NETWORK_SENT, metrics.NETWORK_DROPS, metrics.NETWORK_ERRORS)
+            for metric, old, new in zip(wanted, before[name], counters, strict=False):
                 yield from _rate(after, metric, new - old, seconds, labels(interface=name))
 
 
 def _protocols(before: Tick, after: Tick, seconds: float) -> Iterator[Sample]:
-    counters = (("Tcp OutSegs", TCP_SEGMENTS), ("Tcp RetransSegs", TCP_RETRANSMITS), ("Udp RcvbufErrors", UDP_DROPS))
+    counters = (
+        ("Tcp OutSegs", metrics.TCP_SEGMENTS),
+        ("Tcp RetransSegs", metrics.TCP_RETRANSMITS),
+        ("Udp RcvbufErrors", metrics.UDP_DROPS),
+    )
     for name, metric in counters:
         grown = _grown(before.protocols, after.protocols, name)
         if grown is not None:
@@ -234,13 +190,13 @@ TICKS_PER_SECOND = 100
 """USER_HZ, the unit of CPU time in /proc; 100 on all supported architectures."""
 
 _TREE_RATES = (
-    ("read", TOOL_READ_RATE),
-    ("written", TOOL_WRITE_RATE),
-    ("reads", TOOL_READ_CALLS),
-    ("writes", TOOL_WRITE_CALLS),
-    ("major", TOOL_MAJOR_FAULTS),
-    ("minor", TOOL_MINOR_FAULTS),
-    ("slices", TOOL_SWITCHES),
+    ("read", metrics.TOOL_READ_RATE),
+    ("written", metrics.TOOL_WRITE_RATE),
+    ("reads", metrics.TOOL_READ_CALLS),
+    ("writes", metrics.TOOL_WRITE_CALLS),
+    ("major", metrics.TOOL_MAJOR_FAULTS),
+    ("minor", metrics.TOOL_MINOR_FAULTS),
+    ("slices", metrics.TOOL_SWITCHES),
 )
 
 
@@ -250,7 +206,7 @@ def _tool(before: Tick, after: Tick, seconds: float, use: CpuUse) -> Iterator[Sa
     if after.tree is None:
         return
     counters = after.tree.counters
-    for name, metric in (("memory", TOOL_MEMORY), ("threads", TOOL_THREADS)):
+    for name, metric in (("memory", metrics.TOOL_MEMORY), ("threads", metrics.TOOL_THREADS)):
         if name in counters:
             yield Sample(after.uptime, metric, float(counters[name]))
     old = _same_job(before.tree, after.tree)
@@ -262,9 +218,9 @@ def _tool(before: Tick, after: Tick, seconds: float, use: CpuUse) -> Iterator[Sa
             yield Sample(after.uptime, metric, grown / seconds)
     waited = _grown(old, counters, "wait")
     if waited is not None:
-        yield Sample(after.uptime, TOOL_WAITING, waited / 1e9 / seconds)
+        yield Sample(after.uptime, metrics.TOOL_WAITING, waited / 1e9 / seconds)
     if "busiest" in counters:
-        yield Sample(after.uptime, TOOL_BUSIEST_THREAD, min(100.0, counters["busiest"] / 1e7 / seconds))
+        yield Sample(after.uptime, metrics.TOOL_BUSIEST_THREAD, min(100.0, counters["busiest"] / 1e7 / seconds))
 
 
 def _cpu_shares(before: Tick, after: Tick, use: CpuUse) -> Iterator[Sample]:
@@ -274,10 +230,10 @@ def _cpu_shares(before: Tick, after: Tick, use: CpuUse) -> Iterator[Sample]:
         return
     old, new = _same_job(before.tree, after.tree) or {}, after.tree.counters if after.tree else {}
     found = (
-        (TELEMETRY_CPU, _telemetry_ticks(before, after)),
-        (TOOL_CPU_USER, _grown(old, new, "user")),
-        (TOOL_CPU_SYSTEM, _grown(old, new, "system")),
-        (OTHER_CPU, use.other),
+        (metrics.TELEMETRY_CPU, _telemetry_ticks(before, after)),
+        (metrics.TOOL_CPU_USER, _grown(old, new, "user")),
+        (metrics.TOOL_CPU_SYSTEM, _grown(old, new, "system")),
+        (metrics.OTHER_CPU, use.other),
     )
     for metric, ticks in found:
         if ticks is not None:

@@ -182,8 +182,13 @@ def _skewed(evidence: StepEvidence) -> CheckOutcome | None:
 
 
 def _repeated(evidence: StepEvidence) -> CheckOutcome | None:
-    how = str(job_option(evidence.values, "repeated_data"))
-    return CheckOutcome(f"{how}.") if writes(evidence.values) and how else None
+    how, share = str(job_option(evidence.values, "repeated_data")), int(evidence.values["buffer_compress_percentage"])
+    if not writes(evidence.values) or not (how or share):
+        return None
+    if how:
+        return CheckOutcome(f"{how}.")
+    changes: dict[str, Value] = {"buffer_compress_percentage": 0}
+    return CheckOutcome(f"buffer_compress_percentage is {share} %.", changes=changes, severity=Severity.INFO)
 
 
 def _verified(evidence: StepEvidence) -> CheckOutcome | None:
@@ -302,13 +307,6 @@ def _ends_early(evidence: StepEvidence) -> CheckOutcome | None:
     )
 
 
-def _compressible(evidence: StepEvidence) -> CheckOutcome | None:
-    share = int(evidence.values["buffer_compress_percentage"])
-    if not writes(evidence.values) or not share:
-        return None
-    return CheckOutcome(f"buffer_compress_percentage is {share} %.", changes={"buffer_compress_percentage": 0})
-
-
 FIO_CHECKS = (
     ENGINE_MISSING,
     direct_refused(lambda values: bool(values["direct"]) and not values.get("device"), {"direct": False}),
@@ -356,17 +354,6 @@ FIO_CHECKS = (
         source="fio manual, norandommap; counted with fio 3.33.",
         needs="Pattern, block sizes, runtime.",
         evaluate=_ends_early,
-    ),
-    Check(
-        id="compressible-data",
-        severity=Severity.INFO,
-        title="Written data is compressible",
-        why="A device or file system that compresses stores fewer bytes and looks faster by as much; others are "
-        "not affected. Keep it where the application's data compresses alike.",
-        remedy="Write random data, fio's default, for a worst-case figure.",
-        source="fio manual, buffer_compress_percentage; zfs and btrfs manuals, compression.",
-        needs="buffer_compress_percentage.",
-        evaluate=_compressible,
     ),
     Check(
         id="small-working-set",
@@ -417,8 +404,9 @@ FIO_CHECKS = (
         title="Written data is compressible or duplicated",
         why="A device or file system that compresses or deduplicates stores almost nothing and looks faster by "
         "as much.",
-        remedy="Remove these options: fio then writes random data.",
-        source="fio manual, zero_buffers, buffer_pattern, dedupe_percentage and scramble_buffers.",
+        remedy="Remove these options: fio then writes random data. Keep them where the application's data is alike.",
+        source="fio manual, zero_buffers, buffer_pattern, dedupe_percentage, scramble_buffers and "
+        "buffer_compress_percentage; zfs and btrfs manuals, compression.",
         needs="The options of the written data.",
         evaluate=_repeated,
     ),

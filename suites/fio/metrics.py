@@ -1,10 +1,10 @@
 """fio's metrics, the figures of a whole trial, and the samples between two documents."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from suites.fio.documents import Document, DocumentReader
-from suites.fio.report import MIXED, Direction, JobReport, Latency, Report, percentile_of, read_report
+from suites.fio.report import MIXED, Direction, JobKey, JobReport, Latency, Report, percentile_of, read_report
 from suites.units import Unit
 from suites.vocab import Better, Figure, Labels, LatencySlice, Metric, MetricKind, Sample, labels
 
@@ -299,7 +299,7 @@ def _read(document: bytes) -> Report | None:
 
 def _bins(report: Report) -> Iterator[tuple[Labels, Mapping[int, int]]]:
     for job in report.jobs:
-        label = _label(job, report.jobs)
+        label = job_label(job.key, [one.key for one in report.jobs])
         for operation, direction in job.directions.items():
             if direction.histogram:
                 yield labels(operation=operation, **label), direction.histogram
@@ -307,12 +307,12 @@ def _bins(report: Report) -> Iterator[tuple[Labels, Mapping[int, int]]]:
             yield labels(operation="sync", **label), job.sync.bins
 
 
-def _label(job: JobReport, jobs: tuple[JobReport, ...]) -> dict[str, str]:
-    """Return the label that distinguishes this job's figures, or nothing if there is one job only."""
-    if len(jobs) == 1:
+def job_label(key: JobKey, keys: Collection[JobKey]) -> dict[str, str]:
+    """Return the label that distinguishes a job's figures from those of others; nothing if there is one job only."""
+    if len(keys) == 1:
         return {}
-    repeated = sum(other.name == job.name for other in jobs) > 1
-    return {"job": f"{job.name} (group {job.group})" if repeated else job.name}
+    name, group = key
+    return {"job": f"{name} (group {group})" if sum(other == name for other, _ in keys) > 1 else name}
 
 
 # Latency histogram of each interval of a fio run, from the raw output.
@@ -344,7 +344,7 @@ class _Follower:
 
 @dataclass(slots=True)
 class _Reader:
-    followers: dict[tuple[str, int], _Follower] = field(default_factory=dict)
+    followers: dict[JobKey, _Follower] = field(default_factory=dict)
     began: float | None = None
     passed: float = 0.0
 
@@ -353,9 +353,10 @@ class _Reader:
         if report.time is not None and self.began is None:
             self.began = report.time - longest
         now = self.passed + 1.0 if report.time is None else report.time - (self.began or 0.0)
+        keys = [job.key for job in report.jobs]
         for job in report.jobs:
             if job.runtime:
-                label = _label(job, report.jobs)
+                label = job_label(job.key, keys)
                 yield from self.followers.setdefault((job.name, job.group), _Follower()).take(job, now, label)
         self.passed = now
 

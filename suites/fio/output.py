@@ -7,8 +7,8 @@ from dataclasses import dataclass, field, replace
 
 from suites.base import ParsedTrial
 from suites.fio.documents import Document, DocumentReader, Piece, Refused
-from suites.fio.metrics import DEVICE_IOS, IOPS, ISSUED_IOS, SETTLED, Timeline, job_figures, steady_note
-from suites.fio.report import JobReport, Report, read_report
+from suites.fio.metrics import DEVICE_IOS, IOPS, ISSUED_IOS, SETTLED, Timeline, job_figures, job_label, steady_note
+from suites.fio.report import JobKey, JobReport, Report, read_report
 from suites.fio.text import read_terse, read_text, text_ended
 from suites.line_parser import LineSplitter
 from suites.parameters import parse_duration, parse_size
@@ -77,9 +77,6 @@ MAXIMUM_TEXT_LINE = 8000  # a line of terse output has about 1,500 characters
 MAXIMUM_SAMPLES = 2_000_000
 """More than a day of two operations at one document per second; later samples are dropped."""
 
-JobKey = tuple[str, int]
-"""A job's name and group: the key of group_reporting."""
-
 
 @dataclass(slots=True)
 class FioParser:
@@ -142,9 +139,8 @@ class FioParser:
         was_in_ramp = bool(self._timelines) and not self._measuring
         found: list[tuple[JobKey, Sample]] = []
         for job in report.jobs:
-            key = (job.name, job.group)
-            timeline = self._timelines.setdefault(key, Timeline())
-            found += [(key, sample) for sample in timeline.take(job, report.time, self._began)]
+            timeline = self._timelines.setdefault(job.key, Timeline())
+            found += [(job.key, sample) for sample in timeline.take(job, report.time, self._began)]
             if self._began is None and report.time is not None and timeline.last is not None:
                 self._began = report.time - timeline.now
         if was_in_ramp and self._measuring:
@@ -158,24 +154,16 @@ class FioParser:
     def _measuring(self) -> bool:
         return any(timeline.measuring for timeline in self._timelines.values())
 
-    def _label(self, key: JobKey, keys: Iterable[JobKey]) -> dict[str, str]:
-        """Return the label that distinguishes this job, or nothing if there is one job only."""
-        name, group = key
-        others = [other for other in keys if other != key]
-        if not others:
-            return {}
-        return {"job": f"{name} (group {group})" if any(other == name for other, _group in others) else name}
-
     def _labelled(self, key: JobKey, sample: Sample) -> Sample:
-        label = self._label(key, self._timelines)
+        label = job_label(key, self._timelines)
         return replace(sample, labels=labels(**dict(sample.labels), **label)) if label else sample
 
     def _figures(self, report: Report) -> Iterator[Figure]:
-        keys = [(job.name, job.group) for job in report.jobs]
-        for job, key in zip(report.jobs, keys, strict=True):
-            timeline = self._timelines.get(key)
+        keys = [job.key for job in report.jobs]
+        for job in report.jobs:
+            timeline = self._timelines.get(job.key)
             if timeline is None or timeline.measuring:
-                yield from job_figures(job, self._label(key, keys))
+                yield from job_figures(job, job_label(job.key, keys))
         yield from self._device_figures(report)
 
     def _device_figures(self, report: Report) -> Iterator[Figure]:

@@ -79,6 +79,10 @@ class SteadyState:
     iops: float | None = None
 
 
+JobKey = tuple[str, int]
+"""A job's name and group: the key of group_reporting."""
+
+
 @dataclass(frozen=True, slots=True)
 class JobReport:
     """One job, or the clones of one job together. `runtime` is in seconds and excludes the ramp.
@@ -98,6 +102,11 @@ class JobReport:
     cpu_user: float | None = None
     cpu_system: float | None = None
     steady: SteadyState | None = None
+
+    @property
+    def key(self) -> JobKey:
+        """Its name and group."""
+        return self.name, self.group
 
     @property
     def ios(self) -> int:
@@ -259,9 +268,9 @@ def _device_ios(listed: object) -> dict[str, int] | None:
 
 def merge_clones(jobs: Iterable[JobReport]) -> tuple[JobReport, ...]:
     """Return `jobs` with those of the same name and group merged, as group_reporting does."""
-    clones: dict[tuple[str, int], list[JobReport]] = {}
+    clones: dict[JobKey, list[JobReport]] = {}
     for job in jobs:
-        clones.setdefault((job.name, job.group), []).append(job)
+        clones.setdefault(job.key, []).append(job)
     return tuple(_together(same) if len(same) > 1 else same[0] for same in clones.values())
 
 

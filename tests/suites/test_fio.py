@@ -103,8 +103,8 @@ def test_mapped_files_are_cached_whatever_their_flags() -> None:
 
 def test_compressible_data_are_remarked_upon() -> None:
     step = tuned_step(FIO, rw="write", buffer_compress_percentage=60)
-    assert measured(step, "compressible-data") == MESSAGES["buffer_compress_percentage"]
-    assert "compressible-data" not in outcomes(tuned_step(FIO, rw="read", buffer_compress_percentage=60))
+    assert measured(step, "repeated-data") == MESSAGES["buffer_compress_percentage"]
+    assert "repeated-data" not in outcomes(tuned_step(FIO, rw="read", buffer_compress_percentage=60))
 
 
 def test_random_blocks_of_several_sizes_need_a_runtime() -> None:
