@@ -89,3 +89,10 @@ def test_a_cause_at_the_host_is_listed_once_for_all_steps() -> None:
 
 def _with(measured: str) -> Finding:
     return replace(FIRST, measured=measured)
+
+
+def test_the_limit_of_each_step_is_one_row() -> None:
+    first, second = (replace(FIRST, id="limited-by", step=each, host="web-1") for each in ("fio", "stream"))
+    again = replace(first, measured="Limited by the device.")
+    listed = current_findings([first, second, again])
+    assert without_repetitions(listed) == [second, again]
