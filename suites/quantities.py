@@ -67,6 +67,12 @@ def decimals(value: float, interval: float | None = None) -> int:
     return min(9, max(0, significant - 1 - math.floor(math.log10(abs(counts)))))
 
 
+def count_text(count: float, one: str, more: str = "") -> str:
+    """Return “1 trial”, “3 trials” or “1.5 CPUs”; `more` is the plural if it is not `one` with an s."""
+    shown = f"{count:.0f}" if count >= 100 or count == int(count) else f"{count:.{SIGNIFICANT}g}"
+    return f"{shown} {one if shown == '1' else more or f'{one}s'}"
+
+
 def quantity(value: float, unit: Unit = Unit.BYTE, *, measured: bool = False) -> str:
     """Return `value` with its unit, prefixed, with three digits: ``412 MB/s``, ``1.21 ms``, ``8 GiB``, ``512 B``.
 

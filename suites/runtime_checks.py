@@ -2,6 +2,7 @@
 
 from suites.base import StepEvidence
 from suites.checks import Check, CheckOutcome
+from suites.quantities import count_text
 from suites.vocab import Severity
 
 ENOUGH = 10.0
@@ -16,7 +17,7 @@ TRUSTED = 30.0
 
 def samples_text(seconds: float) -> str:
     """Return the number of samples of a runtime: ``4 samples of one second``."""
-    return f"{int(seconds)} sample{'' if int(seconds) == 1 else 's'} of one second"
+    return f"{count_text(int(seconds), 'sample')} of one second"
 
 
 def _short_runtime(evidence: StepEvidence) -> CheckOutcome | None:

@@ -14,6 +14,7 @@ from suites.line_parser import LineParser
 from suites.memory_sizes import available_memory, memory_outcome
 from suites.parameters import Choice, Parameter, Tuned, Type, Value, Values
 from suites.programs import Program
+from suites.quantities import count_text
 from suites.thread_checks import MORE_THREADS_THAN_CPUS
 from suites.tool_messages import exit_text, printable_message
 from suites.units import Unit
@@ -394,7 +395,7 @@ class SpecCpu(Suite):
         available = available_memory(facts)
         if cpus is not None and available is not None:
             copies = max(1, min(cpus, available // COPY_MEMORY))
-            tuned["threads"] = Tuned(copies, f"{cpus} CPUs, and 2 GiB of memory per copy.")
+            tuned["threads"] = Tuned(copies, f"{count_text(cpus, 'CPU')}, and 2 GiB of memory per copy.")
         return tuned
 
     def commands(self, values: Values, context: Context) -> tuple[Command, ...]:

@@ -5,6 +5,7 @@ import math
 from suites.base import StepEvidence
 from suites.checks import FACTS_NOT_READ, Check, CheckOutcome, NotChecked
 from suites.facts import known
+from suites.quantities import count_text
 from suites.vocab import Severity
 
 
@@ -17,7 +18,7 @@ def _more_threads_than_cpus(evidence: StepEvidence) -> CheckOutcome | NotChecked
     threads = int(evidence.values["threads"])
     if threads <= usable:
         return None
-    return CheckOutcome(measured=f"{threads} threads on {usable} usable CPUs.", changes={"threads": usable})
+    return CheckOutcome(f"{threads} threads on {count_text(usable, 'usable CPU')}.", changes={"threads": usable})
 
 
 def _threads(evidence: StepEvidence) -> int | None:
@@ -38,7 +39,7 @@ def _cpu_quota(evidence: StepEvidence) -> CheckOutcome | NotChecked | None:
         return None
     chosen = threads > 1 and evidence.values.get("threads") == threads
     return CheckOutcome(
-        measured=f"{threads} thread{'' if threads == 1 else 's'}; the cgroup grants {quota:g} CPUs.",
+        measured=f"{count_text(threads, 'thread')}; the cgroup grants {count_text(quota, 'CPU')}.",
         remedy=None if chosen else "Measure outside this cgroup, or quote the figure with the quota.",
         changes={"threads": max(1, math.floor(quota))} if chosen else {},
     )

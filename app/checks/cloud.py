@@ -10,7 +10,7 @@ from suites.checks import Check, CheckOutcome, CheckPhase, NotChecked
 from suites.disk import GIB
 from suites.evidence import HostWatch, TrialCheck, TrialEvidence
 from suites.facts import BlockDevice, Facts, known
-from suites.quantities import duration_text, quantity
+from suites.quantities import count_text, duration_text, quantity
 from suites.vocab import Resource, Severity
 
 SMALL_SIZES = frozenset({"nano", "micro", "small", "medium", "large", "xlarge", "2xlarge", "4xlarge"})
@@ -150,7 +150,7 @@ def allowance_text(watch: HostWatch | None) -> str:
         return ""
     packets, seconds = counted(watch, EXCEEDED_PACKETS), counted(watch, EXCEEDED_SECONDS)
     if packets:
-        return f"{packets:.0f} packets were queued or dropped beyond the instance’s allowance."
+        return f"{count_text(packets, 'packet')} were queued or dropped beyond the instance’s allowance."
     return f"I/O exceeded the volume’s provisioned limit for {seconds:.3g} s." if seconds else ""
 
 
@@ -172,7 +172,7 @@ def _network_allowance(trial: TrialEvidence, watch: HostWatch) -> CheckOutcome |
         kinds[f"{named.get('interface', '')} {named.get('allowance', '')}".strip()] += round(
             sum(value for _, value in watch.points_at(EXCEEDED_PACKETS, at))
         )
-    found = [f"{count} packet{'' if count == 1 else 's'} ({kind})" for kind, count in kinds.most_common(4) if count > 0]
+    found = [f"{count_text(count, 'packet')} ({kind})" for kind, count in kinds.most_common(4) if count > 0]
     if not found:
         return None
     return CheckOutcome(

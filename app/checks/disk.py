@@ -25,7 +25,7 @@ from suites.checks import CheckOutcome, NotChecked, after_check
 from suites.disk import LOOP, MEMORY_KINDS, NETWORK_KINDS, lowest_device
 from suites.evidence import HostWatch, TrialCheck, TrialEvidence
 from suites.facts import known
-from suites.quantities import figure_text, quantity, share_text
+from suites.quantities import count_text, figure_text, quantity, share_text
 from suites.units import Unit, convert
 from suites.verdict import Limiter, Trust
 from suites.vocab import Labels, Resource, Severity
@@ -131,7 +131,7 @@ def _least_share(trial: TrialEvidence, disk: str, watch: HostWatch) -> _DeviceSh
         if own is not None:
             size, ios = min(own, did.size), " by its own count"
         elif got.size is not None:
-            size, ios = got.size, "" if got.ios is None else f" in {got.ios:.0f} I/Os"
+            size, ios = got.size, "" if got.ios is None else f" in {count_text(got.ios, 'I/O')}"
         else:
             continue
         dirty = _still_dirty(trial, watch, did) if operation == WRITE else 0.0

@@ -8,6 +8,7 @@ from suites.checks import CheckOutcome, NotChecked
 from suites.disk import lowest_device
 from suites.evidence import DONE, HostWatch, TrialEvidence
 from suites.facts import known
+from suites.quantities import count_text
 from suites.units import Unit, convert
 from suites.vocab import Resource
 
@@ -184,7 +185,7 @@ class Contention:
     @property
     def text(self) -> str:
         """The CPUs as a clause."""
-        return f"the test got {self.got:.3g} of the {self.asked:.3g} CPUs that it asked for"
+        return f"the test got {self.got:.3g} of the {count_text(self.asked, 'CPU')} that it asked for"
 
 
 def contention(trial: TrialEvidence) -> Contention | None:

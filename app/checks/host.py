@@ -19,7 +19,7 @@ from app.timestamps import seconds_since
 from suites.checks import Check, CheckOutcome, CheckPhase, NotChecked
 from suites.evidence import HostEvidence, HostWatch, TrialCheck, TrialEvidence
 from suites.facts import Absent, BlockDevice, Facts, known
-from suites.quantities import age_text, duration_text, quantity, share_text
+from suites.quantities import age_text, count_text, duration_text, quantity, share_text
 from suites.units import Unit
 from suites.verdict import Trust
 from suites.vocab import Resource, Severity
@@ -247,7 +247,7 @@ def _killed(watch: HostWatch) -> CheckOutcome | NotChecked | None:
         return NotChecked("The kernel does not count OOM kills.")
     if not kills:
         return None
-    return CheckOutcome(f"The OOM killer ended {kills:.0f} process{'' if kills == 1 else 'es'}.")
+    return CheckOutcome(f"The OOM killer ended {count_text(kills, 'process', 'processes')}.")
 
 
 @watched
@@ -324,7 +324,7 @@ def _users(named: list[tuple[str, float]], others: float | None, seconds: float)
         return f"{each} CPUs"
     if share(sum(spent for _, spent in named), others * seconds) is None:
         each = ", ".join(name for name, _ in named)
-    return f"{others:.3g} CPUs{f' ({each})' if each else ''}"
+    return f"{count_text(others, 'CPU')}{f' ({each})' if each else ''}"
 
 
 def _matters(trial: TrialEvidence, watch: HostWatch) -> bool:

@@ -12,6 +12,7 @@ from suites.base import StepEvidence
 from suites.checks import FACTS_NOT_READ, Check, CheckOutcome, NotChecked
 from suites.facts import Facts, known
 from suites.programs import Program
+from suites.quantities import count_text
 from suites.vocab import Severity
 
 FOR_A_SPREAD = 3
@@ -36,7 +37,7 @@ def _few_trials(evidence: PlanEvidence) -> CheckOutcome | None:
     trials = plan.repetition.fewest
     if trials >= FEWEST_TRIALS or plan.repetition.is_quick_look:  # its verdict says so
         return None
-    return CheckOutcome(f"{trials} trial{'' if trials == 1 else 's'} per step: {missing_statistics(trials)}.")
+    return CheckOutcome(f"{count_text(trials, 'trial')} per step: {missing_statistics(trials)}.")
 
 
 def missing_statistics(trials: int) -> str:

@@ -12,7 +12,7 @@ from app.comparison.verdicts import CORRELATION_FROM, SIGNIFICANT, correlation_p
 from suites.checks import CheckOutcome, NotChecked, after_check
 from suites.evidence import HostWatch, OutcomeCheck, StepOutcomeEvidence, TrialCheck, TrialEvidence
 from suites.facts import Facts, known
-from suites.quantities import figure_text, frequency_text, label_text, metric_text, share_text
+from suites.quantities import count_text, figure_text, frequency_text, label_text, metric_text, share_text
 from suites.verdict import Goal, Trust
 from suites.vocab import Figure, Severity, labels
 
@@ -117,7 +117,7 @@ def _few(step: StepOutcomeEvidence) -> CheckOutcome | None:
     reported = step.planned == 1 or any(one.id == FEW_TRIALS.id for one in step.findings)
     if not count or count >= FEWEST_TRIALS or reported:
         return None
-    return CheckOutcome(f"{count} trial{'' if count == 1 else 's'}: {missing_statistics(count)}.")
+    return CheckOutcome(f"{count_text(count, 'trial')}: {missing_statistics(count)}.")
 
 
 def _drifted(step: StepOutcomeEvidence) -> CheckOutcome | None:

@@ -9,7 +9,7 @@ from app.checks.shapes import FEWEST, Shape, ShapeKind, Span, shape_of
 from app.checks.starts import start_of, start_text
 from suites.checks import CheckOutcome, after_check, during_check
 from suites.evidence import TrialCheck, TrialEvidence
-from suites.quantities import duration_text, figure_text, metric_text, quantity, share_text
+from suites.quantities import count_text, duration_text, figure_text, metric_text, quantity, share_text
 from suites.snia.output import ROUNDS, STEADY_AFTER, WINDOW_DIFFERENCE, WINDOW_RANGE, WINDOW_SLOPE
 from suites.snia.steady import PTS_RANGE, PTS_SLOPE, WINDOW, WINDOWS_AGREE
 from suites.units import Unit, convert
@@ -169,7 +169,7 @@ def _spans_text(spans: Sequence[Span]) -> str:
 
 def _stalls(metric: Metric, found: Shape) -> CheckOutcome:
     return CheckOutcome(
-        f"Rate stalls every {found.period:.1f} s for {found.length:.1f} s, {len(found.spans)} times; "
+        f"Rate stalls every {found.period:.1f} s for {found.length:.1f} s, {count_text(len(found.spans), 'time')}; "
         f"{figure_text(metric, found.level)} between stalls. {_worst(metric, found)}"
     )
 

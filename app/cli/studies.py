@@ -33,7 +33,7 @@ from app.ranking.report import HEAD, closing_lines, ranking_csv, ranking_rows, r
 from app.scaling.scaling import SCALING_COLUMNS, scaling_charts, scaling_rows, scaling_to_json
 from app.services import Workstation
 from suites.errors import BenchwrightError
-from suites.quantities import direction_text, figure_text, parse_quantity, range_text
+from suites.quantities import count_text, direction_text, figure_text, parse_quantity, range_text
 from suites.verdict import Trust
 from suites.vocab import Labels
 
@@ -181,7 +181,7 @@ def _print_history(found: History) -> None:
     kept = [number for number, name in enumerate(head) if name != "Verdict" or any(row[number] for row in rows)]
     print_table([head[number] for number in kept], [[row[number] for number in kept] for row in rows], right=[2, 4])
     if first:
-        click.echo(plain(f"The newest {SHOWN} of {len(found.points)} runs; --json has all."))
+        click.echo(plain(f"The newest {SHOWN} of {count_text(len(found.points), 'run')}; --json has all."))
     for line in notes_of(found):
         click.echo(plain(f"Note: {line}"))
 

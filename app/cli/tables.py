@@ -17,7 +17,16 @@ from app.plans.plan import host_label
 from app.records import RunSummary
 from app.scaling.scaling import Efficiency, ScalingAnalysis, scaling_lines
 from app.summary import MetricSummary
-from suites.quantities import direction_text, figure_text, metric_text, range_text, share_text, spread_text, times_text
+from suites.quantities import (
+    count_text,
+    direction_text,
+    figure_text,
+    metric_text,
+    range_text,
+    share_text,
+    spread_text,
+    times_text,
+)
 from suites.verdict import trust_mark
 from suites.vocab import Better, Metric
 
@@ -166,7 +175,7 @@ def print_distributions(found: Sequence[Distribution]) -> None:
 def _side_lines(one: Distribution) -> Iterator[str]:
     for number, side in enumerate(one.sides):
         values = f", {side.count} {one.source.value}" if one.source.value != "trials" else ""
-        trials = f"{side.n} trial{'' if side.n == 1 else 's'}"
+        trials = count_text(side.n, "trial")
         reason = f": {side.reason}" if side.reason else ""
         mark = f" ({word})" if (word := trust_mark(side.trust)) else ""
         yield f"{run_letter(number)}  {side.run}  {trials}{values}{mark}{reason}"

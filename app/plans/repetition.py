@@ -10,7 +10,7 @@ from app.comparison.estimates import CONFIDENCE, FEWEST_TRIALS, MOST_FORECAST, R
 from app.comparison.verdicts import ComparisonVerdict, two_levels, verdict_of, verdict_text
 from app.events import Decision
 from app.plans.plan import Policy, Repetition
-from suites.quantities import duration_text, share_text
+from suites.quantities import count_text, duration_text, share_text
 from suites.vocab import Better
 
 HITS = 2
@@ -199,7 +199,7 @@ class Budget:
 
 
 def _trials(count: int) -> str:
-    return f"{count} trial{'' if count == 1 else 's'}"
+    return count_text(count, "trial")
 
 
 def _described(decided: Decision, values: Sequence[float]) -> Decision:

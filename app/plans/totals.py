@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from app.plans.plan import Order, Plan, Policy
 from suites.base import Command, Estimate
-from suites.quantities import duration_text, quantity
+from suites.quantities import count_text, duration_text, quantity
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +72,7 @@ def totals(plan: Plan, previews: Sequence[StepPreview]) -> Totals:
 
 def totals_text(sums: Totals) -> str:
     """Return the known sums in a line: ``12 trials, 2 min 50 s, 1.2 GiB written, 50 MiB of space``."""
-    trials = f"{sums.trials} trial{'' if sums.trials == 1 else 's'}"
+    trials = count_text(sums.trials, "trial")
     if sums.grows:
         trials = f"{sums.trials} to {sums.most} trials" if sums.most is not None else f"at least {trials}"
     parts = [

@@ -32,7 +32,7 @@ from app.report_image.tables import (
     toned,
 )
 from app.summary import MetricSummary, summaries
-from suites.quantities import direction_text, figure_text, metric_text, range_text, ratio_text, times_text
+from suites.quantities import count_text, direction_text, figure_text, metric_text, range_text, ratio_text, times_text
 
 HEADLINES = 6
 """Most figures in large type above the plot; the table has all."""
@@ -81,7 +81,7 @@ def _of_trials(summary: MetricSummary) -> str:
     if summary.n == 1:
         return "One trial: variance unknown."
     spread = range_text(summary.metric, summary.minimum, summary.maximum, summary.uncertainty)
-    return f"Median of {summary.n} trials, {spread}."
+    return f"Median of {count_text(summary.n, 'trial')}, {spread}."
 
 
 def _against_band(summary: MetricSummary, shown: ReportStep) -> str:

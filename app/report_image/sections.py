@@ -37,7 +37,7 @@ from app.verdict.steps import step_host_text
 from app.version import VERSION
 from suites.base import Purpose
 from suites.facts import Facts, known
-from suites.quantities import quantity
+from suites.quantities import count_text, quantity
 from suites.verdict import Trust, Verdict
 from suites.vocab import Finding, Severity
 
@@ -135,7 +135,7 @@ def _facts(facts: Facts) -> Iterator[str]:
         if (text := known(fact)) is not None:
             yield text
     if (threads := known(facts.cpu.threads)) is not None:
-        yield f"{threads} CPUs"
+        yield count_text(threads, "CPU")
     if (memory := known(facts.memory.total)) is not None:
         yield quantity(memory)
     if (distribution := known(facts.system.distribution)) is not None:

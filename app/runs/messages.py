@@ -3,7 +3,7 @@
 from app.events import Decision, LinkChanged, LinkState, Trial
 from app.plans.plan import host_label
 from app.records import DetachedRun
-from suites.quantities import age_text, duration_text, figure_text, metric_text
+from suites.quantities import age_text, count_text, duration_text, figure_text, metric_text
 from suites.vocab import Labels, Metric
 
 
@@ -44,7 +44,7 @@ def detached_detail(run: DetachedRun) -> str:
     """Return its plan, the number of ended trials, and those that were running."""
     record = run.record
     done = sum(trial.state != "running" for trial in record.trials)
-    ended = f"{done} trial{'' if done == 1 else 's'} ended"
+    ended = f"{count_text(done, 'trial')} ended"
     if not run.under_way:
         return f"{record.summary.name}: {ended}, none running. Attach to run the rest."
     trials = " and ".join(_trial_text(trial.trial) for trial in run.under_way)

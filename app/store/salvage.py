@@ -12,6 +12,7 @@ from pathlib import Path
 from app.store.errors import UNCHANGED, StoreError, translated
 from app.store.library_file import MIN_SIZE, check_kind, create_file, for_writing, hardened, temporary_space, wal_of
 from app.store.schema import APPLICATION_ID
+from suites.quantities import count_text
 
 NAME = '"{}"'
 
@@ -38,7 +39,7 @@ class Salvaged:
 
 def saved_text(saved: Salvaged, new: Path) -> tuple[str, str]:
     """Return a message about what was saved to `new`, and a remedy if something is missing."""
-    runs = f"{saved.runs} run{'' if saved.runs == 1 else 's'}"
+    runs = count_text(saved.runs, "run")
     cut = f" The damaged file is truncated: {saved.cut:.0%} of it is missing." if saved.cut else ""
     if not saved.incomplete and not saved.lost:
         return f"{runs} saved to {new}. No row is missing.{cut}", ""

@@ -13,7 +13,7 @@ from app.plans.plan import host_label
 from app.verdict.listing import SHAPES, VERIFIED_BY, current_findings
 from suites.checks import CheckOutcome, NotChecked
 from suites.evidence import StepOutcomeEvidence
-from suites.quantities import figure_text, metric_text
+from suites.quantities import count_text, figure_text, metric_text
 from suites.verdict import Limiter, Trust, Verdict, trust_of, worst
 from suites.vocab import Finding
 
@@ -192,7 +192,7 @@ def _measured(step: StepOutcomeEvidence) -> str:
     text = f"{metric_text(figure.metric, figure.labels)} {figure_text(figure.metric, statistics.median(values))}"
     latency = latency_text(step)
     count = len(values)
-    trials = f"median of {count} trials"
+    trials = f"median of {count_text(count, 'trial')}"
     if count == 1:
         quick = step.planned == 1 and not step.suite.repeats_itself
         trials = "quick look: 1 trial, no interval" if quick else "1 trial"

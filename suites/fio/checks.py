@@ -42,7 +42,7 @@ from suites.fio.parameters import (
 from suites.fio.pattern_checks import FIO_PATTERN_CHECKS
 from suites.fio.tuning import SCSI, queue_of_a_job
 from suites.parameters import Value, Values
-from suites.quantities import quantity
+from suites.quantities import count_text, quantity
 from suites.runtime_checks import samples_text
 from suites.units import Unit
 from suites.vocab import Severity
@@ -153,7 +153,7 @@ def _beyond_queue(evidence: StepEvidence) -> CheckOutcome | None:
         return None
     several = " per job" if jobs > 1 and not disk.name.startswith(SCSI) else ""
     return CheckOutcome(
-        f"{depth} I/Os in flight; the queue of {disk.name} takes {queue}{several}.",
+        f"{count_text(depth, 'I/O')} in flight; the queue of {disk.name} takes {queue}{several}.",
         changes={"iodepth": queue_of_a_job(disk, jobs, depth)},
     )
 
@@ -207,7 +207,7 @@ def _paused(evidence: StepEvidence) -> CheckOutcome | None:
         return None
     most = blocks / pause * int(values["numjobs"])
     return CheckOutcome(
-        f"thinktime of {quantity(pause, Unit.SECOND)} after every {blocks} block{'' if blocks == 1 else 's'}: at most "
+        f"thinktime of {quantity(pause, Unit.SECOND)} after every {count_text(blocks, 'block')}: at most "
         f"{most:,.0f} IOPS."
     )
 
@@ -232,7 +232,7 @@ def _closed_loop(evidence: StepEvidence) -> CheckOutcome | None:
         changes |= {"ioengine": "libaio", "direct": True}
     return CheckOutcome(
         f"{rate:,.0f} IOPS per job with {depth} in flight: a stall of {STALL:g} s delays "
-        f"{max(1, late)} I/Os before they are timed.",
+        f"{count_text(max(1, late), 'I/O')} before they are timed.",
         changes=changes if needed <= MOST_DEPTH and accepts_direct(evidence) else {},
         severity=Severity.INFO if depth >= rate * STALL / 10 else None,
     )

@@ -7,7 +7,7 @@ from suites.facts import known
 from suites.fio.parameters import in_flight, is_random, largest_block, past_memory, redraws_offsets
 from suites.fio.tuning import DEPTH
 from suites.parameters import Value
-from suites.quantities import quantity
+from suites.quantities import count_text, quantity
 from suites.vocab import Severity
 
 TUNED_BLOCK = 4 * KIB
@@ -59,7 +59,7 @@ def _merged(evidence: StepEvidence) -> CheckOutcome | None:
     extra: dict[str, Value] = {"direct": True, **({"ioengine": "libaio"} if values["ioengine"] == "mmap" else {})}
     return CheckOutcome(
         f"Sequential blocks of {quantity(block)} through the page cache; readahead of {disk.name} is "
-        f"{quantity(readahead)}: {readahead // block} I/Os of fio are one of the device.",
+        f"{quantity(readahead)}: {count_text(readahead // block, 'I/O')} of fio are one of the device.",
         changes=extra if accepts_direct(evidence) else {},
     )
 

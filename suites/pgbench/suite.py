@@ -62,7 +62,7 @@ from suites.pgbench.output import (
     tuned_share,
 )
 from suites.programs import POSTGRESQL_SERVER, Program, same_package_name
-from suites.quantities import quantity
+from suites.quantities import count_text, quantity
 from suites.runtime_checks import SHORT_RUNTIME
 from suites.vocab import Resource, Severity
 
@@ -183,7 +183,7 @@ def _contended(evidence: StepEvidence) -> CheckOutcome | None:
     scale, clients = int(evidence.values["scale"]), int(evidence.values["clients"])
     if evidence.values["script"] != "tpcb-like" or scale >= clients:
         return None
-    return CheckOutcome(f"scale is {scale} with {clients} clients.", changes={"scale": clients})
+    return CheckOutcome(f"scale is {scale} with {count_text(clients, 'client')}.", changes={"scale": clients})
 
 
 def _in_memory(evidence: StepEvidence) -> CheckOutcome | NotChecked | None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from suites.base import ParsedTrial
 from suites.line_parser import LineParser
 from suites.probe import OutputHeader, ProbeParser, Record
+from suites.quantities import count_text
 from suites.stream.metrics import BANDWIDTH, KERNELS, Rates, Sweep
 from suites.tool_messages import exit_text
 from suites.vocab import Figure, Sample, labels
@@ -79,9 +80,11 @@ class OriginalParser(LineParser):
         troubles = [f"STREAM failed: {words}." for words in self._failures]
         for run in self._runs:
             if run.wrong:
-                troubles.append(f"With {run.threads} threads the solution did not validate: no figure.")
+                troubles.append(f"With {count_text(run.threads, 'thread')} the solution did not validate: no figure.")
             elif not run.valid:
-                troubles.append(f"STREAM was cut off with {run.threads} threads: its validation line is missing.")
+                troubles.append(
+                    f"STREAM was cut off with {count_text(run.threads, 'thread')}: its validation line is missing."
+                )
         if exit_status:
             troubles.append(f"STREAM {exit_text(exit_status)}.")
         return troubles
@@ -137,7 +140,8 @@ class StreamReader:
         right = self._valid - self._invalid
         sweep = Sweep({threads: rates for threads, rates in self._measured.items() if threads in right})
         wrong = [
-            f"With {threads} threads the arrays were wrong at the end: no figure." for threads in sorted(self._invalid)
+            f"With {count_text(threads, 'thread')} the arrays were wrong at the end: no figure."
+            for threads in sorted(self._invalid)
         ]
         return sweep.figures(), [*wrong, *sweep.notes()]
 

@@ -186,7 +186,7 @@ CASES: dict[str, tuple[Make, Make, str]] = {
     "quota-bound": (
         lambda: of_quota(25.0),
         lambda: of_quota(15.0),
-        "of the quota of 1 CPUs",
+        "of the quota of 1 CPU",
     ),
     "datagrams-lost": (lambda: iperf(78e6, link=78e6, lost=22.0), lambda: iperf(78e6, link=78e6, lost=0.1), "22 %"),
     "not-over-the-link": (lambda: iperf(940e6, link=1e6), lambda: iperf(940e6, link=980e6), "carried"),

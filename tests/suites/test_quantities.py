@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from suites.quantities import (
     NOT_KNOWN,
     clock_text,
+    count_text,
     decimals,
     direction_text,
     duration_text,
@@ -279,3 +280,11 @@ def test_a_clock_rate_and_a_stopwatch() -> None:
 )
 def test_a_clock_offset_has_the_digits_of_its_uncertainty(offset: float, uncertainty: float | None, text: str) -> None:
     assert offset_text(offset, uncertainty) == text
+
+
+@pytest.mark.parametrize(
+    ("count", "text"),
+    [(0, "0 CPUs"), (1, "1 CPU"), (1.004, "1 CPU"), (1.5, "1.5 CPUs"), (2.0, "2 CPUs"), (1234567.2, "1234567 CPUs")],
+)
+def test_a_count_has_the_noun_that_goes_with_it(count: float, text: str) -> None:
+    assert count_text(count, "CPU") == text

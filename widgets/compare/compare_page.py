@@ -14,6 +14,7 @@ from app.comparison.comparison import Comparison, ComparisonRow
 from app.questions import Asker
 from app.services import Workstation
 from suites.errors import BenchwrightError
+from suites.quantities import count_text
 from widgets.compare.compare_rows import Compared, CompareLine, folded, lines_of, read_runs, rows_for_text
 from widgets.compare.compare_table import CompareTable
 from widgets.compare.explanation_panel import ExplanationSide
@@ -179,7 +180,7 @@ class ComparePage(Page):
         self._show_lines()
         metrics = len(compared.comparison.rows)
         runs = len(compared.comparison.runs)
-        self.status.emit(f"{runs} runs, {metrics} metric{'' if metrics == 1 else 's'}")
+        self.status.emit(f"{runs} runs, {count_text(metrics, 'metric')}")
 
     def _show_lines(self) -> None:
         if self._compared is not None:

@@ -9,7 +9,7 @@ from app.comparison.estimates import FEWEST_HOSTS, FEWEST_TRIALS, HOST, SAMPLE, 
 from app.comparison.verdicts import ComparisonVerdict, insufficient_side, verdict_text
 from app.records import RunSummary
 from app.summary import MetricSummary
-from suites.quantities import direction_text, edges_text, figure_text, first_upper, share_text, times_text
+from suites.quantities import count_text, direction_text, edges_text, figure_text, first_upper, share_text, times_text
 from widgets.library.run_rows import half_range_text, local_time
 from widgets.parts.names import MISSING, host_title
 
@@ -122,7 +122,7 @@ def _side(row: ComparisonRow, side_number: int, number: int) -> str:
         return f"{name}: {value_text(side)}, one trial"
     parts = (
         f"{value_text(side)} {half_range_text(side)}",
-        f"median of {side.n} trials",
+        f"median of {count_text(side.n, 'trial')}",
         centre_text(row, side_number, number),
     )
     return f"{name}: {', '.join(part for part in parts if part)}"

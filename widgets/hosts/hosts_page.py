@@ -9,6 +9,7 @@ from app.plans.plan import LOCAL
 from app.questions import Asker
 from app.services import Workstation
 from suites.errors import BenchwrightError
+from suites.quantities import count_text
 from widgets.hosts.add_host_dialog import AddHostDialog
 from widgets.hosts.facts_view import FactsView
 from widgets.hosts.host_bars import ChangedBar
@@ -168,7 +169,7 @@ class HostsPage(Page):
 
         def show_message(count: int) -> None:
             if count:
-                text = f"Forgot {count} secret{'' if count == 1 else 's'} of {name}. Benchwright asks for them again."
+                text = f"Forgot {count_text(count, 'secret')} of {name}. Benchwright asks for them again."
             else:
                 text = f"No passwords or passphrases stored for {name}."
             self.notice.show_message("good" if count else "info", text)

@@ -5,7 +5,7 @@ from PySide6.QtGui import QColor, QFocusEvent, QHelpEvent, QKeyEvent, QMouseEven
 from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
 
 from app.history import History, HistoryPoint
-from suites.quantities import figure_text, range_text, scale
+from suites.quantities import count_text, figure_text, range_text, scale
 from suites.verdict import Trust
 from widgets.library.run_rows import local_time
 from widgets.parts.text import tool_tip
@@ -44,7 +44,7 @@ class HistoryPlot(QWidget):
         self._at = next((index for index, point in enumerate(history.points) if point.run == current), None)
         self.setAccessibleName(f"History: {history.title}")
         marks = "; ".join(f"{local_time(marked.after.started)} {marked.text}" for marked in history.marked)
-        self.setAccessibleDescription(f"{len(history.points)} runs. {marks or 'No change detected.'}")
+        self.setAccessibleDescription(f"{count_text(len(history.points), 'run')}. {marks or 'No change detected.'}")
         self.update()
 
     def point_at(self, position: QPointF) -> HistoryPoint | None:

@@ -16,6 +16,7 @@ from app.questions import Asker
 from app.records import RunRecord, RunSummary
 from app.services import Workstation
 from suites.errors import BenchwrightError
+from suites.quantities import count_text
 from suites.vocab import Finding
 from widgets.compare.rank_dialog import show_ranking
 from widgets.jobs import BackgroundJob
@@ -151,7 +152,7 @@ class LibraryPage(Page):
 
     def _count(self) -> None:
         total, shown = len(self.table.content.rows), len(self.table.content.shown)
-        runs = f"{total} run{'' if total == 1 else 's'}"
+        runs = count_text(total, "run")
         self.status.emit(runs if shown == total else f"{shown} of {runs}")
         self._unmatched.setText(f"No run matches “{self.search.text()}”. Press Esc to show all.")
         self._unmatched.setVisible(total > 0 and not shown)

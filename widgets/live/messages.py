@@ -6,7 +6,7 @@ from app.runs.messages import link_text
 from app.runs.trial import STOPPED
 from suites.base import Command
 from suites.facts import Facts, known
-from suites.quantities import clock_text, duration_text, quantity
+from suites.quantities import clock_text, count_text, duration_text, quantity
 from widgets.live.model import LivePhase, RunModel, StepKey, TrialView
 from widgets.parts.names import MARKS, host_label, host_title
 
@@ -187,4 +187,4 @@ def _stored(model: RunModel, counted: int, wanted: int | None) -> str:
 
 
 def _trials(count: int) -> str:
-    return f"{count} trial{'' if count == 1 else 's'}"
+    return count_text(count, "trial")

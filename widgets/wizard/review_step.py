@@ -11,6 +11,7 @@ from app.plans.plan_changes import remarks_text
 from app.plans.totals import StepPreview, Totals, quick_look_text, totals
 from app.runs.root_commands import RootCommand
 from suites.base import Estimate
+from suites.quantities import count_text
 from widgets import settings
 from widgets.parts.boxes import column_in, fill, scrolled
 from widgets.parts.controls import push_button
@@ -213,7 +214,7 @@ class ReviewStep(WizardStep):
 def _trials(sums: Totals) -> str:
     if sums.grows and sums.most is not None:
         return f"{sums.trials} to {sums.most} trials"
-    trials = f"{sums.trials} trial{'' if sums.trials == 1 else 's'}"
+    trials = count_text(sums.trials, "trial")
     return f"At least {trials}" if sums.grows else trials
 
 

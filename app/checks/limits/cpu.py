@@ -22,7 +22,7 @@ from app.checks.limits.hypothesis import FULL, UNCOUNTED, Hypothesis, objections
 from suites.checks import Check, CheckOutcome, CheckPhase, NotChecked
 from suites.evidence import TrialCheck, TrialEvidence
 from suites.facts import known
-from suites.quantities import first_upper, share_text
+from suites.quantities import count_text, first_upper, share_text
 from suites.verdict import Limiter
 from suites.vocab import Resource, Severity
 
@@ -104,7 +104,11 @@ def quota(trial: TrialEvidence) -> Iterator[Hypothesis]:
     facts, use, time = trial.context.facts, use_of(trial), throttled(trial.watch)
     granted = None if facts is None else known(facts.cpu.quota)
     at_quota = share(use.running, granted)
-    text = "" if at_quota is None else f"{share_text(at_quota)} of the quota of {granted:g} CPUs in use"
+    text = (
+        ""
+        if at_quota is None or granted is None
+        else f"{share_text(at_quota)} of the quota of {count_text(granted, 'CPU')} in use"
+    )
     then = "Quote the figure with the quota, or lift the quota to measure the host."
     against = objections(
         (workload_of(trial).best_of, "the figure is the best of several passes, and one fits into a period"),
@@ -176,7 +180,7 @@ def generator(trial: TrialEvidence) -> Iterator[Hypothesis]:
             each = share(use.thread, 1.0)
             counter = "" if each is None else f"the busiest thread used {share_text(each)} of a CPU"
             crowded = objections(((share(use.every, use.usable) or 1.0) >= FULL, "the CPUs are saturated"))
-            counter += f", {threads} thread{'' if threads == 1 else 's'} of {trial.suite.tool} served {clients} clients"
+            counter += f", {count_text(threads, 'thread')} of {trial.suite.tool} served {count_text(clients, 'client')}"
             then = "Run it with more client threads, or from another host."
             yield Hypothesis(Limiter.CLIENT, each, counter, then, crowded, 0.95)
 
@@ -188,7 +192,8 @@ def processors(trial: TrialEvidence) -> Iterator[Hypothesis]:
         return
     part, against = share(use.running, use.usable), _not_wanted(trial, use)
     owner = "all processes" if use.test is None else "the test"
-    counter = "" if use.running is None else f"{owner} used {min(use.running, use.usable):.3g} of {use.usable:g} CPUs"
+    of_all = f" of {count_text(use.usable, 'CPU')}"
+    counter = "" if use.running is None else f"{owner} used {min(use.running, use.usable):.3g}{of_all}"
     if resource is not Resource.MEMORY:
         speaks = (*against, *_switching(trial, use))
         yield Hypothesis(Limiter.CPU, part, counter, "Use more or faster CPUs.", speaks)
@@ -206,7 +211,7 @@ def _threads(
         return  # few threads may saturate the memory
     if workers is not None and not trial.suite.uses_server and workers < usable:
         each = share(test, workers)
-        text = f"{counter}, with {workers} thread{'' if workers == 1 else 's'}"
+        text = f"{counter}, with {count_text(workers, 'thread')}"
         yield Hypothesis(Limiter.ONE_THREAD, each, text, then, against, RUNNING)
     if use.thread is None:
         return

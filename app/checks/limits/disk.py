@@ -23,7 +23,7 @@ from suites.checks import CheckOutcome, NotChecked
 from suites.disk import lowest_device
 from suites.evidence import HostWatch, TrialEvidence
 from suites.facts import known
-from suites.quantities import quantity, share_text
+from suites.quantities import count_text, quantity, share_text
 from suites.units import Unit, convert
 from suites.verdict import Limiter
 from suites.vocab import Resource
@@ -175,7 +175,7 @@ def _provisioned(trial: TrialEvidence, disk: Disk) -> Iterator[Hypothesis]:
     else:
         flat, sign = FLAT if disk.deep else 0.0, ""
     if disk.flat(flat):
-        flying = "" if disk.flying is None else f", {disk.flying:.3g} I/Os in flight"
+        flying = "" if disk.flying is None else f", {count_text(disk.flying, 'I/O')} in flight"
         values = [one.value for one in trial.headline_series()]
         counter = "; ".join(part for part in (flat_text("the rate", values, disk.spread) + flying, sign) if part)
         then = "Check the volume’s limits and the cgroup’s (io.max), and double the block size."
@@ -213,7 +213,7 @@ def _one_after_another(trial: TrialEvidence, disk: Disk) -> Iterator[Hypothesis]
         _maybe_of_others(trial, disk),
     )
     latency = _mean_latency(trial)
-    counter = f"{disk.depth} I/O{'' if disk.depth == 1 else 's'} in flight on {disk.name}"
+    counter = f"{count_text(disk.depth, 'I/O')} in flight on {disk.name}"
     counter += "" if latency is None else f", mean latency {quantity(latency, Unit.SECOND)}"
     then = "Run it at queue depth 32 to measure the device's throughput."
     yield Hypothesis(Limiter.QUEUE_DEPTH, flying, counter, then, against, MOSTLY)
@@ -232,7 +232,7 @@ def _device(trial: TrialEvidence, disk: Disk) -> Iterator[Hypothesis]:
     """Yield the device: always busy, with the requested I/Os in flight (iostat(1): %util alone proves nothing)."""
     counter = f"{disk.name} was {share_text(disk.used)} busy"
     if disk.flying is not None:
-        counter += f" with {disk.flying:.3g} I/Os in flight"
+        counter += f" with {count_text(disk.flying, 'I/O')} in flight"
     against = objections(
         (not disk.full, f"only {disk.flying or 0.0:.3g} of {disk.depth} I/Os were in flight"),
         (_shallow(trial, disk), f"only {disk.depth} in flight were requested"),
@@ -272,7 +272,7 @@ def _of_application(trial: TrialEvidence) -> Iterator[Hypothesis]:
         return
     use = use_of(trial)
     large = _bytes_at(watch, name) / (read + written) >= LARGE_BLOCK / 2
-    counter = f"{name} was {share_text(used)} busy with {queue:.3g} I/Os at it"
+    counter = f"{name} was {share_text(used)} busy with {count_text(queue, 'I/O')} at it"
     if workload_of(trial).commits and queue < FULL_QUEUE:
         wanted = share(min((use.test or 0.0) + use.waiting, use.usable or 0.0), use.usable)
         against = objections(

@@ -8,7 +8,7 @@ from app.checks.limits.cpu import RUNNING, use_of
 from app.checks.limits.hypothesis import UNCOUNTED, Hypothesis, objections
 from suites.evidence import TrialEvidence
 from suites.memory_sizes import CACHE_FACTOR
-from suites.quantities import quantity, share_text
+from suites.quantities import count_text, quantity, share_text
 from suites.units import Unit
 from suites.verdict import Limiter
 from suites.vocab import Resource
@@ -56,12 +56,14 @@ def bandwidth(trial: TrialEvidence) -> Iterator[Hypothesis]:
     on all CPUs may be limited by their instructions or by latency: the counters do not tell which.
     """
     use, facts = use_of(trial), trial.context.facts
-    part = share(use.running, use.usable)
+    usable, part = use.usable, share(use.running, use.usable)
     size = trial.suite.traits(trial.values, facts).working_set
     cache = None if facts is None else facts.last_level_cache()
-    if trial.suite.resource is not Resource.MEMORY or size is None or cache is None or part is None:
+    if trial.suite.resource is not Resource.MEMORY or usable is None:
         return
-    counter = f"{share_text(part)} of {use.usable:g} CPUs in use; the working set of {quantity(size)}"
+    if size is None or cache is None or part is None:
+        return
+    counter = f"{share_text(part)} of {count_text(usable, 'CPU')} in use; the working set of {quantity(size)}"
     fits, uncounted = size <= cache, objections((use.test is None, UNCOUNTED))
     text = f"{counter} {'fits in' if fits else 'exceeds'} the caches ({quantity(cache)})"
     if fits:
