@@ -140,9 +140,10 @@ def _use(unit: Unit) -> str:
 
 def goal_example(steps: Sequence[Step]) -> str:
     """Return a goal for the first step’s headline metric, with a unit: ``iops >= 20k``, ``latency_p99 <= 5 ms``."""
-    if not steps:
+    metrics = steps[0].suite.metrics_of(steps[0].whole_values()) if steps else ()
+    if not metrics:
         return "iops >= 20k"
-    metric = steps[0].headline
+    metric = metrics[0]
     value = next((text for unit, text in _EXAMPLES if same_dimension(unit, metric.unit)), f"10 {metric.unit}")
     return f"{metric.name} {'>=' if metric.better is Better.HIGHER else '<='} {value}"
 

@@ -42,7 +42,8 @@ def test_a_job_that_never_began_is_not_found(shell_session: Session, workspace: 
 
 
 def test_reading_goes_on_at_the_byte_it_is_told(shell_session: Session, workspace: Workspace) -> None:
-    job = RemoteJob.start(shell_session, workspace, ["sh", "-c", "printf 0123456789; printf abcdef >&2"])
+    job = RemoteJob.start(shell_session, workspace, ["sh", "-c", "printf abcdef >&2; printf 0123456789"])
+    next(chunk for chunk in job.follow() if chunk is not None and chunk.data == b"0123456789")
     again = RemoteJob(shell_session, workspace, job.directory, job.began, received={"stdout": 4, "stderr": 6})
     assert b"".join(chunk.data for chunk in again.follow() if chunk is not None) == b"456789"
     assert again.exit_status == 0
