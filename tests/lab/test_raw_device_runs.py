@@ -119,11 +119,9 @@ def test_the_loop_device_that_is_measured_is_watched_and_no_other(
     watched: list[tuple[str, ...]] = []
     start = Telemetry.start
 
-    def noted(
-        session: Session, interval: float, lease: str, loops: tuple[str, ...] = (), architecture: str = ""
-    ) -> Telemetry:
+    def noted(session: Session, interval: float, lease: str, loops: tuple[str, ...], **others: str) -> Telemetry:
         watched.append(loops)
-        return start(session, interval, lease, loops, architecture)
+        return start(session, interval, lease, loops, architecture=others["architecture"])
 
     monkeypatch.setattr(Telemetry, "start", noted)
     make_loop("other.img")
