@@ -245,6 +245,7 @@ class RunRecord:
     calibrations: tuple[Calibration, ...] = ()  # of its hosts, newest first, including those that do not apply
     published: Published | None = None  # set for a published table, which is not a run of this program
     telemetry_program: Mapping[str, str] = field(default_factory=dict)  # by host: SHA-256, or "script"
+    parts: tuple["RunRecord", ...] = ()  # of several runs as one: the runs; `findings` are those that hold in each
 
     @property
     def verdict(self) -> Verdict | None:

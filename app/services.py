@@ -329,7 +329,8 @@ class Workstation(LibraryServices):
         from app.runs.run import attached
 
         record = self._store.load(run)
-        plan = validate(record.plan)
+        goals = record.plan.goals  # a version before may have accepted other bounds
+        plan = replace(validate(replace(record.plan, goals=())), goals=goals)
         agreed = self.consents.settle(plan, asker)
         taken = self._store.detached(record.summary.id)
         taken = replace(taken, record=replace(taken.record, plan=plan))  # the plan of the consent

@@ -5,7 +5,7 @@ import re
 from app.checks.evidence import seconds_of, workload_of
 from suites.checks import CheckOutcome, NotChecked, after_check
 from suites.evidence import OutcomeCheck, StepOutcomeEvidence, TrialCheck, TrialEvidence
-from suites.quantities import duration_text, quantity
+from suites.quantities import count_text, duration_text, quantity
 from suites.verdict import Trust
 from suites.vocab import MetricKind, Severity
 
@@ -39,12 +39,11 @@ def _failed(step: StepOutcomeEvidence) -> CheckOutcome | None:
     lost = [trial for trial in step.trials if not trial.done]
     if not lost and step.trials:
         return None
+    failed = f"{len(lost)} of {count_text(len(step.trials), 'trial')} failed or were stopped"
     if not step.done:
-        reason = lost[0].reason if lost else "No trial started."
-        return CheckOutcome(f"{len(lost)} of {len(step.trials)} trials failed or were stopped. {reason}".strip())
+        return CheckOutcome(f"{failed}. {lost[0].reason if lost else 'No trial started.'}".strip())
     return CheckOutcome(
-        f"{len(lost)} of {len(step.trials)} trials failed or were stopped; the figures cover the other "
-        f"{len(step.done)}. {lost[0].reason}".strip(),
+        f"{failed}; the figures cover the other {len(step.done)}. {lost[0].reason}".strip(),
         severity=Severity.WARNING,
         trust=Trust.CAVEATS,
     )

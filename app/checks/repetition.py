@@ -289,9 +289,9 @@ def _goal_text(step: StepOutcomeEvidence, goal: Goal, figure: Figure, *, reached
     values = step.over_trials(figure.metric.name, figure.labels)
     wanted = f"{'at least' if goal.at_least is not None else 'at most'} {figure_text(figure.metric, goal.bound)}"
     name = metric_text(figure.metric, figure.labels)
-    met = sum(map(goal.is_met, values))
+    met = f"{sum(map(goal.is_met, values))} of {count_text(len(values), 'trial')}"
     found = figure_text(figure.metric, _middle(step, figure))
-    return f"{name}: {found}, goal {wanted}: {'met' if reached else 'missed'} ({met} of {len(values)} trials)."
+    return f"{name}: {found}, goal {wanted}: {'met' if reached else 'missed'} ({met})."
 
 
 def latency_text(step: StepOutcomeEvidence) -> str:

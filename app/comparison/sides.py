@@ -14,6 +14,7 @@ from app.plans.plan import Plan, Step, host_label
 from app.records import Calibration, Published, RunRecord, RunSummary, SampleSeries, TrialRecord
 from app.summary import MetricSummary
 from app.verdict.listing import listed
+from app.verdict.steps import run_verdict
 from suites.errors import BenchwrightError
 from suites.facts import Facts
 from suites.units import convert
@@ -256,7 +257,11 @@ def _paired_hosts(baseline: Sequence[str], other: Sequence[str]) -> list[tuple[t
 
 
 def excluded_trials(record: RunRecord) -> Iterator[str]:
-    """Yield a line for each trial and each invalid step of a run that is excluded. Warm-ups are not listed."""
+    """Yield a line for each trial and invalid step that is excluded, of each joined run. Warm-ups are not listed."""
+    if record.parts:
+        for part in record.parts:
+            yield from excluded_trials(part)
+        return
     for trial in record.trials:
         if trial.state is not State.DONE and not trial.trial.warm_up:
             where = f"trial {trial.trial.number} of {trial.trial.step} on {host_label(trial.trial.host)}"
@@ -289,7 +294,9 @@ def join(runs: Sequence[RunRecord], samples: Mapping[str, SampleSeries]) -> tupl
         trial = replace(record.trial, id=len(trials) + 1, step=step, number=counts[key])
         trials.append(replace(record, trial=trial))
         series[trial.id] = samples[run_id].get(record.trial.id, ())
-    verdicts = {cell: side.verdict(cell) for cell in step_hosts(side)}
+    found = {cell: side.verdict(cell) for cell in step_hosts(side)}
+    verdicts = [replace(one, step=cell.step.name, host=cell.host) for cell, one in found.items() if one is not None]
+    whole = run_verdict(verdicts)
     findings: list[Finding] = []
     for finding in (finding for run in runs for finding in listed(run)):
         if finding not in findings:
@@ -305,12 +312,10 @@ def join(runs: Sequence[RunRecord], samples: Mapping[str, SampleSeries]) -> tupl
         trials=tuple(trials),
         findings=tuple(findings),
         telemetry_cost={},
-        verdicts=tuple(
-            replace(verdict, step=cell.step.name, host=cell.host)
-            for cell, verdict in verdicts.items()
-            if verdict is not None
-        ),
+        telemetry_program={},
+        verdicts=(*verdicts, *([] if whole is None else [whole])),
         finding_trials=(),
+        parts=tuple(runs),
     )
     return joined, series
 

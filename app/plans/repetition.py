@@ -149,7 +149,7 @@ class UntilVerdict:
         if self.obstacle:
             return self.obstacle
         if len(self.baseline) < FEWEST_TRIALS:
-            return f"the baseline has {len(self.baseline)} trials, a verdict needs {FEWEST_TRIALS}"
+            return f"the baseline has {count_text(len(self.baseline), 'trial')}, a verdict needs {FEWEST_TRIALS}"
         return ""
 
     def _forecast(self, count: int, ratio: Ratio | str, verdict: str) -> int | None:

@@ -155,9 +155,10 @@ def draw_footer(sheet: Sheet, records: Sequence[RunRecord]) -> None:
         measured = f"{ids}, measured by Benchwright {record.program_version}"
         table = record.published
         sheet.paragraph(f"{record.summary.id}, source: {table.source}" if table is not None else measured, SMALL)
-        for host in record.plan.hosts:
-            if telemetry := telemetry_text(record.telemetry_program.get(host), record.telemetry_cost.get(host)):
-                sheet.paragraph(f"{host_label(host)}: {telemetry}", SMALL)
+        for part in record.parts or (record,):
+            for host in part.plan.hosts:
+                if telemetry := telemetry_text(part.telemetry_program.get(host), part.telemetry_cost.get(host)):
+                    sheet.paragraph(f"{host_label(host)}: {telemetry}", SMALL)
     if any(record.program_version != VERSION and record.published is None for record in records):
         sheet.paragraph(f"drawn by Benchwright {VERSION}", SMALL)
 

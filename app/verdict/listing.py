@@ -34,8 +34,8 @@ _OF_THE_HOST = frozenset(check.id for check in (*host.TRIAL_CHECKS, *cpu.TRIAL_C
 
 
 def listed(record: RunRecord) -> tuple[Finding, ...]:
-    """Return the findings of a run as current_findings() has them."""
-    return current_findings(record.findings, record.verdicts)
+    """Return the findings of a run as current_findings() has them; of joined runs, those of each."""
+    return record.findings if record.parts else current_findings(record.findings, record.verdicts)
 
 
 def current_findings(raised: Iterable[Finding], verdicts: Iterable[Verdict] = ()) -> tuple[Finding, ...]:

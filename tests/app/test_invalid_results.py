@@ -15,7 +15,7 @@ from app.cli.main import benchwright
 from app.cli.tables import comparison_rows
 from app.comparison.compare import compare
 from app.comparison.comparison import comparison_to_json
-from app.comparison.sides import join
+from app.comparison.sides import excluded_trials, join
 from app.comparison.verdicts import ComparisonVerdict
 from app.crosscheck.agreement import AgreementOutcome, agreements
 from app.crosscheck.report import agreement_to_json
@@ -32,6 +32,7 @@ from app.scaling.scaling import scaling_lines, scaling_of, scaling_rows, scaling
 from app.scaling.sweeps import SweepCurve, SweepPoint
 from app.store import Store
 from app.summary import summaries
+from app.verdict.listing import listed
 from suites.verdict import Limiter, Trust, Verdict
 from tests.app import run_events
 from tests.app.run_events import FINDING, STEP, run_record
@@ -270,3 +271,19 @@ def test_a_plan_that_waits_for_a_verdict_does_not_count_invalid_runs_of_its_base
     alone = verdict_rules(plan, runs[2], {})
     assert alone is not None
     assert not alone((STEP.name, "web-1"), run_events.IOPS, run_events.READ).decide(BASE).settled
+
+
+def test_several_runs_as_one_keep_their_findings_exclusions_and_verdict() -> None:
+    """“The last finding of a check counts” holds within a run, not over the runs of a group."""
+    runs = [
+        replace(GOOD, findings=(replace(FINDING, measured=f"in {number}", step=STEP.name, host="web-1"),))
+        for number in range(2)
+    ]
+    runs[1] = replace(runs[1], summary=replace(GOOD.summary, id="b"))
+    runs.append(judged("c", FASTER, Trust.INVALID))
+    joined, _ = join(runs, {run.summary.id: {} for run in runs})
+    assert [one.measured for one in listed(joined) if one.id == FINDING.id][:2] == ["in 0", "in 1"]
+    assert [line.partition(":")[0] for line in excluded_trials(joined)] == ["c"]
+    assert joined.verdict is not None
+    assert joined.verdict.trust == GOOD.verdicts[0].trust
+    assert joined.telemetry_program == {}
