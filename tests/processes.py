@@ -1,7 +1,9 @@
-"""Processes that are not our children: find them, and wait for their end, for tests of what is left on a host."""
+"""Processes that are not our children, for tests of what is left on a host: find them, wait for their end."""
 
 import os
 import select
+import time
+from collections.abc import Callable
 from pathlib import Path
 
 
@@ -26,3 +28,11 @@ def ends(pid: int, timeout: float = 60.0) -> bool:
     ready, _, _ = select.select([process], [], [], timeout)
     os.close(process)
     return bool(ready)
+
+
+def until(holds: Callable[[], bool], timeout: float = 30.0) -> None:
+    """Wait until a condition holds. Raises AssertionError if it does not in time."""
+    deadline = time.monotonic() + timeout
+    while not holds():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)

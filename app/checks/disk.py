@@ -129,7 +129,7 @@ def _least_share(trial: TrialEvidence, disk: str, watch: HostWatch) -> _DeviceSh
             own = min(own or 0.0, got.size) if certain else None  # else it may be dirty, and the disk's count is less
         verb = "Read" if operation == READ else "Written"
         if own is not None:
-            size, ios = min(own, did.size), " by its own count"
+            size, ios = min(own, did.size), "" if own == got.size else " by its own count"
         elif got.size is not None:
             size, ios = got.size, "" if got.ios is None else f" in {count_text(got.ios, 'I/O')}"
         else:

@@ -128,9 +128,8 @@ def _file_backed(evidence: StepEvidence) -> CheckOutcome | None:
     name = next((name for name, _ in below if name.startswith(LOOP)), None)
     if name is None or facts is None:
         return None
-    on = (
-        f"The {'device is' if evidence.suite.device(evidence.values) else 'directory is on'} {name}, a loop device over"
-    )
+    subject = "device is" if evidence.suite.device(evidence.values) else "directory is on"
+    on = f"The {subject} {name}, a loop device over"
     found = facts.block_device(name)
     kind = None if found is None else _kind_below(evidence, found)
     if kind in MEMORY_KINDS:
@@ -195,7 +194,7 @@ def _devices_below(evidence: StepEvidence) -> tuple[tuple[str, str | None], ...]
     mounted = None if directory is None else _mounted(evidence, directory)
     source = None if mounted is None else known(mounted.source)
     layers = tuple((device.name, known(device.kind)) for device in _layers(evidence))
-    return layers or (((source.rpartition("/")[2], None),) if source is not None and "/" in source else ())
+    return layers or (((source.rpartition("/")[2], None),) if source is not None and source.startswith("/dev/") else ())
 
 
 @dataclass(frozen=True, slots=True)

@@ -402,9 +402,10 @@ FIO_CHECKS = (
         id="repeated-data",
         severity=Severity.WARNING,
         title="Written data is compressible or duplicated",
-        why="A device or file system that compresses or deduplicates stores almost nothing and looks faster by "
-        "as much.",
-        remedy="Remove these options: fio then writes random data. Keep them where the application's data is alike.",
+        why="A device or file system that compresses or deduplicates stores less than fio writes, and looks faster for "
+        "it.",
+        remedy="Remove these options: fio then writes random data. Keep them where the application’s data compresses "
+        "as well.",
         source="fio manual, zero_buffers, buffer_pattern, dedupe_percentage, scramble_buffers and "
         "buffer_compress_percentage; zfs and btrfs manuals, compression.",
         needs="The options of the written data.",

@@ -9,7 +9,7 @@ from suites.base import ParsedTrial
 from suites.fio.documents import Document, DocumentReader, Piece, Refused
 from suites.fio.metrics import DEVICE_IOS, IOPS, ISSUED_IOS, SETTLED, Timeline, job_figures, job_label, steady_note
 from suites.fio.report import JobKey, JobReport, Report, read_report
-from suites.fio.text import read_terse, read_text, text_ended
+from suites.fio.text import read_terse, read_text, terse_jobs, text_ended
 from suites.line_parser import LineSplitter
 from suites.parameters import parse_duration, parse_size
 from suites.tool_messages import printable_message
@@ -208,7 +208,7 @@ class FioParser:
     def _remarks(self) -> Iterator[str]:
         if self._report is None:
             yield "Parsed from fio's text, which rounds its figures; use --output-format=json+ for exact ones."
-            if read_terse(self._text) is not None:
+            if read_text(self._text) is None:
                 yield "Terse percentiles are read as completion latency; with lat_percentiles=1 it is total latency."
         if len(self._samples) >= MAXIMUM_SAMPLES:
             yield f"Only the first {MAXIMUM_SAMPLES} samples were kept."
@@ -220,6 +220,8 @@ class FioParser:
         yield from messages
         if self._reader.within_document:
             yield "The output is cut off within its first document: no figure."
+        elif terse_jobs(self._text):
+            yield "Lines of one job differ in runtime: clones, or repetitions by --status-interval. Use json output."
         elif self._refused:
             yield f"The output could not be read, because {self._refused}."
         elif not messages:

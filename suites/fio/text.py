@@ -215,6 +215,9 @@ _OF_PERCENTILES = 20
 _OF_LATENCIES = 4 + 4 + 4 + _OF_PERCENTILES + 4  # with the rates before them
 _AFTER_DIRECTIONS = 34  # CPU, depths and the distribution; then the disks
 _MICROSECOND = 1000
+_PLAIN = re.compile(r"[0-9]{1,18}(\.[0-9]{1,9})?", re.ASCII)
+_SAME_RUNTIME = 1.01
+"""Ratio up to which clones of one job differ in runtime; what --status-interval repeats is at least twice as long."""
 
 
 def _whole(line: str) -> float:
@@ -229,45 +232,70 @@ def read_terse(lines: Iterable[str]) -> Report | None:
     """Return the report in fio's terse output of version 3, 4 or 5, or None if it has no whole line.
 
     Its latencies are in microseconds. It does not identify the latency of its percentiles: by default the completion.
+    None as well if it is ambiguous(): --status-interval repeats a job's line, which then counts more.
     """
-    jobs, version = [], None
+    jobs = terse_jobs(lines)
+    if not jobs or ambiguous(jobs):
+        return None
+    return Report(jobs[0][0], None, merge_clones([job for _, job in jobs]), None)
+
+
+def ambiguous(jobs: Iterable[tuple[str, JobReport]]) -> bool:
+    """Whether lines of one name and group differ in runtime: clones of a job, or what it had done so far."""
+    runtimes: dict[tuple[str, int], list[float]] = {}
+    for _, job in jobs:
+        runtimes.setdefault((job.name, job.group), []).append(job.runtime)
+    return any(max(each) > _SAME_RUNTIME * min(each) for each in runtimes.values())
+
+
+def terse_jobs(lines: Iterable[str]) -> list[tuple[str, JobReport]]:
+    """Return fio's version and the job of each whole line of terse output."""
+    jobs = []
     for line in lines:
         fields = line.split(";")
         if len(fields) < _whole(line):
             continue
         try:
-            jobs.append(_terse_job(fields))
+            jobs.append((fields[1], _terse_job(fields)))
         except ValueError:
             continue
-        version = fields[1]
-    return Report(version, None, merge_clones(jobs), None) if jobs else None
+    return jobs
+
+
+def _number(text: str) -> float:
+    """Return a number as fio prints it. Raises ValueError for any other, also for one that is not finite."""
+    if not _PLAIN.fullmatch(text):
+        raise ValueError(text)
+    return float(text)
 
 
 def _terse_job(fields: list[str]) -> JobReport:
-    after, operations = _TERSE_BANDWIDTH[fields[0]]
-    width = _OF_LATENCIES + after
+    of_bandwidth, operations = _TERSE_BANDWIDTH[fields[0]]
+    width = _OF_LATENCIES + of_bandwidth
     found, runtime = {}, 0.0
     for number, operation in enumerate(operations):
         block = fields[5 + number * width : 5 + (number + 1) * width]
-        seconds = int(block[3]) / 1000
-        ios = round(float(block[2]) * seconds)
+        seconds = _number(block[3]) / 1000
+        ios = round(_number(block[2]) * seconds)
         runtime = max(runtime, seconds)
         percentiles = dict(part.split("%=") for part in block[12 : 12 + _OF_PERCENTILES])
         submission, completion, total = (_terse_latency(block[at:], ios) for at in (4, 8, 32))
-        values = {float(key): float(value) * _MICROSECOND for key, value in percentiles.items() if float(key)}
+        values = {_number(key): _number(value) * _MICROSECOND for key, value in percentiles.items() if _number(key)}
         if completion.count:
             completion = replace(completion, percentiles=values)
         elif total.count:
             total = replace(total, percentiles=values)
-        size, rate = int(block[0]) * 1024, float(block[1]) * 1024
-        found[operation] = Direction(ios, size, float(block[2]), rate, completion, total, submission)
-    user, system = (float(share.removesuffix("%")) for share in fields[5 + len(operations) * width :][:2])
+        size, rate = int(_number(block[0])) * 1024, _number(block[1]) * 1024
+        found[operation] = Direction(ios, size, _number(block[2]), rate, completion, total, submission)
+    after = fields[5 + len(operations) * width :]
+    shares = after if after[0].endswith("%") else after[width:]  # unified_rw_reporting=both appends a direction
+    user, system = (_number(share.removesuffix("%")) for share in shares[:2])
     done = {operation: direction for operation, direction in found.items() if direction.ios}
-    name, group, error = fields[2][:100], int(fields[3]), int(fields[4])
+    name, group, error = fields[2][:100], int(_number(fields[3])), int(_number(fields[4]))
     return JobReport(name, group, error, runtime, directions=_of_all(done), cpu_user=user, cpu_system=system)
 
 
 def _terse_latency(block: list[str], ios: int) -> Latency:
     """Return a latency from its minimum, maximum and mean; all are 0 where it is disabled."""
-    maximum, mean = float(block[1]) * _MICROSECOND, float(block[2]) * _MICROSECOND
+    maximum, mean = _number(block[1]) * _MICROSECOND, _number(block[2]) * _MICROSECOND
     return Latency(ios, mean, maximum) if mean else Latency()

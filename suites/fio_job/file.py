@@ -340,7 +340,7 @@ def about(of: Callable[[Section], str]) -> Callable[[StepEvidence], Answer]:
 
 
 _SIZE = re.compile(r"(0x[0-9a-f]{1,15}|[0-9]{1,15})\s*([kmgtp]?)(ib)?(?:i|b)?", re.IGNORECASE | re.ASCII)
-_TIME = re.compile(r"([0-9]{1,15})\s*(us|ms|s|m|h|d)?", re.IGNORECASE)
+_TIME = re.compile(r"([0-9]{1,15})\s*(us|ms|s|m|h|d)?", re.IGNORECASE | re.ASCII)
 _SECONDS = {"us": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 
 

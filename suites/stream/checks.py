@@ -90,9 +90,9 @@ def _small_pages(evidence: StepEvidence) -> CheckOutcome | None:
 
 
 STREAM_SMALL_PAGES = Check(
-    id="huge-pages-not-asked",
+    id="stream-small-pages",
     severity=Severity.INFO,
-    title="Program runs on 4 KiB pages",
+    title="STREAM without huge pages",
     why="STREAM does not call madvise: TLB misses are part of the figure, which compares badly with hosts of another "
     "setting and with the bundled probe.",
     remedy="Set transparent_hugepage to always for the comparison, or quote the figure with the setting.",

@@ -6,7 +6,6 @@ import secrets
 import shutil
 import signal
 import subprocess
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -25,6 +24,7 @@ from tests.lab.device_cgroups import PROGRAM, Private, device_groups, disks, gro
 from tests.lab.probe_runs import workstation
 from tests.lab.survival import ALIVE, kill_jobs
 from tests.lab_sshd import AnsweringAsker, LabHost
+from tests.processes import until
 from tests.program import BENCHWRIGHT, DONE, benchwright, environment
 
 __all__ = ["disks", "step", "version", "workstation"]
@@ -56,13 +56,6 @@ def start(workspace: tuple[LocalSession, Workspace], version: str) -> Start:
 
 def followed(job: RemoteJob) -> bytes:
     return b"".join(chunk.data for chunk in job.follow() if chunk is not None)
-
-
-def until(holds: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 30
-    while not holds():
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
 
 
 def kill(job: RemoteJob) -> None:

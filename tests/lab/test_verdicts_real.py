@@ -4,6 +4,7 @@ import shutil
 import subprocess
 import tempfile
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -14,6 +15,7 @@ from app.runs.control import Control
 from app.services import Workstation
 from suites.verdict import Limiter, Trust, Verdict
 from tests.lab.links import LinkedHosts
+from tests.processes import until
 
 pytestmark = pytest.mark.alone
 
@@ -96,13 +98,17 @@ def test_an_unflushed_write_is_no_figure_of_the_disk(workstation: Workstation, d
 
 @pytest.fixture
 def foreign_writer(disk: str) -> Iterator[None]:
-    """Write to the disk with direct I/O until the test ends."""
+    """Write to the disk with direct I/O until the test ends, from when its file is complete."""
     argv = ["fio", "--name=foreign", "--rw=write", "--bs=1m", "--size=256m", "--direct=1", "--runtime=120"]
     with tempfile.TemporaryDirectory(dir=disk) as folder:
         argv += [f"--directory={folder}", "--time_based", "--thread=1"]
         with subprocess.Popen(argv, stdout=subprocess.DEVNULL) as running:
-            yield
-            running.kill()
+            try:
+                until(lambda: sum(one.stat().st_blocks * 512 for one in Path(folder).iterdir()) >= 256 * MIB)
+                yield
+                assert running.poll() is None
+            finally:
+                running.kill()
 
 
 @pytest.mark.slow

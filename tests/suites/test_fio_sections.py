@@ -238,6 +238,7 @@ FIXED = st.lists(
 @given(st.lists(LINES, min_size=1, max_size=5), FIXED)
 @example(["numjobs=0", "bs=0", "iodepth=0", "rate=40m"], ["direct=1", "rw=randread", "runtime=30"])
 @example(["numjobs=0", "size=64m"], ["direct=1", "time_based", "runtime=30", "ioengine=libaio"])
+@example(["runtime=5\u017f", "ramp_time=1\u017f"], ["rw=randread"])
 @example(["bssplit=0/50:0/50", "rate=1m"], ["rw=randread"])
 @example(["bsrange=0-0", "rate=1m", "thinktime=0.0001"], ["rw=randread"])
 def test_no_value_of_a_job_file_makes_a_check_raise(numbers: list[str], fixed: list[str]) -> None:

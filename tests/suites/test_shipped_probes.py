@@ -8,12 +8,13 @@ import shutil
 import struct
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
 
 import resources
-from remote.telemetry.telemetry_ticks import TickReader
+from remote.telemetry.telemetry_ticks import Tick, TickReader
 from suites.base import Context, complete_values
 from suites.facts import Facts
 from suites.memory_blocks import MemoryBlocks
@@ -187,10 +188,14 @@ def test_the_telemetry_of_each_architecture_counts_a_tree(architecture: str, tmp
         arguments = [*words[:-1], str(copy), "mark", "0.2", str(lease), "", "2", "--"]
         with subprocess.Popen(arguments, stdout=subprocess.PIPE) as running:
             assert running.stdout is not None
-            reader = TickReader("mark")
-            ticks = [tick for _ in range(10) for tick in reader.feed(os.read(running.stdout.fileno(), 65536))]
-            running.kill()
-        leader.kill()
+            reader, until = TickReader("mark"), time.monotonic() + 60
+            ticks: list[Tick] = []
+            try:
+                while len(ticks) < 10 and time.monotonic() < until:
+                    ticks += reader.feed(os.read(running.stdout.fileno(), 65536))
+            finally:
+                running.kill()
+                leader.kill()
     assert reader.program
     assert len(ticks) >= 5
     first, last = (tick.tree for tick in (ticks[1], ticks[-1]))

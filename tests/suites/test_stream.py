@@ -189,11 +189,11 @@ def test_an_own_program_on_small_pages_is_noted_and_the_probe_is_not() -> None:
         facts = x86(cache=32 * MIB)
         facts = replace(facts, memory=replace(facts.memory, transparent_huge_pages=mode))
         return set(raised(evidence(SUITE, Context(facts), program=program))) & {
-            "huge-pages-not-asked",
+            "stream-small-pages",
             "huge-pages-off",
         }
 
-    assert of("madvise", "/opt/stream") == {"huge-pages-not-asked"}
+    assert of("madvise", "/opt/stream") == {"stream-small-pages"}
     assert of("never", "/opt/stream") == of("never", "") == {"huge-pages-off"}
     assert of("always", "/opt/stream") == of("madvise", "") == set()
 
