@@ -425,7 +425,10 @@ class BaselineRow:
 
 
 def lowest_trust(found: Mapping[tuple[str, str, str], Trust], parts: Sequence[tuple[str, str]]) -> str:
-    """Return the lowest trust of the `parts` of a baseline, `found` by run, step and host; empty if a run has none."""
+    """Return the lowest trust of the `parts` of a baseline, `found` by run, step and host.
+
+    Empty if a run has none, unless another is doubtful or invalid.
+    """
     judged = {run for run, _, _ in found}
     levels = tuple(
         trust
@@ -433,7 +436,8 @@ def lowest_trust(found: Mapping[tuple[str, str, str], Trust], parts: Sequence[tu
         for (owner, step, host), trust in found.items()
         if run == owner and part in {"", f"@{host}", f":{step}", f"@{host}:{step}", f":{step}@{host}"}
     )
-    return worst(levels).value if levels and all(run in judged for run, _ in parts) else ""
+    known = all(run in judged for run, _ in parts)
+    return worst(levels).value if levels and (known or worst(levels).rank >= Trust.DOUBTFUL.rank) else ""
 
 
 SampleSeries = Mapping[int, tuple[Sample, ...]]

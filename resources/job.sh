@@ -90,8 +90,9 @@ named_cgroups() {
     done </proc/self/mountinfo
 }
 
-# The directory of a job records its cgroups: `group` (count_apart) and `cgroup` (device-cgroup.sh), which may be below it.
-# A command may have created child cgroups; only empty ones can be removed. The kernel reports EBUSY for a moment after the last process has ended, hence the retries.
+# The directory of a job records its cgroups: `group` (count_apart) and `cgroup` (device-cgroup.sh), which may be below
+# it. A command may have created child cgroups; only empty ones can be removed. The kernel reports EBUSY for a moment
+# after the last process has ended, hence the retries.
 leave_cgroups() { # job, or a pattern of jobs and "named_cgroups" -> $kept: a cgroup that cannot be removed
     kept=
     # shellcheck disable=SC2086 # a pattern
@@ -229,10 +230,10 @@ begin='
 job=$1 leader=$2
 shift 2
 exec >&6 2>&7 5>&- 6>&- 7>&-
+[ ! -s "$job/group" ] || { read -r group <"$job/group" && echo "$$" >"$group/cgroup.procs"; } 2>/dev/null
 epoch=$(date +%s.%N)
 read -r clock rest </proc/uptime
 [ ! -e "$job/never" ] || exit 1
-[ ! -s "$job/group" ] || { read -r group <"$job/group" && echo "$$" >"$group/cgroup.procs"; } 2>/dev/null
 echo "$$ $leader $clock $epoch ." >"$job/begun"
 exec "$@"
 '

@@ -45,6 +45,8 @@ TRIAL_CHECKS: tuple[TrialCheck, ...] = tuple(check for check in _OF_TRIALS if ch
 OUTCOME_CHECKS: tuple[OutcomeCheck, ...] = (*completion.OUTCOME_CHECKS, *repetition.OUTCOME_CHECKS)
 """Checks of all trials of a step on a host."""
 
+DURING_IDS = frozenset(check.id for check in DURING_CHECKS)
+
 AFTER_IDS = frozenset(
     check.id for checks in (TRIAL_CHECKS, DURING_CHECKS, OUTCOME_CHECKS, (CHECK_FAILED,)) for check in checks
 )

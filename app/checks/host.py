@@ -1,5 +1,6 @@
 """Checks of the host: background load, memory and swap, clock, kernel, file system errors."""
 
+import math
 import re
 
 from app.checks.cpu import computes, of_facts
@@ -298,17 +299,17 @@ def _taken(trial: TrialEvidence, watch: HostWatch) -> list[tuple[str, float]]:
 def _others(trial: TrialEvidence, watch: HostWatch) -> CheckOutcome | NotChecked | None:
     cpus = cpus_of(trial)
     taken = [(name, spent) for name, spent in _taken(trial, watch) if name not in trial.suite.server_processes]
-    seconds = length(trial, watch)
-    named = [(name, spent) for name, spent in taken[:3] if spent >= OF_A_CORE * seconds]
+    seconds, others = length(trial, watch), other_cpus(trial)
+    most = math.inf if others is None else others * watch.seconds  # the times may include some of before
+    named = [(name, spent) for name, spent in taken[:3] if min(spent, most) >= OF_A_CORE * seconds]
     beside = None if trial.suite.uses_server else contention(trial)  # a server that ran before is among the others
     lost = 0.0 if beside is None else beside.lost * part(trial, watch)
     if not watch.seconds or (not named and lost < LOST_SLIGHTLY):
         return None
-    significant = cpus is None or sum(spent for _, spent in named) >= OF_THE_HOST * cpus * seconds
+    significant = cpus is None or min(sum(spent for _, spent in named), most) >= OF_THE_HOST * cpus * seconds
     got = "" if beside is None or lost < LOST_SLIGHTLY else f"; {beside.text}"
     return CheckOutcome(
-        f"Other processes used {_users(named, other_cpus(trial), watch.seconds)} over "
-        f"{duration_text(watch.seconds)}{got}.",
+        f"Other processes used {_users(named, others, watch.seconds)} over {duration_text(watch.seconds)}{got}.",
         severity=Severity.WARNING if got or (significant and _matters(trial, watch)) else Severity.INFO,
         trust=Trust.DOUBTFUL if lost >= LOST_MUCH else None,
     )

@@ -8,7 +8,7 @@ from app.checks.evidence import RUNNING, as_measured
 from app.checks.shapes import FEWEST, Shape, ShapeKind, Span, shape_of
 from app.checks.starts import start_of, start_text
 from suites.checks import CheckOutcome, after_check, during_check
-from suites.evidence import TrialCheck, TrialEvidence
+from suites.evidence import TrialCheck, TrialEvidence, series_of
 from suites.quantities import count_text, duration_text, figure_text, metric_text, quantity, share_text
 from suites.snia.output import ROUNDS, STEADY_AFTER, WINDOW_DIFFERENCE, WINDOW_RANGE, WINDOW_SLOPE
 from suites.snia.steady import PTS_RANGE, PTS_SLOPE, WINDOW, WINDOWS_AGREE
@@ -244,17 +244,18 @@ def _tail(trial: TrialEvidence) -> CheckOutcome | None:
 
 
 def _start(trial: TrialEvidence) -> CheckOutcome | None:
-    """Report a start that differs from the rest, unless the shape of the rate shows it."""
-    figure, samples = trial.headline, trial.headline_series()
-    if not trial.done or figure is None or by_rounds(trial) or rate_shape(trial) is not None:
+    """Report a start that differs from the rest, in any direction, unless the shape of the rate shows it."""
+    headline = trial.headline
+    if not trial.done or headline is None or by_rounds(trial) or rate_shape(trial) is not None:
         return None
-    found = start_of([one.time for one in samples], [one.value for one in samples])
-    if found is None:
-        return None
-    means = (figure_text(figure.metric, mean) for mean in (found.whole, found.rest))
-    return CheckOutcome(
-        f"{metric_text(figure.metric, figure.labels)}: {start_text(found)} ({' with it, '.join(means)} without)."
-    )
+    for figure in trial.all_of(headline.metric.name):
+        samples = series_of(trial.suite, trial.samples, figure.metric.name, figure.labels)
+        found = start_of([one.time for one in samples], [one.value for one in samples])
+        if found is not None:
+            means = (figure_text(figure.metric, mean) for mean in (found.whole, found.rest))
+            name = metric_text(figure.metric, figure.labels)
+            return CheckOutcome(f"{name}: {start_text(found)} ({' with it, '.join(means)} without).")
+    return None
 
 
 def _seconds(figure: Figure) -> float:

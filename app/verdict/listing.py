@@ -1,10 +1,10 @@
 """Findings of a run as they are listed: the last of each check, without those that a later one replaces."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import replace
 
 from app.checks import cloud, cpu, host
-from app.checks.catalogue import AFTER_IDS
+from app.checks.catalogue import AFTER_IDS, DURING_IDS
 from app.checks.timing import SHAPE_CHECKS
 from app.records import RunRecord
 from suites.verdict import Verdict
@@ -38,7 +38,7 @@ def listed(record: RunRecord) -> tuple[Finding, ...]:
     return record.findings if record.parts else current_findings(record.findings, record.verdicts)
 
 
-def current_findings(raised: Iterable[Finding], verdicts: Iterable[Verdict] = ()) -> tuple[Finding, ...]:
+def current_findings(raised: Iterable[Finding], verdicts: Collection[Verdict] = ()) -> tuple[Finding, ...]:
     """Return the findings that hold: what the end of a trial or step says replaces what was seen on the way.
 
     Of a check of trials and of a host before the run, the last finding on a step and host counts. A finding that
@@ -50,6 +50,9 @@ def current_findings(raised: Iterable[Finding], verdicts: Iterable[Verdict] = ()
         key = (one.id, one.step, one.host) if again else number
         found.pop(key, None)
         found[key] = one
+    for one in (each for verdict in verdicts for each in verdict.findings if each.id in DURING_IDS):
+        if (one.id, one.step, one.host) in found:  # of a check on the way, the verdict has the most severe
+            found[one.id, one.step, one.host] = one
     shapes = {(one.step, one.host): SHAPES & {each.id for each in one.findings} for one in verdicts}
     there = {(one.id, *place) for one in found.values() for place in ((one.step, one.host), (None, one.host))}
     return tuple(

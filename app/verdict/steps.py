@@ -5,12 +5,12 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from app.checks.catalogue import DURING_CHECKS, OUTCOME_CHECKS, TRIAL_CHECKS
+from app.checks.catalogue import DURING_CHECKS, DURING_IDS, OUTCOME_CHECKS, TRIAL_CHECKS
 from app.checks.limits import LIMITED_BY, limiter_text
 from app.checks.repetition import latency_text
 from app.checks.run_findings import CHECK_FAILED, FindingScope, finding_of
 from app.plans.plan import host_label
-from app.verdict.listing import SHAPES, VERIFIED_BY, current_findings
+from app.verdict.listing import SHAPES, VERIFIED_BY
 from suites.checks import CheckOutcome, NotChecked
 from suites.evidence import StepOutcomeEvidence
 from suites.quantities import count_text, figure_text, metric_text
@@ -19,8 +19,6 @@ from suites.vocab import Finding
 
 ENDED_TRIAL_CHECKS = tuple(check for check in (*TRIAL_CHECKS, *DURING_CHECKS) if check is not LIMITED_BY)
 """Checks of each ended trial, those during it once more. The limit has an outcome of its own."""
-
-DURING_IDS = frozenset(check.id for check in DURING_CHECKS)
 
 _TRUST = {check.id: check.trust for check in DURING_CHECKS}
 
@@ -48,8 +46,8 @@ class StepVerdict:
 
 def new_findings(step: StepVerdict, raised: Iterable[Finding]) -> tuple[RatedFinding, ...]:
     """Return the findings of `step` without those that are the last `raised` of their check."""
-    known = current_findings(raised)
-    return tuple(one for one in step.found if one.finding not in known)
+    last = {(one.id, one.step, one.host): one for one in raised}
+    return tuple(one for one in step.found if one.finding not in last.values())
 
 
 def step_verdict(step: StepOutcomeEvidence) -> StepVerdict:

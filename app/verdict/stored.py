@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
 from app.calibration.calibration import counted_calibration
-from app.checks.catalogue import AFTER_IDS
+from app.checks.catalogue import AFTER_IDS, DURING_IDS
 from app.events import State
 from app.plans.context import step_context
 from app.plans.plan import Plan, Step
 from app.records import RunRecord, SampleSeries, TrialRecord
 from app.runs.schedule import StepKey
-from app.verdict.steps import DURING_IDS, StepVerdict, new_findings, run_verdict, step_verdict
+from app.verdict.steps import StepVerdict, new_findings, run_verdict, step_verdict
 from suites.base import Context
 from suites.errors import BenchwrightError
 from suites.evidence import HostNoise, HostWatch, StepOutcomeEvidence, TrialEvidence

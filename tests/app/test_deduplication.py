@@ -96,3 +96,11 @@ def test_the_limit_of_each_step_is_one_row() -> None:
     again = replace(first, measured="Limited by the device.")
     listed = current_findings([first, second, again])
     assert without_repetitions(listed) == [second, again]
+
+
+def test_of_a_check_on_the_way_the_verdict_has_the_one_that_counts() -> None:
+    severe = replace(FIRST, id="other-process", step="fio", host="web-1", severity=Severity.WARNING)
+    later = replace(severe, measured="less", severity=Severity.INFO)
+    verdict = Verdict(Trust.CAVEATS, None, "", (severe,), "fio", "web-1")
+    assert current_findings([severe, later], [verdict]) == (severe,)
+    assert current_findings([severe, later], [replace(verdict, findings=())]) == (later,)

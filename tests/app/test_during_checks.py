@@ -293,3 +293,13 @@ def test_a_finding_that_became_worse_is_raised_again() -> None:
     judgement = step_verdict(step(of(cpu_steal=level(3.0))))
     (found,) = [one for one in judgement.found if one.finding.id == "cpu-stolen"]
     assert found in new_findings(judgement, [replace(found.finding, severity=Severity.INFO)])
+
+
+def test_a_finding_that_another_replaces_is_new_only_once() -> None:
+    """`quota-throttled` is not listed beside `quota-bound`, and yet it was raised."""
+    judgement = step_verdict(step(of(cpu_steal=level(3.0))))
+    (one,) = [one for one in judgement.found if one.finding.id == "cpu-stolen"]
+    rated = [replace(one, finding=replace(one.finding, id=each)) for each in ("quota-bound", "quota-throttled")]
+    both = replace(judgement, found=tuple(rated))
+    assert new_findings(both, ()) == tuple(rated)
+    assert not new_findings(both, [one.finding for one in rated])

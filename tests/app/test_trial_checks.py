@@ -467,3 +467,12 @@ def test_a_mixed_workload_is_quoted_with_both_directions() -> None:
     assert mixed.headline is not None
     assert mixed.headline.metric.name == "total_iops"
     assert re.fullmatch(r"\(read [\d,.k]+ IOPS, write [\d,.k]+ IOPS\)", latency_text(step(mixed)))
+
+
+def test_a_slow_start_of_the_second_direction_is_found() -> None:
+    slow = starting(*(float(place) for place in range(950, 970)))
+    figure, samples = slow.figures[0], slow.samples
+    steady = [replace(one, value=1000.0 + index % 7) for index, one in enumerate(samples)]
+    writes = [replace(one, labels=WRITE) for one in samples]
+    both = replace(slow, figures=(figure, replace(figure, labels=WRITE)), samples=(*steady, *writes))
+    assert "without the first 20 s" in shown_by("unsteady-start", both)
