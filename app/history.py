@@ -14,7 +14,7 @@ from app.records import HistoryRow
 from app.verdict.stored import computed_trust
 from suites.errors import BenchwrightError, UnitError
 from suites.facts import Facts
-from suites.quantities import metric_text, share_text
+from suites.quantities import count_text, metric_text, share_text
 from suites.units import convert
 from suites.verdict import Trust, worst
 from suites.vocab import Labels, Metric
@@ -256,7 +256,7 @@ def notes_of(found: History) -> list[str]:
     """Return the notes on a history: exclusions, autocorrelation, false-alarm rates."""
     notes = [f"Excluded: {reason}." for reason in found.left_out]
     if unjudged := sum(point.trust is None for point in found.points):
-        notes.append(f"{unjudged} results have no verdict and count; “benchwright show RUN” computes one.")
+        notes.append(f"Counted without a verdict: {count_text(unjudged, 'older result')}.")
     if not found.found.claimed:
         notes.append(
             f"Results are autocorrelated ({found.found.autocorrelation:.2f}): the change points are no evidence."
