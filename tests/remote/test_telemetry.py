@@ -293,20 +293,22 @@ NOEXEC = "mount -t tmpfs -o noexec none"
     ],
     ids=["full", "full and noexec", "read-only and noexec", "noexec", "noexec /dev/shm"],
 )
-def test_a_host_whose_tmp_is_of_no_use_is_sampled(tmp_path: Path, mounts: str, instrument: str, shell: str) -> None:
+def test_a_host_whose_tmp_is_of_no_use_is_sampled(mounts: str, instrument: str, shell: str) -> None:
     path = shutil.which(shell)
     if path is None:
         pytest.skip(f"{shell} is not installed")
-    root = Path(__file__).parents[2]
-    shells = root / ".pytest_cache" / f"shells-{os.urandom(8).hex()}"  # not in /tmp, which is mounted over
+    root, seen = Path(__file__).parents[2], Path("/mnt")  # /tmp, which is mounted over, may hold the project
+    shells = root / ".pytest_cache" / f"shells-{os.urandom(8).hex()}"
     shells.mkdir(parents=True)
+    python = Path(sys.executable)
+    python = seen / python.relative_to(root) if python.is_relative_to(root) else python
+    prepared = f'mount --bind "$0" {seen} && cd {seen} && {mounts} && exec "$@"'
     try:
         (shells / "sh").symlink_to(path)
-        words = ["unshare", "--mount", "sh", "-c", f'{mounts} && exec "$@"', "sh", sys.executable, "-c", SAMPLED]
-        environment = {**os.environ, "PATH": f"{shells}:{os.environ['PATH']}", "PYTHONPATH": str(root)}
-        done = subprocess.run(
-            [*words, "/dev/shm"], cwd=root, env=environment, capture_output=True, text=True, check=False, timeout=120
-        )
+        words = ["unshare", "--mount", "sh", "-c", prepared, str(root), str(python), "-c", SAMPLED, "/dev/shm"]
+        first = seen / shells.relative_to(root)
+        environment = {**os.environ, "PATH": f"{first}:{os.environ['PATH']}", "PYTHONPATH": str(seen)}
+        done = subprocess.run(words, env=environment, capture_output=True, text=True, check=False, timeout=120)
     finally:
         shutil.rmtree(shells)
     assert (done.returncode, done.stderr) == (0, "")
