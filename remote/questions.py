@@ -99,27 +99,27 @@ class Asker:
     Called on a worker thread; blocks until there is an answer.
     """
 
-    def host_key(self, question: HostKeyQuestion) -> bool:  # noqa: ARG002 (for subclasses)
+    def host_key(self, question: HostKeyQuestion) -> bool:
         """Return whether the key is to be trusted and appended to known_hosts."""
         return False
 
-    def secret(self, question: SecretQuestion) -> str | None:  # noqa: ARG002 (for subclasses)
+    def secret(self, question: SecretQuestion) -> str | None:
         """Return the secret, or None to give up."""
         return None
 
-    def remember(self, question: SecretQuestion) -> bool:  # noqa: ARG002 (for subclasses)
+    def remember(self, question: SecretQuestion) -> bool:
         """Return whether to store the secret of `question`, which was accepted, in the system keyring."""
         return False
 
-    def local_program(self, question: LocalProgramQuestion) -> bool:  # noqa: ARG002 (for subclasses)
+    def local_program(self, question: LocalProgramQuestion) -> bool:
         """Return whether the program may run."""
         return False
 
-    def confirm_loss(self, question: LossQuestion) -> str | None:  # noqa: ARG002 (for subclasses)
+    def confirm_loss(self, question: LossQuestion) -> str | None:
         """Return what the user typed, to be compared with the confirmation, or None to give up."""
         return None
 
-    def consent(self, question: ConsentQuestion) -> bool:  # noqa: ARG002 (for subclasses)
+    def consent(self, question: ConsentQuestion) -> bool:
         """Return whether the user agrees to all of a plan's actions."""
         return False
 

@@ -1,6 +1,7 @@
 """Dialog that exports runs as CSV and PNG."""
 
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
 from PySide6.QtCore import QUrl
@@ -53,6 +54,7 @@ class ExportDialog(QDialog):
         self._runs = tuple(runs)
         self._job: BackgroundJob | None = None
         self._look: BackgroundJob | None = None
+        self._wanted = False
         self._written = Path()
         self.csv_box = QCheckBox("CSV: summary, and a second file with every sample")
         self.png_box = QCheckBox("PNG: report image")
@@ -105,12 +107,22 @@ class ExportDialog(QDialog):
         job = self._look = BackgroundJob(
             lambda: [path.name for path in targets_of(text, endings) if exists(path)], self
         )
-        job.returned.connect(lambda existing: self._warn(existing) if job is self._look else None)
-        job.start()
+        self._wanted = False
+        if self._job is None:
+            self.working.end()
+        job.start(partial(self._looked, job), lambda _error: self._looked(job, ()))
 
-    def _warn(self, existing: Sequence[str]) -> None:
+    def _looked(self, job: BackgroundJob, existing: Sequence[str]) -> None:
+        """Warn of files that would be replaced; without any, export if that was requested meanwhile."""
+        if job is not self._look:
+            return
+        wanted, self._look, self._wanted = self._wanted, None, False
+        if self._job is None:
+            self.working.end()
         self.message.setVisible(bool(existing))
         self.message.show_message("warning", f"{' and '.join(existing)} will be replaced.")
+        if wanted and not existing:
+            self._export()
 
     def _browse(self) -> None:
         chooser = QFileDialog(self, "Export to", self.path.text(), acceptMode=QFileDialog.AcceptMode.AcceptSave)
@@ -119,12 +131,15 @@ class ExportDialog(QDialog):
         opened(chooser)
 
     def _export(self) -> None:
+        if self._look is not None:  # what would be replaced is not known yet
+            self._wanted = True
+            self.working.begin("Looking for files of that name…")
+            return
         text, endings = self.path.text().strip(), self._endings()
         job = self._job = BackgroundJob(
             lambda: _write(self._workstation, self._runs, targets_of(text, endings), self._margin, self._overruled),
             self,
         )
-        self._look = None
         self.message.hide()
         self.outcome.hide()
         self.working.begin("Writing…")

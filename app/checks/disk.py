@@ -490,6 +490,17 @@ GENERATOR_BOUND: TrialCheck = after_check(
 )
 
 
+OTHERS_ON_THE_DISK = after_check(
+    id="others-on-the-disk",
+    severity=Severity.WARNING,
+    title="Other processes used the disk",
+    why="They took a part of its bandwidth and added latency: the figure is what was left.",
+    remedy="Find them (iotop, pidstat -d), stop them, and run it again.",
+    source="The disk’s counters (/proc/diskstats) minus those of the test’s own processes (/proc/PID/io).",
+    evaluate=_others,
+    needs="the kernel’s counters of the disk, and the tool’s own bytes or its directions",
+)
+
 TRIAL_CHECKS: tuple[TrialCheck, ...] = (
     after_check(
         id="partly-cached",
@@ -513,16 +524,7 @@ TRIAL_CHECKS: tuple[TrialCheck, ...] = (
         needs="the mean latency of direct I/O",
         trust=Trust.DOUBTFUL,
     ),
-    after_check(
-        id="others-on-the-disk",
-        severity=Severity.WARNING,
-        title="Other processes used the disk",
-        why="They took a part of its bandwidth and added latency: the figure is what was left.",
-        remedy="Find them (iotop, pidstat -d), stop them, and run it again.",
-        source="The disk’s counters (/proc/diskstats) minus those of the test’s own processes (/proc/PID/io).",
-        evaluate=_others,
-        needs="the kernel’s counters of the disk, and the tool’s own bytes or its directions",
-    ),
+    OTHERS_ON_THE_DISK,
     after_check(
         id="over-volume-link",
         severity=Severity.ERROR,

@@ -333,12 +333,14 @@ def _matters(trial: TrialEvidence, watch: HostWatch) -> bool:
     return trial.suite.resource in _BY_PROCESSORS or (idle is not None and idle < LITTLE_IDLE)
 
 
-@host_watched
-def _broken(watch: HostWatch) -> CheckOutcome | NotChecked | None:
+@watched
+def _broken(trial: TrialEvidence, watch: HostWatch) -> CheckOutcome | NotChecked | None:
+    """Report errors of any file system of the host; only a note in tests that do not read or write one."""
     devices = {dict(at).get("device", "") for at in watch.labels_of("filesystem_errors")}
     found = {name: sum(watch.values("filesystem_errors", device=name)) for name in sorted(devices)}
     counts = [f"{count:.0f} on {name}" for name, count in found.items() if count > 0]
-    return CheckOutcome(f"ext4 errors during the trial: {', '.join(counts)}.") if counts else None
+    severity = None if trial.suite.resource in _ON_DISKS else Severity.INFO
+    return CheckOutcome(f"ext4 errors during the trial: {', '.join(counts)}.", severity=severity) if counts else None
 
 
 UNCOUNTED, UNCOUNTED_SHARE = 3.0, 0.1
@@ -423,7 +425,7 @@ TRIAL_CHECKS: tuple[TrialCheck, ...] = (
         id="filesystem-errors",
         severity=Severity.ERROR,
         title="File system errors",
-        why="The disk or its driver fails: I/Os are retried or lost, and the figure is meaningless.",
+        why="The disk or its driver fails: I/Os are retried or lost, and a figure of that disk is meaningless.",
         remedy="Read dmesg, back up the data, and check the disk (smartctl -a).",
         source="errors_count of ext4 in /sys.",
         evaluate=_broken,

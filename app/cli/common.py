@@ -32,11 +32,11 @@ BAD_INPUT = 2
 
 
 class Number(click.FloatRange):
-    """A finite number from `min` to `max`. click.FloatRange accepts NaN, which is neither below nor above a bound."""
+    """A finite number from `least` to `most`. click.FloatRange accepts NaN, which is below and above no bound."""
 
-    def __init__(self, min: float, max: float, *, min_open: bool = False) -> None:  # noqa: A002 - click's names
-        """Accept numbers from `min`, or above it if `min_open`, to `max`."""
-        super().__init__(min=min, max=max, min_open=min_open)
+    def __init__(self, least: float, most: float, *, min_open: bool = False) -> None:
+        """Accept numbers from `least`, or above it if `min_open`, to `most`."""
+        super().__init__(min=least, max=most, min_open=min_open)
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
         """Return the number; fail for NaN, infinities and numbers out of range."""

@@ -103,7 +103,7 @@ CASES: dict[str, tuple[TrialEvidence, TrialEvidence, str, Severity]] = {
         "Link state changed: eth0 2 times.", Severity.ERROR,
     ),
     "filesystem-errors": (
-        of(filesystem_errors__vda=once(3.0)), of(filesystem_errors__vda=once(0.0)),
+        of("dd", filesystem_errors__vda=once(3.0)), of("dd", filesystem_errors__vda=once(0.0)),
         "ext4 errors during the trial: 3 on vda.", Severity.ERROR,
     ),
     "segments-sent-again": (
@@ -303,3 +303,11 @@ def test_a_finding_that_another_replaces_is_new_only_once() -> None:
     both = replace(judgement, found=tuple(rated))
     assert new_findings(both, ()) == tuple(rated)
     assert not new_findings(both, [one.finding for one in rated])
+
+
+def test_errors_of_a_file_system_are_a_note_where_the_test_uses_no_disk() -> None:
+    check, network = CHECKS["filesystem-errors"], of("iperf3", filesystem_errors__loop3=once(2.0))
+    outcome = check.evaluate(network)
+    assert isinstance(outcome, CheckOutcome)
+    assert check.finding_for(outcome, network).severity is Severity.INFO
+    assert check.leaves(outcome) is Trust.VALID

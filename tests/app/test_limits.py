@@ -287,6 +287,13 @@ LIMITS: dict[str, tuple[TrialEvidence, Limiter]] = {
         Limiter.UNKNOWN,
     ),
     "a limit in slices of 0.1 s below the device": (stepping(BELOW), Limiter.PROVISIONED),
+    "an even rate beside others on the disk": (
+        trial("fio", {"iops": 1971.0, "bandwidth": 8.07e6, "latency_mean": 16.2e6, "latency_p50": 16.1e6,
+                      "latency_p95": 20.0e6, "latency_p99": 24.8e6}, at=READ, samples=[1970.0, 1972.0] * 10,
+              host={**DISK, "disk_busy:vda": 99.0, "disk_read_rate:vda": 16.2e6, "tool_read_rate": 8.1e6},
+              **{**DEEP, "runtime": 20}),
+        Limiter.DEVICE,
+    ),
     "a device or a limit in slices, at an uneven rate": (stepping(GRAINY), Limiter.UNKNOWN),
     "500 IOPS on the way, in slices of 0.1 s": (
         trial("fio", {"iops": 499.8, "bandwidth": 2e6, "latency_mean": 64.35e6, "latency_p50": 100.1e6,

@@ -548,7 +548,7 @@ LIMITS: tuple[KnownLimit, ...] = (
     _CLIENT.limit("TCP, sender with 10 % of a CPU", partial(_slow_end, share=0.1, sends=True), Limiter.CLIENT,
                   Limiter.QUOTA),
     _RECEIVER.limit("TCP, receiver with 10 % of a CPU", partial(_slow_end, share=0.1, sends=False), Limiter.RECEIVER),
-    _RECEIVER.limit("UDP of 64 bytes without a rate", _small_datagrams, Limiter.RECEIVER, finds=LOSSES),
+    _RECEIVER.limit("UDP of 64 bytes without a rate", _small_datagrams, Limiter.RECEIVER, Limiter.CLIENT, finds=LOSSES),
     _rated(200), _rated(1000), _paced(50, "udp"), _paced(200, "udp"), _paced(100, "tcp"),
     _RATE.limit("pgbench --rate=50",
                 lambda stage: one_step("pgbench", {"rate": 50, "time": SECONDS, "clients": 2, "threads": 2,

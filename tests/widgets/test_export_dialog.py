@@ -78,6 +78,31 @@ def test_no_edit_looks_at_a_file_on_the_windows_thread(
     assert threading.main_thread() not in threads
 
 
+@pytest.mark.parametrize("there", [True, False])
+def test_an_export_waits_for_what_it_would_replace(
+    qtbot: QtBot, workstation: Workstation, run_id: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, there: bool
+) -> None:
+    opened = threading.Event()
+    if there:
+        (tmp_path / "short.png").write_text("kept")
+
+    def exists(path: Path) -> bool:
+        assert opened.wait(10)
+        return path.exists()
+
+    monkeypatch.setattr(export_dialog, "exists", exists)
+    dialog = _shown(qtbot, workstation, run_id, tmp_path / "short")
+    qtbot.mouseClick(dialog.export_button, Qt.MouseButton.LeftButton)
+    opened.set()
+    if there:
+        qtbot.waitUntil(lambda: dialog.message.label.text() == MESSAGES["short_png_will_be_replaced"])
+        assert not jobs.running()
+        assert (tmp_path / "short.png").read_text() == "kept"
+        _export(qtbot, dialog)
+    qtbot.waitUntil(dialog.open_button.isVisible)
+    assert (tmp_path / "short.png").read_bytes().startswith(b"\x89PNG")
+
+
 def test_nothing_ticked_or_named_cannot_be_exported(
     qtbot: QtBot, workstation: Workstation, run_id: str, tmp_path: Path
 ) -> None:

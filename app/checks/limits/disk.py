@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from app.checks.cloud import allowance_text
-from app.checks.disk import NOT_FROM_THE_DEVICE
+from app.checks.disk import NOT_FROM_THE_DEVICE, OTHERS_ON_THE_DISK
 from app.checks.evidence import (
     READ,
     WRITE,
@@ -179,7 +179,9 @@ def _provisioned(trial: TrialEvidence, disk: Disk) -> Iterator[Hypothesis]:
         values = [one.value for one in trial.headline_series()]
         counter = "; ".join(part for part in (flat_text("the rate", values, disk.spread) + flying, sign) if part)
         then = "Check the volume’s limits and the cgroup’s (io.max), and double the block size."
-        yield Hypothesis(Limiter.PROVISIONED, 1.0, counter, then)
+        shared = isinstance(OTHERS_ON_THE_DISK.evaluate(trial), CheckOutcome)
+        against = objections((shared, f"other processes used {disk.name}"))
+        yield Hypothesis(Limiter.PROVISIONED, 1.0, counter, then, against)
 
 
 def _sync(trial: TrialEvidence, disk: Disk) -> Iterator[Hypothesis]:
