@@ -68,8 +68,7 @@ def without_repetitions(
 ) -> list[Finding]:
     """Merge findings that differ in `measured` only, or whose cause is the host and that differ in the step, in order.
 
-    The first stands for them, with their number or the other steps. Acknowledged ones are merged with those of the same
-    reason.
+    The first is kept, with their number or the other steps. Acknowledged ones are merged with those of the same reason.
     """
     groups: dict[tuple[object, ...], list[Finding]] = {}
     for one in findings:
