@@ -1,5 +1,6 @@
 """Evidence of checks: a host before a run; a trial, its host's telemetry, and all trials of a step after it."""
 
+import math
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -142,6 +143,23 @@ class HostWatch:
         """
         spans = [span for span in self._spans(metric, labels(**labelled)) if self._within(span[0], span[1]) > 0]
         return sum((until - since) * value for since, until, value in spans) if spans else None
+
+    def amounts(self, metric: str, every: float) -> dict[Labels, float]:
+        """Return by labels what falls in the measured window of amounts that each arose since the previous reading.
+
+        Readings are at most `every` seconds apart; one that found nothing has no points. What was not read yet at the
+        end is taken to go on as before.
+        """
+        series = {at: points for (name, at), points in self.series.items() if name == metric}
+        times = sorted({time for points in series.values() for time, _ in points})
+        since = {time: max(last, time - every) for last, time in pairwise([-math.inf, *times])}
+        unread = self.end - max(times, default=self.end)
+        read = self.seconds - unread if 0.0 < unread <= min(every, self.seconds / 2) else self.seconds
+        return {
+            at: sum(value * self._within(since[time], time) / (time - since[time]) for time, value in points)
+            * (self.seconds / read if read else 0.0)
+            for at, points in series.items()
+        }
 
     def _within(self, since: float, until: float) -> float:
         return max(0.0, min(until, self.end) - max(since, self.start))

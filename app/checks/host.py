@@ -278,6 +278,9 @@ LOST_SLIGHTLY, LOST_MUCH = 0.02, 0.2
 """Shares of the CPU time asked for, lost to others, from which the figure has a caveat, and is doubtful: it is lower by
 about that share."""
 
+LOOK_EVERY = 6.0
+"""Seconds within which the telemetry reads the processes again."""
+
 _BY_PROCESSORS = frozenset({Resource.CPU, Resource.MEMORY})
 
 
@@ -286,13 +289,10 @@ def _taken(trial: TrialEvidence, watch: HostWatch) -> list[tuple[str, float]]:
 
     Leave the tool out if it runs as root: an unprivileged account cannot tell it from other processes.
     """
-    found: dict[str, float] = {}
     roots = any(command.root for command in trial.commands)
-    for at in watch.labels_of("process_time"):
-        name = dict(at).get("process", "")
-        if not (roots and name == trial.suite.tool):
-            found[name] = sum(value for _, value in watch.points_at("process_time", at))
-    return sorted(found.items(), key=lambda one: -one[1])
+    spent = {dict(at).get("process", ""): seconds for at, seconds in watch.amounts("process_time", LOOK_EVERY).items()}
+    named = ((name, seconds) for name, seconds in spent.items() if not (roots and name == trial.suite.tool))
+    return sorted(named, key=lambda one: -one[1])
 
 
 @watched
@@ -300,7 +300,7 @@ def _others(trial: TrialEvidence, watch: HostWatch) -> CheckOutcome | NotChecked
     cpus = cpus_of(trial)
     taken = [(name, spent) for name, spent in _taken(trial, watch) if name not in trial.suite.server_processes]
     seconds, others = length(trial, watch), other_cpus(trial)
-    most = math.inf if others is None else others * watch.seconds  # the times may include some of before
+    most = math.inf if others is None else others * watch.seconds  # the times are shared out
     named = [(name, spent) for name, spent in taken[:3] if min(spent, most) >= OF_A_CORE * seconds]
     beside = None if trial.suite.uses_server else contention(trial)  # a server that ran before is among the others
     lost = 0.0 if beside is None else beside.lost * part(trial, watch)
@@ -318,7 +318,7 @@ def _others(trial: TrialEvidence, watch: HostWatch) -> CheckOutcome | NotChecked
 def _users(named: list[tuple[str, float]], others: float | None, seconds: float) -> str:
     """Return the CPUs of all other processes, and how many of them the named ones had.
 
-    Their times are read every five seconds and may include some of before: parts that exceed the whole have no figure.
+    Their times are read every five seconds, and shared out evenly: parts that exceed the whole have no figure.
     """
     each = ", ".join(f"{name} {spent / seconds:.2g}" for name, spent in named)
     if others is None:

@@ -117,11 +117,12 @@ class GrowthWatch:
         cut = max(len(before), len(processes)) >= MOST_PROCESSES
         taken: Counter[str] = Counter()
         for process, ticks in processes.items():
-            if cut and process not in before and process.began < since * TICKS_PER_SECOND:
+            new = process.began >= since * TICKS_PER_SECOND
+            if cut and process not in before and not new:
                 continue  # it was not listed for want of room
             other -= max(0, ticks - before.get(process, 0))
             if process.pid != here and process.name:
-                taken[process.name] += max(0, ticks - before.get(process, UNSEEN))
+                taken[process.name] += max(0, ticks - before.get(process, 0 if new else UNSEEN))
         for name, ticks in taken.most_common(MOST_NAMED):
             seconds = ticks / TICKS_PER_SECOND
             if seconds >= WORTH_NAMING:

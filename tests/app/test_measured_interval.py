@@ -95,6 +95,28 @@ def test_host_evidence_is_of_the_measured_seconds(changes: dict[str, object]) ->
     assert evidence.trials[0].duration == pytest.approx(13.5)
 
 
+SPENT = Metric("process_time", "CPU time", Unit.SECOND, Better.LOWER, MetricKind.TIME)
+
+
+@pytest.mark.parametrize(
+    ("readings", "seconds"),
+    [
+        ([(998.0, 5.0), (1003.0, 5.0), (1008.0, 5.0)], 10.0),  # not that of before; what is not read yet goes on
+        ([(1000.0, 5.0), (1005.0, 5.0), (1010.0, 5.0), (1015.0, 5.0)], 10.0),
+        ([(1000.0, 5.0)], 0.0),
+        ([(1012.0, 4.0)], 4.0 * 3 / 5),
+        ([(1005.0, 5.0)], 10.0),
+        ([(1004.0, 4.0)], 3.2),  # unread for more than a reading's time: idle
+    ],
+)
+def test_of_times_since_the_last_reading_those_of_the_interval_count(
+    readings: list[tuple[float, float]], seconds: float
+) -> None:
+    samples = [Sample(time, SPENT, value, (("process", "hog"),)) for time, value in readings]
+    watch = HostWatch.of("web-1", samples, (1000.0, 1010.0))
+    assert watch.amounts("process_time", 5.0) == {(("process", "hog"),): pytest.approx(seconds)}
+
+
 def test_while_it_runs_the_evidence_begins_at_the_first_counted_second() -> None:
     seen: list[HostWatch | None] = []
     monitor = TrialMonitor(checks=())

@@ -1,4 +1,4 @@
-"""Rates that change within a trial as the lab sets them, each for 30 s: whether the verdict names the change."""
+"""Rates that change within a trial as the lab sets them, for 30, 60 and 120 s: whether the verdict names the change."""
 
 from functools import partial
 
@@ -7,21 +7,26 @@ from tests.lab.staging import Stage
 from tests.perf.outcome import Met, Outcome
 from tests.perf.stage import on_a_stage
 
-SECONDS = 30
+LENGTHS = (30, 60, 120)
+"""Seconds of a trial."""
 
 
 def outcomes() -> list[Outcome]:
-    """Return for each course of a rate what the verdict names it."""
-    return [_line(name, on_a_stage(partial(_run, name), ("fio",))) for name in COURSES]
+    """Return for each course of a rate, and each length of a trial, what the verdict names it."""
+    return [
+        _line(name, seconds, on_a_stage(partial(_run, name, seconds), ("fio",)))
+        for name in COURSES
+        for seconds in LENGTHS
+    ]
 
 
-def _run(name: str, stage: Stage) -> frozenset[str]:
-    return shape_found(run_course(stage, COURSES[name], SECONDS))
+def _run(name: str, seconds: int, stage: Stage) -> frozenset[str]:
+    return shape_found(run_course(stage, COURSES[name], seconds))
 
 
-def _line(name: str, found: frozenset[str] | str) -> Outcome:
-    aim = NAMED_BY.get(name, "none")
+def _line(name: str, seconds: int, found: frozenset[str] | str) -> Outcome:
+    what, aim = f"{name}, {seconds} s", NAMED_BY.get(name, "none")
     if isinstance(found, str):
-        return Outcome(name, "–", f"not staged, because {found}", aim, Met.UNDECIDED)
+        return Outcome(what, "–", f"not staged, because {found}", aim, Met.UNDECIDED)
     named = ", ".join(sorted(found)) or "none"
-    return Outcome(name, named, f"{SECONDS} s", aim, Met.MET if named == aim else Met.MISSED)
+    return Outcome(what, named, "–", aim, Met.MET if named == aim else Met.MISSED)

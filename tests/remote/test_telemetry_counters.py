@@ -71,7 +71,7 @@ def test_others_are_named_with_the_time_they_took() -> None:
     )
     assert first == {}
     assert second == {("process_time", (("process", "backup"),)): 2.0}
-    assert third == {("process_time", (("process", "a b) c"),)): 2.5}  # the first second of a new one is not known
+    assert third == {("process_time", (("process", "a b) c"),)): 2.5}  # it had run before: up to a second is not known
 
 
 def test_a_process_with_the_id_of_another_is_another() -> None:
@@ -84,7 +84,12 @@ def test_of_more_processes_than_are_listed_no_growth_is_made_up() -> None:
     listed = [process(pid, "worker", 90_000) for pid in range(10, 10 + MOST_PROCESSES)]
     long_there, new = process(5000, "old", 80_000), process(5001, "new", 300, began=10_200)
     _, second = looked(["@ours ", *listed], ["@ours ", *listed[2:], long_there, new])
-    assert second == {("process_time", (("process", "new"),)): 2.0}
+    assert second == {("process_time", (("process", "new"),)): 3.0}
+
+
+def test_all_the_time_of_a_process_that_began_since_the_last_look_is_named() -> None:
+    _, second = looked(["@ours "], ["@ours ", process(10, "hog", 120, began=10_150)])
+    assert second == {("process_time", (("process", "hog"),)): 1.2}
 
 
 def test_what_a_cloud_holds_back_is_told_where_it_says_so() -> None:
