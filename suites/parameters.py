@@ -1,5 +1,6 @@
 """Parameters: typed, bounded, with a unit, a default and one sentence of help."""
 
+import math
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -196,11 +197,10 @@ def _read_integer(parameter: Parameter, given: object) -> Value:
 def _read_number(parameter: Parameter, given: object) -> Value:
     if isinstance(given, str) and re.fullmatch(r"\s*-?\d{1,18}(\.\d{1,9})?\s*", given):
         given = float(given)
-    if isinstance(given, bool) or not isinstance(given, int | float):
+    number = given if isinstance(given, int | float) and not isinstance(given, bool) else math.nan
+    if not abs(number) <= LARGEST:  # also NaN, which passes any comparison with a bound
         raise parameter.refuse(given, f"Give a number{_of(parameter)}.")
-    if not abs(given) <= LARGEST:  # also NaN, which passes any comparison with a bound
-        raise parameter.refuse(given, f"Give a number of at most 10^18{_of(parameter)}.")
-    return float(given) + 0.0  # -0.0 becomes 0.0
+    return float(number) + 0.0  # -0.0 becomes 0.0
 
 
 def _read_size(parameter: Parameter, given: object) -> Value:
@@ -259,9 +259,8 @@ def _read_lines(parameter: Parameter, given: object) -> Value:
 
 
 def _of(parameter: Parameter) -> str:
-    bounds = parameter.bounds()
     unit = f" in {parameter.unit}" if parameter.unit else ""
-    return f"{unit}, {bounds}" if bounds else unit
+    return f"{unit}, {parameter.bounds() or 'at most 10^18'}"
 
 
 _READERS: Mapping[Type, Callable[[Parameter, object], Value]] = {

@@ -106,7 +106,8 @@ def test_a_mixed_figure_is_not_charged_to_others(rw: str) -> None:
     beside = {**own, "disk_read_rate": own["disk_read_rate"] + 174e6}
     found = OTHERS_ON_THE_DISK.evaluate(unified(rw, **beside))
     assert isinstance(found, CheckOutcome)
-    assert "174 MB/s read; the tool moved 393 MB/s" in found.measured
+    assert "174 MB/s" in found.measured
+    assert "393 MB/s" in found.measured
 
 
 @pytest.mark.parametrize("rw", ["trim", "randtrim"])

@@ -246,7 +246,7 @@ def test_no_value_of_a_job_file_makes_a_check_raise(numbers: list[str], fixed: l
     text = "\n".join(["[job]", *fixed, *numbers])
     step = StepEvidence("step", JOB, complete_values(JOB, {"job": text}), Context(facts), "web-1")
     for check in JOB_CHECKS:
-        check.finding(step)
+        check.evaluate(step)
     suite, values = JOB.measured_as(step.values, facts)
     suite.workload(values)
     JOB.estimate(step.values, step.context)
