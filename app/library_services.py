@@ -91,9 +91,7 @@ class LibraryServices(ABC):
         from app.plans.plan_changes import acknowledge_of_run, with_reasons
 
         record = self.load(run)
-        plan = record.plan
-        for each in given:
-            plan = acknowledge_of_run(plan, record.findings, each)
+        plan = acknowledge_of_run(record.plan, record.findings, given)
         self._store.change_acknowledged(record.summary.id, lambda stored: with_reasons(stored, given))
         return replace(record, plan=plan)
 

@@ -208,7 +208,9 @@ class MainWindow(QMainWindow):
             self.status_line.show_message(text)
 
     def _load_plan(self, path: Path) -> None:
-        BackgroundJob(lambda: self.workstation.load_plan(path), self).start(self.pages.open_plan, self._show_error)
+        BackgroundJob(lambda: self.workstation.load_plan(path, usable_goals=False), self).start(
+            self.pages.open_plan, self._show_error
+        )
 
     def _show_error(self, error: BenchwrightError) -> None:
         self.show_message(error.message, error.remedy)
