@@ -69,7 +69,6 @@ class Workstation(LibraryServices):
         self.consents = Consents(self._memory)
         self._opening = threading.Lock()
         self._opened: Store | None = None
-        self._computed = {}
 
     # Hosts
 

@@ -197,16 +197,16 @@ def test_a_row_of_several_steps_names_them_all_and_is_acknowledged_in_each(tmp_p
             writing.record(event)
     workstation.close()
 
-    def said(*words: str) -> str:
+    def reported(*words: str) -> str:
         return CliRunner().invoke(benchwright, ["--store", str(tmp_path / "runs.sqlite3"), *words]).output
 
-    assert f"{DISK}, cpu" in " ".join(said("show", "last").split())
+    assert f"{DISK}, cpu" in " ".join(reported("show", "last").split())
     steps = ("--step", DISK, "--step", "cpu")
     assert [
         one["step"]
-        for one in json.loads(said("acknowledge", "last", "other-process=known", *steps, "--json"))["acknowledged"]
+        for one in json.loads(reported("acknowledge", "last", "other-process=known", *steps, "--json"))["acknowledged"]
     ] == [DISK, "cpu"]
-    assert said("show", "last").count("Acknowledged: known") == 1
-    said("acknowledge", "last", "other-process=known")
-    said("acknowledge", "last", "other-process=", *steps)
-    assert "Acknowledged: known" not in said("show", "last")
+    assert reported("show", "last").count("Acknowledged: known") == 1
+    reported("acknowledge", "last", "other-process=known")
+    reported("acknowledge", "last", "other-process=", *steps)
+    assert "Acknowledged: known" not in reported("show", "last")

@@ -1,7 +1,7 @@
 """Card of the selected host: address, facts, connection status and actions."""
 
 from PySide6.QtCore import Qt, Signal, SignalInstance
-from PySide6.QtWidgets import QFrame, QPushButton, QToolButton
+from PySide6.QtWidgets import QFrame, QToolButton
 
 from app.hosts.hosts import HostEntry, Origin
 from app.questions import ConnectOutcome
@@ -38,11 +38,11 @@ class HostCard(QFrame):
         self.notice = Notice()
         self.working = ProgressNotice()
         self.working.cancelled.connect(self.cancel_requested)
-        self.measure_button = self._button("Measure this host", self.measure_requested)
-        self.quick_button = self._button("Quick benchmark", self.quick_requested)
-        self.test_button = self._button("Test connection", self.test_requested)
-        self.leftovers_button = self._button("Leftovers…", self.leftovers_requested)
-        self.calibrate_button = self._button("Calibrate…", self.calibrate_requested)
+        self.measure_button = push_button("Measure this host", self.measure_requested)
+        self.quick_button = push_button("Quick benchmark", self.quick_requested)
+        self.test_button = push_button("Test connection", self.test_requested)
+        self.leftovers_button = push_button("Leftovers…", self.leftovers_requested)
+        self.calibrate_button = push_button("Calibrate…", self.calibrate_requested)
         set_tool_tip(self.calibrate_button, "Measure the noise of this host to derive its own margins")
         set_tool_tip(self.leftovers_button, "Directories and processes left on the host by interrupted runs")
         self.edit_button = self._tool("edit", "Edit the connection", "F2", self.edit_requested)
@@ -124,9 +124,6 @@ class HostCard(QFrame):
         )
         rows = column_in(self, SPACE[1], (SPACE[3], SPACE[2], SPACE[2], SPACE[3]))
         fill(rows, head, self._address, self._summary, self.working, self.notice, flowing(*buttons, spacing=SPACE[1]))
-
-    def _button(self, text: str, request: SignalInstance) -> QPushButton:
-        return push_button(text, request)
 
     def _tool(self, icon: str, tip: str, keys: str, request: SignalInstance) -> QToolButton:
         button = QToolButton()
