@@ -244,7 +244,7 @@ def _setting_text(value: object) -> str:
 
 
 def _thin_tail(trial: TrialEvidence) -> CheckOutcome | NotChecked | None:
-    for tail in trial.all_of("latency_p99_9") if trial.done else ():
+    for tail in trial.as_named("latency_p99_9") if trial.done else ():
         rate, seconds = trial.value("iops", **dict(tail.labels)), trial.values.get("runtime") or trial.duration
         if rate is None or not isinstance(seconds, int | float):
             return NotChecked("The number of I/Os behind the percentile is unknown.")
@@ -269,7 +269,7 @@ def _goals(step: StepOutcomeEvidence) -> CheckOutcome | NotChecked | None:
     for goal in step.goals:
         if goal.step not in {None, step.name}:
             continue
-        figures = step.done[0].asked(goal.metric) if step.done else ()
+        figures = step.done[0].as_named(goal.metric) if step.done else ()
         relevant = True
         for figure in figures:
             reached = goal.is_met(_middle(step, figure))
