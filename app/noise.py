@@ -10,6 +10,7 @@ from enum import StrEnum
 from app.chart import Chart, ChartAxis, ChartMark, ChartSeries
 from app.comparison.estimates import CONFIDENCE, student
 from app.json_converter import Json, publish, published
+from app.numeric import special
 from app.plans.plan import host_label
 from suites.quantities import label_pairs, label_text, metric_text
 from suites.verdict import Trust, Verdict, least_trusted, trust_mark
@@ -122,8 +123,6 @@ def log_variance(values: Sequence[float]) -> float:
 
 def _with_interval(found: Spread, variance: float, freedom: int) -> Spread:
     """Return `found` with the interval of the CoV for log-normal values of this variance (Koopmans 1964)."""
-    from scipy import special
-
     if variance < 1e-24:  # the logarithms differ by rounding alone
         return found
     error = (1 - CONFIDENCE) / 2

@@ -58,7 +58,7 @@ class MainWindow(QMainWindow):
         self.splitter = PageSplitter()
         self.status_line = StatusLine()
         self.library_bar = LibraryBar(workstation)
-        self.detached_bar = DetachedBar(workstation, self)
+        self.detached_bar = DetachedBar(workstation)
         self._failed: dict[PageName, QWidget] = {}
         self._messages: dict[QWidget, str] = {}
         self._painted = False

@@ -8,12 +8,12 @@ from app.questions import ConnectOutcome
 from widgets.hosts.host_connections import HostStatus
 from widgets.hosts.hosts_table import address_text
 from widgets.parts.boxes import column_in, fill, in_row
-from widgets.parts.controls import push_button
+from widgets.parts.controls import push_button, tool_button
 from widgets.parts.flow_layout import flowing
 from widgets.parts.names import host_title
 from widgets.parts.notice import Notice, ProgressNotice
 from widgets.parts.text import Text, Tone, set_tool_tip
-from widgets.theme import SPACE, TextSize, restyle, set_icon, text_font
+from widgets.theme import SPACE, TextSize, restyle, text_font
 from widgets.wizard.messages import listed, short_facts
 
 
@@ -59,9 +59,8 @@ class HostCard(QFrame):
         self._summary.setText("" if status.facts is None else short_facts(status.facts))
         self._summary.setVisible(status.facts is not None)
         self.measure_button.setText("Measure this host")
-        self.quick_button.setVisible(True)
-        self.leftovers_button.setVisible(True)
-        self.calibrate_button.setVisible(True)
+        for shown in (self.quick_button, self.leftovers_button, self.calibrate_button):
+            shown.setVisible(True)
         self.test_button.setVisible(not local)
         self.edit_button.setVisible(not local)
         self.remove_button.setVisible(entry.origin is Origin.SAVED)
@@ -126,10 +125,5 @@ class HostCard(QFrame):
         fill(rows, head, self._address, self._summary, self.working, self.notice, flowing(*buttons, spacing=SPACE[1]))
 
     def _tool(self, icon: str, tip: str, keys: str, request: SignalInstance) -> QToolButton:
-        button = QToolButton()
-        set_icon(button, icon)
-        button.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
-        button.setAccessibleName(tip)
-        set_tool_tip(button, f"{tip} ({keys})")
-        button.clicked.connect(request)
-        return button
+        focus = Qt.FocusPolicy.StrongFocus
+        return tool_button("", request, icon=icon, tip=f"{tip} ({keys})", accessibleName=tip, focusPolicy=focus)
