@@ -58,7 +58,7 @@ class MainWindow(QMainWindow):
         self.splitter = PageSplitter()
         self.status_line = StatusLine()
         self.library_bar = LibraryBar(workstation)
-        self.detached_bar = DetachedBar(workstation, self)
+        self.detached_bar = DetachedBar(workstation)
         self._failed: dict[PageName, QWidget] = {}
         self._messages: dict[QWidget, str] = {}
         self._painted = False
@@ -208,7 +208,9 @@ class MainWindow(QMainWindow):
             self.status_line.show_message(text)
 
     def _load_plan(self, path: Path) -> None:
-        BackgroundJob(lambda: self.workstation.load_plan(path), self).start(self.pages.open_plan, self._show_error)
+        BackgroundJob(lambda: self.workstation.load_plan(path, usable_goals=False), self).start(
+            self.pages.open_plan, self._show_error
+        )
 
     def _show_error(self, error: BenchwrightError) -> None:
         self.show_message(error.message, error.remedy)

@@ -9,6 +9,7 @@ from app.checks.plans import FEW_TRIALS, FOR_A_SPREAD, missing_statistics
 from app.checks.run_findings import HOST_TUNED
 from app.comparison.estimates import FEWEST_TRIALS
 from app.comparison.verdicts import CORRELATION_FROM, SIGNIFICANT, correlation_p, two_levels
+from app.numeric import stats
 from suites.checks import CheckOutcome, NotChecked, after_check
 from suites.evidence import HostWatch, OutcomeCheck, StepOutcomeEvidence, TrialCheck, TrialEvidence
 from suites.facts import Facts, known
@@ -124,8 +125,6 @@ def _drifted(step: StepOutcomeEvidence) -> CheckOutcome | None:
     for figure, values in _headline_figures(step):
         if len(values) < FOR_A_DRIFT or not values[0]:
             continue
-        from scipy import stats
-
         found = stats.kendalltau(range(len(values)), values)
         third = max(2, len(values) // 3)
         first, last = statistics.median(values[:third]), statistics.median(values[-third:])
