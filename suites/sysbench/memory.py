@@ -12,8 +12,7 @@ from suites.parameters import Choice, Parameter, Tuned, Type, Value, Values, for
 from suites.quantities import quantity
 from suites.runtime_checks import SHORT_RUNTIME, TRUSTED
 from suites.sysbench.output import (
-    LATENCY_MAXIMUM,
-    LATENCY_MEAN,
+    LATENCIES,
     PERCENTILE,
     SYSBENCH,
     THREADS,
@@ -22,7 +21,6 @@ from suites.sysbench.output import (
     SysbenchOutput,
     SysbenchParser,
     command,
-    latency_percentile,
     tune_common,
     unresolved_note,
 )
@@ -333,14 +331,7 @@ class SysbenchMemory(Suite):
     )
     program = SYSBENCH
     parameters = (BLOCK_SIZE, TOTAL_SIZE, OPERATION, ACCESS_MODE, SCOPE, THREADS, TIME, PERCENTILE)
-    metrics = (
-        THROUGHPUT,
-        OPERATIONS_PER_SECOND,
-        LATENCY_MEAN,
-        latency_percentile(int(PERCENTILE.default)),
-        LATENCY_MAXIMUM,
-        TOTAL_TIME,
-    )
+    metrics = (THROUGHPUT, OPERATIONS_PER_SECOND, *LATENCIES, TOTAL_TIME)
     checks = MEMORY_CHECKS
 
     def workload(self, values: Values) -> Workload:
