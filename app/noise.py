@@ -2,6 +2,7 @@
 
 import math
 import statistics
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
@@ -172,12 +173,8 @@ def spread_within_trials(trials: Sequence[Sequence[float]]) -> Spread | None:
 
 def shared_ranks(spreads: Sequence[Spread]) -> list[int]:
     """Return the rank of each: one more than the number of intervals entirely below it."""
-    return [1 + sum(_below(other, one) for other in spreads) for one in spreads]
-
-
-def _below(one: Spread, other: Spread) -> bool:
-    """Return whether the interval of `one` is entirely below that of `other`."""
-    return one.high is not None and other.low is not None and one.high < other.low
+    ends = sorted(one.high for one in spreads if one.high is not None)
+    return [1 if one.low is None else 1 + bisect_left(ends, one.low) for one in spreads]
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,7 +203,7 @@ def noise_of(given: Sequence[MetricTrials]) -> Noise:
     excluded = dict.fromkeys(
         f"{one.run}: {one.step} on {host_label(one.host)} does not count, {one.verdict.text}"
         for one in given
-        if one.verdict is not None and one not in measured
+        if one.verdict is not None and one.trust is Trust.INVALID
     )
     entries = [
         *_entries(NoiseLevel.SAMPLE, ((one, spread_within_trials(one.samples)) for one in measured)),

@@ -205,7 +205,7 @@ class MainWindow(QMainWindow):
             self.status_line.show_message(text)
 
     def _load_plan(self, path: Path) -> None:
-        BackgroundJob(lambda: self.workstation.load_plan(path), self).start(
+        BackgroundJob(lambda: self.workstation.load_plan(path, usable_goals=False), self).start(
             self.pages.open_plan, lambda error: self.show_message(error.message, error.remedy)
         )
 
