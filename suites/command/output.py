@@ -12,7 +12,7 @@ from suites.line_parser import LineSplitter
 from suites.parameters import Values
 from suites.strict_json import read_json
 from suites.tool_messages import exit_text, printable_message
-from suites.units import Unit, is_spelling, same_dimension
+from suites.units import Unit, is_spelling, measures_as
 from suites.vocab import Figure, Sample
 
 MAXIMUM_JSON = 4 * 2**20
@@ -98,8 +98,7 @@ class _Match:
             return self.suffix if other and not self.fits(unit) else ""
         blank = self.line[self.end : self.end + 1].isspace()
         word = suffix_after(self.line, self.end + 1) if blank else ""
-        other = any(is_spelling(word, one) and one is not unit and same_dimension(one, unit) for one in Unit)
-        return f" {word}" if word and other and not is_spelling(word, unit) else ""
+        return f" {word}" if word and measures_as(word, unit) and not is_spelling(word, unit) else ""
 
 
 @dataclass(slots=True)

@@ -361,7 +361,7 @@ class SysbenchMemory(Suite):
         """
         block = int(values["block_size"])
         if values["operation"] == "none":
-            return Workload(tool_limit=("memory-oper=none: a call for each block.", "Use read or write."))
+            return Workload(tool_limit=("memory-oper=none: an empty loop, which moves no bytes.", "Use read or write."))
         calls = f"blocks of {quantity(block)}: each costs a call.", "Use blocks of 1 MiB or more."
         return Workload(tool_limit=calls if block < SMALL_BLOCK else None, moves_memory=values["access_mode"] == "seq")
 
