@@ -9,6 +9,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from importlib.resources import files
 from itertools import pairwise
 from pathlib import Path
 
@@ -20,7 +21,7 @@ from remote.jobs.workspace import make_workspace, remove_workspace
 from remote.local import LocalSession
 from remote.script import new_mark
 from remote.telemetry.telemetry import Telemetry, program
-from remote.telemetry.telemetry_ticks import Tick
+from remote.telemetry.telemetry_ticks import Tick, TickReader
 from suites.vocab import Sample
 
 INTERVAL = 0.1
@@ -117,6 +118,19 @@ print(sum(sum(resource.getrusage(who)[:2]) for who in (resource.RUSAGE_SELF, res
 time.sleep(2)
 """
 
+# Waits for ten children one after the other, and prints the CPU time of all.
+ONE_BY_ONE = """
+import os, resource, time
+for _ in range(10):
+    if not os.fork():
+        while sum(resource.getrusage(resource.RUSAGE_SELF)[:2]) < 0.2:
+            pass
+        os._exit(0)
+    os.wait()
+print(sum(sum(resource.getrusage(who)[:2]) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)), flush=True)
+time.sleep(2)
+"""
+
 # A grandchild in a session of its own, not waited for by anybody: it prints its CPU time before it ends.
 ORPHAN = """
 import os, resource, time
@@ -195,6 +209,29 @@ def test_the_cpu_time_of_the_tree_is_that_of_rusage(
 ) -> None:
     found = watched(sys.executable, "-c", text, "1.5", script=script)
     assert found.total("user", "system") / 100 == pytest.approx(float(found.output), rel=0.05, abs=0.05)
+
+
+@pytest.mark.skipif(shutil.which("strace") is None, reason="strace is not installed")
+def test_a_child_that_ends_between_the_turns_of_its_parent_and_its_own_counts_once(tmp_path: Path) -> None:
+    copy = tmp_path / "telemetry"
+    shutil.copy(files("resources").joinpath(f"probes/bin/{os.uname().machine}/telemetry"), copy)
+    ticks: list[Tick] = []
+    with subprocess.Popen([sys.executable, "-c", ONE_BY_ONE], stdout=subprocess.PIPE, start_new_session=True) as leader:
+        assert leader.stdout is not None
+        started = Path(f"/proc/{leader.pid}/stat").read_text().rpartition(")")[2].split()[19]
+        (tmp_path / f"job={leader.pid}-{started}-boot").touch()
+        slowly = ["strace", "-qq", "-o", "/dev/null", "-P", f"/proc/{leader.pid}/io"]
+        slowly += ["-e", "inject=pread64:delay_exit=50000"]
+        words = [*slowly, str(copy), "mark", "0.1", str(tmp_path), "", "1000", "--"]
+        with subprocess.Popen(words, stdout=subprocess.PIPE) as telemetry:
+            assert telemetry.stdout is not None
+            reader = TickReader("mark")
+            while leader.poll() is None:
+                ticks += reader.feed(os.read(telemetry.stdout.fileno(), 65536))
+            telemetry.terminate()
+        truth = float(leader.stdout.read())
+    counted = [tick.tree.counters for tick in ticks if tick.tree is not None][-1]
+    assert (counted["user"] + counted["system"]) / 100 == pytest.approx(truth, abs=0.1)
 
 
 @pytest.mark.skipif(shutil.which("stress-ng") is None, reason="stress-ng is not installed")
