@@ -70,10 +70,10 @@ def test_nothing_is_left_when_a_stage_ends(made: Stage) -> None:
 def test_nothing_is_left_by_an_error_half_way(made: Stage, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     try:
         need_root("losetup")
-        bin = tmp_path / "bin"
-        bin.mkdir()
-        (bin / "mkfs.ext4").symlink_to("/bin/false")
-        monkeypatch.setenv("PATH", f"{bin}:{os.environ['PATH']}")
+        programs = tmp_path / "bin"
+        programs.mkdir()
+        (programs / "mkfs.ext4").symlink_to("/bin/false")
+        monkeypatch.setenv("PATH", f"{programs}:{os.environ['PATH']}")
         with pytest.raises(NotStagedError, match="mkfs"):
             made.slow_disk(2**28)
     except NotStagedError as reason:

@@ -23,6 +23,7 @@ from remote.script import new_mark
 from remote.telemetry.telemetry import Telemetry, program
 from remote.telemetry.telemetry_ticks import Tick, TickReader
 from suites.vocab import Sample
+from tests.processes import ends
 
 INTERVAL = 0.1
 
@@ -281,6 +282,19 @@ def test_a_job_leaves_no_cgroup(watched: Callable[..., Watched]) -> None:
     name = found.output.strip().rpartition("/")[2]
     assert re.fullmatch(r"benchwright-[0-9a-f]+-[0-9A-Za-z-]+", name)
     assert not [found for own in own_groups() for found in own.rglob(name)]
+
+
+@needs_a_group
+def test_the_leader_removes_the_cgroup_of_a_job_whose_background_process_outlives_it(tmp_path: Path) -> None:
+    session = LocalSession("testhost")
+    workspace = make_workspace(session, str(tmp_path), new_mark())
+    job = RemoteJob.start(session, workspace, ["sh", "-c", "sleep 0.4 & exit 0"])
+    group = Path((Path(workspace.path) / f".job-{job.directory}" / "group").read_text().strip())
+    assert group.is_dir()
+    assert ends(job.began.group)
+    assert not group.exists()
+    remove_workspace(session, workspace)
+    session.close()
 
 
 def test_the_program_leaves_no_file(watched: Callable[..., Watched]) -> None:
