@@ -9,7 +9,6 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from importlib.resources import files
 from itertools import pairwise
 from pathlib import Path
 
@@ -215,7 +214,8 @@ def test_the_cpu_time_of_the_tree_is_that_of_rusage(
 @pytest.mark.skipif(shutil.which("strace") is None, reason="strace is not installed")
 def test_a_child_that_ends_between_the_turns_of_its_parent_and_its_own_counts_once(tmp_path: Path) -> None:
     copy = tmp_path / "telemetry"
-    shutil.copy(files("resources").joinpath(f"probes/bin/{os.uname().machine}/telemetry"), copy)
+    copy.write_bytes(program(os.uname().machine))
+    copy.chmod(0o700)
     ticks: list[Tick] = []
     with subprocess.Popen([sys.executable, "-c", ONE_BY_ONE], stdout=subprocess.PIPE, start_new_session=True) as leader:
         assert leader.stdout is not None
