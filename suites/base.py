@@ -212,10 +212,13 @@ ParametersOf = Callable[[str], Sequence[Parameter]]
 
 @dataclass(frozen=True, slots=True)
 class Histograms:
-    """Readers of a trial's raw output: latency histograms (ns) of each interval, and of the whole trial."""
+    """Readers of a trial's raw output: latency histograms (ns) of each interval, and of the whole trial.
+
+    The totals are by metric family, as ``latency`` of latency_p50, and labels.
+    """
 
     slices: Callable[[bytes], Sequence[LatencySlice]]
-    totals: Callable[[bytes], Mapping[Labels, Mapping[int, int]]] | None = None
+    totals: Callable[[bytes], Mapping[tuple[str, Labels], Mapping[int, int]]] | None = None
 
 
 class Suite:

@@ -214,7 +214,7 @@ class TrialEvidence:
         named = (f"total_latency_{statistic}", f"latency_{statistic}")
         return next((one for name in named for one in self.all_of(name) if one.labels == at), None)
 
-    def asked(self, metric: str) -> tuple[Figure, ...]:
+    def as_named(self, metric: str) -> tuple[Figure, ...]:
         """Return the figures of a metric as a user names it: a latency is that of whole requests, if counted."""
         whole = {one.labels: one for one in self.all_of(f"total_{metric}")} if metric.startswith("latency_") else {}
         return tuple(({one.labels: one for one in self.all_of(metric)} | whole).values())

@@ -66,14 +66,20 @@ def _no_huge_pages(evidence: StepEvidence) -> CheckOutcome | None:
     facts = evidence.context.facts
     if facts is None or known(facts.memory.transparent_huge_pages) != "never":
         return None
-    return CheckOutcome("transparent_hugepage is never.")
+    return CheckOutcome(f"transparent_hugepage is never{page_text(facts)}.")
+
+
+def page_text(facts: Facts) -> str:
+    """Return the size of the host's pages as the end of a clause; empty if not known."""
+    size = known(facts.memory.page_size)
+    return "" if size is None else f", and pages have {format_size(size)}"
 
 
 NO_HUGE_PAGES = Check(
     id="huge-pages-off",
     severity=Severity.WARNING,
     title="Transparent huge pages are off",
-    why="Large arrays then use pages of 4 KiB: TLB misses are part of the figure, which is lower and varies with the "
+    why="Large arrays then use small pages: TLB misses are part of the figure, which is lower and varies with the "
     "placement of the pages.",
     remedy="Set /sys/kernel/mm/transparent_hugepage/enabled to madvise or always, or quote the figure with it.",
     source="Linux documentation, Transparent Hugepage Support.",

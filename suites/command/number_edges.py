@@ -12,12 +12,12 @@ _EXPONENT_AFTER = re.compile(r"[eEdD][+-]?\d|\s?[x×*·⋅]\s?10(?:\^|\*\*|[⁻�
 _SIGN_BEFORE = re.compile(r"(?:^|[^\w)\]}−-])[−-]$")
 _LIST = re.compile(r"\d+(?:,\d+){2,}")
 _THOUSANDS = re.compile(r"\d{1,3}(?:,\d{3})+")
-_SUFFIX = re.compile(r"(?:[^\W\d_]|[%‰°])[^\s\d,;:)\]}]{0,11}")
+_SUFFIX = re.compile(r"(?:[^\W\d_]|[%‰°])[^\s\d,;:)\]}]{0,23}")
 _WHOLE = re.compile(
     rf"[−+-]?(?:0[xX][0-9a-fA-F]*|[\d.,:{_SEPARATORS}⁰¹²³⁴-⁹½¼¾]+(?:[eEdD][+-]?\d*|\s?[x×*·⋅]\s?10\S{{1,6}})?)"
 )
 _SCALED = re.compile(
-    r"%|‰|(?:[kKMGTPEm]i?)?(?:[bB](?:its?|ytes?)?|(?:IO|io|fl|FL)?(?:ops|OPS|PS|ps)|[tqr]ps|Hz)?(?:/\S*|ps)?|"
+    r"%|‰|(?:[kKMGTPEm]i?)?(?:[bB](?:its?|ytes?)?|(?:IO|io|fl|FL)?(?:ops|OPS|PS|ps)|[tqr]ps|reqs?|Hz)?(?:/\S*|ps)?|"
     r"[nuµμm]?s(?:ecs?|econds?)?|min(?:utes?)?|h(?:ours?)?"
 )
 """What multiplies a number, or is a unit of time or size."""

@@ -3,7 +3,7 @@
 from suites.base import StepEvidence
 from suites.checks import Check, CheckOutcome, NotChecked
 from suites.facts import known
-from suites.memory_sizes import CACHE_FACTOR, NO_HUGE_PAGES, cache_of_host, memory_outcome
+from suites.memory_sizes import CACHE_FACTOR, NO_HUGE_PAGES, cache_of_host, memory_outcome, page_text
 from suites.parameters import format_size
 from suites.probe import NO_COMPILER
 from suites.stream.parameters import ARRAYS, bundled_kernels, fitting_array
@@ -83,10 +83,10 @@ STREAM_FOREIGN_PROGRAM = Check(
 
 def _small_pages(evidence: StepEvidence) -> CheckOutcome | None:
     facts = evidence.context.facts
-    mode = None if facts is None else known(facts.memory.transparent_huge_pages)
-    if bundled_kernels(evidence.values) or mode != "madvise":
+    if facts is None or bundled_kernels(evidence.values) or known(facts.memory.transparent_huge_pages) != "madvise":
         return None  # the bundled probe asks for huge pages
-    return CheckOutcome(f"transparent_hugepage is madvise; {evidence.values['program']} does not ask for huge pages.")
+    program = evidence.values["program"]
+    return CheckOutcome(f"transparent_hugepage is madvise{page_text(facts)}; {program} does not ask for huge pages.")
 
 
 STREAM_SMALL_PAGES = Check(

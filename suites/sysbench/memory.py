@@ -360,6 +360,8 @@ class SysbenchMemory(Suite):
         Measured with two threads of 1.0.20: 78 GB/s in the caches, 14 GB/s beyond.
         """
         block = int(values["block_size"])
+        if values["operation"] == "none":
+            return Workload(tool_limit=("memory-oper=none: an empty loop, which moves no bytes.", "Use read or write."))
         calls = f"blocks of {quantity(block)}: each costs a call.", "Use blocks of 1 MiB or more."
         return Workload(tool_limit=calls if block < SMALL_BLOCK else None, moves_memory=values["access_mode"] == "seq")
 
