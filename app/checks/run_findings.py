@@ -69,6 +69,22 @@ CONNECTION_LOST = _raised(
     needs="The connection to the host.",
 )
 
+NOT_ATTACHED = _raised(
+    id="not-attached",
+    severity=Severity.INFO,
+    title="Trial ran while detached",
+    why="The test continued on the host and none of its output is missing. Telemetry has a gap.",
+    remedy="No action needed.",
+    source="The attach.",
+    needs="A run that is attached again.",
+)
+
+INTERRUPTIONS = {
+    CONNECTION_LOST.id: "the connection was lost",
+    NOT_ATTACHED.id: "Benchwright was not attached",
+}
+"""Why telemetry of a trial may have a gap, by the finding raised during it."""
+
 PATH_USED = _raised(
     id="path-used",
     severity=Severity.INFO,
@@ -146,6 +162,7 @@ RAISED_CHECKS = (
     NO_LEASE,
     CLOCK_STEPPED,
     CONNECTION_LOST,
+    NOT_ATTACHED,
     PATH_USED,
     MTU_NOT_CARRIED,
     HOST_CHANGED,

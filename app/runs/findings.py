@@ -14,7 +14,7 @@ from remote.telemetry.telemetry import SLEWING, STEP, ClockStep
 from remote.tuning import SettingNote
 from suites.facts import Facts, known
 from suites.network_path import NetworkPath
-from suites.quantities import age_text, offset_text
+from suites.quantities import age_text, duration_text, offset_text
 from suites.vocab import Finding
 
 HOST_IN_USE = run_findings.HOST_IN_USE.id
@@ -73,6 +73,14 @@ def connection_lost(host: str, seconds: float, detail: str) -> Finding:
     """Return the finding that the connection to `host` was lost for `seconds`."""
     measured = f"No data from {host_label(host)} for {seconds:.0f} s. {detail}".strip()
     return finding_of(run_findings.CONNECTION_LOST, host, measured)
+
+
+def not_attached(host: str, step: str, seconds: float) -> Finding:
+    """Return the finding that a trial ran while no Benchwright was attached; `seconds` since it began."""
+    began = duration_text(seconds)
+    return finding_of(
+        run_findings.NOT_ATTACHED, FindingScope(host, step), f"Attached again {began} after the trial began."
+    )
 
 
 def path_used(step: str, host: str, peer: str, path: NetworkPath) -> Finding:
