@@ -78,9 +78,7 @@ def connection_lost(host: str, seconds: float, detail: str) -> Finding:
 def not_attached(host: str, step: str, seconds: float) -> Finding:
     """Return the finding that a trial ran while no Benchwright was attached; `seconds` since it began."""
     began = duration_text(seconds)
-    return finding_of(
-        run_findings.NOT_ATTACHED, FindingScope(host, step), f"Attached again {began} after the trial began."
-    )
+    return finding_of(run_findings.NOT_ATTACHED, host, f"Attached again {began} after the trial began.", step=step)
 
 
 def path_used(step: str, host: str, peer: str, path: NetworkPath) -> Finding:
