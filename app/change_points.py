@@ -4,12 +4,8 @@ import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
 
-if TYPE_CHECKING:
-    import numpy as np
-
-    Numbers = np.ndarray[Any, np.dtype[np.float64]]
+from app.numeric import Numbers, np, special
 
 MOST_P = 0.001
 """The p-value below which two levels differ, as in otava. It is the p-value of the best cut, not of one chosen
@@ -67,8 +63,6 @@ def change_points(values: Sequence[float]) -> LevelChanges:
     its final neighbours and remove the weakest until all pass (as otava, Hunter 2023). A change needs FEWEST_RESULTS
     results on both sides.
     """
-    import numpy as np
-
     logs = np.log(np.asarray(values, dtype=float))
     cuts = _split(logs, 0, len(logs))
     while cuts:
@@ -81,13 +75,11 @@ def change_points(values: Sequence[float]) -> LevelChanges:
     return LevelChanges((), _autocorrelation(logs, []))
 
 
-def change_point(values: "Numbers", fewest: int = 3) -> int:
+def change_point(values: Numbers, fewest: int = 3) -> int:
     """Return the index of the single change point of the mean by least squares, `fewest` values from each end.
 
     Uses cumulative sums, O(n). A search for any number of changes (ruptures, PELT) takes ten thousand times as long.
     """
-    import numpy as np
-
     count = len(values)
     cuts = np.arange(fewest, count - fewest + 1)
     sums = np.cumsum(values)
@@ -96,7 +88,7 @@ def change_point(values: "Numbers", fewest: int = 3) -> int:
     return int(cuts[np.argmax(cuts * (count - cuts) * (before - after) ** 2)])
 
 
-def _split(logs: "Numbers", start: int, end: int) -> list[int]:
+def _split(logs: Numbers, start: int, end: int) -> list[int]:
     """Return the cuts within a segment, in order.
 
     Without a cut, try its overlapping halves: a rise that falls back is not visible in the whole segment.
@@ -114,7 +106,7 @@ def _split(logs: "Numbers", start: int, end: int) -> list[int]:
     return []
 
 
-def _best(logs: "Numbers", start: int, end: int) -> int | None:
+def _best(logs: Numbers, start: int, end: int) -> int | None:
     """Return the cut that explains most of the variance of a segment, or None if it is not significant."""
     part = logs[start:end]
     if len(part) < 2 * FEWEST_RESULTS:
@@ -127,15 +119,13 @@ def _is_large(change: LevelChange) -> bool:
     return abs(math.log(change.ratio)) >= math.log1p(LEAST_CHANGE)
 
 
-def _tested(logs: "Numbers", cuts: Sequence[int]) -> list[LevelChange]:
+def _tested(logs: Numbers, cuts: Sequence[int]) -> list[LevelChange]:
     edges = [0, *cuts, len(logs)]
     return [_change(logs, *edges[number : number + 3]) for number in range(len(cuts))]
 
 
-def _change(logs: "Numbers", start: int, index: int, end: int) -> LevelChange:
+def _change(logs: Numbers, start: int, index: int, end: int) -> LevelChange:
     """Return the change at `index`, tested between the adjacent segments (Student's t-test, pooled variance)."""
-    from scipy import special
-
     before, after = logs[start:index], logs[index:end]
     freedom = len(before) + len(after) - 2
     difference = float(after.mean() - before.mean())
@@ -145,10 +135,8 @@ def _change(logs: "Numbers", start: int, index: int, end: int) -> LevelChange:
     return LevelChange(index, math.exp(float(before.mean())), math.exp(float(after.mean())), p)
 
 
-def _autocorrelation(logs: "Numbers", cuts: Sequence[int]) -> float | None:
+def _autocorrelation(logs: Numbers, cuts: Sequence[int]) -> float | None:
     """Return the first autocorrelation of the residuals after subtracting the mean of each segment."""
-    import numpy as np
-
     edges = [0, *cuts, len(logs)]
     residuals = np.concatenate(
         [logs[start:end] - logs[start:end].mean() for start, end in itertools.pairwise(edges) if end > start] or [logs]

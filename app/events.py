@@ -53,8 +53,14 @@ class Trial:
     peer_clock: float | None = None
 
 
+class Event:
+    """Base of all events."""
+
+    __slots__ = ()
+
+
 @dataclass(frozen=True, slots=True)
-class RunStarted:
+class RunStarted(Event):
     """A new run starts."""
 
     run_id: str
@@ -63,7 +69,7 @@ class RunStarted:
 
 
 @dataclass(frozen=True, slots=True)
-class Activity:
+class Activity(Event):
     """Text of the current activity; `waits_for` is what it waits for, `measures` that it is a measurement."""
 
     text: str
@@ -73,7 +79,7 @@ class Activity:
 
 
 @dataclass(frozen=True, slots=True)
-class LibraryChanged:
+class LibraryChanged(Event):
     """The library at `path` cannot be written because of `problem`; empty: it can be written again.
 
     Repeated while the problem lasts. The run waits meanwhile; commands on hosts continue. `on_stop` is the text of
@@ -87,7 +93,7 @@ class LibraryChanged:
 
 
 @dataclass(frozen=True, slots=True)
-class FactsRead:
+class FactsRead(Event):
     """Facts of a host, before or after the run."""
 
     host: str
@@ -96,7 +102,7 @@ class FactsRead:
 
 
 @dataclass(frozen=True, slots=True)
-class FindingRaised:
+class FindingRaised(Event):
     """A finding of a check. `trial` is the id of its trial, None for the whole step or plan."""
 
     finding: Finding
@@ -104,7 +110,7 @@ class FindingRaised:
 
 
 @dataclass(frozen=True, slots=True)
-class StepEnded:
+class StepEnded(Event):
     """All trials of a step on a host have ended; its verdict can be computed."""
 
     step: str
@@ -112,14 +118,14 @@ class StepEnded:
 
 
 @dataclass(frozen=True, slots=True)
-class VerdictReached:
+class VerdictReached(Event):
     """Verdict of a step on a host, or of the run (step and host None)."""
 
     verdict: Verdict
 
 
 @dataclass(frozen=True, slots=True)
-class TrialStarted:
+class TrialStarted(Event):
     """The measuring command of a trial begins. `expected` is its estimated duration in seconds, None if unknown."""
 
     trial: Trial
@@ -127,7 +133,7 @@ class TrialStarted:
 
 
 @dataclass(frozen=True, slots=True)
-class OutputRead:
+class OutputRead(Event):
     """Raw output of a trial."""
 
     trial: int
@@ -136,7 +142,7 @@ class OutputRead:
 
 
 @dataclass(frozen=True, slots=True)
-class SampleRead:
+class SampleRead(Event):
     """A sample of a trial. Its time is in the tool's own seconds; `origin` as in TrialEnded, as far as known."""
 
     trial: int
@@ -145,7 +151,7 @@ class SampleRead:
 
 
 @dataclass(frozen=True, slots=True)
-class TelemetryRead:
+class TelemetryRead(Event):
     """Telemetry samples of a host. Their times are on the host's monotonic clock (seconds)."""
 
     host: str
@@ -153,7 +159,7 @@ class TelemetryRead:
 
 
 @dataclass(frozen=True, slots=True)
-class TrialEnded:
+class TrialEnded(Event):
     """A trial ended. `reason` is the text of why it is not DONE; `stopped`: the user stopped it.
 
     On the host's monotonic clock, None if unknown: `origin` is the tool's time 0, by the arrival of its samples;
@@ -186,7 +192,7 @@ class HostChange:
 
 
 @dataclass(frozen=True, slots=True)
-class HostChanged:
+class HostChanged(Event):
     """A setting was changed, after a note of it was written on the host. `at` is UTC, ISO 8601."""
 
     change: HostChange
@@ -194,7 +200,7 @@ class HostChanged:
 
 
 @dataclass(frozen=True, slots=True)
-class SettingRestored:
+class SettingRestored(Event):
     """The setting at `path`, changed by `run` (empty: this run), was restored.
 
     If it was not, `problem` is the reason, and `pending` is true if it is still to be restored.
@@ -209,7 +215,7 @@ class SettingRestored:
 
 
 @dataclass(frozen=True, slots=True)
-class Progress:
+class Progress(Event):
     """Progress of the run: trials done, expected total, remaining seconds; None if unknown.
 
     `exact` is False if the number of trials depends on their results.
@@ -246,7 +252,7 @@ class Decision:
 
 
 @dataclass(frozen=True, slots=True)
-class PolicyDecided:
+class PolicyDecided(Event):
     """Decision of the repetition policy for a step on a host: the interval so far, and the forecast.
 
     `metric` and `labels` identify the figure that needs the most trials; `metric` is None without figures.
@@ -260,7 +266,7 @@ class PolicyDecided:
 
 
 @dataclass(frozen=True, slots=True)
-class RunEnded:
+class RunEnded(Event):
     """The run ended. `reason` is the text of why it is not DONE, `problems` its sentences.
 
     By host, where known: `telemetry_cost` is the share of one core that telemetry used, `telemetry_program` the SHA-256
@@ -276,7 +282,7 @@ class RunEnded:
 
 
 @dataclass(frozen=True, slots=True)
-class LinkChanged:
+class LinkChanged(Event):
     """The state of the connection to a host changed. `since` is the last data, on the workstation's monotonic clock.
 
     Commands on the host continue in every state. `detail` is the text of what failed, or why reconnecting ended;
@@ -292,7 +298,7 @@ class LinkChanged:
 
 
 @dataclass(frozen=True, slots=True)
-class WorkspaceUsed:
+class WorkspaceUsed(Event):
     """A private directory on the host `where` for `step` on `host`; raised before it is created."""
 
     step: str
@@ -303,14 +309,14 @@ class WorkspaceUsed:
 
 
 @dataclass(frozen=True, slots=True)
-class WorkspaceRemoved:
+class WorkspaceRemoved(Event):
     """A private directory was removed from its host."""
 
     nonce: str
 
 
 @dataclass(frozen=True, slots=True)
-class JobPlanned:
+class JobPlanned(Event):
     """A command is about to be started; contains all that is needed to find it on the host after a crash.
 
     `number` is its index among the commands of its purpose in the trial, `before` the bytes printed by earlier ones, by
@@ -327,7 +333,7 @@ class JobPlanned:
 
 
 @dataclass(frozen=True, slots=True)
-class JobBegan:
+class JobBegan(Event):
     """The command in `directory` has started."""
 
     directory: str
@@ -335,14 +341,14 @@ class JobBegan:
 
 
 @dataclass(frozen=True, slots=True)
-class AttemptEnded:
+class AttemptEnded(Event):
     """The commands of a trial whose start is not stored have ended; it will be repeated under the same id."""
 
     trial: int
 
 
 @dataclass(frozen=True, slots=True)
-class TrialAttached:
+class TrialAttached(Event):
     """A detached trial is followed again. `samples` are those of its stored output."""
 
     trial: Trial
@@ -351,7 +357,7 @@ class TrialAttached:
 
 
 @dataclass(frozen=True, slots=True)
-class RunAttached:
+class RunAttached(Event):
     """A detached run continues; it began `age` seconds ago."""
 
     run_id: str
@@ -360,40 +366,11 @@ class RunAttached:
 
 
 @dataclass(frozen=True, slots=True)
-class RunDetached:
+class RunDetached(Event):
     """The run was detached. Commands on hosts continue; other trials wait until it is attached."""
 
     run_id: str
 
-
-Event = (
-    RunStarted
-    | Activity
-    | LibraryChanged
-    | FactsRead
-    | FindingRaised
-    | StepEnded
-    | VerdictReached
-    | TrialStarted
-    | OutputRead
-    | SampleRead
-    | TelemetryRead
-    | TrialEnded
-    | HostChanged
-    | SettingRestored
-    | Progress
-    | PolicyDecided
-    | RunEnded
-    | LinkChanged
-    | WorkspaceUsed
-    | WorkspaceRemoved
-    | JobPlanned
-    | JobBegan
-    | AttemptEnded
-    | TrialAttached
-    | RunAttached
-    | RunDetached
-)
 
 Stage = Callable[[Event], Iterable[Event]]
 """Maps an event to events: itself, with those added before or after it."""

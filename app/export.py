@@ -6,6 +6,7 @@ from importlib.util import find_spec
 from io import BytesIO
 from pathlib import Path
 
+from app.numeric import pd
 from app.output import escaped, write_whole
 from app.records import RunRecord, SampleSeries
 from app.results import METRICS, SAMPLES, Row, Telemetry, frame, metric_rows, sample_rows
@@ -56,8 +57,6 @@ def write_csv(rows: Iterable[Row], columns: Sequence[str], path: Path) -> Path:
 
 def csv_text(rows: Iterable[Row], columns: Sequence[str]) -> str:
     """Return rows as CSV, missing cells empty, formulas escaped (see _cell())."""
-    import pandas as pd
-
     cells = [[_cell(row.get(column)) for column in columns] for row in rows]
     return pd.DataFrame(cells, columns=list(columns), dtype=object).to_csv(index=False, lineterminator="\n")
 

@@ -22,8 +22,8 @@ from suites.vocab import Labels, Metric
 if TYPE_CHECKING:
     from app.store import Store
 
-MOST_COMPUTED = 10
-"""Runs whose verdict a history computes, each in some 30 ms: those of versions that stored none may be thousands."""
+MOST_COMPUTED = 100
+"""Newest runs without a stored verdict whose verdict a history computes, each in some 30 ms; it leaves out the rest."""
 
 FALSE_ALARMS = (
     "false alarms in series of 60 results without a change: 2 % if independent, up to 16 % at an autocorrelation of "
@@ -107,20 +107,20 @@ FactsOf = Callable[[str, Sequence[str]], tuple[Facts, ...]]
 def read_history(store: "Store", wanted: HistoryQuery) -> History:
     """Return the history of a metric of hosts. Raises HistoryError if no result matches."""
     with store.history(wanted.hosts, wanted.metric) as (rows, plans, facts_of):
-        return history_of(wanted, _with_trust(store, rows), plans, facts_of)
-
-
-def _with_trust(store: "Store", rows: Sequence[HistoryRow]) -> list[HistoryRow]:
-    """Return `rows` with the trust of the newest runs that have no stored verdict."""
-    missing = dict.fromkeys(row.run for row in reversed(rows) if not row.trust)
-    found = computed_trust(store, list(missing)[:MOST_COMPUTED])
-    return [row._replace(trust=row.trust or found.get((row.run, row.step, row.host), "")) for row in rows]
+        unjudged = list(dict.fromkeys(row.run for row in reversed(rows) if not row.trust))
+        trusts = computed_trust(store, unjudged[:MOST_COMPUTED])
+        judged = [row._replace(trust=row.trust or trusts.get((row.run, row.step, row.host), "")) for row in rows]
+        return history_of(wanted, judged, plans, facts_of, frozenset(unjudged[MOST_COMPUTED:]))
 
 
 def history_of(
-    wanted: HistoryQuery, rows: Sequence[HistoryRow], plans: Mapping[str, Plan], facts_of: FactsOf
+    wanted: HistoryQuery,
+    rows: Sequence[HistoryRow],
+    plans: Mapping[str, Plan],
+    facts_of: FactsOf,
+    unjudged: frozenset[str] = frozenset(),
 ) -> History:
-    """Return the history in `rows`, which are of one metric name and in order of time.
+    """Return the history in `rows`, which are of one metric name and in order of time, without the runs `unjudged`.
 
     Invalid results are excluded and named. The newest run is the reference: runs with another suite or other identity
     parameters are excluded and counted.
@@ -132,6 +132,8 @@ def history_of(
             f"There is no metric “{wanted.metric[:60]}” of {', '.join(wanted.hosts)[:120]}.",
             "“benchwright show RUN --json” lists the metrics; --step and --label select one.",
         )
+    older = len({row.run for row in fitting} & unjudged)
+    fitting = [row for row in fitting if row.run not in unjudged]
     invalid = dict.fromkeys(row.run for row in fitting if row.trust == Trust.INVALID)
     counted = [row for row in fitting if row.trust != Trust.INVALID] or fitting
     # The first row of the newest run: the headline metric comes first.
@@ -153,6 +155,8 @@ def history_of(
             by_run.setdefault(row.run, []).append(one)
     points = tuple(_points(by_run))
     left_out = [f"{len(runs)} run{'s' if len(runs) > 1 else ''} of {reason}" for reason, runs in reasons.items()]
+    if older:
+        left_out.insert(0, f"{count_text(older, 'older run')} without a verdict")
     if invalid:
         left_out.insert(0, f"invalid: {', '.join(invalid)}")
     metric, labels = newest.metric, newest.labels
@@ -256,7 +260,7 @@ def notes_of(found: History) -> list[str]:
     """Return the notes on a history: exclusions, autocorrelation, false-alarm rates."""
     notes = [f"Excluded: {reason}." for reason in found.left_out]
     if unjudged := sum(point.trust is None for point in found.points):
-        notes.append(f"Counted without a verdict: {count_text(unjudged, 'older result')}.")
+        notes.append(f"Counted without a verdict: {count_text(unjudged, 'result')}.")
     if not found.found.claimed:
         notes.append(
             f"Results are autocorrelated ({found.found.autocorrelation:.2f}): the change points are no evidence."

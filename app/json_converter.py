@@ -218,7 +218,7 @@ def converter() -> "cattrs.Converter":
     Unknown fields are ignored: a newer version may have added them.
     """
     import cattrs
-    from cattrs.gen import make_dict_structure_fn, make_dict_unstructure_fn, override
+    from cattrs.gen import make_dict_structure_fn, make_dict_unstructure_fn
 
     made = cattrs.Converter(unstruct_collection_overrides={tuple: list})
     made.register_structure_hook(StrEnum, _enumeration)
@@ -234,45 +234,34 @@ def converter() -> "cattrs.Converter":
     made.register_structure_hook_factory(_is_facts, _facts_reader)
     made.register_unstructure_hook_factory(_is_facts, _facts_writer)
     made.register_unstructure_hook_factory(lambda kind: kind in _PUBLISHED, _public_writer)
-    suite_id = override(rename="suite")
-    step_reader = make_dict_structure_fn(Step, made, suite_id=suite_id)
-    made.register_structure_hook(Step, _object_reader(step_reader))
-    made.register_unstructure_hook(Step, make_dict_unstructure_fn(Step, made, suite_id=suite_id))
-    later: dict[str, Any] = {field.name: override(omit_if_default=True) for field in fields(Repetition)[_FIRST_FIELDS:]}
-    write_repetition = make_dict_unstructure_fn(Repetition, made, **later)
-    made.register_unstructure_hook(Repetition, write_repetition)
-    names = ("seed", "acknowledged", "changed", "goals")
-    optional: dict[str, Any] = {name: override(omit_if_default=True) for name in names}
-    write_plan = make_dict_unstructure_fn(Plan, made, **optional)
-    made.register_unstructure_hook(Plan, write_plan)
-    as_level = override(rename="level")  # the published JSON key of both
-    made.register_structure_hook(Finding, _object_reader(make_dict_structure_fn(Finding, made, severity=as_level)))
-    made.register_unstructure_hook(Finding, make_dict_unstructure_fn(Finding, made, severity=as_level))
-    made.register_structure_hook(Verdict, _object_reader(make_dict_structure_fn(Verdict, made, trust=as_level)))
-    made.register_unstructure_hook(Verdict, make_dict_unstructure_fn(Verdict, made, trust=as_level))
-    as_left = override(rename="left")  # the published JSON key
-    made.register_unstructure_hook(RunSummary, make_dict_unstructure_fn(RunSummary, made, detached=as_left))
-    _register_calibrations(made)
+    for record, changed in _overrides(made).items():
+        made.register_structure_hook(record, _object_reader(make_dict_structure_fn(record, made, **changed)))
+        made.register_unstructure_hook(record, make_dict_unstructure_fn(record, made, **changed))
     return made
 
 
-def _register_calibrations(made: "cattrs.Converter") -> None:
-    """Write labels as an object, and numbers of trials as its keys."""
-    from cattrs.gen import make_dict_structure_fn, make_dict_unstructure_fn, override
+def _overrides(made: "cattrs.Converter") -> dict[type, Json]:
+    """Return by class the fields whose JSON differs: in its key, or left out if default. Parts precede wholes."""
+    from cattrs.gen import override
 
     labels: Any = Mapping[str, str]
     shares: Any = Mapping[str, float]
-    hooks: Any = {
-        "labels": override(
-            struct_hook=lambda given, _: tuple(made.structure(given, labels).items()), unstruct_hook=dict
-        ),
-        "detectable": override(
-            struct_hook=lambda given, _: {int(n): share for n, share in made.structure(given, shares).items()},
-            unstruct_hook=lambda by_trials: {str(n): share for n, share in by_trials.items()},
-        ),
+    optional, as_level = override(omit_if_default=True), override(rename="level")
+    return {
+        Step: {"suite_id": override(rename="suite")},
+        Repetition: {field.name: optional for field in fields(Repetition)[_FIRST_FIELDS:]},
+        Plan: dict.fromkeys(("seed", "acknowledged", "changed", "goals"), optional),
+        Finding: {"severity": as_level},
+        Verdict: {"trust": as_level},
+        RunSummary: {"detached": override(rename="left")},
+        MetricNoise: {
+            "labels": override(
+                struct_hook=lambda given, _: tuple(made.structure(given, labels).items()), unstruct_hook=dict
+            ),
+            "detectable": override(  # JSON keys are text
+                struct_hook=lambda given, _: {int(n): share for n, share in made.structure(given, shares).items()},
+                unstruct_hook=lambda by_trials: {str(n): share for n, share in by_trials.items()},
+            ),
+        },
+        Calibration: {"alarms": override(rename="false_alarms")},
     }
-    made.register_structure_hook(MetricNoise, _object_reader(make_dict_structure_fn(MetricNoise, made, **hooks)))
-    made.register_unstructure_hook(MetricNoise, make_dict_unstructure_fn(MetricNoise, made, **hooks))
-    alarms = override(rename="false_alarms")
-    made.register_structure_hook(Calibration, _object_reader(make_dict_structure_fn(Calibration, made, alarms=alarms)))
-    made.register_unstructure_hook(Calibration, make_dict_unstructure_fn(Calibration, made, alarms=alarms))

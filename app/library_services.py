@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from app.crosscheck.proposal import Proposal
     from app.distributions.analyses import Analyses
     from app.history import History, HistoryQuery
-    from app.plans.plan import Plan, Step
+    from app.plans.plan import Plan
     from app.plans.plan_remarks import Acknowledged
     from app.ranking.candidates import RankingCriteria
     from app.ranking.ranking import Ranking
@@ -31,9 +31,6 @@ if TYPE_CHECKING:
 
 class LibraryServices(ABC):
     """The services that need no host. Threads, blocking and errors are as in app.services."""
-
-    _computed: dict[str, RunSummary]
-    """Summaries of runs without a stored verdict, with the verdict computed on loading, by id; never stored."""
 
     @property
     @abstractmethod
@@ -53,23 +50,17 @@ class LibraryServices(ABC):
             raise refused
 
     def runs(self) -> list[RunSummary]:
-        """Return every stored run, newest first, with verdicts computed by load()."""
+        """Return every stored run, newest first, with the verdicts computed so far."""
+        computed = self._store.computed
         return [
-            run
-            if run.trust or (known := self._computed.get(run.id)) is None
-            else replace(run, trust=known.trust, limited_by=known.limited_by)
-            for run in self._store.runs()
+            run if run.trust or run.id not in computed else computed[run.id].complete(run) for run in self._store.runs()
         ]
 
     def load(self, run: str) -> RunRecord:
         """Return a run by id, unambiguous prefix of an id, baseline name, or "last"."""
         from app.verdict.stored import judged
 
-        record = self._store.load(run)
-        found = judged(self._store, record)
-        if found is not record:
-            self._computed[found.summary.id] = found.summary
-        return found
+        return judged(self._store, self._store.load(run))
 
     def samples(self, run_id: str) -> SampleSeries:
         """Return the samples of every trial of a run."""
@@ -91,9 +82,7 @@ class LibraryServices(ABC):
         from app.plans.plan_changes import acknowledge_of_run, with_reasons
 
         record = self.load(run)
-        plan = record.plan
-        for each in given:
-            plan = acknowledge_of_run(plan, record.findings, each)
+        plan = acknowledge_of_run(record.plan, record.findings, given)
         self._store.change_acknowledged(record.summary.id, lambda stored: with_reasons(stored, given))
         return replace(record, plan=plan)
 
@@ -147,14 +136,14 @@ class LibraryServices(ABC):
         """Return the baseline that ``NAME`` or ``NAME@VERSION`` means."""
         return self._selection.baseline(word)
 
-    def bands(self, step: Step, host: str, facts: Facts | None = None) -> list[Band]:
-        """Return the bands of the baselines comparable with `step`, the newest pinned first.
+    def bands(self, plan: Plan, facts: Mapping[str, Facts]) -> dict[tuple[str, str], list[Band]]:
+        """Return the bands of the baselines comparable with each step on each host of `plan`, newest pinned first.
 
-        `facts` are those of the host, to mark baselines of another environment.
+        `facts` are those of the hosts, to mark baselines of another environment.
         """
         from app.baselines.baselines import bands
 
-        return bands(self._store, step, host, facts)
+        return bands(self._store, plan.steps, plan.hosts, facts)
 
     def calibrations(self, host: str | None = None) -> tuple[Calibration, ...]:
         """Return the calibrations of a host, or of all hosts, the newest first."""

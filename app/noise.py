@@ -2,6 +2,7 @@
 
 import math
 import statistics
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
@@ -9,6 +10,7 @@ from enum import StrEnum
 from app.chart import Chart, ChartAxis, ChartMark, ChartSeries
 from app.comparison.estimates import CONFIDENCE, student
 from app.json_converter import Json, publish, published
+from app.numeric import special
 from app.plans.plan import host_label
 from suites.quantities import label_pairs, label_text, metric_text
 from suites.verdict import Trust, Verdict, least_trusted, trust_mark
@@ -121,8 +123,6 @@ def log_variance(values: Sequence[float]) -> float:
 
 def _with_interval(found: Spread, variance: float, freedom: int) -> Spread:
     """Return `found` with the interval of the CoV for log-normal values of this variance (Koopmans 1964)."""
-    from scipy import special
-
     if variance < 1e-24:  # the logarithms differ by rounding alone
         return found
     error = (1 - CONFIDENCE) / 2
@@ -173,12 +173,8 @@ def spread_within_trials(trials: Sequence[Sequence[float]]) -> Spread | None:
 
 def shared_ranks(spreads: Sequence[Spread]) -> list[int]:
     """Return the rank of each: one more than the number of intervals entirely below it."""
-    return [1 + sum(_below(other, one) for other in spreads) for one in spreads]
-
-
-def _below(one: Spread, other: Spread) -> bool:
-    """Return whether the interval of `one` is entirely below that of `other`."""
-    return one.high is not None and other.low is not None and one.high < other.low
+    ends = sorted(one.high for one in spreads if one.high is not None)
+    return [1 if one.low is None else 1 + bisect_left(ends, one.low) for one in spreads]
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,7 +203,7 @@ def noise_of(given: Sequence[MetricTrials]) -> Noise:
     excluded = dict.fromkeys(
         f"{one.run}: {one.step} on {host_label(one.host)} does not count, {one.verdict.text}"
         for one in given
-        if one.verdict is not None and one not in measured
+        if one.verdict is not None and one.trust is Trust.INVALID
     )
     entries = [
         *_entries(NoiseLevel.SAMPLE, ((one, spread_within_trials(one.samples)) for one in measured)),
@@ -334,21 +330,8 @@ publish(PooledSpread, f"name rank entries=n {_SPREAD}")
 publish(Noise, "method entries tests hosts runs excluded")
 
 NOISE_COLUMNS = (
-    "level",
-    "rank",
-    "run",
-    "step",
-    "suite",
-    "host",
-    "metric",
-    "labels",
-    "n",
-    "cov",
-    "low",
-    "high",
-    "range",
-    "trust",
-)
+    "level", "rank", "run", "step", "suite", "host", "metric", "labels", "n", "cov", "low", "high", "range", "trust",
+)  # fmt: skip
 
 
 def noise_to_json(found: Noise) -> Json:

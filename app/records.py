@@ -2,7 +2,7 @@
 
 import contextlib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import NamedTuple
 
@@ -223,6 +223,27 @@ class Published:
     source: str
     doubts: tuple[str, ...] = ()
     of: Mapping[tuple[str, Labels], str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class ComputedVerdicts:
+    """Verdicts of a run that has none stored, and the findings that they add, each with its trial."""
+
+    verdicts: tuple[Verdict, ...] = ()
+    findings: tuple[tuple[Finding, int | None], ...] = ()
+
+    @property
+    def of_run(self) -> Verdict | None:
+        """The verdict of the run; None without any."""
+        return next((one for one in self.verdicts if one.step is None), None)
+
+    def complete(self, summary: RunSummary) -> RunSummary:
+        """Return the summary of the run with the verdict."""
+        whole = self.of_run
+        if whole is None:
+            return summary
+        limited = "" if whole.limited_by is None else whole.limited_by.value
+        return replace(summary, trust=whole.trust.value, limited_by=limited)
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,7 @@ from itertools import starmap
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
+from app.numeric import pd
 from app.plans.plan_remarks import reason_of
 from app.records import RunRecord, RunSummary, SampleSeries, TrialRecord
 from app.summary import MetricSummary, summaries
@@ -26,8 +27,6 @@ from suites.quantities import label_pairs
 from suites.vocab import Figure, Sample
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from app.store import Store
 
 TEXT, WHOLE, REAL, TRUTH, TIME = "string", "Int64", "float64", "boolean", "datetime64[us, UTC]"
@@ -116,8 +115,6 @@ class Library:
 
 def frame(rows: Iterable[Row], columns: Mapping[str, str]) -> "pd.DataFrame":
     """Return rows as a data frame of these columns and types; absent values are missing."""
-    import pandas as pd
-
     found = pd.DataFrame.from_records([[row.get(name) for name in columns] for row in rows], columns=list(columns))
     for name, kind in columns.items():
         if kind == TIME:

@@ -19,10 +19,11 @@ from app.library_services import LibraryServices
 from app.paths import consent_path, hosts_path, store_path
 from app.plans.consent import ConsentFile, Consents
 from app.plans.context import step_context
-from app.plans.plan import Plan, Policy, validate, with_seed
+from app.plans.plan import Plan, Policy, with_seed
 from app.plans.plan_changes import apply_remedy
 from app.plans.plan_file import read_plan, write_plan
 from app.plans.totals import StepPreview
+from app.plans.validation import validate
 from app.runs.delivery import file_text, files_of
 from remote.connection_state import PATIENCE, ReconnectPolicy
 from remote.errors import ConnectError, ConnectOutcome
@@ -68,7 +69,6 @@ class Workstation(LibraryServices):
         self.consents = Consents(self._memory)
         self._opening = threading.Lock()
         self._opened: Store | None = None
-        self._computed = {}
 
     # Hosts
 
@@ -170,9 +170,9 @@ class Workstation(LibraryServices):
 
         return quick_plan(host, facts)
 
-    def load_plan(self, path: Path) -> Plan:
-        """Return the plan in the file at `path`."""
-        return read_plan(path)
+    def load_plan(self, path: Path, *, usable_goals: bool = True) -> Plan:
+        """Return the plan in the file at `path`, as read_plan() does."""
+        return read_plan(path, usable_goals=usable_goals)
 
     def save_plan(self, plan: Plan, path: Path) -> None:
         """Write `plan` to `path` as TOML."""
@@ -329,8 +329,7 @@ class Workstation(LibraryServices):
         from app.runs.run import attached
 
         record = self._store.load(run)
-        goals = record.plan.goals  # a version before may have accepted other bounds
-        plan = replace(validate(replace(record.plan, goals=())), goals=goals)
+        plan = validate(record.plan, usable_goals=False)
         agreed = self.consents.settle(plan, asker)
         taken = self._store.detached(record.summary.id)
         taken = replace(taken, record=replace(taken.record, plan=plan))  # the plan of the consent

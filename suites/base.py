@@ -212,10 +212,13 @@ ParametersOf = Callable[[str], Sequence[Parameter]]
 
 @dataclass(frozen=True, slots=True)
 class Histograms:
-    """Readers of a trial's raw output: latency histograms (ns) of each interval, and of the whole trial."""
+    """Readers of a trial's raw output: latency histograms (ns) of each interval, and of the whole trial.
+
+    The totals are by metric family, as ``latency`` of latency_p50, and labels.
+    """
 
     slices: Callable[[bytes], Sequence[LatencySlice]]
-    totals: Callable[[bytes], Mapping[Labels, Mapping[int, int]]] | None = None
+    totals: Callable[[bytes], Mapping[tuple[str, Labels], Mapping[int, int]]] | None = None
 
 
 class Suite:
@@ -234,6 +237,7 @@ class Suite:
     # ---- Parameters and metrics
     parameters: tuple[Parameter, ...]
     metrics: tuple[Metric, ...] = ()  # the headline first
+    parser_type: type[TrialParser] | None = None  # for a parser that needs no values
     needs_peer: bool = False
     directory_parameter: str | None = None  # the TEXT parameter naming where files go, for suites that write
     checks: "tuple[StepCheck, ...]" = ()  # checks of this suite alone
@@ -261,7 +265,9 @@ class Suite:
 
     def parser(self, values: Values) -> TrialParser:
         """Return a new parser for one trial's output."""
-        raise NotImplementedError
+        if self.parser_type is None:
+            raise NotImplementedError
+        return self.parser_type()
 
     def metrics_of(self, values: Values) -> tuple[Metric, ...]:
         """Return the metrics of a step with these values, the headline first."""

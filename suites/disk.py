@@ -1,6 +1,6 @@
 """Helpers and checks shared by the disk suites: directories, devices below them, plausible rates."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 from suites.base import Context, StepCheck, StepEvidence, Suite
 from suites.checks import FACTS_NOT_READ, Check, CheckOutcome, NotChecked
@@ -82,11 +82,13 @@ def _untried(facts: Facts, path: str) -> Directory | None:
     return Directory(path=path, mount=system.mount, kind=system.kind, free=system.free, device=device, volume=volume)
 
 
-def cache_of(evidence: StepEvidence) -> int | NotChecked:
-    """Return the bytes of memory available to the page cache on the host, or why that is not known."""
+def cache_for(evidence: StepEvidence, size: int) -> int | NotChecked | None:
+    """Return the bytes of the page cache that keeps much of `size` bytes; None if they are far more than memory."""
     facts = evidence.context.facts
     memory = None if facts is None else facts.memory_for_cache()
-    return NotChecked("The host's memory is not known.") if memory is None else memory
+    if memory is None:
+        return NotChecked("The host's memory is not known.")
+    return memory if size < CACHE_FACTOR * memory else None
 
 
 def works_in_directory(evidence: StepEvidence) -> bool:
@@ -106,10 +108,27 @@ def is_rotating(context: Context, path: str) -> bool:
 
 
 def disk_under(evidence: StepEvidence) -> BlockDevice | None:
-    """Return the whole disk below the step's directory, or None if not known."""
-    facts, found = evidence.context.facts, directory_of(evidence)
+    """Return the whole disk below the step's directory or partition, or its raw device; None if not known."""
+    facts, raw = evidence.context.facts, evidence.suite.device(evidence.values)
+    if facts is None:
+        return None
+    if raw:
+        return _of_partition(facts, facts.block_device(_node(facts, raw)))
+    found = directory_of(evidence)
     name = None if isinstance(found, NotChecked) else known(found.device)
-    return None if facts is None or name is None else facts.block_device(name)
+    return None if name is None else facts.block_device(name)
+
+
+def _node(facts: Facts, raw: str) -> str:
+    """Return the kernel's name of a raw device, whatever the path that names it."""
+    device = facts.device(raw)
+    node = None if device is None else known(device.node)
+    return (node or raw).removeprefix("/dev/")
+
+
+def _of_partition(facts: Facts, device: BlockDevice | None) -> BlockDevice | None:
+    parent = known(device.parent) if device is not None and known(device.kind) == "part" else None
+    return device if parent is None else facts.block_device(parent)
 
 
 def accepts_direct(evidence: StepEvidence) -> bool:
@@ -143,9 +162,7 @@ def lowest_device(suite: Suite, values: Values, facts: Facts) -> str | None:
     """Return the kernel's name of the whole disk or loop device that a step uses; None if not known."""
     raw = suite.device(values)
     if raw:
-        device = facts.device(raw)
-        node = known(device.node) if device is not None else None
-        name: str | None = (node or raw).removeprefix("/dev/")
+        name: str | None = _node(facts, raw)
     else:
         directory = facts.directory(str(values.get(suite.directory_parameter or "", "")))
         name = None if directory is None else known(directory.device)
@@ -228,18 +245,27 @@ def direct_refused(asked: Callable[[Values], bool], instead: Mapping[str, Value]
     )
 
 
-def unaligned_direct(asked: Callable[[Values], bool]) -> StepCheck:
-    """Return the check that blocks of direct I/O, where it is `asked` for, are whole sectors."""
+def _block_size(values: Values) -> tuple[int, ...]:
+    return (int(values["block_size"]),)
+
+
+def unaligned_direct(
+    asked: Callable[[Values], bool], blocks: Callable[[Values], Sequence[int]] = _block_size
+) -> StepCheck:
+    """Return the check that `blocks` of direct I/O, where it is `asked` for, are whole sectors."""
 
     def evaluate(evidence: StepEvidence) -> CheckOutcome | None:
-        disk, block = disk_under(evidence), int(evidence.values["block_size"])
+        disk, sizes = disk_under(evidence), blocks(evidence.values)
         sector = (None if disk is None else known(disk.sector)) or SECTOR
-        if not asked(evidence.values) or block % sector == 0:
+        block = next((size for size in sizes if size % sector), None)
+        if not asked(evidence.values) or block is None:
             return None
         text = f"{SECTOR} B" if disk is None else f"the {sector} B sector of {disk.name}"
         page = max(sector, 4 * KIB)
-        whole = min(256 * MIB, -(-block // page) * page)
-        return CheckOutcome(f"The block size is {block} B, not a multiple of {text}.", changes={"block_size": whole})
+        changes = (
+            {"block_size": min(256 * MIB, -(-block // page) * page)} if sizes == _block_size(evidence.values) else {}
+        )
+        return CheckOutcome(f"The block size is {block} B, not a multiple of {text}.", changes=changes)
 
     return Check(
         id="unaligned-direct",

@@ -180,7 +180,7 @@ class TrialEvidence:
 
     `state` is “done”, “partial” or “failed”, `reason` why it is not done. `expected` and `duration` are the estimated
     and actual seconds. `watch` is None without telemetry, `peer_watch` also without a measured peer: another host's
-    telemetry on the host's clock, aligned to about a tenth of a second.
+    telemetry on the host's clock, aligned to about a tenth of a second. `interruption` is why telemetry may have a gap.
     """
 
     name: str
@@ -202,6 +202,7 @@ class TrialEvidence:
     watch: HostWatch | None = None
     peer: str | None = None
     peer_watch: HostWatch | None = None
+    interruption: str = ""
 
     @property
     def done(self) -> bool:
@@ -231,7 +232,7 @@ class TrialEvidence:
         named = (f"total_latency_{statistic}", f"latency_{statistic}")
         return next((one for name in named for one in self.all_of(name) if one.labels == at), None)
 
-    def asked(self, metric: str) -> tuple[Figure, ...]:
+    def as_named(self, metric: str) -> tuple[Figure, ...]:
         """Return the figures of a metric as a user names it: a latency is that of whole requests, if counted."""
         whole = {one.labels: one for one in self.all_of(f"total_{metric}")} if metric.startswith("latency_") else {}
         return tuple(({one.labels: one for one in self.all_of(metric)} | whole).values())

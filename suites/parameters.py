@@ -1,5 +1,6 @@
 """Parameters: typed, bounded, with a unit, a default and one sentence of help."""
 
+import math
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -112,7 +113,7 @@ class Parameter:
 
     def refuse(self, given: object, remedy: str) -> ParameterError:
         """Return the error that rejects `given` as a value of this parameter."""
-        shown = str(given) if not isinstance(given, int) or abs(given) < LARGEST else "a number beyond 10^18"
+        shown = str(given) if not isinstance(given, int) or abs(given) <= LARGEST else "a number beyond 10^18"
         shown = shown if len(shown) <= 60 else shown[:57] + "…"
         return ParameterError(f"{shown!r} is not accepted.", remedy, self.name)
 
@@ -185,9 +186,8 @@ def format_duration(seconds: float) -> str:
 
 
 def _read_integer(parameter: Parameter, given: object) -> Value:
-    if isinstance(given, int) and not isinstance(given, bool) and abs(given) < 2**63:
-        return given
-    if isinstance(given, float) and given.is_integer() and abs(given) < 2**63:
+    whole = isinstance(given, int) or (isinstance(given, float) and given.is_integer())
+    if isinstance(given, int | float) and not isinstance(given, bool) and whole and abs(given) <= LARGEST:
         return int(given)
     if isinstance(given, str) and re.fullmatch(r"\s*-?\d{1,18}\s*", given):
         return int(given)
@@ -197,11 +197,10 @@ def _read_integer(parameter: Parameter, given: object) -> Value:
 def _read_number(parameter: Parameter, given: object) -> Value:
     if isinstance(given, str) and re.fullmatch(r"\s*-?\d{1,18}(\.\d{1,9})?\s*", given):
         given = float(given)
-    if isinstance(given, bool) or not isinstance(given, int | float):
+    number = given if isinstance(given, int | float) and not isinstance(given, bool) else math.nan
+    if not abs(number) <= LARGEST:  # also NaN, which passes any comparison with a bound
         raise parameter.refuse(given, f"Give a number{_of(parameter)}.")
-    if not abs(given) <= LARGEST:  # also NaN, which passes any comparison with a bound
-        raise parameter.refuse(given, f"Give a finite number{_of(parameter)}.")
-    return float(given) + 0.0  # -0.0 becomes 0.0
+    return float(number) + 0.0  # -0.0 becomes 0.0
 
 
 def _read_size(parameter: Parameter, given: object) -> Value:
@@ -260,9 +259,8 @@ def _read_lines(parameter: Parameter, given: object) -> Value:
 
 
 def _of(parameter: Parameter) -> str:
-    bounds = parameter.bounds()
     unit = f" in {parameter.unit}" if parameter.unit else ""
-    return f"{unit}, {bounds}" if bounds else unit
+    return f"{unit}, {parameter.bounds() or 'at most 10^18'}"
 
 
 _READERS: Mapping[Type, Callable[[Parameter, object], Value]] = {

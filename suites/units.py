@@ -1,5 +1,6 @@
 """The list of units, and exact conversion between those of one dimension."""
 
+import re
 from enum import StrEnum
 from typing import NamedTuple
 
@@ -59,6 +60,52 @@ def unit(text: str) -> Unit:
     except ValueError:
         known = ", ".join(Unit)
         raise UnitError(f"“{text}” is not a unit.", f"Use one of {known}.") from None
+
+
+_PER = r"(?:/s(?:ecs?|econds?)?|ps)"
+_EVENTS = (
+    r"(?![bB](?:its?|ytes?)?/|[kKMGTPEm]i?(?:[bB](?:its?|ytes?)?|(?:i|fl)?ops?|reqs?|[tqrp]ps|[hH]z)?/)"
+    r"(?:[a-z]+|[A-DFH-JLN-OQ-SU-Z][a-z]+|Events|Keys|Messages|Packets|Points|Tasks|Tests|Tokens|Transactions)"
+)
+"""A noun without a prefix: ``requests`` and ``Requests``, but neither ``kreq`` nor ``Mkeys``."""
+
+_SPELLINGS = {
+    Unit.BYTES_PER_SECOND: rf"(?:B|[Bb]ytes?){_PER}",
+    Unit.KB_PER_SECOND: rf"[kK](?:B|[Bb]ytes?){_PER}",
+    Unit.MB_PER_SECOND: rf"M(?:B|[Bb]ytes?){_PER}",
+    Unit.KIB_PER_SECOND: rf"[kK]i(?:B|[Bb]ytes?){_PER}",
+    Unit.MIB_PER_SECOND: rf"Mi(?:B|[Bb]ytes?){_PER}",
+    Unit.GIB_PER_SECOND: rf"Gi(?:B|[Bb]ytes?){_PER}",
+    Unit.BITS_PER_SECOND: rf"(?:b|[Bb]its?){_PER}",
+    Unit.MBIT_PER_SECOND: rf"M(?:b|[Bb]its?){_PER}",
+    Unit.PER_SECOND: rf"(?:1|(?:IO|io|FL|fl)?(?:OPS|[Oo]ps?)|{_EVENTS})?/s(?:ecs?|econds?)?|"
+    r"(?:IO|io|FL|fl)?(?:OPS|[Oo]ps)|(?:IO|io|[fpqrtFPQRT])(?:ps|PS)|Hz",
+    Unit.SECOND: r"s(?:ecs?|econds?)?",
+    Unit.MILLISECOND: r"m(?:s(?:ecs?)?|illis(?:econds?)?)",
+    Unit.MICROSECOND: r"[uµμ]s(?:ecs?)?|micros(?:econds?)?",
+    Unit.NANOSECOND: r"ns(?:ecs?)?|nanos(?:econds?)?",
+    Unit.BYTE: r"B|[Bb]ytes?",
+    Unit.PERCENT: r"%|percent|pct",
+    Unit.ONE: r"[x×]|times",
+}
+"""How tools spell each unit. Not the ambiguous: m (minutes, thousandths), b and mb/s (bits, bytes)."""
+
+
+def is_spelling(text: str, of: Unit) -> bool:
+    """Return whether `text` is a spelling of a unit, such as ``sec`` or ``us/op``, ``Mbits/sec``, ``ops/s``."""
+    each = text.partition("/")[0] if _SCALES[of].dimension == "time" else text
+    return re.fullmatch(_SPELLINGS[of], each) is not None
+
+
+_LONG_TIMES = re.compile(r"m|mins?|minutes?|h|hrs?|hours?|d|days?")
+
+
+def measures_as(text: str, unit: Unit) -> bool:
+    """Return whether `text` is `unit`, a multiple of it or another unit of its dimension: ``GB/s`` for MiB/s."""
+    if _SCALES[unit].dimension == "time" and _LONG_TIMES.fullmatch(text):
+        return True
+    given = {text, re.sub(r"^[kKMGTPEm]i?(?=.)", "", text)}
+    return any(is_spelling(one, other) for one in given for other in Unit if same_dimension(other, unit))
 
 
 def convert(value: float, origin: Unit, target: Unit) -> float:

@@ -61,7 +61,7 @@ def _acknowledged(stage: Stage) -> QWidget:
     page.show_run(run)
     stage.settle()
     page.run_side.findings.acknowledge_requested.emit(
-        page.run_side.findings.findings()[0], "three trials are all there was time for; to be run again at night"
+        page.run_side.findings.cards()[0].group, "three trials are all there was time for; to be run again at night"
     )
     return window
 

@@ -142,11 +142,7 @@ def _stored(stage: Stage) -> QWidget:
     shown = stage.keep(RunView())
     record = stage.workstation.load("last")
     run_id = record.summary.id
-    bands = {
-        (step.name, host): stage.workstation.bands(step, host)
-        for step in record.plan.steps
-        for host in record.plan.hosts
-    }
+    bands = stage.workstation.bands(record.plan, {})
     model = replay.stored(record, stage.workstation.samples(run_id), stage.workstation.telemetry(run_id))
     shown.set_model(model, bands)
     shown.resize(stage.variant.size[0] - 420, stage.variant.size[1] - 120)

@@ -113,9 +113,7 @@ def _findings_acknowledged(stage: Stage) -> QWidget:
     window, page = _with_findings(stage)
     for card in page.findings.list.cards()[1:3]:
         if card.finding.severity is not Severity.ERROR:
-            card.acknowledge_requested.emit(
-                card.finding, "The default is what is asked for: it stands in our contract."
-            )
+            card.acknowledge_requested.emit(card.group, "The default is what is asked for: it stands in our contract.")
     _settle(stage, page)
     asked = next(card for card in page.findings.list.cards() if card.finding.severity is not Severity.ERROR)
     asked.acknowledge.click()
@@ -127,9 +125,7 @@ def _acknowledged(stage: Stage) -> QWidget:
     window, page = _with_findings(stage)
     for card in page.findings.list.cards():
         if card.finding.severity is not Severity.ERROR:
-            card.acknowledge_requested.emit(
-                card.finding, "The default is what is asked for: it stands in our contract."
-            )
+            card.acknowledge_requested.emit(card.group, "The default is what is asked for: it stands in our contract.")
     _settle(stage, page)
     return window
 
@@ -140,7 +136,7 @@ def _review_changed(stage: Stage) -> QWidget:
     card.buttons[0].click()
     _settle(stage, page)
     noted = next(card for card in page.findings.list.cards() if card.finding.id == "few-trials")
-    noted.acknowledge_requested.emit(noted.finding, "A first look")
+    noted.acknowledge_requested.emit(noted.group, "A first look")
     _settle(stage, page)
     page.go(REVIEW)
     return window

@@ -4,10 +4,10 @@ import json
 import re
 import statistics
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from functools import lru_cache
+from functools import cache, lru_cache
 from importlib.resources import files
 from typing import TYPE_CHECKING
 
@@ -19,7 +19,7 @@ from app.comparison.sides import Load, choose, join, run_or_none
 from app.json_converter import Json, publish, published
 from app.plans.plan import Step
 from app.records import PREFIX, Band, BaselineRow, RunRecord, SampleSeries, TrialRecord, lowest_trust, split_name
-from app.verdict.stored import computed_trust, loading_judged
+from app.verdict.stored import computed_trust, judged, loading_judged
 from suites.errors import BenchwrightError
 from suites.facts import Facts
 from suites.quantities import age_text
@@ -154,15 +154,12 @@ def check_name(name: str) -> str:
 
 def stored_baselines(store: "Store") -> list[Baseline]:
     """Return every version of every pinned baseline, the newest pinned first."""
-    return [_baseline(_with_trust(store, row)) for row in store.baselines()]
+    return [_baseline(replace(row, trust=_trust(store, row))) for row in store.baselines()]
 
 
-def _with_trust(store: "Store", row: BaselineRow) -> BaselineRow:
-    """Return `row` with the trust of its parts, also of runs without a stored verdict."""
-    if row.trust or not row.parts:
-        return row
-    found = computed_trust(store, {run for run, _ in row.parts})
-    return replace(row, trust=lowest_trust(found, row.parts))
+def _trust(store: "Store", row: BaselineRow) -> str:
+    """Return the trust of the parts of a baseline, also of runs without a stored verdict."""
+    return row.trust or lowest_trust(computed_trust(store, {run for run, _ in row.parts}), row.parts)
 
 
 def _baseline(row: BaselineRow) -> Baseline:
@@ -353,34 +350,45 @@ def bands_of_reference(name: str, figures: Sequence[ReferenceFigure], metrics: S
         )  # fmt: skip
 
 
-def bands(store: "Store", step: Step, host: str, facts: Facts | None = None) -> list[Band]:
-    """Return the bands of the newest version of every baseline that is comparable with `step`."""
-    found: list[Band] = []
-    for baseline in stored_baselines(store):
-        if baseline.newest:
-            found += [replace(band, step=step.name, host=host) for band in _bands(store, baseline, step, host, facts)]
+def bands(
+    store: "Store", steps: Sequence[Step], hosts: Sequence[str], facts: Mapping[str, Facts]
+) -> dict[tuple[str, str], list[Band]]:
+    """Return the bands of the newest version of every baseline comparable with each step, by step and host.
+
+    Each run is read once. Verdicts are computed for comparable runs only: it may be called while a run starts.
+    """
+    found: dict[tuple[str, str], list[Band]] = {(step.name, host): [] for step in steps for host in hosts}
+    with store.loading() as loading:
+        load = cache(loading)
+        for row in store.baselines():
+            for step in steps if row.newest else ():
+                if row.reference is None and not any(_names(load(run), step) for run, _ in row.parts):
+                    continue
+                baseline = _baseline(replace(row, trust=_trust(store, row)))
+                bands_on, theirs = _bands(store, load, baseline, step)
+                for host in hosts:
+                    note = "; ".join([*remarks(baseline), *_environment(step, host, facts.get(host), theirs)])
+                    made = (replace(band, note=note, step=step.name, host=host) for band in bands_on(host))
+                    found[step.name, host].extend(made)
     return found
 
 
-def _bands(store: "Store", baseline: Baseline, step: Step, host: str, facts: Facts | None) -> Iterator[Band]:
-    if baseline.reference is not None:
-        note = "; ".join([*remarks(baseline), *_environment(step, host, facts, [facts_of(baseline.reference)])])
-        for band in bands_of_reference(baseline.name, baseline.reference.of(step.suite_id), step_metrics(step)):
-            yield replace(band, note=note)
-        return
-    with store.loading() as load:
-        runs = [run for selector in baseline.parts for run in choose(load, selector)]
+def _bands(
+    store: "Store", load: Load, baseline: Baseline, step: Step
+) -> tuple[Callable[[str], Iterable[Band]], list[Facts]]:
+    """Return what gives the bands of a baseline for a host, and the facts of the baseline's hosts."""
+    if (table := baseline.reference) is not None:
+        published = tuple(bands_of_reference(baseline.name, table.of(step.suite_id), step_metrics(step)))
+        return lambda _host: published, [facts_of(table)]
+    runs = [run for part in baseline.parts for run in choose(lambda one: judged(store, load(one)), part)]
     fitting = [run for run in runs if _names(run, step)]
     if not fitting:
-        return
-    samples = {run.summary.id: store.samples(run.summary.id) for run in fitting}
-    record, series = join(fitting, samples)
-    hosts = _hosts(record, step, host)
-    theirs = [each for run in fitting for each in run.facts_before.values()]
-    note = "; ".join([*remarks(baseline), *_environment(step, host, facts, theirs)])
-    run_id = record.summary.id
-    for band in bands_of_group(baseline.name, run_id, hosts, series):
-        yield replace(band, note=note)
+        return lambda _host: (), []
+    record, series = join(fitting, {run.summary.id: store.samples(run.summary.id) for run in fitting})
+    return (
+        lambda host: bands_of_group(baseline.name, record.summary.id, _hosts(record, step, host), series),
+        [each for run in fitting for each in run.facts_before.values()],
+    )
 
 
 def _names(run: RunRecord, step: Step) -> list[str]:

@@ -5,18 +5,12 @@ import statistics
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING
 
 from app.comparison.estimates import CONFIDENCE, ERROR, FEWEST_TRIALS, welch
+from app.numeric import Numbers, np, special
 from app.records import Calibration, FalseAlarms, RunRecord
 from suites.errors import BenchwrightError
 from suites.facts import Absent, Facts, known
-
-if TYPE_CHECKING:
-    from numpy import float64
-    from numpy.typing import NDArray
-
-    Matrix = NDArray[float64]
 
 DEFAULT_MARGIN = 0.05
 """Equivalence margin without one from the user or a calibration of the host."""
@@ -34,6 +28,9 @@ LEAST_MARGIN = 0.01
 STEP = 0.001
 """Margins are rounded up to 0.1 %, their precision."""
 
+UNWATCHED = "not watched"
+"""The end of the name of the step that runs without telemetry."""
+
 FOR_TRIALS = (6, 10, 20, 50)
 """Trials per side for which the least detectable difference is computed."""
 
@@ -46,8 +43,6 @@ def false_alarms(values: Sequence[float], splits: int = SPLITS) -> FalseAlarms:
 
     Raise BenchwrightError for fewer than FEWEST_TRIALS per side, or figures not above zero.
     """
-    import numpy as np
-
     side = len(values) // 2
     if side < FEWEST_TRIALS:
         raise BenchwrightError(f"Too few trials for an A/A test: {len(values)}.", f"Run at least {2 * FEWEST_TRIALS}.")
@@ -75,10 +70,8 @@ def false_alarms(values: Sequence[float], splits: int = SPLITS) -> FalseAlarms:
     )
 
 
-def _intervals(halves: "Matrix", side: int) -> "tuple[Matrix, Matrix]":
+def _intervals(halves: Numbers, side: int) -> tuple[Numbers, Numbers]:
     """Return the bounds of Welch's interval of first half against second half, per row."""
-    import numpy as np
-
     one, other = halves[:, :side], halves[:, side:]
     # Halves of equal values have no variance; 1e-30 avoids a division by zero.
     errors = [(np.maximum(half.var(axis=1, ddof=1) / side, 1e-30), side - 1) for half in (one, other)]
@@ -86,16 +79,12 @@ def _intervals(halves: "Matrix", side: int) -> "tuple[Matrix, Matrix]":
     return low, high
 
 
-def _claim_margins(low: "Matrix", high: "Matrix") -> "Matrix":
+def _claim_margins(low: Numbers, high: Numbers) -> Numbers:
     """Return per interval the margin (as a logarithm) below which it claims a difference; 0 for never."""
-    import numpy as np
-
     return np.maximum(np.maximum(low, -high), 0.0)
 
 
-def _quantile(values: "Matrix", share: float) -> float:
-    import numpy as np
-
+def _quantile(values: Numbers, share: float) -> float:
     return float(np.quantile(values, share, method="higher"))
 
 
@@ -116,8 +105,6 @@ def least_detectable(cov: float, trials: int) -> float:
 
     (t(0.975) + t(0.8)) · s · √(2 / n) on the logarithms, with 2n − 2 degrees of freedom (power of Student's t-test).
     """
-    from scipy import special
-
     spread, freedom = math.sqrt(math.log1p(cov**2)), 2 * trials - 2
     quantiles = float(special.stdtrit(freedom, (1 + CONFIDENCE) / 2) + special.stdtrit(freedom, POWER))
     return math.expm1(min(quantiles * spread * math.sqrt(2 / trials), 50.0))

@@ -5,16 +5,19 @@ from dataclasses import dataclass
 
 from app.checks.evidence import (
     HALF,
+    MIXED,
     READ,
     WRITE,
     IoCount,
     as_measured,
+    directions,
     disk_and_watch,
     in_flight,
     in_sequence,
     issued,
     reached,
     seconds_of,
+    sum_of_both,
     tool_share,
     watched_disk,
     workers_of,
@@ -53,6 +56,8 @@ SETTLED = 3.0
 
 OWN_RATE = {READ: "tool_read_rate", WRITE: "tool_write_rate"}
 """The rate at the block layer of the test's own processes."""
+
+_VERBS = {READ: "Read", WRITE: "Written", MIXED: "Read and written"}
 
 FOREIGN = 0.05
 """Others' bytes at the disk, relative to the tool's, from which they are reported."""
@@ -96,7 +101,8 @@ def _uncertain(trial: TrialEvidence, disk: str, watch: HostWatch) -> NotChecked 
     """Return why the disk's counters do not show that the device served the I/O; None if they do."""
     if disk.startswith(LOOP):
         return NotChecked(f"{disk} is a loop device; the page cache of its backing file may have served the I/O.")
-    if workload_of(trial).buffered and issued(trial, READ) is not None and watch.mean_within(OWN_RATE[READ]) is None:
+    reads = any(issued(trial, operation) is not None for operation in (READ, MIXED))
+    if workload_of(trial).buffered and reads and watch.mean_within(OWN_RATE[READ]) is None:
         return NotChecked("The tool’s own bytes at the device were not counted; the disk’s include those of others.")
     return None
 
@@ -116,31 +122,30 @@ def _least_share(trial: TrialEvidence, disk: str, watch: HostWatch) -> _DeviceSh
     """
     found = []
     seconds = seconds_of(trial)
-    for operation in (READ, WRITE):
+    for operation in directions(trial):
         did, got = issued(trial, operation), reached(watch, disk, operation)
         if did is None or not did.size:
             continue
         rate = _own_rate(watch, operation)
         own = rate * seconds if rate is not None and seconds else None
-        if operation == WRITE and workload_of(trial).buffered and got.size is not None:
+        if operation != READ and workload_of(trial).buffered and got.size is not None:
             work = workload_of(trial)  # a copy writes each byte once, and may do so before its first sample
             once = work.flushes_last and bool(work.copied)
             certain = own is not None and (seconds or 0.0) >= SETTLED and own < HALF * did.size and not once
             own = min(own or 0.0, got.size) if certain else None  # else it may be dirty, and the disk's count is less
-        verb = "Read" if operation == READ else "Written"
         if own is not None:
             size, ios = min(own, did.size), "" if own == got.size else " by its own count"
         elif got.size is not None:
             size, ios = got.size, "" if got.ios is None else f" in {count_text(got.ios, 'I/O')}"
         else:
             continue
-        dirty = _still_dirty(trial, watch, did) if operation == WRITE else 0.0
+        dirty = _still_dirty(trial, watch, did) if operation != READ else 0.0
         size = min(size, max(0.0, did.size - dirty))
         kept = f", {quantity(dirty)} still in memory" if dirty > LEAST_CACHED * did.size else ""
         found.append(
             _DeviceShare(
                 size / did.size,
-                f"{verb}: {quantity(did.size)} by the tool, {quantity(size)} at {disk}{ios} "
+                f"{_VERBS[operation]}: {quantity(did.size)} by the tool, {quantity(size)} at {disk}{ios} "
                 f"({share_text(size / did.size)}){kept}.",
             )
         )
@@ -153,6 +158,8 @@ def _own_rate(watch: HostWatch, operation: str) -> float | None:
     The kernel counts a buffered write when it makes a page dirty: once, however often the page is written until it is
     flushed. That is the most that reaches the device.
     """
+    if operation == MIXED:
+        return sum_of_both(_own_rate(watch, READ), _own_rate(watch, WRITE))
     found = [watch.mean_within(OWN_RATE[operation]), watch.mean(OWN_RATE[operation])]
     return max((rate for rate in found if rate is not None), default=None)
 
@@ -216,7 +223,7 @@ def _others(trial: TrialEvidence) -> CheckOutcome | NotChecked | None:
     if isinstance(watched, NotChecked) or not seconds:
         return watched if isinstance(watched, NotChecked) else None
     disk, watch = watched
-    tool = sum(did.size or 0.0 for one in (READ, WRITE) if (did := issued(trial, one)) is not None) / seconds
+    tool = sum(did.size or 0.0 for one in directions(trial) if (did := issued(trial, one)) is not None) / seconds
     parts = []
     for operation in (READ, WRITE):
         rate = _foreign_rate(trial, disk, watch, operation)
@@ -242,7 +249,7 @@ def _foreign_rate(trial: TrialEvidence, disk: str, watch: HostWatch, operation: 
     """
     whole, own = watch.mean_within(f"disk_{operation}_rate", device=disk), watch.mean_within(OWN_RATE[operation])
     did, seconds = issued(trial, operation), seconds_of(trial)
-    uses = did is not None
+    uses = did is not None or issued(trial, MIXED) is not None
     if whole is None or (own is None and (uses or (operation == READ and workload_of(trial).buffered))):
         return None
     if operation == WRITE and uses and not _writes_once(trial):
@@ -255,7 +262,7 @@ def _foreign_rate(trial: TrialEvidence, disk: str, watch: HostWatch, operation: 
 
 def _writes_once(trial: TrialEvidence) -> bool:
     """Return whether the tool's writes are direct, large and not synchronous: a journal adds next to nothing."""
-    did, workload = issued(trial, WRITE), workload_of(trial)
+    did, workload = issued(trial, WRITE) or issued(trial, MIXED), workload_of(trial)
     large = did is not None and bool(did.size and did.ios) and (did.size or 0.0) >= LARGE_WRITE * (did.ios or 0.0)
     return large and workload.writes_per_sync is None and not workload.buffered
 
@@ -297,7 +304,7 @@ def _merged(trial: TrialEvidence) -> CheckOutcome | NotChecked | None:
     if isinstance(watched, NotChecked):
         return watched
     disk, watch = watched
-    for operation in (READ, WRITE):
+    for operation in directions(trial):
         did, got = issued(trial, operation), reached(watch, disk, operation)
         if did is None or not did.size or not did.ios or got.size is None or got.ios is None:
             continue
@@ -318,10 +325,8 @@ def _amplified(trial: TrialEvidence) -> CheckOutcome | NotChecked | None:
         return watched
     disk, watch = watched
     seconds = seconds_of(trial)
-    for operation in (READ, WRITE) if seconds else ():
-        own = watch.mean_within(OWN_RATE[READ]) if operation == READ else None  # others' reads have their own check
-        whole = watch.mean_within(f"disk_{operation}_rate", device=disk)
-        did, rate = issued(trial, operation), whole if own is None else own
+    for operation in directions(trial) if seconds else ():
+        did, rate = issued(trial, operation), _device_rate(watch, disk, operation)
         if did is None or not did.size or rate is None or not seconds or rate * seconds < ENOUGH:
             continue
         if rate > AMPLIFIED * did.size / seconds:
@@ -331,6 +336,14 @@ def _amplified(trial: TrialEvidence) -> CheckOutcome | NotChecked | None:
                 f"{rate * seconds / did.size:.2g} times as much."
             )
     return None
+
+
+def _device_rate(watch: HostWatch, disk: str, operation: str) -> float | None:
+    """Return the rate at the disk, of reads that of the tool alone if known: others' reads have their own check."""
+    if operation == MIXED:
+        return sum_of_both(*(_device_rate(watch, disk, one) for one in (READ, WRITE)))
+    own = watch.mean_within(OWN_RATE[READ]) if operation == READ else None
+    return watch.mean_within(f"disk_{operation}_rate", device=disk) if own is None else own
 
 
 def _generator(trial: TrialEvidence) -> CheckOutcome | NotChecked | None:

@@ -10,7 +10,7 @@ from suites.evidence import DONE, HostWatch, TrialEvidence
 from suites.facts import known
 from suites.quantities import count_text
 from suites.units import Unit, convert
-from suites.vocab import Resource
+from suites.vocab import Figure, Resource
 
 HALF = 0.5
 """The share of the bytes a tool issued that must reach the device or link for the figure to be valid."""
@@ -212,6 +212,9 @@ def throttled(watch: HostWatch | None) -> float | None:
 
 READ, WRITE = "read", "write"
 
+MIXED = "mixed"
+"""Reads and writes together, as a tool labels a figure of which it does not report the parts."""
+
 
 @dataclass(frozen=True, slots=True)
 class IoCount:
@@ -234,7 +237,10 @@ def seconds_of(trial: TrialEvidence) -> float | None:
 
 
 def issued(trial: TrialEvidence, operation: str) -> IoCount | None:
-    """Return the bytes and I/Os that the tool reports it read or wrote; None if it did not, or reports none."""
+    """Return the bytes and I/Os that the tool reports it read or wrote; None if it did not, or reports none.
+
+    MIXED are those of a pattern that reads and writes, of which the tool does not report the parts.
+    """
     if not trial.suite.uniform:
         return None
     copied = trial.value("copied")
@@ -249,12 +255,21 @@ def issued(trial: TrialEvidence, operation: str) -> IoCount | None:
 
 
 def _total(trial: TrialEvidence, metric: str, operation: str, seconds: float, unit: Unit) -> float | None:
-    rates = [
-        convert(figure.value, figure.metric.unit, unit)
-        for figure in trial.all_of(metric)
-        if dict(figure.labels).get("operation") == operation
-    ]
+    rates = [convert(one.value, one.metric.unit, unit) for one in figures_of(trial, metric, operation)]
     return sum(rates) * seconds if rates else None
+
+
+def figures_of(trial: TrialEvidence, metric: str, operation: str) -> tuple[Figure, ...]:
+    """Return the figures of a metric in one direction; a mixed figure is that of a pattern of one direction."""
+    pattern = trial.suite.traits(trial.values, trial.context.facts).operation
+    mixed = {READ: READ, WRITE: WRITE, "read and write": MIXED, None: MIXED}.get(pattern)
+    labelled = ((one, dict(one.labels).get("operation")) for one in trial.all_of(metric))
+    return tuple(one for one, at in labelled if (mixed if at == MIXED else at) == operation)
+
+
+def directions(trial: TrialEvidence) -> tuple[str, ...]:
+    """Return the directions that the tool reports apart, or MIXED alone."""
+    return (MIXED,) if figures_of(trial, "bandwidth", MIXED) else (READ, WRITE)
 
 
 def watched_disk(trial: TrialEvidence) -> str | NotChecked:
@@ -282,9 +297,17 @@ def disk_and_watch(trial: TrialEvidence) -> tuple[str, HostWatch] | NotChecked:
 
 def reached(watch: HostWatch, disk: str, operation: str) -> IoCount:
     """Return the kernel's counts at the disk over the measured time."""
+    if operation == MIXED:
+        ways = [reached(watch, disk, one) for one in (READ, WRITE)]
+        return IoCount(sum_of_both(*(one.size for one in ways)), sum_of_both(*(one.ios for one in ways)))
     return IoCount(
         watch.total(f"disk_{operation}_rate", device=disk), watch.total(f"disk_{operation}_ios", device=disk)
     )
+
+
+def sum_of_both(one: float | None, other: float | None) -> float | None:
+    """Return the sum; None if one is unknown."""
+    return None if one is None or other is None else one + other
 
 
 def in_sequence(trial: TrialEvidence) -> bool:

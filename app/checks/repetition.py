@@ -9,6 +9,7 @@ from app.checks.plans import FEW_TRIALS, FOR_A_SPREAD, missing_statistics
 from app.checks.run_findings import HOST_TUNED
 from app.comparison.estimates import FEWEST_TRIALS
 from app.comparison.verdicts import CORRELATION_FROM, SIGNIFICANT, correlation_p, two_levels
+from app.numeric import stats
 from suites.checks import CheckOutcome, NotChecked, after_check
 from suites.evidence import HostWatch, OutcomeCheck, StepOutcomeEvidence, TrialCheck, TrialEvidence
 from suites.facts import Facts, known
@@ -124,8 +125,6 @@ def _drifted(step: StepOutcomeEvidence) -> CheckOutcome | None:
     for figure, values in _headline_figures(step):
         if len(values) < FOR_A_DRIFT or not values[0]:
             continue
-        from scipy import stats
-
         found = stats.kendalltau(range(len(values)), values)
         third = max(2, len(values) // 3)
         first, last = statistics.median(values[:third]), statistics.median(values[-third:])
@@ -245,7 +244,7 @@ def _setting_text(value: object) -> str:
 
 
 def _thin_tail(trial: TrialEvidence) -> CheckOutcome | NotChecked | None:
-    for tail in trial.all_of("latency_p99_9") if trial.done else ():
+    for tail in trial.as_named("latency_p99_9") if trial.done else ():
         rate, seconds = trial.value("iops", **dict(tail.labels)), trial.values.get("runtime") or trial.duration
         if rate is None or not isinstance(seconds, int | float):
             return NotChecked("The number of I/Os behind the percentile is unknown.")
@@ -270,7 +269,7 @@ def _goals(step: StepOutcomeEvidence) -> CheckOutcome | NotChecked | None:
     for goal in step.goals:
         if goal.step not in {None, step.name}:
             continue
-        figures = step.done[0].asked(goal.metric) if step.done else ()
+        figures = step.done[0].as_named(goal.metric) if step.done else ()
         relevant = True
         for figure in figures:
             reached = goal.is_met(_middle(step, figure))

@@ -5,12 +5,9 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    import numpy as np
-
-    Numbers = np.ndarray[Any, np.dtype[np.float64]]
+from app.numeric import Numbers, np
 
 FEWEST = 20
 """Fewest samples to distinguish a shape from noise."""
@@ -141,8 +138,6 @@ def shape_of(times: Sequence[float], values: Sequence[float], expected: float = 
     variance (Killick 2012), without single outliers; a line or an exponential that fits better than levels is a decay
     or a rise.
     """
-    import numpy as np
-
     at, raw = np.asarray(times, dtype=float), np.asarray(values, dtype=float)
     middle = float(np.median(raw)) if len(raw) else 0.0
     scale = middle if middle > 0 else float(raw.mean()) if len(raw) else 0.0
@@ -170,8 +165,6 @@ class _Series:
     @property
     def interval(self) -> float:
         """Return the usual distance of two samples in seconds."""
-        import numpy as np
-
         return float(np.median(np.diff(self.at)))
 
     def shape(
@@ -215,7 +208,7 @@ class _Points:
     noise: float
 
     @classmethod
-    def of(cls, series: _Series, rates: "Numbers") -> "_Points":
+    def of(cls, series: _Series, rates: Numbers) -> "_Points":
         """Return the points of the relative `rates` of a series."""
         clean = _without_outliers(rates)
         width = -(-len(clean) // MOST_POINTS)
@@ -236,8 +229,6 @@ class _Points:
 
 def _stalls(series: _Series) -> Shape | None:
     """Return short drops at equal distances; None if there are too few or their distances differ."""
-    import numpy as np
-
     values = series.relative
     around = _running_median(values, 11)
     rest = values - around
@@ -273,10 +264,8 @@ def _stalls(series: _Series) -> Shape | None:
     return series.shape(ShapeKind.STALL, (level, deepest), spans, (period * dt, length))
 
 
-def _levels(series: _Series, rates: "Numbers") -> Shape | None:
+def _levels(series: _Series, rates: Numbers) -> Shape | None:
     """Return the shape from the levels of the relative `rates` of the series."""
-    import numpy as np
-
     points = _Points.of(series, rates)
     alternating = _telegraph(series, points)
     if alternating is not None:
@@ -296,8 +285,6 @@ def _levels(series: _Series, rates: "Numbers") -> Shape | None:
 
 def _telegraph(series: _Series, points: _Points) -> Shape | None:
     """Return two levels that alternate; None unless they explain BIMODAL of the variance."""
-    import numpy as np
-
     count, ordered = len(points.values), np.sort(points.values)
     below, sums = np.arange(1, count), np.cumsum(ordered)[:-1]
     low, high = sums / below, (ordered.sum() - sums) / (count - below)
@@ -324,8 +311,6 @@ def _trend(points: _Points, series: _Series) -> tuple[float, Shape] | None:
 
     An exponential, or a line with a level part before or after it, has the best of several lengths.
     """
-    import numpy as np
-
     values, count = points.values, len(points.values)
     at, mean = np.arange(count, dtype=float), float(points.values.mean())
     curves = [at, *(np.exp(-at / (part * count)) for part in (0.05, 0.1, 0.15, 0.2, 0.3, 0.5))]
@@ -404,9 +389,7 @@ def _joined(spans: Sequence[Span], border: float) -> list[Span]:
     return [Span(one[0].since, one[-1].until, _mean(one)) for one in sides]
 
 
-def _running_median(values: "Numbers", width: int) -> "Numbers":
-    import numpy as np
-
+def _running_median(values: Numbers, width: int) -> Numbers:
     half = width // 2
     padded = np.concatenate((values[half:0:-1], values, values[-2 : -half - 2 : -1]))
     return np.median(np.lib.stride_tricks.sliding_window_view(padded, width), axis=1)
@@ -414,16 +397,12 @@ def _running_median(values: "Numbers", width: int) -> "Numbers":
 
 def _runs(flags: "np.ndarray[Any, Any]") -> list[tuple[int, int]]:
     """Return start and end of each run of true flags."""
-    import numpy as np
-
     edges = np.flatnonzero(np.diff(np.concatenate(([0], flags.astype(np.int8), [0])))).tolist()
     return list(zip(edges[::2], edges[1::2], strict=True))
 
 
-def _without_outliers(values: "Numbers") -> "Numbers":
+def _without_outliers(values: Numbers) -> Numbers:
     """Return the values with single outliers, the first and last included, replaced by their neighbours' median."""
-    import numpy as np
-
     rest = values - _running_median(values, 5)
     spread = 1.8 * float(np.median(np.abs(rest)))  # a median of five is closer to its samples than the level
     clean = values.copy()
@@ -434,13 +413,11 @@ def _without_outliers(values: "Numbers") -> "Numbers":
     return clean
 
 
-def _variances(values: "Numbers") -> tuple[float, float]:
+def _variances(values: Numbers) -> tuple[float, float]:
     """Return the variance of the noise and its long-run variance, by first and second differences.
 
     Their medians ignore levels. The long-run variance is that of an AR(1) process.
     """
-    import numpy as np
-
     steps = [values[lag:] - values[:-lag] for lag in (1, 2)]
     one, two = (1.4826 * float(np.median(np.abs(step - np.median(step)))) for step in steps)
     one = one or float(np.std(steps[0])) / 2
@@ -450,7 +427,7 @@ def _variances(values: "Numbers") -> tuple[float, float]:
     return white, white * (1 + correlation) / (1 - correlation)
 
 
-def _long_run_variance(rest: "Numbers") -> float:
+def _long_run_variance(rest: Numbers) -> float:
     """Return the long-run variance of residuals by their first autocorrelation, corrected for its bias."""
     whole = float(rest @ rest)
     found = float(rest[1:] @ rest[:-1]) / whole if whole else 0.0
@@ -458,10 +435,8 @@ def _long_run_variance(rest: "Numbers") -> float:
     return whole / len(rest) * (1 + correlation) / (1 - correlation)
 
 
-def _partition(values: "Numbers", penalty: float, fewest: int) -> list[int]:
+def _partition(values: Numbers, penalty: float, fewest: int) -> list[int]:
     """Return the bounds of the levels with the least squared error plus `penalty` a level (optimal partitioning)."""
-    import numpy as np
-
     count = len(values)
     sums = np.concatenate(([0.0], np.cumsum(values)))
     squares = np.concatenate(([0.0], np.cumsum(values**2)))
@@ -482,8 +457,6 @@ def _partition(values: "Numbers", penalty: float, fewest: int) -> list[int]:
 
 def _merged(points: _Points, bounds: list[int]) -> list[int]:
     """Return the bounds without changes that are small, within the noise, or rest on too few samples."""
-    import numpy as np
-
     values, bounds = points.values, list(bounds)
     while len(bounds) > 2:
         counts = np.diff(bounds)
@@ -508,7 +481,7 @@ def _merged(points: _Points, bounds: list[int]) -> list[int]:
     return bounds
 
 
-def _weak_bound(values: "Numbers", bounds: list[int], means: "Numbers") -> int | None:
+def _weak_bound(values: Numbers, bounds: list[int], means: Numbers) -> int | None:
     """Return the bound to remove of the first level that fewer than EDGE samples support; None if all have them."""
     for place, (start, end) in enumerate(itertools.pairwise(bounds)):
         near = [other for other in (place - 1, place + 1) if 0 <= other < len(means)]

@@ -3,15 +3,10 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
 
 from app.change_points import change_point
+from app.numeric import Numbers, np
 from suites.quantities import duration_text, share_text
-
-if TYPE_CHECKING:
-    import numpy as np
-
-    Numbers = np.ndarray[Any, np.dtype[np.float64]]
 
 BATCH = 5
 """Samples per batch of MSER-5."""
@@ -44,15 +39,13 @@ class Start:
         return self.rest / self.whole - 1
 
 
-def mser5(values: "Numbers") -> int:
+def mser5(values: Numbers) -> int:
     """Return the number of initial samples to truncate by MSER-5 (White 1997), 0 for none.
 
     Of all cuts in the first half, in batches of five, choose the first whose standard error of the mean is within
     TOLERANCE of the smallest: a later cut discards more than it gains. With a slow start of 20 of 120 s, the bias of
     the mean falls from 6.6 % to 0.4 % (simulated for this project). Changes at the end are not detected.
     """
-    import numpy as np
-
     count = len(values) // BATCH
     if count < 4:
         return 0
@@ -70,8 +63,6 @@ def start_of(times: "Sequence[float] | Numbers", values: "Sequence[float] | Numb
     Tries MSER-5, then a change point. The start must differ by MIN_DIFFERENCE standard errors, change the figure by
     MIN_CHANGE, and be no longer than the rest.
     """
-    import numpy as np
-
     samples = np.asarray(values, dtype=float)
     whole = float(samples.mean()) if len(samples) else 0.0
     if len(samples) < MIN_SAMPLES or not whole:
@@ -85,7 +76,7 @@ def start_of(times: "Sequence[float] | Numbers", values: "Sequence[float] | Numb
     return None
 
 
-def _distance(start: "Numbers", rest: "Numbers") -> float:
+def _distance(start: Numbers, rest: Numbers) -> float:
     """Return the difference of the means in standard errors, with the autocorrelation of the rest for both."""
     from app.comparison.estimates import within_of
 

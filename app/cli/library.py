@@ -229,15 +229,18 @@ def delete(workstation: Workstation, run: str, *, yes: bool) -> None:
 @click.command("acknowledge")
 @click.argument("run")
 @click.argument("reasons", nargs=-1, required=True, metavar="ID=REASON...")
-@click.option("--step", metavar="NAME", help="Only the findings of this step.  [default: all steps]")
+@click.option(
+    "--step", "steps", multiple=True, metavar="NAME",
+    help="Only the findings of this step; repeatable.  [default: all steps]",
+)  # fmt: skip
 @json_option
 @pass_workstation
 @report_errors
 def acknowledge_run(
-    workstation: Workstation, run: str, reasons: tuple[str, ...], step: str | None, *, as_json: bool
+    workstation: Workstation, run: str, reasons: tuple[str, ...], steps: tuple[str, ...], *, as_json: bool
 ) -> None:
     """Acknowledge a finding of a stored RUN with a reason; ID= withdraws it. Errors cannot be acknowledged."""
-    given = [_acknowledged(text, step) for text in reasons]
+    given = [_acknowledged(text, step) for text in reasons for step in steps or (None,)]
     record = workstation.acknowledge(run, given)
     if as_json:
         acknowledged = remarks_to_json(record.plan, listed(record))["acknowledged"]

@@ -45,15 +45,16 @@ from app.formats import (
 from app.json_converter import published
 from app.plans.goals import SEPARATOR, goals_of
 from app.plans.job_files import FIO_JOB, job_files_text, with_fio_jobs
-from app.plans.plan import LOCAL, Plan, PlanError, host_label, make_step, validate
+from app.plans.plan import LOCAL, Plan, PlanError, host_label, make_step
 from app.plans.plan_changes import remarks_text
 from app.plans.plan_file import format_plan
 from app.plans.plan_remarks import Acknowledged, reason_of
 from app.plans.presets import preset_names
 from app.plans.totals import totals, totals_text
 from app.plans.tuning import Tuning
+from app.plans.validation import validate
 from app.services import Workstation
-from app.verdict.listing import without_repetitions
+from app.verdict.listing import merged, repetitions
 from remote.local_file import read_bounded
 from suites.base import Estimate, directories_of
 from suites.facts import Facts
@@ -303,10 +304,10 @@ def print_findings(findings: list[Finding], acknowledged: tuple[Acknowledged, ..
         click.echo("No findings.")
         return
     rows, why = [], partial(reason_of, acknowledged)
-    for finding in sorted(
-        without_repetitions(findings, why), key=lambda found: (bool(why(found)), -found.severity.rank)
-    ):
-        reason = why(finding)
+    groups = sorted(repetitions(findings, why), key=lambda found: (bool(why(found[0])), -found[0].severity.rank))
+    for group in groups:
+        finding, reason = merged(group), why(group[0])
+        steps = dict.fromkeys(one.step for one in group if one.step is not None)
         install = f" Install it with: {finding.install}" if finding.install else ""
         action = f"Acknowledged: {reason}" if reason else with_library(f"→ {finding.remedy}{install}")
         text = f"{finding.measured} {finding.why}\n{action}"
@@ -314,7 +315,7 @@ def print_findings(findings: list[Finding], acknowledged: tuple[Acknowledged, ..
             [
                 finding.severity,
                 finding.id,
-                finding.step or "",
+                ", ".join(steps),
                 host_label(finding.host or ""),
                 f"{finding.title}. {text}",
             ]

@@ -8,14 +8,11 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from app.json_converter import publish
+from app.numeric import Numbers, np, special, stats
 
 if TYPE_CHECKING:
-    import numpy as np
-
     from app.store import Store
     from suites.vocab import Labels
-
-    Numbers = np.ndarray[Any, np.dtype[np.float64]]
 
 
 Real = TypeVar("Real", float, "Numbers")
@@ -60,8 +57,6 @@ class Ratio:
 
 def student(freedom: float, confidence: float = CONFIDENCE) -> float:
     """Return Student's two-sided quantile: the half width of an interval in standard errors."""
-    from scipy import special
-
     return float(special.stdtrit(freedom, (1 + confidence) / 2))  # scipy.stats.t.ppf, at a tenth of its cost
 
 
@@ -105,8 +100,6 @@ def welch(
     two samples only, warns if one side is constant, and takes 1.1 ms a call and 0.6 s to import: a ranking of 100
     candidates has 9,900 pairs.
     """
-    from scipy import special
-
     error: Any = sum(error for error, _ in errors)
     freedom = error**2 / sum(error**2 / count for error, count in errors)
     reach = special.stdtrit(freedom, (1 + confidence) / 2) * error**0.5
@@ -179,8 +172,6 @@ def centre_of(values: Sequence[float], confidence: float = CONFIDENCE) -> Centre
     The interval inverts Wilcoxon's test (Tukey 1949): exact for any symmetric distribution and robust against
     single outliers. With fewer than six trials no 95 % interval exists.
     """
-    import numpy as np
-
     trials = np.asarray(values, dtype=float)
     first, second = np.triu_indices(len(trials))
     means = np.sort((trials[first] + trials[second]) / 2)
@@ -200,8 +191,6 @@ def median_of(values: Sequence[float], confidence: float = CONFIDENCE) -> Centre
     middle = statistics.median(values)
     if 2 * 0.5 ** len(values) > 1 - confidence:  # even the range is too narrow
         return Centre(middle)
-    from scipy import stats
-
     test: Any = stats.quantile_test(values, q=middle, p=0.5)  # the stubs lack confidence_interval
     found = test.confidence_interval(confidence_level=confidence)
     return Centre(middle, float(found.low), float(found.high))
@@ -287,8 +276,6 @@ class VarianceLevels:
 
 def within_of(values: "Sequence[float] | Numbers") -> WithinTrial | None:
     """Return the statistics of the samples of a trial; None for fewer than two."""
-    import numpy as np
-
     samples = np.asarray(values, dtype=float)
     count = len(samples)
     if count < 2:

@@ -157,14 +157,9 @@ class RunSelection:
     def _bands(self, records: Sequence[RunRecord]) -> list[Band]:
         """Return the bands of the baselines that are not in the report themselves."""
         own = {run_id for record in records for run_id in record.summary.id.split(",")}
-        plan, facts = records[0].plan, records[0].facts_before
-        found = (
-            band
-            for step in plan.steps
-            for host in plan.hosts
-            for band in bands(self._store, step, host, facts.get(host))
-        )
-        return [band for band in found if not own.intersection(band.run_id.split(","))]
+        plan = records[0].plan
+        found = bands(self._store, plan.steps, plan.hosts, records[0].facts_before)
+        return [each for one in found.values() for each in one if not own.intersection(each.run_id.split(","))]
 
 
 def _names(baseline: Baseline) -> tuple[str, ...]:

@@ -5,18 +5,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any
 
 from app.change_points import change_point
 from app.comparison.estimates import ERROR, FEWEST_HOSTS, FEWEST_TRIALS, Ratio, more_trials
+from app.numeric import Numbers, np, stats
 from suites.quantities import MOST_TIMES, duration_text, figure_text, share_text, shares_text, times_text
 from suites.vocab import Better, Metric, MetricKind
-
-if TYPE_CHECKING:
-    import numpy as np
-
-    Numbers = np.ndarray[Any, np.dtype[np.float64]]
-
 
 CORRELATION_FROM = 12
 """Fewest trials to test for autocorrelation: a coefficient of 0.7 is detected in 56 % of cases, with 20 trials in
@@ -53,15 +47,11 @@ def correlation_p(values: Sequence[float]) -> float | None:
     A permutation test (scipy.stats.permutation_test), free of assumptions on the distribution. None for fewer than
     CORRELATION_FROM trials, or identical trials.
     """
-    import numpy as np
-
     trials = np.asarray(values, dtype=float)
     if len(trials) < CORRELATION_FROM or not trials.var():
         return None
     if _autocorrelation(trials) < 1 / math.sqrt(len(trials)):  # far from significant: skip the costly test
         return 1.0
-    from scipy import stats
-
     found = stats.permutation_test(
         (trials,),
         _autocorrelation,
@@ -74,7 +64,7 @@ def correlation_p(values: Sequence[float]) -> float | None:
     return float(found.pvalue)
 
 
-def _autocorrelation(trials: "Numbers", axis: int = -1) -> "Numbers":
+def _autocorrelation(trials: Numbers, axis: int = -1) -> Numbers:
     """Return the first autocorrelation along the last axis."""
     deviations = trials - trials.mean(axis=axis, keepdims=True)
     found: Numbers = (deviations[..., 1:] * deviations[..., :-1]).sum(axis=axis) / (deviations**2).sum(axis=axis)
@@ -87,8 +77,6 @@ def two_levels(values: Sequence[float]) -> tuple[float, float] | None:
     Otsu's criterion (1979): the cut of the sorted trials with the largest share of the variance between its two
     parts. Each part has at least two trials, so that a single outlier is not a level.
     """
-    import numpy as np
-
     trials = np.sort(np.asarray(values, dtype=float))
     count = len(trials)
     whole = float(((trials - trials.mean()) ** 2).sum())

@@ -38,7 +38,7 @@ class SampleReader:
     def __init__(self, store: "Store") -> None:
         self._store = store
         self._samples: dict[str, SampleSeries] = {}
-        self._bins: dict[tuple[str, TrialKey], Mapping[Labels, Mapping[int, int]]] = {}
+        self._bins: dict[tuple[str, TrialKey], Mapping[tuple[str, Labels], Mapping[int, int]]] = {}
 
     def best(self, suite_id: str, sides: Sequence[MetricSummary | None]) -> tuple[ValueLevel, list[list[TrialValues]]]:
         """Return the values of every side at the finest level that all trials have."""
@@ -70,12 +70,13 @@ class SampleReader:
         histograms = histograms_of(suite_id)
         if histograms is None or histograms.totals is None:
             return None
-        if side.metric.kind is not MetricKind.TIME or not side.metric.name.startswith("latency"):
+        if side.metric.kind is not MetricKind.TIME:
             return None
         if (suite_id, key) not in self._bins:
             output = {} if key[0].startswith(PREFIX) else self._store.output(*key)
             self._bins[suite_id, key] = histograms.totals(output.get("stdout", b""))
-        bins = self._bins[suite_id, key].get(side.labels)
+        given = self._bins[suite_id, key].items()
+        bins = next((one for (family, at), one in given if at == side.labels and _is_of(side, family)), None)
         if not bins:
             return None
         scaled = {convert(float(value), Unit.NANOSECOND, side.metric.unit): count for value, count in bins.items()}
@@ -102,6 +103,10 @@ class SampleReader:
 
 def _counts(sample: Sample, side: MetricSummary) -> bool:
     return not sample.warm_up and sample.metric.name == side.metric.name and sample.labels == side.labels
+
+
+def _is_of(side: MetricSummary, family: str) -> bool:
+    return side.metric.name.startswith(f"{family}_")
 
 
 def _trial_figures(side: MetricSummary | None) -> list[TrialValues]:

@@ -3,7 +3,6 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 from app.distributions.percentiles import (
     METHODS,
@@ -16,12 +15,10 @@ from app.distributions.percentiles import (
     trial_values,
 )
 from app.json_converter import Json, publish, published
+from app.numeric import Numbers, np
 from suites.quantities import metric_text
 from suites.verdict import Trust
 from suites.vocab import Better, Labels, Metric
-
-if TYPE_CHECKING:
-    from app.distributions.percentiles import Numbers
 
 MOST_STEPS = 200
 """Most points of an ECDF."""
@@ -56,8 +53,6 @@ class HistogramBin:
 
 def ecdf(trials: Sequence[TrialValues]) -> tuple[EcdfStep, ...]:
     """Return the ECDF of a side, the mean of those of its trials."""
-    import numpy as np
-
     if not trials:
         return ()
     every = np.unique(np.concatenate([trial.values for trial in trials]))
@@ -69,10 +64,8 @@ def ecdf(trials: Sequence[TrialValues]) -> tuple[EcdfStep, ...]:
     return tuple(EcdfStep(*(float(value) for value in column)) for column in columns)
 
 
-def edges_of(sides: Sequence[Sequence[TrialValues]]) -> "Numbers":
+def edges_of(sides: Sequence[Sequence[TrialValues]]) -> Numbers:
     """Return common bin edges for the values of all sides."""
-    import numpy as np
-
     values = [trial.values for side in sides for trial in side]
     low, high = min(float(one[0]) for one in values), max(float(one[-1]) for one in values)
     if low > 0 and high / low > DECADE:
@@ -82,10 +75,8 @@ def edges_of(sides: Sequence[Sequence[TrialValues]]) -> "Numbers":
     return np.linspace(low, np.nextafter(high, math.inf), BINS + 1)
 
 
-def histogram(trials: Sequence[TrialValues], edges: "Numbers") -> tuple[HistogramBin, ...]:
+def histogram(trials: Sequence[TrialValues], edges: Numbers) -> tuple[HistogramBin, ...]:
     """Return the share of a side's values in each bin between `edges`."""
-    import numpy as np
-
     if not trials:
         return ()
     below = np.nextafter(edges, -math.inf)

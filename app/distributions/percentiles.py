@@ -5,14 +5,10 @@ import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from app.comparison.estimates import CONFIDENCE, FEWEST_TRIALS, ratio_of, student, welch
-
-if TYPE_CHECKING:
-    import numpy as np
-
-    Numbers = np.ndarray[Any, np.dtype[np.float64]]
+from app.numeric import Numbers, np, special, stats
 
 
 class ValueLevel(StrEnum):
@@ -49,7 +45,7 @@ class TrialValues:
     trial: int
     host: str
     values: "Numbers"
-    counts: "Numbers | None" = None
+    counts: Numbers | None = None
     worst: TimedValue | None = None
     number: int = 0
 
@@ -62,15 +58,11 @@ class TrialValues:
         """Return the quantile at `share` (0 to 1): Harrell-Davis, or fio's method for counted values."""
         if self.counts is None:
             return harrell_davis(self.values, share)
-        import numpy as np
-
         so_far = np.cumsum(self.counts)  # fio: the first bin at which the cumulative share is reached
         return float(self.values[min(int(np.searchsorted(so_far, share * so_far[-1])), len(self.values) - 1)])
 
-    def share_up_to(self, edges: "Numbers") -> "Numbers":
+    def share_up_to(self, edges: Numbers) -> Numbers:
         """Return the share of the values at or below each of `edges`."""
-        import numpy as np
-
         indices = np.searchsorted(self.values, edges, side="right")
         if self.counts is None:
             return np.asarray(indices / len(self.values), dtype=float)
@@ -82,37 +74,28 @@ def trial_values(
     run: str, trial: int, host: str, values: Sequence[float], worst: TimedValue | None = None
 ) -> TrialValues:
     """Return the sorted values of a trial."""
-    import numpy as np
-
     return TrialValues(run, trial, host, np.sort(np.asarray(values, dtype=float)), None, worst)
 
 
 def counted_values(run: str, trial: int, host: str, bins: Mapping[float, float]) -> TrialValues:
     """Return the values of a trial from a histogram; `bins` has the count of each value."""
-    import numpy as np
-
     ordered = sorted(bins)
     counts = np.array([bins[value] for value in ordered], dtype=float)
     return TrialValues(run, trial, host, np.array(ordered, dtype=float), counts)
 
 
-def harrell_davis(ordered: "Numbers", share: float) -> float:
+def harrell_davis(ordered: Numbers, share: float) -> float:
     """Return the quantile at `share` of sorted values: a weighted mean of all order statistics (Harrell and Davis
     1982), with less variance than one of them."""
-    from scipy import stats
-
     quantile: Any = stats.quantile  # the stubs lack this method
     return float(quantile(ordered, share, method="harrell-davis"))
 
 
-def weights_of(count: int, share: float) -> "Numbers":
+def weights_of(count: int, share: float) -> Numbers:
     """Return the Harrell-Davis weights of the order statistics of `count` values.
 
     For the bootstrap: scipy.stats.quantile recomputes the weights for each draw, 100 times as slow.
     """
-    import numpy as np
-    from scipy import special
-
     steps = np.arange(count + 1) / count
     return np.asarray(np.diff(special.betainc((count + 1) * share, (count + 1) * (1 - share), steps)), dtype=float)
 
@@ -194,9 +177,6 @@ def _of_figures(values: Sequence[float], share: float) -> Percentile:
     For bimodal trials the Harrell-Davis estimate can be between the levels, outside the interval of order statistics:
     the interval is then extended to the estimate, which does not reduce its coverage.
     """
-    import numpy as np
-    from scipy import stats
-
     ordered = np.sort(np.asarray(values, dtype=float))
     test: Any = stats.quantile_test(ordered, p=share)  # the stubs lack confidence_interval
     found = test.confidence_interval(confidence_level=CONFIDENCE)
@@ -267,8 +247,6 @@ def _interval(
 
 
 def _resampled(share: float, ours: Sequence[float], baseline: Sequence[float]) -> QuantileShift:
-    import numpy as np
-
     middles = [harrell_davis(np.sort(np.asarray(side, dtype=float)), share) for side in (ours, baseline)]
     difference = middles[0] - middles[1]
     positive = min(*ours, *baseline) > 0
@@ -282,18 +260,14 @@ def _resampled(share: float, ours: Sequence[float], baseline: Sequence[float]) -
     return QuantileShift(_rounded(share), difference, low, high, ratio, *_edges(drawn[0] / drawn[1]))
 
 
-def _draws(values: Sequence[float], share: float, seed: int) -> "Numbers":
+def _draws(values: Sequence[float], share: float, seed: int) -> Numbers:
     """Return the quantile of RESAMPLES bootstrap samples, drawn with replacement."""
-    import numpy as np
-
     rng, count = np.random.default_rng(seed), len(values)
     drawn = np.sort(rng.choice(np.asarray(values, dtype=float), size=(RESAMPLES, count)), axis=1)
     return np.asarray(drawn @ weights_of(count, share), dtype=float)
 
 
-def _edges(drawn: "Numbers") -> tuple[float, float]:
-    import numpy as np
-
+def _edges(drawn: Numbers) -> tuple[float, float]:
     low, high = np.quantile(drawn, [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2])
     return float(low), float(high)
 

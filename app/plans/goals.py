@@ -3,14 +3,14 @@
 import math
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import fields
+from dataclasses import fields, replace
 from typing import Any
 
 from app.plans.plan import GoalError, Step
 from suites.errors import UnitError
 from suites.units import Unit, convert, same_dimension
 from suites.verdict import Goal
-from suites.vocab import Better
+from suites.vocab import Better, Metric, MetricKind
 
 GOAL = "goal"
 """The key of the goals in a plan file."""
@@ -38,7 +38,14 @@ def _goal(table: Mapping[str, Any], where: str, steps: Sequence[Step]) -> Goal:
     if not isinstance(metric, str) or not isinstance(step, str | None):
         raise GoalError(f"{where} has no metric.", 'Write metric = "iops", for example.')
     units = _units(metric, step, steps)
-    return Goal(metric, _bound(table, "at_least", where, units), _bound(table, "at_most", where, units), step)
+    goal = Goal(metric, _bound(table, "at_least", where, units), _bound(table, "at_most", where, units), step)
+    _check_one_bound(goal)
+    return goal
+
+
+def _check_one_bound(goal: Goal) -> None:
+    if (goal.at_least is None) == (goal.at_most is None):
+        raise GoalError(f"The goal for {goal.metric[:60]} needs one bound.", "Set at_least or at_most.")
 
 
 def _bound(table: Mapping[str, Any], name: str, where: str, units: frozenset[Unit]) -> float | None:
@@ -46,12 +53,13 @@ def _bound(table: Mapping[str, Any], name: str, where: str, units: frozenset[Uni
     if value is None:
         return None
     if isinstance(value, str) and (found := _QUANTITY.fullmatch(value)) and found["unit"]:
-        return _value(found, units, where)
+        return _value(found, units, where, _WRITE_BOUND)
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-        raise GoalError(
-            f"{where}: {name} is {str(value)[:60]!r}.", 'Set a number in the metric’s unit, or text such as "5 ms".'
-        )
+        raise GoalError(f"{where}: {name} is {str(value)[:60]!r}.", _WRITE_BOUND)
     return float(value)
+
+
+_WRITE_BOUND = 'Set a number in the metric’s unit, or text such as "5 ms".'
 
 
 _AMOUNT = r"(?P<value>[-+.0-9]+(?:[eE][-+]?[0-9]+)?)\s*(?P<unit>[^\s\d;][^\s;]*)?"
@@ -87,8 +95,13 @@ def unit_of(metric: str, step: str | None, steps: Sequence[Step]) -> Unit | None
 
 
 def _units(metric: str, step: str | None, steps: Sequence[Step]) -> frozenset[Unit]:
-    measured = (each for one in steps if step in {None, one.name} for each in one.suite.metrics_of(one.whole_values()))
-    return frozenset(each.unit for each in measured if each.name == metric)
+    return frozenset(each.unit for _, each in _measured(metric, step, steps))
+
+
+def _measured(metric: str, step: str | None, steps: Sequence[Step]) -> list[tuple[Step, Metric]]:
+    """Return the metrics of that name in `steps`, or in the one named `step`, each with its step."""
+    targets = [one for one in steps if step in {None, one.name}]
+    return [(one, each) for one in targets for each in one.suite.metrics_of(one.whole_values()) if each.name == metric]
 
 
 def goals_of(text: str, steps: Sequence[Step] = ()) -> tuple[Goal, ...]:
@@ -102,24 +115,21 @@ def goals_of(text: str, steps: Sequence[Step] = ()) -> tuple[Goal, ...]:
 def _parsed(text: str, steps: Sequence[Step]) -> Goal:
     found = _GOAL.fullmatch(text)
     if found is None:
-        raise GoalError(f"“{text[:60]}” is not a goal.", _EXAMPLE)
+        raise GoalError(f"“{text[:60]}” is not a goal.", f"Write {goal_example(steps)}.")
     step = found["step"].strip() if found["step"] else None
-    value = _value(found, _units(found["metric"], step, steps), f"“{text[:60]}”")
+    value = _value(found, _units(found["metric"], step, steps), f"“{text[:60]}”", f"Write {goal_example(steps)}.")
     return Goal(found["metric"], **{"at_least" if found["bound"].startswith(">") else "at_most": value}, step=step)
 
 
-_EXAMPLE = "Write iops >= 20000, or STEP:latency_p99 <= 5 ms."
-
-
-def _value(found: re.Match[str], units: frozenset[Unit], where: str) -> float:
-    """Return the value and unit in `found` in the metric's unit, the one of `units`."""
+def _value(found: re.Match[str], units: frozenset[Unit], where: str, remedy: str) -> float:
+    """Return the value and unit in `found` in the metric's unit, the one of `units`; `remedy` is for no quantity."""
     factor, given = _UNITS.get(found["unit"] or "", (1.0, None))
     try:
         value = float(found["value"]) * factor
     except ValueError:
         value = math.nan
     if not math.isfinite(value) or (found["unit"] and given is None):
-        raise GoalError(f"{where} is not a goal.", _EXAMPLE)
+        raise GoalError(f"{where} is not a goal.", remedy)
     if given is None or not units:
         return value
     if len(units) > 1:
@@ -143,12 +153,18 @@ def goal_example(steps: Sequence[Step]) -> str:
     metrics = steps[0].suite.metrics_of(steps[0].whole_values()) if steps else ()
     if not metrics:
         return "iops >= 20k"
-    metric = metrics[0]
-    value = next((text for unit, text in _EXAMPLES if same_dimension(unit, metric.unit)), f"10 {metric.unit}")
+    several = len(_units(metrics[0].name, None, steps)) > 1
+    return f"{steps[0].name}:{_example_of(metrics[0])}" if several else _example_of(metrics[0])
+
+
+def _example_of(metric: Metric) -> str:
+    """Return a goal for a metric in its better direction."""
+    shown = (text for unit, text in _EXAMPLES if same_dimension(unit, metric.unit))
+    value = "1000" if metric.unit is Unit.ONE else next(shown, f"10 {metric.unit}")
     return f"{metric.name} {'>=' if metric.better is Better.HIGHER else '<='} {value}"
 
 
-_EXAMPLES = ((Unit.SECOND, "5 ms"), (Unit.BYTES_PER_SECOND, "500 MB/s"), (Unit.PER_SECOND, "20k"), (Unit.ONE, "1000"))
+_EXAMPLES = ((Unit.SECOND, "5 ms"), (Unit.BYTES_PER_SECOND, "500 MB/s"), (Unit.PER_SECOND, "20k"))
 
 
 def goals_text(goals: Sequence[Goal], steps: Sequence[Step] = ()) -> str:
@@ -167,3 +183,54 @@ def _with_unit(value: float, unit: Unit | None) -> str:
         return f"{value:.15g}"
     shown = next((each for each in _SHOWN if unit in _SHOWN and convert(abs(value), unit, each) >= 1), unit)
     return f"{convert(value, unit, shown):.12g} {shown}"
+
+
+def check_goals(goals: Sequence[Goal], steps: Sequence[Step]) -> None:
+    """Raise GoalError unless each goal has one bound that some results meet, and a step with its metric.
+
+    The remedy for a bound is a goal that goals_of() parses and this accepts.
+    """
+    for goal in goals:
+        if (goal.at_least is None) == (goal.at_most is None):
+            raise GoalError(f"The goal for {goal.metric[:60]} needs one bound.", "Set at_least or at_most.")
+        targets = [step for step in steps if goal.step in {None, step.name}]
+        if not targets:
+            named = ", ".join(step.name for step in steps)
+            raise GoalError(
+                f"A goal names the step “{str(goal.step)[:60]}”, which is not in the plan.", f"Steps: {named}."
+            )
+        found = _measured(goal.metric, goal.step, steps)
+        if not found:
+            listed = ", ".join(
+                sorted({each.name for one in targets for each in one.suite.metrics_of(one.whole_values())})
+            )
+            raise GoalError(f"No step measures the goal’s metric “{goal.metric[:60]}”.", f"Metrics: {listed}.")
+        for step, metric in found:
+            if fault := _fault(goal, metric):
+                text = goal_text(goal, unit_of(goal.metric, goal.step, steps))
+                raise GoalError(f"The goal {text} is met by {fault}.", _remedy(goal, step, metric, steps))
+
+
+def _fault(goal: Goal, metric: Metric) -> str:
+    """Return which results meet a bound: every one, none or worse ones; empty for a usable bound."""
+    higher = goal.at_least is not None
+    below = metric.least is not None and (goal.bound < metric.least or (higher and goal.bound == metric.least))
+    above = metric.most is not None and (goal.bound > metric.most or (not higher and goal.bound == metric.most))
+    if below or above:
+        possible = "at least 0" if metric.most is None else f"0 to {metric.most:g} {metric.unit}"
+        return f"{'every' if below is higher else 'no'} result: {metric.name} is {possible}"
+    if metric.kind is not MetricKind.COUNT and higher is (metric.better is Better.LOWER):
+        return f"worse results: a {metric.better} value is better"
+    return ""
+
+
+def _remedy(goal: Goal, step: Step, metric: Metric, steps: Sequence[Step]) -> str:
+    """Return the remedy for a refused bound: the goal in the other direction, else an example for its metric."""
+    turned = replace(goal, at_least=goal.at_most, at_most=goal.at_least)
+    (example,) = goals_of(_example_of(metric), [step])
+    several = unit_of(goal.metric, goal.step, steps) is None
+    named = replace(example, step=step.name)
+    for one in (*((turned,) if goal.bound else ()), named if several else replace(example, step=goal.step), named):
+        if not any(_fault(one, each) for _, each in _measured(one.metric, one.step, steps)):
+            return f"Write {goal_text(one, unit_of(one.metric, one.step, steps))}."
+    return ""

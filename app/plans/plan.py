@@ -3,18 +3,17 @@
 import hashlib
 import json
 import secrets
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 from app.plans.plan_remarks import Acknowledged, RemediedValue
-from app.plans.tuning import Tuning, check_tuning, tuning_values
+from app.plans.tuning import Tuning, tuning_values
 from suites.base import Suite, complete_values
-from suites.errors import BenchwrightError, ParameterError, UnknownSuiteError
+from suites.errors import BenchwrightError, UnknownSuiteError
 from suites.parameters import Value
-from suites.quantities import figure_text
 from suites.verdict import Goal
-from suites.vocab import Better, Metric, MetricKind
+from suites.vocab import Metric
 
 LOCAL = "local"
 """The name of this computer as a host."""
@@ -243,106 +242,6 @@ def make_step(suite_id: str, given: Mapping[str, object], *, name: str = "", pee
     if chosen.needs_peer and peer is None:
         peer = LOCAL
     return Step(name or suite_id, suite_id, values, peer if chosen.needs_peer else None)
-
-
-def validate(plan: Plan) -> Plan:
-    """Return `plan` if it is valid; raise PlanError or ParameterError naming the fault.
-
-    Plans of stored runs are checked too: a library can contain any value.
-    """
-    if not plan.hosts:
-        raise PlanError("The plan has no host.", f'Add hosts = ["{LOCAL}"] for this computer.')
-    for host in plan.hosts:
-        if not host.strip() or not host.isprintable():
-            raise PlanError(f"Invalid host name “{host[:60]}”.", "Use a name from “benchwright hosts”.")
-        if plan.hosts.count(host) > 1:
-            raise PlanError(f"The plan lists the host {host} twice.", "Name each host once.")
-    if not plan.steps:
-        raise PlanError("The plan has no step.", "Add at least one [[step]] with a suite.")
-    names = [step.name for step in plan.steps]
-    for name in names:
-        if names.count(name) > 1:
-            raise PlanError(f"Two steps are named “{name}”.", "Give each step a unique name.")
-    for step in plan.steps:
-        _check_values(step)
-    check_repetition(plan.repetition)
-    check_tuning(plan.tuning)
-    check_goals(plan.goals, plan.steps)
-    return plan
-
-
-def _check_values(step: Step) -> None:
-    """Raise ParameterError for a value that its parameter rejects or would change."""
-    for parameter in step.suite.parameters:
-        value = step.values.get(parameter.name, parameter.default)
-        if parameter.parse(value) != value:
-            raise ParameterError(
-                f"{step.name}: {parameter.name} is {str(value)[:60]!r}.", "Set a valid value in the plan."
-            )
-
-
-_BOUNDS: dict[str, tuple[float, float]] = {
-    "trials": (1, MAXIMUM_TRIALS),
-    "warm_ups": (0, MAXIMUM_TRIALS),
-    "pause": (0, MOST_PAUSE),
-    "precision": (0.001, 1),
-    "margin": (0, 1),
-    "minimum": (MINIMUM, MAXIMUM_TRIALS),
-    "cap": (MINIMUM, MAXIMUM_TRIALS),
-    "budget": (1, 30 * 86400),
-}
-"""Bounds of the fields of a repetition."""
-
-CONFIDENCES = (0.95, 0.99)
-
-
-def check_repetition(given: Repetition) -> None:
-    """Raise PlanError if a field that the policy uses is out of bounds, or fields contradict each other."""
-    ruling = given.ruling()
-    for name, (low, high) in _BOUNDS.items():
-        value = ruling.get(name, low)
-        if not isinstance(value, int | float) or not low <= value <= high:
-            raise PlanError(f"repetition.{name} is {value:g}.", f"Set {low:g} to {high:g}.")
-    if "cap" in ruling and given.cap < given.minimum:
-        raise PlanError(f"repetition.cap is {given.cap}.", f"Set at least the minimum, {given.minimum}.")
-    if given.policy is Policy.UNTIL_VERDICT:
-        if not given.baseline.strip():
-            raise PlanError("The policy until-verdict has no baseline.", "Set baseline to the name of a pinned run.")
-        if given.confidence not in CONFIDENCES:
-            raise PlanError(f"repetition.confidence is {given.confidence:g}.", "Set 0.95 or 0.99.")
-
-
-def check_goals(goals: Sequence[Goal], steps: Sequence[Step]) -> None:
-    """Raise GoalError unless each goal has exactly one bound and a step with its metric."""
-    for goal in goals:
-        if (goal.at_least is None) == (goal.at_most is None):
-            raise GoalError(f"The goal for {goal.metric[:60]} needs one bound.", "Set at_least or at_most.")
-        targets = [step for step in steps if goal.step in {None, step.name}]
-        if not targets:
-            raise GoalError(f"A goal names the step “{str(goal.step)[:60]}”, which is not in the plan.")
-        measured = [metric for step in targets for metric in step.suite.metrics_of(step.whole_values())]
-        if not any(metric.name == goal.metric for metric in measured):
-            listed = ", ".join(sorted({metric.name for metric in measured}))
-            raise GoalError(f"No step measures the goal’s metric “{goal.metric[:60]}”.", f"Metrics: {listed}.")
-        for metric in measured:
-            if metric.name == goal.metric:
-                _check_bound(goal, metric)
-
-
-def _check_bound(goal: Goal, metric: Metric) -> None:
-    """Raise GoalError for a bound that every result meets, that none can meet, or that worse results meet."""
-    higher, text = goal.at_least is not None, f"{metric.name} {goal.sign} {figure_text(metric, goal.bound)}"
-    below = metric.least is not None and (goal.bound < metric.least or (higher and goal.bound == metric.least))
-    above = metric.most is not None and (goal.bound > metric.most or (not higher and goal.bound == metric.most))
-    if below or above:
-        possible = "more than 0" if metric.most is None else f"0 to {metric.most:g} {metric.unit}"
-        meets = "every" if below is higher else "no"
-        raise GoalError(f"The goal {text} is met by {meets} result.", f"Set {possible}.")
-    if metric.kind is not MetricKind.COUNT and higher is (metric.better is Better.LOWER):
-        raise GoalError(
-            f"The goal {text} is met by worse results: a {metric.better} value is better.",
-            f"Write {text.replace(goal.sign, '<=' if higher else '>=')}.",
-        )
 
 
 def with_seed(plan: Plan) -> Plan:

@@ -58,20 +58,22 @@ def acknowledge(plan: Plan, findings: Sequence[Finding], given: Acknowledged, *,
     return replace(plan, acknowledged=with_reason(plan.acknowledged, given))
 
 
-def acknowledge_of_run(plan: Plan, findings: Sequence[Finding], given: Acknowledged) -> Plan:
-    """Return the plan of a stored run with one of its findings acknowledged, or that withdrawn.
+def acknowledge_of_run(plan: Plan, findings: Sequence[Finding], given: Sequence[Acknowledged]) -> Plan:
+    """Return the plan of a stored run with findings of it acknowledged, or that withdrawn.
 
     Raises PlanError as acknowledge() does, and for an unknown step or an acknowledgement that does not exist.
     """
-    if given.step is not None:
-        plan.step(given.step)
-    answered = acknowledge(plan, findings, given, of="run")
-    if not given.reason and answered.acknowledged == plan.acknowledged:
-        known = ", ".join(dict.fromkeys(each.finding for each in plan.acknowledged))
-        raise PlanError(
-            f"“{given.finding[:60]}” is not acknowledged in this run.", f"Acknowledged: {known}." if known else ""
-        )
-    return answered
+    all_answered = with_reasons(plan, given)
+    for one in given:
+        if one.step is not None:
+            plan.step(one.step)
+        answered = acknowledge(plan, findings, one, of="run")
+        if not one.reason and answered.acknowledged == plan.acknowledged:
+            known = ", ".join(dict.fromkeys(each.finding for each in all_answered.acknowledged))
+            raise PlanError(
+                f"“{one.finding[:60]}” is not acknowledged in this run.", f"Acknowledged: {known}." if known else ""
+            )
+    return all_answered
 
 
 def with_reasons(plan: Plan, given: Sequence[Acknowledged]) -> Plan:

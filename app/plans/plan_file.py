@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
+from functools import partial
 from pathlib import Path
 from typing import Any, TypedDict
 
@@ -20,10 +21,10 @@ from app.plans.plan import (
     Repetition,
     Step,
     make_step,
-    validate,
 )
 from app.plans.plan_remarks import LONGEST, Acknowledged, RemediedValue
 from app.plans.tuning import TUNING, Tuning, tuning_of, tuning_values
+from app.plans.validation import validate
 from remote.local_file import parse_toml, read_file
 from suites.errors import BenchwrightError, ParameterError
 from suites.parameters import Parameter, Type, Value
@@ -41,17 +42,22 @@ _PLAN_KEYS = {"format", "name", "question", "hosts", "order", "seed", "repetitio
 _STEP_KEYS = {"suite", "name", "peer", "parameters"}
 
 
-def read_plan(path: Path) -> Plan:
-    """Return the plan in the file at `path`; raise PlanError naming the file and the fault."""
-    return read_file(path, MAXIMUM_SIZE, PlanError, "A plan is a TOML file in UTF-8.", parse_plan)
+def read_plan(path: Path, *, usable_goals: bool = True) -> Plan:
+    """Return the plan in the file at `path`; raise PlanError naming the file and the fault.
+
+    Without `usable_goals` its goals may be ones that this version does not run, as in files of older versions.
+    """
+    parse = partial(parse_plan, usable_goals=usable_goals)
+    return read_file(path, MAXIMUM_SIZE, PlanError, "A plan is a TOML file in UTF-8.", parse)
 
 
-def parse_plan(text: str) -> Plan:
+def parse_plan(text: str, *, usable_goals: bool = True) -> Plan:
     """Return the plan written in `text`; raise PlanError, ParameterError or UnknownSuiteError."""
-    return plan_of(parse_toml(text, PlanError, "Compare it with the output of “benchwright plan new”."))
+    content = parse_toml(text, PlanError, "Compare it with the output of “benchwright plan new”.")
+    return plan_of(content, usable_goals=usable_goals)
 
 
-def plan_of(content: Mapping[str, Any]) -> Plan:
+def plan_of(content: Mapping[str, Any], *, usable_goals: bool = True) -> Plan:
     """Return the plan in parsed TOML; raise PlanError, ParameterError or UnknownSuiteError."""
     _refuse_unknown(content, _PLAN_KEYS, "a plan")
     written = content.get("format", FORMATS[-1])
@@ -71,7 +77,8 @@ def plan_of(content: Mapping[str, Any]) -> Plan:
             tuning=_read_tuning(content.get("tuning", {})),
             goals=read_goals(content, steps),
             **read_remarks(content),
-        )
+        ),
+        usable_goals=usable_goals,
     )
 
 

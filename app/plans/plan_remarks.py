@@ -35,6 +35,11 @@ class RemediedValue:
     after: str
 
 
+def with_reason_for(findings: Iterable[Finding], reason: str) -> list[Acknowledged]:
+    """Return the acknowledgement of `findings` in each of their steps; an empty reason withdraws it."""
+    return list(dict.fromkeys(Acknowledged(one.id, reason, one.step) for one in findings))
+
+
 def reason_of(acknowledged: Iterable[Acknowledged], finding: Finding) -> str:
     """Return the last reason for which `finding` is acknowledged; empty if it is not."""
     reasons = [given.reason for given in acknowledged if given.covers(finding)]

@@ -132,7 +132,7 @@ class UntilVerdict:
         settled = bool(verdict) and count >= self.minimum and not hopeless
         stop = settled or count >= self.cap or (bool(hopeless) and count >= self.minimum)
         if hopeless:
-            reason = f"{_trials(count)}; no verdict possible: {hopeless}"
+            reason = f"{count_text(count, 'trial')}; no verdict possible: {hopeless}"
         elif count < self.minimum:
             reason = f"{count} of at least {self.minimum} trials"
         else:
@@ -195,11 +195,7 @@ class Budget:
         used = f"{duration_text(spent)} of {duration_text(self.seconds)} used"
         decided = _described(Decision(stop, stop, len(values), "", more), values)
         reach = "" if decided.reach is None else f"±{share_text(decided.reach)} after "
-        return _timed(replace(decided, reason=f"{reach}{_trials(len(values))}, {used}"), takes)
-
-
-def _trials(count: int) -> str:
-    return count_text(count, "trial")
+        return _timed(replace(decided, reason=f"{reach}{count_text(len(values), 'trial')}, {used}"), takes)
 
 
 def _described(decided: Decision, values: Sequence[float]) -> Decision:

@@ -5,17 +5,12 @@ import math
 import statistics
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
 
 from app.comparison.estimates import CONFIDENCE, Ratio, holm, welch
 from app.comparison.verdicts import ComparisonVerdict, VerdictEvidence, decide
+from app.numeric import Numbers, np
 from suites.units import Unit
 from suites.vocab import Better, Metric, MetricKind
-
-if TYPE_CHECKING:
-    import numpy as np
-
-    Numbers = np.ndarray[Any, np.dtype[np.float64]]
 
 RESAMPLES = 2000
 """Bootstrap samples for rank intervals: their edges then vary by less than one rank in a hundred."""
@@ -117,8 +112,6 @@ def rank_intervals(scores: Sequence[Score]) -> list[tuple[int, int]]:
 
     The bootstrap underestimates the variance of few trials, so deviations are scaled by sqrt(n / (n - 1)).
     """
-    import numpy as np
-
     rng = np.random.default_rng(1)  # reproducible
     resampled = np.array([_resampled(score, rng) for score in scores])
     ranks = (-resampled).argsort(axis=0).argsort(axis=0) + 1
@@ -127,9 +120,7 @@ def rank_intervals(scores: Sequence[Score]) -> list[tuple[int, int]]:
     return [(int(low), int(high)) for low, high in edges.T]
 
 
-def _resampled(score: Score, rng: "np.random.Generator") -> "Numbers":
-    import numpy as np
-
+def _resampled(score: Score, rng: "np.random.Generator") -> Numbers:
     total = np.zeros(RESAMPLES)
     for part in score.parts:
         values = np.asarray(part)

@@ -146,17 +146,17 @@ def _legend(sheet: Sheet, names: Sequence[_Name], x: float, y: float, available:
         wide = 26 + max(width(line, NAME) for line in lines) + 18
         if left > x and left + wide > x + available:
             left, y = x, y + NAME.leading
-        _key(sheet, name, left, y + NAME.leading / 2)
+        _key(sheet, name, left, y + NAME.leading / 2, 18)
         y = sheet.lines(left + 26, y, lines, NAME) - NAME.leading
         left += wide
     return y + NAME.leading + 6
 
 
-def _key(sheet: Sheet, name: _Name, x: float, y: float) -> None:
+def _key(sheet: Sheet, name: _Name, x: float, y: float, wide: float) -> None:
     if name.dashed:
-        sheet.rule((x, y), (x + 18, y), colour=name.colour, dashed=True)
+        sheet.rule((x, y), (x + wide, y), colour=name.colour, dashed=True)
     else:
-        sheet.box(x, y - 1.5, 18, 3, name.colour)
+        sheet.box(x, y - 1.5, wide, 3, name.colour)
 
 
 def _name_curves(
@@ -172,10 +172,7 @@ def _name_curves(
         above = placed[-1] + NAME.leading if placed else top - NAME.leading / 2
         placed.append(max(above, min(wanted, lowest)))
     for name, y in zip(ordered, placed, strict=True):
-        if name.dashed:
-            sheet.rule((x + 6, y + NAME.leading / 2), (x + 18, y + NAME.leading / 2), colour=name.colour, dashed=True)
-        else:
-            sheet.box(x + 6, y + NAME.leading / 2 - 1.5, 12, 3, name.colour)
+        _key(sheet, name, x + 6, y + NAME.leading / 2, 12)
         sheet.text(x + 22, y, name.text, NAME)
 
 
@@ -315,10 +312,7 @@ def draw_chart(sheet: Sheet, chart: Chart, x: float, available: float) -> None:
 
 
 def _titled(chart: Chart) -> str:
-    above = _axis_title(chart, chart.y)
-    if not chart.y.title:
-        return f"{chart.title}{above}"
-    return f"{chart.title}: {above}"
+    return f"{chart.title}{': ' if chart.y.title else ''}{_axis_title(chart, chart.y)}"
 
 
 def _axis_title(chart: Chart, axis: ChartAxis) -> str:

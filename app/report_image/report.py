@@ -17,7 +17,7 @@ from app.output import write_whole
 from app.plans.plan import Step, host_label
 from app.records import Band, RunRecord
 from app.report_image.panels import Panel, ReportStep, Samples, Telemetry, host_panel, panels, sweep_plots
-from app.report_image.plots import draw_panel, draw_side_by_side
+from app.report_image.plots import GUTTER, draw_panel, draw_side_by_side
 from app.report_image.sections import draw_commands, draw_findings, draw_footer, draw_head, draw_notes
 from app.report_image.sheet import BODY, CONTENT, HEADING, HEADLINE, MARGIN, QUIET, Sheet, Style, width, wrap
 from app.report_image.tables import (
@@ -36,8 +36,6 @@ from suites.quantities import count_text, direction_text, figure_text, metric_te
 
 HEADLINES = 6
 """Most figures in large type above the plot; the table has all."""
-
-GUTTER = 24
 
 
 def draw_step(sheet: Sheet, shown: ReportStep, comparison: Comparison | None, telemetry: Telemetry) -> None:
@@ -143,12 +141,7 @@ def _draw_sweep(sheet: Sheet, shown: ReportStep) -> None:
     """Draw the sweeps, two plots in a row."""
     found = sweep_plots(shown)
     for pair in (found[first : first + 2] for first in range(0, len(found), 2)):
-        available = (CONTENT - GUTTER * (len(pair) - 1)) / len(pair)
-        ends = [
-            draw_panel(sheet, panel, MARGIN + (available + GUTTER) * column, available)[0]
-            for column, panel in enumerate(pair)
-        ]
-        sheet.y = max(ends) + 10
+        sheet.y = _draw_row(sheet, pair, CONTENT) + 10
 
 
 def _draw_panels(sheet: Sheet, shown: ReportStep, telemetry: Telemetry) -> None:
@@ -160,12 +153,16 @@ def _draw_panels(sheet: Sheet, shown: ReportStep, telemetry: Telemetry) -> None:
     sheet.y = end + 10
     host = host_panel(shown, telemetry, found[0])
     below: list[Panel] = [*found[1:], *([host] if host is not None else [])]
-    available = (CONTENT - GUTTER * (len(below) - 1)) / len(below) if len(below) > 1 else across
-    ends = [
-        draw_panel(sheet, panel, MARGIN + (available + GUTTER) * column, available, small=True)[0]
-        for column, panel in enumerate(below)
-    ]
-    sheet.y = max([sheet.y, *(end + 10 for end in ends)]) + 8
+    if below:
+        sheet.y = _draw_row(sheet, below, across if len(below) == 1 else CONTENT, small=True) + 10
+    sheet.y += 8
+
+
+def _draw_row(sheet: Sheet, panels: Sequence[Panel], available: float, *, small: bool = False) -> float:
+    """Draw plots side by side; return their lower edge."""
+    each = (available - GUTTER * (len(panels) - 1)) / len(panels)
+    lefts = (MARGIN + (each + GUTTER) * column for column in range(len(panels)))
+    return max(draw_panel(sheet, panel, left, each, small=small)[0] for panel, left in zip(panels, lefts, strict=True))
 
 
 SECTION = 30

@@ -1,8 +1,9 @@
 """The text sections of a report: question, hosts and verdicts, findings, notes, commands, and the footer."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import partial
+from typing import Any
 
 from app.comparison.comparison import run_letter, run_name
 from app.events import State
@@ -36,7 +37,7 @@ from app.verdict.listing import listed, without_repetitions
 from app.verdict.steps import step_host_text
 from app.version import VERSION
 from suites.base import Purpose
-from suites.facts import Facts, known
+from suites.facts import Absent, Facts
 from suites.quantities import count_text, quantity
 from suites.verdict import Trust, Verdict
 from suites.vocab import Finding, Severity
@@ -127,23 +128,17 @@ def describe(facts: Facts | None) -> str:
     """Return the main facts of a host in one line."""
     if facts is None:
         return "no facts"
-    return ", ".join(_facts(facts)) or "no known facts"
-
-
-def _facts(facts: Facts) -> Iterator[str]:
-    for fact in (facts.cloud.instance_type, facts.cpu.model):
-        if (text := known(fact)) is not None:
-            yield text
-    if (threads := known(facts.cpu.threads)) is not None:
-        yield count_text(threads, "CPU")
-    if (memory := known(facts.memory.total)) is not None:
-        yield quantity(memory)
-    if (distribution := known(facts.system.distribution)) is not None:
-        yield distribution
-    if (kernel := known(facts.system.kernel)) is not None:
-        yield f"kernel {kernel}"
-    if (virtualisation := known(facts.system.virtualisation)) not in {None, "none"}:
-        yield f"on {virtualisation}"
+    found: tuple[tuple[Any, Callable[[Any], str]], ...] = (
+        (facts.cloud.instance_type, str),
+        (facts.cpu.model, str),
+        (facts.cpu.threads, lambda threads: count_text(threads, "CPU")),
+        (facts.memory.total, quantity),
+        (facts.system.distribution, str),
+        (facts.system.kernel, "kernel {}".format),
+        (facts.system.virtualisation, "on {}".format),
+    )
+    texts = [text(fact) for fact, text in found if not isinstance(fact, Absent) and fact != "none"]
+    return ", ".join(texts) or "no known facts"
 
 
 def draw_footer(sheet: Sheet, records: Sequence[RunRecord]) -> None:
@@ -211,9 +206,7 @@ def _draw_finding(sheet: Sheet, finding: Finding, runs: Sequence[str], acknowled
 
 
 def draw_notes(sheet: Sheet, heading: str, notes: Sequence[str]) -> None:
-    """Draw a list of sentences, if any."""
-    if not notes:
-        return
+    """Draw a list of sentences."""
     sheet.paragraph(heading, HEADING)
     for note in notes:
         sheet.text(MARGIN, sheet.y, "–", BODY)

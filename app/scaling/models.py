@@ -3,14 +3,9 @@
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
 
 from app.comparison.estimates import student
-
-if TYPE_CHECKING:
-    import numpy as np
-
-    Numbers = np.ndarray[Any, np.dtype[np.float64]]
+from app.numeric import Numbers, np, optimize, special
 
 ONE, SERIAL, CROSSTALK = "value at 1", "serial share", "crosstalk"
 """Names of the parameters: lambda, sigma and kappa of the USL."""
@@ -35,21 +30,15 @@ class Model:
         return [-math.inf, *[0.0] * free], [math.inf, *[1.0] * free]
 
 
-def _linear(n: "Numbers", one: float) -> "Numbers":
-    import numpy as np
-
+def _linear(n: Numbers, one: float) -> Numbers:
     return np.asarray(one + np.log(n), dtype=float)
 
 
-def _amdahl(n: "Numbers", one: float, serial: float) -> "Numbers":
-    import numpy as np
-
+def _amdahl(n: Numbers, one: float, serial: float) -> Numbers:
     return np.asarray(one + np.log(n) - np.log1p(serial * (n - 1)), dtype=float)
 
 
-def _usl(n: "Numbers", one: float, serial: float, crosstalk: float) -> "Numbers":
-    import numpy as np
-
+def _usl(n: Numbers, one: float, serial: float, crosstalk: float) -> Numbers:
     return np.asarray(one + np.log(n) - np.log1p(serial * (n - 1) + crosstalk * n * (n - 1)), dtype=float)
 
 
@@ -108,8 +97,6 @@ class Fit:
 
     def at(self, n: float) -> float:
         """Return the prediction for `n`."""
-        import numpy as np
-
         first, *others = (each.value for each in self.parameters)
         model = next(model for model in (AMDAHL, USL) if model.name == self.model)
         return float(np.exp(model.predict(np.array([n]), math.log(first), *others))[0])
@@ -144,8 +131,6 @@ def fit_models(points: Sequence[tuple[float, float]]) -> tuple[Fit | None, tuple
     refused = _too_few(points)
     if refused:
         return None, (refused,)
-    import numpy as np
-
     n, logs = np.array([x for x, _ in points]), np.log([value for _, value in points])
     linear, amdahl, usl = (_fitted(model, n, logs) for model in (LINEAR, AMDAHL, USL))
     if linear is None or amdahl is None:
@@ -165,11 +150,8 @@ def _too_few(points: Sequence[tuple[float, float]]) -> str:
     return ""
 
 
-def _fitted(model: Model, n: "Numbers", logs: "Numbers") -> _Fitted | None:
+def _fitted(model: Model, n: Numbers, logs: Numbers) -> _Fitted | None:
     import warnings
-
-    import numpy as np
-    from scipy import optimize
 
     start = [float(logs[0] - np.log(n[0])), *([0.05, 0.001][: len(model.parameters) - 1])]
     try:
@@ -189,7 +171,7 @@ def _fit_amdahl(fitted: _Fitted, simpler: _Fitted) -> tuple[Fit | None, str]:
     return (None, refused) if refused else (_fit(fitted, p), "")
 
 
-def _fit_usl(fitted: _Fitted, simpler: _Fitted, n: "Numbers") -> tuple[Fit | None, str]:
+def _fit_usl(fitted: _Fitted, simpler: _Fitted, n: Numbers) -> tuple[Fit | None, str]:
     p = _improvement(fitted, simpler)
     refused = _no_better(fitted, simpler, p, "Amdahl's law")
     if refused:
@@ -220,8 +202,6 @@ def _no_better(fitted: _Fitted, simpler: _Fitted, p: float, called: str) -> str:
 
 def _improvement(fitted: _Fitted, simpler: _Fitted) -> float:
     """Return the p-value of the F test for one more parameter."""
-    from scipy import special
-
     gained = simpler.squares - fitted.squares
     if gained <= 0 or simpler.widest < MEETS:
         return 1.0
@@ -231,8 +211,6 @@ def _improvement(fitted: _Fitted, simpler: _Fitted) -> float:
 
 
 def _fit(fitted: _Fitted, p: float, peak: ParameterEstimate | None = None) -> Fit:
-    import numpy as np
-
     reach = student(fitted.freedom)
     errors = np.sqrt(np.clip(np.diag(fitted.covariance), 0, None)) * reach
     parameters = []
@@ -251,8 +229,6 @@ def _peak(fitted: _Fitted) -> ParameterEstimate | None:
     peak = peak_of(serial, crosstalk)
     if peak is None:
         return None
-    import numpy as np
-
     slope = np.array([-0.5 / (1 - serial), -0.5 / crosstalk])
     variance = float(slope @ fitted.covariance[1:, 1:] @ slope)
     reach = student(fitted.freedom) * math.sqrt(max(0.0, variance))

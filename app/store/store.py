@@ -14,6 +14,7 @@ from app.records import (
     BaselineRow,
     Calibration,
     ChangeRecord,
+    ComputedVerdicts,
     DetachedRun,
     HistoryRow,
     HostAction,
@@ -43,6 +44,7 @@ class Store:
 
     def __init__(self, path: Path) -> None:
         self._database = Database(path)
+        self.computed: dict[str, ComputedVerdicts] = {}  # by run, of those without stored verdicts; never stored
 
     @property
     def path(self) -> Path:

@@ -63,22 +63,30 @@ def current_findings(raised: Iterable[Finding], verdicts: Collection[Verdict] = 
     )
 
 
-def without_repetitions(
+def repetitions(
     findings: Sequence[Finding], reason_of: Callable[[Finding], str] = lambda _: ""
-) -> list[Finding]:
-    """Merge findings that differ in `measured` only, or whose cause is the host and that differ in the step, in order.
+) -> list[tuple[Finding, ...]]:
+    """Group findings that differ in `measured` only, or whose cause is the host and that differ in the step, in order.
 
-    The first is kept, with their number or the other steps. Acknowledged ones are merged with those of the same reason.
+    Acknowledged ones are in a group with those of the same reason.
     """
     groups: dict[tuple[object, ...], list[Finding]] = {}
     for one in findings:
         step = None if one.id in _OF_THE_HOST else one.step
         key = (one.id, one.severity, one.title, one.why, one.remedy, step, one.host, reason_of(one))
         groups.setdefault(key, []).append(one)
-    return [_first_of(found) for found in groups.values()]
+    return [tuple(found) for found in groups.values()]
 
 
-def _first_of(found: Sequence[Finding]) -> Finding:
+def without_repetitions(
+    findings: Sequence[Finding], reason_of: Callable[[Finding], str] = lambda _: ""
+) -> list[Finding]:
+    """Return one finding for each group of repetitions()."""
+    return [merged(found) for found in repetitions(findings, reason_of)]
+
+
+def merged(found: Sequence[Finding]) -> Finding:
+    """Return the first of a group of repetitions(), with their number or the other steps."""
     first = found[0]
     steps = [one.step for one in found[1:] if one.step not in {None, first.step}]
     if steps:

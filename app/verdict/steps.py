@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from app.checks.catalogue import DURING_CHECKS, DURING_IDS, OUTCOME_CHECKS, TRIAL_CHECKS
 from app.checks.limits import LIMITED_BY, limiter_text
 from app.checks.repetition import latency_text
-from app.checks.run_findings import CHECK_FAILED, FindingScope, finding_of
+from app.checks.run_findings import CHECK_FAILED, finding_of
 from app.plans.plan import host_label
 from app.verdict.listing import SHAPES, VERIFIED_BY
 from suites.checks import CheckOutcome, NotChecked
@@ -59,10 +59,11 @@ def step_verdict(step: StepOutcomeEvidence) -> StepVerdict:
         found.append(limiter[1])
     failed = ", ".join(f"{check} ({one.because.rstrip('.')})" for check, one in not_checked.items() if one.defect)
     if failed:
-        scope = FindingScope(step.host, step.name)
-        found.append(RatedFinding(finding_of(CHECK_FAILED, scope, f"Could not be made: {failed}."), Trust.VALID))
+        raised = finding_of(CHECK_FAILED, step.host, f"Could not be made: {failed}.", step=step.name)
+        found.append(RatedFinding(raised, Trust.VALID))
     found.sort(key=lambda one: (-one.trust.rank, -one.finding.severity.rank))
-    earlier = list(_still_counting(step.findings, {one.finding.id for one in found}, not_checked))
+    found, during = _with_shapes_seen(found, step.findings)
+    earlier = list(_still_counting(during, {one.finding.id for one in found}, not_checked))
     level = worst(tuple(one.trust for one in (*found, *earlier)))
     limited = limiter[0] if limiter is not None else None
     reducing = [one.finding for one in (*found, *earlier) if one.trust is not Trust.VALID]
@@ -73,21 +74,38 @@ def step_verdict(step: StepOutcomeEvidence) -> StepVerdict:
     return StepVerdict(verdict, tuple(found), reasons)
 
 
+def _with_shapes_seen(
+    found: Sequence[RatedFinding], earlier: Iterable[Finding]
+) -> tuple[list[RatedFinding], tuple[Finding, ...]]:
+    """Return `found` with the shapes that were seen during the trials and are withdrawn, and `earlier` without these.
+
+    A trial has one shape: that of all of it replaces those seen during it, unless one of them is more severe.
+    """
+    ends = {one.finding.id: one.finding.severity.rank for one in found if one.finding.id in SHAPES}
+    if not ends:
+        return list(found), tuple(earlier)
+    highest = max(ends.values())
+    withdrawn = [one for one in earlier if one.id in SHAPES - set(ends) and one.severity.rank <= highest]
+    titles = ", ".join(dict.fromkeys(f"“{one.title}”" for one in withdrawn))
+    last = next(one for one in found if one.finding.severity.rank == ends.get(one.finding.id) == highest)
+    text = f"{last.finding.measured} Replaces {titles}, seen during the trial." if titles else last.finding.measured
+    stated = replace(last, finding=replace(last.finding, measured=text))
+    return [stated if one is last else one for one in found], tuple(one for one in earlier if one not in withdrawn)
+
+
 def _still_counting(
     findings: Iterable[Finding], found: set[str], not_checked: dict[str, NotChecked]
 ) -> Iterator[RatedFinding]:
     """Yield the earlier findings that count: of those before the run, what VERIFIED_BY could not decide.
 
-    Of those during the trials, the most severe of each check that found nothing at the end. The shape of a rate at the
-    end replaces those seen on the way.
+    Of those during the trials, the most severe of each check that found nothing at the end.
     """
-    replaced = found | SHAPES if found & SHAPES else found
     live: dict[str, Finding] = {}
     for one in findings:
         seen = VERIFIED_BY.get(one.id)
         if one.id in DURING_IDS:
             before = live.get(one.id)
-            if one.id not in replaced and (before is None or one.severity.rank > before.severity.rank):
+            if one.id not in found and (before is None or one.severity.rank > before.severity.rank):
                 live[one.id] = one
         elif seen is None or seen in not_checked:
             yield RatedFinding(one, trust_of(one.severity))

@@ -6,20 +6,20 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING
-from weakref import WeakKeyDictionary
 
-from app.calibration.calibration import counted_calibration
+from app.calibration.calibration import UNWATCHED, counted_calibration
 from app.checks.catalogue import AFTER_IDS, DURING_IDS
+from app.checks.run_findings import INTERRUPTIONS
 from app.events import State
 from app.plans.context import step_context
 from app.plans.plan import Plan, Step
-from app.records import RunRecord, SampleSeries, TrialRecord
+from app.records import ComputedVerdicts, RunRecord, SampleSeries, TrialRecord
 from app.runs.schedule import StepKey
 from app.verdict.steps import StepVerdict, new_findings, run_verdict, step_verdict
 from suites.base import Context
 from suites.errors import BenchwrightError
 from suites.evidence import HostNoise, HostWatch, StepOutcomeEvidence, TrialEvidence
-from suites.verdict import Trust, Verdict
+from suites.verdict import Trust
 from suites.vocab import Finding, Sample
 
 if TYPE_CHECKING:
@@ -56,19 +56,27 @@ def judged(store: "Store", record: RunRecord) -> RunRecord:
     if record.verdicts or record.summary.state is State.RUNNING or record.published is not None:
         return record
     run = record.summary.id
-    made = tuple(step_verdicts(record, store.samples(run), store.telemetry(run)))
-    whole = run_verdict(one.verdict for one in made)
-    if whole is None:
+    if run not in store.computed:
+        store.computed[run] = _computed(record, store.samples(run), store.telemetry(run))
+    known = store.computed[run]
+    if not known.verdicts:
         return record
-    found = [one for step in made for one in new_findings(step, record.findings)]
-    limited = "" if whole.limited_by is None else whole.limited_by.value
+    raised = (*record.raised, *known.findings)
     return replace(
         record,
-        summary=replace(record.summary, trust=whole.trust.value, limited_by=limited),
-        findings=(*record.findings, *(one.finding for one in found)),
-        finding_trials=(*(trial for _, trial in record.raised), *(one.trial for one in found)),
-        verdicts=(*(one.verdict for one in made), whole),
+        summary=known.complete(record.summary),
+        findings=tuple(finding for finding, _ in raised),
+        finding_trials=tuple(trial for _, trial in raised),
+        verdicts=known.verdicts,
     )
+
+
+def _computed(record: RunRecord, samples: SampleSeries, telemetry: Telemetry) -> ComputedVerdicts:
+    made = tuple(step_verdicts(record, samples, telemetry))
+    whole = run_verdict(one.verdict for one in made)
+    found = (one for step in made for one in new_findings(step, record.findings))
+    verdicts = () if whole is None else (*(one.verdict for one in made), whole)
+    return ComputedVerdicts(verdicts, tuple((one.finding, one.trial) for one in found))
 
 
 @contextlib.contextmanager
@@ -80,20 +88,16 @@ def loading_judged(store: "Store") -> Iterator[Callable[[str], RunRecord]]:
 
 def computed_trust(store: "Store", runs: Collection[str]) -> Mapping[tuple[str, str, str], Trust]:
     """Return the trust by run, step and host of runs without a stored verdict, computed once."""
-    known = _COMPUTED.setdefault(store, {})
-    for run in runs:
-        if run not in known:
-            with contextlib.suppress(BenchwrightError):  # a damaged run has no verdict
-                known[run] = judged(store, store.load(run)).verdicts
+    for run in (each for each in runs if each not in store.computed):
+        with contextlib.suppress(BenchwrightError):  # a damaged run has no verdict
+            judged(store, store.load(run))
     return {
         (run, one.step, one.host): one.trust
         for run in runs
-        for one in known.get(run, ())
+        if run in store.computed
+        for one in store.computed[run].verdicts
         if one.step is not None and one.host is not None
     }
-
-
-_COMPUTED: "WeakKeyDictionary[Store, dict[str, tuple[Verdict, ...]]]" = WeakKeyDictionary()
 
 
 def trials_and_windows(
@@ -119,11 +123,15 @@ def evidence_of(
     Raises BenchwrightError for an unknown suite.
     """
     context = step_context(step, host, record.facts_before)
-    telemetry = {  # in order but after a restart
-        name: tuple(sorted(samples_of, key=_time))
-        for name, samples_of in telemetry.items()
-        if name in {host, step.peer}
-    }
+    telemetry = (
+        {}
+        if step.name.endswith(UNWATCHED)
+        else {  # in order but after a restart
+            name: tuple(sorted(samples_of, key=_time))
+            for name, samples_of in telemetry.items()
+            if name in {host, step.peer}
+        }
+    )
     own = [one for one in record.trials if (one.trial.step, one.trial.host) == (step.name, host)]
     counted = [one for one in own if not one.trial.warm_up and one.state is not State.RUNNING]
     return StepOutcomeEvidence(
@@ -170,6 +178,7 @@ def _trial(
     context: Context,
 ) -> TrialEvidence:
     host, interval = one.trial.host, record.interval(one, samples)
+    raised = [finding.id for finding, trial in record.raised if trial == one.trial.id and finding.host == host]
 
     def watch(name: str | None, at_start: float | None) -> HostWatch | None:
         """Return telemetry of a host whose clock was `at_start` when the trial began, on the clock of the trial's."""
@@ -181,7 +190,7 @@ def _trial(
         found = watched[bisect_left(watched, since, key=_time) : bisect_right(watched, until, key=_time)]
         facts = record.facts_before.get(name), record.facts_after.get(name)
         window = interval.start, interval.end
-        return HostWatch.of(name, found, window, *facts, shift=clock - at_start) if found else None
+        return HostWatch.of(name, found, window, *facts, shift=clock - at_start) if watched else None
 
     return TrialEvidence(
         name=step.name,
@@ -203,6 +212,7 @@ def _trial(
         watch=watch(host, one.trial.clock),
         peer=step.peer,
         peer_watch=watch(step.peer if step.peer != host else None, one.trial.peer_clock),
+        interruption=next((INTERRUPTIONS[id_] for id_ in raised if id_ in INTERRUPTIONS), ""),
     )
 
 

@@ -5,13 +5,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from suites.base import ParsedTrial
-from suites.command.number_edges import is_scaled, suffix_after, whole_number
+from suites.command.number_edges import suffix_after, whole_number
 from suites.command.parameters import JSON, PATTERN, TIME, WALL_TIME, figure_metric
 from suites.command.pattern import MAXIMUM_LINE, Pattern, PatternError
 from suites.line_parser import LineSplitter
 from suites.parameters import Values
 from suites.strict_json import read_json
 from suites.tool_messages import exit_text, printable_message
+from suites.units import Unit, is_spelling, measures_as
 from suites.vocab import Figure, Sample
 
 MAXIMUM_JSON = 4 * 2**20
@@ -30,6 +31,8 @@ _TIMED = re.compile(
     r"benchwright-timed (\d{1,9}\.\d{2,6}) s, status (\d{1,3}), resolution (0\.\d{2,6}) s, (accepted|not accepted)"
 )
 _NUMBER = re.compile(r"[+-]?(?:\d{1,30}(?:\.\d{0,30})?|\.\d{1,30})(?:[eE][+-]?\d{1,3})?")
+_PREFIX = re.compile(r"[kKMGTPE]i?|‰|(?:[kKMGTPEm]i?)?b(?:its?)?")
+_AMBIGUOUS = {"m": "minutes or thousandths", "b": "bits or bytes"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,11 +68,13 @@ class _Match:
         """The letters directly after it."""
         return suffix_after(self.line, self.end)
 
-    def fits(self, unit: str) -> bool:
-        """Return whether the suffix is `unit`, the start of it, or nothing."""
-        return unit.startswith(self.suffix.replace("µ", "u").replace("μ", "u"))
+    def fits(self, unit: Unit) -> bool:
+        """Return whether the suffix is a spelling of `unit`, its prefix, or nothing."""
+        if self.suffix in _AMBIGUOUS:
+            return False
+        return unit.startswith(self.suffix.replace("µ", "u").replace("μ", "u")) or is_spelling(self.suffix, unit)
 
-    def refusal(self, unit: str) -> str:
+    def refusal(self, unit: Unit) -> str:
         """Return why the text is not the figure in `unit`; empty if it is."""
         shown = printable_message(self.text)
         if _NUMBER.fullmatch(self.text) is None:
@@ -79,12 +84,22 @@ class _Match:
                 f"The pattern cuts “{shown}” out of the number “{printable_message(whole)}”: no figure. Match all of "
                 "it, and print it without separators of thousands, as 1234567.8 or 1.2e6."
             )
-        if is_scaled(self.suffix) and not self.fits(unit):
+        if printed := self._other_unit(unit):
+            either = f" ({_AMBIGUOUS[self.suffix]})" if self.suffix in _AMBIGUOUS else ""
             return (
-                f"The command prints “{shown}{printable_message(self.suffix)}”, and the unit of the step is {unit}: "
-                f"no figure. Set the unit that is printed, or print the number in {unit}."
+                f"The command prints “{printable_message(self.text + printed)}”{either}, and the unit of the step is "
+                f"{unit}: no figure. Set the unit that is printed, or print the number in {unit}."
             )
         return ""
+
+    def _other_unit(self, unit: Unit) -> str:
+        """Return the suffix if it is another unit than `unit`, or the next word if that is one that converts to it."""
+        if self.suffix:
+            other = _PREFIX.fullmatch(self.suffix) or any(measures_as(self.suffix, one) for one in Unit)
+            return self.suffix if other and not self.fits(unit) else ""
+        blank = self.line[self.end : self.end + 1].isspace()
+        word = suffix_after(self.line, self.end + 1) if blank else ""
+        return f" {word}" if word and measures_as(word, unit) and not is_spelling(word, unit) else ""
 
 
 @dataclass(slots=True)
@@ -177,7 +192,7 @@ class CommandParser:
             notes.append("The output was too long for the pattern: it was not searched completely.")
         elif self._found is None:
             notes.append("No line of the output matches the pattern: no figure.")
-        elif refusal := self._found.refusal(str(self.values["unit"])):
+        elif refusal := self._found.refusal(Unit(str(self.values["unit"]))):
             notes.append(refusal)
         else:
             return _finite(float(self._found.text), notes)
@@ -219,7 +234,7 @@ class CommandParser:
                 f"The command took less than {ENOUGH} steps of the clock: the clock dominates its time. Increase "
                 "its work."
             )
-        if self._found is not None and not self._found.fits(str(self.values["unit"])):
+        if self._found is not None and not self._found.fits(Unit(str(self.values["unit"]))):
             remarks.append(
                 f"“{printable_message(self._found.suffix)}” follows the number and is not applied: the unit is "
                 f"{self.values['unit']}."

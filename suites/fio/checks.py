@@ -9,7 +9,7 @@ from suites.disk import (
     DIRECT_TOTAL,
     MIB,
     accepts_direct,
-    cache_of,
+    cache_for,
     direct_refused,
     disk_under,
     free_bytes,
@@ -19,7 +19,7 @@ from suites.disk import (
     short_runtime,
     unflushed_write,
 )
-from suites.facts import BlockDevice, known
+from suites.facts import known
 from suites.fio.engine_checks import ENGINE_MISSING
 from suites.fio.parameters import (
     IODEPTH,
@@ -33,10 +33,10 @@ from suites.fio.parameters import (
     job_option,
     largest_block,
     mixes,
+    one_in_flight,
     past_memory,
     total_size,
     trims,
-    waits,
     writes,
 )
 from suites.fio.pattern_checks import FIO_PATTERN_CHECKS
@@ -63,12 +63,10 @@ def _page_cache(evidence: StepEvidence) -> CheckOutcome | NotChecked | None:
     values = evidence.values
     if past_memory(values) or (writes(values) and not mixes(values) and flushes(values)):
         return None
-    cache = cache_of(evidence)
-    if isinstance(cache, NotChecked):
-        return cache
     total = total_size(values)
-    if total >= CACHE_FACTOR * cache:
-        return None
+    cache = cache_for(evidence, total)
+    if cache is None or isinstance(cache, NotChecked):
+        return cache
     return CheckOutcome(
         measured=f"{quantity(total)} of files {_caching_text(values)}; {quantity(cache)} of memory can hold them"
         + (" in part." if total > cache else "."),
@@ -125,7 +123,7 @@ def _few(evidence: StepEvidence) -> CheckOutcome | None:
 
 def _disk_size(evidence: StepEvidence) -> tuple[int, str] | None:
     """Return the bytes of the step's disk, else of its file system, and its name; None if not known."""
-    disk = _disk(evidence)
+    disk = disk_under(evidence)
     size = None if disk is None else known(disk.size)
     if disk is not None and size is not None:
         return size, disk.name
@@ -133,18 +131,8 @@ def _disk_size(evidence: StepEvidence) -> tuple[int, str] | None:
     return None if room is None else (room, "the file system")
 
 
-def _disk(evidence: StepEvidence) -> BlockDevice | None:
-    """Return the whole disk below the step's files, or its raw device; None if not known."""
-    facts, raw = evidence.context.facts, str(evidence.values.get("device", ""))
-    if not raw or facts is None:
-        return disk_under(evidence)
-    found = facts.device(raw)
-    node = None if found is None else known(found.node)
-    return facts.block_device((node or raw).rpartition("/")[2])
-
-
 def _beyond_queue(evidence: StepEvidence) -> CheckOutcome | None:
-    values, disk = evidence.values, _disk(evidence)
+    values, disk = evidence.values, disk_under(evidence)
     queue = None if disk is None else known(disk.queue_depth)
     if disk is None or queue is None or not past_memory(values):
         return None
@@ -228,7 +216,7 @@ def _closed_loop(evidence: StepEvidence) -> CheckOutcome | None:
         return None
     late = math.floor(rate * STALL) - depth
     changes: dict[str, Value] = {"iodepth": min(MOST_DEPTH, needed)}
-    if waits(values):
+    if one_in_flight(values):
         changes |= {"ioengine": "libaio", "direct": True}
     return CheckOutcome(
         f"{rate:,.0f} IOPS per job with {depth} in flight: a stall of {STALL:g} s delays "
@@ -278,7 +266,7 @@ def _runtime_under_ramp(evidence: StepEvidence) -> CheckOutcome | None:
 def _depth_without_engine(evidence: StepEvidence) -> CheckOutcome | None:
     values = evidence.values
     depth, engine = int(values["iodepth"]), values["ioengine"]
-    if depth == 1 or not waits(values):
+    if depth == 1 or not one_in_flight(values):
         return None
     if not accepts_direct(evidence):
         return CheckOutcome(f"iodepth {depth} with {engine}; no direct I/O here.", changes={"iodepth": 1})

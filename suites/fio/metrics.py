@@ -13,6 +13,9 @@ BANDWIDTH = Metric("bandwidth", "Bandwidth", Unit.BYTES_PER_SECOND, Better.HIGHE
 TOTALS = {one: replace(one, name=f"total_{one.name}", title=f"{one.title}, both ways") for one in (IOPS, BANDWIDTH)}
 """The rate of reads and writes together, of a job that does both."""
 
+COMPLETION, WHOLE = "latency", "total_latency"
+"""Families of latency metrics, the beginnings of their names: from submission, and of the whole request."""
+
 
 def _latency_metric(name: str, title: str, percentile: float | None = None) -> Metric:
     return Metric(name, f"Completion latency, {title}", Unit.NANOSECOND, Better.LOWER, MetricKind.TIME, percentile)
@@ -28,7 +31,7 @@ LATENCY_MAX = _latency_metric("latency_max", "maximum", 100.0)
 
 def _total(metric: Metric) -> Metric:
     title = metric.title.replace("Completion latency", "Latency")
-    return replace(metric, name=f"total_{metric.name}", title=f"{title}, submission to completion")
+    return replace(metric, name=metric.name.replace(COMPLETION, WHOLE), title=f"{title}, submission to completion")
 
 
 TOTAL_LATENCIES = {
@@ -40,10 +43,8 @@ SUBMISSION_MEAN = Metric(
     "submission_latency_mean", "Submission latency, mean", Unit.NANOSECOND, Better.LOWER, MetricKind.TIME
 )
 SYNC_RATE = Metric("syncs_per_second", "Flushes per second", Unit.PER_SECOND, Better.HIGHER, MetricKind.RATE)
-CPU_USER, CPU_SYSTEM = (
-    Metric(f"cpu_{mode}", f"CPU time of a job in {where}", Unit.PERCENT, Better.LOWER, MetricKind.SHARE, most=100)
-    for mode, where in (("user", "user mode"), ("system", "the kernel"))
-)
+CPU_USER = Metric("cpu_user", "CPU time of a job in user mode", Unit.PERCENT, Better.LOWER, MetricKind.SHARE, most=100)
+CPU_SYSTEM = replace(CPU_USER, name="cpu_system", title="CPU time of a job in the kernel")
 ISSUED_IOS = Metric("issued_ios", "I/Os that fio issued", Unit.ONE, Better.HIGHER, MetricKind.COUNT)
 DEVICE_IOS = Metric("device_ios", "I/Os that reached the device", Unit.ONE, Better.HIGHER, MetricKind.COUNT)
 
@@ -83,7 +84,7 @@ SETTLED = 2.0
 def job_figures(job: JobReport, label: Mapping[str, str]) -> Iterator[Figure]:
     """Yield all figures of `job`, by operation."""
     done = {name: (one.iops, one.bandwidth) for name, one in job.directions.items() if one.ios}
-    yield from (Figure(metric, total, labels(**label)) for metric, total in _together(done))
+    yield from (Figure(metric, total, labels(**label)) for metric, total in _both_ways(done))
     for operation, direction in job.directions.items():
         if direction.ios:
             yield from _direction_figures(direction, labels(operation=operation, **label))
@@ -98,7 +99,7 @@ def job_figures(job: JobReport, label: Mapping[str, str]) -> Iterator[Figure]:
         yield Figure(STEADY_IOPS, job.steady.iops, labels(**label))
 
 
-def _together(rates: Mapping[str, tuple[float | None, ...]]) -> Iterator[tuple[Metric, float]]:
+def _both_ways(rates: Mapping[str, tuple[float | None, ...]]) -> Iterator[tuple[Metric, float]]:
     """Yield the total of each rate of a job that both reads and writes, reported apart or as one."""
     both = [rates[operation] for operation in ("read", "write") if operation in rates]
     both = both if len(both) > 1 else [rates[operation] for operation in (MIXED,) if operation in rates]
@@ -198,9 +199,9 @@ class Timeline:
             rates[operation] = tuple(value for _, value in found)
             for metric, value in found:
                 yield Sample(time, metric, value, labelled, warm_up=not self.measuring)
-            for metric, value in _waits(before, direction):
+            for metric, value in _interval_latencies(before, direction):
                 yield Sample(time, metric, value, labelled, warm_up=not self.measuring)
-        for metric, value in _together(rates):
+        for metric, value in _both_ways(rates):
             yield Sample(time, metric, value, (), warm_up=not self.measuring)
 
 
@@ -227,7 +228,7 @@ def _rates(before: Direction, after: Direction, seconds: float) -> Iterator[tupl
     yield BANDWIDTH, max(0, after.size - before.size) / seconds
 
 
-def _waits(before: Direction, after: Direction) -> Iterator[tuple[Metric, float]]:
+def _interval_latencies(before: Direction, after: Direction) -> Iterator[tuple[Metric, float]]:
     """Yield the latencies of an interval: those of whole requests, as far as they were counted."""
     total = dict(_latencies(before.total, after.total))
     yield from ((TOTAL_LATENCIES[metric], value) for metric, value in total.items())
@@ -266,8 +267,8 @@ _TRIED = 3
 """Documents tried from the end: the last may be cut off, and one before it may contain stderr text."""
 
 
-def latency_bins(output: bytes) -> dict[Labels, Mapping[int, int]]:
-    """Return the latency histogram in nanoseconds by the labels of its figures; empty if fio printed none.
+def latency_bins(output: bytes) -> dict[tuple[str, Labels], Mapping[int, int]]:
+    """Return the latency histograms in nanoseconds by metric family and labels; empty if fio printed none.
 
     `output` is all that fio printed. Its documents are cumulative, so the last one is complete; only json+ has the
     histogram.
@@ -297,14 +298,14 @@ def _read(document: bytes) -> Report | None:
     return next((read_report(piece.content) for piece in pieces if isinstance(piece, Document)), None)
 
 
-def _bins(report: Report) -> Iterator[tuple[Labels, Mapping[int, int]]]:
+def _bins(report: Report) -> Iterator[tuple[tuple[str, Labels], Mapping[int, int]]]:
     for job in report.jobs:
         label = job_label(job.key, [one.key for one in report.jobs])
-        for operation, direction in job.directions.items():
-            if direction.histogram:
-                yield labels(operation=operation, **label), direction.histogram
-        if job.sync.bins:
-            yield labels(operation="sync", **label), job.sync.bins
+        counted = [(COMPLETION, name, one.latency) for name, one in job.directions.items()]
+        counted += [(WHOLE, name, one.total) for name, one in job.directions.items()]
+        for family, operation, latency in [*counted, (COMPLETION, "sync", job.sync)]:
+            if latency.bins:
+                yield (family, labels(operation=operation, **label)), latency.bins
 
 
 def job_label(key: JobKey, keys: Collection[JobKey]) -> dict[str, str]:
@@ -357,7 +358,7 @@ class _Reader:
         for job in report.jobs:
             if job.runtime:
                 label = job_label(job.key, keys)
-                yield from self.followers.setdefault((job.name, job.group), _Follower()).take(job, now, label)
+                yield from self.followers.setdefault(job.key, _Follower()).take(job, now, label)
         self.passed = now
 
 

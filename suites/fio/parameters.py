@@ -166,8 +166,14 @@ def block_options(values: Values, single: str) -> list[str]:
 
 def largest_block(values: Values) -> int:
     """Return the bytes of the largest possible block."""
+    return max(block_choices(values))
+
+
+def block_choices(values: Values) -> tuple[int, ...]:
+    """Return the bytes of each block size, or of the ends of a range of them."""
     several = re.sub(r"/\d+", "", str(values["block_sizes"]))
-    return max((parse_size(size) for size in re.findall(r"\d+[kKmM]?", several)), default=int(values["block_size"]))
+    sizes = tuple(parse_size(size) for size in re.findall(r"\d+[kKmM]?", several))
+    return sizes or (int(values["block_size"]),)
 
 
 def total_size(values: Values) -> int:
@@ -353,7 +359,7 @@ ONE_AT_A_TIME = frozenset(
 """Engines that wait for each I/O before the next (fio, FIO_SYNCIO); vsync gathers neighbouring I/Os up to iodepth."""
 
 
-def waits(values: Values) -> bool:
+def one_in_flight(values: Values) -> bool:
     """Whether each job has one I/O in flight, whatever its iodepth; with io_submit_mode=offload, threads wait."""
     if job_option(values, "offload"):
         return False
@@ -362,7 +368,7 @@ def waits(values: Values) -> bool:
 
 def in_flight(values: Values) -> int:
     """Return the requested number of I/Os in flight."""
-    return int(values["numjobs"]) * (1 if waits(values) else int(values["iodepth"]))
+    return int(values["numjobs"]) * (1 if one_in_flight(values) else int(values["iodepth"]))
 
 
 def iops_limit(values: Values) -> float:

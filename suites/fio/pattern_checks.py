@@ -4,7 +4,7 @@ from suites.base import StepEvidence
 from suites.checks import Check, CheckOutcome
 from suites.disk import KIB, accepts_direct, disk_under, throughput_ceiling, unaligned_direct
 from suites.facts import known
-from suites.fio.parameters import in_flight, is_random, largest_block, past_memory, redraws_offsets
+from suites.fio.parameters import block_choices, in_flight, is_random, largest_block, past_memory, redraws_offsets
 from suites.fio.tuning import DEPTH
 from suites.parameters import Value
 from suites.quantities import count_text, quantity
@@ -65,7 +65,7 @@ def _merged(evidence: StepEvidence) -> CheckOutcome | None:
 
 
 FIO_PATTERN_CHECKS = (
-    unaligned_direct(lambda values: bool(values["direct"]) and not values["block_sizes"]),
+    unaligned_direct(lambda values: bool(values["direct"]), block_choices),
     Check(
         id="one-io-in-flight",
         severity=Severity.INFO,

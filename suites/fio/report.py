@@ -271,10 +271,10 @@ def merge_clones(jobs: Iterable[JobReport]) -> tuple[JobReport, ...]:
     clones: dict[JobKey, list[JobReport]] = {}
     for job in jobs:
         clones.setdefault(job.key, []).append(job)
-    return tuple(_together(same) if len(same) > 1 else same[0] for same in clones.values())
+    return tuple(_one_of_clones(same) if len(same) > 1 else same[0] for same in clones.values())
 
 
-def _together(clones: list[JobReport]) -> JobReport:
+def _one_of_clones(clones: list[JobReport]) -> JobReport:
     first = clones[0]
     ends = [job.ends_in for job in clones if job.ends_in is not None]
     return JobReport(

@@ -88,15 +88,10 @@ def _no_range(evidence: StepEvidence) -> CheckOutcome | None:
 
 
 def _small_sector(evidence: StepEvidence) -> CheckOutcome | NotChecked | None:
-    values, facts = evidence.values, evidence.context.facts
-    if facts is None:
+    values = evidence.values
+    if evidence.context.facts is None:
         return FACTS_NOT_READ
-    if on_device(values):
-        device = facts.device(on_device(values))
-        node = "" if device is None else (known(device.node) or "").rpartition("/")[2]
-        disk = facts.block_device(node)
-    else:
-        disk = disk_under(evidence)
+    disk = disk_under(evidence)
     sector = None if disk is None else known(disk.sector)
     if disk is None or sector is None:
         return NotChecked("The sector size of the disk is not known.")

@@ -23,6 +23,7 @@ from suites.verdict import Limiter, Trust, Verdict
 from suites.vocab import Severity
 from tests.app import run_events
 from tests.messages import messages
+from tests.widgets.library_runs import DISK, Made, events
 
 MESSAGES = messages("app", "test_acknowledged_runs")
 
@@ -185,3 +186,27 @@ def test_a_plan_says_of_itself_that_it_has_no_such_finding(library: Path) -> Non
     with pytest.raises(PlanError, match="The step random read has no finding “x”"):
         workstation.acknowledge(RUN, [Acknowledged("x", "y", "random read")])
     workstation.close()
+
+
+def test_a_row_of_several_steps_names_them_all_and_is_acknowledged_in_each(tmp_path: Path) -> None:
+    workstation = Workstation(tmp_path / "runs.sqlite3", tmp_path / "hosts.toml")
+    busy = replace(NOISY, id="other-process", host="web-1")
+    made = Made(RUN, cpu=(1e3, 1.1e3))
+    with workstation._store.recorder(RUN) as writing:
+        for event in (*events(made), *(FindingRaised(replace(busy, step=step)) for step in (DISK, "cpu"))):
+            writing.record(event)
+    workstation.close()
+
+    def reported(*words: str) -> str:
+        return CliRunner().invoke(benchwright, ["--store", str(tmp_path / "runs.sqlite3"), *words]).output
+
+    assert f"{DISK}, cpu" in " ".join(reported("show", "last").split())
+    steps = ("--step", DISK, "--step", "cpu")
+    assert [
+        one["step"]
+        for one in json.loads(reported("acknowledge", "last", "other-process=known", *steps, "--json"))["acknowledged"]
+    ] == [DISK, "cpu"]
+    assert reported("show", "last").count("Acknowledged: known") == 1
+    reported("acknowledge", "last", "other-process=known")
+    reported("acknowledge", "last", "other-process=", *steps)
+    assert "Acknowledged: known" not in reported("show", "last")

@@ -9,20 +9,23 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
+from sqlalchemy import Connection
 
 from app.baselines.baselines import Baseline, BaselineError, built_in, pin, remarks, stored_baselines
 from app.cli.main import benchwright
 from app.comparison.sides import join
 from app.comparison.verdicts import ComparisonVerdict
-from app.events import FactsRead, Moment, RunEnded, RunStarted, State
+from app.events import FactsRead, Moment, RunEnded, RunStarted, State, VerdictReached
 from app.plans.plan import Policy, Repetition
-from app.records import split_name
+from app.records import Band, RunRecord, split_name
 from app.runs.policies import verdict_rules
 from app.services import Workstation
-from app.store import Store
+from app.store import Store, run_reader
 from suites.errors import BenchwrightError
+from suites.facts import Facts
 from suites.registry import suite
 from suites.units import same_dimension
+from suites.verdict import Trust, Verdict
 from suites.vocab import Figure
 from tests.app import run_events
 from tests.messages import messages
@@ -82,13 +85,68 @@ def test_a_store_of_format_3_keeps_its_pins_as_first_versions(tmp_path: Path) ->
     assert pin(Store(path), "before the upgrade", "before the upgrade") == 2
 
 
+def bands_on(workstation: Workstation, host: str, facts: Facts | None = None) -> list[Band]:
+    plan = replace(run_events.plan(), hosts=(host,))
+    (found,) = workstation.bands(plan, {} if facts is None else {host: facts}).values()
+    return found
+
+
+def test_bands_read_each_run_once_and_judge_comparable_ones_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    runs = {f"2026110{number}-a": (f"host-{number}", BASE) for number in range(1, 4)}
+    with_runs = stored(tmp_path / "runs.sqlite3", runs)
+    store, plan = with_runs._store, run_events.plan()
+    with_runs.pin("20261101-a,20261102-a", "fleet")
+    with_runs.pin("20261103-a", "one")
+    store.computed.clear()
+    loaded: list[str] = []
+    read = run_reader.record
+
+    def counted(connection: Connection, run: str) -> RunRecord:
+        loaded.append(run)
+        return read(connection, run)
+
+    monkeypatch.setattr(run_reader, "record", counted)
+    other = replace(run_events.STEP, values={**run_events.STEP.values, "block_size": 8192})
+    assert with_runs.bands(replace(plan, steps=(other,)), {}) == {(other.name, "web-1"): []}
+    assert sorted(loaded) == sorted(runs)
+    assert store.computed == {}  # nothing was judged for a test that they do not measure
+    hosts = tuple(f"web-{number}" for number in range(20))
+    found = with_runs.bands(replace(plan, hosts=hosts), {})
+    assert [[band.name for band in found[run_events.STEP.name, host]] for host in hosts] == [["one", "fleet"]] * 20
+    assert set(store.computed) == set(runs)
+    count = len(loaded)
+    assert count <= 3 * len(runs)
+    with_runs.bands(plan, {})
+    assert len(loaded) == count + len(runs)
+    with_runs.close()
+
+
+def test_an_invalid_run_of_a_baseline_is_in_no_band(tmp_path: Path) -> None:
+    runs = {f"2026110{number}-a": (f"host-{number}", BASE) for number in (1, 2)}
+    with_runs = stored(tmp_path / "runs.sqlite3", runs)
+    store = with_runs._store
+    with store.recorder("20261103-a") as recorder:
+        *begun, ended = run_events.run_events("20261103-a", [9e9] * 6)
+        for event in begun:
+            recorder.record(event)
+        recorder.record(VerdictReached(Verdict(Trust.INVALID, None, "", (), run_events.STEP.name, "web-1")))
+        recorder.record(ended)
+    with_runs.pin(",".join((*runs, "20261103-a")), "fleet", accept_invalid=True)
+    found = {band.metric: band for band in bands_on(with_runs, "another")}
+    assert found["iops"].high < 9e9
+    assert "invalid" in found["iops"].note
+    with_runs.close()
+
+
 def test_a_group_is_a_baseline_whose_hosts_weigh_alike(tmp_path: Path) -> None:
     runs = {f"2026110{number}-a": (f"host-{number}", (100.0 * number,) * number) for number in range(1, 6)}
     with_runs = stored(tmp_path / "runs.sqlite3", runs)
     with_runs.pin(",".join(runs), "fleet")
-    (band,) = with_runs.bands(run_events.STEP, "another")
+    (band,) = bands_on(with_runs, "another")
     assert (band.low, band.median, band.high, band.figure) == (200.0, 300.0, 400.0, 300.0)
-    (own,) = with_runs.bands(run_events.STEP, "host-5")
+    (own,) = bands_on(with_runs, "host-5")
     assert own.median == 500.0
     baseline = with_runs.baseline("fleet")
     assert (baseline.kind, baseline.size) == ("group", 5)
@@ -201,7 +259,7 @@ def test_a_published_figure_beside_a_median_that_tells_another_story_is_said(tmp
 def test_a_published_table_is_a_band_that_tells_what_is_wrong_with_it(tmp_path: Path, table: Path) -> None:
     with_runs = stored(tmp_path / "runs.sqlite3", {"20261101-a": ("web-1", BASE)})
     with_runs.import_baseline(table)
-    (band,) = with_runs.bands(run_events.STEP, "web-1", run_events.facts("web-1"))
+    (band,) = bands_on(with_runs, "web-1", run_events.facts("web-1"))
     assert (band.low, band.median, band.high, band.reference) == (500.0, 500.0, 500.0, True)
     assert band.note.startswith("too old: measured ")
     assert band.note.endswith(MESSAGES["reference_no_spread_known"])
@@ -211,8 +269,8 @@ def test_a_published_table_is_a_band_that_tells_what_is_wrong_with_it(tmp_path: 
 def test_a_band_tells_that_the_kernel_is_another(tmp_path: Path) -> None:
     with_runs = stored(tmp_path / "runs.sqlite3", {"20261101-a": ("web-1", BASE)})
     with_runs.pin("20261101-a", "gold")
-    (same,) = with_runs.bands(run_events.STEP, "web-1", run_events.facts("web-1"))
-    (other,) = with_runs.bands(run_events.STEP, "web-2", run_events.facts("web-2", kernel="7.0"))
+    (same,) = bands_on(with_runs, "web-1", run_events.facts("web-1"))
+    (other,) = bands_on(with_runs, "web-2", run_events.facts("web-2", kernel="7.0"))
     assert (same.note, other.note) == ("", MESSAGES["another_universe_kernel_6_1"])
     assert other.label == MESSAGES["gold_another_universe_kernel"]
     with_runs.close()

@@ -17,7 +17,8 @@ from app.crosscheck.report import (
     why_lines,
 )
 from app.events import State
-from app.plans.plan import Order, Step, make_step, validate
+from app.plans.plan import Order, Step, make_step
+from app.plans.validation import validate
 from app.records import RunRecord, TrialRecord
 from suites.equivalents import Bias, Equivalent, Traits
 from suites.registry import SUITES

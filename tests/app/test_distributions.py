@@ -3,13 +3,14 @@
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import cast
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.distributions.analyses import Analyses
+from app.distributions.analyses import Analyses, SampleReader
 from app.distributions.charts import ecdf_chart, worst_text
 from app.distributions.distribution import (
     Distribution,
@@ -33,10 +34,12 @@ from app.distributions.percentiles import (
     trial_values,
 )
 from app.services import Workstation
+from app.store import Store
+from app.summary import MetricSummary
 from suites.errors import BenchwrightError
 from suites.fio.metrics import latency_bins
 from suites.units import Unit
-from suites.vocab import Better, Metric, MetricKind, labels
+from suites.vocab import Better, Metric, MetricKind, Sample, labels
 from tests.messages import messages
 from tests.widgets.library_runs import Made, record
 
@@ -194,12 +197,37 @@ def test_trials_without_samples_make_one_shape_together() -> None:
 def test_bins_of_fio_are_those_of_its_last_whole_document() -> None:
     output = (FIO / "2.21" / "jsonplus_status1.stdout").read_bytes()
     bins = latency_bins(output)
-    assert sum(bins[labels(operation="read")].values()) == 22420
+    assert sum(bins["latency", labels(operation="read")].values()) == 22420
     cut = output[: output.rfind(b"\n{\n") + 200]
-    earlier = latency_bins(cut)[labels(operation="read")]
+    earlier = latency_bins(cut)["latency", labels(operation="read")]
     assert 0 < sum(earlier.values()) < 22420
     assert latency_bins(b"") == {}
     assert latency_bins(b"{\nno json\n}\n") == {}
+
+
+class OutputOfFio:
+    """A store whose only trial has the output of fio with two histograms, of the completion and of all."""
+
+    def output(self, *_key: object) -> dict[str, bytes]:
+        return {"stdout": (FIO / "3.33" / "buffered_libaio.stdout").read_bytes()}
+
+    def samples(self, _run: str) -> dict[int, list[Sample]]:
+        return {}
+
+
+def test_each_latency_has_the_histogram_of_its_own_family() -> None:
+    reader = SampleReader(cast("Store", OutputOfFio()))
+    found = {}
+    for name in ("latency_p50", "latency_mean", "total_latency_p50", "total_latency_p99", "submission_latency_mean"):
+        metric = Metric(name, name, Unit.NANOSECOND, Better.LOWER, MetricKind.TIME)
+        side = MetricSummary("step", "web-1", metric, labels(operation="read"), (1.0,), ("web-1",), (("run", 1),))
+        level, ((trial,),) = reader.best("fio", [side])
+        found[name] = (level, trial.quantile(0.5))
+    assert {name for name, (level, _) in found.items() if level is ValueLevel.REQUESTS} == {
+        "latency_p50", "latency_mean", "total_latency_p50", "total_latency_p99"
+    }  # fmt: skip
+    assert found["latency_p50"][1] == 448_512
+    assert found["total_latency_p50"][1] == found["total_latency_p99"][1] == 514_048
 
 
 def test_runs_of_the_library_are_described(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ import pytest
 from app.checks.catalogue import DURING_CHECKS
 from app.checks.evidence import RUNNING
 from app.checks.timing import SHAPE_CHECKS
+from app.verdict.listing import SHAPES, current_findings
 from app.verdict.steps import new_findings, step_verdict
 from suites.checks import CheckOutcome, CheckPhase, NotChecked
 from suites.evidence import DONE, HostWatch, Point, TrialEvidence
@@ -286,7 +287,22 @@ def test_the_shape_at_the_end_replaces_those_on_the_way() -> None:
     assert isinstance(outcome, CheckOutcome)
     live = CHECKS["rate-dips"].finding_for(outcome, alternating)
     found = step_verdict(replace(step(alternating), findings=(live,))).verdict.findings
-    assert {one.id for one in found} & {check.id for check in SHAPE_CHECKS} == {"rate-alternates"}
+    (shape,) = [one for one in found if one.id in SHAPES]
+    assert shape.id == "rate-alternates"
+    assert f"Replaces “{live.title}”, seen during the trial." in shape.measured
+    alone = step_verdict(replace(step(alternating), findings=(shape,))).verdict.findings
+    assert "Replaces" not in next(one.measured for one in alone if one.id == shape.id)
+
+
+def test_a_shape_seen_live_is_not_lost_to_one_of_less_weight() -> None:
+    """A start that is noted at the end leaves the trust as it is; the warning on the way does not."""
+    whole = step(course(noisy([(4000.0, 6), (3000.0, 6)] * 5), state=DONE))
+    (end,) = [one for one in step_verdict(whole).found if one.finding.id in SHAPES]
+    live = replace(end.finding, id="rate-dips", severity=Severity.ERROR, title="Throughput dipped", measured="A dip.")
+    judgement = step_verdict(replace(whole, findings=(live,)))
+    assert live in judgement.verdict.findings
+    raised = [live, *(one.finding for one in judgement.found)]
+    assert live in current_findings(raised, [judgement.verdict])
 
 
 def test_a_finding_that_became_worse_is_raised_again() -> None:

@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 from sqlalchemy import update
 
-from app.plans.plan import Plan, Step, make_step, validate
+from app.plans.plan import Plan, Step, make_step
+from app.plans.validation import validate
 from app.runs.control import Control
 from app.services import Workstation
 from app.store import Store, schema

@@ -1,6 +1,8 @@
 """The goals of a plan: written, read, refused by name, and no part of what runs."""
 
+import itertools
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
@@ -8,9 +10,10 @@ from click.testing import CliRunner
 from app.checks.before import check_plan
 from app.cli.main import benchwright
 from app.formats import plan_from_json, plan_to_json
-from app.plans.goals import goal_example, goals_of, goals_text
-from app.plans.plan import GoalError, Plan, Step, check_goals, make_step, validate
-from app.plans.plan_file import format_plan, parse_plan
+from app.plans.goals import check_goals, goal_example, goals_of, goals_text
+from app.plans.plan import GoalError, Plan, PlanError, Step, make_step
+from app.plans.plan_file import format_plan, parse_plan, read_plan
+from app.plans.validation import validate
 from suites.registry import SUITES
 from suites.verdict import Goal
 
@@ -38,13 +41,13 @@ def test_goals_survive_file_and_json_and_change_nothing_that_runs() -> None:
         (Goal("iops"), "needs one bound"),
         (Goal("iops", at_least=1.0, at_most=2.0), "needs one bound"),
         (Goal("triad", at_least=1.0), "metric “triad”"),
-        (Goal("iops", at_least=-5.0), "iops >= -5.00 IOPS is met by every result"),
+        (Goal("iops", at_least=-5.0), "iops >= -5 is met by every result"),
         (Goal("iops", at_least=0.0), "is met by every result"),
-        (Goal("latency_p99", at_most=-5.0), "latency_p99 <= -5.00 ns is met by no result"),
-        (Goal("latency_p99", at_least=5e6), "a lower value is better. Write latency_p99 <= 5.00 ms"),
+        (Goal("latency_p99", at_most=-5.0), "latency_p99 <= -5 ns is met by no result"),
+        (Goal("latency_p99", at_least=5e6), "a lower value is better. Write latency_p99 <= 5 ms"),
         (Goal("bandwidth", at_most=5e6), "a higher value is better"),
         (Goal("cpu_user", at_most=100.0), "cpu_user <= 100 % is met by every result"),
-        (Goal("cpu_user", at_most=101.0), "met by every result.*Set 0 to 100 %"),
+        (Goal("cpu_user", at_most=101.0), "met by every result: cpu_user is 0 to 100 %"),
         (Goal("iops", at_least=1.0, step="cpu"), "metric “iops”"),
         (Goal("iops", at_least=1.0, step="tape"), "not in the plan"),
     ],
@@ -145,6 +148,53 @@ def test_every_unit_that_is_accepted_is_named(text: str, named: str) -> None:
 def test_a_bound_that_a_result_can_have_is_accepted(suite: str, values: dict[str, str], text: str) -> None:
     steps = (make_step(suite, values, peer="other" if suite == "iperf3" else None),)
     check_goals(goals_of(text, steps), steps)
+
+
+MIXED = (*PLAN.steps, make_step("pgbench", {}, name="database: small"), make_step("ioping", {}, name="way"))
+
+
+@pytest.mark.parametrize("name", [None, *(step.name for step in MIXED)])
+@pytest.mark.parametrize("bound", [-5.0, 0.0, 0.25, 5.0, 100.0, 101.0, 20_000.0, 1e22])
+def test_the_remedy_of_a_refused_bound_parses_and_is_accepted(name: str | None, bound: float) -> None:
+    measured = {each.name for one in MIXED if name in {None, one.name} for each in one.suite.metrics_of(one.values)}
+    assert measured
+    refused = [
+        (metric, error)
+        for metric, side in itertools.product(sorted(measured), ("at_least", "at_most"))
+        if (error := refusal(Goal(metric, **{side: bound}, step=name)))
+    ]
+    assert refused
+    for metric, error in refused:
+        (found,) = goals_of(error.remedy.removeprefix("Write ").removesuffix("."), MIXED)
+        assert refusal(found) is None
+        assert (found.metric, name in {None, found.step}) == (metric, True)
+
+
+def refusal(goal: Goal) -> GoalError | None:
+    """Return why a goal of MIXED is refused."""
+    try:
+        check_goals((goal,), MIXED)
+    except GoalError as error:
+        return error
+    return None
+
+
+@pytest.mark.parametrize("words", ["iops", "latency_p99 <= 5 parsecs", "way:latency <= ."])
+def test_the_remedy_of_words_that_are_no_goal_is_a_goal_of_the_steps(words: str) -> None:
+    for steps in (PLAN.steps, MIXED[2:], MIXED[3:]):
+        with pytest.raises(GoalError) as refused:
+            goals_of(words, steps)
+        found = goals_of(refused.value.remedy.removeprefix("Write ").removesuffix("."), steps)
+        check_goals(found, steps)
+
+
+def test_a_plan_file_with_a_goal_of_an_older_version_is_named_and_opens_in_the_window(tmp_path: Path) -> None:
+    path = tmp_path / "older.toml"
+    older = replace(PLAN, goals=(Goal("latency_p99", at_least=5e6, step="disk"),))
+    path.write_text(format_plan(older), encoding="utf-8")
+    with pytest.raises(PlanError, match=r"older\.toml: The goal disk:latency_p99 >= 5 ms .* disk:latency_p99 <= 5 ms"):
+        read_plan(path)
+    assert read_plan(path, usable_goals=False) == older
 
 
 @pytest.mark.parametrize("suite", [each.id for each in SUITES])

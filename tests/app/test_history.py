@@ -15,12 +15,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
+from app import history
 from app.change_points import FEWEST_RESULTS, LEAST_CHANGE, change_points
 from app.cli.main import benchwright
 from app.events import RunEnded, RunStarted, State
-from app.history import HistoryError, HistoryPoint, HistoryQuery, history_of, read_history
+from app.history import HistoryError, HistoryPoint, HistoryQuery, history_of, history_to_json, notes_of, read_history
 from app.records import HistoryRow
 from app.store import Store
+from suites.fio.metrics import BANDWIDTH
 from suites.units import Unit
 from suites.vocab import Figure
 from tests.app import run_events
@@ -181,3 +183,26 @@ def test_figures_of_before_are_told_in_the_unit_of_now_and_those_of_another_kind
     found = history_of(WANTED, rows, plans, lambda _run, _hosts: ())
     assert [(point.run, point.value) for point in found.points] == [("a", 5.0), ("c", 6.0)]
     assert found.left_out == ("1 run of unit s",)
+
+
+def test_runs_without_a_verdict_are_judged_or_left_out_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "runs.sqlite3"
+    store_of_history(path, np.full(15, 1000.0), {}, trust=None).close()
+    store = Store(path)
+    figures = [Figure(run_events.IOPS, 9e9, run_events.READ), Figure(BANDWIDTH, 1e6, run_events.READ)]
+    with store.recorder("2026-wrong") as recorder:  # IOPS x block size is not the bandwidth
+        recorder.record(RunStarted("2026-wrong", run_events.plan(), "2026-01-01T00:30:00+00:00"))
+        for event in run_events.trial_events(run_events.trial(1), figures):
+            recorder.record(event)
+        recorder.record(RunEnded("2026-wrong", State.DONE))
+    found = read_history(store, WANTED)
+    assert (len(found.points), found.left_out) == (15, ("invalid: 2026-wrong",))
+    assert all(point.trust is not None for point in found.points)
+    monkeypatch.setattr(history, "MOST_COMPUTED", 10)
+    store = Store(path)
+    found = read_history(store, WANTED)
+    assert [point.run for point in found.points] == [f"2026-{number:06d}-h" for number in range(5, 15)]
+    (excluded,) = history_to_json(found)["left_out"]
+    assert excluded.startswith("6 older runs")
+    assert f"Excluded: {excluded}." in notes_of(found)
+    assert len(store.computed) == 10

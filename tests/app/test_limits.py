@@ -252,6 +252,20 @@ LIMITS: dict[str, tuple[TrialEvidence, Limiter]] = {
     "small blocks": (
         trial("sysbench-memory", {"throughput": 6000.0}, host={"cpu_user": 20.0}, block_size=1024), Limiter.TOOL,
     ),
+    "one of several threads in the caches": (
+        trial("sysbench-memory", {"throughput": 90e3}, host=use(1.99, thread=0.99), block_size=2**20, threads=2),
+        Limiter.ONE_THREAD,
+    ),
+    "few threads beyond the caches": (
+        trial("sysbench-memory", {"throughput": 9e3}, host=use(1.99, thread=0.99), block_size=256 * 2**20, threads=2,
+              scope="local"),
+        Limiter.UNKNOWN,
+    ),
+    "a loop that moves no bytes": (
+        trial("sysbench-memory", {"operations_per_second": 6e6}, host=use(3.9), block_size=256 * 2**20, threads=4,
+              operation="none"),
+        Limiter.TOOL,
+    ),
     "swap": (
         trial("stress-ng", {"read_bandwidth": 9.0},
               host=use(0.4, swap_in=4e6, tool_major_faults=900.0, pressure_memory=70.0)),
@@ -272,6 +286,12 @@ LIMITS: dict[str, tuple[TrialEvidence, Limiter]] = {
     "a sweep that tells nothing": (by_threads("stream", "triad", {1: 12e3, 2: 20e3, 4: 26e3}), Limiter.UNKNOWN),
     # Disks
     "device": (disk(), Limiter.DEVICE),
+    "a provisioned rate, by the latency of whole requests": (
+        trial("fio", {"iops": 299.8, "bandwidth": 1.23e6, "total_latency_mean": 3.302e6, "total_latency_p50": 79e3,
+                      "latency_mean": 2000.0, "latency_p50": 1900.0}, at=READ, samples=[299.8, 300.1] * 10,
+              host={**DISK, "disk_busy:vda": 97.0}, **ONE),
+        Limiter.PROVISIONED,
+    ),
     "device, beside others": (
         trial("fio", {**FULL, **HALF_A_CPU}, at=READ, host={**DISK, "disk_busy:vda": 99.0, "cpu_user": 98.0}, **DEEP),
         Limiter.DEVICE,

@@ -11,7 +11,7 @@ from app.cli.main import benchwright
 from app.cli.plan_options import preset_to_json
 from app.formats import facts_to_json
 from app.plans.context import step_context
-from app.plans.plan import QUICK_LOOK, Order, Plan, PlanError, Repetition, validate
+from app.plans.plan import QUICK_LOOK, Order, Plan, PlanError, Repetition
 from app.plans.plan_file import format_plan, parse_plan
 from app.plans.plan_remarks import reason_of
 from app.plans.presets import (
@@ -25,6 +25,7 @@ from app.plans.presets import (
     read_answers,
     resolved,
 )
+from app.plans.validation import validate
 from suites.base import directories_of
 from suites.errors import ParameterError
 from suites.fio_job.file import read_job_file

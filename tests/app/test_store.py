@@ -297,9 +297,9 @@ def test_names_that_cannot_be_told_apart_are_refused(store: Store, name: str) ->
 
 def test_bands_are_the_quartiles_of_samples_and_the_median_of_figures(store: Store) -> None:
     record(store, RUN, run_events.run_events(RUN, (1000.0, 1100.0, 1200.0)))
-    assert bands(store, run_events.STEP, "web-1") == []
+    assert bands(store, [run_events.STEP], ["web-1"], {}) == {(run_events.STEP.name, "web-1"): []}
     pin(store, RUN, "good")
-    iops, p99 = bands(store, run_events.STEP, "another host")
+    iops, p99 = bands(store, [run_events.STEP], ["another host"], {})[run_events.STEP.name, "another host"]
     # Of each trial the samples v+1 .. v+4 count: v+0 is warm-up.
     values = sorted(v + i for v in (1000, 1100, 1200) for i in (1, 2, 3, 4))
     assert (iops.name, iops.run_id, iops.metric, iops.labels, iops.unit) == ("good", RUN, "iops", READ, "1/s")
@@ -313,7 +313,7 @@ def test_a_step_that_measures_something_else_has_no_band(store: Store) -> None:
     record(store, RUN, run_events.run_events(RUN))
     pin(store, RUN, "good")
     other = replace(run_events.STEP, values={**run_events.STEP.values, "block_size": 16384})
-    assert bands(store, other, "web-1") == []
+    assert bands(store, [other], ["web-1"], {}) == {(other.name, "web-1"): []}
 
 
 def test_bands_leave_out_warm_ups_and_failed_trials(store: Store) -> None:
@@ -326,7 +326,7 @@ def test_bands_leave_out_warm_ups_and_failed_trials(store: Store) -> None:
     ]
     record(store, RUN, events)
     pin(store, RUN, "good")
-    (band,) = bands(store, run_events.STEP, "web-1")
+    ((band,),) = bands(store, [run_events.STEP], ["web-1"], {}).values()
     assert (band.low, band.median, band.high, band.figure) == (100.0, 100.0, 100.0, 100.0)
     assert store.runs()[0].trials == 1
 

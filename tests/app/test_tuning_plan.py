@@ -5,9 +5,10 @@ from dataclasses import replace
 import pytest
 
 from app.formats import plan_from_json, plan_to_json
-from app.plans.plan import Plan, make_step, validate
+from app.plans.plan import Plan, make_step
 from app.plans.plan_file import format_plan, parse_plan
 from app.plans.tuning import Tuning, path_title
+from app.plans.validation import validate
 from app.runs.root_commands import root_commands
 from suites.errors import BenchwrightError
 from tests.messages import messages

@@ -5,9 +5,10 @@ from pathlib import Path
 import numpy as np
 
 from app.change_points import change_points
-from app.events import FactsRead, Moment, RunEnded, RunStarted, State
+from app.events import FactsRead, Moment, RunEnded, RunStarted, State, VerdictReached
 from app.services import Workstation
 from app.store import Store
+from suites.verdict import Trust, Verdict
 from suites.vocab import Figure
 from tests.app import run_events
 from tests.simulation.noise import Numbers
@@ -43,9 +44,18 @@ def power(step: float, after: int, rounds: int, spread: float = 0.03) -> float:
 
 
 def store_of_history(
-    path: Path, values: Numbers, kernels: dict[int, str], *, host: str = "web-1", trials: int = 1
+    path: Path,
+    values: Numbers,
+    kernels: dict[int, str],
+    *,
+    host: str = "web-1",
+    trials: int = 1,
+    trust: Trust | None = Trust.VALID,
 ) -> Workstation:
-    """Return a workstation with a run for each of `values`, an hour apart; `kernels` says from which run on which."""
+    """Return a workstation with a run for each of `values`, an hour apart; `kernels` says from which run on which.
+
+    Their stored verdict is `trust`; None stores none.
+    """
     store = Store(path)
     kernel = "6.1.0"
     for number, value in enumerate(values):
@@ -59,6 +69,8 @@ def store_of_history(
                 figures = [Figure(run_events.IOPS, float(value), run_events.READ)]
                 for event in run_events.trial_events(run_events.trial(trial, host=host), figures):
                     recorder.record(event)
+            if trust is not None:
+                recorder.record(VerdictReached(Verdict(trust, None, "", (), run_events.STEP.name, host)))
             recorder.record(RunEnded(run_id, State.DONE))
     store.close()
     return Workstation(path, path.with_suffix(".toml"))

@@ -8,7 +8,7 @@ from app.plans.plan import make_step
 from suites.base import Context, Purpose, complete_values
 from suites.checks import CheckOutcome, NotChecked
 from suites.errors import ParameterError
-from suites.facts import Absent, Facts, RawDevice, SystemFacts
+from suites.facts import Absent, BlockDevice, Facts, RawDevice, SystemFacts
 from suites.fio.parameters import RW
 from suites.fio.suite import Fio
 from suites.sysbench.cpu import SysbenchCpu
@@ -53,6 +53,25 @@ def shown(device: RawDevice = FREE, **given: object) -> dict[str, CheckOutcome |
 def measured(outcome: CheckOutcome | NotChecked) -> str:
     assert isinstance(outcome, CheckOutcome)
     return outcome.measured
+
+
+@pytest.mark.parametrize(
+    ("disks", "node"),
+    [((BlockDevice(name="sdb", sector=4096),), "/dev/sdb"),
+     ((BlockDevice(name="sdb", sector=4096), BlockDevice(name="sdb1", kind="part", parent="sdb")), "/dev/sdb1"),
+     ((BlockDevice(name="dm-0", kind="crypt", parent="sdb", sector=4096), BlockDevice(name="sdb", sector=512)),
+      "/dev/dm-0")],
+)  # fmt: skip
+def test_blocks_of_a_raw_device_are_its_whole_sectors(disks: tuple[BlockDevice, ...], node: str) -> None:
+    facts = replace(host(replace(FREE, node=node)), block_devices=disks)
+    given = {"device": PATH, "direct": True, "ioengine": "libaio"}
+    found = outcomes(tuned_step(FIO, facts, **given, block_size=512))
+    assert "4096 B sector" in measured(found["unaligned-direct"])
+    assert "unaligned-direct" not in outcomes(tuned_step(FIO, facts, **given, block_size=4096))
+    for mixed in ("512-64k", "4k/60:512/40"):
+        found = outcomes(tuned_step(FIO, facts, **given, block_sizes=mixed))
+        assert all(size in measured(found["unaligned-direct"]) for size in ("512 B", "4096 B"))
+    assert "unaligned-direct" not in outcomes(tuned_step(FIO, facts, **given, block_sizes="4k-64k"))
 
 
 def words(facts: Facts | None = None, **given: object) -> str:

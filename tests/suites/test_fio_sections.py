@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from suites.base import Context, StepEvidence, complete_values
 from suites.checks import CheckOutcome
 from suites.facts import Absent, BlockDevice, Facts
-from suites.fio.parameters import in_flight, iops_limit, waits
+from suites.fio.parameters import in_flight, iops_limit, one_in_flight
 from suites.fio.suite import Fio
 from suites.fio_job.checks import JOB_CHECKS
 from suites.fio_job.file import effective_sections
@@ -246,7 +246,7 @@ def test_no_value_of_a_job_file_makes_a_check_raise(numbers: list[str], fixed: l
     text = "\n".join(["[job]", *fixed, *numbers])
     step = StepEvidence("step", JOB, complete_values(JOB, {"job": text}), Context(facts), "web-1")
     for check in JOB_CHECKS:
-        check.finding(step)
+        check.evaluate(step)
     suite, values = JOB.measured_as(step.values, facts)
     suite.workload(values)
     JOB.estimate(step.values, step.context)
@@ -302,7 +302,7 @@ def test_the_limit_of_a_job_is_that_of_the_directions_it_uses(lines: list[str], 
 def test_checks_and_workload_agree_on_what_waits(lines: list[str], depth: int) -> None:
     values = one_section("rw=randread", "iodepth=8", *lines)
     assert (in_flight(values), FIO.workload(values).queue_depth) == (depth, depth)
-    assert waits(values) is (depth == 1)
+    assert one_in_flight(values) is (depth == 1)
 
 
 def test_jobs_on_one_raw_device_are_not_said_to_share_a_file() -> None:

@@ -22,6 +22,8 @@ KIB, MIB, GIB = 2.0**10, 2.0**20, 2.0**30
         ("iperf-2.1.8/tcp_P2_f_M", 423 * 8 * MIB, 2),
         ("iperf-2.1.8/tcp_e", 2.72e9, 2),
         ("iperf-2.1.8/udp", 10.5e6, 2),
+        ("iperf-2.1.8/udp_P2", 210e6, 3),
+        ("iperf-2.1.8/udp_R", 52.5e6, 0),
     ],
 )
 def test_iperf_in_bytes_and_iperf_2_give_the_rate_that_they_print(name: str, rate: float, samples: int) -> None:
@@ -44,6 +46,43 @@ def test_gigabytes_of_a_reverse_test_are_read() -> None:
 def test_the_server_end_of_udp_is_the_result_of_iperf_2() -> None:
     found = figures(parse_output("iperf3", captured("iperf3/iperf-2.1.8/udp").stdout))
     assert (found["lost send"], found["datagrams send"], found["jitter send"]) == (0.0, 1787.0, 0.001)
+
+
+def test_the_output_of_the_server_is_not_a_second_test() -> None:
+    found = parse_output("iperf3", captured("iperf3/3.12/udp_P2_get_server_output").stdout)
+    rates = {name: value for name, value in figures(found).items() if name.startswith("throughput")}
+    assert rates == {"throughput send receiver": 10.5e6, "throughput send sender": 10.5e6}
+    assert found.complete
+
+
+def test_the_reports_of_the_server_are_of_all_streams_or_of_none() -> None:
+    whole = captured("iperf3/iperf-2.1.8/udp_P2").stdout
+    found = figures(parse_output("iperf3", whole))
+    assert found["throughput send receiver"] == found["throughput send sender"] == 210e6
+    assert found["datagrams send"] == 26753 + 26752
+    lossy = whole.replace(b"105 Mbits/sec   0.000 ms 0/26752 (0%)", b"50 Mbits/sec   0.020 ms 13376/26752 (50%)")
+    found = figures(parse_output("iperf3", lossy))
+    assert found["throughput send receiver"] == 155e6
+    assert found["lost send"] == pytest.approx(25, abs=0.01)
+    assert found["jitter send"] == 0.02
+    summed = (
+        whole + b"[SUM] Server Report:\n[SUM] 0.0000-3.0002 sec  75.0 MBytes   207 Mbits/sec   0.000 ms 9/53505 (0%)\n"
+    )
+    assert figures(parse_output("iperf3", summed))["throughput send receiver"] == 207e6
+    one = parse_output("iperf3", whole[: whole.rindex(b"[  1] Server Report")])
+    assert "throughput send receiver" not in figures(one)
+    assert figures(one)["throughput send sender"] == 210e6
+    assert any("Streams without a report" in note for note in one.notes)
+
+
+def test_the_direction_of_iperf_2_is_named_and_both_at_once_give_no_figure() -> None:
+    assert figures(parse_output("iperf3", captured("iperf3/iperf-2.1.8/udp_R").stdout)) == {
+        "throughput receive receiver": 52.5e6, "lost receive": 0.0, "jitter receive": 0.0, "datagrams receive": 4460.0
+    }  # fmt: skip
+    for name in ("full_duplex", "tradeoff"):
+        found = parse_output("iperf3", captured(f"iperf3/iperf-2.1.8/{name}").stdout)
+        assert (found.complete, found.figures) == (False, ())
+        assert "both directions" in found.notes[-1]
 
 
 def test_several_tests_of_an_iperf_2_server_and_a_cut_client_say_so() -> None:

@@ -1,5 +1,7 @@
 """A value is taken as it was meant and written to its last digit; where a tool drops fractions they are refused."""
 
+import math
+
 import pytest
 
 from suites.errors import ParameterError
@@ -27,3 +29,13 @@ def test_a_number_is_written_to_the_last_digit() -> None:
     pause = Parameter(name="pause", title="Pause", type=Type.NUMBER, default=0.0, help="", maximum=1e6)
     assert pause.parse(pause.format(123456.75)) == 123456.75
     assert pause.bounds() == "at most 1000000"
+
+
+@pytest.mark.parametrize("kind", [Type.INTEGER, Type.NUMBER])
+@pytest.mark.parametrize("given", [10**18 + 1, 2**63 - 1, 1e300, math.inf, math.nan])
+def test_a_number_beyond_the_largest_is_refused_in_one_way(kind: Type, given: float) -> None:
+    parameter = Parameter(name="pause", title="Pause", type=kind, default=0, help="")
+    with pytest.raises(ParameterError, match="at most 10\\^18") as caught:
+        parameter.parse(given)
+    assert "finite" not in str(caught.value)
+    assert parameter.parse(10**18) == 10**18

@@ -196,6 +196,10 @@ def test_an_own_program_on_small_pages_is_noted_and_the_probe_is_not() -> None:
     assert of("madvise", "/opt/stream") == {"stream-small-pages"}
     assert of("never", "/opt/stream") == of("never", "") == {"huge-pages-off"}
     assert of("always", "/opt/stream") == of("madvise", "") == set()
+    for mode, check in (("madvise", "stream-small-pages"), ("never", "huge-pages-off")):
+        facts = x86(cache=32 * MIB)
+        facts = replace(facts, memory=replace(facts.memory, transparent_huge_pages=mode, page_size=64 * 1024))
+        assert "64 KiB" in raised(evidence(SUITE, Context(facts), program="/opt/stream"))[check].measured
 
 
 def test_the_users_own_program_has_arrays_of_its_own() -> None:

@@ -45,7 +45,7 @@ def test_the_reason_is_asked_for_in_the_card(qtbot: QtBot, shown: FindingList) -
     qtbot.keyClicks(card.reason_field, "the cache is the question")
     with qtbot.waitSignal(shown.acknowledge_requested) as asked:
         qtbot.keyClick(card.reason_field, Qt.Key.Key_Return)
-    assert asked.args == [WARNING, MESSAGES["the_cache_is_the_question"]]
+    assert asked.args == [(WARNING,), MESSAGES["the_cache_is_the_question"]]
 
 
 def test_an_error_cannot_be_acknowledged_and_a_run_that_is_watched_is_only_told(
@@ -69,7 +69,7 @@ def test_what_is_acknowledged_comes_last_and_can_be_taken_back(qtbot: QtBot, sho
     assert card.reason == "seen"
     with qtbot.waitSignal(shown.acknowledge_requested) as asked:
         qtbot.mouseClick(card.acknowledge, Qt.MouseButton.LeftButton)
-    assert asked.args == [WARNING, ""]
+    assert asked.args == [(WARNING,), ""]
 
 
 def test_the_keyboard_stays_with_the_finding(qtbot: QtBot, shown: FindingList) -> None:
@@ -120,7 +120,7 @@ def started(qtbot: QtBot, page: MeasurePage) -> Plan:
 
 def test_a_reason_goes_with_the_plan_that_runs(qtbot: QtBot, page: MeasurePage) -> None:
     card = card_of(page, "few-trials")
-    card.acknowledge_requested.emit(card.finding, "a first look")
+    card.acknowledge_requested.emit(card.group, "a first look")
     settle(qtbot, page)
     assert card_of(page, "few-trials").reason == "a first look"
     assert "1 acknowledged" in page.findings.explanation.text()

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Sequence
 
 import pytest
-from PySide6.QtCore import QEvent, QPoint, QPointF, Qt
+from PySide6.QtCore import QEvent, QModelIndex, QPersistentModelIndex, QPoint, QPointF, QSize, Qt
 from PySide6.QtGui import QGuiApplication, QHelpEvent
 from PySide6.QtWidgets import QStyleOptionViewItem, QToolTip, QWidget
 from pytestqt.modeltest import ModelTester
@@ -21,10 +21,10 @@ from tests.widgets.library_runs import STEADY, Made, copied_library, record
 from widgets import jobs
 from widgets.compare.compare_page import ComparePage
 from widgets.compare.compare_rows import Compared, CompareLine, LineKind, lines_of
-from widgets.compare.compare_table import INTERVAL, METRIC, RATIO, RUN, VALUE, VERDICT, CompareTable, N
+from widgets.compare.compare_table import INTERVAL, METRIC, MOST_MEASURED, RATIO, RUN, VALUE, VERDICT, CompareTable, N
 from widgets.compare.explanation_panel import OverruleQuestion
 from widgets.compare.pickers import RunPicker
-from widgets.parts.table import HEADING
+from widgets.parts.table import HEADING, RowDelegate
 from widgets.plots.studies import ChartDialog
 
 MESSAGES = messages("widgets-compare", "test_compare_page")
@@ -422,3 +422,21 @@ def test_no_value_is_cut_beside_its_mark(qtbot: QtBot, larger: float) -> None:
         table.initViewItemOption(option)
         delegate, index = table.itemDelegate(), table.content.index(row, VALUE)
         assert delegate.sizeHint(option, index).width() <= table.columnWidth(VALUE)
+
+
+def test_a_long_table_measures_few_cells_of_it(qtbot: QtBot, monkeypatch: pytest.MonkeyPatch) -> None:
+    runs = tuple(judged(f"run {number}", BASE, Trust.VALID) for number in range(60))
+    table = CompareTable()
+    qtbot.addWidget(table)
+    lines = lines_of(Compared(compare(runs), runs, ()), everything=True)
+    assert len(lines) > MOST_MEASURED
+    measured: list[int] = []
+    original = RowDelegate.sizeHint
+
+    def counted(self: RowDelegate, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex) -> QSize:
+        measured.append(index.row())
+        return original(self, option, index)
+
+    monkeypatch.setattr(RowDelegate, "sizeHint", counted)
+    table.show_lines(lines, 0.05)
+    assert 0 < len(measured) <= 4 * MOST_MEASURED

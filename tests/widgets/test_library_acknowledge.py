@@ -1,6 +1,7 @@
 """A finding beside a stored run is acknowledged in its card, and taken back there; the library keeps it."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 
 import pytest
@@ -8,11 +9,12 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QWidget
 from pytestqt.qtbot import QtBot
 
+from app.events import FindingRaised
 from app.plans.plan_remarks import Acknowledged
 from app.questions import RefusingAsker
 from app.services import Workstation
 from suites.verdict import Trust
-from tests.widgets.library_runs import DISK, FINDING, Made, record
+from tests.widgets.library_runs import DISK, FINDING, Made, events, record, recorder
 from widgets import jobs
 from widgets.library.library_page import LibraryPage
 from widgets.live.run_side_panel import RunSidePanel
@@ -80,6 +82,38 @@ def test_it_is_taken_back_in_the_same_card(qtbot: QtBot, page: LibraryPage, work
     assert workstation.load(RUN).plan.acknowledged == ()
 
 
+def test_a_card_of_several_steps_is_acknowledged_and_withdrawn_in_each(
+    qtbot: QtBot, page: LibraryPage, workstation: Workstation
+) -> None:
+    run = "20260113-081502-a1b2"
+    made = Made(run, (412e3, 409e3, 415e3), cpu=(1e3, 1.1e3))
+    busy = replace(FINDING, id="other-process", title="Another process used the CPU", host="web-1")
+    with recorder(workstation, made) as writing:
+        for event in (*events(made), *(FindingRaised(replace(busy, step=step)) for step in (DISK, "cpu"))):
+            writing.record(event)
+    page.show_run(run)
+    settle(qtbot)
+    qtbot.waitUntil(partial(_is_open, page, run))
+
+    def shared() -> FindingCard:
+        (found,) = [each for each in page.run_side.findings.cards() if each.finding.id == busy.id]
+        return found
+
+    assert "Also in cpu" in shared().finding.measured
+    shared().reason_field.setText(REASON)
+    shared()._give_reason()
+    settle(qtbot)
+    assert shared().reason == REASON
+    assert {one.step for one in workstation.load(run).plan.acknowledged} == {DISK, "cpu"}
+    for _ in range(2):
+        qtbot.mouseClick(shared().acknowledge, Qt.MouseButton.LeftButton)
+        settle(qtbot)
+        assert shared().reason == ""
+        assert workstation.load(run).plan.acknowledged == ()
+        for_all = [Acknowledged(busy.id, REASON)]  # as the command line writes it
+        page.panel.show_remarks(run, workstation.acknowledge(run, for_all).plan)
+
+
 def _is_open(page: LibraryPage, run: str) -> bool:
     return page.panel.opened is not None and page.panel.opened.record.summary.id == run
 
@@ -107,7 +141,7 @@ def test_a_run_that_is_gone_is_said_and_the_card_stays(
     qtbot: QtBot, page: LibraryPage, workstation: Workstation
 ) -> None:
     workstation.delete(RUN)
-    card(page).acknowledge_requested.emit(FINDING, REASON)
+    card(page).acknowledge_requested.emit((FINDING,), REASON)
     settle(qtbot)
     assert "There is no run" in page.notice.text()
     assert card(page).reason == ""

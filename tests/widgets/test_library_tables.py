@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 from PySide6.QtCore import QModelIndex, Qt
+from PySide6.QtWidgets import QApplication
 from pytestqt.modeltest import ModelTester
 from pytestqt.qtbot import QtBot
 
@@ -11,6 +12,7 @@ from app.events import State
 from app.services import Workstation
 from tests.messages import messages
 from tests.widgets.library_runs import Made, copied_library, record
+from widgets import theme
 from widgets.library.figure_table import FIGURE_COLUMNS, FigureTable, figure_lines
 from widgets.library.run_rows import lines_of
 from widgets.library.run_table import RUN_COLUMNS, RunTable
@@ -200,3 +202,17 @@ def test_choosing_a_figure_asks_for_its_place(qtbot: QtBot, workstation: Worksta
     assert table.rowSpan(0, 0) == 1
     assert table.columnSpan(0, 0) == len(FIGURE_COLUMNS)
     assert QModelIndex().data(HEADING) is None
+
+
+@pytest.mark.parametrize("headline", ["3.71M IOPS", "98.8 kFLOPS", "3.71 MFLOPS", "94.1 Gbit/s", "1.23 GB/s"])
+def test_no_headline_is_cut(qtbot: QtBot, qapp: QApplication, workstation: Workstation, headline: str) -> None:
+    copied_library(workstation)
+    theme.apply(qapp)
+    table = RunTable()
+    qtbot.addWidget(table)
+    run = workstation.runs()[0]
+    table.resize(900, 300)
+    table.show()
+    table.show_lines(lines_of([replace(run, headline=headline)]))
+    column = next(number for number, each in enumerate(RUN_COLUMNS) if each.name == "Headline")
+    assert table.sizeHintForColumn(column) <= table.columnWidth(column)

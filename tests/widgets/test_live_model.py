@@ -1,13 +1,16 @@
 """The model behind the live view: events folded into what is shown, without a screen."""
 
+from collections.abc import Collection, Iterable
 from dataclasses import replace
 
 import pytest
 
 from app.events import Activity, FactsRead, FindingRaised, Moment, OutputRead, Progress, RunEnded, State, TelemetryRead
 from app.records import RunRecord, RunSummary, TrialRecord
+from app.verdict.listing import current_findings
 from suites.facts import Facts
 from suites.fio.metrics import IOPS
+from suites.verdict import Verdict
 from suites.vocab import Figure, Finding, Sample, Severity
 from tests.widgets.live_events import CLOCK, CPU_USER, PLACE, READ, WRITE, begin, end, folded, plan, sample, trial
 from widgets.live.model import LivePhase, RunModel
@@ -156,3 +159,21 @@ def test_a_run_that_was_interrupted_has_no_end() -> None:
     model = stored(_record(running, state=State.RUNNING), {}, {})
     assert not model.phase.over
     assert model.trials[1].ended is None
+
+
+def test_findings_are_computed_once_between_findings(monkeypatch: pytest.MonkeyPatch) -> None:
+    calls: list[int] = []
+
+    def counted(raised: Iterable[Finding], verdicts: Collection[Verdict] = ()) -> tuple[Finding, ...]:
+        calls.append(len(list(raised)))
+        return current_findings(raised, verdicts)
+
+    monkeypatch.setattr("widgets.live.model.current_findings", counted)
+    model = folded([FindingRaised(FINDING)])
+    assert [model.findings for _ in range(3)] == [(FINDING,)] * 3
+    model.fold(Activity("measuring"), 1.0)
+    assert model.findings == (FINDING,)
+    assert calls == [1]
+    model.fold(FindingRaised(replace(FINDING, step="other")), 2.0)
+    assert len(model.findings) == 2
+    assert calls == [1, 2]

@@ -2,10 +2,11 @@
 
 import pytest
 
-from app.plans.plan import LOCAL, Order, PlanError, make_step
+from app.plans.plan import LOCAL, Order, Plan, PlanError, make_step
 from suites.errors import BenchwrightError
 from suites.facts import CpuFacts, Facts
 from suites.registry import suite
+from suites.verdict import Goal
 from suites.vocab import Finding, Severity
 from tests.messages import messages
 from widgets.wizard.draft import PlanDraft
@@ -141,3 +142,13 @@ def test_findings_that_differ_in_the_host_alone_are_one() -> None:
 def test_consent_to_install_is_asked_host_by_host() -> None:
     found = [_finding("a", install="apt-get install x"), _finding("b", install="apt-get install x")]
     assert [finding.host for finding in merged(found)] == ["a", "b"]
+
+
+def test_a_plan_with_a_goal_of_an_older_version_opens_with_all_it_holds() -> None:
+    step = make_step("fio", {"rw": "randread"}, name="disk")
+    draft = PlanDraft()
+    draft.adopt(Plan("older", (LOCAL,), (step,), goals=(Goal("latency_p99", at_least=5e6, step="disk"),)))
+    assert draft.goals == "disk:latency_p99 >= 5 ms"
+    assert "Write disk:latency_p99 <= 5 ms." in draft.goal_problem()
+    draft.goals = "disk:latency_p99 <= 5 ms"
+    assert draft.goal_problem() == ""

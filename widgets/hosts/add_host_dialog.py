@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 from PySide6.QtCore import Qt
@@ -31,22 +30,14 @@ _WORD = re.compile(r"[^\s\x00-\x1f\x7f/\\\"'`$;|&<>(){}*?!]+")
 _JUMP = re.compile(r"(?:(?P<user>[^@]+)@)?(?P<host>\[[0-9a-fA-F:]+\]|[^:@]+)(?::(?P<port>\d+))?")
 
 
-@dataclass(frozen=True, slots=True)
-class Typed:
-    """Texts of the dialog's fields."""
-
-    name: str = ""
-    host_name: str = ""
-    port: str = ""
-    user: str = ""
-    identity_file: str = ""
-    jump: str = ""
+Typed = Mapping[str, str]
+"""Texts of the dialog's fields by name; a missing one is empty."""
 
 
 def typed(entry: HostEntry) -> Typed:
     """Return the field texts of `entry`."""
     values = {field: getattr(entry, field) for field in FIELDS}
-    return Typed(**{field: "" if value is None else str(value) for field, value in values.items()})
+    return {field: "" if value is None else str(value) for field, value in values.items()}
 
 
 def faults(given: Typed, taken: frozenset[str] = frozenset()) -> Mapping[str, str]:
@@ -59,22 +50,14 @@ def faults(given: Typed, taken: frozenset[str] = frozenset()) -> Mapping[str, st
         "identity_file": _key_file,
         "jump": _jump,
     }
-    found = {field: check(getattr(given, field).strip()) for field, check in checks.items()}
+    found = {field: check(given.get(field, "").strip()) for field, check in checks.items()}
     return {field: fault for field, fault in found.items() if fault}
 
 
 def entry(given: Typed) -> HostEntry:
     """Return the host of `given`, which must have no faults. Empty fields become None: ssh decides."""
-    texts = {field: getattr(given, field).strip() or None for field in FIELDS}
-    return HostEntry(
-        name=str(texts["name"]),
-        origin=Origin.SAVED,
-        host_name=texts["host_name"],
-        port=int(texts["port"]) if texts["port"] else None,
-        user=texts["user"],
-        identity_file=texts["identity_file"],
-        jump=texts["jump"],
-    )
+    name, host_name, port, user, key, jump = (given.get(field, "").strip() or None for field in FIELDS)
+    return HostEntry(name or "", Origin.SAVED, host_name, int(port) if port else None, user, key, jump)
 
 
 def _name(text: str, taken: frozenset[str]) -> str:
@@ -224,7 +207,7 @@ class AddHostDialog(QDialog):
         if edited is not None:
             texts = typed(edited)
             for name, field in self.fields.items():
-                field.edit.setText(getattr(texts, name))
+                field.edit.setText(texts[name])
             self.fields["name"].edit.setReadOnly(True)
             set_tool_tip(self.fields["name"].edit, "Runs in the library refer to this name.")
             self.fields["host_name"].edit.setFocus()
@@ -243,7 +226,7 @@ class AddHostDialog(QDialog):
         self.working.cancelled.connect(self._stop_waiting)
 
     def _typed(self) -> Typed:
-        return Typed(**{name: field.edit.text() for name, field in self.fields.items()})
+        return {name: field.edit.text() for name, field in self.fields.items()}
 
     def _edited_field(self, name: str) -> None:
         self.fields[name].show_message("")

@@ -14,7 +14,6 @@ from app.records import Calibration
 from app.runs.control import Control
 from app.services import Workstation
 from suites import registry
-from suites.errors import BenchwrightError
 from suites.quantities import duration_text, first_upper
 from widgets.jobs import BackgroundJob
 from widgets.parts.boxes import column_in, fill
@@ -81,23 +80,20 @@ class CalibrateDialog(QDialog):
 
         self.notice.hide()
         self.start_button.setEnabled(False)
-        self._begin(f"Calibrating {host_label(host)}…")
+        self.working.begin(f"Calibrating {host_label(host)}…")
         BackgroundJob(work, self).start(failed=self.notice.show_error, finished=self._end, yielded=self._take)
 
     def stop(self) -> None:
         """Stop the running calibration in order: its trials are stored as a run."""
         if self._control is not None:
             self._control.stop()
-            self._begin("Stopping…")
+            self.working.begin("Stopping…")
 
     def reject(self) -> None:
         """Close the dialog and stop a running calibration."""
         if self._control is not None:
             self._control.stop()
         super().reject()
-
-    def _begin(self, text: str) -> None:
-        self.working.begin(text)
 
     def _take(self, event: object) -> None:
         stopping = self._control is not None and self._control.over
@@ -117,10 +113,7 @@ class CalibrateDialog(QDialog):
 
     def _read(self) -> None:
         workstation, host = self._workstation, self._host
-        BackgroundJob(lambda: workstation.calibrations(host), self).start(self._show, self._fail)
-
-    def _fail(self, error: BenchwrightError) -> None:
-        self.notice.show_error(error)
+        BackgroundJob(lambda: workstation.calibrations(host), self).start(self._show, self.notice.show_error)
 
     def _show(self, found: tuple[Calibration, ...]) -> None:
         for widget in (self.instrument, self.noise, self.alarms):
@@ -146,8 +139,7 @@ class CalibrateDialog(QDialog):
         scroll = QScrollArea(widgetResizable=True)
         scroll.setWidget(sheet)
         rows.addWidget(scroll, 1)
-        foot = button_row(None, self.start_button, self.close_button)
-        rows.addLayout(foot)
+        rows.addLayout(button_row(None, self.start_button, self.close_button))
 
     def _build_choice(self) -> QGridLayout:
         grid = QGridLayout()

@@ -4,7 +4,7 @@ import shlex
 from collections.abc import Callable
 
 from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QDialog, QPushButton, QWidget
+from PySide6.QtWidgets import QDialog, QWidget
 
 from app.hosts.leftovers import HEAD, Leftover, LeftoverOwner, leftover_row, recorded_text, still_changed
 from app.plans.tuning import path_title
@@ -18,7 +18,7 @@ from widgets.parts.dialogs import button_row, dialog_column, fit
 from widgets.parts.names import host_label
 from widgets.parts.notice import Notice, ProgressNotice
 from widgets.parts.table import LEFT, RIGHT, Table, TableColumn, TableModel
-from widgets.parts.text import Text, Tone, set_tool_tip
+from widgets.parts.text import Text, Tone
 
 SIZE = (720, 360)
 
@@ -37,24 +37,21 @@ class LeftoversDialog(QDialog):
         self.table = Table("Leftovers", TableModel(COLUMNS))
         self.table.hide()
         self.notice, self.working = Notice(), ProgressNotice()
-        self.remove_button = QPushButton("Remove")
-        set_tool_tip(self.remove_button, "Stop their processes and remove the directories and leases of this library")
-        self.remove_button.setAutoDefault(False)
-        self.remove_button.clicked.connect(self._remove)
+        tip = "Stop their processes and remove the directories and leases of this library"
+        self.remove_button = push_button("Remove", tip=tip, autoDefault=False)
+        self.remove_button.clicked.connect(lambda: self._look("Removing…", self._nonces))
         self.close_button = push_button("Close", self.reject, default=True)
         self._arrange()
         self._look(f"Searching {host_label(host)}…", [])
 
     def _arrange(self) -> None:
-        title = f"Leftovers of runs on {host_label(self._host)}"
-        rows = dialog_column(self, title)
+        rows = dialog_column(self, f"Leftovers of runs on {host_label(self._host)}")
         explanation = (
             "A run removes its private directory at its end; a crash leaves it behind. A lease marks the host as in "
             "use. Only directories and leases of this library are removed, after their run has ended."
         )
-        fill(rows, Text(explanation, Tone.MUTED), self.working, self.notice, (self.table, 1))
         buttons = button_row(None, self.remove_button, self.close_button)
-        rows.addLayout(buttons)
+        fill(rows, Text(explanation, Tone.MUTED), self.working, self.notice, (self.table, 1), buttons)
 
     def _look(self, activity: str, nonces: list[str]) -> None:
         """List the leftovers on the host, after removing those of `nonces`."""
@@ -68,9 +65,6 @@ class LeftoversDialog(QDialog):
             return workstation.remove_leftovers(host, asker, nonces) if nonces else workstation.leftovers(host, asker)
 
         BackgroundJob(work, self).start(lambda found: self._show(found, nonces), self._fail, finished=self.working.end)
-
-    def _remove(self) -> None:
-        self._look("Removing…", self._nonces)
 
     def _show(self, found: list[Leftover], requested: list[str]) -> None:
         removed = len(set(requested) - {leftover.nonce for leftover in found})

@@ -1,122 +1,74 @@
 """Tree view of a host's facts; absent facts are shown with their reason."""
 
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from datetime import datetime
-from typing import Any, ClassVar
+from typing import Any
 
-from PySide6.QtCore import QAbstractItemModel, QModelIndex, QObject, QPersistentModelIndex, Qt, Signal
-from PySide6.QtGui import QColor, QFont, QGuiApplication, QKeyEvent, QKeySequence, QResizeEvent
-from PySide6.QtWidgets import QHBoxLayout, QMenu, QStackedWidget, QToolButton, QTreeView, QWidget
+from PySide6.QtCore import QModelIndex, QPersistentModelIndex, Qt, Signal
+from PySide6.QtGui import (
+    QColor,
+    QFont,
+    QGuiApplication,
+    QKeyEvent,
+    QKeySequence,
+    QResizeEvent,
+    QStandardItem,
+    QStandardItemModel,
+)
+from PySide6.QtWidgets import QMenu, QStackedWidget, QToolButton, QTreeView, QWidget
 
 from suites.facts import Facts
 from widgets.hosts.facts_rows import FactRow, as_text, fact_rows
-from widgets.parts.boxes import column_in, fill, in_column
+from widgets.parts.boxes import column_in, fill, in_column, in_row
 from widgets.parts.controls import tool_button
 from widgets.parts.empty_state import EmptyState
 from widgets.parts.text import Text, Tone, tool_tip, visible
 from widgets.theme import SPACE, TextSize, palette, text_font
 
 Index = QModelIndex | QPersistentModelIndex
-ROOT = QModelIndex()
+
+_ROW = Qt.ItemDataRole.UserRole
+"""Role of the FactRow, in the first column."""
 
 
-@dataclass(slots=True, eq=False)
-class _Node:
-    row: FactRow
-    parent: "_Node | None"
-    index: int
-    children: list["_Node"] = field(default_factory=list)
-
-
-class FactsModel(QAbstractItemModel):
+class FactsModel(QStandardItemModel):
     """Tree model of facts. Text from a host is shown literally, never as markup."""
-
-    HEADS: ClassVar = ("Fact", "Value")
-
-    def __init__(self, parent: QObject | None = None) -> None:
-        super().__init__(parent)
-        self._roots: list[_Node] = []
 
     def show_rows(self, rows: tuple[FactRow, ...]) -> None:
         """Replace the rows."""
-        self.beginResetModel()
-        self._roots = [_node_of(row, None, index) for index, row in enumerate(rows)]
-        self.endResetModel()
+        self.clear()
+        self.setHorizontalHeaderLabels(["Fact", "Value"])
+        _add_rows(self.invisibleRootItem(), rows, bold=True)
 
     def row_at(self, index: Index) -> FactRow | None:
         """Return the row at `index`."""
-        node = self._node(index)
-        return None if node is None else node.row
-
-    def index(self, row: int, column: int, parent: Index = ROOT) -> QModelIndex:
-        """Return the index of the cell."""
-        nodes = self._children(parent)
-        if 0 <= row < len(nodes) and 0 <= column < len(self.HEADS) and not parent.column() > 0:
-            return self.createIndex(row, column, nodes[row])
-        return QModelIndex()
-
-    def parent(self, index: Index = ROOT) -> QModelIndex:  # type: ignore[override]  # Qt overloads parent()
-        """Return the index of the group of `index`."""
-        node = self._node(index)
-        if node is None or node.parent is None:
-            return QModelIndex()
-        return self.createIndex(node.parent.index, 0, node.parent)
-
-    def rowCount(self, parent: Index = ROOT) -> int:
-        """Return the number of rows below `parent`."""
-        return 0 if parent.column() > 0 else len(self._children(parent))
-
-    def columnCount(self, _parent: Index = ROOT) -> int:
-        """Return the number of columns."""
-        return len(self.HEADS)
+        row = index.sibling(index.row(), 0).data(_ROW) if index.isValid() else None
+        return row if isinstance(row, FactRow) else None
 
     def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
-        """Return what the cell shows in `role`."""
-        node = self._node(index)
-        if node is None:
-            return None
-        text = node.row.title if index.column() == 0 else node.row.value
-        if role == Qt.ItemDataRole.DisplayRole:
-            return visible(text)
-        if role == Qt.ItemDataRole.ToolTipRole:
-            return tool_tip(text) or None
-        if role == Qt.ItemDataRole.AccessibleTextRole:
-            return visible(f"absent: {text}" if node.row.absent and index.column() else text)
-        return self._style(node, index.column(), role)
-
-    def headerData(
-        self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole
-    ) -> str | None:
-        """Return the title of the column."""
-        shown = orientation is Qt.Orientation.Horizontal and role == Qt.ItemDataRole.DisplayRole
-        return self.HEADS[section] if shown and 0 <= section < len(self.HEADS) else None
-
-    def _style(self, node: _Node, column: int, role: int) -> object:
-        if role == Qt.ItemDataRole.ForegroundRole and node.row.absent and column:
+        """Return what the cell shows in `role`; the colour of a reason follows the appearance."""
+        if role == Qt.ItemDataRole.ForegroundRole and index.column() and (row := self.row_at(index)) and row.absent:
             return QColor(palette().muted)
-        if role == Qt.ItemDataRole.FontRole:
-            font = QFont()
-            if node.parent is None and not column:
-                font.setBold(True)
-                return font
-            if node.row.absent and column:
-                font.setItalic(True)
-                return font
-        return None
-
-    def _node(self, index: Index) -> _Node | None:
-        found = index.internalPointer() if index.isValid() else None
-        return found if isinstance(found, _Node) else None
-
-    def _children(self, parent: Index) -> list[_Node]:
-        node = self._node(parent)
-        return self._roots if node is None else node.children
+        return super().data(index, role)
 
 
-def _node_of(row: FactRow, parent: _Node | None, index: int) -> _Node:
-    node = _Node(row, parent, index)
-    node.children = [_node_of(child, node, number) for number, child in enumerate(row.children)]
-    return node
+def _add_rows(parent: QStandardItem, rows: tuple[FactRow, ...], *, bold: bool = False) -> None:
+    for row in rows:
+        title, value = cells = [QStandardItem(visible(text)) for text in (row.title, row.value)]
+        for cell, text in zip(cells, (row.title, row.value), strict=True):
+            cell.setToolTip(tool_tip(text))
+            cell.setEditable(False)
+        title.setData(row, _ROW)
+        font = QFont()
+        font.setBold(bold)
+        title.setFont(font)
+        if row.absent:
+            value.setData(visible(f"absent: {row.value}"), Qt.ItemDataRole.AccessibleTextRole)
+            font.setBold(False)
+            font.setItalic(True)
+            value.setFont(font)
+        parent.appendRow(cells)
+        _add_rows(title, row.children)
 
 
 class _Tree(QTreeView):
@@ -208,11 +160,8 @@ class FactsView(QWidget):
         self.read_button.setEnabled(shown)
 
     def _arrange(self) -> None:
-        titles = in_column(self._title, self._when, spacing=0)
-        head = QHBoxLayout()
-        head.setSpacing(SPACE[0])
-        head.addLayout(titles, 1)
-        fill(head, (self.read_button, 0, Qt.AlignmentFlag.AlignTop), (self.copy_button, 0, Qt.AlignmentFlag.AlignTop))
+        titles, top = in_column(self._title, self._when, spacing=0), Qt.AlignmentFlag.AlignTop
+        head = in_row((titles, 1), (self.read_button, 0, top), (self.copy_button, 0, top), spacing=SPACE[0])
         fill(column_in(self, SPACE[1], (SPACE[2], SPACE[3], SPACE[2], SPACE[2])), head, (self._stack, 1))
 
     def _build_tree(self) -> _Tree:

@@ -1,15 +1,15 @@
 """Bars about hosts: settings that a run changed and did not restore, and detached runs."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from PySide6.QtCore import Signal, SignalInstance
-from PySide6.QtWidgets import QFrame, QWidget
+from PySide6.QtWidgets import QFrame, QPushButton
 
 from app.records import ChangeRecord, DetachedRun
 from app.runs.messages import detached_detail, detached_text
 from app.services import Workstation
 from suites.errors import BenchwrightError
-from widgets.jobs import BackgroundJob
+from widgets.jobs import BackgroundJob, Slot
 from widgets.parts.boxes import fill, in_column, row_in
 from widgets.parts.controls import push_button
 from widgets.parts.dialogs import QuestionDialog, opened
@@ -22,31 +22,43 @@ MOST = 2
 """Settings listed; the rest is a count."""
 
 
-class ChangedBar(QFrame):
+class _Bar(QFrame):
+    """A message with its detail and buttons; hidden until there is one."""
+
+    def __init__(self, workstation: Workstation, level: str, *buttons: QPushButton) -> None:
+        super().__init__()
+        self._workstation, self._buttons = workstation, buttons
+        self.setObjectName("notice")
+        restyle(self, "level", level)
+        self.message, self.detail = Text(), Text(tone=Tone.MUTED)
+        texts = in_column(self.message, self.detail, spacing=SPACE[0])
+        row = row_in(self, SPACE[1], (SPACE[2], SPACE[1], SPACE[2], SPACE[1]))
+        fill(row, Picture(level), (texts, 1), *buttons)
+        self.hide()
+
+    def _write(self, message: str, detail: str) -> None:
+        self.message.setText(message)
+        self.detail.setText(detail)
+        self.setAccessibleName(f"{self.message.text()} {self.detail.text()}")
+
+    def _read(self, work: Callable[[], object], show: Slot) -> None:
+        BackgroundJob(work, self).start(show, lambda _error: self.hide())  # the hosts page shows the library's error
+
+
+class ChangedBar(_Bar):
     """Host with the oldest unrestored change; hidden if there is none."""
 
     restore_requested = Signal(str)  # the name of a host
 
     def __init__(self, workstation: Workstation) -> None:
-        super().__init__()
-        self._workstation = workstation
-        self.host = ""
-        self.setObjectName("notice")
-        restyle(self, "level", "warning")
-        self.message, self.detail = Text(), Text(tone=Tone.MUTED)
         self.restore_button = push_button("Restore…", tip="Show the changed settings and restore them as root")
+        super().__init__(workstation, "warning", self.restore_button)
+        self.host = ""
         self.restore_button.clicked.connect(lambda: self.restore_requested.emit(self.host))
-        texts = in_column(self.message, self.detail, spacing=SPACE[0])
-        row = row_in(self, SPACE[1], (SPACE[2], SPACE[1], SPACE[2], SPACE[1]))
-        fill(row, Picture("warning"), (texts, 1), self.restore_button)
-        self.hide()
 
     def refresh(self) -> None:
         """Read the pending changes from the library."""
-        job = BackgroundJob(self._workstation.pending_changes, self)
-        job.returned.connect(self.show_changes)
-        job.failed.connect(lambda _error: self.hide())  # the page shows the error of the library
-        job.start()
+        self._read(self._workstation.pending_changes, self.show_changes)
 
     def show_changes(self, changes: Sequence[ChangeRecord]) -> None:
         """Show the changes of the host with the oldest one; hide the bar without changes."""
@@ -57,40 +69,32 @@ class ChangedBar(QFrame):
         own = [record for record in changes if record.change.host == self.host]
         more = len({record.change.host for record in changes}) - 1
         others = f" Also on {more} more host{'s' if more > 1 else ''}." if more else ""
-        self.message.setText(f"Settings not restored on {host_title(self.host)}.{others}")
         listed = [f"{each.change.what}: {each.change.during} (was {each.change.before})" for each in own[:MOST]]
         rest = f"; and {len(own) - MOST} more" if len(own) > MOST else ""
-        self.detail.setText(f"{'; '.join(listed)}{rest} (run {own[0].run_id}).")
-        self.setAccessibleName(f"{self.message.text()} {self.detail.text()}")
+        detail = f"{'; '.join(listed)}{rest} (run {own[0].run_id})."
+        self._write(f"Settings not restored on {host_title(self.host)}.{others}", detail)
 
 
-class DetachedBar(QFrame):
+class DetachedBar(_Bar):
     """Newest detached run; hidden if there is none."""
 
     attach_requested = Signal(object)  # the DetachedRun
     stop_requested = Signal(object)
 
-    def __init__(self, workstation: Workstation, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self._workstation = workstation
-        self._run: DetachedRun | None = None
-        self.setObjectName("notice")
-        self.message, self.detail = Text(), Text(tone=Tone.MUTED)
+    def __init__(self, workstation: Workstation) -> None:
         self.attach_button = push_button("Attach", tip="Read the results so far and continue the plan")
         self.stop_button = push_button("Stop", tip="Stop the trial on the host and end the run")
-        self.forget_button = push_button("Forget…", self._ask_to_forget, tip="End the run without contacting its host")
+        self.forget_button = push_button("Forget…", tip="End the run without contacting its host")
+        super().__init__(workstation, "info", self.attach_button, self.stop_button, self.forget_button)
+        self._run: DetachedRun | None = None
         self.attach_button.clicked.connect(lambda: self._request(self.attach_requested))
         self.stop_button.clicked.connect(lambda: self._request(self.stop_requested))
-        self._arrange()
-        self.hide()
+        self.forget_button.clicked.connect(self._ask_to_forget)
 
     def refresh(self) -> None:
         """Read the detached runs; those of a read-only library cannot be continued and are not shown."""
         workstation = self._workstation
-        job = BackgroundJob(lambda: workstation.detached_runs() if workstation.read_only() is None else [], self)
-        job.returned.connect(self.show_detached)
-        job.failed.connect(lambda _error: self.hide())  # the hosts page shows the error of the library
-        job.start()
+        self._read(lambda: workstation.detached_runs() if workstation.read_only() is None else [], self.show_detached)
 
     def show_detached(self, runs: list[DetachedRun]) -> None:
         """Show the first of `runs`, the newest; hide the bar if there is none."""
@@ -99,10 +103,8 @@ class DetachedBar(QFrame):
         if self._run is None:
             return
         more = "" if len(runs) == 1 else f" And {len(runs) - 1} more."
-        self.message.setText(f"{detached_text(self._run)}.{more}")
-        self.detail.setText(detached_detail(self._run))
-        self.setAccessibleName(f"{self.message.text()} {self.detail.text()}")
-        for button in (self.attach_button, self.stop_button, self.forget_button):
+        self._write(f"{detached_text(self._run)}.{more}", detached_detail(self._run))
+        for button in self._buttons:
             button.setEnabled(True)
 
     def _request(self, signal: SignalInstance) -> None:
@@ -132,14 +134,7 @@ class DetachedBar(QFrame):
     def _show_error(self, error: BenchwrightError) -> None:
         """Show why the run could not be forgotten."""
         self._run = None
-        self.message.setText(error.message)
-        self.detail.setText(error.remedy)
-        for button in (self.attach_button, self.stop_button, self.forget_button):
+        self._write(error.message, error.remedy)
+        for button in self._buttons:
             button.setEnabled(False)
         self.show()
-
-    def _arrange(self) -> None:
-        texts = in_column(self.message, self.detail, spacing=0)
-        row = row_in(self, SPACE[1], (SPACE[2], SPACE[1], SPACE[2], SPACE[1]))
-        fill(row, Picture("info"), (texts, 1), self.attach_button, self.stop_button, self.forget_button)
-        restyle(self, "level", "info")

@@ -1,19 +1,19 @@
 """Card of the selected host: address, facts, connection status and actions."""
 
 from PySide6.QtCore import Qt, Signal, SignalInstance
-from PySide6.QtWidgets import QFrame, QPushButton, QToolButton
+from PySide6.QtWidgets import QFrame, QToolButton
 
 from app.hosts.hosts import HostEntry, Origin
 from app.questions import ConnectOutcome
 from widgets.hosts.host_connections import HostStatus
 from widgets.hosts.hosts_table import address_text
 from widgets.parts.boxes import column_in, fill, in_row
-from widgets.parts.controls import push_button
+from widgets.parts.controls import push_button, tool_button
 from widgets.parts.flow_layout import flowing
 from widgets.parts.names import host_title
 from widgets.parts.notice import Notice, ProgressNotice
 from widgets.parts.text import Text, Tone, set_tool_tip
-from widgets.theme import SPACE, TextSize, restyle, set_icon, text_font
+from widgets.theme import SPACE, TextSize, restyle, text_font
 from widgets.wizard.messages import listed, short_facts
 
 
@@ -38,11 +38,11 @@ class HostCard(QFrame):
         self.notice = Notice()
         self.working = ProgressNotice()
         self.working.cancelled.connect(self.cancel_requested)
-        self.measure_button = self._button("Measure this host", self.measure_requested)
-        self.quick_button = self._button("Quick benchmark", self.quick_requested)
-        self.test_button = self._button("Test connection", self.test_requested)
-        self.leftovers_button = self._button("Leftovers…", self.leftovers_requested)
-        self.calibrate_button = self._button("Calibrate…", self.calibrate_requested)
+        self.measure_button = push_button("Measure this host", self.measure_requested)
+        self.quick_button = push_button("Quick benchmark", self.quick_requested)
+        self.test_button = push_button("Test connection", self.test_requested)
+        self.leftovers_button = push_button("Leftovers…", self.leftovers_requested)
+        self.calibrate_button = push_button("Calibrate…", self.calibrate_requested)
         set_tool_tip(self.calibrate_button, "Measure the noise of this host to derive its own margins")
         set_tool_tip(self.leftovers_button, "Directories and processes left on the host by interrupted runs")
         self.edit_button = self._tool("edit", "Edit the connection", "F2", self.edit_requested)
@@ -59,9 +59,8 @@ class HostCard(QFrame):
         self._summary.setText("" if status.facts is None else short_facts(status.facts))
         self._summary.setVisible(status.facts is not None)
         self.measure_button.setText("Measure this host")
-        self.quick_button.setVisible(True)
-        self.leftovers_button.setVisible(True)
-        self.calibrate_button.setVisible(True)
+        for shown in (self.quick_button, self.leftovers_button, self.calibrate_button):
+            shown.setVisible(True)
         self.test_button.setVisible(not local)
         self.edit_button.setVisible(not local)
         self.remove_button.setVisible(entry.origin is Origin.SAVED)
@@ -125,14 +124,6 @@ class HostCard(QFrame):
         rows = column_in(self, SPACE[1], (SPACE[3], SPACE[2], SPACE[2], SPACE[3]))
         fill(rows, head, self._address, self._summary, self.working, self.notice, flowing(*buttons, spacing=SPACE[1]))
 
-    def _button(self, text: str, request: SignalInstance) -> QPushButton:
-        return push_button(text, request)
-
     def _tool(self, icon: str, tip: str, keys: str, request: SignalInstance) -> QToolButton:
-        button = QToolButton()
-        set_icon(button, icon)
-        button.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
-        button.setAccessibleName(tip)
-        set_tool_tip(button, f"{tip} ({keys})")
-        button.clicked.connect(request)
-        return button
+        focus = Qt.FocusPolicy.StrongFocus
+        return tool_button("", request, icon=icon, tip=f"{tip} ({keys})", accessibleName=tip, focusPolicy=focus)

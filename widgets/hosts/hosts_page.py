@@ -2,7 +2,7 @@
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QAction, QKeySequence
-from PySide6.QtWidgets import QFrame, QLineEdit, QVBoxLayout
+from PySide6.QtWidgets import QFrame, QLineEdit
 
 from app.hosts.hosts import THIS_COMPUTER, HostEntry, Origin
 from app.plans.plan import LOCAL
@@ -18,8 +18,8 @@ from widgets.hosts.host_connections import HostConnections
 from widgets.hosts.hosts_table import HostsTable
 from widgets.jobs import BackgroundJob
 from widgets.page import Page
-from widgets.parts.boxes import column_in, fill, in_row
-from widgets.parts.controls import push_button
+from widgets.parts.boxes import column_in, fill, in_column, in_row
+from widgets.parts.controls import line_edit, push_button
 from widgets.parts.dialogs import QuestionDialog, opened
 from widgets.parts.names import host_title
 from widgets.parts.notice import Notice
@@ -120,24 +120,19 @@ class HostsPage(Page):
 
     def _take_saved(self, entry: HostEntry) -> None:
         self.connections.forget(entry.name)
-        listing = BackgroundJob(self.workstation.hosts, self)
-        listing.returned.connect(self._show_entries)
+        listing = BackgroundJob(self.workstation.hosts, self).start(self._show_entries, self.notice.show_error)
         listing.returned.connect(lambda _entries: self.table.select(entry.name))
-        listing.failed.connect(self.notice.show_error)
-        listing.start()
         self.connections.test(entry.name)
 
     def _show_leftovers(self) -> None:
         from widgets.hosts.cleanup_dialogs import LeftoversDialog
 
-        dialog = LeftoversDialog(self.workstation, self.asker, self.table.current_host().name, self)
-        opened(dialog)
+        opened(LeftoversDialog(self.workstation, self.asker, self.table.current_host().name, self))
 
     def _calibrate(self) -> None:
         from widgets.hosts.calibrate_dialog import CalibrateDialog
 
-        dialog = CalibrateDialog(self.workstation, self.asker, self.table.current_host().name, self)
-        opened(dialog)
+        opened(CalibrateDialog(self.workstation, self.asker, self.table.current_host().name, self))
 
     def _restore(self, name: str) -> None:
         from widgets.hosts.cleanup_dialogs import RestoreDialog
@@ -186,10 +181,8 @@ class HostsPage(Page):
         source.remove_requested.connect(self._ask_to_remove)
 
     def _arrange(self) -> None:
-        titles = QVBoxLayout()
-        titles.setSpacing(SPACE[0])
-        titles.addWidget(Text("Hosts", font=text_font(TextSize.TITLE, bold=True)))
-        titles.addWidget(Text("This computer, and Linux hosts over SSH.", Tone.MUTED))
+        title = Text("Hosts", font=text_font(TextSize.TITLE, bold=True))
+        titles = in_column(title, Text("This computer, and Linux hosts over SSH.", Tone.MUTED), spacing=SPACE[0])
         self.add_button = push_button("Add a host…", self.add_host)
         set_icon(self.add_button, "add", "text")
         head = in_row((titles, 1), (self.add_button, 0, Qt.AlignmentFlag.AlignBottom))
@@ -209,10 +202,8 @@ class HostsPage(Page):
         return card
 
     def _build_search(self) -> QLineEdit:
-        search = QLineEdit(placeholderText="Search by name, address or source (Ctrl+F)")
-        search.setAccessibleName("Search hosts")
-        search.setClearButtonEnabled(True)
-        search.textChanged.connect(self.table.search)
+        hint = "Search by name, address or source (Ctrl+F)"
+        search = line_edit("Search hosts", self.table.search, placeholderText=hint, clearButtonEnabled=True)
         search.hide()
         find = QAction(self)
         find.setShortcut(QKeySequence(QKeySequence.StandardKey.Find))

@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QLineEdit, QSplitter, QStackedLayout, QWidget
 from app.baselines.baselines import InvalidBaselineError
 from app.comparison.sides import parts_side_by_side
 from app.plans.plan import LOCAL
-from app.plans.plan_remarks import Acknowledged
+from app.plans.plan_remarks import with_reason_for
 from app.questions import Asker
 from app.records import RunRecord, RunSummary
 from app.services import Workstation
@@ -32,6 +32,7 @@ from widgets.page import Page
 from widgets.parts.boxes import column_in, fill, row_in
 from widgets.parts.dialogs import QuestionDialog, opened
 from widgets.parts.empty_state import EmptyState
+from widgets.parts.findings import acknowledged_text
 from widgets.parts.notice import Notice
 from widgets.parts.text import Text, Tone
 from widgets.plots.studies import show_heat, show_noise, show_rounds, show_scaling
@@ -254,19 +255,19 @@ class LibraryPage(Page):
         if name is not None:
             self._change_library(lambda: self.workstation.unpin(name), f"Unpinned “{name}”; the run is kept")
 
-    def _acknowledge(self, finding: Finding, reason: str) -> None:
-        """Store the reason for acknowledging a finding with the run; an empty reason removes it."""
+    def _acknowledge(self, findings: tuple[Finding, ...], reason: str) -> None:
+        """Store the reason for acknowledging findings with the run; an empty reason removes it."""
         if (opened := self.panel.opened) is None:
             return
         workstation, run_id = self.workstation, opened.record.summary.id
-        given = Acknowledged(finding.id, reason, finding.step)
-        text = f"Acknowledged: {finding.title}" if reason else f"No longer acknowledged: {finding.title}"
+        given = with_reason_for(findings, reason)
+        text = acknowledged_text(findings, reason)
 
         def show(record: RunRecord) -> None:
             self.panel.show_remarks(run_id, record.plan)
             self.status.emit(text)
 
-        BackgroundJob(lambda: workstation.acknowledge(run_id, [given]), self).start(show, self._fail)
+        BackgroundJob(lambda: workstation.acknowledge(run_id, given), self).start(show, self._fail)
 
     def _repeat(self) -> None:
         if not (chosen := self._chosen()):

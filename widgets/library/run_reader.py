@@ -40,12 +40,7 @@ def open_run(workstation: Workstation, run_id: str) -> OpenedRun:
 
 def _with_bands(workstation: Workstation, record: RunRecord, model: RunModel) -> OpenedRun:
     try:
-        facts = record.facts_before
-        bands = {
-            (step.name, host): workstation.bands(step, host, facts.get(host))
-            for step in record.plan.steps
-            for host in record.plan.hosts
-        }
+        bands = workstation.bands(record.plan, record.facts_before)
     except BenchwrightError as error:
         return OpenedRun(record, model, {}, error, agreements(record))
     return OpenedRun(record, model, bands, None, agreements(record))

@@ -52,7 +52,7 @@ RUN_COLUMNS: tuple[TableColumn[RunLine], ...] = (
     ),
     TableColumn(
         "Headline", lambda line: one_line(line.summary.headline or MISSING), align=RIGHT, bold=True, more=_no_tip,
-        tip="Headline metric of the first step: median of its trials", key=headline_key, width=92,
+        tip="Headline metric of the first step: median of its trials", key=headline_key, width=108,
     ),
     TableColumn(
         "State", lambda line: line.summary.status, more=_no_tip, key=lambda line: line.summary.status, width=78,

@@ -324,12 +324,7 @@ class LivePage(Page):
     def _read_bands(self, plan: Plan) -> None:
         """Read the baselines; again once facts are known, which decide whether a baseline is comparable."""
         workstation, facts = self.workstation, {} if self._model is None else dict(self._model.facts)
-        step_keys = [(step, host) for step in plan.steps for host in plan.hosts]
-
-        def read() -> dict[StepKey, Sequence[Band]]:
-            return {(step.name, host): workstation.bands(step, host, facts.get(host)) for step, host in step_keys}
-
-        job = self._reading_bands = BackgroundJob(read, self)
+        job = self._reading_bands = BackgroundJob(lambda: workstation.bands(plan, facts), self)
         job.returned.connect(lambda bands: self._show_bands(bands) if job is self._reading_bands else None)
         job.failed.connect(self._bands_failed)
         job.start()

@@ -146,7 +146,7 @@ def outcome(model: RunModel) -> tuple[str, str, str]:
     stored = _stored(model, counted, wanted)
     if model.phase is LivePhase.DONE:
         verdict = model.verdicts.get(None)
-        message = f"Finished on {hosts}: {_trials(counted)}."
+        message = f"Finished on {hosts}: {count_text(counted, 'trial')}."
         if verdict is None:
             return "good", message, "The run is in the library."
         return MARKS[verdict.trust], message, verdict.summary
@@ -170,7 +170,7 @@ def _wanted(model: RunModel) -> int | None:
 
 
 def _share(counted: int, wanted: int | None) -> str:
-    return _trials(counted) if wanted is None else f"{counted} of {_trials(wanted)}"
+    return count_text(counted, "trial") if wanted is None else f"{counted} of {count_text(wanted, 'trial')}"
 
 
 def _stored(model: RunModel, counted: int, wanted: int | None) -> str:
@@ -184,7 +184,3 @@ def _stored(model: RunModel, counted: int, wanted: int | None) -> str:
         return "Finished trials are in the library; the others do not count."
     remedy = " Remove the cause and run again." if model.phase is LivePhase.FAILED else ""
     return f"No trial counts; the data received is in the library.{remedy}"
-
-
-def _trials(count: int) -> str:
-    return count_text(count, "trial")

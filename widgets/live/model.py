@@ -185,11 +185,14 @@ class RunModel:
     decisions: dict[StepKey, list[PolicyDecided]] = field(default_factory=dict)
     verdicts: dict[StepKey | None, Verdict] = field(default_factory=dict)  # None: of the whole run
     _progress_at: float = 0.0
+    _findings: tuple[Finding, ...] | None = None
 
     @property
     def findings(self) -> tuple[Finding, ...]:
-        """The findings that hold so far."""
-        return current_findings(self.raised, self.verdicts.values())
+        """The findings that hold so far, computed again only after another finding or verdict."""
+        if self._findings is None:
+            self._findings = current_findings(self.raised, self.verdicts.values())
+        return self._findings
 
     def fold(self, event: Event, now: float) -> None:
         """Apply the next event. Raw output is not part of the model."""
@@ -259,6 +262,7 @@ class RunModel:
             case VerdictReached(verdict=verdict):
                 step_key = None if verdict.step is None or verdict.host is None else (verdict.step, verdict.host)
                 self.verdicts[step_key] = verdict
+                self._findings = None
             case RunEnded():
                 self._end(event, now)
             case RunAttached() | RunDetached() | LinkChanged() | LibraryChanged():
@@ -296,6 +300,7 @@ class RunModel:
 
     def _add_finding(self, event: FindingRaised) -> None:
         self.raised.append(event.finding)
+        self._findings = None
         view = None if event.trial is None else self.trials.get(event.trial)
         if view is not None and view.ended is None:
             view.marks.append((view.latest(), f"{event.finding.title}: {event.finding.measured}"))

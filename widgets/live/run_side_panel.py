@@ -79,7 +79,7 @@ class RunSidePanel(QWidget):
 
         self._shown = (findings, acknowledged)
         self.findings.set_findings(findings, why)
-        counts = open_summary(findings, why)
+        counts = open_summary(self.findings.findings(), why)
         self._findings_head.setText(f"Findings: {counts}" if counts else "Findings")
 
     def _copy(self) -> None:

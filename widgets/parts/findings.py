@@ -1,14 +1,14 @@
 """List of findings as cards with evidence and remedy."""
 
 import itertools
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 
 from PySide6.QtCore import QEvent, QObject, QSize, Qt, Signal, SignalInstance
 from PySide6.QtGui import QColor, QGuiApplication, QKeyEvent, QKeySequence, QPainter, QPaintEvent, QPen, QResizeEvent
 from PySide6.QtWidgets import QApplication, QGridLayout, QHBoxLayout, QLineEdit, QPushButton, QToolButton, QWidget
 
 from app.output import escaped
-from app.verdict.listing import without_repetitions
+from app.verdict.listing import merged, repetitions
 from suites.vocab import Finding, Severity
 from widgets.parts.boxes import column_in, fill, in_row, scrolled
 from widgets.parts.flow_layout import flowing
@@ -35,20 +35,20 @@ def as_text(finding: Finding) -> str:
 
 
 class FindingCard(QWidget):
-    """Card of a finding. Tab focuses it, Ctrl+C copies it; its buttons only emit signals.
+    """Card of a group of repetitions(). Tab focuses it, Ctrl+C copies it; its buttons only emit signals.
 
     With a `reason` it is acknowledged and shown muted, with the reason.
     """
 
     apply_requested = Signal(object)
     install_requested = Signal(object)
-    acknowledge_requested = Signal(object, str)  # finding and reason; an empty one withdraws it
+    acknowledge_requested = Signal(tuple, str)  # findings and reason; an empty one withdraws it
     more_requested = Signal(str)  # its help topic
     move_requested = Signal(int)  # arrow keys: to the card above (-1) or below (1)
 
     def __init__(
         self,
-        finding: Finding,
+        group: tuple[Finding, ...],
         *,
         actions: bool = True,
         acknowledging: bool = True,
@@ -57,7 +57,8 @@ class FindingCard(QWidget):
         parent: QWidget | None = None,
     ) -> None:
         super().__init__(parent)
-        self.finding = finding
+        self.group = group
+        self.finding = finding = merged(group)
         self.reason = reason
         self._tone = Tone.MUTED if reason else Tone.NORMAL
         self._compact: bool | None = None
@@ -179,7 +180,7 @@ class FindingCard(QWidget):
 
     def _acknowledge_clicked(self) -> None:
         if self.reason:
-            self.acknowledge_requested.emit(self.finding, "")
+            self.acknowledge_requested.emit(self.group, "")
         elif self.reason_field.isVisible() and self.reason_field.text().strip():
             self._give_reason()
         else:
@@ -189,7 +190,7 @@ class FindingCard(QWidget):
     def _give_reason(self) -> None:
         reason = self.reason_field.text().strip()
         if reason:
-            self.acknowledge_requested.emit(self.finding, reason)
+            self.acknowledge_requested.emit(self.group, reason)
 
     def _action(self, text: str, tip: str, request: SignalInstance) -> QPushButton:
         button = QPushButton(text, self)
@@ -241,7 +242,7 @@ class FindingList(QWidget):
 
     apply_requested = Signal(object)
     install_requested = Signal(object)
-    acknowledge_requested = Signal(object, str)  # as that of FindingCard
+    acknowledge_requested = Signal(tuple, str)  # as that of FindingCard
     more_requested = Signal(str)  # a help topic
 
     def __init__(
@@ -278,13 +279,13 @@ class FindingList(QWidget):
         old = list(self._cards)
         cards: list[FindingCard] = []
         # Without actions, a finding that repeats per trial needs only one card.
-        shown = findings if self._actions else without_repetitions(tuple(findings), reason_of)
-        for finding in sorted(shown, key=lambda each: (bool(reason_of(each)), -each.severity.rank)):
-            reason = reason_of(finding)
-            reused = next((card for card in old if card.finding == finding and card.reason == reason), None)
+        shown = [(one,) for one in findings] if self._actions else repetitions(tuple(findings), reason_of)
+        for group in sorted(shown, key=lambda each: (bool(reason_of(each[0])), -each[0].severity.rank)):
+            reason = reason_of(group[0])
+            reused = next((card for card in old if card.group == group and card.reason == reason), None)
             if reused is not None:
                 old.remove(reused)
-            cards.append(reused or self._make_card(finding, reason))
+            cards.append(reused or self._make_card(group, reason))
         focused = next((card.finding for card in old if _has_focus(card)), None)
         for card in old:
             self._column.removeWidget(card)
@@ -313,9 +314,9 @@ class FindingList(QWidget):
         """Return the size of the head of one card."""
         return QSize(200, min(self.sizeHint().height(), 96))
 
-    def _make_card(self, finding: Finding, reason: str = "") -> FindingCard:
+    def _make_card(self, group: tuple[Finding, ...], reason: str) -> FindingCard:
         card = FindingCard(
-            finding,
+            group,
             actions=self._actions,
             acknowledging=self._acknowledging,
             describe=self._describe,
@@ -365,6 +366,11 @@ class FindingList(QWidget):
         super().resizeEvent(event)
         for card in self._cards:
             card.set_compact(compact=self._is_compact())
+
+
+def acknowledged_text(findings: Sequence[Finding], reason: str) -> str:
+    """Return the status of acknowledging the findings of a card, or withdrawing it without a reason."""
+    return f"{'Acknowledged' if reason else 'No longer acknowledged'}: {findings[0].title}"
 
 
 def open_summary(findings: Iterable[Finding], reason_of: Describe = no_description) -> str:

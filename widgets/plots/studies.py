@@ -1,26 +1,26 @@
 """Dialogs with charts of some runs: noise, scaling, latency heat maps and rounds."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from types import MappingProxyType
 
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication
-from PySide6.QtWidgets import QDialog, QPushButton, QScrollArea, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QDialog, QScrollArea, QVBoxLayout, QWidget
 
 from app.chart import Chart, chart_table
 from app.export import write_csv
 from app.noise import NOISE_COLUMNS, noise_charts, noise_entry_rows
 from app.scaling.scaling import SCALING_COLUMNS, scaling_charts, scaling_rows
 from app.services import Workstation
-from suites.errors import BenchwrightError
 from widgets.jobs import BackgroundJob
 from widgets.parts.boxes import column_in, fill
 from widgets.parts.controls import push_button
 from widgets.parts.dialogs import ask_for_file, button_row, fit, opened
 from widgets.parts.notice import Notice
-from widgets.parts.text import Text, Tone, set_tool_tip, sheet_text
+from widgets.parts.text import Text, Tone, sheet_text
 from widgets.plots.chart_view import ChartView
 from widgets.theme import SPACE, TextSize, text_font
 
@@ -49,13 +49,15 @@ class ChartDialog(QDialog):
         self.content: Charts | None = None
         self.views: list[ChartView] = []
         self.notice = Notice()
-        self.copy_button = QPushButton("Copy data")
-        self.export_button = QPushButton("Export…")
+        tip = "Copy every point for a spreadsheet"
+        self.copy_button = push_button("Copy data", self.copy_data, tip=tip, enabled=False)
+        tip = "Export the charts as PNG or their data as CSV"
+        self.export_button = push_button("Export…", self._ask_export, tip=tip, enabled=False)
         self.close_button = push_button("Close", self.accept)
         self._scroll = QScrollArea(widgetResizable=True)
         self._arrange(title)
         self.notice.show_message("info", "Reading the runs…")
-        BackgroundJob(read, self).start(self._show, self._fail)
+        BackgroundJob(read, self).start(self._show, self.notice.show_error)
 
     def export_to(self, path: Path) -> None:
         """Write the charts to `path` in the format of its extension."""
@@ -68,7 +70,7 @@ class ChartDialog(QDialog):
             )
             return
         BackgroundJob(lambda: write(path), self).start(
-            lambda written: self.notice.show_message("good", f"Written: {written}"), self._fail
+            lambda written: self.notice.show_message("good", f"Written: {written}"), self.notice.show_error
         )
 
     def copy_data(self) -> None:
@@ -102,9 +104,6 @@ class ChartDialog(QDialog):
             column.addWidget(Text(chart.note, Tone.MUTED))
             column.addSpacing(SPACE[2])
 
-    def _fail(self, error: BenchwrightError) -> None:
-        self.notice.show_error(error)
-
     def _ask_export(self) -> None:
         if self.content is None:
             return
@@ -113,23 +112,10 @@ class ChartDialog(QDialog):
         ask_for_file(self, "Export", self.export_to, filters, save_as=f"{self._name.lower().replace(' ', '-')}.png")
 
     def _arrange(self, title: str) -> None:
-        for button, action, tip in (
-            (self.copy_button, self.copy_data, "Copy every point for a spreadsheet"),
-            (self.export_button, self._ask_export, "Export the charts as PNG or their data as CSV"),
-        ):
-            button.setEnabled(False)
-            button.clicked.connect(action)
-            set_tool_tip(button, tip)
         foot = button_row(self.copy_button, self.export_button, None, self.close_button)
         rows = column_in(self, SPACE[1], (SPACE[3], SPACE[3], SPACE[3], SPACE[3]))
         rows.addWidget(Text(title, font=text_font(TextSize.HEADING, bold=True)), 0, Qt.AlignmentFlag.AlignTop)
         fill(rows, self.notice, (self._scroll, 1), foot)
-
-
-def show_charts(title: str, read: Callable[[], Charts], parent: QWidget) -> ChartDialog:
-    """Open a chart dialog over `parent`; closing deletes it."""
-    dialog = ChartDialog(title, read, parent)
-    return opened(dialog)
 
 
 NO_SPREAD = "No noise figures: they need two counted trials of a test."
@@ -146,11 +132,10 @@ def show_noise(workstation: Workstation, runs: Sequence[str], parent: QWidget) -
 
     def read() -> Charts:
         found = workstation.analyses.noise(selected)
-        charts = noise_charts(found)
         table = partial(write_csv, noise_entry_rows(found), NOISE_COLUMNS)
-        return Charts(charts, NO_SPREAD, {".png": _picture(charts), ".csv": table})
+        return _charts(noise_charts(found), NO_SPREAD, {".csv": table})
 
-    return show_charts("Noise", read, parent)
+    return opened(ChartDialog("Noise", read, parent))
 
 
 def show_scaling(workstation: Workstation, runs: Sequence[str], parent: QWidget) -> ChartDialog:
@@ -159,39 +144,34 @@ def show_scaling(workstation: Workstation, runs: Sequence[str], parent: QWidget)
 
     def read() -> Charts:
         found = workstation.analyses.scaling(selected)
-        charts = tuple(chart for one in found for chart in scaling_charts(one))
         table = partial(write_csv, scaling_rows(found), SCALING_COLUMNS)
-        return Charts(charts, NO_SWEEP, {".png": _picture(charts), ".csv": table})
+        return _charts((chart for one in found for chart in scaling_charts(one)), NO_SWEEP, {".csv": table})
 
-    return show_charts("Scaling", read, parent)
+    return opened(ChartDialog("Scaling", read, parent))
 
 
 def show_heat(workstation: Workstation, runs: Sequence[str], parent: QWidget) -> ChartDialog:
     """Open a dialog with a heat map of latency over time for each trial."""
     selected = ",".join(runs)
-
-    def read() -> Charts:
-        charts = tuple(workstation.analyses.heat(selected))
-        return Charts(charts, NO_HISTOGRAMS, {".png": _picture(charts)})
-
-    return show_charts("Latency heat map", read, parent)
+    title = "Latency heat map"
+    return opened(ChartDialog(title, lambda: _charts(workstation.analyses.heat(selected), NO_HISTOGRAMS), parent))
 
 
 def show_rounds(workstation: Workstation, runs: Sequence[str], parent: QWidget) -> ChartDialog:
     """Open a dialog with the rounds of each steady-state test."""
     selected = ",".join(runs)
-
-    def read() -> Charts:
-        charts = tuple(workstation.analyses.rounds(selected))
-        return Charts(charts, NO_ROUNDS, {".png": _picture(charts)})
-
-    return show_charts("Rounds", read, parent)
+    return opened(ChartDialog("Rounds", lambda: _charts(workstation.analyses.rounds(selected), NO_ROUNDS), parent))
 
 
-def _picture(charts: Sequence[Chart]) -> Callable[[Path], Path]:
-    def write(path: Path) -> Path:
-        from app.report_image.plots import write_charts
+def _charts(
+    found: Iterable[Chart], empty: str, files: Mapping[str, Callable[[Path], Path]] = MappingProxyType({})
+) -> Charts:
+    """Return the content of a dialog, whose charts are exported as PNG and as `files`."""
+    charts = tuple(found)
+    return Charts(charts, empty, {".png": partial(_write_picture, charts), **files})
 
-        return write_charts(charts, path)
 
-    return write
+def _write_picture(charts: Sequence[Chart], path: Path) -> Path:
+    from app.report_image.plots import write_charts
+
+    return write_charts(charts, path)

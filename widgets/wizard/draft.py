@@ -5,11 +5,12 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from app.plans.context import step_context
-from app.plans.goals import goal_example, goals_of, goals_text
-from app.plans.plan import LOCAL, Plan, PlanError, Step, check_goals, make_step, validate
+from app.plans.goals import check_goals, goal_example, goals_of, goals_text
+from app.plans.plan import LOCAL, Plan, PlanError, Step, make_step
 from app.plans.plan_changes import still_changed
 from app.plans.plan_remarks import Acknowledged, RemediedValue
 from app.plans.tuning import TUNING, tuning_of, tuning_values
+from app.plans.validation import validate
 from suites.base import Suite, directories_of
 from suites.errors import BenchwrightError, ParameterError
 from suites.facts import Facts

@@ -25,7 +25,7 @@ class FindingsStep(WizardStep):
     title = "Findings"
     apply_requested = Signal(object)
     install_requested = Signal(object)
-    acknowledge_requested = Signal(object, str)
+    acknowledge_requested = Signal(tuple, str)
     more_requested = Signal(str)
     undo_requested = Signal()
     recheck_requested = Signal()  # the facts, and with them the checks

@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QAbstractButton, QCheckBox, QStackedWidget, QVBoxL
 
 from app.hosts.hosts import HostEntry
 from app.plans.plan import Plan
-from app.plans.plan_remarks import Acknowledged, reason_of, with_reason
+from app.plans.plan_remarks import reason_of, with_reason, with_reason_for
 from app.plans.presets import Filled
 from app.questions import Asker
 from app.services import Workstation
@@ -20,6 +20,7 @@ from widgets.jobs import BackgroundJob
 from widgets.page import Page
 from widgets.parts.boxes import column_in, fill
 from widgets.parts.dialogs import opened
+from widgets.parts.findings import acknowledged_text
 from widgets.parts.notice import Notice
 from widgets.parts.severity import counts_of
 from widgets.theme import SPACE
@@ -319,10 +320,10 @@ class MeasurePage(Page):
         self.status.emit(text)
         self._edited()
 
-    def _acknowledge(self, finding: Finding, reason: str) -> None:
-        given = Acknowledged(finding.id, reason, finding.step)
-        self.draft.acknowledged = with_reason(self.draft.acknowledged, given)
-        self.status.emit(f"Acknowledged: {finding.title}" if reason else f"No longer acknowledged: {finding.title}")
+    def _acknowledge(self, findings: tuple[Finding, ...], reason: str) -> None:
+        for given in with_reason_for(findings, reason):
+            self.draft.acknowledged = with_reason(self.draft.acknowledged, given)
+        self.status.emit(acknowledged_text(findings, reason))
         self._edited()
 
     def _reason_of(self, finding: Finding) -> str:

@@ -72,7 +72,7 @@ class PlanFiles(QObject):
         def load() -> Plan:
             if exists(path) and not path.is_file():  # reading a FIFO without a writer would block forever
                 raise BenchwrightError(f"{path} is not a regular file.", "Choose the TOML file of a plan.")
-            return workstation.load_plan(path)
+            return workstation.load_plan(path, usable_goals=False)
 
         BackgroundJob(load).start(self.opened, self.failed)
 

@@ -3,7 +3,8 @@
 from collections.abc import Callable, Mapping
 from functools import partial
 
-from app.plans.plan import CAP, MAXIMUM_TRIALS, MINIMUM, Order, Plan, PlanError, Policy, Repetition, check_repetition
+from app.plans.plan import CAP, MAXIMUM_TRIALS, MINIMUM, Order, Plan, PlanError, Policy, Repetition
+from app.plans.validation import check_repetition
 from suites.parameters import Choice, Parameter, Type, Value, Values
 
 QUICK = "quick"

@@ -22,7 +22,7 @@ class SidePanel(QWidget):
 
     apply_requested = Signal(object)
     install_requested = Signal(object)
-    acknowledge_requested = Signal(object, str)
+    acknowledge_requested = Signal(tuple, str)
     more_requested = Signal(str)
     shown = Signal(bool)  # whether the panel is visible
 

@@ -207,7 +207,7 @@ def _threads(
     """Yield that all threads of the test computed, or one at a time, while CPUs were idle."""
     then = "Run it with more threads; if it has them, they wait for one lock."
     usable, workers = use.usable or 0.0, use.workers
-    if workload_of(trial).moves_memory and workers != 1:
+    if workload_of(trial).moves_memory and workers != 1 and not fits_caches(trial):
         return  # few threads may saturate the memory
     if workers is not None and not trial.suite.uses_server and workers < usable:
         each = share(test, workers)
@@ -221,6 +221,14 @@ def _threads(
         text = f"{counter}, its busiest thread {share_text(min(1.0, use.thread))} of one"
         crowded = objections((use.waiting >= HALF_BUSY, "its threads waited for a CPU"))
         yield Hypothesis(Limiter.ONE_THREAD, min(1.0, max(use.thread, test)), text, then, crowded + against, RUNNING)
+
+
+def fits_caches(trial: TrialEvidence) -> bool:
+    """Return whether the working set is known to fit in the last-level caches."""
+    facts = trial.context.facts
+    size = trial.suite.traits(trial.values, facts).working_set
+    cache = None if facts is None else facts.last_level_cache()
+    return size is not None and cache is not None and size <= cache
 
 
 def _quota_bound(trial: TrialEvidence) -> CheckOutcome | NotChecked | None:

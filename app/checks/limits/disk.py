@@ -8,7 +8,9 @@ from app.checks.disk import NOT_FROM_THE_DEVICE, OTHERS_ON_THE_DISK
 from app.checks.evidence import (
     READ,
     WRITE,
+    directions,
     disk_and_watch,
+    figures_of,
     in_flight,
     in_sequence,
     issued,
@@ -26,7 +28,7 @@ from suites.facts import known
 from suites.quantities import count_text, quantity, share_text
 from suites.units import Unit, convert
 from suites.verdict import Limiter
-from suites.vocab import Resource
+from suites.vocab import Labels, Resource
 
 SHALLOW = 4
 """I/Os in flight up to which latency, not the device's throughput, sets the rate."""
@@ -142,14 +144,21 @@ def storage(trial: TrialEvidence) -> Iterator[Hypothesis]:
 
 def _mean_latency(trial: TrialEvidence) -> float | None:
     """Return the mean latency of the first kind of I/O in seconds."""
-    found = trial.all_of("latency_mean")
+    found = trial.as_named("latency_mean")
     return convert(found[0].value, found[0].metric.unit, Unit.SECOND) if found else None
 
 
 def _ratios(trial: TrialEvidence, metric: str, of: str = "latency_p50") -> list[float]:
-    """Return a latency relative to another one, such as the median, of each kind of I/O."""
-    lower = {one.labels: one.value for one in trial.all_of(of)}
-    return [one.value / lower[one.labels] for one in trial.all_of(metric) if lower.get(one.labels)]
+    """Return a latency relative to another one, such as the median, of each kind of I/O.
+
+    Both are of whole requests, or of the completion where that alone has both.
+    """
+    found: dict[Labels, float] = {}
+    for family in ("", "total_"):
+        lower = {one.labels: one.value for one in trial.all_of(family + of)}
+        upper = [one for one in trial.all_of(family + metric) if lower.get(one.labels)]
+        found |= {one.labels: one.value / lower[one.labels] for one in upper}
+    return list(found.values())
 
 
 def _within(ratios: list[float], most: float = EVENLY) -> bool:
@@ -186,14 +195,14 @@ def _provisioned(trial: TrialEvidence, disk: Disk) -> Iterator[Hypothesis]:
 
 def _sync(trial: TrialEvidence, disk: Disk) -> Iterator[Hypothesis]:
     """Yield the sync latency: its time by its number is most of what the workers spent (fio manual, fsync)."""
-    every, writes = workload_of(trial).writes_per_sync, trial.value("iops", operation="write")
+    every, rates = workload_of(trial).writes_per_sync, figures_of(trial, "iops", WRITE)
     if every is None:
         return
     syncs = [one for one in trial.all_of("latency_mean") if dict(one.labels).get("operation") == "sync"]
     then = "Lower the sync latency (a write cache with power-loss protection), or sync less often."
-    if syncs and writes:
+    if syncs and rates:
         each = convert(syncs[0].value, syncs[0].metric.unit, Unit.SECOND)
-        part = share(writes / every * each, float(workers_of(trial) or 1))
+        part = share(sum(one.value for one in rates) / every * each, float(workers_of(trial) or 1))
         counter = "" if part is None else f"{share_text(part)} of the time in sync, {quantity(each, Unit.SECOND)} each"
         yield Hypothesis(Limiter.SYNC, part, counter, then, (), MOSTLY)
     elif every == 1 and (disk.depth or 0) <= SHALLOW:
@@ -247,7 +256,7 @@ def _device(trial: TrialEvidence, disk: Disk) -> Iterator[Hypothesis]:
 
 def _maybe_of_others(trial: TrialEvidence, disk: Disk) -> tuple[bool, str]:
     """Return whether neither the I/Os in flight nor the bytes show that the disk was busy with the test."""
-    did = [issued(trial, operation) for operation in (READ, WRITE)]
+    did = [issued(trial, operation) for operation in directions(trial)]
     own = max(_own_bytes(disk.watch), sum(one.size or 0.0 for one in did if one is not None))
     unknown = disk.flying is None and own < MOSTLY * _bytes_at(disk.watch, disk.name)
     return unknown, f"the I/O at {disk.name} may be that of others"

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from app.checks.evidence import IO_RESOURCES, share, workload_of
 from app.checks.host import SWAPPED_IN
-from app.checks.limits.cpu import RUNNING, use_of
+from app.checks.limits.cpu import RUNNING, fits_caches, use_of
 from app.checks.limits.hypothesis import UNCOUNTED, Hypothesis, objections
 from suites.evidence import TrialEvidence
 from suites.memory_sizes import CACHE_FACTOR
@@ -64,7 +64,7 @@ def bandwidth(trial: TrialEvidence) -> Iterator[Hypothesis]:
     if size is None or cache is None or part is None:
         return
     counter = f"{share_text(part)} of {count_text(usable, 'CPU')} in use; the working set of {quantity(size)}"
-    fits, uncounted = size <= cache, objections((use.test is None, UNCOUNTED))
+    fits, uncounted = fits_caches(trial), objections((use.test is None, UNCOUNTED))
     text = f"{counter} {'fits in' if fits else 'exceeds'} the caches ({quantity(cache)})"
     if fits:
         then = "Use a working set of four times the caches to measure memory."

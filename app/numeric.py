@@ -1,0 +1,29 @@
+"""numpy, pandas and scipy, each imported on first use: window and command line start before they are needed."""
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import numpy as np
+    import pandas as pd
+    from scipy import optimize, special, stats
+
+    Numbers = np.ndarray[Any, np.dtype[np.float64]]
+else:
+    from importlib import import_module
+
+    class _Module:
+        """A module that is imported when an attribute is first read."""
+
+        def __init__(self, name: str) -> None:
+            self._name = name
+
+        def __getattr__(self, attribute: str) -> Any:
+            value = getattr(import_module(self._name), attribute)
+            setattr(self, attribute, value)
+            return value
+
+    np, pd = _Module("numpy"), _Module("pandas")
+    optimize, special, stats = (_Module(f"scipy.{name}") for name in ("optimize", "special", "stats"))
+    Numbers = Any
+
+__all__ = ["Numbers", "np", "optimize", "pd", "special", "stats"]

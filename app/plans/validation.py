@@ -1,0 +1,74 @@
+"""Validation of plans: hosts, steps, values, repetition, tuning and goals."""
+
+from app.plans.goals import check_goals
+from app.plans.plan import LOCAL, MAXIMUM_TRIALS, MINIMUM, MOST_PAUSE, Plan, PlanError, Policy, Repetition, Step
+from app.plans.tuning import check_tuning
+from suites.errors import ParameterError
+
+
+def validate(plan: Plan, *, usable_goals: bool = True) -> Plan:
+    """Return `plan` if it is valid; raise PlanError or ParameterError naming the fault.
+
+    Plans of stored runs are checked too: a library can contain any value.
+    """
+    if not plan.hosts:
+        raise PlanError("The plan has no host.", f'Add hosts = ["{LOCAL}"] for this computer.')
+    for host in plan.hosts:
+        if not host.strip() or not host.isprintable():
+            raise PlanError(f"Invalid host name “{host[:60]}”.", "Use a name from “benchwright hosts”.")
+        if plan.hosts.count(host) > 1:
+            raise PlanError(f"The plan lists the host {host} twice.", "Name each host once.")
+    if not plan.steps:
+        raise PlanError("The plan has no step.", "Add at least one [[step]] with a suite.")
+    names = [step.name for step in plan.steps]
+    for name in names:
+        if names.count(name) > 1:
+            raise PlanError(f"Two steps are named “{name}”.", "Give each step a unique name.")
+    for step in plan.steps:
+        _check_values(step)
+    check_repetition(plan.repetition)
+    check_tuning(plan.tuning)
+    if usable_goals:  # an older version may have accepted others
+        check_goals(plan.goals, plan.steps)
+    return plan
+
+
+def _check_values(step: Step) -> None:
+    """Raise ParameterError for a value that its parameter rejects or would change."""
+    for parameter in step.suite.parameters:
+        value = step.values.get(parameter.name, parameter.default)
+        if parameter.parse(value) != value:
+            raise ParameterError(
+                f"{step.name}: {parameter.name} is {str(value)[:60]!r}.", "Set a valid value in the plan."
+            )
+
+
+_BOUNDS: dict[str, tuple[float, float]] = {
+    "trials": (1, MAXIMUM_TRIALS),
+    "warm_ups": (0, MAXIMUM_TRIALS),
+    "pause": (0, MOST_PAUSE),
+    "precision": (0.001, 1),
+    "margin": (0, 1),
+    "minimum": (MINIMUM, MAXIMUM_TRIALS),
+    "cap": (MINIMUM, MAXIMUM_TRIALS),
+    "budget": (1, 30 * 86400),
+}
+"""Bounds of the fields of a repetition."""
+
+CONFIDENCES = (0.95, 0.99)
+
+
+def check_repetition(given: Repetition) -> None:
+    """Raise PlanError if a field that the policy uses is out of bounds, or fields contradict each other."""
+    ruling = given.ruling()
+    for name, (low, high) in _BOUNDS.items():
+        value = ruling.get(name, low)
+        if not isinstance(value, int | float) or not low <= value <= high:
+            raise PlanError(f"repetition.{name} is {value:g}.", f"Set {low:g} to {high:g}.")
+    if "cap" in ruling and given.cap < given.minimum:
+        raise PlanError(f"repetition.cap is {given.cap}.", f"Set at least the minimum, {given.minimum}.")
+    if given.policy is Policy.UNTIL_VERDICT:
+        if not given.baseline.strip():
+            raise PlanError("The policy until-verdict has no baseline.", "Set baseline to the name of a pinned run.")
+        if given.confidence not in CONFIDENCES:
+            raise PlanError(f"repetition.confidence is {given.confidence:g}.", "Set 0.95 or 0.99.")
