@@ -332,21 +332,8 @@ publish(PooledSpread, f"name rank entries=n {_SPREAD} trust")
 publish(Noise, "method entries tests hosts runs excluded")
 
 NOISE_COLUMNS = (
-    "level",
-    "rank",
-    "run",
-    "step",
-    "suite",
-    "host",
-    "metric",
-    "labels",
-    "n",
-    "cov",
-    "low",
-    "high",
-    "range",
-    "trust",
-)
+    "level", "rank", "run", "step", "suite", "host", "metric", "labels", "n", "cov", "low", "high", "range", "trust",
+)  # fmt: skip
 
 
 def noise_to_json(found: Noise) -> Json:

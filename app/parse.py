@@ -33,7 +33,8 @@ def parse_output(suite_id: str, output: bytes) -> ParsedTrial:
     if parsed.complete or parsed.figures or parsed.samples or len(output) > GUESSED_SIZE:
         return parsed
     for other in registry.SUITES:
-        if other.tool != chosen.tool and _is_whole(_read(other, output)):
+        found = None if other.tool == chosen.tool else _read(other, output)
+        if found is not None and found.complete and found.figures:
             note = f"Not output of {chosen.tool}, but of {other.tool}: use suite {other.id}."
             return ParsedTrial(notes=(note,), complete=False)
     return parsed
@@ -45,7 +46,3 @@ def _read(suite: Suite, output: bytes) -> ParsedTrial:
         for _sample in parser.feed(output[start : start + PIECE]):
             pass  # finish() returns all samples
     return parser.finish(None)
-
-
-def _is_whole(parsed: ParsedTrial) -> bool:
-    return parsed.complete and bool(parsed.figures)

@@ -107,7 +107,7 @@ leave_cgroups() { # job, or a pattern of jobs and "named_cgroups" -> $kept: a cg
     unset IFS
     for cgroup in "$@"; do
         case ${cgroup##*/} in "benchwright-$nonce-"*) ;; *) continue ;; esac
-        for _ in 1 2 3; do
+        for _ in 1 2 3 4 5 6 7 8 9 10; do
             [ -d "$cgroup" ] || continue 2
             find "$cgroup" -depth -type d -exec rmdir -- {} \; 2>/dev/null
             [ ! -d "$cgroup" ] || doze
@@ -206,7 +206,8 @@ inside() { # command: executed in the workspace with the script's stdin
 # FIFO `life` open, so that readers see EOF however it ends. `rc` is preallocated with blanks: a full disk cannot
 # prevent it from being written. The output files are descriptors 6 and 7, not stdout and stderr: some shells print a
 # signal's name to the stream of the command they waited for. The command shares their file offsets, which count the
-# bytes written even if the files are truncated. The clock is read immediately before exec.
+# bytes written even if the files are truncated. The clock is read immediately before exec. Only root can remove a cgroup
+# that root made: the leader waits a second for processes that outlive the command.
 leader='
 job=$1 begin=$2
 shift 2
@@ -223,7 +224,11 @@ wrote="$(while read -r word bytes; do [ "$word" != pos: ] || echo "$bytes"; done
 wrote="$wrote $(while read -r word bytes; do [ "$word" != pos: ] || echo "$bytes"; done <"/proc/$$/fdinfo/7")"
 printf "%-100s\n" "$status $clock $wrote ." 1<>"$job/rc.new" && mv -- "$job/rc.new" "$job/rc"
 for file in cgroup group; do
-    [ ! -s "$job/$file" ] || { read -r group <"$job/$file" && rmdir -- "$group"; }
+    [ -s "$job/$file" ] && read -r group <"$job/$file" || continue
+    for _ in 1 2 3 4 5 6 7 8 9 10; do
+        rmdir -- "$group" || [ ! -d "$group" ] && break
+        sleep 0.1 || sleep 1
+    done
 done
 '
 begin='

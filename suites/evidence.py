@@ -162,7 +162,7 @@ class TrialEvidence:
 
     `state` is “done”, “partial” or “failed”, `reason` why it is not done. `expected` and `duration` are the estimated
     and actual seconds. `watch` is None without telemetry, `peer_watch` also without a measured peer: another host's
-    telemetry on the host's clock, aligned to about a tenth of a second.
+    telemetry on the host's clock, aligned to about a tenth of a second. `interruption` is why telemetry may have a gap.
     """
 
     name: str
@@ -184,6 +184,7 @@ class TrialEvidence:
     watch: HostWatch | None = None
     peer: str | None = None
     peer_watch: HostWatch | None = None
+    interruption: str = ""
 
     @property
     def done(self) -> bool:

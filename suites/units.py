@@ -97,6 +97,17 @@ def is_spelling(text: str, of: Unit) -> bool:
     return re.fullmatch(_SPELLINGS[of], each) is not None
 
 
+_LONG_TIMES = re.compile(r"m|mins?|minutes?|h|hrs?|hours?|d|days?")
+
+
+def measures_as(text: str, unit: Unit) -> bool:
+    """Return whether `text` is `unit`, a multiple of it or another unit of its dimension: ``GB/s`` for MiB/s."""
+    if _SCALES[unit].dimension == "time" and _LONG_TIMES.fullmatch(text):
+        return True
+    given = {text, re.sub(r"^[kKMGTPEm]i?(?=.)", "", text)}
+    return any(is_spelling(one, other) for one in given for other in Unit if same_dimension(other, unit))
+
+
 def convert(value: float, origin: Unit, target: Unit) -> float:
     """Return `value` converted from `origin` to `target`; raise UnitError if their dimensions differ."""
     if origin is target:

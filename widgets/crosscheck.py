@@ -152,5 +152,4 @@ class CrossCheckDialog(QDialog):
 
 def open_crosscheck(workstation: Workstation, run: str, parent: QWidget) -> CrossCheckDialog:
     """Open the dialog over `parent`; closing deletes it."""
-    dialog = CrossCheckDialog(workstation, run, parent)
-    return opened(dialog)
+    return opened(CrossCheckDialog(workstation, run, parent))

@@ -15,7 +15,6 @@ from app.command_hints import use_library
 from app.events import LibraryChanged
 from app.paths import log_path
 from app.services import Workstation
-from suites.errors import BenchwrightError
 from widgets import jobs, settings, theme
 from widgets.hosts.host_bars import DetachedBar
 from widgets.jobs import BackgroundJob
@@ -113,15 +112,13 @@ class MainWindow(QMainWindow):
 
     def show_message(self, text: str, more: str) -> None:
         """Show a modal message."""
-        box = QuestionDialog(text, more, "Close", self, decline_text="")
-        opened(box)
+        opened(QuestionDialog(text, more, "Close", self, decline_text=""))
 
     def open_export(self, runs: Sequence[str], name: str, margin: float | None = None, overruled: str = "") -> None:
         """Open the export dialog for `runs`; `margin` and `overruled` are those of ExportDialog."""
         from widgets.export_dialog import ExportDialog
 
-        dialog = ExportDialog(self.workstation, runs, name, self, margin=margin, overruled=overruled)
-        opened(dialog)
+        opened(ExportDialog(self.workstation, runs, name, self, margin=margin, overruled=overruled))
 
     def choose_plan_file(self) -> None:
         """Ask for a plan file and open it."""
@@ -209,11 +206,8 @@ class MainWindow(QMainWindow):
 
     def _load_plan(self, path: Path) -> None:
         BackgroundJob(lambda: self.workstation.load_plan(path, usable_goals=False), self).start(
-            self.pages.open_plan, self._show_error
+            self.pages.open_plan, lambda error: self.show_message(error.message, error.remedy)
         )
-
-    def _show_error(self, error: BenchwrightError) -> None:
-        self.show_message(error.message, error.remedy)
 
     def _save_library(self, path: Path) -> None:
         if self.pages.live is not None:
@@ -231,29 +225,24 @@ class MainWindow(QMainWindow):
 
 def _build_menus(window: MainWindow) -> QAction:
     """Fill the window's menu bar; return the checkable action of the side panel."""
-    bar = window.menuBar()
-    _build_file(bar.addMenu("&File"), window)
-    fold = _build_view(bar.addMenu("&View"), window)
-    _build_help(bar.addMenu("&Help"), window)
-    return fold
-
-
-def _build_file(menu: QMenu, window: MainWindow) -> None:
-    _add(menu, "&New measurement", lambda: window.show_page(PageName.MEASURE), QKeySequence.StandardKey.New)
-    _add(menu, "&Open plan…", window.choose_plan_file, QKeySequence.StandardKey.Open)
-    _add(menu, "&Export…", window.export, "Ctrl+E")
-    menu.addSeparator()
-    _add(menu, "&Quit", window.close, "Ctrl+Q")
-
-
-def _build_view(menu: QMenu, window: MainWindow) -> QAction:
+    bar, keys = window.menuBar(), QKeySequence.StandardKey
+    file, view, help_menu = (bar.addMenu(title) for title in ("&File", "&View", "&Help"))
+    _add(file, "&New measurement", lambda: window.show_page(PageName.MEASURE), keys.New)
+    _add(file, "&Open plan…", window.choose_plan_file, keys.Open)
+    _add(file, "&Export…", window.export, "Ctrl+E")
+    file.addSeparator()
+    _add(file, "&Quit", window.close, "Ctrl+Q")
     for name, sign in SIGNS.items():
-        _add(menu, name.value, partial(window.show_page, name), sign.keys)
-    menu.addSeparator()
-    fold = QAction("&Side panel", menu, checkable=True)
-    fold.setShortcut("F9")
-    menu.addAction(fold)
-    _build_appearances(menu.addMenu("&Appearance"))
+        _add(view, name.value, partial(window.show_page, name), sign.keys)
+    view.addSeparator()
+    fold = QAction("&Side panel", view, checkable=True, shortcut=QKeySequence("F9"))
+    view.addAction(fold)
+    _build_appearances(view.addMenu("&Appearance"))
+    topics = {"tour": "&Tour", "words": "&Glossary", "rules": "&Rules of measurement", "keyboard": "&Keyboard"}
+    for topic, title in topics.items():
+        _add(help_menu, title, partial(window.show_help, topic), keys.HelpContents if topic == "tour" else None)
+    help_menu.addSeparator()
+    _add(help_menu, "&About Benchwright", window.show_about)
     return fold
 
 
@@ -264,15 +253,6 @@ def _build_appearances(menu: QMenu) -> None:
         action.setCheckable(True)
         action.setChecked(chosen is appearance())
         group.addAction(action)
-
-
-def _build_help(menu: QMenu, window: MainWindow) -> None:
-    _add(menu, "&Tour", lambda: window.show_help("tour"), QKeySequence.StandardKey.HelpContents)
-    _add(menu, "&Glossary", lambda: window.show_help("words"))
-    _add(menu, "&Rules of measurement", lambda: window.show_help("rules"))
-    _add(menu, "&Keyboard", lambda: window.show_help("keyboard"))
-    menu.addSeparator()
-    _add(menu, "&About Benchwright", window.show_about)
 
 
 def _add(

@@ -34,8 +34,3 @@ def put(key: str, value: str | QByteArray) -> None:
     with suppress(OSError):  # if the file cannot be created, the setting is lost
         make_private(window_path())
     _stored().setValue(key, value)
-
-
-def put_flag(key: str, *, value: bool) -> None:
-    """Store a boolean under `key`."""
-    put(key, "yes" if value else "no")

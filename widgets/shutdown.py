@@ -94,11 +94,10 @@ class CloseGuard:
     def run_ended(self) -> None:
         """Close the window if it waits for the end of the run."""
         if self._closing:
-            self._free = True
-            self._window.close()
+            self._close_anyway()
 
     def _ask_to_stop(self) -> None:
-        question = self._question(
+        question = self._open_question(
             "A run is under way",
             "Detach: the trial under way continues on its host; the next trials wait until you attach the run here or "
             "with “benchwright attach”. Stop: the run ends and what was measured is stored. The run in the library "
@@ -107,22 +106,20 @@ class CloseGuard:
             self.stop_and_close,
         )
         question.add_extra_button("Detach and close", self.detach_and_close)
-        opened(question)
 
     def _ask_to_close_anyway(self) -> None:
-        question = self._question(
+        self._open_question(
             "The run is still stopping",
             "If the window closes now, commands may continue on the host. The next start offers to attach the run.",
             "Close without waiting",
             self._close_anyway,
         )
-        opened(question)
 
     def _close_anyway(self) -> None:
         self._free = True
         self._window.close()
 
-    def _question(self, text: str, explanation: str, accept: str, callback: Callable[[], None]) -> QuestionDialog:
+    def _open_question(self, text: str, explanation: str, accept: str, callback: Callable[[], None]) -> QuestionDialog:
         question = QuestionDialog(text, explanation, accept, self._window, decline_text="Keep the window open")
         question.accepted.connect(callback)
-        return question
+        return opened(question)

@@ -8,7 +8,14 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
 
-from app.calibration.calibration import FOR_TRIALS, false_alarms, fingerprint_of, least_detectable, log_spread
+from app.calibration.calibration import (
+    FOR_TRIALS,
+    UNWATCHED,
+    false_alarms,
+    fingerprint_of,
+    least_detectable,
+    log_spread,
+)
 from app.comparison.estimates import FEWEST_TRIALS, ratio_of
 from app.events import Activity, Event, RunStarted
 from app.hosts.packages import usable_suites
@@ -113,7 +120,7 @@ def aa_plan(host: str, facts: Facts, wanted: CalibrationRequest) -> Plan:
     if find_suite(suite).needs_peer:
         raise CalibrationError(f"{suite} needs a second host.", "Calibrate with a suite that runs on one host.")
     step = _step(suite, host, facts, wanted)
-    sides = tuple(replace(step, name=f"{suite}, {side}") for side in ("side A", "side B", "not watched"))
+    sides = tuple(replace(step, name=f"{suite}, {side}") for side in ("side A", "side B", UNWATCHED))
     return Plan(
         name=f"calibration of {host_label(host)}",
         hosts=(host,),

@@ -28,6 +28,9 @@ LEAST_MARGIN = 0.01
 STEP = 0.001
 """Margins are rounded up to 0.1 %, their precision."""
 
+UNWATCHED = "not watched"
+"""The end of the name of the step that runs without telemetry."""
+
 FOR_TRIALS = (6, 10, 20, 50)
 """Trials per side for which the least detectable difference is computed."""
 

@@ -73,8 +73,11 @@ def _offline(evidence: HostEvidence, facts: Facts) -> CheckOutcome | None:
     without_siblings = facts.cpu.hyperthreading in {"off", "forceoff"}
     if without_siblings and online is not None and offline == online:
         return None  # SMT siblings of the online CPUs, which hyperthreading-off reports
-    shown = f"{offline} of {offline + online} CPUs are" if online is not None else f"{offline} CPUs are"
-    return CheckOutcome(f"{shown} offline.", severity=None if computes(evidence) else Severity.INFO)
+    of_all = "" if online is None else f" of {offline + online}"
+    return CheckOutcome(
+        f"{offline}{of_all} {'CPU is' if offline == 1 else 'CPUs are'} offline.",
+        severity=None if computes(evidence) else Severity.INFO,
+    )
 
 
 def _hyperthreading(evidence: HostEvidence, facts: Facts) -> CheckOutcome | None:

@@ -2,6 +2,8 @@
 
 import math
 import re
+import statistics
+from itertools import pairwise
 
 from app.checks.cpu import computes, of_facts
 from app.checks.evidence import (
@@ -320,9 +322,9 @@ def _users(named: list[tuple[str, float]], others: float | None, seconds: float)
 
     Their times are read every five seconds and may include some of before: parts that exceed the whole have no figure.
     """
-    each = ", ".join(f"{name} {spent / seconds:.2g}" for name, spent in named)
     if others is None:
-        return f"{each} CPUs"
+        return ", ".join(f"{name} {count_text(float(f'{spent / seconds:.2g}'), 'CPU')}" for name, spent in named)
+    each = ", ".join(f"{name} {spent / seconds:.2g}" for name, spent in named)
     if share(sum(spent for _, spent in named), others * seconds) is None:
         each = ", ".join(name for name, _ in named)
     return f"{count_text(others, 'CPU')}{f' ({each})' if each else ''}"
@@ -346,18 +348,25 @@ def _broken(trial: TrialEvidence, watch: HostWatch) -> CheckOutcome | NotChecked
 UNCOUNTED, UNCOUNTED_SHARE = 3.0, 0.1
 """Seconds of a trial, and their share of it, without the host's counters at its end that are reported."""
 
+LONGEST_INTERVAL = 10.0
+"""Seconds between samples, at most; taken where the evidence has one sample alone."""
+
 
 @watched
 def _uncounted(trial: TrialEvidence, watch: HostWatch) -> CheckOutcome | None:
-    times = [time for time, _ in watch.points("cpu_idle")]
-    if not trial.done or len(times) < 2:
+    every = sorted({time for points in watch.series.values() for time, _ in points})
+    times = [time for time in every if time <= watch.end]
+    last = max(watch.start, times[-1]) if times else watch.start
+    # The evidence holds some seconds around the trial, so that one sample of the longest interval is among them.
+    gaps = [later - former for former, later in pairwise(every)]
+    interval = statistics.median(gaps) if gaps else LONGEST_INTERVAL if every else 0.0
+    if not trial.done or watch.end - last - interval < max(UNCOUNTED, UNCOUNTED_SHARE * watch.seconds):
         return None
-    interval = (times[-1] - times[0]) / (len(times) - 1)
-    missing = watch.end - times[-1] - interval
-    if missing < max(UNCOUNTED, UNCOUNTED_SHARE * watch.seconds):
-        return None
+    until = f"Counters end at {duration_text(last - watch.start)}" if last > watch.start else "There are no counters"
+    cause = trial.interruption or "telemetry ended on the host"
     return CheckOutcome(
-        f"Counters end at {duration_text(times[-1] - watch.start)} of {duration_text(watch.seconds)}: telemetry ended."
+        f"{until} of {duration_text(watch.seconds)}: {cause}.",
+        remedy="Stay connected until the trial ends, and run it again." if trial.interruption else None,
     )
 
 
@@ -367,13 +376,13 @@ TRIAL_CHECKS: tuple[TrialCheck, ...] = (
     Check(
         id="counters-end-early",
         severity=Severity.WARNING,
-        title="Host counters end early",
+        title="Host counters are missing",
         why="The limit and the load by others are judged by the counted part of the trial only.",
         remedy="Find what ended the telemetry on the host (dmesg, security software), then run it again.",
         source="The times of telemetry’s samples beside the interval that the tool measured.",
         evaluate=_uncounted,
         when=CheckPhase.AFTER,
-        needs=f"samples of the host: none in the last {share_text(UNCOUNTED_SHARE)} of a trial, "
+        needs=f"samples of the host: none at all, or none in the last {share_text(UNCOUNTED_SHARE)} of a trial, "
         f"{duration_text(UNCOUNTED)} at least",
     ),
     Check(

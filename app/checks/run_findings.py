@@ -15,9 +15,11 @@ class FindingScope:
     name: str | None = None
 
 
-def finding_of(check: Check[FindingScope], scope: FindingScope, measured: str, remedy: str | None = None) -> Finding:
-    """Return the finding of `check` for `scope`; `remedy` replaces the check's own."""
-    return check.finding_for(CheckOutcome(measured, remedy=remedy), scope)
+def finding_of(
+    check: Check[FindingScope], host: str, measured: str, *, step: str | None = None, remedy: str | None = None
+) -> Finding:
+    """Return the finding of `check` on `host`; `remedy` replaces the check's own."""
+    return check.finding_for(CheckOutcome(measured, remedy=remedy), FindingScope(host, step))
 
 
 def _by_the_run(_scope: FindingScope) -> NotChecked:
@@ -66,6 +68,22 @@ CONNECTION_LOST = _raised(
     source="The connection.",
     needs="The connection to the host.",
 )
+
+NOT_ATTACHED = _raised(
+    id="not-attached",
+    severity=Severity.INFO,
+    title="Trial ran while detached",
+    why="The test continued on the host and none of its output is missing. Telemetry has a gap.",
+    remedy="No action needed.",
+    source="The attach.",
+    needs="A run that is attached again.",
+)
+
+INTERRUPTIONS = {
+    CONNECTION_LOST.id: "the connection was lost",
+    NOT_ATTACHED.id: "Benchwright was not attached",
+}
+"""Why telemetry of a trial may have a gap, by the finding raised during it."""
 
 PATH_USED = _raised(
     id="path-used",
@@ -144,6 +162,7 @@ RAISED_CHECKS = (
     NO_LEASE,
     CLOCK_STEPPED,
     CONNECTION_LOST,
+    NOT_ATTACHED,
     PATH_USED,
     MTU_NOT_CARRIED,
     HOST_CHANGED,

@@ -4,9 +4,9 @@ import contextlib
 import logging
 import threading
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from remote.questions import Asker, ConsentQuestion, HostKeyQuestion, LocalProgramQuestion, LossQuestion, SecretQuestion
 
@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from keyring.backend import KeyringBackend
 
 log = logging.getLogger(__name__)
+
+T = TypeVar("T")
 
 SERVICE = "Benchwright"
 
@@ -54,36 +56,28 @@ class SystemKeyring:
 
     def get(self, account: str) -> str | None:
         """Return the secret of an account, or None."""
-        from keyring.errors import KeyringError
-
-        backend = self._usable_backend()
-        try:
-            return None if backend is None else backend.get_password(SERVICE, account)
-        except KeyringError:
-            log.warning("cannot read the keyring", exc_info=True)
-            return None
+        return self._attempt("cannot read the keyring", lambda backend: backend.get_password(SERVICE, account))
 
     def set(self, account: str, secret: str) -> None:
         """Store the secret of an account."""
-        from keyring.errors import KeyringError
-
-        backend = self._usable_backend()
-        try:
-            if backend is not None:
-                backend.set_password(SERVICE, account, secret)
-        except KeyringError:
-            log.warning("cannot write to the keyring: the secret is not stored", exc_info=True)
+        failed = "cannot write to the keyring: the secret is not stored"
+        self._attempt(failed, lambda backend: backend.set_password(SERVICE, account, secret))
 
     def delete(self, account: str) -> None:
         """Delete the secret of an account."""
+        failed = "cannot delete a secret from the keyring"
+        self._attempt(failed, lambda backend: backend.delete_password(SERVICE, account))
+
+    def _attempt(self, failed: str, work: "Callable[[KeyringBackend], T]") -> "T | None":
+        """Return the result of `work` on the keyring; None without one, or if it fails."""
         from keyring.errors import KeyringError
 
         backend = self._usable_backend()
         try:
-            if backend is not None:
-                backend.delete_password(SERVICE, account)
+            return None if backend is None else work(backend)
         except KeyringError:
-            log.warning("cannot delete a secret from the keyring", exc_info=True)
+            log.warning("%s", failed, exc_info=True)
+            return None
 
     def _usable_backend(self) -> "KeyringBackend | None":
         with self._lock:

@@ -74,27 +74,14 @@ def find(session: Session, store: Store) -> list[Leftover]:
     for workspace in find_workspaces(session, parents, list(own)):
         used = own.get(workspace.nonce) if workspace.own else None
         run_id = None if used is None else used.run_id
-        owner = (
-            LeftoverOwner.OTHERS
-            if run_id is None
-            else LeftoverOwner.ACTIVE_RUN
-            if run_id in running
-            else LeftoverOwner.ENDED_RUN
-        )
+        owner = LeftoverOwner.ACTIVE_RUN if run_id in running else LeftoverOwner.ENDED_RUN
         found.append(
             Leftover(
-                session.host,
-                workspace.path,
-                workspace.nonce,
-                workspace.account,
-                workspace.age,
-                workspace.size,
-                workspace.processes,
-                owner,
-                run_id,
+                session.host, workspace.path, workspace.nonce, workspace.account, workspace.age, workspace.size,
+                workspace.processes, LeftoverOwner.OTHERS if run_id is None else owner, run_id,
                 "" if used is None else used.workspace.identity,
             )
-        )
+        )  # fmt: skip
     return found + _leases(session, store, running) + _settings(session, running)
 
 

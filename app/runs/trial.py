@@ -24,10 +24,11 @@ from app.events import (
 from app.plans.plan import host_label
 from app.runs.control import LAST_OUTPUT_TIME, Control, EndingTimeError, StoppedError
 from app.runs.event_queue import IDLE, EventQueue, Item, JobEnded, TrialQueue, events_in
+from app.runs.findings import not_attached
 from app.runs.host_step import HostStep
 from app.runs.samples import gap_note, samples_of
 from app.runs.schedule import Slot
-from app.timestamps import now
+from app.timestamps import now, seconds_since
 from remote.connection_state import LinkState
 from remote.errors import ConnectionLostError, JobError, RemoteError
 from remote.jobs.job import RemoteJob
@@ -219,6 +220,8 @@ class TrialRun:
                 samples += self._parser.feed(data, stream)
         self._began = True
         yield self._reported(TrialAttached(detached_trial.trial, self.expected, tuple(samples)))
+        seconds = seconds_since(detached_trial.trial.started)
+        yield FindingRaised(not_attached(self.slot.host, self.slot.step.name, seconds), trial=self.id)
         for server in detached_trial.servers:
             self._servers.append(server)
             self.queue.follow(server, self.id, PEER)

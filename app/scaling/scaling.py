@@ -204,33 +204,18 @@ _LOGARITHMIC_FROM = 32.0
 
 def scaling_charts(one: ScalingAnalysis) -> tuple[Chart, ...]:
     """Return the charts of a curve: the metric, and its efficiency if defined."""
-    charts = [_measured(one)]
-    if one.base is not None:
-        charts.append(_efficiency_chart(one))
-    return tuple(charts)
+    return (_measured(one),) if one.base is None else (_measured(one), _efficiency_chart(one))
 
 
 def _measured(one: ScalingAnalysis) -> Chart:
     curve = one.curve
-    title = metric_text(curve.metric, curve.rest)
-    xs = tuple(point.x for point in curve.points)
-    dots = ChartSeries(
-        "measured: median of the trials, lowest to highest",
-        xs,
-        tuple(point.median for point in curve.points),
-        ChartMark.DOTS,
-        0,
-        tuple(point.minimum for point in curve.points),
-        tuple(point.maximum for point in curve.points),
-    )
-    series = [ChartSeries("", dots.xs, dots.ys, ChartMark.LINE, 0), dots, *_references(one)]
-    return Chart(
-        f"{one.step} on {host_label(one.host)}, {title}",
-        _x_axis(one),
-        ChartAxis("", curve.metric, from_zero=True),
-        tuple(series),
-        " ".join(scaling_lines(one)),
-    )
+    title = f"{one.step} on {host_label(one.host)}, {metric_text(curve.metric, curve.rest)}"
+    columns = zip(*((point.x, point.median, point.minimum, point.maximum) for point in curve.points), strict=True)
+    xs, medians, lowest, highest = columns
+    measured = "measured: median of the trials, lowest to highest"
+    dots = ChartSeries(measured, xs, medians, ChartMark.DOTS, 0, lowest, highest)
+    series = (ChartSeries("", xs, medians, ChartMark.LINE, 0), dots, *_references(one))
+    return Chart(title, _x_axis(one), ChartAxis("", curve.metric, from_zero=True), series, " ".join(scaling_lines(one)))
 
 
 def _references(one: ScalingAnalysis) -> list[ChartSeries]:
@@ -250,12 +235,9 @@ def _references(one: ScalingAnalysis) -> list[ChartSeries]:
     fit = one.fit
     xs = tuple(first + (last - first) * step / _STEPS for step in range(_STEPS + 1))
     model = ChartSeries(f"{fit.model}, fitted", xs, tuple(fit.at(x) for x in xs), colour=1)
-    knee = (
-        ()
-        if fit.peak is None
-        else (ChartSeries("peak", (fit.peak.value,), (fit.at(fit.peak.value),), ChartMark.DOTS, 1),)
-    )
-    return [line, model, *knee]
+    if fit.peak is None:
+        return [line, model]
+    return [line, model, ChartSeries("peak", (fit.peak.value,), (fit.at(fit.peak.value),), ChartMark.DOTS, 1)]
 
 
 def _efficiency_chart(one: ScalingAnalysis) -> Chart:
@@ -272,9 +254,6 @@ def _efficiency_chart(one: ScalingAnalysis) -> Chart:
 
 
 def _x_axis(one: ScalingAnalysis) -> ChartAxis:
-    return ChartAxis(one.curve.label.replace("_", " "), logarithmic=_wide(one))
-
-
-def _wide(one: ScalingAnalysis) -> bool:
-    points = one.curve.points
-    return points[0].x > 0 and points[-1].x / points[0].x >= _LOGARITHMIC_FROM
+    first, last = one.curve.points[0].x, one.curve.points[-1].x
+    logarithmic = first > 0 and last / first >= _LOGARITHMIC_FROM
+    return ChartAxis(one.curve.label.replace("_", " "), logarithmic=logarithmic)

@@ -129,8 +129,8 @@ def record(connection: Connection, run_id: str) -> RunRecord:
 def _programs(text: str) -> Mapping[str, str]:
     """Return the telemetry program of each host: SHA-256, or "script"."""
     found = by_host_from_json(text, str, "The telemetry program")
-    if not all(re.fullmatch(r"[0-9a-z]{1,64}", program) for program in found.values()):
-        raise FormatError("The telemetry program is not a SHA-256.")
+    if not all(program == "script" or re.fullmatch(r"[0-9a-f]{64}", program) for program in found.values()):
+        raise FormatError("The telemetry program is neither a SHA-256 nor “script”.")
     return found
 
 

@@ -7,8 +7,9 @@ from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING
 
-from app.calibration.calibration import counted_calibration
+from app.calibration.calibration import UNWATCHED, counted_calibration
 from app.checks.catalogue import AFTER_IDS, DURING_IDS
+from app.checks.run_findings import INTERRUPTIONS
 from app.events import State
 from app.plans.context import step_context
 from app.plans.plan import Plan, Step
@@ -122,11 +123,15 @@ def evidence_of(
     Raises BenchwrightError for an unknown suite.
     """
     context = step_context(step, host, record.facts_before)
-    telemetry = {  # in order but after a restart
-        name: tuple(sorted(samples_of, key=_time))
-        for name, samples_of in telemetry.items()
-        if name in {host, step.peer}
-    }
+    telemetry = (
+        {}
+        if step.name.endswith(UNWATCHED)
+        else {  # in order but after a restart
+            name: tuple(sorted(samples_of, key=_time))
+            for name, samples_of in telemetry.items()
+            if name in {host, step.peer}
+        }
+    )
     own = [one for one in record.trials if (one.trial.step, one.trial.host) == (step.name, host)]
     counted = [one for one in own if not one.trial.warm_up and one.state is not State.RUNNING]
     return StepOutcomeEvidence(
@@ -173,6 +178,7 @@ def _trial(
     context: Context,
 ) -> TrialEvidence:
     host, interval = one.trial.host, record.interval(one, samples)
+    raised = [finding.id for finding, trial in record.raised if trial == one.trial.id and finding.host == host]
 
     def watch(name: str | None, at_start: float | None) -> HostWatch | None:
         """Return telemetry of a host whose clock was `at_start` when the trial began, on the clock of the trial's."""
@@ -184,7 +190,7 @@ def _trial(
         found = watched[bisect_left(watched, since, key=_time) : bisect_right(watched, until, key=_time)]
         facts = record.facts_before.get(name), record.facts_after.get(name)
         window = interval.start, interval.end
-        return HostWatch.of(name, found, window, *facts, shift=clock - at_start) if found else None
+        return HostWatch.of(name, found, window, *facts, shift=clock - at_start) if watched else None
 
     return TrialEvidence(
         name=step.name,
@@ -206,6 +212,7 @@ def _trial(
         watch=watch(host, one.trial.clock),
         peer=step.peer,
         peer_watch=watch(step.peer if step.peer != host else None, one.trial.peer_clock),
+        interruption=next((INTERRUPTIONS[id_] for id_ in raised if id_ in INTERRUPTIONS), ""),
     )
 
 

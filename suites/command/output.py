@@ -5,14 +5,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from suites.base import ParsedTrial
-from suites.command.number_edges import is_scaled, suffix_after, whole_number
+from suites.command.number_edges import suffix_after, whole_number
 from suites.command.parameters import JSON, PATTERN, TIME, WALL_TIME, figure_metric
 from suites.command.pattern import MAXIMUM_LINE, Pattern, PatternError
 from suites.line_parser import LineSplitter
 from suites.parameters import Values
 from suites.strict_json import read_json
 from suites.tool_messages import exit_text, printable_message
-from suites.units import Unit, is_spelling, same_dimension
+from suites.units import Unit, is_spelling, measures_as
 from suites.vocab import Figure, Sample
 
 MAXIMUM_JSON = 4 * 2**20
@@ -31,6 +31,7 @@ _TIMED = re.compile(
     r"benchwright-timed (\d{1,9}\.\d{2,6}) s, status (\d{1,3}), resolution (0\.\d{2,6}) s, (accepted|not accepted)"
 )
 _NUMBER = re.compile(r"[+-]?(?:\d{1,30}(?:\.\d{0,30})?|\.\d{1,30})(?:[eE][+-]?\d{1,3})?")
+_PREFIX = re.compile(r"[kKMGTPE]i?|‰|(?:[kKMGTPEm]i?)?b(?:its?)?")
 _AMBIGUOUS = {"m": "minutes or thousandths", "b": "bits or bytes"}
 
 
@@ -94,12 +95,11 @@ class _Match:
     def _other_unit(self, unit: Unit) -> str:
         """Return the suffix if it is another unit than `unit`, or the next word if that is one that converts to it."""
         if self.suffix:
-            other = is_scaled(self.suffix) or any(is_spelling(self.suffix, one) for one in Unit)
+            other = _PREFIX.fullmatch(self.suffix) or any(measures_as(self.suffix, one) for one in Unit)
             return self.suffix if other and not self.fits(unit) else ""
         blank = self.line[self.end : self.end + 1].isspace()
         word = suffix_after(self.line, self.end + 1) if blank else ""
-        other = any(is_spelling(word, one) and one is not unit and same_dimension(one, unit) for one in Unit)
-        return f" {word}" if word and other and not is_spelling(word, unit) else ""
+        return f" {word}" if word and measures_as(word, unit) and not is_spelling(word, unit) else ""
 
 
 @dataclass(slots=True)

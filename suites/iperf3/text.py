@@ -276,11 +276,15 @@ class TextReader:
     transcript: Transcript
     _connections: int = 0
     _summed: bool = False
+    _repeated: bool = False  # the server's own output follows (--get-server-output)
     _heading: str = ""
     _sends: bool | None = None  # whether this end sends; not known before the first heading
 
     def read(self, line: str) -> list[Sample]:
         """Parse one line; return its samples."""
+        self._repeated = (self._repeated or line.startswith("Server output:")) and line.strip() != "iperf Done."
+        if self._repeated:
+            return []
         if match := _ROW.match(line):
             return self._take(match)
         if not self._read_verbose(line.strip()):

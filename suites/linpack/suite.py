@@ -8,7 +8,7 @@ from suites.equivalents import CPU_QUESTION, THREADS_MAPPING, Equivalent, Metric
 from suites.facts import Facts, cpus_for, known
 from suites.host_files import HostFile
 from suites.linpack.output import METRICS, LinpackParser
-from suites.memory_sizes import CACHE_FACTOR, NO_HUGE_PAGES, available_memory, cache_of_host, memory_outcome
+from suites.memory_sizes import NO_HUGE_PAGES, available_memory, cache_for, memory_outcome
 from suites.parameters import Choice, Parameter, Tuned, Type, Value, Values, format_size
 from suites.programs import Program, same_package_name
 from suites.thread_checks import MORE_THREADS_THAN_CPUS
@@ -232,13 +232,11 @@ def _too_small(evidence: StepEvidence) -> CheckOutcome | NotChecked | None:
 
 
 def _in_cache(evidence: StepEvidence) -> CheckOutcome | NotChecked | None:
-    cache = cache_of_host(evidence)
-    if isinstance(cache, NotChecked):
-        return cache
     largest = max(sizes_of(evidence.values))
     taken = matrix_bytes(largest)
-    if taken >= CACHE_FACTOR * cache:
-        return None
+    cache = cache_for(evidence, taken)
+    if cache is None or isinstance(cache, NotChecked):
+        return cache
     better = _better_sizes(evidence)
     sizes, _limited = fitting_sizes(evidence.context.facts, int(evidence.values["block"]))
     return CheckOutcome(

@@ -14,6 +14,7 @@ from app.checks.timing import SHAPE_CHECKS
 from app.events import State, Trial
 from app.records import TrialRecord
 from app.verdict.steps import step_verdict
+from app.verdict.stored import MARGIN
 from suites.base import complete_values
 from suites.checks import Check, CheckOutcome, CheckPhase
 from suites.evidence import TrialEvidence
@@ -113,6 +114,33 @@ def counted_for(seconds: float) -> TrialEvidence:
         for key, points in one.watch.series.items()
     }
     return replace(one, watch=replace(one.watch, series=series))
+
+
+@pytest.mark.parametrize(
+    ("seconds", "interruption", "words"),
+    [
+        (-9.0, "", "There are no counters of 10 s: telemetry ended on the host."),
+        (0.5, "", "There are no counters of 10 s: telemetry ended on the host."),
+        (1.5, "", "Counters end at 1 s of 10 s: telemetry ended on the host."),
+        (1.5, "the connection was lost", "Counters end at 1 s of 10 s: the connection was lost."),
+        (-9.0, "Benchwright was not attached", "There are no counters of 10 s: Benchwright was not attached."),
+    ],
+)
+def test_counters_that_are_missing_are_reported_with_their_cause(seconds: float, interruption: str, words: str) -> None:
+    check = CHECKS["counters-end-early"]
+    assert shown(check, replace(counted_for(seconds), interruption=interruption)) == words
+
+
+@pytest.mark.parametrize("seconds", [3, 6, 12, 60])
+@pytest.mark.parametrize("interval", [0.1, 1, 5, 10])
+@pytest.mark.parametrize("phase", [0.0, 0.3, 0.6, 0.9])
+def test_counters_of_any_interval_are_not_missing(seconds: int, interval: float, phase: float) -> None:
+    one = trial("fio", IOPS, at=READ, host={"cpu_idle": 60.0}, seconds=seconds, **RANDOM)
+    assert one.watch is not None
+    times = [one.watch.start + (phase + place) * interval for place in range(-99, 999)]
+    near = tuple((time, 60.0) for time in times if one.watch.start - MARGIN <= time <= one.watch.end + MARGIN)
+    seen = replace(one.watch, series={("cpu_idle", ()): near})
+    assert shown(CHECKS["counters-end-early"], replace(one, watch=seen)) is None
 
 
 def failed(one: TrialEvidence) -> TrialEvidence:

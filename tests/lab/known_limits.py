@@ -216,7 +216,6 @@ def _swapping(stage: Stage, limit: int) -> Plan:
     file.chmod(0o600)
     for words in (["fallocate", "-l", "512M", str(file)], ["mkswap", str(file)], ["swapon", str(file)]):
         subprocess.run(words, check=True, capture_output=True)
-    stage.at_end("swapoff", str(file))
     return _memory(stage, stage.grouped("memory", limit_in_bytes=str(limit)), block_size=128 * MIB, threads=2)
 
 

@@ -17,6 +17,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.lab.guard import Guard
 from tests.lab_sshd import LabHost
 
 ALIASES = ("near", "far", "third", "fourth")
@@ -113,6 +114,8 @@ def linking(start_lab_host: Callable[..., LabHost]) -> Iterator[LinkedHosts]:
     # The kernel takes a deleted namespace apart when it gets round to it: the next test's names have to be others.
     stem, subnet = f"bl{os.getpid() % 100000}x{next(_NUMBERS)}", f"10.215.{os.getpid() % 250}"
     made: list[LinkedHost] = []
+    guard = Guard()
+    guard.note("network", stem)
 
     def make(count: int) -> list[LinkedHost]:
         _ip("link", "add", stem, "type", "bridge")
@@ -127,9 +130,7 @@ def linking(start_lab_host: Callable[..., LabHost]) -> Iterator[LinkedHosts]:
     finally:
         for host in made:
             host.ssh.stop()
-        for number in range(len(ALIASES)):
-            subprocess.run(["ip", "netns", "del", f"{stem}-{number}"], capture_output=True, check=False)
-        subprocess.run(["ip", "link", "del", stem], capture_output=True, check=False)
+        guard.close()
 
 
 def _linked(start_lab_host: Callable[..., LabHost], stem: str, number: int, address: str) -> LinkedHost:

@@ -18,6 +18,7 @@ import json
 import os
 import random
 import select
+import signal
 import struct
 import sys
 import time
@@ -137,8 +138,10 @@ def serve(fuse: int, size: int) -> None:
             os.write(fuse, heapq.heappop(waiting)[2])
         if sys.stdin.fileno() in ready:
             line = sys.stdin.readline()
-            if not line:
-                return
+            if not line:  # nobody limits it any more: whoever unmounts it is served
+                watched.remove(sys.stdin.fileno())
+                queue.limits = Limits()
+                continue
             queue.set(json.loads(line))
             sys.stdout.write("ready\n")
             sys.stdout.flush()
@@ -167,6 +170,8 @@ def main(file: str, size: int) -> None:
     libc = ctypes.CDLL(None, use_errno=True)
     if libc.mount(b"slow-disk", file.encode(), b"fuse", 0, options.encode()) != 0:
         sys.exit(f"mount: {os.strerror(ctypes.get_errno())}")
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.SIG_IGN)
     with contextlib.suppress(OSError):  # a device does not wait for a processor
         os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1))
     sys.stdout.write("ready\n")

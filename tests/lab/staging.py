@@ -10,7 +10,6 @@ import signal
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -20,6 +19,7 @@ from app.plans.plan import LOCAL
 from app.questions import RefusingAsker
 from app.services import Workstation
 from suites.facts import Facts, known
+from tests.lab.guard import Guard
 from tests.lab.links import LinkedHost, delayed, linking
 from tests.lab_sshd import LabHost
 
@@ -64,24 +64,25 @@ def need_root(*tools: str) -> None:
 class SlowDisk:
     """A file system on a device whose limits are below it; see slow_disk.py."""
 
-    def __init__(self, folder: Path, size: int, stack: contextlib.ExitStack) -> None:
-        """Mount it in a new directory of `folder`, without limits."""
+    def __init__(self, folder: Path, size: int, guard: Guard, stack: contextlib.ExitStack) -> None:
+        """Mount it in a new directory of `folder`, without limits; `guard` unmounts it when `stack` is left."""
         file, self.folder = folder / "slow.img", folder / "slow"
         file.touch()
         self.folder.mkdir()
+        guard.note("disk", file, self.folder)
         words = [sys.executable, str(Path(__file__).with_name("slow_disk.py")), str(file), str(size)]
-        self._server = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self._server = subprocess.Popen(
+            words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, start_new_session=True
+        )
+        assert self._server.stdin is not None
         stack.enter_context(self._server)
-        stack.callback(self._server.kill)
+        stack.callback(guard.close)  # it serves until it is unmounted
+        stack.callback(self._server.stdin.close)
         self._answer()
-        stack.callback(_undo, "umount", str(file))
         self.device = _run("losetup", "--find", "--show", "--direct-io=on", str(file)).strip()
-        stack.callback(_undo, "losetup", "--detach", self.device)
         few = ("-N", "4096")  # inodes, as many as a database needs: a larger table takes long to write
         _run("mkfs.ext4", "-q", *few, "-O", "^has_journal", "-E", "nodiscard,lazy_itable_init=0", self.device)
         _run("mount", self.device, str(self.folder))
-        stack.callback(_undo, "umount", str(self.folder))
-        stack.callback(self.limit, iops=0, write_iops=0, rate=0, delay=0, sync=0)
 
     def limit(self, **limits: float) -> None:
         """Change its limits."""
@@ -102,18 +103,17 @@ def _run(*words: str) -> str:
     return done.stdout
 
 
-def _undo(*words: str) -> None:
-    subprocess.run(words, capture_output=True, check=False)
-
-
 class Stage:
-    """What a case is staged on. Everything that is made here is gone when it is left."""
+    """What a case is staged on. Everything that is made here is gone when it is left, or when its process is killed."""
 
     def __init__(self, folder: Path, start: Callable[[], LabHost]) -> None:
         """Keep the library in `folder`; `start` starts a host that its maker stops."""
         self.folder = folder
         self._start = start
         self._stack = contextlib.ExitStack()
+        self.guard = Guard()
+        self._stack.callback(self.guard.close)
+        self._hosts: list[LabHost] = []
         self._numbers = itertools.count(1)
         self._groups: dict[tuple[str, int], Path] = {}
         self._others: list[int] = []
@@ -124,7 +124,14 @@ class Stage:
         return self
 
     def __exit__(self, *_exception: object) -> None:
+        for host in self._hosts:
+            host.stop()
         self._stack.close()
+
+    def _started(self) -> LabHost:
+        host = self._start()
+        self._hosts.append(host)
+        return host
 
     @staticmethod
     @functools.cache
@@ -151,7 +158,7 @@ class Stage:
     def file(self, name: str, size: int = 0) -> Path:
         """Return the path of a file of holes on the disk, gone in the end."""
         path = Path(self.disk()) / f"benchwright-stage-{os.getpid()}-{name}"
-        self._stack.callback(path.unlink, missing_ok=True)
+        self.guard.note("file", path)
         with path.open("wb") as content:
             content.truncate(size)
         return path
@@ -178,7 +185,7 @@ class Stage:
 
         `prefix` are words behind which its sshd runs.
         """
-        host, name = self._start(), f"lab-{next(self._numbers)}"
+        host, name = self._started(), f"lab-{next(self._numbers)}"
         if prefix:
             host.prefix = [*prefix]
             host.restart()
@@ -201,9 +208,9 @@ class Stage:
             raise NotStagedError(f"this kernel has no group of {controller} in the first version’s way")
         group = parent / f"benchwright-{os.getpid()}-{host.port}"
         if (controller, host.port) not in self._groups:
+            self.guard.note("group", group)
             group.mkdir()
             self._groups[controller, host.port] = group
-            self._stack.callback(_remove_group, group, host)
         for setting, value in settings.items():
             (group / f"{controller}.{setting.replace('__', '.')}").write_text(value)
         for pid in _with_children(host.pid):
@@ -215,10 +222,6 @@ class Stage:
         self._group(controller, host, **settings)
         return name
 
-    def at_end(self, *words: str) -> None:
-        """Run a command in the end."""
-        self._stack.callback(_undo, *words)
-
     def limit(self, host: LabHost, controller: str, **settings: str) -> None:
         """Put a host into a group with these settings."""
         self._group(controller, host, **settings)
@@ -226,9 +229,10 @@ class Stage:
     def slow_disk(self, size: int = 4 * GIB, **limits: float) -> SlowDisk:
         """Return a file system on a device with limits below it."""
         need_root("losetup", "mkfs.ext4")
-        folder = Path(tempfile.mkdtemp(dir=self.disk(), prefix="benchwright-stage-"))
-        self._stack.callback(shutil.rmtree, folder, ignore_errors=True)
-        disk = SlowDisk(folder, size, self._stack)
+        folder = Path(self.disk(), f"benchwright-stage-{os.getpid()}-{next(self._numbers)}")
+        self.guard.note("file", folder)
+        folder.mkdir()
+        disk = SlowDisk(folder, size, self.guard, self._stack)
         disk.limit(**limits)
         return disk
 
@@ -237,7 +241,7 @@ class Stage:
 
         `megabits` is the speed that their interfaces report, in place of a virtual one's 10000.
         """
-        hosts = self._stack.enter_context(linking(self._start))(count)
+        hosts = self._stack.enter_context(linking(self._started))(count)
         for number, host in enumerate(hosts):
             boot = self.folder / f"boot-{number}"
             boot.write_text(f"{number}1111111-2222-3333-4444-555555555555\n")
@@ -273,7 +277,7 @@ class Stage:
             shell, start_new_session=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
         ) as parent:
             self._others.append(parent.pid)
-            self._stack.callback(_signal_group, parent.pid, signal.SIGKILL)
+            self.guard.note("processes", parent.pid)
 
     def let_others(self, *, run: bool) -> None:
         """Stop the programs of others, or let them go on: while they take a host's processors, nothing else gets on."""
@@ -289,17 +293,3 @@ def _signal_group(leader: int, number: signal.Signals) -> None:
 def _with_children(pid: int) -> list[int]:
     below = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
     return [pid, *(found for child in below for found in _with_children(int(child)))]
-
-
-def _remove_group(group: Path, host: LabHost) -> None:
-    """Stop the host and remove the group, once nothing is in it any more."""
-    host.stop()
-    for _ in range(100):
-        for line in (group / "cgroup.procs").read_text().split():
-            with contextlib.suppress(OSError):
-                (group.parent / "cgroup.procs").write_text(line)
-        with contextlib.suppress(OSError):  # a process that ends still counts
-            group.rmdir()
-            return
-        time.sleep(0.02)
-    group.rmdir()

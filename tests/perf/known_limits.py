@@ -39,7 +39,7 @@ def outcomes(groups: Iterable[str] = ()) -> list[Outcome]:
         kept.mkdir(parents=True, exist_ok=True)
         found = {limit: _judge(limit, kept) for limit in chosen}
     print_table(HEAD, [_row(limit, one) for limit, one in found.items()])
-    print_table(["Staged", *_named(found), "right"], list(_matrix(found)))
+    print_table(["Staged", "Right", "Not identified", "Wrong", "Other limiters named"], list(_matrix(found)))
     return _sums(found)
 
 
@@ -96,20 +96,16 @@ def _limiter(one: Judged) -> str:
     return str(one.verdict.limited_by or Limiter.UNKNOWN)
 
 
-def _named(found: Found) -> list[str]:
-    names = {_limiter(one) for runs in found.values() if not isinstance(runs, str) for one in runs}
-    return [name for name in map(str, Limiter) if name in names]
-
-
 def _matrix(found: Found) -> Iterable[list[str]]:
     for group in dict.fromkeys(limit.group for limit in found):
         runs = [
             (limit, one) for limit, kept in found.items()
             if limit.group == group and limit.right and not isinstance(kept, str) for one in kept
         ]  # fmt: skip
-        named = Counter(_limiter(one) for _, one in runs)
-        right = f"{sum(one.verdict.limited_by in limit.right for limit, one in runs)}/{len(runs)}"
-        yield [group, *(str(named[name] or "") for name in _named(found)), right]
+        others = Counter(_limiter(one) for limit, one in runs if one.verdict.limited_by not in limit.right)
+        unknown = others.pop(str(Limiter.UNKNOWN), 0)
+        counts = f"{len(runs) - unknown - others.total()} of {len(runs)}", str(unknown), str(others.total())
+        yield [group, *counts, ", ".join(f"{name} {times}" for name, times in others.items())]
 
 
 def _sums(found: Found) -> list[Outcome]:

@@ -20,8 +20,9 @@ from remote.jobs.workspace import make_workspace, remove_workspace
 from remote.local import LocalSession
 from remote.script import new_mark
 from remote.telemetry.telemetry import Telemetry, program
-from remote.telemetry.telemetry_ticks import Tick
+from remote.telemetry.telemetry_ticks import Tick, TickReader
 from suites.vocab import Sample
+from tests.processes import ends
 
 INTERVAL = 0.1
 
@@ -117,6 +118,19 @@ print(sum(sum(resource.getrusage(who)[:2]) for who in (resource.RUSAGE_SELF, res
 time.sleep(2)
 """
 
+# Waits for ten children one after the other, and prints the CPU time of all.
+ONE_BY_ONE = """
+import os, resource, time
+for _ in range(10):
+    if not os.fork():
+        while sum(resource.getrusage(resource.RUSAGE_SELF)[:2]) < 0.2:
+            pass
+        os._exit(0)
+    os.wait()
+print(sum(sum(resource.getrusage(who)[:2]) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)), flush=True)
+time.sleep(2)
+"""
+
 # A grandchild in a session of its own, not waited for by anybody: it prints its CPU time before it ends.
 ORPHAN = """
 import os, resource, time
@@ -197,6 +211,30 @@ def test_the_cpu_time_of_the_tree_is_that_of_rusage(
     assert found.total("user", "system") / 100 == pytest.approx(float(found.output), rel=0.05, abs=0.05)
 
 
+@pytest.mark.skipif(shutil.which("strace") is None, reason="strace is not installed")
+def test_a_child_that_ends_between_the_turns_of_its_parent_and_its_own_counts_once(tmp_path: Path) -> None:
+    copy = tmp_path / "telemetry"
+    copy.write_bytes(program(os.uname().machine))
+    copy.chmod(0o700)
+    ticks: list[Tick] = []
+    with subprocess.Popen([sys.executable, "-c", ONE_BY_ONE], stdout=subprocess.PIPE, start_new_session=True) as leader:
+        assert leader.stdout is not None
+        started = Path(f"/proc/{leader.pid}/stat").read_text().rpartition(")")[2].split()[19]
+        (tmp_path / f"job={leader.pid}-{started}-boot").touch()
+        slowly = ["strace", "-qq", "-o", "/dev/null", "-P", f"/proc/{leader.pid}/io"]
+        slowly += ["-e", "inject=pread64:delay_exit=50000"]
+        words = [*slowly, str(copy), "mark", "0.1", str(tmp_path), "", "1000", "--"]
+        with subprocess.Popen(words, stdout=subprocess.PIPE) as telemetry:
+            assert telemetry.stdout is not None
+            reader = TickReader("mark")
+            while leader.poll() is None:
+                ticks += reader.feed(os.read(telemetry.stdout.fileno(), 65536))
+            telemetry.terminate()
+        truth = float(leader.stdout.read())
+    counted = [tick.tree.counters for tick in ticks if tick.tree is not None][-1]
+    assert (counted["user"] + counted["system"]) / 100 == pytest.approx(truth, abs=0.1)
+
+
 @pytest.mark.skipif(shutil.which("stress-ng") is None, reason="stress-ng is not installed")
 def test_stress_ng_which_erases_its_environment_is_counted(watched: Callable[..., Watched]) -> None:
     found = watched("stress-ng", "--cpu", "2", "--cpu-method", "int64", "-t", "3", "--times", "--metrics-brief")
@@ -244,6 +282,19 @@ def test_a_job_leaves_no_cgroup(watched: Callable[..., Watched]) -> None:
     name = found.output.strip().rpartition("/")[2]
     assert re.fullmatch(r"benchwright-[0-9a-f]+-[0-9A-Za-z-]+", name)
     assert not [found for own in own_groups() for found in own.rglob(name)]
+
+
+@needs_a_group
+def test_the_leader_removes_the_cgroup_of_a_job_whose_background_process_outlives_it(tmp_path: Path) -> None:
+    session = LocalSession("testhost")
+    workspace = make_workspace(session, str(tmp_path), new_mark())
+    job = RemoteJob.start(session, workspace, ["sh", "-c", "sleep 0.4 & exit 0"])
+    group = Path((Path(workspace.path) / f".job-{job.directory}" / "group").read_text().strip())
+    assert group.is_dir()
+    assert ends(job.began.group)
+    assert not group.exists()
+    remove_workspace(session, workspace)
+    session.close()
 
 
 def test_the_program_leaves_no_file(watched: Callable[..., Watched]) -> None:

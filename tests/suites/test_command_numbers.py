@@ -151,7 +151,8 @@ def test_a_spelling_of_the_unit_is_the_figure_without_a_note(unit: str, suffix: 
     ("suffix", "unit"),
     [("m", "ms"), ("m", "s"), ("b", "B"), ("b", "bit/s"), ("mb/s", "MB/s"), ("kbps", "kB/s"), ("Mb/s", "MB/s"),
      ("MB/s", "Mbit/s"), ("MB/s", "MiB/s"), ("ms/op", "ns"), ("sec", "ms"), ("kreq/s", "1/s"), ("tps", "s"),
-     (" ms", "s"), (" sec", "ms"), (" usec", "ns"), (" Mbits/sec", "MB/s"), (" GiB/s", "MB/s")],
+     (" ms", "s"), (" sec", "ms"), (" usec", "ns"), (" Mbits/sec", "MB/s"), (" GiB/s", "MB/s"), (" GB/s", "MB/s"),
+     (" Gbits/sec", "Mbit/s"), (" kops/s", "1/s"), (" minutes", "s"), (" m", "s"), (" KiB", "B")],
 )  # fmt: skip
 def test_another_unit_and_an_ambiguous_one_give_no_figure(suffix: str, unit: str) -> None:
     found = read(f"score 12{suffix} ok\n".encode(), figure="pattern", pattern=r"score (\d+)", metric="Score", unit=unit)

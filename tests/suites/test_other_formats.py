@@ -48,6 +48,13 @@ def test_the_server_end_of_udp_is_the_result_of_iperf_2() -> None:
     assert (found["lost send"], found["datagrams send"], found["jitter send"]) == (0.0, 1787.0, 0.001)
 
 
+def test_the_output_of_the_server_is_not_a_second_test() -> None:
+    found = parse_output("iperf3", captured("iperf3/3.12/udp_P2_get_server_output").stdout)
+    rates = {name: value for name, value in figures(found).items() if name.startswith("throughput")}
+    assert rates == {"throughput send receiver": 10.5e6, "throughput send sender": 10.5e6}
+    assert found.complete
+
+
 def test_the_reports_of_the_server_are_of_all_streams_or_of_none() -> None:
     whole = captured("iperf3/iperf-2.1.8/udp_P2").stdout
     found = figures(parse_output("iperf3", whole))

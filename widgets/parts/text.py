@@ -19,10 +19,10 @@ from PySide6.QtGui import (
     QTextLayout,
     QTextOption,
 )
-from PySide6.QtWidgets import QLabel, QSizePolicy, QToolTip, QWidget
+from PySide6.QtWidgets import QApplication, QLabel, QSizePolicy, QToolTip, QWidget
 
 from app.command_hints import with_library
-from widgets.theme import palette
+from widgets.theme import TextSize, palette, text_font
 
 _UNBREAKABLE = re.compile(
     r"(?<=\d) (?=(?:%|[kMGT]?i?B(?:/s)?|[kMG]?bit/s|[nµm]?s|min|h|d|IOPS|CPUs?|vCPU)(?!\w))|(?<=[±≥≤]) (?=\d)"
@@ -208,17 +208,11 @@ def _unbreakable(text: str, *, code: bool = False) -> str:
 
 def strong() -> QFont:
     """Return the platform's font in bold."""
-    from PySide6.QtWidgets import QApplication
-
-    font = QFont(QApplication.font())
-    font.setBold(True)
-    return font
+    return text_font(TextSize.BODY, bold=True)
 
 
 def small() -> QFont:
     """Return the platform's font at 90 % of its size, for secondary text."""
-    from PySide6.QtWidgets import QApplication
-
     font = QFont(QApplication.font())
     font.setPointSizeF(font.pointSizeF() * 0.9)
     return font

@@ -172,8 +172,8 @@ static bool is_disk(const char *line)
 
 static bool is_group_time(const char *line) // cpu.stat, and the single number of cpuacct.usage
 {
-    return starts(line, "usage_usec ") || (*line >= '0' && *line <= '9') || starts(line, "nr_periods ") || starts(line, "nr_throttled ") || starts(line, "throttled_time ") ||
-           starts(line, "throttled_usec ");
+    return starts(line, "usage_usec ") || (*line >= '0' && *line <= '9') || starts(line, "nr_periods ") ||
+           starts(line, "nr_throttled ") || starts(line, "throttled_time ") || starts(line, "throttled_usec ");
 }
 
 struct source {
@@ -249,7 +249,7 @@ struct thread {
 
 struct process {
     int pid;
-    bool gone;
+    bool gone, read_again; // since this tick began
     struct file stat, io;
     struct stat_line now;
     uint64_t counters[COUNTERS], transferred; // minor faults of waited children that are not yet accounted to a process
@@ -605,17 +605,62 @@ static void read_threads(struct process *process, int64_t clock, uint64_t *wait,
     }
 }
 
+static void read_member(struct process *process)
+{
+    process->read_again = false;
+    struct stat_line seen;
+    bool first = !process->now.started;
+    if (reads_of(&process->stat, process->pid, 0, "stat") <= 0 || !parse_stat(text, &seen) ||
+        (!first && seen.started != process->now.started)) {
+        process->gone = true;
+        return;
+    }
+    process->transferred = first ? 0 : seen.children_minor - process->now.children_minor;
+    process->idle = !first && seen.own == process->now.own;
+    process->now = seen;
+    memcpy(process->counters, seen.counters, sizeof seen.counters);
+    if (!no_io && !read_io(process))
+        no_io = true;
+}
+
+static struct process *living_parent(struct process *of) // NULL if it is no member
+{
+    for (int hops = 0; of && of->gone && hops < 64; hops++)
+        of = member(of->now.parent);
+    return of && !of->gone ? of : NULL;
+}
+
+// A child that was waited for after its parent had been read, and before its own turn, would count twice: in what is
+// carried, and from the next tick on in the parent.
+static void read_parents_again(void)
+{
+    for (bool more = true; more;) {
+        more = false;
+        for (int i = 0; i < member_count; i++) {
+            struct process *above = members[i].gone ? living_parent(&members[i]) : NULL;
+            if (!above || above->read_again)
+                continue;
+            uint64_t transferred = above->transferred;
+            bool idle = above->idle;
+            read_member(above);
+            above->read_again = true;
+            above->transferred = above->gone ? transferred : above->transferred + transferred;
+            above->idle = above->idle && idle;
+            more |= above->gone;
+        }
+    }
+}
+
 // The kernel adds the counters of a waited child to those of its parent, which is seen by the parent's page faults: no
 // process runs without one. What nobody waited for is carried.
 static void account_for_the_gone(void)
 {
     for (int i = 0; i < member_count; i++) {
-        struct process *gone = &members[i], *above = gone;
+        struct process *gone = &members[i];
         if (!gone->gone)
             continue;
-        for (int hops = 0; above && above->gone && hops < 64; hops++)
-            above = member(above->now.parent);
-        if (above && !above->gone && above->transferred >= gone->counters[MINOR]) {
+        struct process *above = living_parent(gone);
+        if (above && above->transferred >= gone->counters[MINOR]) {
             above->transferred -= gone->counters[MINOR];
         } else {
             for (int at = 0; at < COUNTERS; at++)
@@ -639,23 +684,6 @@ static void account_for_the_gone(void)
         }
     }
     member_count = count;
-}
-
-static void read_member(struct process *process)
-{
-    struct stat_line seen;
-    bool first = !process->now.started;
-    if (reads_of(&process->stat, process->pid, 0, "stat") <= 0 || !parse_stat(text, &seen) ||
-        (!first && seen.started != process->now.started)) {
-        process->gone = true;
-        return;
-    }
-    process->transferred = first ? 0 : seen.children_minor - process->now.children_minor;
-    process->idle = !first && seen.own == process->now.own;
-    process->now = seen;
-    memcpy(process->counters, seen.counters, sizeof seen.counters);
-    if (!no_io && !read_io(process))
-        no_io = true;
 }
 
 // The job's cgroup of version 2, benchwright-NONCE-JOB (job.sh): that of a member other than the leader. Of a job of
@@ -703,6 +731,7 @@ static void print_tree(int64_t clock)
     uint64_t totals[COUNTERS], wait, slices, busiest = 0, threads = 0, pages = 0;
     for (int i = 0; i < member_count; i++)
         read_member(&members[i]);
+    read_parents_again();
     struct process *first = member(leader);
     bool ended = !first || first->gone || first->now.started != leader_started || first->now.state == 'Z';
     account_for_the_gone();
@@ -731,7 +760,14 @@ static void print_tree(int64_t clock)
         totals[USER] = user;
         totals[SYSTEM] = system;
     }
-    for (int at = 0; at < COUNTERS; at++) // written bytes that are cancelled later
+    // The source may be another than before, with a different split: the sum is that of one source, and neither decreases.
+    uint64_t before = shown[USER] + shown[SYSTEM], spent = totals[USER] + totals[SYSTEM];
+    if (spent > before) {
+        uint64_t most = spent - shown[SYSTEM];
+        shown[USER] = totals[USER] < shown[USER] ? shown[USER] : totals[USER] > most ? most : totals[USER];
+        shown[SYSTEM] = spent - shown[USER];
+    }
+    for (int at = MINOR; at < COUNTERS; at++) // written bytes that are cancelled later
         shown[at] = totals[at] > shown[at] ? totals[at] : shown[at];
     say("@@%s tree %d-%llu user %llu system %llu minor %llu major %llu threads %llu memory %llu processes %d", mark, leader,
         (unsigned long long)leader_started, (unsigned long long)shown[USER], (unsigned long long)shown[SYSTEM],
