@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import NamedTuple
 
-from suites.base import Command, Context, Estimate, ParsedTrial, StepEvidence, Suite, TestedTool, TrialParser
+from suites.base import Command, Context, Estimate, ParsedTrial, StepEvidence, Suite, TestedTool
 from suites.checks import Check, CheckOutcome, NotChecked
 from suites.equivalents import Traits
 from suites.facts import Facts
@@ -268,6 +268,7 @@ class StressNg(Suite):
     program = Program("stress-ng", ("stress-ng",), same_package_name("stress-ng"), timed=True)
     parameters = (METHOD, INSTANCES, TIME, MEMRATE_BYTES)
     metrics = METRICS
+    parser_type = StressNgParser
     checks = (
         STRESS_NG_SHORT,
         STRESS_NG_ENDLESS,
@@ -299,10 +300,6 @@ class StressNg(Suite):
     ) -> tuple[float, float] | None:
         """Return the time of the stressors: it begins once they have all started."""
         return 0.0, float(values["time"])
-
-    def parser(self, values: Values) -> TrialParser:
-        """Return a new parser."""
-        return StressNgParser()
 
     def traits(self, values: Values, facts: Facts | None) -> Traits:
         """Return the traits of a step for cross-checks."""

@@ -2,7 +2,7 @@
 
 import math
 
-from suites.base import Command, Context, Effect, EffectKind, StepEvidence, Suite, TestedTool, TrialParser
+from suites.base import Command, Context, Effect, EffectKind, StepEvidence, Suite, TestedTool
 from suites.checks import FACTS_NOT_READ, Check, CheckOutcome, NotChecked
 from suites.equivalents import CPU_QUESTION, THREADS_MAPPING, Equivalent, MetricMapping
 from suites.facts import Facts, cpus_for, known
@@ -342,6 +342,7 @@ class Linpack(Suite):
     other_programs = (MPI,)
     parameters = PARAMETERS
     metrics = METRICS
+    parser_type = LinpackParser
     checks = LINPACK_CHECKS
     equivalents = (
         Equivalent(
@@ -390,10 +391,6 @@ class Linpack(Suite):
         """Return the program set by the user."""
         named = values["program"] != HPCC and values["path"]
         return (Effect(EffectKind.EXECUTES, str(values["path"]), PATH.title),) if named else ()
-
-    def parser(self, values: Values) -> TrialParser:
-        """Return a new parser."""
-        return LinpackParser()
 
 
 def _hpcc(values: Values, processes: str) -> tuple[Command, ...]:
