@@ -237,6 +237,7 @@ class Suite:
     # ---- Parameters and metrics
     parameters: tuple[Parameter, ...]
     metrics: tuple[Metric, ...] = ()  # the headline first
+    parser_type: type[TrialParser] | None = None  # for a parser that needs no values
     needs_peer: bool = False
     directory_parameter: str | None = None  # the TEXT parameter naming where files go, for suites that write
     checks: "tuple[StepCheck, ...]" = ()  # checks of this suite alone
@@ -264,7 +265,9 @@ class Suite:
 
     def parser(self, values: Values) -> TrialParser:
         """Return a new parser for one trial's output."""
-        raise NotImplementedError
+        if self.parser_type is None:
+            raise NotImplementedError
+        return self.parser_type()
 
     def metrics_of(self, values: Values) -> tuple[Metric, ...]:
         """Return the metrics of a step with these values, the headline first."""

@@ -18,7 +18,6 @@ from suites.base import (
 )
 from suites.checks import Check, CheckOutcome, NotChecked
 from suites.disk import (
-    CACHE_FACTOR,
     DIRECTORY,
     GIB,
     MEMORY_KINDS,
@@ -26,7 +25,7 @@ from suites.disk import (
     NETWORK_KINDS,
     SOLID_STATE_RATE,
     best_directory,
-    cache_of,
+    cache_for,
     directory_of,
     least_seconds,
     plausible_rate,
@@ -201,12 +200,10 @@ SHARING_KINDS = frozenset({"btrfs", "xfs", "bcachefs", "zfs", "ocfs2"})
 def _source_cached(evidence: StepEvidence) -> CheckOutcome | NotChecked | None:
     if cold(evidence.values):
         return None
-    cache = cache_of(evidence)
-    if isinstance(cache, NotChecked):
-        return cache
     size = int(evidence.values["size"])
-    if size >= CACHE_FACTOR * cache:
-        return None
+    cache = cache_for(evidence, size)
+    if cache is None or isinstance(cache, NotChecked):
+        return cache
     return CheckOutcome(
         f"{quantity(size)} just written or copied; {quantity(cache)} of memory can cache them.",
         changes={"read": "cold"},

@@ -82,11 +82,13 @@ def _untried(facts: Facts, path: str) -> Directory | None:
     return Directory(path=path, mount=system.mount, kind=system.kind, free=system.free, device=device, volume=volume)
 
 
-def cache_of(evidence: StepEvidence) -> int | NotChecked:
-    """Return the bytes of memory available to the page cache on the host, or why that is not known."""
+def cache_for(evidence: StepEvidence, size: int) -> int | NotChecked | None:
+    """Return the bytes of the page cache that keeps much of `size` bytes; None if they are far more than memory."""
     facts = evidence.context.facts
     memory = None if facts is None else facts.memory_for_cache()
-    return NotChecked("The host's memory is not known.") if memory is None else memory
+    if memory is None:
+        return NotChecked("The host's memory is not known.")
+    return memory if size < CACHE_FACTOR * memory else None
 
 
 def works_in_directory(evidence: StepEvidence) -> bool:

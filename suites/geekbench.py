@@ -2,18 +2,7 @@
 
 import re
 
-from suites.base import (
-    Command,
-    Context,
-    Effect,
-    EffectKind,
-    ParsedTrial,
-    Purpose,
-    StepEvidence,
-    Suite,
-    TestedTool,
-    TrialParser,
-)
+from suites.base import Command, Context, Effect, EffectKind, ParsedTrial, Purpose, StepEvidence, Suite, TestedTool
 from suites.checks import FACTS_NOT_READ, Check, CheckOutcome, NotChecked
 from suites.facts import Facts, known
 from suites.line_parser import LineParser
@@ -250,6 +239,7 @@ class Geekbench(Suite):
     program = GEEKBENCH
     parameters = (FOLDER, PROGRAM, UPLOAD)
     metrics = METRICS
+    parser_type = GeekbenchParser
     checks = (GEEKBENCH_NO_FOLDER, GEEKBENCH_UPLOADS, GEEKBENCH_MEMORY)
 
     def programs(self, values: Values, facts: Facts | None) -> tuple[Program, ...]:
@@ -276,10 +266,6 @@ class Geekbench(Suite):
         runs = Effect(EffectKind.EXECUTES, _program(values), FOLDER.title)
         sends = Effect(EffectKind.SENDS, "https://browser.geekbench.com", "the host's description and its scores")
         return (runs, sends) if values["upload"] else (runs,)
-
-    def parser(self, values: Values) -> TrialParser:
-        """Return a new parser."""
-        return GeekbenchParser()
 
 
 def _program(values: Values) -> str:

@@ -23,7 +23,7 @@ from suites.equivalents import (
     tool_difference,
 )
 from suites.facts import Facts
-from suites.memory_sizes import CACHE_FACTOR, NO_HUGE_PAGES, cache_of_host, memory_outcome, size_beyond_cache
+from suites.memory_sizes import NO_HUGE_PAGES, cache_for, memory_outcome, memory_too_small, size_beyond_cache
 from suites.parameters import Choice, Parameter, Tuned, Type, Value, Values, format_size, parse_sizes
 from suites.probe import (
     BUILD_ON_HOST,
@@ -239,11 +239,9 @@ def fitting_memory(facts: Facts | None) -> Tuned:
 
 def _in_cache(evidence: StepEvidence) -> CheckOutcome | NotChecked | None:
     memory = int(evidence.values["memory"])
-    cache = cache_of_host(evidence)
-    if isinstance(cache, NotChecked):
+    cache = cache_for(evidence, memory)
+    if cache is None or isinstance(cache, NotChecked):
         return cache
-    if memory >= CACHE_FACTOR * cache:
-        return None
     better = int(fitting_memory(evidence.context.facts).value)
     changes: dict[str, Value] = {"memory": better} if better > memory else {}
     return CheckOutcome(
@@ -279,17 +277,6 @@ BLOCKS_IN_CACHE = Check(
     evaluate=_in_cache,
 )
 
-BLOCKS_TOO_SMALL = Check(
-    id="memory-too-small",
-    severity=Severity.ERROR,
-    title="Blocks do not fit into memory",
-    why="The host would swap, or the kernel would kill the probe or another process.",
-    remedy="Use less memory.",
-    source="/proc/meminfo, MemAvailable; the cgroup's memory limit.",
-    needs="Memory of the step; the host's available memory and cgroup limit.",
-    evaluate=_too_small,
-)
-
 BLOCKS_REFUSED = Check(
     id="blocks-refused",
     severity=Severity.ERROR,
@@ -301,7 +288,14 @@ BLOCKS_REFUSED = Check(
     evaluate=_block_refused,
 )
 
-BLOCKS_CHECKS = (BLOCKS_IN_CACHE, BLOCKS_TOO_SMALL, BLOCKS_REFUSED, NO_HUGE_PAGES, NO_COMPILER, MORE_THREADS_THAN_CPUS)
+BLOCKS_CHECKS = (
+    BLOCKS_IN_CACHE,
+    memory_too_small("Blocks", "Use less memory.", _too_small),
+    BLOCKS_REFUSED,
+    NO_HUGE_PAGES,
+    NO_COMPILER,
+    MORE_THREADS_THAN_CPUS,
+)
 
 
 TOUCH_RATE = 1e9

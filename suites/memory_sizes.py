@@ -1,6 +1,8 @@
 """Sizes of buffers against the last-level cache and the available memory of a host."""
 
-from suites.base import StepEvidence
+from collections.abc import Callable
+
+from suites.base import StepCheck, StepEvidence
 from suites.checks import FACTS_NOT_READ, Check, CheckOutcome, NotChecked
 from suites.facts import Facts, known
 from suites.parameters import Tuned, Value, format_size
@@ -39,13 +41,15 @@ def size_beyond_cache(facts: Facts | None, buffers: int, ending: str, limited: s
     return Tuned(size, f"{size / cache:.3g} times the {format_size(cache)} of last-level cache{ending}.")
 
 
-def cache_of_host(evidence: StepEvidence) -> int | NotChecked:
-    """Return the bytes of the host's last-level cache, or why they are not known."""
+def cache_for(evidence: StepEvidence, size: int) -> int | NotChecked | None:
+    """Return the bytes of the last-level cache that serves `size` bytes in part; None if they are far beyond it."""
     facts = evidence.context.facts
     if facts is None:
         return FACTS_NOT_READ
     cache = facts.last_level_cache()
-    return NotChecked("The size of the last-level cache is not known.") if cache is None else cache
+    if cache is None:
+        return NotChecked("The size of the last-level cache is not known.")
+    return cache if size < CACHE_FACTOR * cache else None
 
 
 def memory_outcome(
@@ -60,6 +64,22 @@ def memory_outcome(
     if needed <= available:
         return None
     return CheckOutcome(f"{what} {quantity(needed)}; {available / 2**30:.3g} GiB are available.", changes=changes)
+
+
+def memory_too_small(
+    what: str, remedy: str, evaluate: Callable[[StepEvidence], CheckOutcome | NotChecked | None]
+) -> StepCheck:
+    """Return the check that the memory of a step, of `what` it consists, is available."""
+    return Check(
+        id="memory-too-small",
+        severity=Severity.ERROR,
+        title=f"{what} do not fit into memory",
+        why="The host would swap, or the kernel would kill the test or another process.",
+        remedy=remedy,
+        source="/proc/meminfo, MemAvailable; the cgroup's memory limit.",
+        needs="Memory of the step; the host's available memory and cgroup limit.",
+        evaluate=evaluate,
+    )
 
 
 def _no_huge_pages(evidence: StepEvidence) -> CheckOutcome | None:

@@ -7,7 +7,7 @@ import shlex
 import statistics
 from dataclasses import dataclass
 
-from suites.base import Command, Context, Effect, EffectKind, ParsedTrial, StepEvidence, Suite, TestedTool, TrialParser
+from suites.base import Command, Context, Effect, EffectKind, ParsedTrial, StepEvidence, Suite, TestedTool
 from suites.checks import FACTS_NOT_READ, Check, CheckOutcome, NotChecked
 from suites.facts import Facts, cpus_for, known
 from suites.line_parser import LineParser
@@ -376,6 +376,7 @@ class SpecCpu(Suite):
         FOLDER, GENERATION, CONFIG, SUITE, MODE, COPIES, ITERATIONS, LEAVE_OUT_MCF,
     )  # fmt: skip
     metrics = METRICS
+    parser_type = SpecCpuParser
     checks = (SPECCPU_NO_FOLDER, SPECCPU_MEMORY, SPECCPU_WITHOUT_MCF, MORE_THREADS_THAN_CPUS)
 
     def programs(self, values: Values, facts: Facts | None) -> tuple[Program, ...]:
@@ -415,10 +416,6 @@ class SpecCpu(Suite):
             return ()
         line = f"cd {shlex.quote(str(values['folder']))} && . ./shrc && {shlex.join(_arguments(values))}"
         return (Effect(EffectKind.EXECUTES, line, FOLDER.title),)
-
-    def parser(self, values: Values) -> TrialParser:
-        """Return a new parser."""
-        return SpecCpuParser()
 
 
 def _arguments(values: Values) -> list[str]:

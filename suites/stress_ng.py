@@ -5,12 +5,12 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import NamedTuple
 
-from suites.base import Command, Context, Estimate, ParsedTrial, StepEvidence, Suite, TestedTool, TrialParser
+from suites.base import Command, Context, Estimate, ParsedTrial, StepEvidence, Suite, TestedTool
 from suites.checks import Check, CheckOutcome, NotChecked
 from suites.equivalents import Traits
 from suites.facts import Facts
 from suites.line_parser import LineParser
-from suites.memory_sizes import CACHE_FACTOR, cache_of_host, memory_outcome, size_beyond_cache
+from suites.memory_sizes import cache_for, memory_outcome, memory_too_small, size_beyond_cache
 from suites.parameters import Choice, Parameter, Tuned, Type, Value, Values, format_size
 from suites.programs import Program, same_package_name
 from suites.runtime_checks import TRUSTED
@@ -202,12 +202,10 @@ def _in_cache(evidence: StepEvidence) -> CheckOutcome | NotChecked | None:
     values = evidence.values
     if not _memrate(values):
         return None
-    cache = cache_of_host(evidence)
-    if isinstance(cache, NotChecked):
-        return cache
     size, threads = int(values["memrate_bytes"]), int(values["threads"])
-    if size * threads >= CACHE_FACTOR * cache:
-        return None
+    cache = cache_for(evidence, size * threads)
+    if cache is None or isinstance(cache, NotChecked):
+        return cache
     better = int(_fitting_bytes(evidence.context, threads).value)
     changes: dict[str, Value] = {"memrate_bytes": better} if better > size else {}
     return CheckOutcome(
@@ -258,17 +256,6 @@ STRESS_NG_IN_CACHE = Check(
     evaluate=_in_cache,
 )
 
-STRESS_NG_TOO_SMALL = Check(
-    id="memory-too-small",
-    severity=Severity.ERROR,
-    title="Instances do not fit into memory",
-    why="The host would swap, or the kernel would kill stress-ng or another process.",
-    remedy="Use less memory or fewer instances.",
-    source="/proc/meminfo, MemAvailable; the cgroup's memory limit.",
-    needs="Memory of the step; the host's available memory and cgroup limit.",
-    evaluate=_too_small,
-)
-
 
 class StressNg(Suite):
     """Memory stressors. Fixed time, bytes counted: higher is better."""
@@ -281,7 +268,14 @@ class StressNg(Suite):
     program = Program("stress-ng", ("stress-ng",), same_package_name("stress-ng"), timed=True)
     parameters = (METHOD, INSTANCES, TIME, MEMRATE_BYTES)
     metrics = METRICS
-    checks = (STRESS_NG_SHORT, STRESS_NG_ENDLESS, STRESS_NG_IN_CACHE, STRESS_NG_TOO_SMALL, MORE_THREADS_THAN_CPUS)
+    parser_type = StressNgParser
+    checks = (
+        STRESS_NG_SHORT,
+        STRESS_NG_ENDLESS,
+        STRESS_NG_IN_CACHE,
+        memory_too_small("Instances", "Use less memory or fewer instances.", _too_small),
+        MORE_THREADS_THAN_CPUS,
+    )
 
     def tune(self, context: Context) -> dict[str, Tuned]:
         """Return one instance per usable CPU, half a minute, and memory beyond all caches."""
@@ -306,10 +300,6 @@ class StressNg(Suite):
     ) -> tuple[float, float] | None:
         """Return the time of the stressors: it begins once they have all started."""
         return 0.0, float(values["time"])
-
-    def parser(self, values: Values) -> TrialParser:
-        """Return a new parser."""
-        return StressNgParser()
 
     def traits(self, values: Values, facts: Facts | None) -> Traits:
         """Return the traits of a step for cross-checks."""

@@ -104,7 +104,7 @@ def measures_as(text: str, unit: Unit) -> bool:
     """Return whether `text` is `unit`, a multiple of it or another unit of its dimension: ``GB/s`` for MiB/s."""
     if _SCALES[unit].dimension == "time" and _LONG_TIMES.fullmatch(text):
         return True
-    given = {text, re.sub(r"^[kKMGTPE]i?(?=.)", "", text)}
+    given = {text, re.sub(r"^[kKMGTPEm]i?(?=.)", "", text)}
     return any(is_spelling(one, other) for one in given for other in Unit if same_dimension(other, unit))
 
 

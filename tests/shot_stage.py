@@ -52,7 +52,7 @@ class Stage:
 
     def window(self) -> MainWindow:
         """Return a fresh window, shown, with everything read that it reads by itself."""
-        settings.put_flag("folded", value=False)
+        settings.put("folded", "no")
         window = self.keep(MainWindow(self.workstation))
         window.resize(*self.variant.size)
         window.show()

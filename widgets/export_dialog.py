@@ -63,7 +63,8 @@ class ExportDialog(QDialog):
         self.message = FieldMessage()
         self.working = ProgressNotice()
         self.outcome = Notice()
-        self.open_button = push_button("Open the folder", self._open_folder)
+        self.open_button = push_button("Open the folder")
+        self.open_button.clicked.connect(lambda: QDesktopServices.openUrl(QUrl.fromLocalFile(str(self._written))))
         self.export_button = push_button("Export", self._export, primary=True, default=True)
         self.close_button = push_button("Cancel", self.reject)
         self._arrange()
@@ -168,9 +169,6 @@ class ExportDialog(QDialog):
         self._job = None
         self.working.end()
         self.export_button.setEnabled(True)
-
-    def _open_folder(self) -> None:
-        QDesktopServices.openUrl(QUrl.fromLocalFile(str(self._written)))
 
 
 def targets_of(text: str, endings: Sequence[str]) -> list[Path]:

@@ -133,7 +133,7 @@ class PageSplitter(QSplitter):
             self._dragged = self._side.width()
 
     def _remember_fold(self, folded: bool) -> None:  # noqa: FBT001 (a slot takes what its signal sends)
-        settings.put_flag("folded", value=folded)
+        settings.put("folded", "yes" if folded else "no")
         self._fit()
         self.fold_changed.emit(folded)
 

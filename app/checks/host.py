@@ -6,17 +6,7 @@ import statistics
 from itertools import pairwise
 
 from app.checks.cpu import computes, of_facts
-from app.checks.evidence import (
-    contention,
-    counted,
-    cpus_of,
-    host_watched,
-    length,
-    other_cpus,
-    part,
-    share,
-    watched,
-)
+from app.checks.evidence import contention, counted, cpus_of, host_watched, length, other_cpus, part, share, watched
 from app.checks.storage_layers import whole_disk
 from app.timestamps import seconds_since
 from suites.checks import Check, CheckOutcome, CheckPhase, NotChecked

@@ -15,9 +15,11 @@ class FindingScope:
     name: str | None = None
 
 
-def finding_of(check: Check[FindingScope], scope: FindingScope, measured: str, remedy: str | None = None) -> Finding:
-    """Return the finding of `check` for `scope`; `remedy` replaces the check's own."""
-    return check.finding_for(CheckOutcome(measured, remedy=remedy), scope)
+def finding_of(
+    check: Check[FindingScope], host: str, measured: str, *, step: str | None = None, remedy: str | None = None
+) -> Finding:
+    """Return the finding of `check` on `host`; `remedy` replaces the check's own."""
+    return check.finding_for(CheckOutcome(measured, remedy=remedy), FindingScope(host, step))
 
 
 def _by_the_run(_scope: FindingScope) -> NotChecked:

@@ -42,10 +42,8 @@ from app.summary import run_to_json
 @click.option(
     "--interval",
     type=Number(0.1, 10.0),
-    default=1.0,
-    show_default=True,
     metavar="SECONDS",
-    help="Time between telemetry samples; 0.1 shows short disturbances.",
+    help="Time between telemetry samples; 0.1 shows short disturbances.  [default: the plan’s, 1]",
 )
 @answers_findings
 @with_asker
@@ -63,7 +61,7 @@ def run(
     asker: TerminalAsker,
     busy: BusyPolicy,
     *,
-    interval: float,
+    interval: float | None,
     quick: bool,
     as_json: bool,
 ) -> None:
@@ -75,12 +73,14 @@ def run(
         plan = replace(plan, hosts=hosts)
     if quick:
         plan = replace(plan, repetition=QUICK_LOOK)
+    if interval is not None:
+        plan = replace(plan, telemetry_interval=interval)
     workstation.consents.settle(plan, asker)  # before connecting to a host
     if answers:
         before, plan = plan, answered(workstation, plan, facts_for(workstation, plan, (), asker), answers)
         workstation.consents.remember_made(plan, before)
         print_changes(plan)
-    run_id, state = measure(workstation, plan, asker, quiet=as_json, busy=busy, interval=interval)
+    run_id, state = measure(workstation, plan, asker, quiet=as_json, busy=busy)
     print_stored_run(workstation, run_id, as_json=as_json)
     if state is not State.DONE:
         raise SystemExit(FAILED)
@@ -144,12 +144,11 @@ def measure(
     *,
     quiet: bool,
     busy: BusyPolicy = BusyPolicy.REFUSE,
-    interval: float = 1.0,
 ) -> tuple[str, State]:
     """Run `plan` until it ends or Ctrl+C; return the run's id and state."""
     workstation.consents.settle(plan, asker)  # before follow() takes over Ctrl+C
     control = Control(busy)
-    return follow(workstation.run(plan, asker, control, interval=interval), control, quiet=quiet)
+    return follow(workstation.run(plan, asker, control), control, quiet=quiet)
 
 
 @click.command()

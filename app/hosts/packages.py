@@ -156,11 +156,8 @@ def has_program(program: Program, facts: Facts) -> bool | None:
 
 def usable_suites(facts: Facts) -> tuple[Suite, ...]:
     """Return the suites that need no installation: their programs are on the host or are shipped with them."""
-    return tuple(suite for suite in registry.SUITES if _works(suite, facts))
-
-
-def _works(suite: Suite, facts: Facts) -> bool:
-    return all(has_program(program, facts) for program in suite.programs(complete_values(suite, {}), facts))
+    needed = ((suite, suite.programs(complete_values(suite, {}), facts)) for suite in registry.SUITES)
+    return tuple(suite for suite, programs in needed if all(has_program(program, facts) for program in programs))
 
 
 def works_without(facts: Facts) -> str:

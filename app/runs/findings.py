@@ -4,7 +4,7 @@ import shlex
 from collections.abc import Sequence
 
 from app.checks import run_findings
-from app.checks.run_findings import FindingScope, finding_of
+from app.checks.run_findings import finding_of
 from app.events import HostChange
 from app.plans.plan import host_label
 from app.plans.tuning import path_title
@@ -28,7 +28,7 @@ MOST_NAMED = 4
 
 def host_in_use(host: str, claimed: Claim) -> Finding:
     """Return the finding that another run measures `host`, or that this was not checked."""
-    return finding_of(run_findings.HOST_IN_USE, FindingScope(host), f"{holders_text(claimed, host)}.")
+    return finding_of(run_findings.HOST_IN_USE, host, f"{holders_text(claimed, host)}.")
 
 
 def holders_text(claimed: Claim, host: str) -> str:
@@ -40,19 +40,15 @@ def holders_text(claimed: Claim, host: str) -> str:
 
 def no_lease(host: str) -> Finding:
     """Return the finding that no lease could be created on `host`."""
-    return finding_of(
-        run_findings.NO_LEASE, FindingScope(host), f"No lease on {host_label(host)}: /dev/shm and /tmp are not usable."
-    )
+    measured = f"No lease on {host_label(host)}: /dev/shm and /tmp are not usable."
+    return finding_of(run_findings.NO_LEASE, host, measured)
 
 
 def clock_stepped(host: str, step: ClockStep) -> Finding:
     """Return the finding that the wall clock of `host` was stepped."""
     way, size = "forward" if step.seconds > 0 else "back", abs(step.seconds)
-    return finding_of(
-        run_findings.CLOCK_STEPPED,
-        FindingScope(host),
-        f"Wall clock of {host_label(host)} stepped {way} by {size:.{1 if size >= 10 else 2}f} s.",
-    )
+    measured = f"Wall clock of {host_label(host)} stepped {way} by {size:.{1 if size >= 10 else 2}f} s."
+    return finding_of(run_findings.CLOCK_STEPPED, host, measured)
 
 
 def clock_offset_changed(host: str, before: Facts, after: Facts) -> list[Finding]:
@@ -70,29 +66,24 @@ def clock_offset_changed(host: str, before: Facts, after: Facts) -> list[Finding
         f"Clock offset of {host_label(host)} to this computer: {offset_text(first, blurs[0])} before, "
         f"{offset_text(last, blurs[1])} after the run."
     )
-    return [finding_of(run_findings.CLOCK_STEPPED, FindingScope(host), measured)]
+    return [finding_of(run_findings.CLOCK_STEPPED, host, measured)]
 
 
 def connection_lost(host: str, seconds: float, detail: str) -> Finding:
     """Return the finding that the connection to `host` was lost for `seconds`."""
-    return finding_of(
-        run_findings.CONNECTION_LOST,
-        FindingScope(host),
-        f"No data from {host_label(host)} for {seconds:.0f} s. {detail}".strip(),
-    )
+    measured = f"No data from {host_label(host)} for {seconds:.0f} s. {detail}".strip()
+    return finding_of(run_findings.CONNECTION_LOST, host, measured)
 
 
 def not_attached(host: str, step: str, seconds: float) -> Finding:
     """Return the finding that a trial ran while no Benchwright was attached; `seconds` since it began."""
     began = duration_text(seconds)
-    return finding_of(
-        run_findings.NOT_ATTACHED, FindingScope(host, step), f"Attached again {began} after the trial began."
-    )
+    return finding_of(run_findings.NOT_ATTACHED, host, f"Attached again {began} after the trial began.", step=step)
 
 
 def path_used(step: str, host: str, peer: str, path: NetworkPath) -> Finding:
     """Return the finding that names the network path of a test."""
-    return finding_of(run_findings.PATH_USED, FindingScope(host, step), path.words(host_label(host), host_label(peer)))
+    return finding_of(run_findings.PATH_USED, host, path.words(host_label(host), host_label(peer)), step=step)
 
 
 def mtu_not_carried(step: str, host: str, path: NetworkPath) -> list[Finding]:
@@ -102,7 +93,7 @@ def mtu_not_carried(step: str, host: str, path: NetworkPath) -> list[Finding]:
     measured = (
         f"Packets of {path.mtu} B from {path.interface} do not arrive at {path.address}; those of {path.carried} B do."
     )
-    return [finding_of(run_findings.MTU_NOT_CARRIED, FindingScope(host, step), measured)]
+    return [finding_of(run_findings.MTU_NOT_CARRIED, host, measured, step=step)]
 
 
 def holder_text(holder: Holder, host: str) -> str:
@@ -119,7 +110,7 @@ def holder_text(holder: Holder, host: str) -> str:
 
 def not_tuned(host: str, reason: str) -> Finding:
     """Return the finding that a setting of `host` was not changed and the run continued without it."""
-    return finding_of(run_findings.NOT_TUNED, FindingScope(host), reason)
+    return finding_of(run_findings.NOT_TUNED, host, reason)
 
 
 def host_tuned(host: str, changes: Sequence[HostChange], *, drops_caches: bool) -> Finding:
@@ -129,11 +120,8 @@ def host_tuned(host: str, changes: Sequence[HostChange], *, drops_caches: bool) 
         changed.append(f"{len(changes) - MOST_NAMED} more")
     if drops_caches:
         changed.append("page cache dropped before each trial")
-    return finding_of(
-        run_findings.HOST_TUNED,
-        FindingScope(host),
-        f"{'; '.join(changed)}." if changed else "No change: every setting had its planned value.",
-    )
+    measured = f"{'; '.join(changed)}." if changed else "No change: every setting had its planned value."
+    return finding_of(run_findings.HOST_TUNED, host, measured)
 
 
 def host_changed(host: str, notes: Sequence[SettingNote]) -> Finding:
@@ -142,9 +130,6 @@ def host_changed(host: str, notes: Sequence[SettingNote]) -> Finding:
     more = f", and {len(notes) - MOST_NAMED} more" if len(notes) > MOST_NAMED else ""
     first = notes[0]
     age = "" if first.age is None else f", {age_text(first.age)} ago"
-    return finding_of(
-        run_findings.HOST_CHANGED,
-        FindingScope(host),
-        f"{'; '.join(changed)}{more} (run {first.run} of {first.workstation}{age}).",
-        f"Run: benchwright hosts restore {shlex.quote(host)}",
-    )
+    measured = f"{'; '.join(changed)}{more} (run {first.run} of {first.workstation}{age})."
+    remedy = f"Run: benchwright hosts restore {shlex.quote(host)}"
+    return finding_of(run_findings.HOST_CHANGED, host, measured, remedy=remedy)

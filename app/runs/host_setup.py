@@ -2,7 +2,7 @@
 
 import logging
 import time
-from collections.abc import Generator, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 
@@ -206,7 +206,9 @@ class HostSetup:
         if not new:
             return
         confirmed = self._confirmed_findings(new)
-        for finding in confirmed if not self._begun else (yield from self._in_background(confirmed)):
+        if self._begun:
+            confirmed = iter((yield from self.hosts.queue.during(partial(list, confirmed))))
+        for finding in confirmed:
             self.findings.append(finding)
             yield FindingRaised(finding)
 
@@ -238,6 +240,3 @@ class HostSetup:
 
     def _confirming(self) -> LossConfirmation:
         return LossConfirmation(self._plan, self.facts, self._asker, self.hosts.run_id, self._request.memory)
-
-    def _in_background(self, confirmed: Iterator[Finding]) -> Generator[Event, None, list[Finding]]:
-        return (yield from self.hosts.queue.during(lambda: list(confirmed)))

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 
 from app.checks import run_findings
-from app.checks.run_findings import FindingScope, finding_of
+from app.checks.run_findings import finding_of
 from app.comparison.comparability import Profile, Weight, differences, tool_of
 from app.comparison.sides import Key, Side, paired
 from app.events import Event, FindingRaised, PolicyDecided, State
@@ -124,4 +124,4 @@ def replayed(record: RunRecord) -> dict[int, PolicyDecided]:
 def _unsettled(verdict: TrialsVerdict) -> Finding:
     decision, (step, host) = verdict.decision, verdict.key
     figure = metric_text(verdict.metric, verdict.labels) if verdict.metric is not None else step
-    return finding_of(run_findings.NOT_SETTLED, FindingScope(host, step), f"{figure}: {decision.reason}.")
+    return finding_of(run_findings.NOT_SETTLED, host, f"{figure}: {decision.reason}.", step=step)

@@ -77,7 +77,7 @@ class RecordingStage:
                     waited = error
             else:
                 if waited is not None and self._recorder.path == before:  # a move was reported by _moved()
-                    yield Activity(f"{_resumed_text(waited)}: run resumed")
+                    yield Activity(f"{_texts(waited)[1]}: run resumed")
                     yield self._writable()
                 return
 
@@ -103,8 +103,8 @@ class RecordingStage:
         if over and (before is None or error.message != before.message):
             yield Activity(f"{error.message} Waiting for it until {STOPPING:.0f} s after the stop.")
         elif before is None:
-            yield Activity(f"paused: {error} {_resumes_when(error)}")
-        yield LibraryChanged(self._recorder.path, error.message, error.remedy, "" if over else _on_stop(error))
+            yield Activity(f"paused: {error} The run resumes once {_texts(error)[0]}.")
+        yield LibraryChanged(self._recorder.path, error.message, error.remedy, "" if over else _texts(error)[2])
         self._wait(BUSY_RETRY if isinstance(error, StoreBusyError) else FULL_RETRY)
         yield from self._moved()
 
@@ -172,7 +172,7 @@ class RecordingStage:
             missing = recorder.save_as(path)
         except StoreError as error:
             yield Activity(f"not saved: {error}")
-            yield LibraryChanged(recorder.path, error.message, error.remedy, _on_stop(error))
+            yield LibraryChanged(recorder.path, error.message, error.remedy, _texts(error)[2])
         else:
             yield Activity(_saved(recorder, missing))
             yield self._writable()
@@ -199,27 +199,16 @@ def _record(event: Event, recorder: Recorder, *, taken: bool) -> None:
         recorder.verify()
 
 
-def _resumes_when(error: StoreError) -> str:
-    """Return when a run resumes whose library fails with `error`."""
+def _texts(error: StoreError) -> tuple[str, str, str]:
+    """Return when a run resumes whose library fails with `error`, that it did, and what a stop does."""
     if isinstance(error, StoreBusyError):
-        return "The run resumes once the library is unlocked or another file is chosen."
+        later = f"if the library is still locked {STOPPING:.0f} s later, the run is saved to a new file"
+        return "the library is unlocked or another file is chosen", "library unlocked", later
     if isinstance(error, StoreFullError):
-        return "The run resumes once the disk has space."
-    return "The run resumes once the library is available or another file is chosen."
-
-
-def _resumed_text(error: StoreError) -> str:
-    if isinstance(error, StoreBusyError):
-        return "library unlocked"
-    return "disk space available" if isinstance(error, StoreFullError) else "library available"
-
-
-def _on_stop(error: StoreError) -> str:
-    if isinstance(error, StoreBusyError):
-        return f"if the library is still locked {STOPPING:.0f} s later, the run is saved to a new file"
-    if isinstance(error, StoreFullError):
-        return "the run is saved to a new file if another disk has space"
-    return "the run is saved to a new file"
+        later = "the run is saved to a new file if another disk has space"
+        return "the disk has space", "disk space available", later
+    later = "the run is saved to a new file"
+    return "the library is available or another file is chosen", "library available", later
 
 
 def _saved(recorder: Recorder, missing: str) -> str:

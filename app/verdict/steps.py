@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from app.checks.catalogue import DURING_CHECKS, DURING_IDS, OUTCOME_CHECKS, TRIAL_CHECKS
 from app.checks.limits import LIMITED_BY, limiter_text
 from app.checks.repetition import latency_text
-from app.checks.run_findings import CHECK_FAILED, FindingScope, finding_of
+from app.checks.run_findings import CHECK_FAILED, finding_of
 from app.plans.plan import host_label
 from app.verdict.listing import SHAPES, VERIFIED_BY
 from suites.checks import CheckOutcome, NotChecked
@@ -59,8 +59,8 @@ def step_verdict(step: StepOutcomeEvidence) -> StepVerdict:
         found.append(limiter[1])
     failed = ", ".join(f"{check} ({one.because.rstrip('.')})" for check, one in not_checked.items() if one.defect)
     if failed:
-        scope = FindingScope(step.host, step.name)
-        found.append(RatedFinding(finding_of(CHECK_FAILED, scope, f"Could not be made: {failed}."), Trust.VALID))
+        raised = finding_of(CHECK_FAILED, step.host, f"Could not be made: {failed}.", step=step.name)
+        found.append(RatedFinding(raised, Trust.VALID))
     found.sort(key=lambda one: (-one.trust.rank, -one.finding.severity.rank))
     found, during = _with_shapes_seen(found, step.findings)
     earlier = list(_still_counting(during, {one.finding.id for one in found}, not_checked))

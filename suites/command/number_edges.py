@@ -16,11 +16,6 @@ _SUFFIX = re.compile(r"(?:[^\W\d_]|[%‰°])[^\s\d,;:)\]}]{0,23}")
 _WHOLE = re.compile(
     rf"[−+-]?(?:0[xX][0-9a-fA-F]*|[\d.,:{_SEPARATORS}⁰¹²³⁴-⁹½¼¾]+(?:[eEdD][+-]?\d*|\s?[x×*·⋅]\s?10\S{{1,6}})?)"
 )
-_SCALED = re.compile(
-    r"%|‰|(?:[kKMGTPEm]i?)?(?:[bB](?:its?|ytes?)?|(?:IO|io|fl|FL)?(?:ops|OPS|PS|ps)|[tqr]ps|reqs?|Hz)?(?:/\S*|ps)?|"
-    r"[nuµμm]?s(?:ecs?|econds?)?|min(?:utes?)?|h(?:ours?)?"
-)
-"""What multiplies a number, or is a unit of time or size."""
 
 _NEAR = 64
 """Characters around a number that decide whether it is whole: a line may be long."""
@@ -41,11 +36,6 @@ def suffix_after(line: str, end: int) -> str:
     """Return the letters that follow directly on the number that ends at `end`: ``k``, ``ms``, ``MB/s``."""
     found = _SUFFIX.match(line[: end + _NEAR], end)
     return "" if found is None else found[0].rstrip(".")
-
-
-def is_scaled(suffix: str) -> bool:
-    """Return whether `suffix` multiplies the number before it, or is a unit: ``k``, ``%``, ``ms``, ``Mbit/s``."""
-    return bool(suffix) and _SCALED.fullmatch(suffix) is not None
 
 
 def _continues_before(before: str, line: str, start: int) -> bool:

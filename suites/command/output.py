@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from suites.base import ParsedTrial
-from suites.command.number_edges import is_scaled, suffix_after, whole_number
+from suites.command.number_edges import suffix_after, whole_number
 from suites.command.parameters import JSON, PATTERN, TIME, WALL_TIME, figure_metric
 from suites.command.pattern import MAXIMUM_LINE, Pattern, PatternError
 from suites.line_parser import LineSplitter
@@ -31,6 +31,7 @@ _TIMED = re.compile(
     r"benchwright-timed (\d{1,9}\.\d{2,6}) s, status (\d{1,3}), resolution (0\.\d{2,6}) s, (accepted|not accepted)"
 )
 _NUMBER = re.compile(r"[+-]?(?:\d{1,30}(?:\.\d{0,30})?|\.\d{1,30})(?:[eE][+-]?\d{1,3})?")
+_PREFIX = re.compile(r"[kKMGTPE]i?|‰|(?:[kKMGTPEm]i?)?b(?:its?)?")
 _AMBIGUOUS = {"m": "minutes or thousandths", "b": "bits or bytes"}
 
 
@@ -94,7 +95,7 @@ class _Match:
     def _other_unit(self, unit: Unit) -> str:
         """Return the suffix if it is another unit than `unit`, or the next word if that is one that converts to it."""
         if self.suffix:
-            other = is_scaled(self.suffix) or any(is_spelling(self.suffix, one) for one in Unit)
+            other = _PREFIX.fullmatch(self.suffix) or any(measures_as(self.suffix, one) for one in Unit)
             return self.suffix if other and not self.fits(unit) else ""
         blank = self.line[self.end : self.end + 1].isspace()
         word = suffix_after(self.line, self.end + 1) if blank else ""

@@ -8,7 +8,7 @@ from suites.disk import (
     KIB,
     ROTATING_RATE,
     accepts_direct,
-    cache_of,
+    cache_for,
     direct_refused,
     is_rotating,
     least_seconds,
@@ -56,12 +56,10 @@ def _past_memory(evidence: StepEvidence) -> dict[str, Value]:
 def _page_cache(evidence: StepEvidence) -> CheckOutcome | NotChecked | None:
     if not _cached_io(evidence.values):
         return None
-    cache = cache_of(evidence)
-    if isinstance(cache, NotChecked):
-        return cache
     size = copied(evidence.values)
-    if size >= CACHE_FACTOR * cache:
-        return None
+    cache = cache_for(evidence, size)
+    if cache is None or isinstance(cache, NotChecked):
+        return cache
     return CheckOutcome(
         measured=f"{quantity(size)} through the page cache; {quantity(cache)} of memory can hold them"
         + (" in part." if size > cache else "."),
@@ -72,12 +70,10 @@ def _page_cache(evidence: StepEvidence) -> CheckOutcome | NotChecked | None:
 def _read_after_write(evidence: StepEvidence) -> CheckOutcome | NotChecked | None:
     if not reads(evidence.values) or not _cached_io(evidence.values):
         return None
-    cache = cache_of(evidence)
-    if isinstance(cache, NotChecked):
-        return cache
     size = copied(evidence.values)
-    if size >= CACHE_FACTOR * cache:
-        return None
+    cache = cache_for(evidence, size)
+    if cache is None or isinstance(cache, NotChecked):
+        return cache
     writers = [step.name for step in evidence.earlier if step.suite.directory_parameter is not None]
     after = f" Earlier steps also use the disk: {', '.join(writers[:3])}." if writers else ""
     return CheckOutcome(

@@ -2,7 +2,7 @@
 
 from types import MappingProxyType
 
-from suites.base import Command, Context, Estimate, Purpose, Suite, TestedTool, TrialParser, Workload
+from suites.base import Command, Context, Estimate, Purpose, Suite, TestedTool, Workload
 from suites.dd.checks import DD_CHECKS
 from suites.dd.output import METRICS, DdParser
 from suites.dd.parameters import BLOCK_SIZE, DD_PARAMETERS, FILE, TUNED_BLOCK, URANDOM, ZERO, copied, writes
@@ -89,6 +89,7 @@ class Dd(Suite):
     program = Program("dd", ("dd",), same_package_name("coreutils"), timed=True)
     parameters = DD_PARAMETERS
     metrics = METRICS
+    parser_type = DdParser
     directory_parameter = "directory"
     uniform = True
     usual_cov = 0.10
@@ -175,10 +176,6 @@ class Dd(Suite):
         size = copied(values)
         written, prepared = (size, 0) if writes(values) else (0, size)
         return Estimate(duration=None, written=written, prepared=prepared, space=size)
-
-    def parser(self, values: Values) -> TrialParser:
-        """Return a new parser."""
-        return DdParser()
 
     def traits(self, values: Values, facts: Facts | None) -> Traits:
         """Return the traits of a step for cross-checks."""

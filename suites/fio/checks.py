@@ -9,7 +9,7 @@ from suites.disk import (
     DIRECT_TOTAL,
     MIB,
     accepts_direct,
-    cache_of,
+    cache_for,
     direct_refused,
     disk_under,
     free_bytes,
@@ -63,12 +63,10 @@ def _page_cache(evidence: StepEvidence) -> CheckOutcome | NotChecked | None:
     values = evidence.values
     if past_memory(values) or (writes(values) and not mixes(values) and flushes(values)):
         return None
-    cache = cache_of(evidence)
-    if isinstance(cache, NotChecked):
-        return cache
     total = total_size(values)
-    if total >= CACHE_FACTOR * cache:
-        return None
+    cache = cache_for(evidence, total)
+    if cache is None or isinstance(cache, NotChecked):
+        return cache
     return CheckOutcome(
         measured=f"{quantity(total)} of files {_caching_text(values)}; {quantity(cache)} of memory can hold them"
         + (" in part." if total > cache else "."),

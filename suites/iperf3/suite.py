@@ -1,18 +1,6 @@
 """iperf3: TCP or UDP throughput between two hosts, one way or both."""
 
-from suites.base import (
-    Command,
-    Context,
-    Effect,
-    Estimate,
-    Purpose,
-    RateLimit,
-    Suite,
-    TestedTool,
-    TrialParser,
-    Workload,
-    version_of,
-)
+from suites.base import Command, Context, Effect, Estimate, Purpose, RateLimit, Suite, TestedTool, Workload, version_of
 from suites.equivalents import Traits
 from suites.facts import Facts
 from suites.iperf3.checks import IPERF3_CHECKS
@@ -201,6 +189,7 @@ class Iperf3(Suite):
     program = IPERF3
     parameters = PARAMETERS
     metrics = METRICS
+    parser_type = Iperf3Parser
     needs_peer = True
     counting_label = "end"
     checks = IPERF3_CHECKS
@@ -253,10 +242,6 @@ class Iperf3(Suite):
         seconds = float(values["time"]) + float(values["omit"])
         rate = _requested_rate(values)
         return Estimate(duration=seconds, network=int(rate / 8 * seconds) if rate > 0 else None)
-
-    def parser(self, values: Values) -> TrialParser:
-        """Return a new parser."""
-        return Iperf3Parser()
 
     def traits(self, values: Values, facts: Facts | None) -> Traits:
         """Return the traits of a step for cross-checks."""

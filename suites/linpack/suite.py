@@ -2,13 +2,13 @@
 
 import math
 
-from suites.base import Command, Context, Effect, EffectKind, StepEvidence, Suite, TestedTool, TrialParser
+from suites.base import Command, Context, Effect, EffectKind, StepEvidence, Suite, TestedTool
 from suites.checks import FACTS_NOT_READ, Check, CheckOutcome, NotChecked
 from suites.equivalents import CPU_QUESTION, THREADS_MAPPING, Equivalent, MetricMapping
 from suites.facts import Facts, cpus_for, known
 from suites.host_files import HostFile
 from suites.linpack.output import METRICS, LinpackParser
-from suites.memory_sizes import CACHE_FACTOR, NO_HUGE_PAGES, available_memory, cache_of_host, memory_outcome
+from suites.memory_sizes import NO_HUGE_PAGES, available_memory, cache_for, memory_outcome
 from suites.parameters import Choice, Parameter, Tuned, Type, Value, Values, format_size
 from suites.programs import Program, same_package_name
 from suites.thread_checks import MORE_THREADS_THAN_CPUS
@@ -232,13 +232,11 @@ def _too_small(evidence: StepEvidence) -> CheckOutcome | NotChecked | None:
 
 
 def _in_cache(evidence: StepEvidence) -> CheckOutcome | NotChecked | None:
-    cache = cache_of_host(evidence)
-    if isinstance(cache, NotChecked):
-        return cache
     largest = max(sizes_of(evidence.values))
     taken = matrix_bytes(largest)
-    if taken >= CACHE_FACTOR * cache:
-        return None
+    cache = cache_for(evidence, taken)
+    if cache is None or isinstance(cache, NotChecked):
+        return cache
     better = _better_sizes(evidence)
     sizes, _limited = fitting_sizes(evidence.context.facts, int(evidence.values["block"]))
     return CheckOutcome(
@@ -344,6 +342,7 @@ class Linpack(Suite):
     other_programs = (MPI,)
     parameters = PARAMETERS
     metrics = METRICS
+    parser_type = LinpackParser
     checks = LINPACK_CHECKS
     equivalents = (
         Equivalent(
@@ -392,10 +391,6 @@ class Linpack(Suite):
         """Return the program set by the user."""
         named = values["program"] != HPCC and values["path"]
         return (Effect(EffectKind.EXECUTES, str(values["path"]), PATH.title),) if named else ()
-
-    def parser(self, values: Values) -> TrialParser:
-        """Return a new parser."""
-        return LinpackParser()
 
 
 def _hpcc(values: Values, processes: str) -> tuple[Command, ...]:

@@ -12,7 +12,6 @@ from suites.base import (
     StepEvidence,
     Suite,
     TestedTool,
-    TrialParser,
     Workload,
     version_of,
 )
@@ -310,6 +309,7 @@ class SysbenchOltp(Suite):
         TABLES,
     )
     metrics = METRICS
+    parser_type = OltpParser
     directory_parameter = "directory"
     uses_server = True
     server_processes = frozenset({"postgres", "mysqld", "mariadbd"})
@@ -380,10 +380,6 @@ class SysbenchOltp(Suite):
             space=2 * size + OVERHEAD if own else 0,
             network=0 if own else None,
         )
-
-    def parser(self, values: Values) -> TrialParser:
-        """Return a new parser."""
-        return OltpParser()
 
     def workload(self, values: Values) -> Workload:
         """Return whether each transaction waits for the disk."""

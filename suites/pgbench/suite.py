@@ -13,7 +13,6 @@ from suites.base import (
     StepEvidence,
     Suite,
     TestedTool,
-    TrialParser,
     Workload,
 )
 from suites.checks import Check, CheckOutcome, NotChecked
@@ -325,6 +324,7 @@ class Pgbench(Suite):
         USER,
     )
     metrics = METRICS
+    parser_type = PgbenchParser
     directory_parameter = "directory"
     uses_server = True
     server_processes = frozenset({"postgres"})
@@ -404,10 +404,6 @@ class Pgbench(Suite):
             space=log + (2 * size + OVERHEAD if own else 0),
             network=0 if own else None,
         )
-
-    def parser(self, values: Values) -> TrialParser:
-        """Return a new parser."""
-        return PgbenchParser()
 
     def workload(self, values: Values) -> Workload:
         """Return the rate, and whether each transaction waits for the disk."""

@@ -3,7 +3,7 @@
 from suites.base import StepEvidence
 from suites.checks import Check, CheckOutcome, NotChecked
 from suites.facts import known
-from suites.memory_sizes import CACHE_FACTOR, NO_HUGE_PAGES, cache_of_host, memory_outcome, page_text
+from suites.memory_sizes import CACHE_FACTOR, NO_HUGE_PAGES, cache_for, memory_outcome, memory_too_small, page_text
 from suites.parameters import format_size
 from suites.probe import NO_COMPILER
 from suites.stream.parameters import ARRAYS, bundled_kernels, fitting_array
@@ -15,12 +15,10 @@ def _array_in_cache(evidence: StepEvidence) -> CheckOutcome | NotChecked | None:
     values = evidence.values
     if not bundled_kernels(values):
         return None
-    cache = cache_of_host(evidence)
-    if isinstance(cache, NotChecked):
-        return cache
     size = int(values["array_size"])
-    if size >= CACHE_FACTOR * cache:
-        return None
+    cache = cache_for(evidence, size)
+    if cache is None or isinstance(cache, NotChecked):
+        return cache
     better = fitting_array(evidence.context.facts).value
     return CheckOutcome(
         f"Each array has {format_size(size)}: {size / cache:.2g} times the {format_size(cache)} of last-level cache.",
@@ -58,17 +56,6 @@ STREAM_ARRAY_IN_CACHE = Check(
     evaluate=_array_in_cache,
 )
 
-STREAM_MEMORY_TOO_SMALL = Check(
-    id="memory-too-small",
-    severity=Severity.ERROR,
-    title="Arrays do not fit into memory",
-    why="The host would swap, or the kernel would kill the probe or another process.",
-    remedy="Use smaller arrays.",
-    source="/proc/meminfo, MemAvailable; the cgroup's memory limit.",
-    needs="Memory of the step; the host's available memory and cgroup limit.",
-    evaluate=_too_small,
-)
-
 STREAM_FOREIGN_PROGRAM = Check(
     id="stream-own-array",
     severity=Severity.INFO,
@@ -103,7 +90,7 @@ STREAM_SMALL_PAGES = Check(
 
 STREAM_CHECKS = (
     STREAM_ARRAY_IN_CACHE,
-    STREAM_MEMORY_TOO_SMALL,
+    memory_too_small("Arrays", "Use smaller arrays.", _too_small),
     STREAM_FOREIGN_PROGRAM,
     NO_HUGE_PAGES,
     STREAM_SMALL_PAGES,

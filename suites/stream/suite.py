@@ -2,7 +2,7 @@
 
 import math
 
-from suites.base import Command, Context, Effect, EffectKind, Estimate, Suite, TestedTool, TrialParser, Workload
+from suites.base import Command, Context, Effect, EffectKind, Estimate, Suite, TestedTool, Workload
 from suites.equivalents import (
     MEMORY_QUESTION,
     THREADS_MAPPING,
@@ -68,6 +68,7 @@ class Stream(Suite):
     other_programs = (COMPILER,)
     parameters = PARAMETERS
     metrics = METRICS
+    parser_type = StreamParser
     checks = STREAM_CHECKS
     equivalents = (
         Equivalent(
@@ -143,10 +144,6 @@ class Stream(Suite):
     def workload(self, values: Values) -> Workload:
         """Return that the figure is the best of several passes that move memory."""
         return Workload(best_of=True, moves_memory=True)
-
-    def parser(self, values: Values) -> TrialParser:
-        """Return a new parser."""
-        return StreamParser()
 
     def traits(self, values: Values, facts: Facts | None) -> Traits:
         """Return the traits of a step for cross-checks."""

@@ -9,8 +9,7 @@ from suites.facts import cpus_for
 from suites.parameters import Parameter, Tuned, Type, Value, Values
 from suites.runtime_checks import SHORT_RUNTIME, TRUSTED
 from suites.sysbench.output import (
-    LATENCY_MAXIMUM,
-    LATENCY_MEAN,
+    LATENCIES,
     PERCENTILE,
     SYSBENCH,
     THREADS,
@@ -142,14 +141,7 @@ class SysbenchCpu(Suite):
     )
     program = SYSBENCH
     parameters = (CPU_MAX_PRIME, THREADS, TIME, EVENTS, PERCENTILE)
-    metrics = (
-        EVENTS_PER_SECOND,
-        LATENCY_MEAN,
-        latency_percentile(int(PERCENTILE.default)),
-        LATENCY_MAXIMUM,
-        TOTAL_TIME,
-        TOTAL_EVENTS,
-    )
+    metrics = (EVENTS_PER_SECOND, *LATENCIES, TOTAL_TIME, TOTAL_EVENTS)
     checks = CPU_CHECKS
     calibrates = True
 

@@ -9,7 +9,7 @@ from suites.disk import (
     KIB,
     MIB,
     accepts_direct,
-    cache_of,
+    cache_for,
     direct_refused,
     flushed_in_time,
     free_bytes,
@@ -170,12 +170,10 @@ def _page_cache(evidence: StepEvidence) -> CheckOutcome | NotChecked | None:
     waits = values["fsync_all"] or values["extra_flags"] in {"sync", "dsync"}
     if direct(values) or (waits and not reads(values)):
         return None
-    cache = cache_of(evidence)
-    if isinstance(cache, NotChecked):
-        return cache
     total = int(values["total_size"])
-    if total >= CACHE_FACTOR * cache:
-        return None
+    cache = cache_for(evidence, total)
+    if cache is None or isinstance(cache, NotChecked):
+        return cache
     own = ", sysbench's default," if total == DEFAULT_TOTAL else ""
     return CheckOutcome(
         measured=f"{quantity(total)}{own} of files {_caching_text(values)}; {quantity(cache)} of memory can hold them"

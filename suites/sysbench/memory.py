@@ -7,13 +7,12 @@ from suites.base import Command, Context, Estimate, StepEvidence, Suite, TestedT
 from suites.checks import Check, CheckOutcome, NotChecked
 from suites.equivalents import Traits
 from suites.facts import Facts
-from suites.memory_sizes import CACHE_FACTOR, UNKNOWN_CACHE_SIZE, available_memory, memory_outcome
+from suites.memory_sizes import CACHE_FACTOR, UNKNOWN_CACHE_SIZE, available_memory, memory_outcome, memory_too_small
 from suites.parameters import Choice, Parameter, Tuned, Type, Value, Values, format_size, size_word
 from suites.quantities import quantity
 from suites.runtime_checks import SHORT_RUNTIME, TRUSTED
 from suites.sysbench.output import (
-    LATENCY_MAXIMUM,
-    LATENCY_MEAN,
+    LATENCIES,
     PERCENTILE,
     SYSBENCH,
     THREADS,
@@ -22,7 +21,6 @@ from suites.sysbench.output import (
     SysbenchOutput,
     SysbenchParser,
     command,
-    latency_percentile,
     tune_common,
     unresolved_note,
 )
@@ -241,23 +239,12 @@ SYSBENCH_MEMORY_SHARED = Check(
     evaluate=_shared,
 )
 
-MEMORY_TOO_SMALL = Check(
-    id="memory-too-small",
-    severity=Severity.ERROR,
-    title="Blocks do not fit into memory",
-    why="The host would swap, or the kernel would kill sysbench or another process.",
-    remedy="Use smaller blocks, fewer threads or one shared block.",
-    source="/proc/meminfo, MemAvailable; the cgroup's memory limit.",
-    needs="Memory of the step; the host's available memory and cgroup limit.",
-    evaluate=_too_small,
-)
-
 MEMORY_CHECKS = (
     SYSBENCH_MEMORY_BLOCK_REFUSED,
     SYSBENCH_MEMORY_BLOCK,
     SYSBENCH_MEMORY_TOTAL,
     SYSBENCH_MEMORY_SHARED,
-    MEMORY_TOO_SMALL,
+    memory_too_small("Blocks", "Use smaller blocks, fewer threads or one shared block.", _too_small),
     SHORT_RUNTIME,
     MORE_THREADS_THAN_CPUS,
 )
@@ -344,14 +331,7 @@ class SysbenchMemory(Suite):
     )
     program = SYSBENCH
     parameters = (BLOCK_SIZE, TOTAL_SIZE, OPERATION, ACCESS_MODE, SCOPE, THREADS, TIME, PERCENTILE)
-    metrics = (
-        THROUGHPUT,
-        OPERATIONS_PER_SECOND,
-        LATENCY_MEAN,
-        latency_percentile(int(PERCENTILE.default)),
-        LATENCY_MAXIMUM,
-        TOTAL_TIME,
-    )
+    metrics = (THROUGHPUT, OPERATIONS_PER_SECOND, *LATENCIES, TOTAL_TIME)
     checks = MEMORY_CHECKS
 
     def workload(self, values: Values) -> Workload:

@@ -4,8 +4,7 @@ from suites.base import Command, Context, StepEvidence, Suite, TestedTool, Trial
 from suites.checks import Check, CheckOutcome
 from suites.parameters import Parameter, Tuned, Type, Values
 from suites.sysbench.output import (
-    LATENCY_MAXIMUM,
-    LATENCY_MEAN,
+    LATENCIES,
     PERCENTILE,
     SYSBENCH,
     THREADS,
@@ -13,7 +12,6 @@ from suites.sysbench.output import (
     SysbenchOutput,
     SysbenchParser,
     command,
-    latency_percentile,
     tune_common,
     unresolved_note,
 )
@@ -119,7 +117,7 @@ class SysbenchMutex(Suite):
     )
     program = SYSBENCH
     parameters = (THREADS, MUTEX_NUM, MUTEX_LOCKS, MUTEX_LOOPS, PERCENTILE)
-    metrics = (TOTAL_TIME, LATENCY_MEAN, latency_percentile(int(PERCENTILE.default)), LATENCY_MAXIMUM)
+    metrics = (TOTAL_TIME, *LATENCIES)
     usual_cov = 0.10
     checks = (SYSBENCH_MUTEX_SHORT, MORE_THREADS_THAN_CPUS)
 

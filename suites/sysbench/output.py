@@ -262,6 +262,8 @@ PERCENTILE = Parameter(
     maximum=100,
 )
 
+LATENCIES = (LATENCY_MEAN, latency_percentile(int(PERCENTILE.default)), LATENCY_MAXIMUM)
+
 
 def is_old(context: Context) -> bool:
     """Return whether the host's sysbench has the syntax of before 1.0; if not known, it has not."""

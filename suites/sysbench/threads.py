@@ -7,8 +7,7 @@ from suites.parameters import Parameter, Tuned, Type, Values
 from suites.runtime_checks import SHORT_RUNTIME
 from suites.sysbench.cpu import EVENTS_PER_SECOND, read_rate
 from suites.sysbench.output import (
-    LATENCY_MAXIMUM,
-    LATENCY_MEAN,
+    LATENCIES,
     PERCENTILE,
     SYSBENCH,
     THREADS,
@@ -18,7 +17,6 @@ from suites.sysbench.output import (
     SysbenchOutput,
     SysbenchParser,
     command,
-    latency_percentile,
     tune_common,
     unresolved_note,
 )
@@ -98,14 +96,7 @@ class SysbenchThreads(Suite):
     )
     program = SYSBENCH
     parameters = (THREADS, THREAD_YIELDS, THREAD_LOCKS, TIME, PERCENTILE)
-    metrics = (
-        EVENTS_PER_SECOND,
-        LATENCY_MEAN,
-        latency_percentile(int(PERCENTILE.default)),
-        LATENCY_MAXIMUM,
-        TOTAL_TIME,
-        TOTAL_EVENTS,
-    )
+    metrics = (EVENTS_PER_SECOND, *LATENCIES, TOTAL_TIME, TOTAL_EVENTS)
     usual_cov = 0.10
     checks = (SYSBENCH_THREADS_ALONE, SHORT_RUNTIME)
 
