@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from app.cli.common import FAILED, Number, json_option, pass_workstation, plain, print_json, print_note, report_errors
+from app.cli.common import FAILED, Number, json_verb, plain, print_json, print_note
 from app.cli.library import print_run
 from app.cli.plan_options import Answers, answered, answers_findings, print_changes
 from app.cli.plans import facts_for
@@ -49,9 +49,7 @@ from app.summary import run_to_json
 @with_asker
 @agrees
 @busy_options
-@json_option
-@pass_workstation
-@report_errors
+@json_verb
 def run(
     workstation: Workstation,
     file: Path,
@@ -91,9 +89,7 @@ def run(
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="Folder for the CSV and PNG files.")
 @with_asker
 @busy_options
-@json_option
-@pass_workstation
-@report_errors
+@json_verb
 def quick(
     workstation: Workstation, host: str, output: Path | None, asker: TerminalAsker, busy: BusyPolicy, *, as_json: bool
 ) -> None:
@@ -159,9 +155,7 @@ def measure(
 @with_asker
 @agrees
 @busy_options
-@json_option
-@pass_workstation
-@report_errors
+@json_verb
 def attach(
     workstation: Workstation,
     /,
@@ -249,9 +243,7 @@ def detached_to_json(detached: DetachedRun) -> dict[str, Any]:
 @with_asker
 @agrees
 @busy_options
-@json_option
-@pass_workstation
-@report_errors
+@json_verb
 def second_opinion(
     workstation: Workstation,
     run: str,
