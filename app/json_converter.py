@@ -250,7 +250,7 @@ def _overrides(made: "cattrs.Converter") -> dict[type, Json]:
     return {
         Step: {"suite_id": override(rename="suite")},
         Repetition: {field.name: optional for field in fields(Repetition)[_FIRST_FIELDS:]},
-        Plan: dict.fromkeys(("seed", "acknowledged", "changed", "goals"), optional),
+        Plan: dict.fromkeys(("seed", "acknowledged", "changed", "goals", "telemetry_interval"), optional),
         Finding: {"severity": as_level},
         Verdict: {"trust": as_level},
         RunSummary: {"detached": override(rename="left")},

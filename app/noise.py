@@ -13,7 +13,7 @@ from app.json_converter import Json, publish, published
 from app.numeric import special
 from app.plans.plan import host_label
 from suites.quantities import label_pairs, label_text, metric_text
-from suites.verdict import Trust, Verdict, least_trusted, trust_mark
+from suites.verdict import Trust, Verdict, least_trusted, trust_mark, worst
 from suites.vocab import Labels, Metric
 
 METHOD = (
@@ -77,11 +77,12 @@ class NoiseEntry:
 
 @dataclass(frozen=True, slots=True)
 class PooledSpread:
-    """The pooled spread of one test, host or run; `n` is the number of its entries."""
+    """The pooled spread of one test, host or run; `n` is the number of its entries, `trust` their lowest."""
 
     name: str
     n: int
     spread: Spread
+    trust: Trust | None = None
     rank: int = 0
 
 
@@ -251,11 +252,12 @@ def _pooled(measured: Sequence[MetricTrials], key: Callable[[MetricTrials], str]
     for one in measured:
         groups.setdefault(key(one), []).append(one)
     known = [
-        (name, len(found), spread)
+        (name, len(found), spread, worst(levels) if levels else None)
         for name, found in groups.items()
         if (spread := pooled_spread([one.values for one in found])) is not None
+        for levels in [tuple(one.trust for one in found if one.trust is not None)]
     ]
-    ranks = shared_ranks([spread for _, _, spread in known])
+    ranks = shared_ranks([one[2] for one in known])
     pooled = [PooledSpread(*found, rank) for found, rank in zip(known, ranks, strict=True)]
     return tuple(sorted(pooled, key=lambda one: (one.rank, one.spread.cov)))
 
@@ -326,7 +328,7 @@ FORMAT = "benchwright-noise/1"
 
 _SPREAD = "n=spread.n cov=spread.cov low=spread.low high=spread.high range=spread.range"
 publish(NoiseEntry, f"level rank run step suite host metric=metric.name labels {_SPREAD} trust")
-publish(PooledSpread, f"name rank entries=n {_SPREAD}")
+publish(PooledSpread, f"name rank entries=n {_SPREAD} trust")
 publish(Noise, "method entries tests hosts runs excluded")
 
 NOISE_COLUMNS = (

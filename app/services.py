@@ -232,12 +232,10 @@ class Workstation(LibraryServices):
         asker: Asker,
         control: Control,
         unwatched: frozenset[str] = frozenset(),
-        *,
-        interval: float = 1.0,
     ) -> Generator[Event]:
         """Run the plan, storing every event before yielding it.
 
-        The steps `unwatched` run without telemetry, whose samples are `interval` seconds apart.
+        The steps `unwatched` run without telemetry.
 
         Closing the iterator early stops the run cleanly: processes are ended, files removed, results kept. Raises
         NotAgreedError, before anything is done, if the user refuses consent: see Consents.
@@ -251,7 +249,7 @@ class Workstation(LibraryServices):
         agreed = self.consents.settle(plan, asker)
         baseline = self._baseline(plan)
         request = self._request(run_id, plan, asker, control, agreed=agreed, baseline=baseline, unwatched=unwatched)
-        yield from recorded(Engine(replace(request, interval=interval)), self._store, self._use_library)
+        yield from recorded(Engine(request), self._store, self._use_library)
 
     def calibrate(
         self, host: str, wanted: CalibrationRequest, asker: Asker, control: Control
@@ -310,6 +308,7 @@ class Workstation(LibraryServices):
             asker=asker,
             agreed=agreed,
             memory=self._memory,
+            interval=plan.telemetry_interval,
         )
 
     # Detached runs

@@ -18,7 +18,7 @@ from pytestqt.qtbot import QtBot
 from tests.allowed_skips import complaint
 from tests.host_shells import behind, shell_session
 from tests.lab_sshd import lab_host, lab_keys, start_lab_host
-from tests.processes import processes_with
+from tests.processes import job_groups, members, processes_with, removed, until
 from tests.short_probe import few_programs
 
 os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
@@ -215,6 +215,10 @@ def own_home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Monke
     monkeypatch.setenv("PYTHON_KEYRING_BACKEND", "keyring.backends.null.Keyring")
     yield
     if leases.is_dir() and any(leases.iterdir()):
-        for pid in processes_with(f"BENCHWRIGHT_LEASES={leases}"):
+        left = processes_with(f"BENCHWRIGHT_LEASES={leases}")
+        groups = {group for pid in left for group in job_groups(pid)}
+        for pid in {*left, *(pid for group in groups for pid in members(group))}:
             with contextlib.suppress(ProcessLookupError):  # it has ended by itself
                 os.kill(pid, signal.SIGKILL)
+        for group in sorted(groups, reverse=True):  # which the leader of the job would have removed
+            until(partial(removed, group))

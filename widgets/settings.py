@@ -23,19 +23,6 @@ def flag(key: str, *, default: bool) -> bool:
     return text(key, "yes" if default else "no") == "yes"
 
 
-TELEMETRY_INTERVALS = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)
-"""Seconds between telemetry samples that the window offers."""
-
-
-def telemetry_interval() -> float:
-    """Return the stored seconds between telemetry samples, 1 by default."""
-    with suppress(ValueError):
-        stored = float(text("telemetry_interval"))
-        if stored in TELEMETRY_INTERVALS:
-            return stored
-    return 1.0
-
-
 def blob(key: str) -> QByteArray:
     """Return the bytes stored under `key`, or an empty array."""
     value = _stored().value(key)

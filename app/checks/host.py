@@ -10,6 +10,7 @@ from app.checks.evidence import contention, counted, cpus_of, host_watched, leng
 from app.checks.storage_layers import whole_disk
 from app.timestamps import seconds_since
 from suites.checks import Check, CheckOutcome, CheckPhase, NotChecked
+from suites.disk import LOOP, lowest_device
 from suites.evidence import HostEvidence, HostWatch, TrialCheck, TrialEvidence
 from suites.facts import Absent, BlockDevice, Facts, known
 from suites.quantities import age_text, count_text, duration_text, quantity, share_text
@@ -327,11 +328,14 @@ def _matters(trial: TrialEvidence, watch: HostWatch) -> bool:
 
 @watched
 def _broken(trial: TrialEvidence, watch: HostWatch) -> CheckOutcome | NotChecked | None:
-    """Report errors of any file system of the host; only a note in tests that do not read or write one."""
+    """Report errors of any file system; a note where the test uses none, or if it is on a loop device of others."""
     devices = {dict(at).get("device", "") for at in watch.labels_of("filesystem_errors")}
     found = {name: sum(watch.values("filesystem_errors", device=name)) for name in sorted(devices)}
     counts = [f"{count:.0f} on {name}" for name, count in found.items() if count > 0]
-    severity = None if trial.suite.resource in _ON_DISKS else Severity.INFO
+    facts = trial.context.facts
+    used = None if facts is None else lowest_device(trial.suite, trial.values, facts)
+    elsewhere = used and all(name.startswith(LOOP) and name != used for name, count in found.items() if count > 0)
+    severity = Severity.INFO if elsewhere or trial.suite.resource not in _ON_DISKS else None
     return CheckOutcome(f"ext4 errors during the trial: {', '.join(counts)}.", severity=severity) if counts else None
 
 

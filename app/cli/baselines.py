@@ -6,7 +6,7 @@ import click
 
 from app.baselines.baselines import HEAD, Baseline, baseline_row, baseline_to_json, remarks, title
 from app.baselines.reference import Reference, ReferenceFigure
-from app.cli.common import Number, json_option, pass_workstation, plain, print_json, print_table, report_errors
+from app.cli.common import Number, json_verb, plain, print_json, print_table, verb
 from app.services import Workstation
 from suites.quantities import figure_text, label_text
 from suites.vocab import Better, Metric, MetricKind
@@ -31,9 +31,7 @@ def baseline() -> None:
 
 
 @baseline.command("list")
-@json_option
-@pass_workstation
-@report_errors
+@json_verb
 def list_baselines(workstation: Workstation, *, as_json: bool) -> None:
     """List all versions of all baselines, the newest first, then the published tables."""
     found = workstation.baselines()
@@ -45,9 +43,7 @@ def list_baselines(workstation: Workstation, *, as_json: bool) -> None:
 
 @baseline.command("show")
 @click.argument("name")
-@json_option
-@pass_workstation
-@report_errors
+@json_verb
 def show(workstation: Workstation, name: str, *, as_json: bool) -> None:
     """Show the contents of the baseline NAME, or NAME@VERSION."""
     found = workstation.baseline(name)
@@ -68,9 +64,7 @@ def show(workstation: Workstation, name: str, *, as_json: bool) -> None:
 @click.argument("name")
 @age_option
 @click.option("--accept-invalid", is_flag=True, help="Pin a run although its verdict is invalid.")
-@json_option
-@pass_workstation
-@report_errors
+@json_verb
 def pin(
     workstation: Workstation, run: str, name: str, *, max_age: float | None, accept_invalid: bool, as_json: bool
 ) -> None:
@@ -88,9 +82,7 @@ def pin(
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option("--name", default="", help="Name of the baseline.  [default: the name in the file, or the file's name]")
 @age_option
-@json_option
-@pass_workstation
-@report_errors
+@json_verb
 def import_table(workstation: Workstation, file: Path, *, name: str, max_age: float | None, as_json: bool) -> None:
     """Import the table of figures in FILE as the next version of a baseline.
 
@@ -102,8 +94,7 @@ def import_table(workstation: Workstation, file: Path, *, name: str, max_age: fl
 
 @baseline.command("remove")
 @click.argument("name")
-@pass_workstation
-@report_errors
+@verb
 def remove(workstation: Workstation, name: str) -> None:
     """Remove the baseline NAME with all its versions, or NAME@VERSION alone; the runs stay."""
     workstation.unpin(name)
@@ -111,8 +102,7 @@ def remove(workstation: Workstation, name: str) -> None:
 
 @baseline.command("unpin")
 @click.argument("name")
-@pass_workstation
-@report_errors
+@verb
 def unpin(workstation: Workstation, name: str) -> None:
     """Remove the baseline NAME; the same as remove."""
     workstation.unpin(name)

@@ -6,16 +6,7 @@ import click
 
 from app.calibration.calibrate import TRIALS, CalibrationDone, CalibrationFailedError, CalibrationRequest
 from app.calibration.report import NOISE_HEAD, alarm_lines, calibration_row, instrument_rows, noise_rows
-from app.cli.common import (
-    FAILED,
-    json_option,
-    pass_workstation,
-    plain,
-    print_error,
-    print_json,
-    print_table,
-    report_errors,
-)
+from app.cli.common import FAILED, json_verb, plain, print_error, print_json, print_table
 from app.cli.progress import busy_options, follow
 from app.cli.prompts import TerminalAsker, with_asker
 from app.comparison.estimates import FEWEST_TRIALS
@@ -43,9 +34,7 @@ from suites.errors import BenchwrightError
 @click.option("--forget", is_flag=True, help="Delete the calibrations of HOST; measure nothing.")
 @with_asker
 @busy_options
-@json_option
-@pass_workstation
-@report_errors
+@json_verb
 def calibrate(
     workstation: Workstation,
     host: str,

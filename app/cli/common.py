@@ -71,6 +71,16 @@ def report_errors(command: Callable[P, None]) -> Callable[P, None]:
     return guarded
 
 
+def verb(command: Callable[..., None]) -> Callable[..., None]:
+    """Pass the workstation to a command, and report its errors."""
+    return pass_workstation(report_errors(command))
+
+
+def json_verb(command: Callable[..., None]) -> Callable[..., None]:
+    """Make a command a verb() with the option --json."""
+    return json_option(verb(command))
+
+
 def print_error(text: str) -> None:
     """Print an error on standard error."""
     click.echo(plain(f"benchwright: {text}"), err=True)

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import click
 
-from app.cli.common import FAILED, json_option, pass_workstation, plain, print_json, print_table, report_errors
+from app.cli.common import FAILED, json_verb, plain, print_json, print_table, verb
 from app.cli.prompts import TerminalAsker, with_asker
 from app.events import SettingRestored
 from app.hosts.leftovers import HEAD, Leftover, LeftoverOwner, leftover_row, recorded_text, still_changed
@@ -26,8 +26,7 @@ from suites.programs import Program
 @click.argument("tools", nargs=-1, required=True)
 @click.option("--yes", is_flag=True, help="Run the command without confirmation.")
 @with_asker
-@pass_workstation
-@report_errors
+@verb
 def install_tools(
     workstation: Workstation, host: str, tools: tuple[str, ...], asker: TerminalAsker, *, yes: bool
 ) -> None:
@@ -96,9 +95,7 @@ def _print_versions(programs: Sequence[Program], facts: Facts) -> None:
 @click.argument("host")
 @click.option("--yes", is_flag=True, help="Restore the settings without confirmation.")
 @with_asker
-@json_option
-@pass_workstation
-@report_errors
+@json_verb
 def restore(workstation: Workstation, host: str, asker: TerminalAsker, *, yes: bool, as_json: bool) -> None:
     """Restore settings that a run changed on HOST and did not restore, as after a crash."""
     found = workstation.host_notes(host, asker)
@@ -120,9 +117,7 @@ def restore(workstation: Workstation, host: str, asker: TerminalAsker, *, yes: b
 @click.command("log")
 @click.argument("host")
 @click.option("--output", "whole", is_flag=True, help="Include each command's output.")
-@json_option
-@pass_workstation
-@report_errors
+@json_verb
 def show_log(workstation: Workstation, host: str, *, whole: bool, as_json: bool) -> None:
     """Show the commands you confirmed on HOST: tools installed, settings restored."""
     actions = workstation.host_log(host)
@@ -153,9 +148,7 @@ publish(HostAction, "host what command started ended exit_status reason")
 @click.argument("host")
 @click.option("--remove", is_flag=True, help="Remove directories and leases of this library whose run has ended.")
 @with_asker
-@json_option
-@pass_workstation
-@report_errors
+@json_verb
 def leftovers(workstation: Workstation, host: str, asker: TerminalAsker, *, remove: bool, as_json: bool) -> None:
     """List what runs left on HOST: private directories, leases, changed settings and running processes.
 

@@ -7,7 +7,17 @@ from typing import Any
 
 import click
 
-from app.cli.common import FAILED, json_option, pass_workstation, plain, print_json, print_table, report_errors
+from app.cli.common import (
+    FAILED,
+    json_option,
+    json_verb,
+    pass_workstation,
+    plain,
+    print_json,
+    print_table,
+    report_errors,
+    verb,
+)
 from app.cli.host_maintenance import install_tools, leftovers, restore, show_log
 from app.cli.prompts import TerminalAsker, with_asker
 from app.formats import facts_to_json
@@ -48,8 +58,7 @@ def hosts(context: click.Context, workstation: Workstation, *, as_json: bool) ->
 @click.option("--user", metavar="NAME", help="Account on the host.  [default: that of ssh]")
 @click.option("--identity-file", help="The private key to use.")
 @click.option("--jump", help="Jump hosts, as in ProxyJump: user@host:port,…")
-@pass_workstation
-@report_errors
+@verb
 def add_host(workstation: Workstation, /, name: str, **given: Any) -> None:
     """Save the host NAME, replacing an existing one."""
     workstation.save_host(HostEntry(name, Origin.SAVED, **given))
@@ -58,8 +67,7 @@ def add_host(workstation: Workstation, /, name: str, **given: Any) -> None:
 
 @hosts.command("remove")
 @click.argument("name")
-@pass_workstation
-@report_errors
+@verb
 def remove_host(workstation: Workstation, name: str) -> None:
     """Remove the saved host NAME; its runs stay."""
     workstation.remove_host(name)
@@ -69,9 +77,7 @@ def remove_host(workstation: Workstation, name: str) -> None:
 @click.argument("name")
 @click.option("--remember", is_flag=True, help="Store the accepted password or passphrase in the system keyring.")
 @with_asker
-@json_option
-@pass_workstation
-@report_errors
+@json_verb
 def test_host(workstation: Workstation, name: str, asker: TerminalAsker, *, remember: bool, as_json: bool) -> None:
     """Test the connection to the host NAME."""
     asker.keep_secrets = remember
@@ -86,8 +92,7 @@ def test_host(workstation: Workstation, name: str, asker: TerminalAsker, *, reme
 
 @hosts.command("forget")
 @click.argument("name")
-@pass_workstation
-@report_errors
+@verb
 def forget_secrets(workstation: Workstation, name: str) -> None:
     """Delete the password and passphrases of the host NAME from the system keyring."""
     count = workstation.forget_secrets(name)
@@ -99,9 +104,7 @@ def forget_secrets(workstation: Workstation, name: str) -> None:
 @click.option("--directory", "directories", multiple=True, help="Also read this directory (for disk tests).")
 @click.option("--device", "devices", multiple=True, help="Also read this raw device (for disk tests).")
 @with_asker
-@json_option
-@pass_workstation
-@report_errors
+@json_verb
 def facts(
     workstation: Workstation,
     host: str,

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import click
 
-from app.cli.common import FAILED, json_option, pass_workstation, plain, print_json, print_table, report_errors
+from app.cli.common import FAILED, json_option, json_verb, plain, print_json, print_table, report_errors, verb
 from app.cli.plans import print_findings
 from app.cli.studies import Study, margin_option, overrule_option, print_study, share_of
 from app.cli.tables import LEVELS_HEAD, level_cells, print_agreements, print_distributions
@@ -27,9 +27,7 @@ from suites.quantities import better_text, figure_text, metric_text, range_text
 
 
 @click.command("list")
-@json_option
-@pass_workstation
-@report_errors
+@json_verb
 def list_runs(workstation: Workstation, *, as_json: bool) -> None:
     """List the stored runs, the newest first."""
     stored = workstation.runs()
@@ -59,9 +57,7 @@ def list_runs(workstation: Workstation, *, as_json: bool) -> None:
     metavar="[METRIC]",
     help="Show percentiles.  [default METRIC: the headline metric]",
 )
-@json_option
-@pass_workstation
-@report_errors
+@json_verb
 def show(workstation: Workstation, run: str, *, trials: bool, distribution: str | None, as_json: bool) -> None:
     """Show RUN: an id or its first characters, a baseline name, or “last”."""
     if distribution is not None:
@@ -183,9 +179,7 @@ def _print_trials(record: RunRecord) -> None:
 @click.option("--png", "png_path", type=click.Path(path_type=Path), help="Write the report image to this file.")
 @margin_option
 @overrule_option
-@json_option
-@pass_workstation
-@report_errors
+@json_verb
 def export(
     workstation: Workstation,
     runs: tuple[str, ...],
@@ -216,8 +210,7 @@ def export(
 @click.command()
 @click.argument("run")
 @click.option("--yes", is_flag=True, help="Delete without confirmation.")
-@pass_workstation
-@report_errors
+@verb
 def delete(workstation: Workstation, run: str, *, yes: bool) -> None:
     """Delete RUN permanently."""
     record = workstation.load(run)
@@ -233,9 +226,7 @@ def delete(workstation: Workstation, run: str, *, yes: bool) -> None:
     "--step", "steps", multiple=True, metavar="NAME",
     help="Only the findings of this step; repeatable.  [default: all steps]",
 )  # fmt: skip
-@json_option
-@pass_workstation
-@report_errors
+@json_verb
 def acknowledge_run(
     workstation: Workstation, run: str, reasons: tuple[str, ...], steps: tuple[str, ...], *, as_json: bool
 ) -> None:

@@ -8,16 +8,7 @@ from pathlib import Path
 
 import click
 
-from app.cli.common import (
-    json_option,
-    pass_workstation,
-    plain,
-    print_file,
-    print_json,
-    print_note,
-    print_table,
-    report_errors,
-)
+from app.cli.common import json_verb, plain, print_file, print_json, print_note, print_table
 from app.cli.plan_options import (
     Answers,
     RepetitionOptions,
@@ -125,9 +116,7 @@ plan.add_command(list_presets)
 @click.option("--defaults", is_flag=True, help="Use each tool's own defaults instead of tuned values.")
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="File to write.  [default: standard output]")
 @with_asker
-@json_option
-@pass_workstation
-@report_errors
+@json_verb
 def new_plan(
     workstation: Workstation,
     hosts: tuple[str, ...],
@@ -213,9 +202,7 @@ def _with_settings(made: Plan, settings: tuple[str, ...]) -> Plan:
 @plan.command("show")
 @click.argument("file", type=EXISTING)
 @click.option("--fio-job", is_flag=True, help="Print the fio steps as job files.")
-@json_option
-@pass_workstation
-@report_errors
+@json_verb
 def show_plan(workstation: Workstation, file: Path, *, fio_job: bool, as_json: bool) -> None:
     """Print the exact commands of the plan in FILE, with their duration and space."""
     loaded = workstation.load_plan(file)
@@ -261,9 +248,7 @@ def _volumes(estimate: Estimate) -> Iterator[str]:
 @answers_findings
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="Write the changed plan to this file.")
 @with_asker
-@json_option
-@pass_workstation
-@report_errors
+@json_verb
 def check(
     workstation: Workstation,
     file: Path,

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from app.cli.common import FAILED, Number, json_option, pass_workstation, plain, print_json, print_note, report_errors
+from app.cli.common import FAILED, Number, json_verb, plain, print_json, print_note
 from app.cli.library import print_run
 from app.cli.plan_options import Answers, answered, answers_findings, print_changes
 from app.cli.plans import facts_for
@@ -42,18 +42,14 @@ from app.summary import run_to_json
 @click.option(
     "--interval",
     type=Number(0.1, 10.0),
-    default=1.0,
-    show_default=True,
     metavar="SECONDS",
-    help="Time between telemetry samples; 0.1 shows short disturbances.",
+    help="Time between telemetry samples; 0.1 shows short disturbances.  [default: the plan’s, 1]",
 )
 @answers_findings
 @with_asker
 @agrees
 @busy_options
-@json_option
-@pass_workstation
-@report_errors
+@json_verb
 def run(
     workstation: Workstation,
     file: Path,
@@ -63,7 +59,7 @@ def run(
     asker: TerminalAsker,
     busy: BusyPolicy,
     *,
-    interval: float,
+    interval: float | None,
     quick: bool,
     as_json: bool,
 ) -> None:
@@ -75,12 +71,14 @@ def run(
         plan = replace(plan, hosts=hosts)
     if quick:
         plan = replace(plan, repetition=QUICK_LOOK)
+    if interval is not None:
+        plan = replace(plan, telemetry_interval=interval)
     workstation.consents.settle(plan, asker)  # before connecting to a host
     if answers:
         before, plan = plan, answered(workstation, plan, facts_for(workstation, plan, (), asker), answers)
         workstation.consents.remember_made(plan, before)
         print_changes(plan)
-    run_id, state = measure(workstation, plan, asker, quiet=as_json, busy=busy, interval=interval)
+    run_id, state = measure(workstation, plan, asker, quiet=as_json, busy=busy)
     print_stored_run(workstation, run_id, as_json=as_json)
     if state is not State.DONE:
         raise SystemExit(FAILED)
@@ -91,9 +89,7 @@ def run(
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="Folder for the CSV and PNG files.")
 @with_asker
 @busy_options
-@json_option
-@pass_workstation
-@report_errors
+@json_verb
 def quick(
     workstation: Workstation, host: str, output: Path | None, asker: TerminalAsker, busy: BusyPolicy, *, as_json: bool
 ) -> None:
@@ -144,12 +140,11 @@ def measure(
     *,
     quiet: bool,
     busy: BusyPolicy = BusyPolicy.REFUSE,
-    interval: float = 1.0,
 ) -> tuple[str, State]:
     """Run `plan` until it ends or Ctrl+C; return the run's id and state."""
     workstation.consents.settle(plan, asker)  # before follow() takes over Ctrl+C
     control = Control(busy)
-    return follow(workstation.run(plan, asker, control, interval=interval), control, quiet=quiet)
+    return follow(workstation.run(plan, asker, control), control, quiet=quiet)
 
 
 @click.command()
@@ -160,9 +155,7 @@ def measure(
 @with_asker
 @agrees
 @busy_options
-@json_option
-@pass_workstation
-@report_errors
+@json_verb
 def attach(
     workstation: Workstation,
     /,
@@ -250,9 +243,7 @@ def detached_to_json(detached: DetachedRun) -> dict[str, Any]:
 @with_asker
 @agrees
 @busy_options
-@json_option
-@pass_workstation
-@report_errors
+@json_verb
 def second_opinion(
     workstation: Workstation,
     run: str,

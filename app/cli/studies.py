@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from app.chart import Chart
-from app.cli.common import PERCENT, json_option, pass_workstation, plain, print_json, print_table, report_errors
+from app.cli.common import PERCENT, json_option, plain, print_json, print_table, verb
 from app.cli.tables import print_agreements, print_comparison, print_distributions, print_noise, print_scaling
 from app.comparison.comparison import comparison_to_json
 from app.crosscheck.agreement import Agreement
@@ -101,7 +101,7 @@ def study(
             for path in filter(None, () if as_json else (csv_path, png_path)):
                 click.echo(plain(f"Wrote {path}."), err=True)
 
-        made: Callable[..., None] = pass_workstation(report_errors(given))
+        made = verb(given)
         made = json_option(made) if json else made
         file = click.Path(path_type=Path)
         made = click.option("--png", "png_path", type=file, required=png_required, help=png)(made) if png else made

@@ -252,25 +252,28 @@ def print_noise(found: Noise) -> None:
         entries = found.at(level)
         if entries:
             click.echo(plain(TITLES[level]))
-            marked = any(trust_mark(entry.trust) for entry in entries)
-            head = ("Rank", "Run", "Step", "Host", "Metric", *_SPREAD, *(("Trust",) if marked else ()))
-            rows = [[*_noise_row(entry), *((trust_mark(entry.trust),) if marked else ())] for entry in entries]
-            print_table(head, rows, right=(0, 5, 6, 7, 8))
-            click.echo("")
+            _print_spreads(("Run", "Step", "Host", "Metric"), [(_noise_cells(entry), entry) for entry in entries])
     for name, pooled in (("Test", found.tests), ("Host", found.hosts), ("Run", found.runs)):
         if len(pooled) > 1:
-            print_table(("Rank", name, *_SPREAD), [_pooled(name, one) for one in pooled], right=(0, 2, 3, 4, 5))
-            click.echo("")
+            _print_spreads((name,), [([host_label(one.name) if name == "Host" else one.name], one) for one in pooled])
     click.echo(plain(f"{found.method}."))
 
 
-def _noise_row(entry: NoiseEntry) -> list[str]:
-    named = metric_text(entry.metric, entry.labels)
-    return [str(entry.rank), entry.run, entry.step, host_label(entry.host), named, *spread_cells(entry.spread)]
+def _print_spreads(head: Sequence[str], named: Sequence[tuple[list[str], NoiseEntry | PooledSpread]]) -> None:
+    """Print spreads with their names under `head`, and their verdicts where one reduces the trust."""
+    marked = [trust_mark(one.trust) for _, one in named]
+    rows = [
+        [str(one.rank), *names, *spread_cells(one.spread), *([mark] if any(marked) else [])]
+        for (names, one), mark in zip(named, marked, strict=True)
+    ]
+    first = 1 + len(head)
+    right = (0, *range(first, first + len(_SPREAD)))
+    print_table(("Rank", *head, *_SPREAD, *(("Trust",) if any(marked) else ())), rows, right=right)
+    click.echo("")
 
 
-def _pooled(title: str, one: PooledSpread) -> list[str]:
-    return [str(one.rank), host_label(one.name) if title == "Host" else one.name, *spread_cells(one.spread)]
+def _noise_cells(entry: NoiseEntry) -> list[str]:
+    return [entry.run, entry.step, host_label(entry.host), metric_text(entry.metric, entry.labels)]
 
 
 def spread_cells(spread: Spread) -> list[str]:

@@ -21,10 +21,13 @@ LOCAL = "local"
 MAXIMUM_TRIALS = 1000
 MAXIMUM_SEED = 2**63 - 1
 MOST_PAUSE = 1e6  # seconds
+TELEMETRY_INTERVALS = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)
+"""Seconds between telemetry samples that are offered; the first and the last are the bounds."""
+TELEMETRY_DEFAULT = 1.0
 
 FORMATS = ("benchwright-plan/1", "benchwright-plan/2", "benchwright-plan/3")
 """The supported plan formats, oldest first. 2 adds policies other than FIXED, random orders and tuning; 3 adds remarks
-on findings, and goals."""
+on findings, goals, and the telemetry interval."""
 
 
 def host_label(name: str) -> str:
@@ -192,9 +195,10 @@ class Plan:
     order: Order = Order.BLOCK
     seed: int | None = None  # of the random order
     tuning: Tuning = field(default_factory=Tuning)
-    acknowledged: tuple[Acknowledged, ...] = ()  # this, `changed` and `goals` do not affect the run: not hashed
+    acknowledged: tuple[Acknowledged, ...] = ()  # this and what follows do not affect the tests: not hashed
     changed: tuple[RemediedValue, ...] = ()
     goals: tuple[Goal, ...] = ()
+    telemetry_interval: float = TELEMETRY_DEFAULT  # seconds between samples of the hosts
 
     def hash(self) -> str:
         """Return the hash of the plan's content."""
@@ -215,7 +219,7 @@ class Plan:
     @property
     def format(self) -> str:
         """The oldest format that can hold the plan, so that older versions can read it."""
-        if self.acknowledged or self.changed or self.goals:
+        if self.acknowledged or self.changed or self.goals or self.telemetry_interval != TELEMETRY_DEFAULT:
             return FORMATS[2]
         other = self.repetition.policy is not Policy.FIXED or self.order.drawn or self.tuning != Tuning()
         return FORMATS[other]

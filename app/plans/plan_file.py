@@ -14,6 +14,7 @@ from app.plans.plan import (
     FORMATS,
     MAXIMUM_TRIALS,
     MOST_PAUSE,
+    TELEMETRY_DEFAULT,
     Order,
     Plan,
     PlanError,
@@ -38,7 +39,12 @@ MAXIMUM_TEXT = 500
 REMARKS = ("acknowledged", "changed")
 """The keys of the remarks in a plan file."""
 
-_PLAN_KEYS = {"format", "name", "question", "hosts", "order", "seed", "repetition", "tuning", "step", GOAL, *REMARKS}
+INTERVAL = "telemetry_interval"
+"""The key of the seconds between telemetry samples in a plan file."""
+
+_PLAN_KEYS = {
+    "format", "name", "question", "hosts", "order", "seed", "repetition", "tuning", "step", GOAL, INTERVAL, *REMARKS
+}  # fmt: skip
 _STEP_KEYS = {"suite", "name", "peer", "parameters"}
 
 
@@ -76,6 +82,7 @@ def plan_of(content: Mapping[str, Any], *, usable_goals: bool = True) -> Plan:
             seed=_read_seed(content.get("seed")),
             tuning=_read_tuning(content.get("tuning", {})),
             goals=read_goals(content, steps),
+            telemetry_interval=_read_interval(content.get(INTERVAL, TELEMETRY_DEFAULT)),
             **read_remarks(content),
         ),
         usable_goals=usable_goals,
@@ -115,6 +122,12 @@ def _read_seed(content: object) -> int | None:
     if content is not None and (type(content) is not int or content < 0):
         raise PlanError(f"seed is {str(content)[:60]!r}.", "Set a whole number from 0, or omit it.")
     return content
+
+
+def _read_interval(content: object) -> float:
+    if isinstance(content, bool) or not isinstance(content, int | float):
+        raise PlanError(f"{INTERVAL} is {str(content)[:60]!r}.", "Set the seconds between samples.")
+    return float(content)
 
 
 def _read_tuning(content: object) -> Tuning:
@@ -161,6 +174,8 @@ def format_plan(plan: Plan) -> str:
     if plan.seed is not None:
         document["seed"] = _commented(plan.seed, "of the random order")
     document["repetition"] = format_repetition(plan.repetition)
+    if plan.telemetry_interval != TELEMETRY_DEFAULT:
+        document[INTERVAL] = _commented(plan.telemetry_interval, "seconds between samples of the hosts")
     if plan.tuning != Tuning():
         document["tuning"] = _format_tuning(plan.tuning)
     steps = tomlkit.aot()

@@ -1,7 +1,18 @@
 """Validation of plans: hosts, steps, values, repetition, tuning and goals."""
 
 from app.plans.goals import check_goals
-from app.plans.plan import LOCAL, MAXIMUM_TRIALS, MINIMUM, MOST_PAUSE, Plan, PlanError, Policy, Repetition, Step
+from app.plans.plan import (
+    LOCAL,
+    MAXIMUM_TRIALS,
+    MINIMUM,
+    MOST_PAUSE,
+    TELEMETRY_INTERVALS,
+    Plan,
+    PlanError,
+    Policy,
+    Repetition,
+    Step,
+)
 from app.plans.tuning import check_tuning
 from suites.errors import ParameterError
 
@@ -28,9 +39,16 @@ def validate(plan: Plan, *, usable_goals: bool = True) -> Plan:
         _check_values(step)
     check_repetition(plan.repetition)
     check_tuning(plan.tuning)
+    _check_interval(plan.telemetry_interval)
     if usable_goals:  # an older version may have accepted others
         check_goals(plan.goals, plan.steps)
     return plan
+
+
+def _check_interval(seconds: float) -> None:
+    least, most = TELEMETRY_INTERVALS[0], TELEMETRY_INTERVALS[-1]
+    if not least <= seconds <= most:
+        raise PlanError(f"telemetry_interval is {seconds:g}.", f"Set {least:g} to {most:g} seconds.")
 
 
 def _check_values(step: Step) -> None:

@@ -10,6 +10,7 @@ from app.calibration.calibration import Margin, margin_of
 from app.comparison.comparability import Weight, differences
 from app.comparison.comparison import CompareError
 from app.comparison.estimates import FEWEST_HOSTS, FEWEST_TRIALS
+from app.comparison.sides import excluded_trials
 from app.ranking.candidates import (
     Candidate,
     Price,
@@ -117,7 +118,7 @@ def rank(selectors: Sequence[str], sides: Sequence[Sequence[RunRecord]], criteri
         tuple(ranked),
         tuple(left_out),
         tuple(_sensitivity(found, criteria)),
-        tuple(_notes(found, ranked, criteria)),
+        (*_notes(found, ranked, criteria), *_excluded(sides)),
         one_currency(one.price for one in ranked if one.price is not None),
         _margins(found, criteria),
     )
@@ -291,6 +292,12 @@ def _order(found: Sequence[Candidate], criteria: RankingCriteria) -> str:
         scores = [_per_price(score, price_of(one, criteria.prices)) for score, one in zip(scores, found, strict=True)]
     groups = tied_groups(scores, _margin_of(found, criteria))
     return " > ".join(" = ".join(sorted(found[index].name for index in group)) for group in groups)
+
+
+def _excluded(sides: Sequence[Sequence[RunRecord]]) -> Iterator[str]:
+    """Yield what does not count of each group of runs."""
+    for run in (run for runs in sides if len(runs) > 1 for run in runs):
+        yield from (f"{line}." for line in excluded_trials(run))
 
 
 def _notes(found: Sequence[Candidate], ranked: Sequence[RankedCandidate], criteria: RankingCriteria) -> Iterator[str]:

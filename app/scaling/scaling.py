@@ -58,6 +58,11 @@ class ScalingAnalysis:
         """The knee; None if the curve still grows, has none, or is invalid."""
         return None if self.curve.growing or self.trust is Trust.INVALID else self.curve.knee
 
+    @property
+    def growing(self) -> bool:
+        """Whether a curve that is not invalid still grows at its last point."""
+        return self.curve.growing and self.trust is not Trust.INVALID
+
 
 def scaling_of(run: str, step: str, host: str, curve: SweepCurve, verdict: Verdict | None = None) -> ScalingAnalysis:
     """Return the scaling of a curve, with reasons for what is missing; an invalid one is not analysed."""
@@ -113,7 +118,7 @@ def scaling_lines(one: ScalingAnalysis) -> Iterator[str]:
     if one.knee is not None:
         share = one.knee.median / max(point.median for point in one.curve.points)
         yield f"Knee at {label} = {one.knee.text}: {share_text(share)} of the maximum."
-    elif one.curve.growing and one.trust is not Trust.INVALID:
+    elif one.growing:
         yield f"No knee: still growing at {label} = {last.text}."
     if one.base is not None and len(one.efficiencies) > 1:
         end = one.efficiencies[-1]
@@ -154,7 +159,7 @@ publish(SweepPoint, "x text n value=median minimum maximum")
 publish(
     ScalingAnalysis,
     "run step host metric=curve.metric.name unit=curve.metric.unit better=curve.metric.better labels=curve.rest "
-    "over=curve.label base=base.x knee=knee.x growing=curve.growing points=curve.points efficiency=efficiencies fit "
+    "over=curve.label base=base.x knee=knee.x growing points=curve.points efficiency=efficiencies fit "
     "reasons trust",
 )
 

@@ -321,6 +321,15 @@ def test_a_finding_that_another_replaces_is_new_only_once() -> None:
     assert not new_findings(both, [one.finding for one in rated])
 
 
+def test_errors_of_a_loop_device_that_the_test_does_not_use_are_a_note() -> None:
+    check = CHECKS["filesystem-errors"]
+    outcomes = [
+        check.evaluate(of("dd", filesystem_errors__loop3=once(2.0), **more))
+        for more in ({}, {"filesystem_errors__vda": once(1.0)})
+    ]
+    assert [one.severity for one in outcomes if isinstance(one, CheckOutcome)] == [Severity.INFO, None]
+
+
 def test_errors_of_a_file_system_are_a_note_where_the_test_uses_no_disk() -> None:
     check, network = CHECKS["filesystem-errors"], of("iperf3", filesystem_errors__loop3=once(2.0))
     outcome = check.evaluate(network)

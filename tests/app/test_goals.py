@@ -240,3 +240,16 @@ def test_a_plausible_goal_is_not(text: str) -> None:
 
 def with_goals(text: str) -> Plan:
     return replace(PLAN, goals=goals_of(text, PLAN.steps))
+
+
+def test_the_telemetry_interval_belongs_to_the_plan() -> None:
+    often = replace(PLAN, telemetry_interval=0.1)
+    assert validate(often) is often
+    assert parse_plan(format_plan(often)) == replace(parse_plan(format_plan(PLAN)), telemetry_interval=0.1)
+    assert plan_from_json(plan_to_json(often)) == often
+    assert (often.hash(), often.format) == (PLAN.hash(), "benchwright-plan/3")
+    assert "telemetry_interval" not in format_plan(PLAN)
+    assert "telemetry_interval" not in plan_to_json(PLAN)
+    for wrong in ("0.01", "20", "nan", "true", '"1"'):
+        with pytest.raises(PlanError, match="telemetry_interval is"):
+            parse_plan(f"telemetry_interval = {wrong}\n{format_plan(PLAN)}")

@@ -134,6 +134,15 @@ def test_an_invalid_candidate_is_not_the_best() -> None:
     assert overruled.ranked[0].trust is Trust.INVALID
 
 
+def test_an_invalid_run_of_a_ranked_group_does_not_count_and_is_named() -> None:
+    group = [GOOD, judged("wrong", FASTER, Trust.INVALID)]
+    ranking = rank(("good,wrong", "weak"), [group, [doubtful()]], RankingCriteria({"iops": 1.0}))
+    assert [one.n for one in ranking.ranked if one.trust is not Trust.DOUBTFUL] == [len(BASE)]
+    (note,) = [note for note in ranking.notes if note.startswith("wrong: ")]
+    assert FINDING.title in note
+    assert note in ranking_to_json(ranking)["notes"]
+
+
 def test_a_ranking_of_valid_candidates_has_no_column_of_verdicts() -> None:
     ranking = rank(("good",), [[GOOD]], RankingCriteria({"iops": 1.0}))
     assert shown_columns(ranking) == list(range(6))
@@ -219,7 +228,8 @@ def test_an_invalid_result_is_no_noise(library: Store, tmp_path: Path) -> None:
     found = json.loads(CliRunner().invoke(benchwright, [*words, "--json", "--csv", str(table)]).stdout)
     entries = [(one["run"], one["trust"]) for one in found["entries"] if one["level"] == "trial"]
     assert sorted(entries) == [("run-1", "valid"), ("run-2", "doubtful")]
-    assert {one["name"] for one in found["runs"]} == {"run-1", "run-2"}
+    assert {one["name"]: one["trust"] for one in found["runs"]} == {"run-1": "valid", "run-2": "doubtful"}
+    assert {one["trust"] for one in (*found["tests"], *found["hosts"])} == {"doubtful"}
     (excluded,) = found["excluded"]
     assert excluded.startswith("run-3: ")
     assert {row["trust"] for row in csv.DictReader(io.StringIO(table.read_text()))} == {"valid", "doubtful"}
@@ -239,7 +249,8 @@ def test_a_curve_carries_its_verdict_and_an_invalid_one_is_not_analysed(trust: T
     assert (found.base is None, found.efficiencies == ()) == (trust is Trust.INVALID,) * 2
     assert (FINDING.title in " ".join(scaling_lines(found))) is (trust is not Trust.VALID)
     assert {row["trust"] for row in scaling_rows([found])} == {trust}
-    assert scaling_to_json([found])["curves"][0]["trust"] == trust
+    published = scaling_to_json([found])["curves"][0]
+    assert (published["trust"], published["growing"]) == (trust, trust is not Trust.INVALID)
 
 
 @pytest.mark.parametrize("trust", WEAK)

@@ -2,20 +2,25 @@
 
 import itertools
 import tempfile
+from collections.abc import Generator
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule, run_state_machine_as_test
 
-from app.events import RunEnded, State
+from app.events import Event, RunEnded, State
 from app.questions import RefusingAsker
+from app.runs import run
 from app.runs.attach import OrphanError
 from app.runs.control import Control
+from app.runs.request import RunRequest
 from app.store import Store
-from tests.app.model_host import Lab, assert_whole
+from tests.app.model_host import PLAN, Lab, assert_whole
 from tests.messages import messages
 
 MESSAGES = messages("app", "test_kill_recovery")
@@ -73,6 +78,21 @@ def test_nothing_is_started_beside_an_orphan_that_cannot_be_ended(lab: Lab) -> N
     lab.host.stubborn = False
     attach_to_the_end(lab)
     assert_whole(lab)
+
+
+def test_an_attached_run_has_the_telemetry_interval_of_its_plan(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
+    often = replace(PLAN, telemetry_interval=0.5)
+    intervals: list[float] = []
+    start = run.attached
+
+    def noted(request: RunRequest, *rest: Any) -> Generator[Event]:
+        intervals.append(request.interval)
+        return start(request, *rest)
+
+    monkeypatch.setattr(run, "attached", noted)
+    assert not lab._lives(lambda made: made.run(often, RefusingAsker(), Control()), "TrialStarted", after=False)
+    attach_to_the_end(lab)
+    assert set(intervals) == {0.5}
 
 
 def test_an_orphan_that_cannot_be_ended_does_not_keep_a_run_from_being_stopped(lab: Lab) -> None:

@@ -8,14 +8,19 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 PATIENCE = 10.0
 """Seconds in which something can be undone: the kernel is busy with it for a moment, and processes take time to end."""
 
 WORKSPACE = re.compile(r"/benchwright-[0-9a-f]{16}$")
+
+JOB_GROUP = re.compile(r"benchwright-[0-9a-f]{16}-.+")
+
+_JOB_GROUPS: set[str] = set()
 
 
 class LeftBehindError(AssertionError):
@@ -46,6 +51,19 @@ class Guard:
             raise LeftBehindError(left.strip() or f"the guard ended with {self._process.returncode}")
 
 
+@contextlib.contextmanager
+def guarded_directory(prefix: str) -> Iterator[Path]:
+    """Make a temporary directory that is gone in the end."""
+    guard = Guard()
+    path = Path(tempfile.gettempdir(), f"{prefix}{os.getpid()}-{os.urandom(4).hex()}")
+    guard.note("file", path)
+    path.mkdir(mode=0o700)
+    try:
+        yield path
+    finally:
+        guard.close()
+
+
 def _run(*words: str) -> str:
     return subprocess.run(words, capture_output=True, text=True, check=False).stdout
 
@@ -55,6 +73,9 @@ def _kill(pids: Iterable[int]) -> None:
     for pid in pids:
         with contextlib.suppress(OSError):
             directory = Path(f"/proc/{pid}/cwd").readlink()
+            names = {line.rpartition("/")[2] for line in Path(f"/proc/{pid}/cgroup").read_text().splitlines()}
+            for name in filter(JOB_GROUP.fullmatch, names):
+                _JOB_GROUPS.update(map(str, Path("/sys/fs/cgroup").rglob(name)))
             os.kill(pid, signal.SIGKILL)
             if WORKSPACE.search(str(directory)):
                 shutil.rmtree(directory, ignore_errors=True)
@@ -67,8 +88,14 @@ def _members(group: Path) -> list[int]:
 
 
 def _remove_group(path: str) -> bool:
-    """Kill what is in a cgroup and remove it."""
+    """Kill what is in a cgroup and remove it, and the cgroups of jobs that these processes were in."""
     _kill(_members(Path(path)))
+    jobs_gone = [_remove_left_group(job) for job in sorted(_JOB_GROUPS, reverse=True)]
+    return _remove_left_group(path) and all(jobs_gone)
+
+
+def _remove_left_group(path: str) -> bool:
+    """Remove a cgroup whose processes end by themselves, other guards among them."""
     with contextlib.suppress(OSError):
         Path(path).rmdir()
     return not Path(path).exists()
@@ -139,9 +166,13 @@ def _remove_file(path: str) -> bool:
 
 
 KINDS: dict[str, Callable[..., bool]] = {
-    "group": _remove_group, "processes": _end_processes, "network": _remove_network, "disk": _remove_disk,
+    "group": _remove_group,
+    "left-group": _remove_left_group,
+    "processes": _end_processes,
+    "network": _remove_network,
+    "disk": _remove_disk,
     "file": _remove_file,
-}  # fmt: skip
+}
 """What can be undone: each function does what it can, and returns whether nothing is left."""
 
 

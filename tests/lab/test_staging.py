@@ -126,6 +126,17 @@ def _words(process: Path) -> bytes:
         return b""
 
 
+def test_the_directory_of_a_killed_benchmark_is_removed() -> None:
+    words = "import signal; from tests.lab.guard import guarded_directory as made\nwith made('test-') as found:\n"
+    words += "    (found / 'file').touch(); print(found, flush=True); signal.pause()"
+    with subprocess.Popen([sys.executable, "-c", words], cwd=ROOT, stdout=subprocess.PIPE, text=True) as running:
+        assert running.stdout is not None
+        folder = Path(running.stdout.readline().strip())
+        assert folder.is_dir()
+        running.kill()
+    until(lambda: not folder.exists())
+
+
 def test_what_cannot_be_undone_is_named() -> None:
     guard = Guard(patience=0.1)
     guard.note("file", "/proc/self/status")

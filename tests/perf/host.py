@@ -2,13 +2,13 @@
 
 import os
 import subprocess
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from app.services import Workstation
+from tests.lab.guard import Guard, guarded_directory
 from tests.lab.staging import CGROUPS, FIRST
 from tests.lab_sshd import LabHost, LabKeys, make_key
 
@@ -33,11 +33,7 @@ def lab(*, undisturbed: bool = False) -> Iterator[Lab]:
 
     An `undisturbed` host goes before whatever else runs on this computer, as far as we may: so do all its processes.
     """
-    with (
-        tempfile.TemporaryDirectory(prefix="benchwright-bench-") as name,
-        going_first() if undisturbed else nullcontext(),
-    ):
-        folder = Path(name)
+    with guarded_directory("benchwright-bench-") as folder, going_first() if undisturbed else nullcontext():
         move_home(folder / "home")
         host = LabHost(folder / "sshd", make_keys(folder))
         host.start()
@@ -58,6 +54,8 @@ def going_first() -> Iterator[None]:
     if os.geteuid() != 0 or not (group.parent / "cgroup.procs").exists():
         yield
         return
+    guard = Guard()  # not in the group
+    guard.note("left-group", group)
     group.mkdir(exist_ok=True)
     (group / "cpu.shares").write_text(FIRST)
     (group / "cgroup.procs").write_text("0")
@@ -67,8 +65,7 @@ def going_first() -> Iterator[None]:
         for pid in (group / "cgroup.procs").read_text().split():
             with suppress(OSError):  # it has ended
                 (group.parent / "cgroup.procs").write_text(pid)
-        with suppress(OSError):
-            group.rmdir()
+        guard.close()
 
 
 def move_home(folder: Path) -> None:

@@ -8,7 +8,6 @@ import os
 import shutil
 import statistics
 import sys
-import tempfile
 from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
@@ -16,6 +15,7 @@ from pathlib import Path
 from app.cli.common import print_table
 from app.services import Workstation
 from suites.verdict import Limiter
+from tests.lab.guard import guarded_directory
 from tests.lab.known_limits import LIMITS, Judged, KnownLimit, judge, judged, repeat
 from tests.lab.staging import Stage
 from tests.perf.outcome import Met, Outcome
@@ -34,7 +34,7 @@ Found = dict[KnownLimit, "list[Judged] | str"]
 def outcomes(groups: Iterable[str] = ()) -> list[Outcome]:
     """Stage the limits of some groups, or of all; print the table and the matrix; return the sums."""
     chosen = [limit for limit in LIMITS if not groups or limit.group in groups]
-    with tempfile.TemporaryDirectory(prefix="benchwright-truth-") as folder:
+    with guarded_directory("benchwright-truth-") as folder:
         kept = Path(os.environ.get(KEPT, folder))
         kept.mkdir(parents=True, exist_ok=True)
         found = {limit: _judge(limit, kept) for limit in chosen}

@@ -10,6 +10,7 @@ from typing import TypeVar
 
 import pytest
 
+from tests.lab.guard import guarded_directory
 from tests.lab.staging import NotStagedError, Stage
 from tests.lab_sshd import LabHost
 from tests.perf.host import going_first, make_keys, move_home
@@ -20,9 +21,8 @@ Found = TypeVar("Found")
 @contextmanager
 def staged() -> Iterator[Stage]:
     """Open a stage."""
-    with tempfile.TemporaryDirectory(prefix="benchwright-bench-") as name, ExitStack() as stack:
+    with guarded_directory("benchwright-bench-") as folder, ExitStack() as stack:
         stack.enter_context(going_first())
-        folder = Path(name)
         move_home(folder / "home")
         (folder / "leases").mkdir()
         os.environ["BENCHWRIGHT_LEASES"] = str(folder / "leases")

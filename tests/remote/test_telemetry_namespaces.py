@@ -5,13 +5,13 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
 from suites.facts import OUTSIDE, SHORT_LIVED
-from tests.processes import until
+from tests.processes import removed, until
 
 ROOT = Path(__file__).parents[2]
 
@@ -60,13 +60,6 @@ def group_of(version: str) -> Iterator[Path]:
         yield group
     finally:
         until(lambda: removed(group))
-
-
-def removed(group: Path) -> bool:
-    """Remove a cgroup; the kernel refuses for a moment after its last process has ended."""
-    with suppress(OSError):
-        group.rmdir()
-    return not group.exists()
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ import os
 import re
 import resource
 import shutil
+import signal
 import subprocess
 import sys
 import time
@@ -22,7 +23,7 @@ from remote.script import new_mark
 from remote.telemetry.telemetry import Telemetry, program
 from remote.telemetry.telemetry_ticks import Tick, TickReader
 from suites.vocab import Sample
-from tests.processes import ends
+from tests.processes import ends, members, removed, until
 
 INTERVAL = 0.1
 
@@ -274,6 +275,41 @@ def test_a_hog_outside_of_the_tree_is_anothers(watched: Callable[..., Watched]) 
     assert mean(found.samples["tool_cpu_user"]) < 1.0
     assert share > 0
     assert mean(found.samples["other_cpu"]) > 100 * 0.1 / (os.cpu_count() or 1)
+
+
+@needs_a_group
+def test_the_cpu_times_of_a_tree_are_those_of_one_source(tmp_path: Path) -> None:
+    """The cgroup shows first more time than the processes, of a user; then its time is that of the system."""
+    own, shown = own_groups()[0], tmp_path / "cpu.stat"
+    group = own / f"benchwright-{os.urandom(8).hex()}-x"
+    marker = f"BENCHWRIGHT_JOB={group.name.split('-')[1]}/.job-x"
+    shown.write_text("user_usec 5000000\nsystem_usec 0\n")
+    (tmp_path / "telemetry").write_bytes(program(os.uname().machine))
+    (tmp_path / "telemetry").chmod(0o700)
+    group.mkdir()
+    inside = f"sh -c 'echo 0 >{group}/cgroup.procs; exec sleep 600'"
+    words = ["env", marker, "sh", "-c", f"{inside} & wait"]
+    try:
+        with subprocess.Popen(words, start_new_session=True) as leader:
+            until(lambda: bool(members(group)))
+            started = Path(f"/proc/{leader.pid}/stat").read_text().rpartition(")")[2].split()[19]
+            (tmp_path / f"job={leader.pid}-{started}-boot").touch()
+            mounted = f'mount --bind {shown} {group}/cpu.stat && exec "$@"'
+            command = ["unshare", "-m", "sh", "-c", mounted, "sh", str(tmp_path / "telemetry"), "mark", "0.1"]
+            with subprocess.Popen([*command, str(tmp_path), "", "1000", "--"], stdout=subprocess.PIPE) as telemetry:
+                assert telemetry.stdout is not None
+                reader, seen = TickReader("mark"), list[tuple[int, int]]()
+                while (500, 0) not in seen or len(seen) < 20:
+                    if (500, 0) in seen:
+                        shown.write_text("user_usec 0\nsystem_usec 6000000\n")
+                    for tick in reader.feed(os.read(telemetry.stdout.fileno(), 65536)):
+                        if tick.tree is not None:
+                            seen.append((tick.tree.counters["user"], tick.tree.counters["system"]))
+                telemetry.kill()
+            os.killpg(leader.pid, signal.SIGKILL)
+    finally:
+        until(lambda: removed(group))
+    assert seen[-1] == (500, 100)
 
 
 @needs_a_group

@@ -12,10 +12,8 @@ from app.plans.plan import Order, Plan, make_step
 from app.plans.totals import Totals
 from suites.verdict import Goal
 from tests.widgets.measure_stage import made_page, settle, with_tests
-from widgets import settings
 from widgets.wizard.editors import Editor
 from widgets.wizard.measure_page import FINDINGS, REVIEW, MeasurePage
-from widgets.wizard.review_step import ReviewStep
 from widgets.wizard.review_step import _trials as trials_text
 
 PLAN = Plan("disk", ("local",), (make_step("fio", {}),))
@@ -44,16 +42,20 @@ def test_a_row_for_each_step_and_only_columns_that_say_something(page: MeasurePa
     assert shown == ["Step", "One trial", "Written", "Space"]
 
 
-def test_the_telemetry_interval_is_chosen_here_and_kept(page: MeasurePage, qtbot: QtBot) -> None:
+def test_the_telemetry_interval_is_part_of_the_plan(page: MeasurePage, qtbot: QtBot) -> None:
     box = page.review.interval
     assert box.currentText() == "1 s"
     box.setFocus()
     qtbot.keyClick(box, Qt.Key.Key_Home)
     assert box.currentText() == "0.1 s"
-    assert settings.telemetry_interval() == 0.1
-    assert ReviewStep(page.draft).interval.currentText() == "0.1 s"
-    settings.put("telemetry_interval", "nan")
-    assert settings.telemetry_interval() == 1.0
+    plan = page.draft.plan()
+    assert plan.telemetry_interval == 0.1
+    page.draft.reset(plan.hosts)
+    page.review.refresh()
+    assert box.currentText() == "1 s"
+    page.draft.adopt(replace(plan, telemetry_interval=0.3))
+    page.review.refresh()
+    assert box.currentText() == "0.3 s"
 
 
 def test_the_selected_row_shows_its_exact_command(page: MeasurePage) -> None:

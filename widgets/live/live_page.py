@@ -28,7 +28,6 @@ from app.runs.control import BusyPolicy, Control, HostInUseError
 from app.services import Workstation
 from suites.errors import BenchwrightError
 from suites.quantities import clock_text
-from widgets import settings
 from widgets.jobs import PERIOD, BackgroundJob, EventBatch, PendingEvents
 from widgets.live.messages import outcome, remaining_text, state_text, step_host_text, summary_text, trial_text
 from widgets.live.model import RunModel, StepKey
@@ -111,7 +110,6 @@ class LivePage(Page):
         if self.running:
             return False
         control, workstation, asker = Control(busy), self.workstation, self.asker
-        interval = settings.telemetry_interval()
         if stop:
             control.stop()
         self._refused = False
@@ -121,7 +119,7 @@ class LivePage(Page):
             made()
             if detached is not None:
                 return workstation.attach(detached.id, asker, control)
-            return workstation.run(plan, asker, control, interval=interval)
+            return workstation.run(plan, asker, control)
 
         self._model, self._control, self._queue = RunModel(plan), control, PendingEvents()
         self._job = BackgroundJob(events, self, put=self._queue.put)

@@ -6,7 +6,7 @@ from enum import StrEnum
 
 from app.plans.context import step_context
 from app.plans.goals import check_goals, goal_example, goals_of, goals_text
-from app.plans.plan import LOCAL, Plan, PlanError, Step, make_step
+from app.plans.plan import LOCAL, TELEMETRY_DEFAULT, Plan, PlanError, Step, make_step
 from app.plans.plan_changes import still_changed
 from app.plans.plan_remarks import Acknowledged, RemediedValue
 from app.plans.tuning import TUNING, tuning_of, tuning_values
@@ -152,6 +152,7 @@ class PlanDraft:
         self.name = ""
         self.question = ""
         self.goals = ""  # as typed
+        self.telemetry_interval = TELEMETRY_DEFAULT
         self.hosts = list(hosts)
         self.steps: list[DraftStep] = []
         self.repetition = ParameterForm(REPETITION)
@@ -168,6 +169,7 @@ class PlanDraft:
         self.basis = None if generated else plan
         self.name, self.question, self.hosts = plan.name, plan.question, list(plan.hosts)
         self.goals = goals_text(plan.goals, plan.steps)
+        self.telemetry_interval = plan.telemetry_interval
         self.steps = [
             DraftStep(step.suite, step.name, ParameterForm(step.suite.parameters, _own(step, chosen)), step.peer)
             for step in plan.steps
@@ -267,6 +269,7 @@ class PlanDraft:
             tuning=tuning_of(self.tuning.values()),
             acknowledged=self.acknowledged,
             goals=goals_of(self.goals, steps),
+            telemetry_interval=self.telemetry_interval,
         )
         return validate(replace(plan, changed=still_changed(plan.steps, self.changed)))
 

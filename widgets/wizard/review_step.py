@@ -6,13 +6,12 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QComboBox, QFormLayout, QLineEdit, QWidget
 
-from app.plans.plan import Plan
+from app.plans.plan import TELEMETRY_INTERVALS, Plan
 from app.plans.plan_changes import remarks_text
 from app.plans.totals import StepPreview, Totals, quick_look_text, totals
 from app.runs.root_commands import RootCommand
 from suites.base import Estimate
 from suites.quantities import count_text
-from widgets import settings
 from widgets.parts.boxes import column_in, fill, scrolled
 from widgets.parts.controls import push_button
 from widgets.parts.flow_layout import flowing
@@ -80,6 +79,10 @@ class ReviewStep(WizardStep):
         self.goal_message.setVisible(bool(wrong_goal))
         if wrong_goal:
             self.goal_message.show_message("error", wrong_goal)
+        seconds = self.draft.telemetry_interval
+        if self.interval.findData(seconds) < 0:  # of a plan file
+            self.interval.addItem(f"{seconds:g} s", seconds)
+        self.interval.setCurrentIndex(self.interval.findData(seconds))
         self.repetition.refresh()
         self.tuning.refresh()
         wrong = bool(self.problem())
@@ -133,11 +136,9 @@ class ReviewStep(WizardStep):
         self.interval = QComboBox()
         self.interval.setAccessibleName("Telemetry interval")
         self.interval.setToolTip("Time between samples of the hosts’ counters; 0.1 s shows short disturbances.")
-        self.interval.addItems([f"{seconds:g} s" for seconds in settings.TELEMETRY_INTERVALS])
-        self.interval.setCurrentIndex(settings.TELEMETRY_INTERVALS.index(settings.telemetry_interval()))
-        self.interval.activated.connect(
-            lambda index: settings.put("telemetry_interval", str(settings.TELEMETRY_INTERVALS[index]))
-        )
+        for seconds in TELEMETRY_INTERVALS:
+            self.interval.addItem(f"{seconds:g} s", seconds)
+        self.interval.activated.connect(self._sample)
         label = Text("Telemetry", Tone.MUTED, wrap=False)
         label.setMinimumHeight(self.interval.sizeHint().height())
         form.addRow(label, flowing(self.interval))
@@ -199,6 +200,10 @@ class ReviewStep(WizardStep):
 
     def _aim(self, goals: str) -> None:
         self.draft.goals = goals
+        self.changed.emit()
+
+    def _sample(self) -> None:
+        self.draft.telemetry_interval = self.interval.currentData()
         self.changed.emit()
 
     def _copy_job_file(self) -> None:
