@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from app.events import SampleRead
 from app.records import RunRecord
+from app.verdict.listing import listed
 from tests.lab.pitfalls import fio, run_events
 from tests.lab.staging import MIB, SlowDisk, Stage
 
@@ -91,5 +92,5 @@ def run_course(stage: Stage, course: Course, seconds: int) -> RunRecord:
 
 
 def shape_found(record: RunRecord) -> frozenset[str]:
-    """Return the ids of the shapes that the verdict of a run names."""
-    return frozenset(finding.id for finding in record.findings) & IDS
+    """Return the ids of the shapes among the findings of a run that hold."""
+    return frozenset(finding.id for finding in listed(record)) & IDS
