@@ -12,7 +12,7 @@ from app.checks.evidence import counted, host_watched, part, times_text, watched
 from suites.checks import FACTS_NOT_READ, Check, CheckOutcome, CheckPhase, NotChecked
 from suites.evidence import HostEvidence, HostWatch, TrialCheck, TrialEvidence
 from suites.facts import Absent, Facts, known
-from suites.quantities import duration_text, frequency_text, share_text
+from suites.quantities import count_text, duration_text, frequency_text, share_text
 from suites.verdict import Trust
 from suites.vocab import Resource, Severity
 
@@ -73,9 +73,9 @@ def _offline(evidence: HostEvidence, facts: Facts) -> CheckOutcome | None:
     without_siblings = facts.cpu.hyperthreading in {"off", "forceoff"}
     if without_siblings and online is not None and offline == online:
         return None  # SMT siblings of the online CPUs, which hyperthreading-off reports
-    of_all = "" if online is None else f" of {offline + online}"
+    of_all = count_text(offline, "CPU") if online is None else f"{offline} of {count_text(offline + online, 'CPU')}"
     return CheckOutcome(
-        f"{offline}{of_all} {'CPU is' if offline == 1 else 'CPUs are'} offline.",
+        f"Offline: {of_all}.",
         severity=None if computes(evidence) else Severity.INFO,
     )
 

@@ -60,7 +60,7 @@ def test_nothing_is_told_of_a_host_that_was_not_read() -> None:
     ("check", "facts", "words"),
     [
         ("governor-not-performance", changed("cpu", governor="powersave"), "The governor is powersave."),
-        ("offline-cpus", changed("cpu", offline=2), "2 of 10 CPUs are offline."),
+        ("offline-cpus", changed("cpu", offline=2), "Offline: 2 of 10 CPUs."),
         (
             "burstable-cpu",
             changed("cloud", provider="AWS", instance_type="t3.medium"),
