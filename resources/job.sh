@@ -1,7 +1,7 @@
 # Runs a command as a job that is independent of the connection: POSIX sh and coreutils or busybox, no root.
 # Run as `sh -s MODE MARK WORKSPACE NONCE IDENTITY [JOB] ...` on stdin. Prints lines "@@MARK key value"; other output, such
 # as a greeting of the shell, is ignored. All processes of a job have BENCHWRIGHT_JOB in their environment, so that those
-# that leave its process group are found, too.
+# that leave its process group are found, too, and BENCHWRIGHT_RUN, the run of the lease: the jobs of another are others.
 # Other accounts of the host are not trusted: every mode enters the workspace, verifies it, and then uses relative names
 # only, so that a directory renamed or replaced by another account is never run, read or removed.
 set -u
@@ -296,6 +296,9 @@ launch() { # command
     [ -z "${SUDO_UID:-}" ] || chown -R -- "$SUDO_UID:${SUDO_GID:-0}" "$job"
     BENCHWRIGHT_JOB=$nonce/$job
     export BENCHWRIGHT_JOB
+    for run in "$lease"/run=*; do
+        ! holds || [ ! -e "$run" ] || export "BENCHWRIGHT_RUN=${run##*/run=}"
+    done
     if setsid -f true 2>/dev/null; then
         setsid -f sh -c "$leader" benchwright "$job" "$begin" "$@" </dev/null >/dev/null 2>&1
     else

@@ -84,7 +84,7 @@ volumes() { # EBS volumes, which count the time over their allowance; needs root
     done
 }
 
-processes() { # processes with CPU time, and those of Benchwright's jobs
+processes() { # processes with CPU time, and those of the jobs of this lease's run
     set -- /proc/[0-9]*/stat
     scan=$((number + rarely + $# / 50))
     busy=$(grep -lsE "$grown" "$@")
@@ -93,8 +93,12 @@ processes() { # processes with CPU time, and those of Benchwright's jobs
         for file in $busy; do
             environments="$environments ${file%stat}environ"
         done
+        own=BENCHWRIGHT_JOB=
+        for run in "$lease"/run=*; do
+            [ ! -e "$run" ] || own=BENCHWRIGHT_RUN=${run##*/run=}
+        done
         # shellcheck disable=SC2046,SC2086 # several names
-        set -- $(grep -ls BENCHWRIGHT_JOB= /dev/null $environments)
+        set -- $(grep -lsF -- "$own" /dev/null $environments)
         ours=$*
     fi
     printf '@@%s ours %s\n' "$mark" "$ours"

@@ -7,7 +7,8 @@
 // The files of /proc stay open and are read at absolute times of CLOCK_MONOTONIC. No root. Ends when its output is closed.
 //
 // The tree: every process of the leader's session, every descendant of a member, and every process with the job's
-// BENCHWRIGHT_JOB in its environment. CPU time, page faults and I/O of waited children are counted by the kernel at their
+// BENCHWRIGHT_JOB in its environment. Other jobs of the lease's run (BENCHWRIGHT_RUN), such as servers, are counted apart;
+// those of another run are other processes. CPU time, page faults and I/O of waited children are counted by the kernel at their
 // parent (proc(5)); what a process that was not waited for had used is carried, so that no total decreases. If the job has
 // a cgroup of its own (job.sh), its CPU time is that of the cgroup: also of short-lived processes that nobody waited for.
 #define _GNU_SOURCE
@@ -223,7 +224,7 @@ static void print_file(struct source *source)
 // ---- Processes
 
 enum counter { USER, SYSTEM, MINOR, MAJOR, READ, WRITTEN, READS, WRITES, COUNTERS };
-enum kind { OTHER, MEMBER, OURS, KERNEL }; // OURS: of another job of Benchwright
+enum kind { OTHER, MEMBER, OURS, KERNEL }; // OURS: of another job of the same run
 
 struct stat_line {
     char state;
@@ -271,7 +272,9 @@ static struct file group_file = {-1};
 static int group_looks;
 static int leader;
 static uint64_t leader_started;
+static const char JOB[] = "BENCHWRIGHT_JOB=", RUN[] = "BENCHWRIGHT_RUN=";
 static char job_marker[256]; // BENCHWRIGHT_JOB=... of the leader
+static char own_run[256];    // BENCHWRIGHT_RUN=... of the lease; empty if unknown
 static struct {
     int pid;
     struct file file;
@@ -331,10 +334,9 @@ static bool look_at(int pid, struct stat_line *into)
     return got > 0 && parse_stat(process_line, into);
 }
 
-// Copies the variable BENCHWRIGHT_JOB=... of a process's environment; an empty text if there is none.
-static void read_marker(int pid, char *into, size_t size)
+// Copies the variable `name` of a process's environment, with its name; an empty text if there is none.
+static void read_variable(int pid, const char *name, char *into, size_t size)
 {
-    static const char name[] = "BENCHWRIGHT_JOB=";
     char path[64];
     struct file once = {-1};
     *into = 0;
@@ -428,11 +430,14 @@ static enum kind judge(int pid, const struct stat_line *seen)
         return KERNEL;
     if (leader && (member(pid) || seen->session == leader || member(seen->parent)) && join(pid))
         return MEMBER;
-    read_marker(pid, marker, sizeof marker);
+    read_variable(pid, JOB, marker, sizeof marker);
     if (!*marker)
         return OTHER;
     if (leader && *job_marker && !strcmp(marker, job_marker) && join(pid))
         return MEMBER;
+    read_variable(pid, RUN, marker, sizeof marker);
+    if (*own_run && strcmp(marker, own_run))
+        return OTHER;
     watch(pid);
     return OURS;
 }
@@ -825,6 +830,8 @@ static bool find_leader(int directory)
             seen.started == started && seen.state != 'Z' && started >= best_started) {
             best = pid;
             best_started = started;
+        } else if (!*own_run && starts(entry->d_name, "run=")) {
+            snprintf(own_run, sizeof own_run, "%s%s", RUN, entry->d_name + strlen("run="));
         }
     }
     closedir(listing);
@@ -837,7 +844,7 @@ static bool find_leader(int directory)
     leader_started = best_started;
     *job_marker = 0;
     if (leader)
-        read_marker(leader, job_marker, sizeof job_marker);
+        read_variable(leader, JOB, job_marker, sizeof job_marker);
     return leader != 0;
 }
 
