@@ -265,12 +265,13 @@ HIDDEN = "hidden processes"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DiskLoad:
-    """Use of one disk by others."""
+    """Use of one disk by others: `requests` at least, and at most `own_requests` more, which may be Benchwright's."""
 
     name: str
     read: float | Absent = fact("B/s")
     written: float | Absent = fact("B/s")
     requests: float | Absent = fact("1/s")
+    own_requests: float | Absent = fact("1/s")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -23,9 +23,9 @@ from app.checks.evidence import (
     workers_of,
     workload_of,
 )
-from app.checks.network import only_link, over
+from app.checks.network import on_network_file_system, only_link, over
 from suites.checks import CheckOutcome, NotChecked, after_check
-from suites.disk import LOOP, MEMORY_KINDS, NETWORK_KINDS, lowest_device
+from suites.disk import LOOP, MEMORY_KINDS, lowest_device
 from suites.evidence import HostWatch, TrialCheck, TrialEvidence
 from suites.facts import known
 from suites.quantities import count_text, figure_text, quantity, share_text
@@ -396,10 +396,7 @@ LEAST_RATE = 10.0
 
 def _over_volume(trial: TrialEvidence) -> CheckOutcome | NotChecked | None:
     facts = trial.context.facts
-    if trial.suite.resource is not Resource.DISK or not trial.done or facts is None:
-        return None
-    directory = facts.directory(str(trial.values.get(trial.suite.directory_parameter or "", "")))
-    if directory is None or known(directory.kind) not in NETWORK_KINDS:
+    if trial.suite.resource is not Resource.DISK or not trial.done or not on_network_file_system(trial):
         return None
     link = only_link(facts)
     speed = None if link is None else known(link.speed)

@@ -1,6 +1,6 @@
 """Figures derived from a trial's evidence: CPU use, disk counters, bytes issued, I/Os in flight."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
 
 from suites.base import Workload
@@ -65,9 +65,16 @@ def counted(watch: HostWatch, metric: str) -> float | None:
     return sum(found) if watch.labels_of(metric) else None
 
 
-def total(watch: HostWatch, metric: str) -> float | None:
-    """Return the integral of a rate over the measured time, summed over all labels; None if it was not read."""
-    found = [watch.total(metric, **dict(at)) for at in watch.labels_of(metric)]
+def total(watch: HostWatch, metric: str, values: Collection[str] | None = None) -> float | None:
+    """Return the integral of a rate over the measured time, summed over all labels; None if it was not read.
+
+    `values` are the labels' values that count, such as names of interfaces; None for all.
+    """
+    found = [
+        watch.total(metric, **dict(at))
+        for at in watch.labels_of(metric)
+        if values is None or any(value in values for _, value in at)
+    ]
     given = [value for value in found if value is not None]
     return sum(given) if given else None
 

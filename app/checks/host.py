@@ -58,6 +58,9 @@ OLD = 60.0
 DISK_RATE, DISK_REQUESTS = 5e6, 100.0
 """Bytes and requests per second of others from which a disk is in use: journals and logs of an idle host need less."""
 
+OWN_SHARE = 0.1
+"""Possible own requests, relative to those of others, above which the count of others is a lower bound."""
+
 
 def _disk_in_use(evidence: HostEvidence, facts: Facts) -> CheckOutcome | None:
     disks = [whole_disk(step) for step in evidence.steps if step.suite.resource in _ON_DISKS]
@@ -71,8 +74,9 @@ def _disk_in_use(evidence: HostEvidence, facts: Facts) -> CheckOutcome | None:
             rates = (
                 f"{quantity(rate, Unit.BYTES_PER_SECOND)} {way}" for rate, way in ((read, "read"), (written, "written"))
             )
-            shown = f"{', '.join(rates)}, {requests:.0f} IOPS"
-            return CheckOutcome(f"{load.name}: {shown} before the test{_when(facts)}.")
+            at_least = "at least " if (known(load.own_requests) or 0.0) > OWN_SHARE * requests else ""
+            ios = f", {at_least}{requests:.0f} IOPS" if not at_least or requests >= DISK_REQUESTS else ""
+            return CheckOutcome(f"{load.name}: {', '.join(rates)}{ios} before the test{_when(facts)}.")
     return None
 
 
@@ -94,7 +98,7 @@ def _swap_in_use(evidence: HostEvidence, facts: Facts) -> CheckOutcome | None:
     used, available, total = known(facts.memory.swap_used), known(facts.memory.available), known(facts.memory.total)
     if not used:
         return None
-    scarce = available is not None and total is not None and available < total // 10
+    scarce = available is not None and total is not None and available < SCARCE * total
     needs = computes(evidence)
     left = "" if available is None else f"; {quantity(available)} of memory is available"
     return CheckOutcome(
@@ -221,6 +225,12 @@ SWAPPED_IN, SWAPPED_OUT = 2**20, 16 * 2**20
 SHORT_OF_MEMORY = 0.05
 """The share of the time in which some task waited for memory (PSI “some”) from which it is reported."""
 
+SCARCE = 0.1
+"""The share of all memory below which the available memory is little."""
+
+MAJOR_FAULTS = 10.0
+"""Major page faults per second of the test from which it waits for memory itself."""
+
 
 @host_watched
 def _swapped(watch: HostWatch) -> CheckOutcome | NotChecked | None:
@@ -252,9 +262,24 @@ def _short(trial: TrialEvidence, watch: HostWatch) -> CheckOutcome | NotChecked 
     if waited / 100 * part(trial, watch) < SHORT_OF_MEMORY:
         return None
     least = min(watch.values("memory_available"), default=None)
-    left = "" if least is None else f"; the least available memory was {quantity(least, Unit.BYTE)}"
+    waits = f"waited for memory for {share_text(min(1.0, waited / 100))} of {duration_text(watch.seconds)}"
+    memory = None if trial.context.facts is None else trial.context.facts.memory
+    total, limit = (None, None) if memory is None else (known(memory.total), known(memory.limit))
+    if limit is not None and (total is None or limit < total):
+        return CheckOutcome(f"Tasks {waits}; the limit of the test’s cgroup is {quantity(limit, Unit.BYTE)}.")
+    if total is None or least is None or least < SCARCE * total:
+        left = "" if least is None else f"; the least available memory was {quantity(least, Unit.BYTE)}"
+        return CheckOutcome(f"Tasks {waits}{left}.")
+    faults = watch.mean("tool_major_faults") or 0.0
+    swapped = max(watch.mean(name) or 0.0 for name in ("swap_in", "swap_out"))
+    if faults >= MAJOR_FAULTS or swapped * watch.seconds >= SWAPPED_IN:
+        own = f"the test had {faults:.0f} major page faults/s" if faults >= MAJOR_FAULTS else "the host swapped"
+        return CheckOutcome(f"Tasks {waits}; {own}.")
     return CheckOutcome(
-        f"Tasks waited for memory for {share_text(min(1.0, waited / 100))} of {duration_text(watch.seconds)}{left}."
+        f"Tasks of the host {waits}; at least {quantity(least, Unit.BYTE)} of memory was available: another cgroup "
+        "reached its limit, or the kernel compacted memory.",
+        remedy="Find the cgroup (memory.pressure and memory.events below /sys/fs/cgroup).",
+        severity=Severity.INFO,
     )
 
 

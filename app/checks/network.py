@@ -3,6 +3,7 @@
 from app.checks.evidence import HALF, NOT_WATCHED, share, times_text, total, watched, workload_of
 from app.plans.plan import host_label
 from suites.checks import Check, CheckOutcome, CheckPhase, NotChecked
+from suites.disk import NETWORK_KINDS
 from suites.evidence import HostWatch, TrialCheck, TrialEvidence
 from suites.facts import Facts, Interface, known
 from suites.quantities import quantity, share_text
@@ -38,6 +39,36 @@ def busiest(watch: HostWatch) -> str | None:
     names = {dict(at).get("interface", "") for at in watch.labels_of("network_sent")} - {"lo", ""}
     totals = {name: carried(watch, name) or 0.0 for name in names}
     return max(sorted(totals), key=lambda name: totals[name], default=None)
+
+
+ON_PATH = 0.1
+"""The share of the test's bytes that an interface on its path carries at least: the members of a bond share them."""
+
+
+def used_interfaces(trial: TrialEvidence, watch: HostWatch) -> tuple[str, ...]:
+    """Return the interfaces that the trial may use: those that carried its bytes; all with traffic if none are known.
+
+    A test of another resource uses the network for a peer on another host or a network file system alone.
+    """
+    names = sorted({dict(at).get("interface", "") for at in watch.labels_of("network_sent")} - {""})
+    if trial.suite.resource is Resource.NETWORK and within_host(trial):
+        return tuple(name for name in names if name == "lo")
+    others = tuple(name for name in names if name != "lo")
+    if trial.suite.resource is not Resource.NETWORK:
+        to_peer = bool(trial.context.peer_address) and not within_host(trial)
+        return others if to_peer or on_network_file_system(trial) else ()
+    rate = throughput(trial)
+    if rate is None:
+        return others
+    least = ON_PATH * rate / 8 * (workload_of(trial).seconds or watch.seconds)
+    return tuple(name for name in others if (carried(watch, name) or 0.0) >= least)
+
+
+def on_network_file_system(trial: TrialEvidence) -> bool:
+    """Return whether the files of a test are on another machine."""
+    facts, named = trial.context.facts, trial.suite.directory_parameter
+    directory = None if facts is None or named is None else facts.directory(str(trial.values.get(named, "")))
+    return directory is not None and known(directory.kind) in NETWORK_KINDS
 
 
 def link_of(trial: TrialEvidence) -> Interface | NotChecked:
@@ -80,7 +111,7 @@ DROPPED = 100
 
 @watched
 def _sent_again(trial: TrialEvidence, watch: HostWatch) -> CheckOutcome | NotChecked | None:
-    if trial.suite.resource is not Resource.NETWORK:
+    if trial.suite.resource is not Resource.NETWORK or trial.values.get("protocol") == "udp":
         return None
     again, sent = watch.total("network_retransmits"), watch.total("network_segments")
     if again is None or sent is None:
@@ -100,8 +131,10 @@ def _sent_again(trial: TrialEvidence, watch: HostWatch) -> CheckOutcome | NotChe
 def _dropped(trial: TrialEvidence, watch: HostWatch) -> CheckOutcome | NotChecked | None:
     if trial.suite.resource is not Resource.NETWORK:
         return None
-    packets, damaged = total(watch, "network_drops"), total(watch, "network_errors")
-    datagrams = total(watch, "network_datagrams_dropped")
+    used = used_interfaces(trial, watch)
+    packets, damaged = (total(watch, name, used) for name in ("network_drops", "network_errors"))
+    tcp = trial.values.get("protocol") == "tcp"  # receivers of other programs dropped these datagrams
+    datagrams = None if tcp else total(watch, "network_datagrams_dropped")
     if packets is None and datagrams is None:
         return NotChecked("No drop counters.")
     counts = {
@@ -115,12 +148,8 @@ def _dropped(trial: TrialEvidence, watch: HostWatch) -> CheckOutcome | NotChecke
 
 @watched
 def _link_down(trial: TrialEvidence, watch: HostWatch) -> CheckOutcome | NotChecked | None:
-    used = watch.labels_of("network_sent")
-    changes = {
-        dict(at).get("interface", ""): sum(value for _, value in watch.points_at("link_changes", at))
-        for at in watch.labels_of("link_changes")
-        if at in used
-    }
+    used = used_interfaces(trial, watch)
+    changes = {name: sum(watch.values("link_changes", interface=name)) for name in used}
     changed = [f"{name} {times_text(count)}" for name, count in changes.items() if count > 0]
     if not changed:
         return None
@@ -214,7 +243,7 @@ TRIAL_CHECKS: tuple[TrialCheck, ...] = (
         source="carrier_changes in /sys/class/net.",
         evaluate=_link_down,
         when=CheckPhase.DURING,
-        needs="state changes of each link in use",
+        needs="state changes of each interface that the test uses",
     ),
     Check(
         id="segments-sent-again",

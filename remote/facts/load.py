@@ -160,18 +160,19 @@ def foreign_disks(items: Items, disks: Disks) -> tuple[DiskLoad, ...] | Absent:
     if isinstance(seconds, Absent) or not before or not after:
         return items.missing("load.after.disks", "no disks in /proc/diskstats")
     own_read, own_written = (_own_bytes(items, name) for name in ("read_bytes", "write_bytes"))
-    own_requests = own_read // PAGE + own_written // PAGE
     found: list[DiskLoad] = []
     for name in sorted(after):
         if name not in before or name not in disks.attributes or disks.below(name) != WHOLE_DISK:
             continue
         reads, read, writes, written = (max(0, b - a) for a, b in zip(before[name], after[name], strict=True))
+        own = min(reads, own_read // PAGE) + min(writes, own_written // PAGE)
         found.append(
             DiskLoad(
                 name=name,
                 read=max(0, read * SECTOR - own_read) / seconds,
                 written=max(0, written * SECTOR - own_written) / seconds,
-                requests=max(0, reads + writes - own_requests) / seconds,
+                requests=(reads + writes - own) / seconds,
+                own_requests=own / seconds,
             )
         )
     return tuple(found)

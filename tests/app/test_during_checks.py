@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -47,6 +48,11 @@ def of(suite: str = "sysbench-cpu", **series: Sequence[Point]) -> TrialEvidence:
         found[metric, at] = tuple(points)
     made = trial(suite, {}, seconds=SECONDS)
     return replace(made, watch=HostWatch("web-1", CLOCK, CLOCK + SECONDS, found, facts()))
+
+
+def of_udp(**series: Sequence[Point]) -> TrialEvidence:
+    one = of("iperf3", **series)
+    return replace(one, values={**one.values, "protocol": "udp"})
 
 
 def fell(before: float, after: float) -> tuple[Point, ...]:
@@ -113,8 +119,8 @@ CASES: dict[str, tuple[TrialEvidence, TrialEvidence, str, Severity]] = {
         "TCP retransmitted 3600 of 60000 segments (6 %).", Severity.WARNING,
     ),
     "packets-dropped": (
-        of("iperf3", network_datagrams_dropped=level(50.0), network_drops__eth0=level(1.0)),
-        of("iperf3", network_datagrams_dropped=level(0.5), network_drops__eth0=level(0.0)),
+        of_udp(network_datagrams_dropped=level(50.0), network_drops__eth0=level(1.0)),
+        of_udp(network_datagrams_dropped=level(0.5), network_drops__eth0=level(0.0)),
         "3000 UDP datagrams dropped (receive buffer full).", Severity.WARNING,
     ),
 }  # fmt: skip
@@ -156,6 +162,70 @@ def test_a_quiet_host_draws_no_finding() -> None:
             *(check.id for check in SHAPE_CHECKS),
         }
     }  # fmt: skip
+
+
+WAITED: dict[str, Any] = {"pressure_memory": level(6.6), "memory_available": level(12 * 2**30)}
+
+
+def test_memory_pressure_of_another_cgroup_is_a_note_that_does_not_blame_the_test() -> None:
+    check = CHECKS["memory-short"]
+    owns: tuple[dict[str, Any], ...] = (
+        {},
+        {"tool_major_faults": level(0.0), "swap_in": level(0.0), "swap_out": level(0.0)},
+    )
+    for own in owns:
+        elsewhere = of(**WAITED, **own)
+        outcome = check.evaluate(elsewhere)
+        assert isinstance(outcome, CheckOutcome)
+        assert check.finding_for(outcome, elsewhere).severity is Severity.INFO
+        assert outcome.measured == MESSAGES["other_cgroup_waited"]
+        assert outcome.remedy is not None
+        assert "working set" not in outcome.remedy
+
+
+@pytest.mark.parametrize("own", [{"tool_major_faults": level(40.0)}, {"swap_in": level(2.0**20)}])
+def test_memory_pressure_with_the_test_s_own_faults_or_swapping_is_a_warning(own: dict[str, Any]) -> None:
+    outcome = CHECKS["memory-short"].evaluate(of(**WAITED, **own))
+    assert isinstance(outcome, CheckOutcome)
+    assert outcome.severity is None
+
+
+def test_memory_pressure_under_a_limit_of_the_test_s_own_cgroup_is_a_warning() -> None:
+    one, known = of(**WAITED), facts()
+    limited = replace(known, memory=replace(known.memory, limit=2**30))
+    outcome = CHECKS["memory-short"].evaluate(replace(one, context=replace(one.context, facts=limited)))
+    assert isinstance(outcome, CheckOutcome)
+    assert outcome.severity is None
+    assert outcome.measured == MESSAGES["own_cgroup_limited"]
+
+
+def test_a_link_that_the_test_does_not_use_is_not_reported() -> None:
+    check = CHECKS["link-went-down"]
+    both: dict[str, Any] = {"link_changes__eth0": once(2.0), "link_changes__veth0": once(2.0)}
+    packets: dict[str, Any] = {"network_sent__eth0": level(100e6), "network_sent__veth0": level(2e3)}
+    local = of("fio", **both, **packets)
+    assert shown(check, local) is None
+    assert shown(check, of("sysbench-cpu", **both, **packets)) is None
+    one = trial("iperf3", {"throughput": 800e6}, seconds=SECONDS)
+    assert shown(check, replace(of("iperf3", **both, **packets), figures=one.figures)) == MESSAGES["link_changed"]
+    within = replace(of("iperf3", **both, **packets), context=replace(one.context, peer_address="127.0.0.1"))
+    assert shown(check, within) is None
+    remote = replace(local, context=replace(local.context, facts=facts(kind="nfs4")))
+    outcome = check.evaluate(remote)
+    assert isinstance(outcome, CheckOutcome)
+    assert outcome.severity is Severity.INFO
+
+
+def test_drops_of_another_interface_or_of_other_programs_are_not_reported() -> None:
+    packets: dict[str, Any] = {"network_sent__eth0": level(100e6), "network_sent__veth0": level(2e3)}
+    figures = trial("iperf3", {"throughput": 800e6}, seconds=SECONDS).figures
+    drops: dict[str, Any] = {"network_drops__veth0": level(90.0), "network_drops__eth0": level(0.0)}
+    foreign = of("iperf3", network_datagrams_dropped=level(90.0), **drops, **packets)
+    assert shown(CHECKS["packets-dropped"], replace(foreign, figures=figures)) is None
+    own = replace(of("iperf3", network_drops__eth0=level(2.0), **packets), figures=figures)
+    assert shown(CHECKS["packets-dropped"], own) == MESSAGES["dropped_at_an_interface"]
+    udp = of_udp(network_segments=level(1000.0), network_retransmits=level(60.0))
+    assert shown(CHECKS["segments-sent-again"], udp) is None
 
 
 def test_what_is_stolen_makes_a_result_doubtful_from_a_tenth_on() -> None:

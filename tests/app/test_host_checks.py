@@ -163,6 +163,18 @@ def test_a_disk_that_others_use_is_warned_of(rates: dict[str, Any]) -> None:
     assert finding.measured.startswith("nvme0n1: ")
 
 
+@pytest.mark.parametrize(
+    ("requests", "own", "shown"),
+    [(40.0, 0.0, ", 40 IOPS "), (0.0, 90.0, " written before "), (300.0, 90.0, ", at least 300 IOPS ")],
+)
+def test_requests_that_may_be_benchwright_s_are_not_shown_as_those_of_others(
+    requests: float, own: float, shown: str
+) -> None:
+    (found,) = disk_use(read=13e6, written=814e3, requests=requests, own_requests=own).values()
+    assert isinstance(found, Finding)
+    assert shown in found.measured
+
+
 def test_use_of_a_disk_is_of_no_concern_below_a_journal_s_or_elsewhere() -> None:
     assert disk_use(read=1e6, written=2e6, requests=80.0) == {}
     assert disk_use(directory="/home/ann", written=174e6) == {}

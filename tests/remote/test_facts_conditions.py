@@ -154,9 +154,9 @@ def disk_loads(**changed: str) -> tuple[DiskLoad, ...] | Absent:
 
 
 def test_use_of_a_disk_by_others_is_per_second_and_without_our_own() -> None:
-    assert disk_loads() == (DiskLoad(name="sda", read=1024000.0, written=5120000.0, requests=125.0),)
+    assert disk_loads() == (DiskLoad(name="sda", read=1024000.0, written=5120000.0, requests=125.0, own_requests=0.0),)
     own = disk_loads(load__after__io="read_bytes: 4096000\nwrite_bytes: 480000")
-    assert own == (DiskLoad(name="sda", read=0.0, written=5e6, requests=0.0),)
+    assert own == (DiskLoad(name="sda", read=0.0, written=5e6, requests=70.75, own_requests=54.25),)
 
 
 @pytest.mark.parametrize(
@@ -168,7 +168,7 @@ def test_counters_of_disks_that_cannot_be_are_absent(name: str, text: str) -> No
 
 def test_counters_that_went_back_are_no_use() -> None:
     found = disk_loads(load__before__disks=LATER, load__after__disks=DISKS)
-    assert found == (DiskLoad(name="sda", read=0.0, written=0.0, requests=0.0),)
+    assert found == (DiskLoad(name="sda", read=0.0, written=0.0, requests=0.0, own_requests=0.0),)
 
 
 def test_a_tool_took_as_long_as_until_the_next_was_started() -> None:
