@@ -154,7 +154,7 @@ class HostWatch:
         times = sorted({time for points in series.values() for time, _ in points})
         since = {time: max(last, time - every) for last, time in pairwise([-math.inf, *times])}
         unread = self.end - max(times, default=self.end)
-        read = self.seconds - unread if 0.0 < unread <= min(every, self.seconds / 2) else self.seconds
+        read = self.seconds - unread if 0.0 < unread <= min(every, self.seconds) else self.seconds
         return {
             at: sum(value * self._within(since[time], time) / (time - since[time]) for time, value in points)
             * (self.seconds / read if read else 0.0)
