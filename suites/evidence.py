@@ -147,11 +147,12 @@ class HostWatch:
     def amounts(self, metric: str, every: float) -> dict[Labels, float]:
         """Return by labels what falls in the measured window of amounts that each arose since the previous reading.
 
-        Readings are at most `every` seconds apart; one that found nothing has no points. What was not read yet at the
-        end is taken to go on as before.
+        One that found nothing has no points: two readings are taken to be as far apart as the nearest, or `every`
+        seconds if there is one only. What was not read yet at the end is taken to go on as before.
         """
         series = {at: points for (name, at), points in self.series.items() if name == metric}
         times = sorted({time for points in series.values() for time, _ in points})
+        every = min((new - old for old, new in pairwise(times)), default=every)
         since = {time: max(last, time - every) for last, time in pairwise([-math.inf, *times])}
         unread = self.end - max(times, default=self.end)
         read = self.seconds - unread if 0.0 < unread <= min(every, self.seconds) else self.seconds

@@ -296,8 +296,8 @@ LOST_SLIGHTLY, LOST_MUCH = 0.02, 0.2
 """Shares of the CPU time asked for, lost to others, from which the figure has a caveat, and is doubtful: it is lower by
 about that share."""
 
-LOOK_EVERY = 6.0
-"""Seconds within which the telemetry reads the processes again."""
+LOOK_EVERY = 7.0
+"""Seconds after which the telemetry reads the processes again: 5, and one for each 50 processes of the host."""
 
 _BY_PROCESSORS = frozenset({Resource.CPU, Resource.MEMORY})
 
