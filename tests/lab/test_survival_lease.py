@@ -21,9 +21,9 @@ from tests.lab_sshd import LabHost
 class Other:
     """Somebody else's Benchwright, with a library of its own, that measures until told to stop."""
 
-    def __init__(self, path: Path, host: str) -> None:
+    def __init__(self, path: Path, host: str, busy: BusyPolicy = BusyPolicy.REFUSE) -> None:
         self.workstation = Workstation(path / "other.sqlite3", path / "other-hosts.toml")
-        self.control = Control()
+        self.control = Control(busy)
         self.measuring = threading.Event()
         self._thread = threading.Thread(target=self._run, args=(host,))
         self._thread.start()
@@ -89,6 +89,22 @@ def test_a_second_run_may_go_on_and_says_so(workstation: Workstation, other: Oth
     assert end(events).state is State.DONE
     (finding,) = [found for found in workstation.load("last").findings if found.id == HOST_IN_USE]
     assert (finding.host, "measures on lab" in finding.measured) == ("lab", True)
+
+
+def test_a_run_says_that_another_began_during_it(workstation: Workstation, lab: LabHost, tmp_path: Path) -> None:
+    started: list[Other] = []
+
+    def hand(event: Event, _control: Control) -> None:
+        if isinstance(event, SampleRead) and not started:
+            started.append(Other(tmp_path, LOCAL, BusyPolicy.ANYWAY))
+
+    try:
+        run(workstation, counting_plan(10), hand)
+        found = [one for one in workstation.load("last").findings if one.id == HOST_IN_USE]
+        assert [one.host for one in found] == ["lab"]
+    finally:
+        for one in started:
+            one.close()
 
 
 @pytest.mark.slow
