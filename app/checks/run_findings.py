@@ -48,6 +48,16 @@ NO_LEASE = _raised(
     needs="A directory in memory on the host that every account may write to.",
 )
 
+TELEMETRY_REPLACED = _raised(
+    id="telemetry-replaced",
+    severity=Severity.WARNING,
+    title="Telemetry program ended",
+    why="The script that replaces it does not count the test’s I/O, page faults and waits, nor the CPU time of others.",
+    remedy="Find what ended it on the host (dmesg, security software), then run it again.",
+    source="The end of the telemetry program on the host.",
+    needs="Telemetry by the program, not by the script.",
+)
+
 CLOCK_STEPPED = _raised(
     id="clock-stepped",
     severity=Severity.WARNING,
@@ -159,6 +169,7 @@ CHECK_FAILED = _raised(
 
 RAISED_CHECKS = (
     HOST_IN_USE,
+    TELEMETRY_REPLACED,
     NO_LEASE,
     CLOCK_STEPPED,
     CONNECTION_LOST,

@@ -44,6 +44,12 @@ def no_lease(host: str) -> Finding:
     return finding_of(run_findings.NO_LEASE, host, measured)
 
 
+def telemetry_replaced(host: str) -> Finding:
+    """Return the finding that the telemetry program of `host` ended and the script continued."""
+    measured = f"The telemetry program on {host_label(host)} ended; the script continues."
+    return finding_of(run_findings.TELEMETRY_REPLACED, host, measured)
+
+
 def clock_stepped(host: str, step: ClockStep) -> Finding:
     """Return the finding that the wall clock of `host` was stepped."""
     way, size = "forward" if step.seconds > 0 else "back", abs(step.seconds)

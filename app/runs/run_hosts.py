@@ -19,7 +19,7 @@ from app.runs.phase import RunPhase
 from remote.connection_state import PATIENCE, Link, LinkState, ReconnectPolicy
 from remote.errors import ConnectError, ConnectOutcome
 from remote.jobs.job import RemoteJob, Workspace
-from remote.jobs.lease import FRESH, Claim, claim, live_holder, mark_unwatched, release, withdraw
+from remote.jobs.lease import FRESH, Claim, claim, live_holder, mark_unwatched, others, release, withdraw
 from remote.privilege import PrivilegeError
 from remote.reconnect import ReconnectingSession
 from remote.script import new_mark
@@ -41,7 +41,7 @@ class _Lease:
     """Lease on a host: `nonce` names it, `path` is None while there is none.
 
     `connection` is the number of the connection over which it was last verified; `reported` whether its finding was
-    raised.
+    raised, `in_use` whether that of another run was.
     """
 
     nonce: str = field(default_factory=new_mark)
@@ -49,6 +49,7 @@ class _Lease:
     architecture: str = ""
     connection: int = 0
     reported: bool = False
+    in_use: bool = False
 
 
 class Leases:
@@ -107,7 +108,20 @@ class Leases:
             lease.reported = True
             yield FindingRaised(no_lease(host))
         if claimed.blocked:
+            lease.in_use = True
             yield FindingRaised(host_in_use(host, claimed))
+
+    def look(self, host: str) -> Iterator[Event]:
+        """Report another run that has begun to measure `host` since it was claimed, once."""
+        lease = self._leases.get(host)
+        if lease is None or lease.path is None or lease.in_use:
+            return
+        with contextlib.suppress(BenchwrightError):
+            look = partial(others, self._sessions[host], self._run_id, lease.nonce)
+            holders = yield from self._queue.during(look)
+            if holders:
+                lease.in_use = True
+                yield FindingRaised(host_in_use(host, Claim(None, holders)))
 
     def other_lease_holder(self, host: str) -> Generator[Event, None, str]:
         """Return the text of another live process that keeps a lease of this run on `host`; empty if there is none.

@@ -215,6 +215,7 @@ class TrialTask:
         if trial.ended is None or trial.ended.state is not State.DONE:
             schedule.give_up(slot)
         else:
+            yield from self._hosts.leases.look(slot.host)
             yield from decided(schedule.record_trial(slot, trial.ended.parsed.figures, trial.seconds, spent))
         if not schedule.open(slot.key) and not control.detached:
             yield from self._await_last_sample()

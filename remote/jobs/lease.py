@@ -109,6 +109,11 @@ def claim(session: Session, run: str, *, nonce: str = "", anyway: bool = False) 
     return Claim(None, holders, unread)
 
 
+def others(session: Session, run: str, nonce: str) -> tuple[Holder, ...]:
+    """Return who else measures the session's host now, under leases in force of other runs than `run`."""
+    return _holders(query_script(session, SCRIPT, "look", nonce), run)
+
+
 def live_holder(session: Session, run: str, own: Collection[str]) -> Holder | None:
     """Return the holder of a lease of `run`, other than the `own` nonces, that a Benchwright keeps alive; else None.
 

@@ -115,7 +115,7 @@ class Telemetry:
         self._last: Tick | None = None
         self._cpu_time = self._elapsed = 0.0  # of the scripts of earlier connections, in seconds
         self._stderr = b""
-        self._stopped = False
+        self._stopped = self._replaced = False
         self._open()
 
     @classmethod
@@ -169,8 +169,14 @@ class Telemetry:
         if self._stopped or not self._program or not self._reader.program:
             return False
         self._program = b""
+        self._replaced = True
         self._restart()
         return True
+
+    def replaced(self) -> bool:
+        """Return whether the script replaced the program since the previous call."""
+        found, self._replaced = self._replaced, False
+        return found
 
     def _ticks(self, timeout: float) -> list[Tick]:
         found: list[Tick] = []

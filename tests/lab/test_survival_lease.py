@@ -1,5 +1,7 @@
 """A host has one measuring run at a time: the second is told, waits, or goes on and says so."""
 
+import os
+import signal
 import threading
 from collections.abc import Iterator
 from contextlib import closing
@@ -8,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import app.runs.run_hosts
+from app.checks import run_findings
 from app.events import Activity, Event, FindingRaised, RunDetached, SampleRead, State
 from app.plans.plan import LOCAL
 from app.runs.control import BusyPolicy, Control, HostInUseError
@@ -16,14 +19,15 @@ from app.services import Workstation
 from tests.lab.counting import counting_plan
 from tests.lab.survival import assert_no_leftovers, assert_whole, attach, end, run, trial_ends
 from tests.lab_sshd import LabHost
+from tests.remote.test_telemetry import telemetry_processes
 
 
 class Other:
     """Somebody else's Benchwright, with a library of its own, that measures until told to stop."""
 
-    def __init__(self, path: Path, host: str) -> None:
+    def __init__(self, path: Path, host: str, busy: BusyPolicy = BusyPolicy.REFUSE) -> None:
         self.workstation = Workstation(path / "other.sqlite3", path / "other-hosts.toml")
-        self.control = Control()
+        self.control = Control(busy)
         self.measuring = threading.Event()
         self._thread = threading.Thread(target=self._run, args=(host,))
         self._thread.start()
@@ -91,6 +95,22 @@ def test_a_second_run_may_go_on_and_says_so(workstation: Workstation, other: Oth
     assert (finding.host, "measures on lab" in finding.measured) == ("lab", True)
 
 
+def test_a_run_says_that_another_began_during_it(workstation: Workstation, lab: LabHost, tmp_path: Path) -> None:
+    started: list[Other] = []
+
+    def hand(event: Event, _control: Control) -> None:
+        if isinstance(event, SampleRead) and not started:
+            started.append(Other(tmp_path, LOCAL, BusyPolicy.ANYWAY))
+
+    try:
+        run(workstation, counting_plan(10), hand)
+        found = [one for one in workstation.load("last").findings if one.id == HOST_IN_USE]
+        assert [one.host for one in found] == ["lab"]
+    finally:
+        for one in started:
+            one.close()
+
+
 @pytest.mark.slow
 def test_a_run_that_was_let_go_of_keeps_its_host_while_it_measures(
     workstation: Workstation, lab: LabHost, tmp_path: Path
@@ -107,3 +127,24 @@ def test_a_run_that_was_let_go_of_keeps_its_host_while_it_measures(
         assert end(run(second, counting_plan(10, host=LOCAL))).state is State.DONE
     assert_whole(workstation, 1, 300)
     assert_no_leftovers(lab.home)
+
+
+def test_a_run_says_that_its_telemetry_program_was_killed(
+    workstation: Workstation, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    leases = tmp_path / "leases"
+    leases.mkdir()
+    leases.chmod(0o1777)
+    monkeypatch.setenv("BENCHWRIGHT_LEASES", str(leases))
+    killed: list[int] = []
+
+    def hand(event: Event, _control: Control) -> None:
+        if isinstance(event, SampleRead) and not killed:
+            killed.extend(telemetry_processes(leases))
+            for pid in killed:
+                os.kill(pid, signal.SIGKILL)
+
+    run(workstation, counting_plan(30, host=LOCAL), hand)
+    assert len(killed) == 1
+    (found,) = [one for one in workstation.load("last").findings if one.id == run_findings.TELEMETRY_REPLACED.id]
+    assert "the script continues" in found.measured

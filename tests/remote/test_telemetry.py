@@ -197,6 +197,7 @@ def test_a_program_that_was_killed_is_continued_by_the_script(tmp_path: Path) ->
     while telemetry.instrument != "script":
         assert time.monotonic() < deadline
         telemetry.read(10.0)
+    assert (telemetry.replaced(), telemetry.replaced()) == (True, False)
     after = ticks(telemetry, 2)[-1]
     assert after[0].time > before
     assert "cpu_user" in {sample.metric.name for sample in after}
