@@ -143,11 +143,15 @@ class TestedTool:
 
 @dataclass(frozen=True, slots=True)
 class RateLimit:
-    """Rate limit set by a step, in the unit of its metric. From the share `reached` on, it counts as the limit."""
+    """Rate limit set by a step, in the unit of its metric. From the share `reached` on, it counts as the limit.
+
+    `then` is how to remove it.
+    """
 
     metric: str
     value: float
     reached: float = 0.95
+    then: str = "Raise or remove the requested rate."
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,6 +167,7 @@ class Workload:
     loop moves more bytes than it computes. `writes_per_sync` is the number of writes after which it waits for stable
     storage; `commits`: each transaction does; `flushes_last`: its time includes a flush at the end. `no_device`: the
     I/O uses no block device of this host. `window` are the bytes that one connection may have in flight.
+    `deepened_by` is the parameter that raises `queue_depth`, if one does.
     """
 
     seconds: float | None = None
@@ -172,6 +177,7 @@ class Workload:
     buffered: bool = False
     large_ios: bool = False
     queue_depth: int | None = None
+    deepened_by: str = ""
     concurrency: int | None = None
     rate_limit: RateLimit | None = None
     tool_limit: tuple[str, str] | None = None

@@ -205,7 +205,8 @@ def _refuse_invalid(runs: Sequence[RunRecord]) -> None:
             if verdict.trust is Trust.INVALID and verdict.step is not None:
                 raise InvalidBaselineError(
                     f"{verdict.step} of run {record.summary.id} is {verdict.text}.",
-                    "Pin another run, or accept the invalid result: benchwright baseline pin --accept-invalid.",
+                    "Pin another run, or accept the invalid result: benchwright baseline pin --accept-invalid "
+                    f"{record.summary.id} NAME.",
                 )
 
 

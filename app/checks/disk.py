@@ -476,10 +476,11 @@ _KERNEL = "The kernel’s counters (/proc/diskstats) against the tool’s figure
 NOT_FROM_THE_DEVICE: TrialCheck = after_check(
     id="not-from-the-device",
     severity=Severity.ERROR,
-    title="Page cache served the I/O",
+    title="I/O did not reach the device",
     why="I/O that does not reach the device does not measure it: the figure is that of the page cache or of a sparse "
     "file, and can be a hundred times too high.",
-    remedy="Use direct I/O; or flush before the timer stops, with files of at least twice the memory.",
+    remedy="Use direct I/O on files that were written completely; or flush before the timer stops, with files of "
+    "at least twice the memory.",
     source="A storage engineer’s fio series: 853,333 IOPS with no I/O at the device; direct, 8,767.",
     evaluate=_cache,
     needs="the tool’s count of bytes read and written, and the kernel’s counters of the disk",

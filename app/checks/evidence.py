@@ -233,7 +233,7 @@ class IoCount:
 
 def seconds_of(trial: TrialEvidence) -> float | None:
     """Return the seconds that the tool reports it measured, else the requested ones, without the ramp."""
-    for metric in ("elapsed", "total_time"):
+    for metric in ("elapsed", "total_time", "wall_time"):
         found = trial.all_of(metric)
         if found:
             return convert(found[0].value, found[0].metric.unit, Unit.SECOND)

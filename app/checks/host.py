@@ -320,7 +320,7 @@ def _others(trial: TrialEvidence, watch: HostWatch) -> CheckOutcome | NotChecked
     seconds, others = length(trial, watch), other_cpus(trial)
     most = math.inf if others is None else others * watch.seconds  # the times are shared out
     named = [(name, spent) for name, spent in taken[:3] if min(spent, most) >= OF_A_CORE * seconds]
-    beside = None if trial.suite.uses_server else contention(trial)  # a server that ran before is among the others
+    beside = contention(trial)
     lost = 0.0 if beside is None else beside.lost * part(trial, watch)
     if not watch.seconds or (not named and lost < LOST_SLIGHTLY):
         return None

@@ -27,6 +27,12 @@ def throughput(trial: TrialEvidence) -> float | None:
     return sum(received) if received else figures[0].value if figures else None
 
 
+def one_way(trial: TrialEvidence) -> float | None:
+    """Return the rate of the faster direction: a full-duplex link has its speed each way."""
+    received = [one.value for one in trial.all_of("throughput") if dict(one.labels).get("end") == "receiver"]
+    return max(received) if received else throughput(trial)
+
+
 def carried(watch: HostWatch, interface: str) -> float | None:
     """Return the bytes that an interface sent and received in the measured time."""
     found = [watch.total(metric, interface=interface) for metric in ("network_received", "network_sent")]
@@ -113,7 +119,10 @@ DROPPED = 100
 def _sent_again(trial: TrialEvidence, watch: HostWatch) -> CheckOutcome | NotChecked | None:
     if trial.suite.resource is not Resource.NETWORK or trial.values.get("protocol") == "udp":
         return None
-    again, sent = watch.total("network_retransmits"), watch.total("network_segments")
+    sender = trial.peer_watch if trial.values.get("direction") == "receive" else watch
+    if sender is None:
+        return NotChecked("The sending host was not watched.")
+    again, sent = sender.total("network_retransmits"), sender.total("network_segments")
     if again is None or sent is None:
         return NotChecked("No TCP retransmission counters.")
     part = share(again, sent)
@@ -175,7 +184,7 @@ def _over_link(trial: TrialEvidence) -> CheckOutcome | NotChecked | None:
     link = link_of(trial)
     if isinstance(link, NotChecked):
         return link
-    speed, rate = speed_of(link), _one_way(trial)
+    speed, rate = speed_of(link), one_way(trial)
     if isinstance(speed, NotChecked):
         return speed
     if rate is None or not over(rate, LINK_SHARE * speed):
@@ -184,12 +193,6 @@ def _over_link(trial: TrialEvidence) -> CheckOutcome | NotChecked | None:
         f"{quantity(rate, Unit.BITS_PER_SECOND)} of payload over {link.name}, a link of "
         f"{quantity(speed, Unit.BITS_PER_SECOND)} (at most {share_text(LINK_SHARE)} is payload)."
     )
-
-
-def _one_way(trial: TrialEvidence) -> float | None:
-    """Return the rate of the faster direction: a full-duplex link has its speed each way."""
-    received = [one.value for one in trial.all_of("throughput") if dict(one.labels).get("end") == "receiver"]
-    return max(received) if received else throughput(trial)
 
 
 LOSS = 1.0

@@ -245,10 +245,12 @@ def _setting_text(value: object) -> str:
 
 def _thin_tail(trial: TrialEvidence) -> CheckOutcome | NotChecked | None:
     for tail in trial.as_named("latency_p99_9") if trial.done else ():
-        rate, seconds = trial.value("iops", **dict(tail.labels)), trial.values.get("runtime") or trial.duration
-        if rate is None or not isinstance(seconds, int | float):
+        count = trial.value("issued_ios", **dict(tail.labels))
+        rate, seconds = trial.value("iops", **dict(tail.labels)), trial.values.get("runtime")
+        if count is None and rate is not None and isinstance(seconds, int | float) and seconds:
+            count = rate * seconds
+        if count is None:
             return NotChecked("The number of I/Os behind the percentile is unknown.")
-        count = rate * seconds
         if count < TAIL:
             scarce = count < BARELY
             return CheckOutcome(

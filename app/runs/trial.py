@@ -386,7 +386,8 @@ class TrialRun:
             return self._truncated_text(parsed)
         if why := refusal(exit_status, self._stderr):
             return f"{tool} was not started on {host}: {why} (exit status {exit_status})"
-        notes = "; ".join(parsed.notes) or "no figures in the output"
+        ended = f"{tool} ended with exit status {exit_status}."  # follows in parentheses
+        notes = "; ".join(note.rstrip(".") for note in parsed.notes if note != ended) or "no figures in the output"
         status = "was killed" if exit_status is None else f"exit status {exit_status}"
         denial = denied(host, self._stderr + notes.encode(), closed=self._closed)
         return f"{tool} on {host}: {notes} ({f'{status}; {self._why}' if self._why else status}).{denial}"

@@ -93,13 +93,15 @@ class _Match:
         return ""
 
     def _other_unit(self, unit: Unit) -> str:
-        """Return the suffix if it is another unit than `unit`, or the next word if that is one that converts to it."""
+        """Return the suffix if it is another unit than `unit`, or the next word if that is one."""
         if self.suffix:
             other = _PREFIX.fullmatch(self.suffix) or any(measures_as(self.suffix, one) for one in Unit)
             return self.suffix if other and not self.fits(unit) else ""
         blank = self.line[self.end : self.end + 1].isspace()
         word = suffix_after(self.line, self.end + 1) if blank else ""
-        return f" {word}" if word and measures_as(word, unit) and not is_spelling(word, unit) else ""
+        same = is_spelling(word, unit) or is_spelling(word, Unit.ONE)
+        other = _PREFIX.fullmatch(word) is not None or any(measures_as(word, one) for one in Unit)
+        return f" {word}" if word and other and not same else ""
 
 
 @dataclass(slots=True)

@@ -35,6 +35,7 @@ from suites.fio.parameters import (
     mixes,
     one_in_flight,
     past_memory,
+    pause_limit,
     total_size,
     trims,
     writes,
@@ -191,9 +192,9 @@ def _verified(evidence: StepEvidence) -> CheckOutcome | None:
 def _paused(evidence: StepEvidence) -> CheckOutcome | None:
     values = evidence.values
     pause, blocks = float(job_option(values, "pause")), int(job_option(values, "pause_blocks"))
+    most = pause_limit(values)
     if not pause:
         return None
-    most = blocks / pause * int(values["numjobs"])
     return CheckOutcome(
         f"thinktime of {quantity(pause, Unit.SECOND)} after every {count_text(blocks, 'block')}: at most "
         f"{most:,.0f} IOPS."

@@ -384,6 +384,12 @@ def iops_limit(values: Values) -> float:
     return min((limit for limit in given if limit), default=0.0)
 
 
+def pause_limit(values: Values) -> float:
+    """Return the I/Os per second of all jobs that thinktime leaves if the device took no time; 0 without thinktime."""
+    pause = float(job_option(values, "pause"))
+    return int(job_option(values, "pause_blocks")) / pause * int(values["numjobs"]) if pause else 0.0
+
+
 NO_DEVICE = frozenset(
     {"nbd", "rbd", "rados", "http", "libiscsi", "nfs", "gfapi", "gfapi_async", "libhdfs", "dfs", "net", "netsplice",
      "rdma", "librpma_apm_client", "librpma_gpspm_client", "null", "cpuio", "libblkio"}

@@ -34,7 +34,9 @@ from suites.fio.parameters import (
     is_random,
     job_option,
     mixes,
+    one_in_flight,
     past_memory,
+    pause_limit,
     redraws_offsets,
     total_size,
     waits_for_steady_state,
@@ -230,6 +232,13 @@ def _name(command: Command, commands: int) -> str:
     return NAME if commands <= MOST_OF_ONE else point
 
 
+def _rate_limit(rate: float, paused: float) -> RateLimit | None:
+    """Return the lower of a requested rate and of what thinktime leaves, of which the I/O itself takes a part."""
+    if paused and not 0 < rate < paused:
+        return RateLimit("iops", paused, reached=0.9, then="Shorten or remove thinktime.")
+    return RateLimit("iops", rate) if rate else None
+
+
 class Fio(Suite):
     """Disk I/O with fio. Each job has its own file, laid out in full before the first trial."""
 
@@ -269,7 +278,8 @@ class Fio(Suite):
             buffered=not past_memory(values),
             queue_depth=depth,
             concurrency=depth,
-            rate_limit=RateLimit("iops", rate) if rate else None,
+            deepened_by="numjobs" if one_in_flight(values) else "iodepth",
+            rate_limit=_rate_limit(rate, pause_limit(values)),
             writes_per_sync=int(values["fsync"]) or None if writes(values) else None,
             flushes_last=writes(values) and bool(values["end_fsync"]),  # fio's runtime includes it
             no_device=values["ioengine"] in NO_DEVICE,

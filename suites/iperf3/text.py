@@ -1,7 +1,7 @@
 """Parse iperf3's text reports, of either end, of 3.9 and later."""
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from suites.tool_messages import printable_message
 from suites.units import Unit
@@ -113,12 +113,27 @@ def _samples(row: Row, time: float) -> list[Sample]:
     return found
 
 
+OMITTED = 2.0
+"""Per cent by which reported loss may exceed that of the rates: the ends’ times differ by a round trip."""
+
+
+def _lost_in_time(rows: list[Row], row: Row) -> Row:
+    """Return the row of a receiver with the loss of the measured time: iperf3 3.12 adds that of the omitted seconds."""
+    sent = next((one.rate for one in rows if (one.end, one.direction) == (SENDER, row.direction)), 0.0)
+    if row.lost is None or row.end != RECEIVER or not sent:
+        return row
+    most = max(0.0, 100 * (1 - row.rate / sent))
+    return replace(row, lost=most) if row.lost > most + OMITTED else row
+
+
 def summary_figures(rows: list[Row]) -> list[Figure]:
     """Return the figures of the summary `rows`, the received rates first: they are the result.
 
     Retransmits, window and round trip are known to the sender; jitter, loss and datagrams to the receiver.
     """
-    ordered = sorted(rows, key=lambda row: (row.end != RECEIVER, row.direction != SEND))
+    ordered = sorted(
+        (_lost_in_time(rows, row) for row in rows), key=lambda row: (row.end != RECEIVER, row.direction != SEND)
+    )
     figures = [Figure(THROUGHPUT, row.rate, row.labels) for row in ordered]
     for row in ordered:
         mark = labels(direction=row.direction)

@@ -91,6 +91,7 @@ class SysbenchFileio(Suite):
         return Workload(
             buffered=not direct(values),
             queue_depth=depth,
+            deepened_by="threads",
             writes_per_sync=every or None if writes(values) else None,
         )
 

@@ -4,6 +4,7 @@ import csv
 import io
 import json
 import math
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -102,7 +103,8 @@ def test_the_fastest_run_does_not_win_where_it_is_invalid(command_line: Callable
 
 
 def test_an_invalid_run_is_no_baseline_unless_it_is_accepted(command_line: Callable[..., str]) -> None:
-    assert "--accept-invalid" in command_line("baseline", "pin", "wrong", "odd", status=2)
+    refused = command_line("baseline", "pin", "wrong", "odd", status=2)
+    assert re.search(r"baseline pin --accept-invalid \S+ NAME\.", " ".join(refused.split()))
     assert "--accept-invalid" in command_line("baseline", "pin", "good,wrong@web-3", "odd", status=2)
     assert not [one for one in json.loads(command_line("baseline", "list", "--json")) if not one["built_in"]]
     command_line("baseline", "pin", "wrong", "odd", "--accept-invalid")

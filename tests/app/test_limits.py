@@ -12,6 +12,7 @@ from app.checks.evidence import RUNNING, contention, share
 from app.checks.limits import LIMITED_BY, QUOTA_BOUND
 from app.checks.limits.hypothesis import UNCOUNTED
 from app.verdict.steps import step_verdict
+from suites.base import Suite, complete_values
 from suites.checks import CheckOutcome
 from suites.evidence import DONE, TrialEvidence
 from suites.facts import BlockDevice
@@ -549,6 +550,60 @@ def test_what_is_not_identified_lists_whose_use_it_was() -> None:
     found = LIMITED_BY.evaluate(LIMITS["cpu of others alone"][0])
     assert isinstance(found, CheckOutcome)
     assert "CPU: test 2.5 %, others 98 %" in found.measured
+
+
+def test_a_link_that_is_half_full_each_way_is_not_full() -> None:
+    one = sent(45.4e6, speed=100_000_000, direction="both")
+    both = with_figures(one, {("throughput", labels(direction="receive", end="receiver")): 45.5e6})
+    found = LIMITED_BY.evaluate(both)
+    assert isinstance(found, CheckOutcome)
+    assert found.limiter is not Limiter.LINK
+
+
+def test_no_more_datagrams_are_dropped_at_the_receiver_than_were_lost() -> None:
+    found = LIMITED_BY.evaluate(lost(20_000.0))
+    assert isinstance(found, CheckOutcome)
+    assert "54000 of 54000 in the receiver’s buffer" in found.measured
+
+
+def test_an_end_that_waits_for_a_cpu_is_not_shaped() -> None:
+    flat = (100e6, 100.1e6, 99.9e6, 100e6, 100.2e6, 99.8e6, 100e6, 100.1e6)
+    idle, crowded = (sent(100e6, samples=flat, host=use(0.48, 2.0, waiting)) for waiting in (0.0, 0.42))
+    limiters = [found.limiter for one in (idle, crowded) if isinstance(found := LIMITED_BY.evaluate(one), CheckOutcome)]
+    assert limiters[0] is Limiter.SHAPED
+    assert limiters[1] is not Limiter.SHAPED
+
+
+def test_an_idle_disk_that_others_also_use_may_be_held_to_a_rate() -> None:
+    one = provisioned(700.0, 32, 0.35e6, busy=3.2)
+    assert one.watch is not None
+    others = watch({**{name: value for (name, at), ((_, value), *_) in one.watch.series.items() if not at},
+                    "disk_read_rate:vda": 700 * 4096.0, "disk_read_ios:vda": 700.0, "disk_busy:vda": 3.2,
+                    "disk_write_rate:vda": 3.61e6, "disk_write_ios:vda": 90.0, "tool_write_rate": 0.0,
+                    "tool_read_rate": 700 * 4096.0})  # fmt: skip
+    found = LIMITED_BY.evaluate(replace(one, watch=others))
+    assert isinstance(found, CheckOutcome)
+    assert found.limiter is Limiter.PROVISIONED, found.measured
+
+
+def test_thinktime_is_a_requested_rate() -> None:
+    one = trial("fio", {"iops": 187.0, "bandwidth": 187 * 4096.0, "latency_mean": 0.1e6}, at=READ,
+                host={**DISK, "disk_busy:vda": 3.0}, **{**ONE, "ioengine": "psync"})  # fmt: skip
+    found = LIMITED_BY.evaluate(replace(one, values={**one.values, "pause": 0.005, "pause_blocks": 1}))
+    assert isinstance(found, CheckOutcome)
+    assert (found.limiter, found.remedy) == (Limiter.RATE, "Shorten or remove thinktime.")
+
+
+@pytest.mark.parametrize("suite", SUITES, ids=lambda suite: suite.id)
+def test_the_queue_is_deepened_by_a_parameter_of_the_suite(suite: Suite) -> None:
+    values = complete_values(suite, {})
+    assert suite.workload(values).deepened_by in {"", *(parameter.name for parameter in suite.parameters)}
+
+
+def test_the_queue_of_a_tool_without_a_depth_is_not_deepened() -> None:
+    found = LIMITED_BY.evaluate(trial("dd", {"bandwidth": 1e3}, host={**DISK, "disk_busy:vda": 80.0}))
+    assert isinstance(found, CheckOutcome)
+    assert "fio" in (found.remedy or "")
 
 
 def test_nothing_is_claimed_of_a_disk_that_the_engine_does_not_use() -> None:

@@ -111,10 +111,11 @@ def test_a_store_of_format_8_takes_the_program_of_the_telemetry(tmp_path: Path) 
     shutil.copy(STORES / "format-8.sqlite3", path)
     old = Store(path).load("20261123-141530-k3f9")
     assert (old.trials[0].origin, old.telemetry_program) == (1001.5, {})
+    program = {"web-1": "a1" * 32}
     with Store(path).recorder("20261124-141530-k3f9") as recorder:
         for event in run_events.run_events("20261124-141530-k3f9"):
-            recorder.record(replace(event, telemetry_program={"web-1": "a1"}) if isinstance(event, RunEnded) else event)
-    assert Store(path).load("20261124-141530-k3f9").telemetry_program == {"web-1": "a1"}
+            recorder.record(replace(event, telemetry_program=program) if isinstance(event, RunEnded) else event)
+    assert Store(path).load("20261124-141530-k3f9").telemetry_program == program
 
 
 def columns(path: Path) -> dict[str, set[str]]:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from app.checks.catalogue import OUTCOME_CHECKS, TRIAL_CHECKS
-from app.checks.evidence import RUNNING, in_flight
+from app.checks.evidence import RUNNING, in_flight, seconds_of
 from app.checks.repetition import latency_text
 from app.checks.timing import SHAPE_CHECKS
 from app.events import State, Trial
@@ -279,6 +279,17 @@ def test_every_check_of_after_says_what_it_is() -> None:
 def test_a_sound_trial_draws_no_finding(make: Make) -> None:
     raised = {check.id: shown(check, make()) for check in TRIAL_CHECKS if check.id != "limited-by"}
     assert {name: words for name, words in raised.items() if words not in {None, "cannot tell"}} == {}
+
+
+def test_a_tail_rests_on_the_requests_that_the_tool_counted() -> None:
+    made = {"iops": 300.0, "bandwidth": 300.0 * 4096, "latency_p99_9": 9e6, "issued_ios": 2900.0}
+    outcome = CHECKS["thin-tail"].evaluate(fio(figures=made))
+    assert isinstance(outcome, CheckOutcome)
+    assert outcome.measured.endswith("the slowest 3 of 2900 I/Os.")
+
+
+def test_a_command_took_the_time_that_it_reports() -> None:
+    assert seconds_of(trial("command", {"wall_time": 0.0012}, host={}, command="true", seconds=0.05)) == 0.0012
 
 
 def test_writes_that_stay_in_memory_are_seen_too() -> None:

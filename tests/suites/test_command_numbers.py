@@ -47,6 +47,19 @@ def test_a_part_of_a_number_is_refused_with_the_whole(
     assert number[start:end].strip(".") in found
 
 
+@pytest.mark.parametrize("after", [" %", " ms", " MB/s", " k", " M requests"])
+def test_another_unit_after_a_blank_gives_no_figure(after: str) -> None:
+    found = read(f"hit 45{after}\n".encode(), figure="pattern", pattern=r"(\d+)", metric="Rate", unit="1/s")
+    assert "own_rate" not in figures(found)
+    assert "Set the unit that is printed" in found.notes[0]
+
+
+@pytest.mark.parametrize("after", [" workers", " requests", " times", " ops/s", " in all"])
+def test_a_word_after_a_blank_that_is_no_unit_is_no_unit(after: str) -> None:
+    found = read(f"hit 45{after}\n".encode(), figure="pattern", pattern=r"(\d+)", metric="Rate", unit="1/s")
+    assert figures(found)["own_rate"] == 45.0
+
+
 @pytest.mark.parametrize(
     ("line", "pattern", "whole"),
     [

@@ -142,8 +142,9 @@ def lost(trial: TrialEvidence) -> Iterator[Hypothesis]:
     least = DELAYED if trial.suite.resource in IO_RESOURCES else LOST
     asleep = max(0.0, 1 - beside.asked / min(use.workers or 1, use.usable or 1))
     little = f"it neither ran nor waited for a CPU {share_text(asleep)} of the time"
+    seldom = f"its threads waited for a CPU only {share_text(delayed)} of the time, less than {share_text(least)}"
     against = objections(
-        (delayed < least, f"its threads waited for a CPU {share_text(delayed)} of the time"),
+        (delayed < least, seldom),
         (trial.suite.resource is Resource.APPLICATION and asleep > HALF_BUSY, little),
     )
     counter, then = f"{beside.text}, other processes had {beside.others:.3g}", "Stop them and run it again."

@@ -70,6 +70,9 @@ WHOLE = 0.01
 MOSTLY = 0.5
 """The share of the time between two results, or of a disk's bytes, that is most of it."""
 
+WITH_FIO = "Measure the disk with fio at queue depth 32 and this block size: a higher rate means latency is the limit."
+"""What to do next where the tool itself keeps no more I/Os in flight."""
+
 FULL_QUEUE = 4.0
 """Mean I/Os at the device from which an application waits for its throughput, not for one I/O after another."""
 
@@ -188,7 +191,8 @@ def _provisioned(trial: TrialEvidence, disk: Disk) -> Iterator[Hypothesis]:
         values = [one.value for one in trial.headline_series()]
         counter = "; ".join(part for part in (flat_text("the rate", values, disk.spread) + flying, sign) if part)
         then = "Check the volume’s limits and the cgroup’s (io.max), and double the block size."
-        shared = isinstance(OTHERS_ON_THE_DISK.evaluate(trial), CheckOutcome)
+        # Of an idle disk they take nothing.
+        shared = disk.used >= IDLE and isinstance(OTHERS_ON_THE_DISK.evaluate(trial), CheckOutcome)
         against = objections((shared, f"other processes used {disk.name}"))
         yield Hypothesis(Limiter.PROVISIONED, 1.0, counter, then, against)
 
@@ -226,7 +230,8 @@ def _one_after_another(trial: TrialEvidence, disk: Disk) -> Iterator[Hypothesis]
     latency = _mean_latency(trial)
     counter = f"{count_text(disk.depth, 'I/O')} in flight on {disk.name}"
     counter += "" if latency is None else f", mean latency {quantity(latency, Unit.SECOND)}"
-    then = "Run it at queue depth 32 to measure the device's throughput."
+    deeper = workload_of(trial).deepened_by
+    then = f"Set {deeper} to 32 to measure the device's throughput." if deeper else WITH_FIO
     yield Hypothesis(Limiter.QUEUE_DEPTH, flying, counter, then, against, MOSTLY)
 
 
@@ -250,7 +255,8 @@ def _device(trial: TrialEvidence, disk: Disk) -> Iterator[Hypothesis]:
         (disk.deep and disk.paced, "the I/Os took equally long, or steps of time, as behind a rate limit"),
         _maybe_of_others(trial, disk),
     )
-    then = "Run it at twice the queue depth: the same rate at twice the latency confirms it."
+    deeper = workload_of(trial).deepened_by
+    then = f"Double {deeper}: the same rate at twice the latency confirms it." if deeper else WITH_FIO
     yield Hypothesis(Limiter.DEVICE, disk.used, counter, then, against)
 
 

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator
 from app.checks.disk import GENERATOR_BOUND
 from app.checks.evidence import as_measured, share, workload_of
 from app.checks.limits import cpu, disk, memory, network
+from app.checks.limits.disk import WITH_FIO
 from app.checks.limits.hypothesis import Hypothesis
 from app.checks.network import link_of, speed_of, throughput
 from suites.checks import Check, CheckOutcome, CheckPhase, NotChecked
@@ -63,7 +64,7 @@ def _rate(trial: TrialEvidence) -> Iterator[Hypothesis]:
     if got is not None and metric is not None:
         reached = min(1.0, got / requested.value)
         counter = f"{figure_text(metric, got)} of {figure_text(metric, requested.value)}"
-        yield Hypothesis(Limiter.RATE, reached, counter, "Raise or remove the requested rate.", (), requested.reached)
+        yield Hypothesis(Limiter.RATE, reached, counter, requested.then, (), requested.reached)
 
 
 def _data_source(trial: TrialEvidence) -> Iterator[Hypothesis]:
@@ -126,10 +127,11 @@ def _outcome(limiter: Limiter, evidence: str, then: str) -> CheckOutcome:
 
 def _unknown(trial: TrialEvidence, hypotheses: tuple[Hypothesis, ...]) -> CheckOutcome:
     """Return how far each resource was used, and what speaks against those that were used up."""
+    deeper = workload_of(trial).deepened_by
     then = {
         Resource.CPU: "Run it with one thread and with one per CPU: a rate that grows with threads is CPU-bound.",
         Resource.MEMORY: "Run it with one thread, with one per CPU, and with a working set of 1 MiB.",
-        Resource.DISK: "Run it at twice the queue depth: a higher rate means latency was the limit.",
+        Resource.DISK: f"Double {deeper}: a higher rate means latency was the limit." if deeper else WITH_FIO,
         Resource.NETWORK: "Run it with four streams: a higher rate means one connection was the limit.",
         Resource.APPLICATION: "Measure its disk, network and CPU separately, and compare.",
     }.get(trial.suite.resource, "Run it again with telemetry on.")

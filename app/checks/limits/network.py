@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from app.checks.cpu import THROTTLED_SHARE
-from app.checks.evidence import seconds_of, share, throttled, total, workers_of, workload_of
-from app.checks.limits.cpu import HALF_BUSY
+from app.checks.evidence import contention, seconds_of, share, throttled, total, workers_of, workload_of
+from app.checks.limits.cpu import HALF_BUSY, LOST
 from app.checks.limits.hypothesis import FULL, Hypothesis, flat_text, objections, spread
-from app.checks.network import LOSS, busiest, link_of, speed_of, throughput, within_host
+from app.checks.network import LOSS, busiest, link_of, one_way, speed_of, throughput, within_host
 from suites.checks import NotChecked
 from suites.evidence import HostWatch, TrialEvidence
 from suites.quantities import quantity, share_text
@@ -59,11 +59,16 @@ class Connection:
     round_trip: float | None
     window: float | None
     samples: tuple[Sample, ...]
+    crowded: bool
 
     @property
-    def ends_idle(self) -> bool:
-        """Whether the CPU of neither end was the limit."""
-        return len(self.cpu) > 1 and max(self.cpu.values()) < HALF_BUSY
+    def not_idle(self) -> tuple[str, ...]:
+        """Why the CPU of an end may be the limit; empty if it is not."""
+        return objections(
+            (len(self.cpu) < 2, "the CPU use of both ends is not known"),
+            (len(self.cpu) > 1 and max(self.cpu.values()) >= HALF_BUSY, "an end used its CPU"),
+            (self.crowded, "an end waited for a CPU that others had"),
+        )
 
 
 def network(trial: TrialEvidence) -> Iterator[Hypothesis]:
@@ -75,11 +80,12 @@ def network(trial: TrialEvidence) -> Iterator[Hypothesis]:
     yield from _ends(trial, path)
     if within_host(trial):
         return
+    way = one_way(trial) or rate
     if path.speed is not None:
-        counter = "" if rate > path.speed else f"{share_text(rate / path.speed)} of {path.link}’s " + quantity(
+        counter = "" if way > path.speed else f"{share_text(way / path.speed)} of {path.link}’s " + quantity(
             path.speed, Unit.BITS_PER_SECOND
         )  # fmt: skip
-        yield Hypothesis(Limiter.LINK, share(rate, path.speed), counter, "Use a faster link.")
+        yield Hypothesis(Limiter.LINK, share(way, path.speed), counter, "Use a faster link.")
     yield from _lost_datagrams(trial)
     if trial.values.get("protocol", "tcp") == "tcp":
         yield from _window(trial, path)
@@ -97,9 +103,10 @@ def _path(trial: TrialEvidence, rate: float) -> Connection:
         # From 3.16 on, iperf3 has a thread for each stream.
         cpu[dict(figure.labels).get("side", "")] = use / streams if use > 1.05 else use
     trip, window = (_middle(trial, name) for name in ("tcp_round_trip", "congestion_window"))
+    beside = contention(trial)
     return Connection(
         rate, None if isinstance(speed, NotChecked) else speed, "" if isinstance(link, NotChecked) else link.name,
-        cpu, trip, window, trial.headline_series(),
+        cpu, trip, window, trial.headline_series(), beside is not None and beside.lost >= LOST,
     )  # fmt: skip
 
 
@@ -130,18 +137,18 @@ def _ends(trial: TrialEvidence, path: Connection) -> Iterator[Hypothesis]:
 
 def _lost_datagrams(trial: TrialEvidence) -> Iterator[Hypothesis]:
     """Yield UDP loss: at the receiver as far as its buffer overflowed (RcvbufErrors), on the path otherwise."""
-    lost = max((figure.value for figure in trial.all_of("lost")), default=0.0)
-    if lost < LOSS:
+    worst = max(trial.all_of("lost"), key=lambda figure: figure.value, default=None)
+    if worst is None or worst.value < LOSS:
         return
-    sent = sum(figure.value for figure in trial.all_of("datagrams"))
-    receiver = trial.watch if trial.values.get("direction") == "receive" else trial.peer_watch
+    lost, sent = worst.value, trial.value("datagrams", **dict(worst.labels)) or 0.0
+    receiver = trial.watch if dict(worst.labels).get("direction") == "receive" else trial.peer_watch
     dropped = None if receiver is None else total(receiver, "network_datagrams_dropped")
     counter, missing = f"{lost:.3g} % of the datagrams were lost", lost / 100 * sent
     at_end = None if dropped is None or not missing else min(1.0, dropped / missing)
     if at_end is None and sent:
         counter += "; the receiver’s drops were not counted"
     elif dropped is not None and sent:
-        counter += f", {dropped:.0f} of {missing:.0f} in the receiver’s buffer"
+        counter += f", {min(dropped, missing):.0f} of {missing:.0f} in the receiver’s buffer"
     then = "Use a larger socket buffer (window), or lower the rate until the loss ends."
     yield Hypothesis(Limiter.RECEIVER, at_end, counter, then, (), HALF_BUSY)
     then = "Lower the requested rate until the loss ends to find the capacity of the path."
@@ -177,7 +184,7 @@ def _window(trial: TrialEvidence, path: Connection) -> Iterator[Hypothesis]:
         f"{quantity(min(flying, float(window)))} in flight over a round trip of {quantity(trip, Unit.SECOND)}"
         f"{'' if path.round_trip else ' (calculated)'}, with a window of {quantity(float(window))}"
     )
-    against = objections((trip < LONG / 4, "the round trip is short"), (not path.ends_idle, "an end used its CPU"))
+    against = (*objections((trip < LONG / 4, "the round trip is short")), *path.not_idle)
     then = "Leave window at 0, or set it to the rate times the round trip."
     yield Hypothesis(Limiter.WINDOW, min(1.0, flying / window), counter, then, against, WINDOW_USED)
 
@@ -201,16 +208,14 @@ def _shaped(trial: TrialEvidence, path: Connection) -> Iterator[Hypothesis]:
     flying = _in_flight(trial, path)
     short = path.round_trip is not None and path.round_trip < 5 * LONG
     window = flying is not None and int(flying) in SELF_LIMITED and not _again(trial) and not short
-    against = objections(
-        (len(path.cpu) < 2, "the CPU use of both ends is not known"),
-        (len(path.cpu) > 1 and not path.ends_idle, "an end used its CPU"),
-        (path.speed is not None and path.rate >= FULL * path.speed, "the link is full"),
+    against = path.not_idle + objections(
+        (path.speed is not None and (one_way(trial) or path.rate) >= FULL * path.speed, "the link is full"),
         (flying is None, "the bytes in flight are not known"),
         (window, "the TCP window may be the limit"),
     )
     ends = ", ".join(f"{end} {share_text(use)}" for end, use in path.cpu.items())
     counter = flat_text(what, values, found) + (f"; CPU of the ends: {ends}" if ends else "")
-    then = "Run it with four streams: the same rate confirms it."
+    then = f"Run it with {4 * (workers_of(trial) or 1)} streams: the same rate confirms it."
     used = 1.0 if found < FLAT_LINK else 0.0
     yield Hypothesis(Limiter.SHAPED, used, counter, then, against)
 
@@ -239,11 +244,13 @@ def _lost_segments(trial: TrialEvidence, path: Connection) -> Iterator[Hypothesi
     found, permitted = spread([one.value for one in path.samples]), CONSTANT * SEGMENT / math.sqrt(again)
     flying = _in_flight(trial, path)
     part = 1.0 if flying is None else flying / permitted
-    against = objections(
-        (again < (SENT_AGAIN if long else MUCH_SENT_AGAIN), "few segments were sent again"),
-        (not path.ends_idle, "an end used its CPU"),
-        (found is None or found < FLAT_LINK, "the rate is flat, the losses may be its consequence"),
-        (part > IN_BURSTS, f"{part:.2g} times the bytes in flight that random loss permits"),
+    against = (
+        *objections((again < (SENT_AGAIN if long else MUCH_SENT_AGAIN), "few segments were sent again")),
+        *path.not_idle,
+        *objections(
+            (found is None or found < FLAT_LINK, "the rate is flat, the losses may be its consequence"),
+            (part > IN_BURSTS, f"{part:.0f} times the bytes in flight that random loss permits"),
+        ),
     )
     counter = f"{share_text(again)} of the segments were sent again, the ends’ CPUs were idle"
     if trip:
