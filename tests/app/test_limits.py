@@ -591,7 +591,7 @@ def test_thinktime_is_a_requested_rate() -> None:
                 host={**DISK, "disk_busy:vda": 3.0}, **{**ONE, "ioengine": "psync"})  # fmt: skip
     found = LIMITED_BY.evaluate(replace(one, values={**one.values, "pause": 0.005, "pause_blocks": 1}))
     assert isinstance(found, CheckOutcome)
-    assert (found.limiter, found.remedy) == (Limiter.RATE, "Shorten or remove thinktime.")
+    assert (found.limiter, "thinktime" in (found.remedy or "")) == (Limiter.RATE, True)
 
 
 @pytest.mark.parametrize("suite", SUITES, ids=lambda suite: suite.id)

@@ -51,7 +51,7 @@ def test_a_part_of_a_number_is_refused_with_the_whole(
 def test_another_unit_after_a_blank_gives_no_figure(after: str) -> None:
     found = read(f"hit 45{after}\n".encode(), figure="pattern", pattern=r"(\d+)", metric="Rate", unit="1/s")
     assert "own_rate" not in figures(found)
-    assert "Set the unit that is printed" in found.notes[0]
+    assert "is 1/s: no figure" in found.notes[0]
 
 
 @pytest.mark.parametrize("after", [" workers", " requests", " times", " ops/s", " in all"])
