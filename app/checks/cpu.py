@@ -74,10 +74,7 @@ def _offline(evidence: HostEvidence, facts: Facts) -> CheckOutcome | None:
     if without_siblings and online is not None and offline == online:
         return None  # SMT siblings of the online CPUs, which hyperthreading-off reports
     of_all = count_text(offline, "CPU") if online is None else f"{offline} of {count_text(offline + online, 'CPU')}"
-    return CheckOutcome(
-        f"Offline: {of_all}.",
-        severity=None if computes(evidence) else Severity.INFO,
-    )
+    return CheckOutcome(f"Offline: {of_all}.", severity=None if computes(evidence) else Severity.INFO)
 
 
 def _hyperthreading(evidence: HostEvidence, facts: Facts) -> CheckOutcome | None:

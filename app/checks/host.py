@@ -318,7 +318,7 @@ def _others(trial: TrialEvidence, watch: HostWatch) -> CheckOutcome | NotChecked
     cpus = cpus_of(trial)
     taken = [(name, spent) for name, spent in _taken(trial, watch) if name not in trial.suite.server_processes]
     seconds, others = length(trial, watch), other_cpus(trial)
-    most = math.inf if others is None else others * watch.seconds  # the times are shared out
+    most = math.inf if others is None else others * watch.seconds
     named = [(name, spent) for name, spent in taken[:3] if min(spent, most) >= OF_A_CORE * seconds]
     beside = contention(trial)
     lost = 0.0 if beside is None else beside.lost * part(trial, watch)

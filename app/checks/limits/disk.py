@@ -191,7 +191,7 @@ def _provisioned(trial: TrialEvidence, disk: Disk) -> Iterator[Hypothesis]:
         values = [one.value for one in trial.headline_series()]
         counter = "; ".join(part for part in (flat_text("the rate", values, disk.spread) + flying, sign) if part)
         then = "Check the volume’s limits and the cgroup’s (io.max), and double the block size."
-        # Of an idle disk they take nothing.
+        # Others take nothing from an idle disk.
         shared = disk.used >= IDLE and isinstance(OTHERS_ON_THE_DISK.evaluate(trial), CheckOutcome)
         against = objections((shared, f"other processes used {disk.name}"))
         yield Hypothesis(Limiter.PROVISIONED, 1.0, counter, then, against)
