@@ -178,6 +178,18 @@ def test_a_sound_step_is_valid_and_says_so_in_a_sentence_to_quote() -> None:
     assert verdict_text(made.verdict) == MESSAGES["valid_limited_by_the_device"]
 
 
+def test_of_trials_with_different_limits_each_has_its_evidence() -> None:
+    busy, idle = disk(), replace(disk(), watch=None)
+    evidence = repeated(busy, STEADY)
+    mixed = replace(evidence, trials=tuple(
+        replace(one, watch=idle.watch) if number % 2 else one for number, one in enumerate(evidence.trials)
+    ))  # fmt: skip
+    found = next(one for one in step_verdict(mixed).verdict.findings if one.id == "limited-by")
+    assert found.measured.startswith("Limit not identified: the trials had different limits. The device (3 of 6): ")
+    assert " Not identified (3 of 6): no telemetry of the host." in found.measured
+    assert found.remedy.startswith("Compare the host’s charts of these trials")
+
+
 def test_what_the_trials_agree_in_is_said_once_and_the_worst_decides() -> None:
     cached = trial(
         "fio", {**FULL, "latency_mean": 1e5}, at=READ, host={"disk_read_rate:vda": 0.0, "disk_busy:vda": 0.0}, **ONE
