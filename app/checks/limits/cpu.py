@@ -129,7 +129,9 @@ def quota(trial: TrialEvidence) -> Iterator[Hypothesis]:
 def _escapes(trial: TrialEvidence, granted: float | None) -> bool:
     """Return whether the best pass over the working set takes no more CPU time than a period grants."""
     traits, best = trial.suite.traits(trial.values, trial.context.facts), trial.headline
-    if granted is None or not workload_of(trial).best_of or traits.working_set is None or best is None or best.value <= 0:
+    if granted is None or best is None or best.value <= 0:
+        return False
+    if traits.working_set is None or not workload_of(trial).best_of:
         return False
     seconds = traits.working_set / convert(best.value, best.metric.unit, Unit.BYTES_PER_SECOND)
     return seconds * (traits.threads or 1) <= granted * PERIOD
