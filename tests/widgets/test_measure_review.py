@@ -141,7 +141,7 @@ def test_the_age_of_what_was_seen_on_the_host_is_that_of_the_moment_it_is_shown(
     page.go(FINDINGS)
     settle(qtbot, page)
     found = next(one for one in page.findings.list.findings() if one.id == "host-busy")
-    assert "50 % CPU in use before the test, over 3 s, 7 min ago" in found.measured
+    assert "7 min ago" in found.measured
 
 
 def test_a_goal_goes_into_the_plan_and_a_wrong_one_keeps_it_here(qtbot: QtBot, page: MeasurePage) -> None:

@@ -44,8 +44,8 @@ class RunSidePanel(QWidget):
         self._command = ""
         command_row = in_row((self._command_head, 1), self.copy)
         column = column_in(self, SPACE[1], (SPACE[2], SPACE[2], SPACE[2], SPACE[2]))
-        column.addWidget(self.verdict)
-        fill(column, self._findings_head, (self.findings, 1), self._host_head, self.host, command_row, self.command)
+        self.findings.set_head(self.verdict, self._findings_head)
+        fill(column, (self.findings, 1), self._host_head, self.host, command_row, self.command)
         self.show_run(None, None, None)
 
     def show_run(self, model: RunModel | None, step_key: StepKey | None, view: TrialView | None) -> None:
