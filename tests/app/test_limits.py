@@ -112,11 +112,13 @@ def synced(each: float, **values: Any) -> TrialEvidence:
 
 
 def database(
-    busy: float, queue: float, cpu: float = 0.5, *, others: float = 0.0, waiting: float = 0.0, **values: Any
-) -> TrialEvidence:
+    busy: float, queue: float, cpu: float = 0.5, *, others: float = 0.0, waiting: float = 0.0,
+    disk: Mapping[str, float] | None = None, **values: Any,
+) -> TrialEvidence:  # fmt: skip
     """Return a trial of pgbench on a server of its own."""
     host = {**use(cpu, others, waiting), "disk_busy:vda": busy, "disk_queue:vda": queue, "disk_read_rate:vda": 8e6,
-            "disk_write_rate:vda": 4e6, "disk_read_ios:vda": 900.0, "disk_write_ios:vda": 1000.0}  # fmt: skip
+            "disk_write_rate:vda": 4e6, "disk_read_ios:vda": 900.0, "disk_write_ios:vda": 1000.0,
+            "tool_read_rate": 8e6, "tool_write_rate": 4e7, **(disk or {})}  # fmt: skip
     given = {"clients": 8, "threads": 8, "scale": 100, "directory": "/var/tmp", **values}
     return trial("pgbench", {"transactions_per_second": 300.0}, host=host, **given)
 
@@ -407,6 +409,16 @@ LIMITS: dict[str, tuple[TrialEvidence, Limiter]] = {
     "a database that waits for its log": (database(96.0, 1.1), Limiter.SYNC),
     "a database that waits for its log, beside others": (
         database(70.0, 1.6, 0.16, others=3.8, waiting=0.27, clients=1, threads=1), Limiter.SYNC,
+    ),
+    "a database beside others that write": (
+        database(98.0, 21.2, 0.1, clients=1, threads=1, disk={"disk_write_rate:vda": 200e6, "tool_write_rate": 4e6}),
+        Limiter.UNKNOWN,
+    ),
+    "a database beside others that read": (
+        database(98.0, 21.2, 0.1, clients=1, threads=1, disk={"disk_read_rate:vda": 50e6}), Limiter.UNKNOWN,
+    ),
+    "a database that waits for its log, beside others that write": (
+        database(96.0, 1.1, disk={"disk_write_rate:vda": 200e6, "tool_write_rate": 4e6}), Limiter.UNKNOWN,
     ),
     "a database without fsync": (database(60.0, 1.1, fsync=False), Limiter.UNKNOWN),
     "a database at a requested rate": (database(20.0, 0.2, rate=300.0), Limiter.RATE),
