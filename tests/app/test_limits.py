@@ -14,7 +14,7 @@ from app.checks.limits.hypothesis import UNCOUNTED
 from app.verdict.steps import step_verdict
 from suites.base import Suite, complete_values
 from suites.checks import CheckOutcome
-from suites.evidence import DONE, TrialEvidence
+from suites.evidence import DONE, HostWatch, TrialEvidence
 from suites.facts import BlockDevice
 from suites.registry import SUITES
 from suites.registry import suite as find_suite
@@ -82,6 +82,12 @@ def sent(
     if trip is not None:
         given["tcp_round_trip", labels(direction="send", end="sender")] = trip
     return with_figures(one, given)
+
+
+def from_peer(peer: Mapping[str, float], direction: str = "receive", **given: Any) -> TrialEvidence:
+    """Return what a peer with these counters sent, where iperf3 prints no CPU use (3.12 with -R)."""
+    one = sent(95.6e6, ends=None, direction=direction, host=use(0.05, 0.0, 0.0, 0.05), **given)
+    return replace(one, peer="web-2", peer_watch=watch(peer, known=facts()))
 
 
 def lost(receiver: float | None, share_lost: float = 54.0, **values: Any) -> TrialEvidence:
@@ -173,12 +179,15 @@ SATURATED = {
 
 
 def without_own_counters(one: TrialEvidence) -> TrialEvidence:
-    """Return the trial as of a host that does not count its processes."""
-    if one.watch is None:
-        return one
+    """Return the trial as of hosts that do not count its processes."""
     own = "tool_", "other_"
-    series = {name: values for name, values in one.watch.series.items() if not name[0].startswith(own)}
-    return replace(one, watch=replace(one.watch, series=series))
+
+    def less(of: HostWatch | None) -> HostWatch | None:
+        if of is None:
+            return None
+        return replace(of, series={name: points for name, points in of.series.items() if not name[0].startswith(own)})
+
+    return replace(one, watch=less(one.watch), peer_watch=less(one.peer_watch))
 
 
 LIMITS: dict[str, tuple[TrialEvidence, Limiter]] = {
@@ -460,8 +469,14 @@ LIMITS: dict[str, tuple[TrialEvidence, Limiter]] = {
     "the quota of a peer that sends": (
         replace(sent(3e9, samples=(3e9, 4e9) * 5, ends=(14.0, 10.0), direction="receive"), peer="web-2",
                 peer_watch=watch({"cgroup_throttled": 88.0})),
-        Limiter.UNKNOWN,
+        Limiter.QUOTA,
     ),
+    "the quota of a peer, both ways": (from_peer({"cgroup_throttled": 88.0}, direction="both"), Limiter.QUOTA),
+    "others on a peer that sends": (from_peer(use(0.5, 3.4, 0.45, 0.5)), Limiter.OTHERS),
+    "others on a peer that waits for data": (from_peer(use(0.2, 3.4, 0.2, 0.2)), Limiter.UNKNOWN),
+    "the CPU of a peer that sends": (from_peer(use(0.97, 0.0, 0.0, 0.97)), Limiter.TOOL),
+    "received, as shaped": (from_peer(use(0.04, 0.0, 0.0, 0.04), samples=EVEN), Limiter.SHAPED),
+    "received as evenly, by the CPU of the sender": (from_peer(use(0.7, 0.0, 0.0, 0.7), samples=EVEN), Limiter.UNKNOWN),
     "window of 64 KiB at 20 ms": (
         sent(26.2e6, samples=(26.2e6, 26.3e6) * 5, trip=20_000.0, window=65536), Limiter.WINDOW,
     ),
@@ -610,6 +625,27 @@ def test_thinktime_is_a_requested_rate() -> None:
 def test_the_queue_is_deepened_by_a_parameter_of_the_suite(suite: Suite) -> None:
     values = complete_values(suite, {})
     assert suite.workload(values).deepened_by in {"", *(parameter.name for parameter in suite.parameters)}
+
+
+ONE_BUSY = use(0.99, 0.0, 0.0, 0.99)
+
+
+@pytest.mark.parametrize("suite", SUITES, ids=lambda suite: suite.id)
+@pytest.mark.parametrize("host", [ONE_BUSY, {}, use(0.1)])
+def test_no_remedy_names_workers_that_the_suite_cannot_have(suite: Suite, host: dict[str, float]) -> None:
+    found = LIMITED_BY.evaluate(trial(suite.id, {suite.metrics[0].name: 1.0}, host=host))
+    remedy = (found.remedy or "") if isinstance(found, CheckOutcome) else ""
+    names = {parameter.name for parameter in suite.parameters}
+    asked = set(re.findall(r"(?:Raise|Set|Double) (\w+)", remedy))
+    assert asked <= names, remedy
+    assert ("threads" not in remedy or "threads" in names or "own option" in remedy or "curve" in remedy), remedy
+
+
+def test_one_thread_of_dd_is_not_told_to_have_more() -> None:
+    found = LIMITED_BY.evaluate(trial("dd", {"bandwidth": 1e3}, host={**DISK, "disk_busy:vda": 20.0, **ONE_BUSY}))
+    assert isinstance(found, CheckOutcome)
+    assert found.limiter is Limiter.ONE_THREAD
+    assert "numjobs" in (found.remedy or "")
 
 
 def test_the_queue_of_a_tool_without_a_depth_is_not_deepened() -> None:

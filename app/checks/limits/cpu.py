@@ -16,6 +16,7 @@ from app.checks.evidence import (
     tool_share,
     usable_of,
     workers_of,
+    workers_parameter,
     workload_of,
 )
 from app.checks.limits.hypothesis import FULL, UNCOUNTED, Hypothesis, objections
@@ -48,6 +49,12 @@ HALF_BUSY = 0.5
 
 ONE_AT_A_TIME = 1.15
 """CPUs in use up to which several threads ran one after another."""
+
+WITH_FIO_JOBS = "Use larger blocks, or measure the disk with fio and several numjobs."
+"""What to do next where one thread of a disk tool is the limit, and it can have no more."""
+
+ALONE = "Give the program its own option for threads if it has one, or run several at once: other CPUs are idle."
+"""What to do next where a program has no parameter for its threads."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,7 +151,7 @@ def lost(trial: TrialEvidence) -> Iterator[Hypothesis]:
     little = f"it neither ran nor waited for a CPU {share_text(asleep)} of the time"
     seldom = f"its threads waited for a CPU only {share_text(delayed)} of the time, less than {share_text(least)}"
     against = objections(
-        (delayed < least, seldom),
+        (delayed < least and (delayed < LOST or (use.demand or 0.0) < FULL), seldom),
         (trial.suite.resource is Resource.APPLICATION and asleep > HALF_BUSY, little),
     )
     counter, then = f"{beside.text}, other processes had {beside.others:.3g}", "Stop them and run it again."
@@ -174,7 +181,9 @@ def generator(trial: TrialEvidence) -> Iterator[Hypothesis]:
     if resource is Resource.DISK:
         each = share(per_worker if use.reported is None else use.reported, 1.0)
         counter = "" if each is None else f"each worker of {trial.suite.tool} used {share_text(each)} of a CPU"
-        yield Hypothesis(Limiter.TOOL, each, counter, "Run it with more jobs, or a cheaper engine such as io_uring.")
+        more, engine = workers_parameter(trial), "ioengine" in trial.values
+        then = f"Raise {more}{', or use a cheaper engine such as io_uring' * engine}." if more else WITH_FIO_JOBS
+        yield Hypothesis(Limiter.TOOL, each, counter, then)
     if resource is Resource.APPLICATION and trial.suite.uses_server:
         clients, threads = trial.values.get("clients"), trial.values.get("threads")
         if isinstance(clients, int) and isinstance(threads, int) and clients >= 2 * threads:
@@ -206,7 +215,8 @@ def _threads(
     trial: TrialEvidence, use: Use, test: float, counter: str, against: tuple[str, ...]
 ) -> Iterator[Hypothesis]:
     """Yield that all threads of the test computed, or one at a time, while CPUs were idle."""
-    then = "Run it with more threads; if it has them, they wait for one lock."
+    more, disk = workers_parameter(trial), trial.suite.resource is Resource.DISK
+    then = f"Raise {more}: if the rate stays, they wait for one lock." if more else WITH_FIO_JOBS if disk else ALONE
     usable, workers = use.usable or 0.0, use.workers
     if workload_of(trial).moves_memory and workers != 1 and not fits_caches(trial):
         return  # few threads may saturate the memory
