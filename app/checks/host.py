@@ -330,6 +330,7 @@ def _others(trial: TrialEvidence, watch: HostWatch) -> CheckOutcome | NotChecked
         f"Other processes used {_users(named, others, watch.seconds)} over {duration_text(watch.seconds)}{got}.",
         severity=Severity.WARNING if got or (significant and _matters(trial, watch)) else Severity.INFO,
         trust=Trust.DOUBTFUL if lost >= LOST_MUCH else None,
+        lacks_names=not named,
     )
 
 
