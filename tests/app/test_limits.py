@@ -233,8 +233,18 @@ LIMITS: dict[str, tuple[TrialEvidence, Limiter]] = {
     "throttled": (computing({"cpu_user": 10.0, "cgroup_throttled": 60.0}), Limiter.QUOTA),
     "throttled, the best of many passes": (
         trial("stream", {"bandwidth": 20e3}, host=use(1.48, cgroup_throttled=60.0), known=facts(quota=1.48),
-              array_size=80_000_000),
+              array_size=80_000_000, threads=4),
         Limiter.MEMORY_BANDWIDTH,
+    ),
+    "throttled, the best of passes longer than the quota of a period": (
+        trial("stream", {"bandwidth": 6310.0}, host=use(0.37, cgroup_throttled=63.0), known=facts(quota=0.37),
+              array_size=2**30),
+        Limiter.QUOTA,
+    ),
+    "one thread of STREAM, with a quota of one CPU": (
+        trial("stream", {"bandwidth": 16.1e3}, host=use(1.0, thread=1.0), known=facts(quota=1.0), array_size=2**30,
+              threads=1),
+        Limiter.UNKNOWN,
     ),
     "all processors, the test’s own use not counted": (computing({"cpu_user": 94.0}, threads=4), Limiter.UNKNOWN),
     "one processor, the test’s own use not counted": (computing({"cpu_user": 20.0}, threads=1), Limiter.UNKNOWN),
@@ -565,6 +575,19 @@ def test_no_share_exceeds_its_whole(case: str) -> None:
     assert all(float(percent) <= 100 for percent in re.findall(r"(?<!\d)([\d.]+) % ", found.measured)), found.measured
 
 
+def test_the_throttled_time_of_several_threads_is_no_share_of_the_time() -> None:
+    counters = use(0.5, cgroup_throttled=98.0, cgroup_throttled_periods=100.0)
+    one = computing(counters, known=facts(quota=0.5), threads=2)
+    found = LIMITED_BY.evaluate(one)
+    assert isinstance(found, CheckOutcome)
+    assert found.limiter is Limiter.QUOTA
+    assert "100 % of its periods" in found.measured
+    assert "98 %" not in found.measured
+    throttled = next(check for check in DURING_CHECKS if check.id == "quota-throttled").evaluate(one)
+    assert isinstance(throttled, CheckOutcome)
+    assert "98 %" not in throttled.measured
+
+
 @pytest.mark.parametrize(
     ("part", "whole", "result"),
     [(1.0, 2.0, 0.5), (1.52, 1.5, 1.0), (2.0, 1.5, None), (308.0, 100.0, None), (None, 1.0, None), (1.0, 0.0, None)],
@@ -638,7 +661,7 @@ def test_no_remedy_names_workers_that_the_suite_cannot_have(suite: Suite, host: 
     names = {parameter.name for parameter in suite.parameters}
     asked = set(re.findall(r"(?:Raise|Set|Double) (\w+)", remedy))
     assert asked <= names, remedy
-    assert ("threads" not in remedy or "threads" in names or "own option" in remedy or "curve" in remedy), remedy
+    assert "threads" not in remedy or "threads" in names or "own option" in remedy or "curve" in remedy, remedy
 
 
 def test_one_thread_of_dd_is_not_told_to_have_more() -> None:

@@ -462,9 +462,9 @@ LOSSES = frozenset({"datagrams-lost", "retransmits"})
 LIMITS: tuple[KnownLimit, ...] = (
     *(_quota(share) for share in (0.25, 0.37, 0.5, 0.75)),
     _quota(1.5, threads=2),
-    _QUOTA.limit("37 % of a CPU, STREAM (best of 5)",
+    _QUOTA.limit("37 % of a CPU, STREAM (best of 5 passes, each longer than a period)",
                  lambda stage: _stream(stage.grouped("cpu", cfs_quota_us="37000")),
-                 Limiter.MEMORY_BANDWIDTH, metric="", tools=(),
+                 Limiter.QUOTA, metric="", tools=(),
                  finds=frozenset({"cpu-quota", "quota-throttled", "quota-bound"})),
     _CPUSET.limit("two threads on one CPU (affinity)", _pinned, Limiter.CPU, truth=1.0),
     _CPUSET.limit("two threads on one CPU (cpuset)",

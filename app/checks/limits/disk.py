@@ -331,5 +331,8 @@ def _data_disk(trial: TrialEvidence, watch: HostWatch) -> str | None:
             return name
     names = [dict(at).get("device", "") for at in watch.labels_of("disk_busy")]
     names.sort(key=lambda one: -(watch.mean("disk_busy", device=one) or 0.0))
-    own, moved = sum(watch.total(one) or 0.0 for one in OWN_RATE.values()), {one: _bytes_at(watch, one) for one in names}
+    own, moved = (
+        sum(watch.total(one) or 0.0 for one in OWN_RATE.values()),
+        {one: _bytes_at(watch, one) for one in names},
+    )
     return next((one for one in names if own and MOSTLY * moved[one] <= own <= moved[one] / MOSTLY), None)

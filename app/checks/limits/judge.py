@@ -129,8 +129,12 @@ def _unknown(trial: TrialEvidence, hypotheses: tuple[Hypothesis, ...]) -> CheckO
     """Return how far each resource was used, and what speaks against those that were used up."""
     deeper, more = workload_of(trial).deepened_by, workers_parameter(trial)
     then = {
-        Resource.CPU: f"Set {more} to 1, then to the number of CPUs: a rate that grows is CPU-bound." if more else cpu.ALONE,
-        Resource.MEMORY: f"Set {more} to 1, then to the number of CPUs, then the working set to 1 MiB." if more else cpu.ALONE,
+        Resource.CPU: f"Set {more} to 1, then to the number of CPUs: a rate that grows is CPU-bound."
+        if more
+        else cpu.ALONE,
+        Resource.MEMORY: f"Set {more} to 1, then to the number of CPUs, then the working set to 1 MiB."
+        if more
+        else cpu.ALONE,
         Resource.DISK: f"Double {deeper}: a higher rate means latency was the limit." if deeper else WITH_FIO,
         Resource.NETWORK: "Run it with four streams: a higher rate means one connection was the limit.",
         Resource.APPLICATION: "Measure its disk, network and CPU separately, and compare.",
