@@ -82,7 +82,46 @@ def test_goals_are_written_by_hand_as_they_are_said() -> None:
     assert goals_of(" ; ") == ()
 
 
-@pytest.mark.parametrize("words", ["iops", "iops = 3", "iops >= fast", "iops >= 1e999", "iops >= 1e308M", ">= 3"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "a;b",
+        "4k; 8k",
+        "disk:read",
+        "a;b:iops >= 5",
+        "x >= 3",
+        " a ",
+        'say "hi"',
+        '"a"',
+        "a\\b",
+        "ends:",
+        ";",
+        "a;",
+        "{0}",
+    ],
+)
+@pytest.mark.parametrize("known", [True, False])
+def test_a_goal_names_a_step_of_any_name(name: str, *, known: bool) -> None:
+    goals = (Goal("iops", at_least=5.0, step=name), Goal("iops", at_least=2.0), Goal("iops", at_most=9.0, step="disk"))
+    steps = (replace(PLAN.steps[0], name=name), replace(PLAN.steps[0], name="disk")) if known else ()
+    assert goals_of(goals_text(goals, steps), steps) == goals
+    if known and name.strip() == name:
+        assert goals_of(f"{name}:iops >= 5;iops >= 2 ; disk:iops <= 9;", steps) == goals
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "iops",
+        "iops = 3",
+        'iops >= 3; "disk:iops >= 3',
+        "iops >= 3 iops >= 4",
+        "iops >= fast",
+        "iops >= 1e999",
+        "iops >= 1e308M",
+        ">= 3",
+    ],
+)
 def test_words_that_are_no_goal_are_refused(words: str) -> None:
     with pytest.raises(GoalError, match="is not a goal"):
         goals_of(words)

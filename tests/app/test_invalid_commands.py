@@ -84,7 +84,7 @@ def test_a_doubtful_run_carries_its_mark_in_every_output(command_line: Callable[
     assert point["trust"] == "doubtful"
     command_line("export", "weak", "wrong", "--csv", str(tmp_path / "out.csv"))
     rows = list(csv.DictReader(io.StringIO((tmp_path / "out.csv").read_text())))
-    assert {(row["run"], row["verdict"].split(":")[0]) for row in rows} == {("weak", "doubtful"), ("wrong", "invalid")}
+    assert {(row["run"], row["trust"].split(":")[0]) for row in rows} == {("weak", "doubtful"), ("wrong", "invalid")}
     assert {one["trust"] for one in json.loads(command_line("show", "weak", "--json"))["metrics"]} == {"doubtful"}
 
 

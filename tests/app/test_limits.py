@@ -236,9 +236,9 @@ LIMITS: dict[str, tuple[TrialEvidence, Limiter]] = {
               array_size=80_000_000, threads=4),
         Limiter.MEMORY_BANDWIDTH,
     ),
-    "throttled, the best of passes longer than the quota of a period": (
-        trial("stream", {"bandwidth": 6310.0}, host=use(0.37, cgroup_throttled=63.0), known=facts(quota=0.37),
-              array_size=2**30),
+    "throttled, the best pass longer than a period": (
+        trial("stream", {"bandwidth": 5.9e3}, host=use(0.37, cgroup_throttled=63.0), known=facts(quota=0.37),
+              array_size=2 * 2**30, threads="1"),
         Limiter.QUOTA,
     ),
     "one thread of STREAM, with a quota of one CPU": (
@@ -304,6 +304,14 @@ LIMITS: dict[str, tuple[TrialEvidence, Limiter]] = {
     "memory, by a sweep": (by_threads("stream", "triad", {1: 12e3, 2: 20e3, 4: 20.5e3}), Limiter.MEMORY_BANDWIDTH),
     "processors, by a sweep": (
         by_threads("compute", "floating_point_rate_by_threads", {1: 1e9, 2: 2e9, 4: 3.9e9}), Limiter.CPU,
+    ),
+    "a sweep beside others": (
+        replace(by_threads("stream", "triad", {1: 12e3, 2: 20e3, 4: 20.5e3}), watch=watch(use(1.8, 2.0, 1.5))),
+        Limiter.OTHERS,
+    ),
+    "a sweep under a quota": (
+        replace(by_threads("stream", "triad", {1: 6e3, 2: 12e3}), watch=watch(use(1.5, cgroup_throttled=40.0))),
+        Limiter.QUOTA,
     ),
     "a sweep that tells nothing": (by_threads("stream", "triad", {1: 12e3, 2: 20e3, 4: 26e3}), Limiter.UNKNOWN),
     # Disks

@@ -80,6 +80,9 @@ _CAUSES: tuple[Callable[[TrialEvidence], Iterator[Hypothesis]], ...] = (
 )  # fmt: skip
 """The hypotheses by causality: a requested rate or a quota explains whatever else it keeps busy or idle."""
 
+_TAKEN = (cpu.quota, memory.swap, cpu.lost)
+"""What takes from every point of a sweep: the counters of the whole trial show it."""
+
 
 def hypotheses_of(trial: TrialEvidence) -> tuple[Hypothesis, ...]:
     """Return all hypotheses on a trial, the causes of others first."""
@@ -107,6 +110,9 @@ def _limited(trial: TrialEvidence) -> CheckOutcome | NotChecked | None:
         return _outcome(Limiter.UNKNOWN, *trial.suite.several_limits)
     curve = _curve(trial)
     if trial.suite.sweeps or len(curve) > 1:
+        taken = named(tuple(one for find in _TAKEN for one in find(trial)))
+        if taken is not None:
+            return _outcome(taken.limiter, f"{taken.counter}.", taken.then)
         return _by_threads(trial, curve) or _outcome(
             Limiter.UNKNOWN,
             "each point of the sweep has its own.",
