@@ -44,7 +44,8 @@ class CheckOutcome:
     """Outcome of a check: the measured evidence with units, and the remedy.
 
     `remedy`, `why`, `severity` and `trust` override the check's own. `changes` are parameter values that apply the
-    remedy; `install` a command line that would. `limiter` is the limit that it identifies.
+    remedy; `install` a command line that would. `limiter` is the limit that it identifies. Of a running trial, what
+    `lacks_names` is replaced once the causes have names.
     """
 
     measured: str
@@ -55,6 +56,7 @@ class CheckOutcome:
     install: str | None = None
     trust: Trust | None = None
     limiter: Limiter | None = None
+    lacks_names: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,9 +33,10 @@ from app.records import DetachedRun, RunRecord, SampleSeries
 from app.runs.schedule import StepKey
 from app.verdict.steps import new_findings, run_verdict
 from app.verdict.stored import MARGIN, Telemetry, step_keys, step_verdicts, trials_and_windows
+from suites.checks import CheckOutcome
 from suites.evidence import HostWatch, Point, TrialCheck, TrialEvidence
 from suites.facts import Facts
-from suites.vocab import Finding, Labels, Sample, Severity
+from suites.vocab import Labels, Sample, Severity
 
 log = logging.getLogger(__name__)
 
@@ -57,6 +58,7 @@ class _Open:
     series: dict[tuple[str, Labels], list[Point]] = field(default_factory=dict)
     peer_series: dict[tuple[str, Labels], list[Point]] = field(default_factory=dict)
     raised: dict[str, Severity] = field(default_factory=dict)
+    unnamed: set[str] = field(default_factory=set)  # checks whose finding lacks names
     origin: float | None = None
     next: float = CHECK_INTERVAL
 
@@ -155,16 +157,21 @@ class TrialMonitor:
                 yield from self._new_findings(trial, now)
 
     def _new_findings(self, trial: _Open, now: float) -> Iterator[Event]:
-        """Yield new findings, and those whose severity has risen."""
+        """Yield new findings, and those whose severity has risen or that name the cause now."""
         if self._plan is None:
             return
         evidence = self._evidence(self._plan, trial, now)
         for check in self.checks:
-            finding = check.finding(evidence)
+            outcome = check.outcome(evidence)
+            if not isinstance(outcome, CheckOutcome):
+                continue
+            finding = check.finding_for(outcome, evidence)
             raised = trial.raised.get(check.id)
-            if not isinstance(finding, Finding) or (raised is not None and finding.severity.rank <= raised.rank):
+            named = check.id in trial.unnamed and not outcome.lacks_names
+            if raised is not None and finding.severity.rank <= raised.rank and not named:
                 continue
             trial.raised[check.id] = finding.severity
+            (trial.unnamed.add if outcome.lacks_names else trial.unnamed.discard)(check.id)
             yield FindingRaised(finding, trial.trial.id)
 
     def _evidence(self, plan: Plan, trial: _Open, now: float) -> TrialEvidence:

@@ -102,7 +102,7 @@ def sysbench(share: float) -> TrialEvidence:
 def of_quota(own: float) -> TrialEvidence:
     """Return a trial under a quota of one CPU of four that used `own` percent of all."""
     host = {"cpu_user": own, "tool_cpu_user": own, "tool_cpu_system": 0.0}
-    return trial("sysbench-cpu", {"events_per_second": 900.0}, host=host, known=facts(quota=1.0))
+    return trial("sysbench-cpu", {"events_per_second": 900.0}, host=host, known=facts(quota=1.0), threads=4)
 
 
 def counted_for(seconds: float) -> TrialEvidence:

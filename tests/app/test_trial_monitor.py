@@ -1,5 +1,6 @@
 """A run watched as it goes: what comes true is told at once, once, and again only where it gets graver."""
 
+from dataclasses import replace
 from itertools import pairwise
 
 import pytest
@@ -19,6 +20,7 @@ from app.events import (
     apply_stages,
 )
 from app.plans.plan import Plan, make_step
+from app.verdict.listing import current_findings
 from app.verdict.stages import TrialMonitor
 from suites.base import ParsedTrial
 from suites.checks import Check, CheckOutcome, CheckPhase
@@ -75,6 +77,24 @@ def test_stolen_time_is_told_when_the_trial_cannot_be_without_it_any_more() -> N
 def test_it_is_told_again_where_it_gets_graver_and_only_then() -> None:
     raised = found([*begun(), *stolen([20.0] * 60)])
     assert [event.finding.severity for _, event in raised] == [Severity.WARNING, Severity.ERROR]
+
+
+def test_a_cause_without_a_name_is_named_once_and_replaced_as_soon_as_it_is_known() -> None:
+    levels = {"tool_cpu_user": 25.0, "tool_cpu_system": 0.0, "tool_waiting": 1.0, "other_cpu": 75.0, "cpu_idle": 0.0}
+    metrics = {name: replace(STEAL, name=name) for name in levels}
+    spent = Metric("process_time", "CPU time of other processes", Unit.SECOND, Better.LOWER, MetricKind.TIME)
+
+    def second(number: int) -> Event:
+        samples = [Sample(CLOCK + number, metrics[name], level) for name, level in levels.items()]
+        if not number % 7:
+            samples.append(Sample(CLOCK + number, spent, 7.0, (("process", "backup"),)))
+        return TelemetryRead("web-1", tuple(samples))
+
+    raised = [event.finding for _, event in found([*begun(), *map(second, range(1, 61))])]
+    unnamed, named = (one for one in raised if one.id == "other-process")
+    assert "backup" not in unnamed.measured
+    assert "backup" in named.measured
+    assert [one for one in current_findings(raised) if one.id == "other-process"] == [named]
 
 
 def test_of_a_run_that_goes_on_nothing_is_told_again() -> None:

@@ -15,6 +15,7 @@ from app.questions import RefusingAsker
 from app.records import RunRecord
 from app.runs.control import Control
 from app.services import Workstation
+from app.verdict.listing import listed
 from suites.verdict import Limiter, Verdict
 from suites.vocab import Finding
 from tests.lab.links import LinkedHosts
@@ -67,7 +68,7 @@ Happened = Callable[[Event], None]
 def measured(
     workstation: Workstation, step: Step, host: str = LOCAL, happened: Happened = lambda _event: None
 ) -> tuple[dict[str, Finding], Verdict, RunRecord]:
-    """Run one trial; return what was told while it ran by its id, the verdict, and what is stored."""
+    """Run one trial; return what was told last while it ran by its id, the verdict, and what is stored."""
     plan = Plan("during", (host,), (step,), repetition=Repetition(1))
     reported: dict[str, Finding] = {}
     under_way = False
@@ -133,6 +134,7 @@ def test_another_process_is_named_while_the_trial_runs_and_counts_in_the_verdict
     assert "sysbench" not in reported["other-process"].measured
     stored = [finding for finding in record.findings if finding.id == "other-process"]
     assert reported["other-process"] in stored
+    assert len([finding for finding in listed(record) if finding.id == "other-process"]) == 1
     (found,) = (finding for finding in verdict.findings if finding.id == "other-process")
     assert "bw-neighbour" in found.measured
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator
 
 from app.checks.disk import GENERATOR_BOUND
-from app.checks.evidence import as_measured, share, workload_of
+from app.checks.evidence import as_measured, share, workers_parameter, workload_of
 from app.checks.limits import cpu, disk, memory, network
 from app.checks.limits.disk import WITH_FIO
 from app.checks.limits.hypothesis import Hypothesis
@@ -133,10 +133,14 @@ def _outcome(limiter: Limiter, evidence: str, then: str) -> CheckOutcome:
 
 def _unknown(trial: TrialEvidence, hypotheses: tuple[Hypothesis, ...]) -> CheckOutcome:
     """Return how far each resource was used, and what speaks against those that were used up."""
-    deeper = workload_of(trial).deepened_by
+    deeper, more = workload_of(trial).deepened_by, workers_parameter(trial)
     then = {
-        Resource.CPU: "Run it with one thread and with one per CPU: a rate that grows with threads is CPU-bound.",
-        Resource.MEMORY: "Run it with one thread, with one per CPU, and with a working set of 1 MiB.",
+        Resource.CPU: f"Set {more} to 1, then to the number of CPUs: a rate that grows is CPU-bound."
+        if more
+        else cpu.ALONE,
+        Resource.MEMORY: f"Set {more} to 1, then to the number of CPUs, then the working set to 1 MiB."
+        if more
+        else cpu.ALONE,
         Resource.DISK: f"Double {deeper}: a higher rate means latency was the limit." if deeper else WITH_FIO,
         Resource.NETWORK: "Run it with four streams: a higher rate means one connection was the limit.",
         Resource.APPLICATION: "Measure its disk, network and CPU separately, and compare.",
