@@ -132,8 +132,12 @@ def _drifted(step: StepOutcomeEvidence) -> CheckOutcome | None:
         if not first or abs(last / first - 1) < DRIFTED or not (one_way or float(found.pvalue) < ALMOST_SURE):
             continue
         way = "rose" if last > first else "fell"
-        levels = [figure_text(figure.metric, value) for value in values]
-        course = f"{', '.join(levels)}" if one_way else f"{levels[0]} to {levels[-1]} over {len(values)} trials"
+        if one_way:
+            first, last = values[0], values[-1]
+            course = ", ".join(figure_text(figure.metric, value) for value in values)
+        else:
+            ends = f"{figure_text(figure.metric, first)} to {figure_text(figure.metric, last)}"
+            course = f"{ends}, medians of the first and last {third} of {len(values)} trials"
         return CheckOutcome(f"{_named(figure)} {way}: {course} ({share_text(abs(last / first - 1))}).")
     return None
 

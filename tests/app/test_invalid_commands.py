@@ -5,6 +5,7 @@ import io
 import json
 import math
 import re
+import shlex
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -102,10 +103,18 @@ def test_the_fastest_run_does_not_win_where_it_is_invalid(command_line: Callable
     assert not json.loads(command_line("history", "web-3", "--metric", "iops", "--json"))["points"]
 
 
+def pasted(output: str) -> list[str]:
+    """Return the words of the command line that a message quotes."""
+    (line,) = re.findall("“benchwright ([^”]*)”", " ".join(output.split()))
+    return shlex.split(line)
+
+
 def test_an_invalid_run_is_no_baseline_unless_it_is_accepted(command_line: Callable[..., str]) -> None:
     refused = command_line("baseline", "pin", "wrong", "odd", status=2)
-    assert re.search(r"baseline pin --accept-invalid \S+ NAME\.", " ".join(refused.split()))
-    assert "--accept-invalid" in command_line("baseline", "pin", "good,wrong@web-3", "odd", status=2)
+    assert "on web-3 of" in " ".join(refused.split())
+    assert pasted(refused)[-4:] == ["pin", "--accept-invalid", "wrong", "odd"]
+    both = pasted(command_line("baseline", "pin", "good,wrong@web-3", "a b", status=2))
+    assert both[-4:] == ["pin", "--accept-invalid", "good,wrong@web-3", "a b"]
     assert not [one for one in json.loads(command_line("baseline", "list", "--json")) if not one["built_in"]]
     command_line("baseline", "pin", "wrong", "odd", "--accept-invalid")
     command_line("baseline", "pin", "weak", "doubt")
