@@ -302,7 +302,8 @@ def _goal_text(step: StepOutcomeEvidence, goal: Goal, figure: Figure, *, reached
 def latency_text(step: StepOutcomeEvidence) -> str:
     """Return the latency of the headline IOPS: ``at 310 µs on average, p99 1.2 ms``; empty without one.
 
-    Of rates in two directions at once, return the other or both. The latency of flushes leads: the application waits for them.
+    Of rates in two directions at once, return the other or both. The latency of flushes leads: the application waits
+    for them.
     """
     figure = step.headline
     if figure is not None and figure.metric.name.startswith("total_"):
