@@ -212,7 +212,8 @@ def _measured(step: StepOutcomeEvidence) -> str:
     if figure is None:
         return f"no figure for {step.name} on {host_label(step.host)}"
     values = step.over_trials(figure.metric.name, figure.labels)
-    text = f"{metric_text(figure.metric, figure.labels)} {figure_text(figure.metric, statistics.median(values))}"
+    half = (max(values) - min(values)) / 2 if len(values) > 1 else None
+    text = f"{metric_text(figure.metric, figure.labels)} {figure_text(figure.metric, statistics.median(values), half)}"
     latency = latency_text(step)
     count = len(values)
     trials = f"median of {count_text(count, 'trial')}"
