@@ -634,6 +634,26 @@ def test_a_link_that_is_half_full_each_way_is_not_full() -> None:
     assert found.limiter is not Limiter.LINK
 
 
+@pytest.mark.parametrize(
+    ("host", "peer", "named", "trust"),
+    [
+        (use(0.5), use(0.5), "", None),
+        (use(0.5), use(0.5, 3.4, 0.45), "On the peer: ", Trust.DOUBTFUL),
+        (use(0.5, 3.4, 0.45), use(0.5), "Other processes", Trust.DOUBTFUL),
+        (use(0.5, 3.4, 0.45), use(0.9, 3.0, 0.05), "Other processes", Trust.DOUBTFUL),
+    ],
+)
+def test_other_processes_are_found_on_both_ends(
+    host: dict[str, float], peer: dict[str, float], named: str, trust: Trust | None
+) -> None:
+    one = sent(3e9, host=host)
+    found = OTHER_PROCESS.evaluate(replace(one, peer="web-2", peer_watch=watch(peer, known=facts())))
+    text, level = (found.measured, found.trust) if isinstance(found, CheckOutcome) else ("", None)
+    assert text.startswith(named)
+    assert bool(text) is bool(named)
+    assert level is trust
+
+
 def test_both_directions_are_in_the_summary() -> None:
     one = sent(45.4e6, direction="both")
     both = with_figures(one, {("throughput", labels(direction="receive", end="receiver")): 91e6,
