@@ -724,6 +724,16 @@ def test_one_thread_of_dd_is_not_told_to_have_more() -> None:
     assert "numjobs" in (found.remedy or "")
 
 
+@pytest.mark.parametrize("foreign", [0.0, 980e6])
+def test_a_device_that_others_use_is_measured_without_them_next(foreign: float) -> None:
+    host = {**DISK, "disk_busy:vda": 99.0, "disk_read_rate:vda": 41e6 + foreign, "tool_read_rate": 41e6,
+            "disk_write_rate:vda": 0.0, "tool_write_rate": 0.0}  # fmt: skip
+    found = LIMITED_BY.evaluate(trial("fio", FULL, at=READ, host=host, **DEEP))
+    assert isinstance(found, CheckOutcome)
+    assert found.limiter is Limiter.DEVICE
+    assert ("Double iodepth" in (found.remedy or "")) is not bool(foreign)
+
+
 def test_the_queue_of_a_tool_without_a_depth_is_not_deepened() -> None:
     found = LIMITED_BY.evaluate(trial("dd", {"bandwidth": 1e3}, host={**DISK, "disk_busy:vda": 80.0}))
     assert isinstance(found, CheckOutcome)

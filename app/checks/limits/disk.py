@@ -258,6 +258,7 @@ def _device(trial: TrialEvidence, disk: Disk) -> Iterator[Hypothesis]:
     )
     deeper = workload_of(trial).deepened_by
     then = f"Double {deeper}: the same rate at twice the latency confirms it." if deeper else WITH_FIO
+    then = OTHERS_ON_THE_DISK.remedy if _beside_others(trial) else then
     yield Hypothesis(Limiter.DEVICE, disk.used, counter, then, against)
 
 
