@@ -754,7 +754,7 @@ def test_trials_with_different_limits_name_none() -> None:
     verdict = step_verdict(mixed).verdict
     assert verdict.limited_by is Limiter.UNKNOWN
     (finding,) = (one for one in verdict.findings if one.id == "limited-by")
-    assert finding.measured.count("(2)") == 2
+    assert finding.measured.count("(2 of 4)") == 2
 
 
 def test_an_idle_and_a_full_link_are_no_sweep() -> None:
