@@ -5,7 +5,8 @@ from dataclasses import replace
 import pytest
 from pytestqt.qtbot import QtBot
 
-from app.events import RunEnded, RunStarted, State, VerdictReached
+from app.events import FactsRead, Moment, RunEnded, RunStarted, State, VerdictReached
+from app.plans.plan import make_step
 from app.services import Workstation
 from suites.verdict import Limiter, Trust, Verdict
 from suites.vocab import Severity
@@ -116,3 +117,18 @@ def test_each_side_of_a_comparison_has_its_word(qtbot: QtBot, workstation: Works
     chips.show_runs([runs[VALID], runs[DOUBTFUL], runs[UNJUDGED]])
     assert [chip.trust.text() for chip in chips.chips] == ["valid", "doubtful", ""]
     assert [chip.trust.isHidden() for chip in chips.chips] == [False, False, True]
+
+
+def test_the_peer_of_a_step_is_described_as_its_host_is(qtbot: QtBot) -> None:
+    step = make_step("iperf3", {}, name="link", peer="web-2")
+    made = RunModel(run_events.plan(step))
+    for host in ("web-1", "web-2"):
+        made.fold(FactsRead(host, Moment.BEFORE, run_events.facts(host)), 1.0)
+    made.fold(RunEnded("run", State.DONE, "", {"web-1": 0.001, "web-2": 0.002}), 1.0)
+    side = RunSidePanel()
+    qtbot.addWidget(side)
+    side.show_run(made, ("link", "web-1"), None)
+    lines = side.host.text().splitlines()
+    peer = lines.index("Peer: web-2")
+    assert lines[: peer - 1] == lines[peer + 1 : -1], "the same facts in this test"
+    assert ("0.1 %" in lines[peer - 1], "0.2 %" in lines[-1]) == (True, True)

@@ -53,11 +53,7 @@ class RunSidePanel(QWidget):
         self.verdict.show_verdict(None if model is None else model.verdicts.get(step_key))
         acknowledged = model.plan.acknowledged if model is not None and model.plan is not None else ()
         self._show_findings(_besides_limits(model) if model is not None else (), acknowledged)
-        facts = model.facts.get(step_key[1]) if model is not None and step_key is not None else None
-        lines = [facts_text(facts)] if facts is not None else []
-        if model is not None and step_key is not None:
-            host = step_key[1]
-            lines.append(telemetry_text(model.telemetry_program.get(host), model.telemetry_cost.get(host)))
+        lines = _host_lines(model, step_key) if model is not None and step_key is not None else []
         self.host.setText("\n".join(filter(None, lines)))
         self._host_head.setText(host_title(step_key[1]) if step_key is not None else "Host")
         command = command_text(view.trial.commands) if view is not None else ""
@@ -85,6 +81,19 @@ class RunSidePanel(QWidget):
 
     def _copy(self) -> None:
         QGuiApplication.clipboard().setText(self._command)
+
+
+def _host_lines(model: RunModel, step_key: StepKey) -> list[str]:
+    """Return the facts and the telemetry of the step's host, then those of its peer."""
+    step, host = step_key
+    peer = model.plan.step(step).peer
+    lines: list[str] = []
+    for name in dict.fromkeys((host, peer or host)):
+        facts = model.facts.get(name)
+        about = "" if facts is None else facts_text(facts)
+        cost = telemetry_text(model.telemetry_program.get(name), model.telemetry_cost.get(name))
+        lines += filter(None, ("" if name == host else f"Peer: {host_title(name)}", about, cost))
+    return lines
 
 
 def _besides_limits(model: RunModel) -> tuple[Finding, ...]:
