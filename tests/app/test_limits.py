@@ -21,7 +21,7 @@ from suites.registry import suite as find_suite
 from suites.verdict import Limiter, Trust
 from suites.vocab import Figure, Labels, labels
 from tests.app.test_step_checks import DEEP, DISK, FULL, ONE, disk
-from tests.app.trial_evidence import READ, facts, repeated, trial, watch
+from tests.app.trial_evidence import READ, facts, repeated, step, trial, watch
 from tests.messages import messages
 
 MESSAGES = messages("app", "test_limits")
@@ -356,6 +356,12 @@ LIMITS: dict[str, tuple[TrialEvidence, Limiter]] = {
                       "latency_p95": 12.6e6}, at=READ, host={**DISK, "disk_busy:vda": 99.0}, **DEEP),
         Limiter.DEVICE,
     ),
+    "depth 1, beside others on the disk": (
+        trial("fio", {**FULL, "iops": 1784.0, "bandwidth": 1784 * 4096.0, "latency_mean": 5.56e5}, at=READ,
+              host={"disk_busy:vda": 97.0, "disk_read_rate:vda": 1e9, "disk_read_ios:vda": 2800.0,
+                    "disk_write_rate:vda": 0.0, "tool_read_rate": 1784 * 4096.0, "tool_write_rate": 0.0}, **ONE),
+        Limiter.UNKNOWN,
+    ),
     "depth 1": (
         trial("fio", {**FULL, "iops": 1e4, "latency_mean": 1e5}, at=READ, host={**DISK, "disk_busy:vda": 97.0}, **ONE),
         Limiter.QUEUE_DEPTH,
@@ -494,6 +500,16 @@ LIMITS: dict[str, tuple[TrialEvidence, Limiter]] = {
     "others on a peer that waits for data": (from_peer(use(0.2, 3.4, 0.2, 0.2)), Limiter.UNKNOWN),
     "the CPU of a peer that sends": (from_peer(use(0.97, 0.0, 0.0, 0.97)), Limiter.TOOL),
     "received, as shaped": (from_peer(use(0.04, 0.0, 0.0, 0.04), samples=EVEN), Limiter.SHAPED),
+    "received, as shaped, at an unknown round trip": (
+        from_peer({**use(0.04, 0.0, 0.0, 0.04), "network_retransmits": 4.0, "network_segments": 9000.0}, samples=EVEN,
+                  trip=None),
+        Limiter.SHAPED,
+    ),
+    "received as evenly, at an unknown round trip, without loss": (
+        from_peer({**use(0.04, 0.0, 0.0, 0.04), "network_retransmits": 0.0, "network_segments": 9000.0}, samples=EVEN,
+                  trip=None),
+        Limiter.UNKNOWN,
+    ),
     "received as evenly, by the CPU of the sender": (from_peer(use(0.7, 0.0, 0.0, 0.7), samples=EVEN), Limiter.UNKNOWN),
     "window of 64 KiB at 20 ms": (
         sent(26.2e6, samples=(26.2e6, 26.3e6) * 5, trip=20_000.0, window=65536), Limiter.WINDOW,
@@ -618,6 +634,15 @@ def test_a_link_that_is_half_full_each_way_is_not_full() -> None:
     assert found.limiter is not Limiter.LINK
 
 
+def test_both_directions_are_in_the_summary() -> None:
+    one = sent(45.4e6, direction="both")
+    both = with_figures(one, {("throughput", labels(direction="receive", end="receiver")): 91e6,
+                              ("throughput", labels(direction="send", end="sender")): 46e6})  # fmt: skip
+    summaries = [step_verdict(step(found)).verdict.summary.partition("(")[0] for found in (one, both)]
+    assert ["receive 91" in text for text in summaries] == [False, True]
+    assert all("45.4" in text for text in summaries)
+
+
 def test_no_more_datagrams_are_dropped_at_the_receiver_than_were_lost() -> None:
     found = LIMITED_BY.evaluate(lost(20_000.0))
     assert isinstance(found, CheckOutcome)
@@ -699,7 +724,7 @@ def test_trials_with_different_limits_name_none() -> None:
     verdict = step_verdict(mixed).verdict
     assert verdict.limited_by is Limiter.UNKNOWN
     (finding,) = (one for one in verdict.findings if one.id == "limited-by")
-    assert finding.measured.count("(2)") == 2
+    assert finding.measured.count("(2 of 4)") == 2
 
 
 def test_an_idle_and_a_full_link_are_no_sweep() -> None:

@@ -27,7 +27,7 @@ from suites.evidence import HostWatch, TrialEvidence
 from suites.facts import known
 from suites.quantities import count_text, quantity, share_text
 from suites.units import Unit, convert
-from suites.verdict import Limiter
+from suites.verdict import Limiter, Trust
 from suites.vocab import Labels, Resource
 
 SHALLOW = 4
@@ -225,6 +225,7 @@ def _one_after_another(trial: TrialEvidence, disk: Disk) -> Iterator[Hypothesis]
         (disk.used < IDLE, f"{disk.name} was only {share_text(disk.used)} busy"),
         (disk.in_slices and disk.flat(FLAT_IN_SLICES), "the rate is even, the latency is not"),
         (disk.even, "every I/O took the same time, as behind a rate limit"),
+        (_beside_others(trial), f"other processes used {disk.name} as much as the test"),
         _maybe_of_others(trial, disk),
     )
     latency = _mean_latency(trial)
@@ -265,6 +266,12 @@ def _maybe_of_others(trial: TrialEvidence, disk: Disk) -> tuple[bool, str]:
     did = [issued(trial, operation) for operation in directions(trial)]
     asked = sum(one.size or 0.0 for one in did if one is not None)
     return disk.flying is None and _of_others(disk.watch, disk.name, asked), _others_text(disk.name)
+
+
+def _beside_others(trial: TrialEvidence) -> bool:
+    """Return whether others moved at least half as many bytes at the disk: their I/O adds to the latency."""
+    found = OTHERS_ON_THE_DISK.evaluate(trial)
+    return isinstance(found, CheckOutcome) and found.trust is Trust.DOUBTFUL
 
 
 def _of_others(watch: HostWatch, disk: str, asked: float = 0.0) -> bool:

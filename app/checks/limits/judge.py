@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator
 
-from app.checks.disk import GENERATOR_BOUND
+from app.checks.disk import GENERATOR_BOUND, OTHERS_ON_THE_DISK
 from app.checks.evidence import as_measured, share, workers_parameter, workload_of
 from app.checks.limits import cpu, disk, memory, network
 from app.checks.limits.disk import WITH_FIO
@@ -145,6 +145,8 @@ def _unknown(trial: TrialEvidence, hypotheses: tuple[Hypothesis, ...]) -> CheckO
         Resource.NETWORK: "Run it with four streams: a higher rate means one connection was the limit.",
         Resource.APPLICATION: "Measure its disk, network and CPU separately, and compare.",
     }.get(trial.suite.resource, "Run it again with telemetry on.")
+    if isinstance(OTHERS_ON_THE_DISK.evaluate(trial), CheckOutcome):
+        then = OTHERS_ON_THE_DISK.remedy
     refused = [
         f"not {limiter_text(one.limiter)}, because {one.against[0]}"
         for one in hypotheses

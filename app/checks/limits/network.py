@@ -136,7 +136,8 @@ def _ends(trial: TrialEvidence, path: Connection) -> Iterator[Hypothesis]:
     peer = at_peer(trial)
     for one in () if peer is None else (*quota(peer), *lost(peer)):
         limiter = Limiter.RECEIVER if receives and one.limiter is Limiter.QUOTA else one.limiter
-        yield replace(one, limiter=limiter, counter=f"on the peer, {one.counter}")
+        against = tuple(f"on the peer, {text}" for text in one.against)
+        yield replace(one, limiter=limiter, counter=f"on the peer, {one.counter}", against=against)
 
 
 def _lost_datagrams(trial: TrialEvidence) -> Iterator[Hypothesis]:
@@ -211,10 +212,11 @@ def _shaped(trial: TrialEvidence, path: Connection) -> Iterator[Hypothesis]:
         return
     flying = _in_flight(trial, path)
     short = path.round_trip is not None and path.round_trip < 5 * LONG
-    window = flying is not None and int(flying) in SELF_LIMITED and not _again(trial) and not short
+    again = _again(trial)  # then the path, not the window, ended its growth
+    window = flying is not None and int(flying) in SELF_LIMITED and not again and not short
     against = path.not_idle + objections(
         (path.speed is not None and (one_way(trial) or path.rate) >= FULL * path.speed, "the link is full"),
-        (flying is None, "the bytes in flight are not known"),
+        (flying is None and not again, "the bytes in flight are not known"),
         (window, "the TCP window may be the limit"),
     )
     ends = ", ".join(f"{end} {share_text(use)}" for end, use in path.cpu.items())
