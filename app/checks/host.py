@@ -3,10 +3,22 @@
 import math
 import re
 import statistics
+from dataclasses import replace
 from itertools import pairwise
 
 from app.checks.cpu import computes, of_facts
-from app.checks.evidence import contention, counted, cpus_of, host_watched, length, other_cpus, part, share, watched
+from app.checks.evidence import (
+    at_peer,
+    contention,
+    counted,
+    cpus_of,
+    host_watched,
+    length,
+    other_cpus,
+    part,
+    share,
+    watched,
+)
 from app.checks.storage_layers import whole_disk
 from app.timestamps import seconds_since
 from suites.checks import Check, CheckOutcome, CheckPhase, NotChecked
@@ -347,7 +359,19 @@ def _taken(trial: TrialEvidence, watch: HostWatch) -> list[tuple[str, float]]:
 
 
 @watched
-def _others(trial: TrialEvidence, watch: HostWatch) -> CheckOutcome | NotChecked | None:
+def _others(trial: TrialEvidence, watch: HostWatch) -> CheckOutcome | None:
+    """Report other processes on the host, and those that took CPU time from the test on its peer."""
+    peer, here = at_peer(trial), _others_on(trial, watch)
+    there = None if peer is None or peer.watch is None else _others_on(peer, peer.watch)
+    if there is None or there.severity is not Severity.WARNING:
+        return here
+    text = f"On the peer: {there.measured}"
+    if here is None:
+        return replace(there, measured=text)
+    return replace(there, measured=f"{here.measured} {text}", trust=there.trust or here.trust)
+
+
+def _others_on(trial: TrialEvidence, watch: HostWatch) -> CheckOutcome | None:
     cpus = cpus_of(trial)
     taken = [(name, spent) for name, spent in _taken(trial, watch) if name not in trial.suite.server_processes]
     seconds, others = length(trial, watch), other_cpus(trial)

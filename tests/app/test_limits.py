@@ -634,6 +634,26 @@ def test_a_link_that_is_half_full_each_way_is_not_full() -> None:
     assert found.limiter is not Limiter.LINK
 
 
+@pytest.mark.parametrize(
+    ("host", "peer", "named", "trust"),
+    [
+        (use(0.5), use(0.5), "", None),
+        (use(0.5), use(0.5, 3.4, 0.45), "On the peer: ", Trust.DOUBTFUL),
+        (use(0.5, 3.4, 0.45), use(0.5), "Other processes", Trust.DOUBTFUL),
+        (use(0.5, 3.4, 0.45), use(0.9, 3.0, 0.05), "Other processes", Trust.DOUBTFUL),
+    ],
+)
+def test_other_processes_are_found_on_both_ends(
+    host: dict[str, float], peer: dict[str, float], named: str, trust: Trust | None
+) -> None:
+    one = sent(3e9, host=host)
+    found = OTHER_PROCESS.evaluate(replace(one, peer="web-2", peer_watch=watch(peer, known=facts())))
+    text, level = (found.measured, found.trust) if isinstance(found, CheckOutcome) else ("", None)
+    assert text.startswith(named)
+    assert bool(text) is bool(named)
+    assert level is trust
+
+
 def test_both_directions_are_in_the_summary() -> None:
     one = sent(45.4e6, direction="both")
     both = with_figures(one, {("throughput", labels(direction="receive", end="receiver")): 91e6,
@@ -702,6 +722,16 @@ def test_one_thread_of_dd_is_not_told_to_have_more() -> None:
     assert isinstance(found, CheckOutcome)
     assert found.limiter is Limiter.ONE_THREAD
     assert "numjobs" in (found.remedy or "")
+
+
+@pytest.mark.parametrize("foreign", [0.0, 980e6])
+def test_a_device_that_others_use_is_measured_without_them_next(foreign: float) -> None:
+    host = {**DISK, "disk_busy:vda": 99.0, "disk_read_rate:vda": 41e6 + foreign, "tool_read_rate": 41e6,
+            "disk_write_rate:vda": 0.0, "tool_write_rate": 0.0}  # fmt: skip
+    found = LIMITED_BY.evaluate(trial("fio", FULL, at=READ, host=host, **DEEP))
+    assert isinstance(found, CheckOutcome)
+    assert found.limiter is Limiter.DEVICE
+    assert ("Double iodepth" in (found.remedy or "")) is not bool(foreign)
 
 
 def test_the_queue_of_a_tool_without_a_depth_is_not_deepened() -> None:

@@ -407,6 +407,30 @@ def test_others_are_seen_in_the_tool_s_own_direction_too() -> None:
     assert shown_by("others-on-the-disk", replace(one, values={**one.values, "block_size": 4096, "fsync": 1})) == ""
 
 
+@pytest.mark.parametrize(
+    ("at_disk", "kind", "given", "named"),
+    [
+        (1.26e9, "ext4", {}, "1.08 GB/s written"),  # a dd beside 21.8k random writes of 4 KiB, as measured
+        (95e6, "ext4", {}, ""),
+        (170e6, "ext4", {}, ""),  # a block of the journal for each write
+        (1.26e9, "btrfs", {}, ""),
+        (1.26e9, "ext4", {"fsync": 1}, ""),
+        (1.26e9, "ext4", {"direct": False}, ""),
+    ],
+)
+def test_small_direct_writes_are_told_from_those_of_others(
+    at_disk: float, kind: str, given: dict[str, object], named: str
+) -> None:
+    rates = {"disk_write_rate:vda": at_disk, "tool_write_rate": 89.3e6, "disk_read_rate:vda": 0.0}
+    values: dict[str, Any] = {"rw": "randwrite", "block_size": 4096, "direct": True, "ioengine": "libaio",
+                              "runtime": 10, "directory": "/var/tmp", **given}  # fmt: skip
+    figures = {"iops": 21_800.0, "bandwidth": 21_800.0 * 4096, "latency_mean": 7e5}
+    one = trial("fio", figures, at=WRITE, host=rates, known=facts(kind=kind), **values)
+    text = shown_by("others-on-the-disk", one)
+    assert named in text
+    assert bool(text) is bool(named)
+
+
 def test_bytes_that_the_tool_asked_for_are_not_others_where_its_own_count_is_short() -> None:
     assert shown_by("others-on-the-disk", fio({"tool_read_rate": 20e6})) == ""
     assert "19 MB/s read" in shown_by("others-on-the-disk", fio({"tool_read_rate": 20e6, "disk_read_rate:vda": 60e6}))

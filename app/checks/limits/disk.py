@@ -73,6 +73,9 @@ MOSTLY = 0.5
 WITH_FIO = "Measure the disk with fio at queue depth 32 and this block size: a higher rate means latency is the limit."
 """What to do next where the tool itself keeps no more I/Os in flight."""
 
+WITHOUT_OTHERS = "Stop the other processes that use the disk (iotop), and run it again."
+"""What to do next where others took a part of the disk."""
+
 FULL_QUEUE = 4.0
 """Mean I/Os at the device from which an application waits for its throughput, not for one I/O after another."""
 
@@ -258,6 +261,7 @@ def _device(trial: TrialEvidence, disk: Disk) -> Iterator[Hypothesis]:
     )
     deeper = workload_of(trial).deepened_by
     then = f"Double {deeper}: the same rate at twice the latency confirms it." if deeper else WITH_FIO
+    then = WITHOUT_OTHERS if _beside_others(trial) else then
     yield Hypothesis(Limiter.DEVICE, disk.used, counter, then, against)
 
 

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from app.checks.disk import GENERATOR_BOUND, OTHERS_ON_THE_DISK
 from app.checks.evidence import as_measured, share, workers_parameter, workload_of
 from app.checks.limits import cpu, disk, memory, network
-from app.checks.limits.disk import WITH_FIO
+from app.checks.limits.disk import WITH_FIO, WITHOUT_OTHERS
 from app.checks.limits.hypothesis import Hypothesis
 from app.checks.network import link_of, speed_of, throughput
 from suites.checks import Check, CheckOutcome, CheckPhase, NotChecked
@@ -146,7 +146,7 @@ def _unknown(trial: TrialEvidence, hypotheses: tuple[Hypothesis, ...]) -> CheckO
         Resource.APPLICATION: "Measure its disk, network and CPU separately, and compare.",
     }.get(trial.suite.resource, "Run it again with telemetry on.")
     if isinstance(OTHERS_ON_THE_DISK.evaluate(trial), CheckOutcome):
-        then = OTHERS_ON_THE_DISK.remedy
+        then = WITHOUT_OTHERS
     refused = [
         f"not {limiter_text(one.limiter)}, because {one.against[0]}"
         for one in hypotheses
