@@ -15,11 +15,13 @@ from click.testing import CliRunner
 
 from app.cli.main import benchwright
 from app.events import Event, FactsRead, Moment, RunEnded, RunStarted, State, TrialEnded, TrialStarted, VerdictReached
+from app.plans.plan import Policy, Repetition
+from app.plans.plan_file import write_plan
 from app.store import Store
 from suites.base import ParsedTrial
 from suites.verdict import Trust
 from suites.vocab import Figure
-from tests.app.run_events import IOPS, READ, facts, plan, trial, trial_events
+from tests.app.run_events import IOPS, READ, STEP, facts, plan, trial, trial_events
 from tests.app.stores import record
 from tests.app.test_invalid_results import BASE, verdict
 
@@ -132,3 +134,14 @@ def test_a_margin_of_zero_is_zero_and_not_the_default(command_line: Callable[...
         assert (entry["margin"], math.copysign(1, entry["margin"])) == (float(margin) / 100, 1.0)
         ranked = json.loads(command_line("best", "good", "weak", "--metric", "iops", "--margin", margin, "--json"))
         assert ranked["margin"] == float(margin) / 100
+
+
+def test_a_plan_that_waits_for_a_verdict_on_an_invalid_baseline_is_refused_before_it_runs(
+    command_line: Callable[..., str], tmp_path: Path
+) -> None:
+    command_line("baseline", "pin", "wrong", "odd", "--accept-invalid")
+    whole = replace(STEP, values=STEP.whole_values())
+    for name, words in (("odd", "invalid"), ("none such", "none such")):
+        repetition = Repetition(policy=Policy.UNTIL_VERDICT, baseline=name)
+        write_plan(replace(plan(whole, hosts=("local",)), repetition=repetition), tmp_path / "plan.toml")
+        assert words in " ".join(command_line("check", str(tmp_path / "plan.toml"), status=2).split())

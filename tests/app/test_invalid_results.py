@@ -21,13 +21,13 @@ from app.crosscheck.agreement import AgreementOutcome, agreements
 from app.crosscheck.report import agreement_to_json
 from app.events import VerdictReached
 from app.history import HistoryQuery, history_of, history_to_json, read_history
-from app.plans.plan import Policy, Repetition
+from app.plans.plan import PlanError, Policy, Repetition
 from app.ranking.candidates import RankingCriteria
 from app.ranking.ranking import rank
 from app.ranking.report import ranking_csv, ranking_rows, ranking_to_json, shown_columns
 from app.records import HistoryRow, RunRecord
 from app.report_image.tables import rows_compared
-from app.runs.policies import verdict_rules
+from app.runs.policies import check_baseline, verdict_rules
 from app.scaling.scaling import scaling_lines, scaling_of, scaling_rows, scaling_to_json
 from app.scaling.sweeps import SweepCurve, SweepPoint
 from app.store import Store
@@ -290,6 +290,9 @@ def test_a_plan_that_waits_for_a_verdict_does_not_count_invalid_runs_of_its_base
         assert make is not None
         reason = make((STEP.name, "web-1"), run_events.IOPS, run_events.READ).decide(BASE).reason
         assert ("baseline: doubtful" in reason) is bool(mark)
+    check_baseline(plan, joined)
+    with pytest.raises(PlanError, match=FINDING.title):
+        check_baseline(plan, runs[2])
     alone = verdict_rules(plan, runs[2], {})
     assert alone is not None
     assert not alone((STEP.name, "web-1"), run_events.IOPS, run_events.READ).decide(BASE).settled
