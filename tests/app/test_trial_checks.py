@@ -407,6 +407,15 @@ def test_others_are_seen_in_the_tool_s_own_direction_too() -> None:
     assert shown_by("others-on-the-disk", replace(one, values={**one.values, "block_size": 4096, "fsync": 1})) == ""
 
 
+@pytest.mark.parametrize(("engine", "disagree"), [("libaio", False), ("psync", True)])
+def test_buffered_libaio_counts_its_whole_queue(engine: str, disagree: bool) -> None:  # noqa: FBT001
+    counted = {"iops": 9556.0, "bandwidth": 39.1e6, "total_latency_mean": 1.673e6}  # as fio 3.33 reports
+    one = trial("fio", counted, at=READ, host={"disk_busy:vda": 97.0}, rw="randread", ioengine=engine, iodepth=16,
+                direct=False, runtime=10)  # fmt: skip
+    assert bool(shown_by("more-in-flight-than-asked", one)) is disagree
+    assert shown_by("queue-half-empty", one) == ""
+
+
 @pytest.mark.parametrize(
     ("at_disk", "kind", "given", "named"),
     [

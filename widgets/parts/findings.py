@@ -104,7 +104,7 @@ class FindingCard(QWidget):
         head.addWidget(SeverityMark(finding.severity), alignment=Qt.AlignmentFlag.AlignTop)
         severity = f"{WORDS[finding.severity]}, acknowledged" if self.reason else WORDS[finding.severity]
         label = Text(severity, tone, font=strong(), wrap=False)
-        label.setMinimumWidth(max(label.fontMetrics().horizontalAdvance(each) for each in WORDS.values()) + 4)
+        label.setMinimumWidth(max(map(label.fontMetrics().horizontalAdvance, (*WORDS.values(), severity))) + 4)
         head.addWidget(label, alignment=Qt.AlignmentFlag.AlignTop)
         self._head_title = Text(finding.title, self._tone, font=strong())
         head.addWidget(self._head_title, 3, Qt.AlignmentFlag.AlignTop)

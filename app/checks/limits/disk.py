@@ -127,6 +127,8 @@ def storage(trial: TrialEvidence) -> Iterator[Hypothesis]:
         return
     name, watch = found
     depth, flying = workload_of(trial).queue_depth, in_flight(trial)
+    if depth is not None and flying is not None:
+        flying = min(flying, depth)  # buffered libaio counts requests that wait for the one in flight
     tails, slow = _ratios(trial, "latency_p95"), (_mean_latency(trial) or 0.0) >= SLOW
     same = _within(_ratios(trial, "latency_p99", "latency_p95"))
     ratio = max(_ratios(trial, "latency_mean"), default=0.0)
