@@ -1,10 +1,11 @@
 """Checks that a trial completed: exit status, figures, bytes copied, runtime, errors in the output."""
 
 import re
+from dataclasses import replace
 
 from app.checks.evidence import seconds_of, workload_of
 from suites.checks import CheckOutcome, NotChecked, after_check
-from suites.evidence import OutcomeCheck, StepOutcomeEvidence, TrialCheck, TrialEvidence
+from suites.evidence import STOPPED, OutcomeCheck, StepOutcomeEvidence, TrialCheck, TrialEvidence
 from suites.quantities import count_text, duration_text, quantity
 from suites.verdict import Trust
 from suites.vocab import MetricKind, Severity
@@ -35,11 +36,22 @@ _ERRORS = re.compile(
 """Words of the tools themselves: notes quote their messages, and no tool marks which of them are errors."""
 
 
+def _stopped(step: StepOutcomeEvidence) -> CheckOutcome:
+    done = count_text(len(step.done), "trial") if step.planned is None else f"{len(step.done)} of {step.planned} trials"
+    stopped = CheckOutcome(f"{STOPPED.rstrip('.')} after {done}.", remedy="Run it again to its end.")
+    if not step.done:
+        return replace(stopped, why="No trial is complete: there is no result.")
+    why = "Fewer trials give a wider interval, and stopping at a figure that looks right biases it."
+    return replace(stopped, why=why, severity=Severity.INFO, trust=Trust.CAVEATS)
+
+
 def _failed(step: StepOutcomeEvidence) -> CheckOutcome | None:
     lost = [trial for trial in step.trials if not trial.done]
     if not lost and step.trials:
         return None
     failed = f"{len(lost)} of {count_text(len(step.trials), 'trial')} failed or were stopped"
+    if lost and all(trial.reason == STOPPED for trial in lost):
+        return _stopped(step)
     if not step.done:
         return CheckOutcome(f"{failed}. {lost[0].reason if lost else 'No trial started.'}".strip())
     return CheckOutcome(

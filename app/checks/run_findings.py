@@ -74,7 +74,7 @@ CONNECTION_LOST = _raised(
     severity=Severity.INFO,
     title="Connection was interrupted",
     why="The test continued on the host and none of its output is missing. Telemetry has a gap.",
-    remedy="No action needed.",
+    remedy="If it happens again, check the network between this computer and the host.",
     source="The connection.",
     needs="The connection to the host.",
 )
@@ -84,7 +84,7 @@ NOT_ATTACHED = _raised(
     severity=Severity.INFO,
     title="Trial ran while detached",
     why="The test continued on the host and none of its output is missing. Telemetry has a gap.",
-    remedy="No action needed.",
+    remedy="To have the telemetry of a whole trial, stay attached until it ends.",
     source="The attach.",
     needs="A run that is attached again.",
 )
