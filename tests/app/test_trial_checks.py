@@ -142,8 +142,8 @@ def test_a_hole_in_the_counters_is_reported_and_is_no_part_of_the_time(start: fl
         for key, points in one.watch.series.items()
     }
     one = replace(one, watch=replace(one.watch, series=series), interruption="the connection was lost")
-    assert f"Counters cover {seconds} s of 10 s: the connection" in shown(CHECKS["counters-end-early"], one)
-    assert f" over {seconds} s; the test got 1 of the 2 CPUs" in shown(OTHER_PROCESS, one)
+    assert f"Counters cover {seconds} s of 10 s: the connection" in str(shown(CHECKS["counters-end-early"], one))
+    assert f" over {seconds} s; the test got 1 of the 2 CPUs" in str(shown(OTHER_PROCESS, one))
 
 
 @pytest.mark.parametrize("seconds", [3, 6, 12, 60])
