@@ -36,29 +36,22 @@ _ERRORS = re.compile(
 """Words of the tools themselves: notes quote their messages, and no tool marks which of them are errors."""
 
 
-def _stopped(step: StepOutcomeEvidence) -> CheckOutcome:
-    done = count_text(len(step.done), "trial") if step.planned is None else f"{len(step.done)} of {step.planned} trials"
-    stopped = CheckOutcome(f"{STOPPED.rstrip('.')} after {done}.", remedy="Run it again to its end.")
-    if not step.done:
-        return replace(stopped, why="No trial is complete: there is no result.")
-    why = "Fewer trials give a wider interval, and stopping at a figure that looks right biases it."
-    return replace(stopped, why=why, severity=Severity.INFO, trust=Trust.CAVEATS)
-
-
 def _failed(step: StepOutcomeEvidence) -> CheckOutcome | None:
     lost = [trial for trial in step.trials if not trial.done]
     if not lost and step.trials:
         return None
-    failed = f"{len(lost)} of {count_text(len(step.trials), 'trial')} failed or were stopped"
-    if lost and all(trial.reason == STOPPED for trial in lost):
-        return _stopped(step)
-    if not step.done:
-        return CheckOutcome(f"{failed}. {lost[0].reason if lost else 'No trial started.'}".strip())
-    return CheckOutcome(
-        f"{failed}; the figures cover the other {len(step.done)}. {lost[0].reason}".strip(),
-        severity=Severity.WARNING,
-        trust=Trust.CAVEATS,
-    )
+    done, stopped = len(step.done), bool(lost) and all(trial.reason == STOPPED for trial in lost)
+    reason = lost[0].reason if lost else "No trial started."
+    planned = count_text(step.planned or len(step.trials), "trial")
+    outcome = CheckOutcome(f"{done} of {planned} completed. {reason}".strip())
+    if stopped:
+        outcome = replace(outcome, remedy="Run it again to its end.")
+    if not done:
+        return replace(outcome, why="There is no result.")
+    if not stopped:
+        return replace(outcome, severity=Severity.WARNING, trust=Trust.CAVEATS)
+    why = "Fewer trials give a wider interval, and stopping at a figure that looks right biases it."
+    return replace(outcome, why=why, severity=Severity.INFO, trust=Trust.CAVEATS)
 
 
 def _no_figures(trial: TrialEvidence) -> CheckOutcome | None:

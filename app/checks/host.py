@@ -338,7 +338,8 @@ def _users(named: list[tuple[str, float]], others: float | None, seconds: float)
     Their times are read every five seconds, and shared out evenly: parts that exceed the whole have no figure.
     """
     if others is None:
-        return ", ".join(f"{name} {count_text(float(f'{spent / seconds:.2g}'), 'CPU')}" for name, spent in named)
+        least = float(f"{sum(spent for _, spent in named) / seconds:.2g}")
+        return f"at least {count_text(least, 'CPU')} ({', '.join(name for name, _ in named)})"
     each = ", ".join(f"{name} {spent / seconds:.2g}" for name, spent in named)
     if share(sum(spent for _, spent in named), others * seconds) is None:
         each = ", ".join(name for name, _ in named)

@@ -51,11 +51,11 @@ NO_LEASE = _raised(
 TELEMETRY_REPLACED = _raised(
     id="telemetry-replaced",
     severity=Severity.WARNING,
-    title="Telemetry program ended",
+    title="Telemetry by the script",
     why="The script that replaces it does not count the test’s I/O, page faults and waits, nor the CPU time of others.",
     remedy="Find what ended it on the host (dmesg, security software), then run it again.",
-    source="The end of the telemetry program on the host.",
-    needs="Telemetry by the program, not by the script.",
+    source="The start and the end of the telemetry program on the host.",
+    needs="An architecture that the program is built for: x86-64 or aarch64.",
 )
 
 CLOCK_STEPPED = _raised(

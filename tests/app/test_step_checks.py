@@ -147,7 +147,8 @@ def test_a_stopped_run_is_no_failure_and_reports_how_far_it_came() -> None:
     assert some is not None
     assert none is not None
     assert (some.severity, some.trust) == (Severity.INFO, Trust.CAVEATS)
-    assert [one.measured for one in (some, none)] == [f"Stopped by you after {done} of 6 trials." for done in (1, 0)]
+    assert some.measured.startswith("1 of 6 ")
+    assert none.measured.startswith("0 of 6 ")
     assert step_verdict(step(ended)).verdict.trust is Trust.INVALID
 
 
