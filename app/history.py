@@ -134,7 +134,9 @@ def history_of(
         )
     older = len({row.run for row in fitting} & unjudged)
     fitting = [row for row in fitting if row.run not in unjudged]
-    invalid = dict.fromkeys(row.run for row in fitting if row.trust == Trust.INVALID)
+    invalid = dict.fromkeys(
+        f"{row.run} ({row.step} on {host_label(row.host)})" for row in fitting if row.trust == Trust.INVALID
+    )
     counted = [row for row in fitting if row.trust != Trust.INVALID] or fitting
     # The first row of the newest run: the headline metric comes first.
     newest = next(row for row in counted if row.run == counted[-1].run)

@@ -33,7 +33,7 @@ TEXT, WHOLE, REAL, TRUTH, TIME = "string", "Int64", "float64", "boolean", "datet
 
 RUNS = {
     "run": TEXT, "name": TEXT, "question": TEXT, "hosts": TEXT, "steps": TEXT, "suites": TEXT, "state": TEXT,
-    "started": TIME, "ended": TIME, "trials": WHOLE, "headline": TEXT, "baseline": TEXT, "verdict": TEXT,
+    "started": TIME, "ended": TIME, "trials": WHOLE, "headline": TEXT, "baseline": TEXT, "trust": TEXT,
     "limited_by": TEXT,
 }  # fmt: skip
 
@@ -41,7 +41,7 @@ METRICS = {
     "run": TEXT, "started": TIME, "plan": TEXT, "host": TEXT, "step": TEXT, "suite": TEXT, "trial": WHOLE,
     "warm_up": TRUTH, "state": TEXT, "metric": TEXT, "labels": TEXT, "value": REAL, "unit": TEXT, "better": TEXT,
     "n": WHOLE, "median": REAL, "minimum": REAL, "maximum": REAL, "cov": REAL, "tool_version": TEXT, "command": TEXT,
-    "findings": TEXT, "acknowledged": TEXT, "verdict": TEXT, "limited_by": TEXT,
+    "findings": TEXT, "acknowledged": TEXT, "trust": TEXT, "limited_by": TEXT,
 }  # fmt: skip
 """A row for each metric over all counted trials, with `trial` missing and `n` to `cov` set, and one for each trial."""
 
@@ -137,7 +137,7 @@ def _run(run: RunSummary) -> Row:
         "trials": run.trials,
         "headline": run.headline,
         "baseline": run.baseline,
-        "verdict": run.trust or None,
+        "trust": run.trust or None,
         "limited_by": run.limited_by or None,
     }
 
@@ -169,7 +169,7 @@ def _cell(record: RunRecord, host: str, step: str) -> Row:
         "step": step,
         "suite": next((known.suite_id for known in record.plan.steps if known.name == step), None),
         "findings": " ".join(dict.fromkeys(finding.id for finding in found)),
-        "verdict": "" if verdict is None else verdict.trust.value,
+        "trust": "" if verdict is None else verdict.trust.value,
         "limited_by": "" if verdict is None or verdict.limited_by is None else verdict.limited_by.value,
         "acknowledged": "; ".join(starmap("{}: {}".format, reasons.items())),
     }

@@ -247,7 +247,7 @@ class Workstation(LibraryServices):
         run_id = new_run_id(datetime.now(UTC))
         plan = with_seed(validate(plan))
         agreed = self.consents.settle(plan, asker)
-        baseline = self._baseline(plan)
+        baseline = self.stopping_baseline(plan)
         request = self._request(run_id, plan, asker, control, agreed=agreed, baseline=baseline, unwatched=unwatched)
         yield from recorded(Engine(request), self._store, self._use_library)
 
@@ -268,7 +268,7 @@ class Workstation(LibraryServices):
         )
         yield from calibrate(bench, host, wanted, control)
 
-    def _baseline(self, plan: Plan) -> RunRecord | None:
+    def stopping_baseline(self, plan: Plan) -> RunRecord | None:
         """Return the baseline of UNTIL_VERDICT, else None; raise if no verdict against it is possible."""
         if plan.repetition.policy is not Policy.UNTIL_VERDICT:
             return None
@@ -334,7 +334,7 @@ class Workstation(LibraryServices):
         taken = replace(taken, record=replace(taken.record, plan=plan))  # the plan of the consent
         baseline = None
         with suppress(BenchwrightError):  # a deleted baseline must not prevent resuming
-            baseline = self._baseline(plan)
+            baseline = self.stopping_baseline(plan)
         request = self._request(taken.id, plan, asker, control, agreed=agreed, baseline=baseline)
         yield from attached(request, taken, self._store, self._selection.record, self._use_library)
 

@@ -266,8 +266,8 @@ class Suite:
         raise NotImplementedError
 
     def estimate(self, values: Values, context: Context) -> Estimate:
-        """Return the expected cost of one trial; by default of unknown duration and without writes."""
-        return Estimate(duration=None)
+        """Return the expected cost of one trial; by default of its `time`, if it has one, and without writes."""
+        return Estimate(duration=float(values["time"]) if "time" in values else None)
 
     def parser(self, values: Values) -> TrialParser:
         """Return a new parser for one trial's output."""

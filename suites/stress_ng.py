@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import NamedTuple
 
-from suites.base import Command, Context, Estimate, ParsedTrial, StepEvidence, Suite, TestedTool
+from suites.base import Command, Context, ParsedTrial, StepEvidence, Suite, TestedTool
 from suites.checks import Check, CheckOutcome, NotChecked
 from suites.equivalents import Traits
 from suites.facts import Facts
@@ -290,10 +290,6 @@ class StressNg(Suite):
         if _memrate(values):
             words += ["--memrate-bytes", str(values["memrate_bytes"])]
         return (Command((*words, "--timeout", f"{int(values['time'])}s", "--metrics")),)
-
-    def estimate(self, values: Values, context: Context) -> Estimate:
-        """Return the run's time."""
-        return Estimate(duration=float(values["time"]))
 
     def counted(
         self, values: Values, figures: Iterable[Figure], samples: Iterable[Sample]

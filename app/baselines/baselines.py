@@ -1,7 +1,9 @@
 """Baselines: runs, groups of runs or published tables, pinned under a name in versions; and their bands."""
 
+import itertools
 import json
 import re
+import shlex
 import statistics
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -15,9 +17,9 @@ import resources
 from app.baselines.reference import NO_SPREAD, Reference, ReferenceFigure, facts_of, step_metrics
 from app.baselines.reference_file import parse_toml, reference_from, reference_to_json
 from app.comparison.comparability import Profile, Weight, differences
-from app.comparison.sides import Load, choose, join, run_or_none
+from app.comparison.sides import Load, choose, join, pieces_of, run_and_marks
 from app.json_converter import Json, publish, published
-from app.plans.plan import Step
+from app.plans.plan import Step, host_label
 from app.records import PREFIX, Band, BaselineRow, RunRecord, SampleSeries, TrialRecord, lowest_trust, split_name
 from app.verdict.stored import computed_trust, judged, loading_judged
 from suites.errors import BenchwrightError
@@ -182,7 +184,7 @@ def pin(store: "Store", selector: str, name: str, oldest: float | None = None, *
         for run in dict.fromkeys(run for run, _ in parts):
             _refuse_empty(load(run))
         for run, part in () if accept_invalid else parts:
-            _refuse_invalid(choose(load, f"{run}{part}"))
+            _refuse_invalid(choose(load, f"{run}{part}"), f"{shlex.quote(selector)} {shlex.quote(name)}")
     return store.pin(check_name(name), parts, oldest=oldest)
 
 
@@ -199,34 +201,21 @@ def _refuse_empty(record: RunRecord) -> None:
         )
 
 
-def _refuse_invalid(runs: Sequence[RunRecord]) -> None:
+def _refuse_invalid(runs: Sequence[RunRecord], words: str) -> None:
     for record in runs:
         for verdict in record.verdicts:
             if verdict.trust is Trust.INVALID and verdict.step is not None:
                 raise InvalidBaselineError(
-                    f"{verdict.step} of run {record.summary.id} is {verdict.text}.",
-                    "Pin another run, or accept the invalid result: benchwright baseline pin --accept-invalid "
-                    f"{record.summary.id} NAME.",
+                    f"{verdict.step} on {host_label(verdict.host or '')} of run {record.summary.id} is {verdict.text}.",
+                    "Pin another run, its valid part (RUN@HOST or RUN:STEP), or accept the invalid result: "
+                    f"“benchwright baseline pin --accept-invalid {words}”.",
                 )
 
 
 def parts_of(load: Load, selector: str) -> tuple[tuple[str, str], ...]:
     """Return the full run ids of a selector, each with its part: ``@HOST``, ``:STEP`` or empty."""
-    pieces = [piece.strip() for piece in selector.split(",") if piece.strip()]
-    if len(pieces) < 2 or run_or_none(load, selector) is not None:
-        return (_part(load, selector),)
-    return tuple(dict.fromkeys(_part(load, piece) for piece in pieces))
-
-
-def _part(load: Load, selector: str) -> tuple[str, str]:
-    run = run_or_none(load, selector)
-    if run is not None:
-        return run.summary.id, ""
-    marked = max(selector.rfind("@"), selector.rfind(":"))
-    if marked <= 0:
-        return load(selector).summary.id, ""  # raises the error
-    run_id, part = _part(load, selector[:marked])
-    return run_id, part + selector[marked:]
+    found = (run_and_marks(load, piece) for piece in pieces_of(load, selector))
+    return tuple(dict.fromkeys((run.summary.id, "".join(itertools.chain(*marks))) for run, marks in found))
 
 
 def by_name(found: Sequence[Baseline], selector: str, built_in: Callable[[], Sequence[Baseline]]) -> Baseline:

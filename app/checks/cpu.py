@@ -8,7 +8,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-from app.checks.evidence import counted, host_watched, part, times_text, watched
+from app.checks.evidence import counted, host_watched, part, times_text, watched, workers_of
 from suites.checks import FACTS_NOT_READ, Check, CheckOutcome, CheckPhase, NotChecked
 from suites.evidence import HostEvidence, HostWatch, TrialCheck, TrialEvidence
 from suites.facts import Absent, Facts, known
@@ -276,10 +276,10 @@ def _throttled(trial: TrialEvidence, watch: HostWatch) -> CheckOutcome | NotChec
         return NotChecked("The test’s cgroup has no throttling counters.")
     if percent / 100 * part(trial, watch) < THROTTLED_SHARE:
         return None
-    return CheckOutcome(
-        f"The CPU quota was exhausted in {min(periods, 100.0):.0f} % of its periods and throttled tasks for "
-        f"{share_text(min(1.0, percent / 100))} of {duration_text(watch.counted)}."
-    )
+    # The kernel adds the throttled time up over all CPUs.
+    time = f" and throttled tasks for {share_text(min(1.0, percent / 100))} of {duration_text(watch.counted)}"
+    alone = workers_of(trial) == 1
+    return CheckOutcome(f"The CPU quota was exhausted in {min(periods, 100.0):.0f} % of its periods{time * alone}.")
 
 
 @host_watched
@@ -340,7 +340,7 @@ TRIAL_CHECKS: tuple[TrialCheck, ...] = (
         id="quota-throttled",
         severity=Severity.WARNING,
         title="CPU throttled by cgroup quota",
-        why="The figure is that of the quota, not of the CPU.",
+        why="While throttled, no thread of the test runs.",
         remedy="Quote it with the quota, or lift the quota (docker --cpus, systemd CPUQuota) to measure the host.",
         source="kernel, cgroup-v2 and sched-bwc: nr_throttled and the throttled time.",
         evaluate=_throttled,

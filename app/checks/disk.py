@@ -65,6 +65,11 @@ FOREIGN = 0.05
 LARGE_WRITE = 64 * 2**10
 """Bytes of a write from which the journal's share of it is negligible."""
 
+JOURNAL_BLOCK = 4096
+"""Bytes that the journal of a file system of IN_PLACE adds to one small direct write without a sync, at most."""
+
+IN_PLACE = frozenset({"ext2", "ext3", "ext4", "xfs"})
+
 LEAST_FOREIGN = 2e6
 """B/s of others below which they are logs and metadata."""
 
@@ -252,19 +257,30 @@ def _foreign_rate(trial: TrialEvidence, disk: str, watch: HostWatch, operation: 
     uses = did is not None or issued(trial, MIXED) is not None
     if whole is None or (own is None and (uses or (operation == READ and workload_of(trial).buffered))):
         return None
-    if operation == WRITE and uses and not _writes_once(trial):
+    journal = _journal_rate(trial) if operation == WRITE and uses else 0.0
+    if journal is None:
         return None
     dirty = watch.values("memory_dirty") if operation == WRITE else ()
     flushed = max(0.0, dirty[0] - dirty[-1]) / watch.seconds if len(dirty) > 1 and watch.seconds else 0.0
     asked = 0.0 if did is None or not seconds or workload_of(trial).buffered else (did.size or 0.0) / seconds
-    return whole - max(own or 0.0, asked) - flushed
+    return whole - max(own or 0.0, asked) - flushed - journal
 
 
-def _writes_once(trial: TrialEvidence) -> bool:
-    """Return whether the tool's writes are direct, large and not synchronous: a journal adds next to nothing."""
-    did, workload = issued(trial, WRITE) or issued(trial, MIXED), workload_of(trial)
-    large = did is not None and bool(did.size and did.ios) and (did.size or 0.0) >= LARGE_WRITE * (did.ios or 0.0)
-    return large and workload.writes_per_sync is None and not workload.buffered
+def _journal_rate(trial: TrialEvidence) -> float | None:
+    """Return at most what a journal adds to the tool’s writes in B/s: next to nothing to large ones; None if unknown.
+
+    Pages of buffered writes are counted when they become dirty, and a file system that copies on write may write many
+    blocks for one.
+    """
+    did, workload, seconds = issued(trial, WRITE) or issued(trial, MIXED), workload_of(trial), seconds_of(trial)
+    if did is None or not did.size or not did.ios or not seconds or workload.writes_per_sync or workload.buffered:
+        return None
+    if did.size >= LARGE_WRITE * did.ios:
+        return 0.0
+    facts, path = trial.context.facts, str(trial.values.get(trial.suite.directory_parameter or "", ""))
+    directory = None if facts is None else facts.directory(path)
+    in_place = trial.suite.device(trial.values) or (directory is not None and known(directory.kind) in IN_PLACE)
+    return JOURNAL_BLOCK * did.ios / seconds if in_place else None
 
 
 def _moves_bytes(trial: TrialEvidence) -> bool:

@@ -168,13 +168,20 @@ def _cpus(trial: TrialEvidence, *metrics: str) -> float | None:
     return sum(given) / 100 * cpus if cpus and len(given) == len(metrics) else None
 
 
+_WORKERS = ("clients", "threads", "numjobs", "streams", "copies")
+"""Parameters that set how many work at once."""
+
+
 def workers_of(trial: TrialEvidence) -> int | None:
     """Return the threads, jobs, clients or streams that the step requests; None if it requests none."""
-    for name in ("clients", "threads", "numjobs", "streams"):
-        given = trial.values.get(name)
-        if isinstance(given, int) and given:
-            return given
-    return None
+    given = (trial.values.get(name) for name in _WORKERS)
+    return next((one for one in given if isinstance(one, int) and one), None)
+
+
+def workers_parameter(trial: TrialEvidence) -> str:
+    """Return the parameter that sets how many work at once; empty if the suite has none."""
+    names = {parameter.name for parameter in trial.suite.parameters}
+    return next((one for one in _WORKERS if one in names), "")
 
 
 IO_RESOURCES = frozenset({Resource.DISK, Resource.NETWORK})
@@ -215,6 +222,15 @@ def throttled(watch: HostWatch | None) -> float | None:
     """Return the share of the time, from 0 to 1, in which a cgroup quota throttled the tool; None if unknown."""
     found = [] if watch is None else [watch.mean(THROTTLED, **dict(at)) for at in watch.labels_of(THROTTLED)]
     return max((min(1.0, share / 100) for share in found if share is not None), default=None)
+
+
+def at_peer(trial: TrialEvidence) -> TrialEvidence | None:
+    """Return the trial with the telemetry and facts of its peer in place of its host’s; None if not watched."""
+    watch = trial.peer_watch
+    if watch is None or trial.peer is None:
+        return None
+    context = replace(trial.context, facts=watch.before)
+    return replace(trial, context=context, host=trial.peer, peer=trial.host, watch=watch, peer_watch=trial.watch)
 
 
 READ, WRITE = "read", "write"

@@ -14,8 +14,14 @@ _RANGES: tuple[tuple[Unit, float, float, str], ...] = (
 )
 """Unit, least and largest plausible value, of disks, networks and applications."""
 
-_OUTSIDE = frozenset({Resource.CPU, Resource.MEMORY})
-"""Resources whose metrics reach from nanoseconds to 10^15 operations."""
+_WIDE: tuple[tuple[Unit, float, float, str], ...] = (
+    (Unit.SECOND, 1e-10, 1e6, "0.1 ns to ten days"),
+    (Unit.BYTES_PER_SECOND, 1e4, 1e14, "10 kB/s to 100 TB/s"),
+    (Unit.PER_SECOND, 1e-3, 1e14, "0.001 to 10^14 per second"),
+)
+"""The same of processors and memory, from a cache hit to an hour of linpack, and up to FLOPS."""
+
+_WIDE_OF = frozenset({Resource.CPU, Resource.MEMORY})
 
 
 def _absurd(evidence: PlanEvidence) -> CheckOutcome | None:
@@ -23,17 +29,15 @@ def _absurd(evidence: PlanEvidence) -> CheckOutcome | None:
     for goal in evidence.plan.goals:
         steps = [step for step in evidence.plan.steps if unit_of(goal.metric, goal.step, [step])]
         unit = unit_of(goal.metric, goal.step, steps)
-        if unit is None or any(step.suite.resource in _OUTSIDE for step in steps):
-            continue
-        plausible = _plausible(goal, unit)
-        if plausible:
+        wide = any(step.suite.resource in _WIDE_OF for step in steps)
+        if unit is not None and (plausible := _plausible(goal, unit, _WIDE if wide else _RANGES)):
             texts.append(f"{goal_text(goal, unit)}: plausible is {plausible}.")
     return CheckOutcome(" ".join(texts)) if texts else None
 
 
-def _plausible(goal: Goal, unit: Unit) -> str:
+def _plausible(goal: Goal, unit: Unit, ranges: tuple[tuple[Unit, float, float, str], ...]) -> str:
     """Return the plausible values of the goal's metric if its bound is outside them."""
-    for base, low, high, text in _RANGES:
+    for base, low, high, text in ranges:
         if same_dimension(base, unit):
             return "" if low <= convert(goal.bound, unit, base) <= high else text
     return ""

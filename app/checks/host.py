@@ -2,9 +2,21 @@
 
 import math
 import re
+from dataclasses import replace
 
 from app.checks.cpu import computes, of_facts
-from app.checks.evidence import contention, counted, cpus_of, host_watched, length, other_cpus, part, share, watched
+from app.checks.evidence import (
+    at_peer,
+    contention,
+    counted,
+    cpus_of,
+    host_watched,
+    length,
+    other_cpus,
+    part,
+    share,
+    watched,
+)
 from app.checks.storage_layers import whole_disk
 from app.timestamps import seconds_since
 from suites.checks import Check, CheckOutcome, CheckPhase, NotChecked
@@ -230,6 +242,43 @@ MAJOR_FAULTS = 10.0
 """Major page faults per second of the test from which it waits for memory itself."""
 
 
+def _own_faults(watch: HostWatch) -> str:
+    """Return the test’s own major page faults, by which it waits for swapped pages, as a clause."""
+    faults = watch.mean("tool_major_faults")
+    if faults is None:
+        return "the test’s own page faults were not counted"
+    return f"the test had {faults:.3g} major page faults/s"
+
+
+def _waits_for_pages(watch: HostWatch) -> bool | None:
+    """Return whether the test waited for pages of its own; None if its faults were not counted."""
+    faults = watch.mean("tool_major_faults")
+    return None if faults is None else faults >= MAJOR_FAULTS
+
+
+def _scarcity(trial: TrialEvidence, watch: HostWatch) -> str:
+    """Return why the test itself may be short of memory, as a clause; empty if memory was available to it."""
+    least = min(watch.values("memory_available"), default=None)
+    memory = None if trial.context.facts is None else trial.context.facts.memory
+    total, limit = (None, None) if memory is None else (known(memory.total), known(memory.limit))
+    if limit is not None and (total is None or limit < total):
+        return f"the limit of the test’s cgroup is {quantity(limit, Unit.BYTE)}"
+    if least is None:
+        return "available memory was not counted"
+    return "" if total and least >= SCARCE * total else f"the least available memory was {quantity(least, Unit.BYTE)}"
+
+
+_ELSEWHERE = "Find the cgroup (memory.pressure and memory.events below /sys/fs/cgroup)."
+
+
+def _elsewhere(watch: HostWatch, seen: str, cause: str) -> CheckOutcome:
+    """Return a note that the host was short of memory in another place than the test."""
+    least = quantity(min(watch.values("memory_available")), Unit.BYTE)
+    return CheckOutcome(
+        f"{seen}; at least {least} of memory was available: {cause}.", remedy=_ELSEWHERE, severity=Severity.INFO
+    )
+
+
 @host_watched
 def _swapped(watch: HostWatch) -> CheckOutcome | NotChecked | None:
     came, went = watch.total("swap_in"), watch.total("swap_out")
@@ -237,19 +286,26 @@ def _swapped(watch: HostWatch) -> CheckOutcome | NotChecked | None:
         return NotChecked("No swap counters.")
     if came < SWAPPED_IN and went < SWAPPED_OUT:
         return None
+    others = _waits_for_pages(watch) is False
     return CheckOutcome(
-        f"{quantity(came)} swapped in and {quantity(went)} swapped out in {duration_text(watch.counted)}."
+        f"{quantity(came)} swapped in and {quantity(went)} swapped out on the host in {duration_text(watch.counted)}; "
+        f"{_own_faults(watch)}.",
+        remedy="Find the processes that swap (VmSwap in /proc/PID/status) and stop them." if others else None,
+        severity=Severity.INFO if others else None,
     )
 
 
-@host_watched
-def _killed(watch: HostWatch) -> CheckOutcome | NotChecked | None:
+@watched
+def _killed(trial: TrialEvidence, watch: HostWatch) -> CheckOutcome | NotChecked | None:
     kills = counted(watch, "out_of_memory_kills")
     if kills is None:
         return NotChecked("The kernel does not count OOM kills.")
     if not kills:
         return None
-    return CheckOutcome(f"The OOM killer ended {count_text(kills, 'process', 'processes')}.")
+    seen = f"The OOM killer ended {count_text(kills, 'process', 'processes')} on the host"
+    scarcity = _scarcity(trial, watch)
+    cause = "another cgroup reached its limit"
+    return CheckOutcome(f"{seen}; {scarcity}.") if scarcity else _elsewhere(watch, seen, cause)
 
 
 @watched
@@ -259,26 +315,15 @@ def _short(trial: TrialEvidence, watch: HostWatch) -> CheckOutcome | NotChecked 
         return NotChecked("The kernel does not report pressure (PSI).")
     if waited / 100 * part(trial, watch) < SHORT_OF_MEMORY:
         return None
-    least = min(watch.values("memory_available"), default=None)
-    waits = f"waited for memory for {share_text(min(1.0, waited / 100))} of {duration_text(watch.counted)}"
-    memory = None if trial.context.facts is None else trial.context.facts.memory
-    total, limit = (None, None) if memory is None else (known(memory.total), known(memory.limit))
-    if limit is not None and (total is None or limit < total):
-        return CheckOutcome(f"Tasks {waits}; the limit of the test’s cgroup is {quantity(limit, Unit.BYTE)}.")
-    if total is None or least is None or least < SCARCE * total:
-        left = "" if least is None else f"; the least available memory was {quantity(least, Unit.BYTE)}"
-        return CheckOutcome(f"Tasks {waits}{left}.")
-    faults = watch.mean("tool_major_faults") or 0.0
-    swapped = max(watch.mean(name) or 0.0 for name in ("swap_in", "swap_out"))
-    if faults >= MAJOR_FAULTS or swapped * watch.seconds >= SWAPPED_IN:
-        own = f"the test had {faults:.0f} major page faults/s" if faults >= MAJOR_FAULTS else "the host swapped"
-        return CheckOutcome(f"Tasks {waits}; {own}.")
-    return CheckOutcome(
-        f"Tasks of the host {waits}; at least {quantity(least, Unit.BYTE)} of memory was available: another cgroup "
-        "reached its limit, or the kernel compacted memory.",
-        remedy="Find the cgroup (memory.pressure and memory.events below /sys/fs/cgroup).",
-        severity=Severity.INFO,
-    )
+    seen = f"Tasks of the host waited for memory for {share_text(min(1.0, waited / 100))} of "
+    seen += duration_text(watch.counted)
+    scarcity, waits = _scarcity(trial, watch), _waits_for_pages(watch)
+    swapped = max(watch.mean(name) or 0.0 for name in ("swap_in", "swap_out")) * watch.seconds >= SWAPPED_IN
+    if scarcity:
+        return CheckOutcome(f"{seen}; {scarcity}.")
+    if waits or (waits is None and swapped):
+        return CheckOutcome(f"{seen}; {_own_faults(watch) if waits else 'the host swapped'}.")
+    return _elsewhere(watch, seen, "another cgroup reached its limit, or the kernel compacted memory")
 
 
 OF_A_CORE = 0.20
@@ -312,7 +357,19 @@ def _taken(trial: TrialEvidence, watch: HostWatch) -> list[tuple[str, float]]:
 
 
 @watched
-def _others(trial: TrialEvidence, watch: HostWatch) -> CheckOutcome | NotChecked | None:
+def _others(trial: TrialEvidence, watch: HostWatch) -> CheckOutcome | None:
+    """Report other processes on the host, and those that took CPU time from the test on its peer."""
+    peer, here = at_peer(trial), _others_on(trial, watch)
+    there = None if peer is None or peer.watch is None else _others_on(peer, peer.watch)
+    if there is None or there.severity is not Severity.WARNING:
+        return here
+    text = f"On the peer: {there.measured}"
+    if here is None:
+        return replace(there, measured=text)
+    return replace(there, measured=f"{here.measured} {text}", trust=there.trust or here.trust)
+
+
+def _others_on(trial: TrialEvidence, watch: HostWatch) -> CheckOutcome | None:
     cpus = cpus_of(trial)
     taken = [(name, spent) for name, spent in _taken(trial, watch) if name not in trial.suite.server_processes]
     seconds, others = length(trial, watch), other_cpus(trial)
@@ -320,7 +377,7 @@ def _others(trial: TrialEvidence, watch: HostWatch) -> CheckOutcome | NotChecked
     named = [(name, spent) for name, spent in taken[:3] if min(spent, most) >= OF_A_CORE * seconds]
     beside = contention(trial)
     lost = 0.0 if beside is None else beside.lost * part(trial, watch)
-    if not watch.seconds or (not named and lost < LOST_SLIGHTLY):
+    if not watch.counted or (not named and lost < LOST_SLIGHTLY):
         return None
     significant = cpus is None or min(sum(spent for _, spent in named), most) >= OF_THE_HOST * cpus * seconds
     got = "" if beside is None or lost < LOST_SLIGHTLY else f"; {beside.text}"
@@ -403,7 +460,8 @@ TRIAL_CHECKS: tuple[TrialCheck, ...] = (
         title="Host swapped during the trial",
         why="Tasks that wait for swap-in do no work: the figure includes the swap disk.",
         remedy="Free memory or use a smaller working set, then run it again.",
-        source="pswpin and pswpout in /proc/vmstat; BenchExec refuses results with them.",
+        source="pswpin and pswpout in /proc/vmstat beside the test’s own major page faults; BenchExec refuses results "
+        "with them.",
         evaluate=_swapped,
         when=CheckPhase.DURING,
         needs="the kernel’s swap counters",
@@ -412,8 +470,8 @@ TRIAL_CHECKS: tuple[TrialCheck, ...] = (
         id="killed-for-memory",
         severity=Severity.ERROR,
         title="OOM killer ended processes",
-        why="Processes were killed during the trial, possibly some of the test’s own.",
-        remedy="Use a smaller working set or fewer threads.",
+        why="The kernel counts kills of the whole host: processes of the test may be among them.",
+        remedy="Read dmesg for the names. If they are the test’s, use a smaller working set or fewer threads.",
         source="oom_kill in /proc/vmstat.",
         evaluate=_killed,
         when=CheckPhase.DURING,

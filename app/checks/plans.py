@@ -42,7 +42,7 @@ def _few_trials(evidence: PlanEvidence) -> CheckOutcome | None:
 
 def missing_statistics(trials: int) -> str:
     """Return what fewer than FEWEST_TRIALS trials do not give."""
-    return "no spread and no 95 % interval" if trials < FOR_A_SPREAD else "no 95 % interval"
+    return "no spread and no 95 % interval" if trials < 2 else "no 95 % interval"
 
 
 def _one_after_another(evidence: PlanEvidence) -> CheckOutcome | NotChecked | None:

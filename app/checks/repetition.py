@@ -132,8 +132,12 @@ def _drifted(step: StepOutcomeEvidence) -> CheckOutcome | None:
         if not first or abs(last / first - 1) < DRIFTED or not (one_way or float(found.pvalue) < ALMOST_SURE):
             continue
         way = "rose" if last > first else "fell"
-        levels = [figure_text(figure.metric, value) for value in values]
-        course = f"{', '.join(levels)}" if one_way else f"{levels[0]} to {levels[-1]} over {len(values)} trials"
+        if one_way:
+            first, last = values[0], values[-1]
+            course = ", ".join(figure_text(figure.metric, value) for value in values)
+        else:
+            ends = f"{figure_text(figure.metric, first)} to {figure_text(figure.metric, last)}"
+            course = f"{ends}, medians of the first and last {third} of {len(values)} trials"
         return CheckOutcome(f"{_named(figure)} {way}: {course} ({share_text(abs(last / first - 1))}).")
     return None
 
@@ -298,11 +302,14 @@ def _goal_text(step: StepOutcomeEvidence, goal: Goal, figure: Figure, *, reached
 def latency_text(step: StepOutcomeEvidence) -> str:
     """Return the latency of the headline IOPS: ``at 310 µs on average, p99 1.2 ms``; empty without one.
 
-    The latency of flushes leads: the application waits for them.
+    Of rates in two directions at once, return the other or both. The latency of flushes leads: the application waits
+    for them.
     """
     figure = step.headline
     if figure is not None and figure.metric.name.startswith("total_"):
         return _both_ways(step, figure.metric.name.removeprefix("total_"))
+    if figure is not None and "direction" in dict(figure.labels):
+        return _other_way(step, figure)
     if figure is None or figure.metric.name != "iops":
         return ""
     sync = labels(**{**dict(figure.labels), "operation": "sync"})
@@ -316,13 +323,22 @@ def latency_text(step: StepOutcomeEvidence) -> str:
     return f"at {what}{', '.join(found)}" if found else ""
 
 
+def _other_way(step: StepOutcomeEvidence, figure: Figure) -> str:
+    """Return the headline of the other direction at the same time: ``and receive 9.8 Gbit/s``; empty without one."""
+    end = {**dict(figure.labels), "direction": ""}
+    for one in step.done[0].all_of(figure.metric.name):
+        if one.labels != figure.labels and {**dict(one.labels), "direction": ""} == end:
+            return f"and {dict(one.labels).get('direction', '')} {figure_text(one.metric, _middle(step, one))}"
+    return ""
+
+
 def _both_ways(step: StepOutcomeEvidence, metric: str) -> str:
-    """Return the parts of a total: ``(read 7,000 IOPS, write 3,000 IOPS)``."""
+    """Return the parts of a total: ``(read 7,000 IOPS, write 3,000 IOPS)``; empty for one, which is the total."""
     parts = [
         f"{label_text(one.labels)} {figure_text(one.metric, statistics.median(step.over_trials(metric, one.labels)))}"
         for one in step.done[0].all_of(metric)
     ]
-    return f"({', '.join(parts)})"
+    return f"({', '.join(parts)})" if len(parts) > 1 else ""
 
 
 TRIAL_CHECKS: tuple[TrialCheck, ...] = (

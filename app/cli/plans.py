@@ -263,6 +263,7 @@ def check(
     loaded = workstation.load_plan(file)
     if host is not None:
         loaded = replace(loaded, hosts=(host,))
+    workstation.stopping_baseline(loaded)
     facts = facts_for(workstation, loaded, facts_files, asker)
     loaded = answered(workstation, loaded, facts, answers)
     if output is not None:

@@ -34,7 +34,7 @@ from app.scaling.scaling import SCALING_COLUMNS, scaling_charts, scaling_rows, s
 from app.services import Workstation
 from suites.errors import BenchwrightError
 from suites.quantities import count_text, direction_text, figure_text, parse_quantity, range_text
-from suites.verdict import Trust
+from suites.verdict import trust_mark
 from suites.vocab import Labels
 
 runs_argument = click.argument("runs", nargs=-1, required=True)
@@ -175,8 +175,8 @@ def _print_history(found: History) -> None:
             reach = range_text(found.metric, point.low, point.high) + ("" if point.interval else " (range)")
         moment = point.started[:16].replace("T", " ")
         mark = marks[place].text if place in marks else ""
-        doubt = "" if point.trust in {None, Trust.VALID} else str(point.trust)
-        rows.append([point.run, moment, figure_text(found.metric, point.value), reach, str(point.n), doubt, mark])
+        value, doubt = figure_text(found.metric, point.value), trust_mark(point.trust)
+        rows.append([point.run, moment, value, reach, str(point.n), doubt, mark])
     head = ["Run", "Started (UTC)", "Value", "95 % interval", "n", "Verdict", "Change"]
     kept = [number for number, name in enumerate(head) if name != "Verdict" or any(row[number] for row in rows)]
     print_table([head[number] for number in kept], [[row[number] for number in kept] for row in rows], right=[2, 4])

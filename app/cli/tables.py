@@ -268,7 +268,7 @@ def _print_spreads(head: Sequence[str], named: Sequence[tuple[list[str], NoiseEn
     ]
     first = 1 + len(head)
     right = (0, *range(first, first + len(_SPREAD)))
-    print_table(("Rank", *head, *_SPREAD, *(("Trust",) if any(marked) else ())), rows, right=right)
+    print_table(("Rank", *head, *_SPREAD, *(("Verdict",) if any(marked) else ())), rows, right=right)
     click.echo("")
 
 

@@ -1,6 +1,7 @@
 """The sides of a comparison: groups of runs, matching of their steps and hosts, and joined runs."""
 
 import itertools
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -170,12 +171,15 @@ class Side:
     def profile(self, cell: StepHosts) -> Profile:
         """Return the properties that decide comparability of the cell."""
         runs = list(self.steps_by_run(cell.step))
-        versions = {counted.record.trial.tool_version for counted in self.trials(cell)}
-        facts = (run.facts_before.get(host) for run, _ in runs for host in cell.hosts)
+        trials = self.trials(cell)
+        versions = {counted.record.trial.tool_version for counted in trials}
+        counted_hosts = {counted.record.trial.host for counted in trials}
+        hosts = tuple(host for host in cell.hosts if host in counted_hosts) or cell.hosts
+        facts = (run.facts_before.get(host) for run, _ in runs for host in hosts)
         verdict = self.verdict(cell)
         return Profile(
             steps=_distinct(own for _, own in runs),
-            hosts=cell.hosts,
+            hosts=hosts,
             versions=frozenset() if None in versions else frozenset(map(str, versions)),
             facts=tuple(found for found in facts if found is not None),
             repetitions=tuple(run.plan.repetition for run, _ in runs),
@@ -347,23 +351,43 @@ def choose(load: Load, word: str) -> tuple[RunRecord, ...]:
     If the whole selector names a run, its marks are part of the name. Raises the error of `load` for the first part
     that is not a run, and CompareError if a run does not have the host or step.
     """
-    pieces = [piece.strip() for piece in word.split(",") if piece.strip()]
-    if len(pieces) > 1:
-        whole = run_or_none(load, word)
-        return (whole,) if whole is not None else tuple(_part(load, piece) for piece in pieces)
-    return (_part(load, word),)
+    return tuple(_part(load, piece) for piece in pieces_of(load, word))
+
+
+def pieces_of(load: Load, word: str) -> tuple[str, ...]:
+    """Return the selectors that `word` joins by commas; `word` itself where it names a run."""
+    pieces = tuple(piece.strip() for piece in word.split(",") if piece.strip())
+    return pieces if len(pieces) > 1 and run_or_none(load, word) is None else (word,)
 
 
 def _part(load: Load, word: str) -> RunRecord:
     """Return a run, restricted to its ``@HOST`` and ``:STEP``."""
-    marked = max(word.rfind("@"), word.rfind(":"))
-    if marked <= 0:
-        return load(word)
-    whole = run_or_none(load, word)
-    if whole is not None:
-        return whole
-    record, name = _part(load, word[:marked]), word[marked + 1 :]
-    return only_host(record, name) if word[marked] == "@" else only_step(record, name)
+    record, marks = run_and_marks(load, word)
+    for mark, name in marks:
+        record = only_host(record, name) if mark == "@" else only_step(record, name)
+    return record
+
+
+def run_and_marks(load: Load, word: str) -> tuple[RunRecord, tuple[tuple[str, str], ...]]:
+    """Return the run of a selector and its marks, each ``@`` with a host or ``:`` with a step.
+
+    The longest beginning of `word` that names a run is the run; the names of its steps may have marks themselves.
+    """
+    begins = [len(word), *(at for at in range(len(word) - 1, 0, -1) if word[at] in "@:")]
+    for end in begins:
+        record = run_or_none(load, word[:end])
+        if record is not None:
+            return record, tuple(_marks(record, word[end:]))
+    return load(word[: begins[-1]]), ()  # raises the error
+
+
+def _marks(record: RunRecord, text: str) -> Iterator[tuple[str, str]]:
+    while text:
+        names = record.plan.hosts if text[0] == "@" else [step.name for step in record.plan.steps]
+        known = [name for name in names if text[1:] == name or text[1:].startswith((f"{name}@", f"{name}:"))]
+        name = max(known, key=len) if known else re.split("[@:]", text[1:])[0]
+        yield text[0], name
+        text = text[1 + len(name) :]
 
 
 def run_or_none(load: Load, word: str) -> RunRecord | None:

@@ -64,7 +64,11 @@ _WRITE_BOUND = 'Set a number in the metric’s unit, or text such as "5 ms".'
 
 _AMOUNT = r"(?P<value>[-+.0-9]+(?:[eE][-+]?[0-9]+)?)\s*(?P<unit>[^\s\d;][^\s;]*)?"
 _QUANTITY = re.compile(_AMOUNT)
-_GOAL = re.compile(rf"(?:(?P<step>.+):)?\s*(?P<metric>[a-z0-9_]+)\s*(?P<bound>[<>]=?)\s*{_AMOUNT}")
+_QUOTED = r'"(?:[^"\\]|\\.)*"'
+_STEP = rf'(?:(?P<step>{{names}}{_QUOTED}|[^;"]+?)\s*:)?\s*'
+_GOAL = rf"{_STEP}(?P<metric>[a-z0-9_]+)\s*(?P<bound>[<>]=?)\s*{_AMOUNT}\s*(?:;|$)"
+_PLAIN = re.compile(r'[^\s;:"<>=](?:[^;"<>=]*[^\s;:"<>=])?')
+"""A step name that a goal has without quotes."""
 
 _UNITS: Mapping[str, tuple[float, Unit]] = {
     **{unit.value: (1.0, unit) for unit in Unit},
@@ -107,17 +111,31 @@ def _measured(metric: str, step: str | None, steps: Sequence[Step]) -> list[tupl
 def goals_of(text: str, steps: Sequence[Step] = ()) -> tuple[Goal, ...]:
     """Parse goals such as ``iops >= 20k; disk:latency_p99 <= 5 ms``; raise GoalError for anything else.
 
-    A value without a unit is in the metric's own; `steps` give the metrics.
+    A value without a unit is in the metric's own; `steps` give the metrics. A step name with a separator is quoted, as
+    in ``"4k; random":iops >= 20k``, unless it is one of `steps`.
     """
-    return tuple(_parsed(part.strip(), steps) for part in text.split(SEPARATOR) if part.strip())
+    names = sorted((step.name for step in steps), key=len, reverse=True)
+    goal = re.compile(_GOAL.format(names="".join(f"{re.escape(name)}|" for name in names)))
+    goals: list[Goal] = []
+    text = text.strip()
+    while text:
+        if (found := goal.match(text)) is not None:
+            goals.append(_parsed(found, steps))
+            text = text[found.end() :].lstrip()
+        elif text.startswith(SEPARATOR):
+            text = text[1:].lstrip()
+        else:
+            named = text.split(SEPARATOR)[0].strip()[:60]
+            raise GoalError(f"“{named}” is not a goal.", f"Write {goal_example(steps)}.")
+    return tuple(goals)
 
 
-def _parsed(text: str, steps: Sequence[Step]) -> Goal:
-    found = _GOAL.fullmatch(text)
-    if found is None:
-        raise GoalError(f"“{text[:60]}” is not a goal.", f"Write {goal_example(steps)}.")
-    step = found["step"].strip() if found["step"] else None
-    value = _value(found, _units(found["metric"], step, steps), f"“{text[:60]}”", f"Write {goal_example(steps)}.")
+def _parsed(found: re.Match[str], steps: Sequence[Step]) -> Goal:
+    step = found["step"]
+    if step and step not in {one.name for one in steps} and re.fullmatch(_QUOTED, step):
+        step = re.sub(r"\\(.)", r"\1", step[1:-1])
+    where = f"“{found[0].rstrip('; ')[:60]}”"
+    value = _value(found, _units(found["metric"], step, steps), where, f"Write {goal_example(steps)}.")
     return Goal(found["metric"], **{"at_least" if found["bound"].startswith(">") else "at_most": value}, step=step)
 
 
@@ -154,7 +172,7 @@ def goal_example(steps: Sequence[Step]) -> str:
     if not metrics:
         return "iops >= 20k"
     several = len(_units(metrics[0].name, None, steps)) > 1
-    return f"{steps[0].name}:{_example_of(metrics[0])}" if several else _example_of(metrics[0])
+    return f"{_step_text(steps[0].name) if several else ''}{_example_of(metrics[0])}"
 
 
 def _example_of(metric: Metric) -> str:
@@ -174,7 +192,15 @@ def goals_text(goals: Sequence[Goal], steps: Sequence[Step] = ()) -> str:
 
 def goal_text(goal: Goal, unit: Unit | None) -> str:
     """Return one goal: ``disk:latency_p99 <= 5 ms``."""
-    return f"{f'{goal.step}:' if goal.step else ''}{goal.metric} {goal.sign} {_with_unit(goal.bound, unit)}"
+    return f"{_step_text(goal.step)}{goal.metric} {goal.sign} {_with_unit(goal.bound, unit)}"
+
+
+def _step_text(name: str | None) -> str:
+    """Return the step of a goal and its colon, quoted where the name has a separator; empty for None."""
+    if name is None:
+        return ""
+    quoted = re.sub(r'(["\\])', r"\\\1", name)
+    return f"{name}:" if _PLAIN.fullmatch(name) else f'"{quoted}":'
 
 
 def _with_unit(value: float, unit: Unit | None) -> str:

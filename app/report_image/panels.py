@@ -242,15 +242,16 @@ def _bands(shown: ReportStep, metric: Metric) -> Iterator[Band]:
 
 
 CPU_BUSY = Metric("cpu_busy", "Host: busy share of all its CPUs", Unit.PERCENT, Better.LOWER, MetricKind.SHARE)
+PEER_BUSY = replace(CPU_BUSY, title="Peer: busy share of all its CPUs")
 
 Telemetry = Mapping[str, Mapping[str, tuple[Sample, ...]]]
 """Samples by run and host; their time is the host's monotonic clock."""
 
 
-def host_panel(shown: ReportStep, telemetry: Telemetry, beside: Panel) -> Panel | None:
-    """Return the CPU load of the hosts while the trials of `beside` were measured, in its colours.
+def host_panel(shown: ReportStep, telemetry: Telemetry, beside: Panel, *, peer: bool = False) -> Panel | None:
+    """Return the CPU load of the hosts, or of the peers, while the trials of `beside` were measured, in its colours.
 
-    Both have the tool's time 0. None without telemetry.
+    Both have the tool's time 0; the seconds that do not count are its warm-up. None without telemetry.
     """
     curves: dict[tuple[int, int], PlotCurve] = {}
     for curve in beside.curves:
@@ -259,25 +260,37 @@ def host_panel(shown: ReportStep, telemetry: Telemetry, beside: Panel) -> Panel 
         number, trial_id = curve.trial
         record = shown.records[number]
         trial = next(trial for trial in record.trials if trial.trial.id == trial_id)
-        watched = telemetry.get(record.summary.id, {}).get(trial.trial.host, ())
         interval = record.interval(trial, shown.samples.get(record.summary.id, {}).get(trial_id, ()))
+        host, shift = _watched(record, trial, peer=peer)
+        watched = telemetry.get(record.summary.id, {}).get(host, ())
         if interval is None or not watched:
             continue
         idle = [
-            (sample.time - interval.origin, 100.0 - sample.value)
+            (sample.time + shift - interval.origin, 100.0 - sample.value)
             for sample in watched
-            if sample.metric.name == CPU_IDLE.name and interval.origin <= sample.time <= interval.end
+            if sample.metric.name == CPU_IDLE.name and interval.origin <= sample.time + shift <= interval.end
         ]
         times, values = with_gaps([time for time, _ in idle], [value for _, value in idle])
         if times:
-            curves[curve.trial] = PlotCurve(
-                curve.name, curve.colour, times, values, faint=curve.faint, trial=curve.trial
+            curves[curve.trial] = replace(
+                curve, times=times, values=values, warm_up=interval.start - interval.origin, dots=False
             )
     if not curves:
         return None
     last = max(max(curve.times) for curve in beside.curves)
     # The top keeps a curve at 100 % visible.
-    return Panel(CPU_BUSY, tuple(curves.values()), directed=False, top=105.0, end=last)
+    return Panel(PEER_BUSY if peer else CPU_BUSY, tuple(curves.values()), directed=False, top=105.0, end=last)
+
+
+def _watched(record: RunRecord, trial: TrialRecord, *, peer: bool) -> tuple[str, float]:
+    """Return the trial's host or its peer, and what to add to its clock; an empty name for a peer on the same host."""
+    clock, peer_clock = trial.trial.clock, trial.trial.peer_clock
+    if not peer:
+        return trial.trial.host, 0.0
+    host = record.plan.step(trial.trial.step).peer
+    if host is None or host == trial.trial.host or clock is None or peer_clock is None:
+        return "", 0.0
+    return host, clock - peer_clock
 
 
 def sweep_plots(shown: ReportStep) -> list[Panel]:

@@ -32,7 +32,16 @@ from app.report_image.tables import (
     toned,
 )
 from app.summary import MetricSummary, summaries
-from suites.quantities import count_text, direction_text, figure_text, metric_text, range_text, ratio_text, times_text
+from suites.quantities import (
+    count_text,
+    direction_text,
+    figure_text,
+    first_upper,
+    metric_text,
+    range_text,
+    ratio_text,
+    times_text,
+)
 
 HEADLINES = 6
 """Most figures in large type above the plot; the table has all."""
@@ -67,6 +76,7 @@ def _single_run_headlines(shown: ReportStep) -> Iterator[tuple[str, Style, str]]
         if summary.metric == found[0].metric:
             parts = [
                 f"{host_label(summary.host)}:" if several else "",
+                first_upper(f"{summary.doubt}:") if summary.doubt else "",
                 f"{metric_text(summary.metric, summary.labels)}, {direction_text(summary.metric.better)}.",
                 _of_trials(summary),
                 _against_band(summary, shown),
@@ -145,14 +155,14 @@ def _draw_sweep(sheet: Sheet, shown: ReportStep) -> None:
 
 
 def _draw_panels(sheet: Sheet, shown: ReportStep, telemetry: Telemetry) -> None:
-    """Draw the headline metric at full width; below it the latency and the host's load in a row."""
+    """Draw the headline metric at full width; below it the latency and the load of host and peer in a row."""
     found = panels(shown)
     if not found:
         return
     end, across = draw_panel(sheet, found[0], MARGIN, CONTENT)
     sheet.y = end + 10
-    host = host_panel(shown, telemetry, found[0])
-    below: list[Panel] = [*found[1:], *([host] if host is not None else [])]
+    watched = [host_panel(shown, telemetry, found[0], peer=peer) for peer in (False, True)]
+    below: list[Panel] = [*found[1:], *(panel for panel in watched if panel is not None)]
     if below:
         sheet.y = _draw_row(sheet, below, across if len(below) == 1 else CONTENT, small=True) + 10
     sheet.y += 8

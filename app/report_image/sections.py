@@ -59,7 +59,7 @@ def draw_head(sheet: Sheet, records: Sequence[RunRecord]) -> None:
         _draw_state(sheet, first, MARGIN)
         _draw_verdict(sheet, first, MARGIN)
         sheet.y += 10
-        for host in first.plan.hosts:
+        for host in _hosts(first):
             _entry(sheet, host_label(host), describe(first.facts_before.get(host)))
         return
     sheet.y += 6
@@ -67,10 +67,15 @@ def draw_head(sheet: Sheet, records: Sequence[RunRecord]) -> None:
         _entry(sheet, run_name(number), f"{record.plan.name}, {_when(record)}, run {record.summary.id}")
         _draw_state(sheet, record, MARGIN + _INDENT)
         _draw_verdict(sheet, record, MARGIN + _INDENT)
-        for host in record.plan.hosts:
+        for host in _hosts(record):
             facts = f"{host_label(host)}: {describe(record.facts_before.get(host))}"
             sheet.paragraph(facts, QUIET, MARGIN + _INDENT, CONTENT - _INDENT)
         sheet.y += 6
+
+
+def _hosts(record: RunRecord) -> tuple[str, ...]:
+    """Return the hosts of a run and their peers."""
+    return tuple(dict.fromkeys((*record.plan.hosts, *record.facts_before)))
 
 
 def _entry(sheet: Sheet, name: str, text: str) -> None:
@@ -151,7 +156,7 @@ def draw_footer(sheet: Sheet, records: Sequence[RunRecord]) -> None:
         table = record.published
         sheet.paragraph(f"{record.summary.id}, source: {table.source}" if table is not None else measured, SMALL)
         for part in record.parts or (record,):
-            for host in part.plan.hosts:
+            for host in _hosts(part):
                 if telemetry := telemetry_text(part.telemetry_program.get(host), part.telemetry_cost.get(host)):
                     sheet.paragraph(f"{host_label(host)}: {telemetry}", SMALL)
     if any(record.program_version != VERSION and record.published is None for record in records):

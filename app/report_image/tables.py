@@ -2,7 +2,7 @@
 
 import statistics
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from app.comparison.comparison import Comparison, ComparisonRow, RelativeFigure, run_name
 from app.comparison.estimates import CONFIDENCE
@@ -284,7 +284,8 @@ def _rank(found: Sequence[MetricSummary], summary: MetricSummary) -> int:
 
 def _spread(summary: MetricSummary) -> Iterator[TableCell]:
     metric = summary.metric
-    yield TableCell(figure_text(metric, summary.median, summary.uncertainty), STRONG)
+    median = figure_text(metric, summary.median, summary.uncertainty)
+    yield TableCell(f"{median} ({summary.doubt})" if summary.doubt else median, STRONG)
     spread = range_text(metric, summary.minimum, summary.maximum, summary.uncertainty)
     yield TableCell(spread if summary.n > 1 else "", QUIET)
     yield TableCell("" if summary.cov is None else share_text(summary.cov), QUIET)
@@ -349,8 +350,7 @@ def _side(side: MetricSummary | None) -> Iterator[TableCell]:
         yield from (TableCell(""), TableCell("0"))
         return
     median, spread, _ = _spread(side)
-    marked = replace(median, text=f"{median.text} ({side.doubt})") if side.doubt else median
-    yield from (marked, spread, TableCell(f"{side.n}"))
+    yield from (median, spread, TableCell(f"{side.n}"))
 
 
 def _verdict_cells(against: RelativeFigure | None, comparison: Comparison, reason: str) -> Iterator[TableCell]:

@@ -32,8 +32,7 @@ def verdict_rules(plan: Plan, baseline: RunRecord | None, facts: Mapping[str, Fa
     baselines: dict[StepKey, tuple[dict[Key, MetricSummary], str]] = {}
     for ours, theirs in paired(plan, side).items():
         for host in ours.hosts:
-            gate = differences(_profile(plan, ours.step, host, facts), side.profile(theirs))
-            obstacle = "; ".join(each.text for each in gate if each.weight is Weight.FATAL)
+            obstacle = _obstacle(plan, ours.step, host, facts, side.profile(theirs))
             of_hosts = _of_hosts(len(ours.hosts), len(theirs.hosts))
             baselines[ours.step.name, host] = side.figures(theirs), obstacle or of_hosts
 
@@ -79,14 +78,25 @@ def _values(found: MetricSummary | None, metric: Metric) -> tuple[tuple[float, .
 
 
 def check_baseline(plan: Plan, baseline: RunRecord) -> None:
-    """Raise PlanError if no step of `plan` is in `baseline`."""
-    answered = {ours.step.name for ours in paired(plan, Side([baseline]))}
-    if not answered:
-        name = plan.repetition.baseline
-        raise PlanError(
-            f"The plan repeats until its verdict against “{name}” is settled, but “{name}” has none of its steps.",
-            "Choose a baseline of the same tests, or another policy.",
-        )
+    """Raise PlanError if no step of `plan` is in `baseline`, or every one of them is not comparable."""
+    side, name = Side([baseline]), plan.repetition.baseline
+    cells = paired(plan, side)
+    obstacles = [
+        _obstacle(plan, ours.step, host, {}, side.profile(cells[ours])) for ours in cells for host in ours.hosts
+    ]
+    if not all(obstacles):
+        return
+    reason = f"it is not comparable: {obstacles[0]}" if obstacles else "it has none of its steps"
+    raise PlanError(
+        f"The plan repeats until its verdict against “{name}” is settled, but {reason}.",
+        "Choose a baseline of the same tests with a valid result, or another policy.",
+    )
+
+
+def _obstacle(plan: Plan, step: Step, host: str, facts: Mapping[str, Facts], baseline: Profile) -> str:
+    """Return why a step on a host is not comparable with the baseline; empty if it is."""
+    found = differences(_profile(plan, step, host, facts), baseline)
+    return "; ".join(each.text for each in found if each.weight is Weight.FATAL)
 
 
 def decided(verdict: TrialsVerdict | None) -> Iterator[Event]:

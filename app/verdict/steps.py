@@ -13,7 +13,7 @@ from app.plans.plan import host_label
 from app.verdict.listing import SHAPES, VERIFIED_BY
 from suites.checks import CheckOutcome, NotChecked
 from suites.evidence import StepOutcomeEvidence
-from suites.quantities import count_text, figure_text, metric_text
+from suites.quantities import count_text, figure_text, first_upper, metric_text
 from suites.verdict import Limiter, Trust, Verdict, trust_of, worst
 from suites.vocab import Finding
 
@@ -159,15 +159,22 @@ def _limiter(step: StepOutcomeEvidence, not_checked: dict[str, NotChecked]) -> t
     most, count = counts.most_common(1)[0]
     trial, outcome, _ = next(one for one in found if one[2] is most)
     if len(counts) > 1 and count < MOST_TRIALS * len(found):
-        each = ", ".join(
-            f"{'not identified' if one is Limiter.UNKNOWN else limiter_text(one)} ({number})"
+        first = {one: outcome for _, outcome, one in reversed(found)}
+        each = " ".join(
+            f"{first_upper(_named(one))} ({number} of {len(found)}):{first[one].measured.partition(':')[2]}"
             for one, number in counts.most_common()
         )
         most = Limiter.UNKNOWN
-        outcome = replace(outcome, measured=f"Limit not identified: the trials had different limits: {each}.")
+        remedy = "Compare the host’s charts of these trials, remove the cause, and run it again."
+        measured = f"Limit not identified: the trials had different limits. {each}"
+        outcome = replace(outcome, measured=measured, remedy=remedy)
     elif len(counts) > 1:
         outcome = replace(outcome, measured=_counted(outcome.measured, count, len(step.done)))
     return most, RatedFinding(LIMITED_BY.finding_for(outcome, trial), Trust.VALID, trial.id)
+
+
+def _named(limiter: Limiter) -> str:
+    return "not identified" if limiter is Limiter.UNKNOWN else limiter_text(limiter)
 
 
 def run_verdict(steps: Iterable[Verdict]) -> Verdict | None:
@@ -205,7 +212,8 @@ def _measured(step: StepOutcomeEvidence) -> str:
     if figure is None:
         return f"no figure for {step.name} on {host_label(step.host)}"
     values = step.over_trials(figure.metric.name, figure.labels)
-    text = f"{metric_text(figure.metric, figure.labels)} {figure_text(figure.metric, statistics.median(values))}"
+    half = (max(values) - min(values)) / 2 if len(values) > 1 else None
+    text = f"{metric_text(figure.metric, figure.labels)} {figure_text(figure.metric, statistics.median(values), half)}"
     latency = latency_text(step)
     count = len(values)
     trials = f"median of {count_text(count, 'trial')}"

@@ -84,7 +84,7 @@ SETTLED = 2.0
 def job_figures(job: JobReport, label: Mapping[str, str]) -> Iterator[Figure]:
     """Yield all figures of `job`, by operation."""
     done = {name: (one.iops, one.bandwidth) for name, one in job.directions.items() if one.ios}
-    yield from (Figure(metric, total, labels(**label)) for metric, total in _both_ways(done))
+    yield from (Figure(metric, total, labels(**label)) for metric, total in _both_ways(job, done))
     for operation, direction in job.directions.items():
         if direction.ios:
             yield from _direction_figures(direction, labels(operation=operation, **label))
@@ -99,11 +99,11 @@ def job_figures(job: JobReport, label: Mapping[str, str]) -> Iterator[Figure]:
         yield Figure(STEADY_IOPS, job.steady.iops, labels(**label))
 
 
-def _both_ways(rates: Mapping[str, tuple[float | None, ...]]) -> Iterator[tuple[Metric, float]]:
+def _both_ways(job: JobReport, rates: Mapping[str, tuple[float | None, ...]]) -> Iterator[tuple[Metric, float]]:
     """Yield the total of each rate of a job that both reads and writes, reported apart or as one."""
     both = [rates[operation] for operation in ("read", "write") if operation in rates]
     both = both if len(both) > 1 else [rates[operation] for operation in (MIXED,) if operation in rates]
-    if both:
+    if both and not job.one_way:
         for metric, values in zip(TOTALS.values(), zip(*both, strict=True), strict=True):
             given = [value for value in values if value is not None]
             if len(given) == len(both):
@@ -201,7 +201,7 @@ class Timeline:
                 yield Sample(time, metric, value, labelled, warm_up=not self.measuring)
             for metric, value in _interval_latencies(before, direction):
                 yield Sample(time, metric, value, labelled, warm_up=not self.measuring)
-        for metric, value in _both_ways(rates):
+        for metric, value in _both_ways(job, rates):
             yield Sample(time, metric, value, (), warm_up=not self.measuring)
 
 

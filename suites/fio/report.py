@@ -113,6 +113,12 @@ class JobReport:
         """I/Os in all directions."""
         return sum(direction.ios for direction in self.directions.values())
 
+    @property
+    def one_way(self) -> bool:
+        """Whether its pattern is known to have one direction, which `unified_rw_reporting` names “mixed”, too."""
+        pattern = self.options.get("rw", self.options.get("readwrite", "read")).partition(":")[0]
+        return bool(self.options) and pattern.removeprefix("rand") in {"read", "write", "trim"}
+
 
 @dataclass(frozen=True, slots=True)
 class Report:

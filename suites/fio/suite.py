@@ -277,7 +277,8 @@ class Fio(Suite):
             size=int(values["size"]) * jobs * int(values["loops"]),
             buffered=not past_memory(values),
             queue_depth=depth,
-            concurrency=depth,
+            # Buffered libaio waits for each I/O as it submits it, and counts the others until they are reaped.
+            concurrency=jobs * int(values["iodepth"]) if values["ioengine"] == "libaio" else depth,
             deepened_by="numjobs" if one_in_flight(values) else "iodepth",
             rate_limit=_rate_limit(rate, pause_limit(values)),
             writes_per_sync=int(values["fsync"]) or None if writes(values) else None,

@@ -257,7 +257,7 @@ _NUMBER = r"\d{1,18}(?:\.\d{1,9})?"
 _ROW = re.compile(
     r"\[ {0,3}(?P<id>\d{1,6}|SUM)\](?:\[(?P<role>[TR]X)-[CS]\])? {1,4}"
     rf"(?P<start>{_NUMBER})- {{0,4}}(?P<stop>{_NUMBER}) {{1,4}}sec {{1,4}}"
-    rf"{_NUMBER} [KMGT]?Bytes {{1,4}}(?P<rate>{_NUMBER} [KMGT]?(?:bits|Bytes))/sec(?P<rest>.{{0,120}})"
+    rf"(?P<size>{_NUMBER} [KMGT]?Bytes) {{1,4}}(?P<rate>{_NUMBER} [KMGT]?(?:bits|Bytes))/sec(?P<rest>.{{0,120}})"
 )
 JITTER_AND_LOSS = re.compile(rf"\s{{1,16}}({_NUMBER}) ms\s{{1,8}}-?\d{{1,18}}/\s{{0,8}}(\d{{1,18}}) \(({_NUMBER})%\)")
 _COUNT = re.compile(r"\s{1,24}(\d{1,18})(?:\s|$)")
@@ -282,6 +282,18 @@ def bits_per_second(text: str) -> float:
     if unit.endswith("Bytes"):
         return float(number) * 8 * _BINARY[unit.removesuffix("Bytes")]
     return round(float(number) * _PREFIXES[unit.removesuffix("bits")], 3)  # 32.8 G without binary rounding
+
+
+_DIGITS = 3
+"""Significant digits of a size, which iperf prints in the unit that fits; a rate in a unit of -f may have fewer."""
+
+
+def _rate(match: re.Match[str]) -> float:
+    """Return the rate of a row in bit/s; of one with few digits, such as 0.01 Tbit/s with -f t, by its size."""
+    number, seconds = match["rate"].partition(" ")[0], float(match["stop"]) - float(match["start"])
+    if seconds <= 0 or len(number.replace(".", "").lstrip("0")) >= _DIGITS:
+        return bits_per_second(match["rate"])
+    return bits_per_second(match["size"]) / seconds
 
 
 @dataclass(slots=True)
@@ -367,7 +379,7 @@ class TextReader:
             end=words[-1] if is_summary else SENDER if sends else RECEIVER,
             start=float(match["start"]),
             stop=float(match["stop"]),
-            rate=bits_per_second(match["rate"]),
+            rate=_rate(match),
             retransmits=retransmits,
             jitter=float(jitter[1]) if jitter else None,
             lost=float(jitter[3]) if jitter else None,

@@ -31,7 +31,8 @@ FEWEST = (1, 20, 100)
 
 MAXIMUM_SAMPLES = 200_000
 
-_N = r"(\d{1,15}(?:[.,]\d{1,9})?)"  # a decimal comma where the locale has one
+_N = r"(\d{1,15}(?:[.,]\d{1,9})?|\d{1,3}(?:\.\d{3}){1,4},\d{1,9}|\d{1,3}(?:,\d{3}){1,4}\.\d{1,9})"
+"""A number; where the locale has them, with a decimal comma and separators of thousands."""
 _PROGRESS = re.compile(
     rf"progress: {_N} s, {_N} tps, lat (?:{_N}|NaN|-nan) ms stddev (?:{_N}|NaN|-nan)(?:, (\d{{1,15}}) failed)?"
     rf"(?:, lag {_N} ms)?.*"
@@ -73,7 +74,7 @@ class PgbenchParser(LineParser):
     def _result(self, exit_status: int | None) -> ParsedTrial:
         notes = [f"pgbench failed: {words}" for words in self._failures]
         if self._has_rate and not {TPS, TRANSACTIONS} <= self._numbers.keys():
-            notes.append("The summary of pgbench is not in English: no figure. Run pgbench with LC_ALL=C.")
+            notes.append("The summary of pgbench could not be read: no figure. Run pgbench with LC_ALL=C.")
             self._numbers.clear()
         idle = self._numbers.get(TRANSACTIONS) == 0
         if idle:
@@ -142,7 +143,8 @@ class PgbenchParser(LineParser):
 
 
 def _number(text: str) -> float:
-    return float(text.replace(",", "."))
+    whole, _, decimals = text.replace(",", ".").rpartition(".")
+    return float(f"{whole.replace('.', '')}.{decimals}" if whole else text)
 
 
 # pgbench's transaction log: its size, and the percentiles that the host computes from it: median, p95 and p99.

@@ -151,5 +151,5 @@ class Stream(Suite):
             operation="read and write",
             pattern="sequential",
             threads=all_threads(values["threads"], values, facts),
-            working_set=3 * int(values["array_size"]),
+            working_set=3 * int(values["array_size"]) if bundled_kernels(values) else None,
         )

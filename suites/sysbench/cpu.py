@@ -3,7 +3,7 @@
 import re
 from collections.abc import Mapping
 
-from suites.base import Command, Context, Estimate, StepEvidence, Suite, TestedTool, TrialParser, Workload
+from suites.base import Command, Context, StepEvidence, Suite, TestedTool, TrialParser, Workload
 from suites.checks import Check, CheckOutcome, NotChecked
 from suites.facts import cpus_for
 from suites.parameters import Parameter, Tuned, Type, Value, Values
@@ -164,10 +164,6 @@ class SysbenchCpu(Suite):
         """Return the one command of a trial."""
         options = [f"--cpu-max-prime={values['cpu_max_prime']}"]
         return (command("cpu", options, values, context, events=int(values["events"])),)
-
-    def estimate(self, values: Values, context: Context) -> Estimate:
-        """Return the run's time; a limit of events may end it sooner."""
-        return Estimate(duration=float(values["time"]))
 
     def parser(self, values: Values) -> TrialParser:
         """Return a new parser."""

@@ -1,6 +1,6 @@
 """sysbench threads: scheduler performance of threads that pass a few locks to each other."""
 
-from suites.base import Command, Context, Estimate, StepEvidence, Suite, TestedTool, TrialParser, Workload
+from suites.base import Command, Context, StepEvidence, Suite, TestedTool, TrialParser, Workload
 from suites.checks import Check, CheckOutcome, NotChecked
 from suites.facts import cpus_for
 from suites.parameters import Parameter, Tuned, Type, Values
@@ -115,10 +115,6 @@ class SysbenchThreads(Suite):
         """Return the one command of a trial."""
         options = [f"--thread-yields={values['thread_yields']}", f"--thread-locks={values['thread_locks']}"]
         return (command("threads", options, values, context),)
-
-    def estimate(self, values: Values, context: Context) -> Estimate:
-        """Return the run's time."""
-        return Estimate(duration=float(values["time"]))
 
     def parser(self, values: Values) -> TrialParser:
         """Return a new parser."""

@@ -180,12 +180,12 @@ def test_a_group_is_named_as_a_run_is_and_can_settle_a_plan(tmp_path: Path) -> N
     assert with_runs.compare(["fleet", "20261103-c"]).runs[0].id == "20261101-a,20261102-b"
     assert len(with_runs.joined_record("fleet").trials) == 2 * len(BASE)
     repetition = Repetition(policy=Policy.UNTIL_VERDICT, baseline="fleet")
-    waited_for = with_runs._baseline(replace(run_events.plan(), repetition=repetition))
+    waited_for = with_runs.stopping_baseline(replace(run_events.plan(), repetition=repetition))
     assert waited_for is not None
     assert len(waited_for.trials) == 2 * len(BASE)
     table = replace(repetition, baseline="t2-micro-cpu")
     with pytest.raises(BenchwrightError, match="is a published table"):
-        with_runs._baseline(replace(run_events.plan(), repetition=table))
+        with_runs.stopping_baseline(replace(run_events.plan(), repetition=table))
     with_runs.close()
 
 
@@ -194,7 +194,7 @@ def test_a_part_of_a_run_is_named_as_a_run_is_too(tmp_path: Path) -> None:
     with_runs.pin("20261101-a@web-1", "part")
     assert [run.id for run in with_runs.compare(["part", "20261102-b"]).runs] == ["20261101-a", "20261102-b"]
     repetition = Repetition(policy=Policy.UNTIL_VERDICT, baseline="part")
-    waited_for = with_runs._baseline(replace(run_events.plan(), repetition=repetition))
+    waited_for = with_runs.stopping_baseline(replace(run_events.plan(), repetition=repetition))
     assert waited_for is not None
     assert len(waited_for.trials) == len(BASE)
     with_runs.close()

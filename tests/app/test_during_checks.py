@@ -83,15 +83,17 @@ CASES: dict[str, tuple[TrialEvidence, TrialEvidence, str, Severity]] = {
     ),
     "swapped": (
         of(swap_in=level(2**20), swap_out=level(0.0)), of(swap_in=level(0.0), swap_out=once(2**20)),
-        "60 MiB swapped in and 0 B swapped out in 1 min.", Severity.WARNING,
+        "60 MiB swapped in and 0 B swapped out on the host in 1 min; the test’s own page faults were not counted.",
+        Severity.WARNING,
     ),
     "killed-for-memory": (
-        of(out_of_memory_kills=once(1.0)), of(out_of_memory_kills=level(0.0)),
-        "The OOM killer ended 1 process.", Severity.ERROR,
+        of(out_of_memory_kills=once(1.0), memory_available=level(2**20)), of(out_of_memory_kills=level(0.0)),
+        "The OOM killer ended 1 process on the host; the least available memory was 1 MiB.", Severity.ERROR,
     ),
     "memory-short": (
         of(pressure_memory=level(12.0), memory_available=level(2**20)), of(pressure_memory=level(1.0)),
-        "Tasks waited for memory for 12 % of 1 min; the least available memory was 1 MiB.", Severity.WARNING,
+        "Tasks of the host waited for memory for 12 % of 1 min; the least available memory was 1 MiB.",
+        Severity.WARNING,
     ),
     "near-heat-limit": (
         of(temperature_of_limit=level(96.0, 5)), of(temperature_of_limit=level(70.0, 5)),
@@ -181,6 +183,39 @@ def test_memory_pressure_of_another_cgroup_is_a_note_that_does_not_blame_the_tes
         assert outcome.measured == MESSAGES["other_cgroup_waited"]
         assert outcome.remedy is not None
         assert "working set" not in outcome.remedy
+
+
+SWAPS: dict[str, Any] = {"swap_in": level(2**20), "swap_out": level(0.0)}
+
+
+@pytest.mark.parametrize(("faults", "severity"), [(40.0, Severity.WARNING), (0.0, Severity.INFO)])
+def test_swapping_is_that_of_the_test_if_it_had_page_faults(faults: float, severity: Severity) -> None:
+    one = of(**SWAPS, tool_major_faults=level(faults))
+    outcome = CHECKS["swapped"].evaluate(one)
+    assert isinstance(outcome, CheckOutcome)
+    assert CHECKS["swapped"].finding_for(outcome, one).severity is severity
+    assert f"the test had {faults:g} major page faults/s" in outcome.measured
+    assert (outcome.remedy is None) is (severity is Severity.WARNING)
+
+
+def test_a_kill_beside_plenty_of_memory_is_that_of_another_cgroup() -> None:
+    one, known = of(out_of_memory_kills=once(2.0), memory_available=level(12 * 2**30)), facts()
+    outcome = CHECKS["killed-for-memory"].evaluate(one)
+    assert isinstance(outcome, CheckOutcome)
+    assert CHECKS["killed-for-memory"].finding_for(outcome, one).severity is Severity.INFO
+    assert "another cgroup" in outcome.measured
+    limited = replace(known, memory=replace(known.memory, limit=2**30))
+    own = CHECKS["killed-for-memory"].evaluate(replace(one, context=replace(one.context, facts=limited)))
+    assert isinstance(own, CheckOutcome)
+    assert "1 GiB" in own.measured
+    assert own.severity is None
+
+
+def test_pressure_beside_the_swapping_of_others_is_a_note() -> None:
+    one = of(**WAITED, **SWAPS, tool_major_faults=level(0.0))
+    outcome = CHECKS["memory-short"].evaluate(one)
+    assert isinstance(outcome, CheckOutcome)
+    assert outcome.severity is Severity.INFO
 
 
 @pytest.mark.parametrize("own", [{"tool_major_faults": level(40.0)}, {"swap_in": level(2.0**20)}])

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from app.baselines.baselines import parts_of
 from app.comparison.compare import compare
 from app.comparison.comparison import CompareError, comparison_to_json
 from app.comparison.estimates import HOST, TRIAL, WithinTrial, WithinTrials
@@ -14,7 +15,9 @@ from app.comparison.verdicts import ComparisonVerdict
 from app.plans.plan import Plan
 from app.records import RunRecord, TrialRecord
 from suites.errors import BenchwrightError
+from suites.verdict import Trust
 from tests.app.run_events import READ, STEP, run_record
+from tests.app.test_invalid_results import judged
 from tests.messages import messages
 
 MESSAGES = messages("app", "test_groups")
@@ -169,6 +172,27 @@ def test_a_part_of_a_run_is_its_host_or_its_step() -> None:
     assert (host.summary.hosts, step.summary.steps) == (("web-2",), ("again",))
     comparison = compare([choose(load, "two@web-1:random read"), choose(load, "two@web-2:random read")])
     assert comparison.rows[0].against[0].verdict is ComparisonVerdict.SAME
+
+
+@pytest.mark.parametrize("name", ["4k; b@x:y", "a:b", "random read@web-2", ":x", "again:"])
+def test_a_part_of_a_run_is_a_step_of_any_name(name: str) -> None:
+    whole = two_hosts()
+    first, *others = whole.plan.steps
+    trials = tuple(
+        replace(one, trial=replace(one.trial, step=name)) if one.trial.step == first.name else one
+        for one in whole.trials
+    )
+    RUNS["odd"] = replace(whole, plan=replace(whole.plan, steps=(replace(first, name=name), *others)), trials=trials)
+    for word in (f"odd:{name}@web-2", f"odd@web-2:{name}"):
+        (part,) = choose(load, word)
+        assert ([one.name for one in part.plan.steps], part.plan.hosts) == ([name], ("web-2",))
+        assert parts_of(load, word) == ((part.summary.id, word.removeprefix("odd")),)
+
+
+def test_a_host_without_a_valid_result_is_no_host_of_a_group() -> None:
+    group = Side([judged("one", BASE, Trust.VALID), judged("other", BASE, Trust.INVALID, "web-2")])
+    cell, _other = step_hosts(group)
+    assert group.profile(replace(cell, hosts=("web-1", "web-2"))).hosts == ("web-1",)
 
 
 def test_the_parts_of_a_run_that_answer_to_each_other_are_its_hosts_or_its_steps_of_one_suite() -> None:

@@ -196,7 +196,7 @@ def test_runs_without_a_verdict_are_judged_or_left_out_by_name(tmp_path: Path, m
             recorder.record(event)
         recorder.record(RunEnded("2026-wrong", State.DONE))
     found = read_history(store, WANTED)
-    assert (len(found.points), found.left_out) == (15, ("invalid: 2026-wrong",))
+    assert (len(found.points), found.left_out) == (15, ("invalid: 2026-wrong (random read on web-1)",))
     assert all(point.trust is not None for point in found.points)
     monkeypatch.setattr(history, "MOST_COMPUTED", 10)
     store = Store(path)

@@ -5,6 +5,7 @@ import io
 import json
 import math
 import re
+import shlex
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -14,11 +15,13 @@ from click.testing import CliRunner
 
 from app.cli.main import benchwright
 from app.events import Event, FactsRead, Moment, RunEnded, RunStarted, State, TrialEnded, TrialStarted, VerdictReached
+from app.plans.plan import Policy, Repetition
+from app.plans.plan_file import write_plan
 from app.store import Store
 from suites.base import ParsedTrial
 from suites.verdict import Trust
 from suites.vocab import Figure
-from tests.app.run_events import IOPS, READ, facts, plan, trial, trial_events
+from tests.app.run_events import IOPS, READ, STEP, facts, plan, trial, trial_events
 from tests.app.stores import record
 from tests.app.test_invalid_results import BASE, verdict
 
@@ -84,7 +87,7 @@ def test_a_doubtful_run_carries_its_mark_in_every_output(command_line: Callable[
     assert point["trust"] == "doubtful"
     command_line("export", "weak", "wrong", "--csv", str(tmp_path / "out.csv"))
     rows = list(csv.DictReader(io.StringIO((tmp_path / "out.csv").read_text())))
-    assert {(row["run"], row["verdict"].split(":")[0]) for row in rows} == {("weak", "doubtful"), ("wrong", "invalid")}
+    assert {(row["run"], row["trust"].split(":")[0]) for row in rows} == {("weak", "doubtful"), ("wrong", "invalid")}
     assert {one["trust"] for one in json.loads(command_line("show", "weak", "--json"))["metrics"]} == {"doubtful"}
 
 
@@ -102,10 +105,18 @@ def test_the_fastest_run_does_not_win_where_it_is_invalid(command_line: Callable
     assert not json.loads(command_line("history", "web-3", "--metric", "iops", "--json"))["points"]
 
 
+def pasted(output: str) -> list[str]:
+    """Return the words of the command line that a message quotes."""
+    (line,) = re.findall("“benchwright ([^”]*)”", " ".join(output.split()))
+    return shlex.split(line)
+
+
 def test_an_invalid_run_is_no_baseline_unless_it_is_accepted(command_line: Callable[..., str]) -> None:
     refused = command_line("baseline", "pin", "wrong", "odd", status=2)
-    assert re.search(r"baseline pin --accept-invalid \S+ NAME\.", " ".join(refused.split()))
-    assert "--accept-invalid" in command_line("baseline", "pin", "good,wrong@web-3", "odd", status=2)
+    assert "on web-3 of" in " ".join(refused.split())
+    assert pasted(refused)[-4:] == ["pin", "--accept-invalid", "wrong", "odd"]
+    both = pasted(command_line("baseline", "pin", "good,wrong@web-3", "a b", status=2))
+    assert both[-4:] == ["pin", "--accept-invalid", "good,wrong@web-3", "a b"]
     assert not [one for one in json.loads(command_line("baseline", "list", "--json")) if not one["built_in"]]
     command_line("baseline", "pin", "wrong", "odd", "--accept-invalid")
     command_line("baseline", "pin", "weak", "doubt")
@@ -123,3 +134,14 @@ def test_a_margin_of_zero_is_zero_and_not_the_default(command_line: Callable[...
         assert (entry["margin"], math.copysign(1, entry["margin"])) == (float(margin) / 100, 1.0)
         ranked = json.loads(command_line("best", "good", "weak", "--metric", "iops", "--margin", margin, "--json"))
         assert ranked["margin"] == float(margin) / 100
+
+
+def test_a_plan_that_waits_for_a_verdict_on_an_invalid_baseline_is_refused_before_it_runs(
+    command_line: Callable[..., str], tmp_path: Path
+) -> None:
+    command_line("baseline", "pin", "wrong", "odd", "--accept-invalid")
+    whole = replace(STEP, values=STEP.whole_values())
+    for name, words in (("odd", "invalid"), ("none such", "none such")):
+        repetition = Repetition(policy=Policy.UNTIL_VERDICT, baseline=name)
+        write_plan(replace(plan(whole, hosts=("local",)), repetition=repetition), tmp_path / "plan.toml")
+        assert words in " ".join(command_line("check", str(tmp_path / "plan.toml"), status=2).split())

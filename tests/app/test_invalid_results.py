@@ -20,14 +20,14 @@ from app.comparison.verdicts import ComparisonVerdict
 from app.crosscheck.agreement import AgreementOutcome, agreements
 from app.crosscheck.report import agreement_to_json
 from app.events import VerdictReached
-from app.history import HistoryQuery, history_to_json, read_history
-from app.plans.plan import Policy, Repetition
+from app.history import HistoryQuery, history_of, history_to_json, read_history
+from app.plans.plan import PlanError, Policy, Repetition
 from app.ranking.candidates import RankingCriteria
 from app.ranking.ranking import rank
 from app.ranking.report import ranking_csv, ranking_rows, ranking_to_json, shown_columns
-from app.records import RunRecord
+from app.records import HistoryRow, RunRecord
 from app.report_image.tables import rows_compared
-from app.runs.policies import verdict_rules
+from app.runs.policies import check_baseline, verdict_rules
 from app.scaling.scaling import scaling_lines, scaling_of, scaling_rows, scaling_to_json
 from app.scaling.sweeps import SweepCurve, SweepPoint
 from app.store import Store
@@ -174,15 +174,26 @@ def library(tmp_path: Path) -> Store:
 def test_an_invalid_run_is_no_point_of_a_history(library: Store) -> None:
     found = read_history(library, HistoryQuery(("web-1",), "iops"))
     assert [(point.run, point.trust) for point in found.points] == [("run-1", Trust.VALID), ("run-2", Trust.DOUBTFUL)]
-    assert found.left_out == ("invalid: run-3",)
+    assert found.left_out == ("invalid: run-3 (random read on web-1)",)
     assert [point["trust"] for point in history_to_json(found)["points"]] == ["valid", "doubtful"]
+
+
+def test_a_history_names_the_invalid_host_of_a_run(library: Store) -> None:
+    plan = run_events.plan(hosts=("web-1", "web-2"))
+    rows = [
+        HistoryRow("both", "2026-11-25", "p", host, plan.steps[0].name, None, run_events.IOPS, (), 5.0, trust.value)
+        for host, trust in (("web-1", Trust.VALID), ("web-2", Trust.INVALID))
+    ]
+    found = history_of(HistoryQuery(("web-1", "web-2"), "iops"), rows, {"p": plan}, lambda _run, _hosts: ())
+    assert [point.hosts for point in found.points] == [("web-1",)]
+    assert found.left_out == (f"invalid: both ({plan.steps[0].name} on web-2)",)
 
 
 def test_a_history_of_invalid_runs_alone_has_no_point(library: Store) -> None:
     for run in ("run-1", "run-2"):
         library.delete(run)
     found = read_history(library, HistoryQuery(("web-1",), "iops"))
-    assert (found.points, found.marked, found.left_out) == ((), (), ("invalid: run-3",))
+    assert (found.points, found.marked, found.left_out) == ((), (), ("invalid: run-3 (random read on web-1)",))
 
 
 def test_an_invalid_run_is_pinned_with_consent_only(library: Store) -> None:
@@ -279,6 +290,9 @@ def test_a_plan_that_waits_for_a_verdict_does_not_count_invalid_runs_of_its_base
         assert make is not None
         reason = make((STEP.name, "web-1"), run_events.IOPS, run_events.READ).decide(BASE).reason
         assert ("baseline: doubtful" in reason) is bool(mark)
+    check_baseline(plan, joined)
+    with pytest.raises(PlanError, match=FINDING.title):
+        check_baseline(plan, runs[2])
     alone = verdict_rules(plan, runs[2], {})
     assert alone is not None
     assert not alone((STEP.name, "web-1"), run_events.IOPS, run_events.READ).decide(BASE).settled

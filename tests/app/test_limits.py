@@ -14,14 +14,14 @@ from app.checks.limits.hypothesis import UNCOUNTED
 from app.verdict.steps import step_verdict
 from suites.base import Suite, complete_values
 from suites.checks import CheckOutcome
-from suites.evidence import DONE, TrialEvidence
+from suites.evidence import DONE, HostWatch, TrialEvidence
 from suites.facts import BlockDevice
 from suites.registry import SUITES
 from suites.registry import suite as find_suite
 from suites.verdict import Limiter, Trust
 from suites.vocab import Figure, Labels, labels
 from tests.app.test_step_checks import DEEP, DISK, FULL, ONE, disk
-from tests.app.trial_evidence import READ, facts, repeated, trial, watch
+from tests.app.trial_evidence import READ, facts, repeated, step, trial, watch
 from tests.messages import messages
 
 MESSAGES = messages("app", "test_limits")
@@ -84,6 +84,12 @@ def sent(
     return with_figures(one, given)
 
 
+def from_peer(peer: Mapping[str, float], direction: str = "receive", **given: Any) -> TrialEvidence:
+    """Return what a peer with these counters sent, where iperf3 prints no CPU use (3.12 with -R)."""
+    one = sent(95.6e6, ends=None, direction=direction, host=use(0.05, 0.0, 0.0, 0.05), **given)
+    return replace(one, peer="web-2", peer_watch=watch(peer, known=facts()))
+
+
 def lost(receiver: float | None, share_lost: float = 54.0, **values: Any) -> TrialEvidence:
     """Return 10 s of UDP of which a share is lost: `receiver` datagrams a second in the receiver's buffer."""
     one = sent(1e9, trip=None, protocol="udp", bitrate=2000, **values)
@@ -112,11 +118,13 @@ def synced(each: float, **values: Any) -> TrialEvidence:
 
 
 def database(
-    busy: float, queue: float, cpu: float = 0.5, *, others: float = 0.0, waiting: float = 0.0, **values: Any
-) -> TrialEvidence:
+    busy: float, queue: float, cpu: float = 0.5, *, others: float = 0.0, waiting: float = 0.0,
+    disk: Mapping[str, float] | None = None, **values: Any,
+) -> TrialEvidence:  # fmt: skip
     """Return a trial of pgbench on a server of its own."""
     host = {**use(cpu, others, waiting), "disk_busy:vda": busy, "disk_queue:vda": queue, "disk_read_rate:vda": 8e6,
-            "disk_write_rate:vda": 4e6, "disk_read_ios:vda": 900.0, "disk_write_ios:vda": 1000.0}  # fmt: skip
+            "disk_write_rate:vda": 4e6, "disk_read_ios:vda": 900.0, "disk_write_ios:vda": 1000.0,
+            "tool_read_rate": 8e6, "tool_write_rate": 4e7, **(disk or {})}  # fmt: skip
     given = {"clients": 8, "threads": 8, "scale": 100, "directory": "/var/tmp", **values}
     return trial("pgbench", {"transactions_per_second": 300.0}, host=host, **given)
 
@@ -171,12 +179,15 @@ SATURATED = {
 
 
 def without_own_counters(one: TrialEvidence) -> TrialEvidence:
-    """Return the trial as of a host that does not count its processes."""
-    if one.watch is None:
-        return one
+    """Return the trial as of hosts that do not count its processes."""
     own = "tool_", "other_"
-    series = {name: values for name, values in one.watch.series.items() if not name[0].startswith(own)}
-    return replace(one, watch=replace(one.watch, series=series))
+
+    def less(of: HostWatch | None) -> HostWatch | None:
+        if of is None:
+            return None
+        return replace(of, series={name: points for name, points in of.series.items() if not name[0].startswith(own)})
+
+    return replace(one, watch=less(one.watch), peer_watch=less(one.peer_watch))
 
 
 LIMITS: dict[str, tuple[TrialEvidence, Limiter]] = {
@@ -222,8 +233,18 @@ LIMITS: dict[str, tuple[TrialEvidence, Limiter]] = {
     "throttled": (computing({"cpu_user": 10.0, "cgroup_throttled": 60.0}), Limiter.QUOTA),
     "throttled, the best of many passes": (
         trial("stream", {"bandwidth": 20e3}, host=use(1.48, cgroup_throttled=60.0), known=facts(quota=1.48),
-              array_size=80_000_000),
+              array_size=80_000_000, threads=4),
         Limiter.MEMORY_BANDWIDTH,
+    ),
+    "throttled, the best pass longer than a period": (
+        trial("stream", {"bandwidth": 5.9e3}, host=use(0.37, cgroup_throttled=63.0), known=facts(quota=0.37),
+              array_size=2 * 2**30, threads="1"),
+        Limiter.QUOTA,
+    ),
+    "one thread of STREAM, with a quota of one CPU": (
+        trial("stream", {"bandwidth": 16.1e3}, host=use(1.0, thread=1.0), known=facts(quota=1.0), array_size=2**30,
+              threads=1),
+        Limiter.UNKNOWN,
     ),
     "all processors, the test’s own use not counted": (computing({"cpu_user": 94.0}, threads=4), Limiter.UNKNOWN),
     "one processor, the test’s own use not counted": (computing({"cpu_user": 20.0}, threads=1), Limiter.UNKNOWN),
@@ -284,6 +305,14 @@ LIMITS: dict[str, tuple[TrialEvidence, Limiter]] = {
     "processors, by a sweep": (
         by_threads("compute", "floating_point_rate_by_threads", {1: 1e9, 2: 2e9, 4: 3.9e9}), Limiter.CPU,
     ),
+    "a sweep beside others": (
+        replace(by_threads("stream", "triad", {1: 12e3, 2: 20e3, 4: 20.5e3}), watch=watch(use(1.8, 2.0, 1.5))),
+        Limiter.OTHERS,
+    ),
+    "a sweep under a quota": (
+        replace(by_threads("stream", "triad", {1: 6e3, 2: 12e3}), watch=watch(use(1.5, cgroup_throttled=40.0))),
+        Limiter.QUOTA,
+    ),
     "a sweep that tells nothing": (by_threads("stream", "triad", {1: 12e3, 2: 20e3, 4: 26e3}), Limiter.UNKNOWN),
     # Disks
     "device": (disk(), Limiter.DEVICE),
@@ -326,6 +355,12 @@ LIMITS: dict[str, tuple[TrialEvidence, Limiter]] = {
         trial("fio", {"iops": 3958.0, "bandwidth": 16.2e6, "latency_mean": 8.07e6, "latency_p50": 7.7e6,
                       "latency_p95": 12.6e6}, at=READ, host={**DISK, "disk_busy:vda": 99.0}, **DEEP),
         Limiter.DEVICE,
+    ),
+    "depth 1, beside others on the disk": (
+        trial("fio", {**FULL, "iops": 1784.0, "bandwidth": 1784 * 4096.0, "latency_mean": 5.56e5}, at=READ,
+              host={"disk_busy:vda": 97.0, "disk_read_rate:vda": 1e9, "disk_read_ios:vda": 2800.0,
+                    "disk_write_rate:vda": 0.0, "tool_read_rate": 1784 * 4096.0, "tool_write_rate": 0.0}, **ONE),
+        Limiter.UNKNOWN,
     ),
     "depth 1": (
         trial("fio", {**FULL, "iops": 1e4, "latency_mean": 1e5}, at=READ, host={**DISK, "disk_busy:vda": 97.0}, **ONE),
@@ -408,6 +443,16 @@ LIMITS: dict[str, tuple[TrialEvidence, Limiter]] = {
     "a database that waits for its log, beside others": (
         database(70.0, 1.6, 0.16, others=3.8, waiting=0.27, clients=1, threads=1), Limiter.SYNC,
     ),
+    "a database beside others that write": (
+        database(98.0, 21.2, 0.1, clients=1, threads=1, disk={"disk_write_rate:vda": 200e6, "tool_write_rate": 4e6}),
+        Limiter.UNKNOWN,
+    ),
+    "a database beside others that read": (
+        database(98.0, 21.2, 0.1, clients=1, threads=1, disk={"disk_read_rate:vda": 50e6}), Limiter.UNKNOWN,
+    ),
+    "a database that waits for its log, beside others that write": (
+        database(96.0, 1.1, disk={"disk_write_rate:vda": 200e6, "tool_write_rate": 4e6}), Limiter.UNKNOWN,
+    ),
     "a database without fsync": (database(60.0, 1.1, fsync=False), Limiter.UNKNOWN),
     "a database at a requested rate": (database(20.0, 0.2, rate=300.0), Limiter.RATE),
     "a database, and saturated CPUs beside a saturated device": (database(98.0, 9.0, 3.9), Limiter.UNKNOWN),
@@ -448,8 +493,24 @@ LIMITS: dict[str, tuple[TrialEvidence, Limiter]] = {
     "the quota of a peer that sends": (
         replace(sent(3e9, samples=(3e9, 4e9) * 5, ends=(14.0, 10.0), direction="receive"), peer="web-2",
                 peer_watch=watch({"cgroup_throttled": 88.0})),
+        Limiter.QUOTA,
+    ),
+    "the quota of a peer, both ways": (from_peer({"cgroup_throttled": 88.0}, direction="both"), Limiter.QUOTA),
+    "others on a peer that sends": (from_peer(use(0.5, 3.4, 0.45, 0.5)), Limiter.OTHERS),
+    "others on a peer that waits for data": (from_peer(use(0.2, 3.4, 0.2, 0.2)), Limiter.UNKNOWN),
+    "the CPU of a peer that sends": (from_peer(use(0.97, 0.0, 0.0, 0.97)), Limiter.TOOL),
+    "received, as shaped": (from_peer(use(0.04, 0.0, 0.0, 0.04), samples=EVEN), Limiter.SHAPED),
+    "received, as shaped, at an unknown round trip": (
+        from_peer({**use(0.04, 0.0, 0.0, 0.04), "network_retransmits": 4.0, "network_segments": 9000.0}, samples=EVEN,
+                  trip=None),
+        Limiter.SHAPED,
+    ),
+    "received as evenly, at an unknown round trip, without loss": (
+        from_peer({**use(0.04, 0.0, 0.0, 0.04), "network_retransmits": 0.0, "network_segments": 9000.0}, samples=EVEN,
+                  trip=None),
         Limiter.UNKNOWN,
     ),
+    "received as evenly, by the CPU of the sender": (from_peer(use(0.7, 0.0, 0.0, 0.7), samples=EVEN), Limiter.UNKNOWN),
     "window of 64 KiB at 20 ms": (
         sent(26.2e6, samples=(26.2e6, 26.3e6) * 5, trip=20_000.0, window=65536), Limiter.WINDOW,
     ),
@@ -538,6 +599,19 @@ def test_no_share_exceeds_its_whole(case: str) -> None:
     assert all(float(percent) <= 100 for percent in re.findall(r"(?<!\d)([\d.]+) % ", found.measured)), found.measured
 
 
+def test_the_throttled_time_of_several_threads_is_no_share_of_the_time() -> None:
+    counters = use(0.5, cgroup_throttled=98.0, cgroup_throttled_periods=100.0)
+    one = computing(counters, known=facts(quota=0.5), threads=2)
+    found = LIMITED_BY.evaluate(one)
+    assert isinstance(found, CheckOutcome)
+    assert found.limiter is Limiter.QUOTA
+    assert "100 % of its periods" in found.measured
+    assert "98 %" not in found.measured
+    throttled = next(check for check in DURING_CHECKS if check.id == "quota-throttled").evaluate(one)
+    assert isinstance(throttled, CheckOutcome)
+    assert "98 %" not in throttled.measured
+
+
 @pytest.mark.parametrize(
     ("part", "whole", "result"),
     [(1.0, 2.0, 0.5), (1.52, 1.5, 1.0), (2.0, 1.5, None), (308.0, 100.0, None), (None, 1.0, None), (1.0, 0.0, None)],
@@ -558,6 +632,35 @@ def test_a_link_that_is_half_full_each_way_is_not_full() -> None:
     found = LIMITED_BY.evaluate(both)
     assert isinstance(found, CheckOutcome)
     assert found.limiter is not Limiter.LINK
+
+
+@pytest.mark.parametrize(
+    ("host", "peer", "named", "trust"),
+    [
+        (use(0.5), use(0.5), "", None),
+        (use(0.5), use(0.5, 3.4, 0.45), "On the peer: ", Trust.DOUBTFUL),
+        (use(0.5, 3.4, 0.45), use(0.5), "Other processes", Trust.DOUBTFUL),
+        (use(0.5, 3.4, 0.45), use(0.9, 3.0, 0.05), "Other processes", Trust.DOUBTFUL),
+    ],
+)
+def test_other_processes_are_found_on_both_ends(
+    host: dict[str, float], peer: dict[str, float], named: str, trust: Trust | None
+) -> None:
+    one = sent(3e9, host=host)
+    found = OTHER_PROCESS.evaluate(replace(one, peer="web-2", peer_watch=watch(peer, known=facts())))
+    text, level = (found.measured, found.trust) if isinstance(found, CheckOutcome) else ("", None)
+    assert text.startswith(named)
+    assert bool(text) is bool(named)
+    assert level is trust
+
+
+def test_both_directions_are_in_the_summary() -> None:
+    one = sent(45.4e6, direction="both")
+    both = with_figures(one, {("throughput", labels(direction="receive", end="receiver")): 91e6,
+                              ("throughput", labels(direction="send", end="sender")): 46e6})  # fmt: skip
+    summaries = [step_verdict(step(found)).verdict.summary.partition("(")[0] for found in (one, both)]
+    assert ["receive 91" in text for text in summaries] == [False, True]
+    assert all("45.4" in text for text in summaries)
 
 
 def test_no_more_datagrams_are_dropped_at_the_receiver_than_were_lost() -> None:
@@ -600,6 +703,37 @@ def test_the_queue_is_deepened_by_a_parameter_of_the_suite(suite: Suite) -> None
     assert suite.workload(values).deepened_by in {"", *(parameter.name for parameter in suite.parameters)}
 
 
+ONE_BUSY = use(0.99, 0.0, 0.0, 0.99)
+
+
+@pytest.mark.parametrize("suite", SUITES, ids=lambda suite: suite.id)
+@pytest.mark.parametrize("host", [ONE_BUSY, {}, use(0.1)])
+def test_no_remedy_names_workers_that_the_suite_cannot_have(suite: Suite, host: dict[str, float]) -> None:
+    found = LIMITED_BY.evaluate(trial(suite.id, {suite.metrics[0].name: 1.0}, host=host))
+    remedy = (found.remedy or "") if isinstance(found, CheckOutcome) else ""
+    names = {parameter.name for parameter in suite.parameters}
+    asked = set(re.findall(r"(?:Raise|Set|Double) (\w+)", remedy))
+    assert asked <= names, remedy
+    assert "threads" not in remedy or "threads" in names or "own option" in remedy or "curve" in remedy, remedy
+
+
+def test_one_thread_of_dd_is_not_told_to_have_more() -> None:
+    found = LIMITED_BY.evaluate(trial("dd", {"bandwidth": 1e3}, host={**DISK, "disk_busy:vda": 20.0, **ONE_BUSY}))
+    assert isinstance(found, CheckOutcome)
+    assert found.limiter is Limiter.ONE_THREAD
+    assert "numjobs" in (found.remedy or "")
+
+
+@pytest.mark.parametrize("foreign", [0.0, 980e6])
+def test_a_device_that_others_use_is_measured_without_them_next(foreign: float) -> None:
+    host = {**DISK, "disk_busy:vda": 99.0, "disk_read_rate:vda": 41e6 + foreign, "tool_read_rate": 41e6,
+            "disk_write_rate:vda": 0.0, "tool_write_rate": 0.0}  # fmt: skip
+    found = LIMITED_BY.evaluate(trial("fio", FULL, at=READ, host=host, **DEEP))
+    assert isinstance(found, CheckOutcome)
+    assert found.limiter is Limiter.DEVICE
+    assert ("Double iodepth" in (found.remedy or "")) is not bool(foreign)
+
+
 def test_the_queue_of_a_tool_without_a_depth_is_not_deepened() -> None:
     found = LIMITED_BY.evaluate(trial("dd", {"bandwidth": 1e3}, host={**DISK, "disk_busy:vda": 80.0}))
     assert isinstance(found, CheckOutcome)
@@ -620,7 +754,7 @@ def test_trials_with_different_limits_name_none() -> None:
     verdict = step_verdict(mixed).verdict
     assert verdict.limited_by is Limiter.UNKNOWN
     (finding,) = (one for one in verdict.findings if one.id == "limited-by")
-    assert finding.measured.count("(2)") == 2
+    assert finding.measured.count("(2 of 4)") == 2
 
 
 def test_an_idle_and_a_full_link_are_no_sweep() -> None:

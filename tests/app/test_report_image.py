@@ -9,7 +9,7 @@ import pytest
 
 from app.events import State
 from app.output import WriteError
-from app.plans.plan import Repetition, Step
+from app.plans.plan import Repetition, Step, make_step
 from app.records import Band, RunRecord, TrialRecord
 from app.report_image.panels import ReportStep, host_panel, panels, with_gaps
 from app.report_image.report import draw_report, write_report
@@ -17,6 +17,7 @@ from app.report_image.sheet import BASELINE, BODY, CODE, CONTENT, SERIES, WIDTH,
 from app.report_image.tables import ImageColumn, TableCell, TableRow, _widths
 from remote.telemetry.telemetry_metrics import CPU_IDLE
 from suites.base import Command
+from suites.verdict import Trust, Verdict
 from suites.vocab import Figure, Sample
 from tests.app import run_events
 from tests.app.run_events import IOPS, P99, READ, STEP
@@ -253,6 +254,39 @@ def test_the_host_is_shown_until_the_last_series_of_the_trial_ends() -> None:
     host = host_panel(shown(run), {"a": {"web-1": watched}}, replace(panel, curves=(first, *panel.curves)))
     assert host is not None
     assert host.curves[0].times[-1] == 19.0, "of a sweep, the first point is over long before the trial"
+
+
+def test_the_peer_is_shown_on_its_own_clock_and_the_ramp_is_shaded() -> None:
+    """The server of a network test may be the limit; what its tool did not count is no evidence."""
+    step = make_step("iperf3", {"omit": 5}, name=STEP.name, peer="web-2")
+    run = run_events.run_record("a", (1000.0,), step=step)
+    (one,) = run.trials
+    run = replace(run, trials=(replace(one, trial=replace(one.trial, peer_clock=90.0), origin=one.trial.clock),))
+    its = ReportStep([run], [step], its_samples(run), ())
+    (panel, *_) = panels(its)
+    watched = {"a": {"web-2": tuple(Sample(85.0 + i, CPU_IDLE, 10.0) for i in range(40))}}
+    assert host_panel(its, watched, panel) is None
+    peer = host_panel(its, watched, panel, peer=True)
+    assert peer is not None
+    (curve,) = peer.curves
+    interval = run.interval(run.trials[0], its.samples["a"][1])
+    assert interval is not None
+    assert (curve.times[0], set(curve.values)) == (0.0, {90.0})
+    assert curve.warm_up == interval.start - interval.origin > 0
+    sheet = draw_report([replace(run, facts_before={"web-2": run.facts_before["web-1"]})], its.samples, watched, ())
+    assert "Peer: busy share of all its CPUs" in text_of(sheet)
+    assert "web-2" in text_of(sheet)
+    same = replace(run, plan=replace(run.plan, steps=(replace(step, peer="web-1"),)))
+    assert host_panel(replace(its, records=[same]), {"a": {"web-1": watched["a"]["web-2"]}}, panel, peer=True) is None
+
+
+def test_a_doubtful_figure_is_marked_in_the_table_and_in_large_type() -> None:
+    run = a_run()
+    doubtful = Verdict(Trust.DOUBTFUL, None, "Doubtful.", (run_events.FINDING,), STEP.name, "web-1")
+    assert "doubtful" not in text_of(drawn(run))
+    text = text_of(drawn(replace(run, verdicts=(doubtful,))))
+    assert "1000 IOPS (doubtful)" in text
+    assert "Doubtful: I/O operations" in text
 
 
 def test_words_that_would_be_wrapped_take_the_room_that_other_columns_leave() -> None:

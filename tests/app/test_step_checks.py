@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from app.checks.catalogue import OUTCOME_CHECKS
+from app.checks.limits import LIMITED_BY
 from app.verdict.steps import run_verdict, step_verdict, verdict_text
 from suites.checks import CheckOutcome
 from suites.evidence import STOPPED, StepOutcomeEvidence, TrialEvidence
@@ -74,7 +75,11 @@ def test_every_check_of_a_step_has_a_case() -> None:
 
 FEW: dict[str, tuple[str, tuple[float, ...], str]] = {
     "two apart": ("trials-disagree", (10_000.0, 13_700.0), "10.0k IOPS to 13.7k IOPS over 2 trials, 37 % apart"),
-    "five drift": ("drifted", (100.0, 98.0, 96.0, 94.0, 92.0), "fell: 100 IOPS, 98.0 IOPS, 96.0 IOPS, 94.0 IOPS, 92"),
+    "five drift": (
+        "drifted",
+        (100.0, 98.0, 96.0, 94.0, 92.0),
+        "98.0 IOPS, 96.0 IOPS, 94.0 IOPS, 92.0 IOPS (8 %)",
+    ),
     "one of five": ("outliers", (100.0, 100.5, 99.0, 60.0, 100.0), "trial 4 (60.0 IOPS); the median is 100 IOPS"),
     "one of equals": ("outliers", (100.0, 100.0, 100.0, 60.0, 100.0, 100.0), "trial 4 (60.0 IOPS)"),
 }
@@ -182,11 +187,24 @@ def test_a_sound_step_is_valid_and_says_so_in_a_sentence_to_quote() -> None:
     made = step_verdict(repeated(disk(), STEADY))
     assert made.verdict.trust is Trust.VALID
     assert made.verdict.summary == (
-        "Valid: I/Os per second, read 10.0k IOPS at 3.20 ms on average, p99 9.00 ms (median of 6 trials), "
+        "Valid: I/Os per second, read 10.005k IOPS at 3.20 ms on average, p99 9.00 ms (median of 6 trials), "
         "limited by the device."
     )
     assert [finding.id for finding in made.verdict.findings] == ["limited-by"]
     assert verdict_text(made.verdict) == MESSAGES["valid_limited_by_the_device"]
+
+
+def test_of_trials_with_different_limits_each_has_its_evidence() -> None:
+    busy, idle = disk(), replace(disk(), watch=None)
+    whole = repeated(busy, STEADY)
+    mixed = replace(whole, trials=tuple(
+        replace(one, watch=idle.watch) if number % 2 else one for number, one in enumerate(whole.trials)
+    ))  # fmt: skip
+    found = next(one for one in step_verdict(mixed).verdict.findings if one.id == "limited-by")
+    outcomes = [LIMITED_BY.outcome(one) for one in mixed.trials[:2]]
+    evidence = [one.measured.partition(": ")[2] for one in outcomes if isinstance(one, CheckOutcome)]
+    assert found.measured.endswith(f" The device (3 of 6): {evidence[0]} Not identified (3 of 6): {evidence[1]}")
+    assert found.remedy not in {one.remedy for one in outcomes if isinstance(one, CheckOutcome)}
 
 
 def test_what_the_trials_agree_in_is_said_once_and_the_worst_decides() -> None:

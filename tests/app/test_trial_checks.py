@@ -103,7 +103,7 @@ def sysbench(share: float) -> TrialEvidence:
 def of_quota(own: float) -> TrialEvidence:
     """Return a trial under a quota of one CPU of four that used `own` percent of all."""
     host = {"cpu_user": own, "tool_cpu_user": own, "tool_cpu_system": 0.0}
-    return trial("sysbench-cpu", {"events_per_second": 900.0}, host=host, known=facts(quota=1.0))
+    return trial("sysbench-cpu", {"events_per_second": 900.0}, host=host, known=facts(quota=1.0), threads=4)
 
 
 def counted_for(seconds: float) -> TrialEvidence:
@@ -420,6 +420,39 @@ def test_others_are_seen_in_the_tool_s_own_direction_too() -> None:
     one = trial("fio", figures, at=WRITE, host=rates, **large)
     assert "176 MB/s written" in shown_by("others-on-the-disk", one)
     assert shown_by("others-on-the-disk", replace(one, values={**one.values, "block_size": 4096, "fsync": 1})) == ""
+
+
+@pytest.mark.parametrize(("engine", "disagree"), [("libaio", False), ("psync", True)])
+def test_buffered_libaio_counts_its_whole_queue(engine: str, disagree: bool) -> None:  # noqa: FBT001
+    counted = {"iops": 9556.0, "bandwidth": 39.1e6, "total_latency_mean": 1.673e6}  # as fio 3.33 reports
+    one = trial("fio", counted, at=READ, host={"disk_busy:vda": 97.0}, rw="randread", ioengine=engine, iodepth=16,
+                direct=False, runtime=10)  # fmt: skip
+    assert bool(shown_by("more-in-flight-than-asked", one)) is disagree
+    assert shown_by("queue-half-empty", one) == ""
+
+
+@pytest.mark.parametrize(
+    ("at_disk", "kind", "given", "named"),
+    [
+        (1.26e9, "ext4", {}, "1.08 GB/s written"),  # a dd beside 21.8k random writes of 4 KiB, as measured
+        (95e6, "ext4", {}, ""),
+        (170e6, "ext4", {}, ""),  # a block of the journal for each write
+        (1.26e9, "btrfs", {}, ""),
+        (1.26e9, "ext4", {"fsync": 1}, ""),
+        (1.26e9, "ext4", {"direct": False}, ""),
+    ],
+)
+def test_small_direct_writes_are_told_from_those_of_others(
+    at_disk: float, kind: str, given: dict[str, object], named: str
+) -> None:
+    rates = {"disk_write_rate:vda": at_disk, "tool_write_rate": 89.3e6, "disk_read_rate:vda": 0.0}
+    values: dict[str, Any] = {"rw": "randwrite", "block_size": 4096, "direct": True, "ioengine": "libaio",
+                              "runtime": 10, "directory": "/var/tmp", **given}  # fmt: skip
+    figures = {"iops": 21_800.0, "bandwidth": 21_800.0 * 4096, "latency_mean": 7e5}
+    one = trial("fio", figures, at=WRITE, host=rates, known=facts(kind=kind), **values)
+    text = shown_by("others-on-the-disk", one)
+    assert named in text
+    assert bool(text) is bool(named)
 
 
 def test_bytes_that_the_tool_asked_for_are_not_others_where_its_own_count_is_short() -> None:

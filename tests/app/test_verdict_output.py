@@ -66,7 +66,7 @@ def test_csv_has_it_beside_every_figure(stored: Path, tmp_path: Path) -> None:
     summary, _samples = library(stored).export_csv([RUN], tmp_path / "out.csv")
     rows = list(csv.DictReader(summary.read_text(encoding="utf-8").splitlines()))
     assert rows
-    assert {(row["verdict"], row["limited_by"]) for row in rows} == {("doubtful", "the tool itself")}
+    assert {(row["trust"], row["limited_by"]) for row in rows} == {("doubtful", "the tool itself")}
 
 
 def test_it_is_printed_with_the_run_and_in_the_list(stored: Path) -> None:

@@ -207,8 +207,14 @@ def _memory(stage: Stage, host: str | None = None, **given: object) -> Plan:
     }, host or stage.host()[0])  # fmt: skip
 
 
-def _stream(host: str) -> Plan:
-    return one_step("stream", {"array_size": 2 * GIB, "times": 5}, host)
+def _stream_beside(stage: Stage) -> Plan:
+    name, host = stage.host()
+    stage.compete(2, host)
+    return _stream(name)
+
+
+def _stream(host: str, array_size: int = 2 * GIB, times: int = 5) -> Plan:
+    return one_step("stream", {"array_size": array_size, "times": times}, host)
 
 
 def _swapping(stage: Stage, limit: int) -> Plan:
@@ -462,9 +468,13 @@ LOSSES = frozenset({"datagrams-lost", "retransmits"})
 LIMITS: tuple[KnownLimit, ...] = (
     *(_quota(share) for share in (0.25, 0.37, 0.5, 0.75)),
     _quota(1.5, threads=2),
-    _QUOTA.limit("37 % of a CPU, STREAM (best of 5)",
+    _QUOTA.limit("37 % of a CPU, STREAM, a pass longer than a period",
                  lambda stage: _stream(stage.grouped("cpu", cfs_quota_us="37000")),
-                 Limiter.MEMORY_BANDWIDTH, metric="", tools=(),
+                 Limiter.QUOTA, metric="", tools=(),
+                 finds=frozenset({"cpu-quota", "quota-throttled", "quota-bound"})),
+    _QUOTA.limit("37 % of a CPU, STREAM, best of 100 short passes",
+                 lambda stage: _stream(stage.grouped("cpu", cfs_quota_us="37000"), 16 * MIB, 100),
+                 Limiter.CPU, metric="", tools=(),
                  finds=frozenset({"cpu-quota", "quota-throttled", "quota-bound"})),
     _CPUSET.limit("two threads on one CPU (affinity)", _pinned, Limiter.CPU, truth=1.0),
     _CPUSET.limit("two threads on one CPU (cpuset)",
@@ -480,6 +490,7 @@ LIMITS: tuple[KnownLimit, ...] = (
     _CPU.twin("two threads of sysbench cpu, no quota, no other process", lambda stage: _cpu(stage=stage), Limiter.CPU),
     _CPU.limit("four threads of sysbench cpu", lambda stage: _cpu(stage=stage, threads=4), Limiter.CPU),
     _hogged(1), _hogged(2), _hogged(4), _hogged(1, *_HIDDEN), _hogged(2, *_HIDDEN),
+    _OTHERS.limit("2 hogs, STREAM on 1 and 2 CPUs", _stream_beside, Limiter.OTHERS, metric="", tools=()),
     _stolen(0.1), _stolen(0.3), _stolen(0.6),
     _MEMORY.twin("blocks of 256 KiB, in the caches", lambda stage: _memory(stage, block_size=256 * 1024),
                  besides=frozenset({"sysbench-memory-block"})),

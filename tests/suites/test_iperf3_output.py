@@ -37,6 +37,22 @@ def test_text_gives_the_received_rate_first() -> None:
     assert series(found.samples, "retransmits", direction="send") == [(1, 19), (2, 46), (3, 12)]
 
 
+@pytest.mark.parametrize("rate", ["0.01 Tbits", "0.00 TBytes", "1.30 GBytes", "11.2 Gbits"])
+def test_a_rate_with_few_digits_is_read_by_the_size(rate: str) -> None:
+    rows = [
+        "[  5] local 127.0.0.1 port 37412 connected to 127.0.0.1 port 5998",
+        "[ ID] Interval           Transfer     Bitrate         Retr  Cwnd",
+        f"[  5]   0.00-1.00   sec  1.30 GBytes  {rate}/sec    1   5.32 MBytes",
+        "[ ID] Interval           Transfer     Bitrate         Retr",
+        *(f"[  5]   0.00-1.00   sec  1.30 GBytes  {rate}/sec    1             {end}" for end in ("sender", "receiver")),
+        "", "iperf Done.", "",
+    ]  # fmt: skip
+    found = read("\n".join(rows).encode(), 0)
+    assert found.complete
+    assert figures(found)["throughput send receiver"] == pytest.approx(1.3 * 2**30 * 8, rel=0.005)
+    assert next(sample.value for sample in found.samples) == pytest.approx(1.3 * 2**30 * 8, rel=0.005)
+
+
 @pytest.mark.parametrize(
     ("case", "received"),
     [

@@ -318,3 +318,31 @@ def test_garbage_is_no_measurement(noise: bytes) -> None:
     found = parser.finish(0)
     assert (found.complete, found.figures, found.samples) == (False, (), ())
     assert found.notes
+
+
+@pytest.mark.parametrize(
+    ("number", "value"),
+    [("5052.143476", 5052.143476), ("5052,143476", 5052.143476), ("1.234,19", 1234.19), ("1,234.19", 1234.19),
+     ("1.234.567,25", 1234567.25), ("0,5", 0.5)],
+)  # fmt: skip
+def test_a_number_is_read_with_the_separators_of_any_locale(number: str, value: float) -> None:
+    parser = PgbenchParser()
+    parser.feed(
+        "transaction type: <builtin: select only>\nnumber of transactions actually processed: 10076\n"
+        f"latency average = {number} ms\ntps = {number} (without initial connection time)\n".encode()
+    )
+    found = parser.finish(0)
+    assert found.complete
+    assert {one.metric.name: one.value for one in found.figures}["transactions_per_second"] == value
+    assert {one.metric.name: one.value for one in found.figures}["latency_mean"] == value
+
+
+def test_a_summary_that_is_not_read_does_not_name_a_language() -> None:
+    parser = PgbenchParser()
+    parser.feed(
+        b"transaction type: <builtin: select only>\nnumber of transactions actually processed: 10\n"
+        b"tps = 12,34,5 (without initial connection time)\n"
+    )
+    found = parser.finish(0)
+    assert not found.figures
+    assert "could not be read" in found.notes[0]

@@ -73,6 +73,13 @@ def test_a_narrow_list_keeps_why_behind_a_button(qtbot: QtBot) -> None:
     assert why.isVisible()
 
 
+def test_the_severity_of_an_acknowledged_finding_is_never_cut(qtbot: QtBot) -> None:
+    shown = _shown(qtbot, 220, actions=False)
+    shown.set_findings([_finding("a", Severity.WARNING, step="disk random read")], lambda _finding: "a first look")
+    label = next(text for text in shown.cards()[0].findChildren(Text) if text.text().startswith("Warning,"))
+    qtbot.waitUntil(lambda: 0 < label.fontMetrics().horizontalAdvance(label.text()) <= label.width())
+
+
 def test_a_finding_that_stays_keeps_its_card(qtbot: QtBot) -> None:
     shown = _shown(qtbot)
     shown.set_findings([WARNING, NOTE])

@@ -1,18 +1,21 @@
 """The history of a run's metric: read when it is looked at, its dots open runs, its changes are named."""
 
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pytest
-from PySide6.QtCore import QPoint, Qt
+from PySide6.QtCore import QPoint, QPointF, Qt
 from pytestqt.qtbot import QtBot
 
 from app.history import HistoryError, HistoryQuery, read_history
 from app.store import Store
+from suites.verdict import Trust
 from tests.messages import messages
 from tests.simulation.history import results, store_of_history
 from widgets.library.history_panel import HistoryPanel
+from widgets.theme import palette
 
 MESSAGES = messages("widgets-library", "test_library_history")
 
@@ -45,6 +48,23 @@ def test_a_change_is_named_with_what_changed_beside_it(qtbot: QtBot, stored: Pat
     assert "kernel 6.5.0 against 6.1.0" in panel.changes.text()
     assert panel.notes.text().startswith(MESSAGES["30_comparable_runs_higher_is"])
     assert panel.metrics.currentText() == "I/O operations, read · random read"
+
+
+def test_a_doubtful_result_is_a_ring_and_counted(qtbot: QtBot, stored: Path) -> None:
+    panel = shown(qtbot, stored)
+    assert "○" not in panel.notes.text()
+    store = Store(stored)
+    found = read_history(store, panel._queries[0])
+    points = tuple(replace(one, trust=Trust.VALID) for one in found.points)
+    doubted = replace(found, points=(*points[:3], replace(points[3], trust=Trust.DOUBTFUL), *points[4:]))
+    pixels = []
+    for each in (replace(found, points=points), doubted):
+        panel._show(each)
+        image = panel.plot.grab().toImage()
+        place = QPointF(panel.plot._x(3), panel.plot._y(each.points[3].value, panel.plot._bounds(each))).toPoint()
+        pixels.append(image.pixelColor(place * image.devicePixelRatio()).name())
+    assert pixels == [palette().accent.lower(), palette().surface.lower()]
+    assert next(line for line in panel.notes.text().splitlines() if "○" in line).endswith(" 1 result.")
 
 
 def test_a_dot_opens_its_run_by_mouse_and_by_keys(qtbot: QtBot, stored: Path) -> None:

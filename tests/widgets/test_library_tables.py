@@ -174,6 +174,21 @@ def test_one_trial_has_no_spread(qtbot: QtBot, workstation: Workstation) -> None
     assert _figure(table, "I/Os per second, read")[2:6] == ["—", "—", "1", "—"]
 
 
+def test_a_figure_that_is_not_valid_carries_its_mark_and_its_reason(
+    qtbot: QtBot, workstation: Workstation, figures: FigureTable
+) -> None:
+    decoration, tip = Qt.ItemDataRole.DecorationRole, Qt.ItemDataRole.ToolTipRole
+    assert figures.content.index(1, 1).data(decoration) is None
+    assert figures.as_text().splitlines()[1].endswith("\tvalid")
+    table = FigureTable()
+    qtbot.addWidget(table)
+    table.show_run(workstation.load("20260114-112233-m3n4"))
+    median = table.content.index(1, 1)
+    assert not median.data(decoration).isNull()
+    assert "Verdict: doubtful: " in median.data(tip)
+    assert table.as_text().splitlines()[1].endswith("\tdoubtful")
+
+
 def test_a_failed_run_has_no_figures(workstation: Workstation) -> None:
     record(workstation, Made("20260112-081502-a1b2", iops=(1.0,), state=State.FAILED))
     assert figure_lines(workstation.load("last")) == []

@@ -7,13 +7,14 @@ from itertools import pairwise
 import pytest
 from PySide6.QtWidgets import QApplication, QWidget
 
-from app.events import FactsRead, FindingRaised, Moment, TelemetryRead
+from app.events import FactsRead, FindingRaised, Moment, TelemetryRead, TrialStarted
+from app.plans.plan import Plan, make_step
 from app.records import Band
 from suites.facts import Directory, Facts
 from suites.fio.metrics import BANDWIDTH, LATENCY_MAX, LATENCY_MEAN, LATENCY_P50, LATENCY_P99
 from suites.units import Unit
 from suites.vocab import Better, Finding, Metric, MetricKind, Sample, Severity, labels
-from tests.widgets.live_events import CLOCK, CPU_USER, PLACE, READ, WRITE, begin, end, folded, sample
+from tests.widgets.live_events import CLOCK, CPU_USER, PLACE, READ, WRITE, begin, end, folded, sample, trial
 from widgets.live.model import RunModel
 from widgets.live.trial_plots import FAINT_LIMIT, TrialPlots
 from widgets.theme import SERIES
@@ -211,3 +212,26 @@ def test_the_hosts_curves_have_the_time_of_the_tool_not_of_its_command(plots: Tr
     plots.sync()
     assert line.offset == CLOCK + 3.0
     assert line.latest() == -2.0, "the filling is left of the axis"
+
+
+def test_the_peer_is_drawn_on_its_own_clock_below_the_host(plots: TrialPlots) -> None:
+    """The server of a network test may be the limit: its CPU is shown at first, as the client's is."""
+    step = make_step("iperf3", {}, name="disk", peer="web-2")
+    started = TrialStarted(replace(trial(), peer_clock=90.0), 10.0)
+    of_peer = TelemetryRead("web-2", (Sample(91.0, CPU_USER, 99.0), Sample(91.0, NETWORK, 1.0)))
+    model = folded([watched((CPU_USER, 9.0, "")), of_peer, started], Plan("Link", ("web-1",), (step,)))
+    show(plots, model)
+    assert [plot.title for plot in plots.plots.values()][1:] == ["Host: CPU", "Peer: CPU", "Peer: network"]
+    assert [plots.plots[name].title for name in plots.shown()][1:] == ["Host: CPU", "Peer: CPU"]
+    line = plots.plots["peer host cpu %"].lines["peer", ("cpu_user", ())]
+    assert (line.title, line.latest()) == ("user", 1.0)
+    model.fold(replace(sample(1e4, 1.0), origin=CLOCK + 0.4), 4.3)
+    plots.sync()
+    assert line.latest() == pytest.approx(0.6)
+
+
+def test_a_server_on_the_same_host_is_drawn_once(plots: TrialPlots) -> None:
+    step = make_step("iperf3", {}, name="disk", peer="web-1")
+    started = TrialStarted(replace(trial(), peer_clock=CLOCK), 10.0)
+    show(plots, folded([watched((CPU_USER, 9.0, "")), started], Plan("Link", ("web-1",), (step,))))
+    assert [plot.title for plot in plots.plots.values()][1:] == ["Host: CPU"]

@@ -1,6 +1,7 @@
 """The wizard's last step: what runs where, what it takes, and the commands to copy."""
 
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -8,7 +9,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication
 from pytestqt.qtbot import QtBot
 
-from app.plans.plan import Order, Plan, make_step
+from app.plans.plan import LOCAL, Order, Plan, make_step
 from app.plans.totals import Totals
 from suites.verdict import Goal
 from tests.widgets.measure_stage import made_page, settle, with_tests
@@ -124,6 +125,23 @@ def test_what_could_not_be_told_is_said_beside_the_findings(qtbot: QtBot, page: 
     assert page.assessment is not None
     assert page.assessment.skipped
     assert page.findings.skipped.text().startswith("Not checked: ")
+
+
+def test_the_age_of_what_was_seen_on_the_host_is_that_of_the_moment_it_is_shown(
+    qtbot: QtBot, page: MeasurePage
+) -> None:
+    """The findings were made with the facts; the user may come back to them after an hour."""
+    plan, facts = page.draft.plan(), page.draft.facts[LOCAL]
+    old = replace(facts, read_at=(datetime.now(UTC) - timedelta(minutes=7)).isoformat())
+    busy = replace(old, measured=replace(old.measured, foreign_cpu=0.5, watched=3.0))
+    page.assessor.request(plan, {LOCAL: replace(busy, read_at=datetime.now(UTC).isoformat())})
+    settle(qtbot, page)
+    assert "7 min ago" not in page.findings.list.findings()[0].measured
+    page.assessor._assessed = (plan, {LOCAL: busy})
+    page.go(FINDINGS)
+    settle(qtbot, page)
+    found = next(one for one in page.findings.list.findings() if one.id == "host-busy")
+    assert "7 min ago" in found.measured
 
 
 def test_a_goal_goes_into_the_plan_and_a_wrong_one_keeps_it_here(qtbot: QtBot, page: MeasurePage) -> None:

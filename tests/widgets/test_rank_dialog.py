@@ -2,6 +2,7 @@
 
 import random
 import threading
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,8 +12,9 @@ from pytestqt.qtbot import QtBot
 
 from app.ranking.candidates import RankingGoal
 from app.ranking.ranking import Ranking, rank
-from app.ranking.report import ranking_csv
+from app.ranking.report import HEAD, ranking_csv
 from app.services import Workstation
+from suites.verdict import Trust, Verdict
 from tests.app.test_baselines import stored
 from tests.app.test_calibration import with_calibration
 from tests.messages import messages
@@ -55,6 +57,21 @@ def test_those_that_are_not_told_apart_share_a_place(dialog: RankDialog) -> None
     assert sorted(row[1] for row in rows[:2]) == ["web-1", "web-2"]
     assert [row[0] for row in rows] == ["1–2", "1–2", "3"]
     assert "tied at a margin of 5 %" in dialog.notes.text()
+
+
+def test_a_doubtful_candidate_is_marked_at_its_value_whatever_columns_are_scrolled_away(dialog: RankDialog) -> None:
+    ranking = dialog.ranking
+    assert ranking is not None
+    decoration, model = Qt.ItemDataRole.DecorationRole, dialog.table.content
+    first, *others = ranking.ranked
+    for level in (Trust.VALID, Trust.DOUBTFUL):
+        judged = Verdict(level, None, "Judged.")
+        marked = replace(first, candidate=replace(first.candidate, verdict=judged))
+        dialog.table.show_ranking(replace(ranking, ranked=(marked, *others)))
+        found = [
+            model.index(row, HEAD.index("Value")).data(decoration) is not None for row in range(len(ranking.ranked))
+        ]
+        assert found == [level is Trust.DOUBTFUL, False, False]
 
 
 def test_the_margin_is_the_calibrated_hosts_own_until_the_user_types_another(

@@ -1,11 +1,15 @@
 """The verdict in the window: a mark and a word, beside every result, live and stored."""
 
+from dataclasses import replace
+
 import pytest
 from pytestqt.qtbot import QtBot
 
-from app.events import RunEnded, RunStarted, State, VerdictReached
+from app.events import FactsRead, Moment, RunEnded, RunStarted, State, VerdictReached
+from app.plans.plan import make_step
 from app.services import Workstation
 from suites.verdict import Limiter, Trust, Verdict
+from suites.vocab import Severity
 from tests.app import run_events
 from tests.messages import messages
 from tests.widgets.library_runs import DISK, copied_library
@@ -53,6 +57,38 @@ def test_a_verdict_is_a_word_and_the_sentence_to_quote(qtbot: QtBot) -> None:
     assert view.isHidden()
 
 
+def test_the_evidence_of_the_limit_is_shown_once_with_the_verdict(qtbot: QtBot) -> None:
+    step_key = (run_events.FINDING.step or "", run_events.FINDING.host or "")
+    limit = replace(
+        run_events.FINDING,
+        id="limited-by",
+        severity=Severity.INFO,
+        measured="CPU: test 41 %.",
+        remedy="Double iodepth.",
+    )
+    made = model(replace(WHOLE, findings=(limit,), step=step_key[0], host=step_key[1]))
+    side = RunSidePanel()
+    qtbot.addWidget(side)
+    made.raised.append(limit)
+    side.show_run(made, step_key, None)
+    assert side.verdict.limit.text() == f"{limit.measured} {limit.remedy}"
+    assert limit not in side.findings.findings()
+    side.show_run(model(WHOLE), None, None)
+    assert side.verdict.limit.isHidden(), "a run of several steps has no single limit"
+
+
+def test_a_long_verdict_is_shown_whole_in_a_small_window(qtbot: QtBot) -> None:
+    step_key = (run_events.FINDING.step or "", run_events.FINDING.host or "")
+    limit = replace(run_events.FINDING, id="limited-by", measured="CPU: test 41 %; disk vda 12 %. " * 60)
+    side = RunSidePanel()
+    qtbot.addWidget(side)
+    side.resize(220, 560)
+    side.show()
+    side.show_run(model(replace(WHOLE, findings=(limit,), step=step_key[0], host=step_key[1])), step_key, None)
+    text = side.verdict.limit
+    qtbot.waitUntil(lambda: text.height() >= text.heightForWidth(text.width()) > side.height())
+
+
 def test_the_outcome_has_its_severity_and_says_it() -> None:
     assert outcome(model(WHOLE)) == ("warning", MESSAGES["finished_on_web_1_0_trials"], WHOLE.summary)
     assert outcome(model())[0] == "good"
@@ -81,3 +117,18 @@ def test_each_side_of_a_comparison_has_its_word(qtbot: QtBot, workstation: Works
     chips.show_runs([runs[VALID], runs[DOUBTFUL], runs[UNJUDGED]])
     assert [chip.trust.text() for chip in chips.chips] == ["valid", "doubtful", ""]
     assert [chip.trust.isHidden() for chip in chips.chips] == [False, False, True]
+
+
+def test_the_peer_of_a_step_is_described_as_its_host_is(qtbot: QtBot) -> None:
+    step = make_step("iperf3", {}, name="link", peer="web-2")
+    made = RunModel(run_events.plan(step))
+    for host in ("web-1", "web-2"):
+        made.fold(FactsRead(host, Moment.BEFORE, run_events.facts(host)), 1.0)
+    made.fold(RunEnded("run", State.DONE, "", {"web-1": 0.001, "web-2": 0.002}), 1.0)
+    side = RunSidePanel()
+    qtbot.addWidget(side)
+    side.show_run(made, ("link", "web-1"), None)
+    lines = side.host.text().splitlines()
+    peer = lines.index("Peer: web-2")
+    assert lines[: peer - 1] == lines[peer + 1 : -1], "the same facts in this test"
+    assert ("0.1 %" in lines[peer - 1], "0.2 %" in lines[-1]) == (True, True)

@@ -11,7 +11,6 @@ from PySide6.QtWidgets import QStyleOptionViewItem, QVBoxLayout, QWidget
 from app.comparison.comparison import RelativeFigure, run_letter, run_name
 from app.comparison.verdicts import ComparisonVerdict
 from suites.quantities import direction_text, metric_text, share_text
-from suites.verdict import Trust
 from widgets.compare.cells import IntervalCell, MetricCell, RunCell, scale_for
 from widgets.compare.compare_rows import Compared, CompareLine, LineKind, lines_of
 from widgets.compare.messages import (
@@ -25,7 +24,8 @@ from widgets.compare.messages import (
 )
 from widgets.library.run_rows import half_range_text
 from widgets.parts.boxes import column_in, fill
-from widgets.parts.names import MISSING, mark_of
+from widgets.parts.names import MISSING
+from widgets.parts.severity import doubt_icon
 from widgets.parts.table import CENTRE, RIGHT, Table, TableColumn, TableModel
 from widgets.parts.text import Text, Tone
 from widgets.theme import SPACE, icon
@@ -234,8 +234,7 @@ def _value_tip(line: CompareLine) -> str:
 
 def _trust_mark(line: CompareLine) -> QIcon | None:
     """Return the icon of a value that is not valid."""
-    trust = None if line.side is None else line.side.trust
-    return None if trust in {None, Trust.VALID} else icon(mark_of(str(trust)))
+    return None if line.side is None else doubt_icon(line.side.trust)
 
 
 def _spread(line: CompareLine) -> str:

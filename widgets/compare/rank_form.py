@@ -14,6 +14,7 @@ from suites.vocab import Labels
 from widgets.parts.controls import line_edit
 from widgets.parts.dialogs import button_row
 from widgets.parts.fields import PerCent
+from widgets.parts.severity import doubt_icon
 from widgets.parts.table import LEFT, RIGHT, Table, TableColumn, TableModel
 from widgets.parts.text import Text, Tone, set_tool_tip, visible
 from widgets.theme import SPACE
@@ -40,6 +41,9 @@ class RankTable(Table[RankRow]):
         self.show_rows(rows, [_column(number) for number in shown_columns(ranking)])
 
 
+_VALUE = HEAD.index("Value")
+
+
 def _column(number: int) -> TableColumn[RankRow]:
     return TableColumn(
         HEAD[number],
@@ -47,6 +51,7 @@ def _column(number: int) -> TableColumn[RankRow]:
         align=RIGHT if number in RIGHT_ALIGNED else LEFT,
         tip=_TIPS.get(number, ""),
         bold=number == 0,
+        mark=(lambda row: doubt_icon(row[0].trust)) if number == _VALUE else None,
     )
 
 

@@ -10,6 +10,7 @@ from app.summary import MetricSummary, headline_metrics, summaries
 from suites.quantities import better_text, figure_text, metric_text, range_text, share_text
 from widgets.library.run_rows import half_range_text
 from widgets.parts.names import MISSING, step_host_label
+from widgets.parts.severity import doubt_icon
 from widgets.parts.table import RIGHT, Table, TableColumn, TableModel
 from widgets.parts.text import sheet_text
 
@@ -57,7 +58,9 @@ def _metric_tip(line: FigureLine) -> str:
 def _trials(line: FigureLine) -> str:
     one = line.figure
     listed = ", ".join(figure_text(one.metric, value, one.uncertainty) for value in one.values[:20])
-    return f"Trials in order: {listed}{f', and {one.n - 20} more' if one.n > 20 else ''}"
+    more = f", and {one.n - 20} more" if one.n > 20 else ""
+    verdict = f"\nVerdict: {one.verdict.text}" if one.verdict is not None and one.doubt else ""
+    return f"Trials in order: {listed}{more}{verdict}"
 
 
 FIGURE_COLUMNS: tuple[TableColumn[FigureLine], ...] = (
@@ -68,6 +71,7 @@ FIGURE_COLUMNS: tuple[TableColumn[FigureLine], ...] = (
     TableColumn(
         "Median", lambda line: figure_text(line.figure.metric, line.figure.median, line.figure.uncertainty),
         align=RIGHT, tip="Median of the trials", more=_trials, bold=lambda line: line.is_headline,
+        mark=lambda line: doubt_icon(line.figure.trust),
     ),
     TableColumn(
         "±", lambda line: half_range_text(line.figure), align=RIGHT, tone="muted",
@@ -118,11 +122,12 @@ class FigureTable(Table[FigureLine]):
 
 
 def _sheet(lines: Sequence[FigureLine]) -> Iterator[Sequence[str | float | None]]:
-    yield ("step", "host", "metric", "labels", "median", "unit", "lowest", "highest", "cov", "n", "better")
+    yield ("step", "host", "metric", "labels", "median", "unit", "lowest", "highest", "cov", "n", "better", "trust")
     for found in (line.summary for line in lines if line.summary is not None):
         metric = found.metric
         labelled = ";".join(f"{name}={value}" for name, value in found.labels)
         spread = (found.minimum, found.maximum, found.cov, found.n)
         yield (
-            found.step, found.host, metric.name, labelled, found.median, metric.unit.value, *spread, metric.better.value
+            found.step, found.host, metric.name, labelled, found.median, metric.unit.value, *spread,
+            metric.better.value, str(found.trust or ""),
         )  # fmt: skip

@@ -9,9 +9,9 @@ from app.history import History, HistoryQuery, notes_of
 from app.records import RunRecord
 from app.summary import summaries
 from suites.errors import BenchwrightError
-from suites.quantities import direction_text, metric_text
+from suites.quantities import count_text, direction_text, metric_text
 from widgets.jobs import BackgroundJob
-from widgets.library.history_plot import HistoryPlot
+from widgets.library.history_plot import HistoryPlot, hollow
 from widgets.library.run_rows import local_time
 from widgets.parts.boxes import column_in, fill, in_row, scrolled
 from widgets.parts.names import host_title
@@ -97,10 +97,12 @@ class HistoryPanel(QWidget):
             for number, marked in enumerate(history.marked, 1)
         ]
         count = len(history.points)
-        runs = f"{count} comparable run{'' if count == 1 else 's'}, {direction_text(history.metric.better)}"
+        runs = f"{count_text(count, 'comparable run')}, {direction_text(history.metric.better)}"
         nothing = "change detection needs 8 runs" if count < 8 else "no change detected"
         self.changes.setText("\n".join(lines) if lines else f"{runs}; {nothing}.")
-        self.notes.setText("\n".join([*([runs] if lines else []), *notes_of(history)]))
+        rings = sum(map(hollow, history.points))
+        doubt = f"○ Doubtful or invalid: {count_text(rings, 'result')}."
+        self.notes.setText("\n".join([*([runs] if lines else []), *([doubt] if rings else []), *notes_of(history)]))
 
     def _fail(self, error: BenchwrightError) -> None:
         self.plot.hide()

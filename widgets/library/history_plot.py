@@ -23,6 +23,11 @@ _DATE = 92
 _MARK = 6
 
 
+def hollow(point: HistoryPoint) -> bool:
+    """Whether the run is drawn as a ring: its result is doubtful or invalid."""
+    return point.trust in {Trust.DOUBTFUL, Trust.INVALID}
+
+
 class HistoryPlot(QWidget):
     """Runs in order of time at equal distances. A click or Enter emits the run."""
 
@@ -205,7 +210,11 @@ class HistoryPlot(QWidget):
             if point.low is not None and point.high is not None:
                 painter.drawLine(QPointF(x, self._y(point.low, bounds)), QPointF(x, self._y(point.high, bounds)))
             own = point.run == self._current
-            painter.setBrush(text if own else colour)
+            fill = text if own else colour
+            if hollow(point):
+                painter.setPen(QPen(fill, 1.4))
+                fill = QColor(palette().surface)
+            painter.setBrush(fill)
             painter.drawEllipse(QPointF(x, y), size + own, size + own)
             if index == self._at and self.hasFocus():
                 painter.setPen(QPen(text, 1))

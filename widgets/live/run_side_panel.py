@@ -3,6 +3,7 @@
 from PySide6.QtGui import QGuiApplication, QTextOption
 from PySide6.QtWidgets import QPlainTextEdit, QWidget
 
+from app.checks.limits import LIMITED_BY
 from app.plans.plan_remarks import Acknowledged, reason_of
 from app.summary import telemetry_text
 from suites.vocab import Finding
@@ -43,20 +44,16 @@ class RunSidePanel(QWidget):
         self._command = ""
         command_row = in_row((self._command_head, 1), self.copy)
         column = column_in(self, SPACE[1], (SPACE[2], SPACE[2], SPACE[2], SPACE[2]))
-        column.addWidget(self.verdict)
-        fill(column, self._findings_head, (self.findings, 1), self._host_head, self.host, command_row, self.command)
+        self.findings.set_head(self.verdict, self._findings_head)
+        fill(column, (self.findings, 1), self._host_head, self.host, command_row, self.command)
         self.show_run(None, None, None)
 
     def show_run(self, model: RunModel | None, step_key: StepKey | None, view: TrialView | None) -> None:
         """Show the findings of `model`, the verdict on `step_key`, its host, and the commands of `view`."""
         self.verdict.show_verdict(None if model is None else model.verdicts.get(step_key))
         acknowledged = model.plan.acknowledged if model is not None and model.plan is not None else ()
-        self._show_findings(model.findings if model is not None else (), acknowledged)
-        facts = model.facts.get(step_key[1]) if model is not None and step_key is not None else None
-        lines = [facts_text(facts)] if facts is not None else []
-        if model is not None and step_key is not None:
-            host = step_key[1]
-            lines.append(telemetry_text(model.telemetry_program.get(host), model.telemetry_cost.get(host)))
+        self._show_findings(_besides_limits(model) if model is not None else (), acknowledged)
+        lines = _host_lines(model, step_key) if model is not None and step_key is not None else []
         self.host.setText("\n".join(filter(None, lines)))
         self._host_head.setText(host_title(step_key[1]) if step_key is not None else "Host")
         command = command_text(view.trial.commands) if view is not None else ""
@@ -84,6 +81,25 @@ class RunSidePanel(QWidget):
 
     def _copy(self) -> None:
         QGuiApplication.clipboard().setText(self._command)
+
+
+def _host_lines(model: RunModel, step_key: StepKey) -> list[str]:
+    """Return the facts and the telemetry of the step's host, then those of its peer."""
+    step, host = step_key
+    peer = model.plan.step(step).peer
+    lines: list[str] = []
+    for name in dict.fromkeys((host, peer or host)):
+        facts = model.facts.get(name)
+        about = "" if facts is None else facts_text(facts)
+        cost = telemetry_text(model.telemetry_program.get(name), model.telemetry_cost.get(name))
+        lines += filter(None, ("" if name == host else f"Peer: {host_title(name)}", about, cost))
+    return lines
+
+
+def _besides_limits(model: RunModel) -> tuple[Finding, ...]:
+    """Return the findings without the limits: the verdict on each step has the evidence of its own."""
+    limits = {(LIMITED_BY.id, *step_key) for step_key in model.verdicts if step_key is not None}
+    return tuple(one for one in model.findings if (one.id, one.step, one.host) not in limits)
 
 
 def _show_if(*widgets: QWidget, wanted: bool) -> None:

@@ -1,8 +1,8 @@
 """Plots of a trial: which series go into which plot, and their layout."""
 
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 from PySide6.QtCore import Qt, QTimer
@@ -60,6 +60,9 @@ _REDUNDANT = ("idle", "segments")
 _COUNTED = frozenset({"process", "allowance", "link", "filesystem", "throttle", "out"})
 """Host metrics that are nearly always zero: findings report them, no plot shows them."""
 
+_PEER = 100
+"""Ranks of the peer's plots after those of the host."""
+
 _WATCHED = {
     Resource.CPU: {"cpu"},
     Resource.MEMORY: {"cpu"},
@@ -101,8 +104,8 @@ def of_test(series: LiveSeries, headline: Metric | None) -> Group:
     return Group(metric.name, metric.title, metric.unit, _OTHER_RANK, metric.better, shown=another_time)
 
 
-def of_host(series: LiveSeries, resource: Resource | None) -> Group | None:
-    """Return the plot for a series of telemetry, or None if it is not drawn."""
+def of_host(series: LiveSeries, resource: Resource | None, *, peer: bool = False) -> Group | None:
+    """Return the plot for a series of telemetry of the host or its `peer`, or None if it is not drawn."""
     metric = series.metric
     part = metric.name.partition("_")[0]
     if metric.name.endswith(_REDUNDANT) or part in _COUNTED:
@@ -111,7 +114,11 @@ def of_host(series: LiveSeries, resource: Resource | None) -> Group | None:
     watched = resource is None or part in _WATCHED[resource]
     name = f"host {part} {metric.unit.value}"
     extra = _EXTRA.get((part, metric.unit), "")
-    return Group(name, title + extra, metric.unit, rank, stretch=2, shown=watched and not extra, of_host=True)
+    group = Group(name, title + extra, metric.unit, rank, stretch=2, shown=watched and not extra, of_host=True)
+    if not peer:
+        return group
+    title = group.title.replace("Host", "Peer", 1)
+    return replace(group, name=f"peer {name}", title=title, rank=rank + _PEER, shown=part == "cpu")
 
 
 def series_title(series: LiveSeries, group: Group) -> str:
@@ -190,7 +197,7 @@ class TrialPlots(PlotStack):
         self._drawn: set[tuple[str, SeriesKey]] = set()
         self._operations: list[Labels] = []
         self._marks = 0
-        self._zero: float | None = None
+        self._peer: str | None = None
         self._ended = False
         self._budget = 0
         self._more = QTimer(self, singleShot=True, interval=0)
@@ -206,6 +213,7 @@ class TrialPlots(PlotStack):
         self._headline = headline_metric(model, step_key)
         self._resource = _resource(model, step_key)
         self._device = _device(model, step_key)
+        self._peer = model.plan.step(step_key[0]).peer
         self._drawn, self._operations, self._marks, self._ended = set(), [], 0, False
         self.window_of_time.show_all()
         expected = view.expected if view is not None else None
@@ -229,8 +237,8 @@ class TrialPlots(PlotStack):
         self._budget = NEW_AT_ONCE
         for key, series in view.series.items():
             self._draw(("test", key), series, of_test(series, self._headline), 0.0)
-        self._align_host(view)
-        self._draw_host(view)
+        for source, host, zero in self._watched_hosts(view):
+            self._draw_host(source, host, zero)
         self._draw_warm_up(view)
         for time, text in view.marks[self._marks :]:
             for plot in self.plots.values():
@@ -243,26 +251,27 @@ class TrialPlots(PlotStack):
         for plot in self.plots.values():
             plot.look()
 
-    def _draw_host(self, view: TrialView) -> None:
-        if self._model is None or view.zero is None:
-            return
-        watched = self._model.telemetry.get(view.trial.host, {})
+    def _watched_hosts(self, view: TrialView) -> Iterator[tuple[str, str, float]]:
+        """Yield the host and its peer, if that is another, with time 0 of the trial on the clock of each."""
+        zero, clock, peer_clock = view.zero, view.trial.clock, view.trial.peer_clock
+        if zero is not None:
+            yield "host", view.trial.host, zero
+        if zero is not None and clock is not None and peer_clock is not None and self._peer != view.trial.host:
+            yield "peer", self._peer or "", zero - clock + peer_clock
+
+    def _draw_host(self, source: str, host: str, zero: float) -> None:
+        """Draw new series of a host; move the others if the tool's time 0 was determined more exactly."""
+        watched = self._model.telemetry.get(host, {}) if self._model is not None else {}
         alike = Counter(id(series.metric) for series in watched.values())
         for key, series in watched.items():
-            if ("host", key) in self._drawn:
+            if (source, key) in self._drawn:
                 continue
             if alike[id(series.metric)] <= FEW_SIMILAR or self._matters(series):
-                self._draw(("host", key), series, of_host(series, self._resource), view.zero)
-
-    def _align_host(self, view: TrialView) -> None:
-        """Move the host's curves if the tool's time 0 was determined more exactly."""
-        if view.zero == self._zero or view.zero is None:
-            return
-        self._zero = view.zero
+                self._draw((source, key), series, of_host(series, self._resource, peer=source == "peer"), zero)
         for plot in self.plots.values():
-            for key, line in plot.lines.items():
-                if isinstance(key, tuple) and key[0] == "host":
-                    line.offset = view.zero
+            for drawn, line in plot.lines.items():
+                if isinstance(drawn, tuple) and drawn[0] == source and line.offset != zero:
+                    line.offset = zero
                     plot.touch()
 
     def _matters(self, series: LiveSeries) -> bool:

@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QApplication, QGridLayout, QHBoxLayout, QLineEdit,
 from app.output import escaped
 from app.verdict.listing import merged, repetitions
 from suites.vocab import Finding, Severity
-from widgets.parts.boxes import column_in, fill, in_row, scrolled
+from widgets.parts.boxes import column_in, fill, in_column, in_row, scrolled
 from widgets.parts.flow_layout import flowing
 from widgets.parts.names import step_host_label
 from widgets.parts.severity import TONES, WORDS, SeverityMark, summary
@@ -104,7 +104,7 @@ class FindingCard(QWidget):
         head.addWidget(SeverityMark(finding.severity), alignment=Qt.AlignmentFlag.AlignTop)
         severity = f"{WORDS[finding.severity]}, acknowledged" if self.reason else WORDS[finding.severity]
         label = Text(severity, tone, font=strong(), wrap=False)
-        label.setMinimumWidth(max(label.fontMetrics().horizontalAdvance(each) for each in WORDS.values()) + 4)
+        label.setMinimumWidth(max(map(label.fontMetrics().horizontalAdvance, (*WORDS.values(), severity))) + 4)
         head.addWidget(label, alignment=Qt.AlignmentFlag.AlignTop)
         self._head_title = Text(finding.title, self._tone, font=strong())
         head.addWidget(self._head_title, 3, Qt.AlignmentFlag.AlignTop)
@@ -255,13 +255,19 @@ class FindingList(QWidget):
         self._cards: list[FindingCard] = []
         self._inner = QWidget()
         self._inner.installEventFilter(self)
-        self._column = column_in(self._inner, 8)
+        self._whole, self._column = column_in(self._inner, 8), in_column(spacing=8)
+        self._whole.addLayout(self._column)
         self._empty = Text("No findings.", Tone.MUTED)
         fill(self._column, self._empty, None)
         self._area = scrolled(self._inner)
         self._area.verticalScrollBar().rangeChanged.connect(self._reserve_space)
         self.setAccessibleName("Findings")
         fill(column_in(self), self._area)
+
+    def set_head(self, *widgets: QWidget) -> None:
+        """Show `widgets` above the cards; they scroll with them."""
+        for index, widget in enumerate(widgets):
+            self._whole.insertWidget(index, widget)
 
     def findings(self) -> tuple[Finding, ...]:
         """Return the findings in the order shown."""
@@ -306,8 +312,8 @@ class FindingList(QWidget):
 
     def sizeHint(self) -> QSize:
         """Return the height that shows every card at the width there is."""
-        margins = self._column.contentsMargins()
-        height = self._column.heightForWidth(max(self.width(), 200))
+        margins = self._whole.contentsMargins()
+        height = self._whole.heightForWidth(max(self.width(), 200))
         return QSize(320, height + margins.top() + margins.bottom())
 
     def minimumSizeHint(self) -> QSize:
@@ -353,7 +359,7 @@ class FindingList(QWidget):
 
     def _reserve_space(self, _least: int, greatest: int) -> None:
         """Leave a margin between the cards and the scroll bar."""
-        self._column.setContentsMargins(0, 0, 8 if greatest > 0 else 0, 0)
+        self._whole.setContentsMargins(0, 0, 8 if greatest > 0 else 0, 0)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         """Update the geometry when the cards need another height."""

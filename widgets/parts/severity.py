@@ -3,18 +3,19 @@
 from collections.abc import Collection
 
 from PySide6.QtCore import QPointF, QRectF, QSize, Qt
-from PySide6.QtGui import QColor, QPainter, QPaintEvent, QPen, QPolygonF
+from PySide6.QtGui import QColor, QIcon, QPainter, QPaintEvent, QPen, QPolygonF
 from PySide6.QtWidgets import QWidget
 
+from app.checks.limits import LIMITED_BY
 from app.verdict.steps import verdict_text
 from suites.quantities import first_upper
-from suites.verdict import Verdict
+from suites.verdict import Trust, Verdict
 from suites.vocab import Finding, Severity
 from widgets.parts.boxes import column_in, fill, in_row
-from widgets.parts.names import MARKS
+from widgets.parts.names import MARKS, mark_of
 from widgets.parts.notice import Picture
 from widgets.parts.text import Text, Tone, strong
-from widgets.theme import SPACE, palette
+from widgets.theme import SPACE, icon, palette
 
 WORDS = {Severity.ERROR: "Error", Severity.WARNING: "Warning", Severity.INFO: "Note"}
 TONES = {Severity.ERROR: Tone.ERROR, Severity.WARNING: Tone.WARNING, Severity.INFO: Tone.INFO}
@@ -29,6 +30,11 @@ def counts_of(findings: Collection[Finding]) -> list[str]:
 def summary(findings: Collection[Finding]) -> str:
     """Return the number of findings by severity: ``1 error, 2 warnings``."""
     return ", ".join(counts_of(findings))
+
+
+def doubt_icon(trust: Trust | None) -> QIcon | None:
+    """Return the icon that marks a value of this trust in a table; None for a valid one and without a verdict."""
+    return None if trust in {None, Trust.VALID} else icon(mark_of(str(trust)))
 
 
 class SeverityMark(QWidget):
@@ -74,14 +80,17 @@ def draw_mark(painter: QPainter, level: Severity) -> None:
 
 
 class VerdictView(QWidget):
-    """Verdict: mark, level and limiter in one line, and its summary below. Hidden without one."""
+    """Verdict: mark, level and limiter in one line, then its summary, and the evidence of the limit with the next test.
+
+    Hidden without a verdict.
+    """
 
     def __init__(self) -> None:
         super().__init__()
         self.mark = Picture("good")
-        self.words, self.summary = Text(font=strong()), Text(tone=Tone.MUTED)
+        self.words, self.summary, self.limit = Text(font=strong()), Text(tone=Tone.MUTED), Text(tone=Tone.MUTED)
         head = in_row((self.mark, 0, Qt.AlignmentFlag.AlignTop), (self.words, 1), spacing=SPACE[1])
-        fill(column_in(self, SPACE[0]), head, self.summary)
+        fill(column_in(self, SPACE[0]), head, self.summary, self.limit)
         self.show_verdict(None)
 
     def show_verdict(self, verdict: Verdict | None) -> None:
@@ -94,4 +103,8 @@ class VerdictView(QWidget):
         self.mark.setAccessibleName(verdict.trust.value)
         self.words.setText(first_upper(text))
         self.summary.setText(verdict.summary)
+        limit = next((finding for finding in verdict.findings if finding.id == LIMITED_BY.id), None)
+        self.limit.setVisible(limit is not None)
+        if limit is not None:
+            self.limit.setText(f"{limit.measured} {limit.remedy}")
         self.setAccessibleName(f"Verdict: {verdict.summary}")

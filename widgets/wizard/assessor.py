@@ -6,10 +6,12 @@ from dataclasses import dataclass
 from PySide6.QtCore import QObject, QTimer, Signal
 
 from app.checks.before import SkippedCheck
+from app.checks.host import OLD
 from app.plans.plan import Plan
 from app.plans.totals import StepPreview
 from app.runs.root_commands import RootCommand
 from app.services import Workstation
+from app.timestamps import seconds_since
 from suites.errors import BenchwrightError
 from suites.facts import Facts
 from suites.vocab import Finding
@@ -56,6 +58,14 @@ class Assessor(QObject):
             return
         self._requested = (plan, dict(facts))
         self._timer.start()
+
+    def renew(self) -> None:
+        """Assess the same plan again if facts are old: findings show the age of what was seen on the hosts."""
+        if self._assessed is not None and any(
+            seconds_since(each.read_at) >= OLD for each in self._assessed[1].values()
+        ):
+            self._requested, self._assessed = self._assessed, None
+            self._timer.start()
 
     def drop(self) -> None:
         """Cancel the request: there is no plan now."""

@@ -210,6 +210,8 @@ class MeasurePage(Page):
         """Show the step `index`, or the last reachable one before it."""
         self.plan_start.show_wizard()
         self.stack.setCurrentIndex(min(index, self._reachable()))
+        if self.current in {FINDINGS, REVIEW}:
+            self.assessor.renew()
         self.steps[self.current].refresh()
         self.steps[self.current].focus_first()
         self._show()

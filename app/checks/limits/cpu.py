@@ -1,5 +1,6 @@
 """Limits of the CPU: quota, steal, other processes, one thread, the tool itself, all CPUs of the test."""
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -16,6 +17,7 @@ from app.checks.evidence import (
     tool_share,
     usable_of,
     workers_of,
+    workers_parameter,
     workload_of,
 )
 from app.checks.limits.hypothesis import FULL, UNCOUNTED, Hypothesis, objections
@@ -23,6 +25,7 @@ from suites.checks import Check, CheckOutcome, CheckPhase, NotChecked
 from suites.evidence import TrialCheck, TrialEvidence
 from suites.facts import known
 from suites.quantities import count_text, first_upper, share_text
+from suites.units import Unit, convert
 from suites.verdict import Limiter
 from suites.vocab import Resource, Severity
 
@@ -46,8 +49,17 @@ RUNNING = 0.85
 HALF_BUSY = 0.5
 """The share of a worker's time up to which it did not wait for the CPU, whatever else ran."""
 
+PERIOD = 0.1
+"""Seconds of a period of a CPU quota, unless set otherwise (kernel, sched-bwc: cfs_period_us)."""
+
 ONE_AT_A_TIME = 1.15
 """CPUs in use up to which several threads ran one after another."""
+
+WITH_FIO_JOBS = "Use larger blocks, or measure the disk with fio and several numjobs."
+"""What to do next where one thread of a disk tool is the limit, and it can have no more."""
+
+ALONE = "Give the program its own option for threads if it has one, or run several at once: other CPUs are idle."
+"""What to do next where a program has no parameter for its threads."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,8 +110,8 @@ def use_text(trial: TrialEvidence) -> str:
 def quota(trial: TrialEvidence) -> Iterator[Hypothesis]:
     """Yield the cgroup quota: throttled time, else use at the quota (kernel, sched-bwc: nr_throttled).
 
-    The best of several short passes escapes it: a pass fits into what is left of a period (STREAM at a quota of 37 %
-    reached 95 % of its rate).
+    The best of several passes escapes it if a pass fits into what a period grants: STREAM at a quota of 37 % reached
+    95 % of its rate in passes of 12 ms, and 36 % in passes of a second.
     """
     facts, use, time = trial.context.facts, use_of(trial), throttled(trial.watch)
     granted = None if facts is None else known(facts.cpu.quota)
@@ -111,15 +123,32 @@ def quota(trial: TrialEvidence) -> Iterator[Hypothesis]:
     )
     then = "Quote the figure with the quota, or lift the quota to measure the host."
     against = objections(
-        (workload_of(trial).best_of, "the figure is the best of several passes, and one fits into a period"),
+        (_escapes(trial, granted), "the figure is the best of several passes, and one fits into a period"),
         (time is None and use.test is None, UNCOUNTED),
         (at_quota is not None and at_quota < HALF_BUSY, "the test used little of the quota"),
     )
     if time is not None and time >= THROTTLED_SHARE:
-        counter = f"the cgroup was throttled for {share_text(min(1.0, time))} of the time{', ' * bool(text)}{text}"
+        # The kernel adds the time up over all CPUs.
+        periods = None if trial.watch is None else trial.watch.mean("cgroup_throttled_periods")
+        counter = "the quota was exhausted" + (
+            "" if periods is None else f" in {min(periods, 100.0):.0f} % of its periods"
+        )
+        counter += f", {text}" if text else ""
         yield Hypothesis(Limiter.QUOTA, min(1.0, time), counter, then, against, THROTTLED_SHARE)
     elif time is None and granted is not None and granted < (cpus_of(trial) or 0):
-        yield Hypothesis(Limiter.QUOTA, at_quota, text, then, against)
+        within = objections(((use.workers or math.inf) <= granted, "it has no more threads than the quota grants CPUs"))
+        yield Hypothesis(Limiter.QUOTA, at_quota, text, then, (*against, *within))
+
+
+def _escapes(trial: TrialEvidence, granted: float | None) -> bool:
+    """Return whether the best pass over the working set takes no more CPU time than a period grants."""
+    traits, best = trial.suite.traits(trial.values, trial.context.facts), trial.headline
+    if granted is None or best is None or best.value <= 0:
+        return False
+    if traits.working_set is None or not workload_of(trial).best_of:
+        return False
+    seconds = traits.working_set / convert(best.value, best.metric.unit, Unit.BYTES_PER_SECOND)
+    return seconds * (traits.threads or 1) <= granted * PERIOD
 
 
 def lost(trial: TrialEvidence) -> Iterator[Hypothesis]:
@@ -144,7 +173,7 @@ def lost(trial: TrialEvidence) -> Iterator[Hypothesis]:
     little = f"it neither ran nor waited for a CPU {share_text(asleep)} of the time"
     seldom = f"its threads waited for a CPU only {share_text(delayed)} of the time, less than {share_text(least)}"
     against = objections(
-        (delayed < least, seldom),
+        (delayed < least and (delayed < LOST or (use.demand or 0.0) < FULL), seldom),
         (trial.suite.resource is Resource.APPLICATION and asleep > HALF_BUSY, little),
     )
     counter, then = f"{beside.text}, other processes had {beside.others:.3g}", "Stop them and run it again."
@@ -174,7 +203,9 @@ def generator(trial: TrialEvidence) -> Iterator[Hypothesis]:
     if resource is Resource.DISK:
         each = share(per_worker if use.reported is None else use.reported, 1.0)
         counter = "" if each is None else f"each worker of {trial.suite.tool} used {share_text(each)} of a CPU"
-        yield Hypothesis(Limiter.TOOL, each, counter, "Run it with more jobs, or a cheaper engine such as io_uring.")
+        more, engine = workers_parameter(trial), "ioengine" in trial.values
+        then = f"Raise {more}{', or use a cheaper engine such as io_uring' * engine}." if more else WITH_FIO_JOBS
+        yield Hypothesis(Limiter.TOOL, each, counter, then)
     if resource is Resource.APPLICATION and trial.suite.uses_server:
         clients, threads = trial.values.get("clients"), trial.values.get("threads")
         if isinstance(clients, int) and isinstance(threads, int) and clients >= 2 * threads:
@@ -206,7 +237,8 @@ def _threads(
     trial: TrialEvidence, use: Use, test: float, counter: str, against: tuple[str, ...]
 ) -> Iterator[Hypothesis]:
     """Yield that all threads of the test computed, or one at a time, while CPUs were idle."""
-    then = "Run it with more threads; if it has them, they wait for one lock."
+    more, disk = workers_parameter(trial), trial.suite.resource is Resource.DISK
+    then = f"Raise {more}: if the rate stays, they wait for one lock." if more else WITH_FIO_JOBS if disk else ALONE
     usable, workers = use.usable or 0.0, use.workers
     if workload_of(trial).moves_memory and workers != 1 and not fits_caches(trial):
         return  # few threads may saturate the memory

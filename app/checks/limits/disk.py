@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from app.checks.cloud import allowance_text
-from app.checks.disk import NOT_FROM_THE_DEVICE, OTHERS_ON_THE_DISK
+from app.checks.disk import NOT_FROM_THE_DEVICE, OTHERS_ON_THE_DISK, OWN_RATE
 from app.checks.evidence import (
     READ,
     WRITE,
@@ -27,7 +27,7 @@ from suites.evidence import HostWatch, TrialEvidence
 from suites.facts import known
 from suites.quantities import count_text, quantity, share_text
 from suites.units import Unit, convert
-from suites.verdict import Limiter
+from suites.verdict import Limiter, Trust
 from suites.vocab import Labels, Resource
 
 SHALLOW = 4
@@ -72,6 +72,9 @@ MOSTLY = 0.5
 
 WITH_FIO = "Measure the disk with fio at queue depth 32 and this block size: a higher rate means latency is the limit."
 """What to do next where the tool itself keeps no more I/Os in flight."""
+
+WITHOUT_OTHERS = "Stop the other processes that use the disk (iotop), and run it again."
+"""What to do next where others took a part of the disk."""
 
 FULL_QUEUE = 4.0
 """Mean I/Os at the device from which an application waits for its throughput, not for one I/O after another."""
@@ -124,6 +127,8 @@ def storage(trial: TrialEvidence) -> Iterator[Hypothesis]:
         return
     name, watch = found
     depth, flying = workload_of(trial).queue_depth, in_flight(trial)
+    if depth is not None and flying is not None:
+        flying = min(flying, depth)  # buffered libaio counts requests that wait for the one in flight
     tails, slow = _ratios(trial, "latency_p95"), (_mean_latency(trial) or 0.0) >= SLOW
     same = _within(_ratios(trial, "latency_p99", "latency_p95"))
     ratio = max(_ratios(trial, "latency_mean"), default=0.0)
@@ -225,6 +230,7 @@ def _one_after_another(trial: TrialEvidence, disk: Disk) -> Iterator[Hypothesis]
         (disk.used < IDLE, f"{disk.name} was only {share_text(disk.used)} busy"),
         (disk.in_slices and disk.flat(FLAT_IN_SLICES), "the rate is even, the latency is not"),
         (disk.even, "every I/O took the same time, as behind a rate limit"),
+        (_beside_others(trial), f"other processes used {disk.name} as much as the test"),
         _maybe_of_others(trial, disk),
     )
     latency = _mean_latency(trial)
@@ -257,19 +263,39 @@ def _device(trial: TrialEvidence, disk: Disk) -> Iterator[Hypothesis]:
     )
     deeper = workload_of(trial).deepened_by
     then = f"Double {deeper}: the same rate at twice the latency confirms it." if deeper else WITH_FIO
+    then = WITHOUT_OTHERS if _beside_others(trial) else then
     yield Hypothesis(Limiter.DEVICE, disk.used, counter, then, against)
 
 
 def _maybe_of_others(trial: TrialEvidence, disk: Disk) -> tuple[bool, str]:
     """Return whether neither the I/Os in flight nor the bytes show that the disk was busy with the test."""
     did = [issued(trial, operation) for operation in directions(trial)]
-    own = max(_own_bytes(disk.watch), sum(one.size or 0.0 for one in did if one is not None))
-    unknown = disk.flying is None and own < MOSTLY * _bytes_at(disk.watch, disk.name)
-    return unknown, f"the I/O at {disk.name} may be that of others"
+    asked = sum(one.size or 0.0 for one in did if one is not None)
+    return disk.flying is None and _of_others(disk.watch, disk.name, asked), _others_text(disk.name)
 
 
-def _own_bytes(watch: HostWatch) -> float:
-    return sum(watch.total(f"tool_{operation}_rate") or 0.0 for operation in (READ, WRITE))
+def _beside_others(trial: TrialEvidence) -> bool:
+    """Return whether others moved at least half as many bytes at the disk: their I/O adds to the latency."""
+    found = OTHERS_ON_THE_DISK.evaluate(trial)
+    return isinstance(found, CheckOutcome) and found.trust is Trust.DOUBTFUL
+
+
+def _of_others(watch: HostWatch, disk: str, asked: float = 0.0) -> bool:
+    """Return whether the disk may have moved more bytes of others than of the test, which asked for `asked`."""
+    return max(_own_bytes(watch, disk), asked) < MOSTLY * _bytes_at(watch, disk)
+
+
+def _others_text(disk: str) -> str:
+    return f"the I/O at {disk} may be that of others"
+
+
+def _own_bytes(watch: HostWatch, disk: str) -> float:
+    """Return the bytes of the test's own processes at a disk, at most its own.
+
+    The kernel counts a write when it makes a page dirty, and whole large folios: up to ten times what is written.
+    """
+    each = ((watch.total(OWN_RATE[one]) or 0.0, reached(watch, disk, one).size or 0.0) for one in (READ, WRITE))
+    return sum(min(own, at_disk) for own, at_disk in each)
 
 
 def _bytes_at(watch: HostWatch, disk: str) -> float:
@@ -287,7 +313,7 @@ def _of_application(trial: TrialEvidence) -> Iterator[Hypothesis]:
     read, written = (reached(watch, name, operation).ios or 0.0 for operation in (READ, WRITE))
     if used is None or queue is None or not read + written:
         return
-    use = use_of(trial)
+    use, foreign = use_of(trial), (_of_others(watch, name), _others_text(name))
     large = _bytes_at(watch, name) / (read + written) >= LARGE_BLOCK / 2
     counter = f"{name} was {share_text(used)} busy with {count_text(queue, 'I/O')} at it"
     if workload_of(trial).commits and queue < FULL_QUEUE:
@@ -296,12 +322,13 @@ def _of_application(trial: TrialEvidence) -> Iterator[Hypothesis]:
             (use.test is None, UNCOUNTED),
             (wanted is None or wanted >= HALF_BUSY, "the test ran on, or waited for, most of the CPUs"),
             (written <= read, f"{name} was read more than written"),
+            foreign,
         )
         then = "Lower the sync latency, or run it with more clients: they share one sync."
         text = f"each commit waits for stable storage; {counter}"
         yield Hypothesis(Limiter.SYNC, used, text, then, against, MOSTLY)
     against = objections(
-        (use.test is None, UNCOUNTED), (not large and queue < FULL_QUEUE, f"only {queue:.3g} I/Os at {name}")
+        (use.test is None, UNCOUNTED), (not large and queue < FULL_QUEUE, f"only {queue:.3g} I/Os at {name}"), foreign
     )
     then = "Measure the disk alone with fio at the same block size and queue depth."
     yield Hypothesis(Limiter.DEVICE, used, counter, then, against)
@@ -317,5 +344,8 @@ def _data_disk(trial: TrialEvidence, watch: HostWatch) -> str | None:
             return name
     names = [dict(at).get("device", "") for at in watch.labels_of("disk_busy")]
     names.sort(key=lambda one: -(watch.mean("disk_busy", device=one) or 0.0))
-    own, moved = _own_bytes(watch), {one: _bytes_at(watch, one) for one in names}
+    own, moved = (
+        sum(watch.total(one) or 0.0 for one in OWN_RATE.values()),
+        {one: _bytes_at(watch, one) for one in names},
+    )
     return next((one for one in names if own and MOSTLY * moved[one] <= own <= moved[one] / MOSTLY), None)

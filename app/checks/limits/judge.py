@@ -2,10 +2,10 @@
 
 from collections.abc import Callable, Iterator
 
-from app.checks.disk import GENERATOR_BOUND
-from app.checks.evidence import as_measured, share, workload_of
+from app.checks.disk import GENERATOR_BOUND, OTHERS_ON_THE_DISK
+from app.checks.evidence import as_measured, share, workers_parameter, workload_of
 from app.checks.limits import cpu, disk, memory, network
-from app.checks.limits.disk import WITH_FIO
+from app.checks.limits.disk import WITH_FIO, WITHOUT_OTHERS
 from app.checks.limits.hypothesis import Hypothesis
 from app.checks.network import link_of, speed_of, throughput
 from suites.checks import Check, CheckOutcome, CheckPhase, NotChecked
@@ -80,6 +80,9 @@ _CAUSES: tuple[Callable[[TrialEvidence], Iterator[Hypothesis]], ...] = (
 )  # fmt: skip
 """The hypotheses by causality: a requested rate or a quota explains whatever else it keeps busy or idle."""
 
+_TAKEN = (cpu.quota, memory.swap, cpu.lost)
+"""What takes from every point of a sweep: the counters of the whole trial show it."""
+
 
 def hypotheses_of(trial: TrialEvidence) -> tuple[Hypothesis, ...]:
     """Return all hypotheses on a trial, the causes of others first."""
@@ -107,6 +110,9 @@ def _limited(trial: TrialEvidence) -> CheckOutcome | NotChecked | None:
         return _outcome(Limiter.UNKNOWN, *trial.suite.several_limits)
     curve = _curve(trial)
     if trial.suite.sweeps or len(curve) > 1:
+        taken = named(tuple(one for find in _TAKEN for one in find(trial)))
+        if taken is not None:
+            return _outcome(taken.limiter, f"{taken.counter}.", taken.then)
         return _by_threads(trial, curve) or _outcome(
             Limiter.UNKNOWN,
             "each point of the sweep has its own.",
@@ -127,14 +133,20 @@ def _outcome(limiter: Limiter, evidence: str, then: str) -> CheckOutcome:
 
 def _unknown(trial: TrialEvidence, hypotheses: tuple[Hypothesis, ...]) -> CheckOutcome:
     """Return how far each resource was used, and what speaks against those that were used up."""
-    deeper = workload_of(trial).deepened_by
+    deeper, more = workload_of(trial).deepened_by, workers_parameter(trial)
     then = {
-        Resource.CPU: "Run it with one thread and with one per CPU: a rate that grows with threads is CPU-bound.",
-        Resource.MEMORY: "Run it with one thread, with one per CPU, and with a working set of 1 MiB.",
+        Resource.CPU: f"Set {more} to 1, then to the number of CPUs: a rate that grows is CPU-bound."
+        if more
+        else cpu.ALONE,
+        Resource.MEMORY: f"Set {more} to 1, then to the number of CPUs, then the working set to 1 MiB."
+        if more
+        else cpu.ALONE,
         Resource.DISK: f"Double {deeper}: a higher rate means latency was the limit." if deeper else WITH_FIO,
         Resource.NETWORK: "Run it with four streams: a higher rate means one connection was the limit.",
         Resource.APPLICATION: "Measure its disk, network and CPU separately, and compare.",
     }.get(trial.suite.resource, "Run it again with telemetry on.")
+    if isinstance(OTHERS_ON_THE_DISK.evaluate(trial), CheckOutcome):
+        then = WITHOUT_OTHERS
     refused = [
         f"not {limiter_text(one.limiter)}, because {one.against[0]}"
         for one in hypotheses

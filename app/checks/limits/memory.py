@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from app.checks.evidence import IO_RESOURCES, share, workload_of
+from app.checks.evidence import IO_RESOURCES, cpus_of, share, workload_of
 from app.checks.host import SWAPPED_IN
 from app.checks.limits.cpu import RUNNING, fits_caches, use_of
 from app.checks.limits.hypothesis import UNCOUNTED, Hypothesis, objections
@@ -57,7 +57,8 @@ def bandwidth(trial: TrialEvidence) -> Iterator[Hypothesis]:
     """
     use, facts = use_of(trial), trial.context.facts
     usable, part = use.usable, share(use.running, use.usable)
-    size = trial.suite.traits(trial.values, facts).working_set
+    traits = trial.suite.traits(trial.values, facts)
+    size, threads, cpus = traits.working_set, traits.threads or 0, cpus_of(trial) or 0
     cache = None if facts is None else facts.last_level_cache()
     if trial.suite.resource is not Resource.MEMORY or usable is None:
         return
@@ -73,6 +74,12 @@ def bandwidth(trial: TrialEvidence) -> Iterator[Hypothesis]:
     against = objections(
         (size < CACHE_FACTOR * cache, "the working set is less than four times the caches"),
         (not workload_of(trial).moves_memory, "its loop may compute longer than it waits for memory"),
+        (
+            0 < threads < cpus,
+            f"{count_text(threads, 'thread')} on {count_text(cpus, 'CPU')} may not saturate the memory",
+        ),
     )
     then = "Run it with half the threads: the same rate confirms it."
+    if threads == 1:
+        then = "Run it with a working set of 1 MiB: a higher rate confirms it."
     yield Hypothesis(Limiter.MEMORY_BANDWIDTH, part, text, then, (*uncounted, *against), RUNNING)

@@ -3,11 +3,10 @@
 import math
 import statistics
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from app.checks.cpu import THROTTLED_SHARE
-from app.checks.evidence import contention, seconds_of, share, throttled, total, workers_of, workload_of
-from app.checks.limits.cpu import HALF_BUSY, LOST
+from app.checks.evidence import at_peer, contention, seconds_of, share, total, workers_of, workload_of
+from app.checks.limits.cpu import HALF_BUSY, LOST, lost, quota
 from app.checks.limits.hypothesis import FULL, Hypothesis, flat_text, objections, spread
 from app.checks.network import LOSS, busiest, link_of, one_way, speed_of, throughput, within_host
 from suites.checks import NotChecked
@@ -96,18 +95,25 @@ def network(trial: TrialEvidence) -> Iterator[Hypothesis]:
 def _path(trial: TrialEvidence, rate: float) -> Connection:
     link = link_of(trial)
     speed = link if isinstance(link, NotChecked) else speed_of(link)
-    streams = workers_of(trial) or 1
-    cpu = {}
-    for figure in trial.all_of("cpu_utilization"):
-        use = figure.value / 100
-        # From 3.16 on, iperf3 has a thread for each stream.
-        cpu[dict(figure.labels).get("side", "")] = use / streams if use > 1.05 else use
     trip, window = (_middle(trial, name) for name in ("tcp_round_trip", "congestion_window"))
-    beside = contention(trial)
+    both = [contention(one) for one in (trial, at_peer(trial)) if one is not None]
     return Connection(
         rate, None if isinstance(speed, NotChecked) else speed, "" if isinstance(link, NotChecked) else link.name,
-        cpu, trip, window, trial.headline_series(), beside is not None and beside.lost >= LOST,
+        _cpu_of_ends(trial), trip, window, trial.headline_series(),
+        any(beside is not None and beside.lost >= LOST for beside in both),
     )  # fmt: skip
+
+
+def _cpu_of_ends(trial: TrialEvidence) -> dict[str, float]:
+    """Return the use of one CPU by each end’s tool as it reports it, else by its busiest thread (iperf3 3.12 -R)."""
+    watches = {"client": trial.watch, "server": trial.peer_watch}
+    threads = {end: watch.mean("tool_busiest_thread") for end, watch in watches.items() if watch is not None}
+    cpu = {end: use / 100 for end, use in threads.items() if use is not None}
+    for figure in trial.all_of("cpu_utilization"):
+        end, use = dict(figure.labels).get("side", ""), figure.value / 100
+        # From 3.16 on, iperf3 has a thread for each stream.
+        cpu[end] = use if use <= 1.05 else cpu.get(end, use / (workers_of(trial) or 1))
+    return cpu
 
 
 def _middle(trial: TrialEvidence, metric: str) -> float | None:
@@ -120,19 +126,18 @@ def _middle(trial: TrialEvidence, metric: str) -> float | None:
 
 
 def _ends(trial: TrialEvidence, path: Connection) -> Iterator[Hypothesis]:
-    """Yield the CPU of the client, and of the peer where that receives."""
+    """Yield the CPU of each end, and the quota and the other processes of the peer."""
+    receives = trial.values.get("direction") == "send"
     then = "Run several at once on different ports, or a multi-threaded version (3.16)."
+    limiters = {"client": Limiter.CLIENT, "server": Limiter.RECEIVER if receives else Limiter.TOOL}
     for end, use in path.cpu.items():
-        if end == "server" and trial.values.get("direction") != "send":
-            continue
-        limiter = Limiter.RECEIVER if end == "server" else Limiter.CLIENT
-        counter = f"the {end}’s {trial.suite.tool} used {share_text(use)} of a CPU"
-        yield Hypothesis(limiter, share(use, 1.0), counter, then)
-    time = throttled(trial.peer_watch)
-    if time is not None and trial.values.get("direction") == "send":
-        counter = f"the receiver’s cgroup was throttled for {share_text(min(1.0, time))} of the time"
-        then = "Lift the quota of the receiving host."
-        yield Hypothesis(Limiter.RECEIVER, min(1.0, time), counter, then, (), THROTTLED_SHARE)
+        counter = f"the {end}’s {trial.suite.tool} used {share_text(min(1.0, use))} of a CPU"
+        yield Hypothesis(limiters.get(end, Limiter.TOOL), share(use, 1.0), counter, then)
+    peer = at_peer(trial)
+    for one in () if peer is None else (*quota(peer), *lost(peer)):
+        limiter = Limiter.RECEIVER if receives and one.limiter is Limiter.QUOTA else one.limiter
+        against = tuple(f"on the peer, {text}" for text in one.against)
+        yield replace(one, limiter=limiter, counter=f"on the peer, {one.counter}", against=against)
 
 
 def _lost_datagrams(trial: TrialEvidence) -> Iterator[Hypothesis]:
@@ -207,10 +212,11 @@ def _shaped(trial: TrialEvidence, path: Connection) -> Iterator[Hypothesis]:
         return
     flying = _in_flight(trial, path)
     short = path.round_trip is not None and path.round_trip < 5 * LONG
-    window = flying is not None and int(flying) in SELF_LIMITED and not _again(trial) and not short
+    again = _again(trial)  # then the path, not the window, ended its growth
+    window = flying is not None and int(flying) in SELF_LIMITED and not again and not short
     against = path.not_idle + objections(
         (path.speed is not None and (one_way(trial) or path.rate) >= FULL * path.speed, "the link is full"),
-        (flying is None, "the bytes in flight are not known"),
+        (flying is None and not again, "the bytes in flight are not known"),
         (window, "the TCP window may be the limit"),
     )
     ends = ", ".join(f"{end} {share_text(use)}" for end, use in path.cpu.items())
