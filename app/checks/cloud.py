@@ -6,7 +6,7 @@ from collections import Counter
 from app.checks.evidence import counted, watched, watched_disk
 from app.checks.storage_layers import whole_disk
 from suites.base import StepEvidence
-from suites.checks import Check, CheckOutcome, CheckPhase, NotChecked
+from suites.checks import Check, CheckOutcome, NotChecked, during_check
 from suites.disk import GIB
 from suites.evidence import HostWatch, TrialCheck, TrialEvidence
 from suites.facts import BlockDevice, Facts, known
@@ -200,7 +200,7 @@ def _volume_limit(trial: TrialEvidence, watch: HostWatch) -> CheckOutcome | NotC
 STEP_CHECKS = (NETWORK_BURST, VOLUME_BURST, FIRST_TOUCH, LOCAL_DISK)
 
 TRIAL_CHECKS: tuple[TrialCheck, ...] = (
-    Check(
+    during_check(
         id="allowance-exceeded",
         severity=Severity.ERROR,
         title="Cloud network allowance exceeded",
@@ -208,10 +208,9 @@ TRIAL_CHECKS: tuple[TrialCheck, ...] = (
         remedy="Use a larger instance type, or quote the figure as the type’s.",
         source="Amazon EC2, ENA: bw_in, bw_out, pps, conntrack and linklocal_allowance_exceeded.",
         evaluate=_network_allowance,
-        when=CheckPhase.DURING,
         needs="ethtool on the host and an ENA adapter, every ten seconds",
     ),
-    Check(
+    during_check(
         id="volume-limit-reached",
         severity=Severity.WARNING,
         title="Provisioned volume limit reached",
@@ -219,7 +218,6 @@ TRIAL_CHECKS: tuple[TrialCheck, ...] = (
         remedy="Quote it with the provisioned limit, or provision more IOPS or throughput.",
         source="Amazon EBS detailed performance statistics: performance_exceeded.",
         evaluate=_volume_limit,
-        when=CheckPhase.DURING,
         needs="nvme-cli and root on the host and an EBS volume, every ten seconds",
     ),
 )

@@ -9,7 +9,7 @@ from importlib.resources import files
 from typing import Any
 
 from app.checks.evidence import counted, host_watched, part, times_text, watched, workers_of
-from suites.checks import FACTS_NOT_READ, Check, CheckOutcome, CheckPhase, NotChecked
+from suites.checks import FACTS_NOT_READ, Check, CheckOutcome, NotChecked, during_check
 from suites.evidence import HostEvidence, HostWatch, TrialCheck, TrialEvidence
 from suites.facts import Absent, Facts, known
 from suites.quantities import count_text, duration_text, frequency_text, share_text
@@ -302,7 +302,7 @@ HOST_CHECKS = (
 )
 
 TRIAL_CHECKS: tuple[TrialCheck, ...] = (
-    Check(
+    during_check(
         id="cpu-stolen",
         severity=Severity.WARNING,
         title="CPU steal time",
@@ -311,10 +311,9 @@ TRIAL_CHECKS: tuple[TrialCheck, ...] = (
         remedy="Run it again at another time, move the instance, or use a type with dedicated cores.",
         source="Red Hat: steal time; above 10 % nothing can be concluded.",
         evaluate=_steal,
-        when=CheckPhase.DURING,
         needs=f"the stolen time in /proc/stat: above {share_text(STOLEN)}, an error above {share_text(MUCH_STOLEN)}",
     ),
-    Check(
+    during_check(
         id="cpu-too-hot",
         severity=Severity.WARNING,
         title="CPU thermal throttling",
@@ -322,10 +321,9 @@ TRIAL_CHECKS: tuple[TrialCheck, ...] = (
         remedy="Let the host cool down, improve its cooling, or quote the figure as sustained load.",
         source="thermal_throttle in /sys; BenchExec refuses results with it.",
         evaluate=_hot,
-        when=CheckPhase.DURING,
         needs="thermal throttle counters of the CPUs, every five seconds",
     ),
-    Check(
+    during_check(
         id="clock-fell",
         severity=Severity.WARNING,
         title="CPU clock dropped during the trial",
@@ -333,10 +331,9 @@ TRIAL_CHECKS: tuple[TrialCheck, ...] = (
         remedy="Warm up until boost ends, or fix the clock; quote the sustained figure.",
         source="sbc-bench compares the clock at the start with that at the end.",
         evaluate=_clock_fell,
-        when=CheckPhase.DURING,
         needs=f"CPU clock every five seconds, at least {MIN_CLOCK_SAMPLES} times while a CPU is busy",
     ),
-    Check(
+    during_check(
         id="quota-throttled",
         severity=Severity.WARNING,
         title="CPU throttled by cgroup quota",
@@ -344,11 +341,10 @@ TRIAL_CHECKS: tuple[TrialCheck, ...] = (
         remedy="Quote it with the quota, or lift the quota (docker --cpus, systemd CPUQuota) to measure the host.",
         source="kernel, cgroup-v2 and sched-bwc: nr_throttled and the throttled time.",
         evaluate=_throttled,
-        when=CheckPhase.DURING,
         needs="cpu.stat of the test’s cgroup and its parents",
         trust=Trust.VALID,  # quota-bound rates the result after the trial
     ),
-    Check(
+    during_check(
         id="near-heat-limit",
         severity=Severity.INFO,
         title="CPU near its temperature limit",
@@ -356,7 +352,6 @@ TRIAL_CHECKS: tuple[TrialCheck, ...] = (
         remedy="Improve the cooling, or expect a lower figure under sustained load.",
         source="Sensors of the host (hwmon).",
         evaluate=_near_heat_limit,
-        when=CheckPhase.DURING,
         needs="a CPU temperature sensor with a limit, every five seconds",
     ),
 )

@@ -19,7 +19,7 @@ from app.checks.evidence import (
 )
 from app.checks.storage_layers import whole_disk
 from app.timestamps import seconds_since
-from suites.checks import Check, CheckOutcome, CheckPhase, NotChecked
+from suites.checks import Check, CheckOutcome, NotChecked, after_check, during_check
 from suites.disk import LOOP, lowest_device
 from suites.evidence import HostEvidence, HostWatch, TrialCheck, TrialEvidence
 from suites.facts import Absent, BlockDevice, Facts, known
@@ -442,7 +442,7 @@ def _uncounted(trial: TrialEvidence, watch: HostWatch) -> CheckOutcome | None:
 HOST_CHECKS = (BUSY, DISK_IN_USE, JUST_BOOTED, SWAP_IN_USE, CLOCK_OFF, SLOW_CLOCK, OLD_KERNEL)
 
 TRIAL_CHECKS: tuple[TrialCheck, ...] = (
-    Check(
+    after_check(
         id="counters-end-early",
         severity=Severity.WARNING,
         title="Host counters are missing",
@@ -450,11 +450,10 @@ TRIAL_CHECKS: tuple[TrialCheck, ...] = (
         remedy="Find what ended the telemetry on the host (dmesg, security software), then run it again.",
         source="The times of telemetry’s samples beside the interval that the tool measured.",
         evaluate=_uncounted,
-        when=CheckPhase.AFTER,
         needs=f"samples of the host: missing in {share_text(UNCOUNTED_SHARE)} of a trial, "
         f"{duration_text(UNCOUNTED)} at least",
     ),
-    Check(
+    during_check(
         id="swapped",
         severity=Severity.WARNING,
         title="Host swapped during the trial",
@@ -463,10 +462,9 @@ TRIAL_CHECKS: tuple[TrialCheck, ...] = (
         source="pswpin and pswpout in /proc/vmstat beside the test’s own major page faults; BenchExec refuses results "
         "with them.",
         evaluate=_swapped,
-        when=CheckPhase.DURING,
         needs="the kernel’s swap counters",
     ),
-    Check(
+    during_check(
         id="killed-for-memory",
         severity=Severity.ERROR,
         title="OOM killer ended processes",
@@ -474,10 +472,9 @@ TRIAL_CHECKS: tuple[TrialCheck, ...] = (
         remedy="Read dmesg for the names. If they are the test’s, use a smaller working set or fewer threads.",
         source="oom_kill in /proc/vmstat.",
         evaluate=_killed,
-        when=CheckPhase.DURING,
         needs="the kernel’s count of OOM kills",
     ),
-    Check(
+    during_check(
         id="memory-short",
         severity=Severity.WARNING,
         title="Memory pressure (PSI)",
@@ -485,10 +482,9 @@ TRIAL_CHECKS: tuple[TrialCheck, ...] = (
         remedy="Use a smaller working set, or stop other programs that use memory.",
         source="kernel, accounting/psi.",
         evaluate=_short,
-        when=CheckPhase.DURING,
         needs="pressure stall information (PSI) of memory",
     ),
-    Check(
+    during_check(
         id="other-process",
         severity=Severity.WARNING,
         title="Another process used the CPU",
@@ -496,11 +492,10 @@ TRIAL_CHECKS: tuple[TrialCheck, ...] = (
         remedy="Stop it or wait until it ends, then run it again.",
         source="/proc/PID/stat of all processes except the test’s and Benchwright’s, about every five seconds.",
         evaluate=_others,
-        when=CheckPhase.DURING,
         needs=f"CPU time by process: {share_text(OF_A_CORE)} of one CPU or more; a warning from "
         f"{share_text(OF_THE_HOST)} of all CPUs, where the test needs them",
     ),
-    Check(
+    during_check(
         id="filesystem-errors",
         severity=Severity.ERROR,
         title="File system errors",
@@ -508,7 +503,6 @@ TRIAL_CHECKS: tuple[TrialCheck, ...] = (
         remedy="Read dmesg, back up the data, and check the disk (smartctl -a).",
         source="errors_count of ext4 in /sys.",
         evaluate=_broken,
-        when=CheckPhase.DURING,
         needs="the error count of ext4, every five seconds",
     ),
 )

@@ -2,7 +2,7 @@
 
 from app.checks.evidence import HALF, NOT_WATCHED, share, times_text, total, watched, workload_of
 from app.plans.plan import host_label
-from suites.checks import Check, CheckOutcome, CheckPhase, NotChecked
+from suites.checks import CheckOutcome, NotChecked, after_check, during_check
 from suites.disk import NETWORK_KINDS
 from suites.evidence import HostWatch, TrialCheck, TrialEvidence
 from suites.facts import Facts, Interface, known
@@ -223,7 +223,7 @@ def _not_over_the_link(trial: TrialEvidence) -> CheckOutcome | NotChecked | None
     )
 
 
-DATAGRAMS_LOST: TrialCheck = Check(
+DATAGRAMS_LOST: TrialCheck = after_check(
     id="datagrams-lost",
     severity=Severity.WARNING,
     title="UDP datagrams lost",
@@ -231,13 +231,12 @@ DATAGRAMS_LOST: TrialCheck = Check(
     remedy="Quote the received rate; lower the requested rate until the loss ends to find the capacity.",
     source="A university’s network test: 99 Mbit/s sent, 22 % lost.",
     evaluate=_loss,
-    when=CheckPhase.AFTER,
     needs="the receiver’s count of datagrams",
 )
 
 
 TRIAL_CHECKS: tuple[TrialCheck, ...] = (
-    Check(
+    during_check(
         id="link-went-down",
         severity=Severity.WARNING,
         title="Network link changed state",
@@ -245,10 +244,9 @@ TRIAL_CHECKS: tuple[TrialCheck, ...] = (
         remedy="Check cable, port and driver (dmesg), then run it again.",
         source="carrier_changes in /sys/class/net.",
         evaluate=_link_down,
-        when=CheckPhase.DURING,
         needs="state changes of each interface that the test uses",
     ),
-    Check(
+    during_check(
         id="segments-sent-again",
         severity=Severity.WARNING,
         title="TCP retransmissions",
@@ -257,10 +255,9 @@ TRIAL_CHECKS: tuple[TrialCheck, ...] = (
         remedy="Find the queue or cable that drops them; fewer streams show whether it is a queue.",
         source="RetransSegs and OutSegs in /proc/net/snmp.",
         evaluate=_sent_again,
-        when=CheckPhase.DURING,
         needs=f"the host’s count of segments: {share_text(SENT_AGAIN)}, a warning from {share_text(MUCH_SENT_AGAIN)}",
     ),
-    Check(
+    during_check(
         id="packets-dropped",
         severity=Severity.WARNING,
         title="Host dropped packets",
@@ -269,10 +266,9 @@ TRIAL_CHECKS: tuple[TrialCheck, ...] = (
         remedy="Use larger receive buffers, more streams or a dedicated CPU for the receiver; quote the received rate.",
         source="/proc/net/dev, and RcvbufErrors in /proc/net/snmp.",
         evaluate=_dropped,
-        when=CheckPhase.DURING,
         needs=f"the host’s counters of dropped and damaged packets: {DROPPED} or more",
     ),
-    Check(
+    after_check(
         id="over-link",
         severity=Severity.ERROR,
         title="Throughput exceeds the link speed",
@@ -280,12 +276,11 @@ TRIAL_CHECKS: tuple[TrialCheck, ...] = (
         remedy="Check the route (ip route get) and the addresses of both ends.",
         source="Ethernet framing; link speed in /sys/class/net.",
         evaluate=_over_link,
-        when=CheckPhase.AFTER,
         needs="the throughput, the busiest interface and its speed",
         trust=Trust.INVALID,
     ),
     DATAGRAMS_LOST,
-    Check(
+    after_check(
         id="not-over-the-link",
         severity=Severity.ERROR,
         title="Traffic bypassed the link",
@@ -293,7 +288,6 @@ TRIAL_CHECKS: tuple[TrialCheck, ...] = (
         remedy="Set the peer’s address to one on the network to measure (ip route get).",
         source="The kernel’s counters (/proc/net/dev) against the tool’s figure.",
         evaluate=_not_over_the_link,
-        when=CheckPhase.AFTER,
         needs="the throughput, and the kernel’s counters of the interfaces",
         trust=Trust.INVALID,
     ),

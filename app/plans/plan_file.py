@@ -336,7 +336,8 @@ def _policy(content: object) -> Policy:
 
 def _value(parameter: Parameter, given: object) -> Value:
     if isinstance(given, str) and parameter.type in {Type.INTEGER, Type.NUMBER}:
-        raise PlanError(f"repetition.{parameter.name} is {given!r}.", "Set a number.")
+        unit = f" in {parameter.unit}, without the unit" if parameter.unit else ""
+        raise PlanError(f"repetition.{parameter.name} is {given!r}.", f"Set a number{unit}.")
     try:
         value = parameter.parse(given)
     except ParameterError as error:

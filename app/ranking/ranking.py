@@ -118,7 +118,7 @@ def rank(selectors: Sequence[str], sides: Sequence[Sequence[RunRecord]], criteri
         tuple(ranked),
         tuple(left_out),
         tuple(_sensitivity(found, criteria)),
-        (*_notes(found, ranked, criteria), *_excluded(sides)),
+        (*_notes(found, ranked, criteria), *_other_steps(sides, found, criteria), *_excluded(sides)),
         one_currency(one.price for one in ranked if one.price is not None),
         _margins(found, criteria),
     )
@@ -298,6 +298,22 @@ def _excluded(sides: Sequence[Sequence[RunRecord]]) -> Iterator[str]:
     """Yield what does not count of each group of runs."""
     for run in (run for runs in sides if len(runs) > 1 for run in runs):
         yield from (f"{line}." for line in excluded_trials(run))
+
+
+def _other_steps(
+    sides: Sequence[Sequence[RunRecord]], found: Sequence[Candidate], criteria: RankingCriteria
+) -> Iterator[str]:
+    """Yield a note on the steps that have a metric and are not ranked, because each candidate has its first step."""
+    ranked = dict.fromkeys(step for one in found for step in one.steps.values())
+    measured = dict.fromkeys(
+        step.name
+        for run in itertools.chain(*sides)
+        for step in run.plan.steps
+        for trial in run.trials_of(step.name)
+        if any(one.metric.name in criteria.weights for one in trial.figures)
+    )
+    if not criteria.step and (others := [step for step in measured if step not in ranked]):
+        yield f"Ranked by {', '.join(ranked)}; also measured by {', '.join(others)}: --step selects one."
 
 
 def _notes(found: Sequence[Candidate], ranked: Sequence[RankedCandidate], criteria: RankingCriteria) -> Iterator[str]:

@@ -133,6 +133,20 @@ def test_a_lower_figure_is_better_where_the_metric_says_so() -> None:
     assert [one.candidate.name for one in found.ranked] == ["quick", "slow"]
 
 
+def test_a_step_that_is_not_ranked_is_named() -> None:
+    whole = machine("a", 1000.0, 1)
+    first = whole.plan.steps[0]
+    again = [replace(one, trial=replace(one.trial, step="again", id=100 + one.trial.id)) for one in whole.trials]
+    plan = replace(whole.plan, steps=(first, replace(first, name="again")))
+    both = replace(whole, plan=plan, trials=(*whole.trials, *again))
+    criteria = RankingCriteria({"iops": 1.0})
+    (note,) = [one for one in ranked([both], criteria).notes if "--step" in one]
+    assert first.name in note
+    assert "again" in note
+    for quiet in (ranked([both], replace(criteria, step="again")), ranked([whole], criteria)):
+        assert not [one for one in quiet.notes if "--step" in one]
+
+
 def test_a_threshold_is_reached_missed_or_not_sure_by_the_interval() -> None:
     question = RankingCriteria({"iops": 1.0}, threshold=Threshold(1000.0))
     reached = {one.candidate.name: one.reached for one in ranked([*THREE, machine("c", 1100.0, 4)], question).ranked}

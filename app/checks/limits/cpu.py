@@ -21,7 +21,7 @@ from app.checks.evidence import (
     workload_of,
 )
 from app.checks.limits.hypothesis import FULL, UNCOUNTED, Hypothesis, objections
-from suites.checks import Check, CheckOutcome, CheckPhase, NotChecked
+from suites.checks import CheckOutcome, NotChecked, after_check
 from suites.evidence import TrialCheck, TrialEvidence
 from suites.facts import known
 from suites.quantities import count_text, first_upper, share_text
@@ -273,7 +273,7 @@ def _quota_bound(trial: TrialEvidence) -> CheckOutcome | NotChecked | None:
     return CheckOutcome(f"{first_upper(found.counter)}.") if found.explains else None
 
 
-QUOTA_BOUND: TrialCheck = Check(
+QUOTA_BOUND: TrialCheck = after_check(
     id="quota-bound",
     severity=Severity.WARNING,
     title="CPU quota limits the result",
@@ -281,6 +281,5 @@ QUOTA_BOUND: TrialCheck = Check(
     remedy="Quote it with the quota, or lift the quota (docker --cpus, systemd CPUQuota) to measure the host.",
     source="kernel, cgroup-v2 and sched-bwc: nr_throttled.",
     evaluate=_quota_bound,
-    when=CheckPhase.AFTER,
     needs="throttling of the tool’s cgroup, or the quota and CPU use",
 )

@@ -8,7 +8,7 @@ from app.checks.limits import cpu, disk, memory, network
 from app.checks.limits.disk import WITH_FIO, WITHOUT_OTHERS
 from app.checks.limits.hypothesis import Hypothesis
 from app.checks.network import link_of, speed_of, throughput
-from suites.checks import Check, CheckOutcome, CheckPhase, NotChecked
+from suites.checks import CheckOutcome, NotChecked, after_check
 from suites.evidence import TrialCheck, TrialEvidence
 from suites.quantities import figure_text, quantity, share_text
 from suites.units import Unit
@@ -198,7 +198,7 @@ def _by_threads(trial: TrialEvidence, curve: dict[int, float]) -> CheckOutcome |
     return None
 
 
-LIMITED_BY: TrialCheck = Check(
+LIMITED_BY: TrialCheck = after_check(
     id="limited-by",
     severity=Severity.INFO,
     title="Limiting factor",
@@ -206,6 +206,5 @@ LIMITED_BY: TrialCheck = Check(
     remedy="Run the test that the finding names.",
     source="The host’s counters during the trial, and the tool’s figures.",
     evaluate=_limited,
-    when=CheckPhase.AFTER,
     needs="the host’s telemetry, its facts, and the figures of the trial",
 )
