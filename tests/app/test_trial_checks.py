@@ -422,6 +422,26 @@ def test_others_are_seen_in_the_tool_s_own_direction_too() -> None:
     assert shown_by("others-on-the-disk", replace(one, values={**one.values, "block_size": 4096, "fsync": 1})) == ""
 
 
+@pytest.mark.parametrize(
+    ("at_disk", "server", "named"),
+    [
+        ({"disk_write_rate:vda": 962e6}, "own", "533 MB/s written"),  # a dd beside one client, as measured
+        ({"disk_read_rate:vda": 980e6}, "own", "980 MB/s read"),
+        ({}, "own", ""),
+        ({"disk_write_rate:vda": 300e6}, "own", ""),
+        ({"disk_write_rate:vda": 962e6}, "named", ""),
+        ({"disk_read_rate:vda": 980e6, "tool_read_rate": 512.0, "tool_write_rate": 0.0}, "own", ""),
+    ],
+)
+def test_a_database_is_told_of_others_on_its_disk(at_disk: dict[str, float], server: str, named: str) -> None:
+    rates = {"disk_write_rate:vda": 15e6, "disk_read_rate:vda": 16e3, "tool_write_rate": 143e6, "tool_read_rate": 15e3}
+    values: dict[str, Any] = {"clients": 1, "threads": 1, "directory": "/var/tmp", "server": server}
+    one = trial("pgbench", {"transactions_per_second": 508.0}, host={**rates, **at_disk}, **values)
+    text = shown_by("others-on-the-disk", one)
+    assert named in text
+    assert bool(text) is bool(named)
+
+
 @pytest.mark.parametrize(("engine", "disagree"), [("libaio", False), ("psync", True)])
 def test_buffered_libaio_counts_its_whole_queue(engine: str, disagree: bool) -> None:  # noqa: FBT001
     counted = {"iops": 9556.0, "bandwidth": 39.1e6, "total_latency_mean": 1.673e6}  # as fio 3.33 reports
