@@ -1,6 +1,6 @@
 """Checks of a disk trial: whether the I/O reached the device, and whether rate, block size and depth agree."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from app.checks.evidence import (
@@ -64,6 +64,12 @@ FOREIGN = 0.05
 
 LARGE_WRITE = 64 * 2**10
 """Bytes of a write from which the journal's share of it is negligible."""
+
+IN_MEMORY = 1e5
+"""B/s of a database at its disk below which it works in memory, and others on the disk do not slow it down."""
+
+COMMITTED = 3
+"""Bytes at the disk for each byte that a database writes, at most: its log and the journal of the file system."""
 
 JOURNAL_BLOCK = 4096
 """Bytes that the journal of a file system of IN_PLACE adds to one small direct write without a sync, at most."""
@@ -222,6 +228,8 @@ def _too_fast(trial: TrialEvidence) -> CheckOutcome | None:
 def _others(trial: TrialEvidence) -> CheckOutcome | NotChecked | None:
     """Report I/O of other processes on the disk, in the directions in which it is certain."""
     trial = as_measured(trial)
+    if trial.done and trial.suite.uses_server:
+        return _beside_server(trial)
     if trial.suite.resource is not Resource.DISK or not trial.done or not _moves_bytes(trial):
         return None
     watched, seconds = disk_and_watch(trial), seconds_of(trial)
@@ -229,9 +237,34 @@ def _others(trial: TrialEvidence) -> CheckOutcome | NotChecked | None:
         return watched if isinstance(watched, NotChecked) else None
     disk, watch = watched
     tool = sum(did.size or 0.0 for one in directions(trial) if (did := issued(trial, one)) is not None) / seconds
+    return _foreign(disk, {one: _foreign_rate(trial, disk, watch, one) for one in (READ, WRITE)}, tool)
+
+
+def _beside_server(trial: TrialEvidence) -> CheckOutcome | None:
+    """Report I/O of others on the disk of a database server that belongs to the test, and is counted with it."""
+    facts, watch = trial.context.facts, trial.watch
+    if facts is None or watch is None or trial.values.get("server") != "own":
+        return None
+    disk = lowest_device(trial.suite, trial.values, facts) or ""
+    rates, own = {}, {one: watch.mean_within(OWN_RATE[one]) for one in OWN_RATE}
+    for operation, rate in own.items():
+        whole, journal = watch.mean_within(f"disk_{operation}_rate", device=disk), 1 if operation == READ else COMMITTED
+        if whole is not None and rate is not None:
+            rates[operation] = whole - journal * rate - (_flushed_rate(watch) if operation == WRITE else 0.0)
+    tool = sum(rate or 0.0 for rate in own.values())
+    return _foreign(disk, rates, tool) if tool >= IN_MEMORY else None
+
+
+def _flushed_rate(watch: HostWatch) -> float:
+    """Return the rate at which pages were written that were dirty before the trial."""
+    dirty = watch.values("memory_dirty")
+    return max(0.0, dirty[0] - dirty[-1]) / watch.seconds if len(dirty) > 1 and watch.seconds else 0.0
+
+
+def _foreign(disk: str, rates: Mapping[str, float | None], tool: float) -> CheckOutcome | None:
+    """Return the rates of others at a disk that are worth a report beside the rate of the test."""
     parts = []
-    for operation in (READ, WRITE):
-        rate = _foreign_rate(trial, disk, watch, operation)
+    for operation, rate in rates.items():
         if rate is not None and rate >= max(LEAST_FOREIGN, FOREIGN * tool):
             parts.append(
                 (rate, f"{quantity(rate, Unit.BYTES_PER_SECOND)} {'read' if operation == READ else 'written'}")
@@ -260,8 +293,7 @@ def _foreign_rate(trial: TrialEvidence, disk: str, watch: HostWatch, operation: 
     journal = _journal_rate(trial) if operation == WRITE and uses else 0.0
     if journal is None:
         return None
-    dirty = watch.values("memory_dirty") if operation == WRITE else ()
-    flushed = max(0.0, dirty[0] - dirty[-1]) / watch.seconds if len(dirty) > 1 and watch.seconds else 0.0
+    flushed = _flushed_rate(watch) if operation == WRITE else 0.0
     asked = 0.0 if did is None or not seconds or workload_of(trial).buffered else (did.size or 0.0) / seconds
     return whole - max(own or 0.0, asked) - flushed - journal
 

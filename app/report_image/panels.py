@@ -14,6 +14,7 @@ from app.records import Band, RunRecord, SampleSeries, TrialRecord
 from app.report_image.sheet import BASELINE, SERIES, series_colour
 from app.scaling.sweeps import SweepCurve, SweepPanel, curves, panels_of
 from remote.telemetry.telemetry_metrics import CPU_IDLE
+from suites.evidence import Interval
 from suites.quantities import label_text
 from suites.units import Unit
 from suites.vocab import Better, Labels, Metric, MetricKind, Sample
@@ -137,7 +138,15 @@ def _curves(shown: ReportStep, metric: Metric) -> Iterator[PlotCurve]:
             trials[key] = trial
     colours = _Colours(len(shown.records), list(dict.fromkeys(series for series, _ in found)), len(found))
     for key, values in found.items():
-        yield replace(_curve(colours, key[0], trials[key], values), trial=(key[0].run, key[1]))
+        curve, interval = _curve(colours, key[0], trials[key], values), _interval(shown, key[0].run, trials[key])
+        ramp = 0.0 if interval is None else interval.start - interval.origin
+        yield replace(curve, warm_up=max(curve.warm_up, ramp), trial=(key[0].run, key[1]))
+
+
+def _interval(shown: ReportStep, run: int, trial: TrialRecord) -> Interval | None:
+    """Return the seconds in which the trial's tool counted."""
+    record = shown.records[run]
+    return record.interval(trial, shown.samples.get(record.summary.id, {}).get(trial.trial.id, ()))
 
 
 def _dots(shown: ReportStep) -> Iterator[Panel]:
@@ -260,7 +269,7 @@ def host_panel(shown: ReportStep, telemetry: Telemetry, beside: Panel, *, peer: 
         number, trial_id = curve.trial
         record = shown.records[number]
         trial = next(trial for trial in record.trials if trial.trial.id == trial_id)
-        interval = record.interval(trial, shown.samples.get(record.summary.id, {}).get(trial_id, ()))
+        interval = _interval(shown, number, trial)
         host, shift = _watched(record, trial, peer=peer)
         watched = telemetry.get(record.summary.id, {}).get(host, ())
         if interval is None or not watched:
@@ -272,9 +281,7 @@ def host_panel(shown: ReportStep, telemetry: Telemetry, beside: Panel, *, peer: 
         ]
         times, values = with_gaps([time for time, _ in idle], [value for _, value in idle])
         if times:
-            curves[curve.trial] = replace(
-                curve, times=times, values=values, warm_up=interval.start - interval.origin, dots=False
-            )
+            curves[curve.trial] = replace(curve, times=times, values=values)
     if not curves:
         return None
     last = max(max(curve.times) for curve in beside.curves)

@@ -272,7 +272,7 @@ def test_the_peer_is_shown_on_its_own_clock_and_the_ramp_is_shaded() -> None:
     interval = run.interval(run.trials[0], its.samples["a"][1])
     assert interval is not None
     assert (curve.times[0], set(curve.values)) == (0.0, {90.0})
-    assert curve.warm_up == interval.start - interval.origin > 0
+    assert curve.warm_up == panel.curves[0].warm_up == interval.start - interval.origin > 0
     sheet = draw_report([replace(run, facts_before={"web-2": run.facts_before["web-1"]})], its.samples, watched, ())
     assert "Peer: busy share of all its CPUs" in text_of(sheet)
     assert "web-2" in text_of(sheet)

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from app.checks.catalogue import OUTCOME_CHECKS, TRIAL_CHECKS
+from app.checks.catalogue import DURING_CHECKS, OUTCOME_CHECKS, TRIAL_CHECKS
 from app.checks.evidence import RUNNING, in_flight, seconds_of
 from app.checks.repetition import latency_text
 from app.checks.timing import SHAPE_CHECKS
@@ -27,6 +27,7 @@ from tests.app.trial_evidence import READ, WRITE, facts, shown, step, trial
 from tests.suites import captured_outputs
 
 CHECKS = {check.id: check for check in TRIAL_CHECKS}
+OTHER_PROCESS = next(check for check in DURING_CHECKS if check.id == "other-process")
 
 Make = Callable[[], TrialEvidence]
 
@@ -121,14 +122,28 @@ def counted_for(seconds: float) -> TrialEvidence:
     [
         (-9.0, "", "There are no counters of 10 s: telemetry ended on the host."),
         (0.5, "", "There are no counters of 10 s: telemetry ended on the host."),
-        (1.5, "", "Counters end at 1 s of 10 s: telemetry ended on the host."),
-        (1.5, "the connection was lost", "Counters end at 1 s of 10 s: the connection was lost."),
+        (1.5, "", "Counters cover 1 s of 10 s: telemetry ended on the host."),
+        (1.5, "the connection was lost", "Counters cover 1 s of 10 s: the connection was lost."),
         (-9.0, "Benchwright was not attached", "There are no counters of 10 s: Benchwright was not attached."),
     ],
 )
 def test_counters_that_are_missing_are_reported_with_their_cause(seconds: float, interruption: str, words: str) -> None:
     check = CHECKS["counters-end-early"]
     assert shown(check, replace(counted_for(seconds), interruption=interruption)) == words
+
+
+@pytest.mark.parametrize(("start", "end", "seconds"), [(2.5, 7.5, 5), (-5.0, 4.5, 6)])
+def test_a_hole_in_the_counters_is_reported_and_is_no_part_of_the_time(start: float, end: float, seconds: int) -> None:
+    busy = {"tool_cpu_user": 25.0, "tool_cpu_system": 0.0, "tool_waiting": 1.0, "other_cpu": 75.0}
+    one = trial("sysbench-cpu", {"events_per_second": 900.0}, host=busy, known=facts())
+    assert one.watch is not None
+    series = {
+        key: tuple(point for point in points if not start < point[0] - one.watch.start < end)
+        for key, points in one.watch.series.items()
+    }
+    one = replace(one, watch=replace(one.watch, series=series), interruption="the connection was lost")
+    assert f"Counters cover {seconds} s of 10 s: the connection" in str(shown(CHECKS["counters-end-early"], one))
+    assert f" over {seconds} s; the test got 1 of the 2 CPUs" in str(shown(OTHER_PROCESS, one))
 
 
 @pytest.mark.parametrize("seconds", [3, 6, 12, 60])
@@ -236,7 +251,7 @@ CASES: dict[str, tuple[Make, Make, str]] = {
     "counters-end-early": (
         lambda: counted_for(6.0),
         lambda: counted_for(9.0),
-        "Counters end at 6 s of 10 s",
+        "Counters cover 6 s of 10 s",
     ),
     "not-steady": (lambda: rounds([3000.0 - 100 * place for place in range(25)]), lambda: rounds([1000.0] * 10), "25"),
 }  # fmt: skip
@@ -405,6 +420,26 @@ def test_others_are_seen_in_the_tool_s_own_direction_too() -> None:
     one = trial("fio", figures, at=WRITE, host=rates, **large)
     assert "176 MB/s written" in shown_by("others-on-the-disk", one)
     assert shown_by("others-on-the-disk", replace(one, values={**one.values, "block_size": 4096, "fsync": 1})) == ""
+
+
+@pytest.mark.parametrize(
+    ("at_disk", "server", "named"),
+    [
+        ({"disk_write_rate:vda": 962e6}, "own", "533 MB/s written"),  # a dd beside one client, as measured
+        ({"disk_read_rate:vda": 980e6}, "own", "980 MB/s read"),
+        ({}, "own", ""),
+        ({"disk_write_rate:vda": 300e6}, "own", ""),
+        ({"disk_write_rate:vda": 962e6}, "named", ""),
+        ({"disk_read_rate:vda": 980e6, "tool_read_rate": 512.0, "tool_write_rate": 0.0}, "own", ""),
+    ],
+)
+def test_a_database_is_told_of_others_on_its_disk(at_disk: dict[str, float], server: str, named: str) -> None:
+    rates = {"disk_write_rate:vda": 15e6, "disk_read_rate:vda": 16e3, "tool_write_rate": 143e6, "tool_read_rate": 15e3}
+    values: dict[str, Any] = {"clients": 1, "threads": 1, "directory": "/var/tmp", "server": server}
+    one = trial("pgbench", {"transactions_per_second": 508.0}, host={**rates, **at_disk}, **values)
+    text = shown_by("others-on-the-disk", one)
+    assert named in text
+    assert bool(text) is bool(named)
 
 
 @pytest.mark.parametrize(("engine", "disagree"), [("libaio", False), ("psync", True)])
