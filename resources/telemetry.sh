@@ -118,12 +118,13 @@ for disk in $disks; do
 done'
 
 # The lease is removed with the run; a directory with the name of one is removed by the next run (lease.sh). /dev/shm is
-# often mounted with noexec. The program removes its file when it starts.
+# often mounted with noexec, and so are /tmp and /var/tmp of hardened hosts. The program removes its file when it starts.
 launch() {
-    for directory in "$lease" "/tmp/benchwright-lease-$mark"; do
-        if [ -n "$lease" ] && [ "$directory" = "$lease" ]; then
+    for directory in ${lease:+"$lease"} /tmp /var/tmp "${HOME:-/tmp}"; do
+        if [ "$directory" = "$lease" ]; then
             [ -d "$lease" ] && [ ! -L "$lease" ] && [ -O "$lease" ] || continue
         else
+            directory=$directory/benchwright-lease-$mark
             mkdir -m 700 -- "$directory" 2>/dev/null || continue
         fi
         copy=$directory/telemetry-$mark

@@ -1,6 +1,7 @@
 """Evidence of checks: a host before a run; a trial, its host's telemetry, and all trials of a step after it."""
 
 import math
+import statistics
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -56,6 +57,13 @@ def measured_interval(
     return Interval(zero, min(zero + counted[0], ended), min(zero + counted[1], ended))
 
 
+STOPPED = "Stopped by you."
+"""Reason of a trial or run that the user stopped."""
+
+LONGEST_INTERVAL = 10.0
+"""Seconds between samples of telemetry, at most."""
+
+
 @dataclass(frozen=True, slots=True)
 class HostWatch:
     """Telemetry of one host around one trial, whose tool counted from `start` to `end` on the host's own clock.
@@ -94,6 +102,27 @@ class HostWatch:
     def seconds(self) -> float:
         """Duration of the measured window."""
         return max(0.0, self.end - self.start)
+
+    @property
+    def interval(self) -> float:
+        """Usual seconds between samples; LONGEST_INTERVAL if there is one only, 0 without any."""
+        times = self._times
+        gaps = [new - old for old, new in pairwise(times)]
+        return statistics.median(gaps) if gaps else LONGEST_INTERVAL if times else 0.0
+
+    @property
+    def counted(self) -> float:
+        """Seconds of the measured window that samples cover; one after a gap covers the usual interval only."""
+        usual = self.interval
+        return sum(
+            self._within(last if time - last <= 2 * usual else time - usual, time)
+            for last, time in pairwise([-math.inf, *self._times])
+        )
+
+    @property
+    def _times(self) -> list[float]:
+        """Times of the series that was sampled most often."""
+        return sorted({time for time, _ in max(self.series.values(), key=len, default=())})
 
     def labels_of(self, metric: str) -> tuple[Labels, ...]:
         """Return the labels under which `metric` was sampled, such as one per disk."""

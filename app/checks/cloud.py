@@ -192,7 +192,7 @@ def _volume_limit(trial: TrialEvidence, watch: HostWatch) -> CheckOutcome | NotC
     elsewhere = isinstance(disk, str) and sum(watch.values(EXCEEDED_SECONDS, device=disk)) < EXCEEDED
     of_disks = trial.suite.resource in {Resource.DISK, Resource.APPLICATION} and not elsewhere
     return CheckOutcome(
-        f"I/O exceeded the volume’s provisioned limit for {duration_text(seconds)} of {duration_text(watch.seconds)}.",
+        f"I/O exceeded the volume’s provisioned limit for {duration_text(seconds)} of {duration_text(watch.counted)}.",
         severity=Severity.WARNING if of_disks else Severity.INFO,
     )
 

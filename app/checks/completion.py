@@ -1,10 +1,11 @@
 """Checks that a trial completed: exit status, figures, bytes copied, runtime, errors in the output."""
 
 import re
+from dataclasses import replace
 
 from app.checks.evidence import seconds_of, workload_of
 from suites.checks import CheckOutcome, NotChecked, after_check
-from suites.evidence import OutcomeCheck, StepOutcomeEvidence, TrialCheck, TrialEvidence
+from suites.evidence import STOPPED, OutcomeCheck, StepOutcomeEvidence, TrialCheck, TrialEvidence
 from suites.quantities import count_text, duration_text, quantity
 from suites.verdict import Trust
 from suites.vocab import MetricKind, Severity
@@ -39,14 +40,18 @@ def _failed(step: StepOutcomeEvidence) -> CheckOutcome | None:
     lost = [trial for trial in step.trials if not trial.done]
     if not lost and step.trials:
         return None
-    failed = f"{len(lost)} of {count_text(len(step.trials), 'trial')} failed or were stopped"
-    if not step.done:
-        return CheckOutcome(f"{failed}. {lost[0].reason if lost else 'No trial started.'}".strip())
-    return CheckOutcome(
-        f"{failed}; the figures cover the other {len(step.done)}. {lost[0].reason}".strip(),
-        severity=Severity.WARNING,
-        trust=Trust.CAVEATS,
-    )
+    done, stopped = len(step.done), bool(lost) and all(trial.reason == STOPPED for trial in lost)
+    reason = lost[0].reason if lost else "No trial started."
+    planned = count_text(step.planned or len(step.trials), "trial")
+    outcome = CheckOutcome(f"{done} of {planned} completed. {reason}".strip())
+    if stopped:
+        outcome = replace(outcome, remedy="Run it again to its end.")
+    if not done:
+        return replace(outcome, why="There is no result.")
+    if not stopped:
+        return replace(outcome, severity=Severity.WARNING, trust=Trust.CAVEATS)
+    why = "Fewer trials give a wider interval, and stopping at a figure that looks right biases it."
+    return replace(outcome, why=why, severity=Severity.INFO, trust=Trust.CAVEATS)
 
 
 def _no_figures(trial: TrialEvidence) -> CheckOutcome | None:

@@ -235,7 +235,7 @@ def _steal(trial: TrialEvidence, watch: HostWatch) -> CheckOutcome | NotChecked 
     if share <= STOLEN:
         return None
     return CheckOutcome(
-        f"Steal time was {share_text(so_far / 100)} of CPU time over {duration_text(watch.seconds)}, "
+        f"Steal time was {share_text(so_far / 100)} of CPU time over {duration_text(watch.counted)}, "
         f"up to {highest:.0f} % in one second.",
         severity=Severity.ERROR if share > MUCH_STOLEN else Severity.WARNING,
     )
@@ -250,7 +250,7 @@ def _hot(watch: HostWatch) -> CheckOutcome | NotChecked | None:
         return None
     heat = watch.highest("temperature_of_limit")
     peak = "" if heat is None else f", at up to {heat:.0f} % of the temperature limit"
-    return CheckOutcome(f"CPUs were throttled {times_text(events)} in {duration_text(watch.seconds)}{peak}.")
+    return CheckOutcome(f"CPUs were throttled {times_text(events)} in {duration_text(watch.counted)}{peak}.")
 
 
 @host_watched
@@ -277,7 +277,7 @@ def _throttled(trial: TrialEvidence, watch: HostWatch) -> CheckOutcome | NotChec
     if percent / 100 * part(trial, watch) < THROTTLED_SHARE:
         return None
     # The kernel adds the throttled time up over all CPUs.
-    time = f" and throttled tasks for {share_text(min(1.0, percent / 100))} of {duration_text(watch.seconds)}"
+    time = f" and throttled tasks for {share_text(min(1.0, percent / 100))} of {duration_text(watch.counted)}"
     alone = workers_of(trial) == 1
     return CheckOutcome(f"The CPU quota was exhausted in {min(periods, 100.0):.0f} % of its periods{time * alone}.")
 

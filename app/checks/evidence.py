@@ -45,18 +45,18 @@ def host_watched(find: Callable[[HostWatch], Result]) -> Callable[[TrialEvidence
 
 
 def length(trial: TrialEvidence, watch: HostWatch) -> float:
-    """Return the total seconds of a trial: measured, or estimated while it runs.
+    """Return the total seconds of a trial: measured with samples, or estimated while it runs.
 
     A share of the estimate that is exceeded during the trial is still exceeded at its end.
     """
     if trial.state != RUNNING:
-        return watch.seconds
+        return watch.counted
     return max(watch.seconds, trial.expected or AT_LEAST)
 
 
 def part(trial: TrialEvidence, watch: HostWatch) -> float:
     """Return the elapsed share of a trial, from 0 to 1; 1 for a completed one."""
-    return watch.seconds / length(trial, watch) if watch.seconds else 0.0
+    return watch.counted / length(trial, watch) if watch.counted else 0.0
 
 
 def counted(watch: HostWatch, metric: str) -> float | None:

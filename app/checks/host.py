@@ -2,9 +2,7 @@
 
 import math
 import re
-import statistics
 from dataclasses import replace
-from itertools import pairwise
 
 from app.checks.cpu import computes, of_facts
 from app.checks.evidence import (
@@ -290,7 +288,7 @@ def _swapped(watch: HostWatch) -> CheckOutcome | NotChecked | None:
         return None
     others = _waits_for_pages(watch) is False
     return CheckOutcome(
-        f"{quantity(came)} swapped in and {quantity(went)} swapped out on the host in {duration_text(watch.seconds)}; "
+        f"{quantity(came)} swapped in and {quantity(went)} swapped out on the host in {duration_text(watch.counted)}; "
         f"{_own_faults(watch)}.",
         remedy="Find the processes that swap (VmSwap in /proc/PID/status) and stop them." if others else None,
         severity=Severity.INFO if others else None,
@@ -318,7 +316,7 @@ def _short(trial: TrialEvidence, watch: HostWatch) -> CheckOutcome | NotChecked 
     if waited / 100 * part(trial, watch) < SHORT_OF_MEMORY:
         return None
     seen = f"Tasks of the host waited for memory for {share_text(min(1.0, waited / 100))} of "
-    seen += duration_text(watch.seconds)
+    seen += duration_text(watch.counted)
     scarcity, waits = _scarcity(trial, watch), _waits_for_pages(watch)
     swapped = max(watch.mean(name) or 0.0 for name in ("swap_in", "swap_out")) * watch.seconds >= SWAPPED_IN
     if scarcity:
@@ -375,16 +373,16 @@ def _others_on(trial: TrialEvidence, watch: HostWatch) -> CheckOutcome | None:
     cpus = cpus_of(trial)
     taken = [(name, spent) for name, spent in _taken(trial, watch) if name not in trial.suite.server_processes]
     seconds, others = length(trial, watch), other_cpus(trial)
-    most = math.inf if others is None else others * watch.seconds
+    most = math.inf if others is None else others * watch.counted
     named = [(name, spent) for name, spent in taken[:3] if min(spent, most) >= OF_A_CORE * seconds]
     beside = contention(trial)
     lost = 0.0 if beside is None else beside.lost * part(trial, watch)
-    if not watch.seconds or (not named and lost < LOST_SLIGHTLY):
+    if not watch.counted or (not named and lost < LOST_SLIGHTLY):
         return None
     significant = cpus is None or min(sum(spent for _, spent in named), most) >= OF_THE_HOST * cpus * seconds
     got = "" if beside is None or lost < LOST_SLIGHTLY else f"; {beside.text}"
     return CheckOutcome(
-        f"Other processes used {_users(named, others, watch.seconds)} over {duration_text(watch.seconds)}{got}.",
+        f"Other processes used {_users(named, others, watch.counted)} over {duration_text(watch.counted)}{got}.",
         severity=Severity.WARNING if got or (significant and _matters(trial, watch)) else Severity.INFO,
         trust=Trust.DOUBTFUL if lost >= LOST_MUCH else None,
         lacks_names=not named,
@@ -397,7 +395,8 @@ def _users(named: list[tuple[str, float]], others: float | None, seconds: float)
     Their times are read every five seconds, and shared out evenly: parts that exceed the whole have no figure.
     """
     if others is None:
-        return ", ".join(f"{name} {count_text(float(f'{spent / seconds:.2g}'), 'CPU')}" for name, spent in named)
+        least = float(f"{sum(spent for _, spent in named) / seconds:.2g}")
+        return f"at least {count_text(least, 'CPU')} ({', '.join(name for name, _ in named)})"
     each = ", ".join(f"{name} {spent / seconds:.2g}" for name, spent in named)
     if share(sum(spent for _, spent in named), others * seconds) is None:
         each = ", ".join(name for name, _ in named)
@@ -423,26 +422,19 @@ def _broken(trial: TrialEvidence, watch: HostWatch) -> CheckOutcome | NotChecked
 
 
 UNCOUNTED, UNCOUNTED_SHARE = 3.0, 0.1
-"""Seconds of a trial, and their share of it, without the host's counters at its end that are reported."""
-
-LONGEST_INTERVAL = 10.0
-"""Seconds between samples, at most; taken where the evidence has one sample alone."""
+"""Seconds of a trial, and their share of it, without the host's counters that are reported."""
 
 
 @watched
 def _uncounted(trial: TrialEvidence, watch: HostWatch) -> CheckOutcome | None:
-    every = sorted({time for points in watch.series.values() for time, _ in points})
-    times = [time for time in every if time <= watch.end]
-    last = max(watch.start, times[-1]) if times else watch.start
-    # The evidence holds some seconds around the trial, so that one sample of the longest interval is among them.
-    gaps = [later - former for former, later in pairwise(every)]
-    interval = statistics.median(gaps) if gaps else LONGEST_INTERVAL if every else 0.0
-    if not trial.done or watch.end - last - interval < max(UNCOUNTED, UNCOUNTED_SHARE * watch.seconds):
+    covered, most = watch.counted, max(UNCOUNTED, UNCOUNTED_SHARE * watch.seconds)
+    # The evidence holds some seconds around the trial; the last sample of it may precede its end by an interval.
+    if not trial.done or watch.seconds - covered - watch.interval < most:
         return None
-    until = f"Counters end at {duration_text(last - watch.start)}" if last > watch.start else "There are no counters"
+    part = f"Counters cover {duration_text(covered)}" if covered else "There are no counters"
     cause = trial.interruption or "telemetry ended on the host"
     return CheckOutcome(
-        f"{until} of {duration_text(watch.seconds)}: {cause}.",
+        f"{part} of {duration_text(watch.seconds)}: {cause}.",
         remedy="Stay connected until the trial ends, and run it again." if trial.interruption else None,
     )
 
@@ -458,7 +450,7 @@ TRIAL_CHECKS: tuple[TrialCheck, ...] = (
         remedy="Find what ended the telemetry on the host (dmesg, security software), then run it again.",
         source="The times of telemetry’s samples beside the interval that the tool measured.",
         evaluate=_uncounted,
-        needs=f"samples of the host: none at all, or none in the last {share_text(UNCOUNTED_SHARE)} of a trial, "
+        needs=f"samples of the host: missing in {share_text(UNCOUNTED_SHARE)} of a trial, "
         f"{duration_text(UNCOUNTED)} at least",
     ),
     during_check(

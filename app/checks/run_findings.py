@@ -51,11 +51,11 @@ NO_LEASE = _raised(
 TELEMETRY_REPLACED = _raised(
     id="telemetry-replaced",
     severity=Severity.WARNING,
-    title="Telemetry program ended",
+    title="Telemetry by the script",
     why="The script that replaces it does not count the test’s I/O, page faults and waits, nor the CPU time of others.",
     remedy="Find what ended it on the host (dmesg, security software), then run it again.",
-    source="The end of the telemetry program on the host.",
-    needs="Telemetry by the program, not by the script.",
+    source="The start and the end of the telemetry program on the host.",
+    needs="An architecture that the program is built for: x86-64 or aarch64.",
 )
 
 CLOCK_STEPPED = _raised(
@@ -74,7 +74,7 @@ CONNECTION_LOST = _raised(
     severity=Severity.INFO,
     title="Connection was interrupted",
     why="The test continued on the host and none of its output is missing. Telemetry has a gap.",
-    remedy="No action needed.",
+    remedy="If it happens again, check the network between this computer and the host.",
     source="The connection.",
     needs="The connection to the host.",
 )
@@ -84,7 +84,7 @@ NOT_ATTACHED = _raised(
     severity=Severity.INFO,
     title="Trial ran while detached",
     why="The test continued on the host and none of its output is missing. Telemetry has a gap.",
-    remedy="No action needed.",
+    remedy="To have the telemetry of a whole trial, stay attached until it ends.",
     source="The attach.",
     needs="A run that is attached again.",
 )

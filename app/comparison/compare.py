@@ -58,7 +58,12 @@ def compare(
     remarks = tuple(dict.fromkeys(table.remarks()))
     overruling = [f"Overruled: {overruled.strip()}"] if overruled.strip() else []
     caveats = tuple(_caveats(rows))
-    excluded = [note for side in sides for run in side.runs for note in excluded_trials(run)]
+    excluded = [
+        note
+        for side in sides
+        for run in side.runs  # an invalid run of a group stays excluded: its valid ones are the values
+        for note in excluded_trials(run, overruled=bool(overruled.strip()) and len(side.runs) == 1)
+    ]
     notes = tuple(dict.fromkeys([*excluded, *overruling, *remarks, *caveats]))
     summaries = tuple(side.summary for side in sides)
     return Comparison(summaries, chosen, rows, notes, remarks, (*overruling, *caveats), overruled=overruled.strip())

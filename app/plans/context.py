@@ -5,13 +5,16 @@ from collections.abc import Mapping
 from app.plans.plan import LOCAL, Plan, Step
 from suites.base import Context, Suite
 from suites.disk import LOOP, lowest_device
-from suites.facts import Facts, known
+from suites.facts import Directory, Facts, known
 from suites.parameters import Values
 
 LOOPBACK = "127.0.0.1"
 
 ON_EVERY_HOST = "/tmp"  # noqa: S108 (the private directory made in it has mode 0700)
 """Parent of the private directory on a host without a known writable directory."""
+
+ROOM = 32 * 2**20
+"""Bytes that a directory without a test's own files should have free: the output of its tool, and probes."""
 
 
 def step_context(
@@ -51,7 +54,13 @@ def work_directory(suite: Suite, values: Values, facts: Facts | None) -> str:
 def writable_directory(facts: Facts | None) -> str:
     """Return the first writable directory of a host with these facts, else ON_EVERY_HOST.
 
-    Directories in which other accounts may replace files come last: nothing runs there.
+    Full directories come later, and those in which other accounts may replace files last: nothing runs there.
     """
     writable = [found for found in (() if facts is None else facts.directories) if found.writable is True]
-    return min(writable, key=lambda found: found.unsafe).path if writable else ON_EVERY_HOST
+    best = min(writable, key=lambda found: (found.unsafe, _is_full(found)), default=None)
+    return ON_EVERY_HOST if best is None else best.path
+
+
+def _is_full(found: Directory) -> bool:
+    free = known(found.free)
+    return free is not None and free < ROOM

@@ -336,8 +336,8 @@ def _policy(content: object) -> Policy:
 
 def _value(parameter: Parameter, given: object) -> Value:
     if isinstance(given, str) and parameter.type in {Type.INTEGER, Type.NUMBER}:
-        unit = f" in {parameter.unit}, without the unit" if parameter.unit else ""
-        raise PlanError(f"repetition.{parameter.name} is {given!r}.", f"Set a number{unit}.")
+        about = f" ({parameter.title})" if parameter.title else ""
+        raise PlanError(f"repetition.{parameter.name} is {given!r}.", f"Set a number{about}.")
     try:
         value = parameter.parse(given)
     except ParameterError as error:

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 from app.events import Activity, Event, FindingRaised, LinkChanged, OutputRead, TelemetryRead
 from app.runs.control import ENDING_TIME, Control, EndingTimeError
-from app.runs.findings import clock_stepped, telemetry_replaced
+from app.runs.findings import clock_stepped, telemetry_refused, telemetry_replaced
 from remote.jobs.job import RemoteJob
 from remote.telemetry.telemetry import Telemetry
 from suites.errors import BenchwrightError
@@ -250,6 +250,8 @@ class EventQueue:
                         self._items.put(TelemetryRead(host, samples))
                     if telemetry.replaced():
                         self._items.put(FindingRaised(telemetry_replaced(host)))
+                    if telemetry.refused():
+                        self._items.put(FindingRaised(telemetry_refused(host)))
                     for step in telemetry.steps():
                         self._items.put(FindingRaised(clock_stepped(host, step)))
 

@@ -50,6 +50,13 @@ def telemetry_replaced(host: str) -> Finding:
     return finding_of(run_findings.TELEMETRY_REPLACED, host, measured)
 
 
+def telemetry_refused(host: str) -> Finding:
+    """Return the finding that `host` did not run the telemetry program."""
+    measured = f"{host_label(host)} does not run the telemetry program; the script runs instead."
+    remedy = "Mount /tmp, /var/tmp or the home directory on the host without noexec, or free space there."
+    return finding_of(run_findings.TELEMETRY_REPLACED, host, measured, remedy=remedy)
+
+
 def clock_stepped(host: str, step: ClockStep) -> Finding:
     """Return the finding that the wall clock of `host` was stepped."""
     way, size = "forward" if step.seconds > 0 else "back", abs(step.seconds)

@@ -39,7 +39,6 @@ from app.runs.recording import RecordingStage, save_to_new_file
 from app.runs.request import RunRequest
 from app.runs.root_actions import RootWork
 from app.runs.run_hosts import RunHosts
-from app.runs.trial import STOPPED
 from app.runs.trials import Trials
 from app.store import Recorder, Store
 from app.store.errors import DamagedError, StoreLostError
@@ -49,6 +48,7 @@ from remote.errors import ConnectError, RemoteError
 from remote.probe import read_facts
 from suites.base import ParsedTrial
 from suites.errors import BenchwrightError
+from suites.evidence import STOPPED
 
 FAILED = "Internal error during the run; see the log."
 

@@ -35,6 +35,7 @@ from remote.jobs.job import RemoteJob
 from remote.target_guard import denied, refusal
 from suites.base import Command, ParsedTrial, Purpose, TrialParser
 from suites.errors import BenchwrightError
+from suites.evidence import STOPPED
 from suites.facts import known
 from suites.quantities import duration_text
 from suites.vocab import Sample
@@ -53,8 +54,6 @@ LAST_OUTPUT = 10.0
 
 STDERR_KEPT = 8192
 """Bytes of standard error searched for the reason why the host did not start a command."""
-
-STOPPED = "Stopped by you."
 
 NEVER_BEGAN = "Benchwright ended before its command began."
 

@@ -17,9 +17,10 @@ from app.runs.policies import decided, verdict_rules
 from app.runs.request import RunRequest
 from app.runs.run_hosts import RunHosts
 from app.runs.schedule import Schedule, Slot, StepKey
-from app.runs.trial import STOPPED, TrialRun
+from app.runs.trial import TrialRun
 from remote.errors import ConnectionLostError
 from suites.errors import BenchwrightError
+from suites.evidence import STOPPED
 from suites.vocab import Finding
 
 log = logging.getLogger(__name__)

@@ -98,14 +98,14 @@ def _still_counting(
 ) -> Iterator[RatedFinding]:
     """Yield the earlier findings that count: of those before the run, what VERIFIED_BY could not decide.
 
-    Of those during the trials, the most severe of each check that found nothing at the end.
+    Of those during the trials, the last of the most severe of each check that found nothing at the end.
     """
     live: dict[str, Finding] = {}
     for one in findings:
         seen = VERIFIED_BY.get(one.id)
         if one.id in DURING_IDS:
             before = live.get(one.id)
-            if one.id not in found and (before is None or one.severity.rank > before.severity.rank):
+            if one.id not in found and (before is None or one.severity.rank >= before.severity.rank):
                 live[one.id] = one
         elif seen is None or seen in not_checked:
             yield RatedFinding(one, trust_of(one.severity))

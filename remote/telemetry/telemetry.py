@@ -115,7 +115,7 @@ class Telemetry:
         self._last: Tick | None = None
         self._cpu_time = self._elapsed = 0.0  # of the scripts of earlier connections, in seconds
         self._stderr = b""
-        self._stopped = self._replaced = False
+        self._stopped = self._replaced = self._refused = False
         self._open()
 
     @classmethod
@@ -176,6 +176,12 @@ class Telemetry:
     def replaced(self) -> bool:
         """Return whether the script replaced the program since the previous call."""
         found, self._replaced = self._replaced, False
+        return found
+
+    def refused(self) -> bool:
+        """Return whether the host does not run the program; False once it was told."""
+        found = bool(self._program) and self.instrument == "script" and not self._refused
+        self._refused = self._refused or found
         return found
 
     def _ticks(self, timeout: float) -> list[Tick]:

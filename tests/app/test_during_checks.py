@@ -101,7 +101,7 @@ CASES: dict[str, tuple[TrialEvidence, TrialEvidence, str, Severity]] = {
     ),
     "other-process": (
         of(process_time__backup=level(4.5, 5)), of(process_time__backup=level(0.2, 5)),
-        "Other processes used backup 0.9 CPUs over 1 min.", Severity.WARNING,
+        "Other processes used at least 0.9 CPUs (backup) over 1 min.", Severity.WARNING,
     ),
     "volume-limit-reached": (
         of("fio", allowance_exceeded_time__nvme1n1=once(2.5)), of("fio", allowance_exceeded_time__nvme1n1=once(0.0)),

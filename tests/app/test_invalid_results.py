@@ -77,7 +77,9 @@ def test_an_invalid_run_is_not_compared_on_either_side(*, swapped: bool) -> None
 
 
 def test_an_invalid_run_is_compared_with_a_reason_that_is_shown() -> None:
-    (against,) = compare([GOOD, doubtful(Trust.INVALID)], overruled="to show the error").rows[0].against
+    comparison = compare([GOOD, doubtful(Trust.INVALID)], overruled="to show the error")
+    assert not [note for note in comparison.notes if "not compared" in note]
+    (against,) = comparison.rows[0].against
     assert against.ratio == pytest.approx(3.0, rel=0.01)
     assert "to show the error" in against.text
     assert {caveat.id for caveat in against.caveats} >= {"invalid"}

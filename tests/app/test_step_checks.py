@@ -10,7 +10,7 @@ from app.checks.catalogue import OUTCOME_CHECKS
 from app.checks.limits import LIMITED_BY
 from app.verdict.steps import run_verdict, step_verdict, verdict_text
 from suites.checks import CheckOutcome
-from suites.evidence import StepOutcomeEvidence, TrialEvidence
+from suites.evidence import STOPPED, StepOutcomeEvidence, TrialEvidence
 from suites.verdict import Goal, Limiter, Trust, Verdict
 from suites.vocab import Finding, Severity
 from tests.app.trial_evidence import READ, repeated, step, trial
@@ -144,6 +144,17 @@ def test_failed_trials_make_a_caveat_and_no_trial_no_result() -> None:
     assert "no space left" in none.measured
     assert step_verdict(step(lost)).verdict.trust is Trust.INVALID
     assert outcome("trials-failed", step(disk())) is None
+
+
+def test_a_stopped_run_is_no_failure_and_reports_how_far_it_came() -> None:
+    ended = replace(disk(), id=2, state="partial", reason=STOPPED)
+    some, none = (outcome("trials-failed", replace(one, planned=6)) for one in (step(disk(), ended), step(ended)))
+    assert some is not None
+    assert none is not None
+    assert (some.severity, some.trust) == (Severity.INFO, Trust.CAVEATS)
+    assert some.measured.startswith("1 of 6 ")
+    assert none.measured.startswith("0 of 6 ")
+    assert step_verdict(step(ended)).verdict.trust is Trust.INVALID
 
 
 @pytest.mark.parametrize(

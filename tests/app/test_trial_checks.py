@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from app.checks.catalogue import OUTCOME_CHECKS, TRIAL_CHECKS
+from app.checks.catalogue import DURING_CHECKS, OUTCOME_CHECKS, TRIAL_CHECKS
 from app.checks.evidence import RUNNING, in_flight, seconds_of
 from app.checks.repetition import latency_text
 from app.checks.timing import SHAPE_CHECKS
@@ -27,6 +27,7 @@ from tests.app.trial_evidence import READ, WRITE, facts, shown, step, trial
 from tests.suites import captured_outputs
 
 CHECKS = {check.id: check for check in TRIAL_CHECKS}
+OTHER_PROCESS = next(check for check in DURING_CHECKS if check.id == "other-process")
 
 Make = Callable[[], TrialEvidence]
 
@@ -121,14 +122,28 @@ def counted_for(seconds: float) -> TrialEvidence:
     [
         (-9.0, "", "There are no counters of 10 s: telemetry ended on the host."),
         (0.5, "", "There are no counters of 10 s: telemetry ended on the host."),
-        (1.5, "", "Counters end at 1 s of 10 s: telemetry ended on the host."),
-        (1.5, "the connection was lost", "Counters end at 1 s of 10 s: the connection was lost."),
+        (1.5, "", "Counters cover 1 s of 10 s: telemetry ended on the host."),
+        (1.5, "the connection was lost", "Counters cover 1 s of 10 s: the connection was lost."),
         (-9.0, "Benchwright was not attached", "There are no counters of 10 s: Benchwright was not attached."),
     ],
 )
 def test_counters_that_are_missing_are_reported_with_their_cause(seconds: float, interruption: str, words: str) -> None:
     check = CHECKS["counters-end-early"]
     assert shown(check, replace(counted_for(seconds), interruption=interruption)) == words
+
+
+@pytest.mark.parametrize(("start", "end", "seconds"), [(2.5, 7.5, 5), (-5.0, 4.5, 6)])
+def test_a_hole_in_the_counters_is_reported_and_is_no_part_of_the_time(start: float, end: float, seconds: int) -> None:
+    busy = {"tool_cpu_user": 25.0, "tool_cpu_system": 0.0, "tool_waiting": 1.0, "other_cpu": 75.0}
+    one = trial("sysbench-cpu", {"events_per_second": 900.0}, host=busy, known=facts())
+    assert one.watch is not None
+    series = {
+        key: tuple(point for point in points if not start < point[0] - one.watch.start < end)
+        for key, points in one.watch.series.items()
+    }
+    one = replace(one, watch=replace(one.watch, series=series), interruption="the connection was lost")
+    assert f"Counters cover {seconds} s of 10 s: the connection" in str(shown(CHECKS["counters-end-early"], one))
+    assert f" over {seconds} s; the test got 1 of the 2 CPUs" in str(shown(OTHER_PROCESS, one))
 
 
 @pytest.mark.parametrize("seconds", [3, 6, 12, 60])
@@ -236,7 +251,7 @@ CASES: dict[str, tuple[Make, Make, str]] = {
     "counters-end-early": (
         lambda: counted_for(6.0),
         lambda: counted_for(9.0),
-        "Counters end at 6 s of 10 s",
+        "Counters cover 6 s of 10 s",
     ),
     "not-steady": (lambda: rounds([3000.0 - 100 * place for place in range(25)]), lambda: rounds([1000.0] * 10), "25"),
 }  # fmt: skip

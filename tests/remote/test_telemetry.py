@@ -272,7 +272,7 @@ with subprocess.Popen([sys.executable, "-c", "while True: pass"], start_new_sess
     (lease / f"job={leader.pid}-{started}-{boot}").touch()
     telemetry = Telemetry.start(LocalSession("testhost"), 0.2, str(lease))
     names = {sample.metric.name for _ in range(5) for sample in telemetry.read(30.0)}
-    print(telemetry.instrument, *sorted(names))
+    print(telemetry.instrument, telemetry.refused() + telemetry.refused(), *sorted(names))
     telemetry.stop()
     leader.kill()
 """
@@ -287,12 +287,13 @@ NOEXEC = "mount -t tmpfs -o noexec none"
     ("mounts", "instrument"),
     [
         (f"{FULL} && mount -t tmpfs none /dev/shm", "program"),
-        (f"{FULL} && {NOEXEC} /dev/shm", "script"),
-        (f"mount -t tmpfs -o ro none /tmp && {NOEXEC} /dev/shm", "script"),
-        (f"{NOEXEC} /tmp && {NOEXEC} /dev/shm", "script"),
+        (f"{FULL} && {NOEXEC} /dev/shm && {NOEXEC} /var/tmp", "script"),
+        (f"mount -t tmpfs -o ro none /tmp && {NOEXEC} /dev/shm && {NOEXEC} /var/tmp", "script"),
+        (f"{NOEXEC} /tmp && {NOEXEC} /dev/shm", "program"),
+        (f"{NOEXEC} /tmp && {NOEXEC} /var/tmp && {NOEXEC} /dev/shm", "script"),
         (f"mount -t tmpfs none /tmp && {NOEXEC} /dev/shm", "program"),
     ],
-    ids=["full", "full and noexec", "read-only and noexec", "noexec", "noexec /dev/shm"],
+    ids=["full", "full and noexec", "read-only and noexec", "noexec but /var/tmp", "noexec", "noexec /dev/shm"],
 )
 def test_a_host_whose_tmp_is_of_no_use_is_sampled(mounts: str, instrument: str, shell: str) -> None:
     path = shutil.which(shell)
@@ -313,6 +314,7 @@ def test_a_host_whose_tmp_is_of_no_use_is_sampled(mounts: str, instrument: str, 
     finally:
         shutil.rmtree(shells)
     assert (done.returncode, done.stderr) == (0, "")
-    sampled, *names = done.stdout.split()
+    sampled, refused, *names = done.stdout.split()
     assert sampled == ("script" if instrument == "script" else hashlib.sha256(program(platform.machine())).hexdigest())
+    assert refused == str(int(instrument == "script"))  # reported once
     assert {"cpu_user", "tool_cpu_user", "tool_cpu_system"} <= set(names)

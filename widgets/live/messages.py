@@ -3,8 +3,8 @@
 from app.events import LinkState, State
 from app.plans.plan import Policy
 from app.runs.messages import link_text
-from app.runs.trial import STOPPED
 from suites.base import Command
+from suites.evidence import STOPPED
 from suites.facts import Facts, known
 from suites.quantities import clock_text, count_text, duration_text, quantity
 from widgets.live.model import LivePhase, RunModel, StepKey, TrialView
