@@ -174,6 +174,27 @@ def test_a_goal_is_met_or_missed_and_changes_no_trust(goal: Goal, level: Severit
     assert step_verdict(evidence).verdict.trust is Trust.VALID
 
 
+@pytest.mark.parametrize(
+    ("host", "found", "trust", "words"),
+    [
+        ({}, (), Trust.VALID, ""),
+        ({}, (Severity.ERROR,), Trust.DOUBTFUL, "is doubtful."),
+        ({"disk_read_rate:vda": 0.0, "disk_busy:vda": 0.0}, (), Trust.INVALID, "decides nothing"),
+    ],
+)
+def test_a_goal_on_a_result_that_is_not_trusted_carries_its_verdict(
+    host: dict[str, float], found: tuple[Severity, ...], trust: Trust, words: str
+) -> None:
+    one = trial("fio", {**FULL, "latency_mean": 1e5}, at=READ, host=host, **ONE) if host else disk()
+    earlier = tuple(finding("earlier", level) for level in found)
+    evidence = replace(repeated(one, STEADY), goals=(Goal("iops", at_least=1.0),), findings=earlier)
+    made = step_verdict(evidence).verdict
+    (goal,) = [one for one in made.findings if one.id == "goal"]
+    assert made.trust is trust
+    assert ("The result is" in goal.measured) is bool(words)
+    assert words in goal.measured
+
+
 def test_a_goal_on_a_latency_means_that_of_whole_requests() -> None:
     waited = trial("fio", {**FULL, "total_latency_p99": 4e6}, at=READ, host={**DISK, "disk_busy:vda": 99.0}, **DEEP)
     evidence = replace(repeated(waited, STEADY), goals=(Goal("latency_p99", at_most=5e6),))
