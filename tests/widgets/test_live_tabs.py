@@ -4,6 +4,7 @@ import pytest
 from pytestqt.qtbot import QtBot
 
 from app.events import LinkChanged, LinkState
+from app.plans.plan import Plan, make_step
 from tests.widgets.live_events import begin, folded, plan
 from widgets.live.messages import step_progress
 from widgets.live.step_view import StepTabs
@@ -22,3 +23,16 @@ def test_the_tab_of_a_host_says_that_it_is_measured_no_more(qtbot: QtBot, state:
     index = model.step_keys().index(("disk", "web-9"))
     assert strip.tabText(index).endswith(shown)
     assert "&lt;b&gt;did not" in strip.tabToolTip(index)
+
+
+def test_many_steps_scroll_and_keep_their_names(qtbot: QtBot) -> None:
+    steps = tuple(make_step("fio", {}, name=f"fio randread 4k, queue depth {2**number}") for number in range(12))
+    strip = StepTabs()
+    qtbot.addWidget(strip)
+    strip.show_step_keys(folded([], Plan("depths", ("web-1",), steps)))
+    strip.resize(500, strip.sizeHint().height())
+    with qtbot.waitExposed(strip):
+        strip.show()
+    needed = [strip.fontMetrics().horizontalAdvance(strip.tabText(index)) for index in range(strip.count())]
+    assert all(strip.tabRect(index).width() >= needed[index] for index in range(strip.count()))
+    assert strip.minimumSizeHint().width() < 300, "the bar never widens the window"

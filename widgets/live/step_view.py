@@ -35,7 +35,7 @@ class StepTabs(QTabBar):
         self.setDrawBase(False)
         self.setExpanding(False)
         self.setUsesScrollButtons(True)
-        self.setElideMode(Qt.TextElideMode.ElideMiddle)
+        self.setElideMode(Qt.TextElideMode.ElideNone)  # many tabs scroll; else each shrinks to “…”
         self.setAccessibleName("Steps of the run")
         self.tabBarClicked.connect(self._choose)
         self.currentChanged.connect(self._choose)
