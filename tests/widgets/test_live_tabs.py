@@ -26,13 +26,15 @@ def test_the_tab_of_a_host_says_that_it_is_measured_no_more(qtbot: QtBot, state:
 
 
 def test_many_steps_scroll_and_keep_their_names(qtbot: QtBot) -> None:
-    steps = tuple(make_step("fio", {}, name=f"fio randread 4k, queue depth {2**number}") for number in range(12))
+    long = "fio randread on the second volume of the host, depth"
+    steps = tuple(make_step("fio", {}, name=f"{long} {2**number}") for number in range(12))
     strip = StepTabs()
     qtbot.addWidget(strip)
     strip.show_step_keys(folded([], Plan("depths", ("web-1",), steps)))
     strip.resize(500, strip.sizeHint().height())
     with qtbot.waitExposed(strip):
         strip.show()
+    assert len({strip.tabText(index) for index in range(strip.count())}) == len(steps), "the end tells them apart"
     needed = [strip.fontMetrics().horizontalAdvance(strip.tabText(index)) for index in range(strip.count())]
     assert all(strip.tabRect(index).width() >= needed[index] for index in range(strip.count()))
     assert strip.minimumSizeHint().width() < 300, "the bar never widens the window"

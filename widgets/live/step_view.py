@@ -55,7 +55,7 @@ class StepTabs(QTabBar):
         for index, step_key in enumerate(step_keys):
             step, host = step_key
             name = visible(f"{step} · {host_title(host)}" if several else step).replace("\n", " ")
-            short = name if len(name) <= _LONGEST else f"{name[: _LONGEST - 1]}…"
+            short = name if len(name) <= _LONGEST else f"{name[: _LONGEST // 2]}…{name[1 - _LONGEST // 2 :]}"
             text = f"{short}   {step_progress(model, step_key)}".replace("&", "&&")
             if self.tabText(index) != text:
                 self.setTabText(index, text)
