@@ -146,6 +146,14 @@ def test_failed_trials_make_a_caveat_and_no_trial_no_result() -> None:
     assert outcome("trials-failed", step(disk())) is None
 
 
+def test_trials_that_were_not_begun_are_reported_where_their_number_was_planned() -> None:
+    ended = outcome("trials-failed", replace(step(disk(), disk()), planned=6))
+    assert ended is not None
+    assert (ended.severity, ended.trust) == (Severity.INFO, Trust.CAVEATS)
+    assert ended.measured.startswith("2 of 6 ")
+    assert outcome("trials-failed", replace(step(disk(), disk()), planned=2)) is None
+
+
 def test_a_stopped_run_is_no_failure_and_reports_how_far_it_came() -> None:
     ended = replace(disk(), id=2, state="partial", reason=STOPPED)
     some, none = (outcome("trials-failed", replace(one, planned=6)) for one in (step(disk(), ended), step(ended)))
