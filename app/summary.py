@@ -12,7 +12,7 @@ from app.records import ChangeRecord, RunRecord, TrialRecord
 from app.verdict.listing import listed
 from suites.errors import UnknownSuiteError
 from suites.facts import known
-from suites.quantities import share_text
+from suites.quantities import figure_text, share_text
 from suites.verdict import Trust, Verdict, trust_mark
 from suites.vocab import Labels, Metric
 
@@ -72,6 +72,12 @@ class MetricSummary(OfTrials):
     def doubt(self) -> str:
         """The mark of the value in a table: ``caveats``, ``doubtful``, ``invalid``; empty for a valid one."""
         return trust_mark(self.trust)
+
+    @property
+    def marked_median(self) -> str:
+        """The median with its unit and mark: ``2002 IOPS (doubtful)``."""
+        text = figure_text(self.metric, self.median, self.uncertainty)
+        return f"{text} ({self.doubt})" if self.doubt else text
 
     @property
     def cov(self) -> float | None:

@@ -38,10 +38,10 @@ _ERRORS = re.compile(
 
 def _failed(step: StepOutcomeEvidence) -> CheckOutcome | None:
     lost = [trial for trial in step.trials if not trial.done]
-    if not lost and step.trials:
+    if not lost and step.trials and len(step.trials) >= (step.planned or 0):
         return None
-    done, stopped = len(step.done), bool(lost) and all(trial.reason == STOPPED for trial in lost)
-    reason = lost[0].reason if lost else "No trial started."
+    done, stopped = len(step.done), bool(step.trials) and all(trial.reason == STOPPED for trial in lost)
+    reason = lost[0].reason if lost else "" if step.trials else "No trial started."
     planned = count_text(step.planned or len(step.trials), "trial")
     outcome = CheckOutcome(f"{done} of {planned} completed. {reason}".strip())
     if stopped:

@@ -87,10 +87,9 @@ def print_run(record: RunRecord, within: WithinTrials, *, trials: bool = False) 
     rows = []
     for figure in summaries(record):
         spread = range_text(figure.metric, figure.minimum, figure.maximum, figure.uncertainty)
-        doubt = f" ({figure.doubt})" if figure.doubt else ""
         rows.append(
             [figure.step, host_label(figure.host), metric_text(figure.metric, figure.labels),
-             f"{figure_text(figure.metric, figure.median, figure.uncertainty)}{doubt}", spread, str(figure.n),
+             figure.marked_median, spread, str(figure.n),
              better_text(figure.metric.better)]
         )  # fmt: skip
     if rows:

@@ -217,8 +217,7 @@ def check_goals(goals: Sequence[Goal], steps: Sequence[Step]) -> None:
     The remedy for a bound is a goal that goals_of() parses and this accepts.
     """
     for goal in goals:
-        if (goal.at_least is None) == (goal.at_most is None):
-            raise GoalError(f"The goal for {goal.metric[:60]} needs one bound.", "Set at_least or at_most.")
+        _check_one_bound(goal)
         targets = [step for step in steps if goal.step in {None, step.name}]
         if not targets:
             named = ", ".join(step.name for step in steps)

@@ -123,9 +123,7 @@ def _headlines_compared(comparison: Comparison, step: str) -> Iterator[tuple[str
             large = "no ratio" if ratio is None else times_text(ratio)
             style = Style(HEADLINE.size, HEADLINE.leading, toned(against.verdict).colour, bold=True)
             sides = [(run_letter(side), row.sides[side]) for side in (number, 0)]
-            medians = " against ".join(
-                f"{letter} {figure_text(row.metric, side.median, side.uncertainty)}" for letter, side in sides if side
-            )
+            medians = " against ".join(f"{letter} {side.marked_median}" for letter, side in sides if side)
             verdict = f"{against.text[:1].upper()}{against.text[1:]}"
             title = f"{metric_text(row.metric, row.labels)}, {direction_text(row.metric.better)}"
             yield large, style, f"{verdict}. Medians: {medians}{_centres(row, against)}, {title}."

@@ -32,7 +32,6 @@ from suites.quantities import (
     better_text,
     direction_text,
     edges_text,
-    figure_text,
     metric_text,
     range_text,
     ratio_text,
@@ -283,10 +282,8 @@ def _rank(found: Sequence[MetricSummary], summary: MetricSummary) -> int:
 
 
 def _spread(summary: MetricSummary) -> Iterator[TableCell]:
-    metric = summary.metric
-    median = figure_text(metric, summary.median, summary.uncertainty)
-    yield TableCell(f"{median} ({summary.doubt})" if summary.doubt else median, STRONG)
-    spread = range_text(metric, summary.minimum, summary.maximum, summary.uncertainty)
+    yield TableCell(summary.marked_median, STRONG)
+    spread = range_text(summary.metric, summary.minimum, summary.maximum, summary.uncertainty)
     yield TableCell(spread if summary.n > 1 else "", QUIET)
     yield TableCell("" if summary.cov is None else share_text(summary.cov), QUIET)
 

@@ -299,7 +299,8 @@ class RunHosts:
         if self._closing:
             return
         self.queue.put(LinkChanged(host, link.state, link.since, link.attempt, link.detail, link.restarted))
-        if link.state is LinkState.BACK and loss is not None and loss.last_received is not None:
+        back = link.state is LinkState.BACK and not link.restarted  # after a restart, nothing of the test continued
+        if back and loss is not None and loss.last_received is not None:
             self.queue.put(FindingRaised(connection_lost(host, time.monotonic() - loss.last_received, loss.detail)))
 
     def session(self, host: str, *, root: bool) -> Session:

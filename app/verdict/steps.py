@@ -65,6 +65,7 @@ def step_verdict(step: StepOutcomeEvidence) -> StepVerdict:
     found, during = _with_shapes_seen(found, step.findings)
     earlier = list(_still_counting(during, {one.finding.id for one in found}, not_checked))
     level = worst(tuple(one.trust for one in (*found, *earlier)))
+    found = [_with_trust(one, level) if one.finding.id == "goal" else one for one in found]
     limited = limiter[0] if limiter is not None else None
     reducing = [one.finding for one in (*found, *earlier) if one.trust is not Trust.VALID]
     rest = [one.finding for one in found if one.trust is Trust.VALID]
@@ -72,6 +73,15 @@ def step_verdict(step: StepOutcomeEvidence) -> StepVerdict:
     verdict = Verdict(level, limited, summary, (*reducing, *rest), step.name, step.host)
     reasons = tuple((check, one.because) for check, one in not_checked.items())
     return StepVerdict(verdict, tuple(found), reasons)
+
+
+def _with_trust(goal: RatedFinding, level: Trust) -> RatedFinding:
+    """Return the finding on a goal with the trust in the result: an invalid figure meets no goal."""
+    if level.rank < Trust.DOUBTFUL.rank:
+        return goal
+    doubt = "invalid: it decides nothing" if level is Trust.INVALID else str(level)
+    measured = f"{goal.finding.measured} The result is {doubt}."
+    return replace(goal, finding=replace(goal.finding, measured=measured))
 
 
 def _with_shapes_seen(

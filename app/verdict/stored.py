@@ -12,7 +12,7 @@ from app.checks.catalogue import AFTER_IDS, DURING_IDS
 from app.checks.run_findings import INTERRUPTIONS
 from app.events import State
 from app.plans.context import step_context
-from app.plans.plan import Plan, Step
+from app.plans.plan import Plan, Policy, Step
 from app.records import ComputedVerdicts, RunRecord, SampleSeries, TrialRecord
 from app.runs.schedule import StepKey
 from app.verdict.steps import StepVerdict, new_findings, run_verdict, step_verdict
@@ -143,7 +143,7 @@ def evidence_of(
         trials=tuple(
             _trial(record, one, samples.get(one.trial.id, ()), telemetry, step=step, context=context) for one in counted
         ),
-        planned=record.plan.repetition.most,
+        planned=record.plan.repetition.trials if record.plan.repetition.policy is Policy.FIXED else None,
         goals=record.plan.goals,
         findings=tuple(_findings(record, step.name, host, {one.trial.id: one.state for one in own})),
         host_noise=_host_noise(record, step, host),

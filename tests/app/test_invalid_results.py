@@ -26,6 +26,7 @@ from app.ranking.candidates import RankingCriteria
 from app.ranking.ranking import rank
 from app.ranking.report import ranking_csv, ranking_rows, ranking_to_json, shown_columns
 from app.records import HistoryRow, RunRecord
+from app.report_image.report import _headlines_compared
 from app.report_image.tables import rows_compared
 from app.runs.policies import check_baseline, verdict_rules
 from app.scaling.scaling import scaling_lines, scaling_of, scaling_rows, scaling_to_json
@@ -106,6 +107,8 @@ def test_a_comparison_carries_the_verdict_everywhere(trust: Trust) -> None:
     (entry,) = comparison_to_json(comparison)
     assert (entry["trust"], entry["baseline"]["trust"]) == (trust, Trust.VALID)
     assert [line.cells[2].text.endswith(f"({mark})") for line in rows_compared(comparison, row.step)] == [False, True]
+    ((_, _, headline),) = _headlines_compared(comparison, row.step)
+    assert f"({mark}) against A" in headline
     line = CompareLine(LineKind.RUN, row=row, number=1)
     assert FINDING.title in tip_of_value(line)
     assert mark_of_value(CompareLine(LineKind.BASELINE, row=row)) is None

@@ -146,6 +146,14 @@ def test_failed_trials_make_a_caveat_and_no_trial_no_result() -> None:
     assert outcome("trials-failed", step(disk())) is None
 
 
+def test_trials_that_were_not_begun_are_reported_where_their_number_was_planned() -> None:
+    ended = outcome("trials-failed", replace(step(disk(), disk()), planned=6))
+    assert ended is not None
+    assert (ended.severity, ended.trust) == (Severity.INFO, Trust.CAVEATS)
+    assert ended.measured.startswith("2 of 6 ")
+    assert outcome("trials-failed", replace(step(disk(), disk()), planned=2)) is None
+
+
 def test_a_stopped_run_is_no_failure_and_reports_how_far_it_came() -> None:
     ended = replace(disk(), id=2, state="partial", reason=STOPPED)
     some, none = (outcome("trials-failed", replace(one, planned=6)) for one in (step(disk(), ended), step(ended)))
@@ -172,6 +180,27 @@ def test_a_goal_is_met_or_missed_and_changes_no_trust(goal: Goal, level: Severit
     assert words in found.measured
     assert found.severity is level
     assert step_verdict(evidence).verdict.trust is Trust.VALID
+
+
+@pytest.mark.parametrize(
+    ("host", "found", "trust", "words"),
+    [
+        ({}, (), Trust.VALID, ""),
+        ({}, (Severity.ERROR,), Trust.DOUBTFUL, "is doubtful."),
+        ({"disk_read_rate:vda": 0.0, "disk_busy:vda": 0.0}, (), Trust.INVALID, "decides nothing"),
+    ],
+)
+def test_a_goal_on_a_result_that_is_not_trusted_carries_its_verdict(
+    host: dict[str, float], found: tuple[Severity, ...], trust: Trust, words: str
+) -> None:
+    one = trial("fio", {**FULL, "latency_mean": 1e5}, at=READ, host=host, **ONE) if host else disk()
+    earlier = tuple(finding("earlier", level) for level in found)
+    evidence = replace(repeated(one, STEADY), goals=(Goal("iops", at_least=1.0),), findings=earlier)
+    made = step_verdict(evidence).verdict
+    (goal,) = [one for one in made.findings if one.id == "goal"]
+    assert made.trust is trust
+    assert ("The result is" in goal.measured) is bool(words)
+    assert words in goal.measured
 
 
 def test_a_goal_on_a_latency_means_that_of_whole_requests() -> None:

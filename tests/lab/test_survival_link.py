@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from app.events import Event, FindingRaised, LinkChanged, SampleRead, State, TelemetryRead, TrialStarted
+from app.events import Event, FindingRaised, LinkChanged, SampleRead, State, TelemetryRead, TrialEnded, TrialStarted
 from app.hosts.leftovers import LeftoverOwner
 from app.questions import RefusingAsker
 from app.runs.control import Control
@@ -213,11 +213,29 @@ def test_a_restart_of_the_host_is_recognised(workstation: Workstation, lab: LabH
     assert [event.state for event in trial_ends(events)] == [State.PARTIAL]
     back = next(event for event in events if isinstance(event, LinkChanged) and event.state is LinkState.BACK)
     assert back.restarted
+    assert CONNECTION_LOST not in reported(events)
     values = [sample.value for sample in workstation.samples("last")[1]]
     assert values == [float(number) for number in range(1, len(values) + 1)]
     assert len(values) >= 10
     assert workstation.output("last", 1)["stdout"].startswith(b"n 1\nn 2\n")
     assert_no_leftovers(lab.home)
+
+
+def test_a_restart_between_trials_leaves_a_run_that_is_not_whole(
+    workstation: Workstation, lab: LabHost, other_boot: list[str]
+) -> None:
+    restarted: list[bool] = []
+
+    def hand(event: Event, _control: Control) -> None:
+        if isinstance(event, TrialEnded) and not restarted:
+            restarted.append(True)
+            restart_host(lab, other_boot)
+
+    events = run(workstation, counting_plan(40, trials=3), hand)
+    assert end(events).state is State.PARTIAL
+    assert CONNECTION_LOST not in reported(events)
+    (incomplete,) = [one for one in workstation.load("last").findings if one.id == "trials-failed"]
+    assert incomplete.measured.startswith("1 of 3 ")
 
 
 # A network of its own
