@@ -200,7 +200,7 @@ def test_the_side_panel_shows_what_sampled_the_host(qtbot: QtBot) -> None:
         ("web-2", "Telemetry: program 19e58bacc5be, 0.07 % of one core."),
         ("web-3", ""),
     ):
-        panel.show_run(folded([ended]), ("step", host), None)
+        panel.show_run(folded([ended]), ("disk", host), None)
         assert panel.host.text() == shown
 
 
