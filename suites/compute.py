@@ -78,7 +78,7 @@ class ComputeReader:
             whole, by_threads = KINDS[kind]
             figure_labels = labels(threads=str(threads))
             each = GIGA * rate
-            return [] if time is None else [Sample(time, whole, each), Sample(time, by_threads, each, figure_labels)]
+            return [] if time is None else [Sample(time, one, each, figure_labels) for one in (whole, by_threads)]
         if record.kind == "result" and rate > 0:
             self._rates.setdefault(kind, {})[threads] = rate
             self._take_variation(record, kind, threads, rate)

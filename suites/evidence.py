@@ -283,11 +283,15 @@ class TrialEvidence:
     def headline_series(self) -> tuple[Sample, ...]:
         """Return the samples of the headline's quantity without ramp and warm-up; while running, of the first metric.
 
-        Where no sample has the headline's labels, those counted at the other end stand for it.
+        Where no sample has the headline's labels, those counted at the other end stand for it; of a sweep, those of
+        the point whose figure is the headline's.
         """
         figure = self.headline
         if figure is not None:
-            return series_of(self.suite, self.samples, figure.metric.name, figure.labels)
+            value, unit = figure.value, figure.metric.unit
+            same = (one.labels for one in self.figures if one.value == value and one.metric.unit is unit)
+            found = (series_of(self.suite, self.samples, figure.metric.name, at) for at in same)
+            return next(filter(None, found), ())
         for metric in self.suite.metrics_of(self.values):
             first = next((one for one in self.samples if one.metric.name == metric.name), None)
             if first is not None:

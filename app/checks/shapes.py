@@ -15,6 +15,9 @@ FEWEST = 20
 LEAST_EFFECT = 0.07
 """Least difference of two levels, relative to the median, that is reported."""
 
+WHOLE_EVENTS = LEAST_EFFECT / 2
+"""Greatest share of a sample that one counted event may be; else samples are averaged."""
+
 MIN_ERRORS = 4.6
 """Least size of an effect in standard errors of the noise, whose long-run variance allows for autocorrelation; the cut
 is searched, so the 2 of a test chosen beforehand would find one in most series."""
@@ -129,10 +132,13 @@ class Shape:
     settled: bool = True
 
 
-def shape_of(times: Sequence[float], values: Sequence[float], expected: float = 0.0) -> Shape | None:
+def shape_of(
+    times: Sequence[float], values: Sequence[float], expected: float = 0.0, event: float = 0.0
+) -> Shape | None:
     """Return the shape of a rate; None if it is flat, has fewer than FEWEST samples or is 0.
 
-    `times` are the ends of the samples' intervals in seconds, `expected` the planned seconds of a running trial.
+    `times` are the ends of the samples' intervals in seconds, `expected` the planned seconds of a running trial,
+    `event` the rate of one counted event a second: of 7 or 8 events in a sample, the difference is chance.
 
     Regular stalls are searched in the samples; then levels by optimal partitioning with a penalty from the long-run
     variance (Killick 2012), without single outliers; a line or an exponential that fits better than levels is a decay
@@ -146,6 +152,11 @@ def shape_of(times: Sequence[float], values: Sequence[float], expected: float = 
     steps = np.diff(at)
     if steps.min() < 0 or not np.median(steps) > 0:
         return None  # timestamps without an order
+    width = math.ceil(event / float(np.median(steps)) / (WHOLE_EVENTS * scale))
+    if width > 1:
+        at, raw = at[: len(at) // width * width][width - 1 :: width], _averaged(raw, width)
+        if len(raw) < FEWEST:
+            return None
     series = _Series(at, raw, raw / scale, scale, max(expected, float(at[-1])))
     found = _stalls(series) or _levels(series, series.relative)
     early = found is not None and found.kind in _AT_THE_START and abs(found.effect) < LEAST_START
@@ -213,7 +224,7 @@ class _Points:
         clean = _without_outliers(rates)
         width = -(-len(clean) // MOST_POINTS)
         cut = len(clean) // width * width
-        values = clean[:cut].reshape(-1, width).mean(axis=1)
+        values = _averaged(clean, width)
         return cls(values, series.at[:cut][width - 1 :: width], width, series.interval * width, *_variances(values))
 
     @property
@@ -225,6 +236,11 @@ class _Points:
         """Return the points from `start` to before `end`."""
         level = float(self.values[start:end].mean())
         return Span(float(self.ends[start]) - self.interval, float(self.ends[end - 1]), level)
+
+
+def _averaged(values: Numbers, width: int) -> Numbers:
+    """Return the means of each `width` values, without an incomplete rest."""
+    return values[: len(values) // width * width].reshape(-1, width).mean(axis=1)
 
 
 def _stalls(series: _Series) -> Shape | None:

@@ -12,7 +12,7 @@ from suites.evidence import TrialCheck, TrialEvidence, series_of
 from suites.quantities import count_text, duration_text, figure_text, metric_text, quantity, share_text
 from suites.snia.output import ROUNDS, STEADY_AFTER, WINDOW_DIFFERENCE, WINDOW_RANGE, WINDOW_SLOPE
 from suites.snia.steady import PTS_RANGE, PTS_SLOPE, WINDOW, WINDOWS_AGREE
-from suites.units import Unit, convert
+from suites.units import Unit, convert, same_dimension
 from suites.verdict import Trust
 from suites.vocab import Figure, Metric, MetricKind, Resource, Sample, Severity
 
@@ -63,12 +63,23 @@ def _rate_shape(trial: TrialEvidence) -> _Found:
     samples = _rate_series(trial)
     if len(samples) < FEWEST:
         return None
-    running = trial.state == RUNNING
+    metric, running = samples[0].metric, trial.state == RUNNING
     expected = (trial.expected or 0.0) if running else 0.0
-    found = shape_of([one.time for one in samples], [one.value for one in samples], expected)
+    times, values = [one.time for one in samples], [one.value for one in samples]
+    found = shape_of(times, values, expected, _counted_event(trial, metric))
     if found is None or (running and not _lasts(found, len(samples), expected)):
         return None
-    return samples[0].metric, found
+    return metric, found
+
+
+def _counted_event(trial: TrialEvidence, metric: Metric) -> float:
+    """Return by how much one event or block a second changes a rate, in its unit; 0 if unknown."""
+    block = trial.values.get("block_size")
+    if metric.unit is Unit.PER_SECOND:
+        return 1.0
+    if not isinstance(block, int) or not same_dimension(metric.unit, Unit.BYTES_PER_SECOND):
+        return 0.0
+    return convert(block, Unit.BYTES_PER_SECOND, metric.unit)
 
 
 def _rate_series(trial: TrialEvidence) -> tuple[Sample, ...]:

@@ -159,11 +159,9 @@ def _live(record: Record, threads: int) -> list[Sample]:
     marks, first = labels(threads=str(threads)), iteration == 0
     samples = [Sample(time, metric, rate, marks, first) for metric, rate in rates.items() if rate]
     triad = rates[KERNELS["triad"]]
-    if (
-        first or not triad
-    ):  # the curve of the whole sweep has no warm-up in its middle, though it restarts for each count
+    if first or not triad:
         return samples
-    return [Sample(time, BANDWIDTH, triad), *samples]
+    return [Sample(time, BANDWIDTH, triad, marks), *samples]
 
 
 class StreamParser:

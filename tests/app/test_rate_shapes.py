@@ -11,6 +11,7 @@ import pytest
 from app.checks.evidence import RUNNING
 from app.checks.shapes import ShapeKind, shape_of
 from app.checks.timing import SHAPE_CHECKS
+from app.parse import parse_output
 from suites.evidence import DONE, TrialEvidence
 from suites.vocab import Finding, Severity
 from tests.app.trial_evidence import READ, shown, trial
@@ -150,6 +151,41 @@ def test_the_remedy_of_a_rise_is_that_of_the_resource(suite: str, figure: str, w
     rising = trial(suite, {figure: 2000.0}, samples=[1000.0 + 40 * second for second in range(30)], seconds=30)
     (found,) = (one for check in SHAPE_CHECKS if isinstance(one := check.finding(rising), Finding))
     assert word in found.remedy
+
+
+BLOCKS = [12237.19, 16389.8, 14335.91, 16384.12, 14336.36, 14335.42, 16384.23, 14336.02, 16383.94, 16384.06, 12287.99,
+          16384.1, 16382.78, 14336.98, 16383.78, 12288.26, 16383.67, 16384.0, 14336.27, 14310.43, 16413.38, 14335.94,
+          16384.04, 12288.05, 16384.05, 12266.92, 16412.05, 16384.08, 14335.97, 14336.04]  # fmt: skip
+"""MiB/s of sysbench memory on an idle host: 6, 7 or 8 blocks of 2 GiB a second."""
+
+
+@pytest.mark.parametrize("block", [2 * 2**30, 2**20])
+def test_one_block_more_or_less_in_a_second_is_no_shape(block: int) -> None:
+    one = trial("sysbench-memory", {"throughput": 14.7e3}, samples=BLOCKS, seconds=30, block_size=block)
+    assert [check.id for check in SHAPE_CHECKS if shown(check, one)] == ["rate-alternates"] * (block == 2**20)
+
+
+@pytest.mark.parametrize("rate", [7.18, 16.5])
+def test_a_flat_rate_of_few_events_is_silent_and_its_change_is_named(rate: float) -> None:
+    done = np.floor(rate * np.arange(121))
+    flat, halved = np.diff(done), np.diff(np.floor(done[:61].tolist() + (done[60] + done[1:61] / 2).tolist()))
+    times = np.arange(1.0, 121).tolist()
+    assert shape_of(times, flat.tolist(), event=1.0) is None
+    found = shape_of(times, halved.tolist(), event=1.0)
+    assert found is not None
+    assert found.kind is ShapeKind.STEP_DOWN
+    assert found.spans[0].until == pytest.approx(60, abs=6)
+
+
+def test_the_points_of_a_sweep_are_no_levels_of_its_rate() -> None:
+    head, tail = "# benchwright-compute 1", "result kind float threads {0} rate {1} best {1} worst {1}"
+    live = "live time {0}.002 kind float threads {1} rate {2}"
+    parts = [[live.format(20 * (n - 1) + second, n, 119 * n) for second in range(1, 21)] for n in (1, 2)]
+    ends = [tail.format(n, 119 * n) for n in (1, 2)]
+    parsed = parse_output("compute", "\n".join([head, *parts[0], ends[0], *parts[1], ends[1], ""]).encode())
+    one = replace(trial("compute", {"floating_point_rate": 238e9}), figures=parsed.figures, samples=parsed.samples)
+    assert len(one.headline_series()) == 20
+    assert not [check.id for check in SHAPE_CHECKS if shown(check, one)]
 
 
 def test_the_worst_second_is_given() -> None:

@@ -40,7 +40,10 @@ def test_gigabytes_of_a_reverse_test_are_read() -> None:
     found = figures(parse_output("iperf3", captured("iperf3/3.12/tcp_R_text_f_G").stdout))
     printed = [line.split() for line in captured("iperf3/3.12/tcp_R_text_f_G").stdout.decode().splitlines()]
     (received,) = (words for words in printed if words[-1:] == ["receiver"])
-    assert found["throughput receive receiver"] == float(received[received.index("GBytes/sec") - 1]) * 8 * GIB
+    rate, size = (float(received[received.index(unit) - 1]) for unit in ("GBytes/sec", "MBytes"))
+    seconds = float(received[2].partition("-")[2])
+    assert found["throughput receive receiver"] == pytest.approx(8 * GIB * rate, abs=0.005 * 8 * GIB)
+    assert found["throughput receive receiver"] == pytest.approx(8 * MIB * size / seconds, rel=1e-9)
 
 
 def test_the_server_end_of_udp_is_the_result_of_iperf_2() -> None:
