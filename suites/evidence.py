@@ -290,7 +290,7 @@ class TrialEvidence:
         if figure is not None:
             value, unit = figure.value, figure.metric.unit
             same = (one.labels for one in self.figures if one.value == value and one.metric.unit is unit)
-            found = (series_of(self.suite, self.samples, figure.metric.name, at) for at in same)
+            found = (series_of(self.suite, self.samples, figure.metric.name, at) for at in (figure.labels, *same))
             return next(filter(None, found), ())
         for metric in self.suite.metrics_of(self.values):
             first = next((one for one in self.samples if one.metric.name == metric.name), None)
