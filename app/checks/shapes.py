@@ -240,7 +240,8 @@ class _Points:
 
 def _averaged(values: Numbers, width: int) -> Numbers:
     """Return the means of each `width` values, without an incomplete rest."""
-    return values[: len(values) // width * width].reshape(-1, width).mean(axis=1)
+    means: Numbers = values[: len(values) // width * width].reshape(-1, width).mean(axis=1)
+    return means
 
 
 def _stalls(series: _Series) -> Shape | None:
