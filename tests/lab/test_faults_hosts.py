@@ -95,12 +95,12 @@ def test_a_file_that_is_cut_off_on_its_way_leaves_nothing(lab: LabHost) -> None:
 
 @pytest.fixture
 def small(tmp_path: Path) -> Iterator[Path]:
-    """A file system of 256 KiB."""
+    """A file system with as much room as the private directory should have."""
     place = tmp_path / "small"
     place.mkdir()
     if os.geteuid() != 0:
         pytest.skip("mounting a small file system needs root")
-    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=256k", "tmpfs", str(place)], check=True)
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=40m", "tmpfs", str(place)], check=True)
     yield place
     subprocess.run(["umount", str(place)], check=True)
 
