@@ -126,12 +126,7 @@ def history_of(
     parameters are excluded and counted.
     Other tool versions are included; a version change at a change point is among its differences.
     """
-    fitting = [row for row in rows if wanted.step in {"", row.step} and wanted.labels in {None, row.labels}]
-    if not fitting:
-        raise HistoryError(
-            f"There is no metric “{wanted.metric[:60]}” of {', '.join(wanted.hosts)[:120]}.",
-            "“benchwright show RUN --json” lists the metrics; --step and --label select one.",
-        )
+    fitting = _fitting(wanted, rows)
     older = len({row.run for row in fitting} & unjudged)
     fitting = [row for row in fitting if row.run not in unjudged]
     invalid = dict.fromkeys(
@@ -156,11 +151,9 @@ def history_of(
         else:
             by_run.setdefault(row.run, []).append(one)
     points = tuple(_points(by_run))
-    left_out = [f"{len(runs)} run{'s' if len(runs) > 1 else ''} of {reason}" for reason, runs in reasons.items()]
-    if older:
-        left_out.insert(0, f"{count_text(older, 'older run')} without a verdict")
-    if invalid:
-        left_out.insert(0, f"invalid: {', '.join(invalid)}")
+    left_out = [f"invalid: {', '.join(invalid)}"] if invalid else []
+    left_out += [f"{count_text(older, 'older run')} without a verdict"] if older else []
+    left_out += [f"{count_text(len(runs), 'run')} of {reason}" for reason, runs in reasons.items()]
     metric, labels = newest.metric, newest.labels
     if not points or any(point.value <= 0 for point in points):
         left_out += ["no change points: a value is not above zero"] if points else []
@@ -168,6 +161,17 @@ def history_of(
     found = change_points([point.value for point in points])
     marked = tuple(_marked(change, points, step, facts_of) for change in found.changes)
     return History(wanted.hosts, step, metric, labels, points, found, marked, tuple(left_out))
+
+
+def _fitting(wanted: HistoryQuery, rows: Sequence[HistoryRow]) -> list[HistoryRow]:
+    """Return the rows of the wanted step and labels. Raises HistoryError if there are none."""
+    fitting = [row for row in rows if wanted.step in {"", row.step} and wanted.labels in {None, row.labels}]
+    if not fitting:
+        raise HistoryError(
+            f"There is no metric “{wanted.metric[:60]}” of {', '.join(wanted.hosts)[:120]}.",
+            "“benchwright show RUN --json” lists the metrics; --step and --label select one.",
+        )
+    return fitting
 
 
 def _step(plans: Mapping[str, Plan], row: HistoryRow) -> Step:

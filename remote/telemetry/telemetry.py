@@ -179,7 +179,7 @@ class Telemetry:
         return found
 
     def refused(self) -> bool:
-        """Return whether the host does not run the program; False once it was told."""
+        """Return whether the host does not run the program; True in one call only."""
         found = bool(self._program) and self.instrument == "script" and not self._refused
         self._refused = self._refused or found
         return found
