@@ -165,13 +165,18 @@ def test_one_block_more_or_less_in_a_second_is_no_shape(block: int) -> None:
     assert [check.id for check in SHAPE_CHECKS if shown(check, one)] == ["rate-alternates"] * (block == 2**20)
 
 
-@pytest.mark.parametrize("rate", [7.18, 16.5])
-def test_a_flat_rate_of_few_events_is_silent_and_its_change_is_named(rate: float) -> None:
-    done = np.floor(rate * np.arange(121))
-    flat, halved = np.diff(done), np.diff(np.floor(done[:61].tolist() + (done[60] + done[1:61] / 2).tolist()))
+@pytest.mark.parametrize("rate", [2.75, 3.9, 4.6])
+def test_a_flat_rate_of_few_events_is_silent(rate: float) -> None:
+    counts = np.diff(np.floor(rate * np.arange(121))).tolist()
     times = np.arange(1.0, 121).tolist()
-    assert shape_of(times, flat.tolist(), event=1.0) is None
-    found = shape_of(times, halved.tolist(), event=1.0)
+    assert shape_of(times, counts) is not None, "taken for stalls if each sample counts"
+    assert shape_of(times, counts, event=1.0) is None
+
+
+@pytest.mark.parametrize("rate", [7.18, 16.5])
+def test_a_change_of_a_rate_of_few_events_is_named(rate: float) -> None:
+    done = np.cumsum([0.0, *[rate] * 60, *[rate / 2] * 60])
+    found = shape_of(np.arange(1.0, 121).tolist(), np.diff(np.floor(done)).tolist(), event=1.0)
     assert found is not None
     assert found.kind is ShapeKind.STEP_DOWN
     assert found.spans[0].until == pytest.approx(60, abs=6)
