@@ -42,8 +42,9 @@ _MAX_LOGARITHM = 700.0
 class Ratio:
     """A ratio to the baseline with its interval; `reason` says why the interval is None.
 
-    `spread` and `spread_baseline` are the standard deviations of the logarithms of the trials of each side; `p` is
-    the p-value of Welch's test, None without an interval.
+    `spread` and `spread_baseline` are the standard deviations of the logarithms of the units of each side (of pairs:
+    `spread` that of their ratios). `error` is the standard error of the logarithm of the ratio and `freedom` its
+    degrees of freedom, both 0 without an interval; `p` is the two-sided p-value of no difference.
     """
 
     value: float
@@ -53,6 +54,8 @@ class Ratio:
     spread_baseline: float = 0.0
     p: float | None = None
     reason: str = ""
+    error: float = 0.0
+    freedom: float = 0.0
 
 
 def student(freedom: float, confidence: float = CONFIDENCE) -> float:
@@ -78,9 +81,69 @@ def ratio_of(values: Sequence[float], baseline: Sequence[float], confidence: flo
     if max(variances) < 1e-24:  # the logarithms differ by rounding alone
         return Ratio(ratio, reason="all trials are identical: variance unknown")
     errors = [(variance / n, n - 1) for variance, n in zip(variances, (len(ours), len(theirs)), strict=True)]
-    low, high, p = welch(difference, errors, confidence)
     spreads = [math.sqrt(variance) for variance in variances]
-    return Ratio(ratio, _exp(low), _exp(high), spreads[0], spreads[1], float(p))
+    return ratio_with_interval(difference, errors, confidence, spread=spreads[0], spread_baseline=spreads[1])
+
+
+def paired_ratio_of(values: Sequence[float], baseline: Sequence[float], confidence: float = CONFIDENCE) -> Ratio | str:
+    """Return the ratio of the geometric means of pairs, or the reason for none.
+
+    The interval is Student's of the mean of the logarithms of the ratios of the pairs: what the two values of a pair
+    share (the host, the moment) cancels. Raises ValueError for sides of different length.
+    """
+    if min(*values, *baseline) <= 0:
+        return "a ratio needs values above zero"
+    logs = [math.log(ours / theirs) for ours, theirs in zip(values, baseline, strict=True)]
+    difference = statistics.fmean(logs)
+    if len(logs) < 2:
+        return Ratio(_exp(difference), reason="an interval needs at least two pairs")
+    variance = statistics.variance(logs)
+    if variance < 1e-24:
+        return Ratio(_exp(difference), reason="the ratios of all pairs are identical: variance unknown")
+    errors = [(variance / len(logs), len(logs) - 1)]
+    return ratio_with_interval(difference, errors, confidence, spread=math.sqrt(variance))
+
+
+def ratio_with_interval(
+    difference: float,
+    errors: Sequence[tuple[float, int]],
+    confidence: float = CONFIDENCE,
+    *,
+    spread: float = 0.0,
+    spread_baseline: float = 0.0,
+) -> Ratio:
+    """Return the ratio of a difference of logarithms, with the interval and p-value of welch()."""
+    low, high, p = welch(difference, errors, confidence)
+    error = sum(squared for squared, _ in errors)
+    freedom = error**2 / sum(squared**2 / count for squared, count in errors)
+    return Ratio(
+        _exp(difference), _exp(low), _exp(high), spread, spread_baseline, float(p),
+        error=math.sqrt(error), freedom=freedom,
+    )  # fmt: skip
+
+
+def beyond_p(ratio: Ratio, margin: float) -> float | None:
+    """Return the p-value against a ratio within the margin; None without an interval.
+
+    Twice the probability of a ratio at least as far from 1, at the nearer edge of the margin: below 0.05 exactly if the
+    95 % interval is entirely beyond the margin. Without a margin it is the two-sided p-value of no difference.
+    """
+    if not ratio.error:
+        return None
+    distance = abs(math.log(ratio.value)) - math.log1p(margin)
+    return min(1.0, 2 * float(special.stdtr(ratio.freedom, -distance / ratio.error)))
+
+
+def within_p(ratio: Ratio, margin: float) -> float | None:
+    """Return the p-value against a ratio beyond the margin (equivalence); None without an interval.
+
+    Twice the larger of the two one-sided p-values (TOST, Schuirmann 1987): below 0.05 exactly if the 95 % interval is
+    entirely within the margin.
+    """
+    if not ratio.error:
+        return None
+    distance = math.log1p(margin) - abs(math.log(ratio.value))
+    return min(1.0, 2 * float(special.stdtr(ratio.freedom, -distance / ratio.error)))
 
 
 def _exp(logarithm: float) -> float:
