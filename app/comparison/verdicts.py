@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 
 from app.change_points import change_point
-from app.comparison.estimates import ERROR, FEWEST_HOSTS, FEWEST_TRIALS, Ratio, more_trials
+from app.comparison.estimates import ERROR, FEWEST_HOSTS, FEWEST_TRIALS, Ratio, margin_edges, more_trials
 from app.numeric import Numbers, np, stats
 from suites.quantities import MOST_TIMES, duration_text, figure_text, share_text, shares_text, times_text
 from suites.vocab import Better, Metric, MetricKind
@@ -184,15 +184,15 @@ class ComparisonVerdict(StrEnum):
 def verdict_of(ratio: Ratio, better: Better, margin: float) -> ComparisonVerdict:
     """Return the verdict by the interval: entirely beyond the margin, entirely within it, or undecided.
 
-    The margin applies to the logarithm of the ratio, so that swapping the sides mirrors the verdict.
+    The margin is a change of the baseline (margin_edges).
     """
     if ratio.low is None or ratio.high is None:
         return ComparisonVerdict.UNDECIDED
-    edge = math.log1p(margin)
+    least, most = margin_edges(margin)
     low, high = math.log(ratio.low), math.log(ratio.high)
-    if low > edge or high < -edge:
-        return ComparisonVerdict.BETTER if (low > edge) == (better is Better.HIGHER) else ComparisonVerdict.WORSE
-    return ComparisonVerdict.SAME if -edge <= low and high <= edge else ComparisonVerdict.UNDECIDED
+    if low > most or high < least:
+        return ComparisonVerdict.BETTER if (low > most) == (better is Better.HIGHER) else ComparisonVerdict.WORSE
+    return ComparisonVerdict.SAME if least <= low and high <= most else ComparisonVerdict.UNDECIDED
 
 
 def verdict_text(verdict: ComparisonVerdict, margin: float) -> str:
