@@ -29,10 +29,10 @@ def of_units(units: Units, other: MetricSummary, baseline: MetricSummary) -> Ite
         yield Caveat("unpaired", f"{count_text(units.unpaired, 'trial')} without a partner in the same round left out")
 
 
-MOST_FAILED = 0.1
+MOST_FAILED = 0.2
 """Share of failed trials above which a side has no verdict: trials that fail are often those that would be slow, so the
-rest is a selection. At this share the mean of the rest is off by at most a fifth of the spread of the trials (the mean
-of a normal distribution without its slowest tenth is 0.195 standard deviations too high)."""
+rest is a selection. At this share the mean of the rest is off by a third of the spread of the trials (the mean of a
+normal distribution without its slowest fifth is 0.35 standard deviations too high)."""
 
 
 def of_failures(sides: Sequence[tuple[str, Censored]]) -> Iterator[Caveat]:

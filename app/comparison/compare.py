@@ -335,7 +335,7 @@ def _caveats(rows: Iterable[ComparisonRow]) -> Iterator[str]:
                 yield f"{row.step} on {host_label(row.host)}{metric}: {caveat.text}"
 
 
-_OF_CELL = frozenset({"drift", "other-instance", "reference", *Trust})
+_OF_CELL = frozenset({"censored", "drift", "other-instance", "reference", *Trust})
 """Ids of caveats that apply to every metric of a cell."""
 
 

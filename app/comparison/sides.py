@@ -196,17 +196,21 @@ class Side:
 
     def censored(self, cell: StepHosts) -> Censored:
         """Return how many trials of a cell failed. Trials that a user stopped, and warm-ups, are not counted."""
-        begun = [
-            record
-            for run, step in self.steps_by_run(cell.step)
-            for record in run.trials
-            if record.trial.step == step.name
-            and record.trial.host in cell.hosts
-            and not record.trial.warm_up
-            and record.state is not State.RUNNING
-            and not (record.state is State.PARTIAL and record.reason == STOPPED)
-        ]
-        return Censored(sum(record.state is not State.DONE for record in begun), len(begun))
+        failed = sum(self._failed.get((cell.step.name, host), 0) for host in cell.hosts)
+        done = sum(len(self._counted.get((cell.step.name, host), ())) for host in cell.hosts)
+        return Censored(failed, failed + done)
+
+    @cached_property
+    def _failed(self) -> dict[tuple[str, str], int]:
+        """The number of failed trials by step and host."""
+        found: dict[tuple[str, str], int] = {}
+        for run, own in zip(self.runs, self._run_steps, strict=True):
+            names = {step.name: name for name, step in own.items()}
+            for record in run.trials:
+                if record.trial.step in names and _has_failed(record):
+                    key = names[record.trial.step], record.trial.host
+                    found[key] = found.get(key, 0) + 1
+        return found
 
     def profile(self, cell: StepHosts) -> Profile:
         """Return the properties that decide comparability of the cell."""
@@ -226,6 +230,12 @@ class Side:
             programs=frozenset(run.program_version for run, _ in runs if run.program_version),
             invalid=verdict.text if verdict is not None and verdict.trust is Trust.INVALID else "",
         )
+
+
+def _has_failed(record: TrialRecord) -> bool:
+    """Return whether a trial failed: not a warm-up, not under way, not stopped by the user."""
+    stopped = record.state is State.PARTIAL and record.reason == STOPPED
+    return record.state not in {State.DONE, State.RUNNING} and not record.trial.warm_up and not stopped
 
 
 def _worst(levels: Iterable[str]) -> str:

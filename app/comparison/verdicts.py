@@ -196,7 +196,7 @@ def decide_exact(sides: tuple[float, float], evidence: VerdictEvidence) -> tuple
         verdict = _verdict_on(log, log, evidence.metric.better, evidence.margin)
         same = verdict is ComparisonVerdict.SAME
         change = change_text(ratio) if same else claim_text(ratio, evidence.metric)
-        text = f"{change} in every trial{f', {verdict_text(verdict, evidence.margin)}' if same else ''}"
+        text = f"in every trial {change}{f', {verdict_text(verdict, evidence.margin)}' if same else ''}"
     if not evidence.tested:
         verdict = ComparisonVerdict.NOT_TESTED
     return verdict, f"{text}, {evidence.context()}", reason
@@ -238,9 +238,8 @@ def _amounts(ratio: Ratio, *, factor: bool) -> tuple[str, str]:
     """Return a change and its interval without sign, as shares or as factors; the interval is empty without one."""
     edges = [] if ratio.low is None or ratio.high is None else [ratio.low, ratio.high]
     if factor:
-        ways = [value if ratio.value > 1 else 1 / value for value in (ratio.value, *edges)]
-        texts = [_factor(value) for value in ways]
-        return texts[0], "–".join(sorted(texts[1:], key=lambda text: float(text.rstrip("x")))) if edges else ""
+        first, *ends = (value if ratio.value > 1 else 1 / value for value in (ratio.value, *edges))
+        return _factor(first), "–".join(map(_factor, sorted(ends)))
     shares = shares_text(*sorted(abs(edge - 1) for edge in edges))
     return share_text(abs(ratio.value - 1)), f"{'–'.join(shares)} %" if edges else ""
 
@@ -248,32 +247,44 @@ def _amounts(ratio: Ratio, *, factor: bool) -> tuple[str, str]:
 def _factor(value: float) -> str:
     """Return a factor with two digits: ``2.4x``, ``13x``."""
     if value > MOST_TIMES:
-        return f"{MOST_TIMES:.0f}x"
+        return f"over {MOST_TIMES:,.0f}x"
     return f"{value:.2f}x" if value < FACTORS_FROM else f"{value:.1f}x" if value < 10 else f"{value:.0f}x"
 
 
 def change_text(ratio: Ratio) -> str:
     """Return a change with its sign and its interval: ``+1.4 % (95 % CI +0.9 to +1.9 %)``."""
-    return f"{signed_share(ratio.value)}{'' if ratio.low is None else f' (95 % CI {interval_text(ratio)})'}"
+    value = _times(ratio.value) if _in_factors(ratio) else signed_share(ratio.value)
+    return f"{value}{'' if ratio.low is None else f' (95 % CI {interval_text(ratio)})'}"
 
 
 def signed_share(ratio: float) -> str:
     """Return a ratio as a change: ``+1.4 %``, ``−8 %``; as a factor from FACTORS_FROM: ``2.4x``."""
     if not 1 / FACTORS_FROM < ratio < FACTORS_FROM:
-        return f"{_factor(ratio)}" if ratio >= FACTORS_FROM else f"{ratio:.2g}x"
+        return _times(ratio)
     return f"{_signed(share_text(abs(ratio - 1)).removesuffix(' %'), ratio)} %"
 
 
 def interval_text(ratio: Ratio) -> str:
-    """Return the interval as changes, ``−1.2 to +3.4 %``, or as factors, ``0.4x to 3.1x``."""
+    """Return the interval as changes, ``−1.2 to +3.4 %``, or as factors, ``0.40x to 3.1x``."""
     edges = (ratio.low or 1.0, ratio.high or 1.0)
-    if edges[0] <= 1 / FACTORS_FROM or edges[1] >= FACTORS_FROM:
-        return " to ".join(signed_share(edge) if edge >= FACTORS_FROM else f"{edge:.2g}x" for edge in edges)
+    if _in_factors(ratio):
+        return " to ".join(map(_times, edges))
     shares = [abs(edge - 1) for edge in edges]
     one_sided = edges[0] > 1 or edges[1] < 1  # else the signs distinguish them
     texts = shares_text(*shares) if one_sided else [shares_text(share)[0] for share in shares]
     low, high = (_signed(text, edge) for text, edge in zip(texts, edges, strict=True))
     return f"{low} to {high} %"
+
+
+def _in_factors(ratio: Ratio) -> bool:
+    """Return whether a ratio and its interval are written as factors, because one end is far from 1."""
+    ends = (ratio.low or ratio.value, ratio.high or ratio.value)
+    return ends[0] <= 1 / FACTORS_FROM or ends[1] >= FACTORS_FROM
+
+
+def _times(ratio: float) -> str:
+    """Return a ratio above or below 1 as a factor: ``2.4x``, ``0.36x``."""
+    return _factor(ratio) if ratio >= 1 else f"{ratio:.2f}x" if ratio >= 0.1 else f"{ratio:.2g}x"
 
 
 def _signed(text: str, ratio: float) -> str:
