@@ -224,7 +224,8 @@ class _Table:
         if isinstance(found, str) and not units.exact:
             return _unknown(found, pair.differences)
         margin = self._margin_for(pair, number)
-        failed = [f"{one.text} in {side_name}" for side_name, one in pair.failures if one.share > MOST_FAILED]
+        barred = [f"{one.text} in {side_name}" for side_name, one in pair.failures if one.share > MOST_FAILED]
+        barred += [caveat.text for caveat in of_verdicts(other, baseline) if caveat.id == Trust.INVALID]
         evidence = VerdictEvidence(
             baseline.metric,
             margin.share,
@@ -234,7 +235,7 @@ class _Table:
             units.scope,
             pair.relation,
             origin=margin.origin,
-            censored="; ".join(failed),
+            barred="; ".join(barred),
             tested=tested,
         )
         hosts = len(pair.theirs.hosts), len(pair.ours.hosts)
@@ -273,7 +274,7 @@ class _Table:
 
     def _figure(self, found: _Open, evidence: VerdictEvidence) -> RelativeFigure:
         ratio, units = found.ratio, found.units
-        if units.exact and not evidence.censored:
+        if units.exact and not evidence.barred:
             verdict, text, reason = decide_exact((units.values[0], units.baseline[0]), evidence)
         else:
             verdict, text, reason = decide(ratio, evidence)
