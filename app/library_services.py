@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
     from pathlib import Path
 
     from app.baselines.baselines import Baseline
@@ -179,13 +179,16 @@ class LibraryServices(ABC):
 
         return rank(selectors, self._selection.chosen(selectors), criteria)
 
-    def compare(self, runs: Sequence[str], margin: float | None = None, overruled: str = "") -> Comparison:
+    def compare(
+        self, runs: Sequence[str], margin: float | None = None, overruled: str = "", tested: Collection[str] = ()
+    ) -> Comparison:
         """Compare runs with the first. Each is a selector of app.comparison.selection: a run, or a group.
 
         `margin` is the relative difference that does not matter; None uses the calibrations of the hosts.
-        `overruled` is the reason to ignore fatal differences; the comparison repeats it.
+        `overruled` is the reason to ignore fatal differences; the comparison repeats it. `tested` are the names of
+        metrics, or ALL_METRICS, that get a verdict besides the headline and tail metrics.
         """
-        return self._selection.compare(runs, margin, overruled)
+        return self._selection.compare(runs, margin, overruled, tested)
 
     def joined(self, runs: Sequence[str]) -> list[tuple[RunRecord, SampleSeries]]:
         """Return each run, or group of runs as one, with the samples of its trials."""
@@ -211,9 +214,16 @@ class LibraryServices(ABC):
 
         return export_parquet(list(self._selection.read(runs)), path)
 
-    def export_png(self, runs: Sequence[str], path: Path, margin: float | None = None, overruled: str = "") -> Path:
+    def export_png(
+        self,
+        runs: Sequence[str],
+        path: Path,
+        margin: float | None = None,
+        overruled: str = "",
+        tested: Collection[str] = (),
+    ) -> Path:
         """Write the report image; several runs are compared as in compare()."""
-        return self._selection.export_png(runs, path, margin, overruled)
+        return self._selection.export_png(runs, path, margin, overruled, tested)
 
     @property
     def analyses(self) -> Analyses:

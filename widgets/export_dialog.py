@@ -1,6 +1,6 @@
 """Dialog that exports runs as CSV and PNG."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -42,14 +42,16 @@ class ExportDialog(QDialog):
         *,
         margin: float | None = None,
         overruled: str = "",
+        tested: Collection[str] = (),
     ) -> None:
         """Offer to export `runs`, of which the first is the baseline, to files called `name`.
 
         The picture compares several runs with `margin` (equivalence margin as a share; None: that of the hosts);
-        `overruled` is the reason to compare runs that are not comparable.
+        `overruled` is the reason to compare runs that are not comparable; `tested` are the metrics with a verdict
+        besides the headline ones.
         """
         super().__init__(parent)
-        self._margin, self._overruled = margin, overruled
+        self._compared_with = (margin, overruled, tested)
         self._workstation = workstation
         self._runs = tuple(runs)
         self._job: BackgroundJob | None = None
@@ -138,8 +140,7 @@ class ExportDialog(QDialog):
             return
         text, endings = self.path.text().strip(), self._endings()
         job = self._job = BackgroundJob(
-            lambda: _write(self._workstation, self._runs, targets_of(text, endings), self._margin, self._overruled),
-            self,
+            lambda: _write(self._workstation, self._runs, targets_of(text, endings), self._compared_with), self
         )
         self.message.hide()
         self.outcome.hide()
@@ -178,7 +179,10 @@ def targets_of(text: str, endings: Sequence[str]) -> list[Path]:
 
 
 def _write(
-    workstation: Workstation, runs: Sequence[str], targets: Sequence[Path], margin: float | None, overruled: str
+    workstation: Workstation,
+    runs: Sequence[str],
+    targets: Sequence[Path],
+    compared_with: tuple[float | None, str, Collection[str]],
 ) -> list[Path]:
     """Write `runs` to each of `targets` in the format of its extension; return all files written."""
     written: list[Path] = []
@@ -187,5 +191,5 @@ def _write(
         if path.suffix == ".csv":
             written += workstation.export_csv(runs, path)
         else:
-            written.append(workstation.export_png(runs, path, margin, overruled))
+            written.append(workstation.export_png(runs, path, *compared_with))
     return written

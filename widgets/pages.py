@@ -1,7 +1,7 @@
 """The pages of the window, created on first use, and the navigation between them."""
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import TYPE_CHECKING, Protocol, cast
 
 from app.events import LibraryChanged
@@ -46,7 +46,14 @@ class WindowServices(Protocol):
         """Show a modal message."""
         ...
 
-    def open_export(self, runs: Sequence[str], name: str, margin: float | None = None, overruled: str = "") -> None:
+    def open_export(
+        self,
+        runs: Sequence[str],
+        name: str,
+        margin: float | None = None,
+        overruled: str = "",
+        tested: Collection[str] = (),
+    ) -> None:
         """Open the export dialog for `runs`."""
         ...
 

@@ -7,7 +7,16 @@ import click
 
 from app.cli.common import FAILED, json_option, json_verb, plain, print_json, print_table, report_errors, verb
 from app.cli.plans import print_findings
-from app.cli.studies import Study, margin_option, overrule_option, print_study, share_of
+from app.cli.studies import (
+    Study,
+    margin_option,
+    metrics_option,
+    overrule_option,
+    print_study,
+    share_of,
+    tested_of,
+    tested_option,
+)
 from app.cli.tables import LEVELS_HEAD, level_cells, print_agreements, print_distributions
 from app.comparison.estimates import WithinTrials
 from app.distributions.distribution import distributions_to_json
@@ -185,6 +194,8 @@ def _print_trials(record: RunRecord) -> None:
 @click.option("--png", "png_path", type=click.Path(path_type=Path), help="Write the report image to this file.")
 @margin_option
 @overrule_option
+@metrics_option
+@tested_option
 @json_verb
 def export(
     workstation: Workstation,
@@ -194,6 +205,8 @@ def export(
     png_path: Path | None,
     margin: float | None,
     overrule: str,
+    metrics: tuple[str, ...],
+    everything: bool,
     as_json: bool,
 ) -> None:
     """Export RUNS as CSV, Parquet or PNG."""
@@ -205,7 +218,8 @@ def export(
     if parquet_path is not None:
         written.extend(workstation.export_parquet(runs, parquet_path))
     if png_path is not None:
-        written.append(workstation.export_png(runs, png_path, share_of(margin), overrule))
+        tested = tested_of(metrics, everything=everything)
+        written.append(workstation.export_png(runs, png_path, share_of(margin), overrule, tested))
     if as_json:
         print_json({"files": [str(path) for path in written]})
         return

@@ -1,6 +1,6 @@
 """Selection of runs by name, run id or baseline, read for a comparison, a report or an export."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -83,12 +83,14 @@ class RunSelection:
         """Return the sample statistics of each trial."""
         return self._within(self.chosen(selectors))
 
-    def compare(self, selectors: Sequence[str], margin: float | None, overruled: str) -> Comparison:
-        """Compare the runs of `selectors` with those of the first."""
+    def compare(
+        self, selectors: Sequence[str], margin: float | None, overruled: str, tested: Collection[str] = ()
+    ) -> Comparison:
+        """Compare the runs of `selectors` with those of the first, as the function compare() does."""
         from app.comparison.compare import compare
 
         groups = self.chosen(selectors)
-        found = compare(groups, margin, overruled=overruled, within=self._within(groups))
+        found = compare(groups, margin, overruled=overruled, within=self._within(groups), tested=tested)
         return replace(found, notes=tuple(dict.fromkeys([*self._of_baselines(selectors), *found.notes])))
 
     def _of_baselines(self, selectors: Sequence[str]) -> Iterator[str]:
@@ -104,7 +106,9 @@ class RunSelection:
         for record in [record for group in self.chosen(selectors) for record in group if record.published is None]:
             yield record, self._store.samples(record.summary.id), self._store.telemetry(record.summary.id)
 
-    def export_png(self, selectors: Sequence[str], path: Path, margin: float | None, overruled: str) -> Path:
+    def export_png(
+        self, selectors: Sequence[str], path: Path, margin: float | None, overruled: str, tested: Collection[str] = ()
+    ) -> Path:
         """Write the report image; several sides are compared with the first."""
         from app.report_image.report import write_report
 
@@ -112,7 +116,7 @@ class RunSelection:
         telemetry = {record.summary.id: self._telemetry_of(record) for record, _ in pairs}
         records = [record for record, _ in pairs]
         samples = {record.summary.id: series for record, series in pairs}
-        comparison = self.compare(selectors, margin, overruled) if len(selectors) > 1 else None
+        comparison = self.compare(selectors, margin, overruled, tested) if len(selectors) > 1 else None
         return write_report(
             records,
             samples,

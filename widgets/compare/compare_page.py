@@ -7,10 +7,11 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt, QTimer, Signal
-from PySide6.QtGui import QGuiApplication, QKeySequence, QResizeEvent
+from PySide6.QtGui import QAction, QGuiApplication, QKeySequence, QResizeEvent
 from PySide6.QtWidgets import QCheckBox, QMenu, QPushButton, QSplitter, QStackedLayout, QWidget
 
 from app.comparison.comparison import Comparison, ComparisonRow
+from app.comparison.family import DESCRIPTIVE
 from app.questions import Asker
 from app.services import Workstation
 from suites.errors import BenchwrightError
@@ -45,6 +46,8 @@ _MEANING_FROM = 600
 
 _MEANING = "smaller differences do not matter"
 
+_INCLUDE, _WITHDRAW = "Include in the verdicts", "Leave out of the verdicts"
+
 _CHOOSE = "Select runs in the library"
 
 _TYPED = 400
@@ -62,12 +65,14 @@ class ComparePage(Page):
 
     show_run_requested = Signal(str)
     library_requested = Signal()
-    export_requested = Signal(list, str, object, str)  # run ids, baseline first; file name; margin; override reason
+    # Run ids, baseline first; file name; margin; override reason; metrics tested besides the headline ones.
+    export_requested = Signal(list, str, object, str, object)
 
     def __init__(self, workstation: Workstation, asker: Asker) -> None:
         super().__init__(workstation, asker)
         self._ids: list[str] = []
         self._overruled = ""
+        self._tested: frozenset[str] = frozenset()
         self._typed_margin = False  # the user has set the margin: it replaces the calibrated ones of the hosts
         self._compared: Compared | None = None
         self._job: BackgroundJob | None = None
@@ -81,6 +86,9 @@ class ComparePage(Page):
         self.notice = Notice()
         self.margin = self._build_margin()
         self.everything = QCheckBox("Show all metrics")
+        self.include_action = QAction(_INCLUDE, self.table, shortcut=QKeySequence("Ctrl+I"), enabled=False)
+        self.include_action.setShortcutContext(Qt.ShortcutContext.WidgetShortcut)
+        self.table.addAction(self.include_action)
         self._arrange()
         self._connect()
         self.begin_at(self.table)
@@ -92,12 +100,14 @@ class ComparePage(Page):
 
     def compare(self, run_ids: Sequence[str]) -> None:
         """Compare runs; the first is the baseline."""
+        if not set(self._ids) & set(run_ids):
+            self._tested = frozenset()
         self._ids = list(dict.fromkeys(run_ids))
         self._overruled = ""  # an override holds for the runs it was given for
         self._stack.setCurrentWidget(self._body)
         self._waiting.start()
-        ids, margin, workstation = tuple(self._ids), self._margin(), self.workstation
-        self._read(lambda: read_runs(workstation, ids, margin), self._show)
+        ids, margin, tested, workstation = tuple(self._ids), self._margin(), self._tested, self.workstation
+        self._read(lambda: read_runs(workstation, ids, margin, tested), self._show)
 
     def activated(self) -> None:
         """Focus the table."""
@@ -109,7 +119,7 @@ class ComparePage(Page):
             return False
         # Not self._ids[0]: for a part of a run that contains the step names.
         name = f"comparison-{self._compared.comparison.runs[0].id}"
-        self.export_requested.emit(list(self._ids), name, self._margin(), self._overruled)
+        self.export_requested.emit(list(self._ids), name, self._margin(), self._overruled, self._tested)
         return True
 
     def resizeEvent(self, event: QResizeEvent) -> None:
@@ -148,15 +158,32 @@ class ComparePage(Page):
         job.start()
 
     def _recompare(self) -> None:
-        """Compare again with a new margin or an override; samples are not read again."""
+        """Compare again with a new margin, an override or other tested metrics; samples are not read again."""
         if self._compared is None:
             return
-        ids, margin, overruled, workstation = tuple(self._ids), self._margin(), self._overruled, self.workstation
-        self._read(lambda: workstation.compare(ids, margin, overruled), self._show_recompared)
+        chosen = (tuple(self._ids), self._margin(), self._overruled, self._tested)
+        workstation = self.workstation
+        self._read(lambda: workstation.compare(*chosen), self._show_recompared)
 
     def _overrule(self, reason: str) -> None:
         self._overruled = reason
         self._recompare()
+
+    def _include(self) -> None:
+        """Include the selected metric in the verdicts, or withdraw it."""
+        line = self.table.current()
+        if line is not None and line.row is not None:
+            self._tested ^= {line.row.metric.name}
+            self._recompare()
+
+    def _show_inclusion(self, row: ComparisonRow | None) -> None:
+        """Offer to include the metric of `row` in the verdicts if it is descriptive, or to withdraw it."""
+        included = row is not None and row.metric.name in self._tested
+        offered = row is not None and any(against.ground == DESCRIPTIVE for against in row.against)
+        self.include_action.setText(_WITHDRAW if included else _INCLUDE)
+        self.include_action.setEnabled(included or offered)
+        self.explanation.include_button.setText(self.include_action.text())
+        self.explanation.include_button.setVisible(self.include_action.isEnabled())
 
     def _show_recompared(self, comparison: object) -> None:
         if self._compared is not None and isinstance(comparison, Comparison):
@@ -192,6 +219,7 @@ class ComparePage(Page):
         if self._compared is None:
             return
         self.explanation.show_line(self._compared, line)
+        self._show_inclusion(line.row)
         shown = (self._compared, line.row)
         if shown != self._drawn:
             self._drawn = shown
@@ -298,6 +326,8 @@ class ComparePage(Page):
         self.explanation.gate.restore_requested.connect(lambda: self._overrule(""))
         self.table.chosen_line.connect(self._explain)
         self.table.copy_requested.connect(self.copy_text)
+        self.include_action.triggered.connect(self._include)
+        self.explanation.include_button.clicked.connect(self._include)
         self.everything.toggled.connect(self._show_lines)
         self._typed = QTimer(self, singleShot=True, interval=_TYPED)
         self._typed.timeout.connect(self._recompare)

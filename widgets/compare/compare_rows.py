@@ -1,6 +1,6 @@
 """Rows of the comparison table: a heading for each step and host, then each metric with its runs. No Qt."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
 
@@ -9,7 +9,7 @@ from app.comparison.verdicts import verdict_text
 from app.plans.plan import Step
 from app.records import RunRecord
 from app.services import Workstation
-from app.summary import MetricSummary, headline_metrics
+from app.summary import MetricSummary
 from suites.quantities import metric_text
 from widgets.jobs import collection_paused
 from widgets.live.model import RunModel
@@ -30,9 +30,12 @@ class Compared:
         return next((step for record in self.records for step in record.plan.steps if step.name == name), None)
 
 
-def read_runs(workstation: Workstation, runs: Sequence[str], margin: float | None) -> Compared:
-    """Read and compare runs or groups of runs; slow for runs with many samples."""
-    comparison = workstation.compare(runs, margin)
+def read_runs(
+    workstation: Workstation, runs: Sequence[str], margin: float | None, tested: Collection[str] = ()
+) -> Compared:
+    """Read and compare runs or groups of runs, with verdicts on the `tested` metrics besides the headline ones; slow
+    for runs with many samples."""
+    comparison = workstation.compare(runs, margin, tested=tested)
     with collection_paused():
         pairs = workstation.joined(runs)
         models = tuple(stored(record, samples, {}) for record, samples in pairs)
@@ -68,23 +71,19 @@ class CompareLine:
 
 
 def lines_of(compared: Compared, *, everything: bool) -> list[CompareLine]:
-    """Return the lines of a comparison: all metrics, or only the headline metrics of each step."""
+    """Return the lines of a comparison: all metrics, or only those with a verdict."""
     lines: list[CompareLine] = []
     for (step, host), rows in _by_step_host(compared.comparison.rows).items():
         lines.append(CompareLine(LineKind.HEADING, _heading(step, host, rows)))
-        first = _headline(compared, step, rows)
-        ordered = sorted(rows, key=lambda row: row.metric.name not in first)
-        for row in ordered if everything else [row for row in ordered if row.metric.name in first]:
-            lines += _lines_of_row(row)
+        for row in sorted(rows, key=lambda row: not row.tested):
+            if everything or row.tested:
+                lines += _lines_of_row(row)
     return lines
 
 
 def folded(compared: Compared) -> int:
     """Return the number of metrics that are hidden without `everything`."""
-    groups = _by_step_host(compared.comparison.rows)
-    return sum(
-        row.metric.name not in _headline(compared, step, rows) for (step, _), rows in groups.items() for row in rows
-    )
+    return sum(not row.tested for row in compared.comparison.rows)
 
 
 def rows_for_text(compared: Compared) -> Iterator[Sequence[str | float | None]]:
@@ -115,12 +114,6 @@ def _by_step_host(rows: Sequence[ComparisonRow]) -> dict[tuple[str, str], list[C
     for row in rows:
         found.setdefault((row.step, row.host), []).append(row)
     return found
-
-
-def _headline(compared: Compared, name: str, rows: Sequence[ComparisonRow]) -> frozenset[str]:
-    step = compared.step(name)
-    metrics = [row.metric for row in rows]
-    return headline_metrics(step, metrics) if step is not None else frozenset(metric.name for metric in metrics)
 
 
 def _heading(step: str, host: str, rows: Sequence[ComparisonRow]) -> str:

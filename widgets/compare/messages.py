@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from app.comparison.comparison import Comparison, ComparisonRow, RelativeFigure, run_letter, run_name
 from app.comparison.estimates import HOST, SAMPLE, TRIAL
+from app.comparison.family import DESCRIPTIVE
 from app.comparison.verdicts import (
     DIFFERENT,
     EQUIVALENT,
@@ -54,9 +55,9 @@ ICONS = {
     ComparisonVerdict.BETTER: ("better", "good"),
     ComparisonVerdict.WORSE: ("worse", "error"),
     ComparisonVerdict.SAME: ("same", "text"),
-    ComparisonVerdict.DIFFERS: ("undecided", "text"),
-    ComparisonVerdict.AGREES: ("same", "muted"),
-    ComparisonVerdict.NOT_TESTED: ("undecided", "muted"),
+    ComparisonVerdict.DIFFERS: ("differs", "text"),
+    ComparisonVerdict.AGREES: ("agrees", "text"),
+    ComparisonVerdict.NOT_TESTED: ("not-tested", "muted"),
     ComparisonVerdict.UNDECIDED: ("undecided", "muted"),
     ComparisonVerdict.NOT_COMPARABLE: ("not-comparable", "muted"),
 }
@@ -78,13 +79,13 @@ class Explanation:
 
 
 def verdict_line(against: RelativeFigure, margin: float) -> str:
-    """Return the verdict in a line: ``better ↑ 7.1 %``; if undecided or not comparable, with the reason."""
+    """Return the verdict in a line: ``better, +7.1 %``; if undecided or not comparable, with the reason."""
     text = verdict_text(against.verdict, margin)
-    if against.verdict in DIFFERENT and against.ratio is not None:
-        return f"{text} {'↑' if against.ratio > 1 else '↓'} {signed_share(against.ratio)}"
-    if against.verdict in EQUIVALENT and against.ratio is not None:
-        return f"{signed_share(against.ratio)}, {text}"
-    return text if against.verdict is ComparisonVerdict.NOT_TESTED else against.text
+    if against.verdict in DIFFERENT | EQUIVALENT:
+        return text if against.ratio is None else f"{text}, {signed_share(against.ratio)}"
+    if against.verdict is ComparisonVerdict.NOT_TESTED:
+        return text if against.ground == DESCRIPTIVE else f"{text}: {against.ground}"
+    return against.text
 
 
 def row_ratio_text(against: RelativeFigure) -> str:
@@ -169,7 +170,7 @@ def _change(row: ComparisonRow, number: int) -> str:
     if against.verdict is ComparisonVerdict.NOT_COMPARABLE:
         return f"Repeat {letter} or A with the other's plan and tool version, or compare anyway."
     if against.verdict is ComparisonVerdict.NOT_TESTED:
-        return "Select the metric for a verdict; every tested ratio makes the others harder to decide."
+        return _TO_INCLUDE if against.ground == DESCRIPTIVE else ""
     if against.scope is Scope.BETWEEN_SESSIONS:
         return (
             "More sessions, not more trials: the trials of a session share its moment. A claim beyond these sessions "
@@ -178,6 +179,9 @@ def _change(row: ComparisonRow, number: int) -> str:
     if against.low is None or against.high is None:
         return _more(row, number) or "Trials with different results: a spread of zero gives no interval."
     return _of_margin(row, number, *sorted(abs(math.log(edge)) for edge in (against.low, against.high)))
+
+
+_TO_INCLUDE = "Include the metric in the verdicts; every tested ratio makes the others harder to decide."
 
 
 def _of_margin(row: ComparisonRow, number: int, near: float, far: float) -> str:
