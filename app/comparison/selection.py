@@ -86,7 +86,7 @@ class RunSelection:
     def compare(
         self, selectors: Sequence[str], margin: float | None, overruled: str, tested: Collection[str] = ()
     ) -> Comparison:
-        """Compare the runs of `selectors` with those of the first, as the function compare() does."""
+        """Compare the runs of `selectors` with those of the first."""
         from app.comparison.compare import compare
 
         groups = self.chosen(selectors)

@@ -1,6 +1,5 @@
 """Texts of a comparison: run names, verdict, reason, and what would change the verdict. No Qt."""
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -158,7 +157,7 @@ def _why(comparison: Comparison, row: ComparisonRow, against: RelativeFigure) ->
     if against.verdict in _UNDECIDED:
         return f"{ratio}, but {reason}."
     which = "" if against.verdict in EQUIVALENT else f" {direction[2:].capitalize()}."
-    return f"{ratio}: {reason}, {margin}.{which}"
+    return f"{ratio}, margin {margin}: {reason}.{which}"
 
 
 _UNDECIDED = frozenset({ComparisonVerdict.UNDECIDED, ComparisonVerdict.NOT_TESTED})
@@ -178,7 +177,7 @@ def _change(row: ComparisonRow, number: int) -> str:
         )
     if against.low is None or against.high is None:
         return _more(row, number) or "Trials with different results: a spread of zero gives no interval."
-    return _of_margin(row, number, *sorted(abs(math.log(edge)) for edge in (against.low, against.high)))
+    return _of_margin(row, number, *sorted(abs(edge - 1) for edge in (against.low, against.high)))
 
 
 _TO_INCLUDE = "Include the metric in the verdicts; every tested ratio makes the others harder to decide."
@@ -194,15 +193,14 @@ def _of_margin(row: ComparisonRow, number: int, near: float, far: float) -> str:
     return f"{_margin_above(near)} would make it undecided."
 
 
-def _margin_above(logarithm: float) -> str:
+def _margin_above(change: float) -> str:
     """Return the margin above which a verdict changes; a margin is at most 100 %."""
-    return f"A margin above {_edge(logarithm)}" if logarithm < math.log1p(1.0) else "No margin up to 100 %"
+    return f"A margin above {_edge(change)}" if change < 1 else "No margin up to 100 %"
 
 
-def _edge(logarithm: float) -> str:
+def _edge(change: float) -> str:
     """Return the margin equal to an end of the interval, with one decimal from 1 % up."""
-    share = math.expm1(logarithm)
-    return f"{100 * share:.1f} %" if share >= 0.01 else share_text(share)
+    return f"{100 * change:.1f} %" if change >= 0.01 else share_text(change)
 
 
 def _more(row: ComparisonRow, number: int) -> str:
