@@ -39,7 +39,7 @@ def descriptive(step: Step, sides: Sequence[Mapping[Key, MetricSummary]], select
     tested = list(first_keys)
     vectors = {key: _deviations([side[key] for side in sides if key in side]) for key in keys}
     reasons = {}
-    for key in keys:
+    for key in sorted(keys, key=lambda key: key[0] not in selected):
         if key in first_keys:
             continue
         same = next((other for other in tested if _same_number(vectors[key], vectors[other])), None)
