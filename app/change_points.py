@@ -3,7 +3,7 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from app.comparison.estimates import student
 from app.numeric import Numbers, np
@@ -114,7 +114,7 @@ def penalty(count: int, correlation: float = CORRELATION) -> float:
     Among 4,000 series without changes, of autocorrelation CORRELATION, it is exceeded in at most 5 % for each of 8 to
     1,000 results (simulated for this project).
     """
-    return (11.5 + 1.4 * math.log(count) - 30 / count) * _inflation(correlation) / _inflation(CORRELATION)
+    return (13.5 + 1.2 * math.log(count) - 30 / count) * _inflation(correlation) / _inflation(CORRELATION)
 
 
 def change_point(values: Numbers, fewest: int = 3) -> int:
@@ -156,7 +156,7 @@ class _Sums:
         parts = (values, values**2, times, times**2, times * values)
         self._sums = [np.concatenate([[0.0], np.cumsum(part)]) for part in parts]
 
-    def both(self, start: Numbers | int, end: Numbers | int) -> tuple[Numbers, Numbers]:
+    def both(self, start: Any, end: Any) -> tuple[Numbers, Numbers]:
         """Return the residuals about the mean, and about the line (infinite for fewer than FEWEST_DRIFTING)."""
         size = np.asarray(end - start, dtype=float)
         value, squares, time, times, products = (part[end] - part[start] for part in self._sums)
@@ -190,12 +190,12 @@ class _Model:
 def _fit(logs: Numbers) -> "_Fit":
     """Return the fit of the model with the lowest criterion, at an autocorrelation that suits its residuals.
 
-    It is CORRELATION unless the estimate is significantly below (5 %, one-sided) or a standard error above.
+    It is CORRELATION unless the estimate is two standard errors below, or one above.
     """
     models, error = _models(logs), 1 / math.sqrt(len(logs))
     for correlation in _CORRELATIONS:
         fit = _Fit(logs, min(models, key=lambda model: model.criterion(len(logs), correlation)), correlation)
-        if fit.correlation + (1.64 * error if correlation < CORRELATION else -error) <= correlation:
+        if fit.correlation + (2 * error if correlation < CORRELATION else -error) <= correlation:
             break
     return fit
 
@@ -292,7 +292,7 @@ class _Fit:
         segments = self._segments
         steps = [self._step(number, skipped) for number in range(1, len(segments))]
         levels = [
-            (one.start + skipped, one.end + skipped, *(self._level(number, at) for at in (one.start, one.end - 1)))
+            (one.start + skipped, one.end + skipped, self._level(number, one.start), self._level(number, one.end - 1))
             for number, one in enumerate(segments)
         ]
         spans = {column: segments[number][:2] for number, column in self._columns.items()}

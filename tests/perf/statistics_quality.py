@@ -56,19 +56,37 @@ def _shapes() -> list[Outcome]:
 
 
 def _history() -> list[Outcome]:
-    """Return how often a history of 60 results claims a change that is none, and finds one that is."""
-    tries = TRIES // 2
-    alarms = (
-        ("history: false change, results independent", 0.0, Expected("0.05 (otava)", 0.0, 0.03)),
-        ("history: false change, neighbours 0.3", 0.3, Expected("0.21 (otava)", 0.0, 0.2)),
-        ("history: false change, neighbours 0.6", 0.6, Expected("0.64 (otava)", 0.0, 0.28)),
-    )
-    found = [
-        _shared(what, Share(round(history.false_alarms(0.05, hanging, tries) * tries), tries), expected)
-        for what, hanging, expected in alarms
-    ]
-    shift = Share(round(history.power(0.10, 4, tries) * tries), tries)
-    return [*found, _shared("history: 10 % found after 4 results, CoV 3 %", shift, Expected("", 0.95, 1.0))]
+    """Return how often a history claims a change that is none, and finds those that are."""
+    most, few = Expected("0.05 (otava)", 0.0, 0.05), Expected("0.21 (otava)", 0.0, 0.05)
+    lines = []
+    for count in (20, 50, 100, 200):
+        for cov, name, autocorrelation, heavy, aim in (
+            (0.01, "independent", 0.0, False, most),
+            (0.03, "t3", 0.0, True, most),
+            (0.05, "AR(1) 0.3", 0.3, False, few),
+            (0.10, "AR(1) 0.6", 0.6, False, Expected("0.64 (otava)", 0.0, 0.3)),
+        ):
+            found = history.false_claims(count, cov, autocorrelation, 2 * TRIES, heavy=heavy)
+            lines.append(_shared(f"history: false change in {count} runs, {name}, CoV {cov:.0%}", found, aim))
+    for name, course, before, low in (
+        ("-10 %, then +4 %", history.DOWN_AND_UP, "disowned", 0.8),
+        ("five times -4 % (of 20 runs each)", history.FIVE_STEPS, "disowned", 0.95),
+        ("-10 % on a trend of -0.1 %", history.STEP_ON_TREND, "disowned", 0.95),
+        ("+8 % on a trend of -0.2 %", history.STEP_AGAINST_TREND, "disowned", 0.95),
+        ("a permanent -4.5 %", history.PERMANENT, "disowned", 0.95),
+        ("+10 % found after 4 runs", history.LATE, "", 0.95),
+    ):
+        for cov in (0.01, 0.02) if course is not history.FIVE_STEPS else (0.01,):
+            found_in = history.claims(course, cov, TRIES)
+            lines.append(
+                _shared(f"history: {name}: all claimed, CoV {cov:.0%}", found_in.all, Expected(before, low, 1.0))
+            )
+            lines.append(_shared("  and another step", found_in.extra, Expected("", 0.0, 0.1)))
+            lines.append(_shared("  the interval of the ratio holds it", found_in.covered, Expected("", 0.93, 1.0)))
+            lines.append(_shared("  the interval of the run holds it", found_in.placed, Expected("", 0.93, 1.0)))
+    trend = history.claims(history.TREND, 0.02, TRIES)
+    lines.append(_shared("history: -0.3 % per run is a drift, CoV 2 %", trend.drifting, Expected("steps", 0.95, 1.0)))
+    return [*lines, _shared("  and a step", trend.extra, Expected("steps", 0.0, 0.05))]
 
 
 def _shared(what: str, found: Share, expected: Expected) -> Outcome:
