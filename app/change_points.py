@@ -93,6 +93,11 @@ def change_points(values: Sequence[float]) -> LevelChanges:
     programming, Auger and Lawrence 1989). Single outliers are winsorised first. The noise is estimated together with
     the changes, so the result does not depend on its size, nor do changes pass for noise.
 
+    Compared with ruptures 1.1.10 (PELT, min_size 4, penalty calibrated to 5 % at an autocorrelation of 0.3, 25 series):
+    with the costs l2 and normal it finds single steps as often, but divides every trend of 0.3 % per result into steps
+    and adds steps to 60 to 84 % of steps on a trend (here 2 %); with the cost rank it finds no five steps of 4 %. It
+    has no wheels for Python 3.14, and takes 1.5 s to import.
+
     The margin is no matter here: a step of 4 % among results that vary by 1 % is real.
     """
     count = len(values)
@@ -111,8 +116,9 @@ def _inflation(correlation: float) -> float:
 def penalty(count: int, correlation: float = CORRELATION) -> float:
     """Return the penalty of a step or slope in a series of `count` results.
 
-    Among 4,000 series without changes, of autocorrelation CORRELATION, it is exceeded in at most 5 % for each of 8 to
-    1,000 results (simulated for this project).
+    With it a step or drift is claimed in 2.4 to 4.4 % of series of 20 to 200 results without changes at an
+    autocorrelation of CORRELATION (300 to 1,000 series each, simulated for this project). For other autocorrelations
+    it is scaled by the variance of a mean.
     """
     return (13.5 + 1.2 * math.log(count) - 30 / count) * _inflation(correlation) / _inflation(CORRELATION)
 

@@ -36,8 +36,8 @@ MOST_COMPUTED = 100
 """Newest runs without a stored verdict whose verdict a history computes, each in some 30 ms; it leaves out the rest."""
 
 FALSE_ALARMS = (
-    "false changes in histories of 20 to 200 runs without a change: in at most 1 % if independent, in at most 5 % at "
-    "an autocorrelation of 0.3, in up to 25 % at 0.6 (simulated for this project)"
+    "false changes in histories of 20 to 200 runs without a change: in 1 % if independent, at most 5 % at an "
+    "autocorrelation of 0.3, up to 20 % at 0.6 (simulated for this project)"
 )
 
 
