@@ -12,7 +12,6 @@ if TYPE_CHECKING:
 
     from app.baselines.baselines import Baseline
     from app.comparison.comparison import Comparison
-    from app.comparison.estimates import WithinTrials
     from app.comparison.selection import RunSelection
     from app.crosscheck.agreement import Agreement
     from app.crosscheck.proposal import Proposal
@@ -23,6 +22,7 @@ if TYPE_CHECKING:
     from app.ranking.candidates import RankingCriteria
     from app.ranking.ranking import Ranking
     from app.records import Band, Calibration, RunRecord, RunSummary, SampleSeries
+    from app.sample_statistics import WithinTrials
     from app.store import Store
     from app.store.errors import StoreError
     from suites.facts import Facts

@@ -4,11 +4,12 @@ import statistics
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from app.comparison.estimates import VarianceLevels, WithinTrials, levels_of
+from app.comparison.estimates import VarianceLevels, levels_of
 from app.formats import facts_to_json, finding_to_json, plan_to_json, remarks_to_json, verdict_to_json
 from app.json_converter import Json, publish, published
 from app.plans.plan import Step
 from app.records import ChangeRecord, RunRecord, TrialRecord
+from app.sample_statistics import WithinTrials
 from app.verdict.listing import listed
 from suites.errors import UnknownSuiteError
 from suites.facts import known

@@ -8,7 +8,7 @@ from app.baselines.reference import against_published
 from app.calibration.calibration import DEFAULT_MARGIN, Margin, margin_of
 from app.comparison.comparability import OF_HOST, PLACES, Difference, Weight, differences, relation, same_machine
 from app.comparison.comparison import CompareError, Comparison, ComparisonRow, RelativeFigure
-from app.comparison.estimates import FEWEST_HOSTS, HOSTS_DOMINATE, Ratio, WithinTrials, holm, ratio_of
+from app.comparison.estimates import FEWEST_HOSTS, HOSTS_DOMINATE, Ratio, holm, ratio_of
 from app.comparison.sides import Side, StepHosts, excluded_trials, paired, step_hosts
 from app.comparison.verdicts import (
     Caveat,
@@ -23,6 +23,7 @@ from app.comparison.verdicts import (
 )
 from app.plans.plan import host_label
 from app.records import RunRecord
+from app.sample_statistics import WithinTrials
 from app.summary import MetricSummary, levels
 from suites.errors import UnitError
 from suites.quantities import figure_text, metric_text, share_text
