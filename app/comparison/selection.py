@@ -1,7 +1,7 @@
 """Selection of runs by name, run id or baseline, read for a comparison, a report or an export."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -83,9 +83,33 @@ class RunSelection:
 
     def compare(self, selectors: Sequence[str], margin: float | None, overruled: str) -> Comparison:
         """Compare the runs of `selectors` with those of the first."""
+        return self._compare(self.chosen(selectors), selectors, margin, overruled)
+
+    def compared(self, selectors: Sequence[str], margin: float | None) -> tuple[Comparison, tuple[RunRecord, ...]]:
+        """Return the comparison, and each run or joined group of runs without samples."""
+        groups = self.chosen(selectors)
+        records = tuple(join(group, {record.summary.id: {} for record in group})[0] for group in groups)
+        return self._compare(groups, selectors, margin, ""), records
+
+    def trial_samples(
+        self, trials: Iterable[tuple[str, int]], metrics: Collection[str]
+    ) -> Mapping[tuple[str, int], tuple[Sample, ...]]:
+        """Return the samples of some metrics of trials (run id, trial id); published tables have none."""
+        found: dict[tuple[str, int], tuple[Sample, ...]] = dict.fromkeys(trials, ())
+        for run in dict.fromkeys(run for run, _ in found if not run.startswith(PREFIX)):
+            samples = self._store.samples(run, [trial for own, trial in found if own == run], metrics)
+            found |= {(run, trial): one for trial, one in samples.items()}
+        return found
+
+    def _compare(
+        self,
+        groups: Sequence[Sequence[RunRecord]],
+        selectors: Sequence[str],
+        margin: float | None,
+        overruled: str,
+    ) -> Comparison:
         from app.comparison.compare import compare
 
-        groups = self.chosen(selectors)
         found = compare(groups, margin, overruled=overruled, within=self._within(groups))
         return replace(found, notes=tuple(dict.fromkeys([*self._of_baselines(selectors), *found.notes])))
 

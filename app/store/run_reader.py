@@ -2,11 +2,11 @@
 
 import json
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import cache
 from typing import Any
 
-from sqlalchemy import Connection, RowMapping, Select, bindparam, func, select
+from sqlalchemy import ColumnElement, Connection, RowMapping, Select, bindparam, func, select
 
 from app.events import Moment, State
 from app.formats import facts_from_json, plan_from_json
@@ -92,10 +92,18 @@ def find(connection: Connection, run: str) -> str:
     raise StoreError(f"There is no run “{run[:80]}”.", "List the runs with: benchwright list")
 
 
-def samples(connection: Connection, run_id: str, trials: Sequence[int] | None = None) -> SampleSeries:
-    """Return the samples of every trial of the run, or of `trials`, in order of arrival."""
+def samples(
+    connection: Connection,
+    run_id: str,
+    trials: Sequence[int] | None = None,
+    metrics: Collection[str] | None = None,
+) -> SampleSeries:
+    """Return the samples of the run by trial, of all or some `trials` and `metrics`, in order of arrival."""
     column = schema.series.c.trial
-    chosen = column.is_not(None) if trials is None else column.in_(trials)
+    chosen: ColumnElement[bool] = column.is_not(None) if trials is None else column.in_(trials)
+    if metrics is not None:
+        named = select(schema.metrics.c.id).where(schema.metrics.c.name.in_(metrics))
+        chosen &= schema.series.c.metric.in_(named)
     found = _samples(connection, run_id, column, chosen)
     return {int(trial): tuple(values) for trial, values in found.items()}
 

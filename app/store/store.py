@@ -1,7 +1,7 @@
 """Store: the interface of the library."""
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
@@ -102,10 +102,12 @@ class Store:
         with self._database.reading() as connection:
             return series_statistics.read(connection, run_ids)
 
-    def samples(self, run_id: str) -> SampleSeries:
-        """Return the samples of the run by trial."""
+    def samples(
+        self, run_id: str, trials: Sequence[int] | None = None, metrics: Collection[str] | None = None
+    ) -> SampleSeries:
+        """Return the samples of the run by trial, of all or some `trials` and `metrics`."""
         with self._database.reading() as connection:
-            return run_reader.samples(connection, run_reader.find(connection, run_id))
+            return run_reader.samples(connection, run_reader.find(connection, run_id), trials, metrics)
 
     def telemetry(self, run_id: str) -> Mapping[str, tuple[Sample, ...]]:
         """Return the telemetry of the run by host; times are on the host's monotonic clock."""
