@@ -234,6 +234,7 @@ def test_dots_that_would_lie_on_each_other_stand_apart_and_tell_their_trial(
 def test_a_metric_without_samples_shows_those_of_the_metric_that_leads(qtbot: QtBot, page: ComparePage) -> None:
     _compare(qtbot, page, BEFORE, AFTER)
     _choose(page, "Completion latency, p99")
+    _settle(qtbot)
     assert page.plots is not None
     assert page.plots.dots._metric is not None
     assert page.plots.dots._metric.title == "Completion latency, p99"
