@@ -12,7 +12,7 @@ from typing import Any
 from sqlalchemy import Column, Connection, Row, RowMapping, Select, Table, select
 
 from app.events import Moment, State, Trial
-from app.formats import FormatError, by_host_from_json, command_from_json, facts_from_json, plan_from_json
+from app.formats import FormatError, by_host_from_json, command_from_json, plan_from_json, stored_facts_reader
 from app.records import DetachedRun, RunRecord, RunSummary, TrialRecord
 from app.store import baselines, host_log, run_reader, schema
 from app.store.errors import unreadable_run
@@ -89,7 +89,7 @@ class RecordReader:
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
         self._plan = _decoding(plan_from_json)
-        self._facts = _decoding(facts_from_json)
+        self._facts = stored_facts_reader()
         self._commands = _decoding(lambda found: tuple(command_from_json(command) for command in found))
         self._labels: Callable[[str], Labels] = lru_cache(DECODED)(run_reader.read_labels)
         self._calibrations = lru_cache(DECODED)(lambda hosts: baselines.calibrations(connection, hosts))

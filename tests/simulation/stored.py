@@ -14,8 +14,12 @@ from suites.base import ParsedTrial
 from suites.units import Unit
 from suites.verdict import Limiter, Trust, Verdict
 from suites.vocab import Better, Figure, Metric, MetricKind, Sample
-from tests.app.run_events import STEP, facts, trial
+from tests.app.run_events import STEP, trial
+from tests.remote.test_facts_captured import captured, facts_of
 from tests.simulation.noise import Numbers
+
+FACTS = replace(facts_of(captured("aws-c7i")), host="web-1")
+"""Facts of the size of a real host's."""
 
 _VERDICTS = (
     Verdict(Trust.VALID, Limiter.DEVICE, "Valid.", (), STEP.name, "web-1"),
@@ -56,10 +60,7 @@ def _store_run(store: Store, name: str, began: datetime, values: Numbers) -> Non
     )
     figures = tuple(Figure(metric, float(row.mean())) for metric, row in zip(metrics, values, strict=True))
     plan = Plan("group", ("web-1",), (STEP,), repetition=Repetition(trials=1))
-    found = facts("web-1")  # as on a real host, no two runs read the same
-    before, after = (
-        replace(found, system=replace(found.system, uptime=began.timestamp() + later)) for later in (0, 60)
-    )
+    before, after = (replace(FACTS, system=replace(FACTS.system, uptime=began.timestamp() + at)) for at in (0, 60))
     with store.recorder(name) as recorder:
         recorder.record(RunStarted(name, plan, began.isoformat()))
         recorder.record(FactsRead("web-1", Moment.BEFORE, before))
