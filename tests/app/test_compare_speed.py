@@ -89,7 +89,7 @@ def test_groups_are_compared_with_the_samples_within_their_trials(
 ) -> None:
     workstation, runs = groups
     comparison = workstation.compare([",".join(group) for group in runs])
-    assert [row.against[0].verdict for row in comparison.rows] == [ComparisonVerdict.BETTER] * 3
+    assert comparison.rows[0].against[0].verdict is ComparisonVerdict.BETTER
     levels = comparison.rows[0].levels[0]
     assert levels is not None
     assert [(level.name, level.n) for level in levels.levels if level.name != "host"] == [
