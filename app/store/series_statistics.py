@@ -23,15 +23,15 @@ def keep(connection: Connection, run_id: str, trial: int) -> None:
         _insert(connection, row.id)
 
 
-def lacking(connection: Connection, run_ids: Sequence[str]) -> bool:
+def is_incomplete(connection: Connection, run_ids: Sequence[str]) -> bool:
     """Return whether a counted trial of the runs has samples without stored statistics, as in older libraries."""
-    return next(_lacking(connection, run_ids), None) is not None
+    return next(_missing(connection, run_ids), None) is not None
 
 
 def complete(connection: Connection, run_ids: Sequence[str], seconds: float) -> bool:
-    """Store what the runs lack, for at most `seconds`; return whether nothing is left."""
+    """Store those that the runs lack, for at most `seconds`; return whether nothing is left."""
     until = time.monotonic() + seconds
-    for series in _lacking(connection, run_ids):
+    for series in _missing(connection, run_ids):
         if time.monotonic() > until:
             return False
         _insert(connection, series)
@@ -64,7 +64,7 @@ def _rows(connection: Connection, run_ids: Sequence[str]) -> Iterator[Row[Any]]:
         yield from connection.execute(_counted(run_ids[at : at + CHUNK])).all()
 
 
-def _lacking(connection: Connection, run_ids: Sequence[str]) -> Iterator[int]:
+def _missing(connection: Connection, run_ids: Sequence[str]) -> Iterator[int]:
     for at in range(0, len(run_ids), CHUNK):
         query = _counted(run_ids[at : at + CHUNK]).where(schema.series_statistics.c.series.is_(None))
         yield from [row.id for row in connection.execute(query)]

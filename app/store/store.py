@@ -94,7 +94,7 @@ class Store:
         Those that an older version did not store are stored now, if the library can be written.
         """
         with self._database.reading() as connection:
-            whole = not series_statistics.lacking(connection, run_ids)
+            whole = not series_statistics.is_incomplete(connection, run_ids)
         with suppress(StoreError):
             while not whole:
                 with self._database.writing(0.0) as connection:

@@ -15,7 +15,7 @@ from widgets.jobs import collection_paused
 from widgets.parts.names import step_host_label
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)  # equality of a thousand records takes seconds
 class Compared:
     """A comparison with the record of each run, or group of runs as one, baseline first."""
 
