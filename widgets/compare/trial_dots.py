@@ -130,7 +130,7 @@ class TrialDots(QWidget):
             return None
         for index, lane in enumerate(self._lanes):
             placed = self._placed(axis, lane, self._y(axis, index))
-            near = [(dot, point) for dot, point in placed if not _separate(point, position.x(), position.y(), _NEAR)]
+            near = [(dot, point) for dot, point in placed if _distance(point, position) < _NEAR]
             if near:
                 return lane, min(near, key=lambda pair: (pair[1] - position).manhattanLength())[0]
         return None
@@ -250,3 +250,7 @@ class TrialDots(QWidget):
     def _lane_text(self, lane: RunLane) -> str:
         values = ", ".join(figure_text(self._metric, dot.value) for dot in lane.dots) if self._metric else ""
         return f"{lane.letter}: {values or 'not measured'}"
+
+
+def _distance(one: QPointF, other: QPointF) -> float:
+    return math.hypot(one.x() - other.x(), one.y() - other.y())
