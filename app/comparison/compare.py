@@ -10,7 +10,7 @@ from app.comparison.caveats import Caveat, of_order
 from app.comparison.cell_caveats import MOST_FAILED, of_failures, of_instances, of_units, of_verdicts
 from app.comparison.comparability import OF_HOST, PLACES, Difference, Weight, differences, relation, same_machine
 from app.comparison.comparison import CompareError, Comparison, ComparisonRow, RelativeFigure
-from app.comparison.estimates import Ratio, WithinTrials, beyond_p, holm, within_p
+from app.comparison.estimates import Ratio, beyond_p, holm, within_p
 from app.comparison.replication import Rounds, Units, units_of
 from app.comparison.sides import Censored, Side, StepHosts, excluded_trials, paired, shared_hosts, step_hosts
 from app.comparison.verdicts import (
@@ -23,6 +23,7 @@ from app.comparison.verdicts import (
 )
 from app.plans.plan import host_label
 from app.records import RunRecord
+from app.sample_statistics import WithinTrials
 from app.summary import MetricSummary, headline_metrics, levels
 from suites.errors import UnitError
 from suites.quantities import metric_text
