@@ -112,7 +112,7 @@ class AnnotatedDrift:
         rate = Ratio(1 + self.drift.rate, 1 + self.drift.low, 1 + self.drift.high)
         total = change_text(Ratio(self.drift.ratio))
         runs = count_text(self.drift.end - self.drift.start, "run")
-        return f"{change_text(rate)} per run, {total} over {runs} besides steps{', within the margin' if self.within else ''}"
+        return f"{change_text(rate)} per run, {total} over {runs}{', within the margin' if self.within else ''}"
 
 
 @dataclass(frozen=True, slots=True)
