@@ -12,8 +12,8 @@ if TYPE_CHECKING:
 
     from app.baselines.baselines import Baseline
     from app.comparison.comparison import Comparison
-    from app.comparison.estimates import WithinTrials
     from app.comparison.selection import RunSelection
+    from app.comparison.variance import WithinTrials
     from app.crosscheck.agreement import Agreement
     from app.crosscheck.proposal import Proposal
     from app.distributions.analyses import Analyses

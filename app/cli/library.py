@@ -9,7 +9,7 @@ from app.cli.common import FAILED, json_option, json_verb, plain, print_json, pr
 from app.cli.plans import print_findings
 from app.cli.studies import Study, margin_option, overrule_option, print_study, share_of
 from app.cli.tables import LEVELS_HEAD, level_cells, print_agreements, print_distributions
-from app.comparison.estimates import WithinTrials
+from app.comparison.variance import WithinTrials
 from app.distributions.distribution import distributions_to_json
 from app.formats import remarks_to_json
 from app.json_converter import published

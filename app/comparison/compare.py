@@ -8,8 +8,9 @@ from app.baselines.reference import against_published
 from app.calibration.calibration import DEFAULT_MARGIN, Margin, margin_of
 from app.comparison.comparability import OF_HOST, PLACES, Difference, Weight, differences, relation, same_machine
 from app.comparison.comparison import CompareError, Comparison, ComparisonRow, RelativeFigure
-from app.comparison.estimates import FEWEST_HOSTS, HOSTS_DOMINATE, Ratio, WithinTrials, holm, ratio_of
+from app.comparison.estimates import FEWEST_HOSTS, Ratio, holm, ratio_of
 from app.comparison.sides import Side, StepHosts, excluded_trials, paired, step_hosts
+from app.comparison.variance import WithinTrials, hosts_text
 from app.comparison.verdicts import (
     Caveat,
     ComparisonVerdict,
@@ -25,7 +26,7 @@ from app.plans.plan import host_label
 from app.records import RunRecord
 from app.summary import MetricSummary, levels
 from suites.errors import UnitError
-from suites.quantities import figure_text, metric_text, share_text
+from suites.quantities import figure_text, metric_text
 from suites.units import convert
 from suites.verdict import Trust
 from suites.vocab import Metric
@@ -284,8 +285,7 @@ def _of_trials(other: MetricSummary, baseline: MetricSummary) -> Iterator[Caveat
 def _of_hosts(other: MetricSummary, baseline: MetricSummary) -> Iterator[Caveat]:
     for side, side_name in ((other, "this run"), (baseline, "the baseline")):
         found = levels(side, {})
-        if found is not None and found.icc is not None and found.icc > HOSTS_DOMINATE:
-            text = f"{share_text(found.icc)} of the variance of {side_name} is between hosts"
+        if found is not None and (text := hosts_text(found, side_name)):
             yield Caveat("hosts-dominate", text)
 
 

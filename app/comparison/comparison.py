@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from app.comparison.comparability import Difference
-from app.comparison.estimates import VarianceLevels
+from app.comparison.variance import VarianceLevels
 from app.comparison.verdicts import Caveat, ComparisonVerdict
 from app.json_converter import Json, publish, published
 from app.records import RunSummary

@@ -8,8 +8,8 @@ from app.baselines.baselines import Baseline, bands, built_in, by_name, remarks,
 from app.baselines.reference import as_run
 from app.chart import Chart
 from app.comparison.comparison import Comparison
-from app.comparison.estimates import WithinTrials, read_within
 from app.comparison.sides import choose, join
+from app.comparison.variance import WithinTrials, read_within
 from app.distributions.distribution import Distribution
 from app.records import PREFIX, Band, RunRecord, SampleSeries
 from app.store import Store
