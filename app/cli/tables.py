@@ -305,7 +305,7 @@ def print_scaling(found: Sequence[ScalingAnalysis]) -> None:
             click.echo("")
         curve = one.curve
         click.echo(plain(f"{metric_text(curve.metric, curve.rest)}, {one.step} on {host_label(one.host)} ({one.run})"))
-        head = (curve.label.replace("_", " ").capitalize(), "Median", "Range", "n", "Efficiency")
+        head = (curve.label.replace("_", " ").capitalize(), "Geometric mean", "Range", "n", "Efficiency")
         print_table(head, _points(one), right=range(5))
         for line in scaling_lines(one):
             click.echo(plain(line))
@@ -317,7 +317,7 @@ def _points(one: ScalingAnalysis) -> list[list[str]]:
     return [
         [
             point.text,
-            figure_text(metric, point.median, (point.maximum - point.minimum) / 2 or None),
+            figure_text(metric, point.value, (point.maximum - point.minimum) / 2 or None),
             range_text(metric, point.minimum, point.maximum) if len(point.values) > 1 else "",
             str(len(point.values)),
             _efficiency(efficient.get(point.x)),
