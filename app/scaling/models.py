@@ -106,7 +106,7 @@ class Fitted:
     def widest(self) -> float:
         """The largest relative residual of a point's geometric mean."""
         means = [abs(float(self.residuals[self.trials.n == x].mean())) for x in self.trials.points]
-        return math.expm1(max(means))
+        return round(math.expm1(max(means)), 12)  # the rest is rounding
 
     @property
     def bic(self) -> float:

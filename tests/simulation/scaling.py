@@ -34,6 +34,12 @@ def clamped(curve: Curve, limit: float) -> Curve:
     return lambda n: min(curve(n), limit)
 
 
+def nearly(share: float) -> Curve:
+    """Return a curve whose last doubling alone reaches the knee, the five before being at `share` of it."""
+    values = (0.5, *(share,) * 5, 1.0)
+    return lambda n: values[DOUBLING.index(int(n))]
+
+
 @dataclass(frozen=True, slots=True)
 class Sweep:
     """A sweep that is simulated: the points, the trials of each, and the noise of a trial (its standard deviation)."""
