@@ -23,6 +23,7 @@ from app.scaling.models import (
     fitted,
     is_exact,
 )
+from suites.quantities import share_text
 
 FEWEST_POINTS = 6
 """Fewest points for a fit (check M29): the USL has three parameters, and residuals need degrees of freedom."""
@@ -184,8 +185,8 @@ def _misfit(one: Fitted) -> str:
     """Return why a model does not fit the points, or an empty text."""
     p = _lack_of_fit(one)
     if p is not None and p <= SURE:
-        return f"significant lack of fit (F test, p = {p:.1g}), largest residual {one.widest:.1%}"
-    return f"largest residual {one.widest:.0%}" if one.widest > WIDEST else ""
+        return f"significant lack of fit (F test, p = {p:.1g}), largest residual {share_text(one.widest)}"
+    return f"largest residual {share_text(one.widest)}" if one.widest > WIDEST else ""
 
 
 def _lack_of_fit(one: Fitted) -> float | None:

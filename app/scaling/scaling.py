@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 
 from app.chart import Chart, ChartAxis, ChartMark, ChartSeries
 from app.comparison.estimates import ratio_of
@@ -11,7 +10,8 @@ from app.plans.plan import host_label
 from app.scaling.fits import CLAMPED, Fit, ParameterEstimate, fit_models
 from app.scaling.models import LIMIT, ONE
 from app.scaling.sweeps import SweepCurve, SweepPoint
-from suites.quantities import figure_text, label_pairs, metric_text, share_text
+from suites.quantities import figure_text, label_pairs, metric_text, range_text, share_text
+from suites.sweep import KNEE_SHARE
 from suites.verdict import Trust, Verdict, trust_mark
 from suites.vocab import Better, MetricKind
 
@@ -142,7 +142,7 @@ def scaling_lines(one: ScalingAnalysis) -> Iterator[str]:
     label = one.curve.label.replace("_", " ")
     last = one.curve.points[-1]
     if one.flat:
-        yield f"Flat: {_flat_text(one)}."
+        yield f"Flat {_flat_text(one)}."
     elif one.knee is not None:
         share = one.knee.value / max(point.value for point in one.curve.points)
         yield f"Knee at {label} = {one.knee.text}{_knee_text(one)}: {share_text(share)} of the maximum."
@@ -163,11 +163,9 @@ def scaling_lines(one: ScalingAnalysis) -> Iterator[str]:
 
 def _flat_text(one: ScalingAnalysis) -> str:
     values = [point.value for point in one.curve.points]
-    label = one.curve.label.replace("_", " ")
-    return (
-        f"no significant dependence on {label}, {_range_of(one.curve.points)}; "
-        f"the points differ by {share_text(max(values) / min(values) - 1)}"
-    )
+    label, most = one.curve.label.replace("_", " "), max(values)
+    noise = "" if min(values) >= KNEE_SHARE * most else ", within the noise"
+    return f"over {label} = {_range_of(one.curve.points)}: the points differ by {share_text(most / min(values) - 1)}{noise}"
 
 
 def _range_of(points: Sequence[SweepPoint]) -> str:
@@ -177,7 +175,8 @@ def _range_of(points: Sequence[SweepPoint]) -> str:
 def _knee_text(one: ScalingAnalysis) -> str:
     if one.knee_range is None:
         return " (no interval: fewer than two trials a point)"
-    return f" (95 %: {_range_of(one.knee_range)}{_session_text(one)})"
+    first, last = one.knee_range
+    return f" (95 %: {first.text if first is last else _range_of((first, last))}{_session_text(one)})"
 
 
 def _session_text(one: ScalingAnalysis) -> str:
@@ -187,30 +186,29 @@ def _session_text(one: ScalingAnalysis) -> str:
 
 def fit_text(one: ScalingAnalysis, fit: Fit) -> str:
     """Return a model as text, each parameter with its interval."""
-    parts = [_parameter(one, each) for each in fit.parameters if each.name != LIMIT]
+    interval = f"(95 % CI{_session_text(one)})"
+    parts = [f"{each.name} {_estimate(one, each)}" for each in fit.parameters if each.name != LIMIT]
     if fit.peak is not None:
         peak = fit.peak
         parts.append(f"peak at {peak.value:.0f} ({peak.low or 0.0:.0f} to {peak.high or 0.0:.0f})")
-    parts[0] += f" (95 % CI{_session_text(one)})"
-    text = f"{', '.join(parts)}; largest residual {share_text(fit.residual)}"
+    text = f"{', '.join(parts)}; largest residual {share_text(fit.residual)}."
     if fit.model != CLAMPED:
-        return f"{fit.model}: {text}."
+        return f"{fit.model} {interval}: {text}"
     limit = next(each for each in fit.parameters if each.name == LIMIT)
     since = one.curve.at(fit.clamped_from or 0.0)
     where = "" if since is None else f" from {one.curve.label.replace('_', ' ')} = {since.text}"
     law = "linear" if len(fit.parameters) == 2 else "Amdahl"
-    return f"Clamped at {_estimate(one, limit)}{where}; below it {law}: {text}."
-
-
-def _parameter(one: ScalingAnalysis, each: ParameterEstimate) -> str:
-    return f"{each.name} {_estimate(one, each)}"
+    return f"Clamped at {_estimate(one, limit)}{where} {interval}; below it {law}: {text}"
 
 
 def _estimate(one: ScalingAnalysis, each: ParameterEstimate) -> str:
-    shown = partial(figure_text, one.curve.metric) if each.name in {ONE, LIMIT} else share_text
+    rate = each.name in {ONE, LIMIT}
+    value = figure_text(one.curve.metric, each.value) if rate else share_text(each.value)
     if each.low is None or each.high is None:
-        return f"{shown(each.value)} (at its bound)"
-    return f"{shown(each.value)} ({shown(each.low)} to {shown(each.high)})"
+        return f"{value} (at its bound)"
+    if rate:
+        return f"{value} ({range_text(one.curve.metric, each.low, each.high)})"
+    return f"{value} ({share_text(each.low)} to {share_text(each.high)})"
 
 
 def _percent(share: float) -> str:

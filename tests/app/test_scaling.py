@@ -120,6 +120,8 @@ def test_a_flat_rate_has_neither_law_nor_knee() -> None:
     assert first.startswith(MESSAGES["flat"])
     assert [line.partition(" at ")[0] for line in others] == ["Efficiency"]
     assert analysis(trials(lambda _: 1000.0, DOUBLING, 0.02, each=1)).flat
+    noisy = analysis(trials(lambda _: 1000.0, DOUBLING, 0.2))
+    assert next(iter(scaling_lines(noisy))).endswith(" %, within the noise.")
     exact = analysis([(float(n), [1000.0 + n / 2] * 3) for n in DOUBLING])
     assert exact.flat  # significant, but every point is the knee
     assert not analysis(trials(lambda n: 1000 + 4 * n, DOUBLING)).flat
