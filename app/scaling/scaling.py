@@ -165,7 +165,8 @@ def _flat_text(one: ScalingAnalysis) -> str:
     values = [point.value for point in one.curve.points]
     label, most = one.curve.label.replace("_", " "), max(values)
     noise = "" if min(values) >= KNEE_SHARE * most else ", within the noise"
-    return f"over {label} = {_range_of(one.curve.points)}: the points differ by {share_text(most / min(values) - 1)}{noise}"
+    differ = f"the points differ by {share_text(most / min(values) - 1)}"
+    return f"over {label} = {_range_of(one.curve.points)}: {differ}{noise}"
 
 
 def _range_of(points: Sequence[SweepPoint]) -> str:
@@ -289,14 +290,13 @@ def _references(one: ScalingAnalysis) -> list[ChartSeries]:
     first, last = points[0].x, points[-1].x
     most = 1.3 * max(point.maximum for point in points)
     end = min(last, most * one.base.x / one.base.value)
-    line = ChartSeries(
-        f"linear from {points[0].text}", (first, end), (one.base.value, one.base.value * end / one.base.x),
-        colour=None, dashed=True,
-    )  # fmt: skip
+    xs = _steps(first, end)
+    ys = tuple(one.base.value * x / one.base.x for x in xs)
+    line = ChartSeries(f"linear from {points[0].text}", xs, ys, colour=None, dashed=True)
     if one.fit is None:
         return [line]
     fit = one.fit
-    xs = tuple(first + (last - first) * step / _STEPS for step in range(_STEPS + 1))
+    xs = _steps(first, last)
     ys, low, high = zip(*fit.band(xs), strict=True)
     model = ChartSeries(f"{fit.model}, fitted, 95 % band", xs, ys, colour=1, low=low, high=high)
     peak = fit.peak
@@ -305,6 +305,11 @@ def _references(one: ScalingAnalysis) -> list[ChartSeries]:
     at, low, high = (peak.value,), (peak.low,), (peak.high,)
     dot = ChartSeries("peak, 95 % interval", at, (fit.at(peak.value),), ChartMark.DOTS, 1, low, high, across=True)
     return [line, model, dot]
+
+
+def _steps(first: float, last: float) -> tuple[float, ...]:
+    """Return the x of a curve, in equal ratios: on a logarithmic axis a straight line is curved."""
+    return (*(first * (last / first) ** (step / _STEPS) for step in range(_STEPS)), last)
 
 
 def _efficiency_chart(one: ScalingAnalysis) -> Chart:

@@ -136,7 +136,7 @@ def test_a_hard_limit_is_named_and_no_law_is_fitted_over_it() -> None:
         assert (one.low or 0) < 1000 < (one.high or 0)
         assert (limit.low or 0) < 8000 < (limit.high or 0)
         (line,) = (line for line in scaling_lines(found) if line.startswith("Clamped"))
-        assert "from threads = 8; below it linear: value at 1" in line
+        assert "from threads = 8 (95 % CI, this session); below it linear: value at 1" in line
         assert found.reasons == ()
     curved = analysis(trials(lambda n: min(amdahl(0.05)(n), 6000), [*range(1, 8), 16, 32, 64])).fit
     assert curved is not None
@@ -280,7 +280,8 @@ def test_the_charts_hold_what_was_measured_the_line_and_the_model() -> None:
         "measured: geometric mean of the trials, lowest to highest", "linear from 1", "USL, fitted, 95 % band",
         "peak, 95 % interval",
     ]  # fmt: skip
-    model, peak = measured.series[-2:]
+    straight, model, peak = measured.series[-3:]
+    assert [y / x for x, y in zip(straight.xs, straight.ys, strict=True)] == pytest.approx([straight.ys[0]] * 121)
     assert (model.xs[0], model.xs[-1]) == (1, 16)
     assert all(low <= y <= high for _, y, low, high in model.whiskers())
     assert len(model.whiskers()) == len(model.xs)
