@@ -1,12 +1,12 @@
 """Sweeps: curves of a metric over a swept label or parameter, and their panels."""
 
 import math
-import statistics
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from app.comparison.comparability import parameters_of
 from app.comparison.sides import Side, StepHosts
+from app.numeric import mean_of
 from app.records import RunRecord
 from app.scaling.knees import is_flat, knee_bounds
 from app.summary import MetricSummary, OfTrials
@@ -39,10 +39,7 @@ class SweepPoint(OfTrials):
     @property
     def value(self) -> float:
         """The geometric mean of the trials; the arithmetic one if a trial is not above zero."""
-        if self.minimum <= 0:
-            return statistics.fmean(self.values)
-        mean = math.exp(statistics.fmean(map(math.log, self.values)))
-        return min(max(mean, self.minimum), self.maximum)  # rounding moves the mean of equal trials
+        return mean_of(self.values)
 
 
 @dataclass(frozen=True, slots=True)
