@@ -5,13 +5,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 
-from app.comparison.estimates import (
-    Centre,
-    VarianceLevels,
-    geometric_mean_of,
-    group_means,
-    levels_of,
-)
+from app.comparison.estimates import Centre, geometric_mean_of, group_means
+from app.comparison.variance import VarianceLevels, levels_of
 from app.formats import facts_to_json, finding_to_json, plan_to_json, remarks_to_json, verdict_to_json
 from app.json_converter import Json, publish, published
 from app.numeric import mean_of
@@ -151,8 +146,11 @@ def levels(summary: MetricSummary, within: WithinTrials) -> VarianceLevels | Non
     """Return the variance levels of a metric; `within` are the sample statistics of its trials."""
     key = (summary.metric.name, summary.labels)
     samples = [within.get(trial, {}).get(key) for trial in summary.trials]
-    hosts = [[summary.values[index] for index in found] for found in summary.by_host().values()]
-    return levels_of(hosts, [one for one in samples if one is not None])
+    hosts: dict[str, dict[str, list[float]]] = {}
+    runs = [run for run, _ in summary.trials] or [""] * summary.n
+    for host, run, value in zip(summary.hosts or [summary.host] * summary.n, runs, summary.values, strict=True):
+        hosts.setdefault(host, {}).setdefault(run, []).append(value)
+    return levels_of([list(own.values()) for own in hosts.values()], [one for one in samples if one is not None])
 
 
 def summaries(record: RunRecord) -> tuple[MetricSummary, ...]:

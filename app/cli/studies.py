@@ -115,7 +115,7 @@ def study(
 @runs_argument
 @margin_option
 @overrule_option
-@click.option("--levels", is_flag=True, help="Show variance components: within trials, between trials, between hosts.")
+@click.option("--levels", is_flag=True, help="Show variance components: in trials, between trials, sessions, hosts.")
 @click.option("--distribution", metavar="METRIC", help="Show percentiles of METRIC and their differences.")
 @study()
 def compare(

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from app.comparison.verdicts import ComparisonVerdict
 from app.plans.plan import Order
 from tests.perf.outcome import Met, Outcome
-from tests.simulation import experiments, history, replication, shapes
+from tests.simulation import experiments, history, levels, replication, scaling, shapes
 from tests.simulation.experiments import Share
 from tests.simulation.noise import Draw, correlated, normal, skewed, two_levels
 
@@ -38,25 +38,73 @@ def run() -> list[Outcome]:
         *_order(),
         *_starts(),
         *_shapes(),
+        *_scaling(),
+        *_levels(),
         *_history(),
     ]
 
 
 def _shapes() -> list[Outcome]:
-    """Return what percentiles, noise figures and models of scaling hold."""
+    """Return what percentiles and noise figures hold."""
     tries = TRIES // 4
     held = Expected("", 0.93, 0.97)
-    similar = shapes.fits(shapes.amdahl(0.2), range(1, 9), tries)
-    turning = shapes.fits(shapes.usl(0.05, 18), [1, 2, 4, 8, 16, 32, 64], tries, peak=18)
     return [
         _shared("the interval of a p95 of 5 trials holds the truth", shapes.percentile_coverage(95, 5, tries), held),
         _shared("the same by resampling trials", shapes.resampled_coverage(95, 5, tries), Expected("", 0.78, 0.9)),
         _shared("the interval of a shift at p90 holds it, 6 trials", shapes.shift_coverage(90, 1.1, 6, tries), held),
         _shared("the interval of a CoV of 6 trials holds it", shapes.cov_coverage(normal(0.03), 0.03, 6, tries), held),
-        _shared("Amdahl's law from 1 to 8 is given a peak", similar.usl, Expected(".52 (USL alone)", 0.0, 0.02)),
-        _shared("a peak at 18 of 1 to 64 is found", turning.usl, Expected("", 0.97, 1.0)),
-        _shared("its interval holds 18", turning.peak, held),
     ]
+
+
+def _scaling() -> list[Outcome]:
+    """Return what flatness, knees and models of sweeps hold: noise 2 %, three trials a point, 1 to 64 threads."""
+    tries, held = 2 * TRIES, Expected("", 0.93, 0.97)
+    flat, noisy = (scaling.fits(lambda _: 1.0, tries, scaling.Sweep(trials=trials)) for trials in (3, 1))
+    similar = scaling.fits(scaling.amdahl(0.2), tries, scaling.Sweep(range(1, 9), 1), serial=0.2)
+    turning = scaling.fits(scaling.usl(0.05, 18), tries, peak=18)
+    limited = scaling.fits(scaling.clamped(scaling.amdahl(0.0), 8), tries)
+    knees = [
+        (name, *scaling.knees(curve, tries))
+        for name, curve in (
+            ("a limit at 8", scaling.clamped(scaling.amdahl(0.0), 8)),
+            ("Amdahl, 20 %", scaling.amdahl(0.2)),
+            ("five points at 94.5 %", scaling.nearly(0.945)),
+        )
+    ]
+    return [
+        _shared("a flat rate is given a law", flat.law, Expected("1.0 (Amdahl, 100 %)", 0.0, 0.05)),
+        _shared("  with one trial a point", noisy.law, Expected("1.0 (Amdahl, 100 %)", 0.0, 0.05)),
+        _shared("a rate with a hard limit is named as clamped", limited.models["clamped"], Expected("0", 0.97, 1.0)),
+        _shared("Amdahl's law from 1 to 8 is given a peak", similar.models["USL"], Expected(".52 (USL)", 0.0, 0.01)),
+        _shared("  or a limit", similar.models["clamped"], Expected("", 0.0, 0.01)),
+        _shared("  the interval of the serial share holds 20 %", similar.serial, held),
+        _shared("a peak at 18 of 1 to 64 is found", turning.models["USL"], Expected("", 0.97, 1.0)),
+        _shared("  its interval holds 18", turning.peak, held),
+        *(
+            _shared(f"the interval of the knee, {width:.1f} points, holds it: {name}", share, Expected("", 0.93, 1.0))
+            for name, share, width in knees
+        ),
+    ]
+
+
+def _levels() -> list[Outcome]:
+    """Return how often the interval of the intraclass correlation holds it."""
+    tries = 2 * TRIES
+    cases = [
+        (f"{hosts} hosts, {trials} trials, {icc:g}", levels.icc_coverage(icc, hosts, trials, tries))
+        for hosts in (3, 5, 10)
+        for trials in (3, 6)
+        for icc in (0.0, 0.3, 0.7)
+    ]
+    cases += [
+        ("10 hosts, 2 to 8 trials, 0.3", levels.icc_coverage(0.3, 10, 0, tries, unequal=True)),
+        ("5 hosts, 3 sessions of 3 trials, 0.3", levels.nested_icc_coverage((0.3, 0.5, 0.2), (5, 3, 3), tries)),
+    ]
+    return [_shared(f"the interval of the ICC holds it: {name}", found, _OF_ICC) for name, found in cases]
+
+
+_OF_ICC = Expected("no interval", 0.93, 0.985)
+"""Of an ICC of 0 it holds 97.5 %: the lower end is always right."""
 
 
 def _history() -> list[Outcome]:
