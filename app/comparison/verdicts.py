@@ -318,7 +318,7 @@ def _to_survive(ratio: Ratio, evidence: VerdictEvidence) -> int | None:
 
 def _undecided(ratio: Ratio, evidence: VerdictEvidence) -> str:
     more = forecast(ratio, evidence)
-    amount = "far more" if more is None else f"about {more} more"
+    amount = "far more" if more is None else f"at least {more} more"
     plural = "" if more == 1 else "s"
     where = insufficient_side(more or 0, evidence.counts) or "on each side"
     return f"undecided: {amount} {evidence.noun}{plural} {where}, {evidence.context()}"

@@ -94,7 +94,7 @@ def test_an_undecided_ratio_says_how_many_more_trials_would_settle_it() -> None:
     against = judge(IOPS, scaled(1.1, noisy), noisy, 0.05)
     assert against.verdict is ComparisonVerdict.UNDECIDED
     # s^2 = 2 * var(log) and d = log(1.1) - log(1.05): (1.96 s / d)^2 = 18.2, less the six there are.
-    assert against.text == "undecided: about 13 more trials on each side, 6 against 6 trials, margin ±5 %"
+    assert against.text == "undecided: at least 13 more trials on each side, 6 against 6 trials, margin ±5 %"
     assert against.more == 13
     assert against.reason == (MESSAGES["its_interval_0_33_to_21"])
 

@@ -54,7 +54,7 @@ def test_faster_and_slower_are_said_of_rates_and_times_alone(metric: Metric, fac
 
 def test_too_few_trials_say_how_many_more_and_what_they_show_so_far() -> None:
     against = judge(IOPS, scaled(2.0)[:3], BASE, 0.05)
-    assert against.text == "undecided: about 3 more trials of this run, 3 against 7 trials, margin ±5 %"
+    assert against.text == "undecided: at least 3 more trials of this run, 3 against 7 trials, margin ±5 %"
     assert against.reason == MESSAGES["n_3_against_7_at_least_6"]
     assert against.more == 3
 
@@ -68,15 +68,6 @@ def test_where_no_number_of_trials_helps_none_is_named() -> None:
 
 def test_a_thousand_trials_are_not_forecast() -> None:
     assert more_trials(Ratio(1.06, 1.0, 1.1, 0.3, 0.3), 0.05, (6, 6)) is None
-
-
-def test_against_a_baseline_that_does_not_grow_a_forecast_may_be_hopeless() -> None:
-    ratio = Ratio(1.1, 1.02, 1.18, 0.06, 0.06)
-    similar = more_trials(ratio, 0.05, (8, 8))
-    alone = more_trials(ratio, 0.05, (8, 8), fixed_baseline=True)
-    assert similar is not None
-    assert alone is None or alone > similar
-    assert more_trials(ratio, 0.05, (8, 3), fixed_baseline=True) is None
 
 
 # Several metrics

@@ -195,7 +195,7 @@ def _more(row: ComparisonRow, number: int) -> str:
         return ""
     one_side = insufficient_side(more, (here, there))
     where = f"of {letter if here < there else baseline}" if one_side else "on each side"
-    return f"About {more} more {noun}{'' if more == 1 else 's'} {where} would decide it."
+    return f"At least {more} more {noun}{'' if more == 1 else 's'} {where} to decide it."
 
 
 def _counted(row: ComparisonRow, number: int) -> tuple[str, int, tuple[int, int]]:

@@ -114,7 +114,8 @@ def step_progress(model: RunModel, step_key: StepKey) -> str:
         return f"{done}/{repetition.trials}"
     decided = model.decisions.get(step_key, ())
     more = decided[-1].decision.more if decided else None
-    return f"{done}/~{done + more}" if more and not model.phase.over else f"{done} done"
+    sign = "~" if repetition.policy is Policy.BUDGET else "≥"
+    return f"{done}/{sign}{done + more}" if more and not model.phase.over else f"{done} done"
 
 
 def command_text(commands: tuple[Command, ...]) -> str:
