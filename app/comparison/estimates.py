@@ -195,8 +195,8 @@ def more_trials(ratio: Ratio, margin: float, counts: tuple[int, int], confidence
     """Estimate the further trials on each side that would settle a ratio whose interval contains an edge of the margin.
 
     `counts` are the trials of this side and of the baseline. The half width has to shrink to d, the distance to the
-    nearest edge: N = (z s / d)^2, s^2 the sum of both variances. It is a lower bound in use: with N trials a verdict has
-    a chance of 50 %. None if no number up to MOST_FORECAST suffices.
+    nearest edge: N = (z s / d)^2, s^2 the sum of both variances. It is a least number: with N trials a verdict is
+    reached in half of all cases. None if no number up to MOST_FORECAST suffices.
     """
     distance = min(abs(math.log(ratio.value) - edge) for edge in margin_edges(margin))
     if not distance or not (ratio.spread or ratio.spread_baseline):

@@ -101,7 +101,7 @@ def summary_text(model: RunModel, now: float) -> str:
 
 
 def step_progress(model: RunModel, step_key: StepKey) -> str:
-    """Return the progress of a step on a host: ``2/3``, ``failed``, ``not reached``; with a precision goal ``4/~9``."""
+    """Return the progress of a step on a host: ``2/3``, ``failed``, ``not reached``; with a goal ``4/≥9``."""
     views = [view for view in model.trials_at(step_key) if not view.trial.warm_up]
     if any(view.ended is not None and view.ended.state is State.FAILED for view in views):
         return "failed"
