@@ -55,7 +55,7 @@ def test_until_the_interval_is_not_fooled_by_other_shapes(draw: Draw) -> None:
 
 @pytest.mark.parametrize(
     ("factor", "trials", "shown"),
-    [(1.2, 6.0, "better"), (1.1, 9.5, "better"), (0.9, 9.0, "worse"), (1.0, 11.5, "same")],
+    [(1.2, 6.0, "better"), (1.1, 9.5, "better"), (0.9, 8.0, "worse"), (1.0, 10.8, "same")],
 )
 def test_until_the_verdict_needs_few_trials_and_says_what_is_true(factor: float, trials: float, shown: str) -> None:
     found = sequential.until_verdict(factor, TRIES)
