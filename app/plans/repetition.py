@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
+from app.comparison.caveats import two_levels
 from app.comparison.estimates import (
     CONFIDENCE,
     FEWEST_TRIALS,
@@ -16,7 +17,7 @@ from app.comparison.estimates import (
     ratio_of,
     student,
 )
-from app.comparison.verdicts import ComparisonVerdict, two_levels, verdict_of, verdict_text
+from app.comparison.verdicts import ComparisonVerdict, verdict_of, verdict_text
 from app.events import Decision
 from app.plans.plan import Policy, Repetition
 from app.plans.sequential import look_levels
@@ -119,7 +120,7 @@ class UntilVerdict:
     """Stop when the interval of the ratio to a baseline is entirely outside or inside the margin, or at the cap.
 
     The interval is sequential (look_levels): a look after every trial does not raise the error. With 95 % confidence a
-    false “better”, a false “worse” and a false “no difference” have at most 2.5 % each, for normal trials of equal
+    false “better”, a false “worse” and a false “smaller” have at most 2.5 % each, for normal trials of equal
     spread; 4 % if the trials vary three times as much as those of the baseline. Figures: help page Comparing runs.
     """
 

@@ -145,7 +145,8 @@ def test_a_group_is_a_baseline_whose_hosts_weigh_alike(tmp_path: Path) -> None:
     with_runs = stored(tmp_path / "runs.sqlite3", runs)
     with_runs.pin(",".join(runs), "fleet")
     (band,) = bands_on(with_runs, "another")
-    assert (band.low, band.median, band.high, band.figure) == (200.0, 300.0, 400.0, 300.0)
+    assert (band.low, band.median, band.high) == (200.0, 300.0, 400.0)
+    assert band.figure == pytest.approx(260.517, abs=1e-3)  # the mean of the hosts
     (own,) = bands_on(with_runs, "host-5")
     assert own.median == 500.0
     baseline = with_runs.baseline("fleet")
@@ -244,16 +245,6 @@ def test_a_published_table_gives_a_ratio_and_never_a_verdict(tmp_path: Path, tab
     assert [caveat.text for caveat in against.caveats] == ["an anomaly", "source: a page", "units doubtful"]
     assert {"kernel"} <= {each.what for each in against.differences}
     with_runs.close()
-
-
-def test_a_published_figure_beside_a_median_that_tells_another_story_is_said(tmp_path: Path, table: Path) -> None:
-    workstation = stored(tmp_path / "runs.sqlite3", {"odd": ("web-1", (620.0, 625.0, 615.0, 220.0))})
-    workstation.import_baseline(table)
-    against = workstation.compare(["baseline:somebody", "odd"]).rows[0].against[0]
-    assert against.ratio == pytest.approx(0.957, abs=1e-3)
-    shown = next(caveat.text for caveat in against.caveats if caveat.id == "medians")
-    assert shown.startswith(MESSAGES["the_medians_stand_the_other"])
-    workstation.close()
 
 
 def test_a_published_table_is_a_band_that_tells_what_is_wrong_with_it(tmp_path: Path, table: Path) -> None:

@@ -58,7 +58,7 @@ def until_verdict(factor: float, tries: int, setting: Setting | None = None, see
         claimed.append(decision.reason.rpartition(": ")[2] if decision.settled else "")
         held += decision.low is not None and decision.high is not None and decision.low <= factor <= decision.high
     better, worse, same = (
-        Share(sum(text.startswith(what) for text in claimed), tries) for what in ("better", "worse", "no difference")
+        Share(sum(text.startswith(what) for text in claimed), tries) for what in ("better", "worse", "smaller")
     )
     return Verdicts(float(np.mean(counts)), better, worse, same, Share(held, tries))
 

@@ -87,8 +87,7 @@ REPETITION = (
         type=Type.CHOICE,
         default="95",
         choices=(Choice("95", "95 %"), Choice("99", "99 %")),
-        help="At 95 %, a false “better”, “worse” or “no difference” has at most 2.5 % each, at 99 % 0.5 %, over all "
-        "trials.",
+        help="At 95 %, a false “better”, “worse” or “smaller” has at most 2.5 % each, at 99 % 0.5 %, over all trials.",
         applies=_under(Policy.UNTIL_VERDICT),
     ),
     _limit(
