@@ -12,6 +12,8 @@ from tests.simulation.sequential import Setting
 pytestmark = pytest.mark.slow
 
 TRIES = 600
+LONG = 300
+"""Tries of a rule that looks after every trial: each is 25 comparisons."""
 
 
 def about(found: Share, low: float, high: float) -> bool:
@@ -59,7 +61,7 @@ def test_until_the_interval_is_not_fooled_by_other_shapes(draw: Draw) -> None:
     [(1.2, 6.0, "better"), (1.1, 9.5, "better"), (0.9, 8.0, "worse"), (1.0, 10.8, "same")],
 )
 def test_until_the_verdict_needs_few_trials_and_says_what_is_true(factor: float, trials: float, shown: str) -> None:
-    found = sequential.until_verdict(factor, TRIES)
+    found = sequential.until_verdict(factor, LONG)
     assert found.trials == pytest.approx(trials, rel=0.12)
     assert getattr(found, shown).value > 0.93
     wrong = {"better", "worse", "same"} - {shown}
@@ -70,27 +72,27 @@ def test_until_the_verdict_needs_few_trials_and_says_what_is_true(factor: float,
     "setting", [Setting(cov=0.01), Setting(baseline=6), Setting(baseline=20, cov=0.05), Setting(baseline=100)]
 )
 def test_at_the_edge_of_the_margin_each_false_claim_has_its_share_of_the_error(setting: Setting) -> None:
-    found = sequential.until_verdict(1.05, TRIES, setting)
+    found = sequential.until_verdict(1.05, LONG, setting)
     assert about(found.better, 0.0, 0.025)
     assert about(found.same, 0.0, 0.025)
     assert about(found.held, 0.95, 1.0)
 
 
 def test_at_99_percent_the_error_is_a_fifth() -> None:
-    found = sequential.until_verdict(1.05, TRIES, Setting(confidence=0.99))
+    found = sequential.until_verdict(1.05, LONG, Setting(confidence=0.99))
     assert about(found.better, 0.0, 0.005)
     assert found.better.value + found.same.value < 0.025
 
 
 def test_without_a_margin_nothing_differs_from_itself_more_often_than_the_error() -> None:
-    found = sequential.until_verdict(1.0, TRIES, Setting(margin=0.0))
+    found = sequential.until_verdict(1.0, LONG, Setting(margin=0.0))
     assert found.better.value + found.worse.value < 0.07
     assert found.same.happened == 0
 
 
 def test_unequal_spreads_cost_a_little_of_the_error_and_a_noisy_baseline_none() -> None:
-    assert about(sequential.until_verdict(1.05, TRIES, Setting(cov_baseline=0.01)).better, 0.0, 0.045)
-    assert about(sequential.until_verdict(1.05, TRIES, Setting(cov=0.01, cov_baseline=0.03)).better, 0.0, 0.025)
+    assert about(sequential.until_verdict(1.05, LONG, Setting(cov_baseline=0.01)).better, 0.0, 0.045)
+    assert about(sequential.until_verdict(1.05, LONG, Setting(cov=0.01, cov_baseline=0.03)).better, 0.0, 0.025)
 
 
 @pytest.mark.parametrize("coefficient", [0.0, 0.3])
