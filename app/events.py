@@ -233,8 +233,8 @@ class Decision:
 
     `settled` is true if the goal is reached, not if only the trials or the time are used up. `more` trials and
     `seconds` are the forecast, None if unknown. `low`, `value` and `high` are the deciding interval, of the metric or,
-    with `of_ratio`, of its ratio to the baseline; `reach` is the relative distance of its farther edge from `value`,
-    `wanted` the target for it.
+    with `of_ratio`, of its ratio to the baseline (a sequential interval, app.plans.sequential); `reach` is the relative
+    distance of its farther edge from `value`, `wanted` the target for it.
     """
 
     stop: bool

@@ -134,9 +134,9 @@ class Repetition:
     """The repetition of each step on each host. Warm-ups are trials that are marked and never counted.
 
     FIXED uses `trials`. UNTIL_INTERVAL stops when the 95 % interval of the centre is within ±`precision` (relative)
-    twice in a row; UNTIL_VERDICT when the interval of the ratio to `baseline`, at `confidence`, is entirely outside or
-    inside `margin`. Both run at least `minimum` and at most `cap` trials. BUDGET divides `budget` seconds among all
-    steps and hosts.
+    twice in a row; UNTIL_VERDICT when the sequential interval of the ratio to `baseline`, at `confidence`, is entirely
+    outside or inside `margin`. Both run at least `minimum` and at most `cap` trials. BUDGET divides `budget` seconds
+    among all steps and hosts.
     """
 
     trials: int = MINIMUM

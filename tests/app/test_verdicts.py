@@ -81,15 +81,6 @@ def test_a_thousand_trials_are_not_forecast() -> None:
     assert more_trials(Ratio(1.06, 1.0, 1.1, 0.3, 0.3), 0.05, (6, 6)) is None
 
 
-def test_against_a_baseline_that_does_not_grow_a_forecast_may_be_hopeless() -> None:
-    ratio = Ratio(1.1, 1.02, 1.18, 0.06, 0.06)
-    similar = more_trials(ratio, 0.05, (8, 8))
-    alone = more_trials(ratio, 0.05, (8, 8), fixed_baseline=True)
-    assert similar is not None
-    assert alone is None or alone > similar
-    assert more_trials(ratio, 0.05, (8, 3), fixed_baseline=True) is None
-
-
 # Several metrics
 
 

@@ -74,11 +74,11 @@ def test_too_few_trials_are_counted_for_whoever_wants_a_verdict() -> None:
 def test_what_would_change_it_says_as_many_more_as_the_verdict_and_of_which_side() -> None:
     noisy = (62e3, 62.5e3, 61.5e3, 22e3)
     found, row = _compared(noisy, (53e3, 53.5e3, 52.5e3, 70e3))
-    assert row.against[0].text.startswith(f"undecided: about {row.against[0].more} more trials on each side")
-    assert explain(found, row, 1).change == f"About {row.against[0].more} more trials on each side would decide it."
+    assert row.against[0].text.startswith(f"undecided: at least {row.against[0].more} more trials on each side")
+    assert explain(found, row, 1).change == f"At least {row.against[0].more} more trials on each side to decide it."
     found, row = _compared([1000.0, 1100.0] * 10, [1000.0, 1100.0] * 3)
     assert row.against[0].more == 3
-    assert row.against[0].text.startswith("undecided: about 3 more trials of this run, 6 against 20 trials")
+    assert row.against[0].text.startswith("undecided: at least 3 more trials of this run, 6 against 20 trials")
     assert explain(found, row, 1).change == MESSAGES["about_3_more_trials_of_b"]
 
 

@@ -101,7 +101,7 @@ def summary_text(model: RunModel, now: float) -> str:
 
 
 def step_progress(model: RunModel, step_key: StepKey) -> str:
-    """Return the progress of a step on a host: ``2/3``, ``failed``, ``not reached``; with a precision goal ``4/~9``."""
+    """Return the progress of a step on a host: ``2/3``, ``failed``, ``not reached``; with a goal ``4/≥9``."""
     views = [view for view in model.trials_at(step_key) if not view.trial.warm_up]
     if any(view.ended is not None and view.ended.state is State.FAILED for view in views):
         return "failed"
@@ -114,7 +114,8 @@ def step_progress(model: RunModel, step_key: StepKey) -> str:
         return f"{done}/{repetition.trials}"
     decided = model.decisions.get(step_key, ())
     more = decided[-1].decision.more if decided else None
-    return f"{done}/~{done + more}" if more and not model.phase.over else f"{done} done"
+    sign = "~" if repetition.policy is Policy.BUDGET else "≥"
+    return f"{done}/{sign}{done + more}" if more and not model.phase.over else f"{done} done"
 
 
 def command_text(commands: tuple[Command, ...]) -> str:

@@ -87,7 +87,7 @@ REPETITION = (
         type=Type.CHOICE,
         default="95",
         choices=(Choice("95", "95 %"), Choice("99", "99 %")),
-        help="If the true difference equals the margin, 8 % of verdicts are wrong at 95 % and 2 % at 99 %.",
+        help="At 95 %, a false “better”, “worse” or “smaller” has at most 2.5 % each, at 99 % 0.5 %, over all trials.",
         applies=_under(Policy.UNTIL_VERDICT),
     ),
     _limit(
