@@ -82,6 +82,20 @@ def _tuning(plan: Plan) -> Iterator[ConsentPart]:
         yield ConsentPart("", json.dumps({"tuning": tuning_values(tuning)}, sort_keys=True), tuple(effects))
 
 
+def needs_person(plan: Plan) -> str:
+    """Return what the plan does to its hosts that must be allowed anew for each session; empty if it does nothing.
+
+    Plans that overwrite a device, act as root or change files or databases do not repeat unattended.
+    """
+    for step in plan.steps:
+        if step.suite.destroys(step.whole_values()):
+            return f"{step.name} overwrites a device"
+    for part in parts_of(plan):
+        if any(effect.kind is EffectKind.CHANGES for effect in part.effects):
+            return f"{part.name} changes its host" if part.name else "the plan changes settings as root"
+    return ""
+
+
 @dataclass(frozen=True, slots=True)
 class LocalFile:
     """A file: text to show behind its path, and the SHA-256 of its content, empty if it cannot be copied."""
