@@ -6,7 +6,6 @@ from datetime import UTC, datetime
 
 from app.events import PlannedSession
 from app.plans.consent import needs_person
-from app.plans.plan import Plan
 from app.session_series import MOST_FAILURES, SessionSeries, late_by
 from suites.quantities import count_text, duration_text
 
@@ -15,12 +14,6 @@ LATE_FROM = 60.0
 
 CHECK_MINUTES = 10
 """Minutes between two checks for due sessions by cron or systemd."""
-
-
-def sessions_text(plan: Plan) -> str:
-    """Return the sessions of a plan: ``5 sessions, one every 1 d``; empty for a single one."""
-    given = plan.repetition
-    return f"{given.sessions} sessions, one every {duration_text(given.every)}" if given.sessions > 1 else ""
 
 
 def session_text(session: PlannedSession, started: str) -> str:

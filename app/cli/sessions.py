@@ -39,7 +39,6 @@ from app.session_text import (
     moment_text,
     runs_unattended,
     session_text,
-    sessions_text,
     status_text,
     systemd_units,
 )
@@ -210,10 +209,9 @@ class SeriesRunner:
             return True
         next_one = status_text(series, now) if series.due is None else f"next at {moment_text(series.due)}"
         done = f"Session {series.done} of {series.total} done; {next_one}"
-        if not wait or held_back(series):
-            print_note(
-                f"{done}. {f'{reason.capitalize()}. ' if (reason := held_back(series)) else ''}{_leaves(series)}"
-            )
+        by_hand = held_back(series)
+        if not wait or by_hand:
+            print_note(f"{done}{f'; {by_hand}' if by_hand else ''}. {_leaves(series)}")
             return False
         print_note(f"{done}; Ctrl+C leaves the series, “benchwright sessions resume {series.id}” continues it.")
         while not series.over and not _may_start(series, datetime.now(UTC)):
@@ -297,11 +295,9 @@ def run_due(workstation: Workstation, busy: BusyPolicy, *, quiet: bool, as_json:
     elif not due and not quiet:
         print_note("No session is due.")
     for run in () if as_json else ran:
-        session = run.summary.session
-        where = "" if session is None else session_text(session, run.summary.started)
-        click.echo(
-            plain(f"{run.summary.name}: {where}: {run.summary.state}, {run.summary.headline}  ({run.summary.id})")
-        )
+        line, session = run.summary, run.summary.session
+        where = "" if session is None else session_text(session, line.started)
+        click.echo(plain(f"{line.name}: {where}: {line.state}, {line.headline}  ({line.id})"))
     if failed:
         raise SystemExit(FAILED)
 
@@ -315,7 +311,7 @@ def stop(workstation: Workstation, series: str, *, as_json: bool) -> None:
     if as_json:
         print_json(series_to_json(ended))
         return
-    print_note(f"Ended: {ended.id}, {ended.done} of {ended.total} sessions done ({sessions_text(ended.plan)}).")
+    print_note(f"Ended: {ended.id}, {ended.done} of {ended.total} sessions done.")
 
 
 @sessions.command("schedule")

@@ -54,9 +54,20 @@ class RunSelection:
         }
 
     def _parts(self, baseline: Baseline | None, word: str) -> tuple[str, ...]:
-        if word.startswith(SERIES):
-            return self._sessions(word.removeprefix(SERIES))
-        return (word,) if baseline is None else baseline.parts
+        if baseline is not None:
+            return baseline.parts
+        return self.expanded(word)
+
+    def expanded(self, word: str) -> tuple[str, ...]:
+        """Return the selectors that `word` joins by commas, ``series:NAME`` as its runs; `word` itself without one."""
+        pieces = [piece.strip() for piece in word.split(",")]
+        if not any(piece.startswith(SERIES) for piece in pieces):
+            return (word,)
+        return tuple(
+            run
+            for piece in pieces
+            for run in (self._sessions(piece.removeprefix(SERIES)) if piece.startswith(SERIES) else (piece,))
+        )
 
     def _sessions(self, word: str) -> tuple[str, ...]:
         """Return the done sessions of a series, or those of the same plan as a run."""
