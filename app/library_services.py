@@ -104,7 +104,7 @@ class LibraryServices(ABC):
     # Baselines
 
     def pin(self, word: str, name: str, oldest: float | None = None, *, accept_invalid: bool = False) -> int:
-        """Pin a run, a series, or runs joined by commas, as the next version of the baseline `name`; return the version.
+        """Pin a run, a series or runs joined by commas as the next version of the baseline `name`; return the version.
 
         After `oldest` seconds it is too old. An invalid result is pinned with `accept_invalid` only. A published table,
         ``baseline:NAME``, is copied under the name.
