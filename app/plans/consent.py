@@ -22,7 +22,7 @@ from remote.local_directory import make_directory
 from remote.questions import Asker, ConsentItem, ConsentQuestion
 from remote.tuning import DROP_CACHES
 from suites.base import Effect, EffectKind, effects_of
-from suites.errors import BenchwrightError
+from suites.errors import BenchwrightError, UnknownSuiteError
 from suites.parameters import Type
 from suites.quantities import quantity
 
@@ -87,10 +87,14 @@ def needs_person(plan: Plan) -> str:
 
     Plans that overwrite a device, act as root or change files or databases do not repeat unattended.
     """
+    try:
+        parts = parts_of(plan)
+    except UnknownSuiteError as error:
+        return error.message
     for step in plan.steps:
         if step.suite.destroys(step.whole_values()):
             return f"{step.name} overwrites a device"
-    for part in parts_of(plan):
+    for part in parts:
         if any(effect.kind is EffectKind.CHANGES for effect in part.effects):
             return f"{part.name} changes its host" if part.name else "the plan changes settings as root"
     return ""
