@@ -45,7 +45,7 @@ class SessionBar(NoticeBar):
         self.is_measuring: Callable[[], bool] = lambda: False
         self._countdown = countdown
         self._series: Sequence[SessionSeries] = ()
-        self._off: dict[str, datetime] = {}  # by series: until when it is not offered
+        self._off: dict[tuple[str, int], datetime] = {}  # by series and session: until when it is not offered
         self._shown: SessionSeries | None = None
         self._starts_at: float | None = None  # monotonic seconds
         self.start_button.clicked.connect(lambda: self._start(asked=True))
@@ -68,7 +68,7 @@ class SessionBar(NoticeBar):
     def _due(self) -> SessionSeries | None:
         """Return the series whose session has been due for longest."""
         now = datetime.now(UTC)
-        waiting = [(one.due, one) for one in self._series if self._off.get(one.id, now) <= now]
+        waiting = [(one.due, one) for one in self._series if self._off.get((one.id, one.next_number), now) <= now]
         due = [(moment, one) for moment, one in waiting if moment is not None and moment <= now]
         return min(due, key=lambda found: found[0])[1] if due else None
 
@@ -106,7 +106,7 @@ class SessionBar(NoticeBar):
             self._put_off_for(self._shown, LATER)
 
     def _put_off_for(self, series: SessionSeries, time_off: timedelta) -> None:
-        self._off[series.id] = datetime.now(UTC) + time_off
+        self._off[series.id, series.next_number] = datetime.now(UTC) + time_off
         self._look()
 
     def _ask_to_end(self) -> None:
