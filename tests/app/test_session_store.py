@@ -1,5 +1,6 @@
 """Session series in the library: who may start the next session, and which runs are sessions of the same plan."""
 
+import re
 import shutil
 import sqlite3
 from contextlib import closing
@@ -8,10 +9,15 @@ from pathlib import Path
 
 import pytest
 
+import resources
+from app.cli.sessions import series_to_json
 from app.comparison.comparison import CompareError
 from app.comparison.selection import RunSelection
 from app.events import PlannedSession, RunEnded, RunStarted, State
+from app.json_converter import published
 from app.plans.plan import Order, Plan, Repetition
+from app.results import Library
+from app.session_series import SessionRun
 from app.store import Store, StoreError
 from app.store.sessions import CLAIM_TIMEOUT
 from app.summary import run_to_json
@@ -161,6 +167,22 @@ def test_a_selector_names_all_sessions(store: Store) -> None:
     empty = store.begin_series(replace(PLAN, name="empty"))
     with pytest.raises(CompareError, match="No session of"):
         ids(f"series:{empty.id}")
+
+
+def test_the_page_about_formats_names_the_fields_of_sessions(store: Store) -> None:
+    page = (Path(resources.__file__).parent / "help" / "formats.md").read_text(encoding="utf-8")
+    section = page.partition("## benchwright sessions --json")[2].partition("\n## ")[0]
+    found = series_to_json(store.begin_series(PLAN))
+    run = published(SessionRun("run-1", 1, State.DONE, "", None, ""))
+    session = published(PlannedSession("s7kqm2", 1, 2, ""))
+    assert {*found, *run, *session} - set(re.findall(r"`([a-z_]+)`", section)) == set()
+    assert found["plan_hash"] == PLAN.hash()
+
+
+def test_the_frame_of_runs_has_their_sessions(store: Store) -> None:
+    ran(store, "run-1", session=PlannedSession("s7kqm2", 2, 5, "2026-11-20T14:15:30+00:00"))
+    (row,) = Library(store).runs().to_dict("records")
+    assert (row["series"], row["session"]) == ("s7kqm2", 2)
 
 
 def test_a_library_of_format_9_takes_sessions(tmp_path: Path) -> None:
