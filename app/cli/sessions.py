@@ -45,6 +45,7 @@ from app.session_text import (
 from app.summary import run_to_json
 from remote.questions import Asker, RefusingAsker
 from suites.errors import BenchwrightError
+from suites.parameters import format_duration
 from suites.quantities import duration_text
 
 RECHECK = 30.0
@@ -75,7 +76,7 @@ def sessions(context: click.Context, workstation: Workstation, *, as_json: bool)
     now = datetime.now(UTC)
     rows = [
         [one.id, one.plan.name, ", ".join(map(host_label, one.plan.hosts)), f"{one.done} of {one.total}",
-         duration_text(one.plan.repetition.every), "" if one.due is None else moment_text(one.due),
+         format_duration(one.plan.repetition.every), "" if one.due is None else moment_text(one.due),
          status_text(one, now)]
         for one in found
     ]  # fmt: skip

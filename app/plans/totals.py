@@ -8,6 +8,7 @@ from datetime import UTC, datetime, timedelta
 
 from app.plans.plan import Order, Plan, Policy
 from suites.base import Command, Estimate
+from suites.parameters import format_duration
 from suites.quantities import count_text, duration_text, quantity
 
 
@@ -114,7 +115,7 @@ def sessions_text(sums: Totals, start: datetime | None = None) -> str:
     if sums.sessions == 1:
         return ""
     until = f"{sums.end(start or datetime.now(UTC)).astimezone():%Y-%m-%d %H:%M}"
-    return f"{sums.sessions} sessions, one every {duration_text(sums.every)}: until {until}"
+    return f"{sums.sessions} sessions, one every {format_duration(sums.every)}: until {until}"
 
 
 def _span(sums: Totals) -> str:

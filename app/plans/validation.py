@@ -16,7 +16,7 @@ from app.plans.plan import (
 )
 from app.plans.tuning import check_tuning
 from suites.errors import ParameterError
-from suites.quantities import duration_text
+from suites.parameters import format_duration
 
 
 def validate(plan: Plan, *, usable_goals: bool = True) -> Plan:
@@ -94,8 +94,8 @@ def check_repetition(given: Repetition) -> None:
         raise PlanError(f"repetition.sessions is {given.sessions}.", f"Set 1 to {MOST_SESSIONS}.")
     if not LEAST_EVERY <= given.every <= MOST_EVERY:
         raise PlanError(
-            f"repetition.every is {duration_text(given.every)}.",
-            f"Set {duration_text(LEAST_EVERY)} to {duration_text(MOST_EVERY)}.",
+            f"repetition.every is {format_duration(given.every)}.",
+            f"Set {format_duration(LEAST_EVERY)} to {format_duration(MOST_EVERY)}.",
         )
     if "cap" in ruling and given.cap < given.minimum:
         raise PlanError(f"repetition.cap is {given.cap}.", f"Set at least the minimum, {given.minimum}.")

@@ -87,7 +87,7 @@ RUN_COLUMNS: tuple[TableColumn[RunLine], ...] = (
     TableColumn(
         "Session", _session, tip="Session of a series of runs of one plan", more=_session_tip,
         key=_session_key,
-        width=70, hide_order=3, needed=lambda lines: any(line.summary.session for line in lines),
+        width=64, hide_order=6, needed=lambda lines: any(line.summary.session for line in lines),
     ),
     TableColumn(
         "Baseline", lambda line: one_line(line.summary.baseline or ""), tip="Baseline that the run is pinned as",
