@@ -54,8 +54,8 @@ class Totals:
         Each session is due a multiple of `every` after the first, at least half of `every` after the last has ended.
         """
         duration = self.longest or self.duration
-        apart = self.every * max(1, math.ceil(duration / self.every + 0.5)) if self.every else 0.0
-        return start + timedelta(seconds=(self.sessions - 1) * apart + duration)
+        interval = self.every * max(1, math.ceil(duration / self.every + 0.5)) if self.every else 0.0
+        return start + timedelta(seconds=(self.sessions - 1) * interval + duration)
 
 
 def totals(plan: Plan, previews: Sequence[StepPreview]) -> Totals:

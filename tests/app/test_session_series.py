@@ -18,7 +18,9 @@ from app.session_series import MOST_FAILURES, SessionRun, SessionSeries, late_by
 from app.session_text import crontab_line, held_back, runs_unattended, session_text, status_text, systemd_units
 from suites.base import Estimate
 from tests.app import run_events
+from tests.messages import messages
 
+MESSAGES = messages("app", "test_session_series")
 START = datetime(2026, 10, 24, 6, 15, tzinfo=UTC)
 HOUR = timedelta(hours=1)
 
@@ -69,7 +71,7 @@ def test_a_failed_session_is_repeated_and_three_in_a_row_need_a_person() -> None
     rest = [run(2, START + (1 + day) * 24 * HOUR, state=State.PARTIAL) for day in range(MOST_FAILURES)]
     paused = series(run(1, START), *rest)
     assert paused.paused
-    assert held_back(paused) == "paused after 3 failed runs"
+    assert held_back(paused) == MESSAGES["paused_after_3"]
     assert not runs_unattended(paused, START + 400 * HOUR)
     assert not series(*paused.runs, run(2, START + 200 * HOUR)).paused
 
@@ -131,7 +133,7 @@ def test_a_plan_file_has_the_sessions_only_if_there_are_several() -> None:
     single = Plan("p", ("local",), (step,))
     assert "every" not in format_plan(single)
     several = replace(single, repetition=Repetition(sessions=5, every=2 * DAY))
-    assert 'every = "2 d" # time between their starts' in format_plan(several)
+    assert MESSAGES["every_in_a_file"] in format_plan(several)
     assert parse_plan(format_plan(several)) == several
     written = format_plan(several).replace('"2 d"', '"1d"')
     assert parse_plan(written).repetition.every == DAY
@@ -147,7 +149,7 @@ def test_the_totals_say_when_the_last_session_ends() -> None:
     made = plan(3, 3600.0)
     sums = totals(made, [StepPreview("web-1", "random read", (), Estimate(100.0, 0, 0, 0), "")])
     assert sums.end(START) == START + 2 * HOUR + timedelta(seconds=600)
-    assert "3 sessions, one every 1 h: until 20" in totals_text(sums)
+    assert MESSAGES["until"] in totals_text(sums)
     long = replace(sums, duration=3000.0)  # more than half the interval: the next one is skipped
     assert long.end(START) == START + 4 * HOUR + timedelta(seconds=3000)
 
@@ -158,21 +160,21 @@ def test_plans_that_destroy_or_act_as_root_do_not_repeat_by_themselves() -> None
     destroys = replace(plan(), steps=(write,))
     assert needs_person(destroys) == "fill overwrites a device"
     tuned = replace(plan(), tuning=Tuning(drop_caches=True))
-    assert needs_person(tuned) == "the plan changes settings as root"
+    assert needs_person(tuned) == MESSAGES["settings_as_root"]
     own = replace(plan(), steps=(make_step("command", {"command": "echo 1"}),))
     assert needs_person(own) == ""
     by_hand = replace(series(), plan=destroys)
     assert not runs_unattended(by_hand, START + HOUR)
     assert runs_unattended(series(), START + HOUR)
-    assert status_text(by_hand, START) == "due; start it by hand: fill overwrites a device"
+    assert status_text(by_hand, START) == MESSAGES["by_hand"]
 
 
 def test_the_lateness_of_a_session_is_shown_from_a_minute() -> None:
     session = PlannedSession("s7kqm2", 2, 5, START.isoformat())
     assert late_by(session, (START - HOUR).isoformat()) == 0
-    assert session_text(session, (START + HOUR / 120).isoformat()) == "Session 2 of 5 of the series s7kqm2"
+    assert session_text(session, (START + HOUR / 120).isoformat()) == MESSAGES["second_of_5"]
     assert session_text(session, (START + HOUR).isoformat()).endswith(", 1 h late")
-    assert session_text(replace(session, total=0), START.isoformat()) == "Session 2 of the series s7kqm2"
+    assert session_text(replace(session, total=0), START.isoformat()) == MESSAGES["second"]
 
 
 def test_the_texts_of_a_series_name_what_comes_next() -> None:

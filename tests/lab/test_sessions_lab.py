@@ -13,8 +13,10 @@ import pytest
 from app.plans.plan import LOCAL, Order, Plan, Repetition, make_step
 from app.session_series import SessionSeries
 from app.store import Store
+from tests.messages import messages
 from tests.program import BAD_INPUT, BENCHWRIGHT, DONE, FAILED, PATIENCE, benchwright, environment
 
+MESSAGES = messages("lab", "test_sessions_lab")
 pytestmark = pytest.mark.usefixtures("few_programs")
 
 EVERY = 2.0
@@ -102,10 +104,10 @@ def test_a_plan_with_sessions_waits_and_the_rest_runs_when_due_by_a_timer(librar
         "plan", "new", "--suite", "sysbench-cpu", "--set", "time=1", "--trials", "1", "--sessions", "2", "--every",
         "10min", "--defaults", "-o", file,
     )  # fmt: skip
-    assert "2 sessions, one every 10 min: until " in made.err
+    assert MESSAGES["until"] in made.err
     first = benchwright("--store", library, "run", file, "--no-wait")
     assert first.status == DONE
-    assert "Session 1 of 2 done; due in 9 min" in first.err
+    assert MESSAGES["first_done"] in first.err
     (listed,) = benchwright("--store", library, "sessions", "--json").json["series"]
     assert (listed["done"], listed["sessions"], listed["every"], listed["next"]) == (1, 2, 600.0, 2)
     nothing = benchwright("--store", library, "sessions", "run-due", "--quiet")
@@ -129,7 +131,7 @@ def test_a_timer_runs_what_is_due_and_nothing_that_needs_a_person(library: Path)
     assert ran.status == DONE
     assert f"clock check: Session 1 of 2 of the series {due}: done, " in ran.out
     listed = benchwright("--store", library, "sessions")
-    assert "start it by hand: fill overwrites a device" in " ".join(listed.out.split())
+    assert MESSAGES["by_hand"] in " ".join(listed.out.split())
     assert benchwright("--store", library, "sessions", "stop", by_hand.id).status == DONE
     states = {one["id"]: one["state"] for one in benchwright("--store", library, "sessions", "--json").json["series"]}
     assert states[by_hand.id] == "ended"
@@ -152,8 +154,8 @@ def test_the_printed_schedule_runs_the_due_sessions_of_its_library(library: Path
     line = benchwright("--store", library, "sessions", "schedule").out
     command = line.removeprefix("*/10 * * * * ").strip()
     assert command.endswith(f"--store {library} sessions run-due --quiet")
-    spoken = command.removesuffix("--quiet")
-    done = subprocess.run(spoken, shell=True, check=True, capture_output=True, env=environment(), timeout=PATIENCE)  # noqa: S602 (the line as cron runs it)
+    verbose = command.removesuffix("--quiet")
+    done = subprocess.run(verbose, shell=True, check=True, capture_output=True, env=environment(), timeout=PATIENCE)  # noqa: S602 (the line as cron runs it)
     assert b"No session is due." in done.stderr
     assert library.exists()
     assert "OnCalendar=*:0/10" in benchwright("--store", library, "sessions", "schedule", "--systemd").out

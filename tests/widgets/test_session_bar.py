@@ -15,6 +15,7 @@ from app.session_series import SessionSeries
 from suites import registry
 from tests.app import run_events
 from tests.lab.counting import Counting, counting_plan
+from tests.messages import messages
 from widgets import jobs, session_bar
 from widgets.library.library_page import LibraryPage
 from widgets.live.live_page import LivePage
@@ -23,6 +24,7 @@ from widgets.parts.dialogs import QuestionDialog
 from widgets.rail import PageName
 from widgets.session_bar import LATER, SessionBar
 
+MESSAGES = messages("widgets", "test_session_bar")
 PATIENCE = 60_000
 
 
@@ -51,7 +53,7 @@ def press(qtbot: QtBot, button: QAbstractButton) -> None:
 def test_a_due_session_is_shown_with_its_lateness_and_a_countdown(bar: SessionBar) -> None:
     bar.show_series([series()])
     assert bar.isVisible()
-    assert bar.message.text() == "Session 1 of 5 of “volume check” is due, 2 h late."
+    assert bar.message.text() == MESSAGES["due_late"]
     assert bar.detail.text() == "It starts in 30 s."
     bar.show_series([series(-timedelta(hours=1))])  # not due
     assert not bar.isVisible()
@@ -109,7 +111,7 @@ def test_a_plan_that_needs_a_person_has_no_countdown(qtbot: QtBot, workstation: 
     by_hand = replace(run_events.plan(write), repetition=Repetition(sessions=5))
     with qtbot.assertNotEmitted(bar.start_requested, wait=session_bar.TICK + 500):
         bar.show_series([series(of=by_hand)])
-    assert bar.detail.text() == "Start it by hand: fill overwrites a device."
+    assert bar.detail.text() == MESSAGES["by_hand"]
     with qtbot.waitSignal(bar.start_requested):
         press(qtbot, bar.start_button)
 
@@ -162,7 +164,7 @@ def test_a_series_begun_on_the_live_page_can_be_ended(
     window.session_bar._countdown = 600.0
     assert page.start_run(plan(2))
     qtbot.waitUntil(window.session_bar.isVisible, timeout=PATIENCE)
-    assert "Session 1 of 2. The next one is offered when it is due." in page._outcome.detail.text()
+    assert MESSAGES["next_offered"] in page._outcome.detail.text()
     press(qtbot, window.session_bar.end_button)
     (question,) = (found for found in window.findChildren(QuestionDialog) if found.isVisible())
     press(qtbot, question.accept_button)
