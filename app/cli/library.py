@@ -9,7 +9,6 @@ from app.cli.common import FAILED, json_option, json_verb, plain, print_json, pr
 from app.cli.plans import print_findings
 from app.cli.studies import Study, margin_option, overrule_option, print_study, share_of
 from app.cli.tables import LEVELS_HEAD, level_cells, print_agreements, print_distributions
-from app.comparison.estimates import WithinTrials
 from app.distributions.distribution import distributions_to_json
 from app.formats import remarks_to_json
 from app.json_converter import published
@@ -17,6 +16,7 @@ from app.parse import parse_output
 from app.plans.plan import PlanError, host_label
 from app.plans.plan_remarks import Acknowledged
 from app.records import RunRecord
+from app.sample_statistics import WithinTrials
 from app.services import Workstation
 from app.session_text import session_text
 from app.summary import levels, run_to_json, summaries, telemetry_text
@@ -50,7 +50,7 @@ def list_runs(workstation: Workstation, *, as_json: bool) -> None:
 
 @click.command()
 @click.argument("run")
-@click.option("--trials", is_flag=True, help="Show every trial as well as the median.")
+@click.option("--trials", is_flag=True, help="Show every trial as well as the means.")
 @click.option(
     "--distribution",
     is_flag=False,
@@ -90,13 +90,19 @@ def print_run(record: RunRecord, within: WithinTrials, *, trials: bool = False) 
     rows = []
     for figure in summaries(record):
         spread = range_text(figure.metric, figure.minimum, figure.maximum, figure.uncertainty)
+        edges = figure.interval
+        interval = (
+            "" if edges is None else range_text(figure.metric, edges.low or 0.0, edges.high or 0.0, figure.uncertainty)
+        )
         rows.append(
             [figure.step, host_label(figure.host), metric_text(figure.metric, figure.labels),
-             figure.marked_median, spread, str(figure.n),
+             figure.marked_value, interval, spread, str(figure.n),
              better_text(figure.metric.better)]
         )  # fmt: skip
     if rows:
-        print_table(["Step", "Host", "Metric", "Median", "Range", "n", "Better"], rows, right=[3, 4, 5])
+        print_table(
+            ["Step", "Host", "Metric", "Value", "95 % interval", "Range", "n", "Better"], rows, right=[3, 4, 5, 6]
+        )
     else:
         click.echo("No figures: no trial counts.")
     _print_levels(record, within)

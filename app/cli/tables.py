@@ -30,7 +30,7 @@ from suites.quantities import (
 from suites.verdict import trust_mark
 from suites.vocab import Better, Metric
 
-HEAD = ("Step", "Host", "Metric", "Run", "Median", "n", "Ratio", "Verdict")
+HEAD = ("Step", "Host", "Metric", "Run", "Value", "n", "Ratio", "Verdict")
 
 RIGHT_ALIGNED = (4, 5)
 
@@ -66,7 +66,7 @@ def closing_lines(comparison: Comparison) -> list[str]:
     directions = ", ".join(map(direction_text, Better))
     notes = [f"Note: {note}" for note in comparison.notes if note not in comparison.remarks]
     own = [f"Margin {origin}." for origin in comparison.origins]
-    return [*notes, *own, f"Median ± half the range of its trials; {directions}; {comparison.method}."]
+    return [*notes, *own, f"Value ± 95 % interval; {directions}; {comparison.method}."]
 
 
 def _lines(row: ComparisonRow) -> Iterator[list[str]]:
@@ -79,11 +79,11 @@ def _lines(row: ComparisonRow) -> Iterator[list[str]]:
 
 
 def _value(side: MetricSummary | None) -> tuple[str, str]:
-    """Return the median ± half the range, marked if it is not valid, and the number of trials."""
+    """Return the value ± its 95 % interval, marked if it is not valid, and the number of trials."""
     if side is None:
         return "—", "0"
     half = side.uncertainty
-    text = spread_text(side.metric, side.median, half) if half else figure_text(side.metric, side.median)
+    text = spread_text(side.metric, side.value, half) if half else figure_text(side.metric, side.value)
     return f"{text} ({side.doubt})" if side.doubt else text, str(side.n)
 
 
@@ -207,12 +207,12 @@ def _at(side: SideDistribution, percentile: float) -> Percentile | None:
 def _percentile_text(metric: Metric, found: Percentile | None) -> str:
     if found is None:
         return ""
+    together = "" if found.pooled is None else f", pooled {figure_text(metric, found.pooled)}"
     if found.low is None or found.high is None:
-        return figure_text(metric, found.value)
-    half = (found.high - found.low) / 2
-    return (
-        f"{figure_text(metric, found.value, half or None)} ({range_text(metric, found.low, found.high, half or None)})"
-    )
+        return f"{figure_text(metric, found.value)}{together}"
+    half = (found.high - found.low) / 2 or None
+    interval = range_text(metric, found.low, found.high, half)
+    return f"{figure_text(metric, found.value, half)} ({interval}{together})"
 
 
 def _shift(metric: Metric, found: QuantileShift | None) -> str:

@@ -2,18 +2,14 @@
 
 import math
 import statistics
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from app.json_converter import publish
-from app.numeric import Numbers, np, special, stats
-
-if TYPE_CHECKING:
-    from app.store import Store
-    from suites.vocab import Labels
-
+from app.numeric import Numbers, mean_of, np, special, stats
+from app.sample_statistics import WithinTrial
 
 Real = TypeVar("Real", float, "Numbers")
 
@@ -122,28 +118,37 @@ def ratio_with_interval(
     )  # fmt: skip
 
 
-def beyond_p(ratio: Ratio, margin: float) -> float | None:
-    """Return the p-value against a ratio within the margin; None without an interval.
+def margin_edges(margin: float) -> tuple[float, float]:
+    """Return the logarithms of the edges of a margin: of the ratios 1 - margin and 1 + margin.
+
+    The margin is a change relative to the baseline, as sentences give changes: −4.9 % is within 5 %.
+    """
+    return math.log1p(-margin) if margin < 1 else -math.inf, math.log1p(margin)
+
+
+def beyond_p(ratio: Ratio, margin: float) -> float:
+    """Return the p-value against a ratio within the margin; 1 without an interval.
 
     Twice the probability of a ratio at least as far from 1, at the nearer edge of the margin: below 0.05 exactly if the
     95 % interval is entirely beyond the margin. Without a margin it is the two-sided p-value of no difference.
     """
-    if not ratio.error:
-        return None
-    distance = abs(math.log(ratio.value)) - math.log1p(margin)
-    return min(1.0, 2 * float(special.stdtr(ratio.freedom, -distance / ratio.error)))
+    low, high = margin_edges(margin)
+    return _two_sided(ratio, max(math.log(ratio.value) - high, low - math.log(ratio.value)))
 
 
-def within_p(ratio: Ratio, margin: float) -> float | None:
-    """Return the p-value against a ratio beyond the margin (equivalence); None without an interval.
+def within_p(ratio: Ratio, margin: float) -> float:
+    """Return the p-value against a ratio beyond the margin (equivalence); 1 without an interval.
 
     Twice the larger of the two one-sided p-values (TOST, Schuirmann 1987): below 0.05 exactly if the 95 % interval is
     entirely within the margin.
     """
-    if not ratio.error:
-        return None
-    distance = math.log1p(margin) - abs(math.log(ratio.value))
-    return min(1.0, 2 * float(special.stdtr(ratio.freedom, -distance / ratio.error)))
+    low, high = margin_edges(margin)
+    return _two_sided(ratio, min(high - math.log(ratio.value), math.log(ratio.value) - low))
+
+
+def _two_sided(ratio: Ratio, distance: float) -> float:
+    """Return twice the probability of Student's t beyond a distance in logarithms; 1 without an interval."""
+    return min(1.0, 2 * float(special.stdtr(ratio.freedom, -distance / ratio.error))) if ratio.error else 1.0
 
 
 def _exp(logarithm: float) -> float:
@@ -196,7 +201,7 @@ def more_trials(
     one alone. The half width has to shrink to d, the distance to the nearest edge: s^2 / n + s'^2 / n' = (d / z)^2,
     which gives N = (z s / d)^2 for equal sides. None if no number up to MOST_FORECAST suffices.
     """
-    distance = abs(abs(math.log(ratio.value)) - math.log1p(margin))
+    distance = min(abs(math.log(ratio.value) - edge) for edge in margin_edges(margin))
     if not distance or not (ratio.spread or ratio.spread_baseline):
         return None
     wanted = (distance / statistics.NormalDist().inv_cdf((1 + confidence) / 2)) ** 2
@@ -269,6 +274,17 @@ def geometric_mean_of(values: Sequence[float], confidence: float = CONFIDENCE) -
     return Centre(math.exp(middle), *(math.exp(min(700.0, middle + side * reach)) for side in (-1, 1)))
 
 
+Group = TypeVar("Group")
+
+
+def group_means(values: Iterable[float], groups: Iterable[Group]) -> dict[Group, float]:
+    """Return the mean_of() the values of each group, in the order of their first values."""
+    found: dict[Group, list[float]] = {}
+    for value, group in zip(values, groups, strict=True):
+        found.setdefault(group, []).append(value)
+    return {group: mean_of(own) for group, own in found.items()}
+
+
 @lru_cache(maxsize=256)
 def signed_rank_depth(count: int, confidence: float) -> int:
     """Return the rank of the sorted Walsh averages that bounds the interval at each end; 0 without an interval.
@@ -301,19 +317,6 @@ HOSTS_DOMINATE = 0.5
 
 
 @dataclass(frozen=True, slots=True)
-class WithinTrial:
-    """The samples within one trial: their number, mean, variance and effective sample size (`worth`).
-
-    With first autocorrelation r, n samples are worth n (1 - r) / (1 + r) independent ones (Bayley and Hammersley 1946).
-    """
-
-    n: int
-    mean: float
-    variance: float
-    worth: float
-
-
-@dataclass(frozen=True, slots=True)
 class VarianceLevel:
     """One variance level: its coefficient of variation, its share of the total variance, and its number of units.
     `cov` and `share` are None with too few units."""
@@ -335,19 +338,6 @@ class VarianceLevels:
     def level(self, name: str) -> VarianceLevel | None:
         """Return the level `name`, or None."""
         return next((level for level in self.levels if level.name == name), None)
-
-
-def within_of(values: "Sequence[float] | Numbers") -> WithinTrial | None:
-    """Return the statistics of the samples of a trial; None for fewer than two."""
-    samples = np.asarray(values, dtype=float)
-    count = len(samples)
-    if count < 2:
-        return None
-    deviations = samples - samples.mean()
-    whole = float(deviations @ deviations)
-    correlation = float(deviations[1:] @ deviations[:-1]) / whole if whole else 0.0
-    worth = count * (1 - correlation) / (1 + correlation) if correlation > 0 else float(count)
-    return WithinTrial(count, float(samples.mean()), whole / (count - 1), min(float(count), max(1.0, worth)))
 
 
 def levels_of(hosts: Iterable[Sequence[float]], within: Sequence[WithinTrial] = ()) -> VarianceLevels | None:
@@ -401,21 +391,6 @@ def _between(groups: Sequence[Sequence[float]], among: float | None) -> tuple[fl
 
 def _root(variance: float | None, mean: float) -> float | None:
     return None if variance is None else variance**0.5 / abs(mean)
-
-
-WithinTrials = Mapping[tuple[str, int], Mapping[tuple[str, tuple[tuple[str, str], ...]], WithinTrial]]
-"""The samples of each trial (run id, trial id) by metric name and labels."""
-
-
-def read_within(store: "Store", run_ids: Sequence[str]) -> WithinTrials:
-    """Return the sample statistics of every trial of some runs, without the samples of the warm-up."""
-    found: dict[tuple[str, int], dict[tuple[str, Labels], WithinTrial]] = {}
-    with store.trial_values(run_ids) as series:
-        for trial, key, values in series:
-            one = within_of(values)
-            if one is not None:
-                found.setdefault(trial, {})[key] = one
-    return found
 
 
 publish(VarianceLevel, "level=name n cov share")

@@ -2,7 +2,6 @@
 
 import json
 import math
-import statistics
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -32,9 +31,10 @@ from app.events import (
     WorkspaceUsed,
 )
 from app.formats import FormatError, facts_to_json, plan_from_json, plan_to_json
+from app.numeric import mean_of
 from app.plans.plan import Plan
 from app.records import DetachedRun
-from app.store import host_log, schema
+from app.store import host_log, schema, series_statistics
 from app.store.errors import lost, unreadable_run
 from app.store.rows import (
     Row,
@@ -324,6 +324,7 @@ class RunWriter:
         if event.parsed.samples:
             # With the whole output, the parser may have corrected its live samples.
             self._write_samples(connection, event.trial, event.parsed.samples, known)
+        series_statistics.keep(connection, self._run_id, event.trial)
         self._write_headline(connection, event)
 
     def _end_open_trials(self, connection: Connection, reason: str) -> None:
@@ -333,7 +334,7 @@ class RunWriter:
         connection.execute(update(table).where(still).values(storable(row)))
 
     def _write_headline(self, connection: Connection, event: TrialEnded) -> None:
-        """Update the run's headline: the median of the first figure of its first step and host."""
+        """Update the run's headline: the mean of the first figure of its first step and host."""
         trial = self._trials.get(event.trial)
         if trial is None or self._plan is None or event.state is not State.DONE or not event.parsed.figures:
             return
@@ -342,7 +343,7 @@ class RunWriter:
         self._headline[event.trial] = event.parsed.figures[0]
         metric = event.parsed.figures[0].metric
         values = [figure.value for figure in self._headline.values() if figure.metric == metric]
-        self._update_run(connection, {"headline": figure_text(metric, statistics.median(values))})
+        self._update_run(connection, {"headline": figure_text(metric, mean_of(values))})
 
     def _is_headline(self, trial: Trial) -> bool:
         """Return whether a trial counts for the run's headline: first step and host, not a warm-up."""

@@ -185,12 +185,12 @@ def test_the_frame_of_runs_has_their_sessions(store: Store) -> None:
     assert (row["series"], row["session"]) == ("s7kqm2", 2)
 
 
-def test_a_library_of_format_9_takes_sessions(tmp_path: Path) -> None:
+def test_a_library_of_format_10_takes_sessions(tmp_path: Path) -> None:
     path = tmp_path / "runs.sqlite3"
-    shutil.copy(Path(__file__).parents[1] / "data" / "store" / "format-9.sqlite3", path)
+    shutil.copy(Path(__file__).parents[1] / "data" / "store" / "format-10.sqlite3", path)
     old = Store(path)
     assert [run.session for run in old.runs()] == [None]
-    assert old.sessions_of("last") == ["20261124-141530-k3f9"]
+    assert old.sessions_of("last") == ["20261125-141530-k3f9"]
     series = old.begin_series(PLAN)
     _, session = old.claim_session(series.id, "run-1")
     ran(old, "run-1", session=session)
