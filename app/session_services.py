@@ -51,12 +51,13 @@ class SessionServices(LibraryServices):
         self.check_writable()
         under_way = self._store.find_series(series).under_way
         if under_way is not None and under_way.detached:
-            yield from self.attach(under_way.run, asker, control)
-            return
-        run_id = self._new_run_id()
-        claimed, session = self._store.claim_session(series, run_id)
+            run_id, events = under_way.run, self.attach(under_way.run, asker, control)
+        else:
+            run_id = self._new_run_id()
+            claimed, session = self._store.claim_session(series, run_id)
+            events = self._run(claimed.session_plan(), asker, control, session=session, run_id=run_id)
         try:
-            yield from self._run(claimed.session_plan(), asker, control, session=session, run_id=run_id)
+            yield from events
         finally:
             with suppress(StoreError):  # the claim then expires
                 self._store.release_session(run_id)

@@ -91,7 +91,8 @@ class SessionBar(NoticeBar):
     def _show(self, due: SessionSeries, left: float | None) -> None:
         late = -(due.due_in(datetime.now(UTC)) or 0.0)
         since = f", {duration_text(late)} late" if late >= LATE_FROM else ""
-        starts = f"It starts in {left:.0f} s." if left is not None else f"{held_back(due).capitalize()}."
+        by_hand = held_back(due)
+        starts = f"It starts in {left:.0f} s." if left is not None else f"{by_hand.capitalize()}." if by_hand else ""
         name = f"Session {due.next_number} of {due.total} of “{due.plan.name}”"
         self._write(f"{name} is due{since}.", starts)
         self.show()
@@ -120,8 +121,13 @@ class SessionBar(NoticeBar):
             self,
         )
         question.accepted.connect(lambda: self._end(series))
-        question.rejected.connect(lambda: self._put_off_for(series, LATER))
+        question.rejected.connect(self._restart)
         opened(question)
+
+    def _restart(self) -> None:
+        """Begin the countdown anew."""
+        self._shown = None
+        self._look()
 
     def _end(self, series: SessionSeries) -> None:
         workstation = self._workstation

@@ -116,6 +116,18 @@ def test_a_plan_that_needs_a_person_has_no_countdown(qtbot: QtBot, workstation: 
         press(qtbot, bar.start_button)
 
 
+def test_the_countdown_waits_for_an_open_question(qtbot: QtBot, workstation: Workstation) -> None:
+    bar = SessionBar(workstation, countdown=0.5)
+    qtbot.addWidget(bar)
+    with qtbot.assertNotEmitted(bar.start_requested, wait=session_bar.TICK + 700):
+        bar.show_series([series()])
+        press(qtbot, bar.end_button)
+    assert not bar.detail.text()
+    (question,) = (found for found in bar.findChildren(QuestionDialog) if found.isVisible())
+    with qtbot.waitSignal(bar.start_requested):
+        question.reject()
+
+
 @pytest.fixture
 def window(qtbot: QtBot, workstation: Workstation, monkeypatch: pytest.MonkeyPatch) -> Iterator[MainWindow]:
     """Return a window whose sessions start after half a second."""
