@@ -60,12 +60,26 @@ class Event:
 
 
 @dataclass(frozen=True, slots=True)
+class PlannedSession:
+    """A session of a series: its `number`, from 1, of `total`; `due` is when it was to start, UTC, ISO 8601.
+
+    `total` is 0 if the library no longer has the series.
+    """
+
+    series: str
+    number: int
+    total: int
+    due: str
+
+
+@dataclass(frozen=True, slots=True)
 class RunStarted(Event):
-    """A new run starts."""
+    """A new run starts; `session` is the session of a series that it is, None for a single run."""
 
     run_id: str
     plan: Plan
     started: str
+    session: PlannedSession | None = None
 
 
 @dataclass(frozen=True, slots=True)

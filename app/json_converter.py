@@ -7,6 +7,7 @@ from enum import StrEnum
 from functools import cache
 from typing import TYPE_CHECKING, Any, TypeVar, get_args, get_origin, get_type_hints
 
+from app.events import PlannedSession
 from app.plans.plan import Plan, Repetition, Step
 from app.records import Calibration, MetricNoise, RunSummary
 from suites.base import Command
@@ -206,6 +207,7 @@ def _public_writer(kind: type, made: "cattrs.BaseConverter") -> Callable[[Any], 
 
 publish(Figure, "name=metric.name value unit=metric.unit better=metric.better labels")
 publish(Sample, "time name=metric.name value unit=metric.unit labels warm_up")
+publish(PlannedSession, "series number of=total due")
 publish(Command, "line argv purpose on_peer files root")
 
 _FIRST_FIELDS = 3

@@ -104,7 +104,7 @@ class LibraryServices(ABC):
     # Baselines
 
     def pin(self, word: str, name: str, oldest: float | None = None, *, accept_invalid: bool = False) -> int:
-        """Pin a run, or runs joined by commas, as the next version of the baseline `name`; return the version.
+        """Pin a run, a series or runs joined by commas as the next version of the baseline `name`; return the version.
 
         After `oldest` seconds it is too old. An invalid result is pinned with `accept_invalid` only. A published table,
         ``baseline:NAME``, is copied under the name.
@@ -113,7 +113,7 @@ class LibraryServices(ABC):
 
         if word.startswith("baseline:") and (table := self.baseline(word).reference) is not None:
             return pin_reference(self._store, table, name, oldest)
-        return pin(self._store, word, name, oldest, accept_invalid=accept_invalid)
+        return pin(self._store, ",".join(self._selection.expanded(word)), name, oldest, accept_invalid=accept_invalid)
 
     def import_baseline(self, path: Path, name: str = "", oldest: float | None = None) -> Baseline:
         """Store the table of figures in a file as the next version of a baseline, and return it."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import NamedTuple
 
-from app.events import HostChange, State, Trial
+from app.events import HostChange, PlannedSession, State, Trial
 from app.plans.plan import Plan
 from app.timestamps import seconds_since
 from remote.jobs.job_record import JobStart
@@ -38,6 +38,7 @@ class RunSummary:
     detached: bool = False  # not ended, and no process records it
     trust: str = ""  # trust of its verdict; empty without a verdict
     limited_by: str = ""  # limit in its verdict; empty without one
+    session: PlannedSession | None = None  # the session of a series that it is
 
     @property
     def status(self) -> str:

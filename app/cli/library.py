@@ -18,6 +18,7 @@ from app.plans.plan_remarks import Acknowledged
 from app.records import RunRecord
 from app.sample_statistics import WithinTrials
 from app.services import Workstation
+from app.session_text import session_text
 from app.summary import levels, run_to_json, summaries, telemetry_text
 from app.verdict.listing import listed
 from app.verdict.steps import step_host_text
@@ -76,6 +77,8 @@ def print_run(record: RunRecord, within: WithinTrials, *, trials: bool = False) 
     """Print a stored run: hosts, verdicts, figures with their spread, findings, commands."""
     summary = record.summary
     click.echo(plain(f"{summary.name}  ({summary.id}, {summary.started[:19].replace('T', ' ')} UTC, {summary.state})"))
+    if summary.session is not None:
+        click.echo(plain(f"{session_text(summary.session, summary.started)}."))
     for host, facts in record.facts_before.items():
         shown = [facts.cpu.model, facts.system.distribution, facts.system.kernel]
         click.echo(plain(f"{host_label(host)}: {', '.join(fact for fact in shown if isinstance(fact, str))}"))

@@ -36,13 +36,14 @@ VERBS = {
     "run": "runs:run",
     "salvage": "library:salvage",
     "scaling": "studies:scaling",
+    "sessions": "sessions:sessions",
     "second-opinion": "runs:second_opinion",
     "show": "library:show",
 }
 """Module and function of each verb in app.cli, imported on use to keep start-up short."""
 
 SECTIONS = {
-    "Measure": ("quick", "facts", "plan", "check", "run", "attach", "calibrate"),
+    "Measure": ("quick", "facts", "plan", "check", "run", "sessions", "attach", "calibrate"),
     "Hosts": ("hosts",),
     "Results": ("list", "show", "acknowledge", "compare", "baseline", "export", "delete"),
     "Analysis": ("history", "best", "noise", "scaling", "heatmap", "rounds", "second-opinion", "agree"),

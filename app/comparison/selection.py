@@ -8,18 +8,21 @@ from pathlib import Path
 from app.baselines.baselines import Baseline, bands, built_in, by_name, remarks, stored_baselines, title
 from app.baselines.reference import as_run
 from app.chart import Chart
-from app.comparison.comparison import Comparison
+from app.comparison.comparison import CompareError, Comparison
 from app.comparison.sides import choose, join
 from app.distributions.distribution import Distribution
+from app.events import State
 from app.records import PREFIX, Band, RunRecord, SampleSeries
 from app.sample_statistics import WithinTrials
+from app.session_series import PREFIX as SERIES
 from app.store import Store
+from app.store.errors import StoreError
 from app.verdict.stored import loading_judged
 from suites.vocab import Sample
 
 
 class RunSelection:
-    """A reader of selectors (see choose(), and baselines) from a store."""
+    """A reader of selectors from a store: those of choose(), baselines, and ``series:NAME``."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -49,7 +52,33 @@ class RunSelection:
         }
 
     def _parts(self, baseline: Baseline | None, word: str) -> tuple[str, ...]:
-        return (word,) if baseline is None else baseline.parts
+        if baseline is not None:
+            return baseline.parts
+        return self.expanded(word)
+
+    def expanded(self, word: str) -> tuple[str, ...]:
+        """Return the selectors that `word` joins by commas, ``series:NAME`` as its runs; `word` itself without one."""
+        pieces = [piece.strip() for piece in word.split(",")]
+        if not any(piece.startswith(SERIES) for piece in pieces):
+            return (word,)
+        return tuple(
+            run
+            for piece in pieces
+            for run in (self._sessions(piece.removeprefix(SERIES)) if piece.startswith(SERIES) else (piece,))
+        )
+
+    def _sessions(self, word: str) -> tuple[str, ...]:
+        """Return the done sessions of a series, or those of the same plan as a run."""
+        try:
+            found = [run.run for run in self._store.find_series(word).runs if run.state is State.DONE]
+        except StoreError as error:
+            try:
+                found = list(self._store.sessions_of(word))
+            except StoreError:
+                raise error from None
+        if not found:
+            raise CompareError(f"No session of “{word[:60]}” is done.", "List the series with: benchwright sessions")
+        return tuple(found)
 
     def baseline(self, word: str) -> Baseline:
         """Return the baseline ``NAME`` or ``NAME@VERSION``, with or without the prefix ``baseline:``."""

@@ -111,6 +111,7 @@ class Side:
             trust=_worst(summary.trust for summary in summaries),
             limited_by="",
             suites=tuple(dict.fromkeys(suite for summary in summaries for suite in summary.suites)),
+            session=None,
         )
 
     @property

@@ -25,9 +25,12 @@ TELEMETRY_INTERVALS = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)
 """Seconds between telemetry samples that are offered; the first and the last are the bounds."""
 TELEMETRY_DEFAULT = 1.0
 
-FORMATS = ("benchwright-plan/1", "benchwright-plan/2", "benchwright-plan/3")
+DAY = 86400.0
+"""Default seconds between the starts of two sessions."""
+
+FORMATS = ("benchwright-plan/1", "benchwright-plan/2", "benchwright-plan/3", "benchwright-plan/4")
 """The supported plan formats, oldest first. 2 adds policies other than FIXED, random orders and tuning; 3 adds remarks
-on findings, goals, and the telemetry interval."""
+on findings, goals, and the telemetry interval; 4 adds sessions."""
 
 
 def host_label(name: str) -> str:
@@ -137,6 +140,9 @@ class Repetition:
     twice in a row; UNTIL_VERDICT when the sequential interval of the ratio to `baseline`, at `confidence`, is entirely
     outside or inside `margin`. Both run at least `minimum` and at most `cap` trials. BUDGET divides `budget` seconds
     among all steps and hosts.
+
+    All of this is one session, a run. The plan has `sessions` of them, one `every` so many seconds: trials of one run
+    share its moment, so that only runs at different times show how results differ from one time to another.
     """
 
     trials: int = MINIMUM
@@ -150,6 +156,13 @@ class Repetition:
     minimum: int = MINIMUM
     cap: int = CAP
     budget: float = 600.0
+    sessions: int = 1
+    every: float = DAY  # seconds between the starts of two sessions
+
+    @property
+    def one_session(self) -> "Repetition":
+        """The repetition within one session."""
+        return replace(self, sessions=1, every=DAY)
 
     @property
     def is_quick_look(self) -> bool:
@@ -201,7 +214,7 @@ class Plan:
     telemetry_interval: float = TELEMETRY_DEFAULT  # seconds between samples of the hosts
 
     def hash(self) -> str:
-        """Return the hash of the plan's content."""
+        """Return the hash of what one session does; the number of sessions and the time between them do not count."""
         given = self.repetition
         fixed = given.policy is Policy.FIXED
         tuned = {"tuning": tuning_values(self.tuning)} if self.tuning.changes_hosts else {}
@@ -216,9 +229,19 @@ class Plan:
             }
         )
 
+    def session_key(self) -> str:
+        """Return a hash that sessions of the same plan share: that of hash(), without the seed of the random order.
+
+        Parameters that an older plan lacks have the tool's default.
+        """
+        steps = tuple(replace(step, values=_whole_values(step)) for step in self.steps)
+        return replace(self, steps=steps, seed=None).hash()
+
     @property
     def format(self) -> str:
         """The oldest format that can hold the plan, so that older versions can read it."""
+        if self.repetition != self.repetition.one_session:
+            return FORMATS[3]
         if self.acknowledged or self.changed or self.goals or self.telemetry_interval != TELEMETRY_DEFAULT:
             return FORMATS[2]
         other = self.repetition.policy is not Policy.FIXED or self.order.drawn or self.tuning != Tuning()
@@ -230,6 +253,13 @@ class Plan:
             if step.name == name:
                 return step
         raise PlanError(f"The plan has no step “{name[:60]}”.", f"Its steps: {', '.join(s.name for s in self.steps)}.")
+
+
+def _whole_values(step: Step) -> Mapping[str, Value]:
+    try:
+        return step.whole_values()
+    except UnknownSuiteError:
+        return step.values
 
 
 def _find_suite(suite_id: str) -> Suite:

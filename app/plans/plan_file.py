@@ -295,6 +295,9 @@ def _add_tables(document: tomlkit.TOMLDocument, name: str, rows: Sequence[Goal |
 _SHARES = frozenset({"precision", "margin", "confidence"})
 """Fields that are fractions in memory and percent in the file."""
 
+_SESSIONS = frozenset({"sessions", "every"})
+"""Fields under every policy; not written for a single session."""
+
 _FIELDS = (
     Parameter(name="trials", title="", type=Type.INTEGER, default=0, help="", maximum=MAXIMUM_TRIALS),
     Parameter(name="warm_ups", title="trials before the counted ones", type=Type.INTEGER, default=0, help=""),
@@ -308,6 +311,8 @@ _FIELDS = (
     Parameter(name="minimum", title="fewest trials", type=Type.INTEGER, default=0, help=""),
     Parameter(name="cap", title="most trials", type=Type.INTEGER, default=0, help=""),
     Parameter(name="budget", title="time for all trials", type=Type.DURATION, default=0.0, help=""),
+    Parameter(name="sessions", title="runs of the plan over time", type=Type.INTEGER, default=1, help=""),
+    Parameter(name="every", title="time between their starts", type=Type.DURATION, default=0.0, help=""),
 )
 """The fields of the table. check_repetition() checks their bounds."""
 
@@ -318,7 +323,7 @@ def read_repetition(content: object) -> Repetition:
         raise PlanError("repetition is not a table.", "Write [repetition], and for example trials = 6 below.")
     policy = _policy(content.get("policy", Policy.FIXED))
     known = {parameter.name: parameter for parameter in _FIELDS}
-    accepted = {"policy", *Repetition(policy=policy).ruling()}
+    accepted = {"policy", *Repetition(policy=policy).ruling(), *_SESSIONS}
     for name in content:
         if name not in accepted:
             other = f" with the policy {policy}" if name in known else ""
@@ -350,11 +355,11 @@ def _value(parameter: Parameter, given: object) -> Value:
 def format_repetition(repetition: Repetition) -> tomlkit.items.Table:
     """Return the table for read_repetition(), with field descriptions as comments."""
     table = tomlkit.table()
-    ruling = repetition.ruling()
+    written = {*repetition.ruling(), *(_SESSIONS if repetition != repetition.one_session else ())}
     if repetition.policy is not Policy.FIXED:
         table["policy"] = str(repetition.policy)
     for parameter in _FIELDS:
-        if parameter.name in ruling:
+        if parameter.name in written:
             item = tomlkit.item(_repetition_value(parameter, getattr(repetition, parameter.name)))
             if parameter.title:
                 item.comment(parameter.title)

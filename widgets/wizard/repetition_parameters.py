@@ -3,8 +3,8 @@
 from collections.abc import Callable, Mapping
 from functools import partial
 
-from app.plans.plan import CAP, MAXIMUM_TRIALS, MINIMUM, Order, Plan, PlanError, Policy, Repetition
-from app.plans.validation import check_repetition
+from app.plans.plan import CAP, DAY, MAXIMUM_TRIALS, MINIMUM, Order, Plan, PlanError, Policy, Repetition
+from app.plans.validation import LEAST_EVERY, MOST_EVERY, MOST_SESSIONS, check_repetition
 from suites.parameters import Choice, Parameter, Type, Value, Values
 
 QUICK = "quick"
@@ -14,6 +14,10 @@ QUICK = "quick"
 def _under(*policies: Policy) -> Callable[[Values], bool]:
     """Return a predicate: the parameter is used under these policies only."""
     return lambda values: values.get("policy") in policies
+
+
+def _repeats(values: Values) -> bool:
+    return int(values.get("sessions", 1)) > 1
 
 
 def _drawn(values: Values) -> bool:
@@ -131,6 +135,26 @@ REPETITION = (
         help="Lets caches, CPU credits and temperature settle.",
     ),
     Parameter(
+        name="sessions",
+        title="Sessions",
+        type=Type.INTEGER,
+        default=1,
+        minimum=1,
+        maximum=MOST_SESSIONS,
+        help="Runs of this plan, spread over time. Trials of one run share its moment: only several sessions show how "
+        "results differ from day to day. Later sessions start by themselves while Benchwright is open.",
+    ),
+    Parameter(
+        name="every",
+        title="Session every",
+        type=Type.DURATION,
+        default=DAY,
+        minimum=LEAST_EVERY,
+        maximum=MOST_EVERY,
+        help="Time from the start of one session to the next. A session that was missed runs when possible.",
+        applies=_repeats,
+    ),
+    Parameter(
         name="order",
         title="Order",
         type=Type.CHOICE,
@@ -168,7 +192,7 @@ def values_of(plan: Plan) -> dict[str, Value]:
         "order": plan.order.value,
         "seed": "" if plan.seed is None else str(plan.seed),
     }
-    for name in ("trials", "baseline", "minimum", "cap", "budget", "warm_ups", "pause"):
+    for name in ("trials", "baseline", "minimum", "cap", "budget", "warm_ups", "pause", "sessions", "every"):
         values[name] = getattr(given, name)
     if given.is_quick_look:
         values["trials"] = MINIMUM  # for the user who selects the fixed number
@@ -190,6 +214,8 @@ def repetition_of(values: Mapping[str, Value]) -> Repetition:
         minimum=int(values["minimum"]),
         cap=int(values["cap"]),
         budget=float(values["budget"]),
+        sessions=int(values["sessions"]),
+        every=float(values["every"]) if _repeats(values) else DAY,
     )
 
 
