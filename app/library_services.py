@@ -6,6 +6,8 @@ from abc import ABC, abstractmethod
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from app.margins import DEFAULTS, Margins
+
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
     from app.ranking.candidates import RankingCriteria
     from app.ranking.ranking import Ranking
     from app.records import Band, Calibration, RunRecord, RunSummary, SampleSeries
+    from app.saved_margins import SavedMargins
     from app.store import Store
     from app.store.errors import StoreError
     from suites.facts import Facts
@@ -36,6 +39,14 @@ class LibraryServices(ABC):
     @abstractmethod
     def _store(self) -> Store:
         """The store, opened on first use."""
+
+    @property
+    @abstractmethod
+    def saved_margins(self) -> SavedMargins:
+        """The user's own margins by metric."""
+
+    def _with_kept(self, margins: Margins) -> Margins:
+        return replace(margins, kept=self.saved_margins.read())
 
     # Library
 
@@ -159,11 +170,11 @@ class LibraryServices(ABC):
 
         return propose(self._store.load(run), step, other, trials)
 
-    def agreements(self, run: str, margin: float | None = None) -> tuple[Agreement, ...]:
+    def agreements(self, run: str, margins: Margins = DEFAULTS) -> tuple[Agreement, ...]:
         """Return how far the results of equivalent tools in a run agree."""
         from app.crosscheck.agreement import agreements
 
-        return agreements(self.load(run), margin)
+        return agreements(self.load(run), self._with_kept(margins))
 
     def history(self, wanted: HistoryQuery) -> History:
         """Return a metric of hosts over all comparable runs, with its change points."""
@@ -177,15 +188,16 @@ class LibraryServices(ABC):
         """Rank runs, groups and baselines by `criteria`."""
         from app.ranking.ranking import rank
 
+        criteria = replace(criteria, margins=self._with_kept(criteria.margins))
         return rank(selectors, self._selection.chosen(selectors), criteria)
 
-    def compare(self, runs: Sequence[str], margin: float | None = None, overruled: str = "") -> Comparison:
+    def compare(self, runs: Sequence[str], margins: Margins = DEFAULTS, overruled: str = "") -> Comparison:
         """Compare runs with the first. Each is a selector of app.comparison.selection: a run, or a group.
 
-        `margin` is the relative difference that does not matter; None uses the calibrations of the hosts.
-        `overruled` is the reason to ignore fatal differences; the comparison repeats it.
+        `margins` are those given for this comparison; the user's own defaults are added. `overruled` is the reason to
+        ignore fatal differences; the comparison repeats it.
         """
-        return self._selection.compare(runs, margin, overruled)
+        return self._selection.compare(runs, self._with_kept(margins), overruled)
 
     def joined(self, runs: Sequence[str]) -> list[tuple[RunRecord, SampleSeries]]:
         """Return each run, or group of runs as one, with the samples of its trials."""
@@ -211,9 +223,9 @@ class LibraryServices(ABC):
 
         return export_parquet(list(self._selection.read(runs)), path)
 
-    def export_png(self, runs: Sequence[str], path: Path, margin: float | None = None, overruled: str = "") -> Path:
+    def export_png(self, runs: Sequence[str], path: Path, margins: Margins = DEFAULTS, overruled: str = "") -> Path:
         """Write the report image; several runs are compared as in compare()."""
-        return self._selection.export_png(runs, path, margin, overruled)
+        return self._selection.export_png(runs, path, self._with_kept(margins), overruled)
 
     @property
     def analyses(self) -> Analyses:

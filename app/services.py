@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 from app.hosts.hosts import ConnectReport, Hosts, SavedHosts
 from app.library_services import LibraryServices
+from app.margins import DEFAULTS, with_margins
 from app.paths import consent_path, hosts_path, store_path
 from app.plans.consent import ConsentFile, Consents
 from app.plans.context import step_context
@@ -25,6 +26,7 @@ from app.plans.plan_file import read_plan, write_plan
 from app.plans.totals import StepPreview
 from app.plans.validation import validate
 from app.runs.delivery import file_text, files_of
+from app.saved_margins import MARGINS_FILE, SavedMargins
 from remote.connection_state import PATIENCE, ReconnectPolicy
 from remote.errors import ConnectError, ConnectOutcome
 from suites.errors import BenchwrightError
@@ -65,6 +67,7 @@ class Workstation(LibraryServices):
         self._patience = patience
         self._store_path = store or store_path()
         self._hosts = Hosts(SavedHosts(hosts or hosts_path()))
+        self._saved_margins = SavedMargins((hosts or hosts_path()).with_name(MARGINS_FILE))
         self._memory = ConsentFile(consent_path())
         self.consents = Consents(self._memory)
         self._opening = threading.Lock()
@@ -149,6 +152,11 @@ class Workstation(LibraryServices):
         self.check_writable()
         with closing(self._hosts.connect(name, asker)) as session:
             return restore(session, asker, self._store)
+
+    @property
+    def saved_margins(self) -> SavedMargins:
+        """The user's own margins by metric."""
+        return self._saved_margins
 
     # Plans
 
@@ -245,7 +253,7 @@ class Workstation(LibraryServices):
 
         self.check_writable()
         run_id = new_run_id(datetime.now(UTC))
-        plan = with_seed(validate(plan))
+        plan = with_margins(with_seed(validate(plan)), self._with_kept(DEFAULTS))
         agreed = self.consents.settle(plan, asker)
         baseline = self.stopping_baseline(plan)
         request = self._request(run_id, plan, asker, control, agreed=agreed, baseline=baseline, unwatched=unwatched)

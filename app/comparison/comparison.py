@@ -6,6 +6,7 @@ from app.comparison.comparability import Difference
 from app.comparison.estimates import VarianceLevels
 from app.comparison.verdicts import Caveat, ComparisonVerdict
 from app.json_converter import Json, publish, published
+from app.margins import DEFAULT_MARGIN, Margins
 from app.records import RunSummary
 from app.summary import MetricSummary
 from suites.errors import BenchwrightError
@@ -17,9 +18,12 @@ METHOD = (
     "Holm's correction for several metrics"
 )
 
+MOST_NAMES = 3
+"""Metrics that are named beside a margin that is not that of most metrics."""
+
 
 class CompareError(BenchwrightError):
-    """An invalid comparison: the sides or the margin."""
+    """An invalid comparison."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,8 +32,8 @@ class RelativeFigure:
 
     `text` is the verdict as a sentence, `ground` its reason without the `caveats`. `more` is the
     number of further trials on each side (hosts, if pooled) that would settle an undecided ratio. `p` is the p-value
-    of no difference, corrected for all metrics of this side. `margin` and `origin` are set if the margin comes from
-    calibration. `centres` are the geometric means of this side and of the baseline, in the row's unit.
+    of no difference, corrected for all metrics of this side. `margin` is None if nothing was compared; `origin` is who
+    set it, empty for a default. `centres` are the geometric means of this side and of the baseline, in the row's unit.
     """
 
     verdict: ComparisonVerdict
@@ -73,7 +77,7 @@ class Comparison:
     differences, empty without one."""
 
     runs: tuple[RunSummary, ...]
-    margin: float
+    margins: Margins
     rows: tuple[ComparisonRow, ...]
     notes: tuple[str, ...] = ()
     remarks: tuple[str, ...] = ()  # the notes that repeat `differences`
@@ -81,24 +85,32 @@ class Comparison:
     method: str = METHOD
     overruled: str = ""
 
-    def margin_of(self, against: RelativeFigure) -> float:
-        """Return the margin that applies to one side."""
-        return self.margin if against.margin is None else against.margin
+    def margin_of(self, row: ComparisonRow, against: RelativeFigure) -> float:
+        """Return the margin of one side of a row."""
+        return self.margins.of(row.metric).share if against.margin is None else against.margin
 
     def margin_in(self, row: ComparisonRow) -> float:
         """Return the widest margin of a row."""
-        return max((self.margin_of(against) for against in row.against), default=self.margin)
+        return max((self.margin_of(row, against) for against in row.against), default=self.margins.of(row.metric).share)
 
     @property
-    def margins(self) -> tuple[tuple[float, str], ...]:
-        """The distinct margins from calibration, with their origins."""
-        found = ((each.margin, each.origin) for row in self.rows for each in row.against if each.margin is not None)
-        return tuple(dict.fromkeys(found))
+    def margin(self) -> float:
+        """The widest margin."""
+        return max(map(self.margin_in, self.rows), default=DEFAULT_MARGIN)
 
     @property
-    def origins(self) -> tuple[str, ...]:
-        """The distinct margins from calibration, as text."""
-        return tuple(dict.fromkeys(f"{share_text(margin)}, {origin}" for margin, origin in self.margins))
+    def margin_text(self) -> str:
+        """The distinct margins with their origins, the most frequent first: ``5 %; 10 % (latency_p99)``."""
+        names: dict[tuple[float, str], dict[str, None]] = {}
+        for row in self.rows:
+            for each in row.against:
+                names.setdefault((self.margin_of(row, each), each.origin), {})[row.metric.name] = None
+        texts: list[str] = []
+        for (share, origin), metrics in sorted(names.items(), key=lambda found: -len(found[1])):
+            named = ", ".join([*list(metrics)[:MOST_NAMES], *(["…"] if len(metrics) > MOST_NAMES else [])])
+            text = f"{share_text(share)}, {origin}" if origin else share_text(share)
+            texts.append(f"{text} ({named})" if texts else text)
+        return "; ".join(texts)
 
 
 def run_letter(number: int) -> str:
@@ -130,7 +142,7 @@ def _entry(comparison: Comparison, row: ComparisonRow, against: RelativeFigure, 
         **published(row),
         **published(against),
         "n": 0 if side is None else side.n,
-        "margin": comparison.margin_of(against),
+        "margin": comparison.margin_of(row, against),
         "margin_of": against.origin or None,
         "overruled": comparison.overruled or None,
         "host": row.host if side is None else side.host,

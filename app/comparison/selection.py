@@ -11,6 +11,7 @@ from app.comparison.comparison import Comparison
 from app.comparison.estimates import WithinTrials, read_within
 from app.comparison.sides import choose, join
 from app.distributions.distribution import Distribution
+from app.margins import Margins
 from app.records import PREFIX, Band, RunRecord, SampleSeries
 from app.store import Store
 from app.verdict.stored import loading_judged
@@ -83,12 +84,12 @@ class RunSelection:
         """Return the sample statistics of each trial."""
         return self._within(self.chosen(selectors))
 
-    def compare(self, selectors: Sequence[str], margin: float | None, overruled: str) -> Comparison:
+    def compare(self, selectors: Sequence[str], margins: Margins, overruled: str) -> Comparison:
         """Compare the runs of `selectors` with those of the first."""
         from app.comparison.compare import compare
 
         groups = self.chosen(selectors)
-        found = compare(groups, margin, overruled=overruled, within=self._within(groups))
+        found = compare(groups, margins, overruled=overruled, within=self._within(groups))
         return replace(found, notes=tuple(dict.fromkeys([*self._of_baselines(selectors), *found.notes])))
 
     def _of_baselines(self, selectors: Sequence[str]) -> Iterator[str]:
@@ -104,7 +105,7 @@ class RunSelection:
         for record in [record for group in self.chosen(selectors) for record in group if record.published is None]:
             yield record, self._store.samples(record.summary.id), self._store.telemetry(record.summary.id)
 
-    def export_png(self, selectors: Sequence[str], path: Path, margin: float | None, overruled: str) -> Path:
+    def export_png(self, selectors: Sequence[str], path: Path, margins: Margins, overruled: str) -> Path:
         """Write the report image; several sides are compared with the first."""
         from app.report_image.report import write_report
 
@@ -112,7 +113,7 @@ class RunSelection:
         telemetry = {record.summary.id: self._telemetry_of(record) for record, _ in pairs}
         records = [record for record, _ in pairs]
         samples = {record.summary.id: series for record, series in pairs}
-        comparison = self.compare(selectors, margin, overruled) if len(selectors) > 1 else None
+        comparison = self.compare(selectors, margins, overruled) if len(selectors) > 1 else None
         return write_report(
             records,
             samples,

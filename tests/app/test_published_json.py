@@ -25,6 +25,7 @@ from app.distributions.percentiles import TimedValue, ValueLevel, trial_values
 from app.formats import verdict_to_json
 from app.history import HistoryQuery, history_of, history_to_json
 from app.json_converter import published
+from app.margins import Margins
 from app.noise import MetricTrials, noise_entry_rows, noise_of, noise_to_json
 from app.plans.presets import presets
 from app.ranking.candidates import FigureLimit, RankingCriteria, RankingGoal, Threshold, parse_price
@@ -79,7 +80,7 @@ def of_ranking() -> object:
     runs = [run_record(name, [factor * value for value in BASE], host=name) for name, factor in (("a", 1), ("b", 0.8))]
     priced = RankingCriteria(
         {"iops": 1.0}, RankingGoal.CHEAPEST, Threshold(900.0, unit=Unit.PER_SECOND),
-        prices={"a": parse_price("1 USD"), "b": parse_price("2 USD")}, margin=0.04,
+        prices={"a": parse_price("1 USD"), "b": parse_price("2 USD")}, margins=Margins(0.04),
     )  # fmt: skip
     sides = [[run] for run in runs]
     calibrated = [[with_calibration(run, margin=0.02)] for run in runs]

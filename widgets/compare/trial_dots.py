@@ -163,7 +163,7 @@ class TrialDots(QWidget):
         if not values:
             return None
         base = self._lanes[0].median
-        edges = [base / (1 + self._margin), base * (1 + self._margin)] if base is not None and base > 0 else []
+        edges = [base * (1 - self._margin), base * (1 + self._margin)] if base is not None and base > 0 else []
         bounds = fitted(min([*values, *edges]), max([*values, *edges]))
         height = self.height() - _TITLE - _AXIS
         return _DotAxis(bounds.low, bounds.high, QRectF(_LEFT, _TITLE, max(1, self.width() - _LEFT - _RIGHT), height))
@@ -186,7 +186,7 @@ class TrialDots(QWidget):
             return
         shade = QColor(palette().baseline)
         shade.setAlpha(_BAND)
-        left, right = axis.x(base / (1 + self._margin)), axis.x(base * (1 + self._margin))
+        left, right = axis.x(base * (1 - self._margin)), axis.x(base * (1 + self._margin))
         painter.fillRect(QRectF(left, axis.area.top(), right - left, axis.area.height()), shade)
 
     def _draw_axis(self, painter: QPainter, metric: Metric, axis: _DotAxis) -> None:
