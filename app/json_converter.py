@@ -8,7 +8,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, TypeVar, get_args, get_origin, get_type_hints
 
 from app.plans.plan import Plan, Repetition, Step
-from app.records import Calibration, MetricNoise, RunSummary
+from app.records import MetricNoise, RunSummary
 from suites.base import Command
 from suites.facts import Absent
 from suites.parameters import Value
@@ -245,7 +245,6 @@ def _overrides(made: "cattrs.Converter") -> dict[type, Json]:
     from cattrs.gen import override
 
     labels: Any = Mapping[str, str]
-    shares: Any = Mapping[str, float]
     optional, as_level = override(omit_if_default=True), override(rename="level")
     return {
         Step: {"suite_id": override(rename="suite")},
@@ -258,10 +257,5 @@ def _overrides(made: "cattrs.Converter") -> dict[type, Json]:
             "labels": override(
                 struct_hook=lambda given, _: tuple(made.structure(given, labels).items()), unstruct_hook=dict
             ),
-            "detectable": override(  # JSON keys are text
-                struct_hook=lambda given, _: {int(n): share for n, share in made.structure(given, shares).items()},
-                unstruct_hook=lambda by_trials: {str(n): share for n, share in by_trials.items()},
-            ),
         },
-        Calibration: {"alarms": override(rename="false_alarms")},
     }

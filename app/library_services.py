@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from app.baselines.baselines import Baseline
+    from app.calibration.sessions import SessionNoise
     from app.comparison.comparison import Comparison
     from app.comparison.estimates import WithinTrials
     from app.comparison.selection import RunSelection
@@ -44,9 +45,6 @@ class LibraryServices(ABC):
     @abstractmethod
     def saved_margins(self) -> SavedMargins:
         """The user's own margins by metric."""
-
-    def _with_kept(self, margins: Margins) -> Margins:
-        return replace(margins, kept=self.saved_margins.read())
 
     # Library
 
@@ -160,6 +158,16 @@ class LibraryServices(ABC):
         """Return the calibrations of a host, or of all hosts, the newest first."""
         return self._store.calibrations(host)
 
+    def session_noise(self, found: Calibration) -> tuple[SessionNoise, ...]:
+        """Return the noise of each metric within and between all sessions of a calibration's parameter set."""
+        from app.calibration.sessions import session_noise
+
+        return session_noise(self._store, found)
+
+    def margins(self, given: Margins = DEFAULTS) -> Margins:
+        """Return the margins `given` for a comparison, with the user's own defaults."""
+        return replace(given, kept=self.saved_margins.read())
+
     def forget_calibrations(self, host: str) -> int:
         """Delete the calibrations of a host; return their number."""
         return self._store.forget_calibrations(host)
@@ -174,7 +182,7 @@ class LibraryServices(ABC):
         """Return how far the results of equivalent tools in a run agree."""
         from app.crosscheck.agreement import agreements
 
-        return agreements(self.load(run), self._with_kept(margins))
+        return agreements(self.load(run), self.margins(margins))
 
     def history(self, wanted: HistoryQuery) -> History:
         """Return a metric of hosts over all comparable runs, with its change points."""
@@ -188,7 +196,7 @@ class LibraryServices(ABC):
         """Rank runs, groups and baselines by `criteria`."""
         from app.ranking.ranking import rank
 
-        criteria = replace(criteria, margins=self._with_kept(criteria.margins))
+        criteria = replace(criteria, margins=self.margins(criteria.margins))
         return rank(selectors, self._selection.chosen(selectors), criteria)
 
     def compare(self, runs: Sequence[str], margins: Margins = DEFAULTS, overruled: str = "") -> Comparison:
@@ -197,7 +205,7 @@ class LibraryServices(ABC):
         `margins` are those given for this comparison; the user's own defaults are added. `overruled` is the reason to
         ignore fatal differences; the comparison repeats it.
         """
-        return self._selection.compare(runs, self._with_kept(margins), overruled)
+        return self._selection.compare(runs, self.margins(margins), overruled)
 
     def joined(self, runs: Sequence[str]) -> list[tuple[RunRecord, SampleSeries]]:
         """Return each run, or group of runs as one, with the samples of its trials."""
@@ -225,7 +233,7 @@ class LibraryServices(ABC):
 
     def export_png(self, runs: Sequence[str], path: Path, margins: Margins = DEFAULTS, overruled: str = "") -> Path:
         """Write the report image; several runs are compared as in compare()."""
-        return self._selection.export_png(runs, path, self._with_kept(margins), overruled)
+        return self._selection.export_png(runs, path, self.margins(margins), overruled)
 
     @property
     def analyses(self) -> Analyses:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from app.hosts.hosts import ConnectReport, Hosts, SavedHosts
 from app.library_services import LibraryServices
-from app.margins import DEFAULTS, with_margins
+from app.margins import with_margins
 from app.paths import consent_path, hosts_path, store_path
 from app.plans.consent import ConsentFile, Consents
 from app.plans.context import step_context
@@ -253,7 +253,7 @@ class Workstation(LibraryServices):
 
         self.check_writable()
         run_id = new_run_id(datetime.now(UTC))
-        plan = with_margins(with_seed(validate(plan)), self._with_kept(DEFAULTS))
+        plan = with_margins(with_seed(validate(plan)), self.margins())
         agreed = self.consents.settle(plan, asker)
         baseline = self.stopping_baseline(plan)
         request = self._request(run_id, plan, asker, control, agreed=agreed, baseline=baseline, unwatched=unwatched)
@@ -262,7 +262,7 @@ class Workstation(LibraryServices):
     def calibrate(
         self, host: str, wanted: CalibrationRequest, asker: Asker, control: Control
     ) -> Generator[Event | CalibrationDone]:
-        """Calibrate a host, with an A/A test of a suite; store the calibration and yield it at the end."""
+        """Calibrate a host with trials of a suite; store the calibration and yield it at the end."""
         from app.calibration.calibrate import CalibrationServices, calibrate
 
         self.check_writable()
