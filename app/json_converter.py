@@ -245,10 +245,18 @@ def _overrides(made: "cattrs.Converter") -> dict[type, Json]:
     from cattrs.gen import override
 
     labels: Any = Mapping[str, str]
+    shares: Any = Mapping[str, float]
     optional, as_level = override(omit_if_default=True), override(rename="level")
     return {
         Step: {"suite_id": override(rename="suite")},
-        Repetition: {field.name: optional for field in fields(Repetition)[_FIRST_FIELDS:]},
+        Repetition: {field.name: optional for field in fields(Repetition)[_FIRST_FIELDS:]}
+        | {
+            "margins": override(
+                omit_if_default=True,
+                struct_hook=lambda given, _: tuple(made.structure(given, shares).items()),
+                unstruct_hook=dict,
+            )
+        },
         Plan: dict.fromkeys(("seed", "acknowledged", "changed", "goals", "telemetry_interval"), optional),
         Finding: {"severity": as_level},
         Verdict: {"trust": as_level},

@@ -39,7 +39,7 @@ def instrument_rows(found: Instrument) -> list[list[str]]:
 MISSING = "—"
 
 NOISE_HEAD = (
-    "Metric", "Sessions", "n", "CoV within", "CoV between", "1 x 6 shows", *(f"{k} x {n}" for k, n in DESIGNS[1:]),
+    "Metric", "Sessions", "n", "CoV within", "CoV between", *(f"{k} x {n}" for k, n in DESIGNS),
     "To show the margin",
 )  # fmt: skip
 """Column titles of noise_rows(); k x n are sessions and trials on each side."""
@@ -67,7 +67,7 @@ def design_text(noise: SessionNoise, wanted: float) -> str:
     """Return the sessions and trials that show a difference: ``5 %: 4 sessions of 6 trials``."""
     found, share = noise.design(wanted), share_text(wanted)
     if found is None:
-        return f"{share}: over {MOST} {'trials' if noise.session is None else 'sessions'}"
+        return f"{share}: more than {MOST} {'trials' if noise.session is None else 'sessions'}"
     sessions, trials = found
     return f"{share}: {f'{sessions} sessions of ' if sessions > 1 else ''}{trials} trials"
 
@@ -85,7 +85,7 @@ def noise_lines(found: Calibration, noise: Sequence[SessionNoise], margins: Marg
         )
     elif head.sessions < ROUGH:
         lines.append(f"The variation between {head.sessions} sessions is rough. Calibrate again on another day.")
-    lines.append("A column k x n has the smallest difference that 80 % of comparisons of k sessions of n trials show.")
+    lines.append("Columns k x n: smallest detectable difference (power 80 %) with k sessions of n trials on each side.")
     return [*lines, telemetry_line(found), f"The trials are stored as run {found.run}."]
 
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from app.formats import plan_from_json, plan_to_json
 from app.margins import DEFAULTS, PLANNED, YOURS, Margin, MarginError, Margins, parse_margins, with_margins
-from app.plans.plan import Policy, Repetition
+from app.plans.plan import Plan, Policy, Repetition, make_step
 from app.plans.plan_file import format_plan, parse_plan
 from app.plans.validation import validate
 from app.saved_margins import SavedMargins
@@ -64,7 +64,7 @@ def test_a_plan_without_a_margin_hashes_as_with_the_former_default() -> None:
 
 @pytest.mark.parametrize("margin", [None, 0.0, 0.05, 0.2])
 def test_a_plan_file_has_the_margin_that_was_given(margin: float | None) -> None:
-    plan = validate(replace(a_plan(), repetition=replace(UNTIL, margin=margin)))
+    plan = validate(Plan("disk", ("web-1",), (make_step("fio", {}),), repetition=replace(UNTIL, margin=margin)))
     text = format_plan(plan)
     assert ("margin =" in text) == (margin is not None)
     assert parse_plan(text).repetition == plan.repetition
