@@ -1,7 +1,5 @@
 """Pictures of a calibration, of a second opinion that is proposed, and of one that was had."""
 
-from dataclasses import replace
-
 from PySide6.QtWidgets import QWidget
 
 from app.crosscheck.agreement import agreements
@@ -49,8 +47,7 @@ def _agree(stage: Stage) -> QWidget:
 def _own_margin(stage: Stage) -> QWidget:
     if RUN not in {run.id for run in stage.workstation.runs()}:
         library(stage.workstation)
-    own = replace(calibration("web-1", margin=0.08), made="2026-01-12T07:00:00+00:00", fingerprint={})
-    stage.workstation._store.keep_calibration(own)
+    stage.workstation.saved_margins.keep("iops", 0.08)
     window = stage.window()
     page = window.show_page(PageName.COMPARE)
     if not isinstance(page, ComparePage):

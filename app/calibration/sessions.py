@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from app.calibration.calibration import UNWATCHED, aged, changed
-from app.comparison.estimates import CONFIDENCE, FEWEST_HOSTS, FEWEST_TRIALS, HOST, TRIAL, levels_of
+from app.comparison.estimates import CONFIDENCE, FEWEST_TRIALS, HOST, TRIAL, levels_of
+from app.comparison.replication import FEWEST_SESSIONS
 from app.json_converter import publish
 from app.numeric import special
 from app.records import Calibration, HistoryRow
@@ -77,7 +78,7 @@ class SessionNoise:
 
         One session if the variation between sessions is not known. None if MOST of each do not suffice.
         """
-        sessions = (1,) if self.session is None else range(FEWEST_HOSTS, MOST + 1)
+        sessions = (1,) if self.session is None else range(FEWEST_SESSIONS, MOST + 1)
         found = [
             (count, trials)
             for count in sessions

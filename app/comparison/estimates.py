@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from app.json_converter import publish
-from app.numeric import Numbers, np, special, stats
+from app.numeric import Numbers, mean_of, np, special, stats
 
 if TYPE_CHECKING:
     from app.store import Store
@@ -130,8 +130,8 @@ def margin_edges(margin: float) -> tuple[float, float]:
     return math.log1p(-margin) if margin < 1 else -math.inf, math.log1p(margin)
 
 
-def beyond_p(ratio: Ratio, margin: float) -> float | None:
-    """Return the p-value against a ratio within the margin; None without an interval.
+def beyond_p(ratio: Ratio, margin: float) -> float:
+    """Return the p-value against a ratio within the margin; 1 without an interval.
 
     Twice the probability of a ratio at least as far from 1, at the nearer edge of the margin: below 0.05 exactly if the
     95 % interval is entirely beyond the margin. Without a margin it is the two-sided p-value of no difference.
@@ -140,8 +140,8 @@ def beyond_p(ratio: Ratio, margin: float) -> float | None:
     return _two_sided(ratio, max(math.log(ratio.value) - high, low - math.log(ratio.value)))
 
 
-def within_p(ratio: Ratio, margin: float) -> float | None:
-    """Return the p-value against a ratio beyond the margin (equivalence); None without an interval.
+def within_p(ratio: Ratio, margin: float) -> float:
+    """Return the p-value against a ratio beyond the margin (equivalence); 1 without an interval.
 
     Twice the larger of the two one-sided p-values (TOST, Schuirmann 1987): below 0.05 exactly if the 95 % interval is
     entirely within the margin.
@@ -150,9 +150,9 @@ def within_p(ratio: Ratio, margin: float) -> float | None:
     return _two_sided(ratio, min(high - math.log(ratio.value), math.log(ratio.value) - low))
 
 
-def _two_sided(ratio: Ratio, distance: float) -> float | None:
-    """Return twice the probability of Student's t beyond a distance in logarithms; None without an interval."""
-    return min(1.0, 2 * float(special.stdtr(ratio.freedom, -distance / ratio.error))) if ratio.error else None
+def _two_sided(ratio: Ratio, distance: float) -> float:
+    """Return twice the probability of Student's t beyond a distance in logarithms; 1 without an interval."""
+    return min(1.0, 2 * float(special.stdtr(ratio.freedom, -distance / ratio.error))) if ratio.error else 1.0
 
 
 def _exp(logarithm: float) -> float:
@@ -276,6 +276,17 @@ def geometric_mean_of(values: Sequence[float], confidence: float = CONFIDENCE) -
         return Centre(math.exp(middle))
     reach = student(len(logs) - 1, confidence) * statistics.stdev(logs) / math.sqrt(len(logs))
     return Centre(math.exp(middle), *(math.exp(min(700.0, middle + side * reach)) for side in (-1, 1)))
+
+
+Group = TypeVar("Group")
+
+
+def group_means(values: Iterable[float], groups: Iterable[Group]) -> dict[Group, float]:
+    """Return the mean_of() the values of each group, in the order of their first values."""
+    found: dict[Group, list[float]] = {}
+    for value, group in zip(values, groups, strict=True):
+        found.setdefault(group, []).append(value)
+    return {group: mean_of(own) for group, own in found.items()}
 
 
 @lru_cache(maxsize=256)

@@ -30,8 +30,7 @@ def page(qtbot: QtBot, keep: Callable[[QWidget], QWidget], workstation: Workstat
 
 
 def choose(page: ComparePage, metric: str) -> None:
-    model = page.table.model()
-    lines = [model.line(row) for row in range(model.rowCount())]
+    lines = page.table.content.shown
     page.table.selectRow(
         next(n for n, one in enumerate(lines) if one.row is not None and one.row.metric.name == metric)
     )
