@@ -1,15 +1,16 @@
 """Noise of a host within and between sessions, the smallest difference it lets show, and the trials that show one."""
 
 import math
+from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
 from app.calibration.calibration import UNWATCHED, aged, changed
 from app.comparison.estimates import CONFIDENCE, FEWEST_TRIALS, HOST, TRIAL, levels_of
-from app.comparison.replication import FEWEST_SESSIONS
+from app.comparison.verdicts import FEWEST_SESSIONS
 from app.json_converter import publish
-from app.numeric import special
+from app.numeric import np, optimize, special
 from app.records import Calibration, HistoryRow
 from app.store import Store
 from app.store.errors import StoreError
@@ -28,31 +29,35 @@ within that session."""
 
 
 @lru_cache(maxsize=256)
-def _distance(freedom: int) -> float:
-    """Return the true difference in standard errors that Student's two-sided test shows with POWER.
+def _distance(count: int) -> float:
+    """Return the true difference in standard errors that Welch's test of `count` values a side shows with POWER.
 
-    The noncentrality at which the noncentral t distribution exceeds the critical value in POWER of cases (Cohen 1988,
-    2.5; power.t.test of R).
+    Its power, for sides of equal variance: the statistic has a noncentral t distribution with 2 (count - 1) degrees of
+    freedom (Cohen 1988, 2.5), whatever the share of one side of the variance, which has a beta distribution and decides
+    on the degrees of freedom of the critical value. With 3 values on each side they are 3.1 on average, not 4.
     """
-    critical = special.stdtrit(freedom, (1 + CONFIDENCE) / 2)
-    return float(special.nctdtrinc(freedom, 1 - POWER, critical))
+    half = (count - 1) / 2
+    share = special.betaincinv(half, half, (np.arange(200) + 0.5) / 200)
+    critical = special.stdtrit(2 * half / (share**2 + (1 - share) ** 2), (1 + CONFIDENCE) / 2)
+
+    def missed(effect: float) -> float:
+        return float(np.mean(np.nan_to_num(special.nctdtr(4 * half, effect, critical)))) - (1 - POWER)  # NaN: far below
+
+    return float(optimize.brentq(missed, 0.0, 30.0))
 
 
 def least_detectable(trial: float, session: float | None, sessions: int, trials: int) -> float | None:
     """Return the smallest difference, as a share, that sides of `sessions` x `trials` show; None if not known.
 
     `trial` and `session` are the coefficients of variation of trials within a session and of sessions. On logarithms,
-    the mean of a side has the variance s_session^2 / k + s_trial^2 / (k n) (nested analysis of variance; Kalibera and
-    Jones 2013), and k - 1 degrees of freedom. One session shows differences within itself only: s_trial^2 / n, n - 1.
+    the mean of a side has the variance s_session^2 / k + s_trial^2 / (k n), and k values (nested analysis of variance;
+    Kalibera and Jones 2013). One session shows differences within itself only: s_trial^2 / n, n values.
     """
-    if sessions == 1:
-        variance, freedom = math.log1p(trial**2) / trials, 2 * trials - 2
-    elif session is None:
+    if session is None and sessions > 1:
         return None
-    else:
-        variance = (math.log1p(session**2) + math.log1p(trial**2) / trials) / sessions
-        freedom = 2 * sessions - 2
-    return math.expm1(min(_distance(freedom) * math.sqrt(2 * variance), 50.0))
+    between = 0.0 if session is None or sessions == 1 else math.log1p(session**2)
+    variance = (between + math.log1p(trial**2) / trials) / sessions
+    return math.expm1(min(_distance(sessions if sessions > 1 else trials) * math.sqrt(2 * variance), 50.0))
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,14 +83,17 @@ class SessionNoise:
 
         One session if the variation between sessions is not known. None if MOST of each do not suffice.
         """
-        sessions = (1,) if self.session is None else range(FEWEST_SESSIONS, MOST + 1)
-        found = [
-            (count, trials)
-            for count in sessions
-            for trials in range(FEWEST_TRIALS, MOST + 1)
-            if (self.detectable(count, trials) or 0.0) <= wanted
-        ]
-        return min(found, key=lambda design: (design[0] * design[1], design[0]), default=None)
+
+        def difference(sessions: int, trials: int) -> float:
+            return least_detectable(self.trial, self.session, sessions, trials) or 0.0
+
+        designs = []
+        for sessions in (1,) if self.session is None else range(FEWEST_SESSIONS, MOST + 1):
+            fewer = range(FEWEST_TRIALS, MOST)
+            trials = FEWEST_TRIALS + bisect_left(fewer, -wanted, key=lambda count: -difference(sessions, count))
+            designs.append((sessions, trials))
+        enough = [design for design in designs if difference(*design) <= wanted]
+        return min(enough, key=lambda design: (design[0] * design[1], design[0]), default=None)
 
 
 def noise_of(metric: Metric, labels: Labels, sessions: Sequence[Sequence[float]]) -> SessionNoise | None:

@@ -101,7 +101,7 @@ def test_the_margin_is_that_of_the_metric_as_in_compare() -> None:
     one, other = machine("a", 1000.0, 1), machine("b", 1030.0, 2)
     close = Margins(0.012)
     (row,) = compare([one, other], close).rows
-    assert row.against[0].verdict is ComparisonVerdict.BETTER
+    assert row.against[0].verdict is ComparisonVerdict.DIFFERS
     found = ranked([one, other], replace(HIGHEST, margins=close))
     assert (found.groups, found.margin.share) == (2, 0.012)
     assert ranking_to_json(found)["margin_of"] == "yours"

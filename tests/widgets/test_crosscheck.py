@@ -86,7 +86,7 @@ def test_the_newest_calibration_is_shown_and_another_can_be_made(
     dialog.start_button.click()
     assert not dialog.start_button.isEnabled()
     qtbot.waitUntil(lambda: dialog.shown == made and dialog.start_button.isEnabled())
-    assert dialog.lines.text().startswith("IOPS, to show 5 %: ")
+    assert dialog.lines.text().startswith("I/O operations, to show 5 %: 3 sessions")
     assert "4 sessions is rough" in dialog.lines.text()
     assert dialog.instrument.content.index(0, 1).data() == "tsc"
     assert [dialog.noise.content.at(0, name).data() for name in ("CoV within", "CoV between")] == ["1.2 %", "1.3 %"]
