@@ -56,8 +56,8 @@ def test_a_tool_that_cannot_check_it_and_a_run_of_one_tool_are_refused(store: Pa
 
 def test_calibrations_are_listed_and_forgotten(store: Path) -> None:
     shown = call(store, "calibrate", "web-1", "--list", "--margin", "3").stdout
-    assert "I/O operations (operation read)" in shown
-    assert "to show 3 %: 6 trials" in shown
+    assert "I/O operations (read)" in shown
+    assert "3 %: 6 trials" in shown
     (listed,) = json.loads(call(store, "calibrate", "web-1", "--list", "--json", "--margin", "iops=2").stdout)
     assert [(one["metric"], one["margin"]) for one in listed["sessions"]] == [("iops", 0.02), ("latency_p99", 0.10)]
     assert listed["sessions"][0]["session_cov"] is None

@@ -7,14 +7,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from app.comparison.compare import compare
 from app.formats import plan_from_json, plan_to_json
 from app.margins import DEFAULTS, PLANNED, YOURS, Margin, MarginError, Margins, parse_margins, with_margins
 from app.plans.plan import Plan, Policy, Repetition, make_step
 from app.plans.plan_file import format_plan, parse_plan
+from app.plans.repetition import UntilVerdict
 from app.plans.validation import validate
+from app.runs.policies import verdict_rules
 from app.saved_margins import SavedMargins
 from suites.units import Unit
 from suites.vocab import Better, Metric, MetricKind
+from tests.app.run_events import READ, run_record
 from tests.app.run_events import plan as a_plan
 
 IOPS = Metric("iops", "IOPS", Unit.PER_SECOND, Better.HIGHER, MetricKind.RATE)
@@ -119,3 +123,19 @@ def test_a_margin_that_is_not_there_cannot_be_forgotten_and_a_damaged_file_is_na
         path.write_text(text)
         with pytest.raises(MarginError, match=r"margins\.toml"):
             saved.read()
+
+
+def test_a_run_until_a_verdict_and_its_comparison_have_one_margin() -> None:
+    baseline = run_record("gold", (1000.0,) * 6)
+    (step,) = baseline.plan.steps
+    kept = Margins(kept={"iops": 0.2})
+    for repetition, share in ((UNTIL, 0.2), (replace(UNTIL, margin=0.03), 0.03)):
+        plan = with_margins(replace(baseline.plan, repetition=repetition), kept)
+        make = verdict_rules(plan, baseline, baseline.facts_before)
+        assert make is not None
+        rule = make((step.name, "web-1"), IOPS, READ)
+        assert isinstance(rule, UntilVerdict)
+        assert rule.margin == share
+        done = replace(run_record("new", (1010.0, 1020.0, 1030.0, 1000.0, 1015.0, 1012.0)), plan=plan)
+        (row,) = compare([run_record("gold", (1000.0, 1001.0, 999.0, 1002.0, 998.0, 1000.0)), done]).rows
+        assert (row.against[0].margin, row.against[0].origin) == (share, PLANNED)
