@@ -38,7 +38,7 @@ EXPLANATION = (
 
 
 @dataclass(frozen=True, slots=True)
-class _Found:
+class Found:
     """A calibration, the noise of its parameter set over all sessions, and the margins to show."""
 
     calibration: Calibration
@@ -46,8 +46,8 @@ class _Found:
     margins: Margins
 
 
-def _found(workstation: Workstation, calibration: Calibration) -> _Found:
-    return _Found(calibration, workstation.session_noise(calibration), workstation.margins())
+def _found(workstation: Workstation, calibration: Calibration) -> Found:
+    return Found(calibration, workstation.session_noise(calibration), workstation.margins())
 
 
 class CalibrateDialog(QDialog):
@@ -89,7 +89,7 @@ class CalibrateDialog(QDialog):
         wanted = CalibrationRequest(str(self.suite.currentData()), self.trials.value())
         workstation, host, asker = self._workstation, self._host, self._asker
 
-        def work() -> Iterator[Activity | Progress | _Found]:
+        def work() -> Iterator[Activity | Progress | Found]:
             for event in workstation.calibrate(host, wanted, asker, control):
                 if isinstance(event, CalibrationDone):
                     yield _found(workstation, event.calibration)
@@ -115,8 +115,8 @@ class CalibrateDialog(QDialog):
 
     def _take(self, event: object) -> None:
         stopping = self._control is not None and self._control.over
-        if isinstance(event, _Found):
-            self._show(event)
+        if isinstance(event, Found):
+            self.show_found(event)
             self.notice.show_message("good", "Calibrated.", "Its trials are in the library.")
         elif isinstance(event, Progress) and not stopping:
             remaining = "" if event.remaining is None else f", about {duration_text(event.remaining)} left"
@@ -132,13 +132,14 @@ class CalibrateDialog(QDialog):
     def _read(self) -> None:
         workstation, host = self._workstation, self._host
 
-        def work() -> _Found | None:
+        def work() -> Found | None:
             known = workstation.calibrations(host)
             return _found(workstation, known[0]) if known else None
 
-        BackgroundJob(work, self).start(self._show, self.notice.show_error)
+        BackgroundJob(work, self).start(self.show_found, self.notice.show_error)
 
-    def _show(self, found: _Found | None) -> None:
+    def show_found(self, found: Found | None) -> None:
+        """Show a calibration, or that there is none."""
         for widget in (self.instrument, self.noise, self.lines):
             widget.setVisible(found is not None)
         if found is None:
