@@ -126,7 +126,7 @@ def _side(row: ComparisonRow, side_number: int) -> str:
         return f"{name}: not measured"
     if side.n == 1:
         return f"{name}: {value_text(side)}, one trial"
-    sessions, hosts = len(side.session_means()), len(side.host_means())
+    sessions, hosts = len(side.session_means), len(side.host_means)
     of = [count_text(side.n, "trial"), *([count_text(sessions, "session")] if sessions > 1 else [])]
     of += [count_text(hosts, "host")] if hosts > 1 else []
     half = half_interval_text(side)

@@ -28,7 +28,7 @@ from widgets.parts.table import LEFT, RIGHT, Table, TableColumn, TableModel
 from widgets.parts.text import Text, Tone, set_tool_tip, strong
 from widgets.theme import SPACE
 
-SIZE = (860, 680)
+SIZE = (1020, 680)
 MOST_TRIALS = 100
 
 EXPLANATION = (
