@@ -17,13 +17,10 @@ from app.ranking.report import HEAD, ranking_csv
 from app.services import Workstation
 from suites.verdict import Trust, Verdict
 from tests.app.test_baselines import stored
-from tests.messages import messages
 from widgets.compare import rank_dialog
 from widgets.compare.pickers import BaselinePicker
 from widgets.compare.rank_dialog import RankDialog
 from widgets.compare.rank_form import RankForm
-
-MESSAGES = messages("widgets", "test_rank_dialog")
 
 RUNS = ("20261101-a", "20261102-b", "20261103-c")
 
