@@ -60,7 +60,7 @@ def test_a_typed_margin_holds_for_all_metrics_until_it_is_taken_back(qtbot: QtBo
     qtbot.waitUntil(lambda: page.compared is not None and page.compared.comparison.margin == 0.02)
     choose(page, "latency_p99")
     assert page.margin.value.value() == 2
-    trigger(page, "Use the margin of each metric")
+    trigger(page, "Use each metric’s margin")
     qtbot.waitUntil(lambda: page.compared is not None and page.compared.comparison.margin == 0.10)
     assert page.margin.origin.text() == "latency_p99, default"
     qtbot.waitUntil(lambda: not jobs.running())
@@ -70,11 +70,11 @@ def test_a_margin_is_kept_for_a_metric_and_forgotten(qtbot: QtBot, page: Compare
     choose(page, "iops")
     page.margin.value.setValue(20)
     assert entries(page) == {
-        "Keep 20 % for iops": True, "Forget my margin of iops": False, "Use the margin of each metric": True,
+        "Keep 20 % for iops": True, "Forget my margin of iops": False, "Use each metric’s margin": True,
     }  # fmt: skip
     trigger(page, "Keep 20 % for iops")
     qtbot.waitUntil(lambda: workstation.saved_margins.read() == {"iops": 0.2} and not jobs.running())
-    trigger(page, "Use the margin of each metric")
+    trigger(page, "Use each metric’s margin")
     qtbot.waitUntil(lambda: page.margin.origin.text() == "iops, yours" and not jobs.running())
     assert page.margin.value.value() == 20
     trigger(page, "Forget my margin of iops")

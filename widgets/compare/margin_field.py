@@ -79,7 +79,7 @@ class MarginField(QWidget):
         forget = self.menu.addAction(f"Forget my margin of {name}")
         forget.triggered.connect(lambda: self.keep_requested.emit(name, None))
         forget.setEnabled(name in self._kept.kept)
-        own = self.menu.addAction("Use the margin of each metric")
+        own = self.menu.addAction("Use each metric’s margin")
         own.triggered.connect(self._untype)
         own.setEnabled(self.typed)
 
