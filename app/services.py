@@ -14,6 +14,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from app.hosts.hosts import ConnectReport, Hosts, SavedHosts
+from app.margins import with_margins
 from app.paths import consent_path, hosts_path, store_path
 from app.plans.consent import ConsentFile, Consents
 from app.plans.context import step_context
@@ -23,6 +24,7 @@ from app.plans.plan_file import read_plan, write_plan
 from app.plans.totals import StepPreview
 from app.plans.validation import validate
 from app.runs.delivery import file_text, files_of
+from app.saved_margins import MARGINS_FILE, SavedMargins
 from app.session_services import SessionServices
 from remote.connection_state import PATIENCE, ReconnectPolicy
 from remote.errors import ConnectError, ConnectOutcome
@@ -64,6 +66,7 @@ class Workstation(SessionServices):
         self._patience = patience
         self._store_path = store or store_path()
         self._hosts = Hosts(SavedHosts(hosts or hosts_path()))
+        self._saved_margins = SavedMargins((hosts or hosts_path()).with_name(MARGINS_FILE))
         self._memory = ConsentFile(consent_path())
         self.consents = Consents(self._memory)
         self._opening = threading.Lock()
@@ -148,6 +151,11 @@ class Workstation(SessionServices):
         self.check_writable()
         with closing(self._hosts.connect(name, asker)) as session:
             return restore(session, asker, self._store)
+
+    @property
+    def saved_margins(self) -> SavedMargins:
+        """The user's own margins by metric."""
+        return self._saved_margins
 
     # Plans
 
@@ -260,7 +268,7 @@ class Workstation(SessionServices):
     ) -> Generator[Event]:
         from app.runs.run import Engine, recorded
 
-        plan = with_seed(validate(plan))
+        plan = with_margins(with_seed(validate(plan)), self.margins())
         agreed = self.consents.settle(plan, asker)
         baseline = self.stopping_baseline(plan)
         made = self._request(run_id or self._new_run_id(), plan, asker, control, agreed=agreed, baseline=baseline)
@@ -270,7 +278,7 @@ class Workstation(SessionServices):
     def calibrate(
         self, host: str, wanted: CalibrationRequest, asker: Asker, control: Control
     ) -> Generator[Event | CalibrationDone]:
-        """Calibrate a host, with an A/A test of a suite; store the calibration and yield it at the end."""
+        """Calibrate a host with trials of a suite; store the calibration and yield it at the end."""
         from app.calibration.calibrate import CalibrationServices, calibrate
 
         self.check_writable()

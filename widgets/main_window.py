@@ -13,6 +13,7 @@ from PySide6.QtWidgets import QApplication, QMainWindow, QMenu, QWidget
 
 from app.command_hints import use_library
 from app.events import LibraryChanged
+from app.margins import DEFAULTS, Margins
 from app.paths import log_path
 from app.services import Workstation
 from widgets import jobs, settings, theme
@@ -117,11 +118,11 @@ class MainWindow(QMainWindow):
         """Show a modal message."""
         opened(QuestionDialog(text, more, "Close", self, decline_text=""))
 
-    def open_export(self, runs: Sequence[str], name: str, margin: float | None = None, overruled: str = "") -> None:
-        """Open the export dialog for `runs`; `margin` and `overruled` are those of ExportDialog."""
+    def open_export(self, runs: Sequence[str], name: str, margins: Margins = DEFAULTS, overruled: str = "") -> None:
+        """Open the export dialog for `runs`; `margins` and `overruled` are those of ExportDialog."""
         from widgets.export_dialog import ExportDialog
 
-        opened(ExportDialog(self.workstation, runs, name, self, margin=margin, overruled=overruled))
+        opened(ExportDialog(self.workstation, runs, name, self, margins=margins, overruled=overruled))
 
     def choose_plan_file(self) -> None:
         """Ask for a plan file and open it."""

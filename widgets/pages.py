@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Protocol, cast
 
 from app.events import LibraryChanged
+from app.margins import DEFAULTS, Margins
 from app.plans.plan import Plan
 from app.questions import Asker
 from app.records import DetachedRun
@@ -47,7 +48,7 @@ class WindowServices(Protocol):
         """Show a modal message."""
         ...
 
-    def open_export(self, runs: Sequence[str], name: str, margin: float | None = None, overruled: str = "") -> None:
+    def open_export(self, runs: Sequence[str], name: str, margins: Margins = DEFAULTS, overruled: str = "") -> None:
         """Open the export dialog for `runs`."""
         ...
 

@@ -7,11 +7,12 @@ import click
 
 from app.cli.common import FAILED, json_option, json_verb, plain, print_json, print_table, report_errors, verb
 from app.cli.plans import print_findings
-from app.cli.studies import Study, margin_option, overrule_option, print_study, share_of
+from app.cli.studies import Study, margin_option, overrule_option, print_study
 from app.cli.tables import LEVELS_HEAD, level_cells, print_agreements, print_distributions
 from app.distributions.distribution import distributions_to_json
 from app.formats import remarks_to_json
 from app.json_converter import published
+from app.margins import Margins
 from app.parse import parse_output
 from app.plans.plan import PlanError, host_label
 from app.plans.plan_remarks import Acknowledged
@@ -195,7 +196,7 @@ def export(
     csv_path: Path | None,
     parquet_path: Path | None,
     png_path: Path | None,
-    margin: float | None,
+    margins: Margins,
     overrule: str,
     as_json: bool,
 ) -> None:
@@ -208,7 +209,7 @@ def export(
     if parquet_path is not None:
         written.extend(workstation.export_parquet(runs, parquet_path))
     if png_path is not None:
-        written.append(workstation.export_png(runs, png_path, share_of(margin), overrule))
+        written.append(workstation.export_png(runs, png_path, margins, overrule))
     if as_json:
         print_json({"files": [str(path) for path in written]})
         return

@@ -28,6 +28,7 @@ VERBS = {
     "history": "studies:history",
     "hosts": "hosts:hosts",
     "list": "library:list_runs",
+    "margins": "margins:margins",
     "noise": "studies:noise",
     "parse": "library:parse",
     "plan": "plans:plan",
@@ -46,7 +47,7 @@ SECTIONS = {
     "Measure": ("quick", "facts", "plan", "check", "run", "sessions", "attach", "calibrate"),
     "Hosts": ("hosts",),
     "Results": ("list", "show", "acknowledge", "compare", "baseline", "export", "delete"),
-    "Analysis": ("history", "best", "noise", "scaling", "heatmap", "rounds", "second-opinion", "agree"),
+    "Analysis": ("margins", "history", "best", "noise", "scaling", "heatmap", "rounds", "second-opinion", "agree"),
     "Other": ("checks", "parse", "salvage"),
 }
 """The verbs of each section in the order of a first use; the last section adds the verbs that none names."""

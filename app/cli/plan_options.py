@@ -67,7 +67,12 @@ _OPTIONS = (
     ),
     click.option("--baseline", metavar="NAME", help="Repeat until the verdict against this baseline is settled."),
     click.option("--budget", metavar="TIME", help="Repeat for this total time, as in 20min."),
-    click.option("--margin", type=PERCENT, metavar="PERCENT", help="With --baseline: equivalence margin."),
+    click.option(
+        "--margin",
+        type=PERCENT,
+        metavar="PERCENT",
+        help="With --baseline: equivalence margin.  [default: that of the metric]",
+    ),
     click.option(
         "--confidence", type=click.Choice(["95", "99"]), help="With --baseline: confidence level of the verdict."
     ),

@@ -12,6 +12,7 @@ from app.comparison.comparison import CompareError, Comparison
 from app.comparison.sides import choose, join
 from app.distributions.distribution import Distribution
 from app.events import State
+from app.margins import Margins
 from app.records import PREFIX, Band, RunRecord, SampleSeries
 from app.sample_statistics import WithinTrials
 from app.session_series import PREFIX as SERIES
@@ -110,15 +111,15 @@ class RunSelection:
         """Return the sample statistics of each trial."""
         return self._within(self.chosen(selectors))
 
-    def compare(self, selectors: Sequence[str], margin: float | None, overruled: str) -> Comparison:
+    def compare(self, selectors: Sequence[str], margins: Margins, overruled: str) -> Comparison:
         """Compare the runs of `selectors` with those of the first."""
-        return self._compare(self.chosen(selectors), selectors, margin, overruled)
+        return self._compare(self.chosen(selectors), selectors, margins, overruled)
 
-    def compared(self, selectors: Sequence[str], margin: float | None) -> tuple[Comparison, tuple[RunRecord, ...]]:
+    def compared(self, selectors: Sequence[str], margins: Margins) -> tuple[Comparison, tuple[RunRecord, ...]]:
         """Return the comparison, and each run or joined group of runs without samples."""
         groups = self.chosen(selectors)
         records = tuple(join(group, {record.summary.id: {} for record in group})[0] for group in groups)
-        return self._compare(groups, selectors, margin, ""), records
+        return self._compare(groups, selectors, margins, ""), records
 
     def trial_samples(
         self, trials: Iterable[tuple[str, int]], metrics: Collection[str]
@@ -134,12 +135,12 @@ class RunSelection:
         self,
         groups: Sequence[Sequence[RunRecord]],
         selectors: Sequence[str],
-        margin: float | None,
+        margins: Margins,
         overruled: str,
     ) -> Comparison:
         from app.comparison.compare import compare
 
-        found = compare(groups, margin, overruled=overruled, within=self._within(groups))
+        found = compare(groups, margins, overruled=overruled, within=self._within(groups))
         return replace(found, notes=tuple(dict.fromkeys([*self._of_baselines(selectors), *found.notes])))
 
     def _of_baselines(self, selectors: Sequence[str]) -> Iterator[str]:
@@ -155,7 +156,7 @@ class RunSelection:
         for record in [record for group in self.chosen(selectors) for record in group if record.published is None]:
             yield record, self._store.samples(record.summary.id), self._store.telemetry(record.summary.id)
 
-    def export_png(self, selectors: Sequence[str], path: Path, margin: float | None, overruled: str) -> Path:
+    def export_png(self, selectors: Sequence[str], path: Path, margins: Margins, overruled: str) -> Path:
         """Write the report image; several sides are compared with the first."""
         from app.report_image.report import write_report
 
@@ -163,7 +164,7 @@ class RunSelection:
         telemetry = {record.summary.id: self._telemetry_of(record) for record, _ in pairs}
         records = [record for record, _ in pairs]
         samples = {record.summary.id: series for record, series in pairs}
-        comparison = self.compare(selectors, margin, overruled) if len(selectors) > 1 else None
+        comparison = self.compare(selectors, margins, overruled) if len(selectors) > 1 else None
         return write_report(
             records,
             samples,

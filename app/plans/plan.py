@@ -138,8 +138,9 @@ class Repetition:
 
     FIXED uses `trials`. UNTIL_INTERVAL stops when the 95 % interval of the centre is within ±`precision` (relative)
     twice in a row; UNTIL_VERDICT when the sequential interval of the ratio to `baseline`, at `confidence`, is entirely
-    outside or inside `margin`. Both run at least `minimum` and at most `cap` trials. BUDGET divides `budget` seconds
-    among all steps and hosts.
+    outside or inside `margin` (None: that of the metric, see app.margins; `margins` are the user's own at the start of
+    the run). Both run at least `minimum` and at most `cap` trials. BUDGET divides `budget` seconds among all steps and
+    hosts.
 
     All of this is one session, a run. The plan has `sessions` of them, one `every` so many seconds: trials of one run
     share its moment, so that only runs at different times show how results differ from one time to another.
@@ -151,11 +152,12 @@ class Repetition:
     policy: Policy = Policy.FIXED
     precision: float = 0.02
     baseline: str = ""
-    margin: float = 0.05
+    margin: float | None = None
     confidence: float = 0.95
     minimum: int = MINIMUM
     cap: int = CAP
     budget: float = 600.0
+    margins: tuple[tuple[str, float], ...] = ()
     sessions: int = 1
     every: float = DAY  # seconds between the starts of two sessions
 
@@ -224,7 +226,7 @@ class Plan:
                 "hosts": self.hosts,
                 "steps": [[step.name, step.suite_id, dict(step.values), step.peer] for step in self.steps],
                 # Defaults hash as in format 1, so that the hash of an old plan stays the same.
-                "repetition": [given.trials, given.warm_ups, given.pause] if fixed else given.ruling(),
+                "repetition": [given.trials, given.warm_ups, given.pause] if fixed else _hashed(given),
                 "order": [self.order, self.seed] if self.order.drawn else self.order,
             }
         )
@@ -283,6 +285,14 @@ def with_seed(plan: Plan) -> Plan:
     if not plan.order.drawn or plan.seed is not None:
         return plan
     return replace(plan, seed=secrets.randbelow(2**31))
+
+
+def _hashed(repetition: Repetition) -> dict[str, object]:
+    """Return the fields of an adaptive policy; no margin hashes as the 5 % that were its default in older versions."""
+    ruling = repetition.ruling()
+    if ruling.get("margin", 0.0) is None:
+        ruling |= {"margin": 0.05} | ({"margins": repetition.margins} if repetition.margins else {})
+    return ruling
 
 
 def _digest(content: object) -> str:

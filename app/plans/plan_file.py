@@ -304,9 +304,7 @@ _FIELDS = (
     Parameter(name="pause", title="seconds between trials", type=Type.NUMBER, default=0.0, help="", maximum=MOST_PAUSE),
     Parameter(name="precision", title="±percent of the centre", type=Type.NUMBER, default=0.0, help=""),
     Parameter(name="baseline", title="the name of a pinned run", type=Type.TEXT, default="", help=""),
-    Parameter(
-        name="margin", title="percent; smaller differences do not matter", type=Type.NUMBER, default=0.0, help=""
-    ),
+    Parameter(name="margin", title="percent; without one that of the metric", type=Type.NUMBER, default=0.0, help=""),
     Parameter(name="confidence", title="percent: 95 or 99", type=Type.NUMBER, default=0.0, help=""),
     Parameter(name="minimum", title="fewest trials", type=Type.INTEGER, default=0, help=""),
     Parameter(name="cap", title="most trials", type=Type.INTEGER, default=0, help=""),
@@ -359,8 +357,9 @@ def format_repetition(repetition: Repetition) -> tomlkit.items.Table:
     if repetition.policy is not Policy.FIXED:
         table["policy"] = str(repetition.policy)
     for parameter in _FIELDS:
-        if parameter.name in written:
-            item = tomlkit.item(_repetition_value(parameter, getattr(repetition, parameter.name)))
+        value = getattr(repetition, parameter.name)
+        if parameter.name in written and value is not None:
+            item = tomlkit.item(_repetition_value(parameter, value))
             if parameter.title:
                 item.comment(parameter.title)
             table[parameter.name] = item

@@ -246,4 +246,6 @@ def rule_of(repetition: Repetition, cells: int) -> Rule:
         case Policy.BUDGET:
             return Budget(repetition.budget / max(1, cells))
         case Policy.UNTIL_VERDICT:
-            return UntilVerdict((), Better.HIGHER, repetition.margin, CONFIDENCE, repetition.minimum, repetition.cap)
+            return UntilVerdict(
+                (), Better.HIGHER, repetition.margin or 0.0, CONFIDENCE, repetition.minimum, repetition.cap
+            )

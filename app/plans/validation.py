@@ -88,6 +88,8 @@ def check_repetition(given: Repetition) -> None:
     ruling = given.ruling()
     for name, (low, high) in _BOUNDS.items():
         value = ruling.get(name, low)
+        if value is None:  # a margin by metric
+            continue
         if not isinstance(value, int | float) or not low <= value <= high:
             raise PlanError(f"repetition.{name} is {value:g}.", f"Set {low:g} to {high:g}.")
     if not 1 <= given.sessions <= MOST_SESSIONS:

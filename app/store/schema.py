@@ -246,14 +246,14 @@ baseline_parts = Table(  # since format 4
 )
 
 
-calibrations = Table(  # since format 6: they outlive the run of their A/A test
+calibrations = Table(  # since format 6: they outlive their run
     "calibrations",
     _tables,
     Column("id", Integer, primary_key=True),
     Column("host", Text, nullable=False),
     Column("suite", Text, nullable=False),
     Column("made", Text, nullable=False),
-    Column("content", Text, nullable=False),  # JSON, app.formats.CALIBRATION_FORMAT
+    Column("content", Text, nullable=False),  # JSON, app.formats.CALIBRATION_FORMATS
     Index("calibrations_of_host", "host"),
 )
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from app.comparison.verdicts import ComparisonVerdict
 from app.plans.plan import Order
 from tests.perf.outcome import Met, Outcome
-from tests.simulation import experiments, history, levels, replication, scaling, sequential, shapes
+from tests.simulation import experiments, history, levels, replication, scaling, sequential, sessions, shapes
 from tests.simulation.experiments import Share
 from tests.simulation.noise import Draw, correlated, normal, skewed, two_levels
 from tests.simulation.sequential import Setting
@@ -42,6 +42,7 @@ def run() -> list[Outcome]:
         *_scaling(),
         *_levels(),
         *_history(),
+        *_designs(),
     ]
 
 
@@ -142,6 +143,31 @@ def _history() -> list[Outcome]:
     trend = history.claims(history.TREND, 0.02, TRIES)
     lines.append(_shared("history: -0.3 % per run is a drift, CoV 2 %", trend.drifting, Expected("steps", 0.95, 1.0)))
     return [*lines, _shared("  and a step", trend.extra, Expected("steps", 0.0, 0.05))]
+
+
+def _designs() -> list[Outcome]:
+    """Return how often the smallest detectable difference shows, with noise that is known, and that is estimated."""
+    aim = Expected("0.68 (Student's degrees of freedom)", 0.77, 0.83)
+    known = [
+        _shared(
+            f"detectable difference shows: {trial:.0%} within, {between:.0%} between, {design[0]} x {design[1]}",
+            sessions.power((trial, between), design, 2 * TRIES),
+            aim if design[0] == 3 else Expected("", 0.77, 0.83),
+        )
+        for trial, between, design in (
+            (0.03, 0.0, (1, 6)), (0.01, 0.03, (3, 6)), (0.05, 0.01, (3, 6)), (0.01, 0.03, (5, 6)),
+            (0.03, 0.02, (5, 10)),
+        )
+    ]  # fmt: skip
+    estimated = [
+        _shared(
+            f"  5 % shows with the design from {count} calibrations",
+            sessions.planned((0.02, 0.02), count, 0.05, 2 * TRIES),
+            Expected("", low, 0.83),
+        )
+        for count, low in ((3, 0.65), (5, 0.72), (10, 0.77))
+    ]
+    return [*known, *estimated]
 
 
 def _shared(what: str, found: Share, expected: Expected) -> Outcome:

@@ -76,13 +76,14 @@ REPETITION = (
         help="Name of a pinned run. Its step must measure the same.",
         applies=_under(Policy.UNTIL_VERDICT),
     ),
-    _percentage(
+    Parameter(
         name="margin",
-        title="Equivalence margin ±",
-        default=5.0,
-        minimum=0,
+        title="Equivalence margin ± [%]",
+        type=Type.TEXT,
+        default="",
+        pattern=r"\d{1,3}(\.\d{1,4})?",
         help="Largest difference that does not matter. Stops when the interval of the ratio is entirely outside or "
-        "entirely inside the margin.",
+        "entirely inside the margin. Empty: that of the metric, yours or 5 % (10 % from p99 up).",
         applies=_under(Policy.UNTIL_VERDICT),
     ),
     Parameter(
@@ -180,8 +181,6 @@ REPETITION = (
 )
 """Parameters of the form. Shares are in percent here."""
 
-_PERCENT = frozenset({"precision", "margin"})
-
 
 def values_of(plan: Plan) -> dict[str, Value]:
     """Return the form's values for `plan`."""
@@ -196,7 +195,9 @@ def values_of(plan: Plan) -> dict[str, Value]:
         values[name] = getattr(given, name)
     if given.is_quick_look:
         values["trials"] = MINIMUM  # for the user who selects the fixed number
-    return values | {name: round(100 * getattr(given, name), 9) for name in _PERCENT}
+    values["precision"] = round(100 * given.precision, 9)
+    values["margin"] = "" if given.margin is None else f"{round(100 * given.margin, 9):g}"
+    return values
 
 
 def repetition_of(values: Mapping[str, Value]) -> Repetition:
@@ -209,7 +210,7 @@ def repetition_of(values: Mapping[str, Value]) -> Repetition:
         policy=Policy.FIXED if quick else Policy(str(values["policy"])),
         precision=float(values["precision"]) / 100,
         baseline=str(values["baseline"]).strip(),
-        margin=float(values["margin"]) / 100,
+        margin=round(float(values["margin"]) / 100, 9) if values["margin"] else None,
         confidence=float(values["confidence"]) / 100,
         minimum=int(values["minimum"]),
         cap=int(values["cap"]),
