@@ -5,6 +5,7 @@ from dataclasses import replace
 
 from PySide6.QtWidgets import QLabel, QWidget
 
+from suites.verdict import Trust
 from tests.shot_stage import Shot, Stage
 from tests.widgets.library_runs import STEADY, Made, library, record
 from widgets.compare.compare_page import ComparePage
@@ -136,8 +137,9 @@ def _sessions(stage: Stage, prefix: str, day: int, factor: float, *, hosts: int 
     runs = [
         Made(
             f"202602{day:02d}-{8 + number // 6:02d}{10 * (number % 6):02d}00-{prefix}",
-            [value * factor * (1 + 0.003 * number % 0.007) * (1 + 0.05 * host) for value in STEADY],
+            [value * factor * (1 + 0.002 * (number * day % 7)) * (1 + 0.05 * host) for value in STEADY],
             host=f"web-{host + 1}",
+            trust=Trust.VALID,
         )
         for host in range(hosts)
         for number in range(host * 3, host * 3 + 3)

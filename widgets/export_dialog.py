@@ -8,6 +8,7 @@ from PySide6.QtCore import QUrl
 from PySide6.QtGui import QDesktopServices
 from PySide6.QtWidgets import QCheckBox, QDialog, QFileDialog, QWidget
 
+from app.margins import DEFAULTS, Margins
 from app.output import make_folder
 from app.paths import reports_path
 from app.services import Workstation
@@ -40,18 +41,17 @@ class ExportDialog(QDialog):
         name: str,
         parent: QWidget | None = None,
         *,
-        margin: float | None = None,
+        margins: Margins = DEFAULTS,
         overruled: str = "",
         tested: Collection[str] = (),
     ) -> None:
         """Offer to export `runs`, of which the first is the baseline, to files called `name`.
 
-        The picture compares several runs with `margin` (equivalence margin as a share; None: that of the hosts);
-        `overruled` is the reason to compare runs that are not comparable; `tested` are the metrics with a verdict
-        besides the headline ones.
+        The picture compares several runs with `margins`, those given for the comparison; `overruled` is the reason to
+        compare runs that are not comparable, `tested` the metrics with a verdict besides the headline ones.
         """
         super().__init__(parent)
-        self._compared_with = (margin, overruled, tested)
+        self._compared_with = (margins, overruled, tested)
         self._workstation = workstation
         self._runs = tuple(runs)
         self._job: BackgroundJob | None = None
@@ -182,7 +182,7 @@ def _write(
     workstation: Workstation,
     runs: Sequence[str],
     targets: Sequence[Path],
-    compared_with: tuple[float | None, str, Collection[str]],
+    compared_with: tuple[Margins, str, Collection[str]],
 ) -> list[Path]:
     """Write `runs` to each of `targets` in the format of its extension; return all files written."""
     written: list[Path] = []

@@ -1,19 +1,13 @@
-"""Estimates from trials with their intervals: centres, ratios of two sides, and variance levels."""
+"""Estimates from trials with their intervals: centres, and ratios of two sides."""
 
 import math
 import statistics
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
-from app.json_converter import publish
 from app.numeric import Numbers, mean_of, np, special, stats
-
-if TYPE_CHECKING:
-    from app.store import Store
-    from suites.vocab import Labels
-
 
 Real = TypeVar("Real", float, "Numbers")
 
@@ -191,31 +185,19 @@ def holm(p_values: Sequence[float]) -> list[float]:
     return corrected
 
 
-def more_trials(
-    ratio: Ratio,
-    margin: float,
-    counts: tuple[int, int],
-    confidence: float = CONFIDENCE,
-    *,
-    fixed_baseline: bool = False,
-) -> int | None:
+def more_trials(ratio: Ratio, margin: float, counts: tuple[int, int], confidence: float = CONFIDENCE) -> int | None:
     """Estimate the further trials on each side that would settle a ratio whose interval contains an edge of the margin.
 
-    `counts` are the trials of this side and of the baseline. Both sides grow equally, or with `fixed_baseline` this
-    one alone. The half width has to shrink to d, the distance to the nearest edge: s^2 / n + s'^2 / n' = (d / z)^2,
-    which gives N = (z s / d)^2 for equal sides. None if no number up to MOST_FORECAST suffices.
+    `counts` are the trials of this side and of the baseline. The half width has to shrink to d, the distance to the
+    nearest edge: N = (z s / d)^2, s^2 the sum of both variances. It is a least number: with N trials a verdict is
+    reached in half of all cases. None if no number up to MOST_FORECAST suffices.
     """
     distance = min(abs(math.log(ratio.value) - edge) for edge in margin_edges(margin))
     if not distance or not (ratio.spread or ratio.spread_baseline):
         return None
     wanted = (distance / statistics.NormalDist().inv_cdf((1 + confidence) / 2)) ** 2
-    here, there = counts
-    if fixed_baseline:
-        wanted -= ratio.spread_baseline**2 / there
-        needed, have = (ratio.spread**2 / wanted if wanted > 0 else math.inf), here
-    else:
-        needed, have = (ratio.spread**2 + ratio.spread_baseline**2) / wanted, min(counts)
-    return max(1, math.ceil(needed) - have) if needed <= MOST_FORECAST else None
+    needed = (ratio.spread**2 + ratio.spread_baseline**2) / wanted
+    return max(1, math.ceil(needed) - min(counts)) if needed <= MOST_FORECAST else None
 
 
 EXACT_UP_TO = 50
@@ -312,130 +294,3 @@ def signed_rank_depth(count: int, confidence: float) -> int:
             break
         depth += 1
     return depth
-
-
-SAMPLE, TRIAL, HOST = "sample", "trial", "host"
-
-HOSTS_DOMINATE = 0.5
-"""Intraclass correlation above which hosts dominate the variance of a group (check M21)."""
-
-
-@dataclass(frozen=True, slots=True)
-class WithinTrial:
-    """The samples within one trial: their number, mean, variance and effective sample size (`worth`).
-
-    With first autocorrelation r, n samples are worth n (1 - r) / (1 + r) independent ones (Bayley and Hammersley 1946).
-    """
-
-    n: int
-    mean: float
-    variance: float
-    worth: float
-
-
-@dataclass(frozen=True, slots=True)
-class VarianceLevel:
-    """One variance level: its coefficient of variation, its share of the total variance, and its number of units.
-    `cov` and `share` are None with too few units."""
-
-    name: str
-    n: int
-    cov: float | None = None
-    share: float | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class VarianceLevels:
-    """The variance levels, innermost first. `icc` is the intraclass correlation, the share of the variance of trials
-    that is between hosts; None for fewer than two hosts, or if no host has two trials."""
-
-    levels: tuple[VarianceLevel, ...]
-    icc: float | None = None
-
-    def level(self, name: str) -> VarianceLevel | None:
-        """Return the level `name`, or None."""
-        return next((level for level in self.levels if level.name == name), None)
-
-
-def within_of(values: "Sequence[float] | Numbers") -> WithinTrial | None:
-    """Return the statistics of the samples of a trial; None for fewer than two."""
-    samples = np.asarray(values, dtype=float)
-    count = len(samples)
-    if count < 2:
-        return None
-    deviations = samples - samples.mean()
-    whole = float(deviations @ deviations)
-    correlation = float(deviations[1:] @ deviations[:-1]) / whole if whole else 0.0
-    worth = count * (1 - correlation) / (1 + correlation) if correlation > 0 else float(count)
-    return WithinTrial(count, float(samples.mean()), whole / (count - 1), min(float(count), max(1.0, worth)))
-
-
-def levels_of(hosts: Iterable[Sequence[float]], within: Sequence[WithinTrial] = ()) -> VarianceLevels | None:
-    """Return the variance levels of the trials of some hosts; `within` are the trials that have samples.
-
-    Nested analysis of variance; variance components by the method of moments for unbalanced groups (Searle, Casella
-    and McCulloch 1992, 3.6), negative ones set to 0. None without a trial or with a mean of zero.
-    """
-    groups = [list(host) for host in hosts if len(host)]
-    values = [value for group in groups for value in group]
-    if not values or not (mean := statistics.fmean(values)):
-        return None
-    sample = _pooled([(one.variance, one.n - 1) for one in within])
-    among = _pooled([(statistics.variance(group), len(group) - 1) for group in groups if len(group) > 1])
-    noise = statistics.fmean(one.variance / one.worth for one in within) if within else 0.0
-    trial = None if among is None else max(0.0, among - noise)
-    host, icc = _between(groups, among)
-    found = {SAMPLE: sample, TRIAL: trial, HOST: host}
-    counts = {SAMPLE: sum(one.n for one in within), TRIAL: len(values), HOST: len(groups)}
-    whole = sum(variance for variance in found.values() if variance is not None)
-    levels = [
-        VarianceLevel(
-            name, counts[name], _root(variance, mean), variance / whole if whole and variance is not None else None
-        )
-        for name, variance in found.items()
-        if counts[name]
-    ]
-    return VarianceLevels(tuple(levels), icc)
-
-
-def _pooled(parts: Sequence[tuple[float, int]]) -> float | None:
-    """Return the mean of variances, weighted by their degrees of freedom; None without any."""
-    freedom = sum(count for _, count in parts)
-    return sum(variance * count for variance, count in parts) / freedom if freedom else None
-
-
-def _between(groups: Sequence[Sequence[float]], among: float | None) -> tuple[float | None, float | None]:
-    """Return the variance between groups and the intraclass correlation: (MSB - MSW) / k, and its share of the sum."""
-    if len(groups) < 2 or among is None:
-        return None, None
-    sizes = [len(group) for group in groups]
-    total = sum(sizes)
-    grand = sum(sum(group) for group in groups) / total
-    between = sum(size * (statistics.fmean(group) - grand) ** 2 for size, group in zip(sizes, groups, strict=True)) / (
-        len(groups) - 1
-    )
-    typical = (total - sum(size**2 for size in sizes) / total) / (len(groups) - 1)
-    own = max(0.0, (between - among) / typical)
-    return own, own / (own + among) if own + among else None
-
-
-def _root(variance: float | None, mean: float) -> float | None:
-    return None if variance is None else variance**0.5 / abs(mean)
-
-
-WithinTrials = Mapping[tuple[str, int], Mapping[tuple[str, tuple[tuple[str, str], ...]], WithinTrial]]
-"""The samples of each trial (run id, trial id) by metric name and labels."""
-
-
-def read_within(store: "Store", run_ids: Sequence[str]) -> WithinTrials:
-    """Return the sample statistics of every trial of some runs, without the samples of the warm-up."""
-    found: dict[tuple[str, int], dict[tuple[str, Labels], WithinTrial]] = {}
-    with store.trial_values(run_ids) as series:
-        for trial, key, values in series:
-            one = within_of(values)
-            if one is not None:
-                found.setdefault(trial, {})[key] = one
-    return found
-
-
-publish(VarianceLevel, "level=name n cov share")

@@ -136,8 +136,9 @@ class VerdictEvidence:
 
     def context(self, *, margin: bool = True) -> str:
         """Return the text behind every interval: counts, relation, margin and its origin."""
-        width = f"margin ±{share_text(self.margin)}" if margin else ""
-        return ", ".join(part for part in (self.against(), self.relation, width, self.origin) if part)
+        origin = f" ({self.origin})" if self.origin else ""
+        width = f"margin ±{share_text(self.margin)}{origin}" if margin else ""
+        return ", ".join(part for part in (self.against(), self.relation, width) if part)
 
 
 def decide(ratio: Ratio, evidence: VerdictEvidence) -> tuple[ComparisonVerdict, str, str]:
@@ -328,6 +329,8 @@ def _advice(ratio: Ratio, evidence: VerdictEvidence) -> str:
     """Return what would settle an undecided ratio."""
     if evidence.barred:
         return "repeat the run"
+    if ratio.low is None and not evidence.needed and evidence.scope is not Scope.BETWEEN_SESSIONS:
+        return ratio.reason
     noun = Level.SESSION if evidence.scope is Scope.BETWEEN_SESSIONS else evidence.level
     more = forecast(ratio, evidence)
     amount = f"far more {noun}s" if more is None else f"at least {count_text(more, f'more {noun}')}"

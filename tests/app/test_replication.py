@@ -34,8 +34,8 @@ def drawn(prefix: str, factor: float, count: int, *, between: float, seed: int) 
     return runs
 
 
-def one(*sides: RunRecord | Sequence[RunRecord], **given: float) -> RelativeFigure:
-    (row,) = compare(sides, **given).rows
+def one(*sides: RunRecord | Sequence[RunRecord]) -> RelativeFigure:
+    (row,) = compare(sides).rows
     return row.against[0]
 
 

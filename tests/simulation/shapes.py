@@ -1,19 +1,14 @@
-"""What distributions, noise figures and models of scaling do on simulated trials whose truth is known."""
+"""What distributions and noise figures do on simulated trials whose truth is known."""
 
 import math
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
 
 from app.distributions.percentiles import TrialValues, ValueLevel, harrell_davis, percentiles, shifts, trial_values
 from app.noise import spread_of
-from app.scaling.models import Fit, fit_models
-from tests.simulation.experiments import Share, _generators, share
+from tests.simulation.experiments import Share, generators, share
 from tests.simulation.noise import Draw, trials_of_samples
-
-Curve = Callable[[float], float]
 
 
 def _trials(rng: np.random.Generator, count: int, factor: float = 1.0) -> list[TrialValues]:
@@ -38,7 +33,7 @@ def percentile_coverage(percentile: float, count: int, tries: int) -> Share:
         )
         return (found.low or 0) <= truth <= (found.high or 0)
 
-    return share(holds(rng) for rng in _generators(tries, 21))
+    return share(holds(rng) for rng in generators(tries, 21))
 
 
 def resampled_coverage(percentile: float, count: int, tries: int) -> Share:
@@ -51,7 +46,7 @@ def resampled_coverage(percentile: float, count: int, tries: int) -> Share:
         low, high = np.quantile(drawn, [0.025, 0.975])
         return bool(low <= truth <= high)
 
-    return share(holds(rng) for rng in _generators(tries, 22))
+    return share(holds(rng) for rng in generators(tries, 22))
 
 
 def shift_coverage(percentile: float, factor: float, count: int, tries: int) -> Share:
@@ -62,7 +57,7 @@ def shift_coverage(percentile: float, factor: float, count: int, tries: int) -> 
         at = next(each for each in found if each.percentile == percentile)
         return (at.ratio_low or 0) <= factor <= (at.ratio_high or 0)
 
-    return share(holds(rng) for rng in _generators(tries, 23))
+    return share(holds(rng) for rng in generators(tries, 23))
 
 
 def figures_shift_coverage(count: int, tries: int) -> Share:
@@ -76,7 +71,7 @@ def figures_shift_coverage(count: int, tries: int) -> Share:
         at = next(each for each in found if each.percentile == 50)
         return (at.low or 0) <= 5 <= (at.high or 0)
 
-    return share(holds(rng) for rng in _generators(tries, 24))
+    return share(holds(rng) for rng in generators(tries, 24))
 
 
 def cov_coverage(draw: Draw, truth: float, count: int, tries: int) -> Share:
@@ -88,42 +83,4 @@ def cov_coverage(draw: Draw, truth: float, count: int, tries: int) -> Share:
             return False
         return found.low <= truth and (found.high is None or truth <= found.high)  # open where so few cannot end it
 
-    return share(holds(rng) for rng in _generators(tries, 25))
-
-
-@dataclass(frozen=True, slots=True)
-class Fits:
-    """Which model stood how often, and how often the interval of the USL's peak held the true one."""
-
-    amdahl: Share
-    usl: Share
-    none: Share
-    peak: Share
-
-
-def fits(curve: Curve, counts: Iterable[int], tries: int, *, noise: float = 0.02, peak: float = 0.0) -> Fits:
-    """Fit points that follow `curve` but for some noise, again and again."""
-    places = list(counts)
-    found: list[Fit | None] = []
-    for rng in _generators(tries, 26):
-        points = [(float(n), curve(n) * math.exp(noise * rng.normal())) for n in places]
-        found.append(fit_models(points)[0])
-    names = ["" if fit is None else fit.model for fit in found]
-    peaks = [fit.peak for fit in found if fit is not None and fit.peak is not None]
-    return Fits(
-        share(name == "Amdahl" for name in names),
-        share(name == "USL" for name in names),
-        share(not name for name in names),
-        share(each.low <= peak <= each.high for each in peaks) if peaks else Share(0, 1),
-    )
-
-
-def amdahl(serial: float) -> Curve:
-    """Return Amdahl's law."""
-    return lambda n: n / (1 + serial * (n - 1))
-
-
-def usl(serial: float, peak: float) -> Curve:
-    """Return the USL with its peak at `peak`."""
-    crosstalk = (1 - serial) / peak**2
-    return lambda n: n / (1 + serial * (n - 1) + crosstalk * n * (n - 1))
+    return share(holds(rng) for rng in generators(tries, 25))

@@ -9,6 +9,7 @@ import pytest
 from app.comparison.compare import compare
 from app.comparison.comparison import Comparison, ComparisonRow, RelativeFigure
 from app.comparison.verdicts import ComparisonVerdict
+from app.margins import Margins
 from app.records import RunRecord
 from suites.quantities import count_text
 from suites.units import Unit
@@ -27,13 +28,15 @@ SLOWER = [value * 0.9 for value in STEADY]
 
 def _compared(ours: Sequence[float], theirs: Sequence[float], margin: float = 0.05) -> tuple[Comparison, ComparisonRow]:
     """Compare two runs of one metric in which higher is better."""
-    found = compare([run_record("one", ours), run_record("two", theirs)], margin)
+    found = compare([run_record("one", ours), run_record("two", theirs)], Margins(margin))
     return found, found.rows[0]
 
 
 def _of_sessions(factor: float, margin: float = 0.05, metric: Metric = IOPS) -> tuple[Comparison, ComparisonRow]:
     """Compare three sessions with three that are `factor` times as high."""
-    found = compare([sessions("a", STEADY, metric=metric), sessions("b", STEADY, factor, metric=metric)], margin)
+    found = compare(
+        [sessions("a", STEADY, metric=metric), sessions("b", STEADY, factor, metric=metric)], Margins(margin)
+    )
     return found, found.rows[0]
 
 
@@ -48,8 +51,8 @@ def test_a_change_is_told_with_its_direction_and_size(factor: float, line: str, 
 
 
 def test_a_lower_latency_is_better() -> None:
-    found, row = _of_sessions(0.9, metric=P99)
-    assert verdict_line(row.against[0], found.margin) == "better, −10 %"
+    found, row = _of_sessions(0.8, metric=P99)
+    assert verdict_line(row.against[0], found.margin) == "better, −20 %"
 
 
 def test_single_sessions_differ_or_agree() -> None:

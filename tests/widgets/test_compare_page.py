@@ -13,6 +13,7 @@ from app.comparison.comparability import Weight
 from app.comparison.compare import compare
 from app.comparison.family import DESCRIPTIVE
 from app.comparison.verdicts import ComparisonVerdict
+from app.margins import Margins
 from app.questions import RefusingAsker
 from app.services import Workstation
 from suites.verdict import Trust
@@ -131,11 +132,11 @@ def test_only_what_leads_is_shown_until_everything_is_wanted(qtbot: QtBot, page:
 
 def test_the_chosen_line_is_explained_with_both_commands(qtbot: QtBot, page: ComparePage) -> None:
     _compare(qtbot, page, BEFORE, AFTER)
-    _choose(page, "Completion latency, p99")
+    _choose(page, "I/Os per second")
     side = page.explanation
-    assert "differs between sessions" in side.verdict.text()
-    assert "A, baseline: 218.2 µs" in side.compared.text.text()
-    assert "B: 240.0 µs" in side.compared.text.text()
+    assert "differs, −9 %" in side.verdict.text()
+    assert "A, baseline: 412.0k IOPS" in side.compared.text.text()
+    assert "B: 374.9k IOPS" in side.compared.text.text()
     assert "beyond the margin" in side.why.text.text()
     assert "More sessions" in side.change.text.text()
     assert "kernel" in side.gate.lists[Weight.EXPLAINS].text()
@@ -160,7 +161,7 @@ def test_a_metric_is_included_in_the_verdicts_and_left_out_again(
     qtbot.keyClick(page.table, Qt.Key.Key_I, Qt.KeyboardModifier.ControlModifier)
     _settle(qtbot)
     assert ComparisonVerdict.NOT_TESTED not in _verdicts(page, title)
-    assert page.include_action.text() == "Leave out of the verdicts"
+    assert page.include_action.text() == MESSAGES["withdraw"]
     qtbot.mouseClick(page.explanation.include_button, Qt.MouseButton.LeftButton)
     _settle(qtbot)
     assert set(_verdicts(page, title)) == {ComparisonVerdict.NOT_TESTED}
@@ -168,12 +169,12 @@ def test_a_metric_is_included_in_the_verdicts_and_left_out_again(
 
 def test_a_wider_margin_changes_the_verdict(qtbot: QtBot, page: ComparePage) -> None:
     _compare(qtbot, page, BEFORE, AFTER)
-    page.margin.setValue(20)
+    page.margin.value.setValue(20)
     qtbot.waitUntil(lambda: _verdicts(page, "I/Os per second") == [ComparisonVerdict.AGREES])
     assert _texts(page, VERDICT)[2] == MESSAGES["no_difference_larger_than_20"]
     with qtbot.waitSignal(page.export_requested) as asked:
         page.export()
-    assert asked.args == [[BEFORE, AFTER], f"comparison-{BEFORE}", 0.2, "", frozenset()]
+    assert asked.args == [[BEFORE, AFTER], f"comparison-{BEFORE}", Margins(0.2), "", frozenset()]
 
 
 def test_another_run_can_be_the_baseline(qtbot: QtBot, page: ComparePage) -> None:
@@ -259,6 +260,7 @@ def test_dots_that_would_lie_on_each_other_stand_apart_and_tell_their_trial(
 def test_a_metric_without_samples_shows_those_of_the_metric_that_leads(qtbot: QtBot, page: ComparePage) -> None:
     _compare(qtbot, page, BEFORE, AFTER)
     _choose(page, "Completion latency, p99")
+    _settle(qtbot)
     assert page.plots is not None
     assert page.plots.dots._metric is not None
     assert page.plots.dots._metric.title == "Completion latency, p99"
@@ -438,7 +440,7 @@ def test_no_value_is_cut_beside_its_mark(qtbot: QtBot, larger: float) -> None:
     font.setPointSizeF(larger * font.pointSizeF())
     table.setFont(font)
     table.resize(1200, 400)
-    table.show_lines(lines_of(Compared(compare(runs), runs, ()), everything=True), 0.05)
+    table.show_lines(lines_of(Compared(compare(runs), runs), everything=True), 0.05)
     marks = [row for row in range(table.content.rowCount()) if table.content.index(row, VALUE).data(DECORATION)]
     assert len(marks) >= len(Trust) - 1
     for row in range(table.content.rowCount()):
@@ -452,7 +454,7 @@ def test_a_long_table_measures_few_cells_of_it(qtbot: QtBot, monkeypatch: pytest
     runs = tuple(judged(f"run {number}", BASE, Trust.VALID) for number in range(60))
     table = CompareTable()
     qtbot.addWidget(table)
-    lines = lines_of(Compared(compare(runs), runs, ()), everything=True)
+    lines = lines_of(Compared(compare(runs), runs), everything=True)
     assert len(lines) > MOST_MEASURED
     measured: list[int] = []
     original = RowDelegate.sizeHint

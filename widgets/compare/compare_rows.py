@@ -6,24 +6,22 @@ from enum import Enum
 
 from app.comparison.comparison import Comparison, ComparisonRow, RelativeFigure, run_letter
 from app.comparison.verdicts import verdict_text
+from app.margins import Margins
 from app.plans.plan import Step
 from app.records import RunRecord
 from app.services import Workstation
 from app.summary import MetricSummary
 from suites.quantities import metric_text
 from widgets.jobs import collection_paused
-from widgets.live.model import RunModel
-from widgets.live.replay import stored
 from widgets.parts.names import step_host_label
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)  # equality of a thousand records takes seconds
 class Compared:
-    """A comparison with the record and curves of each run, baseline first."""
+    """A comparison with the record of each run, or group of runs as one, baseline first."""
 
     comparison: Comparison
     records: tuple[RunRecord, ...]
-    models: tuple[RunModel, ...]
 
     def step(self, name: str) -> Step | None:
         """Return the step `name` of the first run that has one."""
@@ -31,15 +29,11 @@ class Compared:
 
 
 def read_runs(
-    workstation: Workstation, runs: Sequence[str], margin: float | None, tested: Collection[str] = ()
+    workstation: Workstation, runs: Sequence[str], margins: Margins, tested: Collection[str] = ()
 ) -> Compared:
-    """Read and compare runs or groups of runs, with verdicts on the `tested` metrics besides the headline ones; slow
-    for runs with many samples."""
-    comparison = workstation.compare(runs, margin, tested=tested)
+    """Read and compare runs or groups of runs, without their samples; `tested` are those of compare()."""
     with collection_paused():
-        pairs = workstation.joined(runs)
-        models = tuple(stored(record, samples, {}) for record, samples in pairs)
-    return Compared(comparison, tuple(record for record, _ in pairs), models)
+        return Compared(*workstation.compared(runs, margins, tested))
 
 
 class LineKind(Enum):
@@ -102,7 +96,7 @@ def rows_for_text(compared: Compared) -> Iterator[Sequence[str | float | None]]:
                 own = (side.value, side.median, side.minimum, side.maximum, side.n, str(side.trust or ""))
             verdict: tuple[str | float | None, ...] = ("", "", "", "", "baseline", "")
             if against is not None:
-                margin = comparison.margin_of(against)
+                margin = comparison.margin_of(row, against)
                 text = verdict_text(against.verdict, margin)
                 verdict = (against.ratio, against.low, against.high, margin, text, against.reason)
             metric = (metric_text(row.metric, row.labels), row.metric.unit.value, row.metric.better.value)
@@ -120,7 +114,9 @@ def _heading(step: str, host: str, rows: Sequence[ComparisonRow]) -> str:
     """Return step and host of the baseline, and the other hosts that are compared with it."""
     hosts = dict.fromkeys(side.host for row in rows for side in row.sides if side is not None)
     others = [step_host_label(None, other) for other in hosts if other != host]
-    return step_host_label(step, host) + (f", against {', '.join(others)}" if others else "")
+    paired = any(against.pairs == "hosts" for row in rows for against in row.against)
+    against_others = f", against {', '.join(others)}" if others else ""
+    return f"{step_host_label(step, host)}{', paired' if paired else ''}{against_others}"
 
 
 def _lines_of_row(row: ComparisonRow) -> Iterator[CompareLine]:

@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QStyleOptionViewItem, QVBoxLayout, QWidget
 
 from app.comparison.comparison import RelativeFigure, run_letter, run_name
 from app.comparison.verdicts import ComparisonVerdict
-from suites.quantities import direction_text, figure_text, metric_text, share_text
+from suites.quantities import direction_text, figure_text, metric_text
 from widgets.compare.cells import IntervalCell, MetricCell, RunCell, scale_for
 from widgets.compare.compare_rows import Compared, CompareLine, LineKind, lines_of
 from widgets.compare.messages import (
@@ -35,7 +35,7 @@ METRIC, RUN, VALUE, SPREAD, N, RATIO, INTERVAL, VERDICT = range(8)
 _VERDICT_LEAST, _VERDICT_SHORT = 217, 96
 """Width of the verdict column, and the one in a narrow table: its icon and first word."""
 
-_NARROW_INTERVAL = 92
+_NARROW_INTERVAL = 64
 
 MOST_MEASURED = 50
 """Most cells of a column whose width is measured."""
@@ -76,7 +76,7 @@ def compare_columns(margin: float) -> tuple[TableColumn[CompareLine], ...]:
             tip="Ratio of the geometric means of the trials to the baseline", more=lambda line: why(line, _ratio(line)),
         ),
         TableColumn(
-            "95 % interval", _interval, align=CENTRE, width=122, tone=_tone,
+            "95 % CI", _interval, align=CENTRE, width=122, tone=_tone,
             tip="95 % interval of the ratio (Welch's t on the logarithms of the trials). Grey: margin around 1",
             more=lambda line: why(line, _interval(line)),
         ),
@@ -287,8 +287,7 @@ def table_picture(compared: Compared, *, everything: bool) -> QPixmap:
     fill(rows, SPACE[0], table)
     for line in (*_reasons(compared), *comparison.notes):
         rows.addWidget(Text(line, Tone.MUTED))
-    margin = " or ".join(comparison.origins) or share_text(comparison.margin)
-    rows.addWidget(Text(f"Margin {margin}; {comparison.method}.", Tone.MUTED))
+    rows.addWidget(Text(f"Margin {comparison.margin_text}; {comparison.method}.", Tone.MUTED))
     return rendered(sheet, rows)
 
 
@@ -305,7 +304,7 @@ def rendered(sheet: QWidget, rows: QVBoxLayout) -> QPixmap:
 def _reasons(compared: Compared) -> list[str]:
     """Return the reasons for missing verdicts, each once: the table cuts them off."""
     found = [
-        f"{run_letter(number)}: {verdict_line(against, compared.comparison.margin_of(against))}"
+        f"{run_letter(number)}: {verdict_line(against, compared.comparison.margin_of(row, against))}"
         for row in compared.comparison.rows
         for number, against in enumerate(row.against, 1)
         if against.verdict in {ComparisonVerdict.UNDECIDED, ComparisonVerdict.NOT_COMPARABLE}
