@@ -159,7 +159,10 @@ def print_comparison(comparison: Comparison, *, levels: bool = False, everything
     print_table(HEAD, comparison_rows(comparison, everything=everything), right=RIGHT_ALIGNED)
     hidden = 0 if everything else sum(not row.tested for row in comparison.rows)
     if hidden:
-        click.echo(plain(f"Not tested: --all tests and prints {count_text(hidden, 'more metric')}."))
+        left_out = (
+            f"Not tested: {count_text(hidden, 'more metric')}. --all prints them, and tests those that are not the"
+        )
+        click.echo(plain(f"{left_out} same number as another."))
     click.echo("")
     if levels:
         print_table(("Step", "Host", "Metric", "Run", *LEVELS_HEAD), levels_rows(comparison), right=range(4, 9))

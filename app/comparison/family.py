@@ -11,7 +11,7 @@ from suites.vocab import Labels
 ALL_METRICS = "all"
 """Name that selects every metric for a verdict."""
 
-DESCRIPTIVE = "not a headline metric and not selected: descriptive only"
+DESCRIPTIVE = "neither a headline metric nor selected"
 
 SAME_NUMBER = 0.99
 """Correlation from which two metrics are the same number: what is left of one after the other has a tenth of its

@@ -144,7 +144,7 @@ class VerdictEvidence:
 def decide(ratio: Ratio, evidence: VerdictEvidence) -> tuple[ComparisonVerdict, str, str]:
     """Return the verdict on `ratio`, its sentence, and its reason."""
     if evidence.untested:
-        text = f"{change_text(ratio)}, not tested, {evidence.context()}"
+        text = f"{change_text(ratio)}, not tested ({evidence.untested}), {evidence.context()}"
         return ComparisonVerdict.NOT_TESTED, text, evidence.untested
     alone = verdict_of(ratio, evidence.metric.better, evidence.margin)
     reason = _obstacle(ratio, alone, evidence)

@@ -221,7 +221,7 @@ def _figure(value: float) -> str:
 COMPARED = (
     ImageColumn("Metric", least=250, widest=260),
     ImageColumn("Run", least=80, widest=180),
-    ImageColumn("Median", right=True, least=90),
+    ImageColumn("Value", right=True, least=90),
     ImageColumn("Range", right=True, least=120, widest=200),
     ImageColumn("n", right=True, least=24),
     ImageColumn("Ratio to A", right=True),
@@ -236,7 +236,7 @@ def single_run_columns(shown: ReportStep) -> tuple[ImageColumn, ...]:
     return (
         ImageColumn("Metric", least=290, widest=330),
         ImageColumn("Host", widest=180),
-        ImageColumn("Median", right=True, least=110),
+        ImageColumn("Value", right=True, least=110),
         ImageColumn("Range", right=True, least=170),
         ImageColumn("CoV", right=True, least=50),
         ImageColumn("n", right=True, least=24),
@@ -327,7 +327,7 @@ def _compared(row: ComparisonRow, comparison: Comparison, shown: set[tuple[int, 
     titles = {0: TableCell(metric_text(row.metric, row.labels)), 1: TableCell(direction_text(row.metric.better), QUIET)}
     for number, side in enumerate(row.sides):
         against = row.against[number - 1] if number else None
-        reason = "" if against is None or (number, against.reason) in shown else against.reason
+        reason = "" if against is None or (number, against.ground) in shown else against.ground
         shown.add((number, reason))
         where = f", {host_label(side.host)}" if hosts and side is not None else ""
         yield TableRow(

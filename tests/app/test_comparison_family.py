@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import pytest
 
+from app.cli.tables import print_comparison
 from app.comparison.compare import compare
 from app.comparison.comparison import Comparison
 from app.comparison.family import ALL_METRICS, DESCRIPTIVE
@@ -75,3 +76,16 @@ def test_a_metric_with_a_zero_is_not_the_same_number_and_stays_descriptive() -> 
     found = compare([run_of("a", busy=(0.0, *BUSY[1:])), run_of("b")])
     assert grounds(found) == ["", SAME, DESCRIPTIVE, DESCRIPTIVE]
     assert {row.against[0].verdict for row in found.rows[1:]} == {ComparisonVerdict.NOT_TESTED}
+
+
+def test_the_command_line_prints_tested_metrics_and_counts_the_others(capsys: pytest.CaptureFixture[str]) -> None:
+    found = compare([run_of("a"), run_of("b")])
+    print_comparison(found, everything=False)
+    printed = capsys.readouterr().out
+    assert IOPS.title in printed
+    assert CPU_BUSY.title not in printed
+    assert MESSAGES["left_out"] in printed
+    print_comparison(found)
+    printed = capsys.readouterr().out
+    assert CPU_BUSY.title in printed
+    assert MESSAGES["left_out"] not in printed

@@ -29,6 +29,8 @@ _MAX_INTERVAL_REACH = 2.5
 """Reach of the axis for intervals, as a multiple of the most distant ratio (logarithmic); wider ones are cut off."""
 
 _PADDING = 1.12
+_TICK_LEAST = 22
+"""Distance in pixels of two labels from which both are legible."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,7 +175,8 @@ class IntervalCell(_Cell):
         painter.setFont(figure_font(text_font(TextSize.SMALL).pointSizeF() * 0.95))
         painter.setPen(QColor(palette().muted))
         tick = self.scale.tick()
-        for ratio in (1 / tick, 1.0, tick):
+        crowded = self._x(axis, tick) - self._x(axis, 1.0) < _TICK_LEAST
+        for ratio in (1 / tick, tick) if crowded else (1 / tick, 1.0, tick):
             x = self._x(axis, ratio)
             painter.drawText(
                 QRectF(x - 30, axis.top(), 60, axis.height()),
