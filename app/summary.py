@@ -3,14 +3,16 @@
 import statistics
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cached_property
 
 from app.comparison.estimates import Centre, geometric_mean_of, group_means
-from app.comparison.variance import VarianceLevels, WithinTrials, levels_of
+from app.comparison.variance import VarianceLevels, levels_of
 from app.formats import facts_to_json, finding_to_json, plan_to_json, remarks_to_json, verdict_to_json
 from app.json_converter import Json, publish, published
 from app.numeric import mean_of
 from app.plans.plan import Step
 from app.records import ChangeRecord, RunRecord, TrialRecord
+from app.sample_statistics import WithinTrials
 from app.verdict.listing import listed
 from suites.errors import UnknownSuiteError
 from suites.facts import known
@@ -48,7 +50,7 @@ class OfTrials:
         return max(self.values)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class MetricSummary(OfTrials):
     """A metric of a step on a host, or on several pooled hosts, over the counted trials.
 
@@ -88,32 +90,34 @@ class MetricSummary(OfTrials):
             return None
         return statistics.stdev(self.values) / abs(mean)
 
+    @cached_property
     def session_means(self) -> dict[tuple[str, str], float]:
-        """Return the mean of the trials of each host (first) and run (second): one value a session."""
+        """The mean of the trials of each host (first) and run (second): one value a session."""
         runs = [run for run, _ in self.trials] or [""] * self.n
         return group_means(self.values, zip(self.hosts or [self.host] * self.n, runs, strict=True))
 
+    @cached_property
     def host_means(self) -> dict[str, float]:
-        """Return the mean of the sessions of each host."""
-        sessions = self.session_means()
+        """The mean of the sessions of each host."""
+        sessions = self.session_means
         return group_means(sessions.values(), (host for host, _ in sessions))
 
-    @property
+    @cached_property
     def value(self) -> float:
         """The geometric mean of the trials; of several sessions, then of several hosts, each with equal weight.
 
         The arithmetic mean if a trial is not above zero.
         """
-        return mean_of(tuple(self.host_means().values()))
+        return mean_of(tuple(self.host_means.values()))
 
-    @property
+    @cached_property
     def replicates(self) -> tuple[float, ...]:
         """The values at the highest replicated level: means of hosts, else means of sessions, else trials."""
-        hosts = self.host_means()
-        sessions = hosts if len(hosts) > 1 else self.session_means()
+        hosts = self.host_means
+        sessions = hosts if len(hosts) > 1 else self.session_means
         return tuple(sessions.values()) if len(sessions) > 1 else self.values
 
-    @property
+    @cached_property
     def interval(self) -> Centre | None:
         """The value with its 95 % interval (Student's t on the logarithms of the replicates).
 

@@ -65,8 +65,8 @@ def closing_lines(comparison: Comparison) -> list[str]:
     """Return the notes, margins and conventions below the table."""
     directions = ", ".join(map(direction_text, Better))
     notes = [f"Note: {note}" for note in comparison.notes if note not in comparison.remarks]
-    own = [f"Margin {origin}." for origin in comparison.origins]
-    return [*notes, *own, f"Value ± 95 % interval; {directions}; {comparison.method}."]
+    margin = f"Margin {comparison.margin_text}."
+    return [*notes, margin, f"Value ± 95 % interval; {directions}; {comparison.method}."]
 
 
 def _lines(row: ComparisonRow) -> Iterator[list[str]]:
@@ -213,12 +213,12 @@ def _at(side: SideDistribution, percentile: float) -> Percentile | None:
 def _percentile_text(metric: Metric, found: Percentile | None) -> str:
     if found is None:
         return ""
+    together = "" if found.pooled is None else f", pooled {figure_text(metric, found.pooled)}"
     if found.low is None or found.high is None:
-        return figure_text(metric, found.value)
-    half = (found.high - found.low) / 2
-    return (
-        f"{figure_text(metric, found.value, half or None)} ({range_text(metric, found.low, found.high, half or None)})"
-    )
+        return f"{figure_text(metric, found.value)}{together}"
+    half = (found.high - found.low) / 2 or None
+    interval = range_text(metric, found.low, found.high, half)
+    return f"{figure_text(metric, found.value, half)} ({interval}{together})"
 
 
 def _shift(metric: Metric, found: QuantileShift | None) -> str:

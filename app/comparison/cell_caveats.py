@@ -1,6 +1,7 @@
 """Caveats on a cell of a comparison: its verdicts, hosts, units and failed trials."""
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 
 from app.comparison.caveats import SIGNIFICANT, Caveat, correlation_p, of_spread
 from app.comparison.estimates import FEWEST_HOSTS
@@ -23,7 +24,7 @@ def of_units(units: Units, other: MetricSummary, baseline: MetricSummary) -> Ite
             )
     elif units.level is Level.TRIAL:
         for side, side_name in _named(other, baseline):
-            yield from of_spread(side.values, side_name, [figure_text(side.metric, value) for value in side.values])
+            yield from of_spread(side.values, side_name, partial(figure_text, side.metric))
     elif units.level is Level.HOST and not units.pairs:
         yield from _of_hosts(other, baseline)
     if units.unpaired:

@@ -1,38 +1,21 @@
 """Variance levels (sample, trial, session, host) of a metric, and the intraclass correlation with its interval."""
 
 import statistics
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
 from app.comparison.estimates import CONFIDENCE
 from app.json_converter import publish
 from app.numeric import Numbers, np, special
+from app.sample_statistics import WithinTrial
 from suites.quantities import share_text
-
-if TYPE_CHECKING:
-    from app.store import Store
-    from suites.vocab import Labels
 
 SAMPLE, TRIAL, RUN, HOST = "sample", "trial", "run", "host"
 """The levels, innermost first; the trials of one run on a host are a session."""
 
 HOSTS_DOMINATE = 0.5
 """Intraclass correlation above which hosts dominate the variance of a group (check M21)."""
-
-
-@dataclass(frozen=True, slots=True)
-class WithinTrial:
-    """The samples within one trial: their number, mean, variance and effective sample size (`worth`).
-
-    With first autocorrelation r, n samples are worth n (1 - r) / (1 + r) independent ones (Bayley and Hammersley 1946).
-    """
-
-    n: int
-    mean: float
-    variance: float
-    worth: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,19 +54,6 @@ def hosts_text(found: VarianceLevels, side: str) -> str:
     claim = "hosts dominate: " if found.icc_low > HOSTS_DOMINATE else ""
     interval = f"95 % CI {100 * found.icc_low:.0f} to {100 * found.icc_high:.0f} %"
     return f"{claim}{share_text(found.icc)} of the variance of {side} is between hosts ({interval})"
-
-
-def within_of(values: "Sequence[float] | Numbers") -> WithinTrial | None:
-    """Return the statistics of the samples of a trial; None for fewer than two."""
-    samples = np.asarray(values, dtype=float)
-    count = len(samples)
-    if count < 2:
-        return None
-    deviations = samples - samples.mean()
-    whole = float(deviations @ deviations)
-    correlation = float(deviations[1:] @ deviations[:-1]) / whole if whole else 0.0
-    worth = count * (1 - correlation) / (1 + correlation) if correlation > 0 else float(count)
-    return WithinTrial(count, float(samples.mean()), whole / (count - 1), min(float(count), max(1.0, worth)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,21 +182,6 @@ def _pooled(parts: Sequence[tuple[float, int]]) -> tuple[float, int]:
 
 def _root(variance: float | None, mean: float) -> float | None:
     return None if variance is None else variance**0.5 / abs(mean)
-
-
-WithinTrials = Mapping[tuple[str, int], Mapping[tuple[str, tuple[tuple[str, str], ...]], WithinTrial]]
-"""The samples of each trial (run id, trial id) by metric name and labels."""
-
-
-def read_within(store: "Store", run_ids: Sequence[str]) -> WithinTrials:
-    """Return the sample statistics of every trial of some runs, without the samples of the warm-up."""
-    found: dict[tuple[str, int], dict[tuple[str, Labels], WithinTrial]] = {}
-    with store.trial_values(run_ids) as series:
-        for trial, key, values in series:
-            one = within_of(values)
-            if one is not None:
-                found.setdefault(trial, {})[key] = one
-    return found
 
 
 publish(VarianceLevel, "level=name n cov share")

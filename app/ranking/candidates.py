@@ -14,8 +14,9 @@ from app.comparison.comparability import Profile
 from app.comparison.comparison import CompareError
 from app.comparison.estimates import geometric_mean_of
 from app.comparison.sides import Side, StepHosts
+from app.margins import DEFAULTS, Margins
 from app.ranking.scores import Score
-from app.records import Calibration, RunRecord, TrialRecord
+from app.records import RunRecord, TrialRecord
 from remote.local_file import read_file
 from suites.errors import BenchwrightError, UnitError
 from suites.facts import known
@@ -176,15 +177,14 @@ class RankingCriteria:
     labels: Labels | None = None
     step: str = ""
     prices: Prices = field(default_factory=dict)
-    margin: float | None = None  # as in compare(): None uses the calibrations of the hosts
+    margins: Margins = DEFAULTS
     overruled: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
     """A host of a run, or a group. `values` are by metric, then by trial, or by host for a group; `steps` has the step
-    of each metric. `types` are the known instance types by host, `calibrations` those of the hosts by step, None for a
-    host without one. `verdict` is the least trusted of those on its values."""
+    of each metric. `types` are the known instance types by host. `verdict` is the least trusted on its values."""
 
     name: str
     selector: str
@@ -194,13 +194,7 @@ class Candidate:
     steps: Mapping[str, str] = field(hash=False)
     profiles: Mapping[str, Profile] = field(hash=False)
     types: Mapping[str, str] = field(default_factory=dict, hash=False)
-    calibrations: Mapping[str, Sequence[Calibration | None]] = field(default_factory=dict, hash=False)
     verdict: Verdict | None = field(default=None, hash=False)
-
-    def calibrated(self, metrics: Iterable[str]) -> list[Calibration | None]:
-        """Return the calibrations for the steps of some metrics, None for each host without one."""
-        steps = dict.fromkeys(self.steps[name] for name in metrics)
-        return [one for step in steps for one in self.calibrations.get(step, ())]
 
     def score(self, weights: Mapping[str, float]) -> Score:
         """Return the score, the weighted geometric mean of the metrics in `weights`."""
@@ -277,7 +271,6 @@ def _candidate(name: str, group: _HostGroup, metrics: Sequence[str], criteria: R
     values: dict[str, dict[tuple[str, ...], float]] = {}
     steps: dict[str, str] = {}
     profiles: dict[str, Profile] = {}
-    calibrations: dict[str, list[Calibration | None]] = {}
     verdicts: list[Verdict] = []
     for metric in metrics:
         for step in group.side.steps:
@@ -286,7 +279,6 @@ def _candidate(name: str, group: _HostGroup, metrics: Sequence[str], criteria: R
             if taken:
                 steps[metric], known_metrics[metric] = step.name, taken[0][1]
                 profiles[step.name] = group.side.profile(cell)
-                calibrations[step.name] = group.side.calibrations(cell)
                 verdicts += [verdict] if (verdict := group.side.verdict(cell)) is not None else []
                 values[metric] = _by_trial(taken, group.hosts)
                 break
@@ -301,9 +293,7 @@ def _candidate(name: str, group: _HostGroup, metrics: Sequence[str], criteria: R
     if verdict is not None and verdict.trust is Trust.INVALID and not criteria.overruled:
         return verdict.text
     types = _types(group.side)
-    return Candidate(
-        name, group.selector, group.hosts, known_metrics, values, steps, profiles, types, calibrations, verdict
-    )
+    return Candidate(name, group.selector, group.hosts, known_metrics, values, steps, profiles, types, verdict)
 
 
 def _types(side: Side) -> dict[str, str]:

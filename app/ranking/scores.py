@@ -3,7 +3,7 @@
 import itertools
 import math
 import statistics
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from app.comparison.estimates import CONFIDENCE, Ratio, holm, welch
@@ -56,14 +56,10 @@ def ratio_between(one: Score, other: Score) -> Ratio:
     return Ratio(math.exp(difference), math.exp(low), math.exp(high), p=float(p))
 
 
-MarginOf = Callable[[int, int], float]
-"""Returns the margin of two scores, by their indices."""
-
-
-def separated(scores: Sequence[Score], margin_of: MarginOf) -> list[list[bool]]:
+def separated(scores: Sequence[Score], margin: float) -> list[list[bool]]:
     """Return for every pair whether the first is better than the second, by the rules of compare().
 
-    The interval has to be entirely beyond the margin of the pair, each side needs six trials (groups three hosts), and
+    The interval has to be entirely beyond the margin, each side needs six trials (groups three hosts), and
     the p-value is corrected by Holm's method over all pairs.
     """
     count = len(scores)
@@ -75,7 +71,6 @@ def separated(scores: Sequence[Score], margin_of: MarginOf) -> list[list[bool]]:
     for (one, other), ratio in zip(pairs, ratios, strict=True):
         p = None if ratio.p is None else next(corrected)
         noun, counts = _counted(scores[one], scores[other])
-        margin = margin_of(one, other)
         evidence = VerdictEvidence(SCORE, margin, counts, noun, tests=len(tested), p=p)
         verdict, _, _ = decide(replace(ratio, p=p), evidence)
         found[one][other] = verdict is ComparisonVerdict.BETTER
@@ -90,13 +85,13 @@ def _counted(one: Score, other: Score) -> tuple[Level, tuple[int, int]]:
     return Level.HOST, (one.n if one.of_hosts else 1, other.n if other.of_hosts else 1)
 
 
-def tied_groups(scores: Sequence[Score], margin_of: MarginOf) -> list[list[int]]:
+def tied_groups(scores: Sequence[Score], margin: float) -> list[list[int]]:
     """Return the indices of the scores in tied groups, the best first.
 
     A group consists of its leader, the highest score, and all that the leader is not separated from. Separation is
     not transitive: a score that another member beats stays in the group if the leader does not beat it.
     """
-    better = separated(scores, margin_of)
+    better = separated(scores, margin)
     order = sorted(range(len(scores)), key=lambda index: -scores[index].value)
     groups: list[list[int]] = []
     for index in order:

@@ -34,7 +34,7 @@ from app.formats import FormatError, facts_to_json, plan_from_json, plan_to_json
 from app.numeric import mean_of
 from app.plans.plan import Plan
 from app.records import DetachedRun
-from app.store import host_log, schema
+from app.store import host_log, schema, series_statistics
 from app.store.errors import lost, unreadable_run
 from app.store.rows import (
     Row,
@@ -234,9 +234,10 @@ class RunWriter:
 
     def _write(self, connection: Connection, event: Event, known: WrittenIds) -> None:
         match event:
-            case RunStarted(_, plan, started):
+            case RunStarted(_, plan, started, session):
                 self._plan = plan
-                self._insert(connection, schema.runs, {**run_row(self._run_id, plan, started), "epoch": self.epoch})
+                row = run_row(self._run_id, plan, started, session)
+                self._insert(connection, schema.runs, {**row, "epoch": self.epoch})
             case FactsRead(host, moment, facts):
                 row = {"run_id": self._run_id, "host": host, "moment": moment.value}
                 table = schema.facts  # may exist already if the run was detached
@@ -323,6 +324,7 @@ class RunWriter:
         if event.parsed.samples:
             # With the whole output, the parser may have corrected its live samples.
             self._write_samples(connection, event.trial, event.parsed.samples, known)
+        series_statistics.keep(connection, self._run_id, event.trial)
         self._write_headline(connection, event)
 
     def _end_open_trials(self, connection: Connection, reason: str) -> None:

@@ -20,7 +20,7 @@ from app.plans.plan import Policy, Repetition
 from app.records import Band, RunRecord, split_name
 from app.runs.policies import verdict_rules
 from app.services import Workstation
-from app.store import Store, run_reader
+from app.store import Store, record_reader
 from suites.errors import BenchwrightError
 from suites.facts import Facts
 from suites.registry import suite
@@ -101,13 +101,13 @@ def test_bands_read_each_run_once_and_judge_comparable_ones_alone(
     with_runs.pin("20261103-a", "one")
     store.computed.clear()
     loaded: list[str] = []
-    read = run_reader.record
+    read = record_reader.record
 
     def counted(connection: Connection, run: str) -> RunRecord:
         loaded.append(run)
         return read(connection, run)
 
-    monkeypatch.setattr(run_reader, "record", counted)
+    monkeypatch.setattr(record_reader, "record", counted)
     other = replace(run_events.STEP, values={**run_events.STEP.values, "block_size": 8192})
     assert with_runs.bands(replace(plan, steps=(other,)), {}) == {(other.name, "web-1"): []}
     assert sorted(loaded) == sorted(runs)

@@ -6,37 +6,32 @@ from enum import Enum
 
 from app.comparison.comparison import Comparison, ComparisonRow, RelativeFigure, run_letter
 from app.comparison.verdicts import verdict_text
+from app.margins import Margins
 from app.plans.plan import Step
 from app.records import RunRecord
 from app.services import Workstation
 from app.summary import MetricSummary, headline_metrics
 from suites.quantities import metric_text
 from widgets.jobs import collection_paused
-from widgets.live.model import RunModel
-from widgets.live.replay import stored
 from widgets.parts.names import step_host_label
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)  # equality of a thousand records takes seconds
 class Compared:
-    """A comparison with the record and curves of each run, baseline first."""
+    """A comparison with the record of each run, or group of runs as one, baseline first."""
 
     comparison: Comparison
     records: tuple[RunRecord, ...]
-    models: tuple[RunModel, ...]
 
     def step(self, name: str) -> Step | None:
         """Return the step `name` of the first run that has one."""
         return next((step for record in self.records for step in record.plan.steps if step.name == name), None)
 
 
-def read_runs(workstation: Workstation, runs: Sequence[str], margin: float | None) -> Compared:
-    """Read and compare runs or groups of runs; slow for runs with many samples."""
-    comparison = workstation.compare(runs, margin)
+def read_runs(workstation: Workstation, runs: Sequence[str], margins: Margins) -> Compared:
+    """Read and compare runs or groups of runs, without their samples."""
     with collection_paused():
-        pairs = workstation.joined(runs)
-        models = tuple(stored(record, samples, {}) for record, samples in pairs)
-    return Compared(comparison, tuple(record for record, _ in pairs), models)
+        return Compared(*workstation.compared(runs, margins))
 
 
 class LineKind(Enum):
@@ -103,7 +98,7 @@ def rows_for_text(compared: Compared) -> Iterator[Sequence[str | float | None]]:
                 own = (side.value, side.median, side.minimum, side.maximum, side.n, str(side.trust or ""))
             verdict: tuple[str | float | None, ...] = ("", "", "", "", "baseline", "")
             if against is not None:
-                margin = comparison.margin_of(against)
+                margin = comparison.margin_of(row, against)
                 text = verdict_text(against.verdict, margin)
                 verdict = (against.ratio, against.low, against.high, margin, text, against.reason)
             metric = (metric_text(row.metric, row.labels), row.metric.unit.value, row.metric.better.value)
