@@ -137,7 +137,7 @@ def test_a_hard_limit_is_named_and_no_law_is_fitted_over_it() -> None:
         assert (one.low or 0) < 1000 < (one.high or 0)
         assert (limit.low or 0) < 8000 < (limit.high or 0)
         (line,) = (line for line in scaling_lines(found) if line.startswith("Clamped"))
-        assert "from threads = 8 (95 % CI, this session); below it linear: value at 1" in line
+        assert MESSAGES["clamped_from_8"] in line
         assert found.reasons == ()
     curved = analysis(trials(lambda n: min(amdahl(0.05)(n), 6000), [*range(1, 8), 16, 32, 64])).fit
     assert curved is not None
@@ -154,7 +154,7 @@ def test_a_parameter_at_its_bound_has_no_interval() -> None:
     assert (serial.value, serial.low, serial.high) == (0, None, None)
     assert (crosstalk.low or 0) < crosstalk.value < (crosstalk.high or 0)
     found = analysis(trials(usl(-0.002, 1 / 18**2), DOUBLING, 0.01))
-    assert any("serial share 0 % (at its bound)" in line for line in scaling_lines(found))
+    assert any(MESSAGES["at_its_bound"] in line for line in scaling_lines(found))
 
 
 def test_a_significant_lack_of_fit_refuses_a_model_that_is_near_all_points() -> None:
@@ -166,7 +166,7 @@ def test_a_significant_lack_of_fit_refuses_a_model_that_is_near_all_points() -> 
     assert near.lack_of_fit is None
     refused, reasons = fit_models(trials(wavy, DOUBLING, 0.002))
     assert refused is None
-    assert "no Amdahl: significant lack of fit (F test, p = " in "; ".join(reasons)
+    assert MESSAGES["lack_of_fit"] in "; ".join(reasons)
     lawful, _ = fit_models(trials(amdahl(0.1), DOUBLING, 0.05))
     assert lawful is not None
     assert (lawful.lack_of_fit or 0) > 0.01
