@@ -17,6 +17,7 @@ from app.comparison.sides import Side
 from app.events import RunEnded, RunStarted, State
 from app.plans.plan import make_step
 from app.scaling.fits import fit_models
+from app.scaling.knees import knee_bounds
 from app.scaling.scaling import ScalingAnalysis, scaling_charts, scaling_lines, scaling_of, scaling_to_json
 from app.scaling.sweeps import SweepCurve, SweepPoint, curves_of_steps, swept_parameter
 from app.services import Workstation
@@ -205,6 +206,26 @@ def test_a_knee_has_an_interval_over_the_points_and_says_whose() -> None:
     single = analysis(trials(amdahl(0.5), DOUBLING, each=1))
     assert single.knee_range is None
     assert MESSAGES["no_interval"] in next(iter(scaling_lines(single)))
+
+
+@pytest.mark.parametrize("noise", [0.01, 0.02, 0.04])
+def test_the_ends_of_a_knees_interval_are_those_of_t_tests(noise: float) -> None:
+    from scipy import stats
+
+    points = [values for _, values in trials(amdahl(0.2), range(1, 13), noise, each=4)]
+    logs = [np.log(values) for values in points]
+    error = np.sqrt(np.mean([np.var(own, ddof=1) for own in logs]) * 2 / 4)
+
+    def share(index: int, other: int) -> float:
+        """Return t of the hypothesis that a point is at 95 % of another."""
+        return float((logs[index].mean() - logs[other].mean() - np.log(0.95)) / error)
+
+    others = [[share(index, other) for other in range(12) if other != index] for index in range(12)]
+    below, above = (stats.t.ppf(1 - tail, 12 * 3) for tail in (0.025 / 11, 0.025))
+    low = next(index for index in range(12) if min(others[index]) >= -below)
+    high = next((index for index in range(12) if min(others[index]) > above), 11)
+    assert knee_bounds(points) == (low, high)
+    assert low < high
 
 
 def test_the_value_of_a_point_is_the_geometric_mean_of_its_trials() -> None:
