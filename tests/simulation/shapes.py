@@ -8,7 +8,7 @@ from functools import cache
 import numpy as np
 
 from app.distributions.percentiles import TrialValues, ValueLevel, harrell_davis, percentiles, shifts, trial_values
-from app.noise import spread_of
+from app.spreads import spread_of
 from app.scaling.models import Fit, fit_models
 from tests.simulation.experiments import Share, _generators, share
 from tests.simulation.noise import Draw, trials_of_samples
