@@ -1,5 +1,7 @@
-"""numpy, pandas and scipy, each imported on first use: window and command line start before they are needed."""
+"""numpy, pandas and scipy, each imported on first use: window and command line start before they are needed; means."""
 
+import statistics
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -26,4 +28,10 @@ else:
     optimize, special, stats = (_Module(f"scipy.{name}") for name in ("optimize", "special", "stats"))
     Numbers = Any
 
-__all__ = ["Numbers", "np", "optimize", "pd", "special", "stats"]
+
+def mean_of(values: Sequence[float]) -> float:
+    """Return the geometric mean of values; the arithmetic mean if one of them is not above zero."""
+    return statistics.geometric_mean(values) if min(values) > 0 else statistics.fmean(values)
+
+
+__all__ = ["Numbers", "mean_of", "np", "optimize", "pd", "special", "stats"]

@@ -309,7 +309,7 @@ class RunRecord:
 
 @dataclass(frozen=True, slots=True)
 class Band:
-    """Range of a baseline's series: median and quartiles `low`, `high`, and the median of its trials' figures, if any.
+    """Range of a baseline's series: median and quartiles `low`, `high`, and the mean of its trials' figures, if any.
 
     Quartiles are of the samples within its trials, or of the figures for a metric without samples. `step` and `host`
     are those of the run compared, not the baseline's own.

@@ -180,7 +180,7 @@ def _of_all(record: RunRecord, summary: MetricSummary) -> Row:
     commands = dict.fromkeys(command_line(trial) for trial in trials)
     versions = dict.fromkeys(trial.trial.tool_version for trial in trials if trial.trial.tool_version is not None)
     return {
-        **_figure(Figure(summary.metric, summary.median, summary.labels)),
+        **_figure(Figure(summary.metric, summary.value, summary.labels)),
         "n": summary.n,
         "median": summary.median,
         "minimum": summary.minimum,

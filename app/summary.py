@@ -4,9 +4,17 @@ import statistics
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from app.comparison.estimates import VarianceLevels, WithinTrials, levels_of
+from app.comparison.estimates import (
+    Centre,
+    VarianceLevels,
+    WithinTrials,
+    geometric_mean_of,
+    group_means,
+    levels_of,
+)
 from app.formats import facts_to_json, finding_to_json, plan_to_json, remarks_to_json, verdict_to_json
 from app.json_converter import Json, publish, published
+from app.numeric import mean_of
 from app.plans.plan import Step
 from app.records import ChangeRecord, RunRecord, TrialRecord
 from app.verdict.listing import listed
@@ -74,9 +82,9 @@ class MetricSummary(OfTrials):
         return trust_mark(self.trust)
 
     @property
-    def marked_median(self) -> str:
-        """The median with its unit and mark: ``2002 IOPS (doubtful)``."""
-        text = figure_text(self.metric, self.median, self.uncertainty)
+    def marked_value(self) -> str:
+        """The value with its unit and mark: ``2002 IOPS (doubtful)``."""
+        text = figure_text(self.metric, self.value, self.uncertainty)
         return f"{text} ({self.doubt})" if self.doubt else text
 
     @property
@@ -85,6 +93,42 @@ class MetricSummary(OfTrials):
         if self.n < 2 or not (mean := statistics.fmean(self.values)):
             return None
         return statistics.stdev(self.values) / abs(mean)
+
+    def session_means(self) -> dict[tuple[str, str], float]:
+        """Return the mean of the trials of each host (first) and run (second): one value a session."""
+        runs = [run for run, _ in self.trials] or [""] * self.n
+        return group_means(self.values, zip(self.hosts or [self.host] * self.n, runs, strict=True))
+
+    def host_means(self) -> dict[str, float]:
+        """Return the mean of the sessions of each host."""
+        sessions = self.session_means()
+        return group_means(sessions.values(), (host for host, _ in sessions))
+
+    @property
+    def value(self) -> float:
+        """The geometric mean of the trials; of several sessions, then of several hosts, each with equal weight.
+
+        The arithmetic mean if a trial is not above zero.
+        """
+        return mean_of(tuple(self.host_means().values()))
+
+    @property
+    def replicates(self) -> tuple[float, ...]:
+        """The values at the highest replicated level: means of hosts, else means of sessions, else trials."""
+        hosts = self.host_means()
+        sessions = hosts if len(hosts) > 1 else self.session_means()
+        return tuple(sessions.values()) if len(sessions) > 1 else self.values
+
+    @property
+    def interval(self) -> Centre | None:
+        """The value with its 95 % interval (Student's t on the logarithms of the replicates).
+
+        None for one replicate, identical ones, or one that is not above zero.
+        """
+        values = self.replicates
+        if len(values) < 2 or min(values) <= 0 or min(values) == max(values):
+            return None
+        return geometric_mean_of(values)
 
     def by_host(self) -> dict[str, list[int]]:
         """Return the indices of the values of each host."""
@@ -95,8 +139,9 @@ class MetricSummary(OfTrials):
 
     @property
     def uncertainty(self) -> float | None:
-        """Half the range of the trials, for the number of digits of the median; None for one trial."""
-        return (self.maximum - self.minimum) / 2 if self.n > 1 else None
+        """Half the width of the 95 % interval of the value; None without an interval."""
+        found = self.interval
+        return None if found is None or found.half is None else found.half * found.value
 
 
 def levels(summary: MetricSummary, within: WithinTrials) -> VarianceLevels | None:
@@ -211,7 +256,8 @@ publish(
 )
 publish(
     MetricSummary,
-    "name=metric.name value=median unit=metric.unit better=metric.better labels step host n minimum maximum cov trust",
+    "name=metric.name value low=interval.low high=interval.high median unit=metric.unit better=metric.better labels "
+    "step host n minimum maximum cov trust",
 )
 publish(
     TrialRecord,

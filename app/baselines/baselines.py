@@ -19,6 +19,7 @@ from app.baselines.reference_file import parse_toml, reference_from, reference_t
 from app.comparison.comparability import Profile, Weight, differences
 from app.comparison.sides import Load, choose, join, pieces_of, run_and_marks
 from app.json_converter import Json, publish, published
+from app.numeric import mean_of
 from app.plans.plan import Step, host_label
 from app.records import PREFIX, Band, BaselineRow, RunRecord, SampleSeries, TrialRecord, lowest_trust, split_name
 from app.verdict.stored import computed_trust, judged, loading_judged
@@ -282,7 +283,7 @@ def bands_of(name: str, run_id: str, trials: Sequence[TrialRecord], series: Samp
     for key in figures | samples:
         metric, labels = key
         low, median, high = _quartiles(samples.get(key) or figures[key])
-        whole = statistics.median(figures[key]) if key in figures else None
+        whole = mean_of(figures[key]) if key in figures else None
         trials_behind = len(figures.get(key, ()))
         yield Band(run_id, name, metric.name, labels, metric.unit.value, median, low, high, whole, trials=trials_behind)
 
@@ -313,15 +314,14 @@ def bands_of_group(
         if len(own) > 1:  # include the variance between hosts
             lowest, _, highest = _quartiles([band.median for band in own])
             low, high = min(low, lowest), max(high, highest)
-        figure = statistics.median(figures) if figures else None
+        figure = mean_of(figures) if figures else None
         behind = sum(band.trials for band in own)
         yield replace(own[0], low=low, median=median, high=high, figure=figure, trials=behind)
 
 
-def medians_text(trials: int, band: Band) -> str:
-    """Return the counts behind a ratio of medians, which has no interval and so no verdict."""
-    counts = f"{trials} against {band.trials} trials" if band.trials else "of medians"
-    return f"{counts}, no interval"
+def counts_text(trials: int, band: Band) -> str:
+    """Return the counts behind a ratio to a band, which has no interval and so no verdict."""
+    return ", ".join([*([f"{trials} against {band.trials} trials"] if band.trials else []), "no interval"])
 
 
 def bands_of_reference(name: str, figures: Sequence[ReferenceFigure], metrics: Sequence[Metric]) -> Iterator[Band]:

@@ -2,14 +2,14 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from statistics import geometric_mean, median
+from statistics import geometric_mean
 
-from app.calibration.calibration import DEFAULT_MARGIN
+from app.comparison.caveats import Caveat
 from app.comparison.comparability import Difference
 from app.comparison.comparison import RelativeFigure
 from app.comparison.estimates import ratio_of
 from app.comparison.sides import Side
-from app.comparison.verdicts import Caveat, ComparisonVerdict, of_centres
+from app.comparison.verdicts import ComparisonVerdict
 from app.events import State, Trial
 from app.plans.plan import Plan, Repetition, Step, make_step
 from app.records import Published, RunRecord, RunSummary, TrialRecord
@@ -179,8 +179,7 @@ def against_published(
             ComparisonVerdict.UNDECIDED, ratio, text=f"{NO_SPREAD}: {ratio}", caveats=caveats, differences=differences
         )
     places = 2 if 0.1 <= ratio.value < 10 else decimals(ratio.value)
-    centres, medians = (geometric_mean(sides[0]), geometric_mean(sides[1])), (median(sides[0]), median(sides[1]))
-    caveats = (*caveats, *of_centres(metric, ratio, medians, centres, DEFAULT_MARGIN))
+    centres = geometric_mean(sides[0]), geometric_mean(sides[1])
     text = f"{NO_SPREAD}: ratio only, {ratio.value:.{places}f}x"
     return RelativeFigure(
         ComparisonVerdict.UNDECIDED,

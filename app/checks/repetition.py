@@ -7,8 +7,8 @@ from operator import itemgetter
 from app.checks.evidence import busiest_core, throttled
 from app.checks.plans import FEW_TRIALS, FOR_A_SPREAD, missing_statistics
 from app.checks.run_findings import HOST_TUNED
+from app.comparison.caveats import CORRELATION_FROM, SIGNIFICANT, correlation_p, two_levels
 from app.comparison.estimates import FEWEST_TRIALS
-from app.comparison.verdicts import CORRELATION_FROM, SIGNIFICANT, correlation_p, two_levels
 from app.numeric import stats
 from suites.checks import CheckOutcome, NotChecked, after_check
 from suites.evidence import HostWatch, OutcomeCheck, StepOutcomeEvidence, TrialCheck, TrialEvidence

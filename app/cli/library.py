@@ -49,7 +49,7 @@ def list_runs(workstation: Workstation, *, as_json: bool) -> None:
 
 @click.command()
 @click.argument("run")
-@click.option("--trials", is_flag=True, help="Show every trial as well as the median.")
+@click.option("--trials", is_flag=True, help="Show every trial as well as the means.")
 @click.option(
     "--distribution",
     is_flag=False,
@@ -87,13 +87,19 @@ def print_run(record: RunRecord, within: WithinTrials, *, trials: bool = False) 
     rows = []
     for figure in summaries(record):
         spread = range_text(figure.metric, figure.minimum, figure.maximum, figure.uncertainty)
+        edges = figure.interval
+        interval = (
+            "" if edges is None else range_text(figure.metric, edges.low or 0.0, edges.high or 0.0, figure.uncertainty)
+        )
         rows.append(
             [figure.step, host_label(figure.host), metric_text(figure.metric, figure.labels),
-             figure.marked_median, spread, str(figure.n),
+             figure.marked_value, interval, spread, str(figure.n),
              better_text(figure.metric.better)]
         )  # fmt: skip
     if rows:
-        print_table(["Step", "Host", "Metric", "Median", "Range", "n", "Better"], rows, right=[3, 4, 5])
+        print_table(
+            ["Step", "Host", "Metric", "Value", "95 % interval", "Range", "n", "Better"], rows, right=[3, 4, 5, 6]
+        )
     else:
         click.echo("No figures: no trial counts.")
     _print_levels(record, within)

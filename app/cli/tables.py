@@ -31,7 +31,7 @@ from suites.quantities import (
 from suites.verdict import trust_mark
 from suites.vocab import Better, Metric
 
-HEAD = ("Step", "Host", "Metric", "Run", "Median", "n", "Ratio", "Verdict")
+HEAD = ("Step", "Host", "Metric", "Run", "Value", "n", "Ratio", "Verdict")
 
 RIGHT_ALIGNED = (4, 5)
 
@@ -67,7 +67,7 @@ def closing_lines(comparison: Comparison) -> list[str]:
     directions = ", ".join(map(direction_text, Better))
     notes = [f"Note: {note}" for note in comparison.notes if note not in comparison.remarks]
     own = [f"Margin {origin}." for origin in comparison.origins]
-    return [*notes, *own, f"Median ± half the range of its trials; {directions}; {comparison.method}."]
+    return [*notes, *own, f"Value ± 95 % interval; {directions}; {comparison.method}."]
 
 
 def _lines(row: ComparisonRow) -> Iterator[list[str]]:
@@ -80,11 +80,11 @@ def _lines(row: ComparisonRow) -> Iterator[list[str]]:
 
 
 def _value(side: MetricSummary | None) -> tuple[str, str]:
-    """Return the median ± half the range, marked if it is not valid, and the number of trials."""
+    """Return the value ± its 95 % interval, marked if it is not valid, and the number of trials."""
     if side is None:
         return "—", "0"
     half = side.uncertainty
-    text = spread_text(side.metric, side.median, half) if half else figure_text(side.metric, side.median)
+    text = spread_text(side.metric, side.value, half) if half else figure_text(side.metric, side.value)
     return f"{text} ({side.doubt})" if side.doubt else text, str(side.n)
 
 

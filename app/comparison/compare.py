@@ -1,31 +1,31 @@
 """Comparison of runs: for each metric the ratio to the first side, its 95 % interval and the verdict."""
 
-import statistics
-from collections.abc import Iterable, Iterator, Sequence
+import math
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from app.baselines.reference import against_published
 from app.calibration.calibration import DEFAULT_MARGIN, Margin, margin_of
+from app.comparison.caveats import Caveat, of_order
+from app.comparison.cell_caveats import MOST_FAILED, of_failures, of_instances, of_units, of_verdicts
 from app.comparison.comparability import OF_HOST, PLACES, Difference, Weight, differences, relation, same_machine
 from app.comparison.comparison import CompareError, Comparison, ComparisonRow, RelativeFigure
-from app.comparison.estimates import FEWEST_HOSTS, HOSTS_DOMINATE, Ratio, WithinTrials, holm, ratio_of
-from app.comparison.sides import Side, StepHosts, excluded_trials, paired, step_hosts
+from app.comparison.estimates import Ratio, WithinTrials, beyond_p, holm, within_p
+from app.comparison.replication import Rounds, Units, units_of
+from app.comparison.sides import Censored, Side, StepHosts, excluded_trials, paired, shared_hosts, step_hosts
 from app.comparison.verdicts import (
-    Caveat,
     ComparisonVerdict,
     VerdictEvidence,
     decide,
+    decide_exact,
     forecast,
     not_comparable,
-    of_centres,
-    of_order,
-    of_spread,
 )
 from app.plans.plan import host_label
 from app.records import RunRecord
-from app.summary import MetricSummary, levels
+from app.summary import MetricSummary, headline_metrics, levels
 from suites.errors import UnitError
-from suites.quantities import figure_text, metric_text, share_text
+from suites.quantities import metric_text
 from suites.units import convert
 from suites.verdict import Trust
 from suites.vocab import Metric
@@ -37,23 +37,25 @@ def compare(
     *,
     overruled: str = "",
     within: WithinTrials | None = None,
+    tested: Collection[str] = (),
 ) -> Comparison:
     """Compare runs, or groups of runs, with the first.
 
     `margin` is the relative difference that does not matter; None uses the calibrations of the hosts, else
     DEFAULT_MARGIN. `overruled` is a reason to compare in spite of fatal differences; every verdict repeats it.
-    `within` are the samples of the trials, for the variance levels.
+    `within` are the samples of the trials, for the variance levels. `tested` are names of metrics that get a verdict
+    besides the headline and tail metrics of each step; all others are descriptive.
 
-    A metric is better or worse if the 95 % interval of its ratio is entirely beyond the margin, and shows no
-    difference larger than the margin if it is entirely within; else it is undecided. With fewer than FEWEST_TRIALS
-    trials on a side it is always undecided; ratio and interval are returned.
+    A metric is better or worse if the 95 % interval of its ratio is entirely beyond the margin, and the same if it is
+    entirely within; else it is undecided. The interval is made at the highest level that is replicated (units_of). Both
+    claims are corrected by Holm's method for all tested ratios of the comparison.
 
     Raises CompareError for fewer than two sides, a run on two sides, or a margin outside 0 to 1.
     """
     sides = [Side([each] if isinstance(each, RunRecord) else each) for each in given]
     _check(sides, margin)
     chosen = DEFAULT_MARGIN if margin is None else margin
-    table = _Table(sides, margin, overruled.strip(), within or {})
+    table = _Table(sides, margin, overruled.strip(), within or {}, frozenset(tested))
     rows = tuple(table.rows())
     remarks = tuple(dict.fromkeys(table.remarks()))
     overruling = [f"Overruled: {overruled.strip()}"] if overruled.strip() else []
@@ -95,6 +97,8 @@ class _Pair:
     relation: str
     same_machine: bool
     order: tuple[Caveat, ...]
+    failures: tuple[tuple[str, Censored], ...]
+    rounds: Rounds | None
 
     @property
     def fatal(self) -> tuple[Difference, ...]:
@@ -103,30 +107,34 @@ class _Pair:
 
 @dataclass(frozen=True, slots=True)
 class _Open:
-    """A ratio before Holm's correction over all metrics of its side."""
+    """A ratio before Holm's correction over all tested ratios; `exact` are figures without variance."""
 
     pair: _Pair
     ratio: Ratio
+    units: Units
     evidence: VerdictEvidence
     caveats: tuple[Caveat, ...]
-    centres: tuple[float, float]
 
 
 class _Table:
     """The builder of the rows."""
 
-    def __init__(self, sides: list[Side], margin: float | None, overruled: str, within: WithinTrials) -> None:
+    def __init__(
+        self, sides: list[Side], margin: float | None, overruled: str, within: WithinTrials, tested: frozenset[str]
+    ) -> None:
         self._sides = sides
         self._margin = margin
         self._overruled = overruled
         self._within = within
+        self._tested = tested
         self._pairs = [self._paired(side) for side in sides[1:]]
 
     def _paired(self, side: Side) -> dict[StepHosts, _Pair]:
         baseline = self._sides[0]
         found = {}
-        for ours, theirs in paired(baseline, side).items():
+        for ours, theirs in [*shared_hosts(baseline, side).items(), *paired(baseline, side).items()]:
             one, other = side.profile(theirs), baseline.profile(ours)
+            rounds = baseline.rounds(ours) | side.rounds(theirs)
             found[ours] = _Pair(
                 ours,
                 theirs,
@@ -134,14 +142,16 @@ class _Table:
                 relation(one, other),
                 same_machine(one, other),
                 tuple(of_order(side.moments(theirs), baseline.moments(ours))),
+                (("this run", side.censored(theirs)), ("the baseline", baseline.censored(ours))),
+                rounds,
             )
         return found
 
     def rows(self) -> Iterator[ComparisonRow]:
         rows = [row for found in self._cells() for row in self._rows_of(found)]
-        columns = [self._corrected([found[number] for _, found in rows]) for number in range(len(self._pairs))]
-        for index, (row, _) in enumerate(rows):
-            yield replace(row, against=tuple(column[index] for column in columns))
+        figures = iter(self._corrected([figure for _, found in rows for figure in found]))
+        for row, found in rows:
+            yield replace(row, against=tuple(next(figures) for _ in found))
 
     def _cells(self) -> Iterator[list[StepHosts | None]]:
         """Yield the cells of all sides, matched: those of the baseline first, then those it does not have."""
@@ -167,15 +177,18 @@ class _Table:
     def _rows_of(self, found: list[StepHosts | None]) -> Iterator[tuple[ComparisonRow, list[RelativeFigure | _Open]]]:
         figures = [{} if cell is None else side.figures(cell) for cell, side in zip(found, self._sides, strict=True)]
         first = next(cell for cell in found if cell is not None)
+        metrics = dict.fromkeys(figure.metric for side in figures for figure in side.values())
+        tested = self._tested | headline_metrics(first.step, metrics)
         for key in dict.fromkeys(key for side in figures for key in side):
             metric = next(side[key].metric for side in figures if key in side)
             sides = tuple(_in_unit(side.get(key), metric) for side in figures)
-            against = [self._against(found, sides, number) for number in range(1, len(self._sides))]
+            numbers = range(1, len(self._sides))
+            against = [self._against(found, sides, number, tested=key[0] in tested) for number in numbers]
             spreads = tuple(levels(side[key], self._within) if key in side else None for side in figures)
             yield ComparisonRow(first.step.name, first.host, metric, key[1], sides, (), spreads), against
 
     def _against(
-        self, found: list[StepHosts | None], sides: Sequence[MetricSummary | None], number: int
+        self, found: list[StepHosts | None], sides: Sequence[MetricSummary | None], number: int, *, tested: bool
     ) -> RelativeFigure | _Open:
         ours, theirs = found[0], found[number]
         baseline, other = sides[0], sides[number]
@@ -192,7 +205,7 @@ class _Table:
         if published is not None:
             values = (other.values, baseline.values)
             return against_published(published, baseline.metric, baseline.labels, values, pair.differences)
-        return self._open(pair, other, baseline, number)
+        return self._open(pair, (other, baseline), number, tested=tested)
 
     def _margin_for(self, pair: _Pair, number: int) -> Margin:
         """Return the margin for a pair: from calibration if all of its hosts are calibrated, else the default."""
@@ -202,50 +215,75 @@ class _Table:
     def _called(self, number: int) -> str:
         return f"the run {self._sides[number].summary.id}" if number else "the baseline"
 
-    def _open(self, pair: _Pair, other: MetricSummary, baseline: MetricSummary, number: int) -> RelativeFigure | _Open:
-        pooled = len(pair.ours.hosts) > 1 or len(pair.theirs.hosts) > 1
-        values, base = (_hosts(side) if pooled else side.values for side in (other, baseline))
-        ratio = ratio_of(values, base)
-        if isinstance(ratio, str):
-            return _unknown(ratio, pair.differences)
-        noun = "host" if pooled else "trial"
+    def _open(
+        self, pair: _Pair, sides: tuple[MetricSummary, MetricSummary], number: int, *, tested: bool
+    ) -> RelativeFigure | _Open:
+        other, baseline = sides
+        units = units_of(other, baseline, pair.rounds)
+        found = units.ratio()
+        if isinstance(found, str) and not units.exact:
+            return _unknown(found, pair.differences)
         margin = self._margin_for(pair, number)
-        counts = (len(values), len(base))
-        evidence = VerdictEvidence(baseline.metric, margin.share, counts, noun, pair.relation, origin=margin.origin)
-        spread = _of_hosts if pooled else _of_trials
-        centres = (statistics.geometric_mean(values), statistics.geometric_mean(base))
-        caveats = (
-            *pair.order,
-            *_of_cell(pair, pooled=pooled),
-            *_of_verdicts(other, baseline),
-            *spread(other, baseline),
-            *of_centres(baseline.metric, ratio, (other.median, baseline.median), centres, margin.share),
+        failed = [f"{one.text} in {side_name}" for side_name, one in pair.failures if one.share > MOST_FAILED]
+        evidence = VerdictEvidence(
+            baseline.metric,
+            margin.share,
+            units.counts,
+            units.level,
+            units.pairs,
+            units.scope,
+            pair.relation,
+            origin=margin.origin,
+            censored="; ".join(failed),
+            tested=tested,
         )
-        return _Open(pair, ratio, evidence, caveats, centres)
+        hosts = len(pair.theirs.hosts), len(pair.ours.hosts)
+        caveats = (
+            *(() if units.pairs else pair.order),
+            *(() if pair.same_machine else of_instances(units, hosts)),
+            *of_verdicts(other, baseline),
+            *of_failures(pair.failures),
+            *of_units(units, other, baseline),
+        )
+        return _Open(pair, Ratio(math.nan) if isinstance(found, str) else found, units, evidence, caveats)
 
-    def _corrected(self, column: Sequence[RelativeFigure | _Open]) -> list[RelativeFigure]:
-        """Return the figures of one side, their p-values corrected together by Holm's method."""
-        p_values = [found.ratio.p for found in column if isinstance(found, _Open) and found.ratio.p is not None]
-        corrected = iter(holm(p_values))
-        figures = []
-        for found in column:
-            if isinstance(found, RelativeFigure):
-                figures.append(found)
-                continue
-            p = None if found.ratio.p is None else next(corrected)
-            figures.append(self._figure(found, replace(found.evidence, tests=len(p_values), p=p)))
-        return figures
+    def _corrected(self, found: Sequence[RelativeFigure | _Open]) -> list[RelativeFigure]:
+        """Return the figures, the p-values of all tested ratios corrected together by Holm's method.
+
+        Claims of a difference and claims of equivalence are a family each.
+        """
+        tested = {
+            place: one.ratio
+            for place, one in enumerate(found)
+            if isinstance(one, _Open) and one.evidence.tested and one.ratio.error
+        }
+        margins = {place: one.evidence.margin for place, one in enumerate(found) if isinstance(one, _Open)}
+        beyond, within = (
+            dict(zip(tested, holm([p_of(ratio, margins[place]) for place, ratio in tested.items()]), strict=True))
+            for p_of in (beyond_p, within_p)
+        )
+        return [
+            one
+            if isinstance(one, RelativeFigure)
+            else self._figure(
+                one, replace(one.evidence, tests=len(tested), p=beyond.get(place), p_same=within.get(place))
+            )
+            for place, one in enumerate(found)
+        ]
 
     def _figure(self, found: _Open, evidence: VerdictEvidence) -> RelativeFigure:
-        ratio = found.ratio
-        verdict, text, reason = decide(ratio, evidence)
+        ratio, units = found.ratio, found.units
+        if units.exact and not evidence.censored:
+            verdict, text, reason = decide_exact((units.values[0], units.baseline[0]), evidence)
+        else:
+            verdict, text, reason = decide(ratio, evidence)
         if found.pair.fatal:
             override = f"overruled ({self._overruled}): {'; '.join(each.text for each in found.pair.fatal)}"
             text, reason = f"{text}, {override}", f"{reason}; {override}"
         return RelativeFigure(
             verdict,
             reason,
-            ratio.value,
+            None if math.isnan(ratio.value) else ratio.value,
             ratio.low,
             ratio.high,
             text,
@@ -253,9 +291,14 @@ class _Table:
             found.pair.differences,
             forecast(ratio, evidence) if verdict is ComparisonVerdict.UNDECIDED else None,
             evidence.p,
+            evidence.p_same,
             evidence.margin if evidence.origin else None,
             evidence.origin,
-            found.centres,
+            units.centres,
+            evidence.level,
+            evidence.scope,
+            evidence.pairs,
+            evidence.counts,
         )
 
 
@@ -268,25 +311,6 @@ def _in_unit(side: MetricSummary | None, metric: Metric) -> MetricSummary | None
     except UnitError:
         return side
     return replace(side, values=values, metric=replace(side.metric, unit=metric.unit))
-
-
-def _of_verdicts(other: MetricSummary, baseline: MetricSummary) -> Iterator[Caveat]:
-    for side, side_name in ((other, "this run"), (baseline, "the baseline")):
-        if side.verdict is not None and side.trust in {Trust.DOUBTFUL, Trust.INVALID}:
-            yield Caveat(str(side.trust), f"{side_name} is {side.verdict.text}")
-
-
-def _of_trials(other: MetricSummary, baseline: MetricSummary) -> Iterator[Caveat]:
-    for side, side_name in ((other, "this run"), (baseline, "the baseline")):
-        yield from of_spread(side.values, side_name, [figure_text(side.metric, value) for value in side.values])
-
-
-def _of_hosts(other: MetricSummary, baseline: MetricSummary) -> Iterator[Caveat]:
-    for side, side_name in ((other, "this run"), (baseline, "the baseline")):
-        found = levels(side, {})
-        if found is not None and found.icc is not None and found.icc > HOSTS_DOMINATE:
-            text = f"{share_text(found.icc)} of the variance of {side_name} is between hosts"
-            yield Caveat("hosts-dominate", text)
 
 
 def _refused(reason: str, found: tuple[Difference, ...] = ()) -> RelativeFigure:
@@ -302,21 +326,6 @@ def _covered(cell: StepHosts, others: Iterable[StepHosts]) -> bool:
     return any(cell.step == other.step and set(cell.hosts) <= set(other.hosts) for other in others)
 
 
-def _hosts(side: MetricSummary) -> tuple[float, ...]:
-    """Return the geometric mean of the trials of each host; the arithmetic mean if a trial is not above zero."""
-    groups = [[side.values[index] for index in found] for found in side.by_host().values()]
-    return tuple(statistics.geometric_mean(group) if min(group) > 0 else statistics.fmean(group) for group in groups)
-
-
-def _of_cell(pair: _Pair, *, pooled: bool) -> Iterator[Caveat]:
-    if pair.same_machine:
-        return
-    fewest = min(len(pair.ours.hosts), len(pair.theirs.hosts))
-    if not pooled or fewest < FEWEST_HOSTS:
-        text = f"instances of one type differ too; comparing types needs {FEWEST_HOSTS} hosts on each side"
-        yield Caveat("other-instance", text)
-
-
 def _caveats(rows: Iterable[ComparisonRow]) -> Iterator[str]:
     """Yield the caveats of all verdicts; those that are not of a whole cell name the metric."""
     for row in rows:
@@ -326,7 +335,7 @@ def _caveats(rows: Iterable[ComparisonRow]) -> Iterator[str]:
                 yield f"{row.step} on {host_label(row.host)}{metric}: {caveat.text}"
 
 
-_OF_CELL = frozenset({"drift", "other-instance", "reference", *Trust})
+_OF_CELL = frozenset({"censored", "drift", "other-instance", "reference", *Trust})
 """Ids of caveats that apply to every metric of a cell."""
 
 

@@ -2,9 +2,10 @@
 
 from dataclasses import dataclass
 
+from app.comparison.caveats import Caveat
 from app.comparison.comparability import Difference
 from app.comparison.estimates import VarianceLevels
-from app.comparison.verdicts import Caveat, ComparisonVerdict
+from app.comparison.verdicts import ComparisonVerdict, Level, Scope
 from app.json_converter import Json, publish, published
 from app.records import RunSummary
 from app.summary import MetricSummary
@@ -13,8 +14,9 @@ from suites.quantities import share_text
 from suites.vocab import Labels, Metric
 
 METHOD = (
-    "ratio of the geometric means of trials; 95 % interval by Welch's t on their logarithms; one trial is one value; "
-    "Holm's correction for several metrics"
+    "values and ratios are geometric means; 95 % intervals by Student's t on logarithms (Welch's, or paired) at the "
+    "highest replicated level: trials of single sessions, else sessions, else hosts; Holm's correction over all tested "
+    "ratios"
 )
 
 
@@ -26,10 +28,12 @@ class CompareError(BenchwrightError):
 class RelativeFigure:
     """A metric of one side relative to the baseline. `ratio`, `low` and `high` can be None; `reason` then says why.
 
-    `text` is the verdict as a sentence, `ground` its reason without the `caveats`. `more` is the
-    number of further trials on each side (hosts, if pooled) that would settle an undecided ratio. `p` is the p-value
-    of no difference, corrected for all metrics of this side. `margin` and `origin` are set if the margin comes from
-    calibration. `centres` are the geometric means of this side and of the baseline, in the row's unit.
+    `text` is the verdict as a sentence, `ground` its reason without the `caveats`. `level` is that of the values of the
+    ratio, `counts` their numbers on this side and the baseline, in pairs of `pairs` if not empty, and `scope` what the
+    claim may speak of. `more` is the least number of further values on each side (sessions, for single ones) that would
+    settle an undecided ratio. `p` and `p_same` are the p-values of a ratio beyond and within the margin, corrected for
+    all tested ratios. `margin` and `origin` are set if the margin is not the comparison's. `centres` are the means of
+    this side and of the baseline whose ratio it is, in the row's unit.
     """
 
     verdict: ComparisonVerdict
@@ -42,9 +46,14 @@ class RelativeFigure:
     differences: tuple[Difference, ...] = ()
     more: int | None = None
     p: float | None = None
+    p_same: float | None = None
     margin: float | None = None
     origin: str = ""
     centres: tuple[float, float] | None = None
+    level: Level = Level.TRIAL
+    scope: Scope = Scope.ACROSS
+    pairs: str = ""
+    counts: tuple[int, int] | None = None
 
     @property
     def reason(self) -> str:
@@ -112,7 +121,11 @@ def run_name(number: int) -> str:
 
 
 publish(ComparisonRow, "metric=metric.name unit=metric.unit better=metric.better step labels")
-publish(RelativeFigure, "ratio low high verdict=text reason outcome=verdict more p caveats differences")
+publish(
+    RelativeFigure,
+    "ratio low high verdict=text reason outcome=verdict more p p_same level scope paired=pairs counts caveats "
+    "differences",
+)
 
 
 def comparison_to_json(comparison: Comparison) -> list[Json]:
@@ -135,7 +148,8 @@ def _entry(comparison: Comparison, row: ComparisonRow, against: RelativeFigure, 
         "overruled": comparison.overruled or None,
         "host": row.host if side is None else side.host,
         "run": comparison.runs[number].id,
-        "value": None if side is None else side.median,
+        "value": None if side is None else side.value,
+        "median": None if side is None else side.median,
         "trust": None if side is None else side.trust,
         "geometric_mean": None if against.centres is None else against.centres[0],
         "levels": published(row.levels[number]),
@@ -143,7 +157,8 @@ def _entry(comparison: Comparison, row: ComparisonRow, against: RelativeFigure, 
             "run": comparison.runs[0].id,
             "host": None if baseline is None else baseline.host,
             "n": 0 if baseline is None else baseline.n,
-            "value": None if baseline is None else baseline.median,
+            "value": None if baseline is None else baseline.value,
+            "median": None if baseline is None else baseline.median,
             "trust": None if baseline is None else baseline.trust,
             "geometric_mean": None if against.centres is None else against.centres[1],
             "levels": published(row.levels[0]),

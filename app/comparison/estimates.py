@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from app.json_converter import publish
-from app.numeric import Numbers, np, special, stats
+from app.numeric import Numbers, mean_of, np, special, stats
 
 if TYPE_CHECKING:
     from app.store import Store
@@ -122,28 +122,37 @@ def ratio_with_interval(
     )  # fmt: skip
 
 
-def beyond_p(ratio: Ratio, margin: float) -> float | None:
-    """Return the p-value against a ratio within the margin; None without an interval.
+def margin_edges(margin: float) -> tuple[float, float]:
+    """Return the logarithms of the edges of a margin: of the ratios 1 - margin and 1 + margin.
+
+    The margin is a change relative to the baseline, as sentences give changes: −4.9 % is within 5 %.
+    """
+    return math.log1p(-margin) if margin < 1 else -math.inf, math.log1p(margin)
+
+
+def beyond_p(ratio: Ratio, margin: float) -> float:
+    """Return the p-value against a ratio within the margin; 1 without an interval.
 
     Twice the probability of a ratio at least as far from 1, at the nearer edge of the margin: below 0.05 exactly if the
     95 % interval is entirely beyond the margin. Without a margin it is the two-sided p-value of no difference.
     """
-    if not ratio.error:
-        return None
-    distance = abs(math.log(ratio.value)) - math.log1p(margin)
-    return min(1.0, 2 * float(special.stdtr(ratio.freedom, -distance / ratio.error)))
+    low, high = margin_edges(margin)
+    return _two_sided(ratio, max(math.log(ratio.value) - high, low - math.log(ratio.value)))
 
 
-def within_p(ratio: Ratio, margin: float) -> float | None:
-    """Return the p-value against a ratio beyond the margin (equivalence); None without an interval.
+def within_p(ratio: Ratio, margin: float) -> float:
+    """Return the p-value against a ratio beyond the margin (equivalence); 1 without an interval.
 
     Twice the larger of the two one-sided p-values (TOST, Schuirmann 1987): below 0.05 exactly if the 95 % interval is
     entirely within the margin.
     """
-    if not ratio.error:
-        return None
-    distance = math.log1p(margin) - abs(math.log(ratio.value))
-    return min(1.0, 2 * float(special.stdtr(ratio.freedom, -distance / ratio.error)))
+    low, high = margin_edges(margin)
+    return _two_sided(ratio, min(high - math.log(ratio.value), math.log(ratio.value) - low))
+
+
+def _two_sided(ratio: Ratio, distance: float) -> float:
+    """Return twice the probability of Student's t beyond a distance in logarithms; 1 without an interval."""
+    return min(1.0, 2 * float(special.stdtr(ratio.freedom, -distance / ratio.error))) if ratio.error else 1.0
 
 
 def _exp(logarithm: float) -> float:
@@ -196,7 +205,7 @@ def more_trials(
     one alone. The half width has to shrink to d, the distance to the nearest edge: s^2 / n + s'^2 / n' = (d / z)^2,
     which gives N = (z s / d)^2 for equal sides. None if no number up to MOST_FORECAST suffices.
     """
-    distance = abs(abs(math.log(ratio.value)) - math.log1p(margin))
+    distance = min(abs(math.log(ratio.value) - edge) for edge in margin_edges(margin))
     if not distance or not (ratio.spread or ratio.spread_baseline):
         return None
     wanted = (distance / statistics.NormalDist().inv_cdf((1 + confidence) / 2)) ** 2
@@ -267,6 +276,17 @@ def geometric_mean_of(values: Sequence[float], confidence: float = CONFIDENCE) -
         return Centre(math.exp(middle))
     reach = student(len(logs) - 1, confidence) * statistics.stdev(logs) / math.sqrt(len(logs))
     return Centre(math.exp(middle), *(math.exp(min(700.0, middle + side * reach)) for side in (-1, 1)))
+
+
+Group = TypeVar("Group")
+
+
+def group_means(values: Iterable[float], groups: Iterable[Group]) -> dict[Group, float]:
+    """Return the mean_of() the values of each group, in the order of their first values."""
+    found: dict[Group, list[float]] = {}
+    for value, group in zip(values, groups, strict=True):
+        found.setdefault(group, []).append(value)
+    return {group: mean_of(own) for group, own in found.items()}
 
 
 @lru_cache(maxsize=256)

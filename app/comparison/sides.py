@@ -11,13 +11,15 @@ from app.calibration.calibration import counted_calibration
 from app.comparison.comparability import Profile
 from app.comparison.comparison import CompareError
 from app.events import State
-from app.plans.plan import Plan, Step, host_label
+from app.plans.plan import Order, Plan, Step, host_label
 from app.records import Calibration, Published, RunRecord, RunSummary, SampleSeries, TrialRecord
 from app.summary import MetricSummary
 from app.verdict.listing import listed
 from app.verdict.steps import run_verdict
 from suites.errors import BenchwrightError
+from suites.evidence import STOPPED
 from suites.facts import Facts
+from suites.quantities import count_text
 from suites.units import convert
 from suites.verdict import Trust, Verdict, least_trusted, worst
 from suites.vocab import Finding, Labels, Metric, Sample
@@ -51,6 +53,24 @@ class Counted:
     def key(self) -> tuple[str, int]:
         """Run id and trial id, unique over runs."""
         return self.run.summary.id, self.record.trial.id
+
+
+@dataclass(frozen=True, slots=True)
+class Censored:
+    """The trials of a cell that failed, and all that were begun."""
+
+    failed: int
+    total: int
+
+    @property
+    def share(self) -> float:
+        """The share of failed trials."""
+        return self.failed / self.total if self.total else 0.0
+
+    @property
+    def text(self) -> str:
+        """The share as text: ``28 of 40 trials failed``."""
+        return f"{self.failed} of {count_text(self.total, 'trial')} failed"
 
 
 class Side:
@@ -168,6 +188,30 @@ class Side:
         """Return the start times of the counted trials of a cell, UTC, ISO 8601."""
         return [counted.record.trial.started for counted in self.trials(cell)]
 
+    def rounds(self, cell: StepHosts) -> dict[tuple[str, int], int]:
+        """Return the round of each counted trial of a cell (run id, trial id) of one run, if its plan has rounds."""
+        if len(self.runs) > 1 or self.runs[0].plan.order is Order.BLOCK:
+            return {}
+        return {counted.key: counted.record.trial.number for counted in self.trials(cell)}
+
+    def censored(self, cell: StepHosts) -> Censored:
+        """Return how many trials of a cell failed. Trials that a user stopped, and warm-ups, are not counted."""
+        failed = sum(self._failed.get((cell.step.name, host), 0) for host in cell.hosts)
+        done = sum(len(self._counted.get((cell.step.name, host), ())) for host in cell.hosts)
+        return Censored(failed, failed + done)
+
+    @cached_property
+    def _failed(self) -> dict[tuple[str, str], int]:
+        """The number of failed trials by step and host."""
+        found: dict[tuple[str, str], int] = {}
+        for run, own in zip(self.runs, self._run_steps, strict=True):
+            names = {step.name: name for name, step in own.items()}
+            for record in run.trials:
+                if record.trial.step in names and _has_failed(record):
+                    key = names[record.trial.step], record.trial.host
+                    found[key] = found.get(key, 0) + 1
+        return found
+
     def profile(self, cell: StepHosts) -> Profile:
         """Return the properties that decide comparability of the cell."""
         runs = list(self.steps_by_run(cell.step))
@@ -186,6 +230,12 @@ class Side:
             programs=frozenset(run.program_version for run, _ in runs if run.program_version),
             invalid=verdict.text if verdict is not None and verdict.trust is Trust.INVALID else "",
         )
+
+
+def _has_failed(record: TrialRecord) -> bool:
+    """Return whether a trial failed: not a warm-up, not under way, not stopped by the user."""
+    stopped = record.state is State.PARTIAL and record.reason == STOPPED
+    return record.state not in {State.DONE, State.RUNNING} and not record.trial.warm_up and not stopped
 
 
 def _worst(levels: Iterable[str]) -> str:
@@ -244,6 +294,17 @@ def paired(baseline: Side | Plan, other: Side | Plan) -> dict[StepHosts, StepHos
         for step in baseline.steps
         if step.name in steps
         for ours, theirs in _paired_hosts(baseline.hosts, other.hosts)
+    }
+
+
+def shared_hosts(baseline: Side, other: Side) -> dict[StepHosts, StepHosts]:
+    """Return the cells of several hosts that both sides have: each host is measured on both, a pair."""
+    shared = tuple(host for host in baseline.hosts if host in other.hosts)
+    if len(shared) < 2:
+        return {}
+    steps = matching_steps(baseline, other)
+    return {
+        StepHosts(step, shared): StepHosts(steps[step.name], shared) for step in baseline.steps if step.name in steps
     }
 
 

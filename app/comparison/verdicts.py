@@ -1,260 +1,205 @@
-"""The verdict on a ratio to the baseline, and its caveats: assumptions on the trials that do not hold."""
+"""Verdicts on ratios: the claim that the interval and its level of replication support, as a sentence."""
 
 import math
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 
-from app.change_points import change_point
-from app.comparison.estimates import ERROR, FEWEST_HOSTS, FEWEST_TRIALS, Ratio, more_trials
-from app.numeric import Numbers, np, stats
-from suites.quantities import MOST_TIMES, duration_text, figure_text, share_text, shares_text, times_text
+from app.comparison.estimates import (
+    CONFIDENCE,
+    ERROR,
+    FEWEST_HOSTS,
+    FEWEST_TRIALS,
+    Ratio,
+    margin_edges,
+    more_trials,
+)
+from suites.quantities import MOST_TIMES, count_text, share_text, shares_text
 from suites.vocab import Better, Metric, MetricKind
 
-CORRELATION_FROM = 12
-"""Fewest trials to test for autocorrelation: a coefficient of 0.7 is detected in 56 % of cases, with 20 trials in
-88 % (simulated for this project)."""
+FEWEST_SESSIONS = 3
+"""Sessions that a claim beyond single sessions needs on each side. With 3 % between sessions and 1 % within, intervals
+of 3 sessions against 3 cover the true ratio in 96 % of cases, those of the trials of one session against one in 17 %
+(simulated for this project)."""
 
-SIGNIFICANT = 0.05
-"""The p-value of the permutation test below which trials are reported as autocorrelated."""
-
-RESAMPLES = 999
-"""Permutations of the test: with the observed order, p-values in steps of 0.001."""
-
-TWO_LEVELS = 0.9
-TWO_LEVELS_OF_FEW = 0.95
-FEW = 10
-"""Share of the variance between two groups of trials above which they are bimodal, and the higher threshold for fewer
-than FEW trials. Normal trials exceed it in at most 2 % of cases, two levels eight standard deviations apart in 50 % of
-cases with six trials and in 90 % with ten (simulated for this project)."""
-
-DRIFT_AFTER = timedelta(minutes=10)
-"""Shortest time from the first to the last trial of two consecutive sides for a drift caveat."""
+FEWEST_EXACT = 3
+"""Fewest identical trials of a counter without variance on each side: two can agree by rounding."""
 
 
-@dataclass(frozen=True, slots=True)
-class Caveat:
-    """A reason to doubt a verdict. `id` is for programs."""
+class Level(StrEnum):
+    """The level of the values of a ratio: trials of a session (a run), means of sessions, or means of hosts."""
 
-    id: str
-    text: str
+    TRIAL = "trial"
+    SESSION = "session"
+    HOST = "host"
 
 
-def correlation_p(values: Sequence[float]) -> float | None:
-    """Return the p-value of the first autocorrelation of the trials, in the order in which they ran.
+FEWEST = {Level.TRIAL: FEWEST_TRIALS, Level.SESSION: FEWEST_SESSIONS, Level.HOST: FEWEST_HOSTS}
+"""Fewest values on each side, or fewest pairs, that a verdict needs."""
 
-    A permutation test (scipy.stats.permutation_test), free of assumptions on the distribution. None for fewer than
-    CORRELATION_FROM trials, or identical trials.
+
+class Scope(StrEnum):
+    """What a claim may speak of.
+
+    ACROSS: the level is replicated. BETWEEN_SESSIONS: a side has a single session, whose moment the claim cannot leave
+    out. WITHIN_SESSION: both sides are steps of one session on one host and share its moment.
     """
-    trials = np.asarray(values, dtype=float)
-    if len(trials) < CORRELATION_FROM or not trials.var():
-        return None
-    if _autocorrelation(trials) < 1 / math.sqrt(len(trials)):  # far from significant: skip the costly test
-        return 1.0
-    found = stats.permutation_test(
-        (trials,),
-        _autocorrelation,
-        permutation_type="pairings",
-        alternative="greater",
-        n_resamples=RESAMPLES,
-        vectorized=True,
-        rng=1,  # reproducible
-    )
-    return float(found.pvalue)
 
-
-def _autocorrelation(trials: Numbers, axis: int = -1) -> Numbers:
-    """Return the first autocorrelation along the last axis."""
-    deviations = trials - trials.mean(axis=axis, keepdims=True)
-    found: Numbers = (deviations[..., 1:] * deviations[..., :-1]).sum(axis=axis) / (deviations**2).sum(axis=axis)
-    return found
-
-
-def two_levels(values: Sequence[float]) -> tuple[float, float] | None:
-    """Return the two levels of bimodal trials, or None if they are not bimodal.
-
-    Otsu's criterion (1979): the cut of the sorted trials with the largest share of the variance between its two
-    parts. Each part has at least two trials, so that a single outlier is not a level.
-    """
-    trials = np.sort(np.asarray(values, dtype=float))
-    count = len(trials)
-    whole = float(((trials - trials.mean()) ** 2).sum())
-    if count < FEWEST_TRIALS or whole <= 0:
-        return None
-    cut = change_point(trials, 2)
-    low, high = float(trials[:cut].mean()), float(trials[cut:].mean())
-    share = cut * (count - cut) / count * (high - low) ** 2 / whole
-    return None if share <= (TWO_LEVELS_OF_FEW if count < FEW else TWO_LEVELS) else (low, high)
-
-
-def drift(ours: Sequence[str], baseline: Sequence[str]) -> timedelta | None:
-    """Return the time from the first to the last trial if the sides ran one after the other; None if interleaved.
-
-    The arguments are start times of trials in ISO 8601; unreadable ones are ignored. None up to DRIFT_AFTER.
-    """
-    one, other = _starts(ours), _starts(baseline)
-    if not one or not other:
-        return None
-    first, second = sorted((one, other), key=lambda starts: starts[0])
-    if second[0] <= first[-1]:
-        return None
-    duration = second[-1] - first[0]
-    return duration if duration > DRIFT_AFTER else None
-
-
-def _starts(texts: Sequence[str]) -> list[datetime]:
-    found = []
-    for text in texts:
-        try:
-            moment = datetime.fromisoformat(text)
-        except ValueError:
-            continue
-        found.append(moment if moment.tzinfo else moment.replace(tzinfo=UTC))
-    return sorted(found)
-
-
-def of_spread(values: Sequence[float], side_name: str, written: Sequence[str] = ()) -> Iterator[Caveat]:
-    """Yield the caveats on the trials of one side, given in the order in which they ran; `side_name` names the side.
-
-    `written` are the formatted values, in the same order.
-    """
-    p = correlation_p(values)
-    if p is not None and p < SIGNIFICANT:
-        yield Caveat(
-            "correlated", f"trials of {side_name} are autocorrelated (p = {p:.3f}): the interval is too narrow"
-        )
-    levels = two_levels(values)
-    if levels is not None:
-        texts = [_nearest(level, values, written) for level in levels]
-        yield Caveat("two-levels", f"trials of {side_name} are bimodal: about {texts[0]} and {texts[1]}")
-
-
-def _nearest(level: float, values: Sequence[float], written: Sequence[str]) -> str:
-    """Return the formatted value of the trial nearest to `level`."""
-    if not written:
-        return f"{level:.4g}"
-    return written[min(range(len(values)), key=lambda index: abs(values[index] - level))]
-
-
-def of_order(ours: Sequence[str], baseline: Sequence[str]) -> Iterator[Caveat]:
-    """Yield the drift caveat if one side ran after the other."""
-    duration = drift(ours, baseline)
-    if duration is not None:
-        span = duration_text(duration.total_seconds())
-        text = f"sides not interleaved ({span} in total): drift of the host would look like a difference"
-        yield Caveat("drift", text)
-
-
-def of_centres(
-    metric: Metric, ratio: Ratio, medians: tuple[float, float], centres: tuple[float, float], margin: float
-) -> Iterator[Caveat]:
-    """Yield a caveat if the medians, which tables show, contradict the ratio of geometric means; this side first.
-
-    They contradict it if their ratio is farther from it than the margin, and is on the other side of 1 or outside
-    the interval.
-    """
-    shown = medians[0] / medians[1]
-    if abs(math.log(shown / ratio.value)) <= math.log1p(margin):
-        return
-    if math.log(shown) * math.log(ratio.value) < 0:
-        where = "points the other way"
-    elif ratio.low is not None and ratio.high is not None and not ratio.low <= shown <= ratio.high:
-        where = "is outside the interval"
-    else:
-        return
-    times = times_text(shown)
-    ours, theirs = (figure_text(metric, centre) for centre in centres)
-    yield Caveat(
-        "medians",
-        f"the ratio of the medians, {times}, {where}: outliers pull the geometric means, {ours} against {theirs}",
-    )
+    ACROSS = ""
+    BETWEEN_SESSIONS = "between these two sessions"
+    WITHIN_SESSION = "within one session"
 
 
 class ComparisonVerdict(StrEnum):
-    """The verdict on a metric of two runs. SAME: the interval is entirely within the margin."""
+    """The verdict on a metric of two sides. SAME: the interval is entirely within the margin.
+
+    DIFFERS and AGREES are what single sessions can show. NOT_TESTED: the metric is descriptive, outside the family of
+    tests.
+    """
 
     BETTER = "better"
     WORSE = "worse"
     SAME = "same"
+    DIFFERS = "differs between sessions"
+    AGREES = "agrees between sessions"
     UNDECIDED = "undecided"
+    NOT_TESTED = "not tested"
     NOT_COMPARABLE = "not comparable"
+
+
+DIFFERENT = frozenset({ComparisonVerdict.BETTER, ComparisonVerdict.WORSE, ComparisonVerdict.DIFFERS})
+"""The verdicts that claim a difference beyond the margin."""
+
+EQUIVALENT = frozenset({ComparisonVerdict.SAME, ComparisonVerdict.AGREES})
+"""The verdicts that claim that a difference is smaller than the margin."""
 
 
 def verdict_of(ratio: Ratio, better: Better, margin: float) -> ComparisonVerdict:
     """Return the verdict by the interval: entirely beyond the margin, entirely within it, or undecided.
 
-    The margin applies to the logarithm of the ratio, so that swapping the sides mirrors the verdict.
+    The margin is a change of the baseline (margin_edges).
     """
     if ratio.low is None or ratio.high is None:
         return ComparisonVerdict.UNDECIDED
-    edge = math.log1p(margin)
-    low, high = math.log(ratio.low), math.log(ratio.high)
-    if low > edge or high < -edge:
-        return ComparisonVerdict.BETTER if (low > edge) == (better is Better.HIGHER) else ComparisonVerdict.WORSE
-    return ComparisonVerdict.SAME if -edge <= low and high <= edge else ComparisonVerdict.UNDECIDED
+    return _verdict_on(math.log(ratio.low), math.log(ratio.high), better, margin)
+
+
+def _verdict_on(low: float, high: float, better: Better, margin: float) -> ComparisonVerdict:
+    """Return the verdict on an interval of logarithms."""
+    least, most = margin_edges(margin)
+    if low > most or high < least:
+        return ComparisonVerdict.BETTER if (low > most) == (better is Better.HIGHER) else ComparisonVerdict.WORSE
+    return ComparisonVerdict.SAME if least <= low and high <= most else ComparisonVerdict.UNDECIDED
 
 
 def verdict_text(verdict: ComparisonVerdict, margin: float) -> str:
-    """Return the verdict as text; SAME names the margin, within which a difference remains possible."""
-    return f"no difference larger than {share_text(margin)}" if verdict is ComparisonVerdict.SAME else verdict.value
+    """Return the verdict as text; SAME names the margin."""
+    return f"smaller than the {share_text(margin)} margin" if verdict is ComparisonVerdict.SAME else verdict.value
 
 
 @dataclass(frozen=True, slots=True)
 class VerdictEvidence:
     """The inputs of a verdict besides the ratio.
 
-    `counts` are the numbers of values of this side and the baseline, `noun` the unit of replication: trial, or host
-    if hosts are pooled. `relation` is the text of relation(). `tests` metrics were tested together; `p` is the
-    p-value corrected for that, None without a test.
+    `counts` are the numbers of values of this side and the baseline at `level`, in pairs if `pairs` names these.
+    `relation` is the text of relation(). `tests` ratios are tested together; `p` and `p_same` are the p-values of a
+    ratio beyond and within the margin, corrected for that; None without a test. `censored` names too many failed
+    trials. `tested` is False for descriptive metrics.
     """
 
     metric: Metric
     margin: float
     counts: tuple[int, int]
-    noun: str = "trial"
+    level: Level = Level.TRIAL
+    pairs: str = ""
+    scope: Scope = Scope.ACROSS
     relation: str = ""
     tests: int = 1
     p: float | None = None
-    origin: str = ""  # the calibration that set the margin
+    p_same: float | None = None
+    origin: str = ""  # of the margin
+    censored: str = ""
+    tested: bool = True
 
     @property
     def needed(self) -> int:
-        """The fewest values on each side for a verdict."""
-        return FEWEST_HOSTS if self.noun == "host" else FEWEST_TRIALS
+        """The further values on each side without which there is no verdict; 0 if there are enough."""
+        if self.scope is Scope.BETWEEN_SESSIONS and self.level is Level.SESSION:
+            return 0
+        return max(0, FEWEST[self.level] - min(self.counts))
 
     def against(self) -> str:
-        """Return the counts as text: ``8 against 10 trials``."""
-        return f"{self.counts[0]} against {self.counts[1]} {self.noun}s"
+        """Return the counts as text: ``8 against 10 trials``, ``10 pairs of hosts``, ``8 rounds``."""
+        if self.pairs:
+            return f"{self.counts[0]} {'' if self.pairs == 'rounds' else 'pairs of '}{self.pairs}"
+        return f"{self.counts[0]} against {count_text(self.counts[1], self.level)}"
 
-    def context(self) -> str:
+    def context(self, *, margin: bool = True) -> str:
         """Return the text behind every interval: counts, relation, margin and its origin."""
-        margin = f"margin ±{share_text(self.margin)}"
-        return ", ".join(part for part in (self.against(), self.relation, margin, self.origin) if part)
+        width = f"margin ±{share_text(self.margin)}" if margin else ""
+        return ", ".join(part for part in (self.against(), self.relation, width, self.origin) if part)
 
 
 def decide(ratio: Ratio, evidence: VerdictEvidence) -> tuple[ComparisonVerdict, str, str]:
     """Return the verdict on `ratio`, its sentence, and its reason."""
+    if not evidence.tested:
+        text = f"{change_text(ratio)}, not tested, {evidence.context()}"
+        return ComparisonVerdict.NOT_TESTED, text, "not a headline metric and not selected: descriptive only"
     alone = verdict_of(ratio, evidence.metric.better, evidence.margin)
-    if min(evidence.counts) < evidence.needed:
-        return ComparisonVerdict.UNDECIDED, _undecided(ratio, evidence), _too_few(alone, evidence)
-    if ratio.low is None or ratio.high is None:
-        return ComparisonVerdict.UNDECIDED, f"undecided: {ratio.reason}", ratio.reason
-    if alone in {ComparisonVerdict.BETTER, ComparisonVerdict.WORSE} and evidence.p is not None and evidence.p >= ERROR:
-        reason = f"beyond the margin, but not significant after Holm's correction for {evidence.tests} metrics"
-        return ComparisonVerdict.UNDECIDED, _undecided(ratio, evidence), f"{reason} (p = {evidence.p:.2f})"
-    if alone is ComparisonVerdict.UNDECIDED:
-        across = f"the interval, {_changes(ratio)}, crosses an edge of the margin"
-        certain = ": a difference exists, but it may be within the margin" if ratio.low > 1 or ratio.high < 1 else ""
-        return alone, _undecided(ratio, evidence), across + certain
+    reason = _obstacle(ratio, alone, evidence)
+    if reason:
+        return ComparisonVerdict.UNDECIDED, _undecided(ratio, evidence), reason
+    single = evidence.scope is Scope.BETWEEN_SESSIONS
+    scope = f"{evidence.scope}: " if evidence.scope else ""
+    beyond_these = f"; a claim beyond these sessions needs {FEWEST_SESSIONS} sessions on each side" if single else ""
     if alone is ComparisonVerdict.SAME:
-        text = f"no difference larger than {share_text(evidence.margin)} (95 % CI {_changes(ratio)})"
-        return alone, f"{text}, {evidence.context()}", "the interval is entirely within the margin"
-    return (
-        alone,
-        f"{_claim(ratio, evidence.metric)}, {evidence.context()}",
-        "the interval is entirely beyond the margin",
-    )
+        text = f"{scope}{change_text(ratio)}, {verdict_text(alone, evidence.margin)}, {evidence.context(margin=False)}"
+        reason = f"the interval is entirely within the margin{beyond_these}"
+        return ComparisonVerdict.AGREES if single else ComparisonVerdict.SAME, text, reason
+    text = f"{scope}{claim_text(ratio, evidence.metric)}, {evidence.context()}"
+    reason = f"the interval is entirely beyond the margin{beyond_these}"
+    return ComparisonVerdict.DIFFERS if single else alone, text, reason
+
+
+def _obstacle(ratio: Ratio, alone: ComparisonVerdict, evidence: VerdictEvidence) -> str:
+    """Return why there is no claim; empty for one."""
+    if evidence.censored:
+        return evidence.censored
+    if evidence.needed:
+        return _too_few(alone, evidence)
+    if ratio.low is None or ratio.high is None:
+        return ratio.reason
+    if alone is ComparisonVerdict.UNDECIDED:
+        sign = ratio.low > 1 or ratio.high < 1
+        certain = ": a difference exists, but it may be within the margin" if sign else ""
+        return f"the interval, {interval_text(ratio)}, crosses an edge of the margin{certain}"
+    p = evidence.p_same if alone is ComparisonVerdict.SAME else evidence.p
+    if p is not None and p >= ERROR:
+        where = "within" if alone is ComparisonVerdict.SAME else "beyond"
+        reason = f"{where} the margin alone, but not after Holm's correction for {count_text(evidence.tests, 'ratio')}"
+        return f"{reason} (p = {p:.2f})"
+    return ""
+
+
+def decide_exact(sides: tuple[float, float], evidence: VerdictEvidence) -> tuple[ComparisonVerdict, str, str]:
+    """Return the verdict on figures that are identical in every trial of a side, its sentence, and its reason."""
+    ours, theirs = sides
+    reason = "exact: identical in every trial of a side"
+    if ours == theirs:
+        verdict, text = ComparisonVerdict.SAME, "identical in every trial"
+    elif min(sides) <= 0:
+        better = (ours > theirs) == (evidence.metric.better is Better.HIGHER)
+        verdict = ComparisonVerdict.BETTER if better else ComparisonVerdict.WORSE
+        text = f"{ours:g} against {theirs:g} in every trial, which is {verdict}"
+    else:
+        ratio = Ratio(ours / theirs)
+        log = math.log(ratio.value)
+        verdict = _verdict_on(log, log, evidence.metric.better, evidence.margin)
+        same = verdict is ComparisonVerdict.SAME
+        change = change_text(ratio) if same else claim_text(ratio, evidence.metric)
+        text = f"in every trial {change}{f', {verdict_text(verdict, evidence.margin)}' if same else ''}"
+    if not evidence.tested:
+        verdict = ComparisonVerdict.NOT_TESTED
+    return verdict, f"{text}, {evidence.context()}", reason
 
 
 def not_comparable(reasons: str) -> str:
@@ -262,28 +207,68 @@ def not_comparable(reasons: str) -> str:
     return f"not comparable: {reasons}"
 
 
-def direction_word(metric: Metric, ratio: float) -> str:
-    """Return the direction of change in one word: faster or slower for rates and times, else higher or lower."""
-    up = ratio > 1
-    speeds = (metric.kind, metric.better) in {(MetricKind.RATE, Better.HIGHER), (MetricKind.TIME, Better.LOWER)}
-    if speeds:
-        return "faster" if up == (metric.better is Better.HIGHER) else "slower"
-    return "higher" if up else "lower"
+FACTORS_FROM = 2.0
+"""Ratio from which (and below its inverse) a change is written as a factor: 2.4x higher, not 140 % higher."""
 
 
-def _claim(ratio: Ratio, metric: Metric) -> str:
-    near, far = sorted((abs((ratio.low or 1) - 1), abs((ratio.high or 1) - 1)))
-    interval = f"95 % CI {'–'.join(shares_text(near, far))} %"
-    way = direction_word(metric, ratio.value)
-    claim = f"{way} by {share_text(abs(ratio.value - 1))} ({interval})"
-    if way in {"faster", "slower"}:
-        return claim
-    return f"{claim}, which is {'better' if (ratio.value > 1) == (metric.better is Better.HIGHER) else 'worse'}"
+def claim_text(ratio: Ratio, metric: Metric) -> str:
+    """Return a difference with its interval: ``20 % faster (95 % CI 19–21 %)``.
+
+    Rates are faster or slower, times take more or less time, and all others, percentiles included, are higher or lower,
+    with the better direction.
+    """
+    up, factor = ratio.value > 1, not 1 / FACTORS_FROM < ratio.value < FACTORS_FROM
+    is_time = (metric.kind, metric.better, metric.percentile) == (MetricKind.TIME, Better.LOWER, None)
+    if is_time and not (up and factor):
+        times = f"{_factor(max(ratio.value, 1 / ratio.value))} {'slower' if up else 'faster'}"
+        amount, interval = _amounts(ratio, factor=False)
+        interval = f"{times}, 95 % CI {interval}" if interval else times
+        return f"takes {amount} {'more' if up else 'less'} time ({interval})"
+    amount, interval = _amounts(ratio, factor=factor)
+    behind = f" (95 % CI {interval})" if interval else ""
+    if is_time:
+        return f"takes {amount} as long{behind}"
+    if (metric.kind, metric.better) == (MetricKind.RATE, Better.HIGHER):
+        return f"{amount} {'faster' if up else 'slower'}{behind}"
+    good = up == (metric.better is Better.HIGHER)
+    return f"{amount} {'higher' if up else 'lower'}{behind}, which is {'better' if good else 'worse'}"
 
 
-def _changes(ratio: Ratio) -> str:
-    """Return the interval as changes: ``−1.2 to +3.4 %``."""
+def _amounts(ratio: Ratio, *, factor: bool) -> tuple[str, str]:
+    """Return a change and its interval without sign, as shares or as factors; the interval is empty without one."""
+    edges = [] if ratio.low is None or ratio.high is None else [ratio.low, ratio.high]
+    if factor:
+        first, *ends = (value if ratio.value > 1 else 1 / value for value in (ratio.value, *edges))
+        return _factor(first), "–".join(map(_factor, sorted(ends)))
+    shares = shares_text(*sorted(abs(edge - 1) for edge in edges))
+    return share_text(abs(ratio.value - 1)), f"{'–'.join(shares)} %" if edges else ""
+
+
+def _factor(value: float) -> str:
+    """Return a factor with two digits: ``2.4x``, ``13x``."""
+    if value > MOST_TIMES:
+        return f"over {MOST_TIMES:,.0f}x"
+    return f"{value:.2f}x" if value < FACTORS_FROM else f"{value:.1f}x" if value < 10 else f"{value:.0f}x"
+
+
+def change_text(ratio: Ratio) -> str:
+    """Return a change with its sign and its interval: ``+1.4 % (95 % CI +0.9 to +1.9 %)``."""
+    value = _times(ratio.value) if _in_factors(ratio) else signed_share(ratio.value)
+    return f"{value}{'' if ratio.low is None else f' (95 % CI {interval_text(ratio)})'}"
+
+
+def signed_share(ratio: float) -> str:
+    """Return a ratio as a change: ``+1.4 %``, ``−8 %``; as a factor from FACTORS_FROM: ``2.4x``."""
+    if not 1 / FACTORS_FROM < ratio < FACTORS_FROM:
+        return _times(ratio)
+    return f"{_signed(share_text(abs(ratio - 1)).removesuffix(' %'), ratio)} %"
+
+
+def interval_text(ratio: Ratio) -> str:
+    """Return the interval as changes, ``−1.2 to +3.4 %``, or as factors, ``0.40x to 3.1x``."""
     edges = (ratio.low or 1.0, ratio.high or 1.0)
+    if _in_factors(ratio):
+        return " to ".join(map(_times, edges))
     shares = [abs(edge - 1) for edge in edges]
     one_sided = edges[0] > 1 or edges[1] < 1  # else the signs distinguish them
     texts = shares_text(*shares) if one_sided else [shares_text(share)[0] for share in shares]
@@ -291,37 +276,63 @@ def _changes(ratio: Ratio) -> str:
     return f"{low} to {high} %"
 
 
+def _in_factors(ratio: Ratio) -> bool:
+    """Return whether a ratio and its interval are written as factors, because one end is far from 1."""
+    ends = (ratio.low or ratio.value, ratio.high or ratio.value)
+    return ends[0] <= 1 / FACTORS_FROM or ends[1] >= FACTORS_FROM
+
+
+def _times(ratio: float) -> str:
+    """Return a ratio above or below 1 as a factor: ``2.4x``, ``0.36x``."""
+    return _factor(ratio) if ratio >= 1 else f"{ratio:.2f}x" if ratio >= 0.1 else f"{ratio:.2g}x"
+
+
 def _signed(text: str, ratio: float) -> str:
     """Return a change with its sign; without one if it rounds to 0."""
-    sign = "" if text == "0" else "−" if ratio < 1 else "+"
-    return f"over {sign}{100 * MOST_TIMES:,.0f}" if ratio > 1 + MOST_TIMES else f"{sign}{text}"
+    return text if text == "0" else f"{'−' if ratio < 1 else '+'}{text}"
+
+
+def direction_word(metric: Metric, ratio: float) -> str:
+    """Return the direction of change in one word: faster or slower for rates, else higher or lower."""
+    up = ratio > 1
+    if (metric.kind, metric.better) == (MetricKind.RATE, Better.HIGHER):
+        return "faster" if up else "slower"
+    return "higher" if up else "lower"
 
 
 def forecast(ratio: Ratio, evidence: VerdictEvidence) -> int | None:
-    """Estimate the further values on each side that would settle an undecided ratio; None if too many."""
-    needed_values = evidence.needed - min(evidence.counts)
-    if (
-        ratio.low is None
-        or verdict_of(ratio, evidence.metric.better, evidence.margin) is not ComparisonVerdict.UNDECIDED
-    ):
-        if evidence.p is not None and evidence.p >= ERROR and needed_values <= 0:
-            return _to_survive(ratio, evidence)
-        return max(1, needed_values) if needed_values > 0 else None
-    more = more_trials(ratio, evidence.margin, evidence.counts)
-    return None if more is None else max(more, needed_values)
+    """Return the least number of further values on each side that would settle an undecided ratio; None if too many.
 
-
-def _to_survive(ratio: Ratio, evidence: VerdictEvidence) -> int | None:
-    """Estimate the further values with which a difference stays significant after Holm's correction."""
-    return more_trials(ratio, 0.0, evidence.counts, 1 - ERROR / max(1, evidence.tests))
+    For single sessions the values are sessions: more trials of them narrow a claim that nobody makes.
+    """
+    if evidence.scope is Scope.BETWEEN_SESSIONS:
+        return FEWEST_SESSIONS - 1
+    if ratio.low is None:
+        return evidence.needed or None
+    confidence = CONFIDENCE
+    if verdict_of(ratio, evidence.metric.better, evidence.margin) is not ComparisonVerdict.UNDECIDED:
+        if evidence.needed:
+            return evidence.needed
+        confidence = 1 - ERROR / max(1, evidence.tests)  # what Holm's correction asks for at most
+    more = more_trials(ratio, evidence.margin, evidence.counts, confidence)
+    return None if more is None else max(more, evidence.needed)
 
 
 def _undecided(ratio: Ratio, evidence: VerdictEvidence) -> str:
+    interval = "" if ratio.low is None else f"{change_text(ratio)}, "
+    return f"undecided: {interval}{_advice(ratio, evidence)}, {evidence.context()}"
+
+
+def _advice(ratio: Ratio, evidence: VerdictEvidence) -> str:
+    """Return what would settle an undecided ratio."""
+    if evidence.censored:
+        return "repeat the failed trials"
+    noun = Level.SESSION if evidence.scope is Scope.BETWEEN_SESSIONS else evidence.level
     more = forecast(ratio, evidence)
-    amount = "far more" if more is None else f"about {more} more"
-    plural = "" if more == 1 else "s"
-    where = insufficient_side(more or 0, evidence.counts) or "on each side"
-    return f"undecided: {amount} {evidence.noun}{plural} {where}, {evidence.context()}"
+    amount = f"far more {noun}s" if more is None else f"at least {count_text(more, f'more {noun}')}"
+    if evidence.pairs:
+        return amount
+    return f"{amount} {insufficient_side(more or 0, evidence.counts) or 'on each side'}"
 
 
 def insufficient_side(more: int, counts: tuple[int, int]) -> str:
@@ -335,4 +346,7 @@ def insufficient_side(more: int, counts: tuple[int, int]) -> str:
 def _too_few(alone: ComparisonVerdict, evidence: VerdictEvidence) -> str:
     far = alone in {ComparisonVerdict.BETTER, ComparisonVerdict.WORSE}
     so_far = f"; so far the interval is beyond {share_text(evidence.margin)}" if far else ""
-    return f"n = {evidence.counts[0]} against {evidence.counts[1]}, needs at least {evidence.needed} each{so_far}"
+    fewest = FEWEST[evidence.level]
+    if evidence.pairs:
+        return f"n = {evidence.counts[0]} {evidence.pairs}, needs at least {fewest}{so_far}"
+    return f"n = {evidence.counts[0]} against {evidence.counts[1]}, needs at least {fewest} each{so_far}"

@@ -36,7 +36,7 @@ class AgreementOutcome(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ToolFigure:
-    """The result of one tool over its trials, in its unit. `value` is the median."""
+    """The result of one tool over its trials, in its unit. `value` is their geometric mean."""
 
     step: str
     suite: str
@@ -141,7 +141,7 @@ def _agreement(
 ) -> Agreement:
     mapping, ours, theirs = found
     figures = [
-        ToolFigure(step.name, step.suite_id, one.metric, one.labels, one.median, one.n, one.trust)
+        ToolFigure(step.name, step.suite_id, one.metric, one.labels, one.value, one.n, one.trust)
         for step, one in zip(steps, (ours, theirs), strict=True)
     ]
     undecided = Agreement(

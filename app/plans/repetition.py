@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
+from app.comparison.caveats import two_levels
 from app.comparison.estimates import CONFIDENCE, FEWEST_TRIALS, MOST_FORECAST, Ratio, centre_of, more_trials, ratio_of
-from app.comparison.verdicts import ComparisonVerdict, two_levels, verdict_of, verdict_text
+from app.comparison.verdicts import ComparisonVerdict, verdict_of, verdict_text
 from app.events import Decision
 from app.plans.plan import Policy, Repetition
 from suites.quantities import count_text, duration_text, share_text

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from app.comparison.estimates import CONFIDENCE, Ratio, holm, welch
-from app.comparison.verdicts import ComparisonVerdict, VerdictEvidence, decide
+from app.comparison.verdicts import ComparisonVerdict, Level, VerdictEvidence, decide
 from app.numeric import Numbers, np
 from suites.units import Unit
 from suites.vocab import Better, Metric, MetricKind
@@ -83,11 +83,11 @@ def separated(scores: Sequence[Score], margin_of: MarginOf) -> list[list[bool]]:
     return found
 
 
-def _counted(one: Score, other: Score) -> tuple[str, tuple[int, int]]:
+def _counted(one: Score, other: Score) -> tuple[Level, tuple[int, int]]:
     """Return the unit of replication and the counts: against a group of hosts, a single host counts as one."""
     if not (one.of_hosts or other.of_hosts):
-        return "trial", (one.n, other.n)
-    return "host", (one.n if one.of_hosts else 1, other.n if other.of_hosts else 1)
+        return Level.TRIAL, (one.n, other.n)
+    return Level.HOST, (one.n if one.of_hosts else 1, other.n if other.of_hosts else 1)
 
 
 def tied_groups(scores: Sequence[Score], margin_of: MarginOf) -> list[list[int]]:

@@ -4,10 +4,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 
-from app.baselines.baselines import medians_text
+from app.baselines.baselines import counts_text
 from app.chart import Chart
 from app.comparison.compare import compare
-from app.comparison.comparison import Comparison, ComparisonRow, RelativeFigure, run_letter
+from app.comparison.comparison import Comparison, run_letter
 from app.comparison.sides import excluded_trials, matching_steps
 from app.crosscheck.agreement import agreements
 from app.crosscheck.report import agreement_line, why_lines
@@ -37,6 +37,7 @@ from suites.quantities import (
     direction_text,
     figure_text,
     first_upper,
+    half_text,
     metric_text,
     range_text,
     ratio_text,
@@ -81,7 +82,7 @@ def _single_run_headlines(shown: ReportStep) -> Iterator[tuple[str, Style, str]]
                 _of_trials(summary),
                 _against_band(summary, shown),
             ]
-            text = figure_text(summary.metric, summary.median, summary.uncertainty)
+            text = figure_text(summary.metric, summary.value, summary.uncertainty)
             yield text, HEADLINE, " ".join(part for part in parts if part)
 
 
@@ -89,26 +90,27 @@ def _of_trials(summary: MetricSummary) -> str:
     if summary.n == 1:
         return "One trial: variance unknown."
     spread = range_text(summary.metric, summary.minimum, summary.maximum, summary.uncertainty)
-    return f"Median of {count_text(summary.n, 'trial')}, {spread}."
+    interval = f", {half_text(summary.metric, summary.value, half)} (95 % CI)" if (half := summary.uncertainty) else ""
+    return f"Mean of {count_text(summary.n, 'trial')}{interval}, {spread}."
 
 
 def _against_band(summary: MetricSummary, shown: ReportStep) -> str:
     band = band_of(summary, shown.bands)
     if band is None or not band.figure:
         return ""
-    ratio = summary.median / band.figure
+    ratio = summary.value / band.figure
     note = f" ({band.note})" if band.note else ""
     if band.reference:  # without variance there is no better or worse
         return f"{times_text(ratio)} the published figure “{band.name}”{note}."
     change = ratio_text(ratio, summary.metric.better)
-    return f"{change}, against the baseline “{band.name}”{note}: {medians_text(summary.n, band)}."
+    return f"{change}, against the baseline “{band.name}”{note}: {counts_text(summary.n, band)}."
 
 
 def _about_baselines(shown: ReportStep) -> list[str]:
     """Return the notes on the baselines in the table."""
     bands = [band_of(summary, shown.bands) for summary in summaries(shown.records[0]) if summary.step in shown.names]
     found = [band for band in bands if band is not None]
-    no_verdict = "Ratios to a baseline are of medians, without interval or verdict: compare the runs for these."
+    no_verdict = "Ratios to a baseline have no interval or verdict here: compare the runs for these."
     notes = [f"“{band.name}”: {band.note}." for band in found if band.note]
     return list(dict.fromkeys([*notes, *(no_verdict for band in found if not band.reference)]))
 
@@ -123,18 +125,10 @@ def _headlines_compared(comparison: Comparison, step: str) -> Iterator[tuple[str
             large = "no ratio" if ratio is None else times_text(ratio)
             style = Style(HEADLINE.size, HEADLINE.leading, toned(against.verdict).colour, bold=True)
             sides = [(run_letter(side), row.sides[side]) for side in (number, 0)]
-            medians = " against ".join(f"{letter} {side.marked_median}" for letter, side in sides if side)
+            values = " against ".join(f"{letter} {side.marked_value}" for letter, side in sides if side)
             verdict = f"{against.text[:1].upper()}{against.text[1:]}"
             title = f"{metric_text(row.metric, row.labels)}, {direction_text(row.metric.better)}"
-            yield large, style, f"{verdict}. Medians: {medians}{_centres(row, against)}, {title}."
-
-
-def _centres(row: ComparisonRow, against: RelativeFigure) -> str:
-    """Return the geometric means if the medians contradict the ratio, else an empty string."""
-    if against.centres is None or not any(caveat.id == "medians" for caveat in against.caveats):
-        return ""
-    ours, theirs = (figure_text(row.metric, centre) for centre in against.centres)
-    return f" (geometric means {ours} against {theirs})"
+            yield large, style, f"{verdict}. {values}, {title}."
 
 
 def _draw_headline(sheet: Sheet, large: str, style: Style, small: str) -> None:
@@ -238,7 +232,7 @@ def _notes(records: Sequence[RunRecord], comparison: Comparison | None) -> Itera
     if comparison is not None:
         yield "Margin", [f"{origin}." for origin in comparison.origins]
         yield "Differences and caveats", comparison.notes
-        yield ("Method", [f"{comparison.method[:1].upper()}{comparison.method[1:]}; figures are medians."])
+        yield ("Method", [f"{first_upper(comparison.method)}."])
         return
     found = [one for record in records for one in agreements(record)]
     lines = [(f"{host_label(one.host)}: {agreement_line(one)}", *why_lines(one)) for one in found]

@@ -195,7 +195,7 @@ def _matrix(metric: Metric, figures: Sequence[MetricSummary]) -> Matrix | None:
 
 def draw_matrix(sheet: Sheet, matrix: Matrix) -> None:
     """Draw the matrix below a line with metric and unit."""
-    shown = scale(matrix.metric, statistics.median(summary.median for summary in matrix.fields.values()))
+    shown = scale(matrix.metric, statistics.median(summary.value for summary in matrix.fields.values()))
     unit = f" ({shown.suffix.strip()})" if shown.suffix.strip() else ""
     title = f"{matrix.metric.title}{unit}, {direction_text(matrix.metric.better)}, by {matrix.down} and {matrix.across}"
     sheet.paragraph(title, QUIET)
@@ -209,8 +209,8 @@ def draw_matrix(sheet: Sheet, matrix: Matrix) -> None:
 
 def _lines(matrix: Matrix, divisor: float) -> Iterator[TableRow]:
     for row in matrix.rows:
-        medians = [matrix.fields[row, column].median / divisor for column in matrix.columns]
-        yield TableRow((TableCell(row, QUIET), *(TableCell(_figure(value), STRONG) for value in medians)))
+        values = [matrix.fields[row, column].value / divisor for column in matrix.columns]
+        yield TableRow((TableCell(row, QUIET), *(TableCell(_figure(value), STRONG) for value in values)))
 
 
 def _figure(value: float) -> str:
@@ -282,7 +282,7 @@ def _rank(found: Sequence[MetricSummary], summary: MetricSummary) -> int:
 
 
 def _spread(summary: MetricSummary) -> Iterator[TableCell]:
-    yield TableCell(summary.marked_median, STRONG)
+    yield TableCell(summary.marked_value, STRONG)
     spread = range_text(summary.metric, summary.minimum, summary.maximum, summary.uncertainty)
     yield TableCell(spread if summary.n > 1 else "", QUIET)
     yield TableCell("" if summary.cov is None else share_text(summary.cov), QUIET)
@@ -292,7 +292,7 @@ def _against_band(summary: MetricSummary, bands: Sequence[Band], *, named: bool)
     band = band_of(summary, bands)
     if band is None or not band.figure:
         return ""
-    ratio = summary.median / band.figure
+    ratio = summary.value / band.figure
     # A published figure has no variance: no better or worse.
     text = times_text(ratio) if band.reference else ratio_text(ratio, summary.metric.better)
     return f"{text} (“{band.name}”)" if named else text
@@ -346,8 +346,8 @@ def _side(side: MetricSummary | None) -> Iterator[TableCell]:
         yield TableCell("not measured", QUIET)
         yield from (TableCell(""), TableCell("0"))
         return
-    median, spread, _ = _spread(side)
-    yield from (median, spread, TableCell(f"{side.n}"))
+    value, spread, _ = _spread(side)
+    yield from (value, spread, TableCell(f"{side.n}"))
 
 
 def _verdict_cells(against: RelativeFigure | None, comparison: Comparison, reason: str) -> Iterator[TableCell]:

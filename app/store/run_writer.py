@@ -2,7 +2,6 @@
 
 import json
 import math
-import statistics
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -32,6 +31,7 @@ from app.events import (
     WorkspaceUsed,
 )
 from app.formats import FormatError, facts_to_json, plan_from_json, plan_to_json
+from app.numeric import mean_of
 from app.plans.plan import Plan
 from app.records import DetachedRun
 from app.store import host_log, schema
@@ -332,7 +332,7 @@ class RunWriter:
         connection.execute(update(table).where(still).values(storable(row)))
 
     def _write_headline(self, connection: Connection, event: TrialEnded) -> None:
-        """Update the run's headline: the median of the first figure of its first step and host."""
+        """Update the run's headline: the mean of the first figure of its first step and host."""
         trial = self._trials.get(event.trial)
         if trial is None or self._plan is None or event.state is not State.DONE or not event.parsed.figures:
             return
@@ -341,7 +341,7 @@ class RunWriter:
         self._headline[event.trial] = event.parsed.figures[0]
         metric = event.parsed.figures[0].metric
         values = [figure.value for figure in self._headline.values() if figure.metric == metric]
-        self._update_run(connection, {"headline": figure_text(metric, statistics.median(values))})
+        self._update_run(connection, {"headline": figure_text(metric, mean_of(values))})
 
     def _is_headline(self, trial: Trial) -> bool:
         """Return whether a trial counts for the run's headline: first step and host, not a warm-up."""

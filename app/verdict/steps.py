@@ -1,6 +1,5 @@
 """Verdicts of a step on a host and of a run, from the findings before, during and after the trials."""
 
-import statistics
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -9,6 +8,8 @@ from app.checks.catalogue import DURING_CHECKS, DURING_IDS, OUTCOME_CHECKS, TRIA
 from app.checks.limits import LIMITED_BY, limiter_text
 from app.checks.repetition import latency_text
 from app.checks.run_findings import CHECK_FAILED, finding_of
+from app.comparison.estimates import geometric_mean_of
+from app.numeric import mean_of
 from app.plans.plan import host_label
 from app.verdict.listing import SHAPES, VERIFIED_BY
 from suites.checks import CheckOutcome, NotChecked
@@ -222,11 +223,13 @@ def _measured(step: StepOutcomeEvidence) -> str:
     if figure is None:
         return f"no figure for {step.name} on {host_label(step.host)}"
     values = step.over_trials(figure.metric.name, figure.labels)
-    half = (max(values) - min(values)) / 2 if len(values) > 1 else None
-    text = f"{metric_text(figure.metric, figure.labels)} {figure_text(figure.metric, statistics.median(values), half)}"
+    value = mean_of(values)
+    half = None if len(values) < 2 or min(values) <= 0 else geometric_mean_of(values).half
+    shown = figure_text(figure.metric, value, half and half * value)
+    text = f"{metric_text(figure.metric, figure.labels)} {shown}"
     latency = latency_text(step)
     count = len(values)
-    trials = f"median of {count_text(count, 'trial')}"
+    trials = f"mean of {count_text(count, 'trial')}"
     if count == 1:
         quick = step.planned == 1 and not step.suite.repeats_itself
         trials = "quick look: 1 trial, no interval" if quick else "1 trial"

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from app.comparison.comparison import RelativeFigure
-from app.comparison.estimates import ratio_of
+from app.comparison.estimates import beyond_p, ratio_of, within_p
 from app.comparison.verdicts import ComparisonVerdict, VerdictEvidence, decide, forecast
 from suites.quantities import share_text
 from suites.units import Unit
@@ -101,7 +101,8 @@ def judge(metric: Metric, values: Sequence[float], baseline: Sequence[float], ma
     ratio = ratio_of(values, baseline)
     if isinstance(ratio, str):
         return RelativeFigure(ComparisonVerdict.UNDECIDED, ratio)
-    evidence = VerdictEvidence(metric, margin, (len(values), len(baseline)), p=ratio.p)
+    p, p_same = beyond_p(ratio, margin), within_p(ratio, margin)
+    evidence = VerdictEvidence(metric, margin, (len(values), len(baseline)), p=p, p_same=p_same)
     verdict, text, reason = decide(ratio, evidence)
     more = forecast(ratio, evidence) if verdict is ComparisonVerdict.UNDECIDED else None
     return RelativeFigure(verdict, reason, ratio.value, ratio.low, ratio.high, text, more=more, p=ratio.p)

@@ -100,6 +100,24 @@ def run_events(
     yield RunEnded(run_id, State.DONE, "", {"web-1": 0.002})
 
 
+def sessions(
+    prefix: str,
+    values: Sequence[float],
+    factor: float = 1.0,
+    *,
+    metric: Metric = IOPS,
+    count: int = 3,
+    host: str = "web-1",
+) -> list[RunRecord]:
+    """Return the runs of `count` sessions with trials of `values` times `factor`; sessions differ by 0.2 %."""
+    return [
+        run_record(
+            f"{prefix}{number}", [value * factor * (1 + 0.002 * number) for value in values], metric=metric, host=host
+        )
+        for number in range(count)
+    ]
+
+
 def run_record(
     run_id: str,
     values: Sequence[float],

@@ -5,7 +5,7 @@ from datetime import timedelta
 
 import pytest
 
-from app.comparison.verdicts import correlation_p, drift, of_order, of_spread, two_levels
+from app.comparison.caveats import correlation_p, drift, of_order, of_spread, two_levels
 from tests.messages import messages
 
 MESSAGES = messages("app", "test_assumptions")

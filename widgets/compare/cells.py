@@ -163,7 +163,7 @@ class IntervalCell(_Cell):
         colours = palette()
         shade = QColor(colours.baseline)
         shade.setAlpha(_BAND)
-        left, right = self._x(axis, 1 / (1 + margin)), self._x(axis, 1 + margin)
+        left, right = self._x(axis, max(1e-9, 1 - margin)), self._x(axis, 1 + margin)
         painter.fillRect(QRectF(left, axis.top(), right - left, axis.height()), shade)
         painter.setPen(QPen(QColor(colours.baseline), 1))
         middle = round(self._x(axis, 1.0)) + 0.5

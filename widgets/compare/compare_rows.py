@@ -90,17 +90,17 @@ def folded(compared: Compared) -> int:
 def rows_for_text(compared: Compared) -> Iterator[Sequence[str | float | None]]:
     """Yield the whole comparison for a spreadsheet, header first; values unrounded, units in a column."""
     yield (
-        "step", "host", "metric", "unit", "better", "run", "run id", "median", "lowest", "highest", "n", "trust",
-        "ratio", "interval low", "interval high", "margin", "verdict", "reason",
+        "step", "host", "metric", "unit", "better", "run", "run id", "value", "median", "lowest", "highest", "n",
+        "trust", "ratio", "interval low", "interval high", "margin", "verdict", "reason",
     )  # fmt: skip
     comparison = compared.comparison
     for row in comparison.rows:
         for number, side in enumerate(row.sides):
             against = row.against[number - 1] if number else None
             host = row.host if side is None else side.host
-            own: tuple[str | float | None, ...] = (None, None, None, 0, "")
+            own: tuple[str | float | None, ...] = (None, None, None, None, 0, "")
             if side is not None:
-                own = (side.median, side.minimum, side.maximum, side.n, str(side.trust or ""))
+                own = (side.value, side.median, side.minimum, side.maximum, side.n, str(side.trust or ""))
             verdict: tuple[str | float | None, ...] = ("", "", "", "", "baseline", "")
             if against is not None:
                 margin = comparison.margin_of(against)

@@ -10,19 +10,18 @@ from PySide6.QtWidgets import QStyleOptionViewItem, QVBoxLayout, QWidget
 
 from app.comparison.comparison import RelativeFigure, run_letter, run_name
 from app.comparison.verdicts import ComparisonVerdict
-from suites.quantities import direction_text, metric_text, share_text
+from suites.quantities import direction_text, figure_text, metric_text, share_text
 from widgets.compare.cells import IntervalCell, MetricCell, RunCell, scale_for
 from widgets.compare.compare_rows import Compared, CompareLine, LineKind, lines_of
 from widgets.compare.messages import (
     ICONS,
-    centre_text,
     interval_text,
     numbered_run_name,
     row_ratio_text,
     value_text,
     verdict_line,
 )
-from widgets.library.run_rows import half_range_text
+from widgets.library.run_rows import half_interval_text
 from widgets.parts.boxes import column_in, fill
 from widgets.parts.names import MISSING
 from widgets.parts.severity import doubt_icon
@@ -189,12 +188,12 @@ def _value_columns() -> tuple[TableColumn[CompareLine], ...]:
             more=lambda line: f"{run_name(line.number)}: {run_letter(line.number)}",
         ),
         TableColumn(
-            "Median", _value, align=RIGHT, width=92, more=_value_tip, tone=_tone, mark=_trust_mark,
-            tip="Median of the counted trials; one trial is one value",
+            "Value", _value, align=RIGHT, width=92, more=_value_tip, tone=_tone, mark=_trust_mark,
+            tip="Geometric mean of the counted trials; of several sessions or hosts, each with equal weight",
         ),
         TableColumn(
             "±", _spread, align=RIGHT, width=66, tone="muted",
-            tip="Half the range: (highest trial - lowest trial) / 2",
+            tip="95 % interval of the value",
             more=lambda line: f"{run_name(line.number)}: {_spread(line)}",
         ),
         TableColumn(
@@ -222,12 +221,11 @@ def _value(line: CompareLine) -> str:
 
 
 def _value_tip(line: CompareLine) -> str:
-    more = "" if line.row is None else centre_text(line.row, line.number, line.number or 1)
     verdict = None if line.side is None else line.side.verdict
     lines = (
         f"{run_name(line.number)}: {_value(line)}",
+        "" if line.side is None else f"Median: {figure_text(line.side.metric, line.side.median)}",
         f"Verdict: {verdict.text}" if verdict is not None else "",
-        f"The ratio uses the {more}" if more else "",
     )
     return "\n".join(filter(None, lines))
 
@@ -238,7 +236,7 @@ def _trust_mark(line: CompareLine) -> QIcon | None:
 
 
 def _spread(line: CompareLine) -> str:
-    return MISSING if line.side is None else half_range_text(line.side)
+    return MISSING if line.side is None else half_interval_text(line.side)
 
 
 def _count(line: CompareLine) -> str:

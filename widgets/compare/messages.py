@@ -5,12 +5,22 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from app.comparison.comparison import Comparison, ComparisonRow, RelativeFigure, run_letter, run_name
-from app.comparison.estimates import FEWEST_HOSTS, FEWEST_TRIALS, HOST, SAMPLE, TRIAL
-from app.comparison.verdicts import ComparisonVerdict, insufficient_side, verdict_text
+from app.comparison.estimates import HOST, SAMPLE, TRIAL
+from app.comparison.verdicts import (
+    DIFFERENT,
+    EQUIVALENT,
+    FEWEST,
+    FEWEST_SESSIONS,
+    ComparisonVerdict,
+    Scope,
+    insufficient_side,
+    signed_share,
+    verdict_text,
+)
 from app.records import RunSummary
 from app.summary import MetricSummary
 from suites.quantities import count_text, direction_text, edges_text, figure_text, first_upper, share_text, times_text
-from widgets.library.run_rows import half_range_text, local_time
+from widgets.library.run_rows import half_interval_text, local_time
 from widgets.parts.names import MISSING, host_title
 
 
@@ -44,6 +54,9 @@ ICONS = {
     ComparisonVerdict.BETTER: ("better", "good"),
     ComparisonVerdict.WORSE: ("worse", "error"),
     ComparisonVerdict.SAME: ("same", "text"),
+    ComparisonVerdict.DIFFERS: ("undecided", "text"),
+    ComparisonVerdict.AGREES: ("same", "muted"),
+    ComparisonVerdict.NOT_TESTED: ("undecided", "muted"),
     ComparisonVerdict.UNDECIDED: ("undecided", "muted"),
     ComparisonVerdict.NOT_COMPARABLE: ("not-comparable", "muted"),
 }
@@ -67,9 +80,11 @@ class Explanation:
 def verdict_line(against: RelativeFigure, margin: float) -> str:
     """Return the verdict in a line: ``better ↑ 7.1 %``; if undecided or not comparable, with the reason."""
     text = verdict_text(against.verdict, margin)
-    if against.verdict in {ComparisonVerdict.BETTER, ComparisonVerdict.WORSE} and against.ratio is not None:
-        return f"{text} {'↑' if against.ratio > 1 else '↓'} {share_text(abs(against.ratio - 1))}"
-    return text if against.verdict is ComparisonVerdict.SAME else against.text
+    if against.verdict in DIFFERENT and against.ratio is not None:
+        return f"{text} {'↑' if against.ratio > 1 else '↓'} {signed_share(against.ratio)}"
+    if against.verdict in EQUIVALENT and against.ratio is not None:
+        return f"{signed_share(against.ratio)}, {text}"
+    return text if against.verdict is ComparisonVerdict.NOT_TESTED else against.text
 
 
 def row_ratio_text(against: RelativeFigure) -> str:
@@ -85,19 +100,19 @@ def interval_text(against: RelativeFigure) -> str:
 
 
 def value_text(side: MetricSummary) -> str:
-    """Return the median of a run's trials."""
-    return figure_text(side.metric, side.median, side.uncertainty)
+    """Return the value of a side."""
+    return figure_text(side.metric, side.value, side.uncertainty)
 
 
 def explain(comparison: Comparison, row: ComparisonRow, number: int) -> Explanation:
     """Explain the verdict of `row` on the run `number`, which is not the baseline."""
     against = row.against[number - 1]
-    decided = against.verdict in {ComparisonVerdict.BETTER, ComparisonVerdict.WORSE, ComparisonVerdict.SAME}
+    decided = against.verdict in DIFFERENT | EQUIVALENT
     return Explanation(
         against.verdict,
         verdict_line(against, comparison.margin_of(against)) if decided else against.verdict.value,
         f"{first_upper(against.text)}.",
-        tuple(_side(row, side, number) for side in (0, number)),
+        tuple(_side(row, side) for side in (0, number)),
         tuple(text for side in (0, number) if (text := _levels(row, side))),
         _why(comparison, row, against),
         tuple(caveat.text for caveat in against.caveats),
@@ -105,27 +120,17 @@ def explain(comparison: Comparison, row: ComparisonRow, number: int) -> Explanat
     )
 
 
-def centre_text(row: ComparisonRow, side_number: int, number: int) -> str:
-    """Return the geometric mean of a side in the ratio of the run `number`; empty without one."""
-    side, centres = row.sides[side_number], row.against[number - 1].centres
-    if side is None or centres is None:
-        return ""
-    kind = "geometric mean of its hosts" if len(set(side.hosts)) > 1 else "geometric mean"
-    return f"{kind} {figure_text(row.metric, centres[0 if side_number else 1], side.uncertainty)}"
-
-
-def _side(row: ComparisonRow, side_number: int, number: int) -> str:
+def _side(row: ComparisonRow, side_number: int) -> str:
     side, name = row.sides[side_number], run_name(side_number)
     if side is None:
         return f"{name}: not measured"
     if side.n == 1:
         return f"{name}: {value_text(side)}, one trial"
-    parts = (
-        f"{value_text(side)} {half_range_text(side)}",
-        f"median of {count_text(side.n, 'trial')}",
-        centre_text(row, side_number, number),
-    )
-    return f"{name}: {', '.join(part for part in parts if part)}"
+    sessions, hosts = len(side.session_means()), len(side.host_means())
+    of = [count_text(side.n, "trial"), *([count_text(sessions, "session")] if sessions > 1 else [])]
+    of += [count_text(hosts, "host")] if hosts > 1 else []
+    half = half_interval_text(side)
+    return f"{name}: {value_text(side)}{'' if half == MISSING else f' {half}'}, mean of {', '.join(of)}"
 
 
 _LEVELS = {SAMPLE: "within a trial", TRIAL: "added between trials", HOST: "added between hosts"}
@@ -149,24 +154,39 @@ def _why(comparison: Comparison, row: ComparisonRow, against: RelativeFigure) ->
     if against.ratio is None or against.low is None or against.high is None:
         return f"No verdict: {reason}."
     ratio = f"Ratio of geometric means {row_ratio_text(against)}, 95 % interval {interval_text(against)}"
-    if against.verdict is ComparisonVerdict.SAME:
-        return f"{ratio}: entirely within the margin of {margin}. A smaller difference is not excluded."
-    if against.verdict is ComparisonVerdict.UNDECIDED:
+    if against.verdict in _UNDECIDED:
         return f"{ratio}, but {reason}."
-    return f"{ratio}: entirely outside the margin of {margin}. {direction[2:].capitalize()}."
+    which = "" if against.verdict in EQUIVALENT else f" {direction[2:].capitalize()}."
+    return f"{ratio}: {reason}, {margin}.{which}"
+
+
+_UNDECIDED = frozenset({ComparisonVerdict.UNDECIDED, ComparisonVerdict.NOT_TESTED})
 
 
 def _change(row: ComparisonRow, number: int) -> str:
+    """Return what would change the verdict."""
     against, letter = row.against[number - 1], run_letter(number)
     if against.verdict is ComparisonVerdict.NOT_COMPARABLE:
         return f"Repeat {letter} or A with the other's plan and tool version, or compare anyway."
+    if against.verdict is ComparisonVerdict.NOT_TESTED:
+        return "Select the metric for a verdict; every tested ratio makes the others harder to decide."
+    if against.scope is Scope.BETWEEN_SESSIONS:
+        return (
+            "More sessions, not more trials: the trials of a session share its moment. A claim beyond these sessions "
+            f"needs {FEWEST_SESSIONS} runs on each side."
+        )
     if against.low is None or against.high is None:
         return _more(row, number) or "Trials with different results: a spread of zero gives no interval."
-    near, far = sorted(abs(math.log(edge)) for edge in (against.low, against.high))
-    if against.verdict is ComparisonVerdict.SAME:
+    return _of_margin(row, number, *sorted(abs(math.log(edge)) for edge in (against.low, against.high)))
+
+
+def _of_margin(row: ComparisonRow, number: int, near: float, far: float) -> str:
+    """Return the margin that would change the verdict, or the values that would decide it."""
+    verdict = row.against[number - 1].verdict
+    if verdict in EQUIVALENT:
         return f"A margin below {_edge(far)} would make it undecided."
-    if against.verdict is ComparisonVerdict.UNDECIDED:
-        return _more(row, number) or f"{_margin_above(far)} would give “no difference”."
+    if verdict is ComparisonVerdict.UNDECIDED:
+        return _more(row, number) or f"{_margin_above(far)} would make it smaller than the margin."
     return f"{_margin_above(near)} would make it undecided."
 
 
@@ -185,9 +205,12 @@ def _more(row: ComparisonRow, number: int) -> str:
     """Return the text on the number of trials that an undecided ratio still needs; empty if unknown."""
     if any(caveat.id == "reference" for caveat in row.against[number - 1].caveats):
         return "Measure the baseline yourself: the spread of a published result is unknown."
-    noun, needed, (here, there) = _counted(row, number)
+    against = row.against[number - 1]
+    if against.counts is None:
+        return ""
+    noun, needed, (here, there) = against.level, FEWEST[against.level], against.counts
     letter, baseline = run_letter(number), run_letter(0)
-    more = row.against[number - 1].more
+    more = against.more
     if min(here, there) < needed and (more is None or more <= needed - min(here, there)):
         few = [f"{needed - n} more of {name}" for name, n in ((baseline, there), (letter, here)) if n < needed]
         return f"At least {needed} {noun}s on each side: {' and '.join(few)}."
@@ -195,14 +218,4 @@ def _more(row: ComparisonRow, number: int) -> str:
         return ""
     one_side = insufficient_side(more, (here, there))
     where = f"of {letter if here < there else baseline}" if one_side else "on each side"
-    return f"About {more} more {noun}{'' if more == 1 else 's'} {where} would decide it."
-
-
-def _counted(row: ComparisonRow, number: int) -> tuple[str, int, tuple[int, int]]:
-    """Return the noun of one value, the number a verdict needs, and the numbers of the side and the baseline."""
-    sides = (row.sides[number], row.sides[0])
-    hosts = [0 if side is None else len(set(side.hosts)) for side in sides]
-    if max(hosts) > 1:
-        return "host", FEWEST_HOSTS, (hosts[0], hosts[1])
-    here, there = (0 if side is None else side.n for side in sides)
-    return "trial", FEWEST_TRIALS, (here, there)
+    return f"At least {count_text(more, f'more {noun}')}{'' if against.pairs else f' {where}'} would decide it."

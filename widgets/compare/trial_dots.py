@@ -1,4 +1,4 @@
-"""Dot plot of the trials of each run on a shared axis, with medians."""
+"""Dot plot of the trials of each run on a shared axis, with their means."""
 
 import math
 from collections.abc import Iterator, Sequence
@@ -32,11 +32,11 @@ class Dot:
 
 @dataclass(frozen=True, slots=True)
 class RunLane:
-    """Trials of one run and the median of the counted ones."""
+    """Trials of one run and the mean of the counted ones."""
 
     number: int
     dots: tuple[Dot, ...]
-    median: float | None
+    value: float | None
 
     @property
     def letter(self) -> str:
@@ -57,7 +57,7 @@ def _lane(record: RunRecord, row: ComparisonRow, number: int) -> RunLane:
     hosts = {host} if side is None else {host, *side.hosts}
     trials = [trial for trial in record.trials if trial.trial.step == step and trial.trial.host in hosts]
     dots = tuple(dot for trial in trials for dot in _dots(trial, row))
-    return RunLane(number, dots, None if side is None else side.median)
+    return RunLane(number, dots, None if side is None else side.value)
 
 
 def _dots(trial: TrialRecord, row: ComparisonRow) -> Iterator[Dot]:
@@ -84,7 +84,7 @@ _RIGHT = 14
 _AXIS = 22
 _TITLE = 22
 _DOT = 3.5
-_MEDIAN = 15
+_MEAN = 15
 _NEAR = 8
 """Hover radius of a dot in pixels."""
 
@@ -103,7 +103,7 @@ class _DotAxis:
 
 
 class TrialDots(QWidget):
-    """Lanes of dots on one axis fitted to the data; the tick in a lane is the median."""
+    """Lanes of dots on one axis fitted to the data; the tick in a lane is the mean."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -116,7 +116,7 @@ class TrialDots(QWidget):
         self.setMouseTracking(True)
 
     def show_lanes(self, metric: Metric, labelled: Labels, lanes: Sequence[RunLane], margin: float) -> None:
-        """Show the trials of `metric`; the margin around the baseline's median is shaded."""
+        """Show the trials of `metric`; the margin around the baseline’s value is shaded."""
         self._metric, self._labels, self._lanes, self._margin = metric, labelled, lanes, margin
         self.setMinimumHeight(_TITLE + _AXIS + _LANE * len(lanes))
         self.setAccessibleName(f"Trials: {metric_text(metric, labelled)}")
@@ -162,8 +162,8 @@ class TrialDots(QWidget):
         values = [dot.value for lane in self._lanes for dot in lane.dots]
         if not values:
             return None
-        base = self._lanes[0].median
-        edges = [base / (1 + self._margin), base * (1 + self._margin)] if base is not None and base > 0 else []
+        base = self._lanes[0].value
+        edges = [base * (1 - self._margin), base * (1 + self._margin)] if base is not None and base > 0 else []
         bounds = fitted(min([*values, *edges]), max([*values, *edges]))
         height = self.height() - _TITLE - _AXIS
         return _DotAxis(bounds.low, bounds.high, QRectF(_LEFT, _TITLE, max(1, self.width() - _LEFT - _RIGHT), height))
@@ -181,12 +181,12 @@ class TrialDots(QWidget):
         painter.drawText(area, int(Qt.AlignmentFlag.AlignVCenter), shown)
 
     def _draw_margin(self, painter: QPainter, axis: _DotAxis) -> None:
-        base = self._lanes[0].median
+        base = self._lanes[0].value
         if base is None or base <= 0:
             return
         shade = QColor(palette().baseline)
         shade.setAlpha(_BAND)
-        left, right = axis.x(base / (1 + self._margin)), axis.x(base * (1 + self._margin))
+        left, right = axis.x(base * (1 - self._margin)), axis.x(base * (1 + self._margin))
         painter.fillRect(QRectF(left, axis.area.top(), right - left, axis.area.height()), shade)
 
     def _draw_axis(self, painter: QPainter, metric: Metric, axis: _DotAxis) -> None:
@@ -223,9 +223,9 @@ class TrialDots(QWidget):
         for dot, middle in self._placed(axis, lane, y):
             painter.setBrush(Qt.BrushStyle.NoBrush if dot.left_out else shade)
             painter.drawEllipse(middle, _DOT, _DOT)
-        if lane.median is not None:
+        if lane.value is not None:
             painter.setPen(QPen(QColor(colours.text), 1.4))
-            x, half = axis.x(lane.median), min(_MEDIAN, axis.area.height() / len(self._lanes) / 2 - 1)
+            x, half = axis.x(lane.value), min(_MEAN, axis.area.height() / len(self._lanes) / 2 - 1)
             painter.drawLine(QPointF(x, y - half), QPointF(x, y + half))
 
     def _placed(self, axis: _DotAxis, lane: RunLane, y: float) -> list[tuple[Dot, QPointF]]:

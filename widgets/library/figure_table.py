@@ -8,7 +8,7 @@ from PySide6.QtCore import Signal
 from app.records import RunRecord
 from app.summary import MetricSummary, headline_metrics, summaries
 from suites.quantities import better_text, figure_text, metric_text, range_text, share_text
-from widgets.library.run_rows import half_range_text
+from widgets.library.run_rows import half_interval_text
 from widgets.parts.names import MISSING, step_host_label
 from widgets.parts.severity import doubt_icon
 from widgets.parts.table import RIGHT, Table, TableColumn, TableModel
@@ -69,14 +69,14 @@ FIGURE_COLUMNS: tuple[TableColumn[FigureLine], ...] = (
         stretch=True, least=230,
     ),
     TableColumn(
-        "Median", lambda line: figure_text(line.figure.metric, line.figure.median, line.figure.uncertainty),
-        align=RIGHT, tip="Median of the trials", more=_trials, bold=lambda line: line.is_headline,
+        "Value", lambda line: figure_text(line.figure.metric, line.figure.value, line.figure.uncertainty),
+        align=RIGHT, tip="Geometric mean of the trials", more=_trials, bold=lambda line: line.is_headline,
         mark=lambda line: doubt_icon(line.figure.trust),
     ),
     TableColumn(
-        "±", lambda line: half_range_text(line.figure), align=RIGHT, tone="muted",
-        tip="Half the range: (highest trial - lowest trial) / 2",
-        more=lambda line: _trials(line) if line.figure.n > 1 else "Spread unknown: one trial",
+        "±", lambda line: half_interval_text(line.figure), align=RIGHT, tone="muted",
+        tip="95 % interval of the value, from the trials of this session",
+        more=lambda line: _trials(line) if line.figure.n > 1 else "No interval: one trial",
     ),
     TableColumn(
         "CoV", lambda line: MISSING if line.figure.cov is None else share_text(line.figure.cov), align=RIGHT,
@@ -122,12 +122,26 @@ class FigureTable(Table[FigureLine]):
 
 
 def _sheet(lines: Sequence[FigureLine]) -> Iterator[Sequence[str | float | None]]:
-    yield ("step", "host", "metric", "labels", "median", "unit", "lowest", "highest", "cov", "n", "better", "trust")
+    yield (
+        "step",
+        "host",
+        "metric",
+        "labels",
+        "value",
+        "median",
+        "unit",
+        "lowest",
+        "highest",
+        "cov",
+        "n",
+        "better",
+        "trust",
+    )
     for found in (line.summary for line in lines if line.summary is not None):
         metric = found.metric
         labelled = ";".join(f"{name}={value}" for name, value in found.labels)
         spread = (found.minimum, found.maximum, found.cov, found.n)
         yield (
-            found.step, found.host, metric.name, labelled, found.median, metric.unit.value, *spread,
+            found.step, found.host, metric.name, labelled, found.value, found.median, metric.unit.value, *spread,
             metric.better.value, str(found.trust or ""),
         )  # fmt: skip

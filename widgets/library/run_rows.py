@@ -37,12 +37,10 @@ def lines_of(runs: Iterable[RunSummary]) -> list[RunLine]:
     return [_line(run) for run in runs]
 
 
-def half_range_text(summary: MetricSummary) -> str:
-    """Return half the range of the trials, without its unit."""
+def half_interval_text(summary: MetricSummary) -> str:
+    """Return half the width of the 95 % interval, without its unit."""
     half = summary.uncertainty
-    if not half:
-        return MISSING if half is None else "± 0"
-    return half_text(summary.metric, summary.median, half)
+    return half_text(summary.metric, summary.value, half) if half else MISSING
 
 
 def baseline_first(lines: Sequence[RunLine]) -> list[str]:

@@ -1,12 +1,13 @@
 """The headline of a step: its main metric, spread, tail latency and ratio to the baseline, as texts. No Qt."""
 
-import statistics
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from app.baselines.baselines import medians_text
+from app.baselines.baselines import counts_text
+from app.comparison.estimates import geometric_mean_of
+from app.numeric import mean_of
 from app.records import Band
 from app.summary import tail_of
 from suites.errors import UnknownSuiteError
@@ -37,8 +38,8 @@ class Headline:
 
 
 @dataclass(frozen=True, slots=True)
-class MedianEstimate:
-    """A median and half the width of its range, over `n` samples or trials."""
+class Estimate:
+    """The median of `n` samples and half their interquartile range, or the mean of `n` trials and half its interval."""
 
     value: float
     half: float | None
@@ -66,26 +67,26 @@ def headline(model: RunModel, step_key: StepKey, bands: Sequence[Band]) -> Headl
     )
 
 
-def of_samples(series: LiveSeries) -> MedianEstimate | None:
+def of_samples(series: LiveSeries) -> Estimate | None:
     """Return the median of the counted samples and half their interquartile range, or None."""
     values = series.counted()
     if not len(values):
         return None
     if len(values) < LEAST_FOR_QUARTILES:
-        return MedianEstimate(float(np.median(values)), None, len(values))
+        return Estimate(float(np.median(values)), None, len(values))
     low, median, high = np.percentile(values, [25, 50, 75])
-    return MedianEstimate(float(median), float(high - low) / 2, len(values))
+    return Estimate(float(median), float(high - low) / 2, len(values))
 
 
-def of_trials(values: Sequence[float]) -> MedianEstimate | None:
-    """Return the median of the trials and half their range, or None."""
+def of_trials(values: Sequence[float]) -> Estimate | None:
+    """Return the mean of the trials and half the width of its 95 % interval, or None."""
     if not values:
         return None
-    half = (max(values) - min(values)) / 2 if len(values) > 1 else None
-    return MedianEstimate(statistics.median(values), half, len(values))
+    half = geometric_mean_of(values).half if len(values) > 1 and min(values) > 0 else None
+    return Estimate(mean_of(values), half and half * mean_of(values), len(values))
 
 
-def estimate_text(metric: Metric, estimate: MedianEstimate) -> str:
+def estimate_text(metric: Metric, estimate: Estimate) -> str:
     """Return an estimate as text: ``41.2k IOPS ± 0.9k``."""
     if estimate.half:
         return spread_text(metric, estimate.value, estimate.half)
@@ -121,13 +122,13 @@ def _finished_headline(model: RunModel, step_key: StepKey, metric: Metric, bands
     if not found:
         return _excluded_headline(model, step_key, metric)
     labelled, estimate = found[0]
-    caption = "one trial, spread not known" if estimate.n == 1 else f"median of {estimate.n} trials"
+    caption = "one trial, no interval" if estimate.n == 1 else f"mean of {estimate.n} trials"
     band = band_for(bands, metric, labelled)
     under_way = not model.phase.over
     return Headline(
         metric_text(metric, labelled),
         estimate_text(metric, estimate),
-        f"{caption}, ± half their range" if estimate.half else caption,
+        f"{caption}, ± 95 % interval" if estimate.half else caption,
         metric.better,
         _others(metric, found[1:]),
         *_tail(_percentiles(counted, labelled)),
@@ -174,17 +175,17 @@ def _ratio(
     if low <= value <= high:
         return title, times_text(ratio), f"within its quartiles · {band.label}"
     text = ratio_text(ratio, metric.better)
-    return title, text, f"{'no verdict yet' if trials is None else medians_text(trials, band)} · {band.label}"
+    return title, text, f"{'no verdict yet' if trials is None else counts_text(trials, band)} · {band.label}"
 
 
-def _tail(found: Iterable[tuple[Metric, MedianEstimate | None]]) -> tuple[str, str]:
+def _tail(found: Iterable[tuple[Metric, Estimate | None]]) -> tuple[str, str]:
     """Return the title and value of the percentile nearest to p99, between 90 and 100."""
     known = {metric: estimate for metric, estimate in found if estimate is not None}
     metric = tail_of(known)
     return ("", "") if metric is None else (f"p{metric.percentile:g} latency", figure_text(metric, known[metric].value))
 
 
-def _percentiles(views: Sequence[TrialView], labelled: Labels) -> list[tuple[Metric, MedianEstimate | None]]:
+def _percentiles(views: Sequence[TrialView], labelled: Labels) -> list[tuple[Metric, Estimate | None]]:
     gathered: dict[Metric, list[float]] = {}
     for view in views:
         for figure in view.figures:
@@ -201,7 +202,7 @@ def _figures(views: Iterable[TrialView], name: str) -> list[Figure]:
     return [figure for view in views for figure in view.figures if figure.metric.name == name]
 
 
-def _others(metric: Metric, found: Iterable[tuple[Labels, MedianEstimate]]) -> str:
+def _others(metric: Metric, found: Iterable[tuple[Labels, Estimate]]) -> str:
     return " · ".join(
         f"{label_text(labelled)} {figure_text(metric, estimate.value, estimate.half)}" for labelled, estimate in found
     )

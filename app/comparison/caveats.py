@@ -1,0 +1,144 @@
+"""Caveats on trials: autocorrelation, two levels, and drift of sides that were not interleaved."""
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+
+from app.change_points import change_point
+from app.comparison.estimates import FEWEST_TRIALS
+from app.numeric import Numbers, np, stats
+from suites.quantities import duration_text
+
+CORRELATION_FROM = 12
+"""Fewest trials to test for autocorrelation: a coefficient of 0.7 is detected in 56 % of cases, with 20 trials in
+88 % (simulated for this project)."""
+
+SIGNIFICANT = 0.05
+"""The p-value of the permutation test below which trials are reported as autocorrelated."""
+
+RESAMPLES = 999
+"""Permutations of the test: with the observed order, p-values in steps of 0.001."""
+
+TWO_LEVELS = 0.9
+TWO_LEVELS_OF_FEW = 0.95
+FEW = 10
+"""Share of the variance between two groups of trials above which they are bimodal, and the higher threshold for fewer
+than FEW trials. Normal trials exceed it in at most 2 % of cases, two levels eight standard deviations apart in 50 % of
+cases with six trials and in 90 % with ten (simulated for this project)."""
+
+DRIFT_AFTER = timedelta(minutes=10)
+"""Shortest time from the first to the last trial of two consecutive sides for a drift caveat."""
+
+
+@dataclass(frozen=True, slots=True)
+class Caveat:
+    """A reason to doubt a verdict. `id` is for programs."""
+
+    id: str
+    text: str
+
+
+def correlation_p(values: Sequence[float]) -> float | None:
+    """Return the p-value of the first autocorrelation of the trials, in the order in which they ran.
+
+    A permutation test (scipy.stats.permutation_test), free of assumptions on the distribution. None for fewer than
+    CORRELATION_FROM trials, or identical trials.
+    """
+    trials = np.asarray(values, dtype=float)
+    if len(trials) < CORRELATION_FROM or not trials.var():
+        return None
+    if _autocorrelation(trials) < 1 / math.sqrt(len(trials)):  # far from significant: skip the costly test
+        return 1.0
+    found = stats.permutation_test(
+        (trials,),
+        _autocorrelation,
+        permutation_type="pairings",
+        alternative="greater",
+        n_resamples=RESAMPLES,
+        vectorized=True,
+        rng=1,  # reproducible
+    )
+    return float(found.pvalue)
+
+
+def _autocorrelation(trials: Numbers, axis: int = -1) -> Numbers:
+    """Return the first autocorrelation along the last axis."""
+    deviations = trials - trials.mean(axis=axis, keepdims=True)
+    found: Numbers = (deviations[..., 1:] * deviations[..., :-1]).sum(axis=axis) / (deviations**2).sum(axis=axis)
+    return found
+
+
+def two_levels(values: Sequence[float]) -> tuple[float, float] | None:
+    """Return the two levels of bimodal trials, or None if they are not bimodal.
+
+    Otsu's criterion (1979): the cut of the sorted trials with the largest share of the variance between its two
+    parts. Each part has at least two trials, so that a single outlier is not a level.
+    """
+    trials = np.sort(np.asarray(values, dtype=float))
+    count = len(trials)
+    whole = float(((trials - trials.mean()) ** 2).sum())
+    if count < FEWEST_TRIALS or whole <= 0:
+        return None
+    cut = change_point(trials, 2)
+    low, high = float(trials[:cut].mean()), float(trials[cut:].mean())
+    share = cut * (count - cut) / count * (high - low) ** 2 / whole
+    return None if share <= (TWO_LEVELS_OF_FEW if count < FEW else TWO_LEVELS) else (low, high)
+
+
+def drift(ours: Sequence[str], baseline: Sequence[str]) -> timedelta | None:
+    """Return the time from the first to the last trial if the sides ran one after the other; None if interleaved.
+
+    The arguments are start times of trials in ISO 8601; unreadable ones are ignored. None up to DRIFT_AFTER.
+    """
+    one, other = _starts(ours), _starts(baseline)
+    if not one or not other:
+        return None
+    first, second = sorted((one, other), key=lambda starts: starts[0])
+    if second[0] <= first[-1]:
+        return None
+    duration = second[-1] - first[0]
+    return duration if duration > DRIFT_AFTER else None
+
+
+def _starts(texts: Sequence[str]) -> list[datetime]:
+    found = []
+    for text in texts:
+        try:
+            moment = datetime.fromisoformat(text)
+        except ValueError:
+            continue
+        found.append(moment if moment.tzinfo else moment.replace(tzinfo=UTC))
+    return sorted(found)
+
+
+def of_spread(values: Sequence[float], side_name: str, written: Sequence[str] = ()) -> Iterator[Caveat]:
+    """Yield the caveats on the trials of one side, given in the order in which they ran; `side_name` names the side.
+
+    `written` are the formatted values, in the same order.
+    """
+    p = correlation_p(values)
+    if p is not None and p < SIGNIFICANT:
+        yield Caveat(
+            "correlated", f"trials of {side_name} are autocorrelated (p = {p:.3f}): the interval is too narrow"
+        )
+    levels = two_levels(values)
+    if levels is not None:
+        texts = [_nearest(level, values, written) for level in levels]
+        yield Caveat("two-levels", f"trials of {side_name} are bimodal: about {texts[0]} and {texts[1]}")
+
+
+def _nearest(level: float, values: Sequence[float], written: Sequence[str]) -> str:
+    """Return the formatted value of the trial nearest to `level`."""
+    if not written:
+        return f"{level:.4g}"
+    return written[min(range(len(values)), key=lambda index: abs(values[index] - level))]
+
+
+def of_order(ours: Sequence[str], baseline: Sequence[str]) -> Iterator[Caveat]:
+    """Yield the drift caveat if one side ran after the other."""
+    duration = drift(ours, baseline)
+    if duration is not None:
+        span = duration_text(duration.total_seconds())
+        text = f"sides not interleaved ({span} in total): drift of the host would look like a difference"
+        yield Caveat("drift", text)

@@ -1,0 +1,126 @@
+"""Levels of replication: the units on which a ratio rests, and their pairs where the design pairs them."""
+
+import math
+import statistics
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from app.comparison.estimates import Ratio, paired_ratio_of, ratio_of, ratio_with_interval
+from app.comparison.verdicts import FEWEST_EXACT, FEWEST_SESSIONS, Level, Scope
+from app.numeric import mean_of
+from app.summary import MetricSummary
+
+Rounds = Mapping[tuple[str, int], int]
+"""The round of each trial (run id, trial id) of an interleaved run."""
+
+
+@dataclass(frozen=True, slots=True)
+class Units:
+    """The units of both sides, `values` and `baseline`, each a trial or a mean; in pairs if `pairs` names them.
+
+    `unpaired` counts the units that have no partner and are left out.
+    """
+
+    level: Level
+    values: tuple[float, ...]
+    baseline: tuple[float, ...]
+    scope: Scope = Scope.ACROSS
+    pairs: str = ""
+    unpaired: int = 0
+
+    @property
+    def counts(self) -> tuple[int, int]:
+        """The numbers of units of this side and of the baseline."""
+        return len(self.values), len(self.baseline)
+
+    @property
+    def centres(self) -> tuple[float, float]:
+        """The means of both sides, whose ratio is that of ratio()."""
+        return mean_of(self.values), mean_of(self.baseline)
+
+    @property
+    def one_session(self) -> bool:
+        """Whether one session is compared with several."""
+        return self.level is Level.SESSION and 1 in self.counts
+
+    @property
+    def exact(self) -> bool:
+        """Whether all trials of a side are identical, on both sides: a counter without variance."""
+        return min(self.counts) >= FEWEST_EXACT and all(len(set(side)) == 1 for side in (self.values, self.baseline))
+
+    def ratio(self) -> Ratio | str:
+        """Return the ratio of the means with its interval, or the reason for none."""
+        if not self.values:
+            return "no trial has a partner"
+        if self.pairs:
+            return paired_ratio_of(self.values, self.baseline)
+        if self.one_session and min(*self.values, *self.baseline) > 0:
+            return _of_one_session(self.values, self.baseline)
+        return ratio_of(self.values, self.baseline)
+
+
+def _of_one_session(values: Sequence[float], baseline: Sequence[float]) -> Ratio:
+    """Return the ratio of one session to several, or of several to one.
+
+    The single session has the variance of the others: s^2 (1 + 1 / k), Student's t with k - 1 degrees of freedom
+    (a prediction interval).
+    """
+    ours, theirs = ([math.log(value) for value in side] for side in (values, baseline))
+    several = max(ours, theirs, key=len)
+    difference = statistics.fmean(ours) - statistics.fmean(theirs)
+    variance = statistics.variance(several)
+    if variance < 1e-24:
+        return Ratio(math.exp(difference), reason="all sessions are identical: variance unknown")
+    spread = math.sqrt(variance)
+    error = (variance * (1 + 1 / len(several)), len(several) - 1)
+    return ratio_with_interval(difference, [error], spread=spread, spread_baseline=spread)
+
+
+def units_of(ours: MetricSummary, baseline: MetricSummary, rounds: Rounds | None = None) -> Units:
+    """Return the units of two sides at the highest level that is replicated.
+
+    Hosts where a side has several, paired if both have the same; else sessions where both have several, paired if both
+    have the same; else one session against three or more; else trials, paired by `rounds` where both are steps of one
+    interleaved session.
+    """
+    hosts = ours.host_means(), baseline.host_means()
+    if max(map(len, hosts)) > 1:
+        return _grouped(Level.HOST, *hosts)
+    sessions = [{run: value for (_, run), value in side.session_means().items()} for side in (ours, baseline)]
+    counts = sorted(map(len, sessions))
+    same_host = set(hosts[0]) == set(hosts[1])
+    if set(sessions[0]) == set(sessions[1]) and same_host:
+        return _of_one_run(ours, baseline, rounds) if counts[0] == 1 else _grouped(Level.SESSION, *sessions)
+    if counts[0] > 1:
+        return _units(Level.SESSION, sessions[0], sessions[1], Scope.ACROSS)
+    if counts[1] >= FEWEST_SESSIONS:
+        return _units(Level.SESSION, sessions[0], sessions[1], Scope.BETWEEN_SESSIONS)
+    return Units(Level.TRIAL, ours.values, baseline.values, Scope.BETWEEN_SESSIONS)
+
+
+def _units(level: Level, ours: Mapping[str, float], baseline: Mapping[str, float], scope: Scope) -> Units:
+    return Units(level, tuple(ours.values()), tuple(baseline.values()), scope)
+
+
+def _grouped(level: Level, ours: Mapping[str, float], baseline: Mapping[str, float]) -> Units:
+    """Return the means of hosts or sessions, in pairs if both sides have the same ones."""
+    if set(ours) != set(baseline):
+        return _units(level, ours, baseline, Scope.ACROSS)
+    return Units(level, tuple(ours.values()), tuple(baseline[name] for name in ours), pairs=f"{level}s")
+
+
+def _of_one_run(ours: MetricSummary, baseline: MetricSummary, rounds: Rounds | None) -> Units:
+    """Return the trials of two steps of one run on one host, in pairs by their rounds."""
+    if not rounds:
+        return Units(Level.TRIAL, ours.values, baseline.values, Scope.WITHIN_SESSION)
+    sides = [{rounds[key]: value for key, value in zip(side.trials, side.values, strict=True) if key in rounds}
+             for side in (ours, baseline)]  # fmt: skip
+    both = [number for number in sides[0] if number in sides[1]]
+    return Units(
+        Level.TRIAL,
+        tuple(sides[0][number] for number in both),
+        tuple(sides[1][number] for number in both),
+        Scope.WITHIN_SESSION,
+        "rounds",
+        ours.n + baseline.n - 2 * len(both),
+    )
