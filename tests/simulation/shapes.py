@@ -8,8 +8,8 @@ from functools import cache
 import numpy as np
 
 from app.distributions.percentiles import TrialValues, ValueLevel, harrell_davis, percentiles, shifts, trial_values
-from app.spreads import spread_of
 from app.scaling.models import Fit, fit_models
+from app.spreads import spread_of
 from tests.simulation.experiments import Share, _generators, share
 from tests.simulation.noise import Draw, trials_of_samples
 
