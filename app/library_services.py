@@ -7,12 +7,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
     from pathlib import Path
 
     from app.baselines.baselines import Baseline
     from app.comparison.comparison import Comparison
-    from app.comparison.estimates import WithinTrials
     from app.comparison.selection import RunSelection
     from app.crosscheck.agreement import Agreement
     from app.crosscheck.proposal import Proposal
@@ -23,6 +22,7 @@ if TYPE_CHECKING:
     from app.ranking.candidates import RankingCriteria
     from app.ranking.ranking import Ranking
     from app.records import Band, Calibration, RunRecord, RunSummary, SampleSeries
+    from app.sample_statistics import WithinTrials
     from app.store import Store
     from app.store.errors import StoreError
     from suites.facts import Facts
@@ -187,9 +187,15 @@ class LibraryServices(ABC):
         """
         return self._selection.compare(runs, margin, overruled)
 
-    def joined(self, runs: Sequence[str]) -> list[tuple[RunRecord, SampleSeries]]:
-        """Return each run, or group of runs as one, with the samples of its trials."""
-        return self._selection.joined(runs)
+    def compared(self, runs: Sequence[str], margin: float | None) -> tuple[Comparison, tuple[RunRecord, ...]]:
+        """Return the comparison of compare(), and each run, or group of runs as one, without samples."""
+        return self._selection.compared(runs, margin)
+
+    def trial_samples(
+        self, trials: Iterable[tuple[str, int]], metrics: Collection[str]
+    ) -> Mapping[tuple[str, int], tuple[Sample, ...]]:
+        """Return the samples of some metrics of trials (run id, trial id)."""
+        return self._selection.trial_samples(trials, metrics)
 
     def joined_record(self, run: str) -> RunRecord:
         """Return a run, or a group of runs as one, without samples."""

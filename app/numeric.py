@@ -31,7 +31,10 @@ else:
 
 def mean_of(values: Sequence[float]) -> float:
     """Return the geometric mean of values; the arithmetic mean if one of them is not above zero."""
-    return statistics.geometric_mean(values) if min(values) > 0 else statistics.fmean(values)
+    least = min(values)
+    if least == max(values):
+        return least  # exactly
+    return statistics.geometric_mean(values) if least > 0 else statistics.fmean(values)
 
 
 __all__ = ["Numbers", "mean_of", "np", "optimize", "pd", "special", "stats"]

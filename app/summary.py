@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from app.comparison.estimates import (
     Centre,
     VarianceLevels,
-    WithinTrials,
     geometric_mean_of,
     group_means,
     levels_of,
@@ -17,6 +16,7 @@ from app.json_converter import Json, publish, published
 from app.numeric import mean_of
 from app.plans.plan import Step
 from app.records import ChangeRecord, RunRecord, TrialRecord
+from app.sample_statistics import WithinTrials
 from app.verdict.listing import listed
 from suites.errors import UnknownSuiteError
 from suites.facts import known

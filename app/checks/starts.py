@@ -78,7 +78,7 @@ def start_of(times: "Sequence[float] | Numbers", values: "Sequence[float] | Numb
 
 def _distance(start: Numbers, rest: Numbers) -> float:
     """Return the difference of the means in standard errors, with the autocorrelation of the rest for both."""
-    from app.comparison.estimates import within_of
+    from app.sample_statistics import within_of
 
     within = within_of(rest)
     if within is None:

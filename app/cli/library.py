@@ -9,7 +9,6 @@ from app.cli.common import FAILED, json_option, json_verb, plain, print_json, pr
 from app.cli.plans import print_findings
 from app.cli.studies import Study, margin_option, overrule_option, print_study, share_of
 from app.cli.tables import LEVELS_HEAD, level_cells, print_agreements, print_distributions
-from app.comparison.estimates import WithinTrials
 from app.distributions.distribution import distributions_to_json
 from app.formats import remarks_to_json
 from app.json_converter import published
@@ -17,6 +16,7 @@ from app.parse import parse_output
 from app.plans.plan import PlanError, host_label
 from app.plans.plan_remarks import Acknowledged
 from app.records import RunRecord
+from app.sample_statistics import WithinTrials
 from app.services import Workstation
 from app.summary import levels, run_to_json, summaries, telemetry_text
 from app.verdict.listing import listed

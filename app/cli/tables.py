@@ -208,12 +208,12 @@ def _at(side: SideDistribution, percentile: float) -> Percentile | None:
 def _percentile_text(metric: Metric, found: Percentile | None) -> str:
     if found is None:
         return ""
+    together = "" if found.pooled is None else f", pooled {figure_text(metric, found.pooled)}"
     if found.low is None or found.high is None:
-        return figure_text(metric, found.value)
-    half = (found.high - found.low) / 2
-    return (
-        f"{figure_text(metric, found.value, half or None)} ({range_text(metric, found.low, found.high, half or None)})"
-    )
+        return f"{figure_text(metric, found.value)}{together}"
+    half = (found.high - found.low) / 2 or None
+    interval = range_text(metric, found.low, found.high, half)
+    return f"{figure_text(metric, found.value, half)} ({interval}{together})"
 
 
 def _shift(metric: Metric, found: QuantileShift | None) -> str:

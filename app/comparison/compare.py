@@ -10,7 +10,7 @@ from app.comparison.caveats import Caveat, of_order
 from app.comparison.cell_caveats import MOST_FAILED, of_failures, of_instances, of_units, of_verdicts
 from app.comparison.comparability import OF_HOST, PLACES, Difference, Weight, differences, relation, same_machine
 from app.comparison.comparison import CompareError, Comparison, ComparisonRow, RelativeFigure
-from app.comparison.estimates import Ratio, WithinTrials, beyond_p, holm, within_p
+from app.comparison.estimates import Ratio, beyond_p, holm, within_p
 from app.comparison.replication import Rounds, Units, units_of
 from app.comparison.sides import Censored, Side, StepHosts, excluded_trials, paired, shared_hosts, step_hosts
 from app.comparison.verdicts import (
@@ -23,6 +23,7 @@ from app.comparison.verdicts import (
 )
 from app.plans.plan import host_label
 from app.records import RunRecord
+from app.sample_statistics import WithinTrials
 from app.summary import MetricSummary, headline_metrics, levels
 from suites.errors import UnitError
 from suites.quantities import metric_text
@@ -224,7 +225,8 @@ class _Table:
         if isinstance(found, str) and not units.exact:
             return _unknown(found, pair.differences)
         margin = self._margin_for(pair, number)
-        failed = [f"{one.text} in {side_name}" for side_name, one in pair.failures if one.share > MOST_FAILED]
+        barred = [f"{one.text} in {side_name}" for side_name, one in pair.failures if one.share > MOST_FAILED]
+        barred += [caveat.text for caveat in of_verdicts(other, baseline) if caveat.id == Trust.INVALID]
         evidence = VerdictEvidence(
             baseline.metric,
             margin.share,
@@ -234,7 +236,7 @@ class _Table:
             units.scope,
             pair.relation,
             origin=margin.origin,
-            censored="; ".join(failed),
+            barred="; ".join(barred),
             tested=tested,
         )
         hosts = len(pair.theirs.hosts), len(pair.ours.hosts)
@@ -273,7 +275,7 @@ class _Table:
 
     def _figure(self, found: _Open, evidence: VerdictEvidence) -> RelativeFigure:
         ratio, units = found.ratio, found.units
-        if units.exact and not evidence.censored:
+        if units.exact and not evidence.barred:
             verdict, text, reason = decide_exact((units.values[0], units.baseline[0]), evidence)
         else:
             verdict, text, reason = decide(ratio, evidence)

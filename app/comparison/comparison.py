@@ -16,7 +16,7 @@ from suites.vocab import Labels, Metric
 METHOD = (
     "values and ratios are geometric means; 95 % intervals by Student's t on logarithms (Welch's, or paired) at the "
     "highest replicated level: trials of single sessions, else sessions, else hosts; Holm's correction over all tested "
-    "ratios"
+    "ratios; a percentile of several trials is the mean of the trials' percentiles"
 )
 
 

@@ -2,18 +2,14 @@
 
 import math
 import statistics
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from app.json_converter import publish
 from app.numeric import Numbers, mean_of, np, special, stats
-
-if TYPE_CHECKING:
-    from app.store import Store
-    from suites.vocab import Labels
-
+from app.sample_statistics import WithinTrial
 
 Real = TypeVar("Real", float, "Numbers")
 
@@ -321,19 +317,6 @@ HOSTS_DOMINATE = 0.5
 
 
 @dataclass(frozen=True, slots=True)
-class WithinTrial:
-    """The samples within one trial: their number, mean, variance and effective sample size (`worth`).
-
-    With first autocorrelation r, n samples are worth n (1 - r) / (1 + r) independent ones (Bayley and Hammersley 1946).
-    """
-
-    n: int
-    mean: float
-    variance: float
-    worth: float
-
-
-@dataclass(frozen=True, slots=True)
 class VarianceLevel:
     """One variance level: its coefficient of variation, its share of the total variance, and its number of units.
     `cov` and `share` are None with too few units."""
@@ -355,19 +338,6 @@ class VarianceLevels:
     def level(self, name: str) -> VarianceLevel | None:
         """Return the level `name`, or None."""
         return next((level for level in self.levels if level.name == name), None)
-
-
-def within_of(values: "Sequence[float] | Numbers") -> WithinTrial | None:
-    """Return the statistics of the samples of a trial; None for fewer than two."""
-    samples = np.asarray(values, dtype=float)
-    count = len(samples)
-    if count < 2:
-        return None
-    deviations = samples - samples.mean()
-    whole = float(deviations @ deviations)
-    correlation = float(deviations[1:] @ deviations[:-1]) / whole if whole else 0.0
-    worth = count * (1 - correlation) / (1 + correlation) if correlation > 0 else float(count)
-    return WithinTrial(count, float(samples.mean()), whole / (count - 1), min(float(count), max(1.0, worth)))
 
 
 def levels_of(hosts: Iterable[Sequence[float]], within: Sequence[WithinTrial] = ()) -> VarianceLevels | None:
@@ -421,21 +391,6 @@ def _between(groups: Sequence[Sequence[float]], among: float | None) -> tuple[fl
 
 def _root(variance: float | None, mean: float) -> float | None:
     return None if variance is None else variance**0.5 / abs(mean)
-
-
-WithinTrials = Mapping[tuple[str, int], Mapping[tuple[str, tuple[tuple[str, str], ...]], WithinTrial]]
-"""The samples of each trial (run id, trial id) by metric name and labels."""
-
-
-def read_within(store: "Store", run_ids: Sequence[str]) -> WithinTrials:
-    """Return the sample statistics of every trial of some runs, without the samples of the warm-up."""
-    found: dict[tuple[str, int], dict[tuple[str, Labels], WithinTrial]] = {}
-    with store.trial_values(run_ids) as series:
-        for trial, key, values in series:
-            one = within_of(values)
-            if one is not None:
-                found.setdefault(trial, {})[key] = one
-    return found
 
 
 publish(VarianceLevel, "level=name n cov share")

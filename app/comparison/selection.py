@@ -1,6 +1,7 @@
 """Selection of runs by name, run id or baseline, read for a comparison, a report or an export."""
 
-from collections.abc import Iterator, Mapping, Sequence
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -8,10 +9,10 @@ from app.baselines.baselines import Baseline, bands, built_in, by_name, remarks,
 from app.baselines.reference import as_run
 from app.chart import Chart
 from app.comparison.comparison import Comparison
-from app.comparison.estimates import WithinTrials, read_within
 from app.comparison.sides import choose, join
 from app.distributions.distribution import Distribution
 from app.records import PREFIX, Band, RunRecord, SampleSeries
+from app.sample_statistics import WithinTrials
 from app.store import Store
 from app.verdict.stored import loading_judged
 from suites.vocab import Sample
@@ -27,12 +28,9 @@ class RunSelection:
         """Return the runs of each selector, a published table as a run like those of the other selectors."""
         pinned = self._pinned(selectors)
         tables = {word: one.reference for word, one in pinned.items() if one.reference is not None}
-        with loading_judged(self._store) as load:
-            found = {
-                word: tuple(run for part in self._parts(pinned.get(word), word) for run in choose(load, part))
-                for word in selectors
-                if word not in tables
-            }
+        parts = {word: self._parts(pinned.get(word), word) for word in selectors if word not in tables}
+        with loading_judged(self._store, _possible_ids(parts.values())) as load:
+            found = {word: tuple(run for part in of for run in choose(load, part)) for word, of in parts.items()}
         like = [run for runs in found.values() for run in runs]
         return [
             (as_run(tables[word], pinned[word].selector, like),) if word in tables else found[word]
@@ -85,9 +83,33 @@ class RunSelection:
 
     def compare(self, selectors: Sequence[str], margin: float | None, overruled: str) -> Comparison:
         """Compare the runs of `selectors` with those of the first."""
+        return self._compare(self.chosen(selectors), selectors, margin, overruled)
+
+    def compared(self, selectors: Sequence[str], margin: float | None) -> tuple[Comparison, tuple[RunRecord, ...]]:
+        """Return the comparison, and each run or joined group of runs without samples."""
+        groups = self.chosen(selectors)
+        records = tuple(join(group, {record.summary.id: {} for record in group})[0] for group in groups)
+        return self._compare(groups, selectors, margin, ""), records
+
+    def trial_samples(
+        self, trials: Iterable[tuple[str, int]], metrics: Collection[str]
+    ) -> Mapping[tuple[str, int], tuple[Sample, ...]]:
+        """Return the samples of some metrics of trials (run id, trial id); published tables have none."""
+        found: dict[tuple[str, int], tuple[Sample, ...]] = dict.fromkeys(trials, ())
+        for run in dict.fromkeys(run for run, _ in found if not run.startswith(PREFIX)):
+            samples = self._store.samples(run, [trial for own, trial in found if own == run], metrics)
+            found |= {(run, trial): one for trial, one in samples.items()}
+        return found
+
+    def _compare(
+        self,
+        groups: Sequence[Sequence[RunRecord]],
+        selectors: Sequence[str],
+        margin: float | None,
+        overruled: str,
+    ) -> Comparison:
         from app.comparison.compare import compare
 
-        groups = self.chosen(selectors)
         found = compare(groups, margin, overruled=overruled, within=self._within(groups))
         return replace(found, notes=tuple(dict.fromkeys([*self._of_baselines(selectors), *found.notes])))
 
@@ -144,7 +166,7 @@ class RunSelection:
         return [] if comparison is None else Analyses(self._store, self.chosen).pictured(selectors, comparison.rows)
 
     def _within(self, groups: Sequence[Sequence[RunRecord]]) -> WithinTrials:
-        return read_within(self._store, [record.summary.id for group in groups for record in group])
+        return self._store.within([record.summary.id for group in groups for record in group])
 
     def _telemetry_of(self, record: RunRecord) -> Mapping[str, tuple[Sample, ...]]:
         """Return the telemetry of the runs that `record` was joined from, concatenated by host."""
@@ -160,6 +182,11 @@ class RunSelection:
         plan = records[0].plan
         found = bands(self._store, plan.steps, plan.hosts, records[0].facts_before)
         return [each for one in found.values() for each in one if not own.intersection(each.run_id.split(","))]
+
+
+def _possible_ids(parts: Iterable[Sequence[str]]) -> list[str]:
+    """Return what may be ids of runs in the parts of selectors."""
+    return [re.split("[@:]", piece)[0].strip() for of in parts for part in of for piece in part.split(",")]
 
 
 def _names(baseline: Baseline) -> tuple[str, ...]:

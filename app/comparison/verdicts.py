@@ -102,8 +102,8 @@ class VerdictEvidence:
 
     `counts` are the numbers of values of this side and the baseline at `level`, in pairs if `pairs` names these.
     `relation` is the text of relation(). `tests` ratios are tested together; `p` and `p_same` are the p-values of a
-    ratio beyond and within the margin, corrected for that; None without a test. `censored` names too many failed
-    trials. `tested` is False for descriptive metrics.
+    ratio beyond and within the margin, corrected for that; None without a test. `barred` is why there is no claim
+    whatever the ratio: an invalid side, too many failed trials. `tested` is False for descriptive metrics.
     """
 
     metric: Metric
@@ -117,7 +117,7 @@ class VerdictEvidence:
     p: float | None = None
     p_same: float | None = None
     origin: str = ""  # of the margin
-    censored: str = ""
+    barred: str = ""
     tested: bool = True
 
     @property
@@ -162,8 +162,8 @@ def decide(ratio: Ratio, evidence: VerdictEvidence) -> tuple[ComparisonVerdict, 
 
 def _obstacle(ratio: Ratio, alone: ComparisonVerdict, evidence: VerdictEvidence) -> str:
     """Return why there is no claim; empty for one."""
-    if evidence.censored:
-        return evidence.censored
+    if evidence.barred:
+        return evidence.barred
     if evidence.needed:
         return _too_few(alone, evidence)
     if ratio.low is None or ratio.high is None:
@@ -325,8 +325,8 @@ def _undecided(ratio: Ratio, evidence: VerdictEvidence) -> str:
 
 def _advice(ratio: Ratio, evidence: VerdictEvidence) -> str:
     """Return what would settle an undecided ratio."""
-    if evidence.censored:
-        return "repeat the failed trials"
+    if evidence.barred:
+        return "repeat the run"
     noun = Level.SESSION if evidence.scope is Scope.BETWEEN_SESSIONS else evidence.level
     more = forecast(ratio, evidence)
     amount = f"far more {noun}s" if more is None else f"at least {count_text(more, f'more {noun}')}"

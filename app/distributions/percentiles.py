@@ -3,7 +3,7 @@
 import math
 import statistics
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any
 
@@ -134,12 +134,16 @@ _SEED = 20_140_101
 
 @dataclass(frozen=True, slots=True)
 class Percentile:
-    """A percentile (0 to 100) with its 95 % interval; the bounds are None with too few trials."""
+    """A percentile (0 to 100) with its 95 % interval; the bounds are None with too few trials.
+
+    `pooled` is the percentile of the counted requests of all trials together, None without counted requests.
+    """
 
     percentile: float
     value: float
     low: float | None = None
     high: float | None = None
+    pooled: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,11 +168,23 @@ def percentiles(trials: Sequence[TrialValues], source: ValueLevel) -> tuple[Perc
         values = [float(value) for trial in trials for value in trial.values]
         return tuple(_of_figures(values, share) for share in SHARES if supports_quantile(share, len(values)))
     fewest = min((trial.n for trial in trials), default=0)
+    whole = pooled(trials) if source is ValueLevel.REQUESTS and len(trials) > 1 else None
     return tuple(
-        _of_trials(100 * share, [trial.quantile(share) for trial in trials])
+        replace(
+            _of_trials(100 * share, [trial.quantile(share) for trial in trials]),
+            pooled=None if whole is None else whole.quantile(share),
+        )
         for share in SHARES
         if supports_quantile(share, fewest)
     )
+
+
+def pooled(trials: Sequence[TrialValues]) -> TrialValues:
+    """Return the counted values of all trials as those of one: their histograms added."""
+    values = np.concatenate([trial.values for trial in trials])
+    counts = np.concatenate([np.ones(trial.n) if trial.counts is None else trial.counts for trial in trials])
+    bins, places = np.unique(values, return_inverse=True)
+    return TrialValues("", 0, "", bins, np.bincount(places, weights=counts))
 
 
 def _of_figures(values: Sequence[float], share: float) -> Percentile:

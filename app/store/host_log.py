@@ -1,9 +1,10 @@
 """Rows of changed host settings, host actions, workspaces and jobs."""
 
 import json
+from collections.abc import Iterable
 from typing import Any
 
-from sqlalchemy import Connection, Row, insert, literal_column, select, update
+from sqlalchemy import Connection, Row, Select, insert, literal_column, select, update
 
 from app.events import HostChange, HostChanged, SettingRestored, State
 from app.records import OUTPUT_LIMIT, ChangeRecord, HostAction, StoredJob, StoredWorkspace
@@ -41,16 +42,21 @@ def write_change(connection: Connection, run_id: str, event: HostChanged | Setti
 def changes_of(connection: Connection, run_id: str) -> tuple[ChangeRecord, ...]:
     """Return the settings that the run changed, in order."""
     table = schema.changes
-    query = select(table).where(table.c.run_id == run_id).order_by(table.c.id)
+    query: Select[Any] = select(table).where(table.c.run_id == run_id).order_by(table.c.id)
+    return changes(connection.execute(query))
+
+
+def changes(rows: Iterable[Row[Any]]) -> tuple[ChangeRecord, ...]:
+    """Return the settings of some rows."""
     return tuple(
         ChangeRecord(
-            run_id,
+            row.run_id,
             HostChange(row.host, row.what, row.path, row.before, row.during, row.trial),
             row.changed,
             row.put_back,
             row.problem,
         )
-        for row in connection.execute(query)
+        for row in rows
     )
 
 

@@ -30,7 +30,7 @@ from app.events import (
     TrialEnded,
 )
 from app.records import DetachedRun, RunRecord, SampleSeries
-from app.store import run_reader, schema
+from app.store import record_reader, run_reader, schema
 from app.store.database import Database
 from app.store.errors import (
     DamagedError,
@@ -212,7 +212,7 @@ class Recorder:
         """Return the stored part of the run, without samples."""
         self.flush(None if self._failure else PATIENCE)
         with self._library.database.reading() as connection:
-            return run_reader.record(connection, self._run_id)
+            return record_reader.record(connection, self._run_id)
 
     def stored_samples(
         self, trials: Sequence[int], windows: Mapping[str, tuple[float, float]]

@@ -13,7 +13,7 @@ from sqlalchemy import Connection, StaticPool, create_engine, func, insert, sele
 
 from app.events import Event
 from app.formats import FormatError
-from app.store import run_reader, schema
+from app.store import record_reader, schema
 from app.store.database import Database, with_patience
 from app.store.errors import StoreError, StoreLostError, damaged, lost, translated
 from app.store.library_file import PATIENCE, OpenFile, copy_open, driver_of, identity_of, wal_of
@@ -169,7 +169,7 @@ def read_back(connection: Connection, run_id: str) -> Written | None:
         .group_by(series.trial)
     )
     found.samples.update({row[0]: row[1] for row in connection.execute(counted)})
-    run_reader.record(connection, run_id)
+    record_reader.record(connection, run_id)
     return found
 
 

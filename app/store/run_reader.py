@@ -1,36 +1,32 @@
 """Queries: whole runs, and one metric over many runs."""
 
 import json
-import math
-import re
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import cache
 from typing import Any
 
-from sqlalchemy import Connection, Row, RowMapping, Select, bindparam, func, select
+from sqlalchemy import ColumnElement, Connection, RowMapping, Select, bindparam, func, select
 
-from app.events import Moment, State, Trial
-from app.formats import FormatError, by_host_from_json, command_from_json, facts_from_json, plan_from_json
+from app.events import Moment, State
+from app.formats import facts_from_json, plan_from_json
 from app.plans.plan import Plan
-from app.records import DetachedRun, HistoryRow, RunRecord, RunSummary, SampleSeries, TrialRecord
-from app.store import baselines, host_log, schema
-from app.store.errors import StoreError, unreadable_run
-from app.store.rows import verdict_of
+from app.records import HistoryRow, RunSummary, SampleSeries
+from app.store import baselines, schema
+from app.store.errors import StoreError
 from suites.facts import Facts
 from suites.units import Unit
-from suites.verdict import Verdict
-from suites.vocab import Better, Figure, Finding, Labels, Metric, MetricKind, Sample, Severity
+from suites.vocab import Better, Labels, Metric, MetricKind, Sample
 
 CANDIDATES = 5
 """Runs listed for an ambiguous name."""
 
 
-def summaries(connection: Connection, run_id: str | None = None) -> list[RunSummary]:
-    """Return the summary of every run, or only of `run_id`, newest first."""
-    if run_id is None:
+def summaries(connection: Connection, run_ids: Sequence[str] | None = None) -> list[RunSummary]:
+    """Return the summary of every run, or only of `run_ids`, newest first."""
+    if run_ids is None:
         return [_summary(row) for row in connection.execute(_all_summaries()).mappings()]
-    return [_summary(row) for row in connection.execute(_one_summary(), {_RUN: run_id}).mappings()]
+    return [_summary(row) for row in connection.execute(_some_summaries(), {_RUNS: run_ids}).mappings()]
 
 
 @cache
@@ -49,12 +45,12 @@ def _all_summaries() -> Select[Any]:
 
 
 @cache
-def _one_summary() -> Select[Any]:
-    """Return the query for the summary of one run, bound as _RUN."""
-    return _all_summaries().where(schema.runs.c.id == bindparam(_RUN))
+def _some_summaries() -> Select[Any]:
+    """Return the query for the summaries of the runs bound as _RUNS."""
+    return _all_summaries().where(schema.runs.c.id.in_(bindparam(_RUNS, expanding=True)))
 
 
-_RUN = "wanted_run"
+_RUNS = "wanted_runs"
 
 
 def _whole_verdict(run_id: Any) -> tuple[Any, Any]:
@@ -96,48 +92,18 @@ def find(connection: Connection, run: str) -> str:
     raise StoreError(f"There is no run “{run[:80]}”.", "List the runs with: benchwright list")
 
 
-def record(connection: Connection, run_id: str) -> RunRecord:
-    """Return the run `run_id` without samples and raw output."""
-    table = schema.runs.c
-    columns = (table.plan, table.plan_hash, table.program_version, table.reason)
-    stored = select(*columns, table.telemetry_cost, table.telemetry_program).where(table.id == run_id)
-    plan, plan_hash, version, reason, cost, program = connection.execute(stored).one()
-    try:
-        read_plan = plan_from_json(json.loads(plan))
-        before = _facts(connection, run_id, Moment.BEFORE)
-        return RunRecord(
-            summaries(connection, run_id)[0],
-            read_plan,
-            plan_hash,
-            version,
-            reason,
-            before,
-            _facts(connection, run_id, Moment.AFTER),
-            _trials(connection, run_id),
-            _findings(connection, run_id),
-            by_host_from_json(cost, float, "The cost of telemetry"),
-            host_log.changes_of(connection, run_id),
-            _verdicts(connection, run_id),
-            _finding_trials(connection, run_id),
-            baselines.calibrations(connection, read_plan.hosts),
-            telemetry_program=_programs(program),
-        )
-    except (FormatError, ValueError, TypeError, KeyError) as error:  # malformed JSON, unknown enum values
-        raise unreadable_run(run_id, error) from error
-
-
-def _programs(text: str) -> Mapping[str, str]:
-    """Return the telemetry program of each host: SHA-256, or "script"."""
-    found = by_host_from_json(text, str, "The telemetry program")
-    if not all(program == "script" or re.fullmatch(r"[0-9a-f]{64}", program) for program in found.values()):
-        raise FormatError("The telemetry program is neither a SHA-256 nor “script”.")
-    return found
-
-
-def samples(connection: Connection, run_id: str, trials: Sequence[int] | None = None) -> SampleSeries:
-    """Return the samples of every trial of the run, or of `trials`, in order of arrival."""
+def samples(
+    connection: Connection,
+    run_id: str,
+    trials: Sequence[int] | None = None,
+    metrics: Collection[str] | None = None,
+) -> SampleSeries:
+    """Return the samples of the run by trial, of all or some `trials` and `metrics`, in order of arrival."""
     column = schema.series.c.trial
-    chosen = column.is_not(None) if trials is None else column.in_(trials)
+    chosen: ColumnElement[bool] = column.is_not(None) if trials is None else column.in_(trials)
+    if metrics is not None:
+        named = select(schema.metrics.c.id).where(schema.metrics.c.name.in_(metrics))
+        chosen &= schema.series.c.metric.in_(named)
     found = _samples(connection, run_id, column, chosen)
     return {int(trial): tuple(values) for trial, values in found.items()}
 
@@ -221,98 +187,9 @@ def metrics_by_id(connection: Connection) -> dict[int, Metric]:
     }
 
 
-def _facts(connection: Connection, run_id: str, moment: Moment) -> dict[str, Facts]:
-    table = schema.facts.c
-    query = select(table.host, table.content).where(table.run_id == run_id, table.moment == moment.value)
-    return {host: facts_from_json(json.loads(content)) for host, content in connection.execute(query)}
-
-
-def _trials(connection: Connection, run_id: str) -> tuple[TrialRecord, ...]:
-    figures = _figures(connection, run_id)
-    query: Select[Any] = select(schema.trials).where(schema.trials.c.run_id == run_id).order_by(schema.trials.c.id)
-    return tuple(_trial(row, figures.get(row.id, ())) for row in connection.execute(query))
-
-
-def _trial(row: Row[Any], figures: Sequence[Figure]) -> TrialRecord:
-    commands = tuple(command_from_json(command) for command in json.loads(row.commands))
-    trial = Trial(
-        row.id,
-        row.host,
-        row.step,
-        row.number,
-        row.warm_up,
-        commands,
-        row.started,
-        _finite(row.clock),
-        row.tool_version,
-        _finite(row.peer_clock),
-    )
-    notes = tuple(json.loads(row.notes))
-    return TrialRecord(
-        trial, State(row.state), row.ended, row.exit_status, tuple(figures), notes, row.reason,
-        _finite(row.origin), _finite(row.ended_clock),
-    )  # fmt: skip
-
-
-def _finite(value: object) -> float | None:
-    """Return a number of a column; raise ValueError for text and infinities, which SQLite stores in any column."""
-    if value is None or (isinstance(value, int | float) and math.isfinite(value)):
-        return value
-    raise ValueError(f"{str(value)[:60]!r} is not a number")
-
-
-def _figures(connection: Connection, run_id: str) -> dict[int, list[Figure]]:
-    metrics, table = metrics_by_id(connection), schema.figures.c
-    found: dict[int, list[Figure]] = defaultdict(list)
-    query = (
-        select(table.trial, table.metric, table.value, table.labels).where(table.run_id == run_id).order_by(table.id)
-    )
-    for trial, metric, value, labels in connection.execute(query):
-        found[trial].append(Figure(metrics[metric], value, read_labels(labels)))
-    return found
-
-
-def _findings(connection: Connection, run_id: str) -> tuple[Finding, ...]:
-    query: Select[Any] = select(schema.findings).where(schema.findings.c.run_id == run_id)
-    return tuple(
-        Finding(
-            row.check_id, Severity(row.level), row.title, row.measured, row.why, row.remedy, row.source, row.step,
-            row.host, json.loads(row.changes), row.install,
-        )
-        for row in connection.execute(query.order_by(schema.findings.c.id))
-    )  # fmt: skip
-
-
-def _finding_trials(connection: Connection, run_id: str) -> tuple[int | None, ...]:
-    """Return the trial of each finding, in the order of the findings."""
-    table = schema.findings.c
-    query = select(table.trial).where(table.run_id == run_id).order_by(table.id)
-    return tuple(connection.execute(query).scalars())
-
-
-def _verdicts(connection: Connection, run_id: str) -> tuple[Verdict, ...]:
-    table = schema.verdicts
-    query = select(table).where(table.c.run_id == run_id).order_by(table.c.id)
-    return tuple(verdict_of(dict(row)) for row in connection.execute(query).mappings())
-
-
 def read_labels(text: str) -> Labels:
     """Return the labels of a row."""
     return tuple((name, value) for name, value in json.loads(text))
-
-
-def detached_run(connection: Connection, run_id: str) -> DetachedRun:
-    """Return the run as a detached run."""
-    table = schema.runs.c
-    query = select(table.started, table.touched, table.left_at).where(table.id == run_id)
-    started, touched, left_at = connection.execute(query).one()
-    return DetachedRun(
-        record=record(connection, run_id),
-        since=left_at or touched or started,
-        by_choice=left_at is not None,
-        jobs=host_log.jobs(connection, run_id),
-        workspaces=host_log.workspaces(connection, run_id),
-    )
 
 
 def output_in_order(connection: Connection, run_id: str, trial: int) -> tuple[tuple[str, bytes], ...]:
@@ -370,28 +247,3 @@ def facts_before(connection: Connection, run_id: str, hosts: Sequence[str]) -> t
         table.run_id == run_id, table.moment == Moment.BEFORE.value, table.host.in_(hosts)
     )
     return tuple(facts_from_json(json.loads(content)) for content in connection.execute(query).scalars())
-
-
-def trial_values(
-    connection: Connection, run_ids: Sequence[str]
-) -> Iterator[tuple[tuple[str, int], tuple[str, Labels], list[float]]]:
-    """Yield (run, trial), (metric, labels) and the values of each series of the runs, without warm-up samples."""
-    series, metrics = schema.series.c, schema.metrics.c
-    columns = (series.id, series.run_id, series.trial, metrics.name, series.labels)
-    chosen = series.run_id.in_(run_ids) & series.trial.is_not(None)
-    query = select(*columns).join(schema.metrics, metrics.id == series.metric).where(chosen)
-    for number, run, trial, name, labels in connection.execute(query).all():
-        yield (run, trial), (name, read_labels(labels)), _values(connection, number)
-
-
-def _values(connection: Connection, series: int) -> list[float]:
-    """Return the values of a series in order of arrival.
-
-    One query per series, so that the index gives the order; with the driver's cursor, since SQLAlchemy's row object
-    for each of a million samples takes longer than everything else.
-    """
-    rows = connection.connection.cursor()
-    rows.execute("SELECT value FROM samples WHERE series = ? AND NOT warm_up ORDER BY id", (series,))
-    values = [value for (value,) in rows.fetchall()]
-    rows.close()
-    return values

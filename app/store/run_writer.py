@@ -34,7 +34,7 @@ from app.formats import FormatError, facts_to_json, plan_from_json, plan_to_json
 from app.numeric import mean_of
 from app.plans.plan import Plan
 from app.records import DetachedRun
-from app.store import host_log, schema
+from app.store import host_log, schema, series_statistics
 from app.store.errors import lost, unreadable_run
 from app.store.rows import (
     Row,
@@ -323,6 +323,7 @@ class RunWriter:
         if event.parsed.samples:
             # With the whole output, the parser may have corrected its live samples.
             self._write_samples(connection, event.trial, event.parsed.samples, known)
+        series_statistics.keep(connection, self._run_id, event.trial)
         self._write_headline(connection, event)
 
     def _end_open_trials(self, connection: Connection, reason: str) -> None:

@@ -1,4 +1,4 @@
-"""Tables of the library, format 9. Any change of them needs a new format and a converter from this one.
+"""Tables of the library, format 10. Any change of them needs a new format and a converter from this one.
 
 A change that only adds tables or columns keeps READ_FORMAT, so that older programs can read the new library.
 """
@@ -27,7 +27,7 @@ from sqlalchemy import (
 from sqlalchemy.schema import CreateColumn
 
 APPLICATION_ID = 0x42575231  # "BWR1"; identifies a library, also to file(1)
-FORMAT = 9
+FORMAT = 10
 """Format required to write this library: the file's user_version."""
 
 READ_FORMAT = 6
@@ -186,6 +186,16 @@ samples = Table(
     Index("samples_of_series", "series"),
 )
 
+series_statistics = Table(  # since format 10: of the series of counted trials, those older are computed when needed
+    "series_statistics",
+    _tables,
+    Column("series", ForeignKey("series.id", ondelete="CASCADE"), primary_key=True, autoincrement=False),
+    Column("n", Integer),  # NULL, as the rest, where samples have no statistics
+    Column("mean", Float),
+    Column("variance", Float),
+    Column("worth", Float),  # effective sample size
+)
+
 output = Table(
     "output",
     _tables,
@@ -323,7 +333,7 @@ def rows_of_run(run_id: str) -> Iterator[tuple[Table, Select[Any]]]:
 def upgrade(connection: Connection) -> None:
     """Upgrade a library of any older format: add missing tables and columns, convert pins to baselines.
 
-    Formats 2 to 9 only added tables and columns, so that no steps in between are needed.
+    Formats 2 to 10 only added tables and columns, so that no steps in between are needed.
     """
     _tables.create_all(connection)
     for table in _tables.sorted_tables:

@@ -1,7 +1,7 @@
 """Store: the interface of the library."""
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
@@ -23,17 +23,22 @@ from app.records import (
     SampleSeries,
     StoredWorkspace,
 )
-from app.store import baselines, host_log, ownership, run_reader, run_writer, schema
+from app.sample_statistics import WithinTrials
+from app.store import baselines, host_log, ownership, record_reader, run_reader, run_writer, schema, series_statistics
 from app.store.database import Database
 from app.store.errors import StoreBusyError, StoreError, StoreFullError, StoreLostError
 from app.store.full_disk import on_full_disk
 from app.store.ownership import RecordingOwner
 from app.store.recorder import Recorder
 from suites.facts import Facts
-from suites.vocab import Labels, Sample
+from suites.vocab import Sample
 
 INTERRUPTED = "Benchwright ended while it ran"
 """Reason of a partial run whose recorder ended."""
+
+
+LOCKED = 0.25
+"""Seconds for which statistics of old runs lock the library at a time: recorders wait to write."""
 
 
 class Store:
@@ -74,27 +79,35 @@ class Store:
         Raises StoreError if there is none or a prefix matches several, which it lists.
         """
         with self._database.reading() as connection:
-            found = run_reader.record(connection, run_reader.find(connection, run))
+            found = record_reader.record(connection, run_reader.find(connection, run))
             return replace(found, summary=_marked_detached(connection, [found.summary])[0])
 
     @contextmanager
-    def loading(self) -> Iterator[Callable[[str], RunRecord]]:
-        """Give a load() for many runs in one snapshot of the library."""
+    def loading(self, expected: Sequence[str] = ()) -> Iterator[Callable[[str], RunRecord]]:
+        """Give a load() for many runs in one snapshot of the library; runs with `expected` ids are read together."""
         with self._database.reading() as connection:
-            yield lambda run: run_reader.record(connection, run_reader.find(connection, run))
+            yield record_reader.loader(connection, expected)
 
-    @contextmanager
-    def trial_values(
-        self, run_ids: Sequence[str]
-    ) -> Iterator[Iterator[tuple[tuple[str, int], tuple[str, Labels], list[float]]]]:
-        """Give (run, trial), (metric, labels) and the values of each series of the runs' trials."""
-        with self._database.reading() as connection:
-            yield run_reader.trial_values(connection, run_ids)
+    def within(self, run_ids: Sequence[str]) -> WithinTrials:
+        """Return the statistics of the samples of the runs' counted trials, without the samples of the warm-up.
 
-    def samples(self, run_id: str) -> SampleSeries:
-        """Return the samples of the run by trial."""
+        Those that an older version did not store are stored now, if the library can be written.
+        """
         with self._database.reading() as connection:
-            return run_reader.samples(connection, run_reader.find(connection, run_id))
+            whole = not series_statistics.is_incomplete(connection, run_ids)
+        with suppress(StoreError):
+            while not whole:
+                with self._database.writing(0.0) as connection:
+                    whole = series_statistics.complete(connection, run_ids, LOCKED)
+        with self._database.reading() as connection:
+            return series_statistics.read(connection, run_ids)
+
+    def samples(
+        self, run_id: str, trials: Sequence[int] | None = None, metrics: Collection[str] | None = None
+    ) -> SampleSeries:
+        """Return the samples of the run by trial, of all or some `trials` and `metrics`."""
+        with self._database.reading() as connection:
+            return run_reader.samples(connection, run_reader.find(connection, run_id), trials, metrics)
 
     def telemetry(self, run_id: str) -> Mapping[str, tuple[Sample, ...]]:
         """Return the telemetry of the run by host; times are on the host's monotonic clock."""
@@ -188,7 +201,7 @@ class Store:
         with self._database.reading() as connection:
             unrecorded = ownership.unrecorded_runs(connection)
             return [
-                run_reader.detached_run(connection, run)
+                record_reader.detached_run(connection, run)
                 for run in unrecorded
                 if not host_log.stays_detached(connection, run)
             ]
@@ -198,7 +211,7 @@ class Store:
         with self._database.reading() as connection:
             unrecorded = ownership.unrecorded_runs(connection)
             found = [
-                run_reader.detached_run(connection, run)
+                record_reader.detached_run(connection, run)
                 for run in unrecorded
                 if host_log.is_attachable(connection, run)
             ]
@@ -330,7 +343,7 @@ def _find_detached(connection: Connection, run: str, before: RecordingOwner | No
 
 def _detached(connection: Connection, run_id: str) -> DetachedRun:
     epoch, unseen = ownership.running(connection)[run_id].epoch, ownership.is_unseen(connection, run_id)
-    return replace(run_reader.detached_run(connection, run_id), epoch=epoch, unseen=unseen)
+    return replace(record_reader.detached_run(connection, run_id), epoch=epoch, unseen=unseen)
 
 
 def _end(connection: Connection, runs: Sequence[str], reason: str) -> None:

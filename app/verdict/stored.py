@@ -2,7 +2,7 @@
 
 import contextlib
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING
@@ -80,9 +80,9 @@ def _computed(record: RunRecord, samples: SampleSeries, telemetry: Telemetry) ->
 
 
 @contextlib.contextmanager
-def loading_judged(store: "Store") -> Iterator[Callable[[str], RunRecord]]:
-    """Give a load() for many runs in one snapshot of the library, with verdicts as judged()."""
-    with store.loading() as load:
+def loading_judged(store: "Store", expected: Sequence[str] = ()) -> Iterator[Callable[[str], RunRecord]]:
+    """Give a load() for many runs as Store.loading(), with verdicts as judged()."""
+    with store.loading(expected) as load:
         yield cache(lambda run: judged(store, load(run)))
 
 

@@ -169,7 +169,7 @@ def test_what_forbids_can_be_overruled_with_a_reason_that_stands_everywhere() ->
     assert compare(runs).rows[0].against[0].verdict is ComparisonVerdict.NOT_COMPARABLE
     comparison = compare(runs, overruled="the block size is the question")
     against = comparison.rows[0].against[0]
-    assert against.verdict is ComparisonVerdict.BETTER
+    assert against.verdict is ComparisonVerdict.DIFFERS
     let_by = "overruled (the block size is the question): block_size 16 KiB against 4 KiB"
     assert against.text.endswith(let_by)
     assert let_by in against.reason

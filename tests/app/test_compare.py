@@ -13,7 +13,7 @@ from app.cli.tables import run_lines
 from app.comparison.compare import compare
 from app.comparison.comparison import CompareError, Comparison, comparison_to_json, run_letter
 from app.comparison.estimates import FEWEST_TRIALS, Ratio, median_of, more_trials, ratio_of, welch
-from app.comparison.verdicts import ComparisonVerdict, verdict_text
+from app.comparison.verdicts import ComparisonVerdict, Scope, verdict_text
 from app.events import State
 from app.plans.plan import Step
 from app.records import RunRecord, TrialRecord
@@ -76,7 +76,7 @@ def test_a_verdict_comes_with_ratio_interval_and_counts() -> None:
 
 def test_no_difference_is_never_claimed_only_one_smaller_than_the_margin() -> None:
     comparison = compare([sessions("a", BASE), sessions("b", BASE[::-1])], margin=0.02)
-    assert verdict_text(only(comparison), 0.02) == "smaller than the 2 % margin"
+    assert verdict_text(only(comparison), 0.02) == MESSAGES["smaller_than_2"]
     assert comparison.rows[0].against[0].text == MESSAGES["smaller_than_the_margin"]
 
 
@@ -271,7 +271,7 @@ def test_trials_left_out_stay_visible_with_the_reason() -> None:
     comparison = compare([replace(run, trials=(*run.trials, failed)), run_record("b", BASE[::-1])])
     assert comparison.rows[0].sides[0] is not None
     assert comparison.rows[0].sides[0].values == BASE
-    assert comparison.notes == tuple(MESSAGES[name] for name in ("excluded_trial", "failed_trial"))
+    assert comparison.notes == (MESSAGES["excluded_trial"], MESSAGES["failed_trial"])
 
 
 def test_three_runs_stand_side_by_side() -> None:
@@ -298,7 +298,7 @@ def test_json_has_a_row_for_every_metric_of_every_other_run() -> None:
     ]
     first = rows[0]
     assert first["verdict"] == MESSAGES["between_sessions"]
-    assert (first["level"], first["scope"], first["paired"]) == ("trial", "between these two sessions", "")
+    assert (first["level"], first["scope"], first["paired"]) == ("trial", Scope.BETWEEN_SESSIONS, "")
     assert {"metric", "unit", "better", "ratio", "low", "high", "n", "margin", "verdict", "reason"} <= first.keys()
     assert (first["metric"], first["unit"], first["better"], first["margin"]) == ("iops", "1/s", "higher", 0.05)
     assert (first["step"], first["host"], first["labels"]) == ("random read", "web-1", {"operation": "read"})
@@ -342,7 +342,7 @@ def test_two_trials_far_apart_give_an_interval_that_is_a_number_and_can_be_read(
 def test_the_ends_of_an_interval_are_told_apart_and_nothing_has_a_sign_before_zero() -> None:
     near = tuple(100.0 + 0.03 * number for number in range(8))
     text = compare([run_record("a", near), run_record("b", scaled(1.12, near))]).rows[0].against[0].text
-    assert "12 % faster (95 % CI 11.9–12.1 %), 8 against 8 trials" in text
+    assert MESSAGES["narrow_ends"] in text
     similar = tuple(100.0 + 1e-10 * number for number in range(8))
     same = compare([run_record("a", similar), run_record("b", similar)]).rows[0].against[0]
-    assert "0 % (95 % CI 0 to 0 %), smaller than the 5 % margin" in same.text
+    assert MESSAGES["no_change"] in same.text

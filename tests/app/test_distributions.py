@@ -259,3 +259,12 @@ def test_the_interval_of_a_percentile_holds_its_estimate_though_the_trials_fall_
     for each in found:
         assert each.low is None or each.low <= each.value
         assert each.high is None or each.value <= each.high
+
+
+def test_the_pooled_percentile_is_that_of_all_requests_together() -> None:
+    quick = counted_values("run", 1, "h", {100.0: 990.0, 1000.0: 10.0})
+    slow = counted_values("run", 2, "h", {100.0: 900.0, 1000.0: 2100.0})
+    (middle,) = (one for one in percentiles([quick, slow], ValueLevel.REQUESTS) if one.percentile == 50)
+    assert middle.pooled == 1000.0  # 1890 of the 4000 requests took 100
+    assert middle.value == pytest.approx((100.0 * 1000.0) ** 0.5)
+    assert all(one.pooled is None for one in percentiles([quick], ValueLevel.REQUESTS))

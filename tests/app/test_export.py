@@ -45,7 +45,7 @@ def test_the_summary_has_a_row_for_all_trials_and_for_each(tmp_path: Path) -> No
     ]
     whole = summary[0]
     assert (whole["value"], whole["unit"], whole["better"], whole["labels"]) == (
-        "1100.0",
+        "1096.961310486524",
         "1/s",
         "higher",
         "operation=read",

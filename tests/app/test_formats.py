@@ -2,6 +2,7 @@
 
 import copy
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -19,6 +20,7 @@ from app.formats import (
     plan_from_json,
     plan_to_json,
     read_json,
+    stored_facts_reader,
 )
 from app.json_converter import published
 from app.plans.plan import Order, Plan, Repetition, Step
@@ -71,6 +73,42 @@ def test_any_value_survives(text: str, whole: int, number: float) -> None:
         memory=MemoryFacts(total=whole, limit=Absent(text)),
     )
     assert facts_from_json(as_text_and_back(facts_to_json(facts))) == facts
+    assert stored_facts_reader()(json.dumps(facts_to_json(facts))) == facts
+
+
+def test_what_several_stored_facts_share_is_decoded_once() -> None:
+    read, later = stored_facts_reader(), replace(FACTS, system=SystemFacts(kernel=', "cpu": {}', uptime=9.0))
+    one, other = (read(json.dumps(facts_to_json(facts))) for facts in (FACTS, later))
+    assert (one, other) == (FACTS, later)
+    assert other.cpu is one.cpu
+    assert other.system is not one.system
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        ('"system": {', '"system": {"memory": {}, "cpu": 3, '),  # of a newer program: a field in a field
+        ("}", "} "),
+        ("benchwright-facts/1", "benchwright-facts/2"),
+        ('"host": "web-1", ', ""),
+        ('"unit": "B"', '"unit": "kB"'),
+        ("}", ""),
+        ('{"format"', '["format"'),
+        ('"cpu": {', '"cpu": {}, "cpu": {'),
+        ('"tools"', '"tool"'),
+    ],
+)
+def test_stored_facts_are_read_like_any_others(damage: tuple[str, str]) -> None:
+    text = json.dumps(facts_to_json(FACTS))
+    changed = text.replace(*damage)
+    assert changed != text
+    outcomes = []
+    for read in (stored_facts_reader(), lambda given: facts_from_json(json.loads(given))):
+        try:
+            outcomes.append(str(read(changed)))
+        except (FormatError, ValueError) as error:
+            outcomes.append(repr(error))
+    assert outcomes[0] == outcomes[1]
 
 
 def test_facts_left_out_are_absent_and_units_may_be() -> None:

@@ -9,11 +9,12 @@ import pytest
 from app.baselines.baselines import parts_of
 from app.comparison.compare import compare
 from app.comparison.comparison import CompareError, comparison_to_json
-from app.comparison.estimates import HOST, TRIAL, WithinTrial, WithinTrials
+from app.comparison.estimates import HOST, TRIAL
 from app.comparison.sides import Side, choose, parts_side_by_side, step_hosts
 from app.comparison.verdicts import ComparisonVerdict
 from app.plans.plan import Plan
 from app.records import RunRecord, TrialRecord
+from app.sample_statistics import WithinTrial, WithinTrials
 from suites.errors import BenchwrightError
 from suites.verdict import Trust
 from tests.app.run_events import READ, STEP, run_record

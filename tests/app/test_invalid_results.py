@@ -117,8 +117,15 @@ def test_a_comparison_carries_the_verdict_everywhere(trust: Trust) -> None:
 def test_a_doubtful_side_is_a_caveat_and_one_with_caveats_is_not() -> None:
     found = {trust: compare([GOOD, doubtful(trust)]).rows[0].against[0] for trust in WEAK[:2]}
     assert "doubtful" in {caveat.id for caveat in found[Trust.DOUBTFUL].caveats}
-    assert found[Trust.DOUBTFUL].verdict is ComparisonVerdict.BETTER
+    assert found[Trust.DOUBTFUL].verdict is ComparisonVerdict.DIFFERS
     assert not {"doubtful", "valid with caveats"} & {caveat.id for caveat in found[Trust.CAVEATS].caveats}
+
+
+def test_an_invalid_side_wins_nothing_even_when_overruled() -> None:
+    against = compare([GOOD, doubtful(Trust.INVALID)], overruled="a look").rows[0].against[0]
+    assert against.verdict is ComparisonVerdict.UNDECIDED
+    assert against.ratio is not None
+    assert against.reason.startswith("this run is invalid")
 
 
 def test_an_invalid_candidate_is_not_the_best() -> None:

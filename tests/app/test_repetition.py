@@ -118,7 +118,7 @@ def test_a_forecast_never_leads_past_the_cap_and_stopping_needs_no_more(values: 
 # Until the verdict is settled
 
 
-@pytest.mark.parametrize(("factor", "shown"), [(1.2, "better"), (0.8, "worse"), (1.0, "no difference larger than 5 %")])
+@pytest.mark.parametrize(("factor", "shown"), [(1.2, "better"), (0.8, "worse"), (1.0, "smaller than the 5 % margin")])
 def test_it_stops_once_the_verdict_cannot_change(factor: float, shown: str) -> None:
     values = tuple(factor * value for value in STEADY)
     found = decisions(VERDICT, values)

@@ -2,8 +2,9 @@
 
 import pytest
 
+from app.comparison.verdicts import ComparisonVerdict
 from app.plans.plan import Order
-from tests.simulation import experiments
+from tests.simulation import experiments, replication
 from tests.simulation.experiments import Share
 from tests.simulation.noise import Draw, correlated, normal, skewed, two_levels
 
@@ -121,3 +122,34 @@ def test_a_slow_start_is_found_and_a_steady_trial_is_left_in_peace() -> None:
     assert after < 0.01
     assert experiments.steady_called_unsteady(0.5, 120, 300).value < 0.02
     assert experiments.steady_called_unsteady(0.8, 60, 300).value < 0.06
+
+
+def test_sessions_hold_the_truth_that_the_trials_of_one_do_not() -> None:
+    trials = replication.of_trials(10, 300)
+    assert trials.covered.value < 0.25
+    assert trials.claimed.value > 0.1
+    for counts in ((3, 3), (10, 10), (1, 5)):
+        found = replication.of_sessions(counts, 5, 300)
+        assert about(found.covered, 0.93, 0.98)
+        assert found.claimed.value <= 0.01
+    assert replication.of_sessions((1, 1), 10, 100).claimed.happened == 0
+
+
+def test_pairs_find_what_the_differences_of_hosts_and_drift_hide() -> None:
+    assert about(replication.paired_hosts(10, 1.1, 300).covered, 0.93, 0.97)
+    assert replication.paired_hosts(10, 1.1, 300).claimed.value > 0.99
+    assert replication.paired_hosts(10, 1.1, 300, paired=False).claimed.value < 0.7
+    with_pairs, without = (replication.rounds(1.015, 300, paired=paired) for paired in (True, False))
+    assert with_pairs.width < 0.85 * without.width
+    assert with_pairs.found.value > 1.4 * without.found.value
+    assert about(replication.rounds(1.0, 300, paired=True).found, 0.0, 0.05)
+
+
+def test_of_thirty_metrics_at_the_edge_hardly_one_is_called_better_or_the_same() -> None:
+    def better(verdict: ComparisonVerdict) -> bool:
+        return verdict is ComparisonVerdict.BETTER
+
+    assert about(replication.family(30, 1.05, better, 200), 0.0, 0.05)
+    assert replication.family(30, 1.05, better, 200, corrected=False).value > 0.4
+    same = replication.family(30, 1.0501, lambda verdict: verdict is ComparisonVerdict.SAME, 200, cov=0.02)
+    assert about(same, 0.0, 0.05)

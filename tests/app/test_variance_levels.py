@@ -5,7 +5,8 @@ import statistics
 
 import pytest
 
-from app.comparison.estimates import HOST, SAMPLE, TRIAL, WithinTrial, levels_of, within_of
+from app.comparison.estimates import HOST, SAMPLE, TRIAL, levels_of
+from app.sample_statistics import WithinTrial, within_of
 
 DYESTUFF = (
     (1545, 1440, 1440, 1520, 1580), (1540, 1555, 1490, 1560, 1495), (1595, 1550, 1605, 1510, 1560),

@@ -37,24 +37,24 @@ def scaled(factor: float, values: tuple[float, ...] = BASE) -> tuple[float, ...]
 
 
 @pytest.mark.parametrize(
-    ("metric", "factor", "message"),
+    ("metric", "factor", "text"),
     [
-        (IOPS, 1.2, "rate_faster"),
-        (IOPS, 0.8, "rate_slower"),
-        (IOPS, 0.4, "rate_factor_slower"),
-        (P99, 0.8, "tail_lower"),
-        (P99, 2.4, "tail_factor"),
-        (TIME, 0.5, "time_less"),
-        (TIME, 1.2, "time_more"),
-        (TIME, 2.4, "time_factor"),
-        (BUSY, 0.8, "share_lower"),
-        (SCORE, 0.8, "score_lower"),
-        (LOST, 1.2, "lost_higher"),
-        (IOPS, 1.014, "small_change"),
+        (IOPS, 1.2, MESSAGES["rate_faster"]),
+        (IOPS, 0.8, MESSAGES["rate_slower"]),
+        (IOPS, 0.4, MESSAGES["rate_factor_slower"]),
+        (P99, 0.8, MESSAGES["tail_lower"]),
+        (P99, 2.4, MESSAGES["tail_factor"]),
+        (TIME, 0.5, MESSAGES["time_less"]),
+        (TIME, 1.2, MESSAGES["time_more"]),
+        (TIME, 2.4, MESSAGES["time_factor"]),
+        (BUSY, 0.8, MESSAGES["share_lower"]),
+        (SCORE, 0.8, MESSAGES["score_lower"]),
+        (LOST, 1.2, MESSAGES["lost_higher"]),
+        (IOPS, 1.014, MESSAGES["small_change"]),
     ],
 )
-def test_rates_are_faster_times_less_and_percentiles_lower(metric: Metric, factor: float, message: str) -> None:
-    assert judge(metric, scaled(factor), BASE, 0.05).text == MESSAGES[message]
+def test_rates_are_faster_times_less_and_percentiles_lower(metric: Metric, factor: float, text: str) -> None:
+    assert judge(metric, scaled(factor), BASE, 0.05).text == text
 
 
 def test_a_sentence_never_contradicts_its_margin() -> None:
@@ -159,7 +159,7 @@ def test_claims_of_equivalence_are_corrected_too() -> None:
     assert alone.verdict is ComparisonVerdict.AGREES
     crowd = compare([run_of("a", [even] * 12), run_of("b", [scaled(1.012, even)] * 12)], tested=NAMES)
     assert {row.against[0].verdict for row in crowd.rows} == {ComparisonVerdict.UNDECIDED}
-    assert crowd.rows[0].against[0].reason.startswith("within the margin alone, but not after Holm's correction")
+    assert crowd.rows[0].against[0].reason.startswith(MESSAGES["within_alone"])
 
 
 # The algebra

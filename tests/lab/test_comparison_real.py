@@ -99,8 +99,8 @@ def test_half_the_processor_is_found_as_half_the_speed(
         quota(share)
         runs.append(measured(workstation, plan))
     against = row_of(workstation.compare(runs), "events_per_second").against[0]
-    assert against.verdict is ComparisonVerdict.WORSE
-    assert against.text.startswith("slower by ")
+    assert against.verdict is ComparisonVerdict.DIFFERS  # one session each
+    assert "slower" in against.text
     assert against.low is not None
     assert against.high is not None
     assert against.low <= 0.5 <= against.high, against.text
@@ -120,7 +120,7 @@ def test_half_the_link_is_found_as_half_the_rate(workstation: Workstation, linke
         near.shape(rate)
         runs.append(measured(workstation, plan))
     against = row_of(workstation.compare(runs), "throughput", direction="send", end="receiver").against[0]
-    assert against.verdict is ComparisonVerdict.WORSE
+    assert against.verdict is ComparisonVerdict.DIFFERS  # one session each
     assert against.low is not None
     assert against.high is not None
     assert against.low <= 0.5 <= against.high, against.text

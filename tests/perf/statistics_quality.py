@@ -2,9 +2,10 @@
 
 from dataclasses import dataclass
 
+from app.comparison.verdicts import ComparisonVerdict
 from app.plans.plan import Order
 from tests.perf.outcome import Met, Outcome
-from tests.simulation import experiments, history, repeatability, shapes
+from tests.simulation import experiments, history, repeatability, replication, shapes
 from tests.simulation.experiments import Share
 from tests.simulation.noise import Draw, correlated, normal, skewed, two_levels
 
@@ -31,6 +32,9 @@ def run() -> list[Outcome]:
         *_power(),
         *_several(),
         *_hosts(),
+        *_sessions(),
+        *_pairs(),
+        *_families(),
         *_order(),
         *_starts(),
         *_shapes(),
@@ -224,6 +228,69 @@ def _hosts() -> list[Outcome]:
         _shared(f"{name}, {how} as values", experiments.fleets(count, how, TRIES, factor=factor), aim)
         for name, count, how, factor, aim in cases
     ]
+
+
+LARGE = 2000
+"""Tries of the headline figures; a share of 5 % is then known to within 1 %."""
+
+_HELD = Expected("", 0.93, 1.0)
+_FALSE = Expected("", 0.0, 0.05)
+
+
+def _sessions() -> list[Outcome]:
+    """Return what sessions as a level hold, 3 % between and 1 % within sessions unless named."""
+    trials = replication.of_trials(10, LARGE)
+    lines = [
+        _shared("1 session x 10 trials, trials as values: covers", trials.covered, Expected(".17", 0.12, 0.2)),
+        _shared("  claims a false difference beyond 5 %", trials.claimed, Expected(".18", 0.14, 0.22)),
+        _shared(
+            "  claimed now, of the configurations",
+            replication.of_sessions((1, 1), 10, LARGE).claimed,
+            Expected(".18", 0, 0),
+        ),
+    ]
+    for counts in ((3, 3), (5, 5), (10, 10), (3, 10), (1, 3), (1, 10)):
+        found = replication.of_sessions(counts, 5, LARGE)
+        before = ".62" if counts == (10, 10) else ""
+        lines.append(
+            _shared(f"{counts[0]} against {counts[1]} sessions x 5: covers", found.covered, Expected(before, 0.93, 1))
+        )
+        lines.append(_shared("  claims a false difference beyond 5 %", found.claimed, Expected("", 0.0, 0.01)))
+    for cov in (0.01, 0.03, 0.05, 0.08):
+        same = replication.of_sessions((5, 5), 5, LARGE, between=cov, within=cov / 2, margin=0.0)
+        lines.append(_shared(f"A/A across 5 sessions, {cov:.0%} between them, no margin", same.claimed, _FALSE))
+    found = replication.of_sessions((5, 5), 5, LARGE, factor=1.15)
+    lines.append(_shared("+15 % beyond 5 % is found with 5 sessions a side", found.claimed, Expected("", 0.9, 1.0)))
+    return lines
+
+
+def _pairs() -> list[Outcome]:
+    """Return what pairs hold beside the same values unpaired."""
+    lines = []
+    for paired, before in ((True, "1.0"), (False, "0 (rows alone)")):
+        found, how = replication.paired_hosts(10, 1.1, LARGE, paired=paired), "in pairs" if paired else "unpaired"
+        power = Expected(before, 0.99, 1.0) if paired else Expected(before, 0.0, 1.0)
+        lines.append(_shared(f"10 hosts that differ by 5 %, +10 %, {how}: covers", found.covered, _HELD))
+        lines.append(_shared("  found beyond 5 %", found.claimed, power))
+        rounds = replication.rounds(1.015, LARGE, paired=paired)
+        lines.append(Outcome(f"interleaved on drift, {how}: width", f"{rounds.width:.3f}", "",
+                             ".023" if paired else ".031", Met.MET))  # fmt: skip
+        lines.append(_shared("  +1.5 % is found", rounds.found, Expected(".36" if paired else ".16", 0.0, 1.0)))
+        same = replication.rounds(1.0, LARGE, paired=paired)
+        lines.append(_shared("  a thing differs from itself", same.found, _FALSE))
+    return lines
+
+
+def _families() -> list[Outcome]:
+    """Return how often one metric of several, all at the edge of the margin, has a wrong verdict."""
+    lines = []
+    for count, before in ((1, ""), (10, ""), (30, ".54")):
+        better = replication.family(count, 1.05, lambda verdict: verdict is ComparisonVerdict.BETTER, LARGE)
+        same = replication.family(count, 1.0501, lambda verdict: verdict is ComparisonVerdict.SAME, LARGE, cov=0.02)
+        lines.append(_shared(f"{count} metrics at the edge: one is called better", better, Expected(before, 0.0, 0.05)))
+        lines.append(_shared("  one is called the same", same, _FALSE))
+    alone = replication.family(30, 1.05, lambda verdict: verdict is ComparisonVerdict.BETTER, LARGE, corrected=False)
+    return [*lines, _shared("  30 without Holm's correction", alone, Expected(".54", 0.4, 0.6))]
 
 
 def _order() -> list[Outcome]:

@@ -6,15 +6,25 @@ from pathlib import Path
 
 import numpy as np
 
-from app.events import FactsRead, Moment, RunEnded, RunStarted, State, TrialEnded, TrialStarted
+from app.events import FactsRead, Moment, RunEnded, RunStarted, State, TrialEnded, TrialStarted, VerdictReached
 from app.plans.plan import Plan, Repetition
 from app.services import Workstation
 from app.store import Store
 from suites.base import ParsedTrial
 from suites.units import Unit
+from suites.verdict import Limiter, Trust, Verdict
 from suites.vocab import Better, Figure, Metric, MetricKind, Sample
-from tests.app.run_events import STEP, facts, trial
+from tests.app.run_events import STEP, trial
+from tests.remote.test_facts_captured import captured, facts_of
 from tests.simulation.noise import Numbers
+
+FACTS = replace(facts_of(captured("aws-c7i")), host="web-1")
+"""Facts of the size of a real host's."""
+
+_VERDICTS = (
+    Verdict(Trust.VALID, Limiter.DEVICE, "Valid.", (), STEP.name, "web-1"),
+    Verdict(Trust.VALID, Limiter.DEVICE, "Valid."),
+)
 
 _METRIC = Metric("metric", "Metric", Unit.PER_SECOND, Better.HIGHER, MetricKind.RATE)
 
@@ -41,7 +51,7 @@ def store_of_groups(
 
 
 def _store_run(store: Store, name: str, began: datetime, values: Numbers) -> None:
-    """Store a run of one trial; `values` are its samples, a row a metric, whose mean is the figure."""
+    """Store a run of one trial with a verdict; `values` are its samples, a row a metric, whose mean is the figure."""
     metrics = [replace(_METRIC, name=f"metric_{number}") for number in range(len(values))]
     read = tuple(
         Sample(float(second), metric, float(value))
@@ -50,10 +60,13 @@ def _store_run(store: Store, name: str, began: datetime, values: Numbers) -> Non
     )
     figures = tuple(Figure(metric, float(row.mean())) for metric, row in zip(metrics, values, strict=True))
     plan = Plan("group", ("web-1",), (STEP,), repetition=Repetition(trials=1))
+    before, after = (replace(FACTS, system=replace(FACTS.system, uptime=began.timestamp() + at)) for at in (0, 60))
     with store.recorder(name) as recorder:
         recorder.record(RunStarted(name, plan, began.isoformat()))
-        recorder.record(FactsRead("web-1", Moment.BEFORE, facts("web-1")))
+        recorder.record(FactsRead("web-1", Moment.BEFORE, before))
         recorder.record(TrialStarted(replace(trial(1), started=began.isoformat()), 1.0))
         recorder.record(TrialEnded(1, State.DONE, 0, ParsedTrial(figures, read)))
-        recorder.record(FactsRead("web-1", Moment.AFTER, facts("web-1")))
+        recorder.record(FactsRead("web-1", Moment.AFTER, after))
+        for verdict in _VERDICTS:
+            recorder.record(VerdictReached(verdict))
         recorder.record(RunEnded(name, State.DONE))

@@ -234,6 +234,7 @@ def test_dots_that_would_lie_on_each_other_stand_apart_and_tell_their_trial(
 def test_a_metric_without_samples_shows_those_of_the_metric_that_leads(qtbot: QtBot, page: ComparePage) -> None:
     _compare(qtbot, page, BEFORE, AFTER)
     _choose(page, "Completion latency, p99")
+    _settle(qtbot)
     assert page.plots is not None
     assert page.plots.dots._metric is not None
     assert page.plots.dots._metric.title == "Completion latency, p99"
@@ -414,7 +415,7 @@ def test_no_value_is_cut_beside_its_mark(qtbot: QtBot, larger: float) -> None:
     font.setPointSizeF(larger * font.pointSizeF())
     table.setFont(font)
     table.resize(1200, 400)
-    table.show_lines(lines_of(Compared(compare(runs), runs, ()), everything=True), 0.05)
+    table.show_lines(lines_of(Compared(compare(runs), runs), everything=True), 0.05)
     marks = [row for row in range(table.content.rowCount()) if table.content.index(row, VALUE).data(DECORATION)]
     assert len(marks) >= len(Trust) - 1
     for row in range(table.content.rowCount()):
@@ -428,7 +429,7 @@ def test_a_long_table_measures_few_cells_of_it(qtbot: QtBot, monkeypatch: pytest
     runs = tuple(judged(f"run {number}", BASE, Trust.VALID) for number in range(60))
     table = CompareTable()
     qtbot.addWidget(table)
-    lines = lines_of(Compared(compare(runs), runs, ()), everything=True)
+    lines = lines_of(Compared(compare(runs), runs), everything=True)
     assert len(lines) > MOST_MEASURED
     measured: list[int] = []
     original = RowDelegate.sizeHint

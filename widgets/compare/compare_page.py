@@ -17,6 +17,7 @@ from suites.errors import BenchwrightError
 from suites.quantities import count_text
 from widgets.compare.compare_rows import Compared, CompareLine, folded, lines_of, read_runs, rows_for_text
 from widgets.compare.compare_table import CompareTable
+from widgets.compare.curves import read_curves
 from widgets.compare.explanation_panel import ExplanationSide
 from widgets.compare.pickers import BaselinePicker, RunPicker
 from widgets.compare.rank_dialog import show_ranking
@@ -204,6 +205,7 @@ class ComparePage(Page):
 
             self.plots = RowPlots()
             self.plots.distribution.wanted.connect(self._read_distribution)
+            self.plots.overlay.wanted.connect(self._read_curves)
             self._splitter.addWidget(self.plots)
         return self.plots
 
@@ -214,6 +216,15 @@ class ComparePage(Page):
         pane, ids, workstation = self.plots.distribution, tuple(self._ids), self.workstation
         BackgroundJob(lambda: workstation.analyses.of_row(ids, row), self).start(
             lambda found: pane.show_distribution(row, found), lambda error: pane.show_failure(row, error)
+        )
+
+    def _read_curves(self, row: ComparisonRow) -> None:
+        """Read the samples of a row's trials."""
+        if self.plots is None or self._compared is None:
+            return
+        overlay, compared, workstation = self.plots.overlay, self._compared, self.workstation
+        BackgroundJob(lambda: read_curves(workstation, compared, row), self).start(
+            lambda found: overlay.show_curves(row, found), lambda error: overlay.show_failure(row, error)
         )
 
     def _share_height(self) -> None:

@@ -12,18 +12,15 @@ from app.services import Workstation
 from app.summary import MetricSummary, headline_metrics
 from suites.quantities import metric_text
 from widgets.jobs import collection_paused
-from widgets.live.model import RunModel
-from widgets.live.replay import stored
 from widgets.parts.names import step_host_label
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)  # equality of a thousand records takes seconds
 class Compared:
-    """A comparison with the record and curves of each run, baseline first."""
+    """A comparison with the record of each run, or group of runs as one, baseline first."""
 
     comparison: Comparison
     records: tuple[RunRecord, ...]
-    models: tuple[RunModel, ...]
 
     def step(self, name: str) -> Step | None:
         """Return the step `name` of the first run that has one."""
@@ -31,12 +28,9 @@ class Compared:
 
 
 def read_runs(workstation: Workstation, runs: Sequence[str], margin: float | None) -> Compared:
-    """Read and compare runs or groups of runs; slow for runs with many samples."""
-    comparison = workstation.compare(runs, margin)
+    """Read and compare runs or groups of runs, without their samples."""
     with collection_paused():
-        pairs = workstation.joined(runs)
-        models = tuple(stored(record, samples, {}) for record, samples in pairs)
-    return Compared(comparison, tuple(record for record, _ in pairs), models)
+        return Compared(*workstation.compared(runs, margin))
 
 
 class LineKind(Enum):

@@ -1,66 +1,81 @@
 """Plots of a row: its trials or their distribution, and the samples of all runs over time."""
 
-from collections.abc import Iterator
-
-from PySide6.QtCore import QSize
+from PySide6.QtCore import QSize, QTimer, Signal
 from PySide6.QtWidgets import QStackedLayout, QTabBar, QWidget
 
 from app.comparison.comparison import ComparisonRow, run_letter
-from suites.errors import UnknownSuiteError
+from suites.errors import BenchwrightError
 from suites.quantities import metric_text
-from suites.units import Unit, convert
+from suites.units import convert
 from suites.vocab import Labels, Metric
 from widgets.compare.cells import run_colour
 from widgets.compare.compare_rows import Compared, CompareLine
+from widgets.compare.curves import RowCurves
 from widgets.compare.distribution_pane import DistributionPane
 from widgets.compare.trial_dots import lanes_of
-from widgets.live.model import LiveSeries, TrialView
 from widgets.parts.boxes import FittedWidget, column_in, fill, in_row
 from widgets.parts.text import Text, Tone
 from widgets.plots.time_plot import TimePlot
 from widgets.theme import SPACE
 
-FAINT_LIMIT = 12
-"""Trials of a run drawn faintly behind the representative one."""
+_PATIENCE = 150
+"""Delay before *Reading…* is shown instead of the curves of another row, in ms."""
 
 
 class Overlay(QWidget):
-    """Samples of all runs over time. In front is the trial of each run that is closest to its median."""
+    """Samples of all runs over time, read on demand. In front is the trial of each run closest to its median."""
+
+    wanted = Signal(object)  # the ComparisonRow whose curves are to be read
 
     def __init__(self) -> None:
         super().__init__()
         self.plot: TimePlot | None = None
+        self._row: ComparisonRow | None = None
         self._plots: dict[tuple[Metric, Labels], TimePlot] = {}
-        self._none = Text("No samples over time.", Tone.MUTED)
+        self._text = Text("", Tone.MUTED)
         self._stack = QStackedLayout(self)
-        self._stack.addWidget(self._none)
+        self._stack.addWidget(self._text)
+        self._waiting = QTimer(self, singleShot=True, interval=_PATIENCE)
+        self._waiting.timeout.connect(lambda: self._say("Reading…"))
 
-    def show_row(self, compared: Compared, row: ComparisonRow) -> None:
-        """Show the samples of the row's metric, or of the step's headline metric if it has none."""
-        for metric, labelled in _candidates(compared, row):
-            found = [_series(compared, row, number, metric, labelled) for number in range(len(row.sides))]
-            if any(found):
-                self._draw(row, metric, labelled, found)
-                return
+    def show_row(self, row: ComparisonRow) -> None:
+        """Request the curves of a row."""
+        self._row = row
+        self._waiting.start()
+        self.wanted.emit(row)
+
+    def show_curves(self, row: ComparisonRow, found: RowCurves | None) -> None:
+        """Draw the curves of `row`, unless another row was selected meanwhile."""
+        if row is not self._row:
+            return
+        self._waiting.stop()
+        if found is None:
+            self._say("No samples over time.")
+        else:
+            self._draw(found)
+
+    def show_failure(self, row: ComparisonRow, error: BenchwrightError) -> None:
+        """Show why there are no curves."""
+        if row is self._row:
+            self._waiting.stop()
+            self._say(f"{error.message} {error.remedy}".strip())
+
+    def _say(self, text: str) -> None:
         self.plot = None
-        self._stack.setCurrentWidget(self._none)
+        self._text.setText(text)
+        self._stack.setCurrentWidget(self._text)
 
-    def _draw(
-        self, row: ComparisonRow, metric: Metric, labelled: Labels, found: list[list[tuple[TrialView, LiveSeries]]]
-    ) -> None:
-        plot = self.plot = self._ready(metric, labelled)
-        ends = [1.0]
-        for number, trials in enumerate(found):
-            front = _representative_trial(row, number, trials)
-            behind = [pair for pair in trials if pair[0] is not front][-FAINT_LIMIT:]
-            for view, series in [*behind, *(pair for pair in trials if pair[0] is front)]:
-                factor = convert(1.0, series.metric.unit, plot.unit)
-                plot.add_series(
-                    (number, view.trial.id), run_letter(number), run_colour(number),
-                    buffer=series.buffer, factor=factor, faint=view is not front,
-                )  # fmt: skip
-                ends.append(view.latest())
-        warm = [until for trials in found for view, _ in trials if (until := view.warm_up_until())]
+    def _draw(self, found: RowCurves) -> None:
+        plot = self.plot = self._ready(found.metric, found.labels)
+        ends, warm = [1.0], []
+        for key, curve in enumerate(found.curves):
+            series = curve.series
+            plot.add_series(
+                key, run_letter(curve.number), run_colour(curve.number), buffer=series.buffer,
+                factor=convert(1.0, series.metric.unit, plot.unit), faint=not curve.front,
+            )  # fmt: skip
+            ends.append(float(series.buffer.times()[-1]))
+            warm += [] if series.warm_up_until is None else [series.warm_up_until]
         if warm:
             plot.mark_warm_up(max(warm))
         plot.window_of_time.set_range(0.0, max(ends), follow=False)
@@ -79,52 +94,6 @@ class Overlay(QWidget):
         plot.clear()
         self._stack.setCurrentWidget(plot)
         return plot
-
-
-def _candidates(compared: Compared, row: ComparisonRow) -> Iterator[tuple[Metric, Labels]]:
-    yield row.metric, row.labels
-    step = compared.step(row.step)
-    if step is None:
-        return
-    try:
-        yield step.headline, row.labels
-    except UnknownSuiteError:
-        return
-
-
-def _series(
-    compared: Compared, row: ComparisonRow, number: int, metric: Metric, labelled: Labels
-) -> list[tuple[TrialView, LiveSeries]]:
-    """Return the counted trials of a run that have samples of `metric`, in run order."""
-    side = row.sides[number]
-    step, hosts = (row.step, {row.host}) if side is None else (side.step, {side.host, *side.hosts})
-    views = [view for host in sorted(hosts) for view in compared.models[number].trials_at((step, host)) if view.counts]
-    found = [(view, view.series.get((metric.name, labelled))) for view in views]
-    return [(view, series) for view, series in found if series is not None and _drawable(series, metric.unit)]
-
-
-def _drawable(series: LiveSeries, unit: Unit) -> bool:
-    return series.metric.unit is unit or {series.metric.unit, unit} <= _TIMES
-
-
-_TIMES = {Unit.SECOND, Unit.MILLISECOND, Unit.MICROSECOND, Unit.NANOSECOND}
-
-
-def _representative_trial(
-    row: ComparisonRow, number: int, trials: list[tuple[TrialView, LiveSeries]]
-) -> TrialView | None:
-    """Return the representative trial of the run: the one closest to the median."""
-    side = row.sides[number]
-    if not trials or side is None:
-        return trials[-1][0] if trials else None
-    return min((view for view, _ in trials), key=lambda view: abs(_figure(view, row) - side.median))
-
-
-def _figure(view: TrialView, row: ComparisonRow) -> float:
-    wanted = (row.metric.name, row.labels)
-    return next(
-        (figure.value for figure in view.figures if (figure.metric.name, figure.labels) == wanted), float("inf")
-    )
 
 
 NARROWEST = 240
@@ -158,7 +127,7 @@ class RowPlots(FittedWidget):
             margin = compared.comparison.margin_in(row)
             self.dots.show_lanes(row.metric, row.labels, lanes_of(compared, row), margin)
             self.distribution.show_row(row)
-            self.overlay.show_row(compared, row)
+            self.overlay.show_row(row)
 
     def minimumSizeHint(self) -> QSize:
         """Return the width of one plot: two would keep the page from becoming narrow."""

@@ -130,7 +130,7 @@ class TrialDots(QWidget):
             return None
         for index, lane in enumerate(self._lanes):
             placed = self._placed(axis, lane, self._y(axis, index))
-            near = [(dot, point) for dot, point in placed if not _separate(point, position.x(), position.y(), _NEAR)]
+            near = [(dot, point) for dot, point in placed if _distance(point, position) < _NEAR]
             if near:
                 return lane, min(near, key=lambda pair: (pair[1] - position).manhattanLength())[0]
         return None
@@ -231,13 +231,14 @@ class TrialDots(QWidget):
     def _placed(self, axis: _DotAxis, lane: RunLane, y: float) -> list[tuple[Dot, QPointF]]:
         """Return the positions of a lane's dots; overlapping dots move up or down (beeswarm)."""
         height = axis.area.height() / max(1, len(self._lanes)) / 2 - _DOT - 1
+        moves = [way * step * 2 * _DOT for step in range(1 + int(height / (2 * _DOT))) for way in (1, -1)]
+        last: dict[float, float] = {}  # x of the last dot by its move; those of other moves are apart
         placed: list[tuple[Dot, QPointF]] = []
         for dot in sorted(lane.dots, key=lambda dot: dot.value):
             x = axis.x(dot.value)
-            taken = [point for _, point in placed if abs(point.x() - x) < 2 * _DOT]
-            moves = [way * step * 2 * _DOT for step in range(1 + int(height / (2 * _DOT))) for way in (1, -1)]
-            free = (move for move in moves if all(_separate(point, x, y + move) for point in taken))
-            placed.append((dot, QPointF(x, y + next(free, 0.0))))
+            move = next((move for move in moves if x - last.get(move, -math.inf) >= 2 * _DOT - 0.5), 0.0)
+            last[move] = x
+            placed.append((dot, QPointF(x, y + move)))
         return placed
 
     def _dot_text(self, lane: RunLane, dot: Dot) -> str:
@@ -251,6 +252,5 @@ class TrialDots(QWidget):
         return f"{lane.letter}: {values or 'not measured'}"
 
 
-def _separate(point: QPointF, x: float, y: float, distance: float = 2 * _DOT - 0.5) -> bool:
-    """Return whether `point` is at least `distance` from (x, y)."""
-    return math.hypot(point.x() - x, point.y() - y) >= distance
+def _distance(one: QPointF, other: QPointF) -> float:
+    return math.hypot(one.x() - other.x(), one.y() - other.y())

@@ -38,7 +38,7 @@ class Headline:
 
 
 @dataclass(frozen=True, slots=True)
-class Estimate:
+class HeadlineEstimate:
     """The median of `n` samples and half their interquartile range, or the mean of `n` trials and half its interval."""
 
     value: float
@@ -67,26 +67,26 @@ def headline(model: RunModel, step_key: StepKey, bands: Sequence[Band]) -> Headl
     )
 
 
-def of_samples(series: LiveSeries) -> Estimate | None:
+def of_samples(series: LiveSeries) -> HeadlineEstimate | None:
     """Return the median of the counted samples and half their interquartile range, or None."""
     values = series.counted()
     if not len(values):
         return None
     if len(values) < LEAST_FOR_QUARTILES:
-        return Estimate(float(np.median(values)), None, len(values))
+        return HeadlineEstimate(float(np.median(values)), None, len(values))
     low, median, high = np.percentile(values, [25, 50, 75])
-    return Estimate(float(median), float(high - low) / 2, len(values))
+    return HeadlineEstimate(float(median), float(high - low) / 2, len(values))
 
 
-def of_trials(values: Sequence[float]) -> Estimate | None:
+def of_trials(values: Sequence[float]) -> HeadlineEstimate | None:
     """Return the mean of the trials and half the width of its 95 % interval, or None."""
     if not values:
         return None
     half = geometric_mean_of(values).half if len(values) > 1 and min(values) > 0 else None
-    return Estimate(mean_of(values), half and half * mean_of(values), len(values))
+    return HeadlineEstimate(mean_of(values), half and half * mean_of(values), len(values))
 
 
-def estimate_text(metric: Metric, estimate: Estimate) -> str:
+def estimate_text(metric: Metric, estimate: HeadlineEstimate) -> str:
     """Return an estimate as text: ``41.2k IOPS ± 0.9k``."""
     if estimate.half:
         return spread_text(metric, estimate.value, estimate.half)
@@ -178,14 +178,14 @@ def _ratio(
     return title, text, f"{'no verdict yet' if trials is None else counts_text(trials, band)} · {band.label}"
 
 
-def _tail(found: Iterable[tuple[Metric, Estimate | None]]) -> tuple[str, str]:
+def _tail(found: Iterable[tuple[Metric, HeadlineEstimate | None]]) -> tuple[str, str]:
     """Return the title and value of the percentile nearest to p99, between 90 and 100."""
     known = {metric: estimate for metric, estimate in found if estimate is not None}
     metric = tail_of(known)
     return ("", "") if metric is None else (f"p{metric.percentile:g} latency", figure_text(metric, known[metric].value))
 
 
-def _percentiles(views: Sequence[TrialView], labelled: Labels) -> list[tuple[Metric, Estimate | None]]:
+def _percentiles(views: Sequence[TrialView], labelled: Labels) -> list[tuple[Metric, HeadlineEstimate | None]]:
     gathered: dict[Metric, list[float]] = {}
     for view in views:
         for figure in view.figures:
@@ -202,7 +202,7 @@ def _figures(views: Iterable[TrialView], name: str) -> list[Figure]:
     return [figure for view in views for figure in view.figures if figure.metric.name == name]
 
 
-def _others(metric: Metric, found: Iterable[tuple[Labels, Estimate]]) -> str:
+def _others(metric: Metric, found: Iterable[tuple[Labels, HeadlineEstimate]]) -> str:
     return " · ".join(
         f"{label_text(labelled)} {figure_text(metric, estimate.value, estimate.half)}" for labelled, estimate in found
     )

@@ -9,7 +9,7 @@ from app.events import State
 from suites.quantities import decimals, first_upper, label_text
 from suites.units import Display
 from suites.vocab import Labels, Metric
-from widgets.live.headline import Estimate, of_samples
+from widgets.live.headline import HeadlineEstimate, of_samples
 from widgets.live.model import TrialView
 from widgets.parts.names import MISSING
 from widgets.parts.table import RIGHT, Table, TableColumn, TableModel
@@ -30,7 +30,7 @@ class TrialSeries:
 
     display: Display = Display(1.0, "")
     decimal_places: int = 0
-    within: dict[int, Estimate | None] = field(default_factory=dict)
+    within: dict[int, HeadlineEstimate | None] = field(default_factory=dict)
 
     def measure(self, views: Sequence[TrialView]) -> None:
         """Read the trials; the spread of an ended one is read once."""
