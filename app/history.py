@@ -1,20 +1,30 @@
-"""History: a metric of hosts over all comparable runs, its change points, and the differences at each."""
+"""History: a metric of hosts over all comparable runs, its steps and drifts, and what differs at each step."""
 
-import statistics
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from app.change_points import LevelChange, LevelChanges, change_points
+from app.calibration.calibration import DEFAULT_MARGIN
+from app.change_points import FEWEST_RESULTS, MOST_RESULTS, Drift, LevelChange, LevelChanges, change_points
 from app.comparison.comparability import Difference, Profile, Weight, differences
-from app.comparison.estimates import FEWEST_HOSTS, geometric_mean_of, median_of
+from app.comparison.estimates import (
+    FEWEST_HOSTS,
+    FEWEST_TRIALS,
+    Ratio,
+    geometric_mean_of,
+    group_means,
+    margin_edges,
+)
+from app.comparison.verdicts import change_text, interval_text
 from app.json_converter import Json, publish, published
+from app.numeric import mean_of
 from app.plans.plan import Plan, Step, host_label
 from app.records import HistoryRow
 from app.verdict.stored import computed_trust
 from suites.errors import BenchwrightError, UnitError
 from suites.facts import Facts
-from suites.quantities import count_text, metric_text, share_text
+from suites.quantities import count_text, figure_text, metric_text, share_text
 from suites.units import convert
 from suites.verdict import Trust, worst
 from suites.vocab import Labels, Metric
@@ -26,8 +36,8 @@ MOST_COMPUTED = 100
 """Newest runs without a stored verdict whose verdict a history computes, each in some 30 ms; it leaves out the rest."""
 
 FALSE_ALARMS = (
-    "false alarms in series of 60 results without a change: 2 % if independent, up to 16 % at an autocorrelation of "
-    "0.3, up to 24 % at 0.6 (simulated for this project)"
+    "false changes in histories of 20 to 200 runs without a change: in 1 % if independent, at most 5 % at an "
+    "autocorrelation of 0.3, up to 20 % at 0.6 (simulated for this project)"
 )
 
 
@@ -37,10 +47,11 @@ class HistoryError(BenchwrightError):
 
 @dataclass(frozen=True, slots=True)
 class HistoryPoint:
-    """One run: the median of its trials, or over several hosts the geometric mean of their medians.
+    """One run: the geometric mean of its trials, or over several hosts that of their geometric means.
 
-    `n` counts these. `low` and `high` are the 95 % interval of that value (app.comparison.estimates), the range of
-    the trials or hosts if there are too few for an interval, and None for a single trial.
+    A value that is not above zero gives the arithmetic mean. `n` counts the trials or hosts. `low` and `high` are
+    Student's 95 % interval on the logarithms, the range if there are too few for an interval, and None for a single
+    trial.
     """
 
     run: str
@@ -57,32 +68,66 @@ class HistoryPoint:
 
 @dataclass(frozen=True, slots=True)
 class AnnotatedChange:
-    """A change of the level, the runs before and after, and their differences."""
+    """A step of the level, the runs before and after, and their differences.
+
+    `first` and `last` are the 95 % interval of the run `after`. `within` says that the step is within the margin.
+    """
 
     change: LevelChange
     before: HistoryPoint
     after: HistoryPoint
     differences: tuple[Difference, ...]
+    first: HistoryPoint
+    last: HistoryPoint
+    within: bool
+
+    @property
+    def ratio(self) -> Ratio:
+        """The level after by the level before, with its 95 % interval."""
+        return Ratio(self.change.ratio, self.change.low, self.change.high)
+
+    @property
+    def cause(self) -> str:
+        """The differences in a line."""
+        return ", ".join(each.text for each in self.differences) or "no known difference of the host"
 
     @property
     def text(self) -> str:
-        """The change and its differences in a line."""
-        way = "rose" if self.change.ratio > 1 else "fell"
-        found = ", ".join(each.text for each in self.differences) or "no known difference of the host"
-        return f"{way} by {share_text(abs(self.change.ratio - 1))}: {found}"
+        """The step, whether it is within the margin, and the differences in a line."""
+        return f"{change_text(self.ratio)}{', within the margin' if self.within else ''}: {self.cause}"
+
+
+@dataclass(frozen=True, slots=True)
+class AnnotatedDrift:
+    """A drift from the run `first` to the run `last`; `within` says that it is within the margin in total."""
+
+    drift: Drift
+    first: HistoryPoint
+    last: HistoryPoint
+    within: bool
+
+    @property
+    def text(self) -> str:
+        """The drift by run and in total in a line."""
+        rate = Ratio(1 + self.drift.rate, 1 + self.drift.low, 1 + self.drift.high)
+        total = change_text(Ratio(self.drift.ratio))
+        runs = count_text(self.drift.end - self.drift.start, "run")
+        return f"{change_text(rate)} per run, {total} over {runs}{', within the margin' if self.within else ''}"
 
 
 @dataclass(frozen=True, slots=True)
 class History:
-    """The points in order of time. `left_out` has the excluded runs with reasons."""
+    """The points in order of time, and the steps and drifts. `left_out` has the excluded runs with reasons."""
 
     hosts: tuple[str, ...]
     step: Step
     metric: Metric
     labels: Labels
     points: tuple[HistoryPoint, ...]
-    found: LevelChanges
-    marked: tuple[AnnotatedChange, ...]
+    margin: float = DEFAULT_MARGIN
+    found: LevelChanges = LevelChanges()
+    marked: tuple[AnnotatedChange, ...] = ()
+    drifts: tuple[AnnotatedDrift, ...] = ()
     left_out: tuple[str, ...] = ()
 
     @property
@@ -93,12 +138,16 @@ class History:
 
 @dataclass(frozen=True, slots=True)
 class HistoryQuery:
-    """The selection of a history; empty fields take the value of the newest run."""
+    """The selection of a history; empty fields take the value of the newest run.
+
+    `margin` is the relative change up to which steps and drifts are marked as within the margin.
+    """
 
     hosts: tuple[str, ...]
     metric: str
     step: str = ""
     labels: Labels | None = None
+    margin: float = DEFAULT_MARGIN
 
 
 FactsOf = Callable[[str, Sequence[str]], tuple[Facts, ...]]
@@ -157,10 +206,14 @@ def history_of(
     metric, labels = newest.metric, newest.labels
     if not points or any(point.value <= 0 for point in points):
         left_out += ["no change points: a value is not above zero"] if points else []
-        return History(wanted.hosts, step, metric, labels, points, LevelChanges(()), (), tuple(left_out))
+        return History(wanted.hosts, step, metric, labels, points, wanted.margin, left_out=tuple(left_out))
     found = change_points([point.value for point in points])
-    marked = tuple(_marked(change, points, step, facts_of) for change in found.changes)
-    return History(wanted.hosts, step, metric, labels, points, found, marked, tuple(left_out))
+    marked = tuple(_marked(change, points, step, facts_of, wanted.margin) for change in found.changes)
+    drifts = tuple(
+        AnnotatedDrift(one, points[one.start], points[one.end - 1], _within(one.ratio, wanted.margin))
+        for one in found.drifts
+    )
+    return History(wanted.hosts, step, metric, labels, points, wanted.margin, found, marked, drifts, tuple(left_out))
 
 
 def _fitting(wanted: HistoryQuery, rows: Sequence[HistoryRow]) -> list[HistoryRow]:
@@ -198,32 +251,36 @@ def _obstacle(step: Step, reference: Step) -> str:
 
 def _points(by_run: Mapping[str, Sequence[HistoryRow]]) -> Iterator[HistoryPoint]:
     for run, rows in by_run.items():
-        hosts: dict[str, list[float]] = {}
-        for row in rows:
-            hosts.setdefault(row.host, []).append(row.value)
-        values = [row.value for row in rows] if len(hosts) == 1 else [statistics.median(own) for own in hosts.values()]
+        hosts = group_means((row.value for row in rows), (row.host for row in rows))
+        several = len(hosts) > 1
+        values = tuple(hosts.values()) if several else tuple(row.value for row in rows)
         versions = tuple(sorted({row.version for row in rows if row.version is not None}))
-        low, high, interval = _reach(values, several=len(hosts) > 1)
-        value = statistics.median(values)
-        if len(hosts) > 1 and min(values) > 0:
-            value = statistics.geometric_mean(values)
+        low, high, interval = _reach(values, FEWEST_HOSTS if several else FEWEST_TRIALS)
         levels = tuple(Trust(row.trust) for row in rows if row.trust in set(Trust))
         trust = worst(levels) if levels else None
-        yield HistoryPoint(run, rows[0].started, value, len(values), low, high, interval, tuple(hosts), versions, trust)
+        yield HistoryPoint(
+            run, rows[0].started, mean_of(values), len(values), low, high, interval, tuple(hosts), versions, trust
+        )
 
 
-def _reach(values: Sequence[float], *, several: bool) -> tuple[float | None, float | None, bool]:
-    """Return low, high and whether they are an interval, else the range; `several`: the values are of hosts."""
+def _reach(values: Sequence[float], fewest: int) -> tuple[float | None, float | None, bool]:
+    """Return low, high and whether they are an interval, else the range; an interval needs `fewest` values."""
     if len(values) < 2:
         return None, None, False
-    enough = len(values) >= FEWEST_HOSTS and min(values) > 0
-    found = median_of(values) if not several else geometric_mean_of(values) if enough else None
-    if found is not None and found.low is not None and found.high is not None:
-        return found.low, found.high, True
-    return min(values), max(values), False
+    if len(values) < fewest or min(values) <= 0:
+        return min(values), max(values), False
+    found = geometric_mean_of(values)
+    return found.low, found.high, True
 
 
-def _marked(change: LevelChange, points: Sequence[HistoryPoint], step: Step, facts_of: FactsOf) -> AnnotatedChange:
+def _within(ratio: float, margin: float) -> bool:
+    low, high = margin_edges(margin)
+    return low <= math.log(ratio) <= high
+
+
+def _marked(
+    change: LevelChange, points: Sequence[HistoryPoint], step: Step, facts_of: FactsOf, margin: float
+) -> AnnotatedChange:
     before, after = points[change.index - 1], points[change.index]
     profiles = [
         Profile((step,), point.hosts, frozenset(point.versions), facts_of(point.run, point.hosts))
@@ -232,21 +289,28 @@ def _marked(change: LevelChange, points: Sequence[HistoryPoint], step: Step, fac
     found = differences(profiles[0], profiles[1])
     # Without values on both sides: an unknown version, which is not a change.
     changed = tuple(each for each in found if each.weight is not Weight.HARMLESS and (each.ours or each.baseline))
-    return AnnotatedChange(change, before, after, changed)
+    ends = points[change.first], points[change.last]
+    return AnnotatedChange(change, before, after, changed, *ends, _within(change.ratio, margin))
 
 
-FORMAT = "benchwright-history/1"
+FORMAT = "benchwright-history/2"
 
 publish(HistoryPoint, "run started value n low high interval hosts tool_versions=versions trust")
 publish(
     AnnotatedChange,
-    "run=after.run before=before.run started=after.started ratio=change.ratio level_before=change.before "
-    "level_after=change.after p=change.p text differences",
+    "run=after.run before=before.run started=after.started earliest=first.run latest=last.run ratio=change.ratio "
+    "ratio_low=change.low ratio_high=change.high level_before=change.before level_after=change.after "
+    "within_margin=within text differences",
+)
+publish(
+    AnnotatedDrift,
+    "run=first.run last=last.run rate=drift.rate rate_low=drift.low rate_high=drift.high ratio=drift.ratio "
+    "within_margin=within text",
 )
 publish(
     History,
-    "hosts step=step.name suite=step.suite_id metric=metric.name unit=metric.unit better=metric.better labels points "
-    "changes=marked claimed=found.claimed correlation=found.autocorrelation left_out",
+    "hosts step=step.name suite=step.suite_id metric=metric.name unit=metric.unit better=metric.better labels margin "
+    "points changes=marked drifts left_out",
 )
 
 
@@ -258,17 +322,45 @@ def history_to_json(history: History) -> Json:
     return found
 
 
-SHOWN = 40
-"""Most runs in the terminal's table; --json has all."""
+SHOWN = 10
+"""Newest runs in the terminal's table without --all."""
+
+
+def change_columns(found: History) -> tuple[list[str], list[list[str]]]:
+    """Return head and rows of the table of steps: when, run, levels, change, what differs."""
+    rows = [
+        [
+            marked.after.started[:16].replace("T", " "),
+            marked.after.run,
+            " → ".join(figure_text(found.metric, level) for level in (marked.change.before, marked.change.after)),
+            change_text(Ratio(marked.change.ratio)),
+            interval_text(marked.ratio),
+            f"{marked.cause} (within the margin)" if marked.within else marked.cause,
+        ]
+        for marked in found.marked
+    ]
+    return ["Since (UTC)", "Run", "Level", "Change", "95 % interval", "What differs"], rows
+
+
+def summary_of(found: History) -> str:
+    """Return the number of steps and drifts, and how many are within the margin, in a line."""
+    count = len(found.points)
+    if count < 2 * FEWEST_RESULTS:
+        return f"Change detection needs {2 * FEWEST_RESULTS} runs; there are {count}."
+    if not found.marked and not found.drifts:
+        return f"No change detected in {count_text(count, 'run')}."
+    within = sum(each.within for each in found.marked) + sum(each.within for each in found.drifts)
+    parts = [count_text(len(found.marked), "step")] if found.marked else []
+    parts += [count_text(len(found.drifts), "drift")] if found.drifts else []
+    small = f"; {within} within the margin of {share_text(found.margin)}" if within else ""
+    return f"{' and '.join(parts)} in {count_text(count, 'run')}{small}."
 
 
 def notes_of(found: History) -> list[str]:
-    """Return the notes on a history: exclusions, autocorrelation, false-alarm rates."""
+    """Return the notes on a history: exclusions, results without a verdict, method and false-alarm rates."""
     notes = [f"Excluded: {reason}." for reason in found.left_out]
     if unjudged := sum(point.trust is None for point in found.points):
         notes.append(f"Counted without a verdict: {count_text(unjudged, 'result')}.")
-    if not found.found.claimed:
-        notes.append(
-            f"Results are autocorrelated ({found.found.autocorrelation:.2f}): the change points are no evidence."
-        )
-    return [*notes, f"A change point needs p < 0.001, a change of 5 % and four runs on each side; {FALSE_ALARMS}."]
+    if len(found.points) > MOST_RESULTS:
+        notes.append(f"Changes are searched in the newest {MOST_RESULTS} runs.")
+    return [*notes, f"A step needs {FEWEST_RESULTS} runs on each side; {FALSE_ALARMS}."]

@@ -180,7 +180,8 @@ def publish(kind: type, keys: str) -> None:
     A path ends at None; labels are an object. Without this, the keys are the fields.
     """
     paths = {key: (path or key).split(".") for key, _, path in (word.partition("=") for word in keys.split())}
-    if unknown := [first for first, *_ in paths.values() if not hasattr(kind, first)]:
+    known = {field.name for field in fields(kind)} if is_dataclass(kind) else set()
+    if unknown := [first for first, *_ in paths.values() if first not in known and not hasattr(kind, first)]:
         raise AttributeError(f"{kind.__name__} has no {', '.join(unknown)}")
     _PUBLISHED[kind] = {key: tuple(path) for key, path in paths.items()}
 

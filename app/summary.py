@@ -3,14 +3,10 @@
 import statistics
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cached_property
 
-from app.comparison.estimates import (
-    Centre,
-    VarianceLevels,
-    geometric_mean_of,
-    group_means,
-    levels_of,
-)
+from app.comparison.estimates import Centre, geometric_mean_of, group_means
+from app.comparison.variance import VarianceLevels, levels_of
 from app.formats import facts_to_json, finding_to_json, plan_to_json, remarks_to_json, verdict_to_json
 from app.json_converter import Json, publish, published
 from app.numeric import mean_of
@@ -54,7 +50,7 @@ class OfTrials:
         return max(self.values)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class MetricSummary(OfTrials):
     """A metric of a step on a host, or on several pooled hosts, over the counted trials.
 
@@ -94,32 +90,34 @@ class MetricSummary(OfTrials):
             return None
         return statistics.stdev(self.values) / abs(mean)
 
+    @cached_property
     def session_means(self) -> dict[tuple[str, str], float]:
-        """Return the mean of the trials of each host (first) and run (second): one value a session."""
+        """The mean of the trials of each host (first) and run (second): one value a session."""
         runs = [run for run, _ in self.trials] or [""] * self.n
         return group_means(self.values, zip(self.hosts or [self.host] * self.n, runs, strict=True))
 
+    @cached_property
     def host_means(self) -> dict[str, float]:
-        """Return the mean of the sessions of each host."""
-        sessions = self.session_means()
+        """The mean of the sessions of each host."""
+        sessions = self.session_means
         return group_means(sessions.values(), (host for host, _ in sessions))
 
-    @property
+    @cached_property
     def value(self) -> float:
         """The geometric mean of the trials; of several sessions, then of several hosts, each with equal weight.
 
         The arithmetic mean if a trial is not above zero.
         """
-        return mean_of(tuple(self.host_means().values()))
+        return mean_of(tuple(self.host_means.values()))
 
-    @property
+    @cached_property
     def replicates(self) -> tuple[float, ...]:
         """The values at the highest replicated level: means of hosts, else means of sessions, else trials."""
-        hosts = self.host_means()
-        sessions = hosts if len(hosts) > 1 else self.session_means()
+        hosts = self.host_means
+        sessions = hosts if len(hosts) > 1 else self.session_means
         return tuple(sessions.values()) if len(sessions) > 1 else self.values
 
-    @property
+    @cached_property
     def interval(self) -> Centre | None:
         """The value with its 95 % interval (Student's t on the logarithms of the replicates).
 
@@ -148,8 +146,11 @@ def levels(summary: MetricSummary, within: WithinTrials) -> VarianceLevels | Non
     """Return the variance levels of a metric; `within` are the sample statistics of its trials."""
     key = (summary.metric.name, summary.labels)
     samples = [within.get(trial, {}).get(key) for trial in summary.trials]
-    hosts = [[summary.values[index] for index in found] for found in summary.by_host().values()]
-    return levels_of(hosts, [one for one in samples if one is not None])
+    hosts: dict[str, dict[str, list[float]]] = {}
+    runs = [run for run, _ in summary.trials] or [""] * summary.n
+    for host, run, value in zip(summary.hosts or [summary.host] * summary.n, runs, summary.values, strict=True):
+        hosts.setdefault(host, {}).setdefault(run, []).append(value)
+    return levels_of([list(own.values()) for own in hosts.values()], [one for one in samples if one is not None])
 
 
 def summaries(record: RunRecord) -> tuple[MetricSummary, ...]:

@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from app.calibration.calibration import DEFAULT_MARGIN
 from app.chart import Chart
 from app.cli.common import PERCENT, json_option, plain, print_json, print_table, verb
 from app.cli.tables import print_agreements, print_comparison, print_distributions, print_noise, print_scaling
@@ -16,7 +17,7 @@ from app.crosscheck.agreement import Agreement
 from app.crosscheck.report import agreement_to_json
 from app.distributions.distribution import distributions_to_json
 from app.export import write_csv
-from app.history import SHOWN, History, HistoryQuery, history_to_json, notes_of
+from app.history import SHOWN, History, HistoryQuery, change_columns, history_to_json, notes_of, summary_of
 from app.noise import NOISE_COLUMNS, noise_charts, noise_entry_rows, noise_to_json
 from app.output import write_whole
 from app.ranking.candidates import (
@@ -114,7 +115,7 @@ def study(
 @runs_argument
 @margin_option
 @overrule_option
-@click.option("--levels", is_flag=True, help="Show variance components: within trials, between trials, between hosts.")
+@click.option("--levels", is_flag=True, help="Show variance components: in trials, between trials, sessions, hosts.")
 @click.option("--distribution", metavar="METRIC", help="Show percentiles of METRIC and their differences.")
 @study()
 def compare(
@@ -144,15 +145,32 @@ def compare(
 @click.option("--metric", required=True, metavar="NAME", help="Name of the metric, as in “show --json”.")
 @click.option("--step", default="", metavar="NAME", help="Step, if several have the metric.")
 @click.option("--label", "given", multiple=True, metavar="NAME=VALUE", help="Label of the figure; repeatable.")
+@click.option(
+    "--margin",
+    type=PERCENT,
+    metavar="PERCENT",
+    default=100 * DEFAULT_MARGIN,
+    show_default=True,
+    help="Mark changes up to this as within the margin.",
+)
+@click.option("--all", "everything", is_flag=True, help=f"Print all runs instead of the newest {SHOWN}.")
 @study()
-def history(workstation: Workstation, host: str, metric: str, step: str, given: tuple[str, ...]) -> Study:
-    """Show a metric of HOST over all comparable runs, and its change points.
+def history(
+    workstation: Workstation,
+    host: str,
+    metric: str,
+    step: str,
+    given: tuple[str, ...],
+    margin: float,
+    everything: bool,
+) -> Study:
+    """Show the changes of a metric of HOST over all comparable runs, then the runs.
 
     HOST may be several hosts joined by commas: a group with equal weights.
     """
     hosts = tuple(name.strip() for name in host.split(",") if name.strip())
-    found = workstation.history(HistoryQuery(hosts, metric, step, labels_of(given)))
-    return Study(partial(_print_history, found), partial(history_to_json, found))
+    found = workstation.history(HistoryQuery(hosts, metric, step, labels_of(given), margin / 100))
+    return Study(partial(_print_history, found, everything=everything), partial(history_to_json, found))
 
 
 def labels_of(given: tuple[str, ...]) -> Labels | None:
@@ -163,25 +181,29 @@ def labels_of(given: tuple[str, ...]) -> Labels | None:
     return tuple(sorted((name, value) for name, _, value in pairs)) if pairs else None
 
 
-def _print_history(found: History) -> None:
-    """Print a history as a table."""
+def _print_history(found: History, *, everything: bool) -> None:
+    """Print the changes of a history, then its runs."""
     click.echo(plain(f"{found.title}; {direction_text(found.metric.better)}"))
-    marks = {marked.change.index: marked for marked in found.marked}
-    first = max(0, len(found.points) - SHOWN)
+    click.echo(plain(summary_of(found)))
+    if found.marked:
+        print_table(*change_columns(found))
+    for drift in found.drifts:
+        click.echo(plain(f"Drift since {drift.first.started[:10]} ({drift.first.run}): {drift.text}"))
+    shown = found.points if everything else found.points[-SHOWN:]
     rows = []
-    for place, point in enumerate(found.points[first:], first):
+    for point in shown:
         reach = ""
         if point.low is not None and point.high is not None:
             reach = range_text(found.metric, point.low, point.high) + ("" if point.interval else " (range)")
         moment = point.started[:16].replace("T", " ")
-        mark = marks[place].text if place in marks else ""
         value, doubt = figure_text(found.metric, point.value), trust_mark(point.trust)
-        rows.append([point.run, moment, value, reach, str(point.n), doubt, mark])
-    head = ["Run", "Started (UTC)", "Value", "95 % interval", "n", "Verdict", "Change"]
+        rows.append([point.run, moment, value, reach, str(point.n), doubt])
+    head = ["Run", "Started (UTC)", "Value", "95 % interval", "n", "Verdict"]
     kept = [number for number, name in enumerate(head) if name != "Verdict" or any(row[number] for row in rows)]
+    click.echo()
     print_table([head[number] for number in kept], [[row[number] for number in kept] for row in rows], right=[2, 4])
-    if first:
-        click.echo(plain(f"The newest {SHOWN} of {count_text(len(found.points), 'run')}; --json has all."))
+    if len(shown) < len(found.points):
+        click.echo(plain(f"The newest {SHOWN} of {count_text(len(found.points), 'run')}; --all prints all."))
     for line in notes_of(found):
         click.echo(plain(f"Note: {line}"))
 

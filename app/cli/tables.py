@@ -7,7 +7,7 @@ import click
 from app.cli.common import plain, print_table
 from app.comparison.comparability import Weight
 from app.comparison.comparison import Comparison, ComparisonRow, RelativeFigure, run_letter
-from app.comparison.estimates import HOST, SAMPLE, TRIAL, VarianceLevel, VarianceLevels
+from app.comparison.variance import HOST, RUN, SAMPLE, TRIAL, VarianceLevel, VarianceLevels
 from app.crosscheck.agreement import Agreement
 from app.crosscheck.report import agreement_line, why_lines
 from app.distributions.distribution import Distribution, SideDistribution
@@ -108,7 +108,9 @@ def gate_rows(comparison: Comparison) -> list[list[str]]:
     return sorted(map(list, rows), key=lambda row: order.index(row[0]))
 
 
-LEVELS_HEAD = ("CoV within a trial", "Added between trials", "Added between hosts", "ICC")
+LEVELS_HEAD = (
+    "CoV within a trial", "Added between trials", "Added between sessions", "Added between hosts", "ICC (95 % CI)",
+)  # fmt: skip
 
 
 def levels_rows(comparison: Comparison) -> list[list[str]]:
@@ -123,7 +125,7 @@ def levels_rows(comparison: Comparison) -> list[list[str]]:
 
 def level_cells(levels: VarianceLevels) -> list[str]:
     """Return the CoV of each level as text, from the innermost: ``2.1 % (n = 300)``."""
-    return [*(_level(levels.level(name)) for name in (SAMPLE, TRIAL, HOST)), _icc(levels)]
+    return [*(_level(levels.level(name)) for name in (SAMPLE, TRIAL, RUN, HOST)), _icc(levels)]
 
 
 def _level(level: VarianceLevel | None) -> str:
@@ -133,7 +135,11 @@ def _level(level: VarianceLevel | None) -> str:
 
 
 def _icc(levels: VarianceLevels) -> str:
-    return "" if levels.icc is None else f"{levels.icc:.2f}"
+    if levels.icc is None:
+        return ""
+    if levels.icc_low is None or levels.icc_high is None:
+        return f"{levels.icc:.2f}"
+    return f"{levels.icc:.2f} ({levels.icc_low:.2f} to {levels.icc_high:.2f})"
 
 
 def print_comparison(comparison: Comparison, *, levels: bool = False) -> None:
@@ -148,7 +154,7 @@ def print_comparison(comparison: Comparison, *, levels: bool = False) -> None:
     print_table(HEAD, comparison_rows(comparison), right=RIGHT_ALIGNED)
     click.echo("")
     if levels:
-        print_table(("Step", "Host", "Metric", "Run", *LEVELS_HEAD), levels_rows(comparison), right=(4, 5, 6, 7))
+        print_table(("Step", "Host", "Metric", "Run", *LEVELS_HEAD), levels_rows(comparison), right=range(4, 9))
         click.echo("")
     for line in closing_lines(comparison):
         click.echo(plain(line))
@@ -298,7 +304,7 @@ def print_scaling(found: Sequence[ScalingAnalysis]) -> None:
             click.echo("")
         curve = one.curve
         click.echo(plain(f"{metric_text(curve.metric, curve.rest)}, {one.step} on {host_label(one.host)} ({one.run})"))
-        head = (curve.label.replace("_", " ").capitalize(), "Median", "Range", "n", "Efficiency")
+        head = (curve.label.replace("_", " ").capitalize(), "Geometric mean", "Range", "n", "Efficiency")
         print_table(head, _points(one), right=range(5))
         for line in scaling_lines(one):
             click.echo(plain(line))
@@ -310,7 +316,7 @@ def _points(one: ScalingAnalysis) -> list[list[str]]:
     return [
         [
             point.text,
-            figure_text(metric, point.median, (point.maximum - point.minimum) / 2 or None),
+            figure_text(metric, point.value, (point.maximum - point.minimum) / 2 or None),
             range_text(metric, point.minimum, point.maximum) if len(point.values) > 1 else "",
             str(len(point.values)),
             _efficiency(efficient.get(point.x)),

@@ -1,7 +1,7 @@
 """Caveats on trials: autocorrelation, two levels, and drift of sides that were not interleaved."""
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
@@ -112,10 +112,12 @@ def _starts(texts: Sequence[str]) -> list[datetime]:
     return sorted(found)
 
 
-def of_spread(values: Sequence[float], side_name: str, written: Sequence[str] = ()) -> Iterator[Caveat]:
+def of_spread(
+    values: Sequence[float], side_name: str, text_of: Callable[[float], str] = "{:.4g}".format
+) -> Iterator[Caveat]:
     """Yield the caveats on the trials of one side, given in the order in which they ran; `side_name` names the side.
 
-    `written` are the formatted values, in the same order.
+    `text_of` returns a value as text.
     """
     p = correlation_p(values)
     if p is not None and p < SIGNIFICANT:
@@ -124,15 +126,8 @@ def of_spread(values: Sequence[float], side_name: str, written: Sequence[str] = 
         )
     levels = two_levels(values)
     if levels is not None:
-        texts = [_nearest(level, values, written) for level in levels]
+        texts = [text_of(min(values, key=lambda value: abs(value - level))) for level in levels]
         yield Caveat("two-levels", f"trials of {side_name} are bimodal: about {texts[0]} and {texts[1]}")
-
-
-def _nearest(level: float, values: Sequence[float], written: Sequence[str]) -> str:
-    """Return the formatted value of the trial nearest to `level`."""
-    if not written:
-        return f"{level:.4g}"
-    return written[min(range(len(values)), key=lambda index: abs(values[index] - level))]
 
 
 def of_order(ours: Sequence[str], baseline: Sequence[str]) -> Iterator[Caveat]:

@@ -1,11 +1,13 @@
 """Caveats on a cell of a comparison: its verdicts, hosts, units and failed trials."""
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 
 from app.comparison.caveats import SIGNIFICANT, Caveat, correlation_p, of_spread
-from app.comparison.estimates import FEWEST_HOSTS, HOSTS_DOMINATE
+from app.comparison.estimates import FEWEST_HOSTS
 from app.comparison.replication import Units
 from app.comparison.sides import Censored
+from app.comparison.variance import hosts_text
 from app.comparison.verdicts import Level
 from app.summary import MetricSummary, levels
 from suites.quantities import count_text, figure_text, share_text
@@ -22,7 +24,7 @@ def of_units(units: Units, other: MetricSummary, baseline: MetricSummary) -> Ite
             )
     elif units.level is Level.TRIAL:
         for side, side_name in _named(other, baseline):
-            yield from of_spread(side.values, side_name, [figure_text(side.metric, value) for value in side.values])
+            yield from of_spread(side.values, side_name, partial(figure_text, side.metric))
     elif units.level is Level.HOST and not units.pairs:
         yield from _of_hosts(other, baseline)
     if units.unpaired:
@@ -66,6 +68,5 @@ def _named(other: MetricSummary, baseline: MetricSummary) -> tuple[tuple[MetricS
 def _of_hosts(other: MetricSummary, baseline: MetricSummary) -> Iterator[Caveat]:
     for side, side_name in _named(other, baseline):
         found = levels(side, {})
-        if found is not None and found.icc is not None and found.icc > HOSTS_DOMINATE:
-            text = f"{share_text(found.icc)} of the variance of {side_name} is between hosts"
+        if found is not None and (text := hosts_text(found, side_name)):
             yield Caveat("hosts-dominate", text)

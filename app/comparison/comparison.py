@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from app.comparison.caveats import Caveat
 from app.comparison.comparability import Difference
-from app.comparison.estimates import VarianceLevels
+from app.comparison.variance import VarianceLevels
 from app.comparison.verdicts import ComparisonVerdict, Level, Scope
 from app.json_converter import Json, publish, published
 from app.records import RunSummary

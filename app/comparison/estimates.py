@@ -1,4 +1,4 @@
-"""Estimates from trials with their intervals: centres, ratios of two sides, and variance levels."""
+"""Estimates from trials with their intervals: centres, and ratios of two sides."""
 
 import math
 import statistics
@@ -7,9 +7,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, TypeVar
 
-from app.json_converter import publish
 from app.numeric import Numbers, mean_of, np, special, stats
-from app.sample_statistics import WithinTrial
 
 Real = TypeVar("Real", float, "Numbers")
 
@@ -308,89 +306,3 @@ def signed_rank_depth(count: int, confidence: float) -> int:
             break
         depth += 1
     return depth
-
-
-SAMPLE, TRIAL, HOST = "sample", "trial", "host"
-
-HOSTS_DOMINATE = 0.5
-"""Intraclass correlation above which hosts dominate the variance of a group (check M21)."""
-
-
-@dataclass(frozen=True, slots=True)
-class VarianceLevel:
-    """One variance level: its coefficient of variation, its share of the total variance, and its number of units.
-    `cov` and `share` are None with too few units."""
-
-    name: str
-    n: int
-    cov: float | None = None
-    share: float | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class VarianceLevels:
-    """The variance levels, innermost first. `icc` is the intraclass correlation, the share of the variance of trials
-    that is between hosts; None for fewer than two hosts, or if no host has two trials."""
-
-    levels: tuple[VarianceLevel, ...]
-    icc: float | None = None
-
-    def level(self, name: str) -> VarianceLevel | None:
-        """Return the level `name`, or None."""
-        return next((level for level in self.levels if level.name == name), None)
-
-
-def levels_of(hosts: Iterable[Sequence[float]], within: Sequence[WithinTrial] = ()) -> VarianceLevels | None:
-    """Return the variance levels of the trials of some hosts; `within` are the trials that have samples.
-
-    Nested analysis of variance; variance components by the method of moments for unbalanced groups (Searle, Casella
-    and McCulloch 1992, 3.6), negative ones set to 0. None without a trial or with a mean of zero.
-    """
-    groups = [list(host) for host in hosts if len(host)]
-    values = [value for group in groups for value in group]
-    if not values or not (mean := statistics.fmean(values)):
-        return None
-    sample = _pooled([(one.variance, one.n - 1) for one in within])
-    among = _pooled([(statistics.variance(group), len(group) - 1) for group in groups if len(group) > 1])
-    noise = statistics.fmean(one.variance / one.worth for one in within) if within else 0.0
-    trial = None if among is None else max(0.0, among - noise)
-    host, icc = _between(groups, among)
-    found = {SAMPLE: sample, TRIAL: trial, HOST: host}
-    counts = {SAMPLE: sum(one.n for one in within), TRIAL: len(values), HOST: len(groups)}
-    whole = sum(variance for variance in found.values() if variance is not None)
-    levels = [
-        VarianceLevel(
-            name, counts[name], _root(variance, mean), variance / whole if whole and variance is not None else None
-        )
-        for name, variance in found.items()
-        if counts[name]
-    ]
-    return VarianceLevels(tuple(levels), icc)
-
-
-def _pooled(parts: Sequence[tuple[float, int]]) -> float | None:
-    """Return the mean of variances, weighted by their degrees of freedom; None without any."""
-    freedom = sum(count for _, count in parts)
-    return sum(variance * count for variance, count in parts) / freedom if freedom else None
-
-
-def _between(groups: Sequence[Sequence[float]], among: float | None) -> tuple[float | None, float | None]:
-    """Return the variance between groups and the intraclass correlation: (MSB - MSW) / k, and its share of the sum."""
-    if len(groups) < 2 or among is None:
-        return None, None
-    sizes = [len(group) for group in groups]
-    total = sum(sizes)
-    grand = sum(sum(group) for group in groups) / total
-    between = sum(size * (statistics.fmean(group) - grand) ** 2 for size, group in zip(sizes, groups, strict=True)) / (
-        len(groups) - 1
-    )
-    typical = (total - sum(size**2 for size in sizes) / total) / (len(groups) - 1)
-    own = max(0.0, (between - among) / typical)
-    return own, own / (own + among) if own + among else None
-
-
-def _root(variance: float | None, mean: float) -> float | None:
-    return None if variance is None else variance**0.5 / abs(mean)
-
-
-publish(VarianceLevel, "level=name n cov share")

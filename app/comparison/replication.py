@@ -83,10 +83,10 @@ def units_of(ours: MetricSummary, baseline: MetricSummary, rounds: Rounds | None
     have the same; else one session against three or more; else trials, paired by `rounds` where both are steps of one
     interleaved session.
     """
-    hosts = ours.host_means(), baseline.host_means()
+    hosts = ours.host_means, baseline.host_means
     if max(map(len, hosts)) > 1:
         return _grouped(Level.HOST, *hosts)
-    sessions = [{run: value for (_, run), value in side.session_means().items()} for side in (ours, baseline)]
+    sessions = [{run: value for (_, run), value in side.session_means.items()} for side in (ours, baseline)]
     counts = sorted(map(len, sessions))
     same_host = set(hosts[0]) == set(hosts[1])
     if set(sessions[0]) == set(sessions[1]) and same_host:

@@ -188,7 +188,7 @@ class Analyses:
         run = side.summary.id
         cells = {(step.name, host): StepHosts(step, (host,)) for step in side.steps for host in side.hosts}
         found = [
-            scaling_of(run, step, host, curve, side.verdict(cell))
+            scaling_of(run, step, host, curve, side.verdict(cell), sessions=len(group))
             for (step, host), cell in cells.items()
             for curve in curves_of([figure for one in side.trials(cell) for figure in one.record.figures])
         ]
@@ -196,7 +196,8 @@ class Analyses:
             for host, own in hosts.items():
                 verdicts = [side.verdict(cells[step.name, host]) for step in side.steps if step.suite_id == suite]
                 counted = [one for one in verdicts if one is not None and one.trust is not Trust.INVALID]
-                found += [scaling_of(run, suite, host, curve, least_trusted(counted)) for curve in own]
+                verdict = least_trusted(counted)
+                found += [scaling_of(run, suite, host, curve, verdict, sessions=len(group)) for curve in own]
         return found if everything else headline_curves(found)
 
     def heat(self, word: str) -> list[Chart]:

@@ -184,7 +184,7 @@ def pooled(trials: Sequence[TrialValues]) -> TrialValues:
     values = np.concatenate([trial.values for trial in trials])
     counts = np.concatenate([np.ones(trial.n) if trial.counts is None else trial.counts for trial in trials])
     bins, places = np.unique(values, return_inverse=True)
-    return TrialValues("", 0, "", bins, np.bincount(places, weights=counts))
+    return TrialValues("", 0, "", bins, np.asarray(np.bincount(places, weights=counts), dtype=float))
 
 
 def _of_figures(values: Sequence[float], share: float) -> Percentile:

@@ -342,4 +342,4 @@ def _plot(shown: ReportStep, panels: list[tuple[int, str, SweepPanel]]) -> Panel
 
 def _sweep_curve(panel: SweepPanel, curve: SweepCurve, name: str, colour: str, *, grey: bool) -> PlotCurve:
     xs = tuple(panel.position(point.x) for point in curve.points)
-    return PlotCurve(name, colour, xs, tuple(point.median for point in curve.points), faint=grey)
+    return PlotCurve(name, colour, xs, tuple(point.value for point in curve.points), faint=grey)

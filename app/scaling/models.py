@@ -1,235 +1,216 @@
-"""Scaling models (linear, Amdahl's law, Gunther's USL) and their fits, shown only if the data support them."""
+"""Scaling laws (linear, Amdahl's law, Gunther's USL) and a hard limit, fitted to the trials of all points."""
 
 import math
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
 
 from app.comparison.estimates import student
-from app.numeric import Numbers, np, optimize, special
+from app.numeric import Numbers, np, optimize
+from app.scaling.knees import ROUNDING, pure_error
 
-ONE, SERIAL, CROSSTALK = "value at 1", "serial share", "crosstalk"
-"""Names of the parameters: lambda, sigma and kappa of the USL."""
+ONE, SERIAL, CROSSTALK, LIMIT = "value at 1", "serial share", "crosstalk", "limit"
+"""Names of the parameters: lambda, sigma and kappa of the USL, and the level of a limit."""
 
-
-@dataclass(frozen=True, slots=True)
-class Model:
-    """A model: its name, its parameters, and the logarithm of its prediction for n.
-
-    The first parameter is the logarithm of the value at 1; the others are bounded from below by 0.
-    """
-
-    name: str
-    parameters: tuple[str, ...]
-    predict: "Callable[..., Numbers]"
-    source: str
-
-    @property
-    def bounds(self) -> tuple[list[float], list[float]]:
-        """Lower and upper bounds of the parameters."""
-        free = len(self.parameters) - 1
-        return [-math.inf, *[0.0] * free], [math.inf, *[1.0] * free]
-
-
-def _linear(n: Numbers, one: float) -> Numbers:
-    return np.asarray(one + np.log(n), dtype=float)
-
-
-def _amdahl(n: Numbers, one: float, serial: float) -> Numbers:
-    return np.asarray(one + np.log(n) - np.log1p(serial * (n - 1)), dtype=float)
-
-
-def _usl(n: Numbers, one: float, serial: float, crosstalk: float) -> Numbers:
-    return np.asarray(one + np.log(n) - np.log1p(serial * (n - 1) + crosstalk * n * (n - 1)), dtype=float)
-
-
-LINEAR = Model("linear", (ONE,), _linear, "n times the value at 1")
-AMDAHL = Model("Amdahl", (ONE, SERIAL), _amdahl, "Amdahl 1967: a serial share of the work")
-USL = Model(
-    "USL", (ONE, SERIAL, CROSSTALK), _usl, "Gunther 2007: a serial share (contention), and a cost per pair (coherency)"
-)
-
-
-def peak_of(serial: float, crosstalk: float) -> float | None:
-    """Return the n of the USL's peak, sqrt((1 - serial) / crosstalk), or None."""
-    return math.sqrt((1 - serial) / crosstalk) if crosstalk > 0 and serial < 1 else None
-
-
-FEWEST_POINTS = 6
-"""Fewest points for a fit (check M29): the USL has three parameters, and residuals need degrees of freedom."""
-
-WIDEST = 0.10
-"""Largest relative residual of an accepted model."""
-
-SURE = 0.01
-"""Significance level of the F test for one more parameter.
-
-For points from 1 to 8 threads that follow Amdahl's law, the USL has a false peak in 52 % of cases without the test, in
-under 1 % with it (simulated for this project)."""
-
-PAST = 1
-"""Fewest points on each side of the USL's peak: a peak at the edge of the data is extrapolated."""
+LINEAR, AMDAHL, USL = (0,), (0, 1), (0, 1, 2)
+"""The laws, by the free ones of the USL's parameters; the others are 0."""
 
 MEETS = 1e-4
-"""Relative residual below which a fit is exact: the rest is numerical error, which one more parameter must not fit."""
+"""Relative residual below which a fit is exact, and effect of a parameter below which it is at its bound."""
+
+WIDEST = 0.10
+"""Largest relative residual of a point's geometric mean in an accepted model."""
 
 
 @dataclass(frozen=True, slots=True)
-class ParameterEstimate:
-    """A parameter with its 95 % interval."""
+class Trials:
+    """The trials of a curve: the n and the logarithm of the value of each, sorted by n, and the pure error.
 
-    name: str
-    value: float
-    low: float
-    high: float
+    `pure` is the sum of squares within the points, `freedom` its degrees of freedom; both 0 with fewer than two trials
+    a point.
+    """
 
+    n: "Numbers"
+    logs: "Numbers"
+    pure: float
+    freedom: int
 
-@dataclass(frozen=True, slots=True)
-class Fit:
-    """A fitted model. `residual` is the largest relative residual, `p` the p-value of the F test against the model with
-    one parameter less, `peak` the peak of the USL with its interval."""
-
-    model: str
-    parameters: tuple[ParameterEstimate, ...]
-    residual: float
-    p: float
-    source: str
-    peak: ParameterEstimate | None = None
-
-    def at(self, n: float) -> float:
-        """Return the prediction for `n`."""
-        first, *others = (each.value for each in self.parameters)
-        model = next(model for model in (AMDAHL, USL) if model.name == self.model)
-        return float(np.exp(model.predict(np.array([n]), math.log(first), *others))[0])
-
-
-@dataclass(frozen=True, slots=True)
-class _Fitted:
-    model: Model
-    values: "Numbers"
-    covariance: "Numbers"
-    residuals: "Numbers"
+    @classmethod
+    def of(cls, points: Sequence[tuple[float, Sequence[float]]]) -> "Trials":
+        """Return the trials of points (n, values above zero)."""
+        ordered = sorted((x, np.log(np.asarray(values, dtype=float))) for x, values in points)
+        variance, freedom = pure_error([list(own) for _, own in ordered])
+        n = np.repeat([x for x, _ in ordered], [len(own) for _, own in ordered])
+        return cls(n, np.concatenate([own for _, own in ordered]), variance * freedom, freedom)
 
     @property
     def squares(self) -> float:
+        """The sum of the squared deviations from their mean."""
+        return float(((self.logs - self.logs.mean()) ** 2).sum())
+
+    @property
+    def points(self) -> "Numbers":
+        """The n of the points."""
+        return np.unique(self.n)
+
+    def where(self, chosen: "np.ndarray[Any, np.dtype[np.bool_]]") -> "Trials":
+        """Return some of the trials, without their pure error."""
+        return replace(self, n=self.n[chosen], logs=self.logs[chosen], pure=0.0, freedom=0)
+
+
+@dataclass(frozen=True, slots=True)
+class Clamp:
+    """A hard limit: the logarithm of its level, the number of trials at it, and the first point at it."""
+
+    level: float
+    count: int
+    since: float
+
+
+@dataclass(frozen=True, slots=True)
+class Fitted:
+    """A fit by least squares of the logarithms, so that residuals are relative.
+
+    `values` are all parameters of the USL, the first as a logarithm; `inverse` is the inverse of the normal matrix of
+    the `free` ones. With a `limit`, the law is that of the points below it.
+    """
+
+    trials: Trials
+    free: tuple[int, ...]
+    values: "Numbers"
+    inverse: "Numbers"
+    residuals: "Numbers"
+    clamp: Clamp | None = None
+
+    @property
+    def squares(self) -> float:
+        """The sum of the squared residuals."""
         return float(self.residuals @ self.residuals)
 
     @property
+    def parameters(self) -> int:
+        """The number of estimated parameters; a limit is two, its level and its first point."""
+        return len(self.free) + (0 if self.clamp is None else 2)
+
+    @property
     def freedom(self) -> int:
-        return len(self.residuals) - len(self.model.parameters)
+        """The residual degrees of freedom."""
+        return len(self.residuals) - self.parameters
+
+    @property
+    def variance(self) -> float:
+        """The variance of a trial's logarithm."""
+        return self.squares / self.freedom if self.freedom > 0 else math.nan
 
     @property
     def widest(self) -> float:
-        return max(math.expm1(abs(float(each))) for each in self.residuals)
+        """The largest relative residual of a point's geometric mean."""
+        means = [abs(float(self.residuals[self.trials.n == x].mean())) for x in self.trials.points]
+        return round(math.expm1(max(means)), 12)  # the rest is rounding
+
+    @property
+    def bic(self) -> float:
+        """The Bayesian information criterion (Schwarz 1978)."""
+        count = len(self.residuals)
+        return count * math.log(max(self.squares / count, MEETS**2)) + self.parameters * math.log(count)
+
+    def curve(self, n: "Numbers") -> tuple["Numbers", "Numbers", "Numbers"]:
+        """Return the logarithms of the curve at `n`, and the bounds of its pointwise 95 % confidence band."""
+        middle = predicted(n, *self.values)
+        slopes = _slopes(n, *self.values)[:, list(self.free)]
+        reach = student(self.freedom) * self.variance**0.5
+        half = reach * np.sqrt(np.einsum("ij,jk,ik->i", slopes, self.inverse, slopes))
+        if self.clamp is None:
+            return middle, middle - half, middle + half
+        level, flat = self.clamp.level, reach / self.clamp.count**0.5
+        return (np.minimum(middle, level), np.minimum(middle - half, level - flat),
+                np.minimum(middle + half, level + flat))  # fmt: skip
 
 
-def fit_models(points: Sequence[tuple[float, float]]) -> tuple[Fit | None, tuple[str, ...]]:
-    """Return the accepted model of `points` (n, value), and the reasons against the others.
+def predicted(n: "Numbers", one: float, serial: float, crosstalk: float) -> "Numbers":
+    """Return the logarithm of the USL."""
+    return np.asarray(one + np.log(n) - np.log1p(serial * (n - 1) + crosstalk * n * (n - 1)), dtype=float)
 
-    Logarithms of the values are fitted, so that residuals are relative; intervals are Student's on the covariance of
-    scipy's curve_fit. The simplest model that is not rejected is accepted; for the straight line there is no fit.
+
+def _slopes(n: "Numbers", _one: float, serial: float, crosstalk: float) -> "Numbers":
+    whole = 1 + serial * (n - 1) + crosstalk * n * (n - 1)
+    return np.stack([np.ones_like(n), -(n - 1) / whole, -n * (n - 1) / whole], axis=1)
+
+
+def fitted(trials: Trials, free: tuple[int, ...]) -> Fitted | None:
+    """Return the fit of the law with the `free` parameters, each of the others 0; None if it does not converge.
+
+    A parameter at its bound is not estimated: the law is fitted again without it.
     """
-    refused = _too_few(points)
-    if refused:
-        return None, (refused,)
-    n, logs = np.array([x for x, _ in points]), np.log([value for _, value in points])
-    linear, amdahl, usl = (_fitted(model, n, logs) for model in (LINEAR, AMDAHL, USL))
-    if linear is None or amdahl is None:
-        return None, ("no fit: the optimisation did not converge",)
-    fit, reason = (None, "the optimisation did not converge") if usl is None else _fit_usl(usl, amdahl, n)
-    if fit is not None:
-        return fit, ()
-    simpler, why = _fit_amdahl(amdahl, linear)
-    return simpler, (f"no USL: {reason}", *([f"no Amdahl: {why}"] if why else []))
+    n, logs = trials.n, trials.logs
+
+    def full(given: "Numbers") -> "Numbers":
+        values = np.zeros(3)
+        values[list(free)] = given
+        return values
+
+    start = [float(np.mean(logs - np.log(n))), 0.05, 0.001]
+    lower, upper = [-math.inf, 0.0, 0.0], [math.inf, 1.0, 1.0]
+
+    def residuals(given: "Numbers") -> "Numbers":
+        return predicted(n, *full(given)) - logs
+
+    def slopes(given: "Numbers") -> "Numbers":
+        return _slopes(n, *full(given))[:, list(free)]
+
+    estimate = np.array([start[index] for index in free])
+    if len(free) > 1:  # of the straight line, the start is the estimate
+        bounds = [lower[index] for index in free], [upper[index] for index in free]
+        found = optimize.least_squares(residuals, estimate, slopes, bounds, max_nfev=2000, xtol=1e-10, ftol=1e-10)
+        if not found.success:
+            return None
+        estimate = found.x
+    values, largest = full(estimate), float(n.max())
+    reach = (math.inf, largest, largest**2)
+    kept = tuple(index for index in free if values[index] * reach[index] > MEETS or not index)
+    if kept != free:
+        return fitted(trials, kept)
+    jacobian = slopes(estimate)
+    inverse = np.asarray(np.linalg.pinv(jacobian.T @ jacobian), dtype=float)
+    return Fitted(trials, free, values, inverse, -residuals(estimate))
 
 
-def _too_few(points: Sequence[tuple[float, float]]) -> str:
-    if len(points) < FEWEST_POINTS:
-        return f"no fit: needs {FEWEST_POINTS} points, has {len(points)}"
-    if min(min(x, value) for x, value in points) <= 0:
-        return "no fit: a point is not above zero"
-    return ""
+FEWEST_AT_LIMIT = 3
+"""Fewest points at a limit: of two equal ones, one is a coincidence."""
+
+ALIKE = 3.84
+"""The 95 % quantile of chi-square with one degree of freedom."""
+
+STEP = 0.05
+"""Largest logarithm by which a limit may be above the law below it, or that law's last point above the limit."""
 
 
-def _fitted(model: Model, n: Numbers, logs: Numbers) -> _Fitted | None:
-    import warnings
+def clamped(trials: Trials, free: tuple[int, ...]) -> Fitted | None:
+    """Return the best fit of a law that ends at a hard limit, as of a quota or a rate limit; None if there is none.
 
-    start = [float(logs[0] - np.log(n[0])), *([0.05, 0.001][: len(model.parameters) - 1])]
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", optimize.OptimizeWarning)  # no covariance at a bound
-            values, covariance = optimize.curve_fit(
-                model.predict, n, logs, p0=start, bounds=model.bounds, method="trf", max_nfev=2000
-            )
-    except RuntimeError:  # curve_fit did not converge
-        return None
-    return _Fitted(model, values, covariance, logs - model.predict(n, *values))
-
-
-def _fit_amdahl(fitted: _Fitted, simpler: _Fitted) -> tuple[Fit | None, str]:
-    p = _improvement(fitted, simpler)
-    refused = _no_better(fitted, simpler, p, "a straight line")
-    return (None, refused) if refused else (_fit(fitted, p), "")
-
-
-def _fit_usl(fitted: _Fitted, simpler: _Fitted, n: Numbers) -> tuple[Fit | None, str]:
-    p = _improvement(fitted, simpler)
-    refused = _no_better(fitted, simpler, p, "Amdahl's law")
-    if refused:
-        return None, refused
-    peak = _peak(fitted)
-    if peak is None:
-        return None, "no peak"
-    past = sum(float(each) > peak.value for each in n)
-    if past < PAST or len(n) - past < PAST:
-        where = "beyond" if past < PAST else "below"
-        return None, f"its peak, at about {peak.value:.{0 if peak.value >= 1 else 1}f}, is {where} the measured points"
-    return _fit(fitted, p, peak), ""
-
-
-def _no_better(fitted: _Fitted, simpler: _Fitted, p: float, called: str) -> str:
-    """Return why a model is rejected against the simpler one, `called` so; empty if it is accepted.
-
-    If both are equally good, the reason names the residual of a simpler model that misses points itself.
+    For each first point at the limit: the law on the points below, the mean of the trials from there on. Of those that
+    the trials do not tell apart (likelihood ratio, 5 %), it is the earliest: the point at which a quota is reached is
+    on both the law and the limit.
     """
-    if fitted.widest > WIDEST:
-        return f"largest residual {fitted.widest:.0%}"
-    if p <= SURE:
-        return ""
-    if simpler.widest > WIDEST:
-        return f"no better than {called}, whose largest residual is {simpler.widest:.0%}"
-    return f"{called} fits as well"
+    points = trials.points
+    found = []
+    for index in range(len(free), len(points) - FEWEST_AT_LIMIT + 1):
+        since = float(points[index])
+        below, at = trials.n < since, trials.n >= since
+        law = fitted(trials.where(below), free)
+        if law is None:
+            continue
+        level = float(trials.logs[at].mean())
+        last, first = predicted(points[index - 1 : index + 1], *law.values)
+        if first < level - STEP or last > level + STEP:
+            continue
+        residuals = np.concatenate([law.residuals, trials.logs[at] - level])
+        clamp = Clamp(level, int(at.sum()), since)
+        found.append(replace(law, trials=trials, residuals=residuals, clamp=clamp))
+    least = min(found, key=lambda one: one.squares, default=None)
+    return next((one for one in found if least and one.squares <= least.squares + ALIKE * least.variance), None)
 
 
-def _improvement(fitted: _Fitted, simpler: _Fitted) -> float:
-    """Return the p-value of the F test for one more parameter."""
-    gained = simpler.squares - fitted.squares
-    if gained <= 0 or simpler.widest < MEETS:
-        return 1.0
-    if fitted.squares < 1e-24:  # exact fit
-        return 0.0
-    return float(special.fdtrc(1, fitted.freedom, gained / (fitted.squares / fitted.freedom)))
-
-
-def _fit(fitted: _Fitted, p: float, peak: ParameterEstimate | None = None) -> Fit:
-    reach = student(fitted.freedom)
-    errors = np.sqrt(np.clip(np.diag(fitted.covariance), 0, None)) * reach
-    parameters = []
-    for name, value, error in zip(fitted.model.parameters, fitted.values, errors, strict=True):
-        low, high = float(value - error), float(value + error)
-        if name == ONE:
-            parameters.append(ParameterEstimate(name, math.exp(value), math.exp(low), math.exp(high)))
-        else:
-            parameters.append(ParameterEstimate(name, float(value), max(0.0, low), high))
-    return Fit(fitted.model.name, tuple(parameters), fitted.widest, p, fitted.model.source, peak)
-
-
-def _peak(fitted: _Fitted) -> ParameterEstimate | None:
-    """Return the peak of the USL, its interval by the delta method on the logarithm."""
-    _, serial, crosstalk = map(float, fitted.values)
-    peak = peak_of(serial, crosstalk)
-    if peak is None:
-        return None
-    slope = np.array([-0.5 / (1 - serial), -0.5 / crosstalk])
-    variance = float(slope @ fitted.covariance[1:, 1:] @ slope)
-    reach = student(fitted.freedom) * math.sqrt(max(0.0, variance))
-    return ParameterEstimate("peak", peak, peak * math.exp(-min(reach, 50.0)), peak * math.exp(min(reach, 50.0)))
+def is_exact(one: Fitted) -> bool:
+    """Return whether a fit meets every trial but for numerical error, which one more parameter must not fit."""
+    return math.expm1(float(np.abs(one.residuals).max())) < MEETS or one.squares < ROUNDING

@@ -1,4 +1,4 @@
-"""Scaling of a curve: knee, efficiency and fitted model, as text, JSON, CSV and charts."""
+"""Scaling of a curve: flatness, knee, efficiency and fitted model, as text, JSON, CSV and charts."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -7,9 +7,11 @@ from app.chart import Chart, ChartAxis, ChartMark, ChartSeries
 from app.comparison.estimates import ratio_of
 from app.json_converter import Json, publish, published
 from app.plans.plan import host_label
-from app.scaling.models import ONE, Fit, ParameterEstimate, fit_models
+from app.scaling.fits import CLAMPED, Fit, ParameterEstimate, fit_models
+from app.scaling.models import LIMIT, ONE
 from app.scaling.sweeps import SweepCurve, SweepPoint
-from suites.quantities import figure_text, label_pairs, metric_text, share_text
+from suites.quantities import figure_text, label_pairs, metric_text, range_text, share_text
+from suites.sweep import KNEE_SHARE
 from suites.verdict import Trust, Verdict, trust_mark
 from suites.vocab import Better, MetricKind
 
@@ -41,6 +43,7 @@ class ScalingAnalysis:
     """The scaling of a curve of a step on a host; `base` is the point through which the linear reference goes.
 
     `base` is None, and `reasons` says why, if linear scaling is not defined for the curve, or its figures are invalid.
+    `sessions` is the number of runs: the intervals of a single one are of its moment.
     """
 
     run: str
@@ -52,6 +55,27 @@ class ScalingAnalysis:
     fit: Fit | None = None
     reasons: tuple[str, ...] = ()
     trust: Trust | None = None
+    sessions: int = 1
+
+    @property
+    def flat(self) -> bool:
+        """Whether a curve that is not invalid does not depend on the label."""
+        return self.curve.flat and self.trust is not Trust.INVALID
+
+    @property
+    def knee_range(self) -> tuple[SweepPoint, SweepPoint] | None:
+        """The points between which the knee is (95 %); None for an invalid curve, or with too few trials."""
+        return None if self.trust is Trust.INVALID else self.curve.knee_range
+
+    @property
+    def knee_low(self) -> float | None:
+        """The first label that can be the knee; None as `knee_range`."""
+        return None if self.knee_range is None else self.knee_range[0].x
+
+    @property
+    def knee_high(self) -> float | None:
+        """The last label that can be the knee; None as `knee_range`."""
+        return None if self.knee_range is None else self.knee_range[1].x
 
     @property
     def knee(self) -> SweepPoint | None:
@@ -64,16 +88,18 @@ class ScalingAnalysis:
         return self.curve.growing and self.trust is not Trust.INVALID
 
 
-def scaling_of(run: str, step: str, host: str, curve: SweepCurve, verdict: Verdict | None = None) -> ScalingAnalysis:
+def scaling_of(
+    run: str, step: str, host: str, curve: SweepCurve, verdict: Verdict | None = None, *, sessions: int = 1
+) -> ScalingAnalysis:
     """Return the scaling of a curve, with reasons for what is missing; an invalid one is not analysed."""
     trust = None if verdict is None else verdict.trust
     notes = (verdict.text,) if verdict is not None and trust_mark(trust) else ()
-    found = ScalingAnalysis(run, step, host, curve, reasons=notes, trust=trust)
+    found = ScalingAnalysis(run, step, host, curve, reasons=notes, trust=trust, sessions=sessions)
     refused = _refused(curve)
     if trust is Trust.INVALID or refused:
         return found if trust is Trust.INVALID else replace(found, reasons=(*notes, refused))
     base = curve.points[0]
-    fit, reasons = fit_models([(point.x, point.median) for point in curve.points])
+    fit, reasons = (None, ()) if curve.flat else fit_models([(point.x, point.values) for point in curve.points])
     efficiencies = tuple(_efficiency(point, base) for point in curve.points)
     return replace(found, base=base, efficiencies=efficiencies, fit=fit, reasons=(*notes, *reasons))
 
@@ -83,7 +109,7 @@ def _refused(curve: SweepCurve) -> str:
         return "no efficiency: not a rate"
     if curve.sizes or curve.label not in CONCURRENCY:
         return f"no efficiency: {curve.label.replace('_', ' ')} is not a concurrency"
-    if curve.points[0].x <= 0 or curve.points[0].median <= 0:
+    if curve.points[0].x <= 0 or curve.points[0].value <= 0:
         return "no efficiency: the first point is not above zero"
     return ""
 
@@ -94,7 +120,7 @@ def _efficiency(point: SweepPoint, base: SweepPoint) -> Efficiency:
         return Efficiency(point.x, 1.0)
     ratio = ratio_of(point.values, base.values)
     if isinstance(ratio, str):
-        return Efficiency(point.x, point.median / base.median / steps)
+        return Efficiency(point.x, point.value / base.value / steps)
     if ratio.low is None or ratio.high is None or ratio.high / steps > OPEN_FROM:
         return Efficiency(point.x, ratio.value / steps)
     return Efficiency(point.x, ratio.value / steps, ratio.low / steps, ratio.high / steps)
@@ -115,9 +141,11 @@ def scaling_lines(one: ScalingAnalysis) -> Iterator[str]:
     """Yield sentences on a curve: knee, efficiency at the last point, model, and reasons for what is missing."""
     label = one.curve.label.replace("_", " ")
     last = one.curve.points[-1]
-    if one.knee is not None:
-        share = one.knee.median / max(point.median for point in one.curve.points)
-        yield f"Knee at {label} = {one.knee.text}: {share_text(share)} of the maximum."
+    if one.flat:
+        yield f"Flat {_flat_text(one)}."
+    elif one.knee is not None:
+        share = one.knee.value / max(point.value for point in one.curve.points)
+        yield f"Knee at {label} = {one.knee.text}{_knee_text(one)}: {share_text(share)} of the maximum."
     elif one.growing:
         yield f"No knee: still growing at {label} = {last.text}."
     if one.base is not None and len(one.efficiencies) > 1:
@@ -133,20 +161,55 @@ def scaling_lines(one: ScalingAnalysis) -> Iterator[str]:
         yield f"{reason[:1].upper()}{reason[1:]}."
 
 
+def _flat_text(one: ScalingAnalysis) -> str:
+    values = [point.value for point in one.curve.points]
+    label, most = one.curve.label.replace("_", " "), max(values)
+    noise = "" if min(values) >= KNEE_SHARE * most else ", within the noise"
+    differ = f"the points differ by {share_text(most / min(values) - 1)}"
+    return f"over {label} = {_range_of(one.curve.points)}: {differ}{noise}"
+
+
+def _range_of(points: Sequence[SweepPoint]) -> str:
+    return f"{points[0].text} to {points[-1].text}"
+
+
+def _knee_text(one: ScalingAnalysis) -> str:
+    if one.knee_range is None:
+        return " (no interval: fewer than two trials a point)"
+    first, last = one.knee_range
+    return f" (95 %: {first.text if first is last else _range_of((first, last))}{_session_text(one)})"
+
+
+def _session_text(one: ScalingAnalysis) -> str:
+    """Return that the intervals are of one session: its trials share its moment."""
+    return ", this session" if one.sessions == 1 else ""
+
+
 def fit_text(one: ScalingAnalysis, fit: Fit) -> str:
     """Return a model as text, each parameter with its interval."""
-    parts = [_parameter(one, each) for each in fit.parameters]
+    interval = f"(95 % CI{_session_text(one)})"
+    parts = [f"{each.name} {_estimate(one, each)}" for each in fit.parameters if each.name != LIMIT]
     if fit.peak is not None:
-        parts.append(f"peak at {fit.peak.value:.0f} ({fit.peak.low:.0f} to {fit.peak.high:.0f})")
-    return f"{fit.model}: {', '.join(parts)}; largest residual {share_text(fit.residual)}."
+        peak = fit.peak
+        parts.append(f"peak at {peak.value:.0f} ({peak.low or 0.0:.0f} to {peak.high or 0.0:.0f})")
+    text = f"{', '.join(parts)}; largest residual {share_text(fit.residual)}."
+    if fit.model != CLAMPED:
+        return f"{fit.model} {interval}: {text}"
+    limit = next(each for each in fit.parameters if each.name == LIMIT)
+    since = one.curve.at(fit.clamped_from or 0.0)
+    where = "" if since is None else f" from {one.curve.label.replace('_', ' ')} = {since.text}"
+    law = "linear" if len(fit.parameters) == 2 else "Amdahl"
+    return f"Clamped at {_estimate(one, limit)}{where} {interval}; below it {law}: {text}"
 
 
-def _parameter(one: ScalingAnalysis, each: ParameterEstimate) -> str:
-    if each.name == ONE:
-        texts = [figure_text(one.curve.metric, value) for value in (each.value, each.low, each.high)]
-    else:
-        texts = [share_text(value) for value in (each.value, each.low, each.high)]
-    return f"{each.name} {texts[0]} ({texts[1]} to {texts[2]})"
+def _estimate(one: ScalingAnalysis, each: ParameterEstimate) -> str:
+    rate = each.name in {ONE, LIMIT}
+    value = figure_text(one.curve.metric, each.value) if rate else share_text(each.value)
+    if each.low is None or each.high is None:
+        return f"{value} (at its bound)"
+    if rate:
+        return f"{value} ({range_text(one.curve.metric, each.low, each.high)})"
+    return f"{value} ({share_text(each.low)} to {share_text(each.high)})"
 
 
 def _percent(share: float) -> str:
@@ -155,11 +218,12 @@ def _percent(share: float) -> str:
 
 FORMAT = "benchwright-scaling/1"
 
-publish(SweepPoint, "x text n value=median minimum maximum")
+publish(SweepPoint, "x text n value minimum maximum")
 publish(
     ScalingAnalysis,
     "run step host metric=curve.metric.name unit=curve.metric.unit better=curve.metric.better labels=curve.rest "
-    "over=curve.label base=base.x knee=knee.x growing points=curve.points efficiency=efficiencies fit "
+    "over=curve.label base=base.x knee=knee.x knee_low knee_high flat growing sessions "
+    "points=curve.points efficiency=efficiencies fit "
     "reasons trust",
 )
 
@@ -210,34 +274,42 @@ def scaling_charts(one: ScalingAnalysis) -> tuple[Chart, ...]:
 def _measured(one: ScalingAnalysis) -> Chart:
     curve = one.curve
     title = f"{one.step} on {host_label(one.host)}, {metric_text(curve.metric, curve.rest)}"
-    columns = zip(*((point.x, point.median, point.minimum, point.maximum) for point in curve.points), strict=True)
-    xs, medians, lowest, highest = columns
-    measured = "measured: median of the trials, lowest to highest"
-    dots = ChartSeries(measured, xs, medians, ChartMark.DOTS, 0, lowest, highest)
-    series = (ChartSeries("", xs, medians, ChartMark.LINE, 0), dots, *_references(one))
+    columns = zip(*((point.x, point.value, point.minimum, point.maximum) for point in curve.points), strict=True)
+    xs, values, lowest, highest = columns
+    measured = "measured: geometric mean of the trials, lowest to highest"
+    dots = ChartSeries(measured, xs, values, ChartMark.DOTS, 0, lowest, highest)
+    series = (ChartSeries("", xs, values, ChartMark.LINE, 0), dots, *_references(one))
     return Chart(title, _x_axis(one), ChartAxis("", curve.metric, from_zero=True), series, " ".join(scaling_lines(one)))
 
 
 def _references(one: ScalingAnalysis) -> list[ChartSeries]:
-    """Return the linear reference, cut at 1.3 times the maximum, and the model."""
+    """Return the linear reference, cut at 1.3 times the maximum, and the model over the measured points."""
     if one.base is None:
         return []
     points = one.curve.points
     first, last = points[0].x, points[-1].x
     most = 1.3 * max(point.maximum for point in points)
-    end = min(last, most * one.base.x / one.base.median)
-    line = ChartSeries(
-        f"linear from {points[0].text}", (first, end), (one.base.median, one.base.median * end / one.base.x),
-        colour=None, dashed=True,
-    )  # fmt: skip
+    end = min(last, most * one.base.x / one.base.value)
+    xs = _steps(first, end)
+    ys = tuple(one.base.value * x / one.base.x for x in xs)
+    line = ChartSeries(f"linear from {points[0].text}", xs, ys, colour=None, dashed=True)
     if one.fit is None:
         return [line]
     fit = one.fit
-    xs = tuple(first + (last - first) * step / _STEPS for step in range(_STEPS + 1))
-    model = ChartSeries(f"{fit.model}, fitted", xs, tuple(fit.at(x) for x in xs), colour=1)
-    if fit.peak is None:
+    xs = _steps(first, last)
+    ys, low, high = zip(*fit.band(xs), strict=True)
+    model = ChartSeries(f"{fit.model}, fitted, 95 % band", xs, ys, colour=1, low=low, high=high)
+    peak = fit.peak
+    if peak is None:
         return [line, model]
-    return [line, model, ChartSeries("peak", (fit.peak.value,), (fit.at(fit.peak.value),), ChartMark.DOTS, 1)]
+    at, low, high = (peak.value,), (peak.low,), (peak.high,)
+    dot = ChartSeries("peak, 95 % interval", at, (fit.at(peak.value),), ChartMark.DOTS, 1, low, high, across=True)
+    return [line, model, dot]
+
+
+def _steps(first: float, last: float) -> tuple[float, ...]:
+    """Return the x of a curve, in equal ratios: on a logarithmic axis a straight line is curved."""
+    return (*(first * (last / first) ** (step / _STEPS) for step in range(_STEPS)), last)
 
 
 def _efficiency_chart(one: ScalingAnalysis) -> Chart:

@@ -6,10 +6,13 @@ from dataclasses import dataclass
 
 from app.comparison.comparability import parameters_of
 from app.comparison.sides import Side, StepHosts
+from app.numeric import mean_of
 from app.records import RunRecord
+from app.scaling.knees import is_flat, knee_bounds
 from app.summary import MetricSummary, OfTrials
 from suites.parameters import Parameter, Type, Value, parse_size
 from suites.quantities import figure_text, label_text
+from suites.sweep import FEWEST_POINTS as FEWEST_FOR_KNEE
 from suites.sweep import knee
 from suites.units import Unit, convert
 from suites.verdict import Trust
@@ -33,6 +36,11 @@ class SweepPoint(OfTrials):
     text: str
     values: tuple[float, ...]
 
+    @property
+    def value(self) -> float:
+        """The geometric mean of the trials; the arithmetic one if a trial is not above zero."""
+        return mean_of(self.values)
+
 
 @dataclass(frozen=True, slots=True)
 class SweepCurve:
@@ -48,15 +56,29 @@ class SweepCurve:
     sizes: bool = False
 
     @property
-    def knee(self) -> SweepPoint | None:
-        """The knee of the curve; None if lower is better, or with too few points.
+    def flat(self) -> bool:
+        """Whether a curve that could have a knee does not depend on the label: see is_flat()."""
+        return self._may_have_knee and is_flat([point.values for point in self.points])
 
-        Over block size a rate of I/Os falls, so it has no knee.
-        """
-        if self.metric.better is not Better.HIGHER or (self.sizes and self.metric.unit is Unit.PER_SECOND):
+    @property
+    def knee(self) -> SweepPoint | None:
+        """The knee of the curve; None if it is flat, if lower is better, or with too few points."""
+        if not self._may_have_knee or self.flat:
             return None
-        found = knee({number: point.median for number, point in enumerate(self.points)})
+        found = knee({number: point.value for number, point in enumerate(self.points)})
         return None if found is None else self.points[found]
+
+    @property
+    def knee_range(self) -> tuple[SweepPoint, SweepPoint] | None:
+        """The first and the last point that can be the knee (95 %); None without a knee, or with too few trials."""
+        found = None if self.knee is None else knee_bounds([point.values for point in self.points])
+        return None if found is None else (self.points[found[0]], self.points[found[1]])
+
+    @property
+    def _may_have_knee(self) -> bool:
+        """Whether higher is better, with enough points. Over block size a rate of I/Os falls, so it has no knee."""
+        falls = self.sizes and self.metric.unit is Unit.PER_SECOND
+        return self.metric.better is Better.HIGHER and not falls and len(self.points) >= FEWEST_FOR_KNEE
 
     @property
     def growing(self) -> bool:
@@ -240,8 +262,8 @@ class SweepPanel:
             knee = curve.knee
             if knee is not None and not curve.growing:
                 suffix = f" of {name}" if (name := self.name(curve)) else ""
-                text = f"knee{suffix} at {self.x_title} {knee.text}: {figure_text(self.metric, knee.median)}"
-                found.append((self.position(knee.x), knee.median, text))
+                text = f"knee{suffix} at {self.x_title} {knee.text}: {figure_text(self.metric, knee.value)}"
+                found.append((self.position(knee.x), knee.value, text))
         return tuple(found)
 
 

@@ -9,8 +9,8 @@ import pytest
 from app.baselines.baselines import parts_of
 from app.comparison.compare import compare
 from app.comparison.comparison import CompareError, comparison_to_json
-from app.comparison.estimates import HOST, TRIAL
 from app.comparison.sides import Side, choose, parts_side_by_side, step_hosts
+from app.comparison.variance import HOST, RUN, TRIAL
 from app.comparison.verdicts import ComparisonVerdict
 from app.plans.plan import Plan
 from app.records import RunRecord, TrialRecord
@@ -110,10 +110,10 @@ def test_the_levels_of_each_side_are_kept() -> None:
     first, second = comparison.rows[0].levels
     assert first is not None
     assert second is not None
-    assert [(level.name, level.n) for level in first.levels] == [("sample", 1200), (TRIAL, 20), (HOST, 4)]
-    assert [(level.name, level.n) for level in second.levels] == [(TRIAL, 20), (HOST, 4)]
+    assert [(level.name, level.n) for level in first.levels] == [("sample", 1200), (TRIAL, 20), (RUN, 4), (HOST, 4)]
+    assert [(level.name, level.n) for level in second.levels] == [(TRIAL, 20), (RUN, 4), (HOST, 4)]
     (entry,) = comparison_to_json(comparison)
-    assert [level["level"] for level in entry["baseline"]["levels"]["levels"]] == ["sample", "trial", "host"]
+    assert [level["level"] for level in entry["baseline"]["levels"]["levels"]] == ["sample", "trial", "run", "host"]
     assert entry["levels"]["icc"] > 0.5
 
 

@@ -16,8 +16,8 @@ from app.cli.main import benchwright
 from app.comparison.sides import Side
 from app.events import RunEnded, RunStarted, State
 from app.plans.plan import make_step
-from app.scaling.models import fit_models
-from app.scaling.scaling import scaling_charts, scaling_lines, scaling_of, scaling_to_json
+from app.scaling.fits import fit_models
+from app.scaling.scaling import ScalingAnalysis, scaling_charts, scaling_lines, scaling_of, scaling_to_json
 from app.scaling.sweeps import SweepCurve, SweepPoint, curves_of_steps, swept_parameter
 from app.services import Workstation
 from suites.sysbench.cpu import EVENTS_PER_SECOND
@@ -27,6 +27,8 @@ from tests.app import run_events
 from tests.messages import messages
 
 MESSAGES = messages("app", "test_scaling")
+
+DOUBLING = (1, 2, 4, 8, 16, 32, 64)
 
 RATE = Metric("rate", "Rate", Unit.PER_SECOND, Better.HIGHER, MetricKind.RATE)
 
@@ -44,6 +46,24 @@ def drawn(model: Callable[[float], float], counts: Iterable[int], noise: float =
     return [(float(n), float(model(n) * np.exp(noise * rng.normal()))) for n in counts]
 
 
+def trials(
+    model: Callable[[float], float], counts: Iterable[int], noise: float = 0.01, *, each: int = 3
+) -> list[tuple[float, list[float]]]:
+    """Return `each` trials of the points of `model`."""
+    rng = np.random.default_rng(12)
+    return [(float(n), [float(model(n) * np.exp(noise * rng.normal())) for _ in range(each)]) for n in counts]
+
+
+def once(points: Sequence[tuple[float, float]]) -> list[tuple[float, list[float]]]:
+    """Return one trial a point."""
+    return [(x, [value]) for x, value in points]
+
+
+def analysis(points: Sequence[tuple[float, Sequence[float]]], *, sessions: int = 1) -> ScalingAnalysis:
+    found = tuple(SweepPoint(x, f"{x:g}", tuple(values)) for x, values in points)
+    return scaling_of("run", "step", "web-1", SweepCurve(RATE, "threads", (), found), sessions=sessions)
+
+
 def curve(points: Sequence[tuple[float, float]], *, label: str = "threads", sizes: bool = False) -> SweepCurve:
     """Return a curve of three trials a point, 1 % apart."""
     found = tuple(SweepPoint(x, f"{x:g}", (0.99 * value, value, 1.01 * value)) for x, value in points)
@@ -51,22 +71,22 @@ def curve(points: Sequence[tuple[float, float]], *, label: str = "threads", size
 
 
 def test_amdahls_law_is_recovered_with_its_interval() -> None:
-    fit, reasons = fit_models(drawn(amdahl(0.1), range(1, 13)))
+    fit, reasons = fit_models(once(drawn(amdahl(0.1), range(1, 13))))
     assert fit is not None
     assert fit.model == "Amdahl"
     one, serial = fit.parameters
-    assert one.low < 1000 < one.high
-    assert serial.low < 0.1 < serial.high
+    assert (one.low or 0) < 1000 < (one.high or 0)
+    assert (serial.low or 0) < 0.1 < (serial.high or 0)
     assert fit.at(12) == pytest.approx(amdahl(0.1)(12), rel=0.03)
     assert reasons == (MESSAGES["no_usl_amdahl_s_law"],)
 
 
 def test_a_peak_that_was_measured_past_is_recovered() -> None:
-    fit, reasons = fit_models(drawn(usl(0.05, 0.95 / 18**2), [1, 2, 4, 8, 16, 32, 64]))
+    fit, reasons = fit_models(once(drawn(usl(0.05, 0.95 / 18**2), DOUBLING)))
     assert fit is not None
     assert fit.model == "USL"
     assert fit.peak is not None
-    assert fit.peak.low < 18 < fit.peak.high
+    assert (fit.peak.low or 0) < 18 < (fit.peak.high or 0)
     assert fit.peak.value == pytest.approx(18, rel=0.1)
     assert reasons == ()
 
@@ -78,9 +98,9 @@ def test_a_peak_that_was_measured_past_is_recovered() -> None:
         (drawn(amdahl(0.0), range(1, 9)), "a straight line fits as well"),
         (drawn(usl(0.05, 0.95 / 18**2), range(1, 9)), "no USL"),
         (drawn(usl(0.02, 0.98 / 10**2), range(1, 10), 0.0005), "is beyond the measured points"),
-        (drawn(lambda n: 1000 * min(n, 3), range(1, 9)), "largest residual"),
+        (drawn(lambda n: 1000 * n / max(1.0, (n / 4) ** 2), range(1, 9)), "largest residual"),
         ([(float(n), 0.0) for n in range(1, 9)], "not above zero"),
-        (drawn(lambda _: 1000.0, range(1, 9), 0.0), "no USL: Amdahl's law fits as well"),
+        (drawn(lambda _: 1000.0, range(1, 9), 0.0), "no significant difference between the points"),
         (drawn(lambda n: 1000 / n, range(1, 9), 0.001), "is below the measured points; no Amdahl: largest residual"),
         (drawn(lambda n: 1000 * n**1.3, range(1, 9)), "no Amdahl: largest residual"),
     ],
@@ -88,14 +108,109 @@ def test_a_peak_that_was_measured_past_is_recovered() -> None:
 def test_what_the_points_do_not_carry_is_not_shown_and_says_why(
     points: Sequence[tuple[float, float]], reason: str
 ) -> None:
-    fit, reasons = fit_models(points)
+    fit, reasons = fit_models(once(points))
     assert fit is None or fit.model != "USL"
     assert reason in "; ".join(reasons)
 
 
-def test_a_rate_that_does_not_scale_at_all_is_said_in_per_cent() -> None:
-    lines = list(scaling_lines(scaling_of("run", "step", "web-1", curve([(n, 1000.0) for n in range(1, 9)]))))
-    assert any("serial share 100 % (100 % to 100 %)" in line for line in lines)
+def test_a_flat_rate_has_neither_law_nor_knee() -> None:
+    found = analysis(trials(lambda _: 1000.0, DOUBLING, 0.05))
+    assert (found.flat, found.knee, found.fit, found.growing) == (True, None, None, False)
+    first, *others = scaling_lines(found)
+    assert first.startswith(MESSAGES["flat"])
+    assert [line.partition(" at ")[0] for line in others] == ["Efficiency"]
+    assert analysis(trials(lambda _: 1000.0, DOUBLING, 0.02, each=1)).flat
+    noisy = analysis(trials(lambda _: 1000.0, DOUBLING, 0.2))
+    assert next(iter(scaling_lines(noisy))).endswith(" %, within the noise.")
+    exact = analysis([(float(n), [1000.0 + n / 2] * 3) for n in DOUBLING])
+    assert exact.flat  # significant, but every point is the knee
+    assert not analysis(trials(lambda n: 1000 + 4 * n, DOUBLING)).flat
+
+
+def test_a_hard_limit_is_named_and_no_law_is_fitted_over_it() -> None:
+    for each in (1, 3):
+        found = analysis(trials(lambda n: 1000 * min(n, 8), DOUBLING, each=each))
+        assert found.fit is not None
+        assert (found.fit.model, found.fit.clamped_from, found.fit.p) == ("clamped", 8, None)
+        one, limit = found.fit.parameters
+        assert (one.low or 0) < 1000 < (one.high or 0)
+        assert (limit.low or 0) < 8000 < (limit.high or 0)
+        (line,) = (line for line in scaling_lines(found) if line.startswith("Clamped"))
+        assert "from threads = 8 (95 % CI, this session); below it linear: value at 1" in line
+        assert found.reasons == ()
+    curved = analysis(trials(lambda n: min(amdahl(0.05)(n), 6000), [*range(1, 8), 16, 32, 64])).fit
+    assert curved is not None
+    assert [each.name for each in curved.parameters] == ["value at 1", "serial share", "limit"]
+    assert curved.band([64.0])[0][2] < 6300 < amdahl(0.05)(64)
+    dropping, _ = fit_models(trials(lambda n: 1000 * n if n < 16 else 4000, DOUBLING))
+    assert dropping is None or dropping.model != "clamped"
+
+
+def test_a_parameter_at_its_bound_has_no_interval() -> None:
+    fit, _ = fit_models(trials(usl(-0.002, 1 / 18**2), DOUBLING, 0.01))
+    assert fit is not None
+    _, serial, crosstalk = fit.parameters
+    assert (serial.value, serial.low, serial.high) == (0, None, None)
+    assert (crosstalk.low or 0) < crosstalk.value < (crosstalk.high or 0)
+    found = analysis(trials(usl(-0.002, 1 / 18**2), DOUBLING, 0.01))
+    assert any("serial share 0 % (at its bound)" in line for line in scaling_lines(found))
+
+
+def test_a_significant_lack_of_fit_refuses_a_model_that_is_near_all_points() -> None:
+    def wavy(n: float) -> float:
+        return amdahl(0.1)(n) * (1.04 if n in {2, 8, 32} else 1.0)
+
+    near, _ = fit_models(once([(n, wavy(n)) for n in DOUBLING]))
+    assert near is not None
+    assert near.lack_of_fit is None
+    refused, reasons = fit_models(trials(wavy, DOUBLING, 0.002))
+    assert refused is None
+    assert "no Amdahl: significant lack of fit (F test, p = " in "; ".join(reasons)
+    lawful, _ = fit_models(trials(amdahl(0.1), DOUBLING, 0.05))
+    assert lawful is not None
+    assert (lawful.lack_of_fit or 0) > 0.01
+
+
+def test_the_interval_of_a_parameter_has_the_freedom_of_all_trials() -> None:
+    fit, _ = fit_models(trials(amdahl(0.1), DOUBLING, each=4))
+    assert fit is not None
+    serial = fit.parameters[1]
+    # Least squares on 28 trials and two parameters; curve_fit of scipy has the same covariance.
+    from scipy import optimize, stats
+
+    points = trials(amdahl(0.1), DOUBLING, each=4)
+    n = np.repeat([x for x, _ in points], 4)
+    logs = np.log(np.concatenate([values for _, values in points]))
+    (_, value), covariance = optimize.curve_fit(
+        lambda n, one, share: one + np.log(n / (1 + share * (n - 1))), n, logs, (7, 0.1)
+    )
+    assert serial.value == pytest.approx(value, rel=1e-4)
+    assert (serial.high or 0) - serial.value == pytest.approx(
+        stats.t.ppf(0.975, 26) * covariance[1, 1] ** 0.5, rel=1e-3
+    )
+
+
+def test_a_knee_has_an_interval_over_the_points_and_says_whose() -> None:
+    found = analysis(trials(amdahl(0.2), range(1, 17), 0.02))
+    assert found.knee is not None
+    assert found.knee_low is not None
+    assert found.knee_high is not None
+    assert found.knee_low < found.knee.x < found.knee_high
+    interval = f"Knee at threads = {found.knee.text} (95 %: {found.knee_low:g} to {found.knee_high:g}"
+    assert next(iter(scaling_lines(found))).startswith(f"{interval}, this session): ")
+    several = replace(found, sessions=2)
+    assert next(iter(scaling_lines(several))).startswith(f"{interval}): ")
+    steep = analysis(trials(lambda n: 1000 * min(n, 8), DOUBLING, 0.001))
+    assert (steep.knee_low, steep.knee_high) == (8, 8)
+    single = analysis(trials(amdahl(0.5), DOUBLING, each=1))
+    assert single.knee_range is None
+    assert MESSAGES["no_interval"] in next(iter(scaling_lines(single)))
+
+
+def test_the_value_of_a_point_is_the_geometric_mean_of_its_trials() -> None:
+    assert SweepPoint(1.0, "1", (100.0, 400.0)).value == pytest.approx(200)
+    assert SweepPoint(1.0, "1", (0.1, 0.1, 0.1)).value == 0.1
+    assert SweepPoint(1.0, "1", (0.0, 3.0)).value == 1.5
 
 
 def test_nothing_done_at_any_point_has_no_knee() -> None:
@@ -161,7 +276,17 @@ def test_the_charts_hold_what_was_measured_the_line_and_the_model() -> None:
     found = scaling_of("run", "step", "web-1", curve(drawn(usl(0.05, 0.95 / 8**2), range(1, 17))))
     measured, efficiency = scaling_charts(found)
     names = [series.name for series in measured.series if series.name]
-    assert names == ["measured: median of the trials, lowest to highest", "linear from 1", "USL, fitted", "peak"]
+    assert names == [
+        "measured: geometric mean of the trials, lowest to highest", "linear from 1", "USL, fitted, 95 % band",
+        "peak, 95 % interval",
+    ]  # fmt: skip
+    straight, model, peak = measured.series[-3:]
+    assert [y / x for x, y in zip(straight.xs, straight.ys, strict=True)] == pytest.approx([straight.ys[0]] * 121)
+    assert (model.xs[0], model.xs[-1]) == (1, 16)
+    assert all(low <= y <= high for _, y, low, high in model.whiskers())
+    assert len(model.whiskers()) == len(model.xs)
+    assert peak.across
+    assert peak.whiskers()[0][2] < 8 < peak.whiskers()[0][3]
     assert efficiency.series[-1].mark is ChartMark.DOTS
     document = scaling_to_json([found])
     assert document["format"] == "benchwright-scaling/1"

@@ -36,7 +36,7 @@ def test_less_is_better_has_no_knee() -> None:
 def test_the_trials_of_a_point_stay_apart() -> None:
     (curve,) = curves_of([*_figures(), *_figures()])
     assert curve.points[0].values == (100.0, 100.0)
-    assert curve.points[0].median == 100.0
+    assert curve.points[0].value == 100.0
 
 
 def test_each_label_that_was_swept_has_curves_and_the_longest_is_chosen() -> None:

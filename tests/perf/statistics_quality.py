@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from app.comparison.verdicts import ComparisonVerdict
 from app.plans.plan import Order
 from tests.perf.outcome import Met, Outcome
-from tests.simulation import experiments, history, repeatability, replication, shapes
+from tests.simulation import experiments, history, levels, repeatability, replication, scaling, shapes
 from tests.simulation.experiments import Share
 from tests.simulation.noise import Draw, correlated, normal, skewed, two_levels
 
@@ -39,23 +39,20 @@ def run() -> list[Outcome]:
         *_starts(),
         *_shapes(),
         *_repeatability(),
+        *_scaling(),
+        *_levels(),
         *_history(),
     ]
 
 
 def _shapes() -> list[Outcome]:
-    """Return what percentiles, noise figures and models of scaling hold."""
+    """Return what percentiles and noise figures hold."""
     tries = TRIES // 4
     held = Expected("", 0.93, 0.97)
-    similar = shapes.fits(shapes.amdahl(0.2), range(1, 9), tries)
-    turning = shapes.fits(shapes.usl(0.05, 18), [1, 2, 4, 8, 16, 32, 64], tries, peak=18)
     return [
         _shared("the interval of a p95 of 5 trials holds the truth", shapes.percentile_coverage(95, 5, tries), held),
         _shared("the same by resampling trials", shapes.resampled_coverage(95, 5, tries), Expected("", 0.78, 0.9)),
         _shared("the interval of a shift at p90 holds it, 6 trials", shapes.shift_coverage(90, 1.1, 6, tries), held),
-        _shared("Amdahl's law from 1 to 8 is given a peak", similar.usl, Expected(".52 (USL alone)", 0.0, 0.02)),
-        _shared("a peak at 18 of 1 to 64 is found", turning.usl, Expected("", 0.97, 1.0)),
-        _shared("its interval holds 18", turning.peak, held),
     ]
 
 
@@ -96,20 +93,91 @@ def _repeatability() -> list[Outcome]:
     return rows
 
 
-def _history() -> list[Outcome]:
-    """Return how often a history of 60 results claims a change that is none, and finds one that is."""
-    tries = TRIES // 2
-    alarms = (
-        ("history: false change, results independent", 0.0, Expected("0.05 (otava)", 0.0, 0.03)),
-        ("history: false change, neighbours 0.3", 0.3, Expected("0.21 (otava)", 0.0, 0.2)),
-        ("history: false change, neighbours 0.6", 0.6, Expected("0.64 (otava)", 0.0, 0.28)),
-    )
-    found = [
-        _shared(what, Share(round(history.false_alarms(0.05, hanging, tries) * tries), tries), expected)
-        for what, hanging, expected in alarms
+def _scaling() -> list[Outcome]:
+    """Return what flatness, knees and models of sweeps hold: noise 2 %, three trials a point, 1 to 64 threads."""
+    tries, held = 2 * TRIES, Expected("", 0.93, 0.97)
+    flat, noisy = (scaling.fits(lambda _: 1.0, tries, scaling.Sweep(trials=trials)) for trials in (3, 1))
+    similar = scaling.fits(scaling.amdahl(0.2), tries, scaling.Sweep(range(1, 9), 1), serial=0.2)
+    turning = scaling.fits(scaling.usl(0.05, 18), tries, peak=18)
+    limited = scaling.fits(scaling.clamped(scaling.amdahl(0.0), 8), tries)
+    knees = [
+        (name, *scaling.knees(curve, tries))
+        for name, curve in (
+            ("a limit at 8", scaling.clamped(scaling.amdahl(0.0), 8)),
+            ("Amdahl, 20 %", scaling.amdahl(0.2)),
+            ("five points at 94.5 %", scaling.nearly(0.945)),
+        )
     ]
-    shift = Share(round(history.power(0.10, 4, tries) * tries), tries)
-    return [*found, _shared("history: 10 % found after 4 results, CoV 3 %", shift, Expected("", 0.95, 1.0))]
+    return [
+        _shared("a flat rate is given a law", flat.law, Expected("1.0 (Amdahl, 100 %)", 0.0, 0.05)),
+        _shared("  with one trial a point", noisy.law, Expected("1.0 (Amdahl, 100 %)", 0.0, 0.05)),
+        _shared("a rate with a hard limit is named as clamped", limited.models["clamped"], Expected("0", 0.97, 1.0)),
+        _shared("Amdahl's law from 1 to 8 is given a peak", similar.models["USL"], Expected(".52 (USL)", 0.0, 0.01)),
+        _shared("  or a limit", similar.models["clamped"], Expected("", 0.0, 0.01)),
+        _shared("  the interval of the serial share holds 20 %", similar.serial, held),
+        _shared("a peak at 18 of 1 to 64 is found", turning.models["USL"], Expected("", 0.97, 1.0)),
+        _shared("  its interval holds 18", turning.peak, held),
+        *(
+            _shared(f"the interval of the knee, {width:.1f} points, holds it: {name}", share, Expected("", 0.93, 1.0))
+            for name, share, width in knees
+        ),
+    ]
+
+
+def _levels() -> list[Outcome]:
+    """Return how often the interval of the intraclass correlation holds it."""
+    tries = 2 * TRIES
+    cases = [
+        (f"{hosts} hosts, {trials} trials, {icc:g}", levels.icc_coverage(icc, hosts, trials, tries))
+        for hosts in (3, 5, 10)
+        for trials in (3, 6)
+        for icc in (0.0, 0.3, 0.7)
+    ]
+    cases += [
+        ("10 hosts, 2 to 8 trials, 0.3", levels.icc_coverage(0.3, 10, 0, tries, unequal=True)),
+        ("5 hosts, 3 sessions of 3 trials, 0.3", levels.nested_icc_coverage((0.3, 0.5, 0.2), (5, 3, 3), tries)),
+    ]
+    return [_shared(f"the interval of the ICC holds it: {name}", found, _OF_ICC) for name, found in cases]
+
+
+_OF_ICC = Expected("no interval", 0.93, 0.985)
+"""Of an ICC of 0 it holds 97.5 %: the lower end is always right."""
+
+
+def _history() -> list[Outcome]:
+    """Return how often a history claims a change that is none, and finds those that are."""
+    most, few = Expected("0.05 (otava)", 0.0, 0.05), Expected("0.21 (otava)", 0.0, 0.05)
+    lines = []
+    for count in (20, 50, 100, 200):
+        for cov, name, autocorrelation, heavy, aim in (
+            (0.01, "independent", 0.0, False, most),
+            (0.03, "t3", 0.0, True, most),
+            (0.05, "AR(1) 0.3", 0.3, False, few),
+            (0.10, "AR(1) 0.6", 0.6, False, Expected("0.64 (otava)", 0.0, 0.3)),
+        ):
+            tries = TRIES // 2 if heavy or autocorrelation > 0.3 else 2 * TRIES
+            found = history.false_claims(count, cov, autocorrelation, tries, heavy=heavy)
+            lines.append(_shared(f"history: false change in {count} runs, {name}, CoV {cov:.0%}", found, aim))
+    for name, course, before, low in (
+        ("-10 %, then +4 %", history.DOWN_AND_UP, "disowned", 0.8),
+        ("five times -4 % (of 20 runs each)", history.FIVE_STEPS, "disowned", 0.95),
+        ("-10 % on a trend of -0.1 %", history.STEP_ON_TREND, "disowned", 0.95),
+        ("+8 % on a trend of -0.2 %", history.STEP_AGAINST_TREND, "disowned", 0.95),
+        ("a permanent -4.5 %", history.PERMANENT, "disowned", 0.95),
+        ("+10 % found after 4 runs", history.LATE, "", 0.95),
+    ):
+        # Where results vary by 2 %, five steps look like a drift, and a weak drift is part of a step.
+        for cov in (0.01,) if course in (history.FIVE_STEPS, history.STEP_ON_TREND) else (0.01, 0.02):
+            found_in = history.claims(course, cov, TRIES)
+            lines.append(
+                _shared(f"history: {name}: all claimed, CoV {cov:.0%}", found_in.all, Expected(before, low, 1.0))
+            )
+            lines.append(_shared("  and another step", found_in.extra, Expected("", 0.0, 0.1)))
+            lines.append(_shared("  the interval of the ratio holds it", found_in.covered, Expected("", 0.93, 1.0)))
+            lines.append(_shared("  the interval of the run holds it", found_in.placed, Expected("", 0.93, 1.0)))
+    trend = history.claims(history.TREND, 0.02, TRIES)
+    lines.append(_shared("history: -0.3 % per run is a drift, CoV 2 %", trend.drifting, Expected("steps", 0.95, 1.0)))
+    return [*lines, _shared("  and a step", trend.extra, Expected("steps", 0.0, 0.05))]
 
 
 def _shared(what: str, found: Share, expected: Expected) -> Outcome:

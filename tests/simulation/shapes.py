@@ -1,19 +1,14 @@
-"""What distributions, noise figures and models of scaling do on simulated trials whose truth is known."""
+"""What distributions and noise figures do on simulated trials whose truth is known."""
 
 import math
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
 
 from app.distributions.percentiles import TrialValues, ValueLevel, harrell_davis, percentiles, shifts, trial_values
-from app.scaling.models import Fit, fit_models
 from app.spreads import spread_of
 from tests.simulation.experiments import Share, _generators, share
 from tests.simulation.noise import Draw, trials_of_samples
-
-Curve = Callable[[float], float]
 
 
 def _trials(rng: np.random.Generator, count: int, factor: float = 1.0) -> list[TrialValues]:
@@ -89,41 +84,3 @@ def cov_coverage(draw: Draw, truth: float, count: int, tries: int) -> Share:
         return found.low <= truth and (found.high is None or truth <= found.high)  # open where so few cannot end it
 
     return share(holds(rng) for rng in _generators(tries, 25))
-
-
-@dataclass(frozen=True, slots=True)
-class Fits:
-    """Which model stood how often, and how often the interval of the USL's peak held the true one."""
-
-    amdahl: Share
-    usl: Share
-    none: Share
-    peak: Share
-
-
-def fits(curve: Curve, counts: Iterable[int], tries: int, *, noise: float = 0.02, peak: float = 0.0) -> Fits:
-    """Fit points that follow `curve` but for some noise, again and again."""
-    places = list(counts)
-    found: list[Fit | None] = []
-    for rng in _generators(tries, 26):
-        points = [(float(n), curve(n) * math.exp(noise * rng.normal())) for n in places]
-        found.append(fit_models(points)[0])
-    names = ["" if fit is None else fit.model for fit in found]
-    peaks = [fit.peak for fit in found if fit is not None and fit.peak is not None]
-    return Fits(
-        share(name == "Amdahl" for name in names),
-        share(name == "USL" for name in names),
-        share(not name for name in names),
-        share(each.low <= peak <= each.high for each in peaks) if peaks else Share(0, 1),
-    )
-
-
-def amdahl(serial: float) -> Curve:
-    """Return Amdahl's law."""
-    return lambda n: n / (1 + serial * (n - 1))
-
-
-def usl(serial: float, peak: float) -> Curve:
-    """Return the USL with its peak at `peak`."""
-    crosstalk = (1 - serial) / peak**2
-    return lambda n: n / (1 + serial * (n - 1) + crosstalk * n * (n - 1))

@@ -38,16 +38,31 @@ def shown(qtbot: QtBot, stored: Path) -> HistoryPanel:
     panel.resize(700, 420)
     panel.show()
     panel.show_run(store.load("last"), partial(read_history, store))
-    qtbot.waitUntil(lambda: "fell by" in panel.changes.text())
+    qtbot.waitUntil(lambda: "−" in panel.changes.text())
     return panel
 
 
 def test_a_change_is_named_with_what_changed_beside_it(qtbot: QtBot, stored: Path) -> None:
     panel = shown(qtbot, stored)
-    assert panel.changes.text().startswith("▼1 ")
+    assert panel.changes.text().splitlines()[1].startswith("▼1 ")
     assert "kernel 6.5.0 against 6.1.0" in panel.changes.text()
     assert panel.notes.text().startswith(MESSAGES["30_comparable_runs_higher_is"])
+    assert panel.changes.y() < panel.plot.y()
     assert panel.metrics.currentText() == "I/O operations, read · random read"
+
+
+def test_a_change_within_the_margin_is_drawn_quieter(qtbot: QtBot, stored: Path) -> None:
+    panel = shown(qtbot, stored)
+    vivid = []
+    for _ in range(2):
+        image = panel.plot.grab().toImage()
+        x = round(panel.plot._x(14.5))
+        box = [image.pixelColor(x + across, y) for across in range(-8, 9) for y in range(2, 19)]  # the mark above
+        vivid.append(max(colour.saturation() for colour in box if colour.value() < 250))
+        panel.margin.setValue(20)
+        qtbot.waitUntil(lambda: "within the margin" in panel.changes.text())
+    assert "20 %" in panel.changes.text().splitlines()[0]
+    assert vivid[0] > 2 * vivid[1]
 
 
 def test_a_doubtful_result_is_a_ring_and_counted(qtbot: QtBot, stored: Path) -> None:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from app.comparison.comparison import Comparison, ComparisonRow, RelativeFigure, run_letter, run_name
-from app.comparison.estimates import HOST, SAMPLE, TRIAL
+from app.comparison.variance import HOST, RUN, SAMPLE, TRIAL
 from app.comparison.verdicts import (
     DIFFERENT,
     EQUIVALENT,
@@ -126,14 +126,20 @@ def _side(row: ComparisonRow, side_number: int) -> str:
         return f"{name}: not measured"
     if side.n == 1:
         return f"{name}: {value_text(side)}, one trial"
-    sessions, hosts = len(side.session_means()), len(side.host_means())
+    sessions, hosts = len(side.session_means), len(side.host_means)
     of = [count_text(side.n, "trial"), *([count_text(sessions, "session")] if sessions > 1 else [])]
     of += [count_text(hosts, "host")] if hosts > 1 else []
     half = half_interval_text(side)
     return f"{name}: {value_text(side)}{'' if half == MISSING else f' {half}'}, mean of {', '.join(of)}"
 
 
-_LEVELS = {SAMPLE: "within a trial", TRIAL: "added between trials", HOST: "added between hosts"}
+_LEVELS = {
+    SAMPLE: ("within a trial", "sample"),
+    TRIAL: ("added between trials", "trial"),
+    RUN: ("added between sessions", "session"),
+    HOST: ("added between hosts", "host"),
+}
+"""Where each level of variance is, and what its units are."""
 
 
 def _levels(row: ComparisonRow, number: int) -> str:
@@ -141,8 +147,10 @@ def _levels(row: ComparisonRow, number: int) -> str:
     levels = row.levels[number] if number < len(row.levels) else None
     if levels is None:
         return ""
-    known = [(level, _LEVELS[level.name]) for level in levels.levels if level.cov is not None]
-    parts = [f"{share_text(level.cov or 0.0)} {where} ({level.n} {level.name}s)" for level, where in known]
+    known = [(level, *_LEVELS[level.name]) for level in levels.levels if level.cov is not None]
+    parts = [f"{share_text(level.cov or 0.0)} {where} ({count_text(level.n, unit)})" for level, where, unit in known]
+    if levels.icc is not None and levels.icc_low is not None and levels.icc_high is not None:
+        parts.append(f"ICC {levels.icc:.2f} (95 % CI {levels.icc_low:.2f} to {levels.icc_high:.2f})")
     return f"{run_letter(number)}: CoV {', '.join(parts)}." if parts else ""
 
 

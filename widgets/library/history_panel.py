@@ -1,11 +1,13 @@
 """History of one metric of the selected run over all comparable runs, read in the background."""
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QComboBox, QWidget
 
-from app.history import History, HistoryQuery, notes_of
+from app.calibration.calibration import DEFAULT_MARGIN
+from app.history import History, HistoryQuery, notes_of, summary_of
 from app.records import RunRecord
 from app.summary import summaries
 from suites.errors import BenchwrightError
@@ -14,9 +16,10 @@ from widgets.jobs import BackgroundJob
 from widgets.library.history_plot import HistoryPlot, hollow
 from widgets.library.run_rows import local_time
 from widgets.parts.boxes import column_in, fill, in_row, scrolled
+from widgets.parts.fields import PerCent
 from widgets.parts.names import host_title
 from widgets.parts.notice import Notice
-from widgets.parts.text import Text, Tone, visible
+from widgets.parts.text import Text, Tone, set_tool_tip, visible
 from widgets.theme import SPACE
 
 MOST_METRICS = 400
@@ -35,6 +38,11 @@ class HistoryPanel(QWidget):
         super().__init__()
         self.metrics = QComboBox()
         self.metrics.setAccessibleName("Metric")
+        self.margin = PerCent()
+        self.margin.setValue(100 * DEFAULT_MARGIN)
+        self.margin.setKeyboardTracking(False)
+        self.margin.setAccessibleName("Margin")
+        set_tool_tip(self.margin, "Changes up to this are listed and drawn as within the margin")
         self.plot = HistoryPlot()
         self.notice = Notice()
         self.changes = Text()
@@ -46,6 +54,7 @@ class HistoryPanel(QWidget):
         self._record: RunRecord | None = None  # set, not shown yet
         self._arrange()
         self.metrics.currentIndexChanged.connect(self._choose)
+        self.margin.valueChanged.connect(self._choose)
         self.plot.run_chosen.connect(self.run_chosen)
 
     def show_run(self, record: RunRecord, read: Callable[[HistoryQuery], History]) -> None:
@@ -82,7 +91,7 @@ class HistoryPanel(QWidget):
             self.notice.hide()
             self._show_text("This run has no counted trials.")
             return
-        query = self._queries[index]
+        query = replace(self._queries[index], margin=self.margin.value() / 100)
         job = self._job = BackgroundJob(lambda: read(query), self)
         job.returned.connect(lambda history: self._show(history) if job is self._job else None)
         job.failed.connect(lambda error: self._fail(error) if job is self._job else None)
@@ -96,13 +105,12 @@ class HistoryPanel(QWidget):
             f"▼{number} {local_time(marked.after.started)}: {marked.text}"
             for number, marked in enumerate(history.marked, 1)
         ]
-        count = len(history.points)
-        runs = f"{count_text(count, 'comparable run')}, {direction_text(history.metric.better)}"
-        nothing = "change detection needs 8 runs" if count < 8 else "no change detected"
-        self.changes.setText("\n".join(lines) if lines else f"{runs}; {nothing}.")
+        lines += [f"Drift since {local_time(drift.first.started)}: {drift.text}" for drift in history.drifts]
+        self.changes.setText("\n".join([summary_of(history), *lines]))
         rings = sum(map(hollow, history.points))
-        doubt = f"○ Doubtful or invalid: {count_text(rings, 'result')}."
-        self.notes.setText("\n".join([*([runs] if lines else []), *([doubt] if rings else []), *notes_of(history)]))
+        doubt = [f"○ Doubtful or invalid: {count_text(rings, 'result')}."] if rings else []
+        runs = f"{count_text(len(history.points), 'comparable run')}, {direction_text(history.metric.better)}"
+        self.notes.setText("\n".join([runs, *doubt, *notes_of(history)]))
 
     def _fail(self, error: BenchwrightError) -> None:
         self.plot.hide()
@@ -115,11 +123,17 @@ class HistoryPanel(QWidget):
         self.notes.setText("")
 
     def _arrange(self) -> None:
-        head = in_row(Text("Over all comparable runs", wrap=False), (self.metrics, 1), spacing=SPACE[1])
+        head = in_row(
+            Text("Over all comparable runs", wrap=False),
+            (self.metrics, 1),
+            Text("Margin", wrap=False),
+            self.margin,
+            spacing=SPACE[1],
+        )
         self.plot.setMinimumHeight(_LOWEST)
         inner = QWidget()
         inner.setObjectName("page")
         fill(column_in(self), scrolled(inner))
         rows = column_in(inner, SPACE[1], (0, SPACE[1], 0, 0))
-        fill(rows, head, self.notice, (self.plot, 1), self.changes, self.notes)
+        fill(rows, head, self.notice, self.changes, (self.plot, 1), self.notes)
         rows.addStretch(0)

@@ -48,7 +48,8 @@ class HistoryPlot(QWidget):
         self._history, self._current = history, current
         self._at = next((index for index, point in enumerate(history.points) if point.run == current), None)
         self.setAccessibleName(f"History: {history.title}")
-        marks = "; ".join(f"{local_time(marked.after.started)} {marked.text}" for marked in history.marked)
+        texts = [f"{local_time(marked.after.started)} {marked.text}" for marked in history.marked]
+        marks = "; ".join([*texts, *(f"drift {drift.text}" for drift in history.drifts)])
         self.setAccessibleDescription(f"{count_text(len(history.points), 'run')}. {marks or 'No change detected.'}")
         self.update()
 
@@ -183,22 +184,18 @@ class HistoryPlot(QWidget):
 
     def _draw_marks(self, painter: QPainter, history: History, bounds: Range) -> None:
         colours, area = palette(), self._area()
-        edges = [0, *(marked.change.index for marked in history.marked), len(history.points)]
-        levels = (
-            [history.marked[0].change.before, *(marked.change.after for marked in history.marked)]
-            if history.marked
-            else []
-        )
-        painter.setPen(QPen(QColor(colours.baseline), 1.4))
-        for level, first, end in zip(levels, edges, edges[1:], strict=False):
-            y = self._y(level, bounds)
-            painter.drawLine(QPointF(self._x(first - 0.5), y), QPointF(self._x(end - 0.5), y))
-        painter.setFont(figure_font(8.5, bold=True))
+        if history.marked or history.drifts:
+            painter.setPen(QPen(QColor(colours.baseline), 1.4))
+            for start, end, first, last in history.found.levels:
+                left, right = QPointF(self._x(start - 0.5), self._y(first, bounds)), self._x(end - 0.5)
+                painter.drawLine(left, QPointF(right, self._y(last, bounds)))
         for number, marked in enumerate(history.marked, 1):
             x = self._x(marked.change.index - 0.5)
-            painter.setPen(QPen(QColor(colours.warning), 1, Qt.PenStyle.DotLine))
+            colour = QColor(colours.muted if marked.within else colours.warning)
+            painter.setFont(figure_font(8.5, bold=not marked.within))
+            painter.setPen(QPen(colour, 1, Qt.PenStyle.DotLine))
             painter.drawLine(QPointF(x, area.top()), QPointF(x, area.bottom()))
-            painter.setPen(QColor(colours.warning))
+            painter.setPen(colour)
             painter.drawText(QRectF(x - 20, 1, 40, _TOP - 2), int(Qt.AlignmentFlag.AlignCenter), f"▼{number}")
 
     def _draw_points(self, painter: QPainter, history: History, bounds: Range) -> None:

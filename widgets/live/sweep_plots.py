@@ -96,6 +96,6 @@ def _fill(plot: TimePlot, axis: LabelAxis, panel: SweepPanel) -> None:
         name = panel.name(curve) or curve.metric.title
         buffer = plot.add_series(key, name, series_colour(number), dashed=number >= _COLOURS)
         for point in curve.points:
-            buffer.append(panel.position(point.x), point.median)
+            buffer.append(panel.position(point.x), point.value)
     for time, _, text in panel.knees():
         plot.mark_finding(time, text)
