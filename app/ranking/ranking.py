@@ -149,11 +149,11 @@ def _replicated(
     """
     scores = [one.score(criteria.weights) for one in found]
     order = list(Level)
-    highest = max((order.index(score.level) for score in scores if not score.lacking), default=0)
+    highest = max((order.index(score.level) for score in scores if not score.shortage), default=0)
     enough, few = [], []
     for one, score in zip(found, scores, strict=True):
         lower = order.index(score.level) < highest
-        reason = score.lacking or (f"one {order[highest]}, beside candidates of several" if lower else "")
+        reason = score.shortage or (f"one {order[highest]}, beside candidates of several" if lower else "")
         if reason:
             few.append((one, reason))
         else:

@@ -33,7 +33,7 @@ class Score:
         return min(len(part) for part in self.parts)
 
     @property
-    def lacking(self) -> str:
+    def shortage(self) -> str:
         """The reason if there are too few values for an interval that a claim can rest on; else an empty string."""
         fewest = FEWEST[self.level]
         return "" if self.n >= fewest else f"{count_text(self.n, self.level)}, a rank needs {fewest}"
@@ -75,7 +75,7 @@ def separated(scores: Sequence[Score], margin_of: MarginOf) -> list[list[bool]]:
 
 
 def _p(higher: Score, lower: Score, margin: float) -> float:
-    if higher.lacking or lower.lacking:
+    if higher.shortage or lower.shortage:
         return 1.0
     ratio = ratio_between(higher, lower)
     return beyond_p(ratio, margin) if ratio.error else float(ratio.value <= 1 + margin)

@@ -75,11 +75,11 @@ def test_few_trials_are_listed_with_their_value_and_not_ranked() -> None:
     few = machine("few", 3000.0, 2, count=5)
     found = ranked([few, machine("a", 1000.0, 1)], HIGHEST)
     assert [one.candidate.name for one in found.ranked] == ["a"]
-    assert found.left_out == (("few", "5 trials, a rank needs 6"),)
+    assert found.left_out == (("few", MESSAGES["five_trials"]),)
     (row,) = found.unranked
     assert (row.group, row.n, row.low, row.high) == (0, 5, None, None)
     assert ranking_rows(found)[1][:5] == ["–", "few", "3018 IOPS", "", "5"]
-    assert "few is not ranked: 5 trials, a rank needs 6." in closing_lines(found)
+    assert MESSAGES["few_is_not_ranked"] in closing_lines(found)
     none = ranked([few], HIGHEST)
     assert (none.ranked, none.groups, len(none.unranked)) == ((), 0, 1)
     assert [one["group"] for one in ranking_to_json(none)["unranked"]] == [0]
@@ -117,20 +117,20 @@ def test_several_runs_of_a_host_count_as_sessions() -> None:
     assert [(one.candidate.name, one.n, one.candidate.level) for one in found.ranked] == [
         ("b", 10, Level.SESSION), ("a", 10, Level.SESSION),
     ]  # fmt: skip
-    assert "On one host each: ranks can differ for other hosts of a type." in found.notes
+    assert MESSAGES["other_hosts_of_a_type"] in found.notes
     two = rank(["a", "b"], [sessions("a", 1000.0, 1, 2), sessions("b", 1300.0, 2)], HIGHEST)
-    assert two.left_out == (("a", "2 sessions, a rank needs 3"),)
+    assert two.left_out == (("a", MESSAGES["two_sessions"]),)
 
 
 def test_one_session_is_not_ranked_beside_several() -> None:
     found = rank(["a", "b"], [sessions("a", 1000.0, 1), [machine("b", 1300.0, 2)]], HIGHEST)
-    assert found.left_out == (("b", "one session, beside candidates of several"),)
+    assert found.left_out == (("b", MESSAGES["one_session_beside_several"]),)
     assert [one.candidate.name for one in found.unranked] == ["b"]
 
 
 def test_single_sessions_are_named_as_such() -> None:
     (note,) = [one for one in ranked(THREE, HIGHEST).notes if "session" in one]
-    assert note.startswith("In one session on one host each")
+    assert note.startswith(MESSAGES["in_one_session_on_one_host"])
     assert not ranked(THREE[:1], HIGHEST).notes
 
 
@@ -173,7 +173,7 @@ def test_one_host_is_not_ranked_beside_groups_of_hosts() -> None:
     group = [machine(f"g{number}", 1000.0 + number, number) for number in range(7)]
     alone = machine("alone", 2000.0, 9)
     found = rank(["group", "alone"], [group, [alone]], HIGHEST)
-    assert (found.groups, found.left_out) == (1, (("alone", "one host, beside candidates of several"),))
+    assert (found.groups, found.left_out) == (1, (("alone", MESSAGES["one_host_beside_several"]),))
     others = [machine(f"h{number}", 2000.0 + number, 20 + number) for number in range(7)]
     assert rank(["group", "others"], [group, others], HIGHEST).groups == 2
 
@@ -259,8 +259,8 @@ def test_several_metrics_are_one_score_and_each_left_out_shows_what_it_hangs_on(
         "latency_p99 x 1.5": "base = wide",
     }
     lines = closing_lines(found)
-    assert "Order without iops, or iops x 0.5: base > wide." in lines
-    assert "Order latency_p99 x 1.5: base = wide." in lines
+    assert MESSAGES["other_weights_swap"] in lines
+    assert MESSAGES["other_weight_ties"] in lines
     same = [two_metrics("base", 1000.0, 100.0, 1), two_metrics("wide", 2000.0, 50.0, 2)]
     clear = ranked(same, RankingCriteria({"iops": 1.0, "latency_p99": 1.0}))
     assert clear.sensitivity == ()

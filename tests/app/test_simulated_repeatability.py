@@ -34,6 +34,6 @@ def test_a_result_four_times_as_noisy_is_found() -> None:
     assert repeatability.found_ranks(4, 14, TRIES).value > 0.85
 
 
-@pytest.mark.parametrize(("margin", "apart"), [(0.0, 0.0), (0.05, 0.05)])
-def test_candidates_within_the_margin_are_tied(margin: float, apart: float) -> None:
-    assert repeatability.false_winners(8, 8, margin, apart, TRIES).interval[0] <= 0.05
+@pytest.mark.parametrize(("margin", "difference"), [(0.0, 0.0), (0.05, 0.05)])
+def test_candidates_within_the_margin_are_tied(margin: float, difference: float) -> None:
+    assert repeatability.false_winners(8, 8, margin, difference, TRIES).interval[0] <= 0.05

@@ -87,8 +87,8 @@ def _repeatability() -> list[Outcome]:
     for count, least in ((6, 0.1), (14, 0.85), (20, 0.97)):
         found = repeatability.found_ranks(4, count, tries)
         rows.append(_shared(f"  four times the CoV is found, {count} trials", found, Expected("", least, 1.0)))
-    for margin, apart in ((0.0, 0.0), (0.05, 0.05)):
-        found = repeatability.false_winners(10, 8, margin, apart, tries)
+    for margin, difference in ((0.0, 0.0), (0.05, 0.05)):
+        found = repeatability.false_winners(10, 8, margin, difference, tries)
         rows.append(_shared(f"best separates one of 10 at the edge of ±{margin:.0%}", found, Expected("", 0.0, 0.05)))
     return rows
 

@@ -72,14 +72,14 @@ def false_pool_ranks(tries: int) -> Share:
     return share(claims(rng) for rng in _generators(tries, 33))
 
 
-def false_winners(candidates: int, trials: int, margin: float, apart: float, tries: int) -> Share:
+def false_winners(candidates: int, trials: int, margin: float, difference: float, tries: int) -> Share:
     """Return how often `best` separates a pair whose true ratio is within the margin.
 
-    The candidates are 3 % noisy; their true values are in two halves, `apart` from each other.
+    The candidates are 3 % noisy; their true values are in two halves that differ by `difference`.
     """
 
     def claims(rng: np.random.Generator) -> bool:
-        centres = [math.log1p(apart) * (number % 2) for number in range(candidates)]
+        centres = [math.log1p(difference) * (number % 2) for number in range(candidates)]
         scores = [Score((tuple(centre + 0.03 * rng.normal(size=trials)),)) for centre in centres]
         return any(map(any, separated(scores, lambda _one, _other: margin)))
 
