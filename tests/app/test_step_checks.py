@@ -188,7 +188,7 @@ def test_a_goal_is_not_decided_by_few_trials() -> None:
         found = outcome("goal", replace(repeated(disk(), STEADY[:5]), goals=(Goal("iops", at_least=bound),)))
         assert found is not None
         assert found.severity is Severity.INFO
-        assert found.measured.endswith(": not decided (5 trials, needs 6).")
+        assert found.measured.endswith(MESSAGES["goal_not_decided"])
 
 
 @pytest.mark.parametrize(("counts", "words"), [((0,) * 6, "met"), ((0, 0, 0, 0, 0, 9), "not sure")])
