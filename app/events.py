@@ -60,12 +60,26 @@ class Event:
 
 
 @dataclass(frozen=True, slots=True)
+class PlannedSession:
+    """A session of a series: its `number`, from 1, of `total`; `due` is when it was to start, UTC, ISO 8601.
+
+    `total` is 0 if the library no longer has the series.
+    """
+
+    series: str
+    number: int
+    total: int
+    due: str
+
+
+@dataclass(frozen=True, slots=True)
 class RunStarted(Event):
-    """A new run starts."""
+    """A new run starts; `session` is the session of a series that it is, None for a single run."""
 
     run_id: str
     plan: Plan
     started: str
+    session: PlannedSession | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,8 +247,8 @@ class Decision:
 
     `settled` is true if the goal is reached, not if only the trials or the time are used up. `more` trials and
     `seconds` are the forecast, None if unknown. `low`, `value` and `high` are the deciding interval, of the metric or,
-    with `of_ratio`, of its ratio to the baseline; `reach` is the relative distance of its farther edge from `value`,
-    `wanted` the target for it.
+    with `of_ratio`, of its ratio to the baseline (a sequential interval, app.plans.sequential); `reach` is the relative
+    distance of its farther edge from `value`, `wanted` the target for it.
     """
 
     stop: bool

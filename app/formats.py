@@ -24,7 +24,9 @@ from suites.vocab import Finding
 
 FACTS_FORMAT = "benchwright-facts/1"
 
-CALIBRATION_FORMAT = "benchwright-calibration/1"
+CALIBRATION_FORMATS = ("benchwright-calibration/1", "benchwright-calibration/2")
+"""Since 2 without a margin and the false alarms of an A/A test, which are ignored in 1."""
+
 
 SIZE_LIMIT = 32 * 2**20
 """Largest accepted document in bytes; facts take about 20 KiB."""
@@ -102,12 +104,12 @@ def stored_facts_reader() -> Callable[[str], Facts]:
 
 def calibration_to_json(found: Calibration) -> Json:
     """Return the public and stored JSON of a calibration. Times are in seconds, shares are fractions: 0.05 is 5 %."""
-    return {"format": CALIBRATION_FORMAT, **published(found), "margin": found.margin}
+    return {"format": CALIBRATION_FORMATS[-1], **published(found)}
 
 
 def calibration_from_json(data: object) -> Calibration:
     """Read the JSON of calibration_to_json(); raise FormatError naming the invalid field."""
-    return _structure(_body(data, "The calibration", CALIBRATION_FORMAT), Calibration, "The calibration")
+    return _structure(_body(data, "The calibration", *CALIBRATION_FORMATS), Calibration, "The calibration")
 
 
 def plan_to_json(plan: Plan) -> Json:

@@ -5,7 +5,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from app.calibration.calibration import DEFAULT_MARGIN
 from app.change_points import FEWEST_RESULTS, MOST_RESULTS, Drift, LevelChange, LevelChanges, change_points
 from app.comparison.comparability import Difference, Profile, Weight, differences
 from app.comparison.estimates import (
@@ -18,6 +17,7 @@ from app.comparison.estimates import (
 )
 from app.comparison.verdicts import change_text, interval_text
 from app.json_converter import Json, publish, published
+from app.margins import DEFAULT_MARGIN, DEFAULTS, Margins
 from app.numeric import mean_of
 from app.plans.plan import Plan, Step, host_label
 from app.records import HistoryRow
@@ -140,14 +140,14 @@ class History:
 class HistoryQuery:
     """The selection of a history; empty fields take the value of the newest run.
 
-    `margin` is the relative change up to which steps and drifts are marked as within the margin.
+    `margins` are those up to which steps and drifts are marked as within the margin.
     """
 
     hosts: tuple[str, ...]
     metric: str
     step: str = ""
     labels: Labels | None = None
-    margin: float = DEFAULT_MARGIN
+    margins: Margins = DEFAULTS
 
 
 FactsOf = Callable[[str, Sequence[str]], tuple[Facts, ...]]
@@ -204,16 +204,16 @@ def history_of(
     left_out += [f"{count_text(older, 'older run')} without a verdict"] if older else []
     left_out += [f"{count_text(len(runs), 'run')} of {reason}" for reason, runs in reasons.items()]
     metric, labels = newest.metric, newest.labels
+    margin = wanted.margins.of(metric).share
     if not points or any(point.value <= 0 for point in points):
         left_out += ["no change points: a value is not above zero"] if points else []
-        return History(wanted.hosts, step, metric, labels, points, wanted.margin, left_out=tuple(left_out))
+        return History(wanted.hosts, step, metric, labels, points, margin, left_out=tuple(left_out))
     found = change_points([point.value for point in points])
-    marked = tuple(_marked(change, points, step, facts_of, wanted.margin) for change in found.changes)
+    marked = tuple(_marked(change, points, step, facts_of, margin) for change in found.changes)
     drifts = tuple(
-        AnnotatedDrift(one, points[one.start], points[one.end - 1], _within(one.ratio, wanted.margin))
-        for one in found.drifts
+        AnnotatedDrift(one, points[one.start], points[one.end - 1], _within(one.ratio, margin)) for one in found.drifts
     )
-    return History(wanted.hosts, step, metric, labels, points, wanted.margin, found, marked, drifts, tuple(left_out))
+    return History(wanted.hosts, step, metric, labels, points, margin, found, marked, drifts, tuple(left_out))
 
 
 def _fitting(wanted: HistoryQuery, rows: Sequence[HistoryRow]) -> list[HistoryRow]:

@@ -7,8 +7,9 @@ from enum import StrEnum
 from functools import cache
 from typing import TYPE_CHECKING, Any, TypeVar, get_args, get_origin, get_type_hints
 
+from app.events import PlannedSession
 from app.plans.plan import Plan, Repetition, Step
-from app.records import Calibration, MetricNoise, RunSummary
+from app.records import MetricNoise, RunSummary
 from suites.base import Command
 from suites.facts import Absent
 from suites.parameters import Value
@@ -206,6 +207,7 @@ def _public_writer(kind: type, made: "cattrs.BaseConverter") -> Callable[[Any], 
 
 publish(Figure, "name=metric.name value unit=metric.unit better=metric.better labels")
 publish(Sample, "time name=metric.name value unit=metric.unit labels warm_up")
+publish(PlannedSession, "series number of=total due")
 publish(Command, "line argv purpose on_peer files root")
 
 _FIRST_FIELDS = 3
@@ -250,7 +252,14 @@ def _overrides(made: "cattrs.Converter") -> dict[type, Json]:
     optional, as_level = override(omit_if_default=True), override(rename="level")
     return {
         Step: {"suite_id": override(rename="suite")},
-        Repetition: {field.name: optional for field in fields(Repetition)[_FIRST_FIELDS:]},
+        Repetition: {field.name: optional for field in fields(Repetition)[_FIRST_FIELDS:]}
+        | {
+            "margins": override(
+                omit_if_default=True,
+                struct_hook=lambda given, _: tuple(made.structure(given, shares).items()),
+                unstruct_hook=dict,
+            )
+        },
         Plan: dict.fromkeys(("seed", "acknowledged", "changed", "goals", "telemetry_interval"), optional),
         Finding: {"severity": as_level},
         Verdict: {"trust": as_level},
@@ -259,10 +268,5 @@ def _overrides(made: "cattrs.Converter") -> dict[type, Json]:
             "labels": override(
                 struct_hook=lambda given, _: tuple(made.structure(given, labels).items()), unstruct_hook=dict
             ),
-            "detectable": override(  # JSON keys are text
-                struct_hook=lambda given, _: {int(n): share for n, share in made.structure(given, shares).items()},
-                unstruct_hook=lambda by_trials: {str(n): share for n, share in by_trials.items()},
-            ),
         },
-        Calibration: {"alarms": override(rename="false_alarms")},
     }

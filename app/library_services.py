@@ -6,11 +6,14 @@ from abc import ABC, abstractmethod
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from app.margins import DEFAULTS, Margins
+
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
     from pathlib import Path
 
     from app.baselines.baselines import Baseline
+    from app.calibration.sessions import SessionNoise
     from app.comparison.comparison import Comparison
     from app.comparison.selection import RunSelection
     from app.crosscheck.agreement import Agreement
@@ -23,6 +26,7 @@ if TYPE_CHECKING:
     from app.ranking.ranking import Ranking
     from app.records import Band, Calibration, RunRecord, RunSummary, SampleSeries
     from app.sample_statistics import WithinTrials
+    from app.saved_margins import SavedMargins
     from app.store import Store
     from app.store.errors import StoreError
     from suites.facts import Facts
@@ -36,6 +40,11 @@ class LibraryServices(ABC):
     @abstractmethod
     def _store(self) -> Store:
         """The store, opened on first use."""
+
+    @property
+    @abstractmethod
+    def saved_margins(self) -> SavedMargins:
+        """The user's own margins by metric."""
 
     # Library
 
@@ -104,7 +113,7 @@ class LibraryServices(ABC):
     # Baselines
 
     def pin(self, word: str, name: str, oldest: float | None = None, *, accept_invalid: bool = False) -> int:
-        """Pin a run, or runs joined by commas, as the next version of the baseline `name`; return the version.
+        """Pin a run, a series or runs joined by commas as the next version of the baseline `name`; return the version.
 
         After `oldest` seconds it is too old. An invalid result is pinned with `accept_invalid` only. A published table,
         ``baseline:NAME``, is copied under the name.
@@ -113,7 +122,7 @@ class LibraryServices(ABC):
 
         if word.startswith("baseline:") and (table := self.baseline(word).reference) is not None:
             return pin_reference(self._store, table, name, oldest)
-        return pin(self._store, word, name, oldest, accept_invalid=accept_invalid)
+        return pin(self._store, ",".join(self._selection.expanded(word)), name, oldest, accept_invalid=accept_invalid)
 
     def import_baseline(self, path: Path, name: str = "", oldest: float | None = None) -> Baseline:
         """Store the table of figures in a file as the next version of a baseline, and return it."""
@@ -149,6 +158,16 @@ class LibraryServices(ABC):
         """Return the calibrations of a host, or of all hosts, the newest first."""
         return self._store.calibrations(host)
 
+    def session_noise(self, found: Calibration) -> tuple[SessionNoise, ...]:
+        """Return the noise of each metric within and between all sessions of a calibration's parameter set."""
+        from app.calibration.sessions import session_noise
+
+        return session_noise(self._store, found)
+
+    def margins(self, given: Margins = DEFAULTS) -> Margins:
+        """Return the margins `given` for a comparison, with the user's own defaults."""
+        return replace(given, kept=self.saved_margins.read())
+
     def forget_calibrations(self, host: str) -> int:
         """Delete the calibrations of a host; return their number."""
         return self._store.forget_calibrations(host)
@@ -159,17 +178,17 @@ class LibraryServices(ABC):
 
         return propose(self._store.load(run), step, other, trials)
 
-    def agreements(self, run: str, margin: float | None = None) -> tuple[Agreement, ...]:
+    def agreements(self, run: str, margins: Margins = DEFAULTS) -> tuple[Agreement, ...]:
         """Return how far the results of equivalent tools in a run agree."""
         from app.crosscheck.agreement import agreements
 
-        return agreements(self.load(run), margin)
+        return agreements(self.load(run), self.margins(margins))
 
     def history(self, wanted: HistoryQuery) -> History:
         """Return a metric of hosts over all comparable runs, with its change points."""
         from app.history import read_history
 
-        return read_history(self._store, wanted)
+        return read_history(self._store, replace(wanted, margins=self.margins(wanted.margins)))
 
     # Comparison and export
 
@@ -177,19 +196,20 @@ class LibraryServices(ABC):
         """Rank runs, groups and baselines by `criteria`."""
         from app.ranking.ranking import rank
 
+        criteria = replace(criteria, margins=self.margins(criteria.margins))
         return rank(selectors, self._selection.chosen(selectors), criteria)
 
-    def compare(self, runs: Sequence[str], margin: float | None = None, overruled: str = "") -> Comparison:
+    def compare(self, runs: Sequence[str], margins: Margins = DEFAULTS, overruled: str = "") -> Comparison:
         """Compare runs with the first. Each is a selector of app.comparison.selection: a run, or a group.
 
-        `margin` is the relative difference that does not matter; None uses the calibrations of the hosts.
-        `overruled` is the reason to ignore fatal differences; the comparison repeats it.
+        `margins` are those given for this comparison; the user's own defaults are added. `overruled` is the reason to
+        ignore fatal differences; the comparison repeats it.
         """
-        return self._selection.compare(runs, margin, overruled)
+        return self._selection.compare(runs, self.margins(margins), overruled)
 
-    def compared(self, runs: Sequence[str], margin: float | None) -> tuple[Comparison, tuple[RunRecord, ...]]:
+    def compared(self, runs: Sequence[str], margins: Margins = DEFAULTS) -> tuple[Comparison, tuple[RunRecord, ...]]:
         """Return the comparison of compare(), and each run, or group of runs as one, without samples."""
-        return self._selection.compared(runs, margin)
+        return self._selection.compared(runs, self.margins(margins))
 
     def trial_samples(
         self, trials: Iterable[tuple[str, int]], metrics: Collection[str]
@@ -217,9 +237,9 @@ class LibraryServices(ABC):
 
         return export_parquet(list(self._selection.read(runs)), path)
 
-    def export_png(self, runs: Sequence[str], path: Path, margin: float | None = None, overruled: str = "") -> Path:
+    def export_png(self, runs: Sequence[str], path: Path, margins: Margins = DEFAULTS, overruled: str = "") -> Path:
         """Write the report image; several runs are compared as in compare()."""
-        return self._selection.export_png(runs, path, margin, overruled)
+        return self._selection.export_png(runs, path, self.margins(margins), overruled)
 
     @property
     def analyses(self) -> Analyses:

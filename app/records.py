@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import NamedTuple
 
-from app.events import HostChange, State, Trial
+from app.events import HostChange, PlannedSession, State, Trial
 from app.plans.plan import Plan
 from app.timestamps import seconds_since
 from remote.jobs.job_record import JobStart
@@ -38,6 +38,7 @@ class RunSummary:
     detached: bool = False  # not ended, and no process records it
     trust: str = ""  # trust of its verdict; empty without a verdict
     limited_by: str = ""  # limit in its verdict; empty without one
+    session: PlannedSession | None = None  # the session of a series that it is
 
     @property
     def status(self) -> str:
@@ -113,31 +114,6 @@ class HostAction:
 
 
 @dataclass(frozen=True, slots=True)
-class FalseAlarms:
-    """False-alarm rates of an A/A test from `splits` random splits with `trials` per side. All others are shares.
-
-    `rate` is the rate of claimed differences with the default margin, `rate_without` with a margin of 0, `rate_apart`
-    with the default margin for two halves in time instead of random ones, which shows drift. `quiet_margin` is the
-    smallest margin with at most 5 % false alarms of either kind, `shown_margin` the smallest at which equivalence is
-    shown in 80 % of random splits. `margin` is the host's own, derived from both.
-    """
-
-    trials: int
-    splits: int
-    rate: float
-    rate_without: float
-    rate_apart: float
-    quiet_margin: float
-    shown_margin: float
-    margin: float
-
-
-MOST_MARGIN = 0.25
-"""Largest margin accepted from a calibration. A larger one means that the host was disturbed during calibration, which
-must not hide differences later."""
-
-
-@dataclass(frozen=True, slots=True)
 class Instrument:
     """Measurement overhead on a host. Times are in seconds; None is unknown, with the reason in `absent`.
 
@@ -159,14 +135,13 @@ class Instrument:
 
 @dataclass(frozen=True, slots=True)
 class MetricNoise:
-    """Noise of a metric over the `n` trials of both sides; `detectable`: smallest difference by trials per side."""
+    """Noise of a metric over the `n` trials of one calibration."""
 
     metric: str
     title: str
     labels: Labels
     n: int
     cov: float
-    detectable: Mapping[int, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,9 +155,10 @@ class TelemetryEffect:
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """Calibration of `host` with `suite` at `made` (UTC, ISO 8601); `run` is the run of its A/A test.
+    """Calibration of `host` with `suite` at `made` (UTC, ISO 8601); `run` is the run of its trials.
 
     `fingerprint` is what must be unchanged for it to apply: kernel, processor, instance, version of the tool.
+    `parameters` is the fingerprint of its step, empty if an older version made it.
     """
 
     host: str
@@ -192,18 +168,8 @@ class Calibration:
     fingerprint: Mapping[str, str]
     instrument: Instrument
     noise: tuple[MetricNoise, ...]
-    alarms: FalseAlarms
     telemetry: TelemetryEffect | None = None
-
-    @property
-    def margin(self) -> float:
-        """The host's own margin."""
-        return self.alarms.margin
-
-    @property
-    def quiet(self) -> bool:
-        """Whether the host was quiet enough for the calibration to be used."""
-        return self.margin <= MOST_MARGIN
+    parameters: str = ""
 
     @property
     def cov(self) -> float:

@@ -34,7 +34,7 @@ TEXT, WHOLE, REAL, TRUTH, TIME = "string", "Int64", "float64", "boolean", "datet
 RUNS = {
     "run": TEXT, "name": TEXT, "question": TEXT, "hosts": TEXT, "steps": TEXT, "suites": TEXT, "state": TEXT,
     "started": TIME, "ended": TIME, "trials": WHOLE, "headline": TEXT, "baseline": TEXT, "trust": TEXT,
-    "limited_by": TEXT,
+    "limited_by": TEXT, "series": TEXT, "session": WHOLE,
 }  # fmt: skip
 
 METRICS = {
@@ -139,6 +139,8 @@ def _run(run: RunSummary) -> Row:
         "baseline": run.baseline,
         "trust": run.trust or None,
         "limited_by": run.limited_by or None,
+        "series": None if run.session is None else run.session.series,
+        "session": None if run.session is None else run.session.number,
     }
 
 

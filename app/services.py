@@ -11,11 +11,10 @@ import threading
 import time
 from contextlib import closing, suppress
 from dataclasses import replace
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from app.hosts.hosts import ConnectReport, Hosts, SavedHosts
-from app.library_services import LibraryServices
+from app.margins import with_margins
 from app.paths import consent_path, hosts_path, store_path
 from app.plans.consent import ConsentFile, Consents
 from app.plans.context import step_context
@@ -25,6 +24,8 @@ from app.plans.plan_file import read_plan, write_plan
 from app.plans.totals import StepPreview
 from app.plans.validation import validate
 from app.runs.delivery import file_text, files_of
+from app.saved_margins import MARGINS_FILE, SavedMargins
+from app.session_services import SessionServices
 from remote.connection_state import PATIENCE, ReconnectPolicy
 from remote.errors import ConnectError, ConnectOutcome
 from suites.errors import BenchwrightError
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
 
     from app.calibration.calibrate import CalibrationDone, CalibrationRequest
     from app.checks.before import CheckReport
-    from app.events import Event
+    from app.events import Event, PlannedSession
     from app.hosts.hosts import HostEntry
     from app.hosts.leftovers import Leftover
     from app.records import ChangeRecord, DetachedRun, HostAction, RunRecord
@@ -52,7 +53,7 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 
-class Workstation(LibraryServices):
+class Workstation(SessionServices):
     """All services of the application."""
 
     def __init__(
@@ -65,6 +66,7 @@ class Workstation(LibraryServices):
         self._patience = patience
         self._store_path = store or store_path()
         self._hosts = Hosts(SavedHosts(hosts or hosts_path()))
+        self._saved_margins = SavedMargins((hosts or hosts_path()).with_name(MARGINS_FILE))
         self._memory = ConsentFile(consent_path())
         self.consents = Consents(self._memory)
         self._opening = threading.Lock()
@@ -150,6 +152,11 @@ class Workstation(LibraryServices):
         with closing(self._hosts.connect(name, asker)) as session:
             return restore(session, asker, self._store)
 
+    @property
+    def saved_margins(self) -> SavedMargins:
+        """The user's own margins by metric."""
+        return self._saved_margins
+
     # Plans
 
     def new_plan(self, hosts: Sequence[str], suites: Sequence[str], facts: Mapping[str, Facts], name: str) -> Plan:
@@ -233,28 +240,45 @@ class Workstation(LibraryServices):
         control: Control,
         unwatched: frozenset[str] = frozenset(),
     ) -> Generator[Event]:
-        """Run the plan, storing every event before yielding it.
+        """Run the plan, storing every event before yielding it; of several sessions the first: see run_session().
 
         The steps `unwatched` run without telemetry.
 
         Closing the iterator early stops the run cleanly: processes are ended, files removed, results kept. Raises
         NotAgreedError, before anything is done, if the user refuses consent: see Consents.
         """
-        from app.runs.run import Engine, recorded
-        from app.store import new_run_id
-
         self.check_writable()
-        run_id = new_run_id(datetime.now(UTC))
-        plan = with_seed(validate(plan))
+        validate(plan)
+        if plan.repetition.sessions == 1:
+            yield from self._run(plan, asker, control, unwatched)
+            return
+        self.consents.settle(plan, asker)  # a refused plan has no series
+        self.stopping_baseline(plan)
+        yield from self._first_session(plan, asker, control)
+
+    def _run(
+        self,
+        plan: Plan,
+        asker: Asker,
+        control: Control,
+        unwatched: frozenset[str] = frozenset(),
+        *,
+        session: PlannedSession | None = None,
+        run_id: str = "",
+    ) -> Generator[Event]:
+        from app.runs.run import Engine, recorded
+
+        plan = with_margins(with_seed(validate(plan)), self.margins())
         agreed = self.consents.settle(plan, asker)
         baseline = self.stopping_baseline(plan)
-        request = self._request(run_id, plan, asker, control, agreed=agreed, baseline=baseline, unwatched=unwatched)
+        made = self._request(run_id or self._new_run_id(), plan, asker, control, agreed=agreed, baseline=baseline)
+        request = replace(made, unwatched=unwatched, session=session)
         yield from recorded(Engine(request), self._store, self._use_library)
 
     def calibrate(
         self, host: str, wanted: CalibrationRequest, asker: Asker, control: Control
     ) -> Generator[Event | CalibrationDone]:
-        """Calibrate a host, with an A/A test of a suite; store the calibration and yield it at the end."""
+        """Calibrate a host with trials of a suite; store the calibration and yield it at the end."""
         from app.calibration.calibrate import CalibrationServices, calibrate
 
         self.check_writable()
@@ -292,7 +316,6 @@ class Workstation(LibraryServices):
         *,
         agreed: Mapping[str, str],
         baseline: RunRecord | None,
-        unwatched: frozenset[str] = frozenset(),
     ) -> RunRequest:
         from app.runs.request import RunRequest
 
@@ -304,7 +327,6 @@ class Workstation(LibraryServices):
             self._addresses(plan),
             baseline=baseline,
             patience=self._patience,
-            unwatched=unwatched,
             asker=asker,
             agreed=agreed,
             memory=self._memory,

@@ -122,9 +122,9 @@ LARGEST = 10**18
 """Largest number of a parameter without bounds of its own."""
 
 _SIZE = re.compile(r"^\s*(\d{1,18}(?:\.\d{1,6})?)\s*([kKmMgGtT]?)(i?)([bB]?)\s*$")
-_DURATION = re.compile(r"^\s*(\d{1,9}(?:\.\d{1,6})?)\s*(s|sec|seconds?|m|min|minutes?|h|hours?|ms)?\s*$")
+_DURATION = re.compile(r"^\s*(\d{1,9}(?:\.\d{1,6})?)\s*(s|sec|seconds?|m|min|minutes?|h|hours?|d|days?|ms)?\s*$")
 _POWERS = {"": 0, "k": 1, "m": 2, "g": 3, "t": 4}
-_SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
+_SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 
 
 def parse_size(text: str) -> int:
@@ -168,7 +168,7 @@ def format_size(size: int) -> str:
 
 
 def parse_duration(text: str) -> float:
-    """Return the seconds written as ``60``, ``60 s``, ``5 min`` or ``1 h``; raise ValueError otherwise."""
+    """Return the seconds written as ``60``, ``60 s``, ``5 min``, ``1 h`` or ``1 d``; raise ValueError otherwise."""
     match = _DURATION.match(text)
     if match is None:
         raise ValueError(text)
@@ -178,8 +178,8 @@ def parse_duration(text: str) -> float:
 
 
 def format_duration(seconds: float) -> str:
-    """Return `seconds` exactly: ``45 s``, ``5 min``, ``2 h``."""
-    for suffix, factor in (("h", 3600), ("min", 60)):
+    """Return `seconds` exactly: ``45 s``, ``5 min``, ``2 h``, ``1 d``."""
+    for suffix, factor in (("d", 86400), ("h", 3600), ("min", 60)):
         if seconds and seconds % factor == 0:
             return f"{seconds / factor:.12g} {suffix}"
     return f"{seconds:.12g} s"

@@ -1,19 +1,20 @@
 """Pictures of a calibration, of a second opinion that is proposed, and of one that was had."""
 
-from dataclasses import replace
-
 from PySide6.QtWidgets import QWidget
 
+from app.calibration.sessions import SessionNoise
 from app.crosscheck.agreement import agreements
+from app.margins import DEFAULTS
 from app.plans.plan import LOCAL
 from app.questions import RefusingAsker
+from tests.app.run_events import IOPS, P99, READ
 from tests.app.test_calibration import calibration
 from tests.app.test_crosscheck import FIO, of_disk
 from tests.shot_stage import Shot, Stage
 from tests.widgets.library_runs import library
 from widgets.compare.compare_page import ComparePage
 from widgets.crosscheck import AgreementPanel, open_crosscheck
-from widgets.hosts.calibrate_dialog import CalibrateDialog
+from widgets.hosts.calibrate_dialog import CalibrateDialog, Found
 from widgets.library.library_page import LibraryPage
 from widgets.rail import PageName
 
@@ -21,9 +22,13 @@ RUN, OTHER = "20260112-081502-a1b2", "20260113-141230-e5f6"
 
 
 def _calibrate(stage: Stage) -> QWidget:
-    stage.workstation._store.keep_calibration(calibration(LOCAL, suite="sysbench-cpu"))
+    made = calibration(LOCAL, suite="fio")
+    stage.workstation._store.keep_calibration(made)
     dialog = CalibrateDialog(stage.workstation, RefusingAsker(), LOCAL, stage.window())
     dialog.open()
+    stage.settle()
+    noise = (SessionNoise(IOPS, READ, 5, 50, 0.012, 0.021), SessionNoise(P99, READ, 5, 50, 0.06, 0.04))
+    dialog.show_found(Found(made, noise, DEFAULTS))
     stage.settle()
     return dialog
 
@@ -49,8 +54,7 @@ def _agree(stage: Stage) -> QWidget:
 def _own_margin(stage: Stage) -> QWidget:
     if RUN not in {run.id for run in stage.workstation.runs()}:
         library(stage.workstation)
-    own = replace(calibration("web-1", margin=0.08), made="2026-01-12T07:00:00+00:00", fingerprint={})
-    stage.workstation._store.keep_calibration(own)
+    stage.workstation.saved_margins.keep("iops", 0.08)
     window = stage.window()
     page = window.show_page(PageName.COMPARE)
     if not isinstance(page, ComparePage):

@@ -8,6 +8,7 @@ from PySide6.QtCore import QUrl
 from PySide6.QtGui import QDesktopServices
 from PySide6.QtWidgets import QCheckBox, QDialog, QFileDialog, QWidget
 
+from app.margins import DEFAULTS, Margins
 from app.output import make_folder
 from app.paths import reports_path
 from app.services import Workstation
@@ -40,16 +41,16 @@ class ExportDialog(QDialog):
         name: str,
         parent: QWidget | None = None,
         *,
-        margin: float | None = None,
+        margins: Margins = DEFAULTS,
         overruled: str = "",
     ) -> None:
         """Offer to export `runs`, of which the first is the baseline, to files called `name`.
 
-        The picture compares several runs with `margin` (equivalence margin as a share; None: that of the hosts);
-        `overruled` is the reason to compare runs that are not comparable.
+        The picture compares several runs with `margins`, those given for the comparison; `overruled` is the reason to
+        compare runs that are not comparable.
         """
         super().__init__(parent)
-        self._margin, self._overruled = margin, overruled
+        self._margins, self._overruled = margins, overruled
         self._workstation = workstation
         self._runs = tuple(runs)
         self._job: BackgroundJob | None = None
@@ -138,7 +139,7 @@ class ExportDialog(QDialog):
             return
         text, endings = self.path.text().strip(), self._endings()
         job = self._job = BackgroundJob(
-            lambda: _write(self._workstation, self._runs, targets_of(text, endings), self._margin, self._overruled),
+            lambda: _write(self._workstation, self._runs, targets_of(text, endings), self._margins, self._overruled),
             self,
         )
         self.message.hide()
@@ -178,7 +179,7 @@ def targets_of(text: str, endings: Sequence[str]) -> list[Path]:
 
 
 def _write(
-    workstation: Workstation, runs: Sequence[str], targets: Sequence[Path], margin: float | None, overruled: str
+    workstation: Workstation, runs: Sequence[str], targets: Sequence[Path], margins: Margins, overruled: str
 ) -> list[Path]:
     """Write `runs` to each of `targets` in the format of its extension; return all files written."""
     written: list[Path] = []
@@ -187,5 +188,5 @@ def _write(
         if path.suffix == ".csv":
             written += workstation.export_csv(runs, path)
         else:
-            written.append(workstation.export_png(runs, path, margin, overruled))
+            written.append(workstation.export_png(runs, path, margins, overruled))
     return written

@@ -39,6 +39,7 @@ TOPICS = {
     "baselines": "Baselines, best and history",
     "connections": "Connections",
     "survival": "Interrupted runs",
+    "sessions": "Sessions",
     "safety": "Root, raw devices, installing",
     "faults": "Faults and hostile input",
     "keyboard": "Keyboard",

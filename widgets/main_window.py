@@ -13,6 +13,7 @@ from PySide6.QtWidgets import QApplication, QMainWindow, QMenu, QWidget
 
 from app.command_hints import use_library
 from app.events import LibraryChanged
+from app.margins import DEFAULTS, Margins
 from app.paths import log_path
 from app.services import Workstation
 from widgets import jobs, settings, theme
@@ -26,6 +27,7 @@ from widgets.parts.dialogs import QuestionDialog, ask_for_file, opened
 from widgets.parts.empty_state import EmptyState
 from widgets.questions import WindowAsker
 from widgets.rail import SIGNS, PageName, Rail
+from widgets.session_bar import SessionBar
 from widgets.shutdown import CloseGuard, signals_handled
 from widgets.splitter import PageSplitter
 from widgets.status_line import StatusLine
@@ -58,6 +60,7 @@ class MainWindow(QMainWindow):
         self.status_line = StatusLine()
         self.library_bar = LibraryBar(workstation)
         self.detached_bar = DetachedBar(workstation)
+        self.session_bar = SessionBar(workstation)
         self._failed: dict[PageName, QWidget] = {}
         self._messages: dict[QWidget, str] = {}
         self._painted = False
@@ -94,6 +97,7 @@ class MainWindow(QMainWindow):
         """Update the window after the end of a run."""
         self.show_running("")
         self.detached_bar.refresh()
+        self.session_bar.refresh()
         self.closing.run_ended()
 
     def show_library_change(self, change: LibraryChanged) -> None:
@@ -114,11 +118,11 @@ class MainWindow(QMainWindow):
         """Show a modal message."""
         opened(QuestionDialog(text, more, "Close", self, decline_text=""))
 
-    def open_export(self, runs: Sequence[str], name: str, margin: float | None = None, overruled: str = "") -> None:
-        """Open the export dialog for `runs`; `margin` and `overruled` are those of ExportDialog."""
+    def open_export(self, runs: Sequence[str], name: str, margins: Margins = DEFAULTS, overruled: str = "") -> None:
+        """Open the export dialog for `runs`; `margins` and `overruled` are those of ExportDialog."""
         from widgets.export_dialog import ExportDialog
 
-        opened(ExportDialog(self.workstation, runs, name, self, margin=margin, overruled=overruled))
+        opened(ExportDialog(self.workstation, runs, name, self, margins=margins, overruled=overruled))
 
     def choose_plan_file(self) -> None:
         """Ask for a plan file and open it."""
@@ -156,13 +160,14 @@ class MainWindow(QMainWindow):
             page.activated()
         self.library_bar.refresh()
         self.detached_bar.refresh()
+        self.session_bar.refresh()
 
     def _arrange(self) -> None:
         self.setWindowTitle("Benchwright")
         self.setMinimumSize(*SMALLEST)
         self._inside = QWidget()
         row = in_row(self.rail, (self.splitter, 1), spacing=0)
-        fill(column_in(self._inside, 0), self.library_bar, self.detached_bar, (row, 1))
+        fill(column_in(self._inside, 0), self.library_bar, self.detached_bar, self.session_bar, (row, 1))
         self.setCentralWidget(self._inside)
         self.setStatusBar(self.status_line)
         self.resize(*SIZE)
@@ -170,11 +175,12 @@ class MainWindow(QMainWindow):
 
     def _connect(self, fold: QAction) -> None:
         self.rail.chosen.connect(self.show_page)
-        self.library_bar.is_measuring = lambda: self.pages.live is not None and self.pages.live.running
+        self.library_bar.is_measuring = self.session_bar.is_measuring = self._is_measuring
         self.library_bar.opened.connect(self._show_other_library)
         self.library_bar.save_requested.connect(self._save_library)
         self.detached_bar.attach_requested.connect(self.pages.attach)
         self.detached_bar.stop_requested.connect(lambda run: self.pages.attach(run, stop=True))
+        self.session_bar.start_requested.connect(lambda series, asked: self.pages.run_session(series, show=asked))
         self.status_line.stop_requested.connect(self._stop)
         fold.setChecked(not self.splitter.folded)
         fold.toggled.connect(lambda shown: self.splitter.set_folded(folded=not shown))
@@ -187,6 +193,10 @@ class MainWindow(QMainWindow):
         if isinstance(page, Page) and page is not self.pages.existing(PageName.LIBRARY):
             page.activated()
         self.detached_bar.refresh()
+        self.session_bar.refresh()
+
+    def _is_measuring(self) -> bool:
+        return self.pages.live is not None and self.pages.live.running
 
     def _failure(self, name: PageName) -> QWidget:
         if name not in self._failed:

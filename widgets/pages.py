@@ -5,10 +5,12 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Protocol, cast
 
 from app.events import LibraryChanged
+from app.margins import DEFAULTS, Margins
 from app.plans.plan import Plan
 from app.questions import Asker
 from app.records import DetachedRun
 from app.services import Workstation
+from app.session_series import SessionSeries
 from widgets.page import Page
 from widgets.rail import PageName
 
@@ -46,7 +48,7 @@ class WindowServices(Protocol):
         """Show a modal message."""
         ...
 
-    def open_export(self, runs: Sequence[str], name: str, margin: float | None = None, overruled: str = "") -> None:
+    def open_export(self, runs: Sequence[str], name: str, margins: Margins = DEFAULTS, overruled: str = "") -> None:
         """Open the export dialog for `runs`."""
         ...
 
@@ -115,6 +117,12 @@ class Pages:
                 "Another run is under way",
                 "Concurrent runs disturb each other. Stop the run or wait for its end. The plan stays on Measure.",
             )
+
+    def run_session(self, series: SessionSeries, *, show: bool) -> None:
+        """Run the next session of `series`; `show` it live. Does nothing while another run is under way."""
+        page = self._services.show_page(PageName.LIVE) if show else self.page(PageName.LIVE)
+        if page is not None:
+            cast("LivePage", page).start_run(series.session_plan(), series=series.id)
 
     def attach(self, run: DetachedRun, *, stop: bool = False) -> None:
         """Attach a detached run, or `stop` it, and show it live."""

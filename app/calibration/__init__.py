@@ -1,1 +1,1 @@
-"""Calibration: overhead of measuring on a host, and noise of its results (A/A test)."""
+"""Calibration: overhead of measuring on a host, and noise of its results within and between sessions."""

@@ -1,21 +1,14 @@
-"""Calibration of a host: measure the instrument, then run a suite against itself (A/A test) as an ordinary run."""
+"""Calibration of a host: measure the instrument, then repeat a suite, as an ordinary run that is one session."""
 
 import statistics
 import time
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
 
-from app.calibration.calibration import (
-    FOR_TRIALS,
-    UNWATCHED,
-    false_alarms,
-    fingerprint_of,
-    least_detectable,
-    log_spread,
-)
+from app.calibration.calibration import UNWATCHED, fingerprint_of, log_spread
 from app.comparison.estimates import FEWEST_TRIALS, ratio_of
 from app.events import Activity, Event, RunStarted
 from app.hosts.packages import usable_suites
@@ -40,11 +33,11 @@ from suites.registry import SUITES
 from suites.registry import suite as find_suite
 from suites.vocab import Labels
 
-TRIALS = 8
-"""Default number of trials per side: two more than a comparison needs, in under two minutes."""
+TRIALS = 10
+"""Default number of trials with telemetry, and of those without: under two minutes together."""
 
 BRIEF = 5.0
-"""Seconds per trial, if the suite has a runtime parameter: an A/A test needs many trials, not long ones."""
+"""Seconds per trial, if the suite has a runtime parameter: a calibration needs many trials, not long ones."""
 
 _TIMES = ("time", "runtime")
 
@@ -59,7 +52,7 @@ class CalibrationFailedError(CalibrationError):
 
 @dataclass(frozen=True, slots=True)
 class CalibrationRequest:
-    """Parameters of a calibration: suite (empty: default), its parameter values, trials per side."""
+    """Parameters of a calibration: suite (empty: default), its parameter values, trials with and without telemetry."""
 
     suite: str = ""
     trials: int = TRIALS
@@ -88,7 +81,7 @@ def calibrate(
 ) -> Generator[Event | CalibrationDone]:
     """Calibrate `host`; yield progress events, then the stored calibration.
 
-    Raise CalibrationError if the A/A test does not complete, and ConnectError.
+    Raise CalibrationError if its run does not complete, and ConnectError.
     """
     if not FEWEST_TRIALS <= wanted.trials <= MAXIMUM_TRIALS:
         raise CalibrationError(
@@ -98,33 +91,32 @@ def calibrate(
     yield Activity(f"connecting to {named}", host)
     with closing(bench.connect(host)) as session:
         facts = read_facts(session)
-        plan = aa_plan(host, facts, wanted)
+        plan = calibration_plan(host, facts, wanted)
         yield Activity(f"measuring clock and timers of {named}", host, measures=True)
         instrument = measure_instrument(session, facts)
     run_id = ""
-    for event in bench.run(plan, frozenset({plan.steps[2].name})):
+    for event in bench.run(plan, frozenset({plan.steps[1].name})):
         if isinstance(event, RunStarted):
             run_id = event.run_id
         yield event
     if control.over:
         raise CalibrationFailedError(f"Calibration of {named} stopped.", _stored_run(run_id))
-    yield Activity("splitting the trials at random", host)
     calibration = new_calibration(bench.load(run_id), instrument)
     bench.keep(calibration)
     yield CalibrationDone(calibration)
 
 
-def aa_plan(host: str, facts: Facts, wanted: CalibrationRequest) -> Plan:
-    """Return the plan of the A/A test: two equal steps, and a third one without telemetry."""
+def calibration_plan(host: str, facts: Facts, wanted: CalibrationRequest) -> Plan:
+    """Return the plan of a calibration: a step, and an equal one without telemetry."""
     suite = wanted.suite or default_suite(facts)
     if find_suite(suite).needs_peer:
         raise CalibrationError(f"{suite} needs a second host.", "Calibrate with a suite that runs on one host.")
     step = _step(suite, host, facts, wanted)
-    sides = tuple(replace(step, name=f"{suite}, {side}") for side in ("side A", "side B", UNWATCHED))
+    steps = (step, replace(step, name=f"{suite}, {UNWATCHED}"))
     return Plan(
         name=f"calibration of {host_label(host)}",
         hosts=(host,),
-        steps=sides,
+        steps=steps,
         question=f"How much do results of {suite} vary on this host when nothing changes?",
         repetition=Repetition(trials=wanted.trials, warm_ups=1),
         order=Order.RANDOMISED,
@@ -148,22 +140,21 @@ def _step(suite: str, host: str, facts: Facts, wanted: CalibrationRequest) -> St
 
 
 def new_calibration(record: RunRecord, instrument: Instrument) -> Calibration:
-    """Return the calibration from the A/A test in `record` and the measured instrument.
+    """Return the calibration from the trials in `record` and the measured instrument.
 
     Raise CalibrationFailedError for too few completed trials, or no figure above zero.
     """
     host, steps = record.plan.hosts[0], record.plan.steps
-    sides = [trial for step in steps[:2] for trial in record.trials_of(step.name, host)]
-    sides.sort(key=lambda trial: trial.trial.id)
-    if min(len(record.trials_of(step.name, host)) for step in steps[:2]) < FEWEST_TRIALS:
+    watched = record.trials_of(steps[0].name, host)
+    if len(watched) < FEWEST_TRIALS:
         why = f" {record.reason}" if record.reason else ""
         raise CalibrationFailedError(
-            f"The A/A test on {host_label(host)} did not complete.{why}", _stored_run(record.summary.id)
+            f"The calibration of {host_label(host)} did not complete.{why}", _stored_run(record.summary.id)
         )
-    noise = tuple(_noise(sides))
+    noise = tuple(_noise(watched))
     if not noise or host not in record.facts_before:
         raise CalibrationFailedError(f"{steps[0].suite_id} gave no figure above zero.", _stored_run(record.summary.id))
-    values = _values(sides, noise[0].metric, noise[0].labels)
+    values = _values(watched, noise[0].metric, noise[0].labels)
     return Calibration(
         host=host,
         made=datetime.now(UTC).isoformat(timespec="seconds"),
@@ -172,22 +163,20 @@ def new_calibration(record: RunRecord, instrument: Instrument) -> Calibration:
         fingerprint=fingerprint_of(record.facts_before[host], steps[0].suite.tool),
         instrument=replace(instrument, telemetry_cost=record.telemetry_cost.get(host)),
         noise=noise,
-        alarms=false_alarms(values),
-        telemetry=_effect(values, _values(record.trials_of(steps[2].name, host), noise[0].metric, noise[0].labels)),
+        parameters=steps[0].fingerprint(),
+        telemetry=_effect(values, _values(record.trials_of(steps[1].name, host), noise[0].metric, noise[0].labels)),
     )
 
 
-def _noise(trials: list[TrialRecord]) -> Iterator[MetricNoise]:
+def _noise(trials: Sequence[TrialRecord]) -> Iterator[MetricNoise]:
     """Yield the noise of each metric that is above zero in every trial, the headline metric first."""
     for figure in trials[0].figures:
         values = _values(trials, figure.metric.name, figure.labels)
         if len(values) == len(trials) and min(values) > 0:
-            cov = log_spread(values)
-            detectable = {count: least_detectable(cov, count) for count in FOR_TRIALS}
-            yield MetricNoise(figure.metric.name, figure.metric.title, figure.labels, len(values), cov, detectable)
+            yield MetricNoise(figure.metric.name, figure.metric.title, figure.labels, len(values), log_spread(values))
 
 
-def _values(trials: list[TrialRecord] | tuple[TrialRecord, ...], metric: str, labels: Labels) -> list[float]:
+def _values(trials: Sequence[TrialRecord], metric: str, labels: Labels) -> list[float]:
     return [
         figure.value
         for trial in trials

@@ -1,6 +1,11 @@
 """Text of a calibration, for the window and the command line."""
 
-from app.calibration.calibration import DEFAULT_MARGIN, aged
+from collections.abc import Iterator, Sequence
+
+from app.calibration.calibration import DISTURBED, aged
+from app.calibration.sessions import DESIGNS, MOST, SessionNoise
+from app.json_converter import Json, published
+from app.margins import Margins
 from app.records import Calibration, Instrument
 from suites.quantities import label_text, quantity, share_text
 from suites.units import Unit
@@ -31,52 +36,72 @@ def instrument_rows(found: Instrument) -> list[list[str]]:
     return [*rows, *([["Clock and timers", why]] if why else [])]
 
 
-NOISE_HEAD = ("Metric", "n", "CoV", "Detectable, 6 trials per side", "10", "20")
-"""Column titles of noise_rows(); the last three are numbers of trials."""
+MISSING = "—"
+
+NOISE_HEAD = (
+    "Metric", "Sessions", "n", "CoV within", "CoV between", *(f"{k} x {n}" for k, n in DESIGNS),
+    "To show the margin",
+)  # fmt: skip
+"""Column titles of noise_rows(); k x n are sessions and trials on each side."""
 
 
-def noise_rows(found: Calibration) -> list[list[str]]:
-    """Return a row per metric: name, trials, CoV, least detectable difference with 6, 10 and 20 trials per side."""
-    return [
-        [
-            f"{one.title}{f' ({label_text(one.labels)})' if one.labels else ''}",
-            str(one.n),
-            share_text(one.cov),
-            *(share_text(one.detectable[count]) if count in one.detectable else "" for count in (6, 10, 20)),
-        ]
-        for one in found.noise
-    ]
+def noise_rows(noise: Sequence[SessionNoise], margins: Margins) -> list[list[str]]:
+    """Return a row per metric: sessions, trials, CoV within and between sessions, detectable differences, design."""
+    return [list(_cells(one, margins.of(one.metric).share)) for one in noise]
 
 
-def alarm_lines(found: Calibration) -> list[str]:
-    """Return the results of the A/A test as sentences, the margin first."""
-    alarms = found.alarms
-    lines = [
-        _margin_line(found),
-        (
-            f"False alarms in {alarms.splits} random splits of {2 * alarms.trials} equal trials: "
-            f"{share_text(alarms.rate)} with a margin of {share_text(DEFAULT_MARGIN)}, "
-            f"{share_text(alarms.rate_without)} without a margin."
-        ),
-        (
-            f"False alarms between consecutive halves (drift): {share_text(alarms.rate_apart)} with a margin of "
-            f"{share_text(DEFAULT_MARGIN)}."
-        ),
-        (
-            f"Margin for at most 5 % false alarms: {share_text(alarms.quiet_margin)}; to show equivalence in 80 % of "
-            f"splits: {share_text(alarms.shown_margin)}."
-        ),
-    ]
+def _cells(one: SessionNoise, wanted: float) -> Iterator[str]:
+    yield f"{one.metric.title}{f' ({label_text(one.labels)})' if one.labels else ''}"
+    yield from (str(one.sessions), str(one.n), share_text(one.trial))
+    shares = [one.session, *(one.detectable(*design) for design in DESIGNS)]
+    yield from (MISSING if share is None else share_text(share) for share in shares)
+    yield design_text(one, wanted)
+
+
+ROUGH = 5
+"""Sessions below which the variation between them is called rough: the 95 % interval of a standard deviation of four
+reaches from 0.6 to 3.7 times its value (chi-square)."""
+
+
+def design_text(noise: SessionNoise, wanted: float) -> str:
+    """Return the sessions and trials that show a difference: ``5 %: 4 sessions of 6 trials``."""
+    found, share = noise.design(wanted), share_text(wanted)
+    if found is None:
+        return f"{share}: more than {MOST} {'trials' if noise.session is None else 'sessions'}"
+    sessions, trials = found
+    return f"{share}: {f'{sessions} sessions of ' if sessions > 1 else ''}{trials} trials"
+
+
+def noise_lines(found: Calibration, noise: Sequence[SessionNoise], margins: Margins) -> list[str]:
+    """Return the result as sentences: the design for the headline metric, what the sessions support, telemetry."""
+    if not noise:
+        return ["No noise over sessions: the run of the calibration was deleted.", telemetry_line(found)]
+    head = noise[0]
+    lines = [f"{head.metric.title}, to show {design_text(head, margins.of(head.metric).share)} on each side."]
+    if head.session is None:
+        lines.append(
+            "One session: the variation between sessions is not known, and every figure holds within one session. "
+            "Calibrate again on another day."
+        )
+    elif head.sessions < ROUGH:
+        lines.append(f"The variation between {head.sessions} sessions is rough. Calibrate again on another day.")
+    lines.append("Columns k x n: smallest detectable difference (power 80 %) with k sessions of n trials on each side.")
     return [*lines, telemetry_line(found), f"The trials are stored as run {found.run}."]
 
 
-def _margin_line(found: Calibration) -> str:
-    if not found.quiet:
-        return (
-            f"{found.suite} needs a margin of {share_text(found.margin)}: the host was disturbed. Comparisons use "
-            f"{share_text(DEFAULT_MARGIN)} instead. Calibrate again when the host is quiet."
-        )
-    return f"Margin for {found.suite} on this host: {share_text(found.margin)}."
+def noise_to_json(noise: Sequence[SessionNoise], margins: Margins) -> list[Json]:
+    """Return the public JSON of the noise over sessions; shares are fractions."""
+    return [_noise_json(one, margins.of(one.metric).share) for one in noise]
+
+
+def _noise_json(one: SessionNoise, wanted: float) -> Json:
+    design = one.design(wanted)
+    return {
+        **published(one),
+        "detectable": {f"{k}x{n}": one.detectable(k, n) for k, n in DESIGNS},
+        "margin": wanted,
+        "design": None if design is None else {"sessions": design[0], "trials": design[1]},
+    }
 
 
 def telemetry_line(found: Calibration) -> str:
@@ -90,8 +115,12 @@ def telemetry_line(found: Calibration) -> str:
     return f"Effect of telemetry on the figure: {change} (95 % CI {low} to {high}), {result}."
 
 
+LIST_HEAD = ("Made (UTC)", "Suite", "CoV", "Run", "")
+"""Column titles of calibration_row()."""
+
+
 def calibration_row(found: Calibration) -> list[str]:
-    """Return a table row: time, suite, CoV, margin, run, and why it is not used, if so."""
+    """Return a table row: time, suite, CoV within its session, run, and why it is not used, if so."""
     made = found.made[:16].replace("T", " ")
-    why = "too old" if aged(found) else "" if found.quiet else "disturbed: not used"
-    return [made, found.suite, share_text(found.cov), share_text(found.margin), found.run, why]
+    why = "disturbed" if found.cov >= DISTURBED else ""
+    return [made, found.suite, share_text(found.cov), found.run, "too old" if aged(found) else why]

@@ -28,7 +28,7 @@ RANGE_UP_TO = 10
 """Most trials for which the range is checked: the range grows with the number of trials."""
 
 LEAST_OWN = 0.01
-"""Least CoV assumed for a calibrated host: an A/A test of minutes misses the variation over hours."""
+"""Least CoV assumed for a calibrated host: a session of minutes misses the variation over hours."""
 
 RANGE_OF_TEN = 6.0
 """The 99.9 % quantile of the range of ten trials, in standard deviations (studentized range: 5.97)."""

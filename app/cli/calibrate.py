@@ -1,17 +1,28 @@
-"""benchwright calibrate: measure the overhead of measuring on a host, and its noise (A/A test)."""
+"""benchwright calibrate: measure the overhead of measuring on a host, and its noise."""
 
 from collections.abc import Generator
 
 import click
 
 from app.calibration.calibrate import TRIALS, CalibrationDone, CalibrationFailedError, CalibrationRequest
-from app.calibration.report import NOISE_HEAD, alarm_lines, calibration_row, instrument_rows, noise_rows
+from app.calibration.report import (
+    LIST_HEAD,
+    NOISE_HEAD,
+    calibration_row,
+    instrument_rows,
+    noise_lines,
+    noise_rows,
+    noise_to_json,
+)
 from app.cli.common import FAILED, json_verb, plain, print_error, print_json, print_table
 from app.cli.progress import busy_options, follow
 from app.cli.prompts import TerminalAsker, with_asker
+from app.cli.studies import margin_option
 from app.comparison.estimates import FEWEST_TRIALS
 from app.events import Event
 from app.formats import calibration_to_json
+from app.json_converter import Json
+from app.margins import Margins
 from app.plans.plan import MAXIMUM_TRIALS
 from app.records import Calibration
 from app.runs.control import BusyPolicy, Control
@@ -21,17 +32,18 @@ from suites.errors import BenchwrightError
 
 @click.command()
 @click.argument("host")
-@click.option("--suite", default="", help="Suite of the A/A test.  [default: sysbench-cpu, or compute]")
+@click.option("--suite", default="", help="Suite to repeat.  [default: sysbench-cpu, or compute]")
 @click.option("--set", "given", multiple=True, metavar="NAME=VALUE", help="A parameter of the suite; repeatable.")
 @click.option(
     "--trials",
     type=click.IntRange(FEWEST_TRIALS, MAXIMUM_TRIALS),
     default=TRIALS,
     show_default=True,
-    help="Trials per side.",
+    help="Trials with telemetry, and as many without.",
 )
 @click.option("--list", "only_list", is_flag=True, help="List the calibrations of HOST; measure nothing.")
 @click.option("--forget", is_flag=True, help="Delete the calibrations of HOST; measure nothing.")
+@margin_option
 @with_asker
 @busy_options
 @json_verb
@@ -41,6 +53,7 @@ def calibrate(
     suite: str,
     given: tuple[str, ...],
     trials: int,
+    margins: Margins,
     asker: TerminalAsker,
     busy: BusyPolicy,
     *,
@@ -48,16 +61,16 @@ def calibrate(
     forget: bool,
     as_json: bool,
 ) -> None:
-    """Calibrate HOST: measure its noise, so that comparisons use its own margin.
+    """Calibrate HOST: measure its noise, and how many trials show a difference of the margin.
 
-    Measures clock and timers, the connection, the overhead of telemetry, and a suite against itself (A/A test).
-    Comparisons and verdicts use the result until the host changes.
+    Measures clock and timers, the connection, the overhead of telemetry, and a suite again and again. Each calibration
+    is a session: several on different days give the variation between sessions.
     """
     if forget:
         click.echo(plain(f"Calibrations deleted: {workstation.forget_calibrations(host)}"))
         return
     if only_list:
-        _list(workstation.calibrations(host), as_json=as_json)
+        _list(workstation, host, margins, as_json=as_json)
         return
     control = Control(busy)
     calibrations: list[Calibration] = []
@@ -75,7 +88,7 @@ def calibrate(
         print_error(str(error))
         raise SystemExit(FAILED) from None
     for found in calibrations:
-        _print(found, as_json=as_json)
+        _print(workstation, found, margins, as_json=as_json)
 
 
 def _pairs(given: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
@@ -85,25 +98,39 @@ def _pairs(given: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
     return tuple((word.partition("=")[0], word.partition("=")[2]) for word in given)
 
 
-def _list(found: tuple[Calibration, ...], *, as_json: bool) -> None:
+def _list(workstation: Workstation, host: str, margins: Margins, *, as_json: bool) -> None:
+    """Print the calibrations of a host, and the noise of each parameter set over its sessions."""
+    found = workstation.calibrations(host)
     if as_json:
-        print_json([calibration_to_json(one) for one in found])
+        print_json([_to_json(workstation, one, margins) for one in found])
         return
     if not found:
         click.echo("No calibrations.")
         return
-    print_table(
-        ("Made (UTC)", "Suite", "CoV", "Margin", "Run", ""), [calibration_row(one) for one in found], right=(2, 3)
-    )
+    print_table(LIST_HEAD, [calibration_row(one) for one in found], right=(2,))
+    newest = {(one.suite, one.parameters): one for one in reversed(found)}
+    for one in reversed(newest.values()):
+        click.echo(plain(f"\n{one.suite}, parameters of run {one.run}"))
+        _print_noise(workstation, one, margins)
 
 
-def _print(found: Calibration, *, as_json: bool) -> None:
+def _print(workstation: Workstation, found: Calibration, margins: Margins, *, as_json: bool) -> None:
     if as_json:
-        print_json(calibration_to_json(found))
+        print_json(_to_json(workstation, found, margins))
         return
     print_table(("Instrument", ""), instrument_rows(found.instrument))
     click.echo("")
-    print_table(NOISE_HEAD, noise_rows(found), right=(1, 2, 3, 4, 5))
-    click.echo("")
-    for line in alarm_lines(found):
+    _print_noise(workstation, found, margins)
+
+
+def _to_json(workstation: Workstation, found: Calibration, margins: Margins) -> Json:
+    sessions = noise_to_json(workstation.session_noise(found), workstation.margins(margins))
+    return {**calibration_to_json(found), "sessions": sessions}
+
+
+def _print_noise(workstation: Workstation, found: Calibration, margins: Margins) -> None:
+    noise, wanted = workstation.session_noise(found), workstation.margins(margins)
+    if noise:
+        print_table(NOISE_HEAD, noise_rows(noise, wanted), right=range(1, len(NOISE_HEAD)))
+    for line in noise_lines(found, noise, wanted):
         click.echo(plain(line))

@@ -7,17 +7,19 @@ import click
 
 from app.cli.common import FAILED, json_option, json_verb, plain, print_json, print_table, report_errors, verb
 from app.cli.plans import print_findings
-from app.cli.studies import Study, margin_option, overrule_option, print_study, share_of
+from app.cli.studies import Study, margin_option, overrule_option, print_study
 from app.cli.tables import LEVELS_HEAD, level_cells, print_agreements, print_distributions
 from app.distributions.distribution import distributions_to_json
 from app.formats import remarks_to_json
 from app.json_converter import published
+from app.margins import Margins
 from app.parse import parse_output
 from app.plans.plan import PlanError, host_label
 from app.plans.plan_remarks import Acknowledged
 from app.records import RunRecord
 from app.sample_statistics import WithinTrials
 from app.services import Workstation
+from app.session_text import session_text
 from app.summary import levels, run_to_json, summaries, telemetry_text
 from app.verdict.listing import listed
 from app.verdict.steps import step_host_text
@@ -76,6 +78,8 @@ def print_run(record: RunRecord, within: WithinTrials, *, trials: bool = False) 
     """Print a stored run: hosts, verdicts, figures with their spread, findings, commands."""
     summary = record.summary
     click.echo(plain(f"{summary.name}  ({summary.id}, {summary.started[:19].replace('T', ' ')} UTC, {summary.state})"))
+    if summary.session is not None:
+        click.echo(plain(f"{session_text(summary.session, summary.started)}."))
     for host, facts in record.facts_before.items():
         shown = [facts.cpu.model, facts.system.distribution, facts.system.kernel]
         click.echo(plain(f"{host_label(host)}: {', '.join(fact for fact in shown if isinstance(fact, str))}"))
@@ -192,7 +196,7 @@ def export(
     csv_path: Path | None,
     parquet_path: Path | None,
     png_path: Path | None,
-    margin: float | None,
+    margins: Margins,
     overrule: str,
     as_json: bool,
 ) -> None:
@@ -205,7 +209,7 @@ def export(
     if parquet_path is not None:
         written.extend(workstation.export_parquet(runs, parquet_path))
     if png_path is not None:
-        written.append(workstation.export_png(runs, png_path, share_of(margin), overrule))
+        written.append(workstation.export_png(runs, png_path, margins, overrule))
     if as_json:
         print_json({"files": [str(path) for path in written]})
         return

@@ -28,6 +28,7 @@ VERBS = {
     "history": "studies:history",
     "hosts": "hosts:hosts",
     "list": "library:list_runs",
+    "margins": "margins:margins",
     "noise": "studies:noise",
     "parse": "library:parse",
     "plan": "plans:plan",
@@ -36,16 +37,17 @@ VERBS = {
     "run": "runs:run",
     "salvage": "library:salvage",
     "scaling": "studies:scaling",
+    "sessions": "sessions:sessions",
     "second-opinion": "runs:second_opinion",
     "show": "library:show",
 }
 """Module and function of each verb in app.cli, imported on use to keep start-up short."""
 
 SECTIONS = {
-    "Measure": ("quick", "facts", "plan", "check", "run", "attach", "calibrate"),
+    "Measure": ("quick", "facts", "plan", "check", "run", "sessions", "attach", "calibrate"),
     "Hosts": ("hosts",),
     "Results": ("list", "show", "acknowledge", "compare", "baseline", "export", "delete"),
-    "Analysis": ("history", "best", "noise", "scaling", "heatmap", "rounds", "second-opinion", "agree"),
+    "Analysis": ("margins", "history", "best", "noise", "scaling", "heatmap", "rounds", "second-opinion", "agree"),
     "Other": ("checks", "parse", "salvage"),
 }
 """The verbs of each section in the order of a first use; the last section adds the verbs that none names."""

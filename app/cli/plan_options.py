@@ -26,6 +26,7 @@ from app.plans.plan_file import read_repetition
 from app.plans.plan_remarks import LONGEST, Acknowledged
 from app.plans.presets import Filled, Preset, PresetQuestion, filled_preset, preset, presets
 from app.plans.tuning import TUNING, Tuning, TuningPlanError, tuning_of
+from app.plans.validation import MOST_SESSIONS
 from app.services import Workstation
 from suites.facts import Facts
 from suites.quantities import duration_text
@@ -66,7 +67,12 @@ _OPTIONS = (
     ),
     click.option("--baseline", metavar="NAME", help="Repeat until the verdict against this baseline is settled."),
     click.option("--budget", metavar="TIME", help="Repeat for this total time, as in 20min."),
-    click.option("--margin", type=PERCENT, metavar="PERCENT", help="With --baseline: equivalence margin."),
+    click.option(
+        "--margin",
+        type=PERCENT,
+        metavar="PERCENT",
+        help="With --baseline: equivalence margin.  [default: that of the metric]",
+    ),
     click.option(
         "--confidence", type=click.Choice(["95", "99"]), help="With --baseline: confidence level of the verdict."
     ),
@@ -75,6 +81,10 @@ _OPTIONS = (
     click.option(
         "--warm-ups", type=click.IntRange(0, MAXIMUM_TRIALS), help="Warm-up trials, excluded from the result."
     ),
+    click.option(
+        "--sessions", type=click.IntRange(1, MOST_SESSIONS), help="Runs of the plan, spread over time.  [default: 1]"
+    ),
+    click.option("--every", metavar="TIME", help="With --sessions: time between their starts.  [default: 1d]"),
     click.option("--pause", type=Number(0, MOST_PAUSE), metavar="SECONDS", help="Seconds between trials."),
     click.option(
         "--order",
@@ -110,6 +120,7 @@ def repeats(command: Callable[..., None]) -> Callable[..., None]:
 
 _NAMES = (
     "trials", "quick", "precision", "baseline", "budget", "margin", "confidence", "minimum", "cap", "warm_ups", "pause",
+    "sessions", "every",
 )  # fmt: skip
 
 
@@ -118,6 +129,8 @@ def _repetition(given: dict[str, Any]) -> Repetition | None:
     set_options = {name: value for name, value in given.items() if value is not None and value is not False}
     if not set_options:
         return None
+    if "every" in set_options and set_options.get("sessions", 1) == 1:
+        raise PlanError("--every needs --sessions.", "Add --sessions 5, for example.")
     if set_options.pop("quick", False):
         if set_options:
             raise PlanError(f"--quick and --{min(set_options)} exclude each other.".replace("_", "-"), QUICK_IS)

@@ -45,6 +45,7 @@ from app.summary import run_to_json
     metavar="SECONDS",
     help="Time between telemetry samples; 0.1 shows short disturbances.  [default: the plan’s, 1]",
 )
+@click.option("--no-wait", is_flag=True, help="Of a plan with several sessions, run the first and do not wait.")
 @answers_findings
 @with_asker
 @agrees
@@ -61,9 +62,13 @@ def run(
     *,
     interval: float | None,
     quick: bool,
+    no_wait: bool,
     as_json: bool,
 ) -> None:
-    """Run the plan in the file PLAN. Ctrl+C stops it and keeps the results so far."""
+    """Run the plan in the file PLAN. Ctrl+C stops it and keeps the results so far.
+
+    Waits for the later sessions of a plan that has several, except with --json.
+    """
     asker.destroy = destroy
     workstation.check_writable()  # before connecting to a host
     plan = workstation.load_plan(file)
@@ -80,6 +85,13 @@ def run(
         print_changes(plan)
     run_id, state = measure(workstation, plan, asker, quiet=as_json, busy=busy)
     print_stored_run(workstation, run_id, as_json=as_json)
+    session = workstation.load(run_id).summary.session
+    if session is not None:
+        from app.cli.sessions import SeriesRunner
+
+        runner = SeriesRunner(workstation, session.series, asker, busy)
+        runner.after_first(state, wait=not no_wait and not as_json)
+        state = State.FAILED if runner.failed else state
     if state is not State.DONE:
         raise SystemExit(FAILED)
 

@@ -8,9 +8,8 @@ from typing import Any
 
 import click
 
-from app.calibration.calibration import DEFAULT_MARGIN
 from app.chart import Chart
-from app.cli.common import PERCENT, json_option, plain, print_json, print_table, verb
+from app.cli.common import json_option, plain, print_json, print_table, verb
 from app.cli.tables import print_agreements, print_comparison, print_distributions, print_noise, print_scaling
 from app.comparison.comparison import comparison_to_json
 from app.crosscheck.agreement import Agreement
@@ -18,6 +17,7 @@ from app.crosscheck.report import agreement_to_json
 from app.distributions.distribution import distributions_to_json
 from app.export import write_csv
 from app.history import SHOWN, History, HistoryQuery, change_columns, history_to_json, notes_of, summary_of
+from app.margins import MarginError, Margins, parse_margins
 from app.noise import NOISE_COLUMNS, noise_charts, noise_entry_rows, noise_to_json
 from app.output import write_whole
 from app.ranking.candidates import (
@@ -39,11 +39,23 @@ from suites.verdict import trust_mark
 from suites.vocab import Labels
 
 runs_argument = click.argument("runs", nargs=-1, required=True)
+
+
+def _margins(context: click.Context, parameter: click.Parameter, words: tuple[str, ...]) -> Margins:
+    try:
+        return parse_margins(words)
+    except MarginError as error:
+        raise click.BadParameter(str(error), context, parameter) from error
+
+
 margin_option = click.option(
     "--margin",
-    type=PERCENT,
-    metavar="PERCENT",
-    help="Equivalence margin.  [default: the calibrated host's own, else 5]",
+    "margins",
+    multiple=True,
+    metavar="[METRIC=]PERCENT",
+    callback=_margins,
+    help="Equivalence margin, of all metrics or of one, as in latency_p99=10; repeatable.  [default: your own (see "
+    "benchwright margins), else 5, and 10 from p99 up]",
 )
 overrule_option = click.option(
     "--overrule",
@@ -51,11 +63,6 @@ overrule_option = click.option(
     metavar="REASON",
     help="Compare despite differences that make runs incomparable; the reason is shown.",
 )
-
-
-def share_of(percent: float | None) -> float | None:
-    """Return a margin in per cent as a share; None for None."""
-    return None if percent is None else percent / 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +128,7 @@ def study(
 def compare(
     workstation: Workstation,
     runs: tuple[str, ...],
-    margin: float | None,
+    margins: Margins,
     overrule: str,
     levels: bool,
     distribution: str | None,
@@ -136,7 +143,7 @@ def compare(
     if distribution is not None:
         found = workstation.analyses.distributions(runs, distribution, overrule)
         return Study(partial(print_distributions, found), partial(distributions_to_json, found))
-    comparison = workstation.compare(runs, share_of(margin), overrule)
+    comparison = workstation.compare(runs, margins, overrule)
     return Study(partial(print_comparison, comparison, levels=levels), partial(comparison_to_json, comparison))
 
 
@@ -145,14 +152,7 @@ def compare(
 @click.option("--metric", required=True, metavar="NAME", help="Name of the metric, as in “show --json”.")
 @click.option("--step", default="", metavar="NAME", help="Step, if several have the metric.")
 @click.option("--label", "given", multiple=True, metavar="NAME=VALUE", help="Label of the figure; repeatable.")
-@click.option(
-    "--margin",
-    type=PERCENT,
-    metavar="PERCENT",
-    default=100 * DEFAULT_MARGIN,
-    show_default=True,
-    help="Mark changes up to this as within the margin.",
-)
+@margin_option
 @click.option("--all", "everything", is_flag=True, help=f"Print all runs instead of the newest {SHOWN}.")
 @study()
 def history(
@@ -161,7 +161,7 @@ def history(
     metric: str,
     step: str,
     given: tuple[str, ...],
-    margin: float,
+    margins: Margins,
     everything: bool,
 ) -> Study:
     """Show the changes of a metric of HOST over all comparable runs, then the runs.
@@ -169,7 +169,7 @@ def history(
     HOST may be several hosts joined by commas: a group with equal weights.
     """
     hosts = tuple(name.strip() for name in host.split(",") if name.strip())
-    found = workstation.history(HistoryQuery(hosts, metric, step, labels_of(given), margin / 100))
+    found = workstation.history(HistoryQuery(hosts, metric, step, labels_of(given), margins))
     return Study(partial(_print_history, found, everything=everything), partial(history_to_json, found))
 
 
@@ -277,13 +277,13 @@ def scaling(workstation: Workstation, runs: tuple[str, ...], everything: bool) -
 @margin_option
 @overrule_option
 @study(csv="Write the table to this file.")
-def best(workstation: Workstation, /, runs: tuple[str, ...], **given: object) -> Study:
+def best(workstation: Workstation, /, runs: tuple[str, ...], margins: Margins, **given: object) -> Study:
     """Rank RUNS by one metric or several.
 
     Each host of a run is a candidate; runs joined by commas, or a group baseline, are one. Candidates without a
     significant difference share a rank.
     """
-    found = workstation.rank(runs, criteria_of(given))
+    found = workstation.rank(runs, criteria_of(given, margins))
     return Study(
         partial(_print_ranking, found),
         partial(ranking_to_json, found),
@@ -300,7 +300,7 @@ def _print_ranking(ranking: Ranking) -> None:
         click.echo(plain(f"Note: {line}"))
 
 
-def criteria_of(given: dict[str, object]) -> RankingCriteria:
+def criteria_of(given: dict[str, object], margins: Margins) -> RankingCriteria:
     """Return the ranking criteria of the options."""
     weights = weights_of(_texts(given["metrics"]))
     if len(weights) > 1 and not given["geomean"]:
@@ -317,7 +317,7 @@ def criteria_of(given: dict[str, object]) -> RankingCriteria:
         labels_of(_texts(given["labels"])),
         str(given["step"]),
         prices,
-        None if given["margin"] is None else share_of(float(str(given["margin"]))),
+        margins,
         str(given["overrule"]),
     )
 
@@ -376,9 +376,9 @@ def _print_charts(charts: Sequence[Chart], line: str) -> None:
 @click.argument("run")
 @margin_option
 @study()
-def agree(workstation: Workstation, run: str, margin: float | None) -> Study:
+def agree(workstation: Workstation, run: str, margins: Margins) -> Study:
     """Show whether equivalent tools of RUN agree, and why not."""
-    found = workstation.agreements(run, share_of(margin))
+    found = workstation.agreements(run, margins)
     if not found:
         raise BenchwrightError(f"{run} has no equivalent tools.", f"Propose one with: benchwright second-opinion {run}")
     return agreement_study(found, workstation.load(run).summary.id)

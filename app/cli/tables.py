@@ -66,8 +66,8 @@ def closing_lines(comparison: Comparison) -> list[str]:
     """Return the notes, margins and conventions below the table."""
     directions = ", ".join(map(direction_text, Better))
     notes = [f"Note: {note}" for note in comparison.notes if note not in comparison.remarks]
-    own = [f"Margin {origin}." for origin in comparison.origins]
-    return [*notes, *own, f"Value ± 95 % interval; {directions}; {comparison.method}."]
+    margin = f"Margin {comparison.margin_text}."
+    return [*notes, margin, f"Value ± 95 % interval; {directions}; {comparison.method}."]
 
 
 def _lines(row: ComparisonRow) -> Iterator[list[str]]:

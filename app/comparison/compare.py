@@ -5,7 +5,6 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from app.baselines.reference import against_published
-from app.calibration.calibration import DEFAULT_MARGIN, Margin, margin_of
 from app.comparison.caveats import Caveat, of_order
 from app.comparison.cell_caveats import MOST_FAILED, of_failures, of_instances, of_units, of_verdicts
 from app.comparison.comparability import OF_HOST, PLACES, Difference, Weight, differences, relation, same_machine
@@ -21,6 +20,7 @@ from app.comparison.verdicts import (
     forecast,
     not_comparable,
 )
+from app.margins import DEFAULTS, Margin, Margins
 from app.plans.plan import host_label
 from app.records import RunRecord
 from app.sample_statistics import WithinTrials
@@ -34,7 +34,7 @@ from suites.vocab import Metric
 
 def compare(
     given: Sequence[RunRecord | Sequence[RunRecord]],
-    margin: float | None = None,
+    margins: Margins = DEFAULTS,
     *,
     overruled: str = "",
     within: WithinTrials | None = None,
@@ -42,8 +42,8 @@ def compare(
 ) -> Comparison:
     """Compare runs, or groups of runs, with the first.
 
-    `margin` is the relative difference that does not matter; None uses the calibrations of the hosts, else
-    DEFAULT_MARGIN. `overruled` is a reason to compare in spite of fatal differences; every verdict repeats it.
+    `margins` are the relative differences that do not matter. `overruled` is a reason to compare in spite of fatal
+    differences; every verdict repeats it.
     `within` are the samples of the trials, for the variance levels. `tested` are names of metrics that get a verdict
     besides the headline and tail metrics of each step; all others are descriptive.
 
@@ -51,12 +51,11 @@ def compare(
     entirely within; else it is undecided. The interval is made at the highest level that is replicated (units_of). Both
     claims are corrected by Holm's method for all tested ratios of the comparison.
 
-    Raises CompareError for fewer than two sides, a run on two sides, or a margin outside 0 to 1.
+    Raises CompareError for fewer than two sides, or a run on two sides.
     """
     sides = [Side([each] if isinstance(each, RunRecord) else each) for each in given]
-    _check(sides, margin)
-    chosen = DEFAULT_MARGIN if margin is None else margin
-    table = _Table(sides, margin, overruled.strip(), within or {}, frozenset(tested))
+    _check(sides)
+    table = _Table(sides, margins, overruled.strip(), within or {}, frozenset(tested))
     rows = tuple(table.rows())
     remarks = tuple(dict.fromkeys(table.remarks()))
     overruling = [f"Overruled: {overruled.strip()}"] if overruled.strip() else []
@@ -69,10 +68,10 @@ def compare(
     ]
     notes = tuple(dict.fromkeys([*excluded, *overruling, *remarks, *caveats]))
     summaries = tuple(side.summary for side in sides)
-    return Comparison(summaries, chosen, rows, notes, remarks, (*overruling, *caveats), overruled=overruled.strip())
+    return Comparison(summaries, margins, rows, notes, remarks, (*overruling, *caveats), overruled=overruled.strip())
 
 
-def _check(sides: Sequence[Side], margin: float | None) -> None:
+def _check(sides: Sequence[Side]) -> None:
     if len(sides) < 2:
         raise CompareError("A comparison needs at least two runs.", "Name two or more; the first is the baseline.")
     there = [
@@ -84,8 +83,6 @@ def _check(sides: Sequence[Side], margin: float | None) -> None:
     ]
     if len(set(there)) < len(there):
         raise CompareError("A run cannot be compared with itself.", "Name each run once.")
-    if margin is not None and not 0 <= margin <= 1:
-        raise CompareError(f"Margin {margin:g} is out of range.", "Set a margin from 0 to 1, such as 0.05 for 5 %.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,10 +118,10 @@ class _Table:
     """The builder of the rows."""
 
     def __init__(
-        self, sides: list[Side], margin: float | None, overruled: str, within: WithinTrials, tested: frozenset[str]
+        self, sides: list[Side], margins: Margins, overruled: str, within: WithinTrials, tested: frozenset[str]
     ) -> None:
         self._sides = sides
-        self._margin = margin
+        self._margins = margins
         self._overruled = overruled
         self._within = within
         self._tested = tested
@@ -208,10 +205,9 @@ class _Table:
             return against_published(published, baseline.metric, baseline.labels, values, pair.differences)
         return self._open(pair, (other, baseline), number, tested=tested)
 
-    def _margin_for(self, pair: _Pair, number: int) -> Margin:
-        """Return the margin for a pair: from calibration if all of its hosts are calibrated, else the default."""
-        found = (*self._sides[0].calibrations(pair.ours), *self._sides[number].calibrations(pair.theirs))
-        return margin_of(self._margin, found)
+    def _margin_for(self, metric: Metric, number: int) -> Margin:
+        """Return the margin of a metric for a side and the baseline."""
+        return self._margins.of(metric, (*self._sides[0].repetitions, *self._sides[number].repetitions))
 
     def _called(self, number: int) -> str:
         return f"the run {self._sides[number].summary.id}" if number else "the baseline"
@@ -224,7 +220,7 @@ class _Table:
         found = units.ratio()
         if isinstance(found, str) and not units.exact:
             return _unknown(found, pair.differences)
-        margin = self._margin_for(pair, number)
+        margin = self._margin_for(baseline.metric, number)
         barred = [f"{one.text} in {side_name}" for side_name, one in pair.failures if one.share > MOST_FAILED]
         barred += [caveat.text for caveat in of_verdicts(other, baseline) if caveat.id == Trust.INVALID]
         evidence = VerdictEvidence(
@@ -294,7 +290,7 @@ class _Table:
             forecast(ratio, evidence) if verdict is ComparisonVerdict.UNDECIDED else None,
             evidence.p,
             evidence.p_same,
-            evidence.margin if evidence.origin else None,
+            evidence.margin,
             evidence.origin,
             units.centres,
             evidence.level,

@@ -7,6 +7,7 @@ from app.comparison.comparability import Difference
 from app.comparison.variance import VarianceLevels
 from app.comparison.verdicts import ComparisonVerdict, Level, Scope
 from app.json_converter import Json, publish, published
+from app.margins import DEFAULT_MARGIN, Margins
 from app.records import RunSummary
 from app.summary import MetricSummary
 from suites.errors import BenchwrightError
@@ -19,9 +20,12 @@ METHOD = (
     "ratios; a percentile of several trials is the mean of the trials' percentiles"
 )
 
+MOST_NAMES = 3
+"""Metrics that are named beside a margin that is not that of most metrics."""
+
 
 class CompareError(BenchwrightError):
-    """An invalid comparison: the sides or the margin."""
+    """An invalid comparison."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,8 +36,8 @@ class RelativeFigure:
     ratio, `counts` their numbers on this side and the baseline, in pairs of `pairs` if not empty, and `scope` what the
     claim may speak of. `more` is the least number of further values on each side (sessions, for single ones) that would
     settle an undecided ratio. `p` and `p_same` are the p-values of a ratio beyond and within the margin, corrected for
-    all tested ratios. `margin` and `origin` are set if the margin is not the comparison's. `centres` are the means of
-    this side and of the baseline whose ratio it is, in the row's unit.
+    all tested ratios. `margin` is None if nothing was compared; `origin` is who set it,
+    empty for a default. `centres` are the means of this side and of the baseline whose ratio it is, in the row's unit.
     """
 
     verdict: ComparisonVerdict
@@ -82,7 +86,7 @@ class Comparison:
     differences, empty without one."""
 
     runs: tuple[RunSummary, ...]
-    margin: float
+    margins: Margins
     rows: tuple[ComparisonRow, ...]
     notes: tuple[str, ...] = ()
     remarks: tuple[str, ...] = ()  # the notes that repeat `differences`
@@ -90,24 +94,32 @@ class Comparison:
     method: str = METHOD
     overruled: str = ""
 
-    def margin_of(self, against: RelativeFigure) -> float:
-        """Return the margin that applies to one side."""
-        return self.margin if against.margin is None else against.margin
+    def margin_of(self, row: ComparisonRow, against: RelativeFigure) -> float:
+        """Return the margin of one side of a row."""
+        return self.margins.of(row.metric).share if against.margin is None else against.margin
 
     def margin_in(self, row: ComparisonRow) -> float:
         """Return the widest margin of a row."""
-        return max((self.margin_of(against) for against in row.against), default=self.margin)
+        return max((self.margin_of(row, against) for against in row.against), default=self.margins.of(row.metric).share)
 
     @property
-    def margins(self) -> tuple[tuple[float, str], ...]:
-        """The distinct margins from calibration, with their origins."""
-        found = ((each.margin, each.origin) for row in self.rows for each in row.against if each.margin is not None)
-        return tuple(dict.fromkeys(found))
+    def margin(self) -> float:
+        """The widest margin."""
+        return max(map(self.margin_in, self.rows), default=DEFAULT_MARGIN)
 
     @property
-    def origins(self) -> tuple[str, ...]:
-        """The distinct margins from calibration, as text."""
-        return tuple(dict.fromkeys(f"{share_text(margin)}, {origin}" for margin, origin in self.margins))
+    def margin_text(self) -> str:
+        """The distinct margins with their origins, the most frequent first: ``5 %; 10 % (latency_p99)``."""
+        names: dict[tuple[float, str], dict[str, None]] = {}
+        for row in self.rows:
+            for each in row.against:
+                names.setdefault((self.margin_of(row, each), each.origin), {})[row.metric.name] = None
+        texts: list[str] = []
+        for (share, origin), metrics in sorted(names.items(), key=lambda found: -len(found[1])):
+            named = ", ".join([*list(metrics)[:MOST_NAMES], *(["…"] if len(metrics) > MOST_NAMES else [])])
+            text = f"{share_text(share)}, {origin}" if origin else share_text(share)
+            texts.append(f"{text} ({named})" if texts else text)
+        return "; ".join(texts)
 
 
 def run_letter(number: int) -> str:
@@ -143,7 +155,7 @@ def _entry(comparison: Comparison, row: ComparisonRow, against: RelativeFigure, 
         **published(row),
         **published(against),
         "n": 0 if side is None else side.n,
-        "margin": comparison.margin_of(against),
+        "margin": comparison.margin_of(row, against),
         "margin_of": against.origin or None,
         "overruled": comparison.overruled or None,
         "host": row.host if side is None else side.host,

@@ -185,31 +185,19 @@ def holm(p_values: Sequence[float]) -> list[float]:
     return corrected
 
 
-def more_trials(
-    ratio: Ratio,
-    margin: float,
-    counts: tuple[int, int],
-    confidence: float = CONFIDENCE,
-    *,
-    fixed_baseline: bool = False,
-) -> int | None:
+def more_trials(ratio: Ratio, margin: float, counts: tuple[int, int], confidence: float = CONFIDENCE) -> int | None:
     """Estimate the further trials on each side that would settle a ratio whose interval contains an edge of the margin.
 
-    `counts` are the trials of this side and of the baseline. Both sides grow equally, or with `fixed_baseline` this
-    one alone. The half width has to shrink to d, the distance to the nearest edge: s^2 / n + s'^2 / n' = (d / z)^2,
-    which gives N = (z s / d)^2 for equal sides. None if no number up to MOST_FORECAST suffices.
+    `counts` are the trials of this side and of the baseline. The half width has to shrink to d, the distance to the
+    nearest edge: N = (z s / d)^2, s^2 the sum of both variances. It is a least number: with N trials a verdict is
+    reached in half of all cases. None if no number up to MOST_FORECAST suffices.
     """
     distance = min(abs(math.log(ratio.value) - edge) for edge in margin_edges(margin))
     if not distance or not (ratio.spread or ratio.spread_baseline):
         return None
     wanted = (distance / statistics.NormalDist().inv_cdf((1 + confidence) / 2)) ** 2
-    here, there = counts
-    if fixed_baseline:
-        wanted -= ratio.spread_baseline**2 / there
-        needed, have = (ratio.spread**2 / wanted if wanted > 0 else math.inf), here
-    else:
-        needed, have = (ratio.spread**2 + ratio.spread_baseline**2) / wanted, min(counts)
-    return max(1, math.ceil(needed) - have) if needed <= MOST_FORECAST else None
+    needed = (ratio.spread**2 + ratio.spread_baseline**2) / wanted
+    return max(1, math.ceil(needed) - min(counts)) if needed <= MOST_FORECAST else None
 
 
 EXACT_UP_TO = 50

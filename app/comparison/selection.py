@@ -8,18 +8,22 @@ from pathlib import Path
 from app.baselines.baselines import Baseline, bands, built_in, by_name, remarks, stored_baselines, title
 from app.baselines.reference import as_run
 from app.chart import Chart
-from app.comparison.comparison import Comparison
+from app.comparison.comparison import CompareError, Comparison
 from app.comparison.sides import choose, join
 from app.distributions.distribution import Distribution
+from app.events import State
+from app.margins import Margins
 from app.records import PREFIX, Band, RunRecord, SampleSeries
 from app.sample_statistics import WithinTrials
+from app.session_series import PREFIX as SERIES
 from app.store import Store
+from app.store.errors import StoreError
 from app.verdict.stored import loading_judged
 from suites.vocab import Sample
 
 
 class RunSelection:
-    """A reader of selectors (see choose(), and baselines) from a store."""
+    """A reader of selectors from a store: those of choose(), baselines, and ``series:NAME``."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -49,7 +53,33 @@ class RunSelection:
         }
 
     def _parts(self, baseline: Baseline | None, word: str) -> tuple[str, ...]:
-        return (word,) if baseline is None else baseline.parts
+        if baseline is not None:
+            return baseline.parts
+        return self.expanded(word)
+
+    def expanded(self, word: str) -> tuple[str, ...]:
+        """Return the selectors that `word` joins by commas, ``series:NAME`` as its runs; `word` itself without one."""
+        pieces = [piece.strip() for piece in word.split(",")]
+        if not any(piece.startswith(SERIES) for piece in pieces):
+            return (word,)
+        return tuple(
+            run
+            for piece in pieces
+            for run in (self._sessions(piece.removeprefix(SERIES)) if piece.startswith(SERIES) else (piece,))
+        )
+
+    def _sessions(self, word: str) -> tuple[str, ...]:
+        """Return the done sessions of a series, or those of the same plan as a run."""
+        try:
+            found = [run.run for run in self._store.find_series(word).runs if run.state is State.DONE]
+        except StoreError as error:
+            try:
+                found = list(self._store.sessions_of(word))
+            except StoreError:
+                raise error from None
+        if not found:
+            raise CompareError(f"No session of “{word[:60]}” is done.", "List the series with: benchwright sessions")
+        return tuple(found)
 
     def baseline(self, word: str) -> Baseline:
         """Return the baseline ``NAME`` or ``NAME@VERSION``, with or without the prefix ``baseline:``."""
@@ -81,15 +111,15 @@ class RunSelection:
         """Return the sample statistics of each trial."""
         return self._within(self.chosen(selectors))
 
-    def compare(self, selectors: Sequence[str], margin: float | None, overruled: str) -> Comparison:
+    def compare(self, selectors: Sequence[str], margins: Margins, overruled: str) -> Comparison:
         """Compare the runs of `selectors` with those of the first."""
-        return self._compare(self.chosen(selectors), selectors, margin, overruled)
+        return self._compare(self.chosen(selectors), selectors, margins, overruled)
 
-    def compared(self, selectors: Sequence[str], margin: float | None) -> tuple[Comparison, tuple[RunRecord, ...]]:
+    def compared(self, selectors: Sequence[str], margins: Margins) -> tuple[Comparison, tuple[RunRecord, ...]]:
         """Return the comparison, and each run or joined group of runs without samples."""
         groups = self.chosen(selectors)
         records = tuple(join(group, {record.summary.id: {} for record in group})[0] for group in groups)
-        return self._compare(groups, selectors, margin, ""), records
+        return self._compare(groups, selectors, margins, ""), records
 
     def trial_samples(
         self, trials: Iterable[tuple[str, int]], metrics: Collection[str]
@@ -105,12 +135,12 @@ class RunSelection:
         self,
         groups: Sequence[Sequence[RunRecord]],
         selectors: Sequence[str],
-        margin: float | None,
+        margins: Margins,
         overruled: str,
     ) -> Comparison:
         from app.comparison.compare import compare
 
-        found = compare(groups, margin, overruled=overruled, within=self._within(groups))
+        found = compare(groups, margins, overruled=overruled, within=self._within(groups))
         return replace(found, notes=tuple(dict.fromkeys([*self._of_baselines(selectors), *found.notes])))
 
     def _of_baselines(self, selectors: Sequence[str]) -> Iterator[str]:
@@ -126,7 +156,7 @@ class RunSelection:
         for record in [record for group in self.chosen(selectors) for record in group if record.published is None]:
             yield record, self._store.samples(record.summary.id), self._store.telemetry(record.summary.id)
 
-    def export_png(self, selectors: Sequence[str], path: Path, margin: float | None, overruled: str) -> Path:
+    def export_png(self, selectors: Sequence[str], path: Path, margins: Margins, overruled: str) -> Path:
         """Write the report image; several sides are compared with the first."""
         from app.report_image.report import write_report
 
@@ -134,7 +164,7 @@ class RunSelection:
         telemetry = {record.summary.id: self._telemetry_of(record) for record, _ in pairs}
         records = [record for record, _ in pairs]
         samples = {record.summary.id: series for record, series in pairs}
-        comparison = self.compare(selectors, margin, overruled) if len(selectors) > 1 else None
+        comparison = self.compare(selectors, margins, overruled) if len(selectors) > 1 else None
         return write_report(
             records,
             samples,

@@ -7,12 +7,11 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from operator import attrgetter
 
-from app.calibration.calibration import counted_calibration
 from app.comparison.comparability import Profile
 from app.comparison.comparison import CompareError
 from app.events import State
-from app.plans.plan import Order, Plan, Step, host_label
-from app.records import Calibration, Published, RunRecord, RunSummary, SampleSeries, TrialRecord
+from app.plans.plan import Order, Plan, Repetition, Step, host_label
+from app.records import Published, RunRecord, RunSummary, SampleSeries, TrialRecord
 from app.summary import MetricSummary
 from app.verdict.listing import listed
 from app.verdict.steps import run_verdict
@@ -111,6 +110,7 @@ class Side:
             trust=_worst(summary.trust for summary in summaries),
             limited_by="",
             suites=tuple(dict.fromkeys(suite for summary in summaries for suite in summary.suites)),
+            session=None,
         )
 
     @property
@@ -175,14 +175,10 @@ class Side:
             for (name, labels), entries in gathered.items()
         }
 
-    def calibrations(self, cell: StepHosts) -> list[Calibration | None]:
-        """Return the calibration of the cell's suite for each host in each run, None without one."""
-        return [
-            counted_calibration(run, host, step.suite_id)
-            for run, step in self.steps_by_run(cell.step)
-            for host in cell.hosts
-            if host in run.plan.hosts
-        ]
+    @property
+    def repetitions(self) -> list[Repetition]:
+        """The repetition of each run."""
+        return [run.plan.repetition for run in self.runs]
 
     def moments(self, cell: StepHosts) -> list[str]:
         """Return the start times of the counted trials of a cell, UTC, ISO 8601."""

@@ -135,8 +135,9 @@ class VerdictEvidence:
 
     def context(self, *, margin: bool = True) -> str:
         """Return the text behind every interval: counts, relation, margin and its origin."""
-        width = f"margin ±{share_text(self.margin)}" if margin else ""
-        return ", ".join(part for part in (self.against(), self.relation, width, self.origin) if part)
+        origin = f" ({self.origin})" if self.origin else ""
+        width = f"margin ±{share_text(self.margin)}{origin}" if margin else ""
+        return ", ".join(part for part in (self.against(), self.relation, width) if part)
 
 
 def decide(ratio: Ratio, evidence: VerdictEvidence) -> tuple[ComparisonVerdict, str, str]:

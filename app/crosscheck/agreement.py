@@ -6,10 +6,10 @@ from enum import StrEnum
 from itertools import combinations
 from typing import Any
 
-from app.calibration.calibration import counted_calibration, margin_of
 from app.comparison.estimates import FEWEST_TRIALS, Ratio, ratio_of
 from app.comparison.verdicts import ComparisonVerdict, verdict_of
 from app.crosscheck.proposal import equivalents_of
+from app.margins import DEFAULTS, Margin, Margins
 from app.plans.plan import Step
 from app.records import RunRecord
 from app.summary import MetricSummary, summaries
@@ -69,7 +69,7 @@ class Agreement:
     against: tuple[Reason, ...] = ()
 
 
-def agreements(record: RunRecord, margin: float | None = None) -> tuple[Agreement, ...]:
+def agreements(record: RunRecord, margins: Margins = DEFAULTS) -> tuple[Agreement, ...]:
     """Return the agreements of a run: of any two steps with equivalent suites, for each host."""
     found = summaries(record)
     return tuple(
@@ -78,7 +78,7 @@ def agreements(record: RunRecord, margin: float | None = None) -> tuple[Agreemen
         for pair in equivalents_of(ours.suite_id)
         if pair.other == theirs.suite_id
         for host in record.plan.hosts
-        for agreement in _on_host(record, pair, (ours, theirs), host, found=found, margin=margin)
+        for agreement in _on_host(record, pair, (ours, theirs), host, found=found, margins=margins)
     )
 
 
@@ -89,19 +89,14 @@ def _on_host(
     host: str,
     *,
     found: Sequence[MetricSummary],
-    margin: float | None,
+    margins: Margins,
 ) -> Iterator[Agreement]:
     sides = [[one for one in found if (one.step, one.host) == (step.name, host)] for step in steps]
-    chosen, origin = _margin(record, steps, host, margin)
     for mapping in pair.metrics:
         figures = _figures(pair, mapping, sides[0], sides[1])
         if figures is not None:
-            yield _agreement(record, pair, steps, (mapping, *figures), (chosen, origin))
-
-
-def _margin(record: RunRecord, steps: Sequence[Step], host: str, given: float | None) -> tuple[float, str]:
-    found = margin_of(given, [counted_calibration(record, host, step.suite_id) for step in steps])
-    return found.share, found.origin
+            margin = margins.of(figures[0].metric, [record.plan.repetition])
+            yield _agreement(record, pair, steps, (mapping, *figures), margin)
 
 
 def _figures(
@@ -137,7 +132,7 @@ def _agreement(
     pair: Equivalent,
     steps: tuple[Step, Step],
     found: tuple[MetricMapping, MetricSummary, MetricSummary],
-    margin: tuple[float, str],
+    margin: Margin,
 ) -> Agreement:
     mapping, ours, theirs = found
     figures = [
@@ -145,7 +140,7 @@ def _agreement(
         for step, one in zip(steps, (ours, theirs), strict=True)
     ]
     undecided = Agreement(
-        ours.host, figures[0], figures[1], AgreementOutcome.UNDECIDED, *margin,
+        ours.host, figures[0], figures[1], AgreementOutcome.UNDECIDED, margin.share, margin.origin,
         factor=mapping.factor, note=mapping.note,
     )  # fmt: skip
     if pair.incomparable:
@@ -157,7 +152,7 @@ def _agreement(
     ratio = _ratio(ours, theirs, mapping.factor)
     if ratio is None:
         return undecided
-    outcome = _outcome(ratio, min(ours.n, theirs.n), margin[0])
+    outcome = _outcome(ratio, min(ours.n, theirs.n), margin.share)
     return _explained(record, pair, steps, replace(undecided, ratio=ratio, outcome=outcome))
 
 

@@ -22,7 +22,7 @@ from remote.local_directory import make_directory
 from remote.questions import Asker, ConsentItem, ConsentQuestion
 from remote.tuning import DROP_CACHES
 from suites.base import Effect, EffectKind, effects_of
-from suites.errors import BenchwrightError
+from suites.errors import BenchwrightError, UnknownSuiteError
 from suites.parameters import Type
 from suites.quantities import quantity
 
@@ -80,6 +80,24 @@ def _tuning(plan: Plan) -> Iterator[ConsentPart]:
         effects.append(Effect(EffectKind.CHANGES, DROP_CACHES, "page cache, as root, before each trial"))
     if effects:
         yield ConsentPart("", json.dumps({"tuning": tuning_values(tuning)}, sort_keys=True), tuple(effects))
+
+
+def needs_person(plan: Plan) -> str:
+    """Return what the plan does to its hosts that must be allowed anew for each session; empty if it does nothing.
+
+    Plans that overwrite a device, act as root or change files or databases do not repeat unattended.
+    """
+    try:
+        parts = parts_of(plan)
+    except UnknownSuiteError as error:
+        return error.message
+    for step in plan.steps:
+        if step.suite.destroys(step.whole_values()):
+            return f"{step.name} overwrites a device"
+    for part in parts:
+        if any(effect.kind is EffectKind.CHANGES for effect in part.effects):
+            return f"{part.name} changes its host" if part.name else "the plan changes settings as root"
+    return ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,9 +25,12 @@ TELEMETRY_INTERVALS = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)
 """Seconds between telemetry samples that are offered; the first and the last are the bounds."""
 TELEMETRY_DEFAULT = 1.0
 
-FORMATS = ("benchwright-plan/1", "benchwright-plan/2", "benchwright-plan/3")
+DAY = 86400.0
+"""Default seconds between the starts of two sessions."""
+
+FORMATS = ("benchwright-plan/1", "benchwright-plan/2", "benchwright-plan/3", "benchwright-plan/4")
 """The supported plan formats, oldest first. 2 adds policies other than FIXED, random orders and tuning; 3 adds remarks
-on findings, goals, and the telemetry interval."""
+on findings, goals, and the telemetry interval; 4 adds sessions."""
 
 
 def host_label(name: str) -> str:
@@ -134,9 +137,13 @@ class Repetition:
     """The repetition of each step on each host. Warm-ups are trials that are marked and never counted.
 
     FIXED uses `trials`. UNTIL_INTERVAL stops when the 95 % interval of the centre is within ±`precision` (relative)
-    twice in a row; UNTIL_VERDICT when the interval of the ratio to `baseline`, at `confidence`, is entirely outside or
-    inside `margin`. Both run at least `minimum` and at most `cap` trials. BUDGET divides `budget` seconds among all
-    steps and hosts.
+    twice in a row; UNTIL_VERDICT when the sequential interval of the ratio to `baseline`, at `confidence`, is entirely
+    outside or inside `margin` (None: that of the metric, see app.margins; `margins` are the user's own at the start of
+    the run). Both run at least `minimum` and at most `cap` trials. BUDGET divides `budget` seconds among all steps and
+    hosts.
+
+    All of this is one session, a run. The plan has `sessions` of them, one `every` so many seconds: trials of one run
+    share its moment, so that only runs at different times show how results differ from one time to another.
     """
 
     trials: int = MINIMUM
@@ -145,11 +152,19 @@ class Repetition:
     policy: Policy = Policy.FIXED
     precision: float = 0.02
     baseline: str = ""
-    margin: float = 0.05
+    margin: float | None = None
     confidence: float = 0.95
     minimum: int = MINIMUM
     cap: int = CAP
     budget: float = 600.0
+    margins: tuple[tuple[str, float], ...] = ()
+    sessions: int = 1
+    every: float = DAY  # seconds between the starts of two sessions
+
+    @property
+    def one_session(self) -> "Repetition":
+        """The repetition within one session."""
+        return replace(self, sessions=1, every=DAY)
 
     @property
     def is_quick_look(self) -> bool:
@@ -201,7 +216,7 @@ class Plan:
     telemetry_interval: float = TELEMETRY_DEFAULT  # seconds between samples of the hosts
 
     def hash(self) -> str:
-        """Return the hash of the plan's content."""
+        """Return the hash of what one session does; the number of sessions and the time between them do not count."""
         given = self.repetition
         fixed = given.policy is Policy.FIXED
         tuned = {"tuning": tuning_values(self.tuning)} if self.tuning.changes_hosts else {}
@@ -211,14 +226,24 @@ class Plan:
                 "hosts": self.hosts,
                 "steps": [[step.name, step.suite_id, dict(step.values), step.peer] for step in self.steps],
                 # Defaults hash as in format 1, so that the hash of an old plan stays the same.
-                "repetition": [given.trials, given.warm_ups, given.pause] if fixed else given.ruling(),
+                "repetition": [given.trials, given.warm_ups, given.pause] if fixed else _hashed(given),
                 "order": [self.order, self.seed] if self.order.drawn else self.order,
             }
         )
 
+    def session_key(self) -> str:
+        """Return a hash that sessions of the same plan share: that of hash(), without the seed of the random order.
+
+        Parameters that an older plan lacks have the tool's default.
+        """
+        steps = tuple(replace(step, values=_whole_values(step)) for step in self.steps)
+        return replace(self, steps=steps, seed=None).hash()
+
     @property
     def format(self) -> str:
         """The oldest format that can hold the plan, so that older versions can read it."""
+        if self.repetition != self.repetition.one_session:
+            return FORMATS[3]
         if self.acknowledged or self.changed or self.goals or self.telemetry_interval != TELEMETRY_DEFAULT:
             return FORMATS[2]
         other = self.repetition.policy is not Policy.FIXED or self.order.drawn or self.tuning != Tuning()
@@ -230,6 +255,13 @@ class Plan:
             if step.name == name:
                 return step
         raise PlanError(f"The plan has no step “{name[:60]}”.", f"Its steps: {', '.join(s.name for s in self.steps)}.")
+
+
+def _whole_values(step: Step) -> Mapping[str, Value]:
+    try:
+        return step.whole_values()
+    except UnknownSuiteError:
+        return step.values
 
 
 def _find_suite(suite_id: str) -> Suite:
@@ -253,6 +285,14 @@ def with_seed(plan: Plan) -> Plan:
     if not plan.order.drawn or plan.seed is not None:
         return plan
     return replace(plan, seed=secrets.randbelow(2**31))
+
+
+def _hashed(repetition: Repetition) -> dict[str, object]:
+    """Return the fields of an adaptive policy; no margin hashes as the 5 % that were its default in older versions."""
+    ruling = repetition.ruling()
+    if ruling.get("margin", 0.0) is None:
+        ruling |= {"margin": 0.05} | ({"margins": repetition.margins} if repetition.margins else {})
+    return ruling
 
 
 def _digest(content: object) -> str:

@@ -295,19 +295,22 @@ def _add_tables(document: tomlkit.TOMLDocument, name: str, rows: Sequence[Goal |
 _SHARES = frozenset({"precision", "margin", "confidence"})
 """Fields that are fractions in memory and percent in the file."""
 
+_SESSIONS = frozenset({"sessions", "every"})
+"""Fields under every policy; not written for a single session."""
+
 _FIELDS = (
     Parameter(name="trials", title="", type=Type.INTEGER, default=0, help="", maximum=MAXIMUM_TRIALS),
     Parameter(name="warm_ups", title="trials before the counted ones", type=Type.INTEGER, default=0, help=""),
     Parameter(name="pause", title="seconds between trials", type=Type.NUMBER, default=0.0, help="", maximum=MOST_PAUSE),
     Parameter(name="precision", title="±percent of the centre", type=Type.NUMBER, default=0.0, help=""),
     Parameter(name="baseline", title="the name of a pinned run", type=Type.TEXT, default="", help=""),
-    Parameter(
-        name="margin", title="percent; smaller differences do not matter", type=Type.NUMBER, default=0.0, help=""
-    ),
+    Parameter(name="margin", title="percent; without one that of the metric", type=Type.NUMBER, default=0.0, help=""),
     Parameter(name="confidence", title="percent: 95 or 99", type=Type.NUMBER, default=0.0, help=""),
     Parameter(name="minimum", title="fewest trials", type=Type.INTEGER, default=0, help=""),
     Parameter(name="cap", title="most trials", type=Type.INTEGER, default=0, help=""),
     Parameter(name="budget", title="time for all trials", type=Type.DURATION, default=0.0, help=""),
+    Parameter(name="sessions", title="runs of the plan over time", type=Type.INTEGER, default=1, help=""),
+    Parameter(name="every", title="time between their starts", type=Type.DURATION, default=0.0, help=""),
 )
 """The fields of the table. check_repetition() checks their bounds."""
 
@@ -318,7 +321,7 @@ def read_repetition(content: object) -> Repetition:
         raise PlanError("repetition is not a table.", "Write [repetition], and for example trials = 6 below.")
     policy = _policy(content.get("policy", Policy.FIXED))
     known = {parameter.name: parameter for parameter in _FIELDS}
-    accepted = {"policy", *Repetition(policy=policy).ruling()}
+    accepted = {"policy", *Repetition(policy=policy).ruling(), *_SESSIONS}
     for name in content:
         if name not in accepted:
             other = f" with the policy {policy}" if name in known else ""
@@ -350,12 +353,13 @@ def _value(parameter: Parameter, given: object) -> Value:
 def format_repetition(repetition: Repetition) -> tomlkit.items.Table:
     """Return the table for read_repetition(), with field descriptions as comments."""
     table = tomlkit.table()
-    ruling = repetition.ruling()
+    written = {*repetition.ruling(), *(_SESSIONS if repetition != repetition.one_session else ())}
     if repetition.policy is not Policy.FIXED:
         table["policy"] = str(repetition.policy)
     for parameter in _FIELDS:
-        if parameter.name in ruling:
-            item = tomlkit.item(_repetition_value(parameter, getattr(repetition, parameter.name)))
+        value = getattr(repetition, parameter.name)
+        if parameter.name in written and value is not None:
+            item = tomlkit.item(_repetition_value(parameter, value))
             if parameter.title:
                 item.comment(parameter.title)
             table[parameter.name] = item

@@ -1,11 +1,14 @@
 """Time, space and volume of a plan, summed from the estimates of its steps."""
 
+import math
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 
 from app.plans.plan import Order, Plan, Policy
 from suites.base import Command, Estimate
+from suites.parameters import format_duration
 from suites.quantities import count_text, duration_text, quantity
 
 
@@ -42,6 +45,17 @@ class Totals:
     longest: float | None = None  # seconds that these would take
     grows: bool = False  # whether there may be more trials than `trials`
     quick: float | None = None  # seconds of a quick look; None if unknown, or if the plan is not longer
+    sessions: int = 1  # all other fields are of one session
+    every: float = 0.0  # seconds between the starts of two sessions
+
+    def end(self, start: datetime) -> datetime:
+        """Return when the last session ends at the latest, if the first starts at `start` and none fails.
+
+        Each session is due a multiple of `every` after the first, at least half of `every` after the last has ended.
+        """
+        duration = self.longest or self.duration
+        interval = self.every * max(1, math.ceil(duration / self.every + 0.5)) if self.every else 0.0
+        return start + timedelta(seconds=(self.sessions - 1) * interval + duration)
 
 
 def totals(plan: Plan, previews: Sequence[StepPreview]) -> Totals:
@@ -67,6 +81,8 @@ def totals(plan: Plan, previews: Sequence[StepPreview]) -> Totals:
         longest=None if most is None else _duration(plan, columns["duration"], most),
         grows=grows,
         quick=_quick_look(plan, columns["duration"]),
+        sessions=given.sessions,
+        every=given.every if given.sessions > 1 else 0.0,
     )
 
 
@@ -82,12 +98,24 @@ def totals_text(sums: Totals) -> str:
         f"{quantity(sums.space)} of space" if sums.space else "",
         _volume(sums.network, "over the network", is_open="network" in sums.open, grows=sums.grows),
     ]
-    return "; ".join(part for part in (", ".join(part for part in parts if part), quick_look_text(sums)) if part)
+    whole = (", ".join(part for part in parts if part), quick_look_text(sums), sessions_text(sums))
+    return "; ".join(part for part in whole if part)
 
 
 def quick_look_text(sums: Totals) -> str:
     """Return how long one trial of each step takes: ``quick look: 35 s``; empty if that is unknown."""
     return "" if sums.quick is None else f"quick look: {duration_text(sums.quick)}"
+
+
+def sessions_text(sums: Totals, start: datetime | None = None) -> str:
+    """Return the sessions and when the last ends if the first starts at `start` (now), in local time.
+
+    ``5 sessions, one every 1 d: until 2026-11-30 08:25``; empty for a single one.
+    """
+    if sums.sessions == 1:
+        return ""
+    until = f"{sums.end(start or datetime.now(UTC)).astimezone():%Y-%m-%d %H:%M}"
+    return f"{sums.sessions} sessions, one every {format_duration(sums.every)}: until {until}"
 
 
 def _span(sums: Totals) -> str:

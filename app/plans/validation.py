@@ -2,6 +2,7 @@
 
 from app.plans.goals import check_goals
 from app.plans.plan import (
+    DAY,
     LOCAL,
     MAXIMUM_TRIALS,
     MINIMUM,
@@ -15,6 +16,7 @@ from app.plans.plan import (
 )
 from app.plans.tuning import check_tuning
 from suites.errors import ParameterError
+from suites.parameters import format_duration
 
 
 def validate(plan: Plan, *, usable_goals: bool = True) -> Plan:
@@ -73,6 +75,11 @@ _BOUNDS: dict[str, tuple[float, float]] = {
 }
 """Bounds of the fields of a repetition."""
 
+MOST_SESSIONS = 1000
+LEAST_EVERY = 600.0
+"""Least seconds between two sessions: sessions closer to each other share their moment."""
+MOST_EVERY = 366 * DAY
+
 CONFIDENCES = (0.95, 0.99)
 
 
@@ -81,8 +88,17 @@ def check_repetition(given: Repetition) -> None:
     ruling = given.ruling()
     for name, (low, high) in _BOUNDS.items():
         value = ruling.get(name, low)
+        if value is None:  # a margin by metric
+            continue
         if not isinstance(value, int | float) or not low <= value <= high:
             raise PlanError(f"repetition.{name} is {value:g}.", f"Set {low:g} to {high:g}.")
+    if not 1 <= given.sessions <= MOST_SESSIONS:
+        raise PlanError(f"repetition.sessions is {given.sessions}.", f"Set 1 to {MOST_SESSIONS}.")
+    if not LEAST_EVERY <= given.every <= MOST_EVERY:
+        raise PlanError(
+            f"repetition.every is {format_duration(given.every)}.",
+            f"Set {format_duration(LEAST_EVERY)} to {format_duration(MOST_EVERY)}.",
+        )
     if "cap" in ruling and given.cap < given.minimum:
         raise PlanError(f"repetition.cap is {given.cap}.", f"Set at least the minimum, {given.minimum}.")
     if given.policy is Policy.UNTIL_VERDICT:

@@ -14,8 +14,9 @@ from app.comparison.comparison import CompareError
 from app.comparison.estimates import geometric_mean_of, group_means
 from app.comparison.sides import Side, StepHosts
 from app.comparison.verdicts import Level
+from app.margins import DEFAULTS, Margins
 from app.ranking.scores import Score
-from app.records import Calibration, RunRecord, TrialRecord
+from app.records import RunRecord, TrialRecord
 from remote.local_file import read_file
 from suites.errors import BenchwrightError, UnitError
 from suites.facts import known
@@ -176,7 +177,7 @@ class RankingCriteria:
     labels: Labels | None = None
     step: str = ""
     prices: Prices = field(default_factory=dict)
-    margin: float | None = None  # as in compare(): None uses the calibrations of the hosts
+    margins: Margins = DEFAULTS
     overruled: str = ""
 
 
@@ -184,8 +185,7 @@ class RankingCriteria:
 class Candidate:
     """A host of a run, or a group. `values` are by metric, then by the unit of `level`: the trials of one run, the runs
     (sessions) of one host, or the hosts of a group; `steps` has the step of each metric. `types` are the known instance
-    types by host, `calibrations` those of the hosts by step, None for a host without one. `verdict` is the least
-    trusted of those on its values."""
+    types by host. `verdict` is the least trusted of those on its values."""
 
     name: str
     selector: str
@@ -195,14 +195,8 @@ class Candidate:
     steps: Mapping[str, str] = field(hash=False)
     profiles: Mapping[str, Profile] = field(hash=False)
     types: Mapping[str, str] = field(default_factory=dict, hash=False)
-    calibrations: Mapping[str, Sequence[Calibration | None]] = field(default_factory=dict, hash=False)
     level: Level = Level.TRIAL
     verdict: Verdict | None = field(default=None, hash=False)
-
-    def calibrated(self, metrics: Iterable[str]) -> list[Calibration | None]:
-        """Return the calibrations for the steps of some metrics, None for each host without one."""
-        steps = dict.fromkeys(self.steps[name] for name in metrics)
-        return [one for step in steps for one in self.calibrations.get(step, ())]
 
     def score(self, weights: Mapping[str, float]) -> Score:
         """Return the score, the weighted geometric mean of the metrics in `weights`."""
@@ -279,7 +273,6 @@ def _candidate(name: str, group: _HostGroup, metrics: Sequence[str], criteria: R
     figures: dict[str, _Figures] = {}
     steps: dict[str, str] = {}
     profiles: dict[str, Profile] = {}
-    calibrations: dict[str, list[Calibration | None]] = {}
     verdicts: list[Verdict] = []
     for metric in metrics:
         for step in group.side.steps:
@@ -288,7 +281,6 @@ def _candidate(name: str, group: _HostGroup, metrics: Sequence[str], criteria: R
             if taken:
                 steps[metric], known_metrics[metric] = step.name, taken[0][1]
                 profiles[step.name] = group.side.profile(cell)
-                calibrations[step.name] = group.side.calibrations(cell)
                 verdicts += [verdict] if (verdict := group.side.verdict(cell)) is not None else []
                 figures[metric] = taken
                 break
@@ -306,7 +298,7 @@ def _candidate(name: str, group: _HostGroup, metrics: Sequence[str], criteria: R
         return verdict.text
     types = _types(group.side)
     return Candidate(
-        name, group.selector, group.hosts, known_metrics, values, steps, profiles, types, calibrations, level, verdict,
+        name, group.selector, group.hosts, known_metrics, values, steps, profiles, types, level, verdict
     )  # fmt: skip
 
 

@@ -6,11 +6,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
-from app.calibration.calibration import Margin, margin_of
 from app.comparison.comparability import Weight, differences
 from app.comparison.comparison import CompareError
 from app.comparison.sides import excluded_trials
 from app.comparison.verdicts import Level
+from app.margins import DEFAULT_MARGIN, Margin
 from app.ranking.candidates import (
     Candidate,
     Price,
@@ -21,7 +21,7 @@ from app.ranking.candidates import (
     candidates_of,
     one_currency,
 )
-from app.ranking.scores import MarginOf, Score, ratio_between, separated, tied_groups
+from app.ranking.scores import Score, ratio_between, separated, tied_groups
 from app.records import RunRecord
 from suites.verdict import Trust
 from suites.vocab import Better, Metric
@@ -81,12 +81,7 @@ class Ranking:
     sensitivity: tuple[Sensitivity, ...]
     notes: tuple[str, ...]
     currency: str = ""
-    margins: tuple[Margin, ...] = ()  # the distinct margins of pairs
-
-    @property
-    def margin(self) -> float:
-        """The widest margin of a pair."""
-        return max(margin.share for margin in self.margins)
+    margin: Margin = Margin(DEFAULT_MARGIN)
 
     @property
     def groups(self) -> int:
@@ -114,7 +109,7 @@ def rank(selectors: Sequence[str], sides: Sequence[Sequence[RunRecord]], criteri
         )
     shown = [*found, *(one for one, _ in few)]
     metric = shown[0].metrics[next(iter(criteria.weights))] if len(criteria.weights) == 1 else None
-    ranked = _ranked(found, criteria, metric)
+    ranked = _ranked(found, criteria, metric) if found else []
     return Ranking(
         criteria,
         metric,
@@ -124,7 +119,7 @@ def rank(selectors: Sequence[str], sides: Sequence[Sequence[RunRecord]], criteri
         tuple(_sensitivity(found, criteria)),
         (*_notes(found, ranked, criteria), *_other_steps(sides, shown, criteria), *_excluded(sides)),
         one_currency(one.price for one in ranked if one.price is not None),
-        _margins(found or shown, criteria),
+        _margin(shown, criteria),
     )
 
 
@@ -202,7 +197,7 @@ def _ranked(found: Sequence[Candidate], criteria: RankingCriteria, metric: Metri
     prices = [price_of(one, criteria.prices) for one in found]
     one_currency(price for price in prices if price is not None)
     scores = _scores(found, criteria)
-    groups = tied_groups(scores, _margin_of(found, criteria))
+    groups = tied_groups(scores, _margin(found, criteria).share)
     rows = []
     for number, group in enumerate(groups, 1):
         for index in group:
@@ -230,23 +225,9 @@ def _scores(found: Sequence[Candidate], criteria: RankingCriteria) -> list[Score
     return [_per_price(score, price) for score, price in zip(scores, prices, strict=True)]
 
 
-def _between(one: Candidate, other: Candidate, criteria: RankingCriteria) -> Margin:
-    """Return the margin of two candidates, by the rule of compare().
-
-    For several metrics it is the widest: their weighted mean varies by no more.
-    """
-    return margin_of(criteria.margin, [*one.calibrated(criteria.weights), *other.calibrated(criteria.weights)])
-
-
-def _margin_of(found: Sequence[Candidate], criteria: RankingCriteria) -> MarginOf:
-    return lambda one, other: _between(found[one], found[other], criteria).share
-
-
-def _margins(found: Sequence[Candidate], criteria: RankingCriteria) -> tuple[Margin, ...]:
-    """Return the distinct margins of all pairs, the narrowest first."""
-    pairs = itertools.combinations(found, 2) if len(found) > 1 else [(found[0], found[0])]
-    margins = dict.fromkeys(_between(one, other, criteria) for one, other in pairs)
-    return tuple(sorted(margins, key=lambda margin: margin.share))
+def _margin(found: Sequence[Candidate], criteria: RankingCriteria) -> Margin:
+    """Return the margin of the candidates; of several metrics the widest, for one score of all."""
+    return criteria.margins.widest(found[0].metrics[name] for name in criteria.weights)
 
 
 def _per_price(score: Score, price: Price | None) -> Score:
@@ -303,7 +284,7 @@ def _by_threshold(rows: list[RankedCandidate], *, cheapest: bool) -> list[Ranked
 
 def _sensitivity(found: Sequence[Candidate], criteria: RankingCriteria) -> Iterator[Sensitivity]:
     """Yield each change of the order without a metric, and with its weight x 0.5 or x 1.5."""
-    if len(criteria.weights) < 2 or criteria.goal is RankingGoal.CHEAPEST:
+    if not found or len(criteria.weights) < 2 or criteria.goal is RankingGoal.CHEAPEST:
         return
     first = _order(found, criteria)
     for name, weight in criteria.weights.items():
@@ -319,7 +300,7 @@ def _sensitivity(found: Sequence[Candidate], criteria: RankingCriteria) -> Itera
 
 
 def _order(found: Sequence[Candidate], criteria: RankingCriteria) -> str:
-    groups = tied_groups(_scores(found, criteria), _margin_of(found, criteria))
+    groups = tied_groups(_scores(found, criteria), _margin(found, criteria).share)
     return " > ".join(" = ".join(sorted(found[index].name for index in group)) for group in groups)
 
 
@@ -355,7 +336,7 @@ _ONE_EACH = {
 def _notes(found: Sequence[Candidate], ranked: Sequence[RankedCandidate], criteria: RankingCriteria) -> Iterator[str]:
     if len(found) > 1 and (own := _ONE_EACH.get(found[0].level)):
         yield own
-    if criteria.goal is not RankingGoal.CHEAPEST:
+    if found and criteria.goal is not RankingGoal.CHEAPEST:
         yield from _by_figure_only(found, ranked, criteria)
     for row in ranked:
         if row.candidate.verdict is not None and row.trust in {Trust.DOUBTFUL, Trust.INVALID}:
@@ -372,7 +353,7 @@ def _by_figure_only(
     found: Sequence[Candidate], ranked: Sequence[RankedCandidate], criteria: RankingCriteria
 ) -> Iterator[str]:
     """Yield candidates ranked above others from which they are not separated: a rank is decided by its leader."""
-    better = separated(_scores(found, criteria), _margin_of(found, criteria))
+    better = separated(_scores(found, criteria), _margin(found, criteria).share)
     for row in ranked:
         beneath = [
             other.candidate.name

@@ -83,10 +83,9 @@ def closing_lines(ranking: Ranking) -> list[str]:
 
 
 def margin_text(ranking: Ranking) -> str:
-    """Return the distinct margins with their origins: ``3 %, this host’s own of 12 Nov``."""
-    return " or ".join(
-        f"{share_text(margin.share)}{f', {margin.origin}' if margin.origin else ''}" for margin in ranking.margins
-    )
+    """Return the margin with its origin: ``3 %, yours``."""
+    margin = ranking.margin
+    return f"{share_text(margin.share)}{f', {margin.origin}' if margin.origin else ''}"
 
 
 def title(ranking: Ranking) -> str:
@@ -129,7 +128,7 @@ publish(
 publish(
     Ranking,
     "goal=criteria.goal metrics=criteria.weights unit=metric.unit better=metric.better limit=criteria.limit.text "
-    "margin currency groups candidates=ranked unranked sensitivity overruled=criteria.overruled notes",
+    "margin=margin.share currency groups candidates=ranked unranked sensitivity overruled=criteria.overruled notes",
 )
 
 
@@ -142,7 +141,7 @@ def ranking_to_json(ranking: Ranking) -> Json:
         "threshold": None
         if threshold is None or metric is None
         else {"value": threshold.edge(metric), "at_least": threshold.at_least},
-        "margin_of": "; ".join(dict.fromkeys(one.origin for one in ranking.margins if one.origin)) or None,
+        "margin_of": ranking.margin.origin or None,
         "left_out": [{"name": name, "reason": reason} for name, reason in ranking.left_out],
         "overruled": found["overruled"] or None,
     }

@@ -3,7 +3,7 @@
 import itertools
 import math
 import statistics
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from app.comparison.estimates import ERROR, Ratio, beyond_p, holm, ratio_with_interval
@@ -54,20 +54,16 @@ def ratio_between(one: Score, other: Score) -> Ratio:
     return ratio_with_interval(difference, errors)
 
 
-MarginOf = Callable[[int, int], float]
-"""Returns the margin of two scores, by their indices."""
-
-
-def separated(scores: Sequence[Score], margin_of: MarginOf) -> list[list[bool]]:
+def separated(scores: Sequence[Score], margin: float) -> list[list[bool]]:
     """Return for every pair whether the first is better than the second.
 
-    The ratio of the higher to the lower has to be beyond the margin of the pair: the p-value against its edge, with
+    The ratio of the higher to the lower has to be beyond the margin: the p-value against its edge, with
     Holm's correction for all pairs, is below 0.05. Scores without variance are exact, and separated by any ratio beyond
     the margin; those with too few values are not separated.
     """
     order = sorted(range(len(scores)), key=lambda index: -scores[index].value)
     pairs = list(itertools.combinations(order, 2))
-    corrected = holm([_p(scores[high], scores[low], margin_of(high, low)) for high, low in pairs])
+    corrected = holm([_p(scores[high], scores[low], margin) for high, low in pairs])
     found = [[False] * len(scores) for _ in scores]
     for (high, low), p in zip(pairs, corrected, strict=True):
         found[high][low] = p < ERROR
@@ -81,13 +77,13 @@ def _p(higher: Score, lower: Score, margin: float) -> float:
     return beyond_p(ratio, margin) if ratio.error else float(ratio.value <= 1 + margin)
 
 
-def tied_groups(scores: Sequence[Score], margin_of: MarginOf) -> list[list[int]]:
+def tied_groups(scores: Sequence[Score], margin: float) -> list[list[int]]:
     """Return the indices of the scores in tied groups, the best first.
 
     A group consists of its leader, the highest score, and all that the leader is not separated from. Separation is
     not transitive: a score that another member beats stays in the group if the leader does not beat it.
     """
-    better = separated(scores, margin_of)
+    better = separated(scores, margin)
     order = sorted(range(len(scores)), key=lambda index: -scores[index].value)
     groups: list[list[int]] = []
     for index in order:

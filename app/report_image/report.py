@@ -230,7 +230,7 @@ def draw_report(
 def _notes(records: Sequence[RunRecord], comparison: Comparison | None) -> Iterator[tuple[str, Sequence[str]]]:
     """Yield the lists of notes with their headings."""
     if comparison is not None:
-        yield "Margin", [f"{origin}." for origin in comparison.origins]
+        yield "Margin", [f"{comparison.margin_text}."]
         yield "Differences and caveats", comparison.notes
         yield ("Method", [f"{first_upper(comparison.method)}."])
         return

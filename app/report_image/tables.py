@@ -335,7 +335,7 @@ def _compared(row: ComparisonRow, comparison: Comparison, shown: set[tuple[int, 
                 titles.get(number, TableCell("")),
                 TableCell(run_name(number) + where, QUIET),
                 *_side(side),
-                *_verdict_cells(against, comparison, reason),
+                *_verdict_cells(against, comparison.margin_in(row), reason),
             ),
             opens=number == 0,
         )
@@ -350,14 +350,14 @@ def _side(side: MetricSummary | None) -> Iterator[TableCell]:
     yield from (value, spread, TableCell(f"{side.n}"))
 
 
-def _verdict_cells(against: RelativeFigure | None, comparison: Comparison, reason: str) -> Iterator[TableCell]:
+def _verdict_cells(against: RelativeFigure | None, margin: float, reason: str) -> Iterator[TableCell]:
     if against is None:
         yield from (TableCell(""), TableCell(""), TableCell(""))
         return
     yield TableCell("" if against.ratio is None else times_text(against.ratio), STRONG)
     known = against.low is not None and against.high is not None
     yield TableCell(" to ".join(edges_text(against.low or 1.0, against.high or 1.0, 3)) if known else "", QUIET)
-    text = verdict_text(against.verdict, comparison.margin_of(against))
+    text = verdict_text(against.verdict, margin)
     if reason and against.verdict in {ComparisonVerdict.UNDECIDED, ComparisonVerdict.NOT_COMPARABLE}:
         text += f": {reason}"
     yield TableCell(text, toned(against.verdict))

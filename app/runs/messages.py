@@ -17,14 +17,15 @@ def decision_text(metric: Metric | None, labels: Labels, decision: Decision) -> 
 
 
 def forecast_text(decision: Decision) -> str:
-    """Return the forecast: ``about 5 more trials, 2 min``; empty if no trials remain."""
+    """Return the forecast: ``at least 5 more trials, 2 min``, without a goal ``about``; empty if no trials remain."""
     if decision.stop:
         return ""
     if decision.more is None:
         return "number of remaining trials unknown"
     plural = "" if decision.more == 1 else "s"
     time = "" if decision.seconds is None else f", {duration_text(decision.seconds)}"
-    return f"about {decision.more} more trial{plural}{time}"
+    amount = "about" if decision.wanted is None else "at least"
+    return f"{amount} {decision.more} more trial{plural}{time}"
 
 
 def _half(decision: Decision) -> float | None:

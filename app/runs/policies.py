@@ -7,6 +7,7 @@ from app.checks.run_findings import finding_of
 from app.comparison.comparability import Profile, Weight, differences, tool_of
 from app.comparison.sides import Key, Side, paired
 from app.events import Event, FindingRaised, PolicyDecided, State
+from app.margins import DEFAULTS
 from app.plans.plan import Plan, PlanError, Policy, Step
 from app.plans.repetition import Rule, UntilVerdict
 from app.records import RunRecord
@@ -41,8 +42,9 @@ def verdict_rules(plan: Plan, baseline: RunRecord | None, facts: Mapping[str, Fa
         figures, obstacle = baselines.get(key, ({}, "step and host not in the baseline"))
         found = figures.get((metric.name, labels))
         values, unmet = _values(found, metric)
+        margin = DEFAULTS.of(metric, [given])  # what the user set is in the plan
         return UntilVerdict(
-            values, metric.better, given.margin, given.confidence, given.minimum, given.cap, obstacle or unmet,
+            values, metric.better, margin.share, given.confidence, given.minimum, given.cap, obstacle or unmet,
             "" if found is None else trust_mark(found.trust),
         )  # fmt: skip
 

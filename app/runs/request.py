@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
+from app.events import PlannedSession
 from app.plans.consent import ConsentFile
 from app.plans.plan import Plan
 from app.records import DetachedRun, RunRecord
@@ -33,4 +34,5 @@ class RunRequest:
     unwatched: frozenset[str] = frozenset()  # steps whose trials run without telemetry
     asker: Asker = field(default_factory=RefusingAsker)
     agreed: Mapping[str, str] = field(default_factory=dict)  # SHA-256 of the local files that may be copied, by path
+    session: PlannedSession | None = None  # the session of a series that it is
     memory: ConsentFile | None = None  # confirmed data losses on this computer

@@ -125,7 +125,7 @@ class Engine:
     def _first_event(self) -> Event:
         request = self.request
         if request.detached_run is None:
-            return RunStarted(request.run_id, request.plan, now())
+            return RunStarted(request.run_id, request.plan, now(), request.session)
         return RunAttached(request.run_id, request.plan, seconds_since(request.detached_run.record.summary.started))
 
     def _note(self, event: Event) -> None:

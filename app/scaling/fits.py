@@ -17,8 +17,8 @@ from app.scaling.models import (
     SERIAL,
     USL,
     WIDEST,
+    CurveTrials,
     Fitted,
-    Trials,
     clamped,
     fitted,
     is_exact,
@@ -98,7 +98,7 @@ def fit_models(points: Sequence[tuple[float, Sequence[float]]]) -> tuple[Fit | N
     refused = _too_few(points)
     if refused:
         return None, (refused,)
-    trials = Trials.of(points)
+    trials = CurveTrials.of(points)
     linear, amdahl, usl = (fitted(trials, law) for law in (LINEAR, AMDAHL, USL))
     if linear is None or amdahl is None:
         return None, ("no fit: the optimisation did not converge",)
@@ -123,7 +123,7 @@ def _too_few(points: Sequence[tuple[float, Sequence[float]]]) -> str:
     return ""
 
 
-def _clamp(trials: Trials, bic: float) -> Fitted | None:
+def _clamp(trials: CurveTrials, bic: float) -> Fitted | None:
     """Return the limit whose BIC is well below that of the best law, `bic`, and that is not rejected; else None.
 
     Below the limit the law is linear, unless Amdahl's is as much better.

@@ -23,7 +23,7 @@ WIDEST = 0.10
 
 
 @dataclass(frozen=True, slots=True)
-class Trials:
+class CurveTrials:
     """The trials of a curve: the n and the logarithm of the value of each, sorted by n, and the pure error.
 
     `pure` is the sum of squares within the points, `freedom` its degrees of freedom; both 0 with fewer than two trials
@@ -36,7 +36,7 @@ class Trials:
     freedom: int
 
     @classmethod
-    def of(cls, points: Sequence[tuple[float, Sequence[float]]]) -> "Trials":
+    def of(cls, points: Sequence[tuple[float, Sequence[float]]]) -> "CurveTrials":
         """Return the trials of points (n, values above zero)."""
         ordered = sorted((x, np.log(np.asarray(values, dtype=float))) for x, values in points)
         variance, freedom = pure_error([list(own) for _, own in ordered])
@@ -53,7 +53,7 @@ class Trials:
         """The n of the points."""
         return np.unique(self.n)
 
-    def where(self, chosen: "np.ndarray[Any, np.dtype[np.bool_]]") -> "Trials":
+    def where(self, chosen: "np.ndarray[Any, np.dtype[np.bool_]]") -> "CurveTrials":
         """Return some of the trials, without their pure error."""
         return replace(self, n=self.n[chosen], logs=self.logs[chosen], pure=0.0, freedom=0)
 
@@ -75,7 +75,7 @@ class Fitted:
     the `free` ones. With a `limit`, the law is that of the points below it.
     """
 
-    trials: Trials
+    trials: CurveTrials
     free: tuple[int, ...]
     values: "Numbers"
     inverse: "Numbers"
@@ -137,7 +137,7 @@ def _slopes(n: "Numbers", _one: float, serial: float, crosstalk: float) -> "Numb
     return np.stack([np.ones_like(n), -(n - 1) / whole, -n * (n - 1) / whole], axis=1)
 
 
-def fitted(trials: Trials, free: tuple[int, ...]) -> Fitted | None:
+def fitted(trials: CurveTrials, free: tuple[int, ...]) -> Fitted | None:
     """Return the fit of the law with the `free` parameters, each of the others 0; None if it does not converge.
 
     A parameter at its bound is not estimated: the law is fitted again without it.
@@ -185,7 +185,7 @@ STEP = 0.05
 """Largest logarithm by which a limit may be above the law below it, or that law's last point above the limit."""
 
 
-def clamped(trials: Trials, free: tuple[int, ...]) -> Fitted | None:
+def clamped(trials: CurveTrials, free: tuple[int, ...]) -> Fitted | None:
     """Return the best fit of a law that ends at a hard limit, as of a quota or a rate limit; None if there is none.
 
     For each first point at the limit: the law on the points below, the mean of the trials from there on. Of those that

@@ -28,12 +28,12 @@ Six times HEARTBEAT, to allow for a slow disk or network.
 recorded_in_process: set[str] = set()
 """Runs that this process records now. A run owned by this process and not in this set is no longer recorded."""
 
-_READABLE = "abcdefghjkmnpqrstuvwxyz23456789"  # without the easily confused i, l, o, 0 and 1
+READABLE = "abcdefghjkmnpqrstuvwxyz23456789"  # without the easily confused i, l, o, 0 and 1
 
 
 def new_run_id(now: datetime) -> str:
     """Return a new run id such as ``20261120-141530-k3f9``: UTC time, then four random characters."""
-    drawn = "".join(secrets.choice(_READABLE) for _ in range(4))
+    drawn = "".join(secrets.choice(READABLE) for _ in range(4))
     return f"{now.astimezone(UTC):%Y%m%d-%H%M%S}-{drawn}"
 
 

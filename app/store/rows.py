@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from app.events import JobPlanned, State, Trial, WorkspaceUsed
+from app.events import JobPlanned, PlannedSession, State, Trial, WorkspaceUsed
 from app.formats import plan_to_json
 from app.json_converter import converter, published
 from app.plans.plan import Plan
@@ -33,8 +33,8 @@ def storable(row: Row) -> dict[str, Any]:
     }
 
 
-def run_row(run_id: str, plan: Plan, started: str) -> Row:
-    """Return the row of a new run owned by this process."""
+def run_row(run_id: str, plan: Plan, started: str, session: PlannedSession | None = None) -> Row:
+    """Return the row of a new run owned by this process; `session` is the session of a series that it is."""
     return {
         "id": run_id,
         "name": plan.name,
@@ -46,6 +46,9 @@ def run_row(run_id: str, plan: Plan, started: str) -> Row:
         "program_version": VERSION,
         "state": State.RUNNING.value,
         "started": started,
+        "session_series": None if session is None else session.series,
+        "session": None if session is None else session.number,
+        "session_due": None if session is None else session.due,
         **owner_row(),
     }
 

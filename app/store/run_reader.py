@@ -3,12 +3,13 @@
 import json
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
 from functools import cache
 from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, RowMapping, Select, bindparam, func, select
 
-from app.events import Moment, State
+from app.events import Moment, PlannedSession, State
 from app.formats import facts_from_json, plan_from_json
 from app.plans.plan import Plan
 from app.records import HistoryRow, RunSummary, SampleSeries
@@ -38,9 +39,11 @@ def _all_summaries() -> Select[Any]:
     pinned = _newest_name(runs.id)
     wanted = (
         runs.id, runs.name, runs.question, runs.hosts, runs.steps, runs.state, runs.started, runs.ended, runs.headline,
-        runs.plan,
+        runs.plan, runs.session_series, runs.session, runs.session_due,
     )  # fmt: skip
-    query = select(*wanted, done.label("trials"), pinned.label("baseline"))
+    series = schema.session_series.c
+    of_series = select(series.plan).where(series.id == runs.session_series).scalar_subquery()
+    query = select(*wanted, done.label("trials"), pinned.label("baseline"), of_series.label("series_plan"))
     return query.add_columns(*_whole_verdict(runs.id)).order_by(runs.started.desc(), runs.id.desc())
 
 
@@ -168,7 +171,18 @@ def _summary(row: RowMapping) -> RunSummary:
         suites=_suites(row["plan"]),
         trust=row["trust"] or "",
         limited_by=row["limited_by"] or "",
+        session=_session(row),
     )
+
+
+def _session(row: RowMapping) -> PlannedSession | None:
+    """Return the session that a run is; its total is 0 if its series is missing."""
+    if row["session_series"] is None:
+        return None
+    total = 0
+    with suppress(ValueError, TypeError, KeyError):
+        total = int(json.loads(row["series_plan"])["repetition"]["sessions"])
+    return PlannedSession(str(row["session_series"]), int(row["session"] or 0), total, str(row["session_due"]))
 
 
 def _suites(plan: str) -> tuple[str, ...]:

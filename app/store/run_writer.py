@@ -234,9 +234,10 @@ class RunWriter:
 
     def _write(self, connection: Connection, event: Event, known: WrittenIds) -> None:
         match event:
-            case RunStarted(_, plan, started):
+            case RunStarted(_, plan, started, session):
                 self._plan = plan
-                self._insert(connection, schema.runs, {**run_row(self._run_id, plan, started), "epoch": self.epoch})
+                row = run_row(self._run_id, plan, started, session)
+                self._insert(connection, schema.runs, {**row, "epoch": self.epoch})
             case FactsRead(host, moment, facts):
                 row = {"run_id": self._run_id, "host": host, "moment": moment.value}
                 table = schema.facts  # may exist already if the run was detached

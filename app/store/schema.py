@@ -1,4 +1,4 @@
-"""Tables of the library, format 10. Any change of them needs a new format and a converter from this one.
+"""Tables of the library, format 11. Any change of them needs a new format and a converter from this one.
 
 A change that only adds tables or columns keeps READ_FORMAT, so that older programs can read the new library.
 """
@@ -27,7 +27,7 @@ from sqlalchemy import (
 from sqlalchemy.schema import CreateColumn
 
 APPLICATION_ID = 0x42575231  # "BWR1"; identifies a library, also to file(1)
-FORMAT = 10
+FORMAT = 11
 """Format required to write this library: the file's user_version."""
 
 READ_FORMAT = 6
@@ -70,7 +70,21 @@ runs = Table(
     Column("epoch", Integer, nullable=False, server_default="0"),  # since format 7: incremented by each take-over
     Column("touched", Text),  # since format 3: last heartbeat
     Column("left_at", Text),  # since format 3: when the user detached it
+    Column("session_series", Text),  # since format 11: the series that it is a session of; it may be missing
+    Column("session", Integer),  # since format 11: its number, from 1
+    Column("session_due", Text),  # since format 11: when it was to start
     Index("runs_by_start", "started"),
+)
+
+session_series = Table(  # since format 11
+    "session_series",
+    _tables,
+    Column("id", Text, primary_key=True),
+    Column("plan", Text, nullable=False),  # JSON, with the number of sessions and the time between them
+    Column("created", Text, nullable=False),
+    Column("ended", Text),  # complete, or ended by the user
+    Column("claim", Text),  # id of the run that starts its next session; the run has no row yet
+    Column("claimed", Text),
 )
 
 facts = Table(
@@ -232,14 +246,14 @@ baseline_parts = Table(  # since format 4
 )
 
 
-calibrations = Table(  # since format 6: they outlive the run of their A/A test
+calibrations = Table(  # since format 6: they outlive their run
     "calibrations",
     _tables,
     Column("id", Integer, primary_key=True),
     Column("host", Text, nullable=False),
     Column("suite", Text, nullable=False),
     Column("made", Text, nullable=False),
-    Column("content", Text, nullable=False),  # JSON, app.formats.CALIBRATION_FORMAT
+    Column("content", Text, nullable=False),  # JSON, app.formats.CALIBRATION_FORMATS
     Index("calibrations_of_host", "host"),
 )
 
@@ -333,7 +347,7 @@ def rows_of_run(run_id: str) -> Iterator[tuple[Table, Select[Any]]]:
 def upgrade(connection: Connection) -> None:
     """Upgrade a library of any older format: add missing tables and columns, convert pins to baselines.
 
-    Formats 2 to 10 only added tables and columns, so that no steps in between are needed.
+    Formats 2 to 11 only added tables and columns, so that no steps in between are needed.
     """
     _tables.create_all(connection)
     for table in _tables.sorted_tables:

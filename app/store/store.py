@@ -8,7 +8,7 @@ from pathlib import Path
 
 from sqlalchemy import Connection, delete, update
 
-from app.events import SettingRestored, State
+from app.events import PlannedSession, SettingRestored, State
 from app.plans.plan import Plan
 from app.records import (
     BaselineRow,
@@ -24,7 +24,18 @@ from app.records import (
     StoredWorkspace,
 )
 from app.sample_statistics import WithinTrials
-from app.store import baselines, host_log, ownership, record_reader, run_reader, run_writer, schema, series_statistics
+from app.session_series import SessionSeries
+from app.store import (
+    baselines,
+    host_log,
+    ownership,
+    record_reader,
+    run_reader,
+    run_writer,
+    schema,
+    series_statistics,
+    sessions,
+)
 from app.store.database import Database
 from app.store.errors import StoreBusyError, StoreError, StoreFullError, StoreLostError
 from app.store.full_disk import on_full_disk
@@ -171,6 +182,41 @@ class Store:
         """Return every version of every baseline, last pinned first."""
         with self._database.reading() as connection:
             return baselines.baselines(connection)
+
+    def begin_series(self, plan: Plan) -> SessionSeries:
+        """Store a new session series of `plan`."""
+        with self._database.writing() as connection:
+            return sessions.begin(connection, plan)
+
+    def session_series(self) -> list[SessionSeries]:
+        """Return every session series, the newest first."""
+        with self._database.reading() as connection:
+            return sessions.all_series(connection)
+
+    def find_series(self, word: str) -> SessionSeries:
+        """Return a session series by its id or unambiguous name. Raises StoreError."""
+        with self._database.reading() as connection:
+            return sessions.find(connection, word)
+
+    def claim_session(self, word: str, run_id: str) -> tuple[SessionSeries, PlannedSession]:
+        """Give the next session of a series to a run; no other process then starts it. Raises StoreError."""
+        with self._database.writing() as connection:
+            return sessions.claim(connection, word, run_id)
+
+    def release_session(self, run_id: str) -> None:
+        """Record that the run which claimed a session is over: see sessions.release()."""
+        with self._database.writing() as connection:
+            sessions.release(connection, run_id)
+
+    def end_series(self, word: str) -> SessionSeries:
+        """End a session series; its runs are kept. Raises StoreError if there is none."""
+        with self._database.writing() as connection:
+            return sessions.end(connection, word)
+
+    def sessions_of(self, run: str) -> Sequence[str]:
+        """Return the done sessions of the same plan as a run, itself included, the oldest first."""
+        with self._database.reading() as connection:
+            return sessions.sessions_of(connection, run_reader.find(connection, run))
 
     @contextmanager
     def history(

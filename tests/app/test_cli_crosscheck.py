@@ -1,6 +1,7 @@
 """What “second-opinion”, “agree” and “calibrate” say without measuring anything."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -23,9 +24,9 @@ def store(tmp_path: Path) -> Path:
     path = tmp_path / "runs.sqlite3"
     made = Store(path)
     with made.recorder(RUN) as recorder:
-        for event in run_events.run_events(RUN):
+        for event in run_events.run_events(RUN, (1000.0, 1001.0, 999.0)):
             recorder.record(event)
-    made.keep_calibration(calibration("web-1", suite="fio"))
+    made.keep_calibration(replace(calibration("web-1", suite="fio", run=RUN), fingerprint={}))
     made.close()
     return path
 
@@ -54,9 +55,12 @@ def test_a_tool_that_cannot_check_it_and_a_run_of_one_tool_are_refused(store: Pa
 
 
 def test_calibrations_are_listed_and_forgotten(store: Path) -> None:
-    assert "3 %" in call(store, "calibrate", "web-1", "--list").stdout
-    (listed,) = json.loads(call(store, "calibrate", "web-1", "--list", "--json").stdout)
-    assert listed["margin"] == 0.03
+    shown = call(store, "calibrate", "web-1", "--list", "--margin", "3").stdout
+    assert "I/O operations (read)" in shown
+    assert "3 %: 6 trials" in shown
+    (listed,) = json.loads(call(store, "calibrate", "web-1", "--list", "--json", "--margin", "iops=2").stdout)
+    assert [(one["metric"], one["margin"]) for one in listed["sessions"]] == [("iops", 0.02), ("latency_p99", 0.10)]
+    assert listed["sessions"][0]["session_cov"] is None
     assert call(store, "calibrate", "web-1", "--forget").stdout == "Calibrations deleted: 1\n"
     assert call(store, "calibrate", "web-1", "--list").stdout == MESSAGES["there_is_no_calibration"]
 

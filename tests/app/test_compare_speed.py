@@ -79,7 +79,7 @@ def test_more_runs_take_no_more_queries_and_no_samples_are_read(
         words = [",".join(group[:size]) for group in runs]
         workstation.compare(words)
         counts.append(len(statements))
-        workstation.compared(words, None)  # what the window reads until its table is shown
+        workstation.compared(words)  # what the window reads until its table is shown
         assert not [one for one in statements if "samples" in one]
     assert counts[0] == counts[1] > 10
 

@@ -17,6 +17,7 @@ from app.crosscheck.report import (
     why_lines,
 )
 from app.events import State
+from app.margins import Margins
 from app.plans.plan import Order, Step, make_step
 from app.plans.validation import validate
 from app.records import RunRecord, TrialRecord
@@ -54,7 +55,7 @@ def measured(*sides: tuple[Step, str, Labels, Sequence[float]]) -> RunRecord:
 
 
 def only(record: RunRecord, margin: float | None = None) -> Agreement:
-    (found,) = agreements(record, margin)
+    (found,) = agreements(record, Margins(margin))
     return found
 
 

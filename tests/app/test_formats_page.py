@@ -6,6 +6,8 @@ from pathlib import Path
 
 import resources
 from app.baselines.baselines import baseline_to_json, built_in
+from app.calibration.report import noise_to_json
+from app.calibration.sessions import SessionNoise
 from app.crosscheck.agreement import AgreementOutcome
 from app.crosscheck.proposal import propose
 from app.crosscheck.report import agreement_to_json, proposal_to_json
@@ -14,13 +16,14 @@ from app.formats import calibration_to_json
 from app.history import HistoryQuery, history_of, history_to_json
 from app.hosts.hosts import ConnectReport, HostEntry
 from app.json_converter import published
+from app.margins import DEFAULTS
 from app.ranking.candidates import RankingCriteria
 from app.ranking.ranking import rank
 from app.ranking.report import ranking_to_json
 from app.records import HistoryRow, RunSummary
 from remote.errors import ConnectOutcome
 from suites.units import Unit
-from tests.app.run_events import IOPS, STEP, plan, run_record
+from tests.app.run_events import IOPS, READ, STEP, plan, run_record
 from tests.app.test_calibration import calibration
 from tests.app.test_crosscheck import FIO, OTHERWISE, a_run, of_disk, only
 
@@ -47,8 +50,15 @@ def test_the_fields_of_the_lists_are_named() -> None:
 
 def test_the_fields_of_a_calibration_are_named() -> None:
     found = calibration_to_json(calibration())
+    (noise,) = noise_to_json([SessionNoise(IOPS, READ, 3, 30, 0.01, 0.01)], DEFAULTS)
     section = set(re.findall(r"[a-z_]+", _section("benchwright calibrate HOST --json")))
-    inside = (found["instrument"], found["noise"][0], found["false_alarms"], {"ratio": 1, "low": 1, "high": 1})
+    inside = (
+        found["instrument"],
+        found["noise"][0],
+        noise,
+        noise["design"],
+        {"sessions": 1, "ratio": 1, "low": 1, "high": 1},
+    )
     assert set(found).union(*inside) <= section
 
 

@@ -30,6 +30,7 @@ from app.history import (
     read_history,
     summary_of,
 )
+from app.margins import Margins
 from app.records import HistoryRow
 from app.store import Store
 from suites.fio.metrics import BANDWIDTH
@@ -175,7 +176,7 @@ def test_runs_of_other_parameters_are_left_out_and_counted(tmp_path: Path) -> No
 
 
 def test_the_margin_filters_the_display_and_not_the_search(stored: Path) -> None:
-    found = read_history(Store(stored), replace(WANTED, margin=0.2))
+    found = read_history(Store(stored), replace(WANTED, margins=Margins(every=0.2)))
     (marked,) = found.marked
     assert marked.within
     assert "within the margin" in marked.text

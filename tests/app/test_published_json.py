@@ -25,6 +25,7 @@ from app.distributions.percentiles import TimedValue, ValueLevel, trial_values
 from app.formats import verdict_to_json
 from app.history import HistoryQuery, history_of, history_to_json
 from app.json_converter import published
+from app.margins import Margins
 from app.noise import MetricTrials, noise_entry_rows, noise_of, noise_to_json
 from app.plans.presets import presets
 from app.ranking.candidates import FigureLimit, RankingCriteria, RankingGoal, Threshold, parse_price
@@ -39,7 +40,6 @@ from suites.units import Unit
 from suites.verdict import Limiter, Trust, Verdict
 from suites.vocab import Better, Figure, Metric, MetricKind, Sample
 from tests.app.run_events import FINDING, IOPS, P99, READ, STEP, plan, run_record
-from tests.app.test_calibration import with_calibration
 from tests.app.test_crosscheck import FIO, a_run, of_disk, only
 from tests.app.test_ranking import sweep
 
@@ -51,10 +51,9 @@ RATE = Metric("rate", "Rate", Unit.PER_SECOND, Better.HIGHER, MetricKind.RATE)
 
 def of_comparison() -> object:
     elsewhere = run_record("b", SLOWER, host="web-2", kernel="6.5.0")
-    calibrated = [with_calibration(run_record("a", BASE), margin=0.02), with_calibration(elsewhere, margin=0.03)]
     other = run_record("c", BASE, step=replace(STEP, values={**STEP.values, "block_size": 8192}))
     return [
-        comparison_to_json(compare(calibrated)),
+        comparison_to_json(compare([run_record("a", BASE), elsewhere], Margins(0.03))),
         comparison_to_json(compare([run_record("a", BASE), run_record("b", BASE[:2]), run_record("c", BASE[:1])])),
         comparison_to_json(compare([run_record("a", BASE), other])),
         comparison_to_json(compare([run_record("a", BASE), other], overruled="both are small")),
@@ -79,10 +78,9 @@ def of_ranking() -> object:
     runs = [run_record(name, [factor * value for value in BASE], host=name) for name, factor in (("a", 1), ("b", 0.8))]
     priced = RankingCriteria(
         {"iops": 1.0}, RankingGoal.CHEAPEST, Threshold(900.0, unit=Unit.PER_SECOND),
-        prices={"a": parse_price("1 USD"), "b": parse_price("2 USD")}, margin=0.04,
+        prices={"a": parse_price("1 USD"), "b": parse_price("2 USD")}, margins=Margins(0.04),
     )  # fmt: skip
     sides = [[run] for run in runs]
-    calibrated = [[with_calibration(run, margin=0.02)] for run in runs]
     several = [
         [
             replace(run, trials=tuple(
@@ -100,7 +98,7 @@ def of_ranking() -> object:
         ranking_to_json(rank(["a", "b"], sides, priced)),
         ranking_to_json(rank(["a", "c"], few, RankingCriteria({"iops": 1.0}))),
         ranking_to_json(rank(["a", "b"], swept, limited)),
-        ranking_to_json(rank(["a", "b"], calibrated, RankingCriteria({"iops": 1.0}))),
+        ranking_to_json(rank(["a", "b"], sides, RankingCriteria({"iops": 1.0}))),
         ranking_to_json(rank(["a", "b"], several, RankingCriteria({"iops": 2.0, "latency_p99": 1.0}))),
     ]
 

@@ -16,6 +16,7 @@ from app.cli.main import benchwright
 from app.comparison.compare import compare
 from app.comparison.comparison import CompareError
 from app.comparison.verdicts import ComparisonVerdict, Level
+from app.margins import Margins
 from app.parse import parse_output
 from app.ranking.candidates import (
     FigureLimit,
@@ -39,7 +40,6 @@ from suites.vocab import Figure
 from tests.app import run_events
 from tests.app.run_events import run_record
 from tests.app.test_baselines import stored
-from tests.app.test_calibration import with_calibration
 from tests.messages import messages
 
 MESSAGES = messages("app", "test_ranking")
@@ -152,21 +152,17 @@ def test_two_are_told_apart_exactly_where_compare_tells_them_apart() -> None:
         assert reported == (row.against[0].verdict is ComparisonVerdict.DIFFERS)
 
 
-def test_calibrated_hosts_are_held_against_each_other_by_their_own_margin_as_compare_does() -> None:
+def test_the_margin_is_that_of_the_metric_as_in_compare() -> None:
     one, other = machine("a", 1000.0, 1), machine("b", 1030.0, 2)
-    own = [with_calibration(one, margin=0.01), with_calibration(other, margin=0.012)]
-    (row,) = compare(own).rows
+    close = Margins(0.012)
+    (row,) = compare([one, other], close).rows
     assert row.against[0].verdict is ComparisonVerdict.DIFFERS
-    found = ranked(own, HIGHEST)
-    assert (found.groups, found.margin) == (2, 0.012)
-    assert ranking_to_json(found)["margin_of"] == MESSAGES["these_hosts_own_of_12_nov"]
-    assert any("of 1.2 %, these hosts’ own of 12 Nov (95 %" in line for line in closing_lines(found))
-    assert ranked(own, replace(HIGHEST, margin=0.05)).groups == 1  # the user's own word goes before it
-    third = machine("c", 1033.0, 3)  # nobody has calibrated it, so its pairs keep to the general margin
-    mixed = ranked([*own, third], HIGHEST)
-    assert [margin.share for margin in mixed.margins] == [0.012, 0.05]
-    assert any("of 1.2 %, these hosts’ own of 12 Nov or 5 % (95 %" in line for line in closing_lines(mixed))
-    assert (ranked([one, other], HIGHEST).margin, ranked([one], HIGHEST).margin) == (0.05, 0.05)
+    found = ranked([one, other], replace(HIGHEST, margins=close))
+    assert (found.groups, found.margin.share) == (2, 0.012)
+    assert ranking_to_json(found)["margin_of"] == "yours"
+    assert any("of 1.2 %, yours (95 %" in line for line in closing_lines(found))
+    assert ranked([one, other], HIGHEST).groups == 1
+    assert ranking_to_json(ranked([one, other], HIGHEST))["margin_of"] is None
 
 
 def test_one_host_is_not_ranked_beside_groups_of_hosts() -> None:
@@ -255,7 +251,7 @@ def test_several_metrics_are_one_score_and_each_left_out_shows_what_it_hangs_on(
     assert found.ranked[0].value == pytest.approx((2.0 / 1.6) ** 0.5, rel=0.02)
     assert {one.what: one.order for one in found.sensitivity} == {
         "without iops": "base > wide",
-        "iops x 0.5": "base > wide",
+        "iops x 0.5": "base = wide",
         "latency_p99 x 1.5": "base = wide",
     }
     lines = closing_lines(found)
@@ -348,12 +344,10 @@ def test_a_group_is_one_candidate_whose_hosts_weigh_alike() -> None:
 @given(st.lists(st.lists(st.floats(-3, 3), min_size=6, max_size=8), min_size=2, max_size=5), st.floats(0, 0.2))
 def test_separation_is_never_mutual_and_groups_hold_everybody_once(values: list[list[float]], margin: float) -> None:
     scores = [Score((tuple(part),)) for part in values]
-    better = separated(scores, lambda _one, _other: margin)
+    better = separated(scores, margin)
     for one, row in enumerate(better):
         assert not any(row[other] and better[other][one] for other in range(len(scores)))
-    assert sorted(place for group in tied_groups(scores, lambda _one, _other: margin) for place in group) == list(
-        range(len(scores))
-    )
+    assert sorted(place for group in tied_groups(scores, margin) for place in group) == list(range(len(scores)))
 
 
 def test_the_table_as_csv_keeps_numbers_and_guards_words() -> None:
@@ -422,7 +416,7 @@ def test_machines_that_are_alike_are_seldom_ranked() -> None:
     wrong = sum(
         ranked(
             [machine(name, 1000.0, 10 * seed + number, spread=0.03) for number, name in enumerate("abcd")],
-            replace(HIGHEST, margin=0.0),
+            replace(HIGHEST, margins=Margins(0.0)),
         ).groups
         > 1
         for seed in range(300)

@@ -8,10 +8,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.comparison.estimates import EXACT_UP_TO, centre_of, signed_rank_depth
+from app.comparison.estimates import EXACT_UP_TO, Ratio, centre_of, ratio_of, signed_rank_depth
 from app.events import Decision
 from app.plans.plan import Policy, Repetition
 from app.plans.repetition import Budget, FixedTrials, Rule, UntilInterval, UntilVerdict, rule_of
+from app.plans.sequential import look_levels
 from suites.vocab import Better
 from tests.messages import messages
 
@@ -144,9 +145,61 @@ def test_an_undecided_ratio_goes_on_with_a_forecast() -> None:
 
 
 def test_at_99_percent_it_asks_for_more() -> None:
-    values = tuple(1.085 * value for value in (97.0, 103.0, 100.0, 101.0, 99.0, 98.0))
+    values = tuple(1.105 * value for value in (97.0, 103.0, 100.0, 101.0, 99.0, 98.0))
     assert VERDICT.decide(values).settled
     assert not replace(VERDICT, confidence=0.99).decide(values).settled
+
+
+def test_a_single_look_needs_no_bound_and_more_looks_need_wider_intervals_the_widest_first() -> None:
+    for confidence in (0.95, 0.99):
+        assert look_levels(10, 30, 30, confidence) == pytest.approx([confidence], abs=0.002)
+        levels = look_levels(10, 6, 30, confidence)
+        assert len(levels) == 25
+        assert list(levels) == sorted(levels, reverse=True)
+        assert levels[-1] > look_levels(10, 20, 30, confidence)[-1] > confidence
+
+
+def test_bounds_are_those_of_the_theory_where_the_spread_is_known() -> None:
+    from scipy import stats
+
+    # Two looks: the score at the last is the first's, r = sqrt(t_1), and independent trials. Bounds: c t^(-1/4), and c.
+    first, last = (stats.norm.ppf((1 + level) / 2) for level in look_levels(4000, 1000, 1001, 0.95))
+    fraction = (1 / 1001 + 1 / 4000) / (1 / 1000 + 1 / 4000)
+    within = stats.multivariate_normal([0, 0], [[1, fraction**0.5], [fraction**0.5, 1]]).cdf([first, last])
+    assert first / last == pytest.approx(fraction**-0.25)
+    assert 1 - within == pytest.approx(0.025, abs=0.001)
+
+
+def test_a_bound_needs_two_trials_on_each_side() -> None:
+    for arguments in ((1, 6, 30), (10, 1, 30)):
+        with pytest.raises(ValueError, match="two trials"):
+            look_levels(*arguments, 0.95)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.floats(min_value=90.0, max_value=125.0), min_size=6, max_size=30, unique=True))
+def test_the_interval_shown_agrees_with_the_verdict(values: list[float]) -> None:
+    decision = VERDICT.decide(values)
+    assert decision.low is not None
+    assert decision.high is not None
+    outside, inside = decision.low > 1.05 or decision.high < 0.95, decision.low >= 0.95 and decision.high <= 1.05
+    assert decision.settled == (outside or inside)
+    assert "% sequential CI " in decision.reason
+    fixed = ratio_of(values, BASELINE)
+    assert isinstance(fixed, Ratio)
+    assert fixed.low is not None
+    assert decision.low < fixed.low  # a look among many needs a wider interval than a single one
+
+
+def test_a_forecast_of_a_verdict_is_where_the_interval_gets_narrow_enough() -> None:
+    values = [107.0 * factor for factor in (0.97, 1.03, 1.0, 0.98, 1.02, 1.0, 0.99, 1.01)]
+    decision = VERDICT.decide(values)
+    assert decision.more is not None
+    assert 1 < decision.more < 22
+    assert VERDICT.decide(values * 3).settled  # about the same ratio and spread, in 24 trials
+    assert not VERDICT.decide((values * 3)[: 8 + decision.more // 2]).settled
+    near = VERDICT.decide([value * 1.05 / 1.07 for value in values])
+    assert near.more == 22  # on the edge: to the cap
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ from app.comparison.compare import compare
 from app.comparison.comparison import RelativeFigure
 from app.comparison.estimates import Ratio, holm, margin_edges, more_trials, ratio_of
 from app.comparison.verdicts import ComparisonVerdict, Level, VerdictEvidence, decide, forecast
+from app.margins import Margins
 from app.records import RunRecord, TrialRecord
 from suites.units import Unit, convert
 from suites.vocab import Better, Figure, Metric, MetricKind
@@ -81,15 +82,6 @@ def test_a_thousand_trials_are_not_forecast() -> None:
     assert more_trials(Ratio(1.06, 1.0, 1.1, 0.3, 0.3), 0.05, (6, 6)) is None
 
 
-def test_against_a_baseline_that_does_not_grow_a_forecast_may_be_hopeless() -> None:
-    ratio = Ratio(1.1, 1.02, 1.18, 0.06, 0.06)
-    similar = more_trials(ratio, 0.05, (8, 8))
-    alone = more_trials(ratio, 0.05, (8, 8), fixed_baseline=True)
-    assert similar is not None
-    assert alone is None or alone > similar
-    assert more_trials(ratio, 0.05, (8, 3), fixed_baseline=True) is None
-
-
 # Several metrics
 
 
@@ -127,10 +119,10 @@ def run_of(run_id: str, columns: list[tuple[float, ...]]) -> RunRecord:
 def test_a_difference_that_stands_alone_may_not_outlast_its_company() -> None:
     noisy = (930.0, 1060.0, 985.0, 1015.0, 960.0, 1040.0, 1000.0)
     odd = (1005.0, 1120.0, 1060.0, 1085.0, 1040.0, 1110.0, 1075.0)
-    alone = compare([run_of("a", [noisy]), run_of("b", [odd])], margin=0.0).rows[0].against[0]
+    alone = compare([run_of("a", [noisy]), run_of("b", [odd])], margins=Margins(0.0)).rows[0].against[0]
     assert alone.verdict is ComparisonVerdict.DIFFERS
     sides = [run_of("a", [noisy] * 12), run_of("b", [odd, *[noisy[::-1]] * 11])]
-    crowd = compare(sides, margin=0.0, tested=NAMES)
+    crowd = compare(sides, margins=Margins(0.0), tested=NAMES)
     first = crowd.rows[0].against[0]
     assert first.verdict is ComparisonVerdict.UNDECIDED
     assert first.reason.startswith(MESSAGES["beyond_the_margin_alone_but"])

@@ -10,7 +10,7 @@ from app.comparison.estimates import Ratio, centre_of, holm, ratio_of
 from app.comparison.verdicts import ComparisonVerdict
 from app.events import Decision
 from app.plans.plan import Order, Plan, Repetition, make_step
-from app.plans.repetition import Rule, UntilInterval, UntilVerdict
+from app.plans.repetition import Rule
 from app.runs.schedule import Schedule
 from suites.units import Unit
 from suites.vocab import Better, Metric, MetricKind
@@ -48,7 +48,8 @@ def share(answers: Iterator[bool]) -> Share:
     return Share(sum(found), len(found))
 
 
-def _generators(tries: int, seed: int) -> Iterator[np.random.Generator]:
+def generators(tries: int, seed: int) -> Iterator[np.random.Generator]:
+    """Yield the generator of each experiment."""
     for number in range(tries):
         yield np.random.default_rng([seed, number])
 
@@ -63,12 +64,12 @@ def coverage(draw: Draw, trials: int, tries: int, seed: int = 1) -> Share:
         centre = centre_of(draw(rng, trials))
         return centre.low is not None and centre.high is not None and centre.low <= 1 <= centre.high
 
-    return share(map(holds, _generators(tries, seed)))
+    return share(map(holds, generators(tries, seed)))
 
 
 def near(draw: Draw, trials: int, within: float, tries: int, seed: int = 1) -> Share:
     """Return how often the middle of so many trials lies `within` the truth."""
-    return share(abs(centre_of(draw(rng, trials)).value - 1) <= within for rng in _generators(tries, seed))
+    return share(abs(centre_of(draw(rng, trials)).value - 1) <= within for rng in generators(tries, seed))
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,44 +81,7 @@ class Followed:
     settled: Share
 
 
-def sequential(draw: Draw, precision: float, tries: int, seed: int = 1) -> Followed:
-    """Return how the rule “until the interval” fares."""
-    rule = UntilInterval(precision, 6, 30)
-    counts, held, settled = [], 0, 0
-    for rng in _generators(tries, seed):
-        decision = _followed(rule, draw(rng, 30))
-        counts.append(decision.trials)
-        held += decision.low is not None and decision.high is not None and decision.low <= 1 <= decision.high
-        settled += decision.settled
-    return Followed(float(np.mean(counts)), Share(held, tries), Share(settled, tries))
-
-
-@dataclass(frozen=True, slots=True)
-class Verdicts:
-    """How the rule “until the verdict” fared: the mean number of trials, and how often it said what."""
-
-    trials: float
-    better: Share
-    worse: Share
-    same: Share
-
-
-def until_verdict(factor: float, tries: int, *, confidence: float = 0.95, seed: int = 1) -> Verdicts:
-    """Return what the rule says of a true ratio `factor` against ten stored trials, all with a spread of 3 %."""
-    counts, shown = [], []
-    for rng in _generators(tries, seed):
-        baseline = normal(0.03)(rng, 10)
-        rule = UntilVerdict(tuple(baseline), Better.HIGHER, 0.05, confidence, 6, 30)
-        decision = _followed(rule, [factor * value for value in normal(0.03)(rng, 30)])
-        counts.append(decision.trials)
-        shown.append(decision.reason.rpartition(": ")[2] if decision.settled else "")
-    found = [
-        Share(sum(word.startswith(what) for word in shown), tries) for what in ("better", "worse", "no difference")
-    ]
-    return Verdicts(float(np.mean(counts)), *found)
-
-
-def _followed(rule: Rule, trials: Sequence[float]) -> Decision:
+def followed(rule: Rule, trials: Sequence[float]) -> Decision:
     """Return the decision at which a rule stops; every rule ends at its cap, which is as long as the trials."""
     decisions = (rule.decide(trials[:count]) for count in range(1, len(trials) + 1))
     return next(decision for decision in decisions if decision.stop)
@@ -133,7 +97,7 @@ def ratio_coverage(draw: Draw, counts: tuple[int, int], tries: int, seed: int = 
         ratio = ratio_of([1.1 * value for value in draw(rng, counts[0])], draw(rng, counts[1]))
         return isinstance(ratio, Ratio) and ratio.low is not None and (ratio.high or 0) >= 1.1 >= ratio.low
 
-    return share(map(holds, _generators(tries, seed)))
+    return share(map(holds, generators(tries, seed)))
 
 
 def claims(
@@ -142,7 +106,7 @@ def claims(
     """Return how often a difference is claimed of sets of trials whose true ratio is `factor`."""
     return share(
         judge(RATE, [factor * value for value in draw(rng, counts[0])], draw(rng, counts[1]), margin).verdict in CLAIMS
-        for rng in _generators(tries, seed)
+        for rng in generators(tries, seed)
     )
 
 
@@ -161,7 +125,7 @@ def samples_pooled(tries: int, seed: int = 1) -> Share:
         ours, theirs = (trials_of_samples(rng, 5).ravel() for _ in range(2))
         return bool(stats.ttest_ind(ours, theirs, equal_var=False).pvalue < 0.05)
 
-    return share(map(differs, _generators(tries, seed)))
+    return share(map(differs, generators(tries, seed)))
 
 
 def samples_as_trials(trials: int, margin: float, tries: int, *, factor: float = 1.0, seed: int = 1) -> Share:
@@ -174,7 +138,7 @@ def samples_as_trials(trials: int, margin: float, tries: int, *, factor: float =
             ),
             margin,
         )
-        for rng in _generators(tries, seed)
+        for rng in generators(tries, seed)
     )
 
 
@@ -191,7 +155,7 @@ def many_metrics(count: int, how: str, tries: int, seed: int = 1) -> Share:
             return any(beyond(ratio, 0.05) for ratio in ratios)
         return min(p_values if how == "raw" else holm(p_values)) < 0.05
 
-    return share(map(alarms, _generators(tries, seed)))
+    return share(map(alarms, generators(tries, seed)))
 
 
 def fleets(count: int, how: str, tries: int, *, factor: float = 1.0, seed: int = 1) -> Share:
@@ -206,7 +170,7 @@ def fleets(count: int, how: str, tries: int, *, factor: float = 1.0, seed: int =
             return beyond(ratio_of(ours.ravel().tolist(), theirs.ravel().tolist()), 0.0)
         return beyond(ratio_of(ours.mean(axis=1).tolist(), theirs.mean(axis=1).tolist()), 0.0)
 
-    return share(map(differs, _generators(tries, seed)))
+    return share(map(differs, generators(tries, seed)))
 
 
 def drifting(order: Order, tries: int, seed: int = 1) -> Share:
@@ -223,7 +187,7 @@ def drifting(order: Order, tries: int, seed: int = 1) -> Share:
             schedule.record_trial(slot, [], 1.0, 1.0)
         return beyond(ratio_of(values["a"], values["b"]), 0.0)
 
-    return share(map(differs, _generators(tries, seed)))
+    return share(map(differs, generators(tries, seed)))
 
 
 # Starts
@@ -234,7 +198,7 @@ def slow_start(tries: int, seed: int = 1) -> tuple[float, float, Share]:
     and how often it is found."""
     shape = np.array([0.4 + 0.6 * second / 20 if second < 20 else 1.0 for second in range(120)])
     before, after, found = [], [], 0
-    for rng in _generators(tries, seed):
+    for rng in generators(tries, seed):
         values = shape * (1 + 0.05 * autoregressive(rng, 120, 0.5))
         start = start_of([float(second + 1) for second in range(120)], values.tolist())
         before.append(abs(float(values.mean()) - 1))
@@ -248,5 +212,5 @@ def steady_called_unsteady(coefficient: float, seconds: int, tries: int, seed: i
     times = [float(second + 1) for second in range(seconds)]
     return share(
         start_of(times, (1 + 0.05 * autoregressive(rng, seconds, coefficient)).tolist()) is not None
-        for rng in _generators(tries, seed)
+        for rng in generators(tries, seed)
     )

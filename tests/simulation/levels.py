@@ -3,7 +3,7 @@
 import numpy as np
 
 from app.comparison.variance import levels_of
-from tests.simulation.experiments import Share, _generators, share
+from tests.simulation.experiments import Share, generators, share
 
 
 def icc_coverage(icc: float, hosts: int, trials: int, tries: int, *, unequal: bool = False) -> Share:
@@ -18,7 +18,7 @@ def icc_coverage(icc: float, hosts: int, trials: int, tries: int, *, unequal: bo
         )
         return found is not None and (found.icc_low or 0) <= icc <= (found.icc_high or 0)
 
-    return share(holds(rng) for rng in _generators(tries, 41))
+    return share(holds(rng) for rng in generators(tries, 41))
 
 
 def nested_icc_coverage(parts: tuple[float, float, float], counts: tuple[int, int, int], tries: int) -> Share:
@@ -33,4 +33,4 @@ def nested_icc_coverage(parts: tuple[float, float, float], counts: tuple[int, in
         found = levels_of((own + trial * rng.normal(size=(hosts, runs, trials))).tolist())
         return found is not None and (found.icc_low or 0) <= truth <= (found.icc_high or 0)
 
-    return share(holds(rng) for rng in _generators(tries, 42))
+    return share(holds(rng) for rng in generators(tries, 42))

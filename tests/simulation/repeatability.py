@@ -6,7 +6,7 @@ import numpy as np
 
 from app.ranking.scores import Score, separated
 from app.spreads import deviation_score, ranks_of
-from tests.simulation.experiments import Share, _generators, share
+from tests.simulation.experiments import Share, generators, share
 from tests.simulation.noise import Draw, normal, two_levels
 
 EQUAL = 20
@@ -46,7 +46,7 @@ def false_ranks(draw: Draw, counts: tuple[int, int], tries: int) -> Share:
         ranks = ranks_of([deviation_score([draw(rng, int(size))]) for size in sizes], equal_variances=True)
         return any((one or 1) > 1 for one in ranks)
 
-    return share(claims(rng) for rng in _generators(tries, 31))
+    return share(claims(rng) for rng in generators(tries, 31))
 
 
 def found_ranks(times: float, count: int, tries: int) -> Share:
@@ -56,7 +56,7 @@ def found_ranks(times: float, count: int, tries: int) -> Share:
         drawn = [normal(cov)(rng, count) for cov in (0.01, 0.01 * times)]
         return ranks_of([deviation_score([one]) for one in drawn], equal_variances=True) == [1, 2]
 
-    return share(found(rng) for rng in _generators(tries, 32))
+    return share(found(rng) for rng in generators(tries, 32))
 
 
 def false_pool_ranks(tries: int) -> Share:
@@ -69,7 +69,7 @@ def false_pool_ranks(tries: int) -> Share:
         ]
         return any((one or 1) > 1 for one in ranks_of([deviation_score(groups) for groups in pools]))
 
-    return share(claims(rng) for rng in _generators(tries, 33))
+    return share(claims(rng) for rng in generators(tries, 33))
 
 
 def false_winners(candidates: int, trials: int, margin: float, difference: float, tries: int) -> Share:
@@ -81,6 +81,6 @@ def false_winners(candidates: int, trials: int, margin: float, difference: float
     def claims(rng: np.random.Generator) -> bool:
         centres = [math.log1p(difference) * (number % 2) for number in range(candidates)]
         scores = [Score((tuple(centre + 0.03 * rng.normal(size=trials)),)) for centre in centres]
-        return any(map(any, separated(scores, lambda _one, _other: margin)))
+        return any(map(any, separated(scores, margin)))
 
-    return share(claims(rng) for rng in _generators(tries, 34))
+    return share(claims(rng) for rng in generators(tries, 34))

@@ -10,7 +10,7 @@ from app.comparison.estimates import Ratio, beyond_p, holm, ratio_of, within_p
 from app.comparison.replication import Units, units_of
 from app.comparison.verdicts import ComparisonVerdict, VerdictEvidence, decide
 from app.summary import MetricSummary
-from tests.simulation.experiments import RATE, Share, _generators, share
+from tests.simulation.experiments import RATE, Share, generators, share
 from tests.simulation.noise import Numbers, autoregressive, normal
 
 MARGIN = 0.05
@@ -57,7 +57,7 @@ def of_sessions(
 ) -> Fared:  # fmt: skip
     """Return how sessions of the same thing times `factor` fare; `counts` are the sessions of both sides."""
     covered, claimed = 0, 0
-    for rng in _generators(tries, seed):
+    for rng in generators(tries, seed):
         ours, theirs = (sessions(rng, count, trials, between=between, within=within) for count in counts)
         units = units_of(side_of(factor * ours, "b"), side_of(theirs, "a"))
         covered += _covers(units.ratio(), factor)
@@ -68,7 +68,7 @@ def of_sessions(
 def of_trials(trials: int, tries: int, *, between: float = 0.03, within: float = 0.01, seed: int = 31) -> Fared:
     """Return the same where the trials of one session each are taken for the values: what no claim rests on."""
     covered, claimed = 0, 0
-    for rng in _generators(tries, seed):
+    for rng in generators(tries, seed):
         ours, theirs = (sessions(rng, 1, trials, between=between, within=within).ravel().tolist() for _ in range(2))
         ratio = ratio_of(ours, theirs)
         assert isinstance(ratio, Ratio)
@@ -84,7 +84,7 @@ def _covers(ratio: Ratio | str, truth: float) -> bool:
 def paired_hosts(count: int, factor: float, tries: int, *, paired: bool = True, seed: int = 32) -> Fared:
     """Return how hosts that differ by 5 % fare, before and after a change by `factor`; trials vary by 0.5 %."""
     covered, claimed = 0, 0
-    for rng in _generators(tries, seed):
+    for rng in generators(tries, seed):
         machines = np.exp(0.05 * rng.normal(size=(count, 1)))
         others = machines if paired else np.exp(0.05 * rng.normal(size=(count, 1)))
         before, after = (level * np.exp(0.005 * rng.normal(size=(count, 5))) for level in (machines, factor * others))
@@ -110,7 +110,7 @@ def rounds(factor: float, tries: int, *, paired: bool, count: int = 10, seed: in
     keys = tuple(("run", trial) for trial in range(count))
     numbers = {key: key[1] for key in keys} if paired else None
     widths, found = [], 0
-    for rng in _generators(tries, seed):
+    for rng in generators(tries, seed):
         drift = 0.02 * autoregressive(rng, 2 * count, 0.8)
         values = np.exp(drift + 0.01 * rng.normal(size=2 * count))
         ours, theirs = (
@@ -135,7 +135,7 @@ def family(
         ratios = [ratio_of([factor * value for value in ours], theirs) for ours, theirs in pairs]
         return any(wrong(verdict) for verdict in _family([one for one in ratios if isinstance(one, Ratio)], corrected))
 
-    return share(map(alarms, _generators(tries, seed)))
+    return share(map(alarms, generators(tries, seed)))
 
 
 def _family(ratios: Sequence[Ratio], corrected: bool) -> list[ComparisonVerdict]:  # noqa: FBT001

@@ -9,7 +9,7 @@ import numpy as np
 from app.scaling.fits import ParameterEstimate, fit_models
 from app.scaling.knees import is_flat, knee_bounds
 from suites.sweep import KNEE_SHARE
-from tests.simulation.experiments import Share, _generators, share
+from tests.simulation.experiments import Share, generators, share
 
 Curve = Callable[[float], float]
 
@@ -75,7 +75,7 @@ class Fits:
 def fits(curve: Curve, tries: int, sweep: Sweep = Sweep(), *, peak: float = 0.0, serial: float = 0.0) -> Fits:
     """Analyse sweeps that follow `curve` but for some noise, again and again."""
     flat, found = [], []
-    for rng in _generators(tries, 26):
+    for rng in generators(tries, 26):
         points = sweep.of(curve, rng)
         flat.append(is_flat([values for _, values in points]))
         found.append(None if flat[-1] else fit_models(points)[0])
@@ -99,7 +99,7 @@ def knees(curve: Curve, tries: int, sweep: Sweep = Sweep()) -> tuple[Share, floa
     values = [curve(n) for n in sweep.counts]
     truth = next(index for index, value in enumerate(values) if value >= KNEE_SHARE * max(values))
     found = [
-        knee_bounds([own for _, own in sweep.of(curve, rng)]) or (0, len(values) - 1) for rng in _generators(tries, 27)
+        knee_bounds([own for _, own in sweep.of(curve, rng)]) or (0, len(values) - 1) for rng in generators(tries, 27)
     ]
     widths = [high - low + 1 for low, high in found]
     return share(low <= truth <= high for low, high in found), sum(widths) / len(widths)

@@ -7,7 +7,7 @@ import numpy as np
 
 from app.distributions.percentiles import TrialValues, ValueLevel, harrell_davis, percentiles, shifts, trial_values
 from app.spreads import spread_of
-from tests.simulation.experiments import Share, _generators, share
+from tests.simulation.experiments import Share, generators, share
 from tests.simulation.noise import Draw, trials_of_samples
 
 
@@ -33,7 +33,7 @@ def percentile_coverage(percentile: float, count: int, tries: int) -> Share:
         )
         return (found.low or 0) <= truth <= (found.high or 0)
 
-    return share(holds(rng) for rng in _generators(tries, 21))
+    return share(holds(rng) for rng in generators(tries, 21))
 
 
 def resampled_coverage(percentile: float, count: int, tries: int) -> Share:
@@ -46,7 +46,7 @@ def resampled_coverage(percentile: float, count: int, tries: int) -> Share:
         low, high = np.quantile(drawn, [0.025, 0.975])
         return bool(low <= truth <= high)
 
-    return share(holds(rng) for rng in _generators(tries, 22))
+    return share(holds(rng) for rng in generators(tries, 22))
 
 
 def shift_coverage(percentile: float, factor: float, count: int, tries: int) -> Share:
@@ -57,7 +57,7 @@ def shift_coverage(percentile: float, factor: float, count: int, tries: int) -> 
         at = next(each for each in found if each.percentile == percentile)
         return (at.ratio_low or 0) <= factor <= (at.ratio_high or 0)
 
-    return share(holds(rng) for rng in _generators(tries, 23))
+    return share(holds(rng) for rng in generators(tries, 23))
 
 
 def figures_shift_coverage(count: int, tries: int) -> Share:
@@ -71,7 +71,7 @@ def figures_shift_coverage(count: int, tries: int) -> Share:
         at = next(each for each in found if each.percentile == 50)
         return (at.low or 0) <= 5 <= (at.high or 0)
 
-    return share(holds(rng) for rng in _generators(tries, 24))
+    return share(holds(rng) for rng in generators(tries, 24))
 
 
 def cov_coverage(draw: Draw, truth: float, count: int, tries: int) -> Share:
@@ -83,4 +83,4 @@ def cov_coverage(draw: Draw, truth: float, count: int, tries: int) -> Share:
             return False
         return found.low <= truth and (found.high is None or truth <= found.high)  # open where so few cannot end it
 
-    return share(holds(rng) for rng in _generators(tries, 25))
+    return share(holds(rng) for rng in generators(tries, 25))

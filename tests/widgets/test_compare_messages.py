@@ -8,6 +8,7 @@ import pytest
 from app.comparison.compare import compare
 from app.comparison.comparison import Comparison, ComparisonRow, RelativeFigure
 from app.comparison.verdicts import ComparisonVerdict
+from app.margins import Margins
 from tests.app.run_events import IOPS, P99, READ, run_record
 from tests.messages import messages
 from tests.widgets.library_runs import STEADY
@@ -18,11 +19,12 @@ from widgets.library.run_rows import local_time
 MESSAGES = messages("widgets-compare", "test_compare_messages")
 
 SLOWER = [value * 0.9 for value in STEADY]
+FAR = [value * 0.8 for value in STEADY]
 
 
 def _compared(ours: Sequence[float], theirs: Sequence[float], margin: float = 0.05) -> tuple[Comparison, ComparisonRow]:
     """Compare two runs of one metric in which higher is better."""
-    found = compare([run_record("one", ours), run_record("two", theirs)], margin)
+    found = compare([run_record("one", ours), run_record("two", theirs)], Margins(margin))
     return found, found.rows[0]
 
 
@@ -35,9 +37,9 @@ def test_a_change_is_told_with_its_direction_and_size() -> None:
 
 
 def test_a_lower_latency_is_better_though_the_arrow_points_down() -> None:
-    runs = [run_record(name, values, metric=P99) for name, values in (("one", STEADY), ("two", SLOWER))]
+    runs = [run_record(name, values, metric=P99) for name, values in (("one", STEADY), ("two", FAR))]
     found = compare(runs)
-    assert verdict_line(found.rows[0].against[0], found.margin) == "better ↓ 10 %"
+    assert verdict_line(found.rows[0].against[0], found.margin) == "better ↓ 20 %"
 
 
 def test_the_margin_decides_and_the_explanation_says_where_it_would_tip() -> None:
@@ -74,11 +76,11 @@ def test_too_few_trials_are_counted_for_whoever_wants_a_verdict() -> None:
 def test_what_would_change_it_says_as_many_more_as_the_verdict_and_of_which_side() -> None:
     noisy = (62e3, 62.5e3, 61.5e3, 22e3)
     found, row = _compared(noisy, (53e3, 53.5e3, 52.5e3, 70e3))
-    assert row.against[0].text.startswith(f"undecided: about {row.against[0].more} more trials on each side")
-    assert explain(found, row, 1).change == f"About {row.against[0].more} more trials on each side would decide it."
+    assert row.against[0].text.startswith(f"undecided: at least {row.against[0].more} more trials on each side")
+    assert explain(found, row, 1).change == f"At least {row.against[0].more} more trials on each side to decide it."
     found, row = _compared([1000.0, 1100.0] * 10, [1000.0, 1100.0] * 3)
     assert row.against[0].more == 3
-    assert row.against[0].text.startswith("undecided: about 3 more trials of this run, 6 against 20 trials")
+    assert row.against[0].text.startswith("undecided: at least 3 more trials of this run, 6 against 20 trials")
     assert explain(found, row, 1).change == MESSAGES["about_3_more_trials_of_b"]
 
 

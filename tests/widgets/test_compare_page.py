@@ -143,7 +143,7 @@ def test_the_chosen_line_is_explained_with_both_commands(qtbot: QtBot, page: Com
 
 def test_a_wider_margin_changes_the_verdict(qtbot: QtBot, page: ComparePage) -> None:
     _compare(qtbot, page, BEFORE, AFTER)
-    page.margin.setValue(20)
+    page.margin.value.setValue(20)
     qtbot.waitUntil(lambda: _verdicts(page, "I/Os per second") == [ComparisonVerdict.SAME])
     assert _texts(page, VERDICT)[2] == MESSAGES["no_difference_larger_than_20"]
     with qtbot.waitSignal(page.export_requested) as asked:

@@ -6,12 +6,14 @@ import pytest
 from pytestqt.qtbot import QtBot
 
 from app.calibration.calibrate import CalibrationDone, CalibrationError
+from app.calibration.sessions import SessionNoise
 from app.crosscheck.report import UNEXPLAINED
 from app.events import Activity, Progress
 from app.plans.plan import LOCAL, Plan
 from app.questions import RefusingAsker
 from app.services import Workstation
 from tests.app import run_events
+from tests.app.run_events import IOPS, READ
 from tests.app.test_calibration import calibration
 from tests.app.test_crosscheck import of_disk
 from tests.messages import messages
@@ -72,7 +74,9 @@ def test_the_panel_says_whether_they_agree_and_why(qtbot: QtBot) -> None:
 def test_the_newest_calibration_is_shown_and_another_can_be_made(
     qtbot: QtBot, workstation: Workstation, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    made = calibration(LOCAL, margin=0.04)
+    made = calibration(LOCAL)
+    noise = SessionNoise(IOPS, READ, 4, 40, 0.012, 0.013)
+    monkeypatch.setattr(workstation, "session_noise", lambda _made: (noise,))
     events = [Activity("connecting"), Progress(1, 21, 20.0, exact=True), CalibrationDone(made)]
     monkeypatch.setattr(workstation, "calibrate", lambda *_given: iter(events))
     dialog = CalibrateDialog(workstation, RefusingAsker(), LOCAL)
@@ -82,9 +86,10 @@ def test_the_newest_calibration_is_shown_and_another_can_be_made(
     dialog.start_button.click()
     assert not dialog.start_button.isEnabled()
     qtbot.waitUntil(lambda: dialog.shown == made and dialog.start_button.isEnabled())
-    assert MESSAGES["margin_for_fio_on_this_host"] in dialog.alarms.text()
+    assert dialog.lines.text().startswith("I/O operations, to show 5 %: 3 sessions")
+    assert "4 sessions is rough" in dialog.lines.text()
     assert dialog.instrument.content.index(0, 1).data() == "tsc"
-    assert dialog.noise.content.at(0, "CoV").data() == "1 %"
+    assert [dialog.noise.content.at(0, name).data() for name in ("CoV within", "CoV between")] == ["1.2 %", "1.3 %"]
 
 
 def test_a_calibration_is_stopped_with_its_window(

@@ -79,13 +79,24 @@ def test_the_strip_says_how_sure_it_is_and_what_is_to_come(qtbot: QtBot) -> None
     assert strip.caption.text() == MESSAGES["how_sure_it_is_i_os_per"]
     assert strip.reason.text().startswith("±1.")
     assert MESSAGES["after_9_trials_wanted_1"] in strip.reason.text()
-    assert strip.forecast.text().startswith("About ")
+    assert strip.forecast.text().startswith("At least ")
     assert "more trials" in strip.forecast.text()
     assert strip.view._curve is not None
     strip.resize(600, 60)
     assert not strip.grab().isNull()
     strip.show_decisions(())
     assert strip.isHidden()
+
+
+def test_the_strip_calls_the_interval_of_a_ratio_sequential(qtbot: QtBot) -> None:
+    strip = RepetitionStrip()
+    qtbot.addWidget(strip)
+    rule = UntilVerdict(tuple(VALUES[:8]), Better.HIGHER, 0.05, 0.95, 6, 30)
+    noisy = [value * factor for value, factor in zip(VALUES, (1.0, 1.2, 0.95, 1.1, 1.15, 1.0, 1.1), strict=False)]
+    strip.show_decisions([PolicyDecided("web-1", "disk", IOPS, READ, rule.decide(noisy))])
+    assert "95 % sequential CI" in strip.reason.text()
+    assert strip.forecast.text().startswith("At least ")
+    assert "the sequential interval after each trial" in strip.toolTip()
 
 
 def test_before_the_first_interval_the_words_stand_alone(qtbot: QtBot) -> None:
@@ -102,7 +113,7 @@ def test_the_model_keeps_the_decisions_of_each_place_and_tells_how_far_it_is() -
     model = folded([begin(1), end(41_000.0, 1), *decided(8)], until)
     assert len(model.decisions[PLACE]) == 8
     more = model.decisions[PLACE][-1].decision.more
-    assert step_progress(model, PLACE) == f"1/~{1 + (more or 0)}"
+    assert step_progress(model, PLACE) == f"1/≥{1 + (more or 0)}"
     model.fold(RunEnded("run-1", State.DONE), 99.0)
     assert step_progress(model, PLACE) == "1 done"
 

@@ -1,5 +1,6 @@
 """The wizard's repetition: a field only where it has an effect, and every policy and order makes its plan."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -53,19 +54,25 @@ def shown(page: MeasurePage) -> list[str]:
 @pytest.mark.parametrize(
     ("texts", "fields"),
     [
-        ({}, ["policy", "trials", "warm_ups", "pause", "order"]),
+        ({}, ["policy", "trials", "warm_ups", "pause", "sessions", "order"]),
         pytest.param(
             {"policy": "until-interval"},
-            ["policy", "precision", "minimum", "cap", "warm_ups", "pause", "order"],
+            ["policy", "precision", "minimum", "cap", "warm_ups", "pause", "sessions", "order"],
             marks=pytest.mark.slow,
         ),
         (
             {"policy": "until-verdict"},
-            ["policy", "baseline", "margin", "confidence", "minimum", "cap", "warm_ups", "pause", "order"],
+            ["policy", "baseline", "margin", "confidence", "minimum", "cap", "warm_ups", "pause", "sessions", "order"],
         ),
-        pytest.param({"policy": "budget"}, ["policy", "budget", "warm_ups", "pause", "order"], marks=pytest.mark.slow),
-        ({"policy": "quick"}, ["policy", "warm_ups", "pause", "order"]),
-        ({"order": "randomised"}, ["policy", "trials", "warm_ups", "pause", "order", "seed"]),
+        pytest.param(
+            {"policy": "budget"}, ["policy", "budget", "warm_ups", "pause", "sessions", "order"], marks=pytest.mark.slow
+        ),
+        ({"policy": "quick"}, ["policy", "warm_ups", "pause", "sessions", "order"]),
+        (
+            {"sessions": "5"},
+            ["policy", "trials", "warm_ups", "pause", "sessions", "every", "order"],
+        ),
+        ({"order": "randomised"}, ["policy", "trials", "warm_ups", "pause", "sessions", "order", "seed"]),
     ],
 )
 def test_only_what_has_an_effect_is_asked(
@@ -175,3 +182,16 @@ def test_a_quick_look_is_one_trial_whose_time_is_shown_beside_the_whole(qtbot: Q
     assert values_of(page.draft.plan())["policy"] == "quick"
     write(qtbot, page, policy="fixed")
     assert page.draft.plan().repetition == Repetition()
+
+
+def test_sessions_are_planned_with_their_total(qtbot: QtBot, page: MeasurePage) -> None:
+    write(qtbot, page, sessions="5", every="2 d")
+    given = page.draft.plan().repetition
+    assert (given.sessions, given.every) == (5, 172800.0)
+    assert MESSAGES["sessions_until"] in page.review.totals.text()
+    write(qtbot, page, every="9 min")
+    assert page.review.problem()
+    write(qtbot, page, sessions="1")
+    assert page.draft.plan().repetition.one_session == page.draft.plan().repetition
+    page.draft.adopt(replace(page.draft.plan(), repetition=Repetition(sessions=3, every=3600.0)))
+    assert page.draft.plan().repetition == Repetition(sessions=3, every=3600.0)

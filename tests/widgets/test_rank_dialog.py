@@ -10,20 +10,17 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QImage
 from pytestqt.qtbot import QtBot
 
+from app.margins import Margins
 from app.ranking.candidates import RankingGoal
 from app.ranking.ranking import Ranking, rank
 from app.ranking.report import HEAD, ranking_csv
 from app.services import Workstation
 from suites.verdict import Trust, Verdict
 from tests.app.test_baselines import stored
-from tests.app.test_calibration import with_calibration
-from tests.messages import messages
 from widgets.compare import rank_dialog
 from widgets.compare.pickers import BaselinePicker
 from widgets.compare.rank_dialog import RankDialog
 from widgets.compare.rank_form import RankForm
-
-MESSAGES = messages("widgets", "test_rank_dialog")
 
 RUNS = ("20261101-a", "20261102-b", "20261103-c")
 
@@ -74,18 +71,18 @@ def test_a_doubtful_candidate_is_marked_at_its_value_whatever_columns_are_scroll
         assert found == [level is Trust.DOUBTFUL, False, False]
 
 
-def test_the_margin_is_the_calibrated_hosts_own_until_the_user_types_another(
+def test_the_margin_is_that_of_the_metric_until_the_user_types_another(
     qtbot: QtBot, dialog: RankDialog, workstation: Workstation
 ) -> None:
     assert (dialog.form.margin.value(), dialog.form.origin.text()) == (5.0, "")
-    runs = [[with_calibration(workstation.load(run), margin=0.012)] for run in RUNS]
-    own = rank(RUNS, runs, dialog.form.question())
+    runs = [[workstation.load(run)] for run in RUNS]
+    own = rank(RUNS, runs, replace(dialog.form.question(), margins=Margins(kept={"iops": 0.012})))
     dialog.form.show_margin(own)
-    assert (dialog.form.margin.value(), dialog.form.origin.text()) == (1.2, MESSAGES["these_hosts_own_of_12_nov"])
-    assert dialog.form.question().margin is None
+    assert (dialog.form.margin.value(), dialog.form.origin.text()) == (1.2, "yours")
+    assert dialog.form.question().margins == Margins()
     dialog.form.margin.setValue(2.0)
     dialog.form.margin.editingFinished.emit()
-    qtbot.waitUntil(lambda: dialog.ranking is not None and dialog.ranking.criteria.margin == 0.02)
+    qtbot.waitUntil(lambda: dialog.ranking is not None and dialog.ranking.criteria.margins.every == 0.02)
     assert (dialog.form.margin.value(), dialog.form.origin.text()) == (2.0, "")
     dialog.form.show_margin(own)  # an answer that comes late does not take the user's word away
     assert dialog.form.margin.value() == 2.0

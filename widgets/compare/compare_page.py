@@ -11,6 +11,7 @@ from PySide6.QtGui import QGuiApplication, QKeySequence, QResizeEvent
 from PySide6.QtWidgets import QCheckBox, QMenu, QPushButton, QSplitter, QStackedLayout, QWidget
 
 from app.comparison.comparison import Comparison, ComparisonRow
+from app.margins import Margin
 from app.questions import Asker
 from app.services import Workstation
 from suites.errors import BenchwrightError
@@ -19,37 +20,29 @@ from widgets.compare.compare_rows import Compared, CompareLine, folded, lines_of
 from widgets.compare.compare_table import CompareTable
 from widgets.compare.curves import read_curves
 from widgets.compare.explanation_panel import ExplanationSide
+from widgets.compare.margin_field import MarginField
 from widgets.compare.pickers import BaselinePicker, RunPicker
 from widgets.compare.rank_dialog import show_ranking
 from widgets.compare.run_chips import RunChips
 from widgets.jobs import BackgroundJob
 from widgets.page import Page
-from widgets.parts.boxes import column_in, fill, row_in
+from widgets.parts.boxes import column_in, fill
 from widgets.parts.controls import push_button
 from widgets.parts.dialogs import opened
 from widgets.parts.empty_state import EmptyState
-from widgets.parts.fields import PerCent
 from widgets.parts.flow_layout import flowing
 from widgets.parts.notice import Notice
-from widgets.parts.text import Text, Tone, set_tool_tip, sheet_text
+from widgets.parts.text import Text, set_tool_tip, sheet_text
 from widgets.plots.studies import show_heat, show_noise, show_scaling
 from widgets.theme import SPACE, TextSize, set_icon, text_font
 
 if TYPE_CHECKING:
     from widgets.compare.row_plots import RowPlots
 
-MARGIN = 5.0
-"""Default margin in percent."""
-
-_MEANING_FROM = 600
-"""Width in pixels from which the meaning of the margin is shown."""
-
-_MEANING = "smaller differences do not matter"
+_ORIGIN_FROM = 600
+"""Width in pixels from which the origin of the margin is shown."""
 
 _CHOOSE = "Select runs in the library"
-
-_TYPED = 400
-"""Debounce of the margin field, in ms."""
 
 _PATIENCE = 150
 """Delay before *Reading the runs…* is shown, in ms."""
@@ -63,13 +56,12 @@ class ComparePage(Page):
 
     show_run_requested = Signal(str)
     library_requested = Signal()
-    export_requested = Signal(list, str, object, str)  # run ids, baseline first; file name; margin; override reason
+    export_requested = Signal(list, str, object, str)  # run ids, baseline first; file name; margins; override reason
 
     def __init__(self, workstation: Workstation, asker: Asker) -> None:
         super().__init__(workstation, asker)
         self._ids: list[str] = []
         self._overruled = ""
-        self._typed_margin = False  # the user has set the margin: it replaces the calibrated ones of the hosts
         self._compared: Compared | None = None
         self._job: BackgroundJob | None = None
         self._moved = False
@@ -80,7 +72,7 @@ class ComparePage(Page):
         self.explanation = ExplanationSide()
         self.side = self.explanation
         self.notice = Notice()
-        self.margin = self._build_margin()
+        self.margin = MarginField()
         self.everything = QCheckBox("Show all metrics")
         self._arrange()
         self._connect()
@@ -97,8 +89,8 @@ class ComparePage(Page):
         self._overruled = ""  # an override holds for the runs it was given for
         self._stack.setCurrentWidget(self._body)
         self._waiting.start()
-        ids, margin, workstation = tuple(self._ids), self._margin(), self.workstation
-        self._read(lambda: read_runs(workstation, ids, margin), self._show)
+        ids, margins, workstation = tuple(self._ids), self.margin.margins(), self.workstation
+        self._read(lambda: read_runs(workstation, ids, margins), self._show)
 
     def activated(self) -> None:
         """Focus the table."""
@@ -110,36 +102,15 @@ class ComparePage(Page):
             return False
         # Not self._ids[0]: for a part of a run that contains the step names.
         name = f"comparison-{self._compared.comparison.runs[0].id}"
-        self.export_requested.emit(list(self._ids), name, self._margin(), self._overruled)
+        self.export_requested.emit(list(self._ids), name, self.margin.margins(), self._overruled)
         return True
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Hide the meaning of the margin in a narrow page."""
+        """Hide the origin of the margin in a narrow page."""
         super().resizeEvent(event)
-        self._meaning.setVisible(self.width() >= _MEANING_FROM)
+        self.margin.origin.setVisible(self.width() >= _ORIGIN_FROM)
 
     # Reading
-
-    def _margin(self) -> float | None:
-        """Return the margin that the user set, or None for the hosts' calibrated margins."""
-        return self.margin.value() / 100 if self._typed_margin else None
-
-    def _take_margin(self) -> None:
-        self._typed_margin = True
-        self._meaning.setText(_MEANING)
-        self._typed.start()
-
-    def _show_margin(self, comparison: Comparison) -> None:
-        """Show the margin in use and its origin, unless the user set one."""
-        if self._typed_margin:
-            return
-        used = [one.margin for row in comparison.rows for one in row.against if one.margin is not None]
-        self.margin.blockSignals(True)
-        self.margin.setValue(100 * max(used, default=comparison.margin))
-        self.margin.blockSignals(False)
-        origins = comparison.origins
-        origin = comparison.margins[0][1] if len(origins) == 1 else " or ".join(origins)
-        self._meaning.setText(origin or _MEANING)
 
     def _read(self, work: Callable[[], object], show: Callable[[object], None]) -> None:
         """Run `work` in the background; results of a job that a newer one replaced are dropped."""
@@ -152,8 +123,16 @@ class ComparePage(Page):
         """Compare again with a new margin or an override; samples are not read again."""
         if self._compared is None:
             return
-        ids, margin, overruled, workstation = tuple(self._ids), self._margin(), self._overruled, self.workstation
-        self._read(lambda: workstation.compare(ids, margin, overruled), self._show_recompared)
+        ids, margins, overruled = tuple(self._ids), self.margin.margins(), self._overruled
+        self._read(lambda: self.workstation.compare(ids, margins, overruled), self._show_recompared)
+
+    def _keep_margin(self, metric: str, share: float | None) -> None:
+        """Store or forget the user's margin of a metric, and compare again."""
+        saved = self.workstation.saved_margins
+        self._read(
+            lambda: saved.forget(metric) if share is None else saved.keep(metric, share),
+            lambda _done: self._recompare(),
+        )
 
     def _overrule(self, reason: str) -> None:
         self._overruled = reason
@@ -170,9 +149,8 @@ class ComparePage(Page):
         self.notice.hide()
         self.back_button.hide()
         self._compared = compared
-        self._show_margin(compared.comparison)
         self.chips.show_runs(compared.comparison.runs)
-        for before, after in itertools.pairwise([self.export_button, *self.chips.chips, self.margin]):
+        for before, after in itertools.pairwise([self.export_button, *self.chips.chips, self.margin.value]):
             QWidget.setTabOrder(before, after)  # Tab order follows the layout: chips before the margin
         hidden = folded(compared)
         self.everything.setText(f"Show all metrics ({hidden} more)" if hidden else "Show all metrics")
@@ -193,10 +171,18 @@ class ComparePage(Page):
         if self._compared is None:
             return
         self.explanation.show_line(self._compared, line)
+        self._show_margin(self._compared.comparison, line)
         shown = (self._compared, line.row)
         if shown != self._drawn:
             self._drawn = shown
             self._ready_plots().show_line(self._compared, line)
+
+    def _show_margin(self, comparison: Comparison, line: CompareLine) -> None:
+        row = line.row
+        if row is not None:
+            against = line.against or row.against[0]
+            shown = Margin(comparison.margin_of(row, against), against.origin)
+            self.margin.show_margin(row.metric, shown, comparison.margins)
 
     def _ready_plots(self) -> "RowPlots":
         """Return the plots, created on first use: importing pyqtgraph would delay the page."""
@@ -310,21 +296,10 @@ class ComparePage(Page):
         self.table.chosen_line.connect(self._explain)
         self.table.copy_requested.connect(self.copy_text)
         self.everything.toggled.connect(self._show_lines)
-        self._typed = QTimer(self, singleShot=True, interval=_TYPED)
-        self._typed.timeout.connect(self._recompare)
-        self.margin.valueChanged.connect(self._take_margin)
+        self.margin.changed.connect(self._recompare)
+        self.margin.keep_requested.connect(self._keep_margin)
         self._waiting = QTimer(self, singleShot=True, interval=_PATIENCE)
         self._waiting.timeout.connect(lambda: self.notice.show_message("info", "Reading the runs…"))
-
-    def _build_margin(self) -> PerCent:
-        margin = PerCent()
-        margin.setValue(MARGIN)
-        margin.setAccessibleName("Margin")
-        set_tool_tip(
-            margin,
-            "Equivalence margin: smaller differences do not matter. A verdict needs the whole interval in or out of it",
-        )
-        return margin
 
     def _build_copy(self) -> QPushButton:
         button = QPushButton("Copy")
@@ -368,12 +343,7 @@ class ComparePage(Page):
         return flowing(title, *buttons, spacing=SPACE[1])
 
     def _build_controls(self) -> QWidget:
-        margin = QWidget()
-        row = row_in(margin, SPACE[1])
-        fill(row, Text("Margin", wrap=False), self.margin)
-        self._meaning = Text(_MEANING, Tone.MUTED, wrap=False)
-        row.addWidget(self._meaning)
-        return flowing(margin, self.everything, spacing=SPACE[3])
+        return flowing(self.margin, self.everything, spacing=SPACE[3])
 
     def _arrange(self) -> None:
         self._splitter = QSplitter(Qt.Orientation.Vertical, childrenCollapsible=False, handleWidth=SPACE[2])

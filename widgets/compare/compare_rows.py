@@ -6,6 +6,7 @@ from enum import Enum
 
 from app.comparison.comparison import Comparison, ComparisonRow, RelativeFigure, run_letter
 from app.comparison.verdicts import verdict_text
+from app.margins import Margins
 from app.plans.plan import Step
 from app.records import RunRecord
 from app.services import Workstation
@@ -27,10 +28,10 @@ class Compared:
         return next((step for record in self.records for step in record.plan.steps if step.name == name), None)
 
 
-def read_runs(workstation: Workstation, runs: Sequence[str], margin: float | None) -> Compared:
+def read_runs(workstation: Workstation, runs: Sequence[str], margins: Margins) -> Compared:
     """Read and compare runs or groups of runs, without their samples."""
     with collection_paused():
-        return Compared(*workstation.compared(runs, margin))
+        return Compared(*workstation.compared(runs, margins))
 
 
 class LineKind(Enum):
@@ -97,7 +98,7 @@ def rows_for_text(compared: Compared) -> Iterator[Sequence[str | float | None]]:
                 own = (side.value, side.median, side.minimum, side.maximum, side.n, str(side.trust or ""))
             verdict: tuple[str | float | None, ...] = ("", "", "", "", "baseline", "")
             if against is not None:
-                margin = comparison.margin_of(against)
+                margin = comparison.margin_of(row, against)
                 text = verdict_text(against.verdict, margin)
                 verdict = (against.ratio, against.low, against.high, margin, text, against.reason)
             metric = (metric_text(row.metric, row.labels), row.metric.unit.value, row.metric.better.value)

@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QStyleOptionViewItem, QVBoxLayout, QWidget
 
 from app.comparison.comparison import RelativeFigure, run_letter, run_name
 from app.comparison.verdicts import ComparisonVerdict
-from suites.quantities import direction_text, figure_text, metric_text, share_text
+from suites.quantities import direction_text, figure_text, metric_text
 from widgets.compare.cells import IntervalCell, MetricCell, RunCell, scale_for
 from widgets.compare.compare_rows import Compared, CompareLine, LineKind, lines_of
 from widgets.compare.messages import (
@@ -281,8 +281,7 @@ def table_picture(compared: Compared, *, everything: bool) -> QPixmap:
     fill(rows, SPACE[0], table)
     for line in (*_reasons(compared), *comparison.notes):
         rows.addWidget(Text(line, Tone.MUTED))
-    margin = " or ".join(comparison.origins) or share_text(comparison.margin)
-    rows.addWidget(Text(f"Margin {margin}; {comparison.method}.", Tone.MUTED))
+    rows.addWidget(Text(f"Margin {comparison.margin_text}; {comparison.method}.", Tone.MUTED))
     return rendered(sheet, rows)
 
 
@@ -299,7 +298,7 @@ def rendered(sheet: QWidget, rows: QVBoxLayout) -> QPixmap:
 def _reasons(compared: Compared) -> list[str]:
     """Return the reasons for missing verdicts, each once: the table cuts them off."""
     found = [
-        f"{run_letter(number)}: {verdict_line(against, compared.comparison.margin_of(against))}"
+        f"{run_letter(number)}: {verdict_line(against, compared.comparison.margin_of(row, against))}"
         for row in compared.comparison.rows
         for number, against in enumerate(row.against, 1)
         if against.verdict in {ComparisonVerdict.UNDECIDED, ComparisonVerdict.NOT_COMPARABLE}

@@ -110,7 +110,7 @@ def explain(comparison: Comparison, row: ComparisonRow, number: int) -> Explanat
     decided = against.verdict in DIFFERENT | EQUIVALENT
     return Explanation(
         against.verdict,
-        verdict_line(against, comparison.margin_of(against)) if decided else against.verdict.value,
+        verdict_line(against, comparison.margin_of(row, against)) if decided else against.verdict.value,
         f"{first_upper(against.text)}.",
         tuple(_side(row, side) for side in (0, number)),
         tuple(text for side in (0, number) if (text := _levels(row, side))),
@@ -155,7 +155,7 @@ def _levels(row: ComparisonRow, number: int) -> str:
 
 
 def _why(comparison: Comparison, row: ComparisonRow, against: RelativeFigure) -> str:
-    margin, direction = share_text(comparison.margin_of(against)), direction_text(row.metric.better)
+    margin, direction = share_text(comparison.margin_of(row, against)), direction_text(row.metric.better)
     if against.verdict is ComparisonVerdict.NOT_COMPARABLE:
         return f"Not comparable: {against.reason}."
     reason = against.ground  # caveats are shown in their own section

@@ -5,10 +5,10 @@ from collections.abc import Sequence
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QComboBox, QFormLayout, QLineEdit, QListWidget, QListWidgetItem, QPushButton, QWidget
 
-from app.calibration.calibration import DEFAULT_MARGIN
+from app.margins import DEFAULT_MARGIN, DEFAULTS, Margins
 from app.ranking.candidates import Prices, RankingCriteria, RankingGoal, Threshold, limit_of, parse_pairs, weights_of
 from app.ranking.ranking import RankedCandidate, Ranking
-from app.ranking.report import HEAD, RIGHT_ALIGNED, margin_text, ranking_rows, shown_columns
+from app.ranking.report import HEAD, RIGHT_ALIGNED, ranking_rows, shown_columns
 from suites.quantities import parse_quantity
 from suites.vocab import Labels
 from widgets.parts.controls import line_edit
@@ -87,7 +87,7 @@ class RankForm(QWidget):
         self.margin.setMaximumWidth(_NARROW)
         set_tool_tip(self.margin, "Equivalence margin: smaller differences do not matter")
         self.origin = Text("", Tone.MUTED, wrap=False)
-        self._typed_margin = False  # the user has set the margin: it replaces the calibrated ones of the hosts
+        self._typed_margin = False
         self.table_button = QPushButton("From table…")
         set_tool_tip(self.table_button, "CSV file with host or instance_type, price and optionally currency")
         self._table: Prices = {}
@@ -120,11 +120,9 @@ class RankForm(QWidget):
         if self._typed_margin:
             return
         self.margin.blockSignals(True)
-        self.margin.setValue(100 * ranking.margin)
+        self.margin.setValue(100 * ranking.margin.share)
         self.margin.blockSignals(False)
-        own = any(margin.origin for margin in ranking.margins)
-        alone = len(ranking.margins) == 1
-        self.origin.setText("" if not own else ranking.margins[0].origin if alone else margin_text(ranking))
+        self.origin.setText(ranking.margin.origin)
 
     def question(self) -> RankingCriteria:
         """Return the ranking criteria; raise BenchwrightError for an invalid field."""
@@ -145,7 +143,7 @@ class RankForm(QWidget):
             one[2] if one is not None and limit is None else None,
             one[0] if one is not None else "",
             {**self._table, **typed},
-            self.margin.value() / 100 if self._typed_margin else None,
+            Margins(self.margin.value() / 100) if self._typed_margin else DEFAULTS,
         )
 
     def _threshold(self) -> Threshold | None:

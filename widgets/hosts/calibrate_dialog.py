@@ -1,14 +1,17 @@
 """Dialog that shows the calibration of a host and runs a new one."""
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QAbstractItemView, QComboBox, QDialog, QGridLayout, QScrollArea, QSpinBox, QWidget
 
 from app.calibration.calibrate import TRIALS, CalibrationDone, CalibrationRequest
-from app.calibration.report import NOISE_HEAD, alarm_lines, calibration_row, instrument_rows, noise_rows
+from app.calibration.report import NOISE_HEAD, calibration_row, instrument_rows, noise_lines, noise_rows
+from app.calibration.sessions import SessionNoise
 from app.comparison.estimates import FEWEST_TRIALS
 from app.events import Activity, Progress
+from app.margins import Margins
 from app.questions import Asker
 from app.records import Calibration
 from app.runs.control import Control
@@ -25,13 +28,26 @@ from widgets.parts.table import LEFT, RIGHT, Table, TableColumn, TableModel
 from widgets.parts.text import Text, Tone, set_tool_tip, strong
 from widgets.theme import SPACE
 
-SIZE = (860, 680)
+SIZE = (1020, 680)
 MOST_TRIALS = 100
 
 EXPLANATION = (
-    "Measures clock, timers, connection, telemetry overhead and the noise of a suite (A/A test: the suite against "
-    "itself). Comparisons and verdicts use the result until the host changes."
+    "Measures clock, timers, connection, telemetry overhead and the noise of a suite, and how many trials show a "
+    "difference of the margin. Each calibration is a session: calibrate on several days."
 )
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A calibration, the noise of its parameter set over all sessions, and the margins to show."""
+
+    calibration: Calibration
+    noise: tuple[SessionNoise, ...]
+    margins: Margins
+
+
+def _found(workstation: Workstation, calibration: Calibration) -> Found:
+    return Found(calibration, workstation.session_noise(calibration), workstation.margins())
 
 
 class CalibrateDialog(QDialog):
@@ -54,7 +70,7 @@ class CalibrateDialog(QDialog):
         self.trials = QSpinBox()
         self.trials.setRange(FEWEST_TRIALS, MOST_TRIALS)
         self.trials.setValue(TRIALS)
-        self.trials.setAccessibleName("Trials per side")
+        self.trials.setAccessibleName("Trials")
         self.trials.lineEdit().setTextMargins(SPACE[1], 0, 0, 0)  # align with the text of line edits
         self.start_button = push_button("Calibrate", lambda _checked: self.calibrate(), primary=True)
         self.close_button = push_button("Close", self.reject, autoDefault=False)
@@ -62,7 +78,7 @@ class CalibrateDialog(QDialog):
         self.working.cancelled.connect(self.stop)
         self.instrument = _table(_column(0, "Instrument"), TableColumn("", lambda row: row[1]))
         self.noise = _table(*(_column(number, name) for number, name in enumerate(NOISE_HEAD)))
-        self.alarms = Text()
+        self.lines = Text()
         self._when = Text(font=strong())
         self._arrange()
         self._read()
@@ -73,9 +89,11 @@ class CalibrateDialog(QDialog):
         wanted = CalibrationRequest(str(self.suite.currentData()), self.trials.value())
         workstation, host, asker = self._workstation, self._host, self._asker
 
-        def work() -> Iterator[Activity | Progress | CalibrationDone]:
+        def work() -> Iterator[Activity | Progress | Found]:
             for event in workstation.calibrate(host, wanted, asker, control):
-                if isinstance(event, Activity | Progress | CalibrationDone):  # not the samples
+                if isinstance(event, CalibrationDone):
+                    yield _found(workstation, event.calibration)
+                elif isinstance(event, Activity | Progress):  # not the samples
                     yield event
 
         self.notice.hide()
@@ -97,8 +115,8 @@ class CalibrateDialog(QDialog):
 
     def _take(self, event: object) -> None:
         stopping = self._control is not None and self._control.over
-        if isinstance(event, CalibrationDone):
-            self._show((event.calibration,))
+        if isinstance(event, Found):
+            self.show_found(event)
             self.notice.show_message("good", "Calibrated.", "Its trials are in the library.")
         elif isinstance(event, Progress) and not stopping:
             remaining = "" if event.remaining is None else f", about {duration_text(event.remaining)} left"
@@ -113,29 +131,35 @@ class CalibrateDialog(QDialog):
 
     def _read(self) -> None:
         workstation, host = self._workstation, self._host
-        BackgroundJob(lambda: workstation.calibrations(host), self).start(self._show, self.notice.show_error)
 
-    def _show(self, found: tuple[Calibration, ...]) -> None:
-        for widget in (self.instrument, self.noise, self.alarms):
-            widget.setVisible(bool(found))
-        if not found:
+        def work() -> Found | None:
+            known = workstation.calibrations(host)
+            return _found(workstation, known[0]) if known else None
+
+        BackgroundJob(work, self).start(self.show_found, self.notice.show_error)
+
+    def show_found(self, found: Found | None) -> None:
+        """Show a calibration, or that there is none."""
+        for widget in (self.instrument, self.noise, self.lines):
+            widget.setVisible(found is not None)
+        if found is None:
             self._when.setText(f"{host_label(self._host).capitalize()} is not calibrated.")
             return
-        newest = self.shown = found[0]
+        newest = self.shown = found.calibration
         made, suite, *_, why = calibration_row(newest)
         self._when.setText(f"{suite}, {made} UTC{f', {why}' if why else ''}")
         self.instrument.show_rows(instrument_rows(newest.instrument))
-        self.noise.show_rows(noise_rows(newest))
+        self.noise.show_rows(noise_rows(found.noise, found.margins))
         for table in (self.instrument, self.noise):
             table.setFixedHeight(table.whole_height())
-        self.alarms.setText("\n".join(alarm_lines(newest)))
+        self.lines.setText("\n".join(noise_lines(newest, found.noise, found.margins)))
 
     def _arrange(self) -> None:
         rows = dialog_column(self, f"Calibrate {host_label(self._host)}")
         fill(rows, Text(EXPLANATION, Tone.MUTED), self._build_choice(), self.working, self.notice)
         sheet = QWidget()
         found = column_in(sheet, SPACE[2], (0, 0, SPACE[1], 0))
-        fill(found, self._when, self.alarms, self.instrument, self.noise, None)
+        fill(found, self._when, self.lines, self.instrument, self.noise, None)
         scroll = QScrollArea(widgetResizable=True)
         scroll.setWidget(sheet)
         rows.addWidget(scroll, 1)
@@ -146,10 +170,10 @@ class CalibrateDialog(QDialog):
         grid.setHorizontalSpacing(SPACE[2])
         grid.addWidget(Text("Suite", wrap=False), 0, 0)
         grid.addWidget(self.suite, 0, 1)
-        grid.addWidget(Text("Trials per side", wrap=False), 0, 2)
+        grid.addWidget(Text("Trials", wrap=False), 0, 2)
         grid.addWidget(self.trials, 0, 3)
         grid.setColumnStretch(1, 1)
-        set_tool_tip(self.trials, "Trials per side of the A/A test, and as many again without telemetry")
+        set_tool_tip(self.trials, "Trials with telemetry, and as many without")
         return grid
 
 

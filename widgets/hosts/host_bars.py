@@ -22,7 +22,7 @@ MOST = 2
 """Settings listed; the rest is a count."""
 
 
-class _Bar(QFrame):
+class NoticeBar(QFrame):
     """A message with its detail and buttons; hidden until there is one."""
 
     def __init__(self, workstation: Workstation, level: str, *buttons: QPushButton) -> None:
@@ -45,7 +45,7 @@ class _Bar(QFrame):
         BackgroundJob(work, self).start(show, lambda _error: self.hide())  # the hosts page shows the library's error
 
 
-class ChangedBar(_Bar):
+class ChangedBar(NoticeBar):
     """Host with the oldest unrestored change; hidden if there is none."""
 
     restore_requested = Signal(str)  # the name of a host
@@ -75,7 +75,7 @@ class ChangedBar(_Bar):
         self._write(f"Settings not restored on {host_title(self.host)}.{others}", detail)
 
 
-class DetachedBar(_Bar):
+class DetachedBar(NoticeBar):
     """Newest detached run; hidden if there is none."""
 
     attach_requested = Signal(object)  # the DetachedRun

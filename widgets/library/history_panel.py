@@ -3,11 +3,11 @@
 from collections.abc import Callable
 from dataclasses import replace
 
-from PySide6.QtCore import Signal
+from PySide6.QtCore import QSignalBlocker, Signal
 from PySide6.QtWidgets import QComboBox, QWidget
 
-from app.calibration.calibration import DEFAULT_MARGIN
 from app.history import History, HistoryQuery, notes_of, summary_of
+from app.margins import DEFAULTS, Margins
 from app.records import RunRecord
 from app.summary import summaries
 from suites.errors import BenchwrightError
@@ -39,7 +39,6 @@ class HistoryPanel(QWidget):
         self.metrics = QComboBox()
         self.metrics.setAccessibleName("Metric")
         self.margin = PerCent()
-        self.margin.setValue(100 * DEFAULT_MARGIN)
         self.margin.setKeyboardTracking(False)
         self.margin.setAccessibleName("Margin")
         set_tool_tip(self.margin, "Changes up to this are listed and drawn as within the margin")
@@ -52,9 +51,10 @@ class HistoryPanel(QWidget):
         self._queries: list[HistoryQuery] = []
         self._job: BackgroundJob | None = None
         self._record: RunRecord | None = None  # set, not shown yet
+        self._margins = DEFAULTS  # those of the metrics, until one is typed
         self._arrange()
         self.metrics.currentIndexChanged.connect(self._choose)
-        self.margin.valueChanged.connect(self._choose)
+        self.margin.valueChanged.connect(self._choose_margin)
         self.plot.run_chosen.connect(self.run_chosen)
 
     def show_run(self, record: RunRecord, read: Callable[[HistoryQuery], History]) -> None:
@@ -84,6 +84,10 @@ class HistoryPanel(QWidget):
         self.metrics.setEnabled(bool(found))
         self._choose()
 
+    def _choose_margin(self, percent: float) -> None:
+        self._margins = Margins(every=percent / 100)
+        self._choose()
+
     def _choose(self) -> None:
         index, read = self.metrics.currentIndex(), self._read
         if read is None or not 0 <= index < len(self._queries):
@@ -91,7 +95,7 @@ class HistoryPanel(QWidget):
             self.notice.hide()
             self._show_text("This run has no counted trials.")
             return
-        query = replace(self._queries[index], margin=self.margin.value() / 100)
+        query = replace(self._queries[index], margins=self._margins)
         job = self._job = BackgroundJob(lambda: read(query), self)
         job.returned.connect(lambda history: self._show(history) if job is self._job else None)
         job.failed.connect(lambda error: self._fail(error) if job is self._job else None)
@@ -99,6 +103,8 @@ class HistoryPanel(QWidget):
 
     def _show(self, history: History) -> None:
         self.notice.hide()
+        with QSignalBlocker(self.margin):
+            self.margin.setValue(100 * history.margin)
         self.plot.show()
         self.plot.show_history(history, self._run)
         lines = [

@@ -220,6 +220,17 @@ class LibraryPage(Page):
         elif chosen and (parts := parts_side_by_side(chosen[0].summary)):
             self.compare_requested.emit(list(parts))
 
+    def _select_sessions(self) -> None:
+        if chosen := self._chosen():
+            workstation, run_id = self.workstation, chosen[0].id
+            BackgroundJob(lambda: workstation.sessions_of(run_id), self).start(self._show_sessions, self._fail)
+
+    def _show_sessions(self, runs: Sequence[str]) -> None:
+        """Select the sessions of a plan, all of them shown."""
+        self.search.clear()
+        self.table.select(*runs)
+        self.status.emit(f"{count_text(len(runs), 'session')} of the same plan")
+
     def _study(self, show: Callable[[Workstation, Sequence[str], QWidget], object]) -> None:
         """Open a study of the selected runs."""
         if chosen := self._chosen():
@@ -322,6 +333,7 @@ class LibraryPage(Page):
         self.table.addActions(list(actions.all()))
         actions.open.triggered.connect(self._toggle_list)
         actions.compare.triggered.connect(self._compare)
+        actions.sessions.triggered.connect(self._select_sessions)
         actions.pin.triggered.connect(self._ask_for_name)
         actions.unpin.triggered.connect(self._unpin)
         actions.noise.triggered.connect(lambda: self._study(show_noise))

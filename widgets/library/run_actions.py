@@ -21,6 +21,7 @@ class RunActions(QObject):
         self.newer: BenchwrightError | None = None  # why the library is read-only, or None
         self.open = self._make("Show alone")
         self.compare = self._make("Compare", "Ctrl+D")
+        self.sessions = self._make("Select all sessions", "Ctrl+Shift+A")
         self.pin = self._make("Pin as baseline…", "Ctrl+B")
         self.unpin = self._make("Unpin", "Ctrl+B")
         self.noise = self._make("Noise…")
@@ -41,7 +42,10 @@ class RunActions(QObject):
 
     def all(self) -> Sequence[QAction]:
         """Return the actions in display order."""
-        return (self.open, self.compare, self.pin, self.unpin, self.study, self.export, self.repeat, self.delete)
+        return (
+            self.open, self.compare, self.sessions, self.pin, self.unpin, self.study, self.export, self.repeat,
+            self.delete,
+        )  # fmt: skip
 
     def show_chosen(self, chosen: Sequence[RunLine]) -> None:
         """Enable the actions that apply to `chosen`; the tooltips of the others give the reason."""
@@ -52,6 +56,8 @@ class RunActions(QObject):
         parts = one and bool(parts_side_by_side(chosen[0].summary))
         compared = "the selected runs" if several else "the hosts or steps of this run"
         _offer(self.compare, several or parts, f"Compare {compared}", "Select two or more runs (Ctrl+click)")
+        sessions = "Select the sessions of this series, or the runs of the same plan"
+        _offer(self.sessions, one, sessions, "Select one run")
         pinned_runs = "these runs, as one group," if several else "this run"
         measured = bool(chosen) and all(line.summary.trials for line in chosen)
         reason = "No counted trials to compare with" if chosen else "Select a run"

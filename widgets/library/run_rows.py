@@ -95,5 +95,6 @@ def _line(run: RunSummary) -> RunLine:
     texts = (
         local_time(run.started), run.name, *hosts, run.headline, run.status, run.trust, str(run.trials),
         run.baseline or "", *run.steps, run.question, *run.hosts, *run.suites, run.id,
+        run.session.series if run.session else "",
     )  # fmt: skip
     return RunLine(run, " ".join(texts).casefold())

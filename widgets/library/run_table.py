@@ -6,6 +6,7 @@ from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtWidgets import QAbstractItemView
 
 from app.events import State
+from app.session_text import session_text
 from widgets.library.run_rows import RunLine, headline_key, local_time, one_line, run_duration, verdict_key
 from widgets.parts.names import MISSING, host_title, mark_of
 from widgets.parts.table import RIGHT, Table, TableColumn, TableModel
@@ -33,6 +34,22 @@ def _verdict(line: RunLine) -> str:
 
 def _baseline(line: RunLine) -> str:
     return f"Pinned as the baseline “{line.summary.baseline}”" if line.summary.baseline else ""
+
+
+def _session(line: RunLine) -> str:
+    session = line.summary.session
+    if session is None:
+        return ""
+    return f"{session.number} of {session.total}" if session.total else str(session.number)
+
+
+def _session_key(line: RunLine) -> tuple[str, int]:
+    session = line.summary.session
+    return ("", 0) if session is None else (session.series, session.number)
+
+
+def _session_tip(line: RunLine) -> str:
+    return session_text(line.summary.session, line.summary.started) if line.summary.session is not None else ""
 
 
 RUN_COLUMNS: tuple[TableColumn[RunLine], ...] = (
@@ -66,6 +83,11 @@ RUN_COLUMNS: tuple[TableColumn[RunLine], ...] = (
     TableColumn(
         "Trials", lambda line: str(line.summary.trials), align=RIGHT, more=_no_tip,
         tip="Completed trials without warm-ups", key=lambda line: line.summary.trials, width=50, hide_order=4,
+    ),
+    TableColumn(
+        "Session", _session, tip="Session of a series of runs of one plan", more=_session_tip,
+        key=_session_key,
+        width=64, hide_order=6, needed=lambda lines: any(line.summary.session for line in lines),
     ),
     TableColumn(
         "Baseline", lambda line: one_line(line.summary.baseline or ""), tip="Baseline that the run is pinned as",

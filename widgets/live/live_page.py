@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable, Generator, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -100,9 +101,10 @@ class LivePage(Page):
         detached: DetachedRun | None = None,
         *,
         stop: bool = False,
+        series: str = "",
     ) -> bool:
-        """Run `plan`, or attach its `detached` run, and show it; return False, and do nothing, while another run is
-        under way.
+        """Run `plan`, attach its `detached` run, or run the next session of a `series`, and show it; return False, and
+        do nothing, while another run is under way.
 
         `busy` decides what happens if a host is already in use: by default the run is refused and the user asked.
         `made` is called first, on the worker's thread. `stop` ends the run in order instead of continuing it.
@@ -113,15 +115,18 @@ class LivePage(Page):
         if stop:
             control.stop()
         self._refused = False
-        self._retry = partial(self.start_run, plan, made=made, detached=detached, stop=stop)
+        self._retry = partial(self.start_run, plan, made=made, detached=detached, stop=stop, series=series)
 
         def events() -> Generator[Event]:
             made()
             if detached is not None:
                 return workstation.attach(detached.id, asker, control)
+            if series:
+                return workstation.run_session(series, asker, control)
             return workstation.run(plan, asker, control)
 
-        self._model, self._control, self._queue = RunModel(plan), control, PendingEvents()
+        shown = replace(plan, repetition=plan.repetition.one_session)
+        self._model, self._control, self._queue = RunModel(shown), control, PendingEvents()
         self._job = BackgroundJob(events, self, put=self._queue.put)
         self._job.yielded.connect(self._drain)
         self._job.failed.connect(self._job_failed)

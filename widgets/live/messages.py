@@ -101,7 +101,7 @@ def summary_text(model: RunModel, now: float) -> str:
 
 
 def step_progress(model: RunModel, step_key: StepKey) -> str:
-    """Return the progress of a step on a host: ``2/3``, ``failed``, ``not reached``; with a precision goal ``4/~9``."""
+    """Return the progress of a step on a host: ``2/3``, ``failed``, ``not reached``; with a goal ``4/≥9``."""
     views = [view for view in model.trials_at(step_key) if not view.trial.warm_up]
     if any(view.ended is not None and view.ended.state is State.FAILED for view in views):
         return "failed"
@@ -114,7 +114,8 @@ def step_progress(model: RunModel, step_key: StepKey) -> str:
         return f"{done}/{repetition.trials}"
     decided = model.decisions.get(step_key, ())
     more = decided[-1].decision.more if decided else None
-    return f"{done}/~{done + more}" if more and not model.phase.over else f"{done} done"
+    sign = "~" if repetition.policy is Policy.BUDGET else "≥"
+    return f"{done}/{sign}{done + more}" if more and not model.phase.over else f"{done} done"
 
 
 def command_text(commands: tuple[Command, ...]) -> str:
@@ -138,6 +139,9 @@ def facts_text(facts: Facts) -> str:
     return "\n".join(" · ".join(str(part) for part in line if part) for line in lines if any(line))
 
 
+STORED = "The run is in the library."
+
+
 def outcome(model: RunModel) -> tuple[str, str, str]:
     """Return the severity (good, info, warning or error), the message and its details."""
     counted = sum(view.counts for view in model.trials.values())
@@ -147,9 +151,8 @@ def outcome(model: RunModel) -> tuple[str, str, str]:
     if model.phase is LivePhase.DONE:
         verdict = model.verdicts.get(None)
         message = f"Finished on {hosts}: {count_text(counted, 'trial')}."
-        if verdict is None:
-            return "good", message, "The run is in the library."
-        return MARKS[verdict.trust], message, verdict.summary
+        level, detail = ("good", STORED) if verdict is None else (MARKS[verdict.trust], verdict.summary)
+        return level, message, f"{detail} {_session(model)}".strip()
     if model.phase is LivePhase.DETACHED:
         message = f"Detached on {hosts}: {_share(counted, wanted)} done."
         return "info", message, "The trial under way continues there. Attach the run to start the next trials."
@@ -161,6 +164,14 @@ def outcome(model: RunModel) -> tuple[str, str, str]:
         return "warning", message, " ".join(filter(None, [STOPPED, stored, *rest]))
     reason = model.reason or "Reason unknown."
     return "error", f"Failed on {hosts}: {_share(counted, wanted)} done.", f"{reason} {stored}".strip()
+
+
+def _session(model: RunModel) -> str:
+    """Return the place of the run in its series, and whether another session follows."""
+    if (session := model.session) is None:
+        return ""
+    more = " The next one is offered when it is due." if session.number < session.total else ""
+    return f"Session {session.number} of {session.total}.{more}"
 
 
 def _wanted(model: RunModel) -> int | None:

@@ -16,6 +16,7 @@ from app.events import (
     LinkChanged,
     LinkState,
     Moment,
+    PlannedSession,
     PolicyDecided,
     Progress,
     RunAttached,
@@ -106,6 +107,7 @@ class TrialView:
     trial: Trial
     expected: float | None = None
     began: float | None = None
+    session: PlannedSession | None = None  # the session of a series that the run is
     ended: TrialEnded | None = None
     seconds: float | None = None  # duration, once it has ended
     series: dict[SeriesKey, LiveSeries] = field(default_factory=dict)
@@ -172,6 +174,7 @@ class RunModel:
     activity: str = ""
     waits_for: str = ""  # why the run waits for a host in use, or empty
     began: float | None = None
+    session: PlannedSession | None = None  # the session of a series that the run is
     over_at: float | None = None
     trials: dict[int, TrialView] = field(default_factory=dict)
     current: TrialView | None = None
@@ -249,7 +252,7 @@ class RunModel:
     def _fold_run(self, event: Event, now: float) -> None:
         match event:
             case RunStarted():
-                self.run_id, self.began = event.run_id, now
+                self.run_id, self.began, self.session = event.run_id, now, event.session
                 self.phase = LivePhase.RUNNING if self.phase is LivePhase.STARTING else self.phase
             case Activity():
                 self.activity, self.waits_for = event.text, event.waits_for

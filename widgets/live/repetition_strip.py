@@ -162,5 +162,6 @@ class RepetitionStrip(QWidget):
         self.view.setVisible(curve is not None)
         self.view.show_curve(curve)
         text = f"{self.caption.text()}. {self.reason.text()}. {self.forecast.text()}".strip()
-        set_tool_tip(self, f"{text}\nVertical lines: the 95 % interval after each trial. Shaded: the goal.")
+        kind = "sequential" if last.decision.of_ratio else "95 %"
+        set_tool_tip(self, f"{text}\nVertical lines: the {kind} interval after each trial. Shaded: the goal.")
         self.setAccessibleName(text)

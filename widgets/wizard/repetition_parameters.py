@@ -3,8 +3,8 @@
 from collections.abc import Callable, Mapping
 from functools import partial
 
-from app.plans.plan import CAP, MAXIMUM_TRIALS, MINIMUM, Order, Plan, PlanError, Policy, Repetition
-from app.plans.validation import check_repetition
+from app.plans.plan import CAP, DAY, MAXIMUM_TRIALS, MINIMUM, Order, Plan, PlanError, Policy, Repetition
+from app.plans.validation import LEAST_EVERY, MOST_EVERY, MOST_SESSIONS, check_repetition
 from suites.parameters import Choice, Parameter, Type, Value, Values
 
 QUICK = "quick"
@@ -14,6 +14,10 @@ QUICK = "quick"
 def _under(*policies: Policy) -> Callable[[Values], bool]:
     """Return a predicate: the parameter is used under these policies only."""
     return lambda values: values.get("policy") in policies
+
+
+def _repeats(values: Values) -> bool:
+    return int(values.get("sessions", 1)) > 1
 
 
 def _drawn(values: Values) -> bool:
@@ -72,13 +76,14 @@ REPETITION = (
         help="Name of a pinned run. Its step must measure the same.",
         applies=_under(Policy.UNTIL_VERDICT),
     ),
-    _percentage(
+    Parameter(
         name="margin",
-        title="Equivalence margin ±",
-        default=5.0,
-        minimum=0,
+        title="Equivalence margin ± [%]",
+        type=Type.TEXT,
+        default="",
+        pattern=r"\d{1,3}(\.\d{1,4})?",
         help="Largest difference that does not matter. Stops when the interval of the ratio is entirely outside or "
-        "entirely inside the margin.",
+        "entirely inside the margin. Empty: that of the metric, yours or 5 % (10 % from p99 up).",
         applies=_under(Policy.UNTIL_VERDICT),
     ),
     Parameter(
@@ -87,7 +92,7 @@ REPETITION = (
         type=Type.CHOICE,
         default="95",
         choices=(Choice("95", "95 %"), Choice("99", "99 %")),
-        help="If the true difference equals the margin, 8 % of verdicts are wrong at 95 % and 2 % at 99 %.",
+        help="At 95 %, a false “better”, “worse” or “smaller” has at most 2.5 % each, at 99 % 0.5 %, over all trials.",
         applies=_under(Policy.UNTIL_VERDICT),
     ),
     _limit(
@@ -131,6 +136,26 @@ REPETITION = (
         help="Lets caches, CPU credits and temperature settle.",
     ),
     Parameter(
+        name="sessions",
+        title="Sessions",
+        type=Type.INTEGER,
+        default=1,
+        minimum=1,
+        maximum=MOST_SESSIONS,
+        help="Runs of this plan, spread over time. Trials of one run share its moment: only several sessions show how "
+        "results differ from day to day. Later sessions start by themselves while Benchwright is open.",
+    ),
+    Parameter(
+        name="every",
+        title="Session every",
+        type=Type.DURATION,
+        default=DAY,
+        minimum=LEAST_EVERY,
+        maximum=MOST_EVERY,
+        help="Time from the start of one session to the next. A session that was missed runs when possible.",
+        applies=_repeats,
+    ),
+    Parameter(
         name="order",
         title="Order",
         type=Type.CHOICE,
@@ -156,8 +181,6 @@ REPETITION = (
 )
 """Parameters of the form. Shares are in percent here."""
 
-_PERCENT = frozenset({"precision", "margin"})
-
 
 def values_of(plan: Plan) -> dict[str, Value]:
     """Return the form's values for `plan`."""
@@ -168,11 +191,13 @@ def values_of(plan: Plan) -> dict[str, Value]:
         "order": plan.order.value,
         "seed": "" if plan.seed is None else str(plan.seed),
     }
-    for name in ("trials", "baseline", "minimum", "cap", "budget", "warm_ups", "pause"):
+    for name in ("trials", "baseline", "minimum", "cap", "budget", "warm_ups", "pause", "sessions", "every"):
         values[name] = getattr(given, name)
     if given.is_quick_look:
         values["trials"] = MINIMUM  # for the user who selects the fixed number
-    return values | {name: round(100 * getattr(given, name), 9) for name in _PERCENT}
+    values["precision"] = round(100 * given.precision, 9)
+    values["margin"] = "" if given.margin is None else f"{round(100 * given.margin, 9):g}"
+    return values
 
 
 def repetition_of(values: Mapping[str, Value]) -> Repetition:
@@ -185,11 +210,13 @@ def repetition_of(values: Mapping[str, Value]) -> Repetition:
         policy=Policy.FIXED if quick else Policy(str(values["policy"])),
         precision=float(values["precision"]) / 100,
         baseline=str(values["baseline"]).strip(),
-        margin=float(values["margin"]) / 100,
+        margin=round(float(values["margin"]) / 100, 9) if values["margin"] else None,
         confidence=float(values["confidence"]) / 100,
         minimum=int(values["minimum"]),
         cap=int(values["cap"]),
         budget=float(values["budget"]),
+        sessions=int(values["sessions"]),
+        every=float(values["every"]) if _repeats(values) else DAY,
     )
 
 

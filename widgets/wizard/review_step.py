@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QComboBox, QFormLayout, QLineEdit, QWidget
 
 from app.plans.plan import TELEMETRY_INTERVALS, Plan
 from app.plans.plan_changes import remarks_text
-from app.plans.totals import StepPreview, Totals, quick_look_text, totals
+from app.plans.totals import StepPreview, Totals, quick_look_text, sessions_text, totals
 from app.runs.root_commands import RootCommand
 from suites.base import Estimate
 from suites.quantities import count_text
@@ -170,6 +170,7 @@ class ReviewStep(WizardStep):
             f"space: {size(sums.space)}" if sums.space else "",
             f"network: {network}" if sums.network or "network" in sums.open else "",
             quick_look_text(sums),
+            sessions_text(sums),
         ]
         self.totals.setText("  ·  ".join(part for part in parts if part))
 
