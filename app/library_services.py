@@ -199,17 +199,22 @@ class LibraryServices(ABC):
         criteria = replace(criteria, margins=self.margins(criteria.margins))
         return rank(selectors, self._selection.chosen(selectors), criteria)
 
-    def compare(self, runs: Sequence[str], margins: Margins = DEFAULTS, overruled: str = "") -> Comparison:
+    def compare(
+        self, runs: Sequence[str], margins: Margins = DEFAULTS, overruled: str = "", tested: Collection[str] = ()
+    ) -> Comparison:
         """Compare runs with the first. Each is a selector of app.comparison.selection: a run, or a group.
 
         `margins` are those given for this comparison; the user's own defaults are added. `overruled` is the reason to
-        ignore fatal differences; the comparison repeats it.
+        ignore fatal differences; the comparison repeats it. `tested` are the names of metrics, or ALL_METRICS, that get
+        a verdict besides the headline and tail metrics.
         """
-        return self._selection.compare(runs, self.margins(margins), overruled)
+        return self._selection.compare(runs, self.margins(margins), overruled, tested)
 
-    def compared(self, runs: Sequence[str], margins: Margins = DEFAULTS) -> tuple[Comparison, tuple[RunRecord, ...]]:
+    def compared(
+        self, runs: Sequence[str], margins: Margins = DEFAULTS, tested: Collection[str] = ()
+    ) -> tuple[Comparison, tuple[RunRecord, ...]]:
         """Return the comparison of compare(), and each run, or group of runs as one, without samples."""
-        return self._selection.compared(runs, self.margins(margins))
+        return self._selection.compared(runs, self.margins(margins), tested)
 
     def trial_samples(
         self, trials: Iterable[tuple[str, int]], metrics: Collection[str]
@@ -237,9 +242,16 @@ class LibraryServices(ABC):
 
         return export_parquet(list(self._selection.read(runs)), path)
 
-    def export_png(self, runs: Sequence[str], path: Path, margins: Margins = DEFAULTS, overruled: str = "") -> Path:
+    def export_png(
+        self,
+        runs: Sequence[str],
+        path: Path,
+        margins: Margins = DEFAULTS,
+        overruled: str = "",
+        tested: Collection[str] = (),
+    ) -> Path:
         """Write the report image; several runs are compared as in compare()."""
-        return self._selection.export_png(runs, path, self.margins(margins), overruled)
+        return self._selection.export_png(runs, path, self.margins(margins), overruled, tested)
 
     @property
     def analyses(self) -> Analyses:

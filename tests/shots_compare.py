@@ -5,6 +5,7 @@ from dataclasses import replace
 
 from PySide6.QtWidgets import QLabel, QWidget
 
+from suites.verdict import Trust
 from tests.shot_stage import Shot, Stage
 from tests.widgets.library_runs import STEADY, Made, library, record
 from widgets.compare.compare_page import ComparePage
@@ -130,6 +131,47 @@ def _picture(stage: Stage) -> QWidget:
     return shown
 
 
+def _sessions(stage: Stage, prefix: str, day: int, factor: float, *, hosts: int = 1) -> str:
+    """Record three sessions on each of `hosts` hosts, and return them as one side."""
+    known = {run.id for run in stage.workstation.runs()}
+    runs = [
+        Made(
+            f"202602{day:02d}-{8 + number // 6:02d}{10 * (number % 6):02d}00-{prefix}",
+            [value * factor * (1 + 0.002 * (number * day % 7)) * (1 + 0.05 * host) for value in STEADY],
+            host=f"web-{host + 1}",
+            trust=Trust.VALID,
+        )
+        for host in range(hosts)
+        for number in range(host * 3, host * 3 + 3)
+    ]
+    record(stage.workstation, *(run for run in runs if run.run_id not in known))
+    return ",".join(run.run_id for run in runs)
+
+
+def _three_sessions(factor: float) -> Callable[[Stage], QWidget]:
+    def shot(stage: Stage) -> QWidget:
+        name = f"s{round(100 * factor)}"
+        return _opened(stage, _sessions(stage, "s100", 1, 1.0), _sessions(stage, name, 2, factor))[0]
+
+    return shot
+
+
+def _paired_hosts(stage: Stage) -> QWidget:
+    return _opened(
+        stage, *(_sessions(stage, f"h{day}", day, factor, hosts=10) for day, factor in ((3, 1.0), (4, 1.1)))
+    )[0]
+
+
+def _many(stage: Stage) -> QWidget:
+    runs = [
+        Made(f"202603{number:02d}-080000-many", [value * (1 + number / 99) for value in STEADY])
+        for number in range(1, 28)
+    ]
+    known = {run.id for run in stage.workstation.runs()}
+    record(stage.workstation, *(run for run in runs if run.run_id not in known))
+    return _opened(stage, *(run.run_id for run in runs))[0]
+
+
 SHOTS: list[Shot] = [
     ("compare-empty", _empty),
     ("compare-long-names", _long),
@@ -142,6 +184,10 @@ SHOTS: list[Shot] = [
     ("compare-overruled", _overruled),
     ("compare-overrule", _overrule),
     ("compare-groups", _groups),
+    ("compare-sessions-better", _three_sessions(1.1)),
+    ("compare-sessions-same", _three_sessions(1.01)),
+    ("compare-paired-hosts", _paired_hosts),
+    ("compare-27-runs", _many),
     ("compare-undecided", _undecided),
     ("compare-ecdf", _distribution(1)),
     ("compare-shift", _distribution(2)),

@@ -1,6 +1,6 @@
 """Dialog that exports runs as CSV and PNG."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -43,14 +43,15 @@ class ExportDialog(QDialog):
         *,
         margins: Margins = DEFAULTS,
         overruled: str = "",
+        tested: Collection[str] = (),
     ) -> None:
         """Offer to export `runs`, of which the first is the baseline, to files called `name`.
 
         The picture compares several runs with `margins`, those given for the comparison; `overruled` is the reason to
-        compare runs that are not comparable.
+        compare runs that are not comparable, `tested` the metrics with a verdict besides the headline ones.
         """
         super().__init__(parent)
-        self._margins, self._overruled = margins, overruled
+        self._compared_with = (margins, overruled, tested)
         self._workstation = workstation
         self._runs = tuple(runs)
         self._job: BackgroundJob | None = None
@@ -139,8 +140,7 @@ class ExportDialog(QDialog):
             return
         text, endings = self.path.text().strip(), self._endings()
         job = self._job = BackgroundJob(
-            lambda: _write(self._workstation, self._runs, targets_of(text, endings), self._margins, self._overruled),
-            self,
+            lambda: _write(self._workstation, self._runs, targets_of(text, endings), self._compared_with), self
         )
         self.message.hide()
         self.outcome.hide()
@@ -179,7 +179,10 @@ def targets_of(text: str, endings: Sequence[str]) -> list[Path]:
 
 
 def _write(
-    workstation: Workstation, runs: Sequence[str], targets: Sequence[Path], margins: Margins, overruled: str
+    workstation: Workstation,
+    runs: Sequence[str],
+    targets: Sequence[Path],
+    compared_with: tuple[Margins, str, Collection[str]],
 ) -> list[Path]:
     """Write `runs` to each of `targets` in the format of its extension; return all files written."""
     written: list[Path] = []
@@ -188,5 +191,5 @@ def _write(
         if path.suffix == ".csv":
             written += workstation.export_csv(runs, path)
         else:
-            written.append(workstation.export_png(runs, path, margins, overruled))
+            written.append(workstation.export_png(runs, path, *compared_with))
     return written

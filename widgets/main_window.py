@@ -3,7 +3,7 @@
 import gc
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -118,11 +118,18 @@ class MainWindow(QMainWindow):
         """Show a modal message."""
         opened(QuestionDialog(text, more, "Close", self, decline_text=""))
 
-    def open_export(self, runs: Sequence[str], name: str, margins: Margins = DEFAULTS, overruled: str = "") -> None:
-        """Open the export dialog for `runs`; `margins` and `overruled` are those of ExportDialog."""
+    def open_export(
+        self,
+        runs: Sequence[str],
+        name: str,
+        margins: Margins = DEFAULTS,
+        overruled: str = "",
+        tested: Collection[str] = (),
+    ) -> None:
+        """Open the export dialog for `runs`; the other arguments are those of ExportDialog."""
         from widgets.export_dialog import ExportDialog
 
-        opened(ExportDialog(self.workstation, runs, name, self, margins=margins, overruled=overruled))
+        opened(ExportDialog(self.workstation, runs, name, self, margins=margins, overruled=overruled, tested=tested))
 
     def choose_plan_file(self) -> None:
         """Ask for a plan file and open it."""

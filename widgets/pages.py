@@ -1,7 +1,7 @@
 """The pages of the window, created on first use, and the navigation between them."""
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import TYPE_CHECKING, Protocol, cast
 
 from app.events import LibraryChanged
@@ -48,7 +48,14 @@ class WindowServices(Protocol):
         """Show a modal message."""
         ...
 
-    def open_export(self, runs: Sequence[str], name: str, margins: Margins = DEFAULTS, overruled: str = "") -> None:
+    def open_export(
+        self,
+        runs: Sequence[str],
+        name: str,
+        margins: Margins = DEFAULTS,
+        overruled: str = "",
+        tested: Collection[str] = (),
+    ) -> None:
         """Open the export dialog for `runs`."""
         ...
 

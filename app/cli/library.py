@@ -7,7 +7,15 @@ import click
 
 from app.cli.common import FAILED, json_option, json_verb, plain, print_json, print_table, report_errors, verb
 from app.cli.plans import print_findings
-from app.cli.studies import Study, margin_option, overrule_option, print_study
+from app.cli.studies import (
+    Study,
+    margin_option,
+    metrics_option,
+    overrule_option,
+    print_study,
+    tested_of,
+    tested_option,
+)
 from app.cli.tables import LEVELS_HEAD, level_cells, print_agreements, print_distributions
 from app.distributions.distribution import distributions_to_json
 from app.formats import remarks_to_json
@@ -189,6 +197,8 @@ def _print_trials(record: RunRecord) -> None:
 @click.option("--png", "png_path", type=click.Path(path_type=Path), help="Write the report image to this file.")
 @margin_option
 @overrule_option
+@metrics_option
+@tested_option
 @json_verb
 def export(
     workstation: Workstation,
@@ -198,6 +208,8 @@ def export(
     png_path: Path | None,
     margins: Margins,
     overrule: str,
+    metrics: tuple[str, ...],
+    everything: bool,
     as_json: bool,
 ) -> None:
     """Export RUNS as CSV, Parquet or PNG."""
@@ -209,7 +221,8 @@ def export(
     if parquet_path is not None:
         written.extend(workstation.export_parquet(runs, parquet_path))
     if png_path is not None:
-        written.append(workstation.export_png(runs, png_path, margins, overrule))
+        tested = tested_of(metrics, everything=everything)
+        written.append(workstation.export_png(runs, png_path, margins, overrule, tested))
     if as_json:
         print_json({"files": [str(path) for path in written]})
         return

@@ -12,6 +12,7 @@ from app.chart import Chart
 from app.cli.common import json_option, plain, print_json, print_table, verb
 from app.cli.tables import print_agreements, print_comparison, print_distributions, print_noise, print_scaling
 from app.comparison.comparison import comparison_to_json
+from app.comparison.family import ALL_METRICS
 from app.crosscheck.agreement import Agreement
 from app.crosscheck.report import agreement_to_json
 from app.distributions.distribution import distributions_to_json
@@ -63,6 +64,17 @@ overrule_option = click.option(
     metavar="REASON",
     help="Compare despite differences that make runs incomparable; the reason is shown.",
 )
+
+metrics_option = click.option(
+    "--metric", "metrics", multiple=True, metavar="NAME",
+    help="Test this metric too, as named in “show --json”; repeatable.",
+)  # fmt: skip
+tested_option = click.option("--all", "everything", is_flag=True, help="Test every metric.")
+
+
+def tested_of(metrics: tuple[str, ...], *, everything: bool) -> frozenset[str]:
+    """Return the metrics that --metric and --all select for a verdict."""
+    return frozenset({*metrics, ALL_METRICS} if everything else metrics)
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,6 +134,8 @@ def study(
 @runs_argument
 @margin_option
 @overrule_option
+@metrics_option
+@tested_option
 @click.option("--levels", is_flag=True, help="Show variance components: in trials, between trials, sessions, hosts.")
 @click.option("--distribution", metavar="METRIC", help="Show percentiles of METRIC and their differences.")
 @study()
@@ -130,10 +144,14 @@ def compare(
     runs: tuple[str, ...],
     margins: Margins,
     overrule: str,
+    metrics: tuple[str, ...],
+    everything: bool,
     levels: bool,
     distribution: str | None,
 ) -> Study:
-    """Compare RUNS with the first of them.
+    """Compare RUNS with the first of them: headline and tail metric of each step, and those of --metric.
+
+    Every metric that is tested makes the others harder to decide (Holm's correction); --json has all metrics.
 
     A side is a run, or several joined by commas. RUN@HOST and RUN:STEP select one host or one step of a run;
     baseline:NAME and baseline:NAME@VERSION select a baseline.
@@ -143,8 +161,13 @@ def compare(
     if distribution is not None:
         found = workstation.analyses.distributions(runs, distribution, overrule)
         return Study(partial(print_distributions, found), partial(distributions_to_json, found))
-    comparison = workstation.compare(runs, margins, overrule)
-    return Study(partial(print_comparison, comparison, levels=levels), partial(comparison_to_json, comparison))
+    comparison = workstation.compare(runs, margins, overrule, tested_of(metrics, everything=everything))
+    unknown = set(metrics) - {row.metric.name for row in comparison.rows}
+    if unknown:
+        known = ", ".join(dict.fromkeys(row.metric.name for row in comparison.rows))
+        raise BenchwrightError(f"No metric {', '.join(sorted(unknown))} in these runs.", f"Name one of: {known}.")
+    shown = partial(print_comparison, comparison, levels=levels, everything=everything)
+    return Study(shown, partial(comparison_to_json, comparison))
 
 
 @click.command()

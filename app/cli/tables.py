@@ -57,9 +57,12 @@ def _moment(started: str) -> str:
     return f"{started[:16].replace('T', ' ')} UTC" if len(started) > len("2026-01-31") else started
 
 
-def comparison_rows(comparison: Comparison) -> list[list[str]]:
-    """Return a row for each metric of the baseline, followed by one for each other run."""
-    return [line for row in comparison.rows for line in _lines(row)]
+def comparison_rows(comparison: Comparison, *, everything: bool = True) -> list[list[str]]:
+    """Return a row for each metric of the baseline, followed by one for each other run.
+
+    Only of tested metrics without `everything`.
+    """
+    return [line for row in comparison.rows if everything or row.tested for line in _lines(row)]
 
 
 def closing_lines(comparison: Comparison) -> list[str]:
@@ -142,8 +145,11 @@ def _icc(levels: VarianceLevels) -> str:
     return f"{levels.icc:.2f} ({levels.icc_low:.2f} to {levels.icc_high:.2f})"
 
 
-def print_comparison(comparison: Comparison, *, levels: bool = False) -> None:
-    """Print a comparison: differences in conditions, figures with spread, verdicts."""
+def print_comparison(comparison: Comparison, *, levels: bool = False, everything: bool = True) -> None:
+    """Print a comparison: differences in conditions, figures with spread, verdicts.
+
+    Without `everything`, descriptive metrics are only counted.
+    """
     for line in run_lines(comparison):
         click.echo(plain(line))
     click.echo("")
@@ -151,7 +157,10 @@ def print_comparison(comparison: Comparison, *, levels: bool = False) -> None:
     if gate:
         print_table(GATE_HEAD, gate)
         click.echo("")
-    print_table(HEAD, comparison_rows(comparison), right=RIGHT_ALIGNED)
+    print_table(HEAD, comparison_rows(comparison, everything=everything), right=RIGHT_ALIGNED)
+    hidden = 0 if everything else sum(not row.tested for row in comparison.rows)
+    if hidden:
+        click.echo(plain(f"Not tested: --all tests and prints {count_text(hidden, 'more metric')}."))
     click.echo("")
     if levels:
         print_table(("Step", "Host", "Metric", "Run", *LEVELS_HEAD), levels_rows(comparison), right=range(4, 9))

@@ -10,6 +10,7 @@ from app.comparison.cell_caveats import MOST_FAILED, of_failures, of_instances, 
 from app.comparison.comparability import OF_HOST, PLACES, Difference, Weight, differences, relation, same_machine
 from app.comparison.comparison import CompareError, Comparison, ComparisonRow, RelativeFigure
 from app.comparison.estimates import Ratio, beyond_p, holm, within_p
+from app.comparison.family import descriptive
 from app.comparison.replication import Rounds, Units, units_of
 from app.comparison.sides import Censored, Side, StepHosts, excluded_trials, paired, shared_hosts, step_hosts
 from app.comparison.verdicts import (
@@ -24,7 +25,7 @@ from app.margins import DEFAULTS, Margin, Margins
 from app.plans.plan import host_label
 from app.records import RunRecord
 from app.sample_statistics import WithinTrials
-from app.summary import MetricSummary, headline_metrics, levels
+from app.summary import MetricSummary, levels
 from suites.errors import UnitError
 from suites.quantities import metric_text
 from suites.units import convert
@@ -44,8 +45,8 @@ def compare(
 
     `margins` are the relative differences that do not matter. `overruled` is a reason to compare in spite of fatal
     differences; every verdict repeats it.
-    `within` are the samples of the trials, for the variance levels. `tested` are names of metrics that get a verdict
-    besides the headline and tail metrics of each step; all others are descriptive.
+    `within` are the samples of the trials, for the variance levels. `tested` are names of metrics, or ALL_METRICS, that
+    get a verdict besides the headline and tail metrics of each step; all others are descriptive (descriptive()).
 
     A metric is better or worse if the 95 % interval of its ratio is entirely beyond the margin, and the same if it is
     entirely within; else it is undecided. The interval is made at the highest level that is replicated (units_of). Both
@@ -175,18 +176,18 @@ class _Table:
     def _rows_of(self, found: list[StepHosts | None]) -> Iterator[tuple[ComparisonRow, list[RelativeFigure | _Open]]]:
         figures = [{} if cell is None else side.figures(cell) for cell, side in zip(found, self._sides, strict=True)]
         first = next(cell for cell in found if cell is not None)
-        metrics = dict.fromkeys(figure.metric for side in figures for figure in side.values())
-        tested = self._tested | headline_metrics(first.step, metrics)
+        untested = descriptive(first.step, figures, self._tested)
         for key in dict.fromkeys(key for side in figures for key in side):
             metric = next(side[key].metric for side in figures if key in side)
             sides = tuple(_in_unit(side.get(key), metric) for side in figures)
             numbers = range(1, len(self._sides))
-            against = [self._against(found, sides, number, tested=key[0] in tested) for number in numbers]
+            why = untested.get(key, "")
+            against = [self._against(found, sides, number, why) for number in numbers]
             spreads = tuple(levels(side[key], self._within) if key in side else None for side in figures)
-            yield ComparisonRow(first.step.name, first.host, metric, key[1], sides, (), spreads), against
+            yield ComparisonRow(first.step.name, first.host, metric, key[1], sides, (), spreads, not why), against
 
     def _against(
-        self, found: list[StepHosts | None], sides: Sequence[MetricSummary | None], number: int, *, tested: bool
+        self, found: list[StepHosts | None], sides: Sequence[MetricSummary | None], number: int, untested: str
     ) -> RelativeFigure | _Open:
         ours, theirs = found[0], found[number]
         baseline, other = sides[0], sides[number]
@@ -203,7 +204,7 @@ class _Table:
         if published is not None:
             values = (other.values, baseline.values)
             return against_published(published, baseline.metric, baseline.labels, values, pair.differences)
-        return self._open(pair, (other, baseline), number, tested=tested)
+        return self._open(pair, (other, baseline), number, untested)
 
     def _margin_for(self, metric: Metric, number: int) -> Margin:
         """Return the margin of a metric for a side and the baseline."""
@@ -213,13 +214,13 @@ class _Table:
         return f"the run {self._sides[number].summary.id}" if number else "the baseline"
 
     def _open(
-        self, pair: _Pair, sides: tuple[MetricSummary, MetricSummary], number: int, *, tested: bool
+        self, pair: _Pair, sides: tuple[MetricSummary, MetricSummary], number: int, untested: str
     ) -> RelativeFigure | _Open:
         other, baseline = sides
         units = units_of(other, baseline, pair.rounds)
         found = units.ratio()
         if isinstance(found, str) and not units.exact:
-            return _unknown(found, pair.differences)
+            return _unknown(found, pair.differences, untested)
         margin = self._margin_for(baseline.metric, number)
         barred = [f"{one.text} in {side_name}" for side_name, one in pair.failures if one.share > MOST_FAILED]
         barred += [caveat.text for caveat in of_verdicts(other, baseline) if caveat.id == Trust.INVALID]
@@ -233,7 +234,7 @@ class _Table:
             pair.relation,
             origin=margin.origin,
             barred="; ".join(barred),
-            tested=tested,
+            untested=untested,
         )
         hosts = len(pair.theirs.hosts), len(pair.ours.hosts)
         caveats = (
@@ -253,7 +254,7 @@ class _Table:
         tested = {
             place: one.ratio
             for place, one in enumerate(found)
-            if isinstance(one, _Open) and one.evidence.tested and one.ratio.error
+            if isinstance(one, _Open) and not one.evidence.untested and one.ratio.error
         }
         margins = {place: one.evidence.margin for place, one in enumerate(found) if isinstance(one, _Open)}
         beyond, within = (
@@ -315,7 +316,9 @@ def _refused(reason: str, found: tuple[Difference, ...] = ()) -> RelativeFigure:
     return RelativeFigure(ComparisonVerdict.NOT_COMPARABLE, reason, text=not_comparable(reason), differences=found)
 
 
-def _unknown(reason: str, found: tuple[Difference, ...]) -> RelativeFigure:
+def _unknown(reason: str, found: tuple[Difference, ...], untested: str) -> RelativeFigure:
+    if untested:
+        return RelativeFigure(ComparisonVerdict.NOT_TESTED, untested, text=f"not tested: {reason}", differences=found)
     return RelativeFigure(ComparisonVerdict.UNDECIDED, reason, text=f"undecided: {reason}", differences=found)
 
 

@@ -68,7 +68,8 @@ class RelativeFigure:
 @dataclass(frozen=True, slots=True)
 class ComparisonRow:
     """One metric of one step on one host. `sides` has an entry for every side, None for a side without it;
-    `against` one for every side but the first; `levels` has the variance levels of each side."""
+    `against` one for every side but the first; `levels` has the variance levels of each side. `tested` is False
+    for a descriptive metric."""
 
     step: str
     host: str
@@ -77,6 +78,7 @@ class ComparisonRow:
     sides: tuple[MetricSummary | None, ...]
     against: tuple[RelativeFigure, ...]
     levels: tuple[VarianceLevels | None, ...] = ()
+    tested: bool = True
 
 
 @dataclass(frozen=True, slots=True)

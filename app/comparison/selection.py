@@ -111,15 +111,19 @@ class RunSelection:
         """Return the sample statistics of each trial."""
         return self._within(self.chosen(selectors))
 
-    def compare(self, selectors: Sequence[str], margins: Margins, overruled: str) -> Comparison:
+    def compare(
+        self, selectors: Sequence[str], margins: Margins, overruled: str, tested: Collection[str] = ()
+    ) -> Comparison:
         """Compare the runs of `selectors` with those of the first."""
-        return self._compare(self.chosen(selectors), selectors, margins, overruled)
+        return self._compare(self.chosen(selectors), selectors, margins, overruled, tested)
 
-    def compared(self, selectors: Sequence[str], margins: Margins) -> tuple[Comparison, tuple[RunRecord, ...]]:
+    def compared(
+        self, selectors: Sequence[str], margins: Margins, tested: Collection[str] = ()
+    ) -> tuple[Comparison, tuple[RunRecord, ...]]:
         """Return the comparison, and each run or joined group of runs without samples."""
         groups = self.chosen(selectors)
         records = tuple(join(group, {record.summary.id: {} for record in group})[0] for group in groups)
-        return self._compare(groups, selectors, margins, ""), records
+        return self._compare(groups, selectors, margins, "", tested), records
 
     def trial_samples(
         self, trials: Iterable[tuple[str, int]], metrics: Collection[str]
@@ -137,10 +141,11 @@ class RunSelection:
         selectors: Sequence[str],
         margins: Margins,
         overruled: str,
+        tested: Collection[str],
     ) -> Comparison:
         from app.comparison.compare import compare
 
-        found = compare(groups, margins, overruled=overruled, within=self._within(groups))
+        found = compare(groups, margins, overruled=overruled, within=self._within(groups), tested=tested)
         return replace(found, notes=tuple(dict.fromkeys([*self._of_baselines(selectors), *found.notes])))
 
     def _of_baselines(self, selectors: Sequence[str]) -> Iterator[str]:
@@ -156,7 +161,9 @@ class RunSelection:
         for record in [record for group in self.chosen(selectors) for record in group if record.published is None]:
             yield record, self._store.samples(record.summary.id), self._store.telemetry(record.summary.id)
 
-    def export_png(self, selectors: Sequence[str], path: Path, margins: Margins, overruled: str) -> Path:
+    def export_png(
+        self, selectors: Sequence[str], path: Path, margins: Margins, overruled: str, tested: Collection[str] = ()
+    ) -> Path:
         """Write the report image; several sides are compared with the first."""
         from app.report_image.report import write_report
 
@@ -164,7 +171,7 @@ class RunSelection:
         telemetry = {record.summary.id: self._telemetry_of(record) for record, _ in pairs}
         records = [record for record, _ in pairs]
         samples = {record.summary.id: series for record, series in pairs}
-        comparison = self.compare(selectors, margins, overruled) if len(selectors) > 1 else None
+        comparison = self.compare(selectors, margins, overruled, tested) if len(selectors) > 1 else None
         return write_report(
             records,
             samples,

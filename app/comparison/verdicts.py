@@ -103,7 +103,8 @@ class VerdictEvidence:
     `counts` are the numbers of values of this side and the baseline at `level`, in pairs if `pairs` names these.
     `relation` is the text of relation(). `tests` ratios are tested together; `p` and `p_same` are the p-values of a
     ratio beyond and within the margin, corrected for that; None without a test. `barred` is why there is no claim
-    whatever the ratio: an invalid side, too many failed trials. `tested` is False for descriptive metrics.
+    whatever the ratio: an invalid side, too many failed trials. `untested` is why the metric is descriptive; empty
+    if it is tested.
     """
 
     metric: Metric
@@ -118,7 +119,7 @@ class VerdictEvidence:
     p_same: float | None = None
     origin: str = ""  # of the margin
     barred: str = ""
-    tested: bool = True
+    untested: str = ""
 
     @property
     def needed(self) -> int:
@@ -142,9 +143,9 @@ class VerdictEvidence:
 
 def decide(ratio: Ratio, evidence: VerdictEvidence) -> tuple[ComparisonVerdict, str, str]:
     """Return the verdict on `ratio`, its sentence, and its reason."""
-    if not evidence.tested:
+    if evidence.untested:
         text = f"{change_text(ratio)}, not tested, {evidence.context()}"
-        return ComparisonVerdict.NOT_TESTED, text, "not a headline metric and not selected: descriptive only"
+        return ComparisonVerdict.NOT_TESTED, text, evidence.untested
     alone = verdict_of(ratio, evidence.metric.better, evidence.margin)
     reason = _obstacle(ratio, alone, evidence)
     if reason:
@@ -198,8 +199,8 @@ def decide_exact(sides: tuple[float, float], evidence: VerdictEvidence) -> tuple
         same = verdict is ComparisonVerdict.SAME
         change = change_text(ratio) if same else claim_text(ratio, evidence.metric)
         text = f"in every trial {change}{f', {verdict_text(verdict, evidence.margin)}' if same else ''}"
-    if not evidence.tested:
-        verdict = ComparisonVerdict.NOT_TESTED
+    if evidence.untested:
+        verdict, reason = ComparisonVerdict.NOT_TESTED, evidence.untested
     return verdict, f"{text}, {evidence.context()}", reason
 
 
@@ -328,6 +329,8 @@ def _advice(ratio: Ratio, evidence: VerdictEvidence) -> str:
     """Return what would settle an undecided ratio."""
     if evidence.barred:
         return "repeat the run"
+    if ratio.low is None and not evidence.needed and evidence.scope is not Scope.BETWEEN_SESSIONS:
+        return ratio.reason
     noun = Level.SESSION if evidence.scope is Scope.BETWEEN_SESSIONS else evidence.level
     more = forecast(ratio, evidence)
     amount = f"far more {noun}s" if more is None else f"at least {count_text(more, f'more {noun}')}"

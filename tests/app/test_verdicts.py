@@ -1,6 +1,7 @@
 """Verdicts in words, corrected for how many there are, and an algebra that cannot be fooled by sides and units."""
 
 import math
+import random
 from dataclasses import replace
 
 import pytest
@@ -104,8 +105,9 @@ NAMES = frozenset(f"metric {number}" for number in range(12))
 
 
 def run_of(run_id: str, columns: list[tuple[float, ...]]) -> RunRecord:
-    """Return a run with one metric for each column."""
+    """Return a run with one metric for each column, in an order of its own: none is the same number as another."""
     run = run_record(run_id, columns[0])
+    columns = [tuple(random.Random(number).sample(column, len(column))) for number, column in enumerate(columns)]
     metrics = [replace(IOPS, name=f"metric {number}") for number in range(len(columns))]
     found = tuple(
         TrialRecord(record.trial, record.state, None, 0, tuple(

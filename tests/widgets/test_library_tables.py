@@ -161,7 +161,7 @@ def test_figures_stand_under_their_step_what_leads_on_top(figures: FigureTable) 
 
 def test_a_figure_is_told_with_its_spread_its_trials_and_which_way_is_better(figures: FigureTable) -> None:
     assert _figure(figures, "I/Os per second, read")[1:] == [
-        "412.0k IOPS", "± 3.0k", "0.49 %", "8", "409.0k to 415.0k IOPS", "↑ higher",
+        "412.0k IOPS", "± 1.7k", "0.49 %", "8", "409.0k to 415.0k IOPS", "↑ higher",
     ]  # fmt: skip
     assert _figure(figures, "Completion latency, p99, read")[-1] == "↓ lower"
 

@@ -123,7 +123,7 @@ def test_samples_are_drawn_before_the_tool_ends(qtbot: QtBot, page: LivePage) ->
     assert any(summary.startswith(MESSAGES["this_computer_sysbench_cpu_2"]) for summary in summaries)
     assert summaries[-1] == ""
     assert model_of(page).phase is LivePhase.DONE
-    assert view_of(page).bar.figure.note.text() == MESSAGES["one_trial_spread_not_known"]
+    assert view_of(page).bar.figure.note.text() == MESSAGES["one_trial_no_interval"]
     view_of(page).tabs.setCurrentIndex(1)
     qtbot.waitUntil(lambda: "events per second" in view_of(page).log.toPlainText())
 

@@ -7,10 +7,11 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt, QTimer, Signal
-from PySide6.QtGui import QGuiApplication, QKeySequence, QResizeEvent
+from PySide6.QtGui import QAction, QGuiApplication, QKeySequence, QResizeEvent
 from PySide6.QtWidgets import QCheckBox, QMenu, QPushButton, QSplitter, QStackedLayout, QWidget
 
 from app.comparison.comparison import Comparison, ComparisonRow
+from app.comparison.family import DESCRIPTIVE
 from app.margins import Margin
 from app.questions import Asker
 from app.services import Workstation
@@ -42,6 +43,8 @@ if TYPE_CHECKING:
 _ORIGIN_FROM = 600
 """Width in pixels from which the origin of the margin is shown."""
 
+_INCLUDE, _WITHDRAW = "Include in the verdicts", "Leave out of the verdicts"
+
 _CHOOSE = "Select runs in the library"
 
 _PATIENCE = 150
@@ -56,12 +59,14 @@ class ComparePage(Page):
 
     show_run_requested = Signal(str)
     library_requested = Signal()
-    export_requested = Signal(list, str, object, str)  # run ids, baseline first; file name; margins; override reason
+    # Run ids, baseline first; file name; margins; override reason; metrics tested besides the headline ones.
+    export_requested = Signal(list, str, object, str, object)
 
     def __init__(self, workstation: Workstation, asker: Asker) -> None:
         super().__init__(workstation, asker)
         self._ids: list[str] = []
         self._overruled = ""
+        self._tested: frozenset[str] = frozenset()
         self._compared: Compared | None = None
         self._job: BackgroundJob | None = None
         self._moved = False
@@ -74,6 +79,9 @@ class ComparePage(Page):
         self.notice = Notice()
         self.margin = MarginField()
         self.everything = QCheckBox("Show all metrics")
+        self.include_action = QAction(_INCLUDE, self.table, shortcut=QKeySequence("Ctrl+I"), enabled=False)
+        self.include_action.setShortcutContext(Qt.ShortcutContext.WidgetShortcut)
+        self.table.addAction(self.include_action)
         self._arrange()
         self._connect()
         self.begin_at(self.table)
@@ -85,12 +93,14 @@ class ComparePage(Page):
 
     def compare(self, run_ids: Sequence[str]) -> None:
         """Compare runs; the first is the baseline."""
+        if not set(self._ids) & set(run_ids):
+            self._tested = frozenset()
         self._ids = list(dict.fromkeys(run_ids))
         self._overruled = ""  # an override holds for the runs it was given for
         self._stack.setCurrentWidget(self._body)
         self._waiting.start()
-        ids, margins, workstation = tuple(self._ids), self.margin.margins(), self.workstation
-        self._read(lambda: read_runs(workstation, ids, margins), self._show)
+        chosen = (tuple(self._ids), self.margin.margins(), self._tested)
+        self._read(lambda: read_runs(self.workstation, *chosen), self._show)
 
     def activated(self) -> None:
         """Focus the table."""
@@ -102,7 +112,7 @@ class ComparePage(Page):
             return False
         # Not self._ids[0]: for a part of a run that contains the step names.
         name = f"comparison-{self._compared.comparison.runs[0].id}"
-        self.export_requested.emit(list(self._ids), name, self.margin.margins(), self._overruled)
+        self.export_requested.emit(list(self._ids), name, self.margin.margins(), self._overruled, self._tested)
         return True
 
     def resizeEvent(self, event: QResizeEvent) -> None:
@@ -120,11 +130,11 @@ class ComparePage(Page):
         job.start()
 
     def _recompare(self) -> None:
-        """Compare again with a new margin or an override; samples are not read again."""
+        """Compare again with a new margin, an override or other tested metrics; samples are not read again."""
         if self._compared is None:
             return
-        ids, margins, overruled = tuple(self._ids), self.margin.margins(), self._overruled
-        self._read(lambda: self.workstation.compare(ids, margins, overruled), self._show_recompared)
+        chosen = (tuple(self._ids), self.margin.margins(), self._overruled, self._tested)
+        self._read(lambda: self.workstation.compare(*chosen), self._show_recompared)
 
     def _keep_margin(self, metric: str, share: float | None) -> None:
         """Store or forget the user's margin of a metric, and compare again."""
@@ -137,6 +147,22 @@ class ComparePage(Page):
     def _overrule(self, reason: str) -> None:
         self._overruled = reason
         self._recompare()
+
+    def _include(self) -> None:
+        """Include the selected metric in the verdicts, or withdraw it."""
+        line = self.table.current()
+        if line is not None and line.row is not None:
+            self._tested ^= {line.row.metric.name}
+            self._recompare()
+
+    def _show_inclusion(self, row: ComparisonRow | None) -> None:
+        """Offer to include the metric of `row` in the verdicts if it is descriptive, or to withdraw it."""
+        included = row is not None and row.metric.name in self._tested
+        offered = row is not None and any(against.ground == DESCRIPTIVE for against in row.against)
+        self.include_action.setText(_WITHDRAW if included else _INCLUDE)
+        self.include_action.setEnabled(included or offered)
+        self.explanation.include_button.setText(self.include_action.text())
+        self.explanation.include_button.setVisible(self.include_action.isEnabled())
 
     def _show_recompared(self, comparison: object) -> None:
         if self._compared is not None and isinstance(comparison, Comparison):
@@ -171,6 +197,7 @@ class ComparePage(Page):
         if self._compared is None:
             return
         self.explanation.show_line(self._compared, line)
+        self._show_inclusion(line.row)
         self._show_margin(self._compared.comparison, line)
         shown = (self._compared, line.row)
         if shown != self._drawn:
@@ -295,6 +322,8 @@ class ComparePage(Page):
         self.explanation.gate.restore_requested.connect(lambda: self._overrule(""))
         self.table.chosen_line.connect(self._explain)
         self.table.copy_requested.connect(self.copy_text)
+        self.include_action.triggered.connect(self._include)
+        self.explanation.include_button.clicked.connect(self._include)
         self.everything.toggled.connect(self._show_lines)
         self.margin.changed.connect(self._recompare)
         self.margin.keep_requested.connect(self._keep_margin)

@@ -1,6 +1,6 @@
 """Rows of the comparison table: a heading for each step and host, then each metric with its runs. No Qt."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
 
@@ -10,7 +10,7 @@ from app.margins import Margins
 from app.plans.plan import Step
 from app.records import RunRecord
 from app.services import Workstation
-from app.summary import MetricSummary, headline_metrics
+from app.summary import MetricSummary
 from suites.quantities import metric_text
 from widgets.jobs import collection_paused
 from widgets.parts.names import step_host_label
@@ -28,10 +28,12 @@ class Compared:
         return next((step for record in self.records for step in record.plan.steps if step.name == name), None)
 
 
-def read_runs(workstation: Workstation, runs: Sequence[str], margins: Margins) -> Compared:
-    """Read and compare runs or groups of runs, without their samples."""
+def read_runs(
+    workstation: Workstation, runs: Sequence[str], margins: Margins, tested: Collection[str] = ()
+) -> Compared:
+    """Read and compare runs or groups of runs, without their samples; `tested` are those of compare()."""
     with collection_paused():
-        return Compared(*workstation.compared(runs, margins))
+        return Compared(*workstation.compared(runs, margins, tested))
 
 
 class LineKind(Enum):
@@ -63,23 +65,19 @@ class CompareLine:
 
 
 def lines_of(compared: Compared, *, everything: bool) -> list[CompareLine]:
-    """Return the lines of a comparison: all metrics, or only the headline metrics of each step."""
+    """Return the lines of a comparison: all metrics, or only those with a verdict."""
     lines: list[CompareLine] = []
     for (step, host), rows in _by_step_host(compared.comparison.rows).items():
         lines.append(CompareLine(LineKind.HEADING, _heading(step, host, rows)))
-        first = _headline(compared, step, rows)
-        ordered = sorted(rows, key=lambda row: row.metric.name not in first)
-        for row in ordered if everything else [row for row in ordered if row.metric.name in first]:
-            lines += _lines_of_row(row)
+        for row in sorted(rows, key=lambda row: not row.tested):
+            if everything or row.tested:
+                lines += _lines_of_row(row)
     return lines
 
 
 def folded(compared: Compared) -> int:
     """Return the number of metrics that are hidden without `everything`."""
-    groups = _by_step_host(compared.comparison.rows)
-    return sum(
-        row.metric.name not in _headline(compared, step, rows) for (step, _), rows in groups.items() for row in rows
-    )
+    return sum(not row.tested for row in compared.comparison.rows)
 
 
 def rows_for_text(compared: Compared) -> Iterator[Sequence[str | float | None]]:
@@ -112,17 +110,13 @@ def _by_step_host(rows: Sequence[ComparisonRow]) -> dict[tuple[str, str], list[C
     return found
 
 
-def _headline(compared: Compared, name: str, rows: Sequence[ComparisonRow]) -> frozenset[str]:
-    step = compared.step(name)
-    metrics = [row.metric for row in rows]
-    return headline_metrics(step, metrics) if step is not None else frozenset(metric.name for metric in metrics)
-
-
 def _heading(step: str, host: str, rows: Sequence[ComparisonRow]) -> str:
     """Return step and host of the baseline, and the other hosts that are compared with it."""
     hosts = dict.fromkeys(side.host for row in rows for side in row.sides if side is not None)
     others = [step_host_label(None, other) for other in hosts if other != host]
-    return step_host_label(step, host) + (f", against {', '.join(others)}" if others else "")
+    paired = any(against.pairs == "hosts" for row in rows for against in row.against)
+    against_others = f", against {', '.join(others)}" if others else ""
+    return f"{step_host_label(step, host)}{', paired' if paired else ''}{against_others}"
 
 
 def _lines_of_row(row: ComparisonRow) -> Iterator[CompareLine]:

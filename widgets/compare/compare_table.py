@@ -4,7 +4,7 @@ import heapq
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
-from PySide6.QtCore import Signal
+from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QIcon, QPixmap
 from PySide6.QtWidgets import QStyleOptionViewItem, QVBoxLayout, QWidget
 
@@ -32,8 +32,10 @@ from widgets.theme import SPACE, icon
 METRIC, RUN, VALUE, SPREAD, N, RATIO, INTERVAL, VERDICT = range(8)
 """Column numbers."""
 
-_VERDICT_LEAST = 217
-_NARROW_INTERVAL = 92
+_VERDICT_LEAST, _VERDICT_SHORT = 217, 96
+"""Width of the verdict column, and the one in a narrow table: its icon and first word."""
+
+_NARROW_INTERVAL = 64
 
 MOST_MEASURED = 50
 """Most cells of a column whose width is measured."""
@@ -74,7 +76,7 @@ def compare_columns(margin: float) -> tuple[TableColumn[CompareLine], ...]:
             tip="Ratio of the geometric means of the trials to the baseline", more=lambda line: why(line, _ratio(line)),
         ),
         TableColumn(
-            "95 % interval", _interval, align=CENTRE, width=122, tone=_tone,
+            "95 % CI", _interval, align=CENTRE, width=122, tone=_tone,
             tip="95 % interval of the ratio (Welch's t on the logarithms of the trials). Grey: margin around 1",
             more=lambda line: why(line, _interval(line)),
         ),
@@ -102,6 +104,7 @@ class CompareTable(Table[CompareLine]):
         self.setItemDelegateForColumn(RUN, RunCell(self))
         self.setItemDelegateForColumn(INTERVAL, self.interval_cell)
         self.selectionModel().currentRowChanged.connect(self._choose)
+        self.setContextMenuPolicy(Qt.ContextMenuPolicy.ActionsContextMenu)
         self.setMinimumHeight(self.verticalHeader().defaultSectionSize() * (MIN_VISIBLE_ROWS + 1) + SPACE[1])
 
     def show_lines(self, lines: Sequence[CompareLine], margin: float) -> None:
@@ -130,7 +133,10 @@ class CompareTable(Table[CompareLine]):
                 self.setSpan(row, METRIC, len(line.row.sides), 1)
 
     def fit(self) -> None:
-        """Fit the columns: narrow or hide the interval, then the spread; widen metric and interval."""
+        """Fit the columns: narrow the interval, then the prose of the verdict, then hide ±; widen metric and interval.
+
+        The interval is never hidden.
+        """
         super().fit()
         columns = self.content.columns
         widths = {
@@ -143,12 +149,12 @@ class CompareTable(Table[CompareLine]):
             cut = min(-free, widths[INTERVAL] - self.scaled(_NARROW_INTERVAL))
             widths[INTERVAL] -= cut
             free += cut
-        for number in (INTERVAL, SPREAD):
-            hidden = free < 0
-            free += widths[number] if hidden else 0
-            self.setColumnHidden(number, hidden)
+        short = self.scaled(_VERDICT_LEAST - _VERDICT_SHORT)
+        hidden = free + short + widths[METRIC] // 4 < 0
+        self.setColumnHidden(SPREAD, hidden)
+        free += widths[SPREAD] if hidden else 0
         spare = max(0, free)
-        widths[METRIC] += spare // 3 - min(-min(0, free), widths[METRIC] // 4)
+        widths[METRIC] += spare // 3 - min(max(0, -free - short), widths[METRIC] // 4)
         widths[INTERVAL] += spare // 4
         for number, width in widths.items():
             self.setColumnWidth(number, width)

@@ -16,7 +16,7 @@ from widgets.parts.controls import line_edit, push_button
 from widgets.parts.dialogs import QuestionDialog, opened
 from widgets.parts.names import step_host_label
 from widgets.parts.notice import Picture
-from widgets.parts.text import Text, Tone, strong
+from widgets.parts.text import Text, Tone, set_tool_tip, strong
 from widgets.theme import SPACE, TextSize, text_font
 from widgets.wizard.command_view import CommandView
 
@@ -136,6 +136,8 @@ class ExplanationSide(QWidget):
         self.why = _Section("Reason")
         self.weakened = _Section("Caveats")
         self.change = _Section("To change the verdict")
+        self.include_button = push_button("", visible=False)
+        set_tool_tip(self.include_button, "Ctrl+I in the table")
         self.gate = GatePanel()
         self.notes = _Section("Notes")
         self.method = _Section("Method")
@@ -185,6 +187,7 @@ class ExplanationSide(QWidget):
         head = in_column(self._title, self._step_host, spacing=0)
         verdict = in_row((self._mark, 0, Qt.AlignmentFlag.AlignTop), (self.verdict, 1), spacing=SPACE[1])
         fill(rows, head, verdict, self.sentence, self.gate, self.compared, self.why, self.weakened, self.change)
+        fill(rows, (self.include_button, 0, Qt.AlignmentFlag.AlignLeft))
         for view in self.commands:
             rows.addWidget(view)
         fill(rows, self.notes, self.method, None)

@@ -1,10 +1,10 @@
 """Texts of a comparison: run names, verdict, reason, and what would change the verdict. No Qt."""
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from app.comparison.comparison import Comparison, ComparisonRow, RelativeFigure, run_letter, run_name
+from app.comparison.family import DESCRIPTIVE
 from app.comparison.variance import HOST, RUN, SAMPLE, TRIAL
 from app.comparison.verdicts import (
     DIFFERENT,
@@ -54,9 +54,9 @@ ICONS = {
     ComparisonVerdict.BETTER: ("better", "good"),
     ComparisonVerdict.WORSE: ("worse", "error"),
     ComparisonVerdict.SAME: ("same", "text"),
-    ComparisonVerdict.DIFFERS: ("undecided", "text"),
-    ComparisonVerdict.AGREES: ("same", "muted"),
-    ComparisonVerdict.NOT_TESTED: ("undecided", "muted"),
+    ComparisonVerdict.DIFFERS: ("differs", "text"),
+    ComparisonVerdict.AGREES: ("agrees", "text"),
+    ComparisonVerdict.NOT_TESTED: ("not-tested", "muted"),
     ComparisonVerdict.UNDECIDED: ("undecided", "muted"),
     ComparisonVerdict.NOT_COMPARABLE: ("not-comparable", "muted"),
 }
@@ -78,13 +78,15 @@ class Explanation:
 
 
 def verdict_line(against: RelativeFigure, margin: float) -> str:
-    """Return the verdict in a line: ``better ↑ 7.1 %``; if undecided or not comparable, with the reason."""
+    """Return the verdict in a line: ``better, +7.1 %``; if undecided or not comparable, with the reason."""
     text = verdict_text(against.verdict, margin)
-    if against.verdict in DIFFERENT and against.ratio is not None:
-        return f"{text} {'↑' if against.ratio > 1 else '↓'} {signed_share(against.ratio)}"
-    if against.verdict in EQUIVALENT and against.ratio is not None:
-        return f"{signed_share(against.ratio)}, {text}"
-    return text if against.verdict is ComparisonVerdict.NOT_TESTED else against.text
+    if against.verdict in DIFFERENT | EQUIVALENT:
+        word, _, rest = text.partition(" between ")  # first what a narrow column can show
+        change = "" if against.ratio is None else f", {signed_share(against.ratio)}"
+        return f"{word}{change}{f', between {rest}' if rest else ''}"
+    if against.verdict is ComparisonVerdict.NOT_TESTED:
+        return text if against.ground == DESCRIPTIVE else f"{text}: {against.ground}"
+    return against.text
 
 
 def row_ratio_text(against: RelativeFigure) -> str:
@@ -165,7 +167,7 @@ def _why(comparison: Comparison, row: ComparisonRow, against: RelativeFigure) ->
     if against.verdict in _UNDECIDED:
         return f"{ratio}, but {reason}."
     which = "" if against.verdict in EQUIVALENT else f" {direction[2:].capitalize()}."
-    return f"{ratio}: {reason}, {margin}.{which}"
+    return f"{ratio}, margin {margin}: {reason}.{which}"
 
 
 _UNDECIDED = frozenset({ComparisonVerdict.UNDECIDED, ComparisonVerdict.NOT_TESTED})
@@ -177,7 +179,7 @@ def _change(row: ComparisonRow, number: int) -> str:
     if against.verdict is ComparisonVerdict.NOT_COMPARABLE:
         return f"Repeat {letter} or A with the other's plan and tool version, or compare anyway."
     if against.verdict is ComparisonVerdict.NOT_TESTED:
-        return "Select the metric for a verdict; every tested ratio makes the others harder to decide."
+        return _TO_INCLUDE if against.ground == DESCRIPTIVE else ""
     if against.scope is Scope.BETWEEN_SESSIONS:
         return (
             "More sessions, not more trials: the trials of a session share its moment. A claim beyond these sessions "
@@ -185,7 +187,10 @@ def _change(row: ComparisonRow, number: int) -> str:
         )
     if against.low is None or against.high is None:
         return _more(row, number) or "Trials with different results: a spread of zero gives no interval."
-    return _of_margin(row, number, *sorted(abs(math.log(edge)) for edge in (against.low, against.high)))
+    return _of_margin(row, number, *sorted(abs(edge - 1) for edge in (against.low, against.high)))
+
+
+_TO_INCLUDE = "Include the metric in the verdicts; every tested ratio makes the others harder to decide."
 
 
 def _of_margin(row: ComparisonRow, number: int, near: float, far: float) -> str:
@@ -198,15 +203,14 @@ def _of_margin(row: ComparisonRow, number: int, near: float, far: float) -> str:
     return f"{_margin_above(near)} would make it undecided."
 
 
-def _margin_above(logarithm: float) -> str:
+def _margin_above(change: float) -> str:
     """Return the margin above which a verdict changes; a margin is at most 100 %."""
-    return f"A margin above {_edge(logarithm)}" if logarithm < math.log1p(1.0) else "No margin up to 100 %"
+    return f"A margin above {_edge(change)}" if change < 1 else "No margin up to 100 %"
 
 
-def _edge(logarithm: float) -> str:
+def _edge(change: float) -> str:
     """Return the margin equal to an end of the interval, with one decimal from 1 % up."""
-    share = math.expm1(logarithm)
-    return f"{100 * share:.1f} %" if share >= 0.01 else share_text(share)
+    return f"{100 * change:.1f} %" if change >= 0.01 else share_text(change)
 
 
 def _more(row: ComparisonRow, number: int) -> str:
