@@ -105,7 +105,7 @@ def parse_margins(words: Iterable[str]) -> Margins:
     for word in words:
         metric, equals, number = word.rpartition("=")
         try:
-            share = float(number.strip().removesuffix("%")) / 100
+            share = float(number.strip().removesuffix("%")) / 100 + 0.0  # no minus zero
         except ValueError:
             share = -1.0
         if not 0 <= share <= 1 or (equals and not metric.strip()):

@@ -2,35 +2,27 @@
 
 import math
 import statistics
-from bisect import bisect_left
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from app.chart import Chart, ChartAxis, ChartMark, ChartSeries
-from app.comparison.estimates import CONFIDENCE, student
 from app.json_converter import Json, publish, published
-from app.numeric import special
 from app.plans.plan import host_label
+from app.spreads import (
+    FEWEST,
+    METHOD,
+    Spread,
+    deviation_score,
+    pooled_spread,
+    ranks_of,
+    sample_score,
+    spread_of,
+    spread_within_trials,
+)
 from suites.quantities import label_pairs, label_text, metric_text
 from suites.verdict import Trust, Verdict, least_trusted, trust_mark, worst
 from suites.vocab import Labels, Metric
-
-METHOD = (
-    "CoV = standard deviation / mean, one trial is one value; 95 % interval from the chi-square distribution of the "
-    "variance of the logarithms, for samples within trials Student's of the trials' CoV; overlapping intervals share "
-    "a rank"
-)
-"""The method. The bootstrap covers worse: its 95 % interval of the CoV contains the true value in 69 % of cases with
-six trials, in 75 % with ten; the interval used in 94 %, with three bimodal trials in 88 % (simulated for this
-project)."""
-
-FEWEST = 2
-"""Fewest values for a CoV."""
-
-OPEN_FROM = 10.0
-"""The CoV above which the upper bound is None: two values that differ by 30 % would give a bound of a billion per
-cent."""
 
 
 class NoiseLevel(StrEnum):
@@ -45,23 +37,11 @@ class NoiseLevel(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Spread:
-    """The spread of `n` values: `cov` with its 95 % interval, and `range`, (largest - smallest) / median.
-
-    For samples, `n` is the number of their trials. The bounds are None if all values agree, or one is not above zero.
-    `high` alone is None beyond OPEN_FROM.
-    """
-
-    n: int
-    cov: float
-    low: float | None = None
-    high: float | None = None
-    range: float | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class NoiseEntry:
-    """The spread of a metric of a step on a host (or several) in a run (or group), at one level."""
+    """The spread of a metric of a step on a host (or several) in a run (or group), at one level.
+
+    `rank` is None without the evidence for one: see app.spreads.deviation_score().
+    """
 
     run: str
     step: str
@@ -71,7 +51,7 @@ class NoiseEntry:
     labels: Labels
     level: NoiseLevel
     spread: Spread
-    rank: int = 0
+    rank: int | None = None
     trust: Trust | None = None
 
 
@@ -83,7 +63,7 @@ class PooledSpread:
     n: int
     spread: Spread
     trust: Trust | None = None
-    rank: int = 0
+    rank: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,79 +83,6 @@ class Noise:
     def at(self, level: NoiseLevel) -> tuple[NoiseEntry, ...]:
         """Return the entries of one level, the most repeatable first."""
         return tuple(entry for entry in self.entries if entry.level is level)
-
-
-def spread_of(values: Sequence[float]) -> Spread | None:
-    """Return the spread of values; None for fewer than two or a mean of zero."""
-    if len(values) < FEWEST or not (mean := statistics.fmean(values)):
-        return None
-    cov = statistics.stdev(values) / abs(mean)
-    median = statistics.median(values)
-    reach = (max(values) - min(values)) / abs(median) if median else None
-    if min(values) <= 0:
-        return Spread(len(values), cov, range=reach)
-    return _with_interval(Spread(len(values), cov, range=reach), log_variance(values), len(values) - 1)
-
-
-def log_variance(values: Sequence[float]) -> float:
-    """Return the variance of the logarithms of values above zero."""
-    return statistics.variance([math.log(value) for value in values])
-
-
-def _with_interval(found: Spread, variance: float, freedom: int) -> Spread:
-    """Return `found` with the interval of the CoV for log-normal values of this variance (Koopmans 1964)."""
-    if variance < 1e-24:  # the logarithms differ by rounding alone
-        return found
-    error = (1 - CONFIDENCE) / 2
-    edges = [freedom * variance / float(special.chdtri(freedom, part)) for part in (error, 1 - error)]
-    low, high = (math.sqrt(math.expm1(min(edge, 50.0))) for edge in edges)
-    return replace(found, low=min(low, found.cov), high=_end(max(high, found.cov)))
-
-
-def _end(high: float) -> float | None:
-    """Return the upper bound of an interval, None beyond OPEN_FROM."""
-    return high if high <= OPEN_FROM else None
-
-
-def pooled_spread(groups: Sequence[Sequence[float]]) -> Spread | None:
-    """Return the spread within groups of values, pooled by their degrees of freedom; None without any.
-
-    The CoV is the root mean square of those of the groups.
-    """
-    usable = [group for group in groups if len(group) >= FEWEST and min(group) > 0]
-    freedom = sum(len(group) - 1 for group in usable)
-    if not freedom:
-        return None
-    variance = sum(log_variance(group) * (len(group) - 1) for group in usable) / freedom
-    square = sum((statistics.stdev(group) / statistics.fmean(group)) ** 2 * (len(group) - 1) for group in usable)
-    ranges = [(max(group) - min(group)) / statistics.median(group) for group in usable]
-    found = Spread(sum(map(len, usable)), math.sqrt(square / freedom), range=statistics.median(ranges))
-    return _with_interval(found, variance, freedom)
-
-
-def spread_within_trials(trials: Sequence[Sequence[float]]) -> Spread | None:
-    """Return the spread of samples within trials: the geometric mean of the CoV of `n` trials, and its interval.
-
-    The interval is Student's on the logarithms of the trials' CoV: samples are autocorrelated, so their number
-    does not narrow the interval.
-    """
-    found = [spread for trial in trials if (spread := spread_of(trial)) is not None and spread.cov]
-    if not found:
-        return None
-    logs = [math.log(spread.cov) for spread in found]
-    middle = statistics.fmean(logs)
-    median = statistics.median([spread.range for spread in found if spread.range is not None] or [math.nan])
-    reach = None if math.isnan(median) else median
-    if len(logs) < FEWEST:
-        return Spread(len(logs), math.exp(middle), range=reach)
-    half = student(len(logs) - 1) * statistics.stdev(logs) / math.sqrt(len(logs))
-    return Spread(len(logs), math.exp(middle), math.exp(middle - half), _end(math.exp(middle + half)), reach)
-
-
-def shared_ranks(spreads: Sequence[Spread]) -> list[int]:
-    """Return the rank of each: one more than the number of intervals entirely below it."""
-    ends = sorted(one.high for one in spreads if one.high is not None)
-    return [1 if one.low is None else 1 + bisect_left(ends, one.low) for one in spreads]
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,8 +114,8 @@ def noise_of(given: Sequence[MetricTrials]) -> Noise:
         if one.verdict is not None and one.trust is Trust.INVALID
     )
     entries = [
-        *_entries(NoiseLevel.SAMPLE, ((one, spread_within_trials(one.samples)) for one in measured)),
-        *_entries(NoiseLevel.TRIAL, ((one, spread_of(one.values)) for one in measured)),
+        *_entries(NoiseLevel.SAMPLE, [(one, spread_within_trials(one.samples)) for one in measured]),
+        *_entries(NoiseLevel.TRIAL, [(one, spread_of(one.values)) for one in measured]),
         *_entries(NoiseLevel.HOST, _groups(measured)),
     ]
     return Noise(
@@ -222,44 +129,57 @@ def noise_of(given: Sequence[MetricTrials]) -> Noise:
 
 def _entries(level: NoiseLevel, found: Iterable[tuple[MetricTrials, Spread | None]]) -> list[NoiseEntry]:
     known = [(one, spread) for one, spread in found if spread is not None]
-    ranks = shared_ranks([spread for _, spread in known])
+    if level is NoiseLevel.SAMPLE:
+        ranks = ranks_of([sample_score(one.samples) for one, _ in known])
+    else:
+        ranks = ranks_of([deviation_score([one.values]) for one, _ in known], equal_variances=True)
     entries = [
         NoiseEntry(one.run, one.step, one.suite, one.host, one.metric, one.labels, level, spread, rank, one.trust)
         for (one, spread), rank in zip(known, ranks, strict=True)
     ]
-    return sorted(entries, key=lambda entry: (entry.rank, entry.spread.cov))
+    return sorted(entries, key=_best_first)
+
+
+def _best_first(one: NoiseEntry | PooledSpread) -> tuple[float, float]:
+    return math.inf if one.rank is None else one.rank, one.spread.cov
 
 
 def _groups(measured: Sequence[MetricTrials]) -> list[tuple[MetricTrials, Spread | None]]:
-    """Return the spread of the means of the hosts of a run, for each metric."""
+    """Return the means of the hosts of a run as trials of one, for each metric, and their spread."""
     hosts: dict[tuple[str, str, str, Labels], list[MetricTrials]] = {}
     for one in measured:
         hosts.setdefault((one.run, one.step, one.metric.name, one.labels), []).append(one)
-    return [
-        (_together(found), spread_of([statistics.fmean(one.values) for one in found]))
-        for found in hosts.values()
-        if len(found) >= FEWEST
-    ]
+    together = [_together(found) for found in hosts.values() if len(found) >= FEWEST]
+    return [(one, spread_of(one.values)) for one in together]
 
 
 def _together(found: Sequence[MetricTrials]) -> MetricTrials:
     verdict = least_trusted(one.verdict for one in found if one.verdict is not None)
-    return replace(found[0], host=f"{len(found)} hosts", verdict=verdict)
+    means = tuple(statistics.fmean(one.values) for one in found)
+    return replace(found[0], host=f"{len(found)} hosts", values=means, verdict=verdict)
 
 
 def _pooled(measured: Sequence[MetricTrials], key: Callable[[MetricTrials], str]) -> tuple[PooledSpread, ...]:
     groups: dict[str, list[MetricTrials]] = {}
     for one in measured:
         groups.setdefault(key(one), []).append(one)
-    known = [
-        (name, len(found), spread, worst(levels) if levels else None)
+    known = {
+        name: (found, spread)
         for name, found in groups.items()
         if (spread := pooled_spread([one.values for one in found])) is not None
+    }
+    ranks = ranks_of([deviation_score([one.values for one in found]) for found, _ in known.values()])
+    pooled = [
+        PooledSpread(name, len(found), spread, worst(levels) if levels else None, rank)
+        for (name, (found, spread)), rank in zip(known.items(), ranks, strict=True)
         for levels in [tuple(one.trust for one in found if one.trust is not None)]
     ]
-    ranks = shared_ranks([one[2] for one in known])
-    pooled = [PooledSpread(*found, rank) for found, rank in zip(known, ranks, strict=True)]
-    return tuple(sorted(pooled, key=lambda one: (one.rank, one.spread.cov)))
+    return tuple(sorted(pooled, key=_best_first))
+
+
+def rank_text(one: NoiseEntry | PooledSpread) -> str:
+    """Return the rank as text; a dash without one."""
+    return "–" if one.rank is None else str(one.rank)
 
 
 MOST = 40
@@ -285,7 +205,7 @@ def noise_chart(found: Noise, level: NoiseLevel) -> Chart:
     """Return the entries of one level, the most repeatable at the top."""
     entries = found.at(level)[:MOST]
     spreads = [entry.spread for entry in entries]
-    names = tuple(f"{entry.rank}  {name}" for entry, name in zip(entries, _names(entries), strict=True))
+    names = tuple(f"{rank_text(entry)}  {name}" for entry, name in zip(entries, _names(entries), strict=True))
     omitted = len(found.at(level)) - len(entries)
     note = f"{omitted} more are in the table." if omitted else ""
     return Chart(
@@ -324,7 +244,7 @@ def _parts(entry: NoiseEntry, several: dict[str, bool], metrics: dict[str, set[s
     )  # fmt: skip
 
 
-FORMAT = "benchwright-noise/1"
+FORMAT = "benchwright-noise/2"
 
 _SPREAD = "n=spread.n cov=spread.cov low=spread.low high=spread.high range=spread.range"
 publish(NoiseEntry, f"level rank run step suite host metric=metric.name labels {_SPREAD} trust")

@@ -1,11 +1,17 @@
-"""Check that the goals of a plan are of a size that their metrics can have."""
+"""Checks of goals: that their size is one that their metrics can have, and whether the result meets them."""
+
+from collections.abc import Sequence
 
 from app.checks.plans import PlanEvidence
+from app.comparison.estimates import FEWEST_TRIALS, geometric_mean_of, median_of
+from app.numeric import mean_of
 from app.plans.goals import goal_text, unit_of
-from suites.checks import Check, CheckOutcome
+from suites.checks import Check, CheckOutcome, NotChecked, after_check
+from suites.evidence import StepOutcomeEvidence
+from suites.quantities import count_text, figure_text, metric_text, range_text
 from suites.units import Unit, convert, same_dimension
-from suites.verdict import Goal
-from suites.vocab import Resource, Severity
+from suites.verdict import Goal, Trust
+from suites.vocab import Figure, Resource, Severity
 
 _RANGES: tuple[tuple[Unit, float, float, str], ...] = (
     (Unit.SECOND, 1e-6, 1e5, "1 us to a day"),
@@ -52,4 +58,55 @@ GOAL_UNITS = Check(
     source="The plan’s goals and the units of their metrics.",
     needs="The goals; the metrics of the steps.",
     evaluate=_absurd,
+)
+
+
+def _met(step: StepOutcomeEvidence) -> CheckOutcome | NotChecked | None:
+    results, missed, relevant = [], False, False
+    for goal in step.goals:
+        if goal.step not in {None, step.name}:
+            continue
+        figures = step.done[0].as_named(goal.metric) if step.done else ()
+        relevant = True
+        for figure in figures:
+            values = step.over_trials(figure.metric.name, figure.labels)
+            interval = _interval(values)
+            reached = {goal.is_met(value) for value in interval}
+            missed = missed or reached == {False}
+            results.append(_met_text(goal, figure, values, interval))
+    if not results:
+        return NotChecked("The goal's metric was not measured.") if relevant else None
+    return CheckOutcome(" ".join(results), severity=Severity.WARNING if missed else Severity.INFO)
+
+
+def _interval(values: Sequence[float]) -> tuple[float, ...]:
+    """Return the ends of the 95 % interval of the mean of trials; none for fewer than FEWEST_TRIALS."""
+    if len(values) < FEWEST_TRIALS:
+        return ()
+    # A count such as errors may be zero: the median has an interval without logarithms.
+    found = geometric_mean_of(values) if min(values) > 0 else median_of(values)
+    return () if found.low is None or found.high is None else (found.low, found.high)
+
+
+def _met_text(goal: Goal, figure: Figure, values: Sequence[float], interval: Sequence[float]) -> str:
+    metric, half = figure.metric, (interval[-1] - interval[0]) / 2 if interval else None
+    wanted = f"{'at least' if goal.at_least is not None else 'at most'} {figure_text(metric, goal.bound, half)}"
+    found = f"{metric_text(metric, figure.labels)}: {figure_text(metric, mean_of(values), half)}, goal {wanted}"
+    if not interval:
+        return f"{found}: not decided ({count_text(len(values), 'trial')}, needs {FEWEST_TRIALS})."
+    reached = {goal.is_met(value) for value in interval}
+    outcome = "not sure" if len(reached) > 1 else "met" if True in reached else "missed"
+    return f"{found}: {outcome} (95 % CI {range_text(metric, interval[0], interval[1], half)})."
+
+
+GOAL_MET = after_check(
+    id="goal",
+    severity=Severity.INFO,
+    title="Result compared with the goal",
+    why="The goal is what the application needs.",
+    remedy="If it is missed, change what limits the result.",
+    source="The plan’s goal, and the 95 % interval of the trials: it needs six.",
+    evaluate=_met,
+    needs="a goal in the plan, and its figure",
+    trust=Trust.VALID,
 )

@@ -5,16 +5,17 @@ from collections.abc import Callable, Iterator
 from operator import itemgetter
 
 from app.checks.evidence import busiest_core, throttled
+from app.checks.goals import GOAL_MET
 from app.checks.plans import FEW_TRIALS, FOR_A_SPREAD, missing_statistics
 from app.checks.run_findings import HOST_TUNED
 from app.comparison.caveats import CORRELATION_FROM, SIGNIFICANT, correlation_p, two_levels
 from app.comparison.estimates import FEWEST_TRIALS
-from app.numeric import stats
+from app.numeric import mean_of, stats
 from suites.checks import CheckOutcome, NotChecked, after_check
 from suites.evidence import HostWatch, OutcomeCheck, StepOutcomeEvidence, TrialCheck, TrialEvidence
 from suites.facts import Facts, known
 from suites.quantities import count_text, figure_text, frequency_text, label_text, metric_text, share_text
-from suites.verdict import Goal, Trust
+from suites.verdict import Trust
 from suites.vocab import Figure, Severity, labels
 
 NOISY = 0.10
@@ -270,35 +271,6 @@ _OVER_TRIALS = "the headline figure of every trial"
 _LATENCIES = (("mean", "{} on average"), ("p99", "p99 {}"))
 
 
-def _goals(step: StepOutcomeEvidence) -> CheckOutcome | NotChecked | None:
-    results, missed, relevant = [], False, False
-    for goal in step.goals:
-        if goal.step not in {None, step.name}:
-            continue
-        figures = step.done[0].as_named(goal.metric) if step.done else ()
-        relevant = True
-        for figure in figures:
-            reached = goal.is_met(_middle(step, figure))
-            missed = missed or not reached
-            results.append(_goal_text(step, goal, figure, reached=reached))
-    if not results:
-        return NotChecked("The goal's metric was not measured.") if relevant else None
-    return CheckOutcome(" ".join(results), severity=Severity.WARNING if missed else Severity.INFO)
-
-
-def _middle(step: StepOutcomeEvidence, figure: Figure) -> float:
-    return statistics.median(step.over_trials(figure.metric.name, figure.labels))
-
-
-def _goal_text(step: StepOutcomeEvidence, goal: Goal, figure: Figure, *, reached: bool) -> str:
-    values = step.over_trials(figure.metric.name, figure.labels)
-    wanted = f"{'at least' if goal.at_least is not None else 'at most'} {figure_text(figure.metric, goal.bound)}"
-    name = metric_text(figure.metric, figure.labels)
-    met = f"{sum(map(goal.is_met, values))} of {count_text(len(values), 'trial')}"
-    found = figure_text(figure.metric, _middle(step, figure))
-    return f"{name}: {found}, goal {wanted}: {'met' if reached else 'missed'} ({met})."
-
-
 def latency_text(step: StepOutcomeEvidence) -> str:
     """Return the latency of the headline IOPS: ``at 310 µs on average, p99 1.2 ms``; empty without one.
 
@@ -328,7 +300,8 @@ def _other_way(step: StepOutcomeEvidence, figure: Figure) -> str:
     end = {**dict(figure.labels), "direction": ""}
     for one in step.done[0].all_of(figure.metric.name):
         if one.labels != figure.labels and {**dict(one.labels), "direction": ""} == end:
-            return f"and {dict(one.labels).get('direction', '')} {figure_text(one.metric, _middle(step, one))}"
+            found = mean_of(step.over_trials(one.metric.name, one.labels))
+            return f"and {dict(one.labels).get('direction', '')} {figure_text(one.metric, found)}"
     return ""
 
 
@@ -430,15 +403,5 @@ OUTCOME_CHECKS: tuple[OutcomeCheck, ...] = (
         evaluate=_conditions,
         needs="the host’s facts before and after, and telemetry of two trials",
     ),
-    after_check(
-        id="goal",
-        severity=Severity.INFO,
-        title="Result compared with the goal",
-        why="The goal is what the application needs.",
-        remedy="If it is missed, change what limits the result.",
-        source="The plan’s goal.",
-        evaluate=_goals,
-        needs="a goal in the plan, and its figure",
-        trust=Trust.VALID,
-    ),
+    GOAL_MET,
 )

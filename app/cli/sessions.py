@@ -323,4 +323,4 @@ def schedule(workstation: Workstation, *, systemd: bool) -> None:
     library = workstation.library_path
     of_library = () if library == store_path() else ("--store", str(library.absolute()))
     command = [str(Path(sys.argv[0]).absolute()), *of_library, "sessions", "run-due", "--quiet"]
-    click.echo(systemd_units(command) if systemd else crontab_line(command), nl=not systemd)
+    click.echo(plain(systemd_units(command) if systemd else crontab_line(command)), nl=not systemd)

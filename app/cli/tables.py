@@ -12,10 +12,11 @@ from app.crosscheck.agreement import Agreement
 from app.crosscheck.report import agreement_line, why_lines
 from app.distributions.distribution import Distribution, SideDistribution
 from app.distributions.percentiles import Percentile, QuantileShift
-from app.noise import TITLES, Noise, NoiseEntry, NoiseLevel, PooledSpread, Spread
+from app.noise import TITLES, Noise, NoiseEntry, NoiseLevel, PooledSpread, rank_text
 from app.plans.plan import host_label
 from app.records import RunSummary
 from app.scaling.scaling import Efficiency, ScalingAnalysis, scaling_lines
+from app.spreads import Spread
 from app.summary import MetricSummary
 from suites.quantities import (
     count_text,
@@ -281,7 +282,7 @@ def _print_spreads(head: Sequence[str], named: Sequence[tuple[list[str], NoiseEn
     """Print spreads with their names under `head`, and their verdicts where one reduces the trust."""
     marked = [trust_mark(one.trust) for _, one in named]
     rows = [
-        [str(one.rank), *names, *spread_cells(one.spread), *([mark] if any(marked) else [])]
+        [rank_text(one), *names, *spread_cells(one.spread), *([mark] if any(marked) else [])]
         for (names, one), mark in zip(named, marked, strict=True)
     ]
     first = 1 + len(head)
@@ -301,10 +302,8 @@ def spread_cells(spread: Spread) -> list[str]:
 
 
 def _interval(spread: Spread) -> str:
-    if spread.low is None:
-        return "unknown"
-    if spread.high is None:
-        return f"{share_text(spread.low)} or more"
+    if spread.low is None or spread.high is None:
+        return ""
     return f"{share_text(spread.low)} to {share_text(spread.high)}"
 
 

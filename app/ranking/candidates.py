@@ -4,7 +4,6 @@ import csv
 import io
 import math
 import re
-import statistics
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -12,8 +11,9 @@ from pathlib import Path
 
 from app.comparison.comparability import Profile
 from app.comparison.comparison import CompareError
-from app.comparison.estimates import geometric_mean_of
+from app.comparison.estimates import geometric_mean_of, group_means
 from app.comparison.sides import Side, StepHosts
+from app.comparison.verdicts import Level
 from app.margins import DEFAULTS, Margins
 from app.ranking.scores import Score
 from app.records import RunRecord, TrialRecord
@@ -183,8 +183,9 @@ class RankingCriteria:
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A host of a run, or a group. `values` are by metric, then by trial, or by host for a group; `steps` has the step
-    of each metric. `types` are the known instance types by host. `verdict` is the least trusted on its values."""
+    """A host of a run, or a group. `values` are by metric, then by the unit of `level`: the trials of one run, the runs
+    (sessions) of one host, or the hosts of a group; `steps` has the step of each metric. `types` are the known instance
+    types by host. `verdict` is the least trusted of those on its values."""
 
     name: str
     selector: str
@@ -194,6 +195,7 @@ class Candidate:
     steps: Mapping[str, str] = field(hash=False)
     profiles: Mapping[str, Profile] = field(hash=False)
     types: Mapping[str, str] = field(default_factory=dict, hash=False)
+    level: Level = Level.TRIAL
     verdict: Verdict | None = field(default=None, hash=False)
 
     def score(self, weights: Mapping[str, float]) -> Score:
@@ -206,7 +208,7 @@ class Candidate:
             for trial, value in self.values[name].items():
                 part[trial] = part.get(trial, 0.0) + share * math.log(value)
         complete = [self._complete(step, part, weights) for step, part in parts.items()]
-        return Score(tuple(complete), of_hosts=len(self.hosts) > 1)
+        return Score(tuple(complete), self.level)
 
     def _complete(
         self, step: str, part: Mapping[tuple[str, ...], float], weights: Mapping[str, float]
@@ -268,7 +270,7 @@ def _names(groups: Sequence[_HostGroup]) -> list[str]:
 
 def _candidate(name: str, group: _HostGroup, metrics: Sequence[str], criteria: RankingCriteria) -> Candidate | str:
     known_metrics: dict[str, Metric] = {}
-    values: dict[str, dict[tuple[str, ...], float]] = {}
+    figures: dict[str, _Figures] = {}
     steps: dict[str, str] = {}
     profiles: dict[str, Profile] = {}
     verdicts: list[Verdict] = []
@@ -280,12 +282,14 @@ def _candidate(name: str, group: _HostGroup, metrics: Sequence[str], criteria: R
                 steps[metric], known_metrics[metric] = step.name, taken[0][1]
                 profiles[step.name] = group.side.profile(cell)
                 verdicts += [verdict] if (verdict := group.side.verdict(cell)) is not None else []
-                values[metric] = _by_trial(taken, group.hosts)
+                figures[metric] = taken
                 break
         else:
             return f"no counted trial has “{metric[:60]}”"
-        if any(value <= 0 for value in values[metric].values()):
+        if any(value <= 0 for value, _, _, _ in taken):
             return f"{metric} is not above zero: no ratio"
+    level = _level([one for taken in figures.values() for one in taken])
+    values = {metric: _values(taken, level) for metric, taken in figures.items()}
     for measured in profiles:
         if not set.intersection(*(set(values[metric]) for metric in metrics if steps[metric] == measured)):
             return f"no trial of {measured} has all of the metrics"
@@ -293,7 +297,9 @@ def _candidate(name: str, group: _HostGroup, metrics: Sequence[str], criteria: R
     if verdict is not None and verdict.trust is Trust.INVALID and not criteria.overruled:
         return verdict.text
     types = _types(group.side)
-    return Candidate(name, group.selector, group.hosts, known_metrics, values, steps, profiles, types, verdict)
+    return Candidate(
+        name, group.selector, group.hosts, known_metrics, values, steps, profiles, types, level, verdict
+    )  # fmt: skip
 
 
 def _types(side: Side) -> dict[str, str]:
@@ -310,11 +316,13 @@ def _other_unit(one: Candidate, first: Candidate) -> str:
     return ""
 
 
-def _taken(
-    side: Side, cell: StepHosts, metric: str, criteria: RankingCriteria
-) -> list[tuple[float, Metric, tuple[str, ...], str]]:
-    """Return the figure of `metric` of every counted trial: value, metric, trial and host."""
-    found: list[tuple[float, Metric, tuple[str, ...], str]] = []
+_Figures = list[tuple[float, Metric, tuple[str, str], str]]
+"""Figures of a metric: value, metric, trial (run and number) and host."""
+
+
+def _taken(side: Side, cell: StepHosts, metric: str, criteria: RankingCriteria) -> _Figures:
+    """Return the figure of `metric` of every counted trial."""
+    found: _Figures = []
     for counted in side.trials(cell):
         figure = _figure(counted.record, metric, criteria)
         if figure is not None:
@@ -346,21 +354,23 @@ def _names_of(metric: str, limit: FigureLimit | None) -> tuple[str, ...]:
     return (metric,) if limit is None else (metric, f"{metric}{BY_POINT}")
 
 
-def _by_trial(
-    taken: Sequence[tuple[float, Metric, tuple[str, ...], str]], hosts: Sequence[str]
-) -> dict[tuple[str, ...], float]:
-    """Return the values by trial; for several hosts the geometric mean of the trials of each."""
+def _level(taken: _Figures) -> Level:
+    """Return the highest level of which there are several: hosts, else runs, else trials."""
+    hosts, runs = {host for _, _, _, host in taken}, {run for _, _, (run, _), _ in taken}
+    return Level.HOST if len(hosts) > 1 else Level.SESSION if len(runs) > 1 else Level.TRIAL
+
+
+def _values(taken: _Figures, level: Level) -> dict[tuple[str, ...], float]:
+    """Return the values by trial, or the means of sessions by run, or those of their hosts."""
     metric = taken[0][1]
-    values = [(convert(value, one.unit, metric.unit), key, host) for value, one, key, host in taken]
-    if len(hosts) < 2:
-        return {key: value for value, key, _ in values}
-    by_host: dict[str, list[float]] = {}
-    for value, _, host in values:
-        by_host.setdefault(host, []).append(value)
-    return {
-        (host,): statistics.geometric_mean(own) if min(own) > 0 else statistics.fmean(own)
-        for host, own in by_host.items()
-    }
+    trials = [convert(value, one.unit, metric.unit) for value, one, _, _ in taken]
+    if level is Level.TRIAL:
+        return {key: value for value, (_, _, key, _) in zip(trials, taken, strict=True)}
+    sessions = group_means(trials, [(host, key[0]) for _, _, key, host in taken])
+    if level is Level.SESSION:
+        return {(run,): value for (_, run), value in sessions.items()}
+    hosts = group_means(sessions.values(), [host for host, _ in sessions])
+    return {(host,): value for host, value in hosts.items()}
 
 
 _LIMIT = re.compile(r"\s*([^\s<>=≤≥]+)\s*(<=|>=|≤|≥)\s*(.+)")

@@ -8,8 +8,8 @@ from enum import StrEnum
 
 from app.comparison.comparability import Weight, differences
 from app.comparison.comparison import CompareError
-from app.comparison.estimates import FEWEST_HOSTS, FEWEST_TRIALS
 from app.comparison.sides import excluded_trials
+from app.comparison.verdicts import Level
 from app.margins import DEFAULT_MARGIN, Margin
 from app.ranking.candidates import (
     Candidate,
@@ -21,7 +21,7 @@ from app.ranking.candidates import (
     candidates_of,
     one_currency,
 )
-from app.ranking.scores import Score, rank_intervals, ratio_between, separated, tied_groups
+from app.ranking.scores import Score, ratio_between, separated, tied_groups
 from app.records import RunRecord
 from suites.verdict import Trust
 from suites.vocab import Better, Metric
@@ -37,10 +37,9 @@ class ThresholdResult(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class RankedCandidate:
-    """A ranked candidate. `group` counts from 1; candidates of one group are tied.
+    """A ranked candidate. `group` counts from 1; candidates of one group are tied. 0: not ranked for lack of evidence.
 
-    `value`, `low` and `high` are of the metric, or the ratio to the first candidate for several metrics. `ranks` is
-    the bootstrap interval of its rank.
+    `value`, `low` and `high` are of the metric, or the ratio to the first candidate for several metrics.
     """
 
     candidate: Candidate
@@ -49,7 +48,6 @@ class RankedCandidate:
     low: float | None
     high: float | None
     n: int
-    ranks: tuple[int, int]
     price: Price | None = None
     per_price: float | None = None
     reached: ThresholdResult | None = None
@@ -62,20 +60,23 @@ class RankedCandidate:
 
 @dataclass(frozen=True, slots=True)
 class Sensitivity:
-    """The order with other weights: the names, tied ones joined by ``=``."""
+    """The order with other weights, where it changes: the names, tied ones joined by ``=``."""
 
     what: str
     order: str
-    same: bool
 
 
 @dataclass(frozen=True, slots=True)
 class Ranking:
-    """The candidates, the best first, and those that are not ranked, with the reason."""
+    """The candidates, the best first, and those that are not ranked, with the reason.
+
+    `unranked` are the ones of `left_out` that have a value, but too few for an interval.
+    """
 
     criteria: RankingCriteria
     metric: Metric | None  # None for several
     ranked: tuple[RankedCandidate, ...]
+    unranked: tuple[RankedCandidate, ...]
     left_out: tuple[tuple[str, str], ...]
     sensitivity: tuple[Sensitivity, ...]
     notes: tuple[str, ...]
@@ -96,26 +97,29 @@ def rank(selectors: Sequence[str], sides: Sequence[Sequence[RunRecord]], criteri
     """
     _check(criteria)
     found, left_out = candidates_of(selectors, sides, tuple(criteria.weights), criteria)
-    found, more = _gated(found, criteria)
-    left_out += more
-    found, more = _priced(found, criteria)
-    left_out += more
-    if not found:
+    found, few = _replicated(found, criteria)
+    left_out += [(one.name, reason) for one, reason in few]
+    for gate in (_gated, _priced):
+        found, more = gate(found, criteria)
+        left_out += more
+    if not found and not few:
         raise CompareError(
             "Nothing can be ranked.",
             "; ".join(f"{name}: {reason}" for name, reason in left_out)[:400].rstrip(".") + ".",
         )
-    metric = found[0].metrics[next(iter(criteria.weights))] if len(criteria.weights) == 1 else None
-    ranked = _ranked(found, criteria, metric)
+    shown = [*found, *(one for one, _ in few)]
+    metric = shown[0].metrics[next(iter(criteria.weights))] if len(criteria.weights) == 1 else None
+    ranked = _ranked(found, criteria, metric) if found else []
     return Ranking(
         criteria,
         metric,
         tuple(ranked),
+        tuple(_unranked(one, shown[0], criteria, metric) for one, _ in few),
         tuple(left_out),
         tuple(_sensitivity(found, criteria)),
-        (*_notes(found, ranked, criteria), *_other_steps(sides, found, criteria), *_excluded(sides)),
+        (*_notes(found, ranked, criteria), *_other_steps(sides, shown, criteria), *_excluded(sides)),
         one_currency(one.price for one in ranked if one.price is not None),
-        _margin(found, criteria),
+        _margin(shown, criteria),
     )
 
 
@@ -128,6 +132,28 @@ def _check(criteria: RankingCriteria) -> None:
         raise CompareError("No price is given.", "Set --price HOST=0.34 or --prices FILE.")
     if len(criteria.weights) > 1 and (criteria.threshold or criteria.limit):
         raise CompareError("A threshold needs a single metric.", "Set one metric, or remove the threshold.")
+
+
+def _replicated(
+    found: list[Candidate], criteria: RankingCriteria
+) -> tuple[list[Candidate], list[tuple[Candidate, str]]]:
+    """Return the candidates with enough values of the highest level that one of them has; the others with the reason.
+
+    The interval of the trials of one session leaves out what differs between sessions, and that of the sessions of one
+    host what differs between hosts: beside candidates of several it is too narrow.
+    """
+    scores = [one.score(criteria.weights) for one in found]
+    order = list(Level)
+    highest = max((order.index(score.level) for score in scores if not score.shortage), default=0)
+    enough, few = [], []
+    for one, score in zip(found, scores, strict=True):
+        lower = order.index(score.level) < highest
+        reason = score.shortage or (f"one {order[highest]}, beside candidates of several" if lower else "")
+        if reason:
+            few.append((one, reason))
+        else:
+            enough.append(one)
+    return enough, few
 
 
 def _gated(found: list[Candidate], criteria: RankingCriteria) -> tuple[list[Candidate], list[tuple[str, str]]]:
@@ -172,11 +198,10 @@ def _ranked(found: Sequence[Candidate], criteria: RankingCriteria, metric: Metri
     one_currency(price for price in prices if price is not None)
     scores = _scores(found, criteria)
     groups = tied_groups(scores, _margin(found, criteria).share)
-    ranks = rank_intervals(scores)
     rows = []
     for number, group in enumerate(groups, 1):
         for index in group:
-            value, low, high = _figure(found, index, criteria, metric)
+            value, low, high = _figure(found[index], found[0], criteria, metric)
             price = prices[index]
             per_price = None
             if price is not None:
@@ -185,9 +210,7 @@ def _ranked(found: Sequence[Candidate], criteria: RankingCriteria, metric: Metri
             if criteria.threshold is not None and metric is not None:
                 reached = _reached(criteria.threshold, criteria.threshold.edge(metric), low, high)
             n = scores[index].n
-            rows.append(
-                RankedCandidate(found[index], number, value, low, high, n, ranks[index], price, per_price, reached)
-            )
+            rows.append(RankedCandidate(found[index], number, value, low, high, n, price, per_price, reached))
     if criteria.threshold is not None or criteria.goal is RankingGoal.CHEAPEST:
         return _by_threshold(rows, cheapest=criteria.goal is RankingGoal.CHEAPEST)
     return rows
@@ -215,15 +238,23 @@ def _per_price(score: Score, price: Price | None) -> Score:
     return replace(score, parts=(tuple(value - math.log(price.amount) for value in first), *rest))
 
 
+def _unranked(
+    one: Candidate, reference: Candidate, criteria: RankingCriteria, metric: Metric | None
+) -> RankedCandidate:
+    value, _, _ = _figure(one, reference, criteria, metric)
+    return RankedCandidate(one, 0, value, None, None, one.score(criteria.weights).n)
+
+
 def _figure(
-    found: Sequence[Candidate], index: int, criteria: RankingCriteria, metric: Metric | None
+    one: Candidate, reference: Candidate, criteria: RankingCriteria, metric: Metric | None
 ) -> tuple[float, float | None, float | None]:
-    """Return the value of a candidate with its interval; for several metrics the ratio to the first candidate."""
-    one = found[index]
-    if metric is None:
-        ratio = ratio_between(one.score(criteria.weights), found[0].score(criteria.weights))
-        return (1.0, None, None) if index == 0 else (ratio.value, ratio.low, ratio.high)
-    return one.centre(next(iter(criteria.weights)))
+    """Return the value of a candidate with its interval; for several metrics the ratio to the `reference`."""
+    if metric is not None:
+        return one.centre(next(iter(criteria.weights)))  # the figure of a sweep has another name
+    if one is reference:
+        return 1.0, None, None
+    ratio = ratio_between(one.score(criteria.weights), reference.score(criteria.weights))
+    return ratio.value, ratio.low, ratio.high
 
 
 def _reached(threshold: Threshold, edge: float, low: float | None, high: float | None) -> ThresholdResult:
@@ -252,26 +283,24 @@ def _by_threshold(rows: list[RankedCandidate], *, cheapest: bool) -> list[Ranked
 
 
 def _sensitivity(found: Sequence[Candidate], criteria: RankingCriteria) -> Iterator[Sensitivity]:
-    """Yield the order without each metric, and with each weight x 0.5 and x 1.5."""
-    if len(criteria.weights) < 2 or criteria.goal is RankingGoal.CHEAPEST:
+    """Yield each change of the order without a metric, and with its weight x 0.5 or x 1.5."""
+    if not found or len(criteria.weights) < 2 or criteria.goal is RankingGoal.CHEAPEST:
         return
     first = _order(found, criteria)
     for name, weight in criteria.weights.items():
         less = {other: value for other, value in criteria.weights.items() if other != name}
         for what, weights in (
             (f"without {name}", less),
-            (f"{name} weighed half", {**criteria.weights, name: weight / 2}),
-            (f"{name} weighed 1.5 times", {**criteria.weights, name: weight * 1.5}),
+            (f"{name} x 0.5", {**criteria.weights, name: weight / 2}),
+            (f"{name} x 1.5", {**criteria.weights, name: weight * 1.5}),
         ):
             order = _order(found, replace(criteria, weights=weights))
-            yield Sensitivity(what, order, order == first)
+            if order != first:
+                yield Sensitivity(what, order)
 
 
 def _order(found: Sequence[Candidate], criteria: RankingCriteria) -> str:
-    scores = [one.score(criteria.weights) for one in found]
-    if criteria.goal is RankingGoal.PER_PRICE:
-        scores = [_per_price(score, price_of(one, criteria.prices)) for score, one in zip(scores, found, strict=True)]
-    groups = tied_groups(scores, _margin(found, criteria).share)
+    groups = tied_groups(_scores(found, criteria), _margin(found, criteria).share)
     return " > ".join(" = ".join(sorted(found[index].name for index in group)) for group in groups)
 
 
@@ -297,13 +326,17 @@ def _other_steps(
         yield f"Ranked by {', '.join(ranked)}; also measured by {', '.join(others)}: --step selects one."
 
 
+_ONE_EACH = {
+    Level.TRIAL: "In one session on one host each: ranks can differ in other sessions, and for other hosts of a type.",
+    Level.SESSION: "On one host each: ranks can differ for other hosts of a type.",
+}
+"""What a ranking does not claim, by the level of its values."""
+
+
 def _notes(found: Sequence[Candidate], ranked: Sequence[RankedCandidate], criteria: RankingCriteria) -> Iterator[str]:
-    fewest = min((row.n for row in ranked if len(row.candidate.hosts) < 2), default=FEWEST_TRIALS)
-    if fewest < FEWEST_TRIALS and len(ranked) > 1:
-        yield f"Fewer than {FEWEST_TRIALS} trials: not separated from any other."
-    if any(len(one.hosts) < FEWEST_HOSTS for one in found) and len(found) > 1:
-        yield f"The ranking is of these machines; ranking their types needs {FEWEST_HOSTS} hosts of each."
-    if criteria.goal is not RankingGoal.CHEAPEST:
+    if len(found) > 1 and (own := _ONE_EACH.get(found[0].level)):
+        yield own
+    if found and criteria.goal is not RankingGoal.CHEAPEST:
         yield from _by_figure_only(found, ranked, criteria)
     for row in ranked:
         if row.candidate.verdict is not None and row.trust in {Trust.DOUBTFUL, Trust.INVALID}:
@@ -312,7 +345,7 @@ def _notes(found: Sequence[Candidate], ranked: Sequence[RankedCandidate], criter
         yield f"Overruled: {criteria.overruled}"
     if criteria.limit is not None:
         yield f"Value: for each trial, the best point with {criteria.limit.text}."
-    if len(criteria.weights) > 1:
+    if len(criteria.weights) > 1 and found:
         yield f"Weighted geometric mean of the ratios to {found[0].name}."
 
 

@@ -9,33 +9,33 @@ from suites.verdict import trust_mark
 from suites.vocab import Metric
 
 HEAD = (
-    "Rank", "Candidate", "Value", "95 % interval", "n", "Rank, 95 %", "Price", "Per price", "Threshold",
-    "Verdict",
+    "Rank", "Candidate", "Value", "95 % interval", "n", "Price", "Per price", "Threshold", "Verdict",
 )  # fmt: skip
 
 RIGHT_ALIGNED = (2, 4)
 
 
 def ranking_rows(ranking: Ranking) -> list[list[str]]:
-    """Return a line for each candidate; tied ones have the same rank."""
-    return [_row(ranking, ranked) for ranked in ranking.ranked]
+    """Return a line for each candidate with a value; tied ones have the same rank, those not ranked a dash."""
+    return [_row(ranking, one) for one in (*ranking.ranked, *ranking.unranked)]
 
 
 def shown_columns(ranking: Ranking) -> list[int]:
     """Return the indices of the columns, without empty ones of prices, thresholds and verdicts."""
     rows = ranking_rows(ranking)
-    return [number for number in range(len(HEAD)) if number < 6 or any(row[number] for row in rows)]
+    return [number for number in range(len(HEAD)) if number < 5 or any(row[number] for row in rows)]
 
 
 def rank_text(ranking: Ranking, group: int) -> str:
-    """Return the rank of a group: ``1``, or ``2–4`` for three tied ones."""
+    """Return the rank of a group: ``1``, or ``2–4`` for three tied ones; a dash for 0."""
+    if not group:
+        return "–"
     before = sum(ranked.group < group for ranked in ranking.ranked)
     own = sum(ranked.group == group for ranked in ranking.ranked)
     return str(before + 1) if own == 1 else f"{before + 1}–{before + own}"
 
 
 def _row(ranking: Ranking, ranked: RankedCandidate) -> list[str]:
-    low, high = ranked.ranks
     per_price = ""
     if ranked.per_price is not None and ranking.metric is not None:
         unit = f"1 {ranking.currency}".strip()
@@ -46,7 +46,6 @@ def _row(ranking: Ranking, ranked: RankedCandidate) -> list[str]:
         figure(ranking.metric, ranked.value),
         _interval(ranking.metric, ranked),
         str(ranked.n),
-        str(low) if low == high else f"{low}–{high}",
         "" if ranked.price is None else ranked.price.text,
         per_price,
         "" if ranked.reached is None else ranked.reached.value,
@@ -70,12 +69,12 @@ def _interval(metric: Metric | None, ranked: RankedCandidate) -> str:
 def closing_lines(ranking: Ranking) -> list[str]:
     """Return the lines below the table: exclusions, sensitivity, notes, method."""
     lines = [f"{name} is not ranked: {reason}." for name, reason in ranking.left_out]
-    changed = [one for one in ranking.sensitivity if not one.same]
-    lines += [f"{one.what}: {one.order}" for one in changed]
-    if ranking.sensitivity and not changed:
-        lines.append("The order does not change without any one metric, or with any one weight x 0.5 or x 1.5.")
+    orders: dict[str, list[str]] = {}
+    for one in ranking.sensitivity:
+        orders.setdefault(one.order, []).append(one.what)
+    lines += [f"Order {', or '.join(whats)}: {order}." for order, whats in orders.items()]
     lines += ranking.notes
-    if ranking.criteria.goal is not RankingGoal.CHEAPEST:
+    if ranking.criteria.goal is not RankingGoal.CHEAPEST and len(ranking.ranked) > 1:
         lines.append(
             f"Candidates of one rank are tied at a margin of {margin_text(ranking)} "
             "(95 % intervals of the ratios, Holm's correction for all pairs)."
@@ -105,30 +104,31 @@ def title(ranking: Ranking) -> str:
 def ranking_csv(ranking: Ranking) -> str:
     """Return the table as CSV, with numbers as numbers."""
     unit = "ratio" if ranking.metric is None else ranking.metric.unit.value
-    head = ["place", "candidate", "run", "value", "low", "high", "unit", "n", "rank_low", "rank_high", "price",
-            "currency", "per_price", "threshold", "trust"]  # fmt: skip
+    head = ["place", "candidate", "run", "value", "low", "high", "unit", "n", "price", "currency",
+            "per_price", "threshold", "trust"]  # fmt: skip
     rows = [
         (
-            rank_text(ranking, one.group), one.candidate.name, one.candidate.selector, one.value, one.low, one.high,
-            unit, one.n, *one.ranks, None if one.price is None else one.price.amount, ranking.currency, one.per_price,
-            None if one.reached is None else one.reached.value, None if one.trust is None else str(one.trust),
+            rank_text(ranking, one.group) if one.group else None, one.candidate.name, one.candidate.selector,
+            one.value, one.low, one.high, unit, one.n, None if one.price is None else one.price.amount,
+            ranking.currency, one.per_price, None if one.reached is None else one.reached.value,
+            None if one.trust is None else str(one.trust),
         )
-        for one in ranking.ranked
+        for one in (*ranking.ranked, *ranking.unranked)
     ]  # fmt: skip
     return csv_text([dict(zip(head, row, strict=True)) for row in rows], head)
 
 
-FORMAT = "benchwright-ranking/1"
+FORMAT = "benchwright-ranking/2"
 
 publish(
     RankedCandidate,
-    "name=candidate.name run=candidate.selector hosts=candidate.hosts group value low high n ranks price=price.amount "
+    "name=candidate.name run=candidate.selector hosts=candidate.hosts group value low high n price=price.amount "
     "per_price reached trust",
 )
 publish(
     Ranking,
     "goal=criteria.goal metrics=criteria.weights unit=metric.unit better=metric.better limit=criteria.limit.text "
-    "margin=margin.share currency groups candidates=ranked sensitivity overruled=criteria.overruled notes",
+    "margin=margin.share currency groups candidates=ranked unranked sensitivity overruled=criteria.overruled notes",
 )
 
 

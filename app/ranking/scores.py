@@ -1,33 +1,26 @@
-"""Scores of candidates and their separation: sums of means of logarithms, one value a trial."""
+"""Scores of candidates and their separation: sums of means of logarithms, one value a trial, session or host."""
 
 import itertools
 import math
 import statistics
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
-from app.comparison.estimates import CONFIDENCE, Ratio, holm, welch
-from app.comparison.verdicts import ComparisonVerdict, Level, VerdictEvidence, decide
-from app.numeric import Numbers, np
-from suites.units import Unit
-from suites.vocab import Better, Metric, MetricKind
-
-RESAMPLES = 2000
-"""Bootstrap samples for rank intervals: their edges then vary by less than one rank in a hundred."""
-
-SCORE = Metric("score", "Score", Unit.ONE, Better.HIGHER, MetricKind.COUNT)
+from app.comparison.estimates import ERROR, Ratio, beyond_p, holm, ratio_with_interval
+from app.comparison.verdicts import FEWEST, Level
+from suites.quantities import count_text
 
 
 @dataclass(frozen=True, slots=True)
 class Score:
     """The logarithm of a score, higher is better, as the sum of the means of its parts.
 
-    A part has one value for each trial of a step: the weighted sum of the logarithms of its metrics, negated where
-    lower is better. Metrics of one trial are correlated, so they form one value; steps are independent.
+    A part has one value for each trial, session or host of a step: the weighted sum of the logarithms of its metrics,
+    negated where lower is better. Metrics of one trial are correlated, so they form one value; steps are independent.
     """
 
     parts: tuple[tuple[float, ...], ...]
-    of_hosts: bool = False  # a value is a host, not a trial
+    level: Level = Level.TRIAL
 
     @property
     def value(self) -> float:
@@ -36,8 +29,14 @@ class Score:
 
     @property
     def n(self) -> int:
-        """The number of trials of the smallest part."""
+        """The number of values of the smallest part."""
         return min(len(part) for part in self.parts)
+
+    @property
+    def shortage(self) -> str:
+        """The reason if there are too few values for an interval that a claim can rest on; else an empty string."""
+        fewest = FEWEST[self.level]
+        return "" if self.n >= fewest else f"{count_text(self.n, self.level)}, a rank needs {fewest}"
 
 
 def ratio_between(one: Score, other: Score) -> Ratio:
@@ -52,37 +51,30 @@ def ratio_between(one: Score, other: Score) -> Ratio:
     errors = [(statistics.variance(part) / len(part), len(part) - 1) for part in parts]
     if sum(error for error, _ in errors) < 1e-24:
         return Ratio(math.exp(difference), reason="all trials are identical: variance unknown")
-    low, high, p = welch(difference, errors, CONFIDENCE)
-    return Ratio(math.exp(difference), math.exp(low), math.exp(high), p=float(p))
+    return ratio_with_interval(difference, errors)
 
 
 def separated(scores: Sequence[Score], margin: float) -> list[list[bool]]:
-    """Return for every pair whether the first is better than the second, by the rules of compare().
+    """Return for every pair whether the first is better than the second.
 
-    The interval has to be entirely beyond the margin, each side needs six trials (groups three hosts), and
-    the p-value is corrected by Holm's method over all pairs.
+    The ratio of the higher to the lower has to be beyond the margin: the p-value against its edge, with
+    Holm's correction for all pairs, is below 0.05. Scores without variance are exact, and separated by any ratio beyond
+    the margin; those with too few values are not separated.
     """
-    count = len(scores)
-    pairs = list(itertools.combinations(range(count), 2))
-    ratios = [ratio_between(scores[one], scores[other]) for one, other in pairs]
-    tested = [ratio.p for ratio in ratios if ratio.p is not None]
-    corrected = iter(holm(tested))
-    found = [[False] * count for _ in range(count)]
-    for (one, other), ratio in zip(pairs, ratios, strict=True):
-        p = None if ratio.p is None else next(corrected)
-        noun, counts = _counted(scores[one], scores[other])
-        evidence = VerdictEvidence(SCORE, margin, counts, noun, tests=len(tested), p=p)
-        verdict, _, _ = decide(replace(ratio, p=p), evidence)
-        found[one][other] = verdict is ComparisonVerdict.BETTER
-        found[other][one] = verdict is ComparisonVerdict.WORSE
+    order = sorted(range(len(scores)), key=lambda index: -scores[index].value)
+    pairs = list(itertools.combinations(order, 2))
+    corrected = holm([_p(scores[high], scores[low], margin) for high, low in pairs])
+    found = [[False] * len(scores) for _ in scores]
+    for (high, low), p in zip(pairs, corrected, strict=True):
+        found[high][low] = p < ERROR
     return found
 
 
-def _counted(one: Score, other: Score) -> tuple[Level, tuple[int, int]]:
-    """Return the unit of replication and the counts: against a group of hosts, a single host counts as one."""
-    if not (one.of_hosts or other.of_hosts):
-        return Level.TRIAL, (one.n, other.n)
-    return Level.HOST, (one.n if one.of_hosts else 1, other.n if other.of_hosts else 1)
+def _p(higher: Score, lower: Score, margin: float) -> float:
+    if higher.shortage or lower.shortage:
+        return 1.0
+    ratio = ratio_between(higher, lower)
+    return beyond_p(ratio, margin) if ratio.error else float(ratio.value <= 1 + margin)
 
 
 def tied_groups(scores: Sequence[Score], margin: float) -> list[list[int]]:
@@ -100,26 +92,3 @@ def tied_groups(scores: Sequence[Score], margin: float) -> list[list[int]]:
         else:
             groups.append([index])
     return groups
-
-
-def rank_intervals(scores: Sequence[Score]) -> list[tuple[int, int]]:
-    """Return the bootstrap interval of the rank of each score: trials resampled with replacement.
-
-    The bootstrap underestimates the variance of few trials, so deviations are scaled by sqrt(n / (n - 1)).
-    """
-    rng = np.random.default_rng(1)  # reproducible
-    resampled = np.array([_resampled(score, rng) for score in scores])
-    ranks = (-resampled).argsort(axis=0).argsort(axis=0) + 1
-    tails = [50 * (1 - CONFIDENCE), 100 - 50 * (1 - CONFIDENCE)]
-    edges = np.percentile(ranks, tails, axis=1, method="closest_observation")
-    return [(int(low), int(high)) for low, high in edges.T]
-
-
-def _resampled(score: Score, rng: "np.random.Generator") -> Numbers:
-    total = np.zeros(RESAMPLES)
-    for part in score.parts:
-        values = np.asarray(part)
-        means = values[rng.integers(0, len(values), (RESAMPLES, len(values)))].mean(axis=1)
-        widened = math.sqrt(len(values) / (len(values) - 1)) if len(values) > 1 else 1.0
-        total += values.mean() + (means - values.mean()) * widened
-    return total

@@ -72,7 +72,7 @@ class Fitted:
     """A fit by least squares of the logarithms, so that residuals are relative.
 
     `values` are all parameters of the USL, the first as a logarithm; `inverse` is the inverse of the normal matrix of
-    the `free` ones. With a `limit`, the law is that of the points below it.
+    the `free` ones. With a `clamp`, the law is that of the points below it.
     """
 
     trials: CurveTrials

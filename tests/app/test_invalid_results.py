@@ -157,7 +157,7 @@ def test_an_invalid_run_of_a_ranked_group_does_not_count_and_is_named() -> None:
 
 def test_a_ranking_of_valid_candidates_has_no_column_of_verdicts() -> None:
     ranking = rank(("good",), [[GOOD]], RankingCriteria({"iops": 1.0}))
-    assert shown_columns(ranking) == list(range(6))
+    assert shown_columns(ranking) == list(range(5))
 
 
 def test_figures_of_a_run_carry_the_verdict_on_their_step_and_host() -> None:

@@ -117,6 +117,8 @@ def test_a_run_whose_library_was_emptied_is_saved_row_by_row(store: Store, *, at
         os.truncate(store.path, 0)
         assert recorder.save_as(store.path.with_name("saved.sqlite3")) == MESSAGES["the_other_runs_of_the"]
         after = rows(recorder.path)
+        for found in (before, after):
+            found.pop("series_statistics")  # computed again when needed
         assert {table: len(found) for table, found in after.items()} == {
             table: len(found) for table, found in before.items()
         }

@@ -2,6 +2,7 @@
 
 import json
 import statistics
+import time
 from pathlib import Path
 
 import numpy as np
@@ -9,23 +10,15 @@ import pytest
 from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy import stats
 
 from app.chart import chart_table
 from app.cli.main import benchwright
 from app.cli.tables import spread_cells
-from app.noise import (
-    MetricTrials,
-    NoiseLevel,
-    Spread,
-    noise_charts,
-    noise_of,
-    pooled_spread,
-    shared_ranks,
-    spread_of,
-    spread_within_trials,
-)
+from app.noise import MetricTrials, NoiseLevel, noise_charts, noise_of
 from app.plans.plan import LOCAL
 from app.services import Workstation
+from app.spreads import Spread, deviation_score, pooled_spread, ranks_of, sample_score, spread_of, spread_within_trials
 from suites.fio.metrics import IOPS
 from tests.widgets.library_runs import Made, record
 
@@ -33,6 +26,10 @@ QUIET, LOUD = (
     [100.0, 100.5, 99.5, 100.2, 99.8, 100.1, 99.9, 100.0],
     [100.0, 140.0, 60.0, 120.0, 80.0, 110.0, 90.0, 100.0],
 )
+
+
+def drawn(rng: np.random.Generator, spread: float, count: int) -> list[float]:
+    return list(map(float, np.exp(spread * rng.normal(size=count))))
 
 
 def measured(values: list[float], *, step: str = "read", host: str = "web-1", run: str = "one") -> MetricTrials:
@@ -78,21 +75,78 @@ def test_a_spread_does_not_depend_on_the_unit(values: list[float], factor: float
     assert one.range == pytest.approx(other.range, rel=1e-6, abs=1e-12)
 
 
-def test_an_interval_of_two_values_far_apart_has_no_upper_end() -> None:
-    found = spread_of([100.0, 130.0])
+def test_fewer_than_six_values_have_no_interval_and_no_rank() -> None:
+    five, six = spread_of(LOUD[:5]), spread_of(LOUD[:6])
+    assert five is not None
+    assert six is not None
+    assert (five.low, five.high, spread_cells(five)[2]) == (None, None, "")
+    assert six.low is not None
+    assert (deviation_score([LOUD[:5]]), deviation_score([[*LOUD, -1.0]])) == (None, None)
+    assert sample_score([LOUD] * 5) is None
+    assert ranks_of([None, deviation_score([LOUD]), None]) == [None, 1, None]
+
+
+def test_the_interval_is_bonetts() -> None:
+    # Bonett (2006), equation 5, by hand for these eight values.
+    logs = np.log(LOUD)
+    middle = stats.trim_mean(logs, 1 / (2 * 4**0.5))
+    kurtosis = 8 * ((logs - middle) ** 4).sum() / (((logs - logs.mean()) ** 2).sum()) ** 2
+    z = stats.norm.ppf(0.975)
+    factor = 8 / (8 - z)
+    reach = z * factor * ((kurtosis - 5 / 8) / 7) ** 0.5
+    found = spread_of(LOUD)
     assert found is not None
-    assert found.low is not None
-    assert (found.low < found.cov, found.high) == (True, None)
-    assert spread_cells(found)[2] == "8.3 % or more"
-    steady = spread_of([100.0, 101.0])
-    assert steady is not None
-    assert shared_ranks([steady, found]) == [1, 1]
+    assert found.low == pytest.approx(np.expm1(factor * logs.var(ddof=1) * np.exp(-reach)) ** 0.5)
+    assert found.high == pytest.approx(np.expm1(factor * logs.var(ddof=1) * np.exp(reach)) ** 0.5)
 
 
-def test_ranks_are_shared_where_intervals_overlap() -> None:
-    clear, near, far = Spread(9, 0.01, 0.008, 0.012), Spread(9, 0.011, 0.009, 0.014), Spread(9, 0.1, 0.08, 0.2)
-    assert shared_ranks([far, clear, near]) == [3, 1, 1]
-    assert shared_ranks([Spread(2, 0.5), clear]) == [1, 1]  # without an interval nothing can be told apart
+@pytest.mark.parametrize("counts", [(10, 10), (9, 14), (30, 7)])
+def test_two_results_are_ranked_by_the_statistic_of_scipys_levene(counts: tuple[int, int]) -> None:
+    rng = np.random.default_rng(4)
+    freedom = sum(counts) - 4
+    outcomes = set()
+    for scale in np.linspace(1, 8, 60):
+        one, other = drawn(rng, 0.01, counts[0]), drawn(rng, 0.01 * scale, counts[1])
+        ranks = ranks_of([deviation_score([one]), deviation_score([other])], equal_variances=True)
+        statistic = stats.levene(np.log(one), np.log(other), center="median").statistic * freedom / (freedom + 2)
+        assert (ranks != [1, 1]) == (stats.f.sf(statistic, 1, freedom) < 0.05)
+        outcomes.add(tuple(ranks))
+    assert {(1, 1), (1, 2)} <= outcomes
+
+
+def test_a_rank_counts_those_that_are_significantly_more_repeatable() -> None:
+    rng = np.random.default_rng(1)
+    spreads = (0.001, 0.001, 0.1, 0.01)
+    results = [deviation_score([drawn(rng, spread, 20)]) for spread in spreads]
+    assert ranks_of([*results, None], equal_variances=True) == [1, 1, 4, 3, None]
+    same = deviation_score([[5.0] * 8])
+    assert ranks_of([same, results[0], same], equal_variances=True) == [1, 3, 1]
+
+
+def test_few_trials_on_two_levels_are_not_ranked() -> None:
+    assert deviation_score([[1.0, 1.001, 1.0, 2.0, 2.001, 2.0]]) is None
+    assert deviation_score([[1.0, 1.001, 1.0, 2.0, 2.001, 2.0] * 2]) is not None
+
+
+def test_a_pool_weighs_its_tests_equally_whatever_their_numbers_of_trials() -> None:
+    rng = np.random.default_rng(2)
+    groups = [drawn(rng, 0.001, 30), drawn(rng, 0.1, 6)]
+    one, other, both = (deviation_score(own) for own in (groups[:1], groups[1:], groups))
+    assert one is not None
+    assert other is not None
+    assert both is not None
+    assert both.mean == pytest.approx((one.mean + other.mean) / 2)
+    assert both.error == pytest.approx((one.error + other.error) / 4)
+    assert both.freedom == pytest.approx(other.freedom, rel=0.01)  # the error is that of the second
+    assert deviation_score([*groups, LOUD[:5]]) == both
+
+
+def test_two_hundred_results_are_ranked_at_once() -> None:
+    rng = np.random.default_rng(3)
+    results = [deviation_score([drawn(rng, 0.01, 10)]) for _ in range(200)]
+    started = time.perf_counter()
+    ranks_of(results, equal_variances=True)
+    assert time.perf_counter() - started < 2  # about 0.1 s
 
 
 def test_samples_within_trials_count_as_trials() -> None:
@@ -105,15 +159,17 @@ def test_samples_within_trials_count_as_trials() -> None:
 
 
 def test_everything_is_ranked_on_its_level_and_taken_together() -> None:
+    quiet, loud = QUIET * 2, LOUD * 2
     study = noise_of(
-        [measured(LOUD, step="write"), measured(QUIET), measured(QUIET, host="web-2"), measured(LOUD, run="two")]
+        [measured(loud, step="write"), measured(quiet), measured(quiet, host="web-2"), measured(loud, run="two")]
     )
     trial = study.at(NoiseLevel.TRIAL)
     assert [(entry.step, entry.host, entry.run, entry.rank) for entry in trial] == [
         ("read", "web-1", "one", 1), ("read", "web-2", "one", 1), ("write", "web-1", "one", 3),
         ("read", "web-1", "two", 3),
     ]  # fmt: skip
-    assert [(entry.host, entry.spread.n) for entry in study.at(NoiseLevel.HOST)] == [("2 hosts", 2)]
+    assert [(entry.host, entry.spread.n, entry.rank) for entry in study.at(NoiseLevel.HOST)] == [("2 hosts", 2, None)]
+    assert [entry.rank for entry in study.at(NoiseLevel.SAMPLE)] == [None] * 4  # of two trials each
     assert [one.name for one in study.hosts] == ["web-2", "web-1"]
     assert {one.name for one in study.runs} == {"one", "two"}
     pooled = pooled_spread([QUIET, LOUD])
@@ -133,7 +189,7 @@ def test_the_command_line_ranks_runs_and_writes_table_and_picture(library: Path,
     reported = CliRunner().invoke(benchwright, [*words, "--json"])
     assert reported.exit_code == 0
     document = json.loads(reported.stdout)
-    assert document["format"] == "benchwright-noise/1"
+    assert document["format"] == "benchwright-noise/2"
     trials = [entry for entry in document["entries"] if entry["level"] == "trial"]
     assert [(entry["run"][:8], entry["rank"]) for entry in trials] == [("20260112", 1), ("20260113", 2)]
     assert set(trials[0]) == {

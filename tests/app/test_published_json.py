@@ -93,8 +93,10 @@ def of_ranking() -> object:
     swept = [[sweep(name, [(1, 100, 50), (8, 700, 300), (32, 2000, 9000)])] for name in "ab"]
     limit = FigureLimit("latency_p99", 1.0, Unit.MILLISECOND)
     limited = RankingCriteria({"iops": 1.0}, limit=limit, overruled="on purpose")
+    few = [sides[0], [run_record("c", BASE[:5], host="c")]]
     return [
         ranking_to_json(rank(["a", "b"], sides, priced)),
+        ranking_to_json(rank(["a", "c"], few, RankingCriteria({"iops": 1.0}))),
         ranking_to_json(rank(["a", "b"], swept, limited)),
         ranking_to_json(rank(["a", "b"], sides, RankingCriteria({"iops": 1.0}))),
         ranking_to_json(rank(["a", "b"], several, RankingCriteria({"iops": 2.0, "latency_p99": 1.0}))),
@@ -113,8 +115,8 @@ def of_distribution() -> object:
 def of_noise() -> object:
     found = noise_of(
         [
-            MetricTrials("r", "s", "fio", host, metric, READ, (1.0, 1.1, scale))
-            for host, scale in (("h", 1.2), ("i", 2.0))
+            MetricTrials("r", "s", "fio", host, metric, READ, (*few, scale))
+            for host, few, scale in (("h", (1.0, 1.1, 1.05, 1.02, 1.07), 1.2), ("i", (1.0, 1.1), 2.0))
             for metric in (IOPS, P99)
         ]
     )

@@ -17,6 +17,7 @@ from app.comparison.sides import Side
 from app.events import RunEnded, RunStarted, State
 from app.plans.plan import make_step
 from app.scaling.fits import fit_models
+from app.scaling.knees import knee_bounds
 from app.scaling.scaling import ScalingAnalysis, scaling_charts, scaling_lines, scaling_of, scaling_to_json
 from app.scaling.sweeps import SweepCurve, SweepPoint, curves_of_steps, swept_parameter
 from app.services import Workstation
@@ -136,7 +137,7 @@ def test_a_hard_limit_is_named_and_no_law_is_fitted_over_it() -> None:
         assert (one.low or 0) < 1000 < (one.high or 0)
         assert (limit.low or 0) < 8000 < (limit.high or 0)
         (line,) = (line for line in scaling_lines(found) if line.startswith("Clamped"))
-        assert "from threads = 8 (95 % CI, this session); below it linear: value at 1" in line
+        assert MESSAGES["clamped_from_8"] in line
         assert found.reasons == ()
     curved = analysis(trials(lambda n: min(amdahl(0.05)(n), 6000), [*range(1, 8), 16, 32, 64])).fit
     assert curved is not None
@@ -153,7 +154,7 @@ def test_a_parameter_at_its_bound_has_no_interval() -> None:
     assert (serial.value, serial.low, serial.high) == (0, None, None)
     assert (crosstalk.low or 0) < crosstalk.value < (crosstalk.high or 0)
     found = analysis(trials(usl(-0.002, 1 / 18**2), DOUBLING, 0.01))
-    assert any("serial share 0 % (at its bound)" in line for line in scaling_lines(found))
+    assert any(MESSAGES["at_its_bound"] in line for line in scaling_lines(found))
 
 
 def test_a_significant_lack_of_fit_refuses_a_model_that_is_near_all_points() -> None:
@@ -165,7 +166,7 @@ def test_a_significant_lack_of_fit_refuses_a_model_that_is_near_all_points() -> 
     assert near.lack_of_fit is None
     refused, reasons = fit_models(trials(wavy, DOUBLING, 0.002))
     assert refused is None
-    assert "no Amdahl: significant lack of fit (F test, p = " in "; ".join(reasons)
+    assert MESSAGES["lack_of_fit"] in "; ".join(reasons)
     lawful, _ = fit_models(trials(amdahl(0.1), DOUBLING, 0.05))
     assert lawful is not None
     assert (lawful.lack_of_fit or 0) > 0.01
@@ -205,6 +206,26 @@ def test_a_knee_has_an_interval_over_the_points_and_says_whose() -> None:
     single = analysis(trials(amdahl(0.5), DOUBLING, each=1))
     assert single.knee_range is None
     assert MESSAGES["no_interval"] in next(iter(scaling_lines(single)))
+
+
+@pytest.mark.parametrize("noise", [0.01, 0.02, 0.04])
+def test_the_ends_of_a_knees_interval_are_those_of_t_tests(noise: float) -> None:
+    from scipy import stats
+
+    points = [values for _, values in trials(amdahl(0.2), range(1, 13), noise, each=4)]
+    logs = [np.log(values) for values in points]
+    error = np.sqrt(np.mean([np.var(own, ddof=1) for own in logs]) * 2 / 4)
+
+    def share(index: int, other: int) -> float:
+        """Return t of the hypothesis that a point is at 95 % of another."""
+        return float((logs[index].mean() - logs[other].mean() - np.log(0.95)) / error)
+
+    others = [[share(index, other) for other in range(12) if other != index] for index in range(12)]
+    below, above = (stats.t.ppf(1 - tail, 12 * 3) for tail in (0.025 / 11, 0.025))
+    low = next(index for index in range(12) if min(others[index]) >= -below)
+    high = next((index for index in range(12) if min(others[index]) > above), 11)
+    assert knee_bounds(points) == (low, high)
+    assert low < high
 
 
 def test_the_value_of_a_point_is_the_geometric_mean_of_its_trials() -> None:

@@ -168,18 +168,34 @@ def test_a_stopped_run_is_no_failure_and_reports_how_far_it_came() -> None:
 @pytest.mark.parametrize(
     ("goal", "level", "words"),
     [
-        (Goal("iops", at_least=9_000), Severity.INFO, "met (6 of 6 trials)"),
-        (Goal("iops", at_least=10_040), Severity.WARNING, "missed (1 of 6 trials)"),
-        (Goal("latency_p99", at_most=5e6), Severity.WARNING, "goal at most 5.00 ms: missed"),
+        (Goal("iops", at_least=9_000), Severity.INFO, "goal at least 9000 IOPS: met (95 % CI "),
+        (Goal("iops", at_least=10_000), Severity.INFO, "goal at least 10.000k IOPS: not sure (95 % CI "),
+        (Goal("iops", at_least=10_040), Severity.WARNING, "goal at least 10.040k IOPS: missed (95 % CI "),
+        (Goal("latency_p99", at_most=5e6), Severity.WARNING, "goal at most 5.00 ms: missed (95 % CI "),
     ],
 )
-def test_a_goal_is_met_or_missed_and_changes_no_trust(goal: Goal, level: Severity, words: str) -> None:
+def test_a_goal_is_met_or_missed_by_the_interval_and_changes_no_trust(goal: Goal, level: Severity, words: str) -> None:
     evidence = replace(repeated(disk(), STEADY), goals=(goal,))
     found = outcome("goal", evidence)
     assert found is not None
     assert words in found.measured
     assert found.severity is level
     assert step_verdict(evidence).verdict.trust is Trust.VALID
+
+
+def test_a_goal_is_not_decided_by_few_trials() -> None:
+    for bound in (1.0, 1e9):
+        found = outcome("goal", replace(repeated(disk(), STEADY[:5]), goals=(Goal("iops", at_least=bound),)))
+        assert found is not None
+        assert found.severity is Severity.INFO
+        assert found.measured.endswith(MESSAGES["goal_not_decided"])
+
+
+@pytest.mark.parametrize(("counts", "words"), [((0,) * 6, "met"), ((0, 0, 0, 0, 0, 9), "not sure")])
+def test_a_goal_for_a_count_of_zero_is_decided(counts: tuple[float, ...], words: str) -> None:
+    found = outcome("goal", replace(repeated(disk(), counts), goals=(Goal("iops", at_most=0.5),)))
+    assert found is not None
+    assert f": {words} (95 % CI" in found.measured
 
 
 @pytest.mark.parametrize(

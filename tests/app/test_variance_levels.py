@@ -16,6 +16,9 @@ from app.comparison.variance import (
     levels_of,
 )
 from app.sample_statistics import WithinTrial, within_of
+from tests.messages import messages
+
+MESSAGES = messages("app", "test_variance_levels")
 
 DYESTUFF = (
     (1545, 1440, 1440, 1520, 1580), (1540, 1555, 1490, 1560, 1495), (1595, 1550, 1605, 1510, 1560),
@@ -183,5 +186,5 @@ def test_hosts_dominate_only_with_the_whole_interval() -> None:
     assert text(40, 10).startswith("hosts dominate: ")
     uncertain = text(15, 3)
     assert uncertain[0].isdigit()
-    assert "% of the variance of A is between hosts (95 % CI" in uncertain
+    assert MESSAGES["between_hosts"] in uncertain
     assert text(0, 10) == ""

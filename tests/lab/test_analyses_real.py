@@ -77,7 +77,7 @@ def test_a_sweep_of_threads_on_this_computer_has_its_knee_no_later_than_its_proc
 
 
 @pytest.mark.skipif(not all(map(shutil.which, ("fio", "ioping", "sysbench"))), reason="a tool is not installed")
-def test_the_noise_study_runs_and_is_ranked(workstation: Workstation, lab: LabHost, tmp_path: Path) -> None:
+def test_the_noise_study_runs_and_is_sorted(workstation: Workstation, lab: LabHost, tmp_path: Path) -> None:
     """The preset itself, shortened: every step of it on small files for seconds."""
     del lab
     preset = filled_preset("noise-study", ["lab"]).plan
@@ -93,5 +93,6 @@ def test_the_noise_study_runs_and_is_ranked(workstation: Workstation, lab: LabHo
     found = workstation.analyses.noise([measured(workstation, plan)])
     ranked = found.at(NoiseLevel.TRIAL)
     assert {entry.step for entry in ranked} == {step.name for step in preset.steps}
-    assert [entry.rank for entry in ranked] == sorted(entry.rank for entry in ranked)
+    assert {entry.rank for entry in ranked} == {None}  # three trials are too few for a rank
+    assert [entry.spread.cov for entry in ranked] == sorted(entry.spread.cov for entry in ranked)
     assert {one.name for one in found.tests} == {step.name for step in preset.steps}

@@ -5,7 +5,17 @@ from dataclasses import dataclass
 from app.comparison.verdicts import ComparisonVerdict
 from app.plans.plan import Order
 from tests.perf.outcome import Met, Outcome
-from tests.simulation import experiments, history, levels, replication, scaling, sequential, sessions, shapes
+from tests.simulation import (
+    experiments,
+    history,
+    levels,
+    repeatability,
+    replication,
+    scaling,
+    sequential,
+    sessions,
+    shapes,
+)
 from tests.simulation.experiments import Share
 from tests.simulation.noise import Draw, correlated, normal, skewed, two_levels
 from tests.simulation.sequential import Setting
@@ -39,6 +49,7 @@ def run() -> list[Outcome]:
         *_order(),
         *_starts(),
         *_shapes(),
+        *_repeatability(),
         *_scaling(),
         *_levels(),
         *_history(),
@@ -54,8 +65,44 @@ def _shapes() -> list[Outcome]:
         _shared("the interval of a p95 of 5 trials holds the truth", shapes.percentile_coverage(95, 5, tries), held),
         _shared("the same by resampling trials", shapes.resampled_coverage(95, 5, tries), Expected("", 0.78, 0.9)),
         _shared("the interval of a shift at p90 holds it, 6 trials", shapes.shift_coverage(90, 1.1, 6, tries), held),
-        _shared("the interval of a CoV of 6 trials holds it", shapes.cov_coverage(normal(0.03), 0.03, 6, tries), held),
     ]
+
+
+def _repeatability() -> list[Outcome]:
+    """Return the coverage of CoV intervals, and the false claims of the noise study and of the ranking."""
+    tries = 2 * TRIES
+    rows = []
+    # Before: the chi-square interval of the variance of the logarithms, 20,000 experiments.
+    for shape, before, aims in (
+        ("normal", (".949", ".946", ".947", ".947"), (0.93,) * 4),
+        ("log-normal", (".952", ".949", ".949", ".951"), (0.93,) * 4),
+        ("two levels", (".966", ".997", "1.000", "1.000"), (0.93,) * 4),
+        ("exponential", (".827", ".797", ".764", ".748"), (0.92, 0.87, 0.86, 0.86)),
+        ("t3", (".831", ".752", ".667", ".611"), (0.93, 0.84, 0.78, 0.76)),
+    ):
+        draw, truth = repeatability.SHAPES[shape]
+        rows += [
+            _shared(
+                f"the interval of a CoV of {count} trials holds it: {shape}",
+                shapes.cov_coverage(draw, truth, count, tries),
+                Expected(old, least, 1.0),
+            )
+            for count, old, least in zip((6, 10, 20, 30), before, aims, strict=True)
+        ]
+    for shape, old in (("normal", ""), ("log-normal", ""), ("t3", ".98")):
+        for counts in ((6, 6), (10, 10), (6, 30)):
+            found = repeatability.false_ranks(repeatability.SHAPES[shape][0], counts, tries)
+            what = f"one of 20 equal tests is ranked above another: {shape}, {counts[0]} to {counts[1]} trials"
+            rows.append(_shared(what, found, Expected(old, 0.0, 0.05)))
+    hosts = repeatability.false_pool_ranks(tries // 2)
+    rows.append(_shared("one of 10 equal hosts is ranked above another", hosts, Expected("", 0.0, 0.05)))
+    for count, least in ((6, 0.1), (14, 0.85), (20, 0.97)):
+        found = repeatability.found_ranks(4, count, tries)
+        rows.append(_shared(f"  four times the CoV is found, {count} trials", found, Expected("", least, 1.0)))
+    for margin, difference in ((0.0, 0.0), (0.05, 0.05)):
+        found = repeatability.false_winners(10, 8, margin, difference, tries)
+        rows.append(_shared(f"best separates one of 10 at the edge of ±{margin:.0%}", found, Expected("", 0.0, 0.05)))
+    return rows
 
 
 def _scaling() -> list[Outcome]:

@@ -6,7 +6,7 @@ from functools import cache
 import numpy as np
 
 from app.distributions.percentiles import TrialValues, ValueLevel, harrell_davis, percentiles, shifts, trial_values
-from app.noise import spread_of
+from app.spreads import spread_of
 from tests.simulation.experiments import Share, generators, share
 from tests.simulation.noise import Draw, trials_of_samples
 

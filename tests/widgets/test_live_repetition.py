@@ -96,7 +96,7 @@ def test_the_strip_calls_the_interval_of_a_ratio_sequential(qtbot: QtBot) -> Non
     strip.show_decisions([PolicyDecided("web-1", "disk", IOPS, READ, rule.decide(noisy))])
     assert "95 % sequential CI" in strip.reason.text()
     assert strip.forecast.text().startswith("At least ")
-    assert "the sequential interval after each trial" in strip.toolTip()
+    assert MESSAGES["sequential_interval"] in strip.toolTip()
 
 
 def test_before_the_first_interval_the_words_stand_alone(qtbot: QtBot) -> None:

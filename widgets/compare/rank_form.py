@@ -21,8 +21,7 @@ from widgets.theme import SPACE
 
 _TIPS = {
     0: "Candidates with the same rank are tied within the margin",
-    5: "95 % bootstrap interval of the rank",
-    8: "Reached or missed by the whole interval; not sure otherwise",
+    7: "Reached or missed by the whole interval; not sure otherwise",
 }
 
 RankRow = tuple[RankedCandidate, list[str]]
@@ -37,7 +36,7 @@ class RankTable(Table[RankRow]):
 
     def show_ranking(self, ranking: Ranking) -> None:
         """Show `ranking` without empty columns."""
-        rows = zip(ranking.ranked, ranking_rows(ranking), strict=True)
+        rows = zip((*ranking.ranked, *ranking.unranked), ranking_rows(ranking), strict=True)
         self.show_rows(rows, [_column(number) for number in shown_columns(ranking)])
 
 
