@@ -3,7 +3,6 @@
 import itertools
 import json
 import statistics
-import time
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -235,18 +234,6 @@ def test_power_and_coverage_are_what_the_help_says() -> None:
         assert found.all.value >= 0.95
         assert found.covered.value >= 0.93
         assert found.placed.value >= 0.93
-
-
-@pytest.mark.slow
-def test_a_thousand_runs_are_ready_within_a_second(tmp_path: Path) -> None:
-    values = results(np.random.default_rng(5), 1000, 0.02)
-    values[500:] *= 1.1
-    store_of_history(tmp_path / "runs.sqlite3", values, {500: "6.5.0"}, trials=3).close()
-    store = Store(tmp_path / "runs.sqlite3")
-    began = time.perf_counter()
-    found = read_history(store, WANTED)
-    assert time.perf_counter() - began < 1.0
-    assert [marked.after.run for marked in found.marked] == ["2026-000500-h"]
 
 
 def points(values: Sequence[float], hosts: Sequence[str] = ("web-1",)) -> list[HistoryPoint]:

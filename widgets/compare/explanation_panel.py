@@ -136,7 +136,7 @@ class ExplanationSide(QWidget):
         self.why = _Section("Reason")
         self.weakened = _Section("Caveats")
         self.change = _Section("To change the verdict")
-        self.include_button = push_button("", visible=False)
+        self.include_button = push_button("Include in the verdicts", visible=False)
         set_tool_tip(self.include_button, "Ctrl+I in the table")
         self.gate = GatePanel()
         self.notes = _Section("Notes")
