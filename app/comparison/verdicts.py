@@ -305,7 +305,7 @@ def direction_word(metric: Metric, ratio: float) -> str:
 def forecast(ratio: Ratio, evidence: VerdictEvidence) -> int | None:
     """Return the least number of further values on each side that would settle an undecided ratio; None if too many.
 
-    For single sessions the values are sessions: more trials of them narrow a claim that nobody makes.
+    For single sessions the values are sessions: more of their trials do not widen the claim.
     """
     if evidence.scope is Scope.BETWEEN_SESSIONS:
         return FEWEST_SESSIONS - 1
