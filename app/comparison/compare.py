@@ -219,11 +219,11 @@ class _Table:
         other, baseline = sides
         units = units_of(other, baseline, pair.rounds)
         found = units.ratio()
-        if isinstance(found, str) and not units.exact:
-            return _unknown(found, pair.differences, untested)
         margin = self._margin_for(baseline.metric, number)
         barred = [f"{one.text} in {side_name}" for side_name, one in pair.failures if one.share > MOST_FAILED]
         barred += [caveat.text for caveat in of_verdicts(other, baseline) if caveat.id == Trust.INVALID]
+        if isinstance(found, str) and (barred or not units.exact):
+            return _unknown("; ".join(barred) or found, pair.differences, untested)
         evidence = VerdictEvidence(
             baseline.metric,
             margin.share,

@@ -1,10 +1,13 @@
 """Levels of replication: sessions and hosts are the values of a ratio, pairs are analysed in pairs, failures block."""
 
+import math
 import random
+import statistics
 from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
+from scipy import stats
 
 from app.comparison.compare import compare
 from app.comparison.comparison import RelativeFigure, comparison_to_json
@@ -90,6 +93,19 @@ def test_one_session_is_predicted_from_the_spread_of_several() -> None:
     assert against.verdict is ComparisonVerdict.DIFFERS
     near = one(drawn("a", 1.0, 6, between=0.03, seed=3), drawn("b", 1.04, 1, between=0.03, seed=4))
     assert near.verdict is ComparisonVerdict.UNDECIDED  # no session is claimed to differ that its siblings could be
+
+
+def test_the_interval_of_one_session_is_the_prediction_interval_of_the_others() -> None:
+    runs = drawn("a", 1.0, 6, between=0.03, seed=3)
+    (row,) = compare([runs, drawn("b", 1.2, 1, between=0.03, seed=4)]).rows
+    base, against = row.sides[0], row.against[0]
+    assert base is not None
+    logs = [math.log(value) for value in base.session_means.values()]
+    reach = stats.t.ppf(0.975, 5) * statistics.stdev(logs) * math.sqrt(1 + 1 / 6)
+    assert against.ratio is not None
+    assert (against.low, against.high) == pytest.approx(
+        (against.ratio * math.exp(-reach), against.ratio * math.exp(reach))
+    )
 
 
 def test_sessions_of_one_thing_are_not_called_different() -> None:
@@ -239,6 +255,13 @@ def test_counters_without_variance_are_compared_as_they_are(
     assert (against.verdict, against.low) == (verdict, None)
     assert against.text.startswith(text)
     assert "exact" in against.reason
+
+
+def test_a_zero_of_trials_that_failed_too_often_is_no_verdict() -> None:
+    sides = run_record("a", [0.0] * 3, metric=INSTRUCTIONS), run_record("b", [5.0] * 3, metric=INSTRUCTIONS)
+    against = one(sides[0], with_failed(sides[1], 9))
+    assert (against.verdict, against.ratio) == (ComparisonVerdict.UNDECIDED, None)
+    assert against.text == MESSAGES["9_of_12"]
 
 
 def test_two_trials_that_agree_may_agree_by_rounding() -> None:
