@@ -13,7 +13,7 @@ from app.comparison.estimates import (
     margin_edges,
     more_trials,
 )
-from suites.quantities import MOST_TIMES, count_text, share_text, shares_text
+from suites.quantities import MOST_TIMES, count_text, decimals, share_text, shares_text
 from suites.vocab import Better, Metric, MetricKind
 
 FEWEST_SESSIONS = 3
@@ -255,8 +255,12 @@ def _factor(value: float) -> str:
 
 def change_text(ratio: Ratio) -> str:
     """Return a change with its sign and its interval: ``+1.4 % (95 % CI +0.9 to +1.9 %)``."""
-    value = _times(ratio.value) if _in_factors(ratio) else signed_share(ratio.value)
-    return f"{value}{'' if ratio.low is None else f' (95 % CI {interval_text(ratio)})'}"
+    if ratio.low is None or ratio.high is None:
+        return signed_share(ratio.value)
+    half = 50 * (ratio.high - ratio.low)
+    supported = round(ratio.value, 2 + decimals(half, half))  # to the digits of the interval
+    value = _times(ratio.value) if _in_factors(ratio) else signed_share(supported)
+    return f"{value} (95 % CI {interval_text(ratio)})"
 
 
 def signed_share(ratio: float) -> str:
@@ -329,14 +333,17 @@ def _advice(ratio: Ratio, evidence: VerdictEvidence) -> str:
     """Return what would settle an undecided ratio."""
     if evidence.barred:
         return "repeat the run"
-    if ratio.low is None and not evidence.needed and evidence.scope is not Scope.BETWEEN_SESSIONS:
+    single = evidence.scope is Scope.BETWEEN_SESSIONS
+    if ratio.low is None and not evidence.needed and not single:
         return ratio.reason
-    noun = Level.SESSION if evidence.scope is Scope.BETWEEN_SESSIONS else evidence.level
+    noun = Level.SESSION if single else evidence.level
     more = forecast(ratio, evidence)
     amount = f"far more {noun}s" if more is None else f"at least {count_text(more, f'more {noun}')}"
     if evidence.pairs:
         return amount
-    return f"{amount} {insufficient_side(more or 0, evidence.counts) or 'on each side'}"
+    of_trials = single and evidence.level is Level.TRIAL  # their numbers say nothing of the sessions
+    side = "" if of_trials else insufficient_side(more or 0, evidence.counts)
+    return f"{amount} {side or 'on each side'}"
 
 
 def insufficient_side(more: int, counts: tuple[int, int]) -> str:

@@ -65,6 +65,8 @@ def test_an_undecided_single_session_asks_for_sessions_not_trials() -> None:
     assert against.verdict is ComparisonVerdict.UNDECIDED
     assert against.more == 2
     assert MESSAGES["two_more"] in against.text
+    fewer = one(run_record("a", noisy), run_record("b", [1.05 * value for value in noisy[:3]]))
+    assert MESSAGES["two_more"] in fewer.text  # whichever side has fewer trials
 
 
 def test_the_values_of_several_sessions_are_their_means() -> None:
@@ -93,6 +95,7 @@ def test_one_session_is_predicted_from_the_spread_of_several() -> None:
     assert against.verdict is ComparisonVerdict.DIFFERS
     near = one(drawn("a", 1.0, 6, between=0.03, seed=3), drawn("b", 1.04, 1, between=0.03, seed=4))
     assert near.verdict is ComparisonVerdict.UNDECIDED  # no session is claimed to differ that its siblings could be
+    assert MESSAGES["two_more_of_this"] in near.text
 
 
 def test_the_interval_of_one_session_is_the_prediction_interval_of_the_others() -> None:

@@ -65,6 +65,10 @@ def test_a_sentence_never_contradicts_its_margin() -> None:
     assert judge(IOPS, scaled(0.948, quiet), quiet, 0.05).verdict is ComparisonVerdict.WORSE
 
 
+def test_a_change_has_the_digits_of_its_interval() -> None:
+    assert judge(IOPS, scaled(0.9999926), BASE, 0.05).text.startswith("0 % (")
+
+
 def test_too_few_trials_say_how_many_more_and_what_they_show_so_far() -> None:
     against = judge(IOPS, scaled(2.0)[:3], BASE, 0.05)
     assert against.text == MESSAGES["too_few"]
