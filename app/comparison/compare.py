@@ -9,12 +9,13 @@ from app.comparison.caveats import Caveat, of_order
 from app.comparison.cell_caveats import MOST_FAILED, of_failures, of_instances, of_units, of_verdicts
 from app.comparison.comparability import OF_HOST, PLACES, Difference, Weight, differences, relation, same_machine
 from app.comparison.comparison import CompareError, Comparison, ComparisonRow, RelativeFigure
-from app.comparison.estimates import Ratio, beyond_p, holm, within_p
+from app.comparison.estimates import CONFIDENCE, FEWEST_TRIALS, Ratio, beyond_p, holm, widened, within_p
 from app.comparison.family import descriptive
 from app.comparison.replication import Rounds, Units, units_of
 from app.comparison.sides import Censored, Side, StepHosts, excluded_trials, paired, shared_hosts, step_hosts
 from app.comparison.verdicts import (
     ComparisonVerdict,
+    Level,
     VerdictEvidence,
     decide,
     decide_exact,
@@ -22,7 +23,8 @@ from app.comparison.verdicts import (
     not_comparable,
 )
 from app.margins import DEFAULTS, Margin, Margins
-from app.plans.plan import host_label
+from app.plans.plan import Policy, host_label
+from app.plans.sequential import look_level
 from app.records import RunRecord
 from app.sample_statistics import WithinTrials
 from app.summary import MetricSummary, levels
@@ -210,6 +212,21 @@ class _Table:
         """Return the margin of a metric for a side and the baseline."""
         return self._margins.of(metric, (*self._sides[0].repetitions, *self._sides[number].repetitions))
 
+    def _look_level(self, units: Units, number: int) -> float:
+        """Return the confidence level of the interval of a run that stopped at its verdict; 0 for every other one.
+
+        It was compared after each trial: at its stop, a single look's interval excludes the ratio too often.
+        """
+        if units.level is not Level.TRIAL or min(units.counts) < FEWEST_TRIALS:
+            return 0.0
+        sides = self._sides[number].repetitions, self._sides[0].repetitions
+        stopped = [
+            look_level(own, other, given.minimum, given.cap, CONFIDENCE)
+            for own, other, (given, *_) in zip(units.counts, reversed(units.counts), sides, strict=True)
+            if given.policy is Policy.UNTIL_VERDICT
+        ]
+        return max(stopped, default=0.0)
+
     def _called(self, number: int) -> str:
         return f"the run {self._sides[number].summary.id}" if number else "the baseline"
 
@@ -219,6 +236,9 @@ class _Table:
         other, baseline = sides
         units = units_of(other, baseline, pair.rounds)
         found = units.ratio()
+        level = self._look_level(units, number)
+        if level and isinstance(found, Ratio):
+            found = widened(found, level)
         margin = self._margin_for(baseline.metric, number)
         barred = [f"{one.text} in {side_name}" for side_name, one in pair.failures if one.share > MOST_FAILED]
         barred += [caveat.text for caveat in of_verdicts(other, baseline) if caveat.id == Trust.INVALID]
@@ -235,6 +255,7 @@ class _Table:
             origin=margin.origin,
             barred="; ".join(barred),
             untested=untested,
+            sequential=bool(level),
         )
         hosts = len(pair.theirs.hosts), len(pair.ours.hosts)
         caveats = (

@@ -3,7 +3,7 @@
 import math
 import statistics
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any, TypeVar
 
@@ -114,6 +114,16 @@ def ratio_with_interval(
         _exp(difference), _exp(low), _exp(high), spread, spread_baseline, float(p),
         error=math.sqrt(error), freedom=freedom,
     )  # fmt: skip
+
+
+def widened(ratio: Ratio, confidence: float) -> Ratio:
+    """Return a ratio whose error is larger, so that its interval at CONFIDENCE is that of `ratio` at `confidence`."""
+    if not ratio.error:
+        return ratio
+    error = ratio.error * student(ratio.freedom, confidence) / student(ratio.freedom)
+    middle, reach = math.log(ratio.value), error * student(ratio.freedom)
+    p = 2 * float(special.stdtr(ratio.freedom, -abs(middle) / error))
+    return replace(ratio, low=_exp(middle - reach), high=_exp(middle + reach), error=error, p=p)
 
 
 def margin_edges(margin: float) -> tuple[float, float]:

@@ -3,7 +3,7 @@
 import math
 import statistics
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from app.comparison.estimates import Ratio, paired_ratio_of, ratio_of, ratio_with_interval
 from app.comparison.verdicts import FEWEST_EXACT, FEWEST_SESSIONS, Level, Scope
@@ -18,7 +18,8 @@ Rounds = Mapping[tuple[str, int], int]
 class Units:
     """The units of both sides, `values` and `baseline`, each a trial or a mean; in pairs if `pairs` names them.
 
-    `unpaired` counts the units that have no partner and are left out.
+    `unpaired` counts the units that have no partner and are left out. `fewer` is the squared error, of logarithms, that
+    the fewer trials of a single session add, and its degrees of freedom; (0, 0) if they are not fewer.
     """
 
     level: Level
@@ -27,6 +28,7 @@ class Units:
     scope: Scope = Scope.ACROSS
     pairs: str = ""
     unpaired: int = 0
+    fewer: tuple[float, int] = (0.0, 0)
 
     @property
     def counts(self) -> tuple[int, int]:
@@ -55,15 +57,15 @@ class Units:
         if self.pairs:
             return paired_ratio_of(self.values, self.baseline)
         if self.one_session and min(*self.values, *self.baseline) > 0:
-            return _of_one_session(self.values, self.baseline)
+            return _of_one_session(self.values, self.baseline, self.fewer)
         return ratio_of(self.values, self.baseline)
 
 
-def _of_one_session(values: Sequence[float], baseline: Sequence[float]) -> Ratio:
+def _of_one_session(values: Sequence[float], baseline: Sequence[float], fewer: tuple[float, int]) -> Ratio:
     """Return the ratio of one session to several, or of several to one.
 
     The single session has the variance of the others: s^2 (1 + 1 / k), Student's t with k - 1 degrees of freedom
-    (a prediction interval).
+    (a prediction interval), and the error of `fewer` trials beside it (Satterthwaite 1946).
     """
     ours, theirs = ([math.log(value) for value in side] for side in (values, baseline))
     several = max(ours, theirs, key=len)
@@ -72,8 +74,35 @@ def _of_one_session(values: Sequence[float], baseline: Sequence[float]) -> Ratio
     if variance < 1e-24:
         return Ratio(math.exp(difference), reason="all sessions are identical: variance unknown")
     spread = math.sqrt(variance)
-    error = (variance * (1 + 1 / len(several)), len(several) - 1)
-    return ratio_with_interval(difference, [error], spread=spread, spread_baseline=spread)
+    errors = [(variance * (1 + 1 / len(several)), len(several) - 1)]
+    errors += [fewer] if fewer[1] else []
+    return ratio_with_interval(difference, errors, spread=spread, spread_baseline=spread)
+
+
+def _of_fewer_trials(ours: MetricSummary, baseline: MetricSummary) -> tuple[float, int]:
+    """Return the squared error that the fewer trials of a single session add, and its degrees of freedom.
+
+    A mean of n trials has the error s^2 / n, s^2 the variance of the logarithms of trials within all sessions; the
+    spread of the other sessions' means contains the mean of their s^2 / n only.
+    """
+    if min(*ours.values, *baseline.values) <= 0:
+        return 0.0, 0
+    single, several = sorted((_logs_of_sessions(ours), _logs_of_sessions(baseline)), key=len)
+    repeated = [trials for trials in (*single, *several) if len(trials) > 1]
+    freedom = sum(len(trials) - 1 for trials in repeated)
+    lacking = 1 / len(single[0]) - statistics.fmean(1 / len(trials) for trials in several)
+    if lacking <= 0 or not freedom:
+        return 0.0, 0
+    within = sum((len(trials) - 1) * statistics.variance(trials) for trials in repeated) / freedom
+    return within * lacking, freedom
+
+
+def _logs_of_sessions(side: MetricSummary) -> list[list[float]]:
+    """Return the logarithms of the trials of each session."""
+    found: dict[str, list[float]] = {}
+    for (run, _), value in zip(side.trials, side.values, strict=True):
+        found.setdefault(run, []).append(math.log(value))
+    return list(found.values())
 
 
 def units_of(ours: MetricSummary, baseline: MetricSummary, rounds: Rounds | None = None) -> Units:
@@ -94,7 +123,8 @@ def units_of(ours: MetricSummary, baseline: MetricSummary, rounds: Rounds | None
     if counts[0] > 1:
         return _units(Level.SESSION, sessions[0], sessions[1], Scope.ACROSS)
     if counts[1] >= FEWEST_SESSIONS:
-        return _units(Level.SESSION, sessions[0], sessions[1], Scope.BETWEEN_SESSIONS)
+        fewer = _of_fewer_trials(ours, baseline)
+        return replace(_units(Level.SESSION, sessions[0], sessions[1], Scope.BETWEEN_SESSIONS), fewer=fewer)
     return Units(Level.TRIAL, ours.values, baseline.values, Scope.BETWEEN_SESSIONS)
 
 
@@ -112,7 +142,7 @@ def _grouped(level: Level, ours: Mapping[str, float], baseline: Mapping[str, flo
 def _of_one_run(ours: MetricSummary, baseline: MetricSummary, rounds: Rounds | None) -> Units:
     """Return the trials of two steps of one run on one host, in pairs by their rounds."""
     if not rounds:
-        return Units(Level.TRIAL, ours.values, baseline.values, Scope.WITHIN_SESSION)
+        return Units(Level.TRIAL, ours.values, baseline.values, Scope.BETWEEN_BLOCKS)
     sides = [{rounds[key]: value for key, value in zip(side.trials, side.values, strict=True) if key in rounds}
              for side in (ours, baseline)]  # fmt: skip
     both = [number for number in sides[0] if number in sides[1]]

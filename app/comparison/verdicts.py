@@ -41,19 +41,21 @@ class Scope(StrEnum):
     """What a claim may speak of.
 
     ACROSS: the level is replicated. BETWEEN_SESSIONS: a side has a single session, whose moment the claim cannot leave
-    out. WITHIN_SESSION: both sides are steps of one session on one host and share its moment.
+    out. BETWEEN_BLOCKS: both sides are steps of one session on one host, all trials of one after those of the other.
+    WITHIN_SESSION: they share its rounds.
     """
 
     ACROSS = ""
     BETWEEN_SESSIONS = "between these two sessions"
+    BETWEEN_BLOCKS = "between two blocks of one session"
     WITHIN_SESSION = "within one session"
 
 
 class ComparisonVerdict(StrEnum):
     """The verdict on a metric of two sides. SAME: the interval is entirely within the margin.
 
-    DIFFERS and AGREES are what single sessions can show. NOT_TESTED: the metric is descriptive, outside the family of
-    tests.
+    DIFFERS and AGREES are what single sessions can show, BLOCKS_DIFFER and BLOCKS_AGREE what two blocks of one session
+    can. NOT_TESTED: the metric is descriptive, outside the family of tests.
     """
 
     BETTER = "better"
@@ -61,15 +63,23 @@ class ComparisonVerdict(StrEnum):
     SAME = "same"
     DIFFERS = "differs between sessions"
     AGREES = "agrees between sessions"
+    BLOCKS_DIFFER = "differs between blocks"
+    BLOCKS_AGREE = "agrees between blocks"
     UNDECIDED = "undecided"
     NOT_TESTED = "not tested"
     NOT_COMPARABLE = "not comparable"
 
 
-DIFFERENT = frozenset({ComparisonVerdict.BETTER, ComparisonVerdict.WORSE, ComparisonVerdict.DIFFERS})
+CAPPED = {
+    Scope.BETWEEN_SESSIONS: (ComparisonVerdict.DIFFERS, ComparisonVerdict.AGREES),
+    Scope.BETWEEN_BLOCKS: (ComparisonVerdict.BLOCKS_DIFFER, ComparisonVerdict.BLOCKS_AGREE),
+}
+"""The verdicts on a difference and on an equivalence in a scope whose moments are part of the difference."""
+
+DIFFERENT = frozenset({ComparisonVerdict.BETTER, ComparisonVerdict.WORSE, *(differs for differs, _ in CAPPED.values())})
 """The verdicts that claim a difference beyond the margin."""
 
-EQUIVALENT = frozenset({ComparisonVerdict.SAME, ComparisonVerdict.AGREES})
+EQUIVALENT = frozenset({ComparisonVerdict.SAME, *(agrees for _, agrees in CAPPED.values())})
 """The verdicts that claim that a difference is smaller than the margin."""
 
 
@@ -89,6 +99,13 @@ def _verdict_on(low: float, high: float, better: Better, margin: float) -> Compa
     if low > most or high < least:
         return ComparisonVerdict.BETTER if (low > most) == (better is Better.HIGHER) else ComparisonVerdict.WORSE
     return ComparisonVerdict.SAME if least <= low and high <= most else ComparisonVerdict.UNDECIDED
+
+
+def capped(verdict: ComparisonVerdict, scope: Scope) -> ComparisonVerdict:
+    """Return what a claim by the interval alone may say in `scope`."""
+    if scope not in CAPPED or verdict not in DIFFERENT | EQUIVALENT:
+        return verdict
+    return CAPPED[scope][verdict in EQUIVALENT]
 
 
 def verdict_text(verdict: ComparisonVerdict, margin: float) -> str:
@@ -120,6 +137,7 @@ class VerdictEvidence:
     origin: str = ""  # of the margin
     barred: str = ""
     untested: str = ""
+    sequential: bool = False  # the interval allows for a look after every trial
 
     @property
     def needed(self) -> int:
@@ -138,7 +156,8 @@ class VerdictEvidence:
         """Return the text behind every interval: counts, relation, margin and its origin."""
         origin = f" ({self.origin})" if self.origin else ""
         width = f"margin ±{share_text(self.margin)}{origin}" if margin else ""
-        return ", ".join(part for part in (self.against(), self.relation, width) if part)
+        looks = "sequential interval" if self.sequential else ""
+        return ", ".join(part for part in (self.against(), looks, self.relation, width) if part)
 
 
 def decide(ratio: Ratio, evidence: VerdictEvidence) -> tuple[ComparisonVerdict, str, str]:
@@ -150,16 +169,22 @@ def decide(ratio: Ratio, evidence: VerdictEvidence) -> tuple[ComparisonVerdict, 
     reason = _obstacle(ratio, alone, evidence)
     if reason:
         return ComparisonVerdict.UNDECIDED, _undecided(ratio, evidence), reason
-    single = evidence.scope is Scope.BETWEEN_SESSIONS
     scope = f"{evidence.scope}: " if evidence.scope else ""
-    beyond_these = f"; a claim beyond these sessions needs {FEWEST_SESSIONS} sessions on each side" if single else ""
+    further = f"; {BEYOND[evidence.scope]}" if evidence.scope in BEYOND else ""
     if alone is ComparisonVerdict.SAME:
         text = f"{scope}{change_text(ratio)}, {verdict_text(alone, evidence.margin)}, {evidence.context(margin=False)}"
-        reason = f"the interval is entirely within the margin{beyond_these}"
-        return ComparisonVerdict.AGREES if single else ComparisonVerdict.SAME, text, reason
-    text = f"{scope}{claim_text(ratio, evidence.metric)}, {evidence.context()}"
-    reason = f"the interval is entirely beyond the margin{beyond_these}"
-    return ComparisonVerdict.DIFFERS if single else alone, text, reason
+        reason = f"the interval is entirely within the margin{further}"
+    else:
+        text = f"{scope}{claim_text(ratio, evidence.metric)}, {evidence.context()}"
+        reason = f"the interval is entirely beyond the margin{further}"
+    return capped(alone, evidence.scope), text, reason
+
+
+BEYOND = {
+    Scope.BETWEEN_SESSIONS: f"a claim beyond these sessions needs {FEWEST_SESSIONS} sessions on each side",
+    Scope.BETWEEN_BLOCKS: "drift of the host between the blocks counts as a difference: run the steps interleaved",
+}
+"""What a claim beyond the scope needs."""
 
 
 def _obstacle(ratio: Ratio, alone: ComparisonVerdict, evidence: VerdictEvidence) -> str:
@@ -333,6 +358,8 @@ def _advice(ratio: Ratio, evidence: VerdictEvidence) -> str:
     """Return what would settle an undecided ratio."""
     if evidence.barred:
         return "repeat the run"
+    if evidence.scope is Scope.BETWEEN_BLOCKS and not evidence.needed:
+        return "run the steps interleaved"
     single = evidence.scope is Scope.BETWEEN_SESSIONS
     if ratio.low is None and not evidence.needed and not single:
         return ratio.reason

@@ -17,10 +17,10 @@ from app.comparison.estimates import (
     ratio_of,
     student,
 )
-from app.comparison.verdicts import ComparisonVerdict, verdict_of, verdict_text
+from app.comparison.verdicts import ComparisonVerdict, Scope, capped, verdict_of, verdict_text
 from app.events import Decision
 from app.plans.plan import Policy, Repetition
-from app.plans.sequential import look_levels
+from app.plans.sequential import look_level
 from suites.quantities import count_text, duration_text, share_text
 from suites.vocab import Better
 
@@ -139,6 +139,7 @@ class UntilVerdict:
         count = len(values)
         ratio = self._ratio(values)
         found = ComparisonVerdict.UNDECIDED if isinstance(ratio, str) else verdict_of(ratio, self.better, self.margin)
+        found = capped(found, Scope.BETWEEN_SESSIONS)  # the run and its baseline are a session each
         verdict = "" if found is ComparisonVerdict.UNDECIDED else verdict_text(found, self.margin)
         hopeless = self._hopeless()
         settled = bool(verdict) and count >= self.minimum and not hopeless
@@ -161,8 +162,7 @@ class UntilVerdict:
         """Return the confidence level of the interval after `count` trials; before the first look that of the first."""
         if self._hopeless():
             return self.confidence
-        levels = look_levels(len(self.baseline), self.minimum, self.cap, self.confidence)
-        return levels[min(max(count, self.minimum), self.cap) - self.minimum]
+        return look_level(count, len(self.baseline), self.minimum, self.cap, self.confidence)
 
     def _hopeless(self) -> str:
         if self.obstacle:

@@ -65,6 +65,14 @@ def _highest_scores(baseline: int, minimum: int, shape: Numbers) -> Numbers:
     return highest.ravel()
 
 
+def look_level(count: int, baseline: int, minimum: int, cap: int, confidence: float) -> float:
+    """Return the confidence level of the look after `count` trials; before the first look that of the first.
+
+    `baseline` is the number of its trials. Raises ValueError as look_levels() does.
+    """
+    return look_levels(baseline, minimum, cap, confidence)[min(max(count, minimum), cap) - minimum]
+
+
 def _squared_error(squares: Numbers, count: int) -> Numbers:
     """Return the squared standard error of a mean by the sum of squared deviations of `count` values."""
     return squares / ((count - 1) * count)

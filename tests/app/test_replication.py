@@ -13,7 +13,8 @@ from app.comparison.compare import compare
 from app.comparison.comparison import RelativeFigure, comparison_to_json
 from app.comparison.verdicts import ComparisonVerdict, Level, Scope
 from app.events import State
-from app.plans.plan import Order, Step
+from app.plans.plan import Order, Policy, Step
+from app.plans.repetition import UntilVerdict
 from app.records import RunRecord, TrialRecord
 from suites.evidence import STOPPED
 from suites.units import Unit
@@ -111,6 +112,21 @@ def test_the_interval_of_one_session_is_the_prediction_interval_of_the_others() 
     )
 
 
+def test_a_single_session_of_fewer_trials_has_a_wider_interval() -> None:
+    runs = drawn("a", 1.0, 6, between=0.0, seed=3)
+    whole = run_record("b", [1000 * (1 + 0.01 * (-1) ** number) for number in range(10)])
+    brief = run_record("b", [990.0, 1010.0])
+    reaches = [math.log((found.high or 0) / (found.low or 1)) for found in (one(runs, whole), one(runs, brief))]
+    logs = [[math.log(figure.value) for each in run.trials for figure in each.figures] for run in (*runs, brief)]
+    means = [statistics.fmean(trials) for trials in logs[:-1]]
+    within = sum((len(trials) - 1) * statistics.variance(trials) for trials in logs) / (6 * 9 + 1)
+    errors = [(statistics.variance(means) * (1 + 1 / 6), 5), (within * (1 / 2 - 1 / 10), 55)]
+    freedom = sum(error for error, _ in errors) ** 2 / sum(error**2 / count for error, count in errors)
+    expected = 2 * stats.t.ppf(0.975, freedom) * math.sqrt(sum(error for error, _ in errors))
+    assert reaches[1] == pytest.approx(expected, rel=1e-6)
+    assert reaches[1] > reaches[0]
+
+
 def test_sessions_of_one_thing_are_not_called_different() -> None:
     wrong = 0
     for seed in range(200):
@@ -197,6 +213,36 @@ def test_interleaved_steps_are_paired_by_round_so_that_drift_cancels(order: Orde
 def test_steps_one_after_the_other_are_not_paired() -> None:
     against = one(*halves(two_steps(Order.BLOCK, DRIFT, FASTER)))
     assert (against.pairs, against.verdict) == ("", ComparisonVerdict.UNDECIDED)
+    assert MESSAGES["interleave"] in against.text
+
+
+@pytest.mark.parametrize(
+    ("factor", "verdict"), [(1.2, ComparisonVerdict.BLOCKS_DIFFER), (1.0, ComparisonVerdict.BLOCKS_AGREE)]
+)
+def test_blocks_of_one_session_claim_nothing_beyond_them(factor: float, verdict: ComparisonVerdict) -> None:
+    against = one(*halves(two_steps(Order.BLOCK, BASE, [factor * value for value in BASE[::-1]])))
+    assert (against.verdict, against.scope) == (verdict, Scope.BETWEEN_BLOCKS)
+    assert against.text.startswith(MESSAGES["between_blocks"])
+    assert MESSAGES["interleaved"] in against.reason
+
+
+def until_verdict(prefix: str, values: Sequence[float]) -> RunRecord:
+    run = run_record(prefix, values)
+    repetition = replace(run.plan.repetition, policy=Policy.UNTIL_VERDICT, baseline="base", minimum=6, cap=30)
+    return replace(run, plan=replace(run.plan, repetition=repetition))
+
+
+def test_a_run_that_stopped_at_its_verdict_has_the_interval_of_its_rule() -> None:
+    ours = [1.06 * value for value in BASE]
+    against = one(run_record("a", BASE), until_verdict("b", ours))
+    rule = UntilVerdict(BASE, Better.HIGHER, 0.05, 0.95, 6, 30)
+    decision = rule.decide(ours)
+    assert (against.low, against.high) == pytest.approx((decision.low, decision.high))
+    assert MESSAGES["sequential"] in against.text
+    single = one(run_record("a", BASE), run_record("b", ours))
+    assert (single.verdict, against.verdict) == (ComparisonVerdict.DIFFERS, ComparisonVerdict.UNDECIDED)
+    assert against.p is not None
+    assert against.p >= 0.05  # as its interval says
 
 
 def test_a_trial_without_a_partner_is_left_out_and_named() -> None:

@@ -160,6 +160,11 @@ def test_sessions_hold_the_truth_that_the_trials_of_one_do_not() -> None:
     assert replication.of_sessions((1, 1), 10, 100).claimed.happened == 0
 
 
+def test_a_single_session_of_fewer_trials_covers_too() -> None:
+    found = replication.of_sessions((1, 5), 10, 600, between=0.01, within=0.05, ours_of=2)
+    assert about(found.covered, 0.93, 0.97)
+
+
 def test_pairs_find_what_the_differences_of_hosts_and_drift_hide() -> None:
     assert about(replication.paired_hosts(10, 1.1, 300).covered, 0.93, 0.97)
     assert replication.paired_hosts(10, 1.1, 300).claimed.value > 0.99

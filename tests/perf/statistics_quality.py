@@ -368,6 +368,10 @@ def _sessions() -> list[Outcome]:
             _shared(f"{counts[0]} against {counts[1]} sessions x 5: covers", found.covered, Expected(before, 0.93, 1))
         )
         lines.append(_shared("  claims a false difference beyond 5 %", found.claimed, Expected("", 0.0, 0.01)))
+    for fewer in (1, 2, 5):
+        found = replication.of_sessions((1, 5), 10, LARGE, between=0.01, within=0.05, ours_of=fewer)
+        case = f"1 session x {fewer} against 5 x 10, 1 % between and 5 % within: covers"
+        lines.append(_shared(case, found.covered, _HELD))
     for cov in (0.01, 0.03, 0.05, 0.08):
         same = replication.of_sessions((5, 5), 5, LARGE, between=cov, within=cov / 2, margin=0.0)
         lines.append(_shared(f"A/A across 5 sessions, {cov:.0%} between them, no margin", same.claimed, _FALSE))

@@ -53,13 +53,16 @@ def judged(units: Units, margin: float = MARGIN) -> ComparisonVerdict:
 
 def of_sessions(
     counts: tuple[int, int], trials: int, tries: int, *, between: float = 0.03, within: float = 0.01,
-    factor: float = 1.0, margin: float = MARGIN, seed: int = 31,
+    factor: float = 1.0, margin: float = MARGIN, seed: int = 31, ours_of: int | None = None,
 ) -> Fared:  # fmt: skip
-    """Return how sessions of the same thing times `factor` fare; `counts` are the sessions of both sides."""
+    """Return how sessions of the same thing times `factor` fare; `counts` are the sessions of both sides.
+
+    The sessions of the first side have `ours_of` trials, if given.
+    """
     covered, claimed = 0, 0
     for rng in generators(tries, seed):
         ours, theirs = (sessions(rng, count, trials, between=between, within=within) for count in counts)
-        units = units_of(side_of(factor * ours, "b"), side_of(theirs, "a"))
+        units = units_of(side_of(factor * ours[:, :ours_of], "b"), side_of(theirs, "a"))
         covered += _covers(units.ratio(), factor)
         claimed += judged(units, margin) in CLAIMED
     return Fared(Share(covered, tries), Share(claimed, tries))

@@ -56,6 +56,8 @@ ICONS = {
     ComparisonVerdict.SAME: ("same", "text"),
     ComparisonVerdict.DIFFERS: ("differs", "text"),
     ComparisonVerdict.AGREES: ("agrees", "text"),
+    ComparisonVerdict.BLOCKS_DIFFER: ("differs", "text"),
+    ComparisonVerdict.BLOCKS_AGREE: ("agrees", "text"),
     ComparisonVerdict.NOT_TESTED: ("not-tested", "muted"),
     ComparisonVerdict.UNDECIDED: ("undecided", "muted"),
     ComparisonVerdict.NOT_COMPARABLE: ("not-comparable", "muted"),
@@ -185,6 +187,8 @@ def _change(row: ComparisonRow, number: int) -> str:
             "More sessions, not more trials: the trials of a session share its moment. A claim beyond these sessions "
             f"needs {FEWEST_SESSIONS} runs on each side."
         )
+    if against.scope is Scope.BETWEEN_BLOCKS:
+        return "Run the steps interleaved: rounds share the drift of the host, blocks do not."
     if against.low is None or against.high is None:
         return _more(row, number) or "Trials with different results: a spread of zero gives no interval."
     return _of_margin(row, number, *sorted(abs(edge - 1) for edge in (against.low, against.high)))
