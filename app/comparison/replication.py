@@ -90,11 +90,11 @@ def _of_fewer_trials(ours: MetricSummary, baseline: MetricSummary) -> tuple[floa
     single, several = sorted((_logs_of_sessions(ours), _logs_of_sessions(baseline)), key=len)
     repeated = [trials for trials in (*single, *several) if len(trials) > 1]
     freedom = sum(len(trials) - 1 for trials in repeated)
-    lacking = 1 / len(single[0]) - statistics.fmean(1 / len(trials) for trials in several)
-    if lacking <= 0 or not freedom:
+    shortfall = 1 / len(single[0]) - statistics.fmean(1 / len(trials) for trials in several)
+    if shortfall <= 0 or not freedom:
         return 0.0, 0
     within = sum((len(trials) - 1) * statistics.variance(trials) for trials in repeated) / freedom
-    return within * lacking, freedom
+    return within * shortfall, freedom
 
 
 def _logs_of_sessions(side: MetricSummary) -> list[list[float]]:

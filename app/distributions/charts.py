@@ -26,6 +26,17 @@ def worst_text(one: Distribution) -> str:
     return f"Worst sample: {'; '.join(found)}." if found else ""
 
 
+def pooled_text(one: Distribution) -> str:
+    """Return the percentile of the metric over the counted requests of all trials of each side; empty without them."""
+    found = [
+        f"{run_letter(number)} {figure_text(one.metric, each.pooled)}"
+        for number, side in enumerate(one.sides)
+        for each in side.percentiles
+        if each.percentile == one.metric.percentile and each.pooled is not None
+    ]
+    return f"p{one.metric.percentile:g} of the requests of all trials: {', '.join(found)}." if found else ""
+
+
 def ecdf_chart(one: Distribution) -> Chart:
     """Return the ECDF chart; the shaded band spans the trials."""
     series = _each(one, lambda side, name, colour: ChartSeries(

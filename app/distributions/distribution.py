@@ -181,7 +181,7 @@ def distribution(what: DistributionKey, given: Sequence[SideValues]) -> Distribu
                 side.run,
                 len(trials),
                 sum(trial.n for trial in trials),
-                percentiles(trials, what.source) if trials else (),
+                percentiles(trials, what.source, what.metric.percentile) if trials else (),
                 ecdf(shaped[number]),
                 () if edges is None else histogram(shaped[number], edges),
                 tuple(_worst(trials, what.metric)),

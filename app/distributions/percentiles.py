@@ -162,19 +162,23 @@ class QuantileShift:
     ratio_high: float | None = None
 
 
-def percentiles(trials: Sequence[TrialValues], source: ValueLevel) -> tuple[Percentile, ...]:
-    """Return the percentiles of a side: means of those of each trial, or percentiles of the trials."""
+def percentiles(trials: Sequence[TrialValues], source: ValueLevel, own: float | None = None) -> tuple[Percentile, ...]:
+    """Return the percentiles of a side: means of those of each trial, or percentiles of the trials.
+
+    `own` is the percentile of the metric; that of requests is shown beside SHARES.
+    """
+    shares = sorted({*SHARES, *([round(own / 100, 9)] if own is not None and source is ValueLevel.REQUESTS else [])})
     if source is ValueLevel.TRIALS:
         values = [float(value) for trial in trials for value in trial.values]
-        return tuple(_of_figures(values, share) for share in SHARES if supports_quantile(share, len(values)))
+        return tuple(_of_figures(values, share) for share in shares if supports_quantile(share, len(values)))
     fewest = min((trial.n for trial in trials), default=0)
     whole = pooled(trials) if source is ValueLevel.REQUESTS and len(trials) > 1 else None
     return tuple(
         replace(
-            _of_trials(100 * share, [trial.quantile(share) for trial in trials]),
+            _of_trials(_rounded(share), [trial.quantile(share) for trial in trials]),
             pooled=None if whole is None else whole.quantile(share),
         )
-        for share in SHARES
+        for share in shares
         if supports_quantile(share, fewest)
     )
 

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.distributions.analyses import Analyses, SampleReader
-from app.distributions.charts import ecdf_chart, worst_text
+from app.distributions.charts import ecdf_chart, pooled_text, worst_text
 from app.distributions.distribution import (
     Distribution,
     DistributionKey,
@@ -268,3 +268,8 @@ def test_the_pooled_percentile_is_that_of_all_requests_together() -> None:
     assert middle.pooled == 1000.0  # 1890 of the 4000 requests took 100
     assert middle.value == pytest.approx((100.0 * 1000.0) ** 0.5)
     assert all(one.pooled is None for one in percentiles([quick], ValueLevel.REQUESTS))
+    tail = replace(DELAY, percentile=99.5)
+    key = DistributionKey("s", "h", tail, (), ValueLevel.REQUESTS)
+    sides = [SideValues(run, [quick, slow]) for run in ("a", "b")]
+    assert pooled_text(distribution(key, sides)) == MESSAGES["pooled_tail"]
+    assert not pooled_text(distribution(replace(key, metric=replace(tail, percentile=None)), sides))

@@ -7,7 +7,7 @@ from PySide6.QtWidgets import QStackedLayout, QTabBar, QWidget
 
 from app.chart import Chart
 from app.comparison.comparison import ComparisonRow
-from app.distributions.charts import ecdf_chart, histogram_chart, shift_chart, worst_text
+from app.distributions.charts import ecdf_chart, histogram_chart, pooled_text, shift_chart, worst_text
 from app.distributions.distribution import Distribution
 from suites.errors import BenchwrightError
 from widgets.compare.trial_dots import TrialDots
@@ -85,7 +85,7 @@ class DistributionPane(QWidget):
         chart = draw(self._found)
         self.view.show_chart(chart)
         nothing = draw is shift_chart and not any(side.shift for side in self._found.sides)
-        text = chart.note if nothing else worst_text(self._found)
+        text = chart.note if nothing else f"{pooled_text(self._found)} {worst_text(self._found)}".strip()
         self.note.setText(text)
         self.note.setVisible(bool(text))
         set_tool_tip(self.view, chart.note)
