@@ -1,7 +1,7 @@
 """Caveats on trials: autocorrelation, two levels, and drift of sides that were not interleaved."""
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
@@ -128,6 +128,23 @@ def of_spread(
     if levels is not None:
         texts = [text_of(min(values, key=lambda value: abs(value - level))) for level in levels]
         yield Caveat("two-levels", f"trials of {side_name} are bimodal: about {texts[0]} and {texts[1]}")
+
+
+def of_blocks(ours: Mapping[str, Sequence[str]], baseline: Mapping[str, Sequence[str]]) -> Iterator[Caveat]:
+    """Yield the caveat on sides of the same sessions if one of them ran first in all; arguments are starts by session.
+
+    Repeating a session does not remove what the first step leaves behind.
+    """
+    shared = [(_starts(ours[run]), _starts(baseline[run])) for run in ours.keys() & baseline.keys()]
+    if len(shared) < 2 or not all(one and other for one, other in shared):
+        return
+    for first, is_first in (
+        ("this run", all(one[-1] < other[0] for one, other in shared)),
+        ("the baseline", all(other[-1] < one[0] for one, other in shared)),
+    ):
+        if is_first:
+            text = f"{first} ran first in all {len(shared)} sessions: its effect on caches, credits or heat is included"
+            yield Caveat("same-order", f"{text}; run the steps interleaved")
 
 
 def of_order(ours: Sequence[str], baseline: Sequence[str]) -> Iterator[Caveat]:

@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from app.baselines.reference import against_published
-from app.comparison.caveats import Caveat, of_order
+from app.comparison.caveats import Caveat, of_blocks, of_order
 from app.comparison.cell_caveats import MOST_FAILED, of_failures, of_instances, of_units, of_verdicts
 from app.comparison.comparability import OF_HOST, PLACES, Difference, Weight, differences, relation, same_machine
 from app.comparison.comparison import CompareError, Comparison, ComparisonRow, RelativeFigure
@@ -142,7 +142,10 @@ class _Table:
                 differences(one, other),
                 relation(one, other),
                 same_machine(one, other),
-                tuple(of_order(side.moments(theirs), baseline.moments(ours))),
+                (
+                    *of_order(side.moments(theirs), baseline.moments(ours)),
+                    *of_blocks(side.starts(theirs), baseline.starts(ours)),
+                ),
                 (("this run", side.censored(theirs)), ("the baseline", baseline.censored(ours))),
                 rounds,
             )
@@ -259,7 +262,7 @@ class _Table:
         )
         hosts = len(pair.theirs.hosts), len(pair.ours.hosts)
         caveats = (
-            *(() if units.pairs else pair.order),
+            *(pair.order if not units.pairs or units.pairs == "sessions" else ()),
             *(() if pair.same_machine else of_instances(units, hosts)),
             *of_verdicts(other, baseline),
             *of_failures(pair.failures),
@@ -357,7 +360,7 @@ def _caveats(rows: Iterable[ComparisonRow]) -> Iterator[str]:
                 yield f"{row.step} on {host_label(row.host)}{metric}: {caveat.text}"
 
 
-_OF_CELL = frozenset({"censored", "drift", "other-instance", "reference", *Trust})
+_OF_CELL = frozenset({"censored", "drift", "same-order", "other-instance", "reference", *Trust})
 """Ids of caveats that apply to every metric of a cell."""
 
 

@@ -184,6 +184,13 @@ class Side:
         """Return the start times of the counted trials of a cell, UTC, ISO 8601."""
         return [counted.record.trial.started for counted in self.trials(cell)]
 
+    def starts(self, cell: StepHosts) -> dict[str, list[str]]:
+        """Return the start times of the counted trials of a cell by run, UTC, ISO 8601."""
+        found: dict[str, list[str]] = {}
+        for counted in self.trials(cell):
+            found.setdefault(counted.run.summary.id, []).append(counted.record.trial.started)
+        return found
+
     def rounds(self, cell: StepHosts) -> dict[tuple[str, int], int]:
         """Return the round of each counted trial of a cell (run id, trial id) of one run, if its plan has rounds."""
         if len(self.runs) > 1 or self.runs[0].plan.order is Order.BLOCK:

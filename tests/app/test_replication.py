@@ -5,6 +5,7 @@ import random
 import statistics
 from collections.abc import Sequence
 from dataclasses import replace
+from datetime import datetime, timedelta
 
 import pytest
 from scipy import stats
@@ -224,6 +225,37 @@ def test_blocks_of_one_session_claim_nothing_beyond_them(factor: float, verdict:
     assert (against.verdict, against.scope) == (verdict, Scope.BETWEEN_BLOCKS)
     assert against.text.startswith(MESSAGES["between_blocks"])
     assert MESSAGES["interleaved"] in against.reason
+
+
+def later(run: RunRecord, step: str, minutes: int) -> RunRecord:
+    """Return a run whose trials of `step` started later."""
+    trials = tuple(
+        replace(record, trial=replace(record.trial, started=moved(record.trial.started, minutes)))
+        if record.trial.step == step
+        else record
+        for record in run.trials
+    )
+    return replace(run, trials=trials)
+
+
+def moved(started: str, minutes: int) -> str:
+    return (datetime.fromisoformat(started) + timedelta(minutes=minutes)).isoformat()
+
+
+@pytest.mark.parametrize(("delays", "reported"), [((60, 60, 60), True), ((60, -60, 60), False), ((0, 0, 0), False)])
+def test_a_side_that_ran_first_in_every_session_is_named(delays: tuple[int, ...], *, reported: bool) -> None:
+    runs = [
+        with_id(later(two_steps(Order.BLOCK, BASE, BASE[::-1]), "other", delay), f"r{number}")
+        for number, delay in enumerate(delays)
+    ]
+    against = one(*([halves(run)[half] for run in runs] for half in (0, 1)))
+    assert against.pairs == "sessions"
+    texts = [caveat.text for caveat in against.caveats if caveat.id == "same-order"]
+    assert texts == ([MESSAGES["ran_first"]] if reported else [])
+
+
+def with_id(run: RunRecord, run_id: str) -> RunRecord:
+    return replace(run, summary=replace(run.summary, id=run_id))
 
 
 def until_verdict(prefix: str, values: Sequence[float]) -> RunRecord:
