@@ -298,13 +298,8 @@ class Workstation(SessionServices):
             return None
         from app.runs.policies import check_baseline
 
-        record = self._selection.record(plan.repetition.baseline)
-        if record.published is not None:
-            raise BenchwrightError(
-                f"“{plan.repetition.baseline}” is a published table without variance: no verdict is possible.",
-                "Use a baseline of runs.",
-            )
-        check_baseline(plan, record)
+        record, sessions = self._selection.record_with_sessions(plan.repetition.baseline)
+        check_baseline(plan, record, sessions)
         return record
 
     def _request(

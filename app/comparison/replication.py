@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from app.comparison.estimates import Ratio, paired_ratio_of, ratio_of, ratio_with_interval
-from app.comparison.verdicts import FEWEST_EXACT, FEWEST_SESSIONS, Level, Scope
+from app.comparison.verdicts import FEWEST_EXACT, Level, Scope
 from app.numeric import mean_of
 from app.summary import MetricSummary
 
@@ -109,7 +109,7 @@ def units_of(ours: MetricSummary, baseline: MetricSummary, rounds: Rounds | None
     """Return the units of two sides at the highest level that is replicated.
 
     Hosts where a side has several, paired if both have the same; else sessions where both have several, paired if both
-    have the same; else one session against three or more; else trials, paired by `rounds` where both are steps of one
+    have the same; else one session against several; else trials, paired by `rounds` where both are steps of one
     interleaved session.
     """
     hosts = ours.host_means, baseline.host_means
@@ -122,7 +122,7 @@ def units_of(ours: MetricSummary, baseline: MetricSummary, rounds: Rounds | None
         return _of_one_run(ours, baseline, rounds) if counts[0] == 1 else _grouped(Level.SESSION, *sessions)
     if counts[0] > 1:
         return _units(Level.SESSION, sessions[0], sessions[1], Scope.ACROSS)
-    if counts[1] >= FEWEST_SESSIONS:
+    if counts[1] > 1:
         fewer = _of_fewer_trials(ours, baseline)
         return replace(_units(Level.SESSION, sessions[0], sessions[1], Scope.BETWEEN_SESSIONS), fewer=fewer)
     return Units(Level.TRIAL, ours.values, baseline.values, Scope.BETWEEN_SESSIONS)

@@ -1,6 +1,7 @@
 """Selection of runs by name, run id or baseline, read for a comparison, a report or an export."""
 
 import re
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -91,8 +92,13 @@ class RunSelection:
 
     def record(self, word: str) -> RunRecord:
         """Return a run, or a group of runs as one, without samples."""
+        return self.record_with_sessions(word)[0]
+
+    def record_with_sessions(self, word: str) -> tuple[RunRecord, int]:
+        """Return a run, or a group of runs as one, without samples; and the most sessions that it has on a host."""
         (group,) = self.chosen([word])
-        return join(group, {record.summary.id: {} for record in group})[0]
+        runs = Counter(host for record in group for host in record.plan.hosts)
+        return join(group, {record.summary.id: {} for record in group})[0], max(runs.values(), default=1)
 
     def joined(self, selectors: Sequence[str]) -> list[tuple[RunRecord, SampleSeries]]:
         """Return each run, or joined group of runs, with the samples of its trials.

@@ -143,7 +143,7 @@ class VerdictEvidence:
     def needed(self) -> int:
         """The further values on each side without which there is no verdict; 0 if there are enough."""
         if self.scope is Scope.BETWEEN_SESSIONS and self.level is Level.SESSION:
-            return 0
+            return max(0, FEWEST_SESSIONS - max(self.counts))
         return max(0, FEWEST[self.level] - min(self.counts))
 
     def against(self) -> str:

@@ -79,9 +79,21 @@ def _values(found: MetricSummary | None, metric: Metric) -> tuple[tuple[float, .
         return (), str(error)
 
 
-def check_baseline(plan: Plan, baseline: RunRecord) -> None:
-    """Raise PlanError if no step of `plan` is in `baseline`, or every one of them is not comparable."""
+def check_baseline(plan: Plan, baseline: RunRecord, sessions: int) -> None:
+    """Raise PlanError if no number of trials gives a verdict against `baseline`.
+
+    It is a published table, or has several `sessions` on a host, or has no step of `plan` that is comparable.
+    """
     side, name = Side([baseline]), plan.repetition.baseline
+    if baseline.published is not None:
+        raise PlanError(
+            f"“{name}” is a published table without variance: no verdict is possible.", "Use a baseline of runs."
+        )
+    if sessions > 1:
+        raise PlanError(
+            f"“{name}” has {sessions} sessions: one session has a single value beside them, however many trials.",
+            "Choose a baseline of one run, or a fixed number of trials in several sessions.",
+        )
     cells = paired(plan, side)
     obstacles = [
         _obstacle(plan, ours.step, host, {}, side.profile(cells[ours])) for ours in cells for host in ours.hosts

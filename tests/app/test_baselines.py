@@ -16,7 +16,7 @@ from app.cli.main import benchwright
 from app.comparison.sides import join
 from app.comparison.verdicts import ComparisonVerdict
 from app.events import FactsRead, Moment, RunEnded, RunStarted, State, VerdictReached
-from app.plans.plan import Policy, Repetition
+from app.plans.plan import PlanError, Policy, Repetition
 from app.records import Band, RunRecord, split_name
 from app.runs.policies import verdict_rules
 from app.services import Workstation
@@ -174,16 +174,20 @@ def test_compare_takes_a_version_of_a_baseline_as_a_side(tmp_path: Path) -> None
     with_runs.close()
 
 
-def test_a_group_is_named_as_a_run_is_and_can_settle_a_plan(tmp_path: Path) -> None:
+def test_a_group_is_named_as_a_run_is_and_settles_no_plan(tmp_path: Path) -> None:
     runs = {"20261101-a": ("web-1", BASE), "20261102-b": ("web-1", BASE), "20261103-c": ("web-1", BASE)}
     with_runs = stored(tmp_path / "runs.sqlite3", runs)
     with_runs.pin("20261101-a,20261102-b", "fleet")
+    with_runs.pin("20261101-a", "alone")
     assert with_runs.compare(["fleet", "20261103-c"]).runs[0].id == "20261101-a,20261102-b"
     assert len(with_runs.joined_record("fleet").trials) == 2 * len(BASE)
-    repetition = Repetition(policy=Policy.UNTIL_VERDICT, baseline="fleet")
+    repetition = Repetition(policy=Policy.UNTIL_VERDICT, baseline="alone")
     waited_for = with_runs.stopping_baseline(replace(run_events.plan(), repetition=repetition))
     assert waited_for is not None
-    assert len(waited_for.trials) == 2 * len(BASE)
+    assert len(waited_for.trials) == len(BASE)
+    fleet = replace(repetition, baseline="fleet")
+    with pytest.raises(PlanError, match="has 2 sessions"):  # a session has one value beside them
+        with_runs.stopping_baseline(replace(run_events.plan(), repetition=fleet))
     table = replace(repetition, baseline="t2-micro-cpu")
     with pytest.raises(BenchwrightError, match="is a published table"):
         with_runs.stopping_baseline(replace(run_events.plan(), repetition=table))

@@ -302,9 +302,9 @@ def test_a_plan_that_waits_for_a_verdict_does_not_count_invalid_runs_of_its_base
         assert make is not None
         reason = make((STEP.name, "web-1"), run_events.IOPS, run_events.READ).decide(BASE).reason
         assert ("baseline: doubtful" in reason) is bool(mark)
-    check_baseline(plan, joined)
+    check_baseline(plan, joined, 1)
     with pytest.raises(PlanError, match=FINDING.title):
-        check_baseline(plan, runs[2])
+        check_baseline(plan, runs[2], 1)
     alone = verdict_rules(plan, runs[2], {})
     assert alone is not None
     assert not alone((STEP.name, "web-1"), run_events.IOPS, run_events.READ).decide(BASE).settled

@@ -91,6 +91,11 @@ def test_two_sessions_a_side_are_too_few() -> None:
     assert against.more == 1
 
 
+def test_one_session_against_two_has_no_verdict() -> None:
+    against = one(sessions("a", BASE, count=2), run_record("b", [1.5 * value for value in BASE]))
+    assert (against.level, against.counts, against.verdict) == (Level.SESSION, (1, 2), ComparisonVerdict.UNDECIDED)
+
+
 def test_one_session_is_predicted_from_the_spread_of_several() -> None:
     against = one(drawn("a", 1.0, 6, between=0.03, seed=3), drawn("b", 1.2, 1, between=0.03, seed=4))
     assert (against.level, against.scope, against.counts) == (Level.SESSION, Scope.BETWEEN_SESSIONS, (1, 6))
