@@ -15,7 +15,7 @@ from app.comparison.estimates import (
     group_means,
     margin_edges,
 )
-from app.comparison.verdicts import change_text, interval_text
+from app.comparison.sentences import change_text, interval_text
 from app.json_converter import Json, publish, published
 from app.margins import DEFAULT_MARGIN, DEFAULTS, Margins
 from app.numeric import mean_of

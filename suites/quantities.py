@@ -178,10 +178,11 @@ def edges_text(low: float, high: float, least: int = 2) -> tuple[str, str]:
 def shares_text(*shares: float) -> tuple[str, ...]:
     """Return shares in percent without the sign, with as many decimals as distinguish different ones."""
     plain = tuple(share_text(share).removesuffix(" %") for share in shares)
-    places = max((len(text.partition(".")[2]) for text in plain), default=0)
-    while len(set(plain)) < len(set(shares)) and places < _MOST_PLACES and max(shares) <= MOST_TIMES:
-        places += 1
-        plain = tuple(f"{100 * share:.{places}f}" for share in shares)
+    distinct = len({round(share, _MOST_PLACES + 2) for share in shares})
+    for places in range(_MOST_PLACES + 1):
+        if len(set(plain)) >= distinct or max(shares) > MOST_TIMES:
+            break
+        plain = tuple(_trimmed(f"{100 * share:.{places}f}") for share in shares)
     return plain
 
 

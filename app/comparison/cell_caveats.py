@@ -12,6 +12,7 @@ from app.comparison.verdicts import Level
 from app.summary import MetricSummary, levels
 from suites.quantities import count_text, figure_text, share_text
 from suites.verdict import Trust
+from suites.vocab import Metric
 
 
 def of_units(units: Units, other: MetricSummary, baseline: MetricSummary) -> Iterator[Caveat]:
@@ -28,7 +29,14 @@ def of_units(units: Units, other: MetricSummary, baseline: MetricSummary) -> Ite
     elif units.level is Level.HOST and not units.pairs:
         yield from _of_hosts(other, baseline)
     if units.unpaired:
-        yield Caveat("unpaired", f"{count_text(units.unpaired, 'trial')} without a partner in the same round left out")
+        yield _of_unpaired(units, other.metric)
+
+
+def _of_unpaired(units: Units, metric: Metric) -> Caveat:
+    noun, where = ("trial", " in the same round") if units.level is Level.TRIAL else (units.level, "")
+    ours, theirs = (figure_text(metric, centre) for centre in units.centres)
+    text = f"{count_text(units.unpaired, noun)} without a partner{where} left out: the ratio is {ours} to {theirs}"
+    return Caveat("unpaired", text)
 
 
 MOST_FAILED = 0.2

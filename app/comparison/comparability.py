@@ -10,7 +10,7 @@ from app.plans.plan import Repetition, Step
 from suites.errors import UnknownSuiteError
 from suites.facts import Absent, Directory, Facts, known
 from suites.parameters import Parameter
-from suites.quantities import duration_text, quantity
+from suites.quantities import count_text, duration_text, quantity
 
 _ENGINES = frozenset({"ioengine", "engine"})
 """Parameters that choose a tool's I/O engine; differences in them are labelled as such."""
@@ -86,7 +86,9 @@ def relation(ours: Profile, baseline: Profile) -> str:
     which = "same" if same_machine(ours, baseline) else "other"
     if len(ours.hosts) > 1 or len(baseline.hosts) > 1:
         count = len(ours.hosts)
-        return f"same {count} hosts" if which == "same" else f"{count} against {len(baseline.hosts)} hosts"
+        return (
+            f"same {count} hosts" if which == "same" else f"{count} against {count_text(len(baseline.hosts), 'host')}"
+        )
     return f"{which} {'instance' if _instances(ours) and _instances(baseline) else 'host'}"
 
 

@@ -32,7 +32,7 @@ from suites.errors import UnitError
 from suites.quantities import metric_text
 from suites.units import convert
 from suites.verdict import Trust
-from suites.vocab import Metric
+from suites.vocab import Metric, MetricKind
 
 
 def compare(
@@ -115,6 +115,11 @@ class _Open:
     units: Units
     evidence: VerdictEvidence
     caveats: tuple[Caveat, ...]
+    exact: bool
+
+
+_COUNTED = frozenset({MetricKind.COUNT, MetricKind.SHARE})
+"""Kinds whose identical trials are exact; identical times and rates hide a variance below the resolution."""
 
 
 class _Table:
@@ -245,7 +250,8 @@ class _Table:
         margin = self._margin_for(baseline.metric, number)
         barred = [f"{one.text} in {side_name}" for side_name, one in pair.failures if one.share > MOST_FAILED]
         barred += [caveat.text for caveat in of_verdicts(other, baseline) if caveat.id == Trust.INVALID]
-        if isinstance(found, str) and (barred or not units.exact):
+        exact = units.exact and baseline.metric.kind in _COUNTED
+        if isinstance(found, str) and (barred or not exact):
             return _unknown("; ".join(barred) or found, pair.differences, untested)
         evidence = VerdictEvidence(
             baseline.metric,
@@ -262,13 +268,13 @@ class _Table:
         )
         hosts = len(pair.theirs.hosts), len(pair.ours.hosts)
         caveats = (
-            *(pair.order if not units.pairs or units.pairs == "sessions" else ()),
+            *(() if units.pairs == "rounds" else pair.order),
             *(() if pair.same_machine else of_instances(units, hosts)),
             *of_verdicts(other, baseline),
             *of_failures(pair.failures),
             *of_units(units, other, baseline),
         )
-        return _Open(pair, Ratio(math.nan) if isinstance(found, str) else found, units, evidence, caveats)
+        return _Open(pair, Ratio(math.nan) if isinstance(found, str) else found, units, evidence, caveats, exact)
 
     def _corrected(self, found: Sequence[RelativeFigure | _Open]) -> list[RelativeFigure]:
         """Return the figures, the p-values of all tested ratios corrected together by Holm's method.
@@ -296,7 +302,7 @@ class _Table:
 
     def _figure(self, found: _Open, evidence: VerdictEvidence) -> RelativeFigure:
         ratio, units = found.ratio, found.units
-        if units.exact and not evidence.barred:
+        if found.exact and not evidence.barred:
             verdict, text, reason = decide_exact((units.values[0], units.baseline[0]), evidence)
         else:
             verdict, text, reason = decide(ratio, evidence)

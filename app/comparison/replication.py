@@ -124,8 +124,9 @@ def units_of(ours: MetricSummary, baseline: MetricSummary, rounds: Rounds | None
         return _units(Level.SESSION, sessions[0], sessions[1], Scope.ACROSS)
     if counts[1] > 1:
         fewer = _of_fewer_trials(ours, baseline)
-        return replace(_units(Level.SESSION, sessions[0], sessions[1], Scope.BETWEEN_SESSIONS), fewer=fewer)
-    return Units(Level.TRIAL, ours.values, baseline.values, Scope.BETWEEN_SESSIONS)
+        return replace(_units(Level.SESSION, sessions[0], sessions[1], Scope.ONE_SESSION), fewer=fewer)
+    scope = Scope.BETWEEN_HOSTS if set(sessions[0]) == set(sessions[1]) else Scope.BETWEEN_SESSIONS
+    return Units(Level.TRIAL, ours.values, baseline.values, scope)
 
 
 def _units(level: Level, ours: Mapping[str, float], baseline: Mapping[str, float], scope: Scope) -> Units:
@@ -133,10 +134,13 @@ def _units(level: Level, ours: Mapping[str, float], baseline: Mapping[str, float
 
 
 def _grouped(level: Level, ours: Mapping[str, float], baseline: Mapping[str, float]) -> Units:
-    """Return the means of hosts or sessions, in pairs if both sides have the same ones."""
-    if set(ours) != set(baseline):
+    """Return the means of hosts or sessions, in pairs if most of them are on both sides."""
+    shared = [name for name in ours if name in baseline]
+    unpaired = len(ours) + len(baseline) - 2 * len(shared)
+    if unpaired > len(shared) or len(shared) < 2:
         return _units(level, ours, baseline, Scope.ACROSS)
-    return Units(level, tuple(ours.values()), tuple(baseline[name] for name in ours), pairs=f"{level}s")
+    values, others = (tuple(side[name] for name in shared) for side in (ours, baseline))
+    return Units(level, values, others, pairs=f"{level}s", unpaired=unpaired)
 
 
 def _of_one_run(ours: MetricSummary, baseline: MetricSummary, rounds: Rounds | None) -> Units:

@@ -13,7 +13,8 @@ from app.comparison.estimates import (
     margin_edges,
     more_trials,
 )
-from suites.quantities import MOST_TIMES, count_text, decimals, share_text, shares_text
+from app.comparison.sentences import change_text, claim_text, interval_text
+from suites.quantities import count_text, share_text
 from suites.vocab import Better, Metric, MetricKind
 
 FEWEST_SESSIONS = 3
@@ -40,21 +41,28 @@ FEWEST = {Level.TRIAL: FEWEST_TRIALS, Level.SESSION: FEWEST_SESSIONS, Level.HOST
 class Scope(StrEnum):
     """What a claim may speak of.
 
-    ACROSS: the level is replicated. BETWEEN_SESSIONS: a side has a single session, whose moment the claim cannot leave
-    out. BETWEEN_BLOCKS: both sides are steps of one session on one host, all trials of one after those of the other.
-    WITHIN_SESSION: they share its rounds.
+    ACROSS: the level is replicated. BETWEEN_SESSIONS: each side has a single session, whose moment the claim cannot
+    leave out; ONE_SESSION: one side has. BETWEEN_HOSTS: the sides are two hosts of one session. BETWEEN_BLOCKS: they
+    are steps of one session on one host, all trials of one after those of the other. WITHIN_SESSION: they share its
+    rounds.
     """
 
     ACROSS = ""
     BETWEEN_SESSIONS = "between these two sessions"
+    ONE_SESSION = "between one session and several"
+    BETWEEN_HOSTS = "between these two hosts in one session"
     BETWEEN_BLOCKS = "between two blocks of one session"
     WITHIN_SESSION = "within one session"
+
+
+SINGLE = frozenset({Scope.BETWEEN_SESSIONS, Scope.ONE_SESSION})
+"""The scopes in which more sessions, not more trials, widen the claim."""
 
 
 class ComparisonVerdict(StrEnum):
     """The verdict on a metric of two sides. SAME: the interval is entirely within the margin.
 
-    DIFFERS and AGREES are what single sessions can show, BLOCKS_DIFFER and BLOCKS_AGREE what two blocks of one session
+    DIFFERS and AGREES are what single sessions can show, HOSTS_ and BLOCKS_ what two hosts or blocks of one session
     can. NOT_TESTED: the metric is descriptive, outside the family of tests.
     """
 
@@ -63,6 +71,8 @@ class ComparisonVerdict(StrEnum):
     SAME = "same"
     DIFFERS = "differs between sessions"
     AGREES = "agrees between sessions"
+    HOSTS_DIFFER = "differs between hosts"
+    HOSTS_AGREE = "agrees between hosts"
     BLOCKS_DIFFER = "differs between blocks"
     BLOCKS_AGREE = "agrees between blocks"
     UNDECIDED = "undecided"
@@ -72,6 +82,8 @@ class ComparisonVerdict(StrEnum):
 
 CAPPED = {
     Scope.BETWEEN_SESSIONS: (ComparisonVerdict.DIFFERS, ComparisonVerdict.AGREES),
+    Scope.ONE_SESSION: (ComparisonVerdict.DIFFERS, ComparisonVerdict.AGREES),
+    Scope.BETWEEN_HOSTS: (ComparisonVerdict.HOSTS_DIFFER, ComparisonVerdict.HOSTS_AGREE),
     Scope.BETWEEN_BLOCKS: (ComparisonVerdict.BLOCKS_DIFFER, ComparisonVerdict.BLOCKS_AGREE),
 }
 """The verdicts on a difference and on an equivalence in a scope whose moments are part of the difference."""
@@ -96,9 +108,14 @@ def verdict_of(ratio: Ratio, better: Better, margin: float) -> ComparisonVerdict
 def _verdict_on(low: float, high: float, better: Better, margin: float) -> ComparisonVerdict:
     """Return the verdict on an interval of logarithms."""
     least, most = margin_edges(margin)
-    if low > most or high < least:
+    if low > most + _ROUNDING or high < least - _ROUNDING:
         return ComparisonVerdict.BETTER if (low > most) == (better is Better.HIGHER) else ComparisonVerdict.WORSE
-    return ComparisonVerdict.SAME if least <= low and high <= most else ComparisonVerdict.UNDECIDED
+    within = least - _ROUNDING <= low and high <= most + _ROUNDING
+    return ComparisonVerdict.SAME if within else ComparisonVerdict.UNDECIDED
+
+
+_ROUNDING = 1e-12
+"""Logarithms that differ by rounding alone: a change equal to the margin is within it."""
 
 
 def capped(verdict: ComparisonVerdict, scope: Scope) -> ComparisonVerdict:
@@ -142,7 +159,7 @@ class VerdictEvidence:
     @property
     def needed(self) -> int:
         """The further values on each side without which there is no verdict; 0 if there are enough."""
-        if self.scope is Scope.BETWEEN_SESSIONS and self.level is Level.SESSION:
+        if self.scope is Scope.ONE_SESSION:
             return max(0, FEWEST_SESSIONS - max(self.counts))
         return max(0, FEWEST[self.level] - min(self.counts))
 
@@ -150,7 +167,13 @@ class VerdictEvidence:
         """Return the counts as text: ``8 against 10 trials``, ``10 pairs of hosts``, ``8 rounds``."""
         if self.pairs:
             return f"{self.counts[0]} {'' if self.pairs == 'rounds' else 'pairs of '}{self.pairs}"
-        return f"{self.counts[0]} against {count_text(self.counts[1], self.level)}"
+        text = f"{self.counts[0]} against {count_text(self.counts[1], self.level)}"
+        return "" if text == self.relation else text
+
+    def within(self) -> str:
+        """Return that a change is within the margin, with the origin of the margin."""
+        origin = f" ({self.origin})" if self.origin else ""
+        return f"{verdict_text(ComparisonVerdict.SAME, self.margin)}{origin}"
 
     def context(self, *, margin: bool = True) -> str:
         """Return the text behind every interval: counts, relation, margin and its origin."""
@@ -168,20 +191,23 @@ def decide(ratio: Ratio, evidence: VerdictEvidence) -> tuple[ComparisonVerdict, 
     alone = verdict_of(ratio, evidence.metric.better, evidence.margin)
     reason = _obstacle(ratio, alone, evidence)
     if reason:
-        return ComparisonVerdict.UNDECIDED, _undecided(ratio, evidence), reason
+        return ComparisonVerdict.UNDECIDED, _undecided(ratio, evidence, alone), reason
     scope = f"{evidence.scope}: " if evidence.scope else ""
     further = f"; {BEYOND[evidence.scope]}" if evidence.scope in BEYOND else ""
     if alone is ComparisonVerdict.SAME:
-        text = f"{scope}{change_text(ratio)}, {verdict_text(alone, evidence.margin)}, {evidence.context(margin=False)}"
+        text = f"{scope}{change_text(ratio, evidence.margin)}, {evidence.within()}, {evidence.context(margin=False)}"
         reason = f"the interval is entirely within the margin{further}"
     else:
-        text = f"{scope}{claim_text(ratio, evidence.metric)}, {evidence.context()}"
+        text = f"{scope}{claim_text(ratio, evidence.metric, evidence.margin)}, {evidence.context()}"
         reason = f"the interval is entirely beyond the margin{further}"
     return capped(alone, evidence.scope), text, reason
 
 
+_OF_SESSIONS = f"a claim beyond these sessions needs {FEWEST_SESSIONS} sessions on each side"
 BEYOND = {
-    Scope.BETWEEN_SESSIONS: f"a claim beyond these sessions needs {FEWEST_SESSIONS} sessions on each side",
+    Scope.BETWEEN_SESSIONS: _OF_SESSIONS,
+    Scope.ONE_SESSION: _OF_SESSIONS,
+    Scope.BETWEEN_HOSTS: f"a claim beyond these hosts needs {FEWEST_HOSTS} hosts on each side",
     Scope.BETWEEN_BLOCKS: "drift of the host between the blocks counts as a difference: run the steps interleaved",
 }
 """What a claim beyond the scope needs."""
@@ -199,12 +225,17 @@ def _obstacle(ratio: Ratio, alone: ComparisonVerdict, evidence: VerdictEvidence)
         sign = ratio.low > 1 or ratio.high < 1
         certain = ": a difference exists, but it may be within the margin" if sign else ""
         return f"the interval, {interval_text(ratio)}, crosses an edge of the margin{certain}"
+    corrected = _corrected(alone, evidence)
+    where = "within" if alone is ComparisonVerdict.SAME else "beyond"
+    return f"{where} the margin alone, but not after {corrected}" if corrected else ""
+
+
+def _corrected(alone: ComparisonVerdict, evidence: VerdictEvidence) -> str:
+    """Return the correction after which a claim by the interval alone does not hold; empty if it does."""
     p = evidence.p_same if alone is ComparisonVerdict.SAME else evidence.p
-    if p is not None and p >= ERROR:
-        where = "within" if alone is ComparisonVerdict.SAME else "beyond"
-        reason = f"{where} the margin alone, but not after Holm's correction for {count_text(evidence.tests, 'ratio')}"
-        return f"{reason} (p = {p:.2f})"
-    return ""
+    if alone is ComparisonVerdict.UNDECIDED or p is None or p < ERROR:
+        return ""
+    return f"Holm's correction for {count_text(evidence.tests, 'ratio')} (p = {p:.2f})"
 
 
 def decide_exact(sides: tuple[float, float], evidence: VerdictEvidence) -> tuple[ComparisonVerdict, str, str]:
@@ -223,104 +254,17 @@ def decide_exact(sides: tuple[float, float], evidence: VerdictEvidence) -> tuple
         verdict = _verdict_on(log, log, evidence.metric.better, evidence.margin)
         same = verdict is ComparisonVerdict.SAME
         change = change_text(ratio) if same else claim_text(ratio, evidence.metric)
-        text = f"in every trial {change}{f', {verdict_text(verdict, evidence.margin)}' if same else ''}"
+        text = f"in every trial {change}{f', {evidence.within()}' if same else ''}"
+    context = evidence.context(margin=verdict is not ComparisonVerdict.SAME)
     if evidence.untested:
-        verdict, reason = ComparisonVerdict.NOT_TESTED, evidence.untested
-    return verdict, f"{text}, {evidence.context()}", reason
+        return ComparisonVerdict.NOT_TESTED, f"{text}, {evidence.context()}", evidence.untested
+    scope = f"{evidence.scope}: " if evidence.scope else ""
+    return capped(verdict, evidence.scope), f"{scope}{text}, {context}", reason
 
 
 def not_comparable(reasons: str) -> str:
     """Return the sentence for results that are not comparable."""
     return f"not comparable: {reasons}"
-
-
-FACTORS_FROM = 2.0
-"""Ratio from which (and below its inverse) a change is written as a factor: 2.4x higher, not 140 % higher."""
-
-
-def claim_text(ratio: Ratio, metric: Metric) -> str:
-    """Return a difference with its interval: ``20 % faster (95 % CI 19–21 %)``.
-
-    Rates are faster or slower, times take more or less time, and all others, percentiles included, are higher or lower,
-    with the better direction.
-    """
-    up, factor = ratio.value > 1, not 1 / FACTORS_FROM < ratio.value < FACTORS_FROM
-    is_time = (metric.kind, metric.better, metric.percentile) == (MetricKind.TIME, Better.LOWER, None)
-    if is_time and not (up and factor):
-        times = f"{_factor(max(ratio.value, 1 / ratio.value))} {'slower' if up else 'faster'}"
-        amount, interval = _amounts(ratio, factor=False)
-        interval = f"{times}, 95 % CI {interval}" if interval else times
-        return f"takes {amount} {'more' if up else 'less'} time ({interval})"
-    amount, interval = _amounts(ratio, factor=factor)
-    behind = f" (95 % CI {interval})" if interval else ""
-    if is_time:
-        return f"takes {amount} as long{behind}"
-    if (metric.kind, metric.better) == (MetricKind.RATE, Better.HIGHER):
-        return f"{amount} {'faster' if up else 'slower'}{behind}"
-    good = up == (metric.better is Better.HIGHER)
-    return f"{amount} {'higher' if up else 'lower'}{behind}, which is {'better' if good else 'worse'}"
-
-
-def _amounts(ratio: Ratio, *, factor: bool) -> tuple[str, str]:
-    """Return a change and its interval without sign, as shares or as factors; the interval is empty without one."""
-    edges = [] if ratio.low is None or ratio.high is None else [ratio.low, ratio.high]
-    if factor:
-        first, *ends = (value if ratio.value > 1 else 1 / value for value in (ratio.value, *edges))
-        return _factor(first), "–".join(map(_factor, sorted(ends)))
-    shares = shares_text(*sorted(abs(edge - 1) for edge in edges))
-    return share_text(abs(ratio.value - 1)), f"{'–'.join(shares)} %" if edges else ""
-
-
-def _factor(value: float) -> str:
-    """Return a factor with two digits: ``2.4x``, ``13x``."""
-    if value > MOST_TIMES:
-        return f"over {MOST_TIMES:,.0f}x"
-    return f"{value:.2f}x" if value < FACTORS_FROM else f"{value:.1f}x" if value < 10 else f"{value:.0f}x"
-
-
-def change_text(ratio: Ratio) -> str:
-    """Return a change with its sign and its interval: ``+1.4 % (95 % CI +0.9 to +1.9 %)``."""
-    if ratio.low is None or ratio.high is None:
-        return signed_share(ratio.value)
-    half = 50 * (ratio.high - ratio.low)
-    supported = round(ratio.value, 2 + decimals(half, half))  # to the digits of the interval
-    value = _times(ratio.value) if _in_factors(ratio) else signed_share(supported)
-    return f"{value} (95 % CI {interval_text(ratio)})"
-
-
-def signed_share(ratio: float) -> str:
-    """Return a ratio as a change: ``+1.4 %``, ``−8 %``; as a factor from FACTORS_FROM: ``2.4x``."""
-    if not 1 / FACTORS_FROM < ratio < FACTORS_FROM:
-        return _times(ratio)
-    return f"{_signed(share_text(abs(ratio - 1)).removesuffix(' %'), ratio)} %"
-
-
-def interval_text(ratio: Ratio) -> str:
-    """Return the interval as changes, ``−1.2 to +3.4 %``, or as factors, ``0.40x to 3.1x``."""
-    edges = (ratio.low or 1.0, ratio.high or 1.0)
-    if _in_factors(ratio):
-        return " to ".join(map(_times, edges))
-    shares = [abs(edge - 1) for edge in edges]
-    one_sided = edges[0] > 1 or edges[1] < 1  # else the signs distinguish them
-    texts = shares_text(*shares) if one_sided else [shares_text(share)[0] for share in shares]
-    low, high = (_signed(text, edge) for text, edge in zip(texts, edges, strict=True))
-    return f"{low} to {high} %"
-
-
-def _in_factors(ratio: Ratio) -> bool:
-    """Return whether a ratio and its interval are written as factors, because one end is far from 1."""
-    ends = (ratio.low or ratio.value, ratio.high or ratio.value)
-    return ends[0] <= 1 / FACTORS_FROM or ends[1] >= FACTORS_FROM
-
-
-def _times(ratio: float) -> str:
-    """Return a ratio above or below 1 as a factor: ``2.4x``, ``0.36x``."""
-    return _factor(ratio) if ratio >= 1 else f"{ratio:.2f}x" if ratio >= 0.1 else f"{ratio:.2g}x"
-
-
-def _signed(text: str, ratio: float) -> str:
-    """Return a change with its sign; without one if it rounds to 0."""
-    return text if text == "0" else f"{'−' if ratio < 1 else '+'}{text}"
 
 
 def direction_word(metric: Metric, ratio: float) -> str:
@@ -336,7 +280,7 @@ def forecast(ratio: Ratio, evidence: VerdictEvidence) -> int | None:
 
     For single sessions the values are sessions: more of their trials do not widen the claim.
     """
-    if evidence.scope is Scope.BETWEEN_SESSIONS:
+    if evidence.scope in SINGLE:
         return FEWEST_SESSIONS - 1
     if ratio.low is None:
         return evidence.needed or None
@@ -349,9 +293,11 @@ def forecast(ratio: Ratio, evidence: VerdictEvidence) -> int | None:
     return None if more is None else max(more, evidence.needed)
 
 
-def _undecided(ratio: Ratio, evidence: VerdictEvidence) -> str:
-    interval = "" if ratio.low is None else f"{change_text(ratio)}, "
-    return f"undecided: {interval}{_advice(ratio, evidence)}, {evidence.context()}"
+def _undecided(ratio: Ratio, evidence: VerdictEvidence, alone: ComparisonVerdict) -> str:
+    interval = "" if ratio.low is None else f"{change_text(ratio, evidence.margin)}, "
+    corrected = "" if evidence.barred or evidence.needed else _corrected(alone, evidence)
+    verdict = f"undecided after {corrected}" if corrected else "undecided"
+    return f"{verdict}: {interval}{_advice(ratio, evidence)}, {evidence.context()}"
 
 
 def _advice(ratio: Ratio, evidence: VerdictEvidence) -> str:
@@ -360,7 +306,7 @@ def _advice(ratio: Ratio, evidence: VerdictEvidence) -> str:
         return "repeat the run"
     if evidence.scope is Scope.BETWEEN_BLOCKS and not evidence.needed:
         return "run the steps interleaved"
-    single = evidence.scope is Scope.BETWEEN_SESSIONS
+    single = evidence.scope in SINGLE
     if ratio.low is None and not evidence.needed and not single:
         return ratio.reason
     noun = Level.SESSION if single else evidence.level

@@ -173,7 +173,7 @@ def test_a_part_of_a_run_is_its_host_or_its_step() -> None:
     assert ([one.name for one in step.plan.steps], step.trials) == (["again"], ())
     assert (host.summary.hosts, step.summary.steps) == (("web-2",), ("again",))
     comparison = compare([choose(load, "two@web-1:random read"), choose(load, "two@web-2:random read")])
-    assert comparison.rows[0].against[0].verdict is ComparisonVerdict.AGREES
+    assert comparison.rows[0].against[0].verdict is ComparisonVerdict.HOSTS_AGREE
 
 
 @pytest.mark.parametrize("name", ["4k; b@x:y", "a:b", "random read@web-2", ":x", "again:"])

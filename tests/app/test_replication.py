@@ -98,7 +98,7 @@ def test_one_session_against_two_has_no_verdict() -> None:
 
 def test_one_session_is_predicted_from_the_spread_of_several() -> None:
     against = one(drawn("a", 1.0, 6, between=0.03, seed=3), drawn("b", 1.2, 1, between=0.03, seed=4))
-    assert (against.level, against.scope, against.counts) == (Level.SESSION, Scope.BETWEEN_SESSIONS, (1, 6))
+    assert (against.level, against.scope, against.counts) == (Level.SESSION, Scope.ONE_SESSION, (1, 6))
     assert against.verdict is ComparisonVerdict.DIFFERS
     near = one(drawn("a", 1.0, 6, between=0.03, seed=3), drawn("b", 1.04, 1, between=0.03, seed=4))
     assert near.verdict is ComparisonVerdict.UNDECIDED  # no session is claimed to differ that its siblings could be
@@ -165,11 +165,19 @@ def hosts_of(prefix: str, factor: float, seed: int) -> list[RunRecord]:
     ]
 
 
+def without_trials(runs: list[RunRecord]) -> list[RunRecord]:
+    """Return the runs, the last of which has no result."""
+    return [*runs[:-1], replace(runs[-1], trials=())]
+
+
 def test_the_same_hosts_before_and_after_are_paired() -> None:
     rows = compare([hosts_of("a", 1.0, 1), hosts_of("b", 1.1, 2)]).rows
     assert [row.host for row in rows] == ["10 hosts", *(f"web-{number}" for number in range(10))]
     against = rows[0].against[0]
     assert (against.level, against.pairs, against.verdict) == (Level.HOST, "hosts", ComparisonVerdict.BETTER)
+    fewer = compare([hosts_of("a", 1.0, 1), without_trials(hosts_of("b", 1.1, 2))]).rows[0].against[0]
+    assert (fewer.pairs, fewer.counts, fewer.verdict) == ("hosts", (9, 9), ComparisonVerdict.BETTER)
+    assert MESSAGES["unpaired_host"] in fewer.reason
     assert against.ratio == pytest.approx(1.1, rel=0.005)
     assert against.low is not None
     assert against.high is not None
@@ -326,11 +334,11 @@ INSTRUCTIONS = Metric("instructions", "Instructions", Unit.ONE, Better.LOWER, Me
 @pytest.mark.parametrize(
     ("ours", "theirs", "verdict", "text"),
     [
-        (1_200_000.0, 1_000_000.0, ComparisonVerdict.WORSE, MESSAGES["exact_worse"]),
-        (1_000_000.0, 1_000_000.0, ComparisonVerdict.SAME, MESSAGES["exact_same"]),
-        (1_010_000.0, 1_000_000.0, ComparisonVerdict.SAME, MESSAGES["exact_small"]),
-        (0.0, 5.0, ComparisonVerdict.BETTER, MESSAGES["exact_zero"]),
-        (0.0, 0.0, ComparisonVerdict.SAME, MESSAGES["exact_same"]),
+        (1_200_000.0, 1_000_000.0, ComparisonVerdict.DIFFERS, MESSAGES["exact_worse"]),
+        (1_000_000.0, 1_000_000.0, ComparisonVerdict.AGREES, MESSAGES["exact_same"]),
+        (1_010_000.0, 1_000_000.0, ComparisonVerdict.AGREES, MESSAGES["exact_small"]),
+        (0.0, 5.0, ComparisonVerdict.DIFFERS, MESSAGES["exact_zero"]),
+        (0.0, 0.0, ComparisonVerdict.AGREES, MESSAGES["exact_same"]),
     ],
 )
 def test_counters_without_variance_are_compared_as_they_are(
@@ -339,7 +347,7 @@ def test_counters_without_variance_are_compared_as_they_are(
     sides = run_record("a", [theirs] * 3, metric=INSTRUCTIONS), run_record("b", [ours] * 4, metric=INSTRUCTIONS)
     against = one(*sides)
     assert (against.verdict, against.low) == (verdict, None)
-    assert against.text.startswith(text)
+    assert against.text.startswith(f"{Scope.BETWEEN_SESSIONS}: {text}")
     assert "exact" in against.reason
 
 
@@ -348,6 +356,20 @@ def test_a_zero_of_trials_that_failed_too_often_is_no_verdict() -> None:
     against = one(sides[0], with_failed(sides[1], 9))
     assert (against.verdict, against.ratio) == (ComparisonVerdict.UNDECIDED, None)
     assert against.text == MESSAGES["9_of_12"]
+
+
+def test_identical_times_and_rates_are_not_exact_but_coarse() -> None:
+    against = one(run_record("a", [0.01] * 8), run_record("b", [0.02] * 8))  # a clock of 10 ms
+    assert against.verdict is ComparisonVerdict.UNDECIDED
+    assert against.ratio == pytest.approx(2.0)
+    assert "variance unknown" in against.reason
+
+
+def test_an_exact_change_equal_to_the_margin_is_within_it() -> None:
+    base = run_record("a", [1000.0] * 3, metric=INSTRUCTIONS)
+    for factor in (1.05, 0.95):
+        against = one(base, run_record("b", [1000.0 * factor] * 3, metric=INSTRUCTIONS))
+        assert against.verdict is ComparisonVerdict.AGREES
 
 
 def test_two_trials_that_agree_may_agree_by_rounding() -> None:

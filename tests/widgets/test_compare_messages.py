@@ -8,7 +8,7 @@ import pytest
 
 from app.comparison.compare import compare
 from app.comparison.comparison import Comparison, ComparisonRow, RelativeFigure
-from app.comparison.verdicts import ComparisonVerdict
+from app.comparison.verdicts import CAPPED, ComparisonVerdict
 from app.margins import Margins
 from app.records import RunRecord
 from suites.quantities import count_text
@@ -89,8 +89,8 @@ MEAN = Metric("latency_mean", "Latency, mean", Unit.MICROSECOND, Better.LOWER, M
 
 def test_every_verdict_has_an_icon_of_its_own() -> None:
     assert set(ICONS) == set(ComparisonVerdict)
-    alike = {ComparisonVerdict.BLOCKS_DIFFER, ComparisonVerdict.BLOCKS_AGREE}  # with those of sessions
-    assert len({icon for icon, _ in ICONS.values()}) == len(ICONS) - len(alike)
+    alike = len({verdict for capped in CAPPED.values() for verdict in capped}) - 2  # of sessions, hosts, blocks
+    assert len({icon for icon, _ in ICONS.values()}) == len(ICONS) - alike
 
 
 def test_the_margin_decides_and_the_explanation_says_where_it_would_tip() -> None:

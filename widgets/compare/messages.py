@@ -5,16 +5,18 @@ from dataclasses import dataclass
 
 from app.comparison.comparison import Comparison, ComparisonRow, RelativeFigure, run_letter, run_name
 from app.comparison.family import DESCRIPTIVE
+from app.comparison.sentences import signed_share
 from app.comparison.variance import HOST, RUN, SAMPLE, TRIAL
 from app.comparison.verdicts import (
+    CAPPED,
     DIFFERENT,
     EQUIVALENT,
     FEWEST,
     FEWEST_SESSIONS,
+    SINGLE,
     ComparisonVerdict,
     Scope,
     insufficient_side,
-    signed_share,
     verdict_text,
 )
 from app.records import RunSummary
@@ -54,10 +56,8 @@ ICONS = {
     ComparisonVerdict.BETTER: ("better", "good"),
     ComparisonVerdict.WORSE: ("worse", "error"),
     ComparisonVerdict.SAME: ("same", "text"),
-    ComparisonVerdict.DIFFERS: ("differs", "text"),
-    ComparisonVerdict.AGREES: ("agrees", "text"),
-    ComparisonVerdict.BLOCKS_DIFFER: ("differs", "text"),
-    ComparisonVerdict.BLOCKS_AGREE: ("agrees", "text"),
+    **{verdict: ("differs", "text") for verdict, _ in CAPPED.values()},
+    **{verdict: ("agrees", "text") for _, verdict in CAPPED.values()},
     ComparisonVerdict.NOT_TESTED: ("not-tested", "muted"),
     ComparisonVerdict.UNDECIDED: ("undecided", "muted"),
     ComparisonVerdict.NOT_COMPARABLE: ("not-comparable", "muted"),
@@ -163,8 +163,9 @@ def _why(comparison: Comparison, row: ComparisonRow, against: RelativeFigure) ->
     if against.verdict is ComparisonVerdict.NOT_COMPARABLE:
         return f"Not comparable: {against.reason}."
     reason = against.ground  # caveats are shown in their own section
+    decided = against.verdict in DIFFERENT | EQUIVALENT
     if against.ratio is None or against.low is None or against.high is None:
-        return f"No verdict: {reason}."
+        return f"{first_upper(reason) if decided else f'No verdict: {reason}'}."
     ratio = f"Ratio of geometric means {row_ratio_text(against)}, 95 % interval {interval_text(against)}"
     if against.verdict in _UNDECIDED:
         return f"{ratio}, but {reason}."
@@ -175,6 +176,16 @@ def _why(comparison: Comparison, row: ComparisonRow, against: RelativeFigure) ->
 _UNDECIDED = frozenset({ComparisonVerdict.UNDECIDED, ComparisonVerdict.NOT_TESTED})
 
 
+_MORE_SESSIONS = (
+    "More sessions, not more trials: the trials of a session share its moment. A claim beyond these sessions needs "
+    f"{FEWEST_SESSIONS} runs on each side."
+)
+_WIDER = dict.fromkeys(SINGLE, _MORE_SESSIONS) | {
+    Scope.BETWEEN_BLOCKS: "Run the steps interleaved: rounds share the drift of the host, blocks do not.",
+}
+"""What widens the claim in a scope."""
+
+
 def _change(row: ComparisonRow, number: int) -> str:
     """Return what would change the verdict."""
     against, letter = row.against[number - 1], run_letter(number)
@@ -182,13 +193,10 @@ def _change(row: ComparisonRow, number: int) -> str:
         return f"Repeat {letter} or A with the other's plan and tool version, or compare anyway."
     if against.verdict is ComparisonVerdict.NOT_TESTED:
         return _TO_INCLUDE if against.ground == DESCRIPTIVE else ""
-    if against.scope is Scope.BETWEEN_SESSIONS:
-        return (
-            "More sessions, not more trials: the trials of a session share its moment. A claim beyond these sessions "
-            f"needs {FEWEST_SESSIONS} runs on each side."
-        )
-    if against.scope is Scope.BETWEEN_BLOCKS:
-        return "Run the steps interleaved: rounds share the drift of the host, blocks do not."
+    if against.scope in _WIDER:
+        return _WIDER[against.scope]
+    if against.low is None and against.verdict in DIFFERENT | EQUIVALENT:
+        return ""  # exact
     if against.low is None or against.high is None:
         return _more(row, number) or "Trials with different results: a spread of zero gives no interval."
     return _of_margin(row, number, *sorted(abs(edge - 1) for edge in (against.low, against.high)))

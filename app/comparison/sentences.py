@@ -1,0 +1,117 @@
+"""Sentences on a change: its amount and interval, as shares or as factors, with the digits that distinguish them."""
+
+from app.comparison.estimates import Ratio
+from suites.quantities import MOST_TIMES, decimals, share_text, shares_text
+from suites.vocab import Better, Metric, MetricKind
+
+FACTORS_FROM = 2.0
+"""Ratio from which (and below its inverse) a change is written as a factor: 2.4x higher, not 140 % higher."""
+
+_MOST_PLACES = 4
+"""Most decimals of a factor beyond its usual ones."""
+
+
+def claim_text(ratio: Ratio, metric: Metric, margin: float | None = None) -> str:
+    """Return a difference with its interval: ``20 % faster (95 % CI 19–21 %)``.
+
+    Rates are faster or slower, times take more or less time, and all others, percentiles included, are higher or lower,
+    with the better direction. The digits distinguish value, interval and `margin`.
+    """
+    up, factor = ratio.value > 1, not 1 / FACTORS_FROM < ratio.value < FACTORS_FROM
+    is_time = (metric.kind, metric.better, metric.percentile) == (MetricKind.TIME, Better.LOWER, None)
+    if is_time and not (up and factor):
+        times = f"{_factor(max(ratio.value, 1 / ratio.value))} {'slower' if up else 'faster'}"
+        amount, interval = _amounts(ratio, margin, factor=False)
+        interval = f"{times}, 95 % CI {interval}" if interval else times
+        return f"takes {amount} {'more' if up else 'less'} time ({interval})"
+    amount, interval = _amounts(ratio, margin, factor=factor)
+    behind = f" (95 % CI {interval})" if interval else ""
+    if is_time:
+        return f"takes {amount} as long{behind}"
+    if (metric.kind, metric.better) == (MetricKind.RATE, Better.HIGHER):
+        return f"{amount} {'faster' if up else 'slower'}{behind}"
+    good = up == (metric.better is Better.HIGHER)
+    return f"{amount} {'higher' if up else 'lower'}{behind}, which is {'better' if good else 'worse'}"
+
+
+def _amounts(ratio: Ratio, margin: float | None, *, factor: bool) -> tuple[str, str]:
+    """Return a change and its interval without sign, as shares or as factors; the interval is empty without one."""
+    edges = [] if ratio.low is None or ratio.high is None else [ratio.low, ratio.high]
+    if factor:
+        first, *ends = (value if ratio.value > 1 else 1 / value for value in (ratio.value, *edges))
+        amount, *interval = _factors(first, *sorted(ends))
+        return amount, "–".join(interval)
+    shares = [abs(ratio.value - 1), *sorted(abs(edge - 1) for edge in edges)]
+    amount, *interval = shares_text(*shares, *([] if margin is None else [margin]))[: len(shares)]
+    return f"{amount} %", f"{'–'.join(interval)} %" if edges else ""
+
+
+def _factors(*values: float) -> tuple[str, ...]:
+    """Return factors with as many decimals as distinguish different ones."""
+    for more in range(_MOST_PLACES + 1):
+        texts = tuple(_factor(value, more) for value in values)
+        if len(set(texts)) >= len({round(value, 9) for value in values}):
+            break
+    return texts
+
+
+def _factor(value: float, more: int = 0) -> str:
+    """Return a factor with two digits, and `more` decimals: ``2.4x``, ``13x``, ``0.36x``."""
+    if value > MOST_TIMES:
+        return f"over {MOST_TIMES:,.0f}x"
+    if value < 0.1:
+        return f"{value:.{2 + more}g}x"
+    return f"{value:.{more + (2 if value < FACTORS_FROM else 1 if value < 10 else 0)}f}x"
+
+
+def change_text(ratio: Ratio, margin: float | None = None) -> str:
+    """Return a change with its sign and its interval: ``+1.4 % (95 % CI +0.9 to +1.9 %)``.
+
+    The digits distinguish value, interval and `margin`; the value has no more than its interval supports.
+    """
+    if ratio.low is None or ratio.high is None:
+        return signed_share(ratio.value)
+    if _in_factors(ratio):
+        value, *edges = _factors(ratio.value, ratio.low, ratio.high)
+        return f"{value} (95 % CI {' to '.join(edges)})"
+    half = 50 * (ratio.high - ratio.low)
+    supported = round(ratio.value, 2 + decimals(half, half))
+    ratios = (supported, ratio.low, ratio.high)
+    value, low, high = _signed_shares(ratios, margin)
+    return f"{value} % (95 % CI {low} to {high} %)"
+
+
+def signed_share(ratio: float) -> str:
+    """Return a ratio as a change: ``+1.4 %``, ``−8 %``; as a factor from FACTORS_FROM: ``2.4x``."""
+    if not 1 / FACTORS_FROM < ratio < FACTORS_FROM:
+        return _factor(ratio)
+    return f"{_signed(share_text(abs(ratio - 1)).removesuffix(' %'), ratio)} %"
+
+
+def interval_text(ratio: Ratio) -> str:
+    """Return the interval as changes, ``−1.2 to +3.4 %``, or as factors, ``0.40x to 3.1x``."""
+    edges = (ratio.low or 1.0, ratio.high or 1.0)
+    if _in_factors(ratio):
+        return " to ".join(_factors(*edges))
+    return f"{' to '.join(_signed_shares(edges, None))} %"
+
+
+def _signed_shares(ratios: tuple[float, ...], margin: float | None) -> list[str]:
+    """Return ratios as changes in percent with their signs."""
+    texts: dict[float, str] = {}
+    for lower in (True, False):  # the sign distinguishes these
+        alike = [ratio for ratio in ratios if (ratio < 1) is lower]
+        shares = shares_text(*(abs(ratio - 1) for ratio in alike), *([] if margin is None else [margin]))
+        texts |= {ratio: _signed(text, ratio) for ratio, text in zip(alike, shares, strict=False)}
+    return [texts[ratio] for ratio in ratios]
+
+
+def _in_factors(ratio: Ratio) -> bool:
+    """Return whether a ratio and its interval are written as factors, because one end is far from 1."""
+    ends = (ratio.low or ratio.value, ratio.high or ratio.value)
+    return ends[0] <= 1 / FACTORS_FROM or ends[1] >= FACTORS_FROM
+
+
+def _signed(text: str, ratio: float) -> str:
+    """Return a change with its sign; without one if it rounds to 0."""
+    return text if text == "0" else f"{'−' if ratio < 1 else '+'}{text}"
