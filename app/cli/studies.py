@@ -162,7 +162,7 @@ def compare(
         found = workstation.analyses.distributions(runs, distribution, overrule)
         return Study(partial(print_distributions, found), partial(distributions_to_json, found))
     comparison = workstation.compare(runs, margins, overrule, tested_of(metrics, everything=everything))
-    unknown = set(metrics) - {row.metric.name for row in comparison.rows}
+    unknown = {*metrics, *margins.given} - {row.metric.name for row in comparison.rows}
     if unknown:
         known = ", ".join(dict.fromkeys(row.metric.name for row in comparison.rows))
         raise BenchwrightError(f"No metric {', '.join(sorted(unknown))} in these runs.", f"Name one of: {known}.")

@@ -46,7 +46,8 @@ def correlation_p(values: Sequence[float]) -> float | None:
     CORRELATION_FROM trials, or identical trials.
     """
     trials = np.asarray(values, dtype=float)
-    if len(trials) < CORRELATION_FROM or not trials.var():
+    scale = np.abs(trials).max(initial=0.0)
+    if len(trials) < CORRELATION_FROM or not scale or not (trials := trials / scale).var():
         return None
     if _autocorrelation(trials) < 1 / math.sqrt(len(trials)):  # far from significant: skip the costly test
         return 1.0
@@ -76,6 +77,8 @@ def two_levels(values: Sequence[float]) -> tuple[float, float] | None:
     parts. Each part has at least two trials, so that a single outlier is not a level.
     """
     trials = np.sort(np.asarray(values, dtype=float))
+    scale = float(np.abs(trials).max(initial=0.0)) or 1.0  # squares of extreme values overflow
+    trials /= scale
     count = len(trials)
     whole = float(((trials - trials.mean()) ** 2).sum())
     if count < FEWEST_TRIALS or whole <= 0:
@@ -83,7 +86,7 @@ def two_levels(values: Sequence[float]) -> tuple[float, float] | None:
     cut = change_point(trials, 2)
     low, high = float(trials[:cut].mean()), float(trials[cut:].mean())
     share = cut * (count - cut) / count * (high - low) ** 2 / whole
-    return None if share <= (TWO_LEVELS_OF_FEW if count < FEW else TWO_LEVELS) else (low, high)
+    return None if share <= (TWO_LEVELS_OF_FEW if count < FEW else TWO_LEVELS) else (low * scale, high * scale)
 
 
 def drift(ours: Sequence[str], baseline: Sequence[str]) -> timedelta | None:

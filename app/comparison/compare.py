@@ -12,7 +12,16 @@ from app.comparison.comparison import CompareError, Comparison, ComparisonRow, R
 from app.comparison.estimates import CONFIDENCE, FEWEST_TRIALS, Ratio, beyond_p, holm, widened, within_p
 from app.comparison.family import descriptive
 from app.comparison.replication import Rounds, Units, units_of
-from app.comparison.sides import Censored, Side, StepHosts, excluded_trials, paired, shared_hosts, step_hosts
+from app.comparison.sides import (
+    Censored,
+    Side,
+    StepHosts,
+    excluded_trials,
+    paired,
+    refuse_repeated,
+    shared_hosts,
+    step_hosts,
+)
 from app.comparison.verdicts import (
     ComparisonVerdict,
     Level,
@@ -77,15 +86,7 @@ def compare(
 def _check(sides: Sequence[Side]) -> None:
     if len(sides) < 2:
         raise CompareError("A comparison needs at least two runs.", "Name two or more; the first is the baseline.")
-    there = [
-        (run.summary.id, step.name, host)
-        for side in sides
-        for run in side.runs
-        for step in run.plan.steps
-        for host in run.plan.hosts
-    ]
-    if len(set(there)) < len(there):
-        raise CompareError("A run cannot be compared with itself.", "Name each run once.")
+    refuse_repeated(sides)
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,7 @@ from app.verdict.steps import run_verdict
 from suites.errors import BenchwrightError
 from suites.evidence import STOPPED
 from suites.facts import Facts
-from suites.quantities import count_text
+from suites.quantities import count_text, first_upper
 from suites.units import convert
 from suites.verdict import Trust, Verdict, least_trusted, worst
 from suites.vocab import Finding, Labels, Metric, Sample
@@ -235,6 +235,19 @@ class Side:
         )
 
 
+def refuse_repeated(sides: Iterable[Side]) -> None:
+    """Raise CompareError if a step of a run on a host is on several sides, or twice on one: it would count twice."""
+    there = [
+        (run.summary.id, step.name, host)
+        for side in sides
+        for run in side.runs
+        for step in run.plan.steps
+        for host in run.plan.hosts
+    ]
+    if len(set(there)) < len(there):
+        raise CompareError("A run cannot be compared with itself.", "Name each run once.")
+
+
 def _has_failed(record: TrialRecord) -> bool:
     """Return whether a trial failed: not a warm-up, not under way, not stopped by the user."""
     stopped = record.state is State.PARTIAL and record.reason == STOPPED
@@ -366,7 +379,11 @@ def join(runs: Sequence[RunRecord], samples: Mapping[str, SampleSeries]) -> tupl
         trials.append(replace(record, trial=trial))
         series[trial.id] = samples[run_id].get(record.trial.id, ())
     found = {cell: side.verdict(cell) for cell in step_hosts(side)}
-    verdicts = [replace(one, step=cell.step.name, host=cell.host) for cell, one in found.items() if one is not None]
+    verdicts = [
+        replace(one, step=cell.step.name, host=cell.host, summary=f"{first_upper(one.text)}: the least trusted run.")
+        for cell, one in found.items()
+        if one is not None
+    ]
     whole = run_verdict(verdicts)
     findings: list[Finding] = []
     for finding in (finding for run in runs for finding in listed(run)):

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from app.chart import Chart, rounds_charts
 from app.comparison.comparison import CompareError, ComparisonRow
-from app.comparison.sides import Side, StepHosts, step_hosts
+from app.comparison.sides import Side, StepHosts, refuse_repeated, step_hosts
 from app.comparison.verdicts import ComparisonVerdict
 from app.distributions.charts import heat_charts
 from app.distributions.distribution import Distribution, DistributionKey, SideValues, distribution
@@ -160,7 +160,11 @@ class Analyses:
         return self.describe(groups, ids, list(chosen.values())[:MOST_SHOWN])
 
     def noise(self, selectors: Sequence[str], *, everything: bool = False) -> Noise:
-        """Return the noise study by the first metric of each step, or with `everything` by all metrics."""
+        """Return the noise study by the first metric of each step, or with `everything` by all metrics.
+
+        Raises CompareError for a run that is selected twice.
+        """
+        refuse_repeated(map(Side, self._chosen(selectors)))
         reader = SampleReader(self._store)
         return noise_of([one for word in selectors for one in self._measured(word, reader, everything=everything)])
 

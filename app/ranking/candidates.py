@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
 
+from app.comparison.cell_caveats import MOST_FAILED
 from app.comparison.comparability import Profile
 from app.comparison.comparison import CompareError
 from app.comparison.estimates import geometric_mean_of, group_means
@@ -279,6 +280,9 @@ def _candidate(name: str, group: _HostGroup, metrics: Sequence[str], criteria: R
             cell = StepHosts(step, group.hosts)
             taken = _taken(group.side, cell, metric, criteria) if criteria.step in {"", step.name} else []
             if taken:
+                failed = group.side.censored(cell)
+                if failed.share > MOST_FAILED:
+                    return f"{failed.text}: the rest may be a selection of the fast ones"
                 steps[metric], known_metrics[metric] = step.name, taken[0][1]
                 profiles[step.name] = group.side.profile(cell)
                 verdicts += [verdict] if (verdict := group.side.verdict(cell)) is not None else []

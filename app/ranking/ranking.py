@@ -8,7 +8,7 @@ from enum import StrEnum
 
 from app.comparison.comparability import Weight, differences
 from app.comparison.comparison import CompareError
-from app.comparison.sides import excluded_trials
+from app.comparison.sides import Side, excluded_trials, refuse_repeated
 from app.comparison.verdicts import Level
 from app.margins import DEFAULT_MARGIN, Margin
 from app.ranking.candidates import (
@@ -96,6 +96,7 @@ def rank(selectors: Sequence[str], sides: Sequence[Sequence[RunRecord]], criteri
     CompareError if nothing can be ranked, or the criteria are incomplete.
     """
     _check(criteria)
+    refuse_repeated(map(Side, sides))
     found, left_out = candidates_of(selectors, sides, tuple(criteria.weights), criteria)
     found, few = _replicated(found, criteria)
     left_out += [(one.name, reason) for one, reason in few]

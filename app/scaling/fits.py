@@ -107,7 +107,7 @@ def fit_models(points: Sequence[tuple[float, Sequence[float]]]) -> tuple[Fit | N
     if clamp is not None:
         return _fit(CLAMPED, clamp, None), ()
     if _is_flat(laws[-1]):
-        return None, ("no fit: no significant difference between the points",)
+        return None, (f"no fit: {_without_law(trials)}",)
     fit, reason = (None, "the optimisation did not converge") if usl is None else _fit_usl(usl, amdahl)
     if fit is not None:
         return fit, ()
@@ -143,6 +143,18 @@ def _is_flat(law: Fitted) -> bool:
     more = max(1, law.parameters - 1)
     gained = max(0.0, law.trials.squares - law.squares) / more
     return float(special.fdtrc(more, law.freedom, gained / law.variance)) > SURE
+
+
+def _without_law(trials: CurveTrials) -> str:
+    """Return what a curve is that no law describes better than a constant (one-way analysis of variance)."""
+    if trials.squares < ROUNDING:
+        return "no significant difference between the points"
+    if not trials.freedom:
+        return "no law fits better than a constant"
+    more = len(trials.points) - 1
+    ratio = (trials.squares - trials.pure) / more / max(trials.pure / trials.freedom, ROUNDING)
+    differ = float(special.fdtrc(more, trials.freedom, ratio)) <= SURE
+    return "the points differ, but follow no law" if differ else "no significant difference between the points"
 
 
 def _fit_amdahl(law: Fitted, simpler: Fitted) -> tuple[Fit | None, str]:

@@ -344,3 +344,10 @@ def test_the_ends_of_an_interval_are_told_apart_and_nothing_has_a_sign_before_ze
     similar = tuple(100.0 + 1e-10 * number for number in range(8))
     same = compare([run_record("a", similar), run_record("b", similar)]).rows[0].against[0]
     assert MESSAGES["no_change"] in same.text
+
+
+def test_extreme_values_are_compared() -> None:
+    (row,) = compare(
+        [run_record("a", [1000.0 + n for n in range(14)]), run_record("b", [1e300 + n for n in range(14)])]
+    ).rows
+    assert row.against[0].ratio is not None

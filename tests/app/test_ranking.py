@@ -16,6 +16,7 @@ from app.cli.main import benchwright
 from app.comparison.compare import compare
 from app.comparison.comparison import CompareError
 from app.comparison.verdicts import ComparisonVerdict, Level
+from app.events import State
 from app.margins import Margins
 from app.parse import parse_output
 from app.ranking.candidates import (
@@ -32,7 +33,7 @@ from app.ranking.candidates import (
 from app.ranking.ranking import Ranking, ThresholdResult, rank
 from app.ranking.report import closing_lines, rank_text, ranking_csv, ranking_rows, ranking_to_json
 from app.ranking.scores import Score, separated, tied_groups
-from app.records import RunRecord
+from app.records import RunRecord, TrialRecord
 from suites.errors import BenchwrightError
 from suites.quantities import parse_quantity
 from suites.units import Unit
@@ -69,6 +70,20 @@ def test_what_cannot_be_told_apart_shares_a_place() -> None:
         ("a", "1–2"),
         ("slow", "3"),
     ]
+
+
+def test_what_failed_too_often_is_not_ranked_and_no_run_counts_twice() -> None:
+    runs = [machine("a", 1000, 1), machine("b", 1200, 2)]
+    failed = replace(runs[1], trials=(*runs[1].trials, *(failed_trial(100 + number) for number in range(5))))
+    found = ranked([runs[0], failed], HIGHEST)
+    assert [one.candidate.name for one in found.ranked] == ["a"]
+    assert found.left_out == (("b", MESSAGES["five_failed"]),)
+    with pytest.raises(CompareError, match="cannot be compared with itself"):
+        ranked([runs[0], runs[0]], HIGHEST)
+
+
+def failed_trial(number: int) -> TrialRecord:
+    return TrialRecord(run_events.trial(number, host="b"), State.FAILED, None, None, (), (), "timeout")
 
 
 def test_few_trials_are_listed_with_their_value_and_not_ranked() -> None:

@@ -102,6 +102,7 @@ def test_a_peak_that_was_measured_past_is_recovered() -> None:
         (drawn(lambda n: 1000 * n / max(1.0, (n / 4) ** 2), range(1, 9)), "largest residual"),
         ([(float(n), 0.0) for n in range(1, 9)], "not above zero"),
         (drawn(lambda _: 1000.0, range(1, 9), 0.0), "no significant difference between the points"),
+        (drawn(lambda n: 5000.0 if n == 4 else 1000.0, range(1, 9)), "no law fits better than a constant"),
         (drawn(lambda n: 1000 / n, range(1, 9), 0.001), "is below the measured points; no Amdahl: largest residual"),
         (drawn(lambda n: 1000 * n**1.3, range(1, 9)), "no Amdahl: largest residual"),
     ],
@@ -112,6 +113,11 @@ def test_what_the_points_do_not_carry_is_not_shown_and_says_why(
     fit, reasons = fit_models(once(points))
     assert fit is None or fit.model != "USL"
     assert reason in "; ".join(reasons)
+
+
+def test_a_single_high_point_is_a_difference_that_no_law_describes() -> None:
+    _, reasons = fit_models(trials(lambda n: 5000.0 if n == 4 else 1000.0, range(1, 9)))
+    assert reasons == ("no fit: the points differ, but follow no law",)
 
 
 def test_a_flat_rate_has_neither_law_nor_knee() -> None:
