@@ -13,7 +13,7 @@ from scipy import stats
 
 from app.calibration.calibration import UNWATCHED
 from app.calibration.report import design_text, noise_lines, noise_rows, noise_to_json
-from app.calibration.sessions import MOST, SessionNoise, least_detectable, noise_of, session_noise
+from app.calibration.sessions import MOST, SessionNoise, noise_of, session_noise
 from app.events import Event, FactsRead, RunStarted, TrialStarted
 from app.margins import DEFAULTS, Margins
 from app.plans.plan import make_step
