@@ -10,7 +10,7 @@ import click
 from app.cli.common import Number, plain, print_note, print_table
 from app.cli.studies import Study, labels_of, margin_option, runs_argument, study
 from app.comparison.estimates import FEWEST_TRIALS
-from app.comparison.power import POWER, SampleDesign
+from app.comparison.power import POWER, PlannedTest, SampleDesign
 from app.margins import Margins
 from app.ranking.candidates import parse_price
 from app.sample_size.designs import DesignLimits, Effort, SampleSizeRequest
@@ -61,6 +61,8 @@ _OPTIONS = (
     click.option("--power", metavar="PERCENT", default=f"{100 * POWER:g}%", show_default=True,
                  help="Share of comparisons that show it."),
     click.option("--paired", is_flag=True, help="Both sides use the same hosts, before and after a change."),
+    click.option("--tests", type=_MOST, metavar="N",
+                 help="Metrics that the comparison tests together.  [default: as compare with RUNS]"),
     click.option("--most-hosts", type=_MOST, default=LIMITS.hosts, show_default=True, help="Most hosts of each side."),
     click.option("--most-sessions", type=_MOST, default=LIMITS.sessions, show_default=True,
                  help="Most sessions on each host."),
@@ -127,9 +129,8 @@ def _request(pilot: Pilot, given: dict[str, Any]) -> SampleSizeRequest:
     wanted = pilot.margin.share if given["detect"] is None else share_of(given["detect"], "--detect", 0.01, 1000)
     limits = DesignLimits(given["most_hosts"], given["most_sessions"], given["most_trials"])
     power = share_of(given["power"], "--power", 50, 99)
-    return SampleSizeRequest(
-        wanted, pilot.margin.share, _effort(pilot, given), power, given["paired"], limits
-    )  # fmt: skip
+    test = PlannedTest(power, given["paired"], given["tests"] or pilot.tested)
+    return SampleSizeRequest(wanted, pilot.margin.share, _effort(pilot, given), test, limits)
 
 
 def _effort(pilot: Pilot, given: dict[str, Any]) -> Effort:

@@ -6,7 +6,15 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
 from app.comparison.estimates import FEWEST_TRIALS
-from app.comparison.power import POWER, ErrorParts, NestedVariance, SampleDesign, error_parts, least_detectable
+from app.comparison.power import (
+    ONE_TEST,
+    ErrorParts,
+    NestedVariance,
+    PlannedTest,
+    SampleDesign,
+    error_parts,
+    least_detectable,
+)
 from app.comparison.verdicts import FEWEST, Level
 from app.plans.plan import DAY
 from app.ranking.candidates import Price
@@ -39,7 +47,7 @@ class Effort:
 
 @dataclass(frozen=True, slots=True)
 class SampleSizeRequest:
-    """The difference to show, as a share, with which power, and at which cost. `paired`: both sides use the same hosts.
+    """The difference to show, as a share, by which test, and at which cost.
 
     `margin` is that of the metric: a verdict “better” or “worse” needs a difference beyond it.
     """
@@ -47,8 +55,7 @@ class SampleSizeRequest:
     wanted: float
     margin: float
     effort: Effort
-    power: float = POWER
-    paired: bool = False
+    test: PlannedTest = ONE_TEST
     limits: DesignLimits = field(default_factory=DesignLimits)
 
 
@@ -76,12 +83,12 @@ class CostedDesign:
         return (1 + margin) * (1 + self.detectable) - 1
 
 
-def claim_level(noise: NestedVariance, limits: DesignLimits, *, paired: bool = False) -> Level:
+def claim_level(noise: NestedVariance, limits: DesignLimits, test: PlannedTest = ONE_TEST) -> Level:
     """Return the highest level that a claim can speak of: the known ones, as far as the limits allow to repeat them.
 
     Pairs of hosts need no variation between hosts.
     """
-    known = noise.session if paired else noise.host
+    known = noise.session if test.paired else noise.host
     if known is not None and limits.hosts >= FEWEST[Level.HOST]:
         return Level.HOST
     if noise.session is not None and limits.sessions >= FEWEST[Level.SESSION]:
@@ -90,7 +97,7 @@ def claim_level(noise: NestedVariance, limits: DesignLimits, *, paired: bool = F
 
 
 def sufficient_designs(
-    noise: NestedVariance, wanted: float, limits: DesignLimits, power: float = POWER, *, paired: bool = False
+    noise: NestedVariance, wanted: float, limits: DesignLimits, test: PlannedTest = ONE_TEST
 ) -> list[SampleDesign]:
     """Return the designs within `limits` that show a difference of `wanted`, each with the fewest trials.
 
@@ -99,12 +106,12 @@ def sufficient_designs(
     """
 
     def difference(design: SampleDesign) -> float:
-        found = least_detectable(noise, design, power, paired=paired)
+        found = least_detectable(noise, design, test)
         return math.inf if found is None else found
 
     fewest = min(FEWEST_TRIALS, limits.trials)
     found = []
-    for hosts, sessions in _repeated(noise, limits, claim_level(noise, limits, paired=paired)):
+    for hosts, sessions in _repeated(noise, limits, claim_level(noise, limits, test)):
         base = SampleDesign(hosts, sessions, fewest)
         fewer = range(fewest, limits.trials)
         steps = bisect_left(fewer, -wanted, key=lambda trials: -difference(replace(base, trials=trials)))
@@ -140,13 +147,14 @@ class NoiseEstimate:
 
 def costed(noise: NoiseEstimate, design: SampleDesign, request: SampleSizeRequest) -> CostedDesign | None:
     """Return what a design shows and costs; None if a level that it depends on is not known."""
-    detectable, cautious = (
-        least_detectable(one, design, request.power, paired=request.paired) for one in (noise.found, noise.upper)
-    )
-    parts = error_parts(noise.found, design, paired=request.paired)
+    detectable, cautious = (least_detectable(one, design, request.test) for one in (noise.found, noise.upper))
+    parts = error_parts(noise.found, design, request.test)
     if detectable is None or cautious is None or parts is None:
         return None
-    effort, turns = request.effort, SIDES if request.paired else 1  # the same hosts measure one side after the other
+    effort, turns = (
+        request.effort,
+        SIDES if request.test.paired else 1,
+    )  # the same hosts measure one side after the other
     session = effort.setup + design.trials * effort.trial
     per_host = turns * design.sessions * session
     hours = SIDES * design.hosts * design.sessions * session / 3600
@@ -177,7 +185,7 @@ def proposed_cautious(noise: NoiseEstimate, request: SampleSizeRequest) -> Coste
 
 
 def _proposed(noise: NoiseEstimate, used: NestedVariance, request: SampleSizeRequest) -> list[CostedDesign]:
-    found = sufficient_designs(used, request.wanted, request.limits, request.power, paired=request.paired)
+    found = sufficient_designs(used, request.wanted, request.limits, request.test)
     whole = (costed(noise, design, request) for design in found)
     return efficient(one for one in whole if one is not None)
 
@@ -185,7 +193,7 @@ def _proposed(noise: NoiseEstimate, used: NestedVariance, request: SampleSizeReq
 def best_within(noise: NoiseEstimate, request: SampleSizeRequest) -> CostedDesign | None:
     """Return the design that shows the smallest difference within the limits; None without a known level."""
     limits = request.limits
-    *_, largest = _repeated(noise.found, limits, claim_level(noise.found, limits, paired=request.paired))
+    *_, largest = _repeated(noise.found, limits, claim_level(noise.found, limits, request.test))
     return costed(noise, SampleDesign(*largest, limits.trials), request)
 
 
@@ -204,7 +212,7 @@ def fewest_with_unlimited(noise: NestedVariance, design: SampleDesign, request: 
     name = "hosts" if level is Level.HOST else "sessions"
 
     def difference(count: int) -> float:
-        found = least_detectable(alone, replace(design, **{name: count}), request.power, paired=request.paired)
+        found = least_detectable(alone, replace(design, **{name: count}), request.test)
         return math.inf if found is None else found
 
     fewest = FEWEST[level] if level is design.level else 1
@@ -215,7 +223,7 @@ def fewest_with_unlimited(noise: NestedVariance, design: SampleDesign, request: 
 
 def dominating(noise: NestedVariance, design: SampleDesign, request: SampleSizeRequest) -> Level:
     """Return the level with the largest part in the variance of a result."""
-    parts = error_parts(noise, design, paired=request.paired)
+    parts = error_parts(noise, design, request.test)
     if parts is None:
         return design.level
     named = {Level.HOST: parts.host, Level.SESSION: parts.session, Level.TRIAL: parts.trial}

@@ -32,7 +32,8 @@ class PilotQuery:
 class Pilot:
     """The noise of a metric in stored runs, `effort` as they took, and the `plan` of the first run, with its `step`.
 
-    `components` are those of trials, sessions and hosts. `excluded` names invalid results, which do not count.
+    `components` are those of trials, sessions and hosts. `tested` are the metrics that compare() tests together, this
+    one included. `excluded` names invalid results, which do not count.
     """
 
     metric: Metric
@@ -42,6 +43,7 @@ class Pilot:
     components: tuple[VarianceComponent, ...]
     effort: Effort
     margin: Margin
+    tested: int = 1
     excluded: tuple[str, ...] = ()
 
     @property
@@ -88,7 +90,8 @@ def pilot_of(groups: Sequence[Sequence[RunRecord]], query: PilotQuery, margins: 
         )
     first = cells[0].side.runs[0].plan
     margin = margins.of(metric, [run.plan.repetition for cell in cells for run in cell.side.runs])
-    return Pilot(metric, labels, cells[0].cell.step, first, components, effort_of(cells), margin, excluded)
+    tested = _tested(cells[0], metric)
+    return Pilot(metric, labels, cells[0].cell.step, first, components, effort_of(cells), margin, tested, excluded)
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,6 +131,13 @@ def _of_same_step(side: Side, name: str) -> Iterator[_Cell]:
 
 def _invalid_text(cell: _Cell) -> str:
     return f"{cell.side.summary.id}: {cell.cell.step.name} does not count, its verdict is invalid"
+
+
+def _tested(cell: _Cell, metric: Metric) -> int:
+    """Return how many metrics compare() tests by default, and this one."""
+    figures = cell.figures
+    tested = headline_metrics(cell.cell.step, [one.metric for one in figures.values()]) | {metric.name}
+    return sum(name in tested for name, _ in figures)
 
 
 def _chosen(cell: _Cell, query: PilotQuery) -> tuple[Metric, Labels]:
@@ -189,7 +199,8 @@ def _seconds(start: str, end: str | None) -> float | None:
 
 def plan_of(pilot: Pilot, design: SampleDesign, every: float) -> Plan:
     """Return the plan of the pilot's step with the repetition of a design, on at most as many of its hosts."""
-    plan, step, sessions = pilot.plan, pilot.step, design.sessions
+    plan, sessions = pilot.plan, design.sessions
+    step = replace(pilot.step, values=pilot.step.whole_values())  # that of an older plan may lack some
     repetition = replace(
         plan.repetition,
         policy=Policy.FIXED,

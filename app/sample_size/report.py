@@ -60,7 +60,7 @@ class SampleSize:
 def sample_size(pilot: Pilot, request: SampleSizeRequest) -> SampleSize:
     """Return the designs that show the wanted difference."""
     noise = pilot.noise
-    level = claim_level(noise.found, request.limits, paired=request.paired)
+    level = claim_level(noise.found, request.limits, request.test)
     designs = tuple(proposed(noise, request))
     return SampleSize(
         pilot, request, level, designs, proposed_cautious(noise, request), best_within(noise, request)
@@ -73,9 +73,9 @@ def sample_size_given(pilot: Pilot, request: SampleSizeRequest, design: SampleDe
         raise SampleSizeError(f"{reason[:1].upper()}{reason[1:]}.", "Give more.")
     found = costed(pilot.noise, design, request)
     if found is None:
-        missing = HOST if design.level is Level.HOST and not request.paired else RUN
+        missing = HOST if design.level is Level.HOST and not request.test.paired else RUN
         unknown = RUN if design.sessions > 1 and pilot.noise.found.session is None else missing
-        reason = _unknown(pilot.component(unknown), paired=request.paired)
+        reason = _unknown(pilot.component(unknown), paired=request.test.paired)
         raise SampleSizeError(f"Variation between {_LEVELS[unknown]}: {reason}.", _pilot_needed(unknown))
     return SampleSize(pilot, request, design.level, (found,), None, found, given=True)
 
@@ -161,7 +161,7 @@ def title_text(found: SampleSize) -> str:
 
 def claim_text_of(found: SampleSize) -> str:
     """Return what a comparison of the designs may claim."""
-    paired = found.request.paired
+    paired = found.request.test.paired
     if found.level is Level.HOST:
         return "a change on hosts like these, in pairs" if paired else "two types of hosts"
     if found.level is Level.SESSION:
@@ -181,7 +181,7 @@ def sample_size_lines(found: SampleSize) -> list[str]:
 
 def _first_line(found: SampleSize) -> str:
     request, best = found.request, found.recommended
-    power = f"in {share_text(request.power)} of comparisons"
+    power = f"in {share_text(request.test.power)} of comparisons"
     if best is not None and found.given:
         return (
             f"{_in_words(best.design)} on each side show {share_text(best.detectable)} {power}: {_price(best, found)}."
@@ -217,16 +217,16 @@ _SAME_HOSTS = {
 
 
 def _claim_line(found: SampleSize) -> str:
-    paired = f" {_SAME_HOSTS[found.level]}" if found.request.paired or found.level is Level.TRIAL else ""
+    paired = f" {_SAME_HOSTS[found.level]}" if found.request.test.paired or found.level is Level.TRIAL else ""
     return f"Claim: {claim_text_of(found)}.{paired}"
 
 
 def _unknown_lines(found: SampleSize) -> Iterator[str]:
     """Yield the levels that are not known, and the pilot that makes them known."""
     for one in found.pilot.components:
-        if one.variance is not None or one.name == TRIAL or (one.name == HOST and found.request.paired):
+        if one.variance is not None or one.name == TRIAL or (one.name == HOST and found.request.test.paired):
             continue
-        if one.name == RUN and found.pilot.hosts_include_sessions and not found.request.paired:
+        if one.name == RUN and found.pilot.hosts_include_sessions and not found.request.test.paired:
             yield "Variation between sessions is part of that between hosts: designs have one session on each host."
         else:
             reason = _unknown(one, paired=False)
@@ -253,10 +253,11 @@ def _dominating_line(found: SampleSize, best: CostedDesign) -> str:
 
 
 def _verdict_line(found: SampleSize, best: CostedDesign) -> str:
-    margin = found.request.margin
+    margin, ratios = found.request.margin, found.request.test.ratios(best.design)
+    corrected = f", after Holm’s correction for {ratios} ratios" if ratios > 1 else ""
     return (
-        f"Shown: the {100 * CONFIDENCE:.0f} % interval excludes no difference. A verdict beyond the margin of "
-        f"{share_text(margin)} needs a difference of {share_text(best.beyond(margin))}."
+        f"Shown: the {100 * CONFIDENCE:.0f} % interval excludes no difference{corrected}. A verdict beyond the margin "
+        f"of {share_text(margin)} needs a difference of {share_text(best.beyond(margin))}."
     )
 
 
@@ -334,9 +335,10 @@ def sample_size_to_json(found: SampleSize) -> Json:
         "metric": pilot.metric.name,
         "labels": dict(pilot.labels),
         "detect": request.wanted,
-        "power": request.power,
+        "power": request.test.power,
         "confidence": CONFIDENCE,
-        "paired": request.paired,
+        "paired": request.test.paired,
+        "metrics_tested": request.test.metrics,
         "margin": request.margin,
         "claim": found.level.value,
         "components": [_component_json(one) for one in pilot.components],
