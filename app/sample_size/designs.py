@@ -44,6 +44,10 @@ class Effort:
     every: float = DAY
     price: Price | None = None
 
+    def with_price(self, price: Price | None) -> "Effort":
+        """Return the effort at another price."""
+        return replace(self, price=price)
+
 
 @dataclass(frozen=True, slots=True)
 class SampleSizeRequest:

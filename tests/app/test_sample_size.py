@@ -327,9 +327,9 @@ def on_host(events: Iterable[Event], host: str) -> Iterable[Event]:
             yield event
 
 
-@pytest.fixture(scope="module")
-def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("library") / "runs.sqlite3"
+def library_of_pilot(folder: Path) -> Path:
+    """Return a library of three sessions on each of three hosts."""
+    path = folder / "runs.sqlite3"
     store = Store(path)
     for number, record in enumerate(of_pilot(3, 3)):
         host = record.summary.hosts[0].replace("web-0", "web-1") if number < 3 else f"db-{number // 3}"
@@ -340,6 +340,11 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
                 recorder.record(event)
     store.close()
     return path
+
+
+@pytest.fixture(scope="module")
+def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return library_of_pilot(tmp_path_factory.mktemp("library"))
 
 
 def invoke(library: Path, *arguments: str) -> Result:
