@@ -35,6 +35,9 @@ from suites.parameters import parse_duration
 from suites.quantities import count_text
 
 LIMITS = DesignLimits()
+MOST_ROWS = 10
+"""Designs that are printed."""
+
 _MOST = click.IntRange(1, 1000)
 
 
@@ -168,7 +171,9 @@ def _print(found: SampleSize) -> None:
     click.echo()
     if found.designs:
         head = design_head(found)
-        print_table(head, design_rows(found), right=range(len(head)))
+        print_table(head, design_rows(found)[:MOST_ROWS], right=range(len(head)))
+        if len(found.designs) > MOST_ROWS:
+            click.echo(f"The {MOST_ROWS} cheapest of {len(found.designs)} designs; --json has all.")
         click.echo()
     for line in sample_size_lines(found):
         click.echo(plain(line))

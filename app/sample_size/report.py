@@ -139,16 +139,21 @@ def design_rows(found: SampleSize) -> list[list[str]]:
 
 def _design_cells(one: CostedDesign, request: SampleSizeRequest) -> Iterator[str]:
     yield from (one.design.text, share_text(one.detectable), share_text(one.cautious), duration_text(one.per_host))
-    yield from (f"{one.days:.1f}", f"{one.host_hours:.3g}")
+    yield from (f"{one.days:.1f}", hours_text(one.host_hours))
     if one.cost is not None:
         yield cost_text(one, request)
+
+
+def hours_text(hours: float) -> str:
+    """Return hours with three digits: ``0.215``, ``1,060``."""
+    return f"{hours:,.0f}" if hours >= 100 else f"{hours:.3g}"
 
 
 def cost_text(one: CostedDesign, request: SampleSizeRequest) -> str:
     """Return the cost with its currency; the host-hours without a price."""
     if one.cost is None or request.effort.price is None:
-        return f"{one.host_hours:.3g} host-hours"
-    return f"{one.cost:.2f} {request.effort.price.currency}".strip()
+        return f"{hours_text(one.host_hours)} host-hours"
+    return f"{one.cost:,.2f} {request.effort.price.currency}".strip()
 
 
 # Sentences
@@ -199,7 +204,7 @@ def _first_line(found: SampleSize) -> str:
 
 def _price(one: CostedDesign, found: SampleSize) -> str:
     price = "" if one.cost is None else f", {cost_text(one, found.request)}"
-    return f"{one.host_hours:.3g} host-hours{price}, {one.days:.1f} d"
+    return f"{hours_text(one.host_hours)} host-hours{price}, {one.days:.1f} d"
 
 
 def _in_words(design: SampleDesign) -> str:
@@ -243,7 +248,7 @@ def _dominating_line(found: SampleSize, best: CostedDesign) -> str:
         f"{level.capitalize()}s: {share_text(parts[level] / whole) if whole else UNKNOWN} of the variance of a result."
     )
     needed = fewest_with_unlimited(noise, best.design, request)
-    if level is Level.TRIAL or needed is None:
+    if level is Level.TRIAL or needed is None or needed == 1:
         return first
     where = " on each host" if level is Level.SESSION and best.design.hosts > 1 else ""
     others = "sessions and trials" if level is Level.HOST else "trials"

@@ -41,7 +41,9 @@ class DesignTable(Table[DesignRow]):
 
 
 def _column(number: int, name: str) -> TableColumn[DesignRow]:
-    return TableColumn(name, lambda row: row[1][number], align=RIGHT if number else LEFT, bold=not number)
+    return TableColumn(
+        name, lambda row: row[1][number], align=RIGHT if number else LEFT, bold=not number, stretch=not number
+    )
 
 
 class SampleSizeForm(QWidget):
