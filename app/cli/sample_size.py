@@ -14,7 +14,7 @@ from app.comparison.power import POWER, PlannedTest, SampleDesign
 from app.margins import Margins
 from app.ranking.candidates import parse_price
 from app.sample_size.designs import DesignLimits, Effort, SampleSizeRequest
-from app.sample_size.pilot import Pilot, PilotQuery, plan_of
+from app.sample_size.pilot import Pilot, PilotQuery, missing_hosts_text, plan_of
 from app.sample_size.report import (
     COMPONENT_HEAD,
     SampleSize,
@@ -32,7 +32,6 @@ from app.sample_size.report import (
 from app.services import Workstation
 from suites.errors import BenchwrightError
 from suites.parameters import parse_duration
-from suites.quantities import count_text
 
 LIMITS = DesignLimits()
 MOST_ROWS = 10
@@ -160,9 +159,8 @@ def _write_plan(workstation: Workstation, found: SampleSize, path: Path) -> None
     made = plan_of(found.pilot, design, found.request.effort.every)
     workstation.save_plan(made, path)
     print_note(f"Wrote {path}: {design.sessions} x {design.trials} on {', '.join(made.hosts)}. Run it for each side.")
-    missing = design.hosts - len(made.hosts)
-    if missing > 0:
-        print_note(f"Add {count_text(missing, 'host')} to the plan: the design has {design.hosts} on each side.")
+    if missing := missing_hosts_text(made, design):
+        print_note(missing)
 
 
 def _print(found: SampleSize) -> None:

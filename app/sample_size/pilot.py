@@ -14,7 +14,7 @@ from app.plans.plan import DAY, Plan, Policy, Step
 from app.records import RunRecord
 from app.sample_size.designs import Effort, NoiseEstimate
 from app.summary import MetricSummary, headline_metrics
-from suites.quantities import label_text
+from suites.quantities import count_text, label_text
 from suites.verdict import Trust
 from suites.vocab import Labels, Metric
 
@@ -195,6 +195,13 @@ def _seconds(start: str, end: str | None) -> float | None:
     if end is None:
         return None
     return max(0.0, (datetime.fromisoformat(end) - datetime.fromisoformat(start)).total_seconds())
+
+
+def missing_hosts_text(plan: Plan, design: SampleDesign) -> str:
+    """Return how many hosts a plan lacks for a design; empty if none."""
+    missing = design.hosts - len(plan.hosts)
+    need = f"the design has {design.hosts} on each side"
+    return f"Add {count_text(missing, 'host')} to the plan: {need}." if missing > 0 else ""
 
 
 def plan_of(pilot: Pilot, design: SampleDesign, every: float) -> Plan:

@@ -10,6 +10,7 @@ from app.comparison.power import SampleDesign
 from app.comparison.variance import HOST, RUN, TRIAL, UPPER, VarianceComponent
 from app.comparison.verdicts import FEWEST, Level
 from app.json_converter import Json, publish, published
+from app.plans.plan import DAY
 from app.sample_size.designs import (
     CostedDesign,
     SampleSizeRequest,
@@ -204,7 +205,7 @@ def _first_line(found: SampleSize) -> str:
 
 def _price(one: CostedDesign, found: SampleSize) -> str:
     price = "" if one.cost is None else f", {cost_text(one, found.request)}"
-    return f"{hours_text(one.host_hours)} host-hours{price}, {one.days:.1f} d"
+    return f"{hours_text(one.host_hours)} host-hours{price}, {duration_text(one.days * DAY)}"
 
 
 def _in_words(design: SampleDesign) -> str:

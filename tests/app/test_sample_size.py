@@ -12,13 +12,15 @@ from click.testing import CliRunner, Result
 from hypothesis import given
 from hypothesis import strategies as st
 
+from app.calibration.report import noise_lines
+from app.calibration.sessions import SessionNoise
 from app.cli.main import benchwright
 from app.comparison.comparison import CompareError
 from app.comparison.power import ONE_TEST, NestedVariance, PlannedTest, SampleDesign, least_detectable
 from app.comparison.variance import HOST, RUN, TRIAL, components_of
 from app.comparison.verdicts import Level
 from app.events import Event, RunStarted, TrialStarted
-from app.margins import Margins
+from app.margins import DEFAULTS, Margins
 from app.plans.plan_file import read_plan
 from app.ranking.candidates import Price
 from app.records import RunRecord
@@ -46,7 +48,8 @@ from app.sample_size.report import (
 )
 from app.store import Store
 from suites.verdict import Limiter, Trust, Verdict
-from tests.app.run_events import STEP, run_events, run_record
+from tests.app.run_events import IOPS, READ, STEP, run_events, run_record
+from tests.app.test_calibration import calibration
 from tests.messages import messages
 
 MESSAGES = messages("app", "test_sample_size")
@@ -410,3 +413,15 @@ def test_wrong_options_are_refused(
     result = invoke(library, names(), *given)
     assert result.exit_code == 2
     assert result.exception is None or isinstance(result.exception, SystemExit)
+
+
+def test_an_undecided_comparison_and_a_calibration_name_the_command(library: Path) -> None:
+    first, second, *_ = names().split(",")
+    found = CliRunner().invoke(benchwright, ["--store", str(library), "compare", first, second])
+    assert found.exit_code == 0
+    undecided = "undecided" in found.output
+    assert ("sample-size" in found.output) == undecided
+    assert undecided
+    assert (
+        "sample-size series:" in noise_lines(calibration(), [SessionNoise(IOPS, READ, 6, 60, 0.02, 0.03)], DEFAULTS)[-1]
+    )

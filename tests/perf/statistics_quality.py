@@ -229,11 +229,11 @@ def _sample_sizes() -> list[Outcome]:
         )
         for name, setting in sample_size.SETTINGS.items()
     ]
-    pilot, setting = SampleDesign(5, 3, 6), sample_size.SETTINGS["hosts that dominate"]
+    pilot = SampleDesign(5, 3, 6)
     pilots = [
         _shared(
             f"  with the design of a pilot of {pilot.text}{', upper limits' if cautious else ''}",
-            sample_size.power_of_pilots(setting, pilot, TRIES, cautious=cautious),
+            sample_size.power_of_pilots(sample_size.FROM_PILOTS, pilot, TRIES, cautious=cautious),
             Expected("", *aims),
         )
         for cautious, aims in ((False, (0.5, 0.85)), (True, (0.3, 1.0)))

@@ -51,6 +51,9 @@ SETTINGS = {
     "pairs of hosts": Setting(0.08, 0.02, 0.02, 0.03, paired=True),
 }
 
+FROM_PILOTS = Setting(0.05, 0.01, 0.01, 0.08, DesignLimits(hosts=80, sessions=2))
+"""A setting whose designs may become large, as those of pilots that overestimate are."""
+
 
 def trials_of(rng: np.random.Generator, noise: NestedVariance, design: SampleDesign, levels: Numbers) -> Numbers:
     """Return the trials of hosts of the given levels (logarithms), by host, session and trial."""

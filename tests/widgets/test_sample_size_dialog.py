@@ -7,10 +7,13 @@ import pytest
 from pytestqt.qtbot import QtBot
 
 from app.plans.plan import Plan
+from app.questions import RefusingAsker
 from app.sample_size.pilot import Pilot, PilotQuery
 from app.services import Workstation
 from tests.app.test_sample_size import library_of_pilot, names
+from widgets.compare.compare_page import ComparePage
 from widgets.compare.sample_size_dialog import SampleSizeDialog, show_sample_size
+from widgets.library.library_page import LibraryPage
 
 
 @pytest.fixture(scope="module")
@@ -67,6 +70,7 @@ def test_the_selected_design_becomes_a_plan(qtbot: QtBot, workstation: Workstati
     design = dialog.found.designs[last].design
     assert (plan.repetition.sessions, plan.repetition.trials) == (design.sessions, design.trials)
     assert [step.name for step in plan.steps] == ["random read"]
+    assert f"Add {design.hosts - len(plan.hosts)} host" in dialog.notice.text()
 
 
 def test_another_metric_has_its_own_margin(qtbot: QtBot, workstation: Workstation) -> None:
@@ -107,6 +111,46 @@ def test_runs_without_noise_say_so(qtbot: QtBot, workstation: Workstation, monke
     assert dialog.found is not None
     assert dialog.found.designs[0].detectable == 0.0
     dialog.grab()
+
+
+def test_library_and_compare_open_it_and_hand_its_plan_on(qtbot: QtBot, workstation: Workstation) -> None:
+    page = LibraryPage(workstation, RefusingAsker())
+    qtbot.addWidget(page)
+    page.show()
+    page.refresh()
+    qtbot.waitUntil(lambda: bool(page.table.content.rows))
+    page.table.selectAll()
+    page.actions_of_runs.sample_size.trigger()
+    dialog = page.findChild(SampleSizeDialog)
+    assert dialog is not None
+    qtbot.waitUntil(lambda: dialog.found is not None)
+    assert dialog.pilot is not None
+    assert [one.n for one in dialog.pilot.components] == [54, 9, 3]
+    dialog.form.wanted.setValue(20)
+    wait_for(qtbot, dialog, 0.2)
+    with qtbot.waitSignal(page.repeat_requested):
+        dialog.choose_plan()
+
+
+def test_an_undecided_comparison_offers_it(qtbot: QtBot, workstation: Workstation) -> None:
+    page = ComparePage(workstation, RefusingAsker())
+    qtbot.addWidget(page)
+    page.show()
+    qtbot.addWidget(page.explanation)
+    page.explanation.show()
+    first, second = names(2).split(",")
+    page.compare([first, second])
+    qtbot.waitUntil(page.explanation.size_button.isVisible)
+    page.explanation.size_button.click()
+    dialog = page.findChild(SampleSizeDialog)
+    assert dialog is not None
+    qtbot.waitUntil(lambda: dialog.found is not None)
+    assert dialog.pilot is not None
+    assert [one.freedom for one in dialog.pilot.components] == [10, 0, 0]  # two sides with a mean each
+    dialog.form.wanted.setValue(50)
+    wait_for(qtbot, dialog, 0.5)
+    with qtbot.waitSignal(page.plan_chosen):
+        dialog.choose_plan()
 
 
 def test_a_missing_run_is_an_error(qtbot: QtBot, workstation: Workstation) -> None:

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from PySide6.QtCore import QTimer, Signal
 from PySide6.QtWidgets import QAbstractItemView, QDialog, QWidget
 
-from app.sample_size.pilot import Pilot, plan_of
+from app.sample_size.pilot import Pilot, missing_hosts_text, plan_of
 from app.sample_size.report import (
     COMPONENT_HEAD,
     SampleSize,
@@ -36,6 +36,8 @@ CHART_LEAST = 230
 
 DELAY = 150
 """Milliseconds after the last change of a field before it is calculated."""
+
+EACH_SIDE = "Run it for each side."
 
 Choices = list[tuple[str, str, str, Labels]]
 
@@ -86,7 +88,9 @@ class SampleSizeDialog(QDialog):
             return
         row = self.table.current()
         design = self.found.designs[0].design if row is None else row[0].design
-        self.plan_chosen.emit(plan_of(self.found.pilot, design, self.found.request.effort.every))
+        plan = plan_of(self.found.pilot, design, self.found.request.effort.every)
+        self.notice.show_message("good", "The plan is on Measure.", f"{missing_hosts_text(plan, design)} {EACH_SIDE}")
+        self.plan_chosen.emit(plan)
 
     def _read_all(self) -> tuple[Choices, Pilot]:
         pilot = self._workstation.sample_pilot(self._runs, self.form.query())
