@@ -11,6 +11,7 @@ from app.comparison.sides import Counted, Key, Side, StepHosts
 from app.comparison.variance import HOST, RUN, VarianceComponent, components_of
 from app.margins import Margin, Margins
 from app.plans.plan import DAY, Plan, Policy, Step
+from app.plans.validation import validate
 from app.records import RunRecord
 from app.sample_size.designs import Effort, NoiseEstimate
 from app.summary import MetricSummary, headline_metrics
@@ -205,7 +206,10 @@ def missing_hosts_text(plan: Plan, design: SampleDesign) -> str:
 
 
 def plan_of(pilot: Pilot, design: SampleDesign, every: float) -> Plan:
-    """Return the plan of the pilot's step with the repetition of a design, on at most as many of its hosts."""
+    """Return the plan of the pilot's step with the repetition of a design, on at most as many of its hosts.
+
+    Raises PlanError, for sessions too close to each other.
+    """
     plan, sessions = pilot.plan, design.sessions
     step = replace(pilot.step, values=pilot.step.whole_values())  # that of an older plan may lack some
     repetition = replace(
@@ -215,7 +219,7 @@ def plan_of(pilot: Pilot, design: SampleDesign, every: float) -> Plan:
         sessions=sessions,
         every=every if sessions > 1 else DAY,
     )
-    return replace(
+    changed = replace(
         plan,
         hosts=plan.hosts[: design.hosts],
         steps=(step,),
@@ -224,3 +228,4 @@ def plan_of(pilot: Pilot, design: SampleDesign, every: float) -> Plan:
         acknowledged=tuple(one for one in plan.acknowledged if one.step in {None, step.name}),
         changed=tuple(one for one in plan.changed if one.step == step.name),
     )
+    return validate(changed, usable_goals=False)

@@ -236,7 +236,7 @@ def _sample_sizes() -> list[Outcome]:
             sample_size.power_of_pilots(sample_size.FROM_PILOTS, pilot, TRIES, cautious=cautious),
             Expected("", *aims),
         )
-        for cautious, aims in ((False, (0.5, 0.85)), (True, (0.3, 1.0)))
+        for cautious, aims in ((False, (0.65, 0.83)), (True, (0.8, 1.0)))
     ]
     return [*known, *pilots]
 

@@ -7,7 +7,7 @@ from PySide6.QtWidgets import QWidget
 
 from app.comparison.comparability import Difference, Weight
 from app.comparison.comparison import ComparisonRow, run_name
-from app.comparison.verdicts import ComparisonVerdict
+from app.comparison.verdicts import UNSETTLED
 from suites.quantities import first_upper, metric_text
 from widgets.compare.compare_rows import Compared, CompareLine
 from widgets.compare.messages import ICONS, explain, numbered_run_name
@@ -103,9 +103,6 @@ class OverruleQuestion(QuestionDialog):
 
 _COMMAND_LINES = 6
 
-_UNSETTLED = frozenset({ComparisonVerdict.UNDECIDED, ComparisonVerdict.DIFFERS, ComparisonVerdict.AGREES})
-"""Verdicts that more hosts, sessions or trials may change."""
-
 
 class _Section(QWidget):
     """Caption and paragraphs; hidden without paragraphs."""
@@ -177,7 +174,7 @@ class ExplanationSide(QWidget):
         self.why.show_paragraphs([found.why])
         self.weakened.show_paragraphs([f"· {caveat}" for caveat in found.weakened])
         self.change.show_paragraphs([found.change])
-        self.size_button.setVisible(found.verdict in _UNSETTLED)
+        self.size_button.setVisible(found.verdict in UNSETTLED)
         self.notes.show_paragraphs([f"· {note}" for note in _notes(compared)])
         self.method.show_paragraphs([f"{first_upper(compared.comparison.method)}."])
         for view, side in zip(self.commands, (0, number), strict=True):

@@ -88,7 +88,11 @@ class SampleSizeDialog(QDialog):
             return
         row = self.table.current()
         design = self.found.designs[0].design if row is None else row[0].design
-        plan = plan_of(self.found.pilot, design, self.found.request.effort.every)
+        try:
+            plan = plan_of(self.found.pilot, design, self.found.request.effort.every)
+        except BenchwrightError as error:
+            self.notice.show_error(error)
+            return
         self.notice.show_message("good", "The plan is on Measure.", f"{missing_hosts_text(plan, design)} {EACH_SIDE}")
         self.plan_chosen.emit(plan)
 
