@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from app.ranking.candidates import RankingCriteria
     from app.ranking.ranking import Ranking
     from app.records import Band, Calibration, RunRecord, RunSummary, SampleSeries
+    from app.sample_size.pilot import Pilot, PilotQuery
     from app.sample_statistics import WithinTrials
     from app.saved_margins import SavedMargins
     from app.store import Store
@@ -183,6 +184,12 @@ class LibraryServices(ABC):
         from app.crosscheck.agreement import agreements
 
         return agreements(self.load(run), self.margins(margins))
+
+    def sample_pilot(self, runs: Sequence[str], query: PilotQuery, margins: Margins = DEFAULTS) -> Pilot:
+        """Return the noise of a metric in runs, from which a sample size follows; each selector has its own mean."""
+        from app.sample_size.pilot import pilot_of
+
+        return pilot_of(self._selection.chosen(runs), query, self.margins(margins))
 
     def history(self, wanted: HistoryQuery) -> History:
         """Return a metric of hosts over all comparable runs, with its change points."""

@@ -128,6 +128,15 @@ class MetricSummary(OfTrials):
             return None
         return geometric_mean_of(values)
 
+    @property
+    def nested(self) -> list[list[list[float]]]:
+        """The values of each run of each host."""
+        found: dict[str, dict[str, list[float]]] = {}
+        runs = [run for run, _ in self.trials] or [""] * self.n
+        for host, run, value in zip(self.hosts or [self.host] * self.n, runs, self.values, strict=True):
+            found.setdefault(host, {}).setdefault(run, []).append(value)
+        return [list(own.values()) for own in found.values()]
+
     def by_host(self) -> dict[str, list[int]]:
         """Return the indices of the values of each host."""
         found: dict[str, list[int]] = {}
@@ -146,11 +155,7 @@ def levels(summary: MetricSummary, within: WithinTrials) -> VarianceLevels | Non
     """Return the variance levels of a metric; `within` are the sample statistics of its trials."""
     key = (summary.metric.name, summary.labels)
     samples = [within.get(trial, {}).get(key) for trial in summary.trials]
-    hosts: dict[str, dict[str, list[float]]] = {}
-    runs = [run for run, _ in summary.trials] or [""] * summary.n
-    for host, run, value in zip(summary.hosts or [summary.host] * summary.n, runs, summary.values, strict=True):
-        hosts.setdefault(host, {}).setdefault(run, []).append(value)
-    return levels_of([list(own.values()) for own in hosts.values()], [one for one in samples if one is not None])
+    return levels_of(summary.nested, [one for one in samples if one is not None])
 
 
 def summaries(record: RunRecord) -> tuple[MetricSummary, ...]:

@@ -213,6 +213,7 @@ class Pages:
 
         page = ComparePage(self._workstation, self._asker)
         page.show_run_requested.connect(self.show_run)
+        page.plan_chosen.connect(self.open_plan)
         page.library_requested.connect(lambda: self._services.show_page(PageName.LIBRARY))
         page.export_requested.connect(self._services.open_export)
         return page

@@ -86,7 +86,8 @@ def noise_lines(found: Calibration, noise: Sequence[SessionNoise], margins: Marg
     elif head.sessions < ROUGH:
         lines.append(f"The variation between {head.sessions} sessions is rough. Calibrate again on another day.")
     lines.append("Columns k x n: smallest detectable difference (power 80 %) with k sessions of n trials on each side.")
-    return [*lines, telemetry_line(found), f"The trials are stored as run {found.run}."]
+    plan = f"Write a plan with: benchwright sample-size series:{found.run} --plan FILE"
+    return [*lines, telemetry_line(found), f"The trials are stored as run {found.run}. {plan}"]
 
 
 def noise_to_json(noise: Sequence[SessionNoise], margins: Margins) -> list[Json]:

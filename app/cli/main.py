@@ -37,6 +37,7 @@ VERBS = {
     "run": "runs:run",
     "salvage": "library:salvage",
     "scaling": "studies:scaling",
+    "sample-size": "sample_size:sample_size_command",
     "sessions": "sessions:sessions",
     "second-opinion": "runs:second_opinion",
     "show": "library:show",
@@ -47,7 +48,18 @@ SECTIONS = {
     "Measure": ("quick", "facts", "plan", "check", "run", "sessions", "attach", "calibrate"),
     "Hosts": ("hosts",),
     "Results": ("list", "show", "acknowledge", "compare", "baseline", "export", "delete"),
-    "Analysis": ("margins", "history", "best", "noise", "scaling", "heatmap", "rounds", "second-opinion", "agree"),
+    "Analysis": (
+        "margins",
+        "sample-size",
+        "history",
+        "best",
+        "noise",
+        "scaling",
+        "heatmap",
+        "rounds",
+        "second-opinion",
+        "agree",
+    ),
     "Other": ("checks", "parse", "salvage"),
 }
 """The verbs of each section in the order of a first use; the last section adds the verbs that none names."""

@@ -1,5 +1,6 @@
 """Text output of comparisons, distributions, noise, scaling and agreements of tools."""
 
+import shlex
 from collections.abc import Iterator, Sequence
 
 import click
@@ -8,6 +9,7 @@ from app.cli.common import plain, print_table
 from app.comparison.comparability import Weight
 from app.comparison.comparison import Comparison, ComparisonRow, RelativeFigure, run_letter
 from app.comparison.variance import HOST, RUN, SAMPLE, TRIAL, VarianceLevel, VarianceLevels
+from app.comparison.verdicts import UNSETTLED
 from app.crosscheck.agreement import Agreement
 from app.crosscheck.report import agreement_line, why_lines
 from app.distributions.distribution import Distribution, SideDistribution
@@ -170,6 +172,9 @@ def print_comparison(comparison: Comparison, *, levels: bool = False, everything
         click.echo("")
     for line in closing_lines(comparison):
         click.echo(plain(line))
+    if any(one.verdict in UNSETTLED for row in comparison.rows for one in row.against):
+        sides = shlex.join(run.id for run in comparison.runs)
+        click.echo(plain(f"How many hosts, sessions and trials settle it: benchwright sample-size {sides}"))
 
 
 WORST = 3

@@ -280,12 +280,13 @@ class _Table:
     def _corrected(self, found: Sequence[RelativeFigure | _Open]) -> list[RelativeFigure]:
         """Return the figures, the p-values of all tested ratios corrected together by Holm's method.
 
-        Claims of a difference and claims of equivalence are a family each.
+        Claims of a difference and claims of equivalence are a family each. A ratio of too few values has no claim, and
+        is not tested.
         """
         tested = {
             place: one.ratio
             for place, one in enumerate(found)
-            if isinstance(one, _Open) and not one.evidence.untested and one.ratio.error
+            if isinstance(one, _Open) and one.ratio.error and not (one.evidence.untested or one.evidence.needed)
         }
         margins = {place: one.evidence.margin for place, one in enumerate(found) if isinstance(one, _Open)}
         beyond, within = (

@@ -1,5 +1,6 @@
 """Variance levels (sample, trial, session, host) of a metric, and the intraclass correlation with its interval."""
 
+import math
 import statistics
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -13,6 +14,9 @@ from suites.quantities import share_text
 
 SAMPLE, TRIAL, RUN, HOST = "sample", "trial", "run", "host"
 """The levels, innermost first; the trials of one run on a host are a session."""
+
+UPPER = 0.8
+"""Confidence of the one-sided upper limit of a component, for designs that few units must not make too small."""
 
 HOSTS_DOMINATE = 0.5
 """Intraclass correlation above which hosts dominate the variance of a group (check M21)."""
@@ -42,6 +46,27 @@ class VarianceLevels:
     def level(self, name: str) -> VarianceLevel | None:
         """Return the level `name`, or None."""
         return next((level for level in self.levels if level.name == name), None)
+
+
+@dataclass(frozen=True, slots=True)
+class VarianceComponent:
+    """The variance of the logarithms of one level, with its 95 % interval and its upper limit (UPPER).
+
+    `n` are the units, `freedom` the degrees of freedom. `variance` and its limits are None if the level was not
+    replicated.
+    """
+
+    name: str
+    n: int
+    freedom: int = 0
+    variance: float | None = None
+    low: float | None = None
+    high: float | None = None
+    upper: float | None = None
+
+
+Hosts = Sequence[Sequence[Sequence[float]]]
+"""The trials of the runs of some hosts."""
 
 
 def hosts_text(found: VarianceLevels, side: str) -> str:
@@ -101,7 +126,40 @@ def levels_of(hosts: Iterable[Sequence[Sequence[float]]], within: Sequence[Withi
     return VarianceLevels(tuple(levels), *_intraclass(*strata))
 
 
-def _strata(groups: Sequence[Sequence[Sequence[float]]]) -> tuple[_Stratum, _Stratum, _Stratum]:
+def components_of(sides: Sequence[Hosts]) -> tuple[VarianceComponent, ...]:
+    """Return the variance components of trials, sessions and hosts, pooled over sides that may differ in their mean.
+
+    Components as in levels_of(), on logarithms; mean squares are pooled by their degrees of freedom. The limits are
+    quantiles of generalised intervals (_components_drawn). Raises ValueError for a value that is not above zero.
+    """
+    groups = [[[[math.log(value) for value in run] for run in host if run] for host in side] for side in sides]
+    groups = [[host for host in side if host] for side in groups]
+    strata = _pooled_strata([_strata(side) for side in groups if side])
+    runs = [run for side in groups for host in side for run in host]
+    counts = (sum(map(len, runs)), len(runs), sum(map(len, groups)))
+    named = zip((TRIAL, RUN, HOST), counts, strata, _components(*strata), _components_drawn(*strata), strict=True)
+    return tuple(_component(*one) for one in named)
+
+
+def _component(name: str, n: int, stratum: "_Stratum", found: float | None, drawn: "Numbers") -> VarianceComponent:
+    if found is None:
+        return VarianceComponent(name, n)
+    edges = [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2, UPPER]
+    return VarianceComponent(name, n, stratum.freedom, found, *map(float, np.quantile(drawn, edges)))
+
+
+def _pooled_strata(sides: Sequence[tuple[_Stratum, _Stratum, _Stratum]]) -> tuple[_Stratum, _Stratum, _Stratum]:
+    """Return the strata of several sides, each part a mean weighted by the degrees of freedom."""
+    trial, run, host = (
+        _Stratum(*_pooled([(one.variance, one.freedom) for one in level]),
+                 _pooled([(one.of_runs, one.freedom) for one in level])[0],
+                 _pooled([(one.of_trials, one.freedom) for one in level])[0])
+        for level in zip(*sides, strict=True)
+    )  # fmt: skip
+    return trial, run, host
+
+
+def _strata(groups: Hosts) -> tuple[_Stratum, _Stratum, _Stratum]:
     """Return the strata of trials, runs and hosts."""
     runs = [run for host in groups for run in host]
     trial = _Stratum(*_pooled([(statistics.variance(run), len(run) - 1) for run in runs if len(run) > 1]))
@@ -140,8 +198,7 @@ def _intraclass(trial: _Stratum, run: _Stratum, host: _Stratum) -> tuple[float |
 
     With one run a host it is the F interval: exact for equal numbers of trials (Searle 1971, 9.8), and with the
     harmonic mean of unequal ones that of Thomas and Hultquist (1978). With several, the quantiles of the correlation
-    over the distribution that each mean square leaves for its expectation, a multiple of 1 / chi-square (generalised
-    interval, Burdick, Borror and Montgomery 2005); without runs these are the F interval.
+    over _components_drawn(); without runs these are the F interval.
     """
     *below, between = _components(trial, run, host)
     whole = sum(part or 0.0 for part in (*below, between))
@@ -155,12 +212,21 @@ def _intraclass(trial: _Stratum, run: _Stratum, host: _Stratum) -> tuple[float |
         quantiles = special.fdtri(host.freedom, trial.freedom, [(1 + CONFIDENCE) / 2, (1 - CONFIDENCE) / 2])
         low, high = (max(0.0, (ratio / edge - 1) / (ratio / edge - 1 + size)) for edge in map(float, quantiles))
         return icc, low, high
+    trials, runs, hosts = _components_drawn(trial, run, host)
+    low, high = np.quantile(hosts / (hosts + runs + trials), [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2])
+    return icc, float(low), float(high)
+
+
+def _components_drawn(trial: _Stratum, run: _Stratum, host: _Stratum) -> "tuple[Numbers, Numbers, Numbers]":
+    """Return draws of the components over the distribution that each mean square leaves for its expectation.
+
+    It is a multiple of 1 / chi-square (generalised interval, Burdick, Borror and Montgomery 2005).
+    """
     scales = _scales(trial.freedom, run.freedom, host.freedom)
     trials, runs, hosts = (one.variance * scale for one, scale in zip((trial, run, host), scales, strict=True))
     runs = np.maximum(0.0, runs - run.of_trials * trials)
     hosts = np.maximum(0.0, hosts - host.of_runs * runs - host.of_trials * trials)
-    low, high = np.quantile(hosts / (hosts + runs + trials), [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2])
-    return icc, float(low), float(high)
+    return trials, runs, hosts
 
 
 _DRAWS = 10_000

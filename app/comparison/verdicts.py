@@ -94,6 +94,9 @@ DIFFERENT = frozenset({ComparisonVerdict.BETTER, ComparisonVerdict.WORSE, *(diff
 EQUIVALENT = frozenset({ComparisonVerdict.SAME, *(agrees for _, agrees in CAPPED.values())})
 """The verdicts that claim that a difference is smaller than the margin."""
 
+UNSETTLED = frozenset({ComparisonVerdict.UNDECIDED, ComparisonVerdict.DIFFERS, ComparisonVerdict.AGREES})
+"""The verdicts that more hosts, sessions or trials may change."""
+
 
 def verdict_of(ratio: Ratio, better: Better, margin: float) -> ComparisonVerdict:
     """Return the verdict by the interval: entirely beyond the margin, entirely within it, or undecided.

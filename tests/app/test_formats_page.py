@@ -17,10 +17,13 @@ from app.history import HistoryQuery, history_of, history_to_json
 from app.hosts.hosts import ConnectReport, HostEntry
 from app.json_converter import published
 from app.margins import DEFAULTS
-from app.ranking.candidates import RankingCriteria
+from app.ranking.candidates import Price, RankingCriteria
 from app.ranking.ranking import rank
 from app.ranking.report import ranking_to_json
 from app.records import HistoryRow, RunSummary
+from app.sample_size.designs import Effort, SampleSizeRequest
+from app.sample_size.pilot import PilotQuery, pilot_of
+from app.sample_size.report import sample_size, sample_size_to_json
 from remote.errors import ConnectOutcome
 from suites.units import Unit
 from tests.app.run_events import IOPS, READ, STEP, plan, run_record
@@ -59,6 +62,18 @@ def test_the_fields_of_a_calibration_are_named() -> None:
         noise["design"],
         {"sessions": 1, "ratio": 1, "low": 1, "high": 1},
     )
+    assert set(found).union(*inside) <= section
+
+
+def test_the_fields_of_a_sample_size_are_named() -> None:
+    pilot = pilot_of(
+        [[run_record(f"a{day}", (1000.0 + day, 1010.0, 1005.0)) for day in range(3)]], PilotQuery(), DEFAULTS
+    )
+    request = SampleSizeRequest(0.05, 0.05, Effort(1.0, price=Price(0.34, "USD")))
+    found = sample_size_to_json(sample_size(pilot, request))
+    design = found["designs"][0]
+    inside = found["components"][0], found["effort"], found["effort"]["price"], design, design["shares"]
+    section = set(re.findall(r"[a-z_]+", _section("benchwright sample-size RUNS --json")))
     assert set(found).union(*inside) <= section
 
 

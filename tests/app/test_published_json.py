@@ -18,6 +18,7 @@ from app.cli.plan_options import preset_to_json
 from app.cli.runs import detached_to_json
 from app.comparison.compare import compare
 from app.comparison.comparison import comparison_to_json
+from app.comparison.power import PlannedTest
 from app.crosscheck.proposal import propose
 from app.crosscheck.report import agreement_to_json, proposal_to_json
 from app.distributions.distribution import DistributionKey, SideValues, distribution, distributions_to_json
@@ -32,6 +33,9 @@ from app.ranking.candidates import FigureLimit, RankingCriteria, RankingGoal, Th
 from app.ranking.ranking import rank
 from app.ranking.report import ranking_to_json
 from app.records import DetachedRun, HistoryRow
+from app.sample_size.designs import Effort, SampleSizeRequest
+from app.sample_size.pilot import PilotQuery, pilot_of
+from app.sample_size.report import sample_size, sample_size_to_json
 from app.scaling.scaling import scaling_of, scaling_rows, scaling_to_json
 from app.scaling.sweeps import SweepCurve, SweepPoint
 from app.store import Store
@@ -170,6 +174,15 @@ def of_catalogues() -> object:
     return [[preset_to_json(one) for one in presets()], json.loads(printed.output)]
 
 
+def of_sample_size() -> object:
+    record = [run_record(f"{host}{day}", [value * (1 + 0.01 * day) for value in BASE], host=host)
+              for host in ("web-1", "web-2", "web-3") for day in range(3)]  # fmt: skip
+    pilot = pilot_of([record], PilotQuery(), Margins())
+    effort = Effort(20.0, 10.0, price=parse_price("0.34 USD"))
+    request = SampleSizeRequest(0.05, 0.05, effort, PlannedTest(paired=True))
+    return [sample_size_to_json(sample_size(pilot, one)) for one in (request, replace(request, wanted=1e-6))]
+
+
 PUBLISHED: Mapping[str, Callable[[], object]] = {
     "comparison": of_comparison,
     "history": of_history,
@@ -181,6 +194,7 @@ PUBLISHED: Mapping[str, Callable[[], object]] = {
     "baselines": of_baselines,
     "runs": of_runs,
     "catalogues": of_catalogues,
+    "sample size": of_sample_size,
 }
 
 

@@ -5,15 +5,11 @@ from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-from scipy import stats
 
 from app.calibration.calibration import UNWATCHED
 from app.calibration.report import design_text, noise_lines, noise_rows, noise_to_json
-from app.calibration.sessions import MOST, SessionNoise, least_detectable, noise_of, session_noise
+from app.calibration.sessions import MOST, SessionNoise, noise_of, session_noise
 from app.events import Event, FactsRead, RunStarted, TrialStarted
 from app.margins import DEFAULTS, Margins
 from app.plans.plan import make_step
@@ -21,6 +17,7 @@ from app.store import Store
 from tests.app import run_events
 from tests.app.run_events import IOPS, P99, READ
 from tests.app.test_calibration import calibration
+from tests.app.test_power import of_power
 from tests.messages import messages
 
 MESSAGES = messages("app", "test_sessions")
@@ -32,40 +29,11 @@ NESTED = SessionNoise(IOPS, READ, 6, 60, 0.02, 0.03)
 # Detectable differences
 
 
-def of_power(count: int, variance: float) -> float:
-    """Return the difference that Welch's test of `count` values a side shows in 80 % of cases, by simulation."""
-    rng = np.random.default_rng(5)
-    sides = rng.normal(size=(2, 20_000, count))
-    errors = sides.var(axis=2, ddof=1) / count
-    difference, error = sides.mean(axis=2)[0] - sides.mean(axis=2)[1], errors.sum(axis=0)
-    freedom = error**2 / ((errors**2).sum(axis=0) / (count - 1))
-    needed = stats.t.ppf(0.975, freedom) * np.sqrt(error) - difference  # with it the test shows the difference
-    return math.expm1(float(np.quantile(needed, 0.8)) * math.sqrt(count * variance))
-
-
-def test_one_session_detects_what_the_power_of_welchs_test_gives() -> None:
-    # G*Power 3.1, two means, two-sided, 10 a group, error 0.05, power 0.8: 1.325 standard deviations for Student's.
-    assert least_detectable(0.001, None, 1, 10) == pytest.approx(0.001325, rel=0.01)
-    assert least_detectable(0.02, None, 1, 6) == pytest.approx(of_power(6, math.log1p(0.02**2) / 6), rel=0.02)
-
-
-@pytest.mark.parametrize("sessions", [3, 5])
-def test_several_sessions_detect_by_their_means(sessions: int) -> None:
-    variance = (math.log1p(0.03**2) + math.log1p(0.02**2) / 6) / sessions
-    assert least_detectable(0.02, 0.03, sessions, 6) == pytest.approx(of_power(sessions, variance), rel=0.03)
-
-
-def test_the_variation_between_one_session_is_not_known() -> None:
-    assert least_detectable(0.01, None, 3, 6) is None
-
-
-@given(st.floats(0.0001, 0.3), st.floats(0, 0.3), st.integers(2, 20), st.integers(2, 20))
-def test_more_sessions_and_more_trials_detect_less(trial: float, session: float, sessions: int, trials: int) -> None:
-    here = least_detectable(trial, session, sessions, trials)
-    assert here is not None
-    for more in ((sessions + 1, trials), (sessions, trials + 1)):
-        assert (least_detectable(trial, session, *more) or 0.0) < here or here > 1e20
-    assert (least_detectable(trial, session + 0.01, sessions, trials) or 0.0) > here or here > 1e20
+def test_detectable_differences_are_those_of_the_variances() -> None:
+    variance = (math.log1p(0.03**2) + math.log1p(0.02**2) / 6) / 5
+    assert NESTED.detectable(5, 6) == pytest.approx(of_power(5, variance), rel=0.03)
+    assert WITHIN.detectable(1, 6) == pytest.approx(of_power(6, math.log1p(0.02**2) / 6), rel=0.02)
+    assert WITHIN.detectable(3, 6) is None
 
 
 # Designs

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from app.comparison.power import SampleDesign
 from app.comparison.verdicts import ComparisonVerdict
 from app.plans.plan import Order
 from tests.perf.outcome import Met, Outcome
@@ -11,6 +12,7 @@ from tests.simulation import (
     levels,
     repeatability,
     replication,
+    sample_size,
     scaling,
     sequential,
     sessions,
@@ -214,7 +216,29 @@ def _designs() -> list[Outcome]:
         )
         for count, low in ((3, 0.65), (5, 0.72), (10, 0.77))
     ]
-    return [*known, *estimated]
+    return [*known, *estimated, *_sample_sizes()]
+
+
+def _sample_sizes() -> list[Outcome]:
+    """Return how often compare() shows the difference for which a design of hosts, sessions and trials was proposed."""
+    known = [
+        _shared(
+            f"proposed {design.text if (design := setting.cheapest()) else ''} shows {setting.wanted:.0%}: {name}",
+            sample_size.power(setting, 2 * TRIES),
+            Expected("", 0.75, 0.9),
+        )
+        for name, setting in sample_size.SETTINGS.items()
+    ]
+    pilot = SampleDesign(5, 3, 6)
+    pilots = [
+        _shared(
+            f"  with the design of a pilot of {pilot.text}{', upper limits' if cautious else ''}",
+            sample_size.power_of_pilots(sample_size.FROM_PILOTS, pilot, TRIES, cautious=cautious),
+            Expected("", *aims),
+        )
+        for cautious, aims in ((False, (0.65, 0.83)), (True, (0.8, 1.0)))
+    ]
+    return [*known, *pilots]
 
 
 def _shared(what: str, found: Share, expected: Expected) -> Outcome:

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from app.calibration.sessions import least_detectable, noise_of
+from app.calibration.sessions import SessionNoise, noise_of
 from app.comparison.estimates import geometric_mean_of, ratio_of
 from tests.simulation.experiments import RATE, Share, generators, share
 
@@ -36,7 +36,7 @@ def power(noise: Nested, design: tuple[int, int], tries: int, seed: int = 41) ->
 
     One session on a side: with no variation between sessions, as the claim is within one.
     """
-    difference = least_detectable(*noise, *design) or 0.0
+    difference = SessionNoise(RATE, (), 3, 30, *noise).detectable(*design) or 0.0
     actual = (noise[0], 0.0) if design[0] == 1 else noise
     return share(_shown(rng, actual, design, difference) for rng in generators(tries, seed))
 

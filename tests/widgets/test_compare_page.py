@@ -424,7 +424,7 @@ def test_a_side_tells_on_which_level_it_spreads(qtbot: QtBot, page: ComparePage)
 def test_what_is_compared_can_be_studied_from_one_menu(qtbot: QtBot, page: ComparePage) -> None:
     _compare(qtbot, page, BEFORE, AFTER)
     actions = {action.text(): action for action in page.study_button.menu().actions()}
-    assert list(actions) == ["Noise…", "Scaling…", "Heat map…", "Rank…"]
+    assert list(actions) == ["Noise…", "Scaling…", "Heat map…", "Rank…", "Sample size…"]
     actions["Noise…"].trigger()
     dialog = next(found for found in page.findChildren(ChartDialog) if found.isVisible())
     _settle(qtbot)

@@ -25,6 +25,7 @@ from widgets.compare.margin_field import MarginField
 from widgets.compare.pickers import BaselinePicker, RunPicker
 from widgets.compare.rank_dialog import show_ranking
 from widgets.compare.run_chips import RunChips
+from widgets.compare.sample_size_dialog import show_sample_size
 from widgets.jobs import BackgroundJob
 from widgets.page import Page
 from widgets.parts.boxes import column_in, fill
@@ -58,6 +59,7 @@ class ComparePage(Page):
     """Table of metrics against the baseline, plots below it, explanation of the verdict in the side panel."""
 
     show_run_requested = Signal(str)
+    plan_chosen = Signal(object)  # a Plan
     library_requested = Signal()
     # Run ids, baseline first; file name; margins; override reason; metrics tested besides the headline ones.
     export_requested = Signal(list, str, object, str, object)
@@ -324,6 +326,7 @@ class ComparePage(Page):
         self.table.copy_requested.connect(self.copy_text)
         self.include_action.triggered.connect(self._include)
         self.explanation.include_button.clicked.connect(self._include)
+        self.explanation.size_button.clicked.connect(self.show_sample_size)
         self.everything.toggled.connect(self._show_lines)
         self.margin.changed.connect(self._recompare)
         self.margin.keep_requested.connect(self._keep_margin)
@@ -343,7 +346,7 @@ class ComparePage(Page):
         return button
 
     def _build_study(self) -> QPushButton:
-        button = push_button("Analysis", tip="Noise, scaling, latency heat map, ranking")
+        button = push_button("Analysis", tip="Noise, scaling, latency heat map, ranking, sample size")
         menu = QMenu(button)
         for name, show in (
             ("Noise…", show_noise),
@@ -352,11 +355,16 @@ class ComparePage(Page):
             ("Rank…", show_ranking),
         ):
             menu.addAction(name, partial(self._study, show))
+        menu.addAction("Sample size…", self.show_sample_size)
         button.setMenu(menu)
         return button
 
     def _study(self, show: Callable[[Workstation, Sequence[str], QWidget], object]) -> None:
         show(self.workstation, self._ids, self)
+
+    def show_sample_size(self) -> None:
+        """Open the sample size that settles a difference, from the noise of these runs."""
+        show_sample_size(self.workstation, self._ids, self).plan_chosen.connect(self.plan_chosen)
 
     def _build_head(self) -> QWidget:
         self.add_button = push_button("Add runs…", self._ask_for_runs)

@@ -7,6 +7,7 @@ from PySide6.QtWidgets import QWidget
 
 from app.comparison.comparability import Difference, Weight
 from app.comparison.comparison import ComparisonRow, run_name
+from app.comparison.verdicts import UNSETTLED
 from suites.quantities import first_upper, metric_text
 from widgets.compare.compare_rows import Compared, CompareLine
 from widgets.compare.messages import ICONS, explain, numbered_run_name
@@ -138,6 +139,8 @@ class ExplanationSide(QWidget):
         self.change = _Section("To change the verdict")
         self.include_button = push_button("Include in the verdicts", visible=False)
         set_tool_tip(self.include_button, "Ctrl+I in the table")
+        self.size_button = push_button("Sample size…", visible=False)
+        set_tool_tip(self.size_button, "Hosts, sessions and trials that show a difference, and their cost")
         self.gate = GatePanel()
         self.notes = _Section("Notes")
         self.method = _Section("Method")
@@ -171,6 +174,7 @@ class ExplanationSide(QWidget):
         self.why.show_paragraphs([found.why])
         self.weakened.show_paragraphs([f"· {caveat}" for caveat in found.weakened])
         self.change.show_paragraphs([found.change])
+        self.size_button.setVisible(found.verdict in UNSETTLED)
         self.notes.show_paragraphs([f"· {note}" for note in _notes(compared)])
         self.method.show_paragraphs([f"{first_upper(compared.comparison.method)}."])
         for view, side in zip(self.commands, (0, number), strict=True):
@@ -187,7 +191,8 @@ class ExplanationSide(QWidget):
         head = in_column(self._title, self._step_host, spacing=0)
         verdict = in_row((self._mark, 0, Qt.AlignmentFlag.AlignTop), (self.verdict, 1), spacing=SPACE[1])
         fill(rows, head, verdict, self.sentence, self.gate, self.compared, self.why, self.weakened, self.change)
-        fill(rows, (self.include_button, 0, Qt.AlignmentFlag.AlignLeft))
+        for button in (self.size_button, self.include_button):
+            fill(rows, (button, 0, Qt.AlignmentFlag.AlignLeft))
         for view in self.commands:
             rows.addWidget(view)
         fill(rows, self.notes, self.method, None)

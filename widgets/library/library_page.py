@@ -19,6 +19,7 @@ from suites.errors import BenchwrightError
 from suites.quantities import count_text
 from suites.vocab import Finding
 from widgets.compare.rank_dialog import show_ranking
+from widgets.compare.sample_size_dialog import show_sample_size
 from widgets.jobs import BackgroundJob
 from widgets.library.library_bar import Unreadable
 from widgets.library.run_actions import RunActions
@@ -236,6 +237,12 @@ class LibraryPage(Page):
         if chosen := self._chosen():
             show(self.workstation, baseline_first(chosen), self)
 
+    def _show_sample_size(self) -> None:
+        """Open the sample size from the selected runs, which are sessions of one configuration."""
+        if chosen := self._chosen():
+            word = ",".join(sorted(line.id for line in chosen))
+            show_sample_size(self.workstation, [word], self).plan_chosen.connect(self.repeat_requested)
+
     def _ask_for_name(self) -> None:
         if not (chosen := self._chosen()):
             return
@@ -341,6 +348,7 @@ class LibraryPage(Page):
         actions.heat.triggered.connect(lambda: self._study(show_heat))
         actions.rounds.triggered.connect(lambda: self._study(show_rounds))
         actions.rank.triggered.connect(lambda: self._study(show_ranking))
+        actions.sample_size.triggered.connect(self._show_sample_size)
         actions.export.triggered.connect(self.export)
         actions.repeat.triggered.connect(self._repeat)
         actions.crosscheck.triggered.connect(self._ask_another_tool)

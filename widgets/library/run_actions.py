@@ -29,12 +29,13 @@ class RunActions(QObject):
         self.heat = self._make("Heat map…")
         self.rounds = self._make("Rounds…")
         self.rank = self._make("Rank…")
+        self.sample_size = self._make("Sample size…")
         self.export = self._make("Export…")
         self.repeat = self._make("Run again", "Ctrl+R")
         self.crosscheck = self._make("Check with another tool…")
         self.delete = self._make("Delete…", "Del")
         self.studies = QMenu("Analysis", parent, toolTipsVisible=True)
-        self.studies.addActions([self.noise, self.scaling, self.heat, self.rounds, self.rank])
+        self.studies.addActions([self.noise, self.scaling, self.heat, self.rounds, self.rank, self.sample_size])
         self.studies.addSeparator()
         self.studies.addAction(self.crosscheck)
         self.study = self.studies.menuAction()
@@ -63,10 +64,12 @@ class RunActions(QObject):
         reason = "No counted trials to compare with" if chosen else "Select a run"
         _offer(self.pin, measured and not pinned, f"Use {pinned_runs} as the baseline of later runs", reason)
         _offer(self.unpin, pinned, "Remove the baseline; the run is kept", "Select a pinned run")
-        studies = "Noise, scaling, latency heat map, rounds to steady state, ranking"
+        studies = "Noise, scaling, latency heat map, rounds to steady state, ranking, sample size"
         _offer(self.study, bool(chosen), studies, "Select a run")
         _offer(self.noise, one or several, "Rank the metrics of the selected runs by repeatability", "Select a run")
         _offer(self.rank, bool(chosen), "Rank the selected runs by your criteria", "Select runs")
+        sizes = "Hosts, sessions and trials that show a difference, from the noise of the selected runs"
+        _offer(self.sample_size, bool(chosen), sizes, "Select runs")
         _offer(self.scaling, one or several, "Results by threads, queue depth or streams", "Select a run")
         _offer(self.heat, bool(chosen), "Latency of requests over time", "Select a run")
         _offer(self.rounds, one or several, "Convergence to steady state, round by round", "Select a run")

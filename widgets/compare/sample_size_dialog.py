@@ -1,0 +1,163 @@
+"""Window that proposes hosts x sessions x trials from the variance of stored runs; does not block the main window."""
+
+from collections.abc import Callable, Sequence
+
+from PySide6.QtCore import QTimer, Signal
+from PySide6.QtWidgets import QAbstractItemView, QDialog, QWidget
+
+from app.sample_size.pilot import Pilot, missing_hosts_text, plan_of
+from app.sample_size.report import (
+    COMPONENT_HEAD,
+    SampleSize,
+    component_rows,
+    sample_size,
+    sample_size_chart,
+    sample_size_lines,
+)
+from app.services import Workstation
+from suites.errors import BenchwrightError
+from suites.vocab import Labels
+from widgets.compare.rank_dialog import choices_of
+from widgets.compare.sample_size_form import DesignTable, SampleSizeForm
+from widgets.jobs import BackgroundJob
+from widgets.parts.boxes import column_in, fill, scrolled
+from widgets.parts.controls import push_button
+from widgets.parts.dialogs import button_row, dialog_column, fit
+from widgets.parts.notice import Notice
+from widgets.parts.table import LEFT, RIGHT, Table, TableColumn, TableModel
+from widgets.parts.text import Text, Tone, strong
+from widgets.plots.chart_view import ChartView
+from widgets.theme import SPACE
+
+SIZE = (980, 760)
+TABLE_MOST = 210
+CHART_LEAST = 230
+"""Heights in pixels."""
+
+DELAY = 150
+"""Milliseconds after the last change of a field before it is calculated."""
+
+EACH_SIDE = "Run it for each side."
+
+Choices = list[tuple[str, str, str, Labels]]
+
+
+class SampleSizeDialog(QDialog):
+    """Form above, designs, chart and components below; reads and calculates in the background."""
+
+    plan_chosen = Signal(object)  # a Plan
+
+    def __init__(self, workstation: Workstation, runs: Sequence[str], parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._workstation, self._runs = workstation, tuple(runs)
+        self._job: BackgroundJob | None = None
+        self.pilot: Pilot | None = None
+        self.found: SampleSize | None = None
+        self.form, self.table, self.chart = SampleSizeForm(), DesignTable(), ChartView()
+        self.notice = Notice()
+        self.heading, self.lines = Text(font=strong()), Text(tone=Tone.MUTED)
+        columns = [_component_column(number, name) for number, name in enumerate(COMPONENT_HEAD)]
+        self.components: Table[list[str]] = Table(
+            "Variance components", TableModel(columns), selection=QAbstractItemView.SelectionMode.NoSelection
+        )
+        self.plan_button = push_button("New plan with this design", self.choose_plan, primary=True, enabled=False)
+        self.close_button = push_button("Close", self.reject, autoDefault=False)
+        self._waiting = QTimer(self, singleShot=True, interval=DELAY)
+        self._waiting.timeout.connect(self.calculate)
+        self._arrange()
+        self.form.changed.connect(self._waiting.start)
+        self.form.metric_changed.connect(self._read_pilot)
+        self.finished.connect(self.deleteLater)
+        self.notice.show_message("info", "Reading the runs…")
+        self._start(self._read_all, self._show_all)
+
+    def calculate(self) -> None:
+        """Calculate the designs for the fields."""
+        if (pilot := self.pilot) is None:
+            return
+        try:
+            request = self.form.request(pilot)
+        except BenchwrightError as error:
+            self._fail(error)
+            return
+        self._start(lambda: sample_size(pilot, request), self._show)
+
+    def choose_plan(self) -> None:
+        """Emit a plan with the selected design, else the recommended one."""
+        if self.found is None or not self.found.designs:
+            return
+        row = self.table.current()
+        design = self.found.designs[0].design if row is None else row[0].design
+        try:
+            plan = plan_of(self.found.pilot, design, self.found.request.effort.every)
+        except BenchwrightError as error:
+            self.notice.show_error(error)
+            return
+        self.notice.show_message("good", "The plan is on Measure.", f"{missing_hosts_text(plan, design)} {EACH_SIDE}")
+        self.plan_chosen.emit(plan)
+
+    def _read_all(self) -> tuple[Choices, Pilot]:
+        pilot = self._workstation.sample_pilot(self._runs, self.form.query())
+        return choices_of(self._workstation, self._runs), pilot
+
+    def _show_all(self, read: tuple[Choices, Pilot]) -> None:
+        self.form.offer(read[0])
+        self._show_pilot(read[1])
+
+    def _read_pilot(self) -> None:
+        query = self.form.query()
+        self._start(lambda: self._workstation.sample_pilot(self._runs, query), self._show_pilot)
+
+    def _show_pilot(self, pilot: Pilot) -> None:
+        self.pilot = pilot
+        self.form.show_pilot(pilot)
+        self.components.show_rows(component_rows(pilot))
+        self.components.setFixedHeight(self.components.whole_height())
+        self.calculate()
+
+    def _start(self, work: Callable[[], object], show: Callable[..., None]) -> None:
+        """Run `work` in the background; results of a job that a newer one replaced are dropped."""
+        job = self._job = BackgroundJob(work, self)
+        job.returned.connect(lambda found: show(found) if job is self._job else None)
+        job.failed.connect(lambda error: self._fail(error) if job is self._job else None)
+        job.start()
+
+    def _show(self, found: SampleSize) -> None:
+        self.found = found
+        self.notice.hide()
+        self.heading.setText((lines := sample_size_lines(found))[0])
+        self.lines.setText("\n".join(lines[1:]))
+        self.table.show_designs(found)
+        self.table.setFixedHeight(min(TABLE_MOST, self.table.whole_height()))
+        self.chart.show_chart(sample_size_chart(found))
+        self.chart.setMinimumHeight(CHART_LEAST)
+        self._sheet.show()
+        self.table.setVisible(bool(found.designs))
+        self.plan_button.setEnabled(bool(found.designs))
+
+    def _fail(self, error: BenchwrightError) -> None:
+        self._sheet.hide()
+        self.notice.show_error(error)
+        self.plan_button.setEnabled(False)
+
+    def _arrange(self) -> None:
+        self.setWindowTitle("Sample size")
+        fit(self, SIZE)
+        self._sheet = QWidget()
+        found = column_in(self._sheet, SPACE[2], (0, 0, SPACE[1], 0))
+        fill(found, self.heading, self.table, (self.chart, 1), self.lines, self.components)
+        self._sheet.hide()
+        rows = dialog_column(self, "Sample size")
+        fill(rows, self.form, self.notice, (scrolled(self._sheet), 1))
+        rows.addLayout(button_row(self.plan_button, None, self.close_button))
+
+
+def _component_column(number: int, name: str) -> TableColumn[list[str]]:
+    return TableColumn(name, lambda row: row[number], align=RIGHT if number else LEFT, stretch=not number)
+
+
+def show_sample_size(workstation: Workstation, runs: Sequence[str], parent: QWidget) -> SampleSizeDialog:
+    """Open a sample size from `runs` beside the main window."""
+    dialog = SampleSizeDialog(workstation, runs, parent)
+    dialog.show()
+    return dialog
