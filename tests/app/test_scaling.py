@@ -117,7 +117,7 @@ def test_what_the_points_do_not_carry_is_not_shown_and_says_why(
 
 def test_a_single_high_point_is_a_difference_that_no_law_describes() -> None:
     _, reasons = fit_models(trials(lambda n: 5000.0 if n == 4 else 1000.0, range(1, 9)))
-    assert reasons == ("no fit: the points differ, but follow no law",)
+    assert reasons == (MESSAGES["no_law"],)
 
 
 def test_a_flat_rate_has_neither_law_nor_knee() -> None:
