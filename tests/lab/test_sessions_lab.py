@@ -50,7 +50,7 @@ def stored(library: Path) -> SessionSeries:
 
 def killed(library: Path, *words: str, when: Callable[[str], bool]) -> str:
     """Run `benchwright sessions` and kill it with -9 at the first line on standard error for which `when`."""
-    command = [str(BENCHWRIGHT), "--store", str(library), "sessions", *words]
+    command = [*BENCHWRIGHT, "--store", str(library), "sessions", *words]
     seen = []
     with subprocess.Popen(
         command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, env=environment()
