@@ -152,7 +152,6 @@ FLUSH = Parameter(
 
 REFLINK = Parameter(
     name="reflink",
-    title="reflink",
     type=Type.CHOICE,
     default="default",
     help="Whether the copy may share blocks with its source or be made by the file server. cp 9 tries both by default.",

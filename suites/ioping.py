@@ -124,7 +124,6 @@ OPERATION = Parameter(
 
 COUNT = Parameter(
     name="count",
-    title="count",
     type=Type.INTEGER,
     default=10,
     help="Number of requests; the first is a warm-up. By default ioping runs until it is stopped.",
@@ -135,7 +134,6 @@ COUNT = Parameter(
 
 INTERVAL = Parameter(
     name="interval",
-    title="interval",
     type=Type.DURATION,
     default=1.0,
     help="Time between the starts of two requests.",
@@ -183,7 +181,6 @@ CACHE = Parameter(
 
 LINEAR = Parameter(
     name="linear",
-    title="linear",
     type=Type.FLAG,
     default=False,
     help="Sequential instead of random requests.",
@@ -192,7 +189,6 @@ LINEAR = Parameter(
 
 BATCH = Parameter(
     name="batch",
-    title="batch",
     type=Type.FLAG,
     default=False,
     help="Print statistics in whole nanoseconds instead of three digits; single requests are then not shown.",

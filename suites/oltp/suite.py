@@ -47,7 +47,6 @@ WORKLOAD = Parameter(
 
 DRIVER = Parameter(
     name="driver",
-    title="db-driver",
     type=Type.CHOICE,
     default=MYSQL_DRIVER,
     help="Database system to measure. A server started for the test is MariaDB or PostgreSQL, whichever is installed.",
@@ -57,7 +56,6 @@ DRIVER = Parameter(
 
 TABLE_COUNT = Parameter(
     name="table_count",
-    title="tables",
     type=Type.INTEGER,
     default=1,
     help="Number of tables.",
@@ -68,7 +66,6 @@ TABLE_COUNT = Parameter(
 
 TABLE_SIZE = Parameter(
     name="table_size",
-    title="table-size",
     type=Type.INTEGER,
     default=10_000,
     help="Rows per table, about 260 B each with indexes.",
@@ -79,7 +76,6 @@ TABLE_SIZE = Parameter(
 
 DISTRIBUTION = Parameter(
     name="distribution",
-    title="rand-type",
     type=Type.CHOICE,
     default="special",
     help="Distribution of the rows. sysbench's default picks 1 % of them in 3 of 4 cases, so little comes from "
@@ -108,7 +104,6 @@ PORT = Parameter(
 
 CONFIG_FILE = Parameter(
     name="config_file",
-    title="config-file",
     type=Type.TEXT,
     default="",
     help="File on the host, readable only by you, with a line mysql-password=…; for PostgreSQL use ~/.pgpass.",

@@ -56,7 +56,6 @@ SCRIPT = Parameter(
 
 SCALE = Parameter(
     name="scale",
-    title="scale",
     type=Type.INTEGER,
     default=1,
     help="Branches, each with 100,000 accounts and about 16 MB. Updates of one branch wait for each other.",
@@ -89,7 +88,6 @@ THREADS = Parameter(
 
 TIME = Parameter(
     name="time",
-    title="time",
     type=Type.DURATION,
     default=10.0,
     help="Duration of the test.",
@@ -101,7 +99,6 @@ TIME = Parameter(
 
 PROTOCOL = Parameter(
     name="protocol",
-    title="protocol",
     type=Type.CHOICE,
     default="simple",
     help="Query protocol. Prepared statements are planned once, which can nearly double the rate of short reads.",
@@ -115,7 +112,6 @@ PROTOCOL = Parameter(
 
 RATE = Parameter(
     name="rate",
-    title="rate",
     type=Type.NUMBER,
     default=0.0,
     help="Target transactions per second, 0 for no limit; latency is then that of this load.",
