@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from app.change_points import FEWEST_RESULTS, MOST_RESULTS, Drift, LevelChange, LevelChanges, change_points
@@ -181,39 +181,50 @@ def history_of(
     invalid = dict.fromkeys(
         f"{row.run} ({row.step} on {host_label(row.host)})" for row in fitting if row.trust == Trust.INVALID
     )
-    counted = [row for row in fitting if row.trust != Trust.INVALID] or fitting
+    counted = [row for row in fitting if row.trust != Trust.INVALID]
     # The first row of the newest run: the headline metric comes first.
-    newest = next(row for row in counted if row.run == counted[-1].run)
-    step = _step(plans, newest)
+    newest = next(row for row in counted or fitting if row.run == (counted or fitting)[-1].run)
+    by_run, reasons = _by_run([row for row in counted if row.labels == newest.labels], newest, plans)
+    left_out = [f"invalid: {', '.join(invalid)}"] if invalid else []
+    left_out += [f"{count_text(older, 'older run')} without a verdict"] if older else []
+    left_out += [f"{count_text(len(runs), 'run')} of {reason}" for reason, runs in reasons.items()]
+    points, margin = tuple(_points(by_run)), wanted.margins.of(newest.metric).share
+    found = History(wanted.hosts, _step(plans, newest), newest.metric, newest.labels, points, margin)
+    if any(point.value <= 0 for point in points):
+        left_out.append("no change points: a value is not above zero")
+    elif points:
+        found = _with_changes(found, facts_of)
+    return replace(found, left_out=tuple(left_out))
+
+
+def _by_run(
+    rows: Sequence[HistoryRow], newest: HistoryRow, plans: Mapping[str, Plan]
+) -> tuple[dict[str, list[HistoryRow]], dict[str, set[str]]]:
+    """Return the comparable rows of each run in the unit of `newest`, and the other runs by why they are not."""
     obstacles: dict[tuple[str, str], str] = {}
     by_run: dict[str, list[HistoryRow]] = {}
     reasons: dict[str, set[str]] = {}
-    for row in fitting:
-        if row.labels != newest.labels or row.trust == Trust.INVALID:
-            continue
+    for row in rows:
         key = (row.plan, row.step)
         if key not in obstacles:
-            obstacles[key] = _obstacle(_step(plans, row), step)
+            obstacles[key] = _obstacle(_step(plans, row), _step(plans, newest))
         one = _in_unit(row, newest.metric)
         if obstacles[key] or one is None:
             reasons.setdefault(obstacles[key] or f"unit {row.metric.unit.value}", set()).add(row.run)
         else:
             by_run.setdefault(row.run, []).append(one)
-    points = tuple(_points(by_run))
-    left_out = [f"invalid: {', '.join(invalid)}"] if invalid else []
-    left_out += [f"{count_text(older, 'older run')} without a verdict"] if older else []
-    left_out += [f"{count_text(len(runs), 'run')} of {reason}" for reason, runs in reasons.items()]
-    metric, labels = newest.metric, newest.labels
-    margin = wanted.margins.of(metric).share
-    if not points or any(point.value <= 0 for point in points):
-        left_out += ["no change points: a value is not above zero"] if points else []
-        return History(wanted.hosts, step, metric, labels, points, margin, left_out=tuple(left_out))
+    return by_run, reasons
+
+
+def _with_changes(history: History, facts_of: FactsOf) -> History:
+    """Return `history` with the steps and drifts of its points."""
+    points, margin = history.points, history.margin
     found = change_points([point.value for point in points])
-    marked = tuple(_marked(change, points, step, facts_of, margin) for change in found.changes)
+    marked = tuple(_marked(change, points, history.step, facts_of, margin) for change in found.changes)
     drifts = tuple(
         AnnotatedDrift(one, points[one.start], points[one.end - 1], _within(one.ratio, margin)) for one in found.drifts
     )
-    return History(wanted.hosts, step, metric, labels, points, margin, found, marked, drifts, tuple(left_out))
+    return replace(history, found=found, marked=marked, drifts=drifts)
 
 
 def _fitting(wanted: HistoryQuery, rows: Sequence[HistoryRow]) -> list[HistoryRow]:

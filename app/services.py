@@ -25,7 +25,7 @@ from app.plans.totals import StepPreview
 from app.plans.validation import validate
 from app.runs.delivery import file_text, files_of
 from app.saved_margins import MARGINS_FILE, SavedMargins
-from app.session_services import SessionServices
+from app.session_services import RunOptions, SessionServices
 from remote.connection_state import PATIENCE, ReconnectPolicy
 from remote.errors import ConnectError, ConnectOutcome
 from suites.errors import BenchwrightError
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
     from app.calibration.calibrate import CalibrationDone, CalibrationRequest
     from app.checks.before import CheckReport
-    from app.events import Event, PlannedSession
+    from app.events import Event
     from app.hosts.hosts import HostEntry
     from app.hosts.leftovers import Leftover
     from app.records import ChangeRecord, DetachedRun, HostAction, RunRecord
@@ -234,11 +234,7 @@ class Workstation(SessionServices):
     # Runs
 
     def run(
-        self,
-        plan: Plan,
-        asker: Asker,
-        control: Control,
-        unwatched: frozenset[str] = frozenset(),
+        self, plan: Plan, asker: Asker, control: Control, unwatched: frozenset[str] = frozenset()
     ) -> Generator[Event]:
         """Run the plan, storing every event before yielding it; of several sessions the first: see run_session().
 
@@ -250,29 +246,21 @@ class Workstation(SessionServices):
         self.check_writable()
         validate(plan)
         if plan.repetition.sessions == 1:
-            yield from self._run(plan, asker, control, unwatched)
+            yield from self._run(plan, asker, control, RunOptions(unwatched=unwatched))
             return
         self.consents.settle(plan, asker)  # a refused plan has no series
         self.stopping_baseline(plan)
         yield from self._first_session(plan, asker, control)
 
-    def _run(
-        self,
-        plan: Plan,
-        asker: Asker,
-        control: Control,
-        unwatched: frozenset[str] = frozenset(),
-        *,
-        session: PlannedSession | None = None,
-        run_id: str = "",
-    ) -> Generator[Event]:
+    def _run(self, plan: Plan, asker: Asker, control: Control, options: RunOptions) -> Generator[Event]:
         from app.runs.run import Engine, recorded
 
         plan = with_margins(with_seed(validate(plan)), self.margins())
         agreed = self.consents.settle(plan, asker)
         baseline = self.stopping_baseline(plan)
-        made = self._request(run_id or self._new_run_id(), plan, asker, control, agreed=agreed, baseline=baseline)
-        request = replace(made, unwatched=unwatched, session=session)
+        run_id = options.run_id or self._new_run_id()
+        made = self._request(run_id, plan, asker, control, agreed=agreed, baseline=baseline)
+        request = replace(made, unwatched=options.unwatched, session=options.session)
         yield from recorded(Engine(request), self._store, self._use_library)
 
     def calibrate(

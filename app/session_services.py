@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from contextlib import suppress
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
@@ -17,6 +18,15 @@ if TYPE_CHECKING:
     from app.runs.control import Control
     from app.session_series import SessionSeries
     from remote.questions import Asker
+
+
+@dataclass(frozen=True, slots=True)
+class RunOptions:
+    """What sets a run of a plan apart: its id (empty: a new one), its session, and the steps without telemetry."""
+
+    run_id: str = ""
+    session: PlannedSession | None = None
+    unwatched: frozenset[str] = frozenset()
 
 
 class SessionServices(LibraryServices):
@@ -55,7 +65,7 @@ class SessionServices(LibraryServices):
         else:
             run_id = self._new_run_id()
             claimed, session = self._store.claim_session(series, run_id)
-            events = self._run(claimed.session_plan(), asker, control, session=session, run_id=run_id)
+            events = self._run(claimed.session_plan(), asker, control, RunOptions(run_id, session))
         try:
             yield from events
         finally:
@@ -76,14 +86,5 @@ class SessionServices(LibraryServices):
         """Resume a detached run."""
 
     @abstractmethod
-    def _run(
-        self,
-        plan: Plan,
-        asker: Asker,
-        control: Control,
-        unwatched: frozenset[str] = frozenset(),
-        *,
-        session: PlannedSession | None = None,
-        run_id: str = "",
-    ) -> Generator[Event]:
+    def _run(self, plan: Plan, asker: Asker, control: Control, options: RunOptions) -> Generator[Event]:
         """Run a plan of one session."""

@@ -4,23 +4,11 @@ import math
 from collections.abc import Mapping
 from dataclasses import replace
 
+from suites import probe
 from suites.base import Command, Context, Estimate, Suite, TestedTool, TrialParser
 from suites.equivalents import CPU_QUESTION, THREADS_MAPPING, Equivalent, MetricMapping, ParameterMapping
 from suites.facts import Absent, Facts
 from suites.parameters import Choice, Parameter, Type, Values
-from suites.probe import (
-    BUILD,
-    NO_COMPILER,
-    SWEEP,
-    THREADS,
-    OutputHeader,
-    ProbeParser,
-    Record,
-    needed_programs,
-    probe_commands,
-    sweep_counts,
-    thread_arguments,
-)
 from suites.programs import COMPILER, Program, bundled
 from suites.runtime_checks import SHORT_RUNTIME
 from suites.sweep import Peak, knee_note, peak_of
@@ -68,7 +56,7 @@ class ComputeReader:
         self._rates: dict[str, dict[int, float]] = {}
         self._variations: list[Figure] = []
 
-    def take(self, record: Record) -> list[Sample]:
+    def take(self, record: probe.Record) -> list[Sample]:
         """Parse a record; the rate of one second is a sample."""
         kind, threads, rate = record.words.get("kind", ""), record.count("threads"), record.number("rate")
         if kind not in KINDS or not threads or rate is None:
@@ -84,14 +72,14 @@ class ComputeReader:
             self._take_variation(record, kind, threads, rate)
         return []
 
-    def _take_variation(self, record: Record, kind: str, threads: int, rate: float) -> None:
+    def _take_variation(self, record: probe.Record, kind: str, threads: int, rate: float) -> None:
         variance, samples = record.number("variance"), record.count("samples")
         if variance is not None and samples is not None and samples >= FEWEST_FOR_VARIATION:
             deviation = math.sqrt(variance * samples / (samples - 1))
             figure_labels = labels(kind=kind, threads=str(threads))
             self._variations.append(Figure(VARIATION, 100 * deviation / rate, figure_labels))
 
-    def conclude(self, head: OutputHeader) -> tuple[list[Figure], list[str]]:
+    def conclude(self, head: probe.OutputHeader) -> tuple[list[Figure], list[str]]:
         """Return the best of each kind, then each thread count, then the shares of the peak and the variations."""
         figures = [Figure(KINDS[kind][0], GIGA * max(rates.values())) for kind, rates in self._rates.items()]
         notes: list[str] = []
@@ -165,9 +153,9 @@ class Compute(Suite):
     )
     program = bundled("compute")
     other_programs = (COMPILER,)
-    parameters = (OPERATION, TIME, THREADS, replace(SWEEP, default="doubling"), BUILD)
+    parameters = (OPERATION, TIME, probe.THREADS, replace(probe.SWEEP, default="doubling"), probe.BUILD)
     metrics = METRICS
-    checks = (SHORT_RUNTIME, NO_COMPILER, MORE_THREADS_THAN_CPUS)
+    checks = (SHORT_RUNTIME, probe.NO_COMPILER, MORE_THREADS_THAN_CPUS)
     calibrates = True
     equivalents = (
         Equivalent(
@@ -183,24 +171,24 @@ class Compute(Suite):
 
     def programs(self, values: Values, facts: Facts | None) -> tuple[Program, ...]:
         """Return a compiler if the probe is built on the host."""
-        return needed_programs("compute", values, facts)
+        return probe.needed_programs("compute", values, facts)
 
     def commands(self, values: Values, context: Context) -> tuple[Command, ...]:
         """Return the build and one run of the probe; the theoretical peak is passed along and printed in its output."""
-        words = ["--time", str(int(values["time"])), *thread_arguments(values, context)]
+        words = ["--time", str(int(values["time"])), *probe.thread_arguments(values, context)]
         if values["operation"] != "both":
             words += ["--kind", str(values["operation"])]
         peak = peak_of(context.facts)
         if not isinstance(peak, Absent):
             words += ["--peak", peak.words()]
-        return probe_commands("compute", words, values, context)
+        return probe.probe_commands("compute", words, values, context)
 
     def estimate(self, values: Values, context: Context) -> Estimate:
         """Return the time of all thread counts and kinds of operation."""
-        counts = sweep_counts(values, context)
+        counts = probe.sweep_counts(values, context)
         kinds = 2 if values["operation"] == "both" else 1
         return Estimate(None if counts is None else kinds * len(counts) * float(values["time"]))
 
     def parser(self, values: Values) -> TrialParser:
         """Return a new parser."""
-        return ProbeParser("compute", ComputeReader())
+        return probe.ProbeParser("compute", ComputeReader())

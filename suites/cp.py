@@ -4,6 +4,7 @@ import math
 import re
 from dataclasses import dataclass
 
+from suites import disk
 from suites.base import (
     Command,
     Context,
@@ -17,24 +18,6 @@ from suites.base import (
     Workload,
 )
 from suites.checks import Check, CheckOutcome, NotChecked
-from suites.disk import (
-    DIRECTORY,
-    GIB,
-    MEMORY_KINDS,
-    MIB,
-    NETWORK_KINDS,
-    SOLID_STATE_RATE,
-    best_directory,
-    cache_for,
-    directory_of,
-    least_seconds,
-    plausible_rate,
-    room_for,
-    roughly,
-    short_runtime,
-    unflushed_write,
-    whole_mebibytes,
-)
 from suites.facts import Directory, known
 from suites.line_parser import LineParser
 from suites.parameters import Choice, Parameter, Tuned, Type, Values
@@ -140,9 +123,9 @@ SIZE = Parameter(
     name="size",
     title="File size",
     type=Type.SIZE,
-    default=GIB,
+    default=disk.GIB,
     help="Bytes of the copied file, in whole MiB. The file is filled with random bytes before.",
-    minimum=MIB,
+    minimum=disk.MIB,
     maximum=2**50,
 )
 
@@ -169,7 +152,6 @@ FLUSH = Parameter(
 
 REFLINK = Parameter(
     name="reflink",
-    title="reflink",
     type=Type.CHOICE,
     default="default",
     help="Whether the copy may share blocks with its source or be made by the file server. cp 9 tries both by default.",
@@ -181,7 +163,7 @@ REFLINK = Parameter(
     ),
 )
 
-CP_PARAMETERS = (DIRECTORY, SIZE, READ, FLUSH, REFLINK)
+CP_PARAMETERS = (disk.DIRECTORY, SIZE, READ, FLUSH, REFLINK)
 
 
 # Checks of a timed copy.
@@ -201,7 +183,7 @@ def _source_cached(evidence: StepEvidence) -> CheckOutcome | NotChecked | None:
     if cold(evidence.values):
         return None
     size = int(evidence.values["size"])
-    cache = cache_for(evidence, size)
+    cache = disk.cache_for(evidence, size)
     if cache is None or isinstance(cache, NotChecked):
         return cache
     return CheckOutcome(
@@ -220,36 +202,38 @@ def _unflushed(evidence: StepEvidence) -> CheckOutcome | None:
 def _reflink(evidence: StepEvidence) -> CheckOutcome | NotChecked | None:
     if evidence.values["reflink"] == "never":
         return None
-    directory = directory_of(evidence)
+    directory = disk.directory_of(evidence)
     if isinstance(directory, NotChecked):
         return directory
     kind = known(directory.kind)
     if kind is None:
         return NotChecked(f"File system of {directory.path} not known.")
-    if kind not in SHARING_KINDS | NETWORK_KINDS:
+    if kind not in SHARING_KINDS | disk.NETWORK_KINDS:
         return None
-    method = "its server can copy on its own" if kind in NETWORK_KINDS else "its files can share blocks"
+    method = "its server can copy on its own" if kind in disk.NETWORK_KINDS else "its files can share blocks"
     return CheckOutcome(f"{directory.path} is on {kind}: {method}.", changes={"reflink": "never"})
 
 
 def _cold_in_memory(evidence: StepEvidence) -> CheckOutcome | NotChecked | None:
     if not cold(evidence.values):
         return None
-    directory = directory_of(evidence)
+    directory = disk.directory_of(evidence)
     if isinstance(directory, NotChecked):
         return directory
     kind = known(directory.kind)
-    return CheckOutcome(f"{directory.path} is on {kind}, which is memory.") if kind in MEMORY_KINDS else None
+    return CheckOutcome(f"{directory.path} is on {kind}, which is memory.") if kind in disk.MEMORY_KINDS else None
 
 
 def _short(evidence: StepEvidence) -> CheckOutcome | None:
     size = int(evidence.values["size"])
-    rate, words = plausible_rate(evidence)
-    least, started = least_seconds(evidence, SHORTEST)
+    rate, words = disk.plausible_rate(evidence)
+    least, started = disk.least_seconds(evidence, SHORTEST)
     if size / rate >= least:
         return None
-    enough = math.ceil(rate * max(ENOUGH, least) / MIB) * MIB
-    return CheckOutcome(f"{quantity(size)} take {roughly(size / rate)} s {words}.{started}", changes={"size": enough})
+    enough = math.ceil(rate * max(ENOUGH, least) / disk.MIB) * disk.MIB
+    return CheckOutcome(
+        f"{quantity(size)} take {disk.roughly(size / rate)} s {words}.{started}", changes={"size": enough}
+    )
 
 
 CP_CHECKS = (
@@ -274,7 +258,7 @@ CP_CHECKS = (
         needs="Source mode; the directory's file system.",
         evaluate=_cold_in_memory,
     ),
-    unflushed_write(_unflushed),
+    disk.unflushed_write(_unflushed),
     Check(
         id="reflink",
         severity=Severity.WARNING,
@@ -286,13 +270,13 @@ CP_CHECKS = (
         needs="--reflink; the directory's file system.",
         evaluate=_reflink,
     ),
-    short_runtime(_short, "Copy a larger file."),
+    disk.short_runtime(_short, "Copy a larger file."),
 )
 
 
 COPY_NAME = "benchwright.copy"
 
-TUNED_SIZE = 4 * GIB
+TUNED_SIZE = 4 * disk.GIB
 SHARE_OF_FREE = 8
 
 _TIMED = "TIMEFORMAT='real %3R user %3U system %3S'"
@@ -334,7 +318,7 @@ class Cp(Suite):
             "flush": Tuned("sync", "cp ends when the copy is in the page cache; sync waits until it is on the disk."),
             "reflink": Tuned("never", "On a file system that can share blocks, cp may copy no data."),
         }
-        directory = best_directory(context.facts)
+        directory = disk.best_directory(context.facts)
         if directory is not None:
             tuned["directory"] = Tuned(directory.path, "Most free space of the directories tried.")
             tuned["size"] = _tuned_size(directory)
@@ -342,7 +326,7 @@ class Cp(Suite):
 
     def commands(self, values: Values, context: Context) -> tuple[Command, ...]:
         """Return the command that writes the file, and the one that copies it, timed by bash."""
-        blocks = -(-int(values["size"]) // MIB)
+        blocks = -(-int(values["size"]) // disk.MIB)
         layout = ("dd", "if=/dev/urandom", f"of={SOURCE_NAME}", "bs=1M", f"count={blocks}", "iflag=fullblock")
         return (
             Command((*layout, "conv=fdatasync"), Purpose.PREPARE),
@@ -351,7 +335,7 @@ class Cp(Suite):
 
     def estimate(self, values: Values, context: Context) -> Estimate:
         """Return what a trial writes and needs; its duration is the result."""
-        size = -(-int(values["size"]) // MIB) * MIB
+        size = -(-int(values["size"]) // disk.MIB) * disk.MIB
         return Estimate(duration=None, written=size, prepared=size, space=2 * size)
 
     def parser(self, values: Values) -> TrialParser:
@@ -371,8 +355,9 @@ def _parts(values: Values) -> list[str]:
 
 def _tuned_size(directory: Directory) -> Tuned:
     free = known(directory.free)
-    size = whole_mebibytes(room_for(TUNED_SIZE, directory, SHARE_OF_FREE))
+    size = disk.whole_mebibytes(disk.room_for(TUNED_SIZE, directory, SHARE_OF_FREE))
     room = "" if free is None else f" of the {quantity(free)} free"
     return Tuned(
-        size, f"{quantity(size)}{room}, twice: {2 * size / SOLID_STATE_RATE:.2g} s at 1 GB/s, more on a slower disk."
+        size,
+        f"{quantity(size)}{room}, twice: {2 * size / disk.SOLID_STATE_RATE:.2g} s at 1 GB/s, more on a slower disk.",
     )

@@ -5,21 +5,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 
+from suites import disk
 from suites.base import Command, Context, Estimate, ParsedTrial, StepEvidence, Suite, TestedTool, TrialParser, Workload
 from suites.checks import Check, CheckOutcome, NotChecked
-from suites.disk import (
-    DIRECTORY,
-    GIB,
-    KIB,
-    MIB,
-    accepts_direct,
-    best_directory,
-    direct_refused,
-    free_bytes,
-    room_for,
-    unaligned_direct,
-    whole_mebibytes,
-)
 from suites.equivalents import (
     Bias,
     Equivalent,
@@ -116,7 +104,7 @@ def _microseconds(number: str, unit: str) -> float:
 # ioping's options as parameters.
 
 
-DEFAULT_WORKING_SET = MIB
+DEFAULT_WORKING_SET = disk.MIB
 
 
 def writes(values: Values) -> bool:
@@ -136,7 +124,6 @@ OPERATION = Parameter(
 
 COUNT = Parameter(
     name="count",
-    title="count",
     type=Type.INTEGER,
     default=10,
     help="Number of requests; the first is a warm-up. By default ioping runs until it is stopped.",
@@ -147,7 +134,6 @@ COUNT = Parameter(
 
 INTERVAL = Parameter(
     name="interval",
-    title="interval",
     type=Type.DURATION,
     default=1.0,
     help="Time between the starts of two requests.",
@@ -161,11 +147,11 @@ BLOCK_SIZE = Parameter(
     name="block_size",
     title="size",
     type=Type.SIZE,
-    default=4 * KIB,
+    default=4 * disk.KIB,
     help="Bytes of each request.",
     option="-s",
     minimum=512,
-    maximum=GIB,
+    maximum=disk.GIB,
 )
 
 WORKING_SET = Parameter(
@@ -175,7 +161,7 @@ WORKING_SET = Parameter(
     default=DEFAULT_WORKING_SET,
     help="Working set: bytes of the file that requests fall in. ioping writes it first.",
     option="-S",
-    minimum=4 * KIB,
+    minimum=4 * disk.KIB,
     maximum=2**50,
 )
 
@@ -195,7 +181,6 @@ CACHE = Parameter(
 
 LINEAR = Parameter(
     name="linear",
-    title="linear",
     type=Type.FLAG,
     default=False,
     help="Sequential instead of random requests.",
@@ -204,7 +189,6 @@ LINEAR = Parameter(
 
 BATCH = Parameter(
     name="batch",
-    title="batch",
     type=Type.FLAG,
     default=False,
     help="Print statistics in whole nanoseconds instead of three digits; single requests are then not shown.",
@@ -212,7 +196,7 @@ BATCH = Parameter(
     identity=False,
 )
 
-IOPING_PARAMETERS = (DIRECTORY, OPERATION, CACHE, BLOCK_SIZE, WORKING_SET, COUNT, INTERVAL, LINEAR, BATCH)
+IOPING_PARAMETERS = (disk.DIRECTORY, OPERATION, CACHE, BLOCK_SIZE, WORKING_SET, COUNT, INTERVAL, LINEAR, BATCH)
 
 
 # Checks of an ioping step.
@@ -222,7 +206,7 @@ ENOUGH_REQUESTS = 100
 """Requests below which one slow request in a hundred is likely missed, or weighs too much."""
 
 SUGGESTED_REQUESTS = 300
-SUGGESTED_WORKING_SET = 256 * MIB
+SUGGESTED_WORKING_SET = 256 * disk.MIB
 
 
 def _cached(evidence: StepEvidence) -> CheckOutcome | NotChecked | None:
@@ -230,7 +214,7 @@ def _cached(evidence: StepEvidence) -> CheckOutcome | NotChecked | None:
         return None
     what = "written to the page cache without a flush" if writes(evidence.values) else "read from the page cache"
     return CheckOutcome(
-        f"With -C the blocks are {what}.", changes={"cache": "direct" if accepts_direct(evidence) else "default"}
+        f"With -C the blocks are {what}.", changes={"cache": "direct" if disk.accepts_direct(evidence) else "default"}
     )
 
 
@@ -245,7 +229,7 @@ def _small_working_set(evidence: StepEvidence) -> CheckOutcome | None:
     size = int(evidence.values["working_set"])
     if size > DEFAULT_WORKING_SET:
         return None
-    room = free_bytes(evidence)
+    room = disk.free_bytes(evidence)
     fits = room is None or room > 2 * SUGGESTED_WORKING_SET
     return CheckOutcome(
         f"All requests fall in {quantity(size)}.", changes={"working_set": SUGGESTED_WORKING_SET} if fits else {}
@@ -260,8 +244,8 @@ def _block_exceeds_working_set(evidence: StepEvidence) -> CheckOutcome | None:
 
 
 IOPING_CHECKS = (
-    direct_refused(lambda values: values["cache"] == "direct", {"cache": "default"}),
-    unaligned_direct(lambda values: values["cache"] == "direct"),
+    disk.direct_refused(lambda values: values["cache"] == "direct", {"cache": "default"}),
+    disk.unaligned_direct(lambda values: values["cache"] == "direct"),
     Check(
         id="block-beyond-set",
         severity=Severity.ERROR,
@@ -309,7 +293,7 @@ IOPING_CHECKS = (
 TUNED_REQUESTS = 300
 TUNED_INTERVAL = 0.1
 
-TUNED_WORKING_SET = 256 * MIB
+TUNED_WORKING_SET = 256 * disk.MIB
 """Bytes: more than most devices cache for one file, and written within 4 s at 64 MB/s."""
 
 _CACHE_OPTIONS = MappingProxyType({"default": (), "direct": ("-D",), "cached": ("-C",)})
@@ -373,7 +357,7 @@ class Ioping(Suite):
             ),
             "working_set": Tuned(TUNED_WORKING_SET, "ioping's default of 1 MiB fits into device caches."),
         }
-        directory = best_directory(context.facts)
+        directory = disk.best_directory(context.facts)
         if directory is None:
             return tuned
         tuned["directory"] = Tuned(directory.path, "Most free space of the directories tried.")
@@ -422,5 +406,5 @@ class Ioping(Suite):
 
 
 def _working_set(directory: Directory) -> Tuned:
-    size = whole_mebibytes(room_for(TUNED_WORKING_SET, directory))
+    size = disk.whole_mebibytes(disk.room_for(TUNED_WORKING_SET, directory))
     return Tuned(size, f"Requests spread over {quantity(size)}; ioping's default of 1 MiB fits into device caches.")

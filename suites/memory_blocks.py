@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import replace
 
+from suites import probe
 from suites.base import Command, Context, Estimate, StepEvidence, Suite, TestedTool, TrialParser
 from suites.checks import Check, CheckOutcome, NotChecked
 from suites.equivalents import (
@@ -25,20 +26,6 @@ from suites.equivalents import (
 from suites.facts import Facts
 from suites.memory_sizes import NO_HUGE_PAGES, cache_for, memory_outcome, memory_too_small, size_beyond_cache
 from suites.parameters import Choice, Parameter, Tuned, Type, Value, Values, format_size, parse_sizes
-from suites.probe import (
-    BUILD_ON_HOST,
-    NO_COMPILER,
-    SWEEP,
-    THREADS,
-    OutputHeader,
-    ProbeParser,
-    Record,
-    most_threads,
-    needed_programs,
-    probe_commands,
-    sweep_counts,
-    thread_arguments,
-)
 from suites.programs import COMPILER, Program, bundled
 from suites.quantities import quantity
 from suites.thread_checks import MORE_THREADS_THAN_CPUS
@@ -65,7 +52,7 @@ class BlocksReader:
         self._rates: dict[Labels, tuple[float, float]] = {}
         self._latencies: dict[int, float] = {}
 
-    def take(self, record: Record) -> list[Sample]:
+    def take(self, record: probe.Record) -> list[Sample]:
         """Parse a record; the rate of one second, or the latency of a working set, is a sample."""
         if record.kind == "chase":
             return self._take_latency(record)
@@ -83,14 +70,14 @@ class BlocksReader:
             self._rates[figure_labels] = (rate, each)
         return []
 
-    def _take_latency(self, record: Record) -> list[Sample]:
+    def _take_latency(self, record: probe.Record) -> list[Sample]:
         time, size, latency = record.number("time"), record.count("set"), record.number("ns")
         if time is None or not size or not latency:
             return []
         self._latencies[size] = latency
         return [Sample(time, LATENCY, latency, labels(working_set=quantity(size)))]
 
-    def conclude(self, head: OutputHeader) -> tuple[list[Figure], list[str]]:
+    def conclude(self, head: probe.OutputHeader) -> tuple[list[Figure], list[str]]:
         """Return the rates, the highest first and the others in order of measurement, then the latencies."""
         order = list(self._rates)
         if order:
@@ -105,7 +92,7 @@ class BlocksReader:
         ]
         return figures, self._notes(head)
 
-    def _notes(self, head: OutputHeader) -> list[str]:
+    def _notes(self, head: probe.OutputHeader) -> list[str]:
         if not self._latencies:
             return []
         least, most = min(self._latencies), max(self._latencies)
@@ -116,7 +103,7 @@ class BlocksReader:
         return notes
 
 
-def _figure_labels(record: Record) -> Labels | None:
+def _figure_labels(record: probe.Record) -> Labels | None:
     """Return the labels of a rate, or None if the record has no known ones."""
     threads, block = record.count("threads"), record.count("block")
     operation, pattern = record.words.get("operation", ""), record.words.get("pattern", "")
@@ -207,8 +194,8 @@ LARGEST_WORKING_SET = Parameter(
     maximum=2**40,
 )
 
-BLOCK_THREADS = replace(THREADS, default=1, help="Number of threads; 0 is one per usable CPU.")
-BLOCK_SWEEP = replace(SWEEP, default="single")
+BLOCK_THREADS = replace(probe.THREADS, default=1, help="Number of threads; 0 is one per usable CPU.")
+BLOCK_SWEEP = replace(probe.SWEEP, default="single")
 
 PARAMETERS = (
     OPERATIONS,
@@ -219,7 +206,7 @@ PARAMETERS = (
     BLOCK_THREADS,
     BLOCK_SWEEP,
     TIME,
-    BUILD_ON_HOST,
+    probe.BUILD_ON_HOST,
 )
 
 
@@ -252,7 +239,7 @@ def _in_cache(evidence: StepEvidence) -> CheckOutcome | NotChecked | None:
 
 
 def _too_small(evidence: StepEvidence) -> CheckOutcome | NotChecked | None:
-    threads = most_threads(evidence.values, evidence.context) or 1
+    threads = probe.most_threads(evidence.values, evidence.context) or 1
     needed = footprint(evidence.values, threads)
     better = int(fitting_memory(evidence.context.facts).value)
     changes: dict[str, Value] = {
@@ -293,7 +280,7 @@ BLOCKS_CHECKS = (
     memory_too_small("Blocks", "Use less memory.", _too_small),
     BLOCKS_REFUSED,
     NO_HUGE_PAGES,
-    NO_COMPILER,
+    probe.NO_COMPILER,
     MORE_THREADS_THAN_CPUS,
 )
 
@@ -377,7 +364,7 @@ class MemoryBlocks(Suite):
 
     def programs(self, values: Values, facts: Facts | None) -> tuple[Program, ...]:
         """Return a compiler if the probe is built on the host."""
-        return needed_programs("blocks", values, facts)
+        return probe.needed_programs("blocks", values, facts)
 
     def tune(self, context: Context) -> dict[str, Tuned]:
         """Return memory beyond all caches, and working sets up to as much."""
@@ -394,12 +381,12 @@ class MemoryBlocks(Suite):
         if values["patterns"] != "both":
             options += ["--patterns", str(values["patterns"])]
         options += ["--memory", str(values["memory"]), "--chase", str(values["largest_set"])]
-        options += ["--time", f"{float(values['time']):g}", *thread_arguments(values, context)]
-        return probe_commands("blocks", options, values, context)
+        options += ["--time", f"{float(values['time']):g}", *probe.thread_arguments(values, context)]
+        return probe.probe_commands("blocks", options, values, context)
 
     def estimate(self, values: Values, context: Context) -> Estimate:
         """Return the time of all combinations, of touching their memory, and of the latencies."""
-        counts = sweep_counts(values, context)
+        counts = probe.sweep_counts(values, context)
         if counts is None:
             return Estimate(None)
         operations = 3 if values["operations"] == "all" else 1
@@ -412,7 +399,7 @@ class MemoryBlocks(Suite):
 
     def parser(self, values: Values) -> TrialParser:
         """Return a new parser."""
-        return ProbeParser("blocks", BlocksReader())
+        return probe.ProbeParser("blocks", BlocksReader())
 
     def traits(self, values: Values, facts: Facts | None) -> Traits:
         """Return the traits of a step for cross-checks."""

@@ -52,13 +52,14 @@ def _always(_values: Values) -> bool:
 class Parameter:
     """One parameter of a suite.
 
-    `default` is the tool's own default. `option` is its spelling on the tool's command line, shown to the user.
+    `default` is the tool's own default. `option` is its spelling on the tool's command line, shown to the user. Without
+    a `title`, the tool's own token is the label: the long option without dashes if there is one, else the name.
     `applies` returns, given all values, whether it has any effect. `identity` is False if it does not change what is
     measured: a directory, an address, a port. Runs that differ only there are comparable.
     """
 
     name: str
-    title: str
+    title: str = ""
     type: Type
     default: Value
     help: str
@@ -71,6 +72,11 @@ class Parameter:
     whole: bool = False
     applies: Callable[[Values], bool] = _always
     identity: bool = True
+
+    def __post_init__(self) -> None:
+        if not self.title:
+            token = re.fullmatch(r"--([\w-]+)", self.option)
+            object.__setattr__(self, "title", token[1] if token else self.name)
 
     def parse(self, given: object) -> Value:
         """Return `given` (a typed value, or text as typed) as this parameter's value.

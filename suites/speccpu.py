@@ -213,7 +213,6 @@ GENERATION = Parameter(
 
 CONFIG = Parameter(
     name="config",
-    title="config",
     type=Type.TEXT,
     default="",
     help="Name of your config file (compiler and flags) in the folder's config directory.",
@@ -253,7 +252,6 @@ COPIES = Parameter(
 
 ITERATIONS = Parameter(
     name="iterations",
-    title="iterations",
     type=Type.INTEGER,
     default=3,
     help="Runs of each benchmark. Three take days on small hosts; trials repeat the whole.",

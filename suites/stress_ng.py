@@ -153,7 +153,6 @@ METHOD = Parameter(
 
 MEMRATE_BYTES = Parameter(
     name="memrate_bytes",
-    title="memrate-bytes",
     type=Type.SIZE,
     default=256 * MIB,
     help="Memory of each memrate instance; below the cache size it measures the caches.",
@@ -166,7 +165,6 @@ MEMRATE_BYTES = Parameter(
 
 TIME = Parameter(
     name="time",
-    title="timeout",
     type=Type.DURATION,
     default=86400.0,
     help="Runtime. stream reports no rate under about 10 s; stress-ng's default is a day.",

@@ -7,15 +7,17 @@ import json
 import os
 import signal
 import subprocess
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from app.paths import log_path
-from tests import warm_start
+from tests import short_watch, warm_start
 
-BENCHWRIGHT = warm_start.SCRIPT
+BENCHWRIGHT = (sys.executable, "-P", short_watch.__file__)
+"""The command as a process of its own, whose start its callers do not wait for."""
 DISPLAYS = frozenset({"DISPLAY", "WAYLAND_DISPLAY", "QT_QPA_PLATFORM"})
 
 DONE, FAILED, BAD_INPUT = 0, 1, 2
@@ -56,7 +58,7 @@ def benchwright(*words: str | Path, stdin: bytes = b"", **variables: str) -> Ran
 
 def started(*words: str | Path, stdin: bytes = b"", **variables: str) -> Ran:
     """Run `benchwright` with `words` to its end, started as from a shell: it reads all its modules first."""
-    command = [str(BENCHWRIGHT), *map(str, words)]
+    command = [str(short_watch.SCRIPT), *map(str, words)]
     done = subprocess.run(
         command, input=stdin, capture_output=True, timeout=PATIENCE, check=False, env=environment(**variables)
     )
@@ -65,7 +67,7 @@ def started(*words: str | Path, stdin: bytes = b"", **variables: str) -> Ran:
 
 def interrupted(*words: str | Path, when: Callable[[str], bool]) -> Ran:
     """Run `benchwright` and press Ctrl+C, as a terminal does, at the first line on standard error for which `when`."""
-    command = [str(BENCHWRIGHT), *map(str, words)]
+    command = [*BENCHWRIGHT, *map(str, words)]
     with subprocess.Popen(
         command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment()
     ) as process:

@@ -60,7 +60,7 @@ class Terminal:
 def terminal(*words: str) -> Iterator[Terminal]:
     """Run `benchwright` with `words` at a terminal; it is ended after the test, whatever becomes of it."""
     leader, follower = pty.openpty()
-    command = [str(BENCHWRIGHT), *words]
+    command = [*BENCHWRIGHT, *words]
     process = subprocess.Popen(
         command, stdin=follower, stdout=follower, stderr=follower, env=environment(), start_new_session=True
     )

@@ -50,7 +50,7 @@ def test_names_are_standard_terms() -> None:
     found = {
         (str(path.relative_to(ROOT)), name)
         for path in paths
-        for name in (path.stem.removeprefix("test_"), *defined_names(path))
+        for name in {path.stem.removeprefix("test_"), *defined_names(path)}
         if name not in PUBLISHED
         and FORBIDDEN & {word.lower() for word in re.findall(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])", name)}
     }

@@ -2,7 +2,8 @@
 
 Each call is a process of its own with its own arguments, environment, folder and streams, runs the script that pip
 installed, and ends as every Python process ends. What is not the same as in a process from a shell: the modules were
-read before, and `/proc/PID` shows the words and the environment of the server. Run as a program, this is the server.
+read before, the background load is watched as in tests.short_watch, and `/proc/PID` shows the words and the environment
+of the server. Run as a program, this is the server.
 """
 
 import atexit
@@ -24,7 +25,8 @@ from pathlib import Path
 from tempfile import TemporaryFile
 from typing import NoReturn
 
-SCRIPT = Path(sys.executable).parent / "benchwright"
+from tests.short_watch import SCRIPT, shorten_watch
+
 HEAVY = ("app.report_image.report", "app.export", "remote.ssh.connect", "pandas", "scipy.stats")
 """What verbs read when they need it."""
 _LARGEST = 2**17
@@ -148,6 +150,7 @@ if __name__ == "__main__":
 
     for _name in ("app.__main__", *(f"app.cli.{place.partition(':')[0]}" for place in VERBS.values()), *HEAVY):
         import_module(_name)
+    shorten_watch()
     gc.collect()
     gc.freeze()
     _serve(socket.socket(fileno=int(sys.argv[1])))

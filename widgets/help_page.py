@@ -36,6 +36,8 @@ TOPICS = {
     "truth": "Validation against known limits",
     "telemetry": "Telemetry",
     "comparison": "Comparing runs",
+    "repetition": "Repetition and calibration",
+    "analyses": "Distributions, noise, scaling",
     "baselines": "Baselines, best and history",
     "connections": "Connections",
     "survival": "Interrupted runs",

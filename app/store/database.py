@@ -11,23 +11,7 @@ from sqlalchemy import Connection, Engine, NullPool, create_engine, event
 from sqlalchemy.exc import DBAPIError
 
 from app.output import make_private
-from app.store import schema
-from app.store.errors import (
-    NO_SIDE_FILES,
-    NOT_SQLITE,
-    ReadOnlyError,
-    StoreError,
-    StoreFullError,
-    StoreLostError,
-    code_of,
-    damaged,
-    foreign_file,
-    lost,
-    read_only,
-    too_new,
-    translated,
-    with_code,
-)
+from app.store import errors, schema
 from app.store.library_file import (
     BRIEF,
     PATIENCE,
@@ -64,7 +48,7 @@ class Database:
         self._copy = ReadOnlyCopy(path, _is_earlier, _upgrade)
         self._held: set[OpenFile] = set()
 
-    def read_only(self) -> StoreError | None:
+    def read_only(self) -> errors.StoreError | None:
         """Return why the library cannot be written (newer format, full or read-only disk); None if it can."""
         with self.reading() as connection:
             newer = self._too_new_to_write(connection)
@@ -117,12 +101,12 @@ class Database:
         with self._translating():
             engine = self._opened()
             if self._newer is not None:
-                raise read_only(self.path, self._newer, schema.FORMAT)
+                raise errors.read_only(self.path, self._newer, schema.FORMAT)
             file = OpenFile(self.path, self._file or (0, 0))
             connection = engine.connect().execution_options(**{_WRITING: True, _FILE: file})
         try:
             file.check()
-        except StoreError:
+        except errors.StoreError:
             connection.close()
             raise
         return connection
@@ -155,17 +139,17 @@ class Database:
             self._engine.dispose()
             self._engine = None
 
-    def _too_new_to_write(self, connection: Connection) -> ReadOnlyError | None:
+    def _too_new_to_write(self, connection: Connection) -> errors.ReadOnlyError | None:
         found = connection.exec_driver_sql("PRAGMA user_version").scalar_one()
-        return read_only(self.path, found, schema.FORMAT) if found > schema.FORMAT else None
+        return errors.read_only(self.path, found, schema.FORMAT) if found > schema.FORMAT else None
 
-    def _refusal(self) -> StoreError | None:
+    def _refusal(self) -> errors.StoreError | None:
         try:
             with self.writing(patience=0.0):
                 return None
-        except (StoreFullError, StoreLostError) as error:
+        except (errors.StoreFullError, errors.StoreLostError) as error:
             return error
-        except StoreError:
+        except errors.StoreError:
             return None  # locked or damaged: reported on the next write
 
     @contextmanager
@@ -173,7 +157,7 @@ class Database:
         try:
             yield
         except DBAPIError as error:
-            raise translated(error.orig, self.path) from error
+            raise errors.translated(error.orig, self.path) from error
 
     def _to_read(self) -> Connection:
         """Return a connection for reading; of a copy if SQLite cannot create its files beside the library."""
@@ -185,9 +169,9 @@ class Database:
             except DBAPIError:
                 connection.close()
                 raise
-        except (DBAPIError, StoreError) as error:
+        except (DBAPIError, errors.StoreError) as error:
             orig = error.orig if isinstance(error, DBAPIError) else error.__cause__
-            if code_of(orig) not in NO_SIDE_FILES:
+            if errors.code_of(orig) not in errors.NO_SIDE_FILES:
                 raise
             return self._read_copy(error)
         return connection
@@ -203,11 +187,11 @@ class Database:
         with self._lock:
             found = check_kind(self.path)
             if self._file is not None and found is None:
-                raise lost(self.path, "is gone: it was moved, removed or unmounted")
+                raise errors.lost(self.path, "is gone: it was moved, removed or unmounted")
             if found is not None and (found.st_dev, found.st_ino) != self._file:  # replaced by another file
                 self._forget()
             elif found is not None and not found.st_size:
-                raise lost(self.path, "was emptied")
+                raise errors.lost(self.path, "was emptied")
             if self._engine is None:
                 self._engine = self._open()
             return self._engine
@@ -228,7 +212,7 @@ class Database:
     def _make(self) -> None:
         try:
             if wal_of(self.path).exists():  # SQLite would delete this log, and its commits, with the new library
-                raise StoreError(
+                raise errors.StoreError(
                     f"The library {self.path} is missing, but its write-ahead log exists.",
                     "Restore the library, move the log away, or choose another library with --store.",
                 )
@@ -254,15 +238,15 @@ def _check(path: Path, connect: Callable[[], sqlite3.Connection]) -> int | None:
             code = foreign_code(connection)
             needed = 0 if code else _read_format(connection, found)
     except sqlite3.Error as error:
-        if code_of(error) == sqlite3.SQLITE_NOTADB:
-            raise damaged(path, NOT_SQLITE) from error
-        raise translated(error, path) from error
+        if errors.code_of(error) == sqlite3.SQLITE_NOTADB:
+            raise errors.damaged(path, errors.NOT_SQLITE) from error
+        raise errors.translated(error, path) from error
     if tables and application != schema.APPLICATION_ID:
-        raise foreign_file(path)
+        raise errors.foreign_file(path)
     if code:
-        raise with_code(path, code)
+        raise errors.with_code(path, code)
     if needed > schema.FORMAT:
-        raise too_new(path, found, needed)
+        raise errors.too_new(path, found, needed)
     return found if found > schema.FORMAT else None
 
 

@@ -18,18 +18,7 @@ from sqlalchemy import Connection
 from sqlalchemy.exc import DBAPIError
 
 from app.output import make_private
-from app.store.errors import (
-    IN_USE,
-    NOT_SQLITE,
-    StoreError,
-    StoreLostError,
-    code_of,
-    damaged,
-    lost,
-    named,
-    overwritten,
-    translated,
-)
+from app.store import errors
 from app.store.main_file import Identity, MainFile
 
 PATIENCE = 5.0
@@ -64,7 +53,7 @@ def create_file(path: Path) -> None:
     try:
         make_private(path)
     except FileExistsError as error:
-        raise StoreError(f"{path} exists already.", "Choose a new file name.") from error
+        raise errors.StoreError(f"{path} exists already.", "Choose a new file name.") from error
     except OSError as error:
         raise cannot_open(path, error) from error
 
@@ -81,11 +70,11 @@ def check_kind(path: Path) -> os.stat_result | None:
     except OSError as error:
         raise cannot_open(path, error) from error
     if not stat.S_ISREG(found.st_mode):
-        raise StoreError(
-            f"The library {named(path)} cannot be opened: it is {_kind(found)}.", "Choose a file with --store."
+        raise errors.StoreError(
+            f"The library {errors.named(path)} cannot be opened: it is {_kind(found)}.", "Choose a file with --store."
         )
     if 0 < found.st_size < MIN_SIZE:  # SQLite treats a very short file as an empty database
-        raise damaged(path, NOT_SQLITE)
+        raise errors.damaged(path, errors.NOT_SQLITE)
     return found
 
 
@@ -99,7 +88,7 @@ def path_to_create(path: Path) -> Path:
             target = Path(os.path.realpath(part))
             if part == path and target.parent.is_dir():
                 return target
-            raise StoreError(
+            raise errors.StoreError(
                 f"The library {path} cannot be created: {part} is a link to {target}, which does not exist.",
                 f"Create the folder {target.parent if part == path else target}, mount its disk, or choose another "
                 "library with --store.",
@@ -114,16 +103,17 @@ def _kind(found: os.stat_result) -> str:
     return "a device"
 
 
-def cannot_open(path: Path, error: OSError) -> StoreLostError:
+def cannot_open(path: Path, error: OSError) -> errors.StoreLostError:
     """Return the error for a library that cannot be opened."""
     if error.errno == errno.ELOOP:
-        return StoreLostError(
+        return errors.StoreLostError(
             f"The library {path} cannot be opened: symbolic link loop.",
             "Fix the link, or choose another library with --store.",
         )
     reason = (error.strerror or "unknown error").lower()
-    return StoreLostError(
-        f"The library {named(path)} cannot be opened: {reason}.", "Check its folder, or choose another with --store."
+    return errors.StoreLostError(
+        f"The library {errors.named(path)} cannot be opened: {reason}.",
+        "Check its folder, or choose another with --store.",
     )
 
 
@@ -154,16 +144,16 @@ class OpenFile:
         try:
             found = self.path.stat()
             if (found.st_dev, found.st_ino) != self.main:
-                raise lost(self.path, "was replaced by another file")
+                raise errors.lost(self.path, "was replaced by another file")
             if found.st_size < MIN_SIZE:
-                raise lost(self.path, "was emptied")
+                raise errors.lost(self.path, "was emptied")
             if not self.is_intact():
-                raise overwritten(self.path)
+                raise errors.overwritten(self.path)
             self._check_wal()
         except FileNotFoundError as error:
-            raise lost(self.path, "is gone: it was moved, removed or unmounted") from error
+            raise errors.lost(self.path, "is gone: it was moved, removed or unmounted") from error
         except OSError as error:
-            raise lost(self.path, f"cannot be reached: {(error.strerror or str(error)).lower()}") from error
+            raise errors.lost(self.path, f"cannot be reached: {(error.strerror or str(error)).lower()}") from error
 
     def is_intact(self) -> bool:
         """Return whether only SQLite wrote to the file since it was opened, even if it was moved."""
@@ -208,7 +198,7 @@ class OpenFile:
         if self.wal is None:
             self.wal = found
         elif found != self.wal:
-            raise lost(self.path, f"lost its write-ahead log {log.name}")
+            raise errors.lost(self.path, f"lost its write-ahead log {log.name}")
 
 
 def for_writing(path: Path, timeout: float = PATIENCE) -> sqlite3.Connection:
@@ -238,7 +228,7 @@ def patiently(work: Callable[[], T], patience: float) -> T:
             return work()
         except (sqlite3.Error, DBAPIError) as error:
             cause = error.orig if isinstance(error, DBAPIError) else error
-            if code_of(cause) not in IN_USE or time.monotonic() >= deadline:
+            if errors.code_of(cause) not in errors.IN_USE or time.monotonic() >= deadline:
                 raise
             time.sleep(RETRY_INTERVAL)
 
@@ -380,8 +370,8 @@ def copy_open(connection: sqlite3.Connection, target: Path) -> None:
     """
 
     def refuse_busy(status: int, _remaining: int, _total: int) -> None:
-        if status in IN_USE:  # otherwise backup() retries forever
-            raise translated(_with_code(status), target)
+        if status in errors.IN_USE:  # otherwise backup() retries forever
+            raise errors.translated(_with_code(status), target)
 
     with closing(for_writing(target)) as new:
         connection.backup(new, progress=refuse_busy)

@@ -1,23 +1,9 @@
 """Checks of a dd step."""
 
+from suites import disk
 from suites.base import StepEvidence
 from suites.checks import Check, CheckOutcome, NotChecked
 from suites.dd.parameters import TUNED_BLOCK, URANDOM, ZERO, copied, reads, writes
-from suites.disk import (
-    CACHE_FACTOR,
-    KIB,
-    ROTATING_RATE,
-    accepts_direct,
-    cache_for,
-    direct_refused,
-    is_rotating,
-    least_seconds,
-    page_cache,
-    plausible_rate,
-    roughly,
-    short_runtime,
-    unflushed_write,
-)
 from suites.facts import known
 from suites.parameters import Value, Values
 from suites.quantities import quantity
@@ -30,7 +16,7 @@ SHORTEST = 1.0
 ENOUGH = 4.0
 """Seconds that the remedy aims at."""
 
-SMALL_BLOCK = 64 * KIB
+SMALL_BLOCK = 64 * disk.KIB
 
 
 def _direct(values: Values) -> bool:
@@ -49,15 +35,15 @@ def _each_block_is_safe(values: Values) -> bool:
 
 def _past_memory(evidence: StepEvidence) -> dict[str, Value]:
     if writes(evidence.values):
-        return {"flush": "direct" if accepts_direct(evidence) else "fdatasync"}
-    return {"read": "direct"} if accepts_direct(evidence) else {}
+        return {"flush": "direct" if disk.accepts_direct(evidence) else "fdatasync"}
+    return {"read": "direct"} if disk.accepts_direct(evidence) else {}
 
 
 def _page_cache(evidence: StepEvidence) -> CheckOutcome | NotChecked | None:
     if not _cached_io(evidence.values):
         return None
     size = copied(evidence.values)
-    cache = cache_for(evidence, size)
+    cache = disk.cache_for(evidence, size)
     if cache is None or isinstance(cache, NotChecked):
         return cache
     return CheckOutcome(
@@ -71,7 +57,7 @@ def _read_after_write(evidence: StepEvidence) -> CheckOutcome | NotChecked | Non
     if not reads(evidence.values) or not _cached_io(evidence.values):
         return None
     size = copied(evidence.values)
-    cache = cache_for(evidence, size)
+    cache = disk.cache_for(evidence, size)
     if cache is None or isinstance(cache, NotChecked):
         return cache
     writers = [step.name for step in evidence.earlier if step.suite.directory_parameter is not None]
@@ -96,20 +82,20 @@ def _unflushed_write(evidence: StepEvidence) -> CheckOutcome | None:
 def _short_runtime(evidence: StepEvidence) -> CheckOutcome | None:
     values = evidence.values
     size = copied(values)
-    rate, basis = plausible_rate(evidence)
-    least, started = least_seconds(evidence, SHORTEST)
+    rate, basis = disk.plausible_rate(evidence)
+    least, started = disk.least_seconds(evidence, SHORTEST)
     if _each_block_is_safe(values) or size / rate >= least:
         return None
     block = int(values["block_size"])
     return CheckOutcome(
-        measured=f"{quantity(size)} take {roughly(size / rate)} s {basis}.{started}",
+        measured=f"{quantity(size)} take {disk.roughly(size / rate)} s {basis}.{started}",
         changes={"count": -(-_enough(evidence) // block)},
     )
 
 
 def _enough(evidence: StepEvidence) -> int:
     """Return the bytes that take long enough on a disk of plausible rate."""
-    return int(plausible_rate(evidence)[0] * max(ENOUGH, least_seconds(evidence, SHORTEST)[0]))
+    return int(disk.plausible_rate(evidence)[0] * max(ENOUGH, disk.least_seconds(evidence, SHORTEST)[0]))
 
 
 def _random_source(evidence: StepEvidence) -> CheckOutcome | None:
@@ -121,7 +107,9 @@ def _random_source(evidence: StepEvidence) -> CheckOutcome | None:
     if rate is None:
         return CheckOutcome("if=/dev/urandom; its rate on this host was not measured.", changes=changes)
     shown = quantity(rate, Unit.BYTES_PER_SECOND)
-    slow_disk = is_rotating(evidence.context, str(values["directory"])) and rate > CACHE_FACTOR * ROTATING_RATE
+    slow_disk = (
+        disk.is_rotating(evidence.context, str(values["directory"])) and rate > disk.CACHE_FACTOR * disk.ROTATING_RATE
+    )
     return CheckOutcome(
         measured=f"/dev/urandom delivers {shown} on this host (measured): the result cannot exceed that.",
         changes=changes,
@@ -141,8 +129,8 @@ def _small_blocks(evidence: StepEvidence) -> CheckOutcome | None:
 
 
 DD_CHECKS = (
-    direct_refused(_direct, {"flush": "fdatasync", "read": "cached"}),
-    page_cache(_page_cache),
+    disk.direct_refused(_direct, {"flush": "fdatasync", "read": "cached"}),
+    disk.page_cache(_page_cache),
     Check(
         id="read-after-write",
         severity=Severity.WARNING,
@@ -154,8 +142,8 @@ DD_CHECKS = (
         needs="Read mode and size; the host's memory; the steps before.",
         evaluate=_read_after_write,
     ),
-    unflushed_write(_unflushed_write),
-    short_runtime(_short_runtime, "Copy more blocks."),
+    disk.unflushed_write(_unflushed_write),
+    disk.short_runtime(_short_runtime, "Copy more blocks."),
     Check(
         id="random-source",
         severity=Severity.WARNING,

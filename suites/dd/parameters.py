@@ -51,7 +51,6 @@ BLOCK_SIZE = Parameter(
 
 COUNT = Parameter(
     name="count",
-    title="count",
     type=Type.INTEGER,
     default=1024,
     help="Number of blocks. dd has no default: /dev/zero and /dev/urandom have no end.",

@@ -48,7 +48,6 @@ def redraws_offsets(values: Values) -> bool:
 
 STEADY_STATE = Parameter(
     name="steady_state",
-    title="steadystate",
     type=Type.TEXT,
     default="",
     help="End within runtime as soon as the rate is steady: “iops:2%” = no second deviates more from the mean, "
@@ -59,7 +58,6 @@ STEADY_STATE = Parameter(
 
 STEADY_DURATION = Parameter(
     name="steady_duration",
-    title="ss_dur",
     type=Type.DURATION,
     default=30.0,
     help="Window in which the rate must be steady.",
@@ -71,7 +69,6 @@ STEADY_DURATION = Parameter(
 
 STEADY_RAMP = Parameter(
     name="steady_ramp",
-    title="ss_ramp",
     type=Type.DURATION,
     default=0.0,
     help="Time before the window starts. For writes to an empty drive, the time to fill it.",
@@ -83,7 +80,6 @@ STEADY_RAMP = Parameter(
 
 RANDREPEAT = Parameter(
     name="randrepeat",
-    title="randrepeat",
     type=Type.FLAG,
     default=True,
     help="Same random seed, so the same blocks in the same order, in each run (fio's default). A cache below can "
@@ -94,7 +90,6 @@ RANDREPEAT = Parameter(
 
 VERIFY = Parameter(
     name="verify",
-    title="verify",
     type=Type.CHOICE,
     default=NONE,
     help="Write a checksum into each block and read it back after all writes. The reads are reported, too.",
@@ -105,7 +100,6 @@ VERIFY = Parameter(
 
 INVALIDATE = Parameter(
     name="invalidate",
-    title="invalidate",
     type=Type.FLAG,
     default=True,
     help="Drop the file from the page cache before each job. Without it, a second run reads from memory.",
@@ -114,7 +108,6 @@ INVALIDATE = Parameter(
 
 FADVISE = Parameter(
     name="fadvise_hint",
-    title="fadvise_hint",
     type=Type.CHOICE,
     default="1",
     help="fadvise hint about the coming I/Os, which controls the kernel's readahead.",
@@ -215,7 +208,6 @@ def flushes(values: Values) -> bool:
 
 RW = Parameter(
     name="rw",
-    title="rw",
     type=Type.CHOICE,
     default="read",
     help="Access pattern: sequential or random; reads, writes or both.",
@@ -232,7 +224,6 @@ RW = Parameter(
 
 RWMIXREAD = Parameter(
     name="rwmixread",
-    title="rwmixread",
     type=Type.INTEGER,
     default=50,
     help="Share of reads in a mixed pattern.",
@@ -245,7 +236,6 @@ RWMIXREAD = Parameter(
 
 BLOCK_SIZE = Parameter(
     name="block_size",
-    title="bs",
     type=Type.SIZE,
     default=4 * KIB,
     help="Block size: bytes of each I/O. Small blocks reach the IOPS limit, large ones the throughput limit.",
@@ -271,7 +261,6 @@ BLOCK_SIZES = Parameter(
 
 IODEPTH = Parameter(
     name="iodepth",
-    title="iodepth",
     type=Type.INTEGER,
     default=1,
     help="Queue depth: I/Os in flight per job. Only libaio (with direct=1), io_uring and posixaio exceed 1.",
@@ -282,7 +271,6 @@ IODEPTH = Parameter(
 
 NUMJOBS = Parameter(
     name="numjobs",
-    title="numjobs",
     type=Type.INTEGER,
     default=1,
     help="Number of threads that run the job, each with its own file; their figures are added up.",
@@ -293,7 +281,6 @@ NUMJOBS = Parameter(
 
 DIRECT = Parameter(
     name="direct",
-    title="direct",
     type=Type.FLAG,
     default=False,
     help="Use O_DIRECT to bypass the page cache and measure the device.",
@@ -302,7 +289,6 @@ DIRECT = Parameter(
 
 SIZE = Parameter(
     name="size",
-    title="size",
     type=Type.SIZE,
     default=GIB,
     help="Bytes of each job's file; fio has no default. The files are written in full before the first trial.",
@@ -313,7 +299,6 @@ SIZE = Parameter(
 
 RUNTIME = Parameter(
     name="runtime",
-    title="runtime",
     type=Type.DURATION,
     default=0.0,
     help="Measured time; the job loops over its file until then. 0 ends each job after one pass over its file.",
@@ -324,7 +309,6 @@ RUNTIME = Parameter(
 
 RAMP_TIME = Parameter(
     name="ramp_time",
-    title="ramp_time",
     type=Type.DURATION,
     default=0.0,
     help="Time to run before measuring.",
@@ -335,7 +319,6 @@ RAMP_TIME = Parameter(
 
 IOENGINE = Parameter(
     name="ioengine",
-    title="ioengine",
     type=Type.CHOICE,
     default="psync",
     help="How I/Os are submitted to the kernel.",
@@ -399,7 +382,6 @@ engine)."""
 
 RATE_IOPS = Parameter(
     name="rate_iops",
-    title="rate_iops",
     type=Type.INTEGER,
     default=0,
     help="IOPS limit per job and direction, to measure latency at a given load. 0: no limit.",
@@ -411,7 +393,6 @@ RATE_IOPS = Parameter(
 
 FSYNC = Parameter(
     name="fsync",
-    title="fsync",
     type=Type.INTEGER,
     default=0,
     help="Call fsync after this many writes; 1 acts like a database log, 0 is never.",
@@ -423,7 +404,6 @@ FSYNC = Parameter(
 
 END_FSYNC = Parameter(
     name="end_fsync",
-    title="end_fsync",
     type=Type.FLAG,
     default=False,
     help="Call fsync once after a job has written everything.",
@@ -433,7 +413,6 @@ END_FSYNC = Parameter(
 
 LOOPS = Parameter(
     name="loops",
-    title="loops",
     type=Type.INTEGER,
     default=1,
     help="Passes of each job over its file where no runtime is set.",
@@ -445,7 +424,6 @@ LOOPS = Parameter(
 
 COMPRESSIBLE = Parameter(
     name="buffer_compress_percentage",
-    title="buffer_compress_percentage",
     type=Type.INTEGER,
     default=0,
     help="Compressibility of the written data: 0 is random data, 100 is zeros.",
@@ -458,7 +436,6 @@ COMPRESSIBLE = Parameter(
 
 REFILL_BUFFERS = Parameter(
     name="refill_buffers",
-    title="refill_buffers",
     type=Type.FLAG,
     default=False,
     help="Refill the buffer before each write, so that a device cannot deduplicate; costs CPU time.",

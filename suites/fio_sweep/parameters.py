@@ -30,7 +30,6 @@ def _list_of(one: str) -> str:
 
 DEPTHS = Parameter(
     name="depths",
-    title="iodepth",
     type=Type.TEXT,
     default="1, 2, 4, 8, 16, 32, 64",
     help="Queue depths to measure, one point each: “1, 4, 16”.",
@@ -40,7 +39,6 @@ DEPTHS = Parameter(
 
 JOB_COUNTS = Parameter(
     name="job_counts",
-    title="numjobs",
     type=Type.TEXT,
     default="1",
     help="Numbers of threads to measure, each thread with its own file, one point each: “1, 4”.",
@@ -50,7 +48,6 @@ JOB_COUNTS = Parameter(
 
 BLOCKS = Parameter(
     name="blocks",
-    title="bs",
     type=Type.TEXT,
     default="4k",
     help="Block sizes to measure, each with every depth and number of jobs: “4k, 64k”.",

@@ -51,7 +51,6 @@ PARAMETERS = (
     ),
     Parameter(
         name="time",
-        title="time",
         type=Type.DURATION,
         default=10.0,
         help="Duration of the test after the omitted seconds.",
@@ -63,7 +62,6 @@ PARAMETERS = (
     ),
     Parameter(
         name="omit",
-        title="omit",
         type=Type.DURATION,
         default=0.0,
         help="Seconds at the start that run but do not count, such as TCP slow start.",
@@ -87,7 +85,6 @@ PARAMETERS = (
     ),
     Parameter(
         name="length",
-        title="length",
         type=Type.SIZE,
         default=0,
         help="Bytes of each write or UDP datagram; 0 is iperf3's default: 128 KiB, for UDP one packet.",
@@ -98,7 +95,6 @@ PARAMETERS = (
     ),
     Parameter(
         name="window",
-        title="window",
         type=Type.SIZE,
         default=0,
         help="Socket buffer of both ends, which bounds the TCP window; 0 leaves it to the kernel.",
@@ -143,7 +139,6 @@ PARAMETERS = (
     ),
     Parameter(
         name="congestion",
-        title="congestion",
         type=Type.TEXT,
         default="",
         help="TCP congestion control, such as cubic or bbr; empty leaves it to the kernel.",
@@ -153,7 +148,6 @@ PARAMETERS = (
     ),
     Parameter(
         name="port",
-        title="port",
         type=Type.INTEGER,
         default=5201,
         help="Port of the server end; 0 picks a free one right before the test.",

@@ -199,7 +199,6 @@ BUFFERS = Parameter(
 
 FSYNC = Parameter(
     name="fsync",
-    title="fsync",
     type=Type.FLAG,
     default=True,
     help="Whether each commit waits for the disk. Without it a crash loses data, and the disk hardly matters.",
@@ -211,7 +210,6 @@ CHECKPOINT_DEFAULT = 300.0
 
 CHECKPOINT = Parameter(
     name="checkpoint_timeout",
-    title="checkpoint_timeout",
     type=Type.DURATION,
     default=CHECKPOINT_DEFAULT,
     help="Interval of PostgreSQL's checkpoints, which write all changed pages to the disk. A shorter run has none.",

@@ -18,37 +18,8 @@ from suites.base import (
 from suites.checks import Check, CheckOutcome, NotChecked
 from suites.equivalents import Traits
 from suites.facts import Facts, cpus_for, known
+from suites.oltp import server
 from suites.oltp.output import METRICS, OltpParser
-from suites.oltp.server import (
-    ADDRESS,
-    BUFFERS,
-    CHECKPOINT,
-    DATABASE,
-    FILE,
-    FSYNC,
-    KEEP,
-    MAKE,
-    MYSQL,
-    NO_DATABASE,
-    NOT_DURABLE,
-    OVERHEAD,
-    PEER,
-    POSTGRESQL,
-    SAME_HOST,
-    SERVER,
-    SERVER_DIRECTORY,
-    TABLES,
-    USER,
-    checkpoint_missed,
-    in_memory,
-    is_named,
-    is_started_here,
-    server_effects,
-    start_arguments,
-    started,
-    tuned_checkpoints,
-    tuned_server,
-)
 from suites.parameters import Choice, Parameter, Tuned, Type, Values
 from suites.programs import MARIADB_SERVER, POSTGRESQL_SERVER, Program
 from suites.runtime_checks import SHORT_RUNTIME, TRUSTED
@@ -76,7 +47,6 @@ WORKLOAD = Parameter(
 
 DRIVER = Parameter(
     name="driver",
-    title="db-driver",
     type=Type.CHOICE,
     default=MYSQL_DRIVER,
     help="Database system to measure. A server started for the test is MariaDB or PostgreSQL, whichever is installed.",
@@ -86,7 +56,6 @@ DRIVER = Parameter(
 
 TABLE_COUNT = Parameter(
     name="table_count",
-    title="tables",
     type=Type.INTEGER,
     default=1,
     help="Number of tables.",
@@ -97,7 +66,6 @@ TABLE_COUNT = Parameter(
 
 TABLE_SIZE = Parameter(
     name="table_size",
-    title="table-size",
     type=Type.INTEGER,
     default=10_000,
     help="Rows per table, about 260 B each with indexes.",
@@ -108,7 +76,6 @@ TABLE_SIZE = Parameter(
 
 DISTRIBUTION = Parameter(
     name="distribution",
-    title="rand-type",
     type=Type.CHOICE,
     default="special",
     help="Distribution of the rows. sysbench's default picks 1 % of them in 3 of 4 cases, so little comes from "
@@ -131,19 +98,18 @@ PORT = Parameter(
     help="The server's port; 0 is the default: 3306 for MySQL, 5432 for PostgreSQL.",
     minimum=0,
     maximum=65535,
-    applies=is_named,
+    applies=server.is_named,
     identity=False,
 )
 
 CONFIG_FILE = Parameter(
     name="config_file",
-    title="config-file",
     type=Type.TEXT,
     default="",
     help="File on the host, readable only by you, with a line mysql-password=…; for PostgreSQL use ~/.pgpass.",
     option="--config-file",
     pattern=r"/.*",
-    applies=is_named,
+    applies=server.is_named,
     identity=False,
 )
 """sysbench reads command-line options from such a file (--config-file); it reads no my.cnf."""
@@ -187,12 +153,12 @@ def _few_rows(evidence: StepEvidence) -> CheckOutcome | None:
 
 
 def _in_memory(evidence: StepEvidence) -> CheckOutcome | NotChecked | None:
-    return in_memory(evidence, size_of(evidence.values))
+    return server.in_memory(evidence, size_of(evidence.values))
 
 
 def _makes(evidence: StepEvidence) -> CheckOutcome | None:
     values = evidence.values
-    if is_started_here(values) or values["tables"] != MAKE or not values["database"]:
+    if server.is_started_here(values) or values["tables"] != server.MAKE or not values["database"]:
         return None
     last = f" to sbtest{values['table_count']}" if int(values["table_count"]) > 1 else ""
     return CheckOutcome(f"Tables sbtest1{last} are created in {values['database']} before, and dropped after.")
@@ -207,7 +173,7 @@ def _writes(values: Values) -> bool:
 
 
 OLTP_CHECKS: tuple[StepCheck, ...] = (
-    NO_DATABASE,
+    server.NO_DATABASE,
     Check(
         id="oltp-needs-sysbench-1",
         severity=Severity.ERROR,
@@ -249,11 +215,11 @@ OLTP_CHECKS: tuple[StepCheck, ...] = (
         needs="Tables and database.",
         evaluate=_makes,
     ),
-    SAME_HOST,
-    NOT_DURABLE,
+    server.SAME_HOST,
+    server.NOT_DURABLE,
     SHORT_RUNTIME,
     # InnoDB has no timed checkpoint: it flushes all the time, as its log fills.
-    checkpoint_missed(lambda values: _postgresql(values) and _writes(values)),
+    server.checkpoint_missed(lambda values: _postgresql(values) and _writes(values)),
 )
 
 
@@ -266,8 +232,8 @@ _CREATE_TABLES = (
 _DROP = '[ ! -f made ] || exec "$@" cleanup'
 
 _OWN = {
-    POSTGRESQL: (f"--pgsql-host={PEER}", "--pgsql-user=benchwright", "--pgsql-db=postgres"),
-    MYSQL: ("--mysql-socket=data/mysql.sock", "--mysql-user=root", "--mysql-db=sbtest"),
+    server.POSTGRESQL: (f"--pgsql-host={server.PEER}", "--pgsql-user=benchwright", "--pgsql-db=postgres"),
+    server.MYSQL: ("--mysql-socket=data/mysql.sock", "--mysql-user=root", "--mysql-db=sbtest"),
 }
 
 
@@ -288,7 +254,7 @@ class SysbenchOltp(Suite):
     program = SYSBENCH
     other_programs = (POSTGRESQL_SERVER, MARIADB_SERVER)
     parameters = (
-        SERVER,
+        server.SERVER,
         DRIVER,
         WORKLOAD,
         TABLE_COUNT,
@@ -297,16 +263,16 @@ class SysbenchOltp(Suite):
         THREADS,
         TIME,
         PERCENTILE,
-        SERVER_DIRECTORY,
-        BUFFERS,
-        FSYNC,
-        replace(CHECKPOINT, applies=lambda values: _postgresql(values) and is_started_here(values)),
-        ADDRESS,
+        server.SERVER_DIRECTORY,
+        server.BUFFERS,
+        server.FSYNC,
+        replace(server.CHECKPOINT, applies=lambda values: _postgresql(values) and server.is_started_here(values)),
+        server.ADDRESS,
         PORT,
-        DATABASE,
-        USER,
+        server.DATABASE,
+        server.USER,
         CONFIG_FILE,
-        TABLES,
+        server.TABLES,
     )
     metrics = METRICS
     parser_type = OltpParser
@@ -318,7 +284,7 @@ class SysbenchOltp(Suite):
     def programs(self, values: Values, facts: Facts | None) -> tuple[Program, ...]:
         """Return sysbench, and the server if the step starts one."""
         own = POSTGRESQL_SERVER if values["driver"] == PGSQL else MARIADB_SERVER
-        return (SYSBENCH, own) if is_started_here(values) else (SYSBENCH,)
+        return (SYSBENCH, own) if server.is_started_here(values) else (SYSBENCH,)
 
     def tune(self, context: Context) -> dict[str, Tuned]:
         """Return two threads per CPU, and enough rows that conflicts are rare."""
@@ -328,7 +294,7 @@ class SysbenchOltp(Suite):
             "table_size": Tuned(
                 TUNED_ROWS, "With sysbench's default of 10,000 rows, transactions wait for each other."
             ),
-            **tuned_server(context),
+            **server.tuned_server(context),
         }
         facts = context.facts
         if facts is None:
@@ -341,24 +307,26 @@ class SysbenchOltp(Suite):
         )
         if has_postgresql or (has_pgbench and not has_mariadb):
             tuned["driver"] = Tuned(PGSQL, "PostgreSQL is installed on the host.")
-            tuned |= tuned_checkpoints()
+            tuned |= server.tuned_checkpoints()
         return tuned
 
     def commands(self, values: Values, context: Context) -> tuple[Command, ...]:
         """Return the commands that create the tables, run the test, and drop the tables."""
-        kind = POSTGRESQL if values["driver"] == PGSQL else MYSQL
-        where = list(_OWN[kind]) if is_started_here(values) else _where(values)
+        kind = server.POSTGRESQL if values["driver"] == PGSQL else server.MYSQL
+        where = list(_OWN[kind]) if server.is_started_here(values) else _where(values)
         tables = [f"--tables={values['table_count']}", f"--table-size={values['table_size']}"]
         options = [f"--db-driver={values['driver']}", *where, *tables]
         test = str(values["workload"])
         fill = ("sysbench", test, *options)
         run = command(test, [*options, f"--rand-type={values['distribution']}"], values, context).argv
-        if is_started_here(values):
+        if server.is_started_here(values):
             return (
-                Command((*start_arguments(values, kind), *fill, "prepare"), Purpose.PREPARE, files=(FILE,)),
-                Command((*started(kind), *run), files=(FILE,)),
+                Command(
+                    (*server.start_arguments(values, kind), *fill, "prepare"), Purpose.PREPARE, files=(server.FILE,)
+                ),
+                Command((*server.started(kind), *run), files=(server.FILE,)),
             )
-        if values["tables"] == KEEP:
+        if values["tables"] == server.KEEP:
             return (Command(run),)
         return (
             Command(("sh", "-c", _CREATE_TABLES, "sysbench", *fill), Purpose.PREPARE),
@@ -368,22 +336,22 @@ class SysbenchOltp(Suite):
 
     def effects(self, values: Values) -> tuple[Effect, ...]:
         """Return the effects on a server set by the user."""
-        return server_effects(("sysbench", str(values["workload"]), *_where(values)), values)
+        return server.server_effects(("sysbench", str(values["workload"]), *_where(values)), values)
 
     def estimate(self, values: Values, context: Context) -> Estimate:
         """Return the run's time and the size of the tables; writes depend on the number of transactions."""
-        size, own = size_of(values), is_started_here(values)
+        size, own = size_of(values), server.is_started_here(values)
         return Estimate(
             duration=float(values["time"]),
             written=None if own and _writes(values) else 0,
             prepared=2 * size if own else 0,
-            space=2 * size + OVERHEAD if own else 0,
+            space=2 * size + server.OVERHEAD if own else 0,
             network=0 if own else None,
         )
 
     def workload(self, values: Values) -> Workload:
         """Return whether each transaction waits for the disk."""
-        return Workload(commits=is_started_here(values) and bool(values["fsync"]) and _writes(values))
+        return Workload(commits=server.is_started_here(values) and bool(values["fsync"]) and _writes(values))
 
     def traits(self, values: Values, facts: Facts | None) -> Traits:
         """Return the traits of a step for cross-checks."""

@@ -18,35 +18,7 @@ from suites.base import (
 from suites.checks import Check, CheckOutcome, NotChecked
 from suites.equivalents import Equivalent, MetricMapping, ParameterMapping, Traits, backwards, mapped
 from suites.facts import Facts, cpus_for
-from suites.oltp.server import (
-    ADDRESS,
-    BUFFERS,
-    CHECKPOINT,
-    DATABASE,
-    FILE,
-    FSYNC,
-    KEEP,
-    MAKE,
-    NO_DATABASE,
-    NOT_DURABLE,
-    OVERHEAD,
-    PEER,
-    POSTGRESQL,
-    SAME_HOST,
-    SERVER,
-    SERVER_DIRECTORY,
-    TABLES,
-    USER,
-    checkpoint_missed,
-    in_memory,
-    is_named,
-    is_started_here,
-    server_effects,
-    start_arguments,
-    started,
-    tuned_checkpoints,
-    tuned_server,
-)
+from suites.oltp import server
 from suites.parameters import Choice, Parameter, Tuned, Type, Value, Values
 from suites.pgbench.output import (
     LARGEST,
@@ -84,7 +56,6 @@ SCRIPT = Parameter(
 
 SCALE = Parameter(
     name="scale",
-    title="scale",
     type=Type.INTEGER,
     default=1,
     help="Branches, each with 100,000 accounts and about 16 MB. Updates of one branch wait for each other.",
@@ -117,7 +88,6 @@ THREADS = Parameter(
 
 TIME = Parameter(
     name="time",
-    title="time",
     type=Type.DURATION,
     default=10.0,
     help="Duration of the test.",
@@ -129,7 +99,6 @@ TIME = Parameter(
 
 PROTOCOL = Parameter(
     name="protocol",
-    title="protocol",
     type=Type.CHOICE,
     default="simple",
     help="Query protocol. Prepared statements are planned once, which can nearly double the rate of short reads.",
@@ -143,7 +112,6 @@ PROTOCOL = Parameter(
 
 RATE = Parameter(
     name="rate",
-    title="rate",
     type=Type.NUMBER,
     default=0.0,
     help="Target transactions per second, 0 for no limit; latency is then that of this load.",
@@ -162,11 +130,11 @@ PORT = Parameter(
     option="-p",
     minimum=1,
     maximum=65535,
-    applies=is_named,
+    applies=server.is_named,
     identity=False,
 )
 
-PGBENCH_PARAMETERS = (SCRIPT, SCALE, CLIENTS, THREADS, TIME, PROTOCOL, RATE, LOGGED, TABLES)
+PGBENCH_PARAMETERS = (SCRIPT, SCALE, CLIENTS, THREADS, TIME, PROTOCOL, RATE, LOGGED, server.TABLES)
 
 
 # Checks of a pgbench step.
@@ -186,7 +154,7 @@ def _contended(evidence: StepEvidence) -> CheckOutcome | None:
 
 
 def _in_memory(evidence: StepEvidence) -> CheckOutcome | NotChecked | None:
-    return in_memory(evidence, int(evidence.values["scale"]) * SCALE_BYTES)
+    return server.in_memory(evidence, int(evidence.values["scale"]) * SCALE_BYTES)
 
 
 def _one_thread(evidence: StepEvidence) -> CheckOutcome | None:
@@ -198,7 +166,7 @@ def _one_thread(evidence: StepEvidence) -> CheckOutcome | None:
 
 def _drops(evidence: StepEvidence) -> CheckOutcome | None:
     values = evidence.values
-    if is_started_here(values) or values["tables"] != MAKE or not values["database"]:
+    if server.is_started_here(values) or values["tables"] != server.MAKE or not values["database"]:
         return None
     return CheckOutcome(f"Tables pgbench_* are created in {values['database']} before, and dropped after.")
 
@@ -214,7 +182,7 @@ def _large_log(evidence: StepEvidence) -> CheckOutcome | None:
 
 
 PGBENCH_CHECKS: tuple[StepCheck, ...] = (
-    NO_DATABASE,
+    server.NO_DATABASE,
     Check(
         id="pgbench-contended",
         severity=Severity.WARNING,
@@ -267,10 +235,10 @@ PGBENCH_CHECKS: tuple[StepCheck, ...] = (
         needs="log, script, time, threads and rate.",
         evaluate=_large_log,
     ),
-    SAME_HOST,
-    NOT_DURABLE,
+    server.SAME_HOST,
+    server.NOT_DURABLE,
     SHORT_RUNTIME,
-    checkpoint_missed(lambda values: values["script"] != "select-only"),
+    server.checkpoint_missed(lambda values: values["script"] != "select-only"),
 )
 
 
@@ -312,16 +280,16 @@ class Pgbench(Suite):
     program = PGBENCH
     other_programs = (POSTGRESQL_SERVER,)
     parameters = (
-        SERVER,
+        server.SERVER,
         *PGBENCH_PARAMETERS,
-        SERVER_DIRECTORY,
-        BUFFERS,
-        FSYNC,
-        CHECKPOINT,
-        ADDRESS,
+        server.SERVER_DIRECTORY,
+        server.BUFFERS,
+        server.FSYNC,
+        server.CHECKPOINT,
+        server.ADDRESS,
         PORT,
-        DATABASE,
-        USER,
+        server.DATABASE,
+        server.USER,
     )
     metrics = METRICS
     parser_type = PgbenchParser
@@ -349,11 +317,11 @@ class Pgbench(Suite):
 
     def programs(self, values: Values, facts: Facts | None) -> tuple[Program, ...]:
         """Return pgbench, and the server if the step starts one."""
-        return (PGBENCH, POSTGRESQL_SERVER) if is_started_here(values) else (PGBENCH,)
+        return (PGBENCH, POSTGRESQL_SERVER) if server.is_started_here(values) else (PGBENCH,)
 
     def tune(self, context: Context) -> dict[str, Tuned]:
         """Return two clients and one thread per CPU, and enough branches to avoid contention."""
-        tuned = {**tuned_checkpoints(), **tuned_server(context)}
+        tuned = {**server.tuned_checkpoints(), **server.tuned_server(context)}
         cpus = None if context.facts is None else cpus_for(context.facts)
         scale = RECOMMENDED_SCALE
         if cpus is not None:
@@ -368,17 +336,26 @@ class Pgbench(Suite):
         """Return the commands that create the tables, run the test, read its log, and drop the tables."""
         read = (SUMMARY,) if is_logged(values) else ()
         scale, run = str(values["scale"]), ("pgbench", *_options(values))
-        if is_started_here(values):
-            there = ["-h", PEER, "-U", _NAME]
-            fill = (*start_arguments(values, POSTGRESQL), "pgbench", "-i", "-q", "-s", scale, *there, "postgres")
+        if server.is_started_here(values):
+            there = ["-h", server.PEER, "-U", _NAME]
+            fill = (
+                *server.start_arguments(values, server.POSTGRESQL),
+                "pgbench",
+                "-i",
+                "-q",
+                "-s",
+                scale,
+                *there,
+                "postgres",
+            )
             return (
-                Command(fill, Purpose.PREPARE, files=(FILE,)),
-                Command((*started(POSTGRESQL), *run, *there, "postgres"), files=(FILE,)),
+                Command(fill, Purpose.PREPARE, files=(server.FILE,)),
+                Command((*server.started(server.POSTGRESQL), *run, *there, "postgres"), files=(server.FILE,)),
                 *read,
             )
         there, database = _where(values), str(values["database"])
         measure = Command((*run, *there, database))
-        if values["tables"] == KEEP:
+        if values["tables"] == server.KEEP:
             return (measure, *read)
         return (
             Command(("sh", "-c", _MAKE, "pgbench", scale, database, *there), Purpose.PREPARE),
@@ -389,19 +366,19 @@ class Pgbench(Suite):
 
     def effects(self, values: Values) -> tuple[Effect, ...]:
         """Return the effects on a server set by the user."""
-        return server_effects(("pgbench", *_where(values), str(values["database"])), values)
+        return server.server_effects(("pgbench", *_where(values), str(values["database"])), values)
 
     def estimate(self, values: Values, context: Context) -> Estimate:
         """Return the run's time and the size of the tables; writes depend on the number of transactions."""
         size = int(values["scale"]) * SCALE_BYTES
-        own = is_started_here(values)
+        own = server.is_started_here(values)
         reads = values["script"] == "select-only"
         log = log_size(values)
         return Estimate(
             duration=float(values["time"]),
             written=log if reads or not own else None,
             prepared=2 * size if own else 0,
-            space=log + (2 * size + OVERHEAD if own else 0),
+            space=log + (2 * size + server.OVERHEAD if own else 0),
             network=0 if own else None,
         )
 
@@ -410,7 +387,7 @@ class Pgbench(Suite):
         rate = float(values["rate"])
         return Workload(
             rate_limit=RateLimit("transactions_per_second", rate) if rate else None,
-            commits=is_started_here(values) and bool(values["fsync"]) and values["script"] != "select-only",
+            commits=server.is_started_here(values) and bool(values["fsync"]) and values["script"] != "select-only",
         )
 
     def traits(self, values: Values, facts: Facts | None) -> Traits:

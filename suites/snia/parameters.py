@@ -134,7 +134,6 @@ POINT_TIME = replace(
 
 BLOCKS = Parameter(
     name="blocks",
-    title="bs",
     type=Type.TEXT,
     default="",
     help="Replaces the standard’s block sizes: “128k, 4k”. A device with 4 KiB sectors refuses 512 B.",
@@ -145,7 +144,6 @@ BLOCKS = Parameter(
 
 MIXES = Parameter(
     name="mixes",
-    title="rwmixread",
     type=Type.TEXT,
     default="",
     help="Replaces the standard’s shares of reads, in percent: “100, 65, 0”.",

@@ -76,7 +76,6 @@ EVENTS_PER_SECOND = Metric("events_per_second", "Events per second", Unit.PER_SE
 
 CPU_MAX_PRIME = Parameter(
     name="cpu_max_prime",
-    title="cpu-max-prime",
     type=Type.INTEGER,
     default=10000,
     help="Each event searches all primes up to this number; figures of different limits are not comparable.",
@@ -87,7 +86,6 @@ CPU_MAX_PRIME = Parameter(
 
 EVENTS = Parameter(
     name="events",
-    title="events",
     type=Type.INTEGER,
     default=0,
     help="End the run after this many events, even before time; 0 disables the limit.",

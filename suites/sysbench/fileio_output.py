@@ -2,22 +2,9 @@
 
 import re
 
+from suites import disk
 from suites.base import StepEvidence
 from suites.checks import Check, CheckOutcome, NotChecked
-from suites.disk import (
-    CACHE_FACTOR,
-    KIB,
-    MIB,
-    accepts_direct,
-    cache_for,
-    direct_refused,
-    flushed_in_time,
-    free_bytes,
-    page_cache,
-    throughput_ceiling,
-    unaligned_direct,
-    unflushed_write,
-)
 from suites.parameters import Value, Values
 from suites.quantities import quantity
 from suites.runtime_checks import SHORT_RUNTIME
@@ -68,7 +55,7 @@ _OLD_COUNTS = re.compile(
 )
 _BLOCK = re.compile(r"Block size (\d{1,9})(B|Kb|KiB|Mb|MiB)")
 _MODE = re.compile(r"Doing (sequential|random) (write \(creation\)|rewrite|read|write|r/w) test")
-_FACTORS = {"B": 1, "K": KIB, "M": MIB}
+_FACTORS = {"B": 1, "K": disk.KIB, "M": disk.MIB}
 _OPERATIONS = {"read": ("read",), "r/w": ("read", "write")}
 _MISSING = re.compile(r"Cannot open file .{0,300}errno = 2\b|Size of file .{0,300}(?:expected|but at least)")
 
@@ -86,7 +73,7 @@ def read_live(line: str, output: SysbenchOutput) -> list[Sample]:
         if _has_operation(output, operation, rate):
             label = labels(operation=operation)
             block = output.numbers.get("block_size")
-            samples += [Sample(time, IOPS, rate * MIB / block, label)] if block else []
+            samples += [Sample(time, IOPS, rate * disk.MIB / block, label)] if block else []
             samples.append(Sample(time, BANDWIDTH, rate, label))
     if flushes := float(match[4]):
         samples.append(Sample(time, FSYNC_RATE, flushes))
@@ -148,7 +135,7 @@ def _from_counts(output: SysbenchOutput) -> list[str]:
         rate = numbers[f"{operation}s_done"] / seconds
         numbers[f"{operation}_iops"] = rate
         if block:
-            numbers[f"{operation}_bandwidth"] = rate * block / MIB
+            numbers[f"{operation}_bandwidth"] = rate * block / disk.MIB
     numbers[FSYNC_RATE.name] = numbers["fsyncs_done"] / seconds
     name = f"sysbench {output.version or 'of this age'}"
     return [f"{name} prints no rates by operation: they are its operations, and their bytes, in {seconds:g} s."]
@@ -157,12 +144,12 @@ def _from_counts(output: SysbenchOutput) -> list[str]:
 # Checks of sysbench's file test.
 
 
-TUNED_BLOCK = 4 * KIB
-TUNED_SEQUENTIAL_BLOCK = MIB
+TUNED_BLOCK = 4 * disk.KIB
+TUNED_SEQUENTIAL_BLOCK = disk.MIB
 TUNED_FILES = 16
 TUNED_THREADS = 16
 
-SMALL_SEQUENTIAL_BLOCK = 64 * KIB
+SMALL_SEQUENTIAL_BLOCK = 64 * disk.KIB
 
 
 def _page_cache(evidence: StepEvidence) -> CheckOutcome | NotChecked | None:
@@ -171,7 +158,7 @@ def _page_cache(evidence: StepEvidence) -> CheckOutcome | NotChecked | None:
     if direct(values) or (waits and not reads(values)):
         return None
     total = int(values["total_size"])
-    cache = cache_for(evidence, total)
+    cache = disk.cache_for(evidence, total)
     if cache is None or isinstance(cache, NotChecked):
         return cache
     own = ", sysbench's default," if total == DEFAULT_TOTAL else ""
@@ -187,10 +174,10 @@ def _caching_text(values: Values) -> str:
 
 
 def _past_the_cache(evidence: StepEvidence, cache: int) -> dict[str, Value]:
-    if accepts_direct(evidence):
+    if disk.accepts_direct(evidence):
         mapped = evidence.values["io_mode"] == "mmap"
         return {"extra_flags": "direct", "io_mode": "sync"} if mapped else {"extra_flags": "direct"}
-    size, room = -(-CACHE_FACTOR * cache // MIB) * MIB, free_bytes(evidence)
+    size, room = -(-disk.CACHE_FACTOR * cache // disk.MIB) * disk.MIB, disk.free_bytes(evidence)
     return {"total_size": size} if room is not None and size < room else {}
 
 
@@ -199,11 +186,11 @@ def _unflushed_write(evidence: StepEvidence) -> CheckOutcome | None:
     every, block = int(values["fsync_freq"]), int(values["block_size"])
     if not writes(values) or values["extra_flags"] != "none" or values["fsync_all"]:
         return None
-    if flushed_in_time(every, block, int(values["total_size"])):
+    if disk.flushed_in_time(every, block, int(values["total_size"])):
         return None
     flushed = f"with fsync only every {quantity(every * block)}" if every else "without fsync"
     late = "; --file-fsync-end runs only when the time is up" if values["fsync_end"] else ""
-    changes: dict[str, Value] = {"extra_flags": "direct"} if accepts_direct(evidence) else {"fsync_freq": 100}
+    changes: dict[str, Value] = {"extra_flags": "direct"} if disk.accepts_direct(evidence) else {"fsync_freq": 100}
     return CheckOutcome(f"{values['mode']} without direct I/O and {flushed}{late}.", changes=changes)
 
 
@@ -214,7 +201,7 @@ def _flushes_of_every_file(evidence: StepEvidence) -> CheckOutcome | None:
         return None
     return CheckOutcome(
         f"After every {every} requests each of the {files} files is flushed: {files / every:.2g} fsyncs per request.",
-        changes={"fsync_freq": 0, "extra_flags": "direct"} if accepts_direct(evidence) else {"file_num": 1},
+        changes={"fsync_freq": 0, "extra_flags": "direct"} if disk.accepts_direct(evidence) else {"file_num": 1},
     )
 
 
@@ -283,8 +270,8 @@ FILEIO_CHECKS = (
         needs="file-io-mode.",
         evaluate=_submission_latency,
     ),
-    direct_refused(lambda values: values["extra_flags"] == "direct", {"extra_flags": "none"}),
-    unaligned_direct(direct),
+    disk.direct_refused(lambda values: values["extra_flags"] == "direct", {"extra_flags": "none"}),
+    disk.unaligned_direct(direct),
     Check(
         id="files-below-block",
         severity=Severity.WARNING,
@@ -295,8 +282,8 @@ FILEIO_CHECKS = (
         needs="Total size, number of files, block size.",
         evaluate=_too_many_files,
     ),
-    page_cache(_page_cache),
-    unflushed_write(_unflushed_write),
+    disk.page_cache(_page_cache),
+    disk.unflushed_write(_unflushed_write),
     Check(
         id="fsync-of-every-file",
         severity=Severity.WARNING,
@@ -309,7 +296,7 @@ FILEIO_CHECKS = (
         evaluate=_flushes_of_every_file,
     ),
     SHORT_RUNTIME,
-    throughput_ceiling(_throughput_ceiling),
+    disk.throughput_ceiling(_throughput_ceiling),
     Check(
         id="small-blocks",
         severity=Severity.INFO,

@@ -48,7 +48,6 @@ def _flushes_now_and_then(values: Values) -> bool:
 
 MODE = Parameter(
     name="mode",
-    title="file-test-mode",
     type=Type.CHOICE,
     default="rndrd",
     help="Access pattern. sysbench has no default.",
@@ -65,7 +64,6 @@ MODE = Parameter(
 
 FILES = Parameter(
     name="file_num",
-    title="file-num",
     type=Type.INTEGER,
     default=128,
     help="Number of files that share the total size. Each periodic fsync flushes all of them.",
@@ -76,7 +74,6 @@ FILES = Parameter(
 
 TOTAL_SIZE = Parameter(
     name="total_size",
-    title="file-total-size",
     type=Type.SIZE,
     default=DEFAULT_TOTAL,
     help="Bytes of all files together.",
@@ -87,7 +84,6 @@ TOTAL_SIZE = Parameter(
 
 BLOCK_SIZE = Parameter(
     name="block_size",
-    title="file-block-size",
     type=Type.SIZE,
     default=DEFAULT_BLOCK,
     help="Bytes of each read and write.",
@@ -98,7 +94,6 @@ BLOCK_SIZE = Parameter(
 
 EXTRA_FLAGS = Parameter(
     name="extra_flags",
-    title="file-extra-flags",
     type=Type.CHOICE,
     default="none",
     help="Flags of open. Without one, the page cache may serve the I/O.",
@@ -113,7 +108,6 @@ EXTRA_FLAGS = Parameter(
 
 IO_MODE = Parameter(
     name="io_mode",
-    title="file-io-mode",
     type=Type.CHOICE,
     default="sync",
     help="How requests are submitted to the kernel.",
@@ -127,7 +121,6 @@ IO_MODE = Parameter(
 
 BACKLOG = Parameter(
     name="async_backlog",
-    title="file-async-backlog",
     type=Type.INTEGER,
     default=128,
     help="Queue depth: requests each thread submits before it waits for them.",
@@ -139,7 +132,6 @@ BACKLOG = Parameter(
 
 FSYNC_FREQUENCY = Parameter(
     name="fsync_freq",
-    title="file-fsync-freq",
     type=Type.INTEGER,
     default=100,
     help="Requests after which every file is flushed; 0 is never while the clock runs.",
@@ -152,7 +144,6 @@ FSYNC_FREQUENCY = Parameter(
 
 FSYNC_ALL = Parameter(
     name="fsync_all",
-    title="file-fsync-all",
     type=Type.FLAG,
     default=False,
     help="Flush after each write, like a database log.",
@@ -162,7 +153,6 @@ FSYNC_ALL = Parameter(
 
 FSYNC_END = Parameter(
     name="fsync_end",
-    title="file-fsync-end",
     type=Type.FLAG,
     default=True,
     help="Flush every file once when the time is up.",
@@ -172,7 +162,6 @@ FSYNC_END = Parameter(
 
 FSYNC_MODE = Parameter(
     name="fsync_mode",
-    title="file-fsync-mode",
     type=Type.CHOICE,
     default="fsync",
     help="System call that flushes. fdatasync skips a file's timestamps, which fsync writes, too.",
@@ -183,7 +172,6 @@ FSYNC_MODE = Parameter(
 
 RATIO = Parameter(
     name="rw_ratio",
-    title="file-rw-ratio",
     type=Type.NUMBER,
     default=1.5,
     help="Reads per write in the mode rndrw.",

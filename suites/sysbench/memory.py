@@ -257,7 +257,6 @@ OPERATIONS_PER_SECOND = Metric(
 
 BLOCK_SIZE = Parameter(
     name="block_size",
-    title="memory-block-size",
     type=Type.SIZE,
     default=1024,
     help="Bytes of each operation, a power of two; below the cache size it measures the caches.",
@@ -269,7 +268,6 @@ BLOCK_SIZE = Parameter(
 
 TOTAL_SIZE = Parameter(
     name="total_size",
-    title="memory-total-size",
     type=Type.SIZE,
     default=100 * 2**30,
     help="End the run after moving this much, even before time.",
@@ -281,7 +279,6 @@ TOTAL_SIZE = Parameter(
 
 OPERATION = Parameter(
     name="operation",
-    title="memory-oper",
     type=Type.CHOICE,
     default="write",
     help="Write, read, or run only the loop to measure its own cost.",
@@ -291,7 +288,6 @@ OPERATION = Parameter(
 
 ACCESS_MODE = Parameter(
     name="access_mode",
-    title="memory-access-mode",
     type=Type.CHOICE,
     default="seq",
     help="Access the block in address order or at random.",
@@ -301,7 +297,6 @@ ACCESS_MODE = Parameter(
 
 SCOPE = Parameter(
     name="scope",
-    title="memory-scope",
     type=Type.CHOICE,
     default="global",
     help="One block shared by all threads, or one block per thread.",

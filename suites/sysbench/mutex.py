@@ -27,7 +27,6 @@ FAR_TOO_SHORT = 5.0
 
 MUTEX_NUM = Parameter(
     name="mutex_num",
-    title="mutex-num",
     type=Type.INTEGER,
     default=4096,
     help="Number of mutexes; each time one is locked at random. With 1, all threads contend for it.",
@@ -38,7 +37,6 @@ MUTEX_NUM = Parameter(
 
 MUTEX_LOCKS = Parameter(
     name="mutex_locks",
-    title="mutex-locks",
     type=Type.INTEGER,
     default=50_000,
     help="Locks per thread. The test ends when all are done: fixed work, not fixed time.",
@@ -49,7 +47,6 @@ MUTEX_LOCKS = Parameter(
 
 MUTEX_LOOPS = Parameter(
     name="mutex_loops",
-    title="mutex-loops",
     type=Type.INTEGER,
     default=10_000,
     help="Empty loops between two locks.",

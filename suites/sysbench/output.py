@@ -228,7 +228,6 @@ UNLIMITED_REQUESTS = 2**31 - 1
 
 THREADS = Parameter(
     name="threads",
-    title="threads",
     type=Type.INTEGER,
     default=1,
     help="Number of threads.",
@@ -239,7 +238,6 @@ THREADS = Parameter(
 
 TIME = Parameter(
     name="time",
-    title="time",
     type=Type.DURATION,
     default=10.0,
     help="Duration of the test.",
@@ -252,7 +250,6 @@ TIME = Parameter(
 
 PERCENTILE = Parameter(
     name="percentile",
-    title="percentile",
     type=Type.INTEGER,
     default=95,
     help="The latency percentile that sysbench reports; it reports only one.",

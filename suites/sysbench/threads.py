@@ -24,7 +24,6 @@ from suites.vocab import Figure, Resource, Severity
 
 THREAD_YIELDS = Parameter(
     name="thread_yields",
-    title="thread-yields",
     type=Type.INTEGER,
     default=1000,
     help="Times that an event takes a lock, yields the CPU and releases the lock.",
@@ -35,7 +34,6 @@ THREAD_YIELDS = Parameter(
 
 THREAD_LOCKS = Parameter(
     name="thread_locks",
-    title="thread-locks",
     type=Type.INTEGER,
     default=8,
     help="Number of locks; with fewer locks than threads, threads contend.",

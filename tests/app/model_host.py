@@ -6,12 +6,12 @@ neither the host nor the library. A start that was on its way when it was killed
 
 import re
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -298,6 +298,7 @@ class Lab:
     def __init__(self, folder: Path, patch: pytest.MonkeyPatch) -> None:
         self.host = ModelHost()
         self.power = Power()
+        self._events: Generator[Event] | None = None
         self._store = folder / "runs.sqlite3"
         self._hosts = folder / "hosts.toml"
         lab = self
@@ -319,6 +320,13 @@ class Lab:
         patch.setattr(app.store.store, "Recorder", MortalRecorder)
         for module in (app.runs.host_setup, app.runs.run):
             patch.setattr(module, "read_facts", _facts)
+        events = app.runs.run.Engine.events
+
+        def noted(engine: app.runs.run.Engine) -> Iterator[Event]:
+            self._events = cast("Generator[Event]", events(engine))
+            return self._events
+
+        patch.setattr(app.runs.run.Engine, "events", noted)
         patch.setattr(app.runs.run, "TICK", 0.005)  # of hundreds of runs, none needs to wait for anybody's sake
 
     def _connect(self, power: Power) -> Callable[..., ModelSession]:
@@ -359,6 +367,9 @@ class Lab:
         except ConnectionLostError:  # a Benchwright that dies before it has written anything refuses to attach
             if not self.power.off:
                 raise
+        finally:
+            if self._events is not None:  # of a killed run: collected later, they would no longer find its suite
+                self._events.close()
         return not self.power.off
 
 

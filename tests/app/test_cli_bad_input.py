@@ -120,7 +120,7 @@ def test_a_host_that_is_not_found_is_no_bad_input() -> None:
 def test_a_full_disk_behind_standard_output_is_said_in_words() -> None:
     with Path("/dev/full").open("w") as full:
         done = subprocess.run(
-            [BENCHWRIGHT, "hosts"], stdout=full, stderr=subprocess.PIPE, check=False, env=environment()
+            [*BENCHWRIGHT, "hosts"], stdout=full, stderr=subprocess.PIPE, check=False, env=environment()
         )
     assert done.returncode == FAILED
     assert b"No space left" in done.stderr

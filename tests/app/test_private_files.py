@@ -52,7 +52,7 @@ def test_the_log_is_private_also_one_of_before(tmp_path: Path) -> None:
     state = tmp_path / "state"
     run = environment() | {"XDG_STATE_HOME": str(state)}
     for _ in range(2):
-        subprocess.run([BENCHWRIGHT, "show", "nothing"], env=run, check=False, capture_output=True)
+        subprocess.run([*BENCHWRIGHT, "show", "nothing"], env=run, check=False, capture_output=True)
         (log,) = state.rglob("benchwright.log")
         assert mode(log) == 0o600
         assert mode(log.parent) == 0o700
@@ -62,7 +62,7 @@ def test_the_log_is_private_also_one_of_before(tmp_path: Path) -> None:
 def run_with(home: Path, umask: int, *words: str | Path) -> subprocess.CompletedProcess[str]:
     """Run Benchwright as a new user of `home` would, without any XDG directory named."""
     own = {name: value for name, value in environment().items() if not name.startswith("XDG_")} | {"HOME": str(home)}
-    command = [str(BENCHWRIGHT), *map(str, words)]
+    command = [*BENCHWRIGHT, *map(str, words)]
     return subprocess.run(command, env=own, umask=umask, capture_output=True, text=True, check=False, timeout=60)
 
 
@@ -161,7 +161,7 @@ def test_a_pipe_without_a_writer_does_not_block(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     os.mkfifo("pipe")
-    command = [str(BENCHWRIGHT), *("pipe" if word == "PATH" else word for word in words)]
+    command = [*BENCHWRIGHT, *("pipe" if word == "PATH" else word for word in words)]
     ran = subprocess.run(command, env=environment(), capture_output=True, text=True, timeout=60, check=False)
     assert ran.returncode in {BAD_INPUT, 1}, ran
     assert ran.stderr.startswith(("benchwright: ", "Usage: ", "incomplete")) or "figure" in ran.stdout + ran.stderr

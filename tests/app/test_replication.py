@@ -204,7 +204,7 @@ def two_steps(order: Order, ours: Sequence[float], theirs: Sequence[float], left
 
 
 def halves(run: RunRecord) -> tuple[RunRecord, RunRecord]:
-    from app.comparison.sides import only_step
+    from app.comparison.selectors import only_step
 
     return only_step(run, "random read"), only_step(run, "other")
 

@@ -107,7 +107,7 @@ class Running:
 @contextmanager
 def running(library: Path, plan: Path, *program: str, **variables: str) -> Iterator[Running]:
     """Run a plan in another process, of the installed `program` or another one; it is killed at the end."""
-    command = [*(program or (str(BENCHWRIGHT),)), "--store", str(library), "run", str(plan)]
+    command = [*(program or BENCHWRIGHT), "--store", str(library), "run", str(plan)]
     with subprocess.Popen(
         command,
         stdin=subprocess.DEVNULL,

@@ -17,7 +17,7 @@ MESSAGES = messages("lab", "test_cli_questions")
 def on_a_terminal(words: Sequence[str], answers: Sequence[tuple[str, str]]) -> tuple[int, str]:
     """Run `benchwright` on a terminal; type each answer once its question has appeared. Return status and screen."""
     ours, theirs = pty.openpty()
-    command = [str(BENCHWRIGHT), *words]
+    command = [*BENCHWRIGHT, *words]
     with subprocess.Popen(command, stdin=theirs, stdout=theirs, stderr=theirs, env=environment(TERM="dumb")) as process:
         os.close(theirs)
         screen, waiting = "", list(answers)

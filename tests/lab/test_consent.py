@@ -286,7 +286,7 @@ def test_what_is_too_much_to_read_is_refused_even_with_a_yes(folder: Path) -> No
 
 def test_a_run_from_a_foreign_library_continues_only_with_consent(folder: Path) -> None:
     slow = {"command": "sleep 60", "clean_up": f"touch {folder}/marker-clean_up"}
-    words = [str(BENCHWRIGHT), "run", str(plan_file("command", **slow)), "--yes"]
+    words = [*BENCHWRIGHT, "run", str(plan_file("command", **slow)), "--yes"]
     with subprocess.Popen(words, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, env=environment()) as process:
         assert process.stderr is not None
         for line in process.stderr:

@@ -181,7 +181,7 @@ def test_a_run_that_is_attached_leaves_no_group(lab_host: LabHost, tmp_path: Pat
     words = ("--suite", "command", "--set", f"command=sleep {seconds}", "--trials", "1", "--host", "lab")
     assert benchwright("plan", "new", "--defaults", "-o", path, *words).status == DONE
     try:
-        with subprocess.Popen([str(BENCHWRIGHT), "run", str(path)], env=environment()) as process:
+        with subprocess.Popen([*BENCHWRIGHT, "run", str(path)], env=environment()) as process:
             until(lambda: bool(groups_of(f"sleep {seconds}")))
             held = groups_of(f"sleep {seconds}")
             process.kill()

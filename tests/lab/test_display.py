@@ -59,7 +59,7 @@ def _colours(pixels: bytes) -> int:
 def test_the_window_is_painted_and_closes_at_ctrl_c(screen: Screen) -> None:
     assert _colours(screen.pixels()) <= 2
     with subprocess.Popen(
-        [BENCHWRIGHT], env=environment(DISPLAY=screen.display), stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        BENCHWRIGHT, env=environment(DISPLAY=screen.display), stdout=subprocess.PIPE, stderr=subprocess.PIPE
     ) as program:
         deadline = time.monotonic() + PATIENCE
         while _colours(screen.pixels()) < 10:

@@ -39,7 +39,7 @@ def crash(host: LabHost, device: str, seconds: float) -> None:
     step = make_step("fio", {"device": device, "rw": "randwrite", "size": "8 MiB", "runtime": seconds})
     path = host.directory / "plan.toml"
     write_plan(Plan("raw", ("web-1",), (step,), repetition=Repetition(trials=1)), path)
-    words = [str(BENCHWRIGHT), "run", str(path), "--destroy", "scratch.img"]
+    words = [*BENCHWRIGHT, "run", str(path), "--destroy", "scratch.img"]
     with subprocess.Popen(words, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, env=environment()) as process:
         assert process.stderr is not None
         for line in process.stderr:

@@ -23,8 +23,8 @@ EVERY = 2.0
 """Seconds between sessions. Plans ask for ten minutes at least; a series in the library may have any time."""
 
 
-def plan(sessions: int, every: float = EVERY, seconds: int = 1) -> Plan:
-    step = make_step("sysbench-cpu", {"time": seconds})
+def plan(sessions: int, every: float = EVERY) -> Plan:
+    step = make_step("sysbench-cpu", {"time": 1})
     repetition = Repetition(1, sessions=sessions, every=every)
     return Plan("clock check", (LOCAL,), (step,), repetition=repetition, order=Order.RANDOMISED)
 
@@ -50,7 +50,7 @@ def stored(library: Path) -> SessionSeries:
 
 def killed(library: Path, *words: str, when: Callable[[str], bool]) -> str:
     """Run `benchwright sessions` and kill it with -9 at the first line on standard error for which `when`."""
-    command = [str(BENCHWRIGHT), "--store", str(library), "sessions", *words]
+    command = [*BENCHWRIGHT, "--store", str(library), "sessions", *words]
     seen = []
     with subprocess.Popen(
         command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, env=environment()
@@ -67,7 +67,7 @@ def killed(library: Path, *words: str, when: Callable[[str], bool]) -> str:
 
 
 def test_a_series_killed_between_and_within_its_sessions_is_resumed_to_its_end(library: Path) -> None:
-    series = begun(library, plan(3, every=4.0, seconds=2))
+    series = begun(library, plan(3))
     between = killed(library, "resume", series, when=lambda line: "Session 1 of 3 done; next at" in line)
     assert f"“benchwright sessions resume {series}” continues it" in between.replace(f"--store {library} ", "")
     assert [run.number for run in stored(library).runs] == [1]
@@ -82,7 +82,7 @@ def test_a_series_killed_between_and_within_its_sessions_is_resumed_to_its_end(l
     assert found.ended is not None
     for before, after in zip(found.runs, found.runs[1:], strict=False):
         pause = datetime.fromisoformat(after.started) - datetime.fromisoformat(str(before.ended))
-        assert pause.total_seconds() >= 2.0 - 0.1  # half of the interval
+        assert pause.total_seconds() >= EVERY / 2 - 0.1
         assert after.started >= after.due
     store = Store(library)
     plans = [store.load(run.run).plan for run in found.runs]

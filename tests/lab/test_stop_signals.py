@@ -34,7 +34,7 @@ def plan_file(folder: Path) -> Path:
 def started(path: Path) -> Iterator["subprocess.Popen[str]"]:
     """Run the program until its first trial has begun."""
     with subprocess.Popen(
-        [str(BENCHWRIGHT), "run", "--yes", str(path)],
+        [*BENCHWRIGHT, "run", "--yes", str(path)],
         stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment(),
     ) as process:  # fmt: skip
         assert process.stderr is not None

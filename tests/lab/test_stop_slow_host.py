@@ -57,7 +57,7 @@ def test_ctrl_c_ends_a_run_on_a_host_that_answers_slowly(lab: DripAt, tmp_path: 
                        "--trials", "1", "--host", "lab")  # fmt: skip
     assert made.status == DONE
     with subprocess.Popen(
-        [str(BENCHWRIGHT), "run", str(path)],
+        [*BENCHWRIGHT, "run", str(path)],
         stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment(),
     ) as process:  # fmt: skip
         assert process.stderr is not None

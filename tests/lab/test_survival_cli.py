@@ -37,7 +37,7 @@ def plan(tmp_path: Path, *, seconds: int = 3, trials: int = 1, host: str = "lab"
 @contextmanager
 def measuring(path: Path, *words: str) -> Iterator["subprocess.Popen[str]"]:
     """Run a plan in another process until it measures; it is killed at the end."""
-    command = [str(BENCHWRIGHT), *words, "run", str(path)]
+    command = [*BENCHWRIGHT, *words, "run", str(path)]
     with subprocess.Popen(
         command, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True, env=environment()
     ) as process:
@@ -131,7 +131,7 @@ def test_a_host_in_use_is_refused_or_waited_for(lab: LabHost, tmp_path: Path) ->
         assert refused.status == BAD_INPUT
         assert "measures on lab" in refused.err
         assert refused.out == ""
-        command = [str(BENCHWRIGHT), "run", str(short), "--wait"]
+        command = [*BENCHWRIGHT, "run", str(short), "--wait"]
         with subprocess.Popen(
             command, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True, env=environment()
         ) as waiting:

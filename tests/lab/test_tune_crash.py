@@ -64,7 +64,7 @@ def workstation(few_programs: None) -> Iterator[Workstation]:
 def crash_while_tuned(tmp_path: Path, governor: Path) -> None:
     """Run the plan with the real program, and kill it once it measures."""
     write_plan(PLAN, tmp_path / "plan.toml")
-    words = [str(BENCHWRIGHT), "run", str(tmp_path / "plan.toml"), "--yes"]
+    words = [*BENCHWRIGHT, "run", str(tmp_path / "plan.toml"), "--yes"]
     with subprocess.Popen(words, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, env=environment()) as process:
         assert process.stderr is not None
         for line in process.stderr:

@@ -236,10 +236,14 @@ def test_copying_as_picture_and_saving_give_the_plot_twice_as_fine(
     monkeypatch.setattr("widgets.plots.plot_menu.write_whole", write)
     plot.menu.save_picture(str(path))
     qtbot.waitUntil(lambda: plot.head.reading.text() == f"Saved {path}.")
+    plot.refresh()  # as a running test does ten times a second
+    assert plot.head.reading.text() == f"Saved {path}."
     assert QImage(str(path)).size() == copied.size()
     plot.menu.save_picture(f"{path}/below-a-file.png")
     qtbot.waitUntil(lambda: "Choose another folder." in plot.head.reading.text())
     assert threading.main_thread() not in threads
+    plot.head._message.setInterval(0)
+    qtbot.waitUntil(lambda: not plot.head.reading.text())
 
 
 def test_words_of_a_host_are_never_markup(shown: Show) -> None:

@@ -9,7 +9,7 @@ from PySide6.QtGui import QAction, QHideEvent, QKeySequence
 from PySide6.QtWidgets import QLineEdit, QSplitter, QStackedLayout, QWidget
 
 from app.baselines.baselines import InvalidBaselineError
-from app.comparison.sides import parts_side_by_side
+from app.comparison.selectors import parts_side_by_side
 from app.plans.plan import LOCAL
 from app.plans.plan_remarks import with_reason_for
 from app.questions import Asker

@@ -6,7 +6,7 @@ from PySide6.QtCore import QObject, Qt
 from PySide6.QtGui import QAction, QKeySequence
 from PySide6.QtWidgets import QMenu, QPushButton, QWidget
 
-from app.comparison.sides import parts_side_by_side
+from app.comparison.selectors import parts_side_by_side
 from app.events import State
 from suites.errors import BenchwrightError
 from widgets.library.run_rows import RunLine

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from math import ceil
 from typing import NamedTuple
 
-from PySide6.QtCore import QPointF, QRectF, Qt
+from PySide6.QtCore import QPointF, QRectF, Qt, QTimer
 from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QSizePolicy
 
@@ -16,6 +16,9 @@ from widgets.theme import SPACE, TextSize, figure_font, palette, text_font
 
 _SWATCH = 10
 _WIDEST_VALUE = " 888.8 MB/s"
+
+MESSAGE_TIME = 5_000
+"""Milliseconds for which a message is shown in place of the reading, which a running test renews ten times a second."""
 
 MOST_ROWS = 5
 """Most rows of a legend, so that room is left for the curves. The tool tip lists all entries."""
@@ -120,6 +123,9 @@ class PlotHead(FittedWidget):
         self.note = OneLine(text_font(TextSize.SMALL), "muted")
         self.reading = OneLine(figure_font(text_font(TextSize.SMALL).pointSizeF()), "text", Qt.AlignmentFlag.AlignRight)
         self._note: tuple[str, ...] = ()
+        self._reading = ""
+        self._message = QTimer(self, singleShot=True, interval=MESSAGE_TIME)
+        self._message.timeout.connect(lambda: self.reading.set_text(self._reading))
         self.everything = tool_button("Show all")
         self.everything.setToolTip("Show the whole time range (0)")
         self.everything.hide()
@@ -139,6 +145,17 @@ class PlotHead(FittedWidget):
         self.unit.setMinimumWidth(self.unit.sizeHint().width())
         self._note = tuple(note)
         self.fit()
+
+    def show_reading(self, text: str) -> None:
+        """Show the crosshair's reading, after the message if one is shown."""
+        self._reading = text
+        if not self._message.isActive():
+            self.reading.set_text(text)
+
+    def show_message(self, text: str) -> None:
+        """Show the outcome of an action in place of the reading for MESSAGE_TIME."""
+        self._message.start()
+        self.reading.set_text(text)
 
     def fit(self) -> None:
         """Fit the note to the width."""

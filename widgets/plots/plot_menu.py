@@ -104,7 +104,7 @@ class PlotMenu(QMenu):
 
     def save_picture(self, path: str) -> None:
         """Write the plot to `path` as PNG in the background and show whether it succeeded."""
-        image, show = self.picture().toImage(), self._plot.head.reading.set_text
+        image, show = self.picture().toImage(), self._plot.head.show_message
         BackgroundJob(lambda: write_whole(Path(path), png(image)), self).start(
             lambda _written: show(f"Saved {path}."), lambda _error: show(f"Cannot write {path}. Choose another folder.")
         )

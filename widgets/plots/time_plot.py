@@ -334,7 +334,7 @@ class TimePlot(QWidget):
             reading = self.view.time_axis.text(time, (end - start) / 500) if time is not None else ""
         else:
             self.legend.set_entries([])
-        self.head.reading.set_text(reading or self._band_text())
+        self.head.show_reading(reading or self._band_text())
         if time is not None:
             cursor.setPos(round((time - start) / (end - start) * self.view.box.width()) + 0.5, 0)
 
