@@ -107,7 +107,7 @@ def _one_device(evidence: DuetEvidence) -> CheckOutcome | None:
 
 
 def _one_disk(evidence: DuetEvidence, destroyed: set[str]) -> str:
-    """Return the name of the disk that both steps use under different paths, one of them to overwrite it; or nothing."""
+    """Return the name of the disk that both steps use under different paths, one to overwrite it; or nothing."""
     disks = [whole_disk(step) for step in evidence.steps]
     names = {disk.name for disk in disks if isinstance(disk, BlockDevice)}
     alike = len(names) == 1 and all(isinstance(disk, BlockDevice) for disk in disks)
@@ -142,7 +142,17 @@ ONE_DEVICE = Check(
     evaluate=_one_device,
 )
 
-TASKSET_MISSING = replace(TOOL_MISSING, evaluate=_no_taskset)
+TASKSET_MISSING = Check(
+    id=TOOL_MISSING.id,
+    severity=TOOL_MISSING.severity,
+    blocks=TOOL_MISSING.blocks,
+    title=TOOL_MISSING.title,
+    why=TOOL_MISSING.why,
+    remedy=TOOL_MISSING.remedy,
+    source=TOOL_MISSING.source,
+    needs="Whether the host has taskset.",
+    evaluate=_no_taskset,
+)
 
 ONE_CORE = Check(
     id="duet-one-core",

@@ -8,7 +8,7 @@ from app.comparison.estimates import FEWEST_HOSTS
 from app.comparison.replication import Units
 from app.comparison.sides import Censored
 from app.comparison.variance import hosts_text
-from app.comparison.verdicts import Level
+from app.comparison.verdicts import OF_TRIALS, Level
 from app.summary import MetricSummary, levels
 from suites.quantities import count_text, figure_text, share_text
 from suites.verdict import Trust
@@ -16,11 +16,12 @@ from suites.verdict import Trust
 
 def of_units(units: Units, other: MetricSummary, baseline: MetricSummary) -> Iterator[Caveat]:
     """Yield the caveats on the units of a ratio: on their order where it matters to the interval, and their levels."""
-    if units.pairs == "rounds":
-        p = correlation_p([ours / theirs for ours, theirs in zip(units.values, units.baseline, strict=True) if theirs])
+    if units.pairs in OF_TRIALS:
+        p = correlation_p(units.pair_ratios)
         if p is not None and p < SIGNIFICANT:
             yield Caveat(
-                "correlated", f"ratios of the rounds are autocorrelated (p = {p:.3f}): the interval is too narrow"
+                "correlated",
+                f"ratios of the {units.pairs} are autocorrelated (p = {p:.3f}): the interval is too narrow",
             )
     elif units.level is Level.TRIAL:
         for side, side_name in _named(other, baseline):
@@ -28,7 +29,10 @@ def of_units(units: Units, other: MetricSummary, baseline: MetricSummary) -> Ite
     elif units.level is Level.HOST and not units.pairs:
         yield from _of_hosts(other, baseline)
     if units.unpaired:
-        yield Caveat("unpaired", f"{count_text(units.unpaired, 'trial')} without a partner in the same round left out")
+        where = "duet" if units.on_first else "round"
+        yield Caveat(
+            "unpaired", f"{count_text(units.unpaired, 'trial')} without a partner in the same {where} left out"
+        )
 
 
 MOST_FAILED = 0.2

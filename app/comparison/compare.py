@@ -7,11 +7,21 @@ from dataclasses import dataclass, replace
 from app.baselines.reference import against_published
 from app.comparison.caveats import Caveat, of_order
 from app.comparison.cell_caveats import MOST_FAILED, of_failures, of_instances, of_units, of_verdicts
-from app.comparison.comparability import OF_HOST, PLACES, Difference, Weight, differences, relation, same_machine
+from app.comparison.comparability import (
+    OF_HOST,
+    PLACES,
+    Difference,
+    Profile,
+    Weight,
+    differences,
+    relation,
+    same_machine,
+)
 from app.comparison.comparison import CompareError, Comparison, ComparisonRow, RelativeFigure
+from app.comparison.crossover import HalfEffect, overlap_caveat
 from app.comparison.estimates import Ratio, beyond_p, holm, within_p
 from app.comparison.family import descriptive
-from app.comparison.replication import Rounds, Units, units_of
+from app.comparison.replication import OnFirst, Rounds, Units, units_of
 from app.comparison.sides import Censored, Side, StepHosts, excluded_trials, paired, shared_hosts, step_hosts
 from app.comparison.verdicts import (
     ComparisonVerdict,
@@ -22,6 +32,7 @@ from app.comparison.verdicts import (
     not_comparable,
 )
 from app.margins import DEFAULTS, Margin, Margins
+from app.plans.duet import Halves, halves_of
 from app.plans.plan import host_label
 from app.records import RunRecord
 from app.sample_statistics import WithinTrials
@@ -67,7 +78,7 @@ def compare(
         for run in side.runs  # an invalid run of a group stays excluded: its valid ones are the values
         for note in excluded_trials(run, overruled=bool(overruled.strip()) and len(side.runs) == 1)
     ]
-    notes = tuple(dict.fromkeys([*excluded, *overruling, *remarks, *caveats]))
+    notes = tuple(dict.fromkeys([*excluded, *overruling, *remarks, *caveats, *half_effects(rows)]))
     summaries = tuple(side.summary for side in sides)
     return Comparison(summaries, margins, rows, notes, remarks, (*overruling, *caveats), overruled=overruled.strip())
 
@@ -97,7 +108,10 @@ class _Pair:
     same_machine: bool
     order: tuple[Caveat, ...]
     failures: tuple[tuple[str, Censored], ...]
-    rounds: Rounds | None
+    rounds: Rounds
+    on_first: OnFirst
+    halves: str
+    overlap: Caveat | None
 
     @property
     def fatal(self) -> tuple[Difference, ...]:
@@ -133,7 +147,8 @@ class _Table:
         found = {}
         for ours, theirs in [*shared_hosts(baseline, side).items(), *paired(baseline, side).items()]:
             one, other = side.profile(theirs), baseline.profile(ours)
-            rounds = baseline.rounds(ours) | side.rounds(theirs)
+            on_first = baseline.on_first(ours) | side.on_first(theirs)
+            records = ([counted.record for counted in one.trials(at)] for one, at in ((side, theirs), (baseline, ours)))
             found[ours] = _Pair(
                 ours,
                 theirs,
@@ -142,7 +157,12 @@ class _Table:
                 same_machine(one, other),
                 tuple(of_order(side.moments(theirs), baseline.moments(ours))),
                 (("this run", side.censored(theirs)), ("the baseline", baseline.censored(ours))),
-                rounds,
+                baseline.rounds(ours) | side.rounds(theirs),
+                on_first,
+                _halves(other) if on_first else "",
+                overlap_caveat(*records)
+                if on_first and side.runs[0].summary.id == baseline.runs[0].summary.id
+                else None,
             )
         return found
 
@@ -217,7 +237,7 @@ class _Table:
         self, pair: _Pair, sides: tuple[MetricSummary, MetricSummary], number: int, untested: str
     ) -> RelativeFigure | _Open:
         other, baseline = sides
-        units = units_of(other, baseline, pair.rounds)
+        units = units_of(other, baseline, pair.rounds, pair.on_first)
         found = units.ratio()
         margin = self._margin_for(baseline.metric, number)
         barred = [f"{one.text} in {side_name}" for side_name, one in pair.failures if one.share > MOST_FAILED]
@@ -243,6 +263,7 @@ class _Table:
             *of_verdicts(other, baseline),
             *of_failures(pair.failures),
             *of_units(units, other, baseline),
+            *((pair.overlap,) if units.on_first and pair.overlap is not None else ()),
         )
         return _Open(pair, Ratio(math.nan) if isinstance(found, str) else found, units, evidence, caveats)
 
@@ -298,7 +319,14 @@ class _Table:
             evidence.scope,
             evidence.pairs,
             evidence.counts,
+            None if units.half_effect is None else HalfEffect(found.pair.halves, units.half_effect),
         )
+
+
+def _halves(profile: Profile) -> str:
+    """Return the halves of the CPUs of the host of a cell: ``CPUs 0-1 against 2-3``."""
+    found = halves_of(profile.facts[0]) if profile.facts else ""
+    return found.text if isinstance(found, Halves) else "the first half of the CPUs against the second"
 
 
 def _in_unit(side: MetricSummary | None, metric: Metric) -> MetricSummary | None:
@@ -336,7 +364,16 @@ def _caveats(rows: Iterable[ComparisonRow]) -> Iterator[str]:
                 yield f"{row.step} on {host_label(row.host)}{metric}: {caveat.text}"
 
 
-_OF_CELL = frozenset({"censored", "drift", "other-instance", "reference", *Trust})
+def half_effects(rows: Iterable[ComparisonRow]) -> Iterator[str]:
+    """Yield the effect of the halves of the CPUs in the tested metrics of duets."""
+    for row in rows:
+        for against in row.against:
+            if against.half is not None and row.tested:
+                of = f"{row.step} on {host_label(row.host)}, {metric_text(row.metric, row.labels)}"
+                yield f"{of}: {against.half.text}"
+
+
+_OF_CELL = frozenset({"censored", "drift", "other-instance", "overlap", "reference", *Trust})
 """Ids of caveats that apply to every metric of a cell."""
 
 

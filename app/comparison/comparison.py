@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from app.comparison.caveats import Caveat
 from app.comparison.comparability import Difference
+from app.comparison.crossover import HalfEffect
 from app.comparison.variance import VarianceLevels
 from app.comparison.verdicts import ComparisonVerdict, Level, Scope
 from app.json_converter import Json, publish, published
@@ -58,6 +59,7 @@ class RelativeFigure:
     scope: Scope = Scope.ACROSS
     pairs: str = ""
     counts: tuple[int, int] | None = None
+    half: HalfEffect | None = None  # of a duet
 
     @property
     def reason(self) -> str:
@@ -138,7 +140,7 @@ publish(ComparisonRow, "metric=metric.name unit=metric.unit better=metric.better
 publish(
     RelativeFigure,
     "ratio low high verdict=text reason outcome=verdict more p p_same level scope paired=pairs counts caveats "
-    "differences",
+    "differences half",
 )
 
 
