@@ -18,7 +18,7 @@ from app.comparison.comparability import (
     same_machine,
 )
 from app.comparison.comparison import CompareError, Comparison, ComparisonRow, RelativeFigure
-from app.comparison.crossover import HalfEffect, overlap_caveat
+from app.comparison.crossover import HalfEffect, overlap_caveat, overlaps
 from app.comparison.estimates import Ratio, beyond_p, holm, within_p
 from app.comparison.family import descriptive
 from app.comparison.replication import OnFirst, Rounds, Units, units_of
@@ -111,7 +111,7 @@ class _Pair:
     rounds: Rounds
     on_first: OnFirst
     halves: str
-    overlap: Caveat | None
+    overlaps: tuple[float, ...]
 
     @property
     def fatal(self) -> tuple[Difference, ...]:
@@ -160,9 +160,7 @@ class _Table:
                 baseline.rounds(ours) | side.rounds(theirs),
                 on_first,
                 _halves(other) if on_first else "",
-                overlap_caveat(*records)
-                if on_first and side.runs[0].summary.id == baseline.runs[0].summary.id
-                else None,
+                overlaps(*records) if on_first else (),
             )
         return found
 
@@ -263,7 +261,7 @@ class _Table:
             *of_verdicts(other, baseline),
             *of_failures(pair.failures),
             *of_units(units, other, baseline),
-            *((pair.overlap,) if units.on_first and pair.overlap is not None else ()),
+            *_of_overlap(pair, units),
         )
         return _Open(pair, Ratio(math.nan) if isinstance(found, str) else found, units, evidence, caveats)
 
@@ -319,8 +317,18 @@ class _Table:
             evidence.scope,
             evidence.pairs,
             evidence.counts,
-            None if units.half_effect is None else HalfEffect(found.pair.halves, units.half_effect),
+            None if units.half_effect is None else _half_effect(found.pair, units.half_effect),
         )
+
+
+def _half_effect(pair: _Pair, ratio: Ratio) -> HalfEffect:
+    return HalfEffect(pair.halves, ratio, min(pair.overlaps, default=None))
+
+
+def _of_overlap(pair: _Pair, units: Units) -> Iterator[Caveat]:
+    found = overlap_caveat(pair.overlaps) if units.on_first else None
+    if found is not None:
+        yield found
 
 
 def _halves(profile: Profile) -> str:

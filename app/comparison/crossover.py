@@ -18,18 +18,23 @@ LEAST_OVERLAP = 0.9
 
 @dataclass(frozen=True, slots=True)
 class HalfEffect:
-    """The rate or time on the first half of the CPUs relative to the second; `halves` names them."""
+    """A metric on the first half of the CPUs relative to the second; `halves` names them.
+
+    `overlap` is the least share of the longer trial of a pair during which both ran; None if unknown.
+    """
 
     halves: str
     ratio: Ratio
+    overlap: float | None = None
 
     @property
     def text(self) -> str:
-        """The effect in a line: ``CPUs 0-1 against 2-3: +3 % (95 % CI +1 to +5 %)``."""
-        return f"{self.halves}: {change_text(self.ratio)}"
+        """The effect in a line: ``CPUs 0-1 against 2-3: +3 % (95 % CI +1 to +5 %), overlap at least 98 %``."""
+        least = "" if self.overlap is None else f", overlap at least {share_text(self.overlap)}"
+        return f"{self.halves}: {change_text(self.ratio)}{least}"
 
 
-publish(HalfEffect, "halves ratio=ratio.value low=ratio.low high=ratio.high")
+publish(HalfEffect, "halves ratio=ratio.value low=ratio.low high=ratio.high overlap")
 
 
 def crossover_of(
@@ -80,14 +85,16 @@ def without_half_effect(values: Sequence[float], baseline: Sequence[float], on_f
     return [math.exp(math.log(ours / theirs) - means[not first]) for ours, theirs, first in found]
 
 
-def overlap_caveat(ours: Iterable[TrialRecord], theirs: Iterable[TrialRecord]) -> Caveat | None:
-    """Return a caveat on pairs whose commands overlapped for less than LEAST_OVERLAP of the longer; None without."""
+def overlaps(ours: Iterable[TrialRecord], theirs: Iterable[TrialRecord]) -> tuple[float, ...]:
+    """Return the share of the longer trial of each pair during which both ran, where it is known."""
     partners = {_moment(record): record for record in theirs}
-    shares = [
-        share
-        for record in ours
-        if (other := partners.get(_moment(record))) is not None and (share := overlap(record, other)) is not None
-    ]
+    pairs = ((record, partners.get(_moment(record))) for record in ours)
+    found = (overlap(record, other) for record, other in pairs if other is not None)
+    return tuple(share for share in found if share is not None)
+
+
+def overlap_caveat(shares: Sequence[float]) -> Caveat | None:
+    """Return a caveat on pairs whose commands overlapped for less than LEAST_OVERLAP of the longer; None without."""
     short = [share for share in shares if share < LEAST_OVERLAP]
     if not short:
         return None
