@@ -140,7 +140,7 @@ publish(ComparisonRow, "metric=metric.name unit=metric.unit better=metric.better
 publish(
     RelativeFigure,
     "ratio low high verdict=text reason outcome=verdict more p p_same level scope paired=pairs counts caveats "
-    "differences half",
+    "differences",
 )
 
 
@@ -161,6 +161,7 @@ def _entry(comparison: Comparison, row: ComparisonRow, against: RelativeFigure, 
         "n": 0 if side is None else side.n,
         "margin": comparison.margin_of(row, against),
         "margin_of": against.origin or None,
+        **({} if against.half is None else {"half": published(against.half)}),
         "overruled": comparison.overruled or None,
         "host": row.host if side is None else side.host,
         "run": comparison.runs[number].id,

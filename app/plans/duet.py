@@ -57,8 +57,8 @@ def halves_of(facts: Facts) -> Halves | str:
         return "the account may use one CPU"
     nodes = list(dict.fromkeys(core.node for core in layout))
     first = set(nodes[: len(nodes) // 2])
-    apart = [core for core in layout if core.node in first], [core for core in layout if core.node not in first]
-    chosen = (None if len(nodes) % 2 else _alike(*apart)) or _alike(*_dealt(layout)) or _single(layout)
+    by_node = [core for core in layout if core.node in first], [core for core in layout if core.node not in first]
+    chosen = (None if len(nodes) % 2 else _alike(*by_node)) or _alike(*_dealt(layout)) or _single(layout)
     used = {cpu for half in chosen for cpu in half}
     return Halves(chosen, tuple(cpu for core in layout for cpu in core.cpus if cpu not in used))
 
