@@ -41,7 +41,7 @@ def validate(plan: Plan, *, usable_goals: bool = True) -> Plan:
     for step in plan.steps:
         _check_values(step)
     check_repetition(plan.repetition)
-    _check_duet(plan)
+    check_duet(plan.order, plan.repetition.policy, len(plan.steps))
     check_tuning(plan.tuning)
     _check_interval(plan.telemetry_interval)
     if usable_goals:  # an older version may have accepted others
@@ -49,17 +49,18 @@ def validate(plan: Plan, *, usable_goals: bool = True) -> Plan:
     return plan
 
 
-def _check_duet(plan: Plan) -> None:
-    if plan.order is not Order.DUET:
+def check_duet(order: Order, policy: Policy, steps: int) -> None:
+    """Raise PlanError if `order` is DUET and the policy or the number of steps does not fit."""
+    if order is not Order.DUET:
         return
-    if len(plan.steps) != 2:
+    if steps != 2:
         raise PlanError(
-            f"A duet has 2 steps, this plan has {len(plan.steps)}.",
+            f"A duet has 2 steps, this plan has {steps}.",
             "Name the same step twice for an A/A check, or choose another order.",
         )
-    if plan.repetition.policy not in DUET_POLICIES:
+    if policy not in DUET_POLICIES:
         raise PlanError(
-            f"The policy {plan.repetition.policy} is of one step; a duet repeats pairs of two.",
+            f"The policy {policy} is of one step; a duet repeats pairs of two.",
             "Set a number of trials or a time budget.",
         )
 

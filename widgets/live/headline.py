@@ -67,6 +67,15 @@ def headline(model: RunModel, step_key: StepKey, bands: Sequence[Band]) -> Headl
     )
 
 
+def partner_text(model: RunModel, view: TrialView) -> str:
+    """Return the other side of a duet with its headline so far: ``beside b, 268/s``; empty outside of one."""
+    partner = model.partner_of(view)
+    if partner is None:
+        return ""
+    figure = headline(model, partner.step_key, ()).text
+    return f"beside {partner.trial.step}{'' if figure == MISSING else f', {figure}'}"
+
+
 def of_samples(series: LiveSeries) -> HeadlineEstimate | None:
     """Return the median of the counted samples and half their interquartile range, or None."""
     values = series.counted()

@@ -30,6 +30,7 @@ from app.services import Workstation
 from suites.errors import BenchwrightError
 from suites.quantities import clock_text
 from widgets.jobs import PERIOD, BackgroundJob, EventBatch, PendingEvents
+from widgets.live.headline import partner_text
 from widgets.live.messages import outcome, remaining_text, state_text, step_host_text, summary_text, trial_text
 from widgets.live.model import RunModel, StepKey
 from widgets.live.run_bars import BusyBar, OutcomeBar
@@ -235,7 +236,9 @@ class LivePage(Page):
             return
         view.log.note(f"── {step_host_text(model, model.current.step_key)} · {trial_text(model, model.current)} ──")
         if self._follows:
-            self._show_step(model.current.step_key)
+            shown = view.step_key
+            both = shown is not None and model.is_under_way(shown)  # of a duet, the step that was shown stays
+            self._show_step(shown if both and shown is not None else model.current.step_key)
 
     def _job_failed(self, error: BenchwrightError) -> None:
         if self._model is not None:
@@ -279,8 +282,7 @@ class LivePage(Page):
         return self.view
 
     def _choose_step(self, step_key: StepKey) -> None:
-        current = self._model.current if self._model is not None else None
-        self._follows = current is not None and current.step_key == step_key
+        self._follows = self._model is not None and self._model.is_under_way(step_key)
         self._show_step(step_key)
 
     def _show_step(self, step_key: StepKey) -> None:
@@ -295,7 +297,11 @@ class LivePage(Page):
         if model is None or view is None or view.step_key is None:
             return
         trial = view.front
-        parts = [step_host_text(model, view.step_key), trial_text(model, trial) if trial is not None else ""]
+        parts = [
+            step_host_text(model, view.step_key),
+            trial_text(model, trial) if trial is not None else "",
+            partner_text(model, trial) if trial is not None else "",
+        ]
         self._step_label.set_text("   ".join(part for part in parts if part))
         self._state_label.set_text(state_text(model, time.monotonic()))
         self._show_waiting(model)
