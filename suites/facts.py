@@ -81,11 +81,11 @@ class Cache:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Core:
-    """A physical core: its NUMA node, its package, and those of its logical CPUs (SMT siblings) that may be used."""
+    """A physical core: those of its logical CPUs (SMT siblings) that may be used, its NUMA node and its package."""
 
+    cpus: tuple[int, ...]
     node: int
     package: int
-    cpus: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -32,6 +32,11 @@ class Duet:
         self._stages = dict.fromkeys(trials, Stage.BEGUN)
         self._reasons: dict[int, str] = {}
 
+    @property
+    def title(self) -> str:
+        """Both steps: ``a beside b``."""
+        return " beside ".join(self._steps.values())
+
     def start(self, trial: int) -> Iterator[Event]:
         """Wait until both trials are ready. Raises PartnerError if the other cannot be measured."""
         self._stages[trial] = max(self._stages[trial], Stage.READY)

@@ -216,7 +216,8 @@ class TrialTask:
             yield from self._never_began(error)
         else:
             if not control.over:
-                yield Activity(f"measuring {slot.step.name} on {host_label(slot.host)}", slot.host, measures=True)
+                measured = slot.step.name if trial.duet is None else trial.duet.title
+                yield Activity(f"measuring {measured} on {host_label(slot.host)}", slot.host, measures=True)
         return True
 
     def _account(self) -> Iterator[Event]:
