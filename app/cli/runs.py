@@ -149,7 +149,7 @@ def print_stored_run(workstation: Workstation, run_id: str, *, as_json: bool, fi
     print_run(record, within)
     if comparison is not None:
         click.echo()
-        print_comparison(comparison)
+        print_comparison(comparison, everything=False)
     for path in files or []:
         click.echo(plain(f"Wrote {path}"))
 

@@ -54,8 +54,9 @@ class Duet:
         self._note(trial, reason)
         yield from self._together(trial, Stage.ENDED)
 
-    def count(self, trial: int) -> Iterator[Event]:
-        """Wait until the schedule has counted both."""
+    def count(self, trial: int, reason: str) -> Iterator[Event]:
+        """Wait until the schedule has counted both; `reason` is why this trial has no result."""
+        self._note(trial, reason)
         yield from self._together(trial, Stage.COUNTED)
 
     def _together(self, trial: int, stage: Stage) -> Iterator[Event]:

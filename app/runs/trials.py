@@ -232,7 +232,7 @@ class TrialTask:
             yield from self._hosts.leases.look(slot.host)
             yield from decided(schedule.record_trial(slot, trial.ended.parsed.figures, trial.seconds, spent))
         if trial.duet is not None:
-            yield from trial.duet.count(trial.id)
+            yield from trial.duet.count(trial.id, "" if trial.ended is None else trial.ended.reason)
         if not schedule.open(slot.key) and not control.detached:
             yield from self._await_last_sample()
             yield from self._steps.close(slot.key)
