@@ -40,6 +40,7 @@ TOPICS = {
     "connections": "Connections",
     "survival": "Interrupted runs",
     "sessions": "Sessions",
+    "duet": "Duet",
     "safety": "Root, raw devices, installing",
     "faults": "Faults and hostile input",
     "keyboard": "Keyboard",

@@ -1,6 +1,6 @@
 """Interval widths of a duet and of an interleaved run beside them, under a load that comes and goes on every CPU.
 
-As a program: ``python -m tests.perf.duet_intervals [TRIALS [SECONDS]]``. It runs sysbench-cpu against itself here.
+As a program: ``python -m tests.perf.duet_intervals [TRIALS [SECONDS [LONGEST]]]``. It runs sysbench-cpu against itself.
 """
 
 import contextlib
@@ -20,15 +20,12 @@ from app.questions import RefusingAsker
 from app.runs.control import BusyPolicy, Control
 from app.services import Workstation
 
-LONGEST = 6.0
-"""Seconds that the load works or rests at most."""
 
-
-def main(trials: int, seconds: int) -> None:
+def main(trials: int = 12, seconds: int = 4, longest: int = 6) -> None:
     """Print ratio, interval and relative width of both designs, and how many times narrower the duet's is."""
     with tempfile.TemporaryDirectory() as home:
         workstation = Workstation(Path(home, "runs.sqlite3"), Path(home, "hosts.toml"))
-        with load():
+        with load(longest):
             found = {order: measured(workstation, order, trials, seconds) for order in (Order.DUET, Order.INTERLEAVED)}
         workstation.close()
     for order, figure in found.items():
@@ -61,10 +58,11 @@ def _ends(figure: RelativeFigure) -> str:
 
 
 @contextlib.contextmanager
-def load() -> Iterator[None]:
-    """Load every CPU at the same moments, for up to LONGEST seconds, with pauses as long."""
+def load(longest: float) -> Iterator[None]:
+    """Load every CPU at the same moments, for up to `longest` seconds, with pauses as long."""
     workers = [
-        multiprocessing.Process(target=_work, args=(cpu,), daemon=True) for cpu in sorted(os.sched_getaffinity(0))
+        multiprocessing.Process(target=_work, args=(cpu, longest), daemon=True)
+        for cpu in sorted(os.sched_getaffinity(0))
     ]
     for worker in workers:
         worker.start()
@@ -73,18 +71,18 @@ def load() -> Iterator[None]:
         worker.kill()
 
 
-def _work(cpu: int) -> None:
+def _work(cpu: int, longest: float) -> None:
     os.sched_setaffinity(0, {cpu})
     moments = random.Random(1)  # the same moments on every CPU
     until = time.monotonic()
     while True:
-        until += moments.uniform(0.5, LONGEST)
+        until += moments.uniform(0.5, longest)
         while time.monotonic() < until:
             pass
-        pause = moments.uniform(0.5, LONGEST)
+        pause = moments.uniform(0.5, longest)
         until += pause
         time.sleep(max(0.0, until - time.monotonic()))
 
 
 if __name__ == "__main__":
-    main(*map(int, (sys.argv[1:] + ["12", "4"][len(sys.argv) - 1 :])))
+    main(*map(int, sys.argv[1:]))
