@@ -107,8 +107,9 @@ def test_what_measures_or_serves_on_the_host_is_pinned() -> None:
         Command(("measure", "-x"), root=True),
         Command(("clean",), Purpose.CLEAN_UP),
     ]
-    found = [command.line for command in pinned(commands, (0, 1))]
-    assert found == ["prepare", "taskset -c 0-1 serve", "serve", "sudo taskset -c 0-1 measure -x", "clean"]
+    found = [command.argv for command in pinned(commands, (0, 1))]
+    prefix = ("taskset", "-c", "0-1")
+    assert found == [("prepare",), (*prefix, "serve"), ("serve",), (*prefix, "measure", "-x"), ("clean",)]
     assert list(pinned(commands, ())) == commands
 
 
