@@ -9,8 +9,9 @@ from suites.facts import Absent, Cache, Core, CpuFacts, known
 
 MOST_FLAGS = 512
 MOST_CACHES = 64
+MOST_CORES = 512
 LARGEST_CACHE = 2**36
-"""Limits of flags and caches read, and the largest plausible cache size in bytes."""
+"""Limits of flags, caches and cores read, and the largest plausible cache size in bytes."""
 _UNITS = {"K": 2**10, "M": 2**20, "G": 2**30}
 
 
@@ -124,6 +125,8 @@ def _layout(items: Items, allowed: Sequence[int] | None) -> tuple[Core, ...] | A
     cores = [found for line in lines if (found := listed_cpus(line))]
     if allowed is None or not cores:
         return items.missing("cpu.cores", "no topology in /sys")
+    if len(cores) > MOST_CORES or len({cpu for core in cores for cpu in core}) < sum(map(len, cores)):
+        return Absent("invalid lists of SMT siblings")
     packages, nodes = (_groups(items.text(name)) for name in ("cpu.package_lists", "cpu.node_lists"))
     usable = ((core, tuple(cpu for cpu in core if cpu in set(allowed))) for core in cores)
     made = [
