@@ -1,6 +1,7 @@
 """Two steps at the same moment on a real host: started together, swapped, and of no use without each other."""
 
 import contextlib
+import json
 import os
 import signal
 from collections.abc import Sequence
@@ -9,7 +10,9 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
+from app.cli.main import benchwright
 from app.comparison.crossover import LEAST_OVERLAP, overlap
 from app.events import Event, FindingRaised, RunDetached, SampleRead, State, TrialEnded, TrialStarted
 from app.plans.plan import Order, Plan, Policy, Repetition, Step, make_step
@@ -62,7 +65,7 @@ def pinned_to(record: TrialRecord) -> str:
     return measure.argv[2]
 
 
-def test_both_sides_run_at_once_and_swap_halves(workstation: Workstation, lab: LabHost) -> None:
+def test_both_sides_run_at_once_and_swap_halves(workstation: Workstation, lab: LabHost, tmp_path: Path) -> None:
     plan = duet(counting("a", 100), counting("b", 100), trials=2, warm_ups=1)
     affinities: list[str] = []
 
@@ -84,6 +87,10 @@ def test_both_sides_run_at_once_and_swap_halves(workstation: Workstation, lab: L
     starts = [isinstance(event, TrialStarted) for event in events if isinstance(event, TrialStarted | TrialEnded)]
     assert starts == [True, True, False, False] * 3
     assert workstation.duet_sides("last") == tuple(f"{record.summary.id}:{name}" for name in "ab")
+    words = ["--store", str(tmp_path / "runs.sqlite3"), "compare", "last", "--json"]
+    compared = json.loads(CliRunner().invoke(benchwright, words).stdout)
+    (figure,) = compared["metrics"] if isinstance(compared, dict) else compared
+    assert (figure["ratio"], figure["paired"], figure["counts"]) == (1.0, "duets", [2, 2])
     assert_no_leftovers(lab.home)
 
 

@@ -8,6 +8,7 @@ import numpy as np
 from app.baselines.baselines import counts_text
 from app.comparison.estimates import geometric_mean_of
 from app.numeric import mean_of
+from app.plans.plan import Order
 from app.records import Band
 from app.summary import tail_of
 from suites.errors import UnknownSuiteError
@@ -67,13 +68,10 @@ def headline(model: RunModel, step_key: StepKey, bands: Sequence[Band]) -> Headl
     )
 
 
-def partner_text(model: RunModel, view: TrialView) -> str:
-    """Return the other side of a duet with its headline so far: ``beside b, 268/s``; empty outside of one."""
-    partner = model.partner_of(view)
-    if partner is None:
-        return ""
-    figure = headline(model, partner.step_key, ()).text
-    return f"beside {partner.trial.step}{'' if figure == MISSING else f', {figure}'}"
+def side_text(model: RunModel, step_key: StepKey) -> str:
+    """Return the headline of a side of a duet so far, for both are under way: ``268/s``; empty outside of one."""
+    figure = headline(model, step_key, ()).text if model.plan.order is Order.DUET else MISSING
+    return "" if figure == MISSING else figure
 
 
 def of_samples(series: LiveSeries) -> HeadlineEstimate | None:

@@ -30,7 +30,6 @@ from app.services import Workstation
 from suites.errors import BenchwrightError
 from suites.quantities import clock_text
 from widgets.jobs import PERIOD, BackgroundJob, EventBatch, PendingEvents
-from widgets.live.headline import partner_text
 from widgets.live.messages import outcome, remaining_text, state_text, step_host_text, summary_text, trial_text
 from widgets.live.model import RunModel, StepKey
 from widgets.live.run_bars import BusyBar, OutcomeBar
@@ -297,11 +296,7 @@ class LivePage(Page):
         if model is None or view is None or view.step_key is None:
             return
         trial = view.front
-        parts = [
-            step_host_text(model, view.step_key),
-            trial_text(model, trial) if trial is not None else "",
-            partner_text(model, trial) if trial is not None else "",
-        ]
+        parts = [step_host_text(model, view.step_key), trial_text(model, trial) if trial is not None else ""]
         self._step_label.set_text("   ".join(part for part in parts if part))
         self._state_label.set_text(state_text(model, time.monotonic()))
         self._show_waiting(model)

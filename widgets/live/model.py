@@ -239,14 +239,6 @@ class RunModel:
         """Return the trial under way, or None."""
         return next((view for view in self.trials.values() if view.step_key == step_key and view.ended is None), None)
 
-    def partner_of(self, view: TrialView) -> TrialView | None:
-        """Return the trial that a duet runs at the same moment as `view`, None outside of one."""
-        if self.plan.order is not Order.DUET:
-            return None
-        moment = view.trial.host, view.trial.number, view.trial.warm_up
-        others = (one for one in self.trials.values() if one.step_key != view.step_key)
-        return next((one for one in others if (one.trial.host, one.trial.number, one.trial.warm_up) == moment), None)
-
     def is_under_way(self, step_key: StepKey) -> bool:
         """Return whether the current trial is of a step on a host, or of its partner in a duet."""
         if self.current is None:

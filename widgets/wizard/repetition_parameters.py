@@ -165,7 +165,7 @@ REPETITION = (
             Choice(Order.INTERLEAVED.value, "Interleaved"),
             Choice(Order.RANDOMISED.value, "Randomised order"),
             Choice(Order.ABBA.value, "ABBA, randomised"),
-            Choice(Order.DUET.value, "Duet, both steps at once"),
+            Choice(Order.DUET.value, "Duet, both at once"),
         ),
         help="Interleaved: trial 1 of every step on every host, then trial 2, so that drift affects all alike. "
         "Randomised: periodic load affects all alike, too. ABBA: every second round mirrors the previous one. "
