@@ -187,6 +187,17 @@ def test_a_detached_duet_goes_on_and_is_attached(workstation: Workstation, lab: 
     assert_no_leftovers(lab.home)
 
 
+def test_a_side_that_fails_while_detached_makes_the_pair_useless(workstation: Workstation, lab: LabHost) -> None:
+    plan, control = duet(counting("a", 3000), counting("b", 3000), trials=2), Control()
+    run(workstation, plan, at_count(30, control.detach), control)
+    _kill_on(lab.home, cpu=1)
+    ends = {one.trial: one for one in trial_ends(attach(workstation))}
+    assert (ends[1].state, ends[2].state) == (State.PARTIAL, State.FAILED)
+    assert MESSAGES["no_result"] in ends[1].reason
+    assert len(workstation.load("last").trials) == 2
+    assert_no_leftovers(lab.home)
+
+
 def test_a_lost_connection_ends_neither_side(workstation: Workstation, lab: LabHost) -> None:
     def drop() -> None:
         lab.stop()
