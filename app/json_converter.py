@@ -251,7 +251,10 @@ def _overrides(made: "cattrs.Converter") -> dict[type, Json]:
     shares: Any = Mapping[str, float]
     optional, as_level = override(omit_if_default=True), override(rename="level")
     return {
-        Step: {"suite_id": override(rename="suite")},
+        Step: {
+            "suite_id": override(rename="suite"),
+            **dict.fromkeys(("partner", "second"), override(omit=True)),  # set by the plan
+        },
         Repetition: {field.name: optional for field in fields(Repetition)[_FIRST_FIELDS:]}
         | {
             "margins": override(

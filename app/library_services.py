@@ -217,6 +217,12 @@ class LibraryServices(ABC):
         """
         return self._selection.compare(runs, self.margins(margins), overruled, tested)
 
+    def duet_sides(self, run: str) -> tuple[str, ...]:
+        """Return the selectors of both sides of a duet; empty if the run is none, or a side has no result."""
+        from app.comparison.selectors import duet_sides
+
+        return duet_sides(self._selection.record(run))
+
     def compared(
         self, runs: Sequence[str], margins: Margins = DEFAULTS, tested: Collection[str] = ()
     ) -> tuple[Comparison, tuple[RunRecord, ...]]:

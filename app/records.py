@@ -360,7 +360,7 @@ class DetachedRun:
 
     @property
     def under_way(self) -> tuple[TrialRecord, ...]:
-        """The running trials, at most one per host."""
+        """The running trials, at most one per host, or two of a duet."""
         return tuple(trial for trial in self.record.trials if trial.state is State.RUNNING)
 
     @property

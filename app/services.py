@@ -18,6 +18,7 @@ from app.margins import with_margins
 from app.paths import consent_path, hosts_path, store_path
 from app.plans.consent import ConsentFile, Consents
 from app.plans.context import step_context
+from app.plans.duet import cpus_of_trial, facts_seen, pinned
 from app.plans.plan import Plan, Policy, with_seed
 from app.plans.plan_changes import apply_remedy
 from app.plans.plan_file import read_plan, write_plan
@@ -207,8 +208,9 @@ class Workstation(SessionServices):
         previews = []
         for step in plan.steps:
             for host in plan.hosts:
-                context = step_context(step, host, facts, addresses)
-                commands = step.suite.commands(step.values, context)
+                context = step_context(step, host, facts_seen(plan, facts), addresses)
+                cpus = cpus_of_trial(plan, step.name, 1, facts.get(host))
+                commands = pinned(step.suite.commands(step.values, context), cpus)
                 estimate = step.suite.estimate(step.values, context)
                 lines = [file_text(file) for file, _on_peer in files_of(commands)]
                 text = "\n".join([*lines, *(command.line for command in commands)])

@@ -90,6 +90,8 @@ cpu() {
     item cpu.vulnerabilities "$(cd vulnerabilities 2>/dev/null && grep -s . /dev/null ./*)"
     item cpu.packages "$(grep -hs . cpu[0-9]*/topology/physical_package_id | sort -u)"
     item cpu.cores "$(grep -hs . cpu[0-9]*/topology/thread_siblings_list | sort -u)"
+    item cpu.package_lists "$(grep -hs . cpu[0-9]*/topology/core_siblings_list | sort -u)"
+    item cpu.node_lists "$(grep -hs . /sys/devices/system/node/node[0-9]*/cpulist)"
     item cpu.caches "$(for index in cpu[0-9]*/cache/index[0-9]*; do
         line "$index/level" && level=$found && line "$index/type" && kind=$found &&
             line "$index/shared_cpu_list" && shared=$found && line "$index/size"

@@ -243,8 +243,9 @@ echo "$$ $leader $clock $epoch ." >"$job/begun"
 exec "$@"
 '
 
-start() { # lease or "", command
-    lease=$1
+start() { # lease or "", after + of a job beside the one that the lease names; command
+    lease=${1#+} beside=
+    [ "$lease" = "$1" ] || beside=yes
     shift
     enter || fail "$complaint"
     parent=${workspace%/*}
@@ -261,12 +262,16 @@ start() { # lease or "", command
     done
     recall
     # The name of this file is the process that keeps the lease; see lease.sh.
-    ! holds || true >"$lease/job=$group-$started-$boot"
+    ! names || true >"$lease/job=$group-$started-$boot"
     say begun "$line"
 }
 
 holds() { # the lease is a directory of this account
     [ -n "$lease" ] && [ -d "$lease" ] && [ ! -L "$lease" ] && own "$(stat -c %u -- "$lease")"
+}
+
+names() { # the lease names this job
+    [ -z "$beside" ] && holds
 }
 
 starved() { # OOM kills since boot (/proc/vmstat); empty if not counted
@@ -283,7 +288,7 @@ count_apart() {
 
 launch() { # command
     command -v setsid >/dev/null 2>&1 || fail no setsid
-    ! holds || rm -f -- "$lease"/job=*
+    ! names || rm -f -- "$lease"/job=*
     complaint=$( (umask 077 && mkdir -- "$job") 2>&1) || {
         [ -d "$job" ] && return # concurrent request: the other one starts it
         fail "$complaint"

@@ -233,6 +233,7 @@ class TrialEvidence:
     peer: str | None = None
     peer_watch: HostWatch | None = None
     interruption: str = ""
+    uncounted: bool = False  # of a duet: the telemetry counts the partner's process tree
 
     @property
     def done(self) -> bool:

@@ -80,6 +80,15 @@ class Cache:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Core:
+    """A physical core: those of its logical CPUs (SMT siblings) that may be used, its NUMA node and its package."""
+
+    cpus: tuple[int, ...]
+    node: int
+    package: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class CpuFacts:
     """The processors. `usable` is the CPU affinity of this user, without the quota."""
 
@@ -92,6 +101,7 @@ class CpuFacts:
     threads: int | Absent = fact("1")
     offline: int | Absent = fact("1")  # CPUs that are there and switched off
     usable: int | Absent = fact("1")
+    layout: tuple[Core, ...] | Absent = fact()  # the cores with a CPU that this user may use, by node and package
     flags: tuple[str, ...] | Absent = fact()
     governor: str | Absent = fact()
     energy_preference: str | Absent = fact()  # energy preference of the processor, such as balance_performance

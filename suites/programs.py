@@ -57,6 +57,13 @@ MAKE = Program("make", ("make",), same_package_name("make"))
 PERL = Program("Perl", ("perl",), same_package_name("perl"))
 PYTHON = Program("Python", ("python3",), {**same_package_name("python3"), "pacman": "python"})
 
+TASKSET = Program(
+    "taskset",
+    ("taskset",),
+    dict.fromkeys(("apt", "dnf", "zypper", "pacman"), "util-linux") | {"apk": "util-linux-misc"},
+)
+"""Pins the commands of a duet to the CPUs of their half."""
+
 _SYSTEM_DIRECTORIES = (PATH, "/usr/sbin", "/usr/libexec", "/usr/local/sbin")
 
 POSTGRESQL_SERVER = Program(

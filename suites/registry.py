@@ -20,7 +20,7 @@ from suites.net_blocks.suite import NetBlocks
 from suites.oltp.suite import SysbenchOltp
 from suites.pgbench.suite import Pgbench
 from suites.ping import LatencyUnderLoad
-from suites.programs import Program
+from suites.programs import TASKSET, Program
 from suites.snia.suite import FioSnia
 from suites.speccpu import SpecCpu
 from suites.stream.suite import Stream
@@ -64,8 +64,8 @@ SUITES: tuple[Suite, ...] = (
 
 
 def programs() -> tuple[Program, ...]:
-    """Return every program that a suite declares, each once: those to search for on a host."""
-    declared = (program for each in SUITES for program in (each.program, *each.other_programs))
+    """Return every program that a suite declares, and TASKSET, each once: those to search for on a host."""
+    declared = (*(program for each in SUITES for program in (each.program, *each.other_programs)), TASKSET)
     return tuple(dict.fromkeys(program for program in declared if not program.bundled))
 
 

@@ -43,6 +43,7 @@ TOPICS = {
     "survival": "Interrupted runs",
     "sessions": "Sessions",
     "sample-size": "Sample size",
+    "duet": "Duet",
     "safety": "Root, raw devices, installing",
     "faults": "Faults and hostile input",
     "keyboard": "Keyboard",

@@ -2,15 +2,18 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from itertools import chain
 
 from app.checks.catalogue import HOST_CHECKS, OF_EVERY_SUITE
 from app.checks.cloud import STEP_CHECKS as CLOUD_CHECKS
+from app.checks.duet import BLOCKING_CHECKS, DUET_CHECKS, duet_evidence
 from app.checks.goals import GOAL_UNITS
 from app.checks.host import BUSY
 from app.checks.plans import PLAN_CHECKS, TOOL_MISSING, PlanEvidence
 from app.checks.storage import DIRECTORY_UNSAFE, NOT_A_DISK
 from app.checks.storage_layers import LAYER_CHECKS
 from app.plans.context import step_context
+from app.plans.duet import facts_seen
 from app.plans.plan import Order, Plan
 from suites.base import Context, Recognised, StepEvidence, complete_values
 from suites.checks import Check, CheckPhase, E, NotChecked
@@ -71,6 +74,10 @@ def _run_checks(
                 at_peer = replace(evidence, host=peer, context=Context(facts.get(peer)), earlier=())
                 yield from evaluate(_PEER_CHECKS, at_peer)
                 yield from evaluate((BUSY,), HostEvidence(peer, facts.get(peer)))
+        if plan.order is Order.DUET:
+            whole, each = duet_evidence(plan, host, facts, steps)
+            yield from evaluate(DUET_CHECKS, whole)
+            yield from chain.from_iterable(evaluate(BLOCKING_CHECKS, one) for one in each)
     yield from evaluate((*PLAN_CHECKS, GOAL_UNITS), PlanEvidence(plan, facts))
 
 
@@ -79,13 +86,14 @@ def _step_evidence(
 ) -> tuple[StepEvidence, ...]:
     """Return the evidence of each step on `host`, with the steps before it."""
     found: list[StepEvidence] = []
+    seen = facts_seen(plan, facts)
     for step in plan.steps:
         found.append(
             StepEvidence(
                 name=step.name,
                 suite=step.suite,
                 values=step.values,
-                context=step_context(step, host, facts, addresses),
+                context=step_context(step, host, seen, addresses),
                 host=host,
                 trials=plan.repetition.most or plan.repetition.fewest,
                 earlier=tuple(found),

@@ -5,7 +5,21 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from app.checks import cloud, completion, cpu, disk, goals, host, limits, network, plans, repetition, storage, timing
+from app.checks import (
+    cloud,
+    completion,
+    cpu,
+    disk,
+    duet,
+    goals,
+    host,
+    limits,
+    network,
+    plans,
+    repetition,
+    storage,
+    timing,
+)
 from app.checks.run_findings import CHECK_FAILED, RAISED_CHECKS
 from suites import registry
 from suites.base import StepCheck, Suite
@@ -54,6 +68,7 @@ AFTER_IDS = frozenset(
 
 TOPICS: tuple[tuple[str, tuple[AnyCheck, ...]], ...] = (
     ("The plan", (*plans.PLAN_CHECKS, goals.GOAL_UNITS, plans.TOOL_MISSING)),
+    ("Duet", (*duet.DUET_CHECKS, duet.TOO_FEW_CPUS, duet.ONE_DEVICE)),
     ("The run", RAISED_CHECKS),
     ("Directory and file system", storage.STEP_CHECKS),
     ("CPU", (*cpu.HOST_CHECKS, CPU_QUOTA, *cpu.TRIAL_CHECKS)),

@@ -1,12 +1,13 @@
 """Checks of a plan: required programs, number of trials, order, differences between hosts."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from app.comparison.comparability import host_differences
 from app.comparison.estimates import FEWEST_TRIALS
 from app.hosts.packages import has_program, installation_of, works_without
 from app.plans.context import step_context
+from app.plans.duet import facts_seen
 from app.plans.plan import Order, Plan, host_label
 from suites.base import StepEvidence
 from suites.checks import FACTS_NOT_READ, Check, CheckOutcome, NotChecked
@@ -47,7 +48,7 @@ def missing_statistics(trials: int) -> str:
 
 def _one_after_another(evidence: PlanEvidence) -> CheckOutcome | NotChecked | None:
     plan = evidence.plan
-    if plan.order is not Order.BLOCK or len(plan.hosts) < 2:
+    if plan.order not in {Order.BLOCK, Order.DUET} or len(plan.hosts) < 2:
         return None
     seconds = [_estimated(evidence, host) for host in plan.hosts]
     known_seconds = [value for value in seconds if value is not None]
@@ -65,7 +66,7 @@ def _estimated(evidence: PlanEvidence, host: str) -> float | None:
     """Return the seconds of all trials of the longest step on one host; None if a duration is unknown."""
     trials = evidence.plan.repetition.fewest
     found = [
-        step.suite.estimate(step.values, step_context(step, host, evidence.facts)).duration
+        step.suite.estimate(step.values, step_context(step, host, facts_seen(evidence.plan, evidence.facts))).duration
         for step in evidence.plan.steps
     ]
     durations = [duration for duration in found if duration is not None]
@@ -154,8 +155,11 @@ def _tool_missing(evidence: StepEvidence) -> CheckOutcome | NotChecked | None:
     needed = evidence.suite.programs(evidence.values, facts)
     if not needed:
         return None
-    if facts is None:
-        return FACTS_NOT_READ
+    return FACTS_NOT_READ if facts is None else missing_programs(needed, facts, evidence.host)
+
+
+def missing_programs(needed: Sequence[Program], facts: Facts, host: str) -> CheckOutcome | NotChecked | None:
+    """Return that programs of a step are not installed on `host`; or why that is unknown."""
     found = {program.title: has_program(program, facts) for program in needed}
     missing = [program for program in needed if found[program.title] is False]
     if not missing:
@@ -163,9 +167,9 @@ def _tool_missing(evidence: StepEvidence) -> CheckOutcome | NotChecked | None:
         return NotChecked(f"Not checked on this host: {' and '.join(unknown)}.") if unknown else None
     way = installation_of(missing, facts)
     install = f"Install it: {way.command}" if way.command else _manual_install(missing)
-    names, host = " and ".join(map(_name, missing)), host_label(evidence.host)
+    names, where = " and ".join(map(_name, missing)), host_label(host)
     return CheckOutcome(
-        measured=f"{names} {_WERE[len(missing) > 1]} not found on {host}.",
+        measured=f"{names} {_WERE[len(missing) > 1]} not found on {where}.",
         remedy=" ".join(part for part in (install, way.note, works_without(facts)) if part),
         install=way.command,
     )

@@ -124,6 +124,7 @@ def facts(
 
 _SINGULAR = {
     "cpu caches": "cpu cache",
+    "cpu layout": "cpu core with CPUs",
     "measured foreign processes": "process of others",
     "measured foreign disks": "disk use by others:",
     "block devices": "block device",
@@ -156,8 +157,8 @@ def _rows(prefix: str, group: Any) -> Iterator[tuple[str, str]]:
 
 
 def _title(item: Any) -> str:
-    first = fields(item)[0].name
-    return str(getattr(item, first))
+    first = getattr(item, fields(item)[0].name)
+    return ",".join(map(str, first)) if isinstance(first, tuple) else str(first)
 
 
 def _line(item: Any) -> str:

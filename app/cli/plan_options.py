@@ -90,7 +90,8 @@ _OPTIONS = (
         "--order",
         type=click.Choice([order.value for order in Order]),
         show_default=Order.BLOCK.value,
-        help="Order of the trials of several steps; block: step by step.",
+        help="Order of the trials of several steps; block: step by step; duet: both steps at once, each on half "
+        "of the CPUs.",
     ),
     click.option("--seed", type=click.IntRange(0, MAXIMUM_SEED), help="Seed of a random order.  [default: random]"),
 )

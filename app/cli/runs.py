@@ -14,6 +14,8 @@ from app.cli.plans import facts_for
 from app.cli.progress import busy_options, follow
 from app.cli.prompts import TerminalAsker, agrees, with_asker
 from app.cli.studies import agreement_study, print_study
+from app.cli.tables import print_comparison
+from app.comparison.comparison import comparison_to_json
 from app.comparison.estimates import FEWEST_TRIALS
 from app.crosscheck.report import proposal_lines, proposal_to_json
 from app.events import State
@@ -137,10 +139,17 @@ def _reports(workstation: Workstation, run_id: str, folder: Path) -> list[Path]:
 def print_stored_run(workstation: Workstation, run_id: str, *, as_json: bool, files: list[Path] | None = None) -> None:
     """Print a stored run and the paths of its exported `files`."""
     record, within = workstation.load(run_id), workstation.within([run_id])
+    sides = workstation.duet_sides(run_id)
+    comparison = workstation.compare(sides) if sides else None
     if as_json:
-        print_json({**run_to_json(record, within), **({"files": [str(path) for path in files]} if files else {})})
+        duet = {} if comparison is None else {"duet": comparison_to_json(comparison)}
+        written = {"files": [str(path) for path in files]} if files else {}
+        print_json({**run_to_json(record, within), **duet, **written})
         return
     print_run(record, within)
+    if comparison is not None:
+        click.echo()
+        print_comparison(comparison, everything=False)
     for path in files or []:
         click.echo(plain(f"Wrote {path}"))
 

@@ -154,8 +154,9 @@ def compare(
     Every metric that is tested makes the others harder to decide (Holm's correction); --json has all metrics.
 
     A side is a run, or several joined by commas. RUN@HOST and RUN:STEP select one host or one step of a run;
-    baseline:NAME and baseline:NAME@VERSION select a baseline.
+    baseline:NAME and baseline:NAME@VERSION select a baseline. One run alone, if it is a duet, compares its two steps.
     """
+    runs = (workstation.duet_sides(runs[0]) if len(runs) == 1 else ()) or runs
     if len(runs) < 2:
         raise BenchwrightError("A comparison needs two runs.", "Name two or more; the first is the baseline.")
     if distribution is not None:

@@ -8,7 +8,7 @@ from app.comparison.estimates import FEWEST_HOSTS
 from app.comparison.replication import Units
 from app.comparison.sides import Censored
 from app.comparison.variance import hosts_text
-from app.comparison.verdicts import Level
+from app.comparison.verdicts import OF_TRIALS, Level
 from app.summary import MetricSummary, levels
 from suites.quantities import count_text, figure_text, share_text
 from suites.verdict import Trust
@@ -17,11 +17,12 @@ from suites.vocab import Metric
 
 def of_units(units: Units, other: MetricSummary, baseline: MetricSummary) -> Iterator[Caveat]:
     """Yield the caveats on the units of a ratio: on their order where it matters to the interval, and their levels."""
-    if units.pairs == "rounds":
-        p = correlation_p([ours / theirs for ours, theirs in zip(units.values, units.baseline, strict=True) if theirs])
+    if units.pairs in OF_TRIALS:
+        p = correlation_p(units.pair_ratios)
         if p is not None and p < SIGNIFICANT:
             yield Caveat(
-                "correlated", f"ratios of the rounds are autocorrelated (p = {p:.3f}): the interval is too narrow"
+                "correlated",
+                f"ratios of the {units.pairs} are autocorrelated (p = {p:.3f}): the interval is too narrow",
             )
     elif units.level is Level.TRIAL:
         for side, side_name in _named(other, baseline):
@@ -33,10 +34,10 @@ def of_units(units: Units, other: MetricSummary, baseline: MetricSummary) -> Ite
 
 
 def _of_unpaired(units: Units, metric: Metric) -> Caveat:
-    noun, where = ("trial", " in the same round") if units.level is Level.TRIAL else (units.level, "")
+    where = "" if units.level is not Level.TRIAL else f" in the same {'duet' if units.on_first else 'round'}"
     ours, theirs = (figure_text(metric, centre) for centre in units.centres)
-    text = f"{count_text(units.unpaired, noun)} without a partner{where} left out: the ratio is {ours} to {theirs}"
-    return Caveat("unpaired", text)
+    left_out = f"{count_text(units.unpaired, units.level)} without a partner{where} left out"
+    return Caveat("unpaired", f"{left_out}: the ratio is {ours} to {theirs}")
 
 
 MOST_FAILED = 0.2

@@ -70,6 +70,7 @@ def differences(ours: Profile, baseline: Profile) -> tuple[Difference, ...]:
     suite = list(_suite(ours, baseline))
     found = [
         *_validity(ours, baseline),
+        *_duet(ours, baseline),
         # Parameters and versions of different suites cannot be compared.
         *(suite or (*_parameters(ours, baseline), *_version(ours, baseline))),
         *_peer(ours, baseline),
@@ -124,6 +125,22 @@ def _validity(ours: Profile, baseline: Profile) -> Iterator[Difference]:
             yield Difference(what, "", "", Weight.FATAL, "An invalid figure is not what its name says.")
 
 
+def _duet(ours: Profile, baseline: Profile) -> Iterator[Difference]:
+    """Yield that a side was measured beside another step, and the other alone or beside a different one."""
+    one, other = ({step.partner for step in side.steps} for side in (ours, baseline))
+    if one == other or _is_one_duet(ours, baseline):
+        return
+    mine, its = ("in a duet" if any(partners) else "alone" for partners in (one, other))
+    why = "Both sides of a duet share caches, memory bandwidth and devices: its figures are of that load."
+    yield Difference("measured", mine, "in another duet" if mine == its else its, Weight.FATAL, why)
+
+
+def _is_one_duet(ours: Profile, baseline: Profile) -> bool:
+    """Return whether both cells are the sides of one duet, as partners of each other."""
+    duets = {step.duet for side in (ours, baseline) for step in side.steps}
+    return len(duets) == 1 and all(duets)
+
+
 def _suite(ours: Profile, baseline: Profile) -> Iterator[Difference]:
     one, other = ({step.suite_id for step in side.steps} for side in (ours, baseline))
     if len(one | other) > 1:
@@ -133,9 +150,13 @@ def _suite(ours: Profile, baseline: Profile) -> Iterator[Difference]:
 
 
 def _parameters(ours: Profile, baseline: Profile) -> Iterator[Difference]:
+    partners = _is_one_duet(ours, baseline)
     for name, mine, its in _differing(ours, baseline, identity=True):
         what = f"engine: {name}" if name in _ENGINES else name
-        yield Difference(what, mine, its, Weight.FATAL, "It decides what is measured.")
+        if partners:
+            yield Difference(what, mine, its, Weight.EXPLAINS, "The duet compares it.")
+        else:
+            yield Difference(what, mine, its, Weight.FATAL, "It decides what is measured.")
     for name, mine, its in _differing(ours, baseline, identity=False):
         yield Difference(name, mine, its, Weight.HARMLESS, "It does not decide what is measured.")
 

@@ -7,11 +7,21 @@ from dataclasses import dataclass, replace
 from app.baselines.reference import against_published
 from app.comparison.caveats import Caveat, of_blocks, of_order
 from app.comparison.cell_caveats import MOST_FAILED, of_failures, of_instances, of_units, of_verdicts
-from app.comparison.comparability import OF_HOST, PLACES, Difference, Weight, differences, relation, same_machine
+from app.comparison.comparability import (
+    OF_HOST,
+    PLACES,
+    Difference,
+    Profile,
+    Weight,
+    differences,
+    relation,
+    same_machine,
+)
 from app.comparison.comparison import CompareError, Comparison, ComparisonRow, RelativeFigure
+from app.comparison.crossover import HalfEffect, overlap_caveat, overlaps
 from app.comparison.estimates import CONFIDENCE, FEWEST_TRIALS, Ratio, beyond_p, holm, widened, within_p
 from app.comparison.family import descriptive
-from app.comparison.replication import Rounds, Units, units_of
+from app.comparison.replication import OnFirst, Rounds, Units, units_of
 from app.comparison.sides import (
     Censored,
     Side,
@@ -23,6 +33,7 @@ from app.comparison.sides import (
     step_hosts,
 )
 from app.comparison.verdicts import (
+    OF_TRIALS,
     ComparisonVerdict,
     Level,
     VerdictEvidence,
@@ -32,6 +43,7 @@ from app.comparison.verdicts import (
     not_comparable,
 )
 from app.margins import DEFAULTS, Margin, Margins
+from app.plans.duet import Halves, halves_of
 from app.plans.plan import Policy, host_label
 from app.plans.sequential import look_level
 from app.records import RunRecord
@@ -78,7 +90,7 @@ def compare(
         for run in side.runs  # an invalid run of a group stays excluded: its valid ones are the values
         for note in excluded_trials(run, overruled=bool(overruled.strip()) and len(side.runs) == 1)
     ]
-    notes = tuple(dict.fromkeys([*excluded, *overruling, *remarks, *caveats]))
+    notes = tuple(dict.fromkeys([*excluded, *overruling, *remarks, *caveats, *half_effects(rows)]))
     summaries = tuple(side.summary for side in sides)
     return Comparison(summaries, margins, rows, notes, remarks, (*overruling, *caveats), overruled=overruled.strip())
 
@@ -100,7 +112,10 @@ class _Pair:
     same_machine: bool
     order: tuple[Caveat, ...]
     failures: tuple[tuple[str, Censored], ...]
-    rounds: Rounds | None
+    rounds: Rounds
+    on_first: OnFirst
+    halves: str
+    overlaps: tuple[float, ...]
 
     @property
     def fatal(self) -> tuple[Difference, ...]:
@@ -141,7 +156,8 @@ class _Table:
         found = {}
         for ours, theirs in [*shared_hosts(baseline, side).items(), *paired(baseline, side).items()]:
             one, other = side.profile(theirs), baseline.profile(ours)
-            rounds = baseline.rounds(ours) | side.rounds(theirs)
+            on_first = baseline.on_first(ours) | side.on_first(theirs)
+            records = ([counted.record for counted in one.trials(at)] for one, at in ((side, theirs), (baseline, ours)))
             found[ours] = _Pair(
                 ours,
                 theirs,
@@ -153,7 +169,10 @@ class _Table:
                     *of_blocks(side.starts(theirs), baseline.starts(ours)),
                 ),
                 (("this run", side.censored(theirs)), ("the baseline", baseline.censored(ours))),
-                rounds,
+                baseline.rounds(ours) | side.rounds(theirs),
+                on_first,
+                _halves(other) if on_first else "",
+                overlaps(*records) if on_first else (),
             )
         return found
 
@@ -243,7 +262,7 @@ class _Table:
         self, pair: _Pair, sides: tuple[MetricSummary, MetricSummary], number: int, untested: str
     ) -> RelativeFigure | _Open:
         other, baseline = sides
-        units = units_of(other, baseline, pair.rounds)
+        units = units_of(other, baseline, pair.rounds, pair.on_first)
         found = units.ratio()
         level = self._look_level(units, number)
         if level and isinstance(found, Ratio):
@@ -269,11 +288,12 @@ class _Table:
         )
         hosts = len(pair.theirs.hosts), len(pair.ours.hosts)
         caveats = (
-            *(() if units.pairs == "rounds" else pair.order),
+            *(() if units.pairs in OF_TRIALS else pair.order),
             *(() if pair.same_machine else of_instances(units, hosts)),
             *of_verdicts(other, baseline),
             *of_failures(pair.failures),
             *of_units(units, other, baseline),
+            *_of_overlap(pair, units),
         )
         return _Open(pair, Ratio(math.nan) if isinstance(found, str) else found, units, evidence, caveats, exact)
 
@@ -330,7 +350,24 @@ class _Table:
             evidence.scope,
             evidence.pairs,
             evidence.counts,
+            None if units.half_effect is None else _half_effect(found.pair, units.half_effect),
         )
+
+
+def _half_effect(pair: _Pair, ratio: Ratio) -> HalfEffect:
+    return HalfEffect(pair.halves, ratio, min(pair.overlaps, default=None))
+
+
+def _of_overlap(pair: _Pair, units: Units) -> Iterator[Caveat]:
+    found = overlap_caveat(pair.overlaps) if units.on_first else None
+    if found is not None:
+        yield found
+
+
+def _halves(profile: Profile) -> str:
+    """Return the halves of the CPUs of the host of a cell: ``CPUs 0-1 against 2-3``."""
+    found = halves_of(profile.facts[0]) if profile.facts else ""
+    return found.text if isinstance(found, Halves) else "the first half of the CPUs against the second"
 
 
 def _in_unit(side: MetricSummary | None, metric: Metric) -> MetricSummary | None:
@@ -368,7 +405,16 @@ def _caveats(rows: Iterable[ComparisonRow]) -> Iterator[str]:
                 yield f"{row.step} on {host_label(row.host)}{metric}: {caveat.text}"
 
 
-_OF_CELL = frozenset({"censored", "drift", "same-order", "other-instance", "reference", *Trust})
+def half_effects(rows: Iterable[ComparisonRow]) -> Iterator[str]:
+    """Yield the effect of the halves of the CPUs in the tested metrics of duets."""
+    for row in rows:
+        for against in row.against:
+            if against.half is not None and row.tested:
+                of = f"{row.step} on {host_label(row.host)}, {metric_text(row.metric, row.labels)}"
+                yield f"{of}: {against.half.text}"
+
+
+_OF_CELL = frozenset({"censored", "drift", "same-order", "other-instance", "overlap", "reference", *Trust})
 """Ids of caveats that apply to every metric of a cell."""
 
 

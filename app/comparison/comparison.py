@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from app.comparison.caveats import Caveat
 from app.comparison.comparability import Difference
+from app.comparison.crossover import HalfEffect
 from app.comparison.variance import VarianceLevels
 from app.comparison.verdicts import ComparisonVerdict, Level, Scope
 from app.json_converter import Json, publish, published
@@ -58,6 +59,7 @@ class RelativeFigure:
     scope: Scope = Scope.ACROSS
     pairs: str = ""
     counts: tuple[int, int] | None = None
+    half: HalfEffect | None = None  # of a duet
 
     @property
     def reason(self) -> str:
@@ -159,6 +161,7 @@ def _entry(comparison: Comparison, row: ComparisonRow, against: RelativeFigure, 
         "n": 0 if side is None else side.n,
         "margin": comparison.margin_of(row, against),
         "margin_of": against.origin or None,
+        **({} if against.half is None else {"half": published(against.half)}),
         "overruled": comparison.overruled or None,
         "host": row.host if side is None else side.host,
         "run": comparison.runs[number].id,

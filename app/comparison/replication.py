@@ -5,6 +5,7 @@ import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from app.comparison.crossover import crossover_of, without_half_effect
 from app.comparison.estimates import Ratio, paired_ratio_of, ratio_of, ratio_with_interval
 from app.comparison.verdicts import FEWEST_EXACT, Level, Scope
 from app.numeric import mean_of
@@ -13,13 +14,17 @@ from app.summary import MetricSummary
 Rounds = Mapping[tuple[str, int], int]
 """The round of each trial (run id, trial id) of an interleaved run."""
 
+OnFirst = Mapping[tuple[str, int], bool]
+"""Whether each trial (run id, trial id) of a duet was measured on the first half of the CPUs."""
+
 
 @dataclass(frozen=True, slots=True)
 class Units:
     """The units of both sides, `values` and `baseline`, each a trial or a mean; in pairs if `pairs` names them.
 
     `unpaired` counts the units that have no partner and are left out. `fewer` is the squared error, of logarithms, that
-    the fewer trials of a single session add, and its degrees of freedom; (0, 0) if they are not fewer.
+    the fewer trials of a single session add, and its degrees of freedom; (0, 0) if they are not fewer. `on_first` is,
+    for each pair of a duet, whether the value of this side was measured on the first half of the CPUs.
     """
 
     level: Level
@@ -29,6 +34,7 @@ class Units:
     pairs: str = ""
     unpaired: int = 0
     fewer: tuple[float, int] = (0.0, 0)
+    on_first: tuple[bool, ...] = ()
 
     @property
     def counts(self) -> tuple[int, int]:
@@ -50,10 +56,26 @@ class Units:
         """Whether all trials of a side are identical, on both sides: a counter without variance."""
         return min(self.counts) >= FEWEST_EXACT and all(len(set(side)) == 1 for side in (self.values, self.baseline))
 
+    @property
+    def half_effect(self) -> Ratio | None:
+        """The first half of the CPUs relative to the second, of pairs that are duets; None if unknown."""
+        found = crossover_of(self.values, self.baseline, self.on_first) if self.values and self.on_first else ""
+        return None if isinstance(found, str) else found[1]
+
+    @property
+    def pair_ratios(self) -> list[float]:
+        """The ratio of each pair in order, of duets without the effect of the halves."""
+        if self.on_first and min(*self.values, *self.baseline) > 0:
+            return without_half_effect(self.values, self.baseline, self.on_first)
+        return [ours / theirs for ours, theirs in zip(self.values, self.baseline, strict=True) if theirs]
+
     def ratio(self) -> Ratio | str:
         """Return the ratio of the means with its interval, or the reason for none."""
         if not self.values:
             return "no trial has a partner"
+        if self.on_first:
+            found = crossover_of(self.values, self.baseline, self.on_first)
+            return found if isinstance(found, str) else found[0]
         if self.pairs:
             return paired_ratio_of(self.values, self.baseline)
         if self.one_session and min(*self.values, *self.baseline) > 0:
@@ -105,12 +127,14 @@ def _logs_of_sessions(side: MetricSummary) -> list[list[float]]:
     return list(found.values())
 
 
-def units_of(ours: MetricSummary, baseline: MetricSummary, rounds: Rounds | None = None) -> Units:
+def units_of(
+    ours: MetricSummary, baseline: MetricSummary, rounds: Rounds | None = None, on_first: OnFirst | None = None
+) -> Units:
     """Return the units of two sides at the highest level that is replicated.
 
     Hosts where a side has several, paired if both have the same; else sessions where both have several, paired if both
     have the same; else one session against several; else trials, paired by `rounds` where both are steps of one
-    interleaved session.
+    interleaved session, or of duets, for which `on_first` is given.
     """
     hosts = ours.host_means, baseline.host_means
     if max(map(len, hosts)) > 1:
@@ -119,7 +143,11 @@ def units_of(ours: MetricSummary, baseline: MetricSummary, rounds: Rounds | None
     counts = sorted(map(len, sessions))
     same_host = set(hosts[0]) == set(hosts[1])
     if set(sessions[0]) == set(sessions[1]) and same_host:
-        return _of_one_run(ours, baseline, rounds) if counts[0] == 1 else _grouped(Level.SESSION, *sessions)
+        return (
+            _of_one_run(ours, baseline, rounds, on_first or {})
+            if counts[0] == 1
+            else _grouped(Level.SESSION, *sessions)
+        )
     if counts[0] > 1:
         return _units(Level.SESSION, sessions[0], sessions[1], Scope.ACROSS)
     if counts[1] > 1:
@@ -143,18 +171,20 @@ def _grouped(level: Level, ours: Mapping[str, float], baseline: Mapping[str, flo
     return Units(level, values, others, pairs=f"{level}s", unpaired=unpaired)
 
 
-def _of_one_run(ours: MetricSummary, baseline: MetricSummary, rounds: Rounds | None) -> Units:
+def _of_one_run(ours: MetricSummary, baseline: MetricSummary, rounds: Rounds | None, on_first: OnFirst) -> Units:
     """Return the trials of two steps of one run on one host, in pairs by their rounds."""
     if not rounds:
         return Units(Level.TRIAL, ours.values, baseline.values, Scope.BETWEEN_BLOCKS)
     sides = [{rounds[key]: value for key, value in zip(side.trials, side.values, strict=True) if key in rounds}
              for side in (ours, baseline)]  # fmt: skip
     both = [number for number in sides[0] if number in sides[1]]
+    halves = {rounds[key]: on_first[key] for key in ours.trials if key in rounds and key in on_first}
     return Units(
         Level.TRIAL,
         tuple(sides[0][number] for number in both),
         tuple(sides[1][number] for number in both),
         Scope.WITHIN_SESSION,
-        "rounds",
+        "duets" if halves else "rounds",
         ours.n + baseline.n - 2 * len(both),
+        on_first=tuple(halves[number] for number in both) if halves else (),
     )

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 from app.comparison.comparison import CompareError
+from app.plans.plan import Order
 from app.records import RunRecord, RunSummary
 from suites.errors import BenchwrightError
 from suites.verdict import Verdict, least_trusted
@@ -108,3 +109,10 @@ def parts_side_by_side(run: RunSummary) -> tuple[str, ...]:
     if not identity or len(names) < 2 or any(set(name) & set("@:,") for name in names):
         return ()
     return tuple(f"{run.id}{mark}{name}" for name in names)
+
+
+def duet_sides(record: RunRecord) -> tuple[str, ...]:
+    """Return the selectors of both steps of a run that measured them as a duet; empty for every other run."""
+    if record.plan.order is not Order.DUET or not all(record.trials_of(step.name) for step in record.plan.steps):
+        return ()
+    return tuple(f"{record.summary.id}:{step.name}" for step in record.plan.steps)

@@ -9,6 +9,7 @@ from operator import attrgetter
 from app.comparison.comparability import Profile
 from app.comparison.comparison import CompareError
 from app.events import State
+from app.plans.duet import on_first_half
 from app.plans.plan import Order, Plan, Repetition, Step, host_label
 from app.records import Published, RunRecord, RunSummary, SampleSeries, TrialRecord
 from app.summary import MetricSummary
@@ -194,6 +195,14 @@ class Side:
         if len(self.runs) > 1 or self.runs[0].plan.order is Order.BLOCK:
             return {}
         return {counted.key: counted.record.trial.number for counted in self.trials(cell)}
+
+    def on_first(self, cell: StepHosts) -> dict[tuple[str, int], bool]:
+        """Return whether each counted trial of a cell (run id, trial id) of one run was on the first half in a duet."""
+        plan = self.runs[0].plan
+        if len(self.runs) > 1 or plan.order is not Order.DUET:
+            return {}
+        trials = self.trials(cell)
+        return {one.key: on_first_half(plan, cell.step.name, one.record.trial.number) for one in trials}
 
     def censored(self, cell: StepHosts) -> Censored:
         """Return how many trials of a cell failed. Trials that a user stopped, and warm-ups, are not counted."""

@@ -34,6 +34,9 @@ class Level(StrEnum):
     HOST = "host"
 
 
+OF_TRIALS = frozenset({"rounds", "duets"})
+"""Names of the pairs of single trials."""
+
 FEWEST = {Level.TRIAL: FEWEST_TRIALS, Level.SESSION: FEWEST_SESSIONS, Level.HOST: FEWEST_HOSTS}
 """Fewest values on each side, or fewest pairs, that a verdict needs."""
 
@@ -169,7 +172,7 @@ class VerdictEvidence:
     def against(self) -> str:
         """Return the counts as text: ``8 against 10 trials``, ``10 pairs of hosts``, ``8 rounds``."""
         if self.pairs:
-            return f"{self.counts[0]} {'' if self.pairs == 'rounds' else 'pairs of '}{self.pairs}"
+            return f"{self.counts[0]} {'' if self.pairs in OF_TRIALS else 'pairs of '}{self.pairs}"
         text = f"{self.counts[0]} against {count_text(self.counts[1], self.level)}"
         return "" if text == self.relation else text
 

@@ -28,9 +28,9 @@ TELEMETRY_DEFAULT = 1.0
 DAY = 86400.0
 """Default seconds between the starts of two sessions."""
 
-FORMATS = ("benchwright-plan/1", "benchwright-plan/2", "benchwright-plan/3", "benchwright-plan/4")
+FORMATS = tuple(f"benchwright-plan/{number}" for number in range(1, 6))
 """The supported plan formats, oldest first. 2 adds policies other than FIXED, random orders and tuning; 3 adds remarks
-on findings, goals, and the telemetry interval; 4 adds sessions."""
+on findings, goals, and the telemetry interval; 4 adds sessions; 5 adds duets."""
 
 
 def host_label(name: str) -> str:
@@ -47,18 +47,20 @@ class GoalError(BenchwrightError):
 
 
 class Order(StrEnum):
-    """The order of trials. One trial runs at a time, so that hosts cannot disturb each other.
+    """The order of trials. One trial runs at a time, or one duet, so that hosts cannot disturb each other.
 
     BLOCK: all trials of a step on a host, then the next host, then the next step.
     INTERLEAVED: trial 1 of every step on every host, then trial 2, and so on; drift affects all equally.
     RANDOMISED: interleaved, each round in random order; periodic disturbances then affect all equally, too.
     ABBA: pairs of rounds, the first in random order, the second its mirror; linear drift cancels out.
+    DUET: both steps of the plan at once, each on half of the host's CPUs; all duets of a host, then the next host.
     """
 
     BLOCK = "block"
     INTERLEAVED = "interleaved"
     RANDOMISED = "randomised"
     ABBA = "abba"
+    DUET = "duet"
 
     @property
     def drawn(self) -> bool:
@@ -81,12 +83,18 @@ class Policy(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """A suite with its parameter values. `peer` is the host that runs the server, for network suites."""
+    """A suite with its parameter values. `peer` is the host that runs the server, for network suites.
+
+    Set by a plan of order DUET: `partner` is the fingerprint of the step that runs at the same moment, and `second`
+    whether this one is the second of the plan.
+    """
 
     name: str
     suite_id: str
     values: Mapping[str, Value]
     peer: str | None = None
+    partner: str = ""
+    second: bool = False
 
     @property
     def suite(self) -> Suite:
@@ -120,8 +128,19 @@ class Step:
         return {name: value for name, value in values.items() if name not in silent} | raw
 
     def fingerprint(self) -> str:
-        """Return a hash of identity(): steps with the same fingerprint measure the same thing."""
-        return _digest({"suite": self.suite_id, "values": self.identity()})
+        """Return a hash of identity() and of the partner: steps with the same fingerprint measure the same thing."""
+        partner = {"partner": self.partner} if self.partner else {}
+        return _digest({"suite": self.suite_id, "values": self.identity(), **partner})
+
+    @property
+    def alone(self) -> "Step":
+        """The step outside of a duet."""
+        return replace(self, partner="", second=False) if self.partner else self
+
+    @property
+    def duet(self) -> frozenset[str]:
+        """The fingerprints of both steps of the duet; empty outside of one."""
+        return frozenset({self.alone.fingerprint(), self.partner}) if self.partner else frozenset()
 
 
 MINIMUM = 6
@@ -215,6 +234,13 @@ class Plan:
     goals: tuple[Goal, ...] = ()
     telemetry_interval: float = TELEMETRY_DEFAULT  # seconds between samples of the hosts
 
+    def __post_init__(self) -> None:
+        """Name the partner of each step of a duet. A duet restricted to one of its steps keeps it."""
+        if self.order is not Order.DUET:
+            object.__setattr__(self, "steps", tuple(step.alone for step in self.steps))
+        elif len(self.steps) == 2:
+            object.__setattr__(self, "steps", _partnered(*(step.alone for step in self.steps)))
+
     def hash(self) -> str:
         """Return the hash of what one session does; the number of sessions and the time between them do not count."""
         given = self.repetition
@@ -242,6 +268,8 @@ class Plan:
     @property
     def format(self) -> str:
         """The oldest format that can hold the plan, so that older versions can read it."""
+        if self.order is Order.DUET:
+            return FORMATS[4]
         if self.repetition != self.repetition.one_session:
             return FORMATS[3]
         if self.acknowledged or self.changed or self.goals or self.telemetry_interval != TELEMETRY_DEFAULT:
@@ -255,6 +283,11 @@ class Plan:
             if step.name == name:
                 return step
         raise PlanError(f"The plan has no step “{name[:60]}”.", f"Its steps: {', '.join(s.name for s in self.steps)}.")
+
+
+def _partnered(first: Step, second: Step) -> tuple[Step, Step]:
+    """Return both steps of a duet, each with the other as its partner."""
+    return replace(first, partner=second.fingerprint()), replace(second, partner=first.fingerprint(), second=True)
 
 
 def _whole_values(step: Step) -> Mapping[str, Value]:

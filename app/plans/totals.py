@@ -135,7 +135,9 @@ def _duration(plan: Plan, column: Sequence[float | None], repeats: int) -> float
     """Return the seconds of `repeats` trials of each step on each host, or the budget."""
     if plan.repetition.policy is Policy.BUDGET:
         return plan.repetition.budget
-    return repeats * _known(column) + plan.repetition.pause * max(0, repeats * len(column) - 1)
+    at_once = 2 if plan.order is Order.DUET else 1
+    pauses = max(0, repeats * len(column) // at_once - 1)
+    return repeats * _known(column) / at_once + plan.repetition.pause * pauses
 
 
 def _quick_look(plan: Plan, column: Sequence[float | None]) -> float | None:

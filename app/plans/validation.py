@@ -8,6 +8,7 @@ from app.plans.plan import (
     MINIMUM,
     MOST_PAUSE,
     TELEMETRY_INTERVALS,
+    Order,
     Plan,
     PlanError,
     Policy,
@@ -40,11 +41,28 @@ def validate(plan: Plan, *, usable_goals: bool = True) -> Plan:
     for step in plan.steps:
         _check_values(step)
     check_repetition(plan.repetition)
+    check_duet(plan.order, plan.repetition.policy, len(plan.steps))
     check_tuning(plan.tuning)
     _check_interval(plan.telemetry_interval)
     if usable_goals:  # an older version may have accepted others
         check_goals(plan.goals, plan.steps)
     return plan
+
+
+def check_duet(order: Order, policy: Policy, steps: int) -> None:
+    """Raise PlanError if `order` is DUET and the policy or the number of steps does not fit."""
+    if order is not Order.DUET:
+        return
+    if steps != 2:
+        raise PlanError(
+            f"A duet has 2 steps, this plan has {steps}.",
+            "Name the same step twice for an A/A check, or choose another order.",
+        )
+    if policy not in DUET_POLICIES:
+        raise PlanError(
+            f"The policy {policy} is of one step; a duet repeats pairs of two.",
+            "Set a number of trials or a time budget.",
+        )
 
 
 def _check_interval(seconds: float) -> None:
@@ -79,6 +97,9 @@ MOST_SESSIONS = 1000
 LEAST_EVERY = 600.0
 """Least seconds between two sessions: sessions closer to each other share their moment."""
 MOST_EVERY = 366 * DAY
+
+DUET_POLICIES = frozenset({Policy.FIXED, Policy.BUDGET})
+"""Policies of a duet: the others stop by the figures of one step."""
 
 CONFIDENCES = (0.95, 0.99)
 

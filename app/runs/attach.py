@@ -8,9 +8,10 @@ from contextlib import closing
 from functools import partial
 
 from app.events import AttemptEnded, Event, FindingRaised, RunEnded, State, Trial, apply_stages
-from app.plans.plan import Plan, Policy, host_label
-from app.records import DetachedRun, RunRecord, StoredJob
+from app.plans.plan import Order, Plan, Policy, host_label
+from app.records import DetachedRun, RunRecord, StoredJob, TrialRecord
 from app.runs.control import Control
+from app.runs.duet import Duet
 from app.runs.phase import RunOutcome
 from app.runs.policies import decided, verdict_rules
 from app.runs.run_hosts import RunHosts
@@ -40,6 +41,7 @@ class Attachment:
     def __init__(self, run: DetachedRun, stored_output: Mapping[int, Output], trials: Trials) -> None:
         self._run, self._stored_output = run, stored_output
         self._trials, self._steps, self._hosts = trials, trials.steps, trials.hosts
+        self._duets: dict[tuple[str, int, bool], Duet] = {}  # by host, number and warm-up
 
     def resume(self) -> Iterator[Event]:
         """Feed finished trials to the schedule, reopen steps that may have directories, follow the running trials."""
@@ -53,12 +55,31 @@ class Attachment:
                 record.trial.id, slot, self._steps.at(slot), trials.request.control, measuring=trials.measuring
             )
             trial.expected, trial.start_reported = schedule.expected(slot.key), True
+            trial.duet = self._duet_of(record)
             task = TrialTask(trials, trial)
             trials.begin(task, self._found(record.trial, task))
         for step, host in self._steps.open_keys():
             needed = hosts_of(run.record.plan.step(step), host)
             if not schedule.open((step, host)) and not needed & trials.occupied():
                 yield from self._steps.close((step, host))
+
+    def _duet_of(self, record: TrialRecord) -> Duet | None:
+        """Return the duet of a running trial, one for both; None outside of one. An ended partner waits no longer."""
+        plan, own = self._run.record.plan, record.trial
+        if plan.order is not Order.DUET:
+            return None
+        at = own.host, own.number, own.warm_up
+        if at not in self._duets:
+            pair = {one.trial.step: one for one in self._run.record.trials if _place(one) == at}
+            ids = tuple(pair[step.name].trial.id if step.name in pair else -1 for step in plan.steps)
+            duet = Duet((ids[0], ids[1]), (plan.steps[0].name, plan.steps[1].name), self._trials.request.control)
+            for step, number in zip(plan.steps, ids, strict=True):
+                partner = pair.get(step.name)
+                if partner is None or partner.state is not State.RUNNING:
+                    done = partner is not None and partner.state is State.DONE
+                    duet.leave(number, done=done, reason="" if partner is None else partner.reason)
+            self._duets[at] = duet
+        return self._duets[at]
 
     def _restore_steps(self) -> None:
         """Reopen steps that may still have directories on hosts. A step with a started trial counts as prepared."""
@@ -85,6 +106,11 @@ class Attachment:
             yield from trial.broken_off(NEVER_BEGAN)
             self._steps.outcome.ended(trial.slot.step.name, trial.ended)
         return True
+
+
+def _place(record: TrialRecord) -> tuple[str, int, bool]:
+    """Return host, number and warm-up: both trials of a duet share them."""
+    return record.trial.host, record.trial.number, record.trial.warm_up
 
 
 def hosts_to_connect(plan: Plan, run: DetachedRun | None, control: Control) -> tuple[str, ...]:

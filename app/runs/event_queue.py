@@ -138,20 +138,27 @@ class EventQueue:
         except queue.Empty:
             return
         for item in items:
-            trial = None
-            match item:
-                case OutputRead() | JobEnded():
-                    trial = self._trials.get(item.trial)
-                case LinkChanged(host=host) | FindingRaised(finding=Finding(host=host), trial=None):
-                    trial = next((trial for trial in self._trials.values() if trial.host == host), None)
-            if trial is not None:
+            receivers = self._receivers(item)
+            for trial in receivers:
                 trial.put(item)
             if isinstance(item, Call) and not item.done.is_set():
                 item.run()
                 if item.error is not None and not isinstance(item.error, Exception):
                     raise item.error  # Ctrl+C at a question also ends the run
-            elif trial is None or isinstance(item, LinkChanged):
+            elif not receivers or isinstance(item, LinkChanged):
                 yield from events_in(self.release_output(item))
+
+    def _receivers(self, item: Item) -> list[TrialQueue]:
+        """Return the trials that an item is routed to: a finding about a host to the only one there, if it is one."""
+        match item:
+            case OutputRead() | JobEnded():
+                return [self._trials[item.trial]] if item.trial in self._trials else []
+            case LinkChanged(host=host):
+                return [trial for trial in self._trials.values() if trial.host == host]
+            case FindingRaised(finding=Finding(host=host), trial=None):
+                found = [trial for trial in self._trials.values() if trial.host == host]
+                return found if len(found) == 1 else []  # of a duet: the finding is about the host
+        return []
 
     def release_output(self, item: Item) -> Item:
         """Return the item and release the room its output used."""

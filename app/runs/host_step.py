@@ -8,7 +8,8 @@ from functools import partial
 
 from app.events import Activity, Event, FindingRaised, JobBegan, JobPlanned, WorkspaceRemoved, WorkspaceUsed
 from app.plans.context import step_context, work_directory, writable_directory
-from app.plans.plan import Step, host_label
+from app.plans.duet import PINNED, cpus_of_trial, facts_seen, on_first_half, pinned
+from app.plans.plan import Order, Step, host_label
 from app.runs.control import CLEAN_UP_TIME, Control, StoppedError
 from app.runs.delivery import content_of, files_of
 from app.runs.event_queue import EventQueue, together
@@ -20,7 +21,7 @@ from app.runs.run_hosts import RunHosts
 from app.runs.schedule import Slot, StepKey
 from remote.devices import device_guard
 from remote.jobs.files import put_file
-from remote.jobs.job import OUTPUT_LIMIT, RemoteJob, Workspace, job_directory, make_workspace, remove_workspace
+from remote.jobs.job import BESIDE, OUTPUT_LIMIT, RemoteJob, Workspace, job_directory, make_workspace, remove_workspace
 from remote.network_path import meet, read_path
 from remote.script import new_mark
 from remote.session import Session
@@ -69,6 +70,8 @@ class HostStep:
     workspace: Workspace | None = None
     peer_workspace: Workspace | None = None
     prepared: bool = False
+    cpus: tuple[int, ...] = ()  # to which the commands of the present trial are pinned; empty: all
+    beside: bool = False  # the jobs of the present trial leave the counters of the process tree to its partner's
     agreed: Mapping[str, str] = field(default_factory=dict)  # SHA-256 of the local files that may be copied, by path
     jobs: list[RemoteJob] = field(default_factory=list)
     _trial: int = 0  # id of the last trial for which a command was started
@@ -76,7 +79,7 @@ class HostStep:
     @property
     def commands(self) -> tuple[Command, ...]:
         """Every command of a trial."""
-        return self.step.suite.commands(self.step.values, self.context)
+        return pinned(self.step.suite.commands(self.step.values, self.context), self.cpus)
 
     @property
     def queue(self) -> EventQueue:
@@ -119,7 +122,7 @@ class HostStep:
         if control.over and not cleans_up:
             # JobPlanned may not be stored (library failed, run taken over): a job now could not be found again.
             control.raise_if_over()
-        argv, lease, limit = self._argv(command), self.hosts.leases.path(where), self._output_limit()
+        argv, lease, limit = self._argv(command), self._lease(command, where), self._output_limit()
         start = partial(RemoteJob.start, session, workspace, argv, directory=directory, lease=lease, limit=limit)
         within = contextlib.nullcontext() if cleans_up else self.hosts.sessions[where].not_after_end()
         job = yield from self.queue.during(start, within=within)
@@ -128,6 +131,12 @@ class HostStep:
         if control.stopped and not cleans_up:
             raise StoppedError
         return job
+
+    def _lease(self, command: Command, where: str) -> str:
+        """Return the path of the lease for a job; marked for one whose process tree the telemetry does not follow."""
+        lease = self.hosts.leases.path(where)
+        pinned_command = not command.on_peer and command.purpose in PINNED
+        return f"{BESIDE}{lease}" if lease and self.beside and pinned_command else lease
 
     def _output_limit(self) -> int:
         """Return the bytes a command may print before it is ended as faulty."""
@@ -365,18 +374,24 @@ class HostSteps:
         self._ended: set[str] = set()  # hosts on which the run is ended
 
     def at(self, slot: Slot) -> HostStep:
-        """Return the step of `slot`; open it if it is not open."""
+        """Return the step of `slot`, on the CPUs of its trial; open it if it is not open."""
         if slot.key not in self._open:
-            context = step_context(slot.step, slot.host, self._facts, self._request.addresses)
+            context = self._context(slot)
             self._open[slot.key] = HostStep(slot.step, slot.host, context, self._hosts, agreed=self._request.agreed)
-        return self._open[slot.key]
+        host_step, plan = self._open[slot.key], self._request.plan
+        host_step.cpus = cpus_of_trial(plan, slot.step.name, slot.number, self._facts.get(slot.host))
+        host_step.beside = plan.order is Order.DUET and on_first_half(plan, slot.step.name, slot.number)
+        return host_step
+
+    def _context(self, slot: Slot) -> Context:
+        facts = facts_seen(self._request.plan, self._facts)
+        return step_context(slot.step, slot.host, facts, self._request.addresses)
 
     def estimate(self, slot: Slot) -> float | None:
         """Return the estimated seconds of `slot`; None if unknown or if the facts of its host are not read yet."""
         if slot.host not in self._facts:
             return None
-        context = step_context(slot.step, slot.host, self._facts, self._request.addresses)
-        return slot.step.suite.estimate(slot.step.values, context).duration
+        return slot.step.suite.estimate(slot.step.values, self._context(slot)).duration
 
     def open_keys(self) -> tuple[StepKey, ...]:
         """Return the keys of the open steps."""

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from app.plans.context import step_context
+from app.plans.duet import cpus_of_trial, facts_seen, pinned
 from app.plans.plan import Plan
 from app.plans.tuning import setting_command
 from remote.tuning import DROP_CACHES
@@ -35,6 +36,7 @@ def _on(
     if plan.tuning.drop_caches:
         yield RootCommand(host, DROP_CACHES, "before each trial")
     for step in plan.steps:
-        for command in step.suite.commands(step.values, step_context(step, host, facts, addresses)):
+        commands = step.suite.commands(step.values, step_context(step, host, facts_seen(plan, facts), addresses))
+        for command in pinned(commands, cpus_of_trial(plan, step.name, 1, facts.get(host))):
             if command.root:
                 yield RootCommand(host, shlex.join(command.argv), f"in each trial of {step.name}")

@@ -104,22 +104,33 @@ class Schedule:
             self._update_verdict(key)
 
     def slots(self) -> Iterator[Slot]:
-        """Yield the slots, each chosen when it is requested."""
-        yield from (slot for slot in self.slots_where(lambda _key: True) if slot is not None)
+        """Yield the slots, each chosen when it is requested, and those of a duet together."""
+        for slots in self.slots_where(lambda _key: True):
+            yield from slots
 
-    def slots_where(self, may_begin: MayBegin) -> Iterator[Slot | None]:
-        """Yield the slots, each chosen when it is requested; None while no open step may begin.
+    def slots_where(self, may_begin: MayBegin) -> Iterator[tuple[Slot, ...]]:
+        """Yield the slots that begin at once: one, or both of a duet; empty while no open step may begin.
 
-        A step that may not begin is skipped, gets its slot later, and does not block the others.
+        Each is chosen when it is requested. A step that may not begin is skipped, gets its slot later, and does not
+        block the others.
         """
-        yield from self._block(may_begin) if self._plan.order is Order.BLOCK else self._rounds(may_begin)
+        if self._plan.order is Order.DUET:
+            yield from self._duets(may_begin)
+        else:
+            one_by_one = self._block(may_begin) if self._plan.order is Order.BLOCK else self._rounds(may_begin)
+            yield from (() if slot is None else (slot,) for slot in one_by_one)
 
     def estimated(self, key: StepKey, estimate: float | None) -> None:
         """Set the estimated seconds per trial of a step, once its host is reached."""
         self._states[key].estimate = estimate
 
     def open(self, key: StepKey) -> bool:
-        """Return whether the step gets another slot."""
+        """Return whether the step gets another slot; both steps of a duet do, or neither."""
+        if self._plan.order is Order.DUET:
+            return all(self._is_open(other) for other in self._states if other[1] == key[1])
+        return self._is_open(key)
+
+    def _is_open(self, key: StepKey) -> bool:
         state = self._states[key]
         if state.given_up:
             return False
@@ -173,7 +184,7 @@ class Schedule:
         trials = [trials for trials, _ in remaining]
         seconds = [seconds for _, seconds in remaining]
         total = None if None in trials else self._done + sum(count or 0 for count in trials)
-        time = None if None in seconds else sum(each or 0.0 for each in seconds)
+        time = None if None in seconds else sum(each or 0.0 for each in seconds) / self._at_once
         return Forecast(self._done, total, time, self._plan.repetition.most == self._plan.repetition.fewest)
 
     def _remaining(self, key: StepKey) -> tuple[int | None, float | None]:
@@ -193,14 +204,28 @@ class Schedule:
         found = []
         for metric, labels in keys:
             if metric is None or self._make_rule is None:
-                rule = rule_of(self._plan.repetition, len(self._states))
+                rule = rule_of(self._plan.repetition, len(self._states) // self._at_once)
             else:
                 rule = self._make_rule(key, metric, labels)
             values = state.values.get((metric, labels), []) if metric is not None else []
             found.append(TrialsVerdict(key, metric, labels, rule.decide(values, state.spent, state.each)))
         state.verdict = max(found, key=_urgency)
 
+    @property
+    def _at_once(self) -> int:
+        """The number of trials that run at the same moment."""
+        return 2 if self._plan.order is Order.DUET else 1
+
     # Orders
+
+    def _duets(self, may_begin: MayBegin) -> Iterator[tuple[Slot, ...]]:
+        """Yield both slots of each duet: of one host after the other, warm-ups first, under one number."""
+        while not self.over():
+            host = next(
+                (host for name, host in self._states if self.open((name, host)) and may_begin((name, host))), ""
+            )
+            keys = [key for key in self._states if key[1] == host]
+            yield tuple(self._slot(key, keys) for key in keys)
 
     def _block(self, may_begin: MayBegin) -> Iterator[Slot | None]:
         while not self.over():
@@ -209,10 +234,14 @@ class Schedule:
 
     def _next(self, key: StepKey) -> Slot:
         """Return the first slot of a step that has not run, warm-ups first."""
-        state = self._states[key]
-        warm_up = state.warm_ups < self._plan.repetition.warm_ups
+        return self._slot(key, [key])
+
+    def _slot(self, key: StepKey, together: Sequence[StepKey]) -> Slot:
+        """Return the first slot of `key` under a number that no step of those that run `together` has had."""
+        state, warm_ups = self._states[key], self._plan.repetition.warm_ups
+        warm_up = any(self._states[other].warm_ups < warm_ups for other in together)
         numbers = itertools.count(1)
-        number = next(number for number in numbers if (key, number, warm_up) not in self._past)
+        number = next(n for n in numbers if all((other, n, warm_up) not in self._past for other in together))
         return Slot(state.step, state.host, number, warm_up)
 
     def _rounds(self, may_begin: MayBegin) -> Iterator[Slot | None]:

@@ -23,6 +23,7 @@ from app.events import (
 )
 from app.plans.plan import host_label
 from app.runs.control import LAST_OUTPUT_TIME, Control, EndingTimeError, StoppedError
+from app.runs.duet import Duet
 from app.runs.event_queue import IDLE, EventQueue, Item, JobEnded, TrialQueue, events_in
 from app.runs.findings import not_attached
 from app.runs.host_step import HostStep
@@ -91,6 +92,7 @@ class TrialRun:
     start_reported: bool = False  # its TrialStarted or TrialAttached was yielded
     end_reported: bool = False  # its TrialEnded was yielded
     measuring: list["TrialRun"] = field(default_factory=list)  # shared by the trials of a run: those whose command runs
+    duet: Duet | None = None  # with the trial that runs at the same moment
     overlapping: set[str] = field(default_factory=set)  # hosts on which other trials ran meanwhile
     ended_clock: float | None = None  # end of its last command on the host's monotonic clock
     origin: float | None = None  # the tool's time 0 on that clock: the earliest that the arrival of a sample allows
@@ -108,6 +110,7 @@ class TrialRun:
     _truncated: str = ""  # output lost on the host
     _deadline: float | None = None  # monotonic seconds
     _late: bool = False  # the command was ended at its deadline
+    _alone: bool = False  # the command was ended because the other trial of the duet has no result
 
     def __post_init__(self) -> None:
         self._parser = self.host_step.step.suite.parser(self.host_step.step.whole_values())
@@ -125,7 +128,7 @@ class TrialRun:
         with contextlib.closing(self.queue.of_trial(self.id, self.slot.host)) as self._items:
             exit_status: int | None = None
             try:
-                yield from self._serve() if self.detached_trial is None else self._attach(self.detached_trial)
+                yield from self._begin() if self.detached_trial is None else self._attach(self.detached_trial)
                 for number, command, found in self._commands_left():
                     self.control.raise_if_detached()
                     job = found or (yield from self.host_step.start(command, self.id, number, self._printed("")))
@@ -148,7 +151,9 @@ class TrialRun:
             for server in self._servers:
                 yield from self._stop_server(server)
             yield from self._drain_servers()
-            ended = self._with_overlap(self._with_cut_servers(self.ended))
+            if self.duet is not None:
+                yield from self.duet.end(self.id, "" if self.ended.state is State.DONE else self.ended.reason)
+            ended = self._with_overlap(self._with_cut_servers(self._with_partner(self.ended)))
             self.ended = replace(ended, origin=self.origin, ended_clock=self.ended_clock)
             yield self._reported(self.ended)
 
@@ -181,7 +186,7 @@ class TrialRun:
             return event
         self.start_reported = True
         if event.trial.clock is not None:
-            for other in self.measuring:
+            for other in (one for one in self.measuring if one.slot.host != self.slot.host):
                 other.overlapping.add(self.slot.host)
                 self.overlapping.add(other.slot.host)
             self.measuring.append(self)
@@ -192,11 +197,26 @@ class TrialRun:
         if self in self.measuring:
             self.measuring.remove(self)
 
+    def leave(self) -> None:
+        """Let no other trial wait for this one, which is over."""
+        self.leave_measuring()
+        if self.duet is not None:
+            self.duet.leave(self.id, "" if self.ended is None else self.ended.reason)
+
     def _with_overlap(self, ended: TrialEnded) -> TrialEnded:
         if not self.overlapping:
             return ended
         notes = (*ended.parsed.notes, _overlap_note(self.overlapping))
         return replace(ended, parsed=replace(ended.parsed, notes=notes))
+
+    def _with_partner(self, ended: TrialEnded) -> TrialEnded:
+        """Return `ended`, as partial if the other trial of the duet has no result: the pair is of no use."""
+        problem = "" if self.duet is None else self.duet.problem(self.id)
+        if not problem or ended.state is not State.DONE:
+            return ended
+        if self.control.stopped:
+            return replace(ended, state=State.PARTIAL, reason=STOPPED, stopped=True)
+        return replace(ended, state=State.PARTIAL, reason=f"Half of a duet: {problem}")
 
     def _trial(self, clock: float | None) -> Trial:
         facts, suite = self.host_step.context.facts, self.host_step.step.suite
@@ -226,6 +246,12 @@ class TrialRun:
             self.queue.follow(server, self.id, PEER)
 
     # Servers
+
+    def _begin(self) -> Iterator[Event]:
+        """Start the servers; of a duet, wait until the other trial may start, too."""
+        yield from self._serve()
+        if self.duet is not None:
+            yield from self.duet.start(self.id)
 
     def _stop_server(self, server: RemoteJob) -> Iterator[Event]:
         """Stop a server; after Stop only within LAST_OUTPUT_TIME, since removing its directory also ends it."""
@@ -301,8 +327,9 @@ class TrialRun:
                 yield from self._handle(item)
             self.control.raise_if_detached()
             late = self._deadline is not None and time.monotonic() > self._deadline
-            if (self.control.stopped or late) and stopped is None:
-                self._late = not self.control.stopped
+            alone = self.duet is not None and bool(self.duet.problem(self.id))
+            if (self.control.stopped or late or alone) and stopped is None:
+                self._late, self._alone = late and not self.control.stopped, alone and not self.control.stopped
                 yield Activity(f"ending {self.slot.step.name} on {host_label(self.slot.host)}", self.slot.host)
                 self.control.raise_if_detached()  # recording the event may have found that the run was taken over
                 try:
@@ -368,6 +395,8 @@ class TrialRun:
     def _outcome(self, parsed: ParsedTrial, exit_status: int | None) -> TrialEnded:
         if self.control.stopped:
             return TrialEnded(self.id, State.PARTIAL, exit_status, parsed, STOPPED, stopped=True)
+        if self._alone and self.duet is not None:
+            return TrialEnded(self.id, State.PARTIAL, exit_status, parsed, f"Ended: {self.duet.problem(self.id)}")
         cut = self._late or self._truncated
         if exit_status == 0 and parsed.complete and parsed.figures and not cut:
             return TrialEnded(self.id, State.DONE, exit_status, parsed)

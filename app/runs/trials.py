@@ -2,13 +2,14 @@
 
 import logging
 import time
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator, Iterator, Sequence
 from functools import cached_property
 
 from app.checks.catalogue import blocks
 from app.events import Activity, Event, Progress, State, StepEnded
 from app.plans.plan import Step, host_label
 from app.runs.control import DetachedError, StoppedError
+from app.runs.duet import Duet
 from app.runs.event_queue import IDLE, DefectError, Task, stepped
 from app.runs.host_setup import HostSetup
 from app.runs.host_step import HostSteps
@@ -73,20 +74,31 @@ class Trials:
             yield from stepped(self.tasks)
             if control.stopped and not self.tasks:
                 break
-            slot = None
+            at_once: tuple[Slot, ...] = ()
             if not self._is_busy(self.hosts.is_away) and not control.over:
-                slot = next(slots, None)
-                ahead = slot is not None or not schedule.over()
-            if slot is not None:
+                at_once = next(slots, ())
+                ahead = bool(at_once) or not schedule.over()
+            if at_once:
                 yield self.progress()
-                self._last += 1
-                trial = TrialRun(self._last, slot, self.steps.at(slot), control, measuring=self.measuring)
-                self.begin(TrialTask(self, trial))
+                for trial in self._trials_at(at_once):
+                    self.begin(TrialTask(self, trial))
             else:
                 yield IDLE
         if control.stopped and not schedule.over():
             self.steps.outcome.problem(State.PARTIAL, STOPPED)
         yield self.progress()
+
+    def _trials_at(self, at_once: Sequence[Slot]) -> list[TrialRun]:
+        """Return the trials of `at_once`, which is one slot, or both of a duet."""
+        made = []
+        for slot in at_once:
+            self._last += 1
+            made.append(TrialRun(self._last, slot, self.steps.at(slot), self.request.control, measuring=self.measuring))
+        if len(made) == 2:
+            first, second = made
+            steps = first.slot.step.name, second.slot.step.name
+            first.duet = second.duet = Duet((first.id, second.id), steps, self.request.control)
+        return made
 
     def begin(self, task: "TrialTask", ready: Generator[Event, None, bool] | None = None) -> None:
         """Add a trial to the tasks; for a detached trial, `ready` replaces TrialTask.ready()."""
@@ -173,7 +185,7 @@ class TrialTask:
                 yield from self._never_began(error)
             yield from self._give_up()
         finally:
-            trial.leave_measuring()
+            trial.leave()
 
     def ready(self) -> Generator[Event, None, bool]:
         """Prepare the step if needed; return false if the trial cannot run and its step is given up."""
@@ -204,7 +216,8 @@ class TrialTask:
             yield from self._never_began(error)
         else:
             if not control.over:
-                yield Activity(f"measuring {slot.step.name} on {host_label(slot.host)}", slot.host, measures=True)
+                measured = slot.step.name if trial.duet is None else trial.duet.title
+                yield Activity(f"measuring {measured} on {host_label(slot.host)}", slot.host, measures=True)
         return True
 
     def _account(self) -> Iterator[Event]:
@@ -218,6 +231,8 @@ class TrialTask:
         else:
             yield from self._hosts.leases.look(slot.host)
             yield from decided(schedule.record_trial(slot, trial.ended.parsed.figures, trial.seconds, spent))
+        if trial.duet is not None:
+            yield from trial.duet.count(trial.id, "" if trial.ended is None else trial.ended.reason)
         if not schedule.open(slot.key) and not control.detached:
             yield from self._await_last_sample()
             yield from self._steps.close(slot.key)

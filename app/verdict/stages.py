@@ -28,11 +28,20 @@ from app.events import (
     VerdictReached,
 )
 from app.plans.context import step_context
+from app.plans.duet import facts_seen
 from app.plans.plan import Plan
 from app.records import DetachedRun, RunRecord, SampleSeries
 from app.runs.schedule import StepKey
 from app.verdict.steps import new_findings, run_verdict
-from app.verdict.stored import MARGIN, Telemetry, step_keys, step_verdicts, trials_and_windows
+from app.verdict.stored import (
+    MARGIN,
+    Telemetry,
+    is_uncounted,
+    step_keys,
+    step_verdicts,
+    trials_and_windows,
+    without_tree,
+)
 from suites.checks import CheckOutcome
 from suites.evidence import HostWatch, Point, TrialCheck, TrialEvidence
 from suites.facts import Facts
@@ -59,6 +68,7 @@ class _Open:
     peer_series: dict[tuple[str, Labels], list[Point]] = field(default_factory=dict)
     raised: dict[str, Severity] = field(default_factory=dict)
     unnamed: set[str] = field(default_factory=set)  # checks whose finding lacks names
+    uncounted: bool = False
     origin: float | None = None
     next: float = CHECK_INTERVAL
 
@@ -73,7 +83,7 @@ class _Open:
         return max(self.began, (self.began if self.origin is None else self.origin) + ramp)
 
     def watch(self, samples: Iterable[Sample]) -> None:
-        for sample in samples:
+        for sample in without_tree(samples) if self.uncounted else samples:
             self.series.setdefault((sample.metric.name, sample.labels), []).append((sample.time, sample.value))
 
     def watch_peer(self, samples: Iterable[Sample]) -> None:
@@ -128,6 +138,7 @@ class TrialMonitor:
         if trial.warm_up:
             return
         opened = self._open[trial.id] = _Open(trial, expected, list(samples))
+        opened.uncounted = self._plan is not None and is_uncounted(self._plan, trial)
         opened.raised |= {one.finding.id: one.finding.severity for one in self.raised if one.trial == trial.id}
         opened.watch(self._before.get(trial.host, ()))
         if trial.peer_clock is not None:
@@ -182,7 +193,7 @@ class TrialMonitor:
             name=step.name,
             suite=step.suite,
             values=step.whole_values(),
-            context=step_context(step, own.host, self.facts),
+            context=step_context(step, own.host, facts_seen(plan, self.facts)),
             host=own.host,
             id=own.id,
             number=own.number,
@@ -192,6 +203,7 @@ class TrialMonitor:
             commands=own.commands,
             expected=trial.expected,
             duration=now - trial.began,
+            uncounted=trial.uncounted,
             watch=self._watch(trial, own.host, trial.series, now),
             peer=step.peer,
             peer_watch=None if peer is None else self._watch(trial, peer, trial.peer_series, now),

@@ -13,7 +13,7 @@ from app.numeric import mean_of
 from app.plans.plan import host_label
 from app.verdict.listing import SHAPES, VERIFIED_BY
 from suites.checks import CheckOutcome, NotChecked
-from suites.evidence import StepOutcomeEvidence
+from suites.evidence import StepOutcomeEvidence, TrialEvidence
 from suites.quantities import count_text, figure_text, first_upper, metric_text
 from suites.verdict import Limiter, Trust, Verdict, trust_of, worst
 from suites.vocab import Finding
@@ -134,11 +134,12 @@ def _of_step(step: StepOutcomeEvidence, not_checked: dict[str, NotChecked]) -> I
 
 
 def _of_trials(step: StepOutcomeEvidence, not_checked: dict[str, NotChecked]) -> Iterator[RatedFinding]:
+    counted = _counted_trials(step.trials)
     made = [(trial, [check.outcome(trial) for check in ENDED_TRIAL_CHECKS]) for trial in step.trials]
     for place, check in enumerate(ENDED_TRIAL_CHECKS):
         outcomes = [(trial, found[place]) for trial, found in made]
         positive = [(trial, outcome) for trial, outcome in outcomes if isinstance(outcome, CheckOutcome)]
-        unchecked = [outcome for _, outcome in outcomes if isinstance(outcome, NotChecked)]
+        unchecked = [outcome for trial, outcome in outcomes if isinstance(outcome, NotChecked) and trial in counted]
         failed = next((one for one in unchecked if one.defect), None)
         if failed or (unchecked and not positive):
             not_checked.setdefault(check.id, failed or unchecked[0])
@@ -146,6 +147,11 @@ def _of_trials(step: StepOutcomeEvidence, not_checked: dict[str, NotChecked]) ->
             trial, outcome = max(positive, key=lambda one: check.leaves(one[1]).rank)
             whole = replace(outcome, measured=_counted(outcome.measured, len(positive), len(step.trials)))
             yield RatedFinding(check.finding_for(whole, trial), check.leaves(outcome), trial.id)
+
+
+def _counted_trials(trials: Sequence[TrialEvidence]) -> Sequence[TrialEvidence]:
+    """Return the trials whose own process tree was counted; all if none was."""
+    return [trial for trial in trials if not trial.uncounted] or trials
 
 
 def _counted(measured: str, count: int, whole: int) -> str:
@@ -159,7 +165,7 @@ def _limiter(step: StepOutcomeEvidence, not_checked: dict[str, NotChecked]) -> t
 
     Trials with different limits have none in common, unless most of them agree.
     """
-    outcomes = [(trial, LIMITED_BY.outcome(trial)) for trial in step.done]
+    outcomes = [(trial, LIMITED_BY.outcome(trial)) for trial in _counted_trials(step.done)]
     failed = next((one for _, one in outcomes if isinstance(one, NotChecked) and one.defect), None)
     if failed:
         not_checked[LIMITED_BY.id] = failed

@@ -2,7 +2,7 @@
 
 import contextlib
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING
@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING
 from app.calibration.calibration import UNWATCHED, counted_calibration
 from app.checks.catalogue import AFTER_IDS, DURING_IDS
 from app.checks.run_findings import INTERRUPTIONS
-from app.events import State
+from app.events import State, Trial
 from app.plans.context import step_context
-from app.plans.plan import Plan, Policy, Step
+from app.plans.duet import facts_seen, on_first_half
+from app.plans.plan import Order, Plan, Policy, Step
 from app.records import ComputedVerdicts, RunRecord, SampleSeries, TrialRecord
 from app.runs.schedule import StepKey
 from app.verdict.steps import StepVerdict, new_findings, run_verdict, step_verdict
@@ -26,6 +27,9 @@ if TYPE_CHECKING:
     from app.store import Store
 
 Telemetry = Mapping[str, tuple[Sample, ...]]
+
+TREE = "tool_"
+"""Prefix of the metrics of the process tree under test."""
 
 MARGIN = 5.0
 """Seconds of telemetry before and after a trial in its evidence; those before are the baseline of the host's load."""
@@ -122,7 +126,7 @@ def evidence_of(
 
     Raises BenchwrightError for an unknown suite.
     """
-    context = step_context(step, host, record.facts_before)
+    context = step_context(step, host, facts_seen(record.plan, record.facts_before))
     telemetry = (
         {}
         if step.name.endswith(UNWATCHED)
@@ -178,6 +182,7 @@ def _trial(
     context: Context,
 ) -> TrialEvidence:
     host, interval = one.trial.host, record.interval(one, samples)
+    uncounted = is_uncounted(record.plan, one.trial)
     raised = [finding.id for finding, trial in record.raised if trial == one.trial.id and finding.host == host]
 
     def watch(name: str | None, at_start: float | None) -> HostWatch | None:
@@ -190,6 +195,7 @@ def _trial(
         found = watched[bisect_left(watched, since, key=_time) : bisect_right(watched, until, key=_time)]
         facts = record.facts_before.get(name), record.facts_after.get(name)
         window = interval.start, interval.end
+        found = without_tree(found) if uncounted and name == host else found
         return HostWatch.of(name, found, window, *facts, shift=clock - at_start) if watched else None
 
     return TrialEvidence(
@@ -212,8 +218,23 @@ def _trial(
         watch=watch(host, one.trial.clock),
         peer=step.peer,
         peer_watch=watch(step.peer if step.peer != host else None, one.trial.peer_clock),
+        uncounted=uncounted,
         interruption=next((INTERRUPTIONS[id_] for id_ in raised if id_ in INTERRUPTIONS), ""),
     )
+
+
+def is_uncounted(plan: Plan, trial: Trial) -> bool:
+    """Return whether the telemetry of a trial counts the process tree of its partner in a duet, not its own.
+
+    The telemetry follows one tree, that on the second half. The sides swap, so that each step has it in every other
+    trial.
+    """
+    return plan.order is Order.DUET and on_first_half(plan, trial.step, trial.number)
+
+
+def without_tree(samples: Iterable[Sample]) -> tuple[Sample, ...]:
+    """Return telemetry without the counters of the process tree."""
+    return tuple(sample for sample in samples if not sample.metric.name.startswith(TREE))
 
 
 def _expected(step: Step, context: Context) -> float | None:

@@ -1,16 +1,17 @@
 """CPU facts: topology, flags, frequency, caches and cgroup quota."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 
-from remote.facts.items import Items, count_cpus, fields, number, text_line, whole
-from suites.facts import Absent, Cache, CpuFacts, known
+from remote.facts.items import Items, count_cpus, fields, listed_cpus, number, text_line, whole
+from suites.facts import Absent, Cache, Core, CpuFacts, known
 
 MOST_FLAGS = 512
 MOST_CACHES = 64
+MOST_CORES = 512
 LARGEST_CACHE = 2**36
-"""Limits of flags and caches read, and the largest plausible cache size in bytes."""
+"""Limits of flags, caches and cores read, and the largest plausible cache size in bytes."""
 _UNITS = {"K": 2**10, "M": 2**20, "G": 2**30}
 
 
@@ -18,7 +19,8 @@ def cpu_facts(items: Items, virtualisation: str | Absent) -> CpuFacts:
     """Return the facts; `virtualisation` gives the reason for missing frequencies."""
     described = fields(items.text("cpuinfo"))
     threads = count_cpus(items.text("cpu.online"))
-    usable = count_cpus(fields(items.text("status")).get("Cpus_allowed_list"))
+    allowed = fields(items.text("status")).get("Cpus_allowed_list")
+    usable = count_cpus(allowed)
     governor, frequency = _frequency(items, virtualisation)
     return CpuFacts(
         model=_model(items),
@@ -30,6 +32,7 @@ def cpu_facts(items: Items, virtualisation: str | Absent) -> CpuFacts:
         threads=threads or items.missing("cpu.online", "invalid list of CPUs"),
         offline=_offline(items),
         usable=usable or items.missing("status", "invalid list of allowed CPUs"),
+        layout=_layout(items, listed_cpus(allowed)),
         flags=_flags(described.get("flags") or described.get("Features"), items),
         governor=governor,
         energy_preference=_preferences(items),
@@ -114,6 +117,28 @@ def _distinct(items: Items, name: str) -> int | Absent:
     """Return the number of distinct lines; a platform without topology writes -1."""
     lines = {line.strip() for line in (items.text(name) or "").splitlines()} - {"", "-1"}
     return len(lines) or items.missing(name, "no topology in /sys")
+
+
+def _layout(items: Items, allowed: Sequence[int] | None) -> tuple[Core, ...] | Absent:
+    """Return the cores with CPUs in `allowed`; a CPU that no list of packages or NUMA nodes names is in the first."""
+    lines = {line.strip() for line in (items.text("cpu.cores") or "").splitlines()}
+    cores = [found for line in lines if (found := listed_cpus(line))]
+    if allowed is None or not cores:
+        return items.missing("cpu.cores", "no topology in /sys")
+    if len(cores) > MOST_CORES or len({cpu for core in cores for cpu in core}) < sum(map(len, cores)):
+        return Absent("invalid lists of SMT siblings")
+    packages, nodes = (_groups(items.text(name)) for name in ("cpu.package_lists", "cpu.node_lists"))
+    usable = ((core, tuple(cpu for cpu in core if cpu in set(allowed))) for core in cores)
+    made = [
+        Core(node=nodes.get(core[0], 0), package=packages.get(core[0], 0), cpus=cpus) for core, cpus in usable if cpus
+    ]
+    return tuple(sorted(made, key=lambda core: (core.node, core.package, core.cpus)))
+
+
+def _groups(text: str | None) -> dict[int, int]:
+    """Return the number of the list (from 0, by first CPU) that each CPU is in."""
+    lists = {tuple(found) for line in (text or "").splitlines() if (found := listed_cpus(line.strip()))}
+    return {cpu: place for place, cpus in enumerate(sorted(lists)) for cpu in cpus}
 
 
 def _flags(text: str | None, items: Items) -> tuple[str, ...] | Absent:

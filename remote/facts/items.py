@@ -103,18 +103,24 @@ def text_line(text: str | None, longest: int = 120) -> str | None:
     return None if text is None else plain(text, longest) or None
 
 
-def count_cpus(text: str | None) -> int | None:
-    """Return the number of CPUs in a kernel list such as ``0-3,8``; None if it is invalid."""
+def listed_cpus(text: str | None) -> tuple[int, ...] | None:
+    """Return the CPUs of a kernel list such as ``0-3,8`` in order; None if it is invalid or empty."""
     if text is None or not text.strip():
         return None
-    total = 0
+    found: set[int] = set()
     for part in text.strip().split(","):
         first, divided, last = part.partition("-")
         low, high = whole(first, high=MOST_CPUS), whole(last if divided else first, high=MOST_CPUS)
         if low is None or high is None or high < low:
             return None
-        total += high - low + 1
-    return total if total <= MOST_CPUS else None
+        found.update(range(low, high + 1))
+    return tuple(sorted(found)) if len(found) <= MOST_CPUS else None
+
+
+def count_cpus(text: str | None) -> int | None:
+    """Return the number of CPUs in a kernel list such as ``0-3,8``; None if it is invalid."""
+    found = listed_cpus(text)
+    return None if found is None else len(found)
 
 
 def fields(text: str | None, separator: str = ":") -> Mapping[str, str]:

@@ -14,6 +14,9 @@ from remote.session import Chunk, Session
 
 __all__ = ["OUTPUT_LIMIT", "JobStart", "RemoteJob", "Workspace", "make_workspace", "remove_workspace"]
 
+BESIDE = "+"
+"""Prefix of the lease for a job that runs beside the one whose process tree the telemetry follows."""
+
 OUTPUT_LIMIT = 64 * 2**20
 """Default limit of a job's output in bytes per stream."""
 
@@ -86,7 +89,8 @@ class RemoteJob:
         """Start `argv` in the workspace. A missing program is no error: the job ends with status 127.
 
         `directory` is a result of job_directory(); a job that was started there already is not started again. `lease`
-        is the path of the host's lease, which the job keeps alive while it runs.
+        is the path of the host's lease, which the job keeps alive while it runs. After BESIDE, the telemetry follows
+        another job's process tree; this one's processes are not others either.
         Raises JobError if the workspace is gone or full.
         """
         directory = directory or job_directory(name)

@@ -130,6 +130,7 @@ def test_the_findings_that_keep_a_step_from_being_started_are_known() -> None:
         "command-writes-device", "command-unjudged", "command-empty", "command-unreadable", "command-no-figure",
         "job-file-unreadable", "job-file-variable", "job-file-unjudged", "job-file-writes-device",
         "database-not-named", "oltp-needs-sysbench-1", "probe-no-compiler", "probe-no-compiler-peer",
+        "duet-cpus", "duet-one-device",
     }  # fmt: skip
 
 

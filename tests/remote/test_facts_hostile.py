@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from remote.facts.items import count_cpus, number, parse_items, whole
 from remote.probe import understand
-from suites.facts import Absent, Facts
+from suites.facts import Absent, Core, Facts
 
 DATA = Path(__file__).parent.parent / "data" / "facts"
 MARK = "0123456789abcdef"
@@ -158,3 +158,29 @@ def test_cpu_lists() -> None:
     assert count_cpus("3-1") is None
     assert count_cpus("") is None
     assert count_cpus("0-") is None
+
+
+TOPOLOGY = frame("cpu.cores", "0,4\n1,5\n2,6\n3,7") + frame("status", "Cpus_allowed_list:\t0-2,4-7")
+
+
+def test_the_usable_cores_have_their_node_and_package() -> None:
+    lists = frame("cpu.package_lists", "0-7") + frame("cpu.node_lists", "0,2,4,6\n1,3,5,7")
+    layout = facts_of(TOPOLOGY + lists + frame("end", ".")).cpu.layout
+    assert layout == (
+        Core(cpus=(0, 4), node=0, package=0),
+        Core(cpus=(2, 6), node=0, package=0),
+        Core(cpus=(1, 5), node=1, package=0),
+        Core(cpus=(7,), node=1, package=0),
+    )
+
+
+def test_cores_without_lists_of_nodes_are_of_one() -> None:
+    layout = facts_of(TOPOLOGY + frame("end", ".")).cpu.layout
+    assert isinstance(layout, tuple)
+    assert {(core.node, core.package) for core in layout} == {(0, 0)}
+
+
+@pytest.mark.parametrize("cores", ["0-1\n1-2", "\n".join(str(cpu) for cpu in range(600)), "x", "3-1"])
+def test_siblings_that_cannot_be_are_no_topology(cores: str) -> None:
+    found = facts_of(frame("cpu.cores", cores) + frame("status", "Cpus_allowed_list:\t0-599") + frame("end", "."))
+    assert isinstance(found.cpu.layout, Absent)

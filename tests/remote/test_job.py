@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from remote.errors import JobError, OutputLimitError
-from remote.jobs.job import RemoteJob, Workspace, make_workspace, remove_workspace
+from remote.jobs.job import BESIDE, RemoteJob, Workspace, make_workspace, remove_workspace
 from remote.local import LocalSession
 from remote.session import Channel, Chunk, Session
 from tests.messages import messages
@@ -413,3 +413,18 @@ def test_endless_output_stops_the_job(session: Session, workspace: Workspace) ->
 def test_a_job_without_its_workspace_is_not_started(session: Session, tmp_path: Path) -> None:
     with pytest.raises(JobError, match="is gone"):
         RemoteJob.start(session, Workspace(str(tmp_path / "benchwright-00"), "00"), ["true"])
+
+
+def test_a_job_beside_another_leaves_the_lease_to_it_and_is_of_its_run(
+    session: Session, workspace: Workspace, tmp_path: Path
+) -> None:
+    lease = tmp_path / "lease"
+    lease.mkdir()
+    (lease / "run=mine").touch()
+    first = RemoteJob.start(session, workspace, script("sleep 1"), "first", lease=str(lease))
+    named = [path.name for path in lease.glob("job=*")]
+    assert [name.split("-")[0] for name in named] == [f"job={first.began.group}"]
+    other = RemoteJob.start(session, workspace, script("echo $BENCHWRIGHT_RUN"), "other", lease=f"{BESIDE}{lease}")
+    assert gather(other)["stdout"] == b"mine\n"
+    assert [path.name for path in lease.glob("job=*")] == named
+    gather(first)

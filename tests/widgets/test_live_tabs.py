@@ -1,11 +1,14 @@
 """The tabs of a run's places: how far each is, and which hosts are measured no more."""
 
+from dataclasses import replace
+
 import pytest
 from pytestqt.qtbot import QtBot
 
-from app.events import LinkChanged, LinkState
-from app.plans.plan import Plan, make_step
-from tests.widgets.live_events import begin, folded, plan
+from app.events import LinkChanged, LinkState, TrialStarted
+from app.plans.plan import Order, Plan, make_step
+from suites.sysbench.cpu import EVENTS_PER_SECOND
+from tests.widgets.live_events import begin, folded, plan, sample, trial
 from widgets.live.messages import step_progress
 from widgets.live.step_view import StepTabs
 
@@ -38,3 +41,20 @@ def test_many_steps_scroll_and_keep_their_names(qtbot: QtBot) -> None:
     needed = [strip.fontMetrics().horizontalAdvance(strip.tabText(index)) for index in range(strip.count())]
     assert all(strip.tabRect(index).width() >= needed[index] for index in range(strip.count()))
     assert strip.minimumSizeHint().width() < 300, "the bar never widens the window"
+
+
+def test_both_sides_of_a_duet_show_their_figure_at_once(qtbot: QtBot) -> None:
+    events = [
+        begin(1),
+        TrialStarted(trial(2, step="cpu"), 10.0),
+        sample(41_000.0, 1.0, 1),
+        sample(268.0, 1.0, 2, metric=EVENTS_PER_SECOND, labelled=()),
+    ]
+    strip = StepTabs()
+    qtbot.addWidget(strip)
+    model = folded(events, replace(plan(), order=Order.DUET))
+    strip.show_step_keys(model)
+    assert [strip.tabText(index) for index in range(2)] == ["disk   0/3 · 41.0k IOPS", "cpu   0/3 · 268/s"]
+    assert all(model.is_under_way(step_key) for step_key in model.step_keys())
+    strip.show_step_keys(folded(events))
+    assert [strip.tabText(index) for index in range(2)] == ["disk   0/3", "cpu   0/3"]

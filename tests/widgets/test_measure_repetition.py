@@ -100,6 +100,18 @@ def test_each_policy_makes_its_plan(qtbot: QtBot, page: MeasurePage) -> None:
     assert page.review.explanation.text() == MESSAGES["at_least_1_trial_on_this"]
 
 
+def test_a_duet_of_two_steps_makes_its_plan(qtbot: QtBot, page: MeasurePage) -> None:
+    write(qtbot, page, order="duet")
+    assert MESSAGES["a_duet_has_two_steps"] in page.review.repetition.problem.text()
+    assert not page.footer.next.isEnabled()
+    page.draft.add_step(page.draft.steps[0].suite)
+    write(qtbot, page, trials="8")
+    assert page.review.repetition.problem.isHidden()
+    assert page.draft.plan().order is Order.DUET
+    write(qtbot, page, policy="until-interval")
+    assert MESSAGES["a_duet_repeats_pairs"] in page.review.repetition.problem.text()
+
+
 @pytest.mark.parametrize(
     ("texts", "shown_text"),
     [

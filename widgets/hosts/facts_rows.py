@@ -5,6 +5,7 @@ from dataclasses import dataclass, fields, is_dataclass
 from typing import Any
 
 from app.output import escaped
+from app.plans.duet import cpu_list
 from suites.facts import NOT_READ, Absent, Facts, known
 from suites.quantities import duration_text, frequency_text, offset_text, quantity
 from suites.units import Unit
@@ -23,6 +24,7 @@ _TITLES = {
     "instance_id": "Instance ID",
     "workstation_address": "Address of this computer",
     "usable": "Usable threads",
+    "layout": "Usable cores",
     "frequency_maximum": "Maximum frequency",
     "numa_nodes": "NUMA nodes",
     "numa_balancing": "NUMA balancing",
@@ -126,6 +128,7 @@ def _row(record: Record, name: str, unit: str) -> FactRow:
 
 _NOUNS = {
     "caches": ("cache", "caches"),
+    "layout": ("core", "cores"),
     "mitigations": ("vulnerability", "vulnerabilities"),
     "foreign_processes": ("process", "processes"),
     "foreign_disks": ("disk", "disks"),
@@ -138,11 +141,17 @@ def _children(name: str, value: object) -> tuple[FactRow, ...]:
         return ()
     if name == "caches":
         return tuple(_cache(cache) for cache in value)
+    if name == "layout":
+        return tuple(FactRow(f"CPU {cpu_list(core.cpus)}", _place(core)) for core in value)
     if name == "mitigations":
         return tuple(map(_mitigation, value))
     if is_dataclass(value[0]):
         return tuple(_entry(one, "name", tuple(part for part, _ in _declared(one)[1:])) for one in value)
     return ()
+
+
+def _place(core: Record) -> str:
+    return f"NUMA node {core.node} · package {core.package}"
 
 
 def _mitigation(text: str) -> FactRow:

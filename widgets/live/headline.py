@@ -8,6 +8,7 @@ import numpy as np
 from app.baselines.baselines import counts_text
 from app.comparison.estimates import geometric_mean_of
 from app.numeric import mean_of
+from app.plans.plan import Order
 from app.records import Band
 from app.summary import tail_of
 from suites.errors import UnknownSuiteError
@@ -65,6 +66,12 @@ def headline(model: RunModel, step_key: StepKey, bands: Sequence[Band]) -> Headl
         if running is not None
         else _finished_headline(model, step_key, metric, bands)
     )
+
+
+def side_text(model: RunModel, step_key: StepKey) -> str:
+    """Return the headline of a side of a duet so far, for both are under way: ``268/s``; empty outside of one."""
+    figure = headline(model, step_key, ()).text if model.plan.order is Order.DUET else MISSING
+    return "" if figure == MISSING else figure
 
 
 def of_samples(series: LiveSeries) -> HeadlineEstimate | None:

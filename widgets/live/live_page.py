@@ -235,7 +235,9 @@ class LivePage(Page):
             return
         view.log.note(f"── {step_host_text(model, model.current.step_key)} · {trial_text(model, model.current)} ──")
         if self._follows:
-            self._show_step(model.current.step_key)
+            shown = view.step_key
+            both = shown is not None and model.is_under_way(shown)  # of a duet, the step that was shown stays
+            self._show_step(shown if both and shown is not None else model.current.step_key)
 
     def _job_failed(self, error: BenchwrightError) -> None:
         if self._model is not None:
@@ -279,8 +281,7 @@ class LivePage(Page):
         return self.view
 
     def _choose_step(self, step_key: StepKey) -> None:
-        current = self._model.current if self._model is not None else None
-        self._follows = current is not None and current.step_key == step_key
+        self._follows = self._model is not None and self._model.is_under_way(step_key)
         self._show_step(step_key)
 
     def _show_step(self, step_key: StepKey) -> None:

@@ -32,7 +32,7 @@ from app.events import (
     TrialStarted,
     VerdictReached,
 )
-from app.plans.plan import Plan
+from app.plans.plan import Order, Plan
 from app.verdict.listing import current_findings
 from suites.facts import Facts
 from suites.verdict import Verdict
@@ -238,6 +238,14 @@ class RunModel:
     def running_at(self, step_key: StepKey) -> TrialView | None:
         """Return the trial under way, or None."""
         return next((view for view in self.trials.values() if view.step_key == step_key and view.ended is None), None)
+
+    def is_under_way(self, step_key: StepKey) -> bool:
+        """Return whether the current trial is of a step on a host, or of its partner in a duet."""
+        if self.current is None:
+            return False
+        return self.current.step_key == step_key or (
+            self.plan.order is Order.DUET and self.current.trial.host == step_key[1]
+        )
 
     def elapsed(self, now: float) -> float:
         """Return the seconds since the run began."""

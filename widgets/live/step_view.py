@@ -6,7 +6,7 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QPlainTextEdit, QSplitter, QTabBar, QTabWidget, QWidget
 
 from app.records import Band
-from widgets.live.headline import headline, headline_metric
+from widgets.live.headline import headline, headline_metric, side_text
 from widgets.live.headline_bar import HeadlineBar
 from widgets.live.log_view import LogView
 from widgets.live.messages import command_text, step_progress
@@ -56,7 +56,8 @@ class StepTabs(QTabBar):
             step, host = step_key
             name = visible(f"{step} · {host_title(host)}" if several else step).replace("\n", " ")
             short = name if len(name) <= _LONGEST else f"{name[: _LONGEST // 2]}…{name[1 - _LONGEST // 2 :]}"
-            text = f"{short}   {step_progress(model, step_key)}".replace("&", "&&")
+            figures = " · ".join(filter(None, (step_progress(model, step_key), side_text(model, step_key))))
+            text = f"{short}   {figures}".replace("&", "&&")
             if self.tabText(index) != text:
                 self.setTabText(index, text)
                 link = model.links.get(host)

@@ -10,7 +10,7 @@ from app.plans.plan import LOCAL, TELEMETRY_DEFAULT, Plan, PlanError, Step, make
 from app.plans.plan_changes import still_changed
 from app.plans.plan_remarks import Acknowledged, RemediedValue
 from app.plans.tuning import TUNING, tuning_of, tuning_values
-from app.plans.validation import validate
+from app.plans.validation import check_duet, validate
 from suites.base import Suite, directories_of
 from suites.errors import BenchwrightError, ParameterError
 from suites.facts import Facts
@@ -237,7 +237,12 @@ class PlanDraft:
         """Return the conflict between repetition values, or an empty string."""
         if self.repetition.problems():
             return ""  # each field shows its own error
-        return problem_of(self.repetition.values(), self.pinned)
+        given = self.repetition.values()
+        try:
+            check_duet(order_of(given)[0], repetition_of(given).policy, len(self.steps))
+        except PlanError as error:
+            return str(error)
+        return problem_of(given, self.pinned)
 
     def tuning_problem(self) -> str:
         """Return the conflict between tuning values, or an empty string."""

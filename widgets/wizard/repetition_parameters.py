@@ -165,9 +165,11 @@ REPETITION = (
             Choice(Order.INTERLEAVED.value, "Interleaved"),
             Choice(Order.RANDOMISED.value, "Randomised order"),
             Choice(Order.ABBA.value, "ABBA, randomised"),
+            Choice(Order.DUET.value, "Duet, both at once"),
         ),
         help="Interleaved: trial 1 of every step on every host, then trial 2, so that drift affects all alike. "
-        "Randomised: periodic load affects all alike, too. ABBA: every second round mirrors the previous one.",
+        "Randomised: periodic load affects all alike, too. ABBA: every second round mirrors the previous one. "
+        "Duet: two steps at the same moment, each pinned to half of the CPUs, halves swapped by trial.",
     ),
     Parameter(
         name="seed",

@@ -6,7 +6,7 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QComboBox, QFormLayout, QLineEdit, QWidget
 
-from app.plans.plan import TELEMETRY_INTERVALS, Plan
+from app.plans.plan import TELEMETRY_INTERVALS, Order, Plan
 from app.plans.plan_changes import remarks_text
 from app.plans.totals import StepPreview, Totals, quick_look_text, sessions_text, totals
 from app.runs.root_commands import RootCommand
@@ -163,7 +163,8 @@ class ReviewStep(WizardStep):
             time = f"{time} to {duration(sums.longest)}"
         written = UNKNOWN if "written" in sums.open else _total(size(sums.written), is_open=sums.grows, nothing=False)
         network = _total(size(sums.network), is_open="network" in sums.open or sums.grows, nothing=not sums.network)
-        self.explanation.setText(f"{_trials(sums)} on {_hosts(self._plan)}, one at a time.")
+        together = "two" if self._plan.order is Order.DUET else "one"
+        self.explanation.setText(f"{_trials(sums)} on {_hosts(self._plan)}, {together} at a time.")
         parts = [
             f"Total: {time}",
             f"written: {written}" if sums.written or "written" in sums.open else "",

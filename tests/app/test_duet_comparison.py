@@ -1,0 +1,246 @@
+"""Duets compared: the crossover's ratio, the effect of the halves, their overlap, and what they compare with."""
+
+import math
+import statistics
+from collections.abc import Sequence
+from dataclasses import replace
+
+import pytest
+from scipy import stats
+
+from app.comparison.comparability import Weight
+from app.comparison.compare import compare
+from app.comparison.comparison import Comparison, RelativeFigure, comparison_to_json
+from app.comparison.crossover import crossover_of, without_half_effect
+from app.comparison.estimates import Ratio
+from app.comparison.selectors import duet_sides, only_step
+from app.comparison.verdicts import ComparisonVerdict, Scope
+from app.events import State
+from app.history import HistoryQuery, history_of
+from app.plans.plan import Order, Plan, Repetition, Step, make_step
+from app.records import HistoryRow, RunRecord, TrialRecord
+from suites.facts import Core
+from suites.vocab import Figure
+from tests.app import run_events
+from tests.app.run_events import IOPS, READ, facts, trial
+from tests.messages import messages
+from tests.simulation.duets import DuetWorld, coverages, estimates, widths
+
+MESSAGES = messages("app", "test_duet_comparison")
+
+ODD = [True, False] * 4
+NOISE = (1.0, 1.01, 0.99, 1.005, 0.995, 1.002, 0.998, 1.0)
+
+A, B = (make_step("sysbench-cpu", {"cpu_max_prime": prime}, name=name) for name, prime in (("a", 20000), ("b", 24000)))
+
+
+def plan(*steps: Step, order: Order = Order.DUET) -> Plan:
+    return Plan("duet", ("web-1",), steps or (A, B), repetition=Repetition(8), order=order)
+
+
+def halves() -> tuple[Core, ...]:
+    return tuple(Core(cpus=(cpu,), node=0, package=0) for cpu in range(4))
+
+
+def duet_run(
+    run_id: str, ours: Sequence[float], theirs: Sequence[float], *, given: Plan | None = None, late: float = 0.0
+) -> RunRecord:
+    """Return a run of a duet; the second step of each pair starts `late` seconds after the first and ends with it."""
+    whole = given or plan()
+    record = run_events.run_record(run_id, [1.0])
+    trials: list[TrialRecord] = []
+    for number, values in enumerate(zip(ours, theirs, strict=True), 1):
+        for step, value in zip(whole.steps, values, strict=True):
+            one = trial(number, step=step.name, version="1.0.20")
+            begun = 100.0 * number + late * step.second
+            placed = replace(one, id=len(trials) + 1, clock=begun)
+            trials.append(
+                TrialRecord(placed, State.DONE, None, 0, (Figure(IOPS, value, READ),), ended_clock=100.0 * number + 10)
+            )
+    read = facts("web-1")
+    read = replace(read, cpu=replace(read.cpu, layout=halves()))
+    summary = replace(record.summary, steps=tuple(step.name for step in whole.steps), suites=("sysbench-cpu",))
+    return replace(record, summary=summary, plan=whole, trials=tuple(trials), facts_before={"web-1": read})
+
+
+def compared(run: RunRecord) -> tuple[Comparison, RelativeFigure]:
+    found = compare([only_step(run, name) for name in (step.name for step in run.plan.steps)])
+    return found, found.rows[0].against[0]
+
+
+def ratio_of(found: tuple[Ratio, Ratio | None] | str) -> tuple[Ratio, Ratio]:
+    assert not isinstance(found, str)
+    assert found[1] is not None
+    return found[0], found[1]
+
+
+# The estimate
+
+
+def test_the_crossover_agrees_with_the_t_test_of_both_orientations() -> None:
+    values = [110.0, 95.0, 112.0, 97.0, 108.0, 96.0, 111.0, 94.0]
+    baseline = [100.0, 101.0, 99.0, 102.0, 100.0, 98.0, 101.0, 100.0]
+    ratio, effect = ratio_of(crossover_of(values, baseline, ODD))
+    logs = [math.log(one / two) for one, two in zip(values, baseline, strict=True)]
+    first, second = logs[::2], logs[1::2]
+    assert math.log(ratio.value) == pytest.approx((statistics.fmean(first) + statistics.fmean(second)) / 2)
+    # The half effect is half the difference of the means: Student's t test of two samples.
+    test = stats.ttest_ind(first, second)
+    low, high = test.confidence_interval(0.95)
+    assert effect.low is not None
+    assert effect.high is not None
+    assert (math.log(effect.low), math.log(effect.high)) == pytest.approx((low / 2, high / 2))
+    assert effect.p == pytest.approx(test.pvalue)
+    # The ratio is that of the same test with the second orientation negated.
+    negated = stats.ttest_ind(first, [-one for one in second])
+    assert ratio.p == pytest.approx(negated.pvalue)
+    assert ratio.freedom == pytest.approx(6)
+
+
+def test_an_unbalanced_crossover_weighs_orientations_and_not_trials() -> None:
+    ratio, effect = ratio_of(crossover_of([120.0, 80.0, 121.0], [100.0, 100.0, 100.0], [True, False, True]))
+    first, second = (math.log(1.2) + math.log(1.21)) / 2, math.log(0.8)
+    assert math.log(ratio.value) == pytest.approx((first + second) / 2)
+    assert math.log(effect.value) == pytest.approx((first - second) / 2)
+    assert ratio.error == pytest.approx(math.sqrt(statistics.variance([math.log(1.2), math.log(1.21)]) * 1.5 / 4))
+
+
+def test_pairs_of_one_orientation_have_no_interval() -> None:
+    found = crossover_of([1.0, 2.0], [1.0, 1.0], [True, True])
+    assert not isinstance(found, str)
+    assert found[1] is None
+    assert found[0].low is None
+    assert found[0].reason == MESSAGES["one_orientation"]
+    assert crossover_of([0.0, 1.0], [1.0, 1.0], [True, False]) == MESSAGES["zero"]
+    two = ratio_of(crossover_of([1.0, 2.0], [1.0, 1.0], [True, False]))
+    assert [one.low for one in two] == [None, None]
+
+
+def test_ratios_without_the_half_effect_do_not_alternate() -> None:
+    values = [110.0, 90.0, 110.0, 90.0]
+    assert without_half_effect(values, [100.0] * 4, [True, False] * 2) == pytest.approx([1.0] * 4)
+
+
+def test_simulated_intervals_of_ratio_and_half_effect_cover_the_truth() -> None:
+    for world in (DuetWorld(), DuetWorld(trials=7), DuetWorld(trials=6, ratio=0.8, half_effect=1.0)):
+        for found in coverages(world, 2000):
+            assert found.interval[0] <= 0.95 <= found.interval[1], found
+
+
+def test_simulated_estimates_are_unbiased_whatever_the_half_effect() -> None:
+    world = DuetWorld(trials=9, half_effect=1.5)
+    found = list(estimates(world, 500))
+    assert statistics.fmean(math.log(ratio.value) for ratio, _ in found) == pytest.approx(math.log(1.03), abs=0.002)
+    assert statistics.fmean(math.log(effect.value) for _, effect in found) == pytest.approx(math.log(1.5), abs=0.002)
+
+
+def test_simulated_disturbances_of_both_sides_cancel() -> None:
+    found = widths(DuetWorld(), 300)
+    assert found["crossover"] < found["unpaired"] / 3
+    assert found["crossover"] < found["pairs"] / 2  # the half effect is no noise either
+
+
+# The comparison
+
+
+def test_the_two_steps_of_a_duet_are_compared_in_pairs_without_the_half_effect() -> None:
+    ours = [100.0 * factor * (1.1 if odd else 1.0) for factor, odd in zip(NOISE, ODD, strict=True)]
+    theirs = [80.0 * (1.0 if odd else 1.1) for odd in ODD]
+    comparison, figure = compared(duet_run("r1", ours, theirs))
+    assert figure.ratio == pytest.approx(0.8, rel=0.001)
+    assert figure.verdict is ComparisonVerdict.WORSE
+    assert (figure.pairs, figure.counts, figure.scope) == ("duets", (8, 8), Scope.WITHIN_SESSION)
+    assert figure.half is not None
+    # The second step is this side: it is on the first half in even trials.
+    assert figure.half.ratio.value == pytest.approx(1.1, rel=0.01)
+    assert figure.half.halves == MESSAGES["halves"]
+    assert figure.half.overlap == 1.0
+    assert any(MESSAGES["half_note"] in note for note in comparison.notes)
+    assert not any(caveat.id == "overlap" for caveat in figure.caveats)
+    published = comparison_to_json(comparison)[0]["half"]
+    assert published["halves"] == MESSAGES["halves"]
+    assert published["ratio"] == figure.half.ratio.value
+
+
+def test_other_orders_have_no_half_effect() -> None:
+    run = duet_run("r1", NOISE, NOISE[::-1], given=plan(order=Order.INTERLEAVED))
+    figure = compare([only_step(run, "a"), only_step(run, "b")], overruled="another setting").rows[0].against[0]
+    assert figure.pairs == "rounds"
+    assert figure.half is None
+
+
+def test_trials_that_overlap_little_have_a_caveat() -> None:
+    _, figure = compared(duet_run("r1", NOISE, NOISE[::-1], late=3.0))
+    (caveat,) = [one for one in figure.caveats if one.id == "overlap"]
+    assert caveat.text == MESSAGES["overlap"]
+    assert figure.half is not None
+    assert figure.half.overlap == pytest.approx(0.7)
+
+
+def test_a_trial_without_its_partner_is_left_out() -> None:
+    run = duet_run("r1", NOISE, NOISE[::-1])
+    trials = tuple(
+        replace(one, state=State.PARTIAL) if (one.trial.step, one.trial.number) == ("b", 8) else one
+        for one in run.trials
+    )
+    _, figure = compared(replace(run, trials=trials))
+    assert figure.counts == (7, 7)
+    assert any(one.id == "unpaired" for one in figure.caveats)
+
+
+def test_both_steps_of_a_duet_are_its_sides() -> None:
+    run = duet_run("r1", NOISE, NOISE)
+    assert duet_sides(run) == ("r1:a", "r1:b")
+    assert duet_sides(replace(run, plan=plan(order=Order.ABBA))) == ()
+    assert duet_sides(replace(run, trials=run.trials[::2])) == ()
+
+
+def test_sessions_of_duets_are_paired_by_session() -> None:
+    runs = [duet_run(f"r{number}", [one * (1 + number) for one in NOISE], NOISE) for number in range(3)]
+    found = compare([[only_step(run, name) for run in runs] for name in "ab"])
+    figure = found.rows[0].against[0]
+    assert (figure.pairs, figure.counts, figure.half) == ("sessions", (3, 3), None)
+
+
+# What a figure of a duet compares with
+
+
+def solo(run_id: str, step: Step) -> RunRecord:
+    return run_events.run_record(run_id, NOISE, step=step, version="1.0.20")
+
+
+def fatal(baseline: RunRecord, other: RunRecord) -> list[str]:
+    figure = compare([baseline, other]).rows[0].against[0]
+    return [one.text for one in figure.differences if one.weight is Weight.FATAL]
+
+
+def test_a_figure_of_a_duet_is_not_that_of_a_step_alone() -> None:
+    run = only_step(duet_run("r1", NOISE, NOISE), "a")
+    assert fatal(solo("r2", A), run) == [MESSAGES["alone"]]
+    again = only_step(duet_run("r3", NOISE, NOISE), "a")
+    assert fatal(run, again) == []
+
+
+def test_a_figure_beside_another_partner_is_not_the_same() -> None:
+    other = make_step("sysbench-cpu", {"cpu_max_prime": 30000}, name="b")
+    run = only_step(duet_run("r1", NOISE, NOISE), "a")
+    changed = only_step(duet_run("r2", NOISE, NOISE, given=plan(A, other)), "a")
+    assert fatal(run, changed) == [MESSAGES["another"]]
+
+
+def test_what_the_two_steps_differ_in_is_what_a_duet_compares() -> None:
+    _, figure = compared(duet_run("r1", NOISE, NOISE[::-1]))
+    (difference,) = [one for one in figure.differences if one.what == "cpu_max_prime"]
+    assert difference.weight is Weight.EXPLAINS
+
+
+def test_a_history_holds_apart_duets_and_steps_alone() -> None:
+    rows = [
+        HistoryRow(f"r{number}", f"2026-11-{number + 1:02d}", "alone" if number < 6 else "duet", "web-1", "a", None,
+                   IOPS, READ, 1000.0 + number)
+        for number in range(12)
+    ]  # fmt: skip
+    plans = {"alone": plan(A, order=Order.BLOCK), "duet": plan()}
+    found = history_of(HistoryQuery(("web-1",), "iops"), rows, plans, lambda _run, _hosts: ())
+    assert [point.run for point in found.points] == [f"r{number}" for number in range(6, 12)]
+    assert any(MESSAGES["left_out"] in line for line in found.left_out)

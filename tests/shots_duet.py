@@ -1,0 +1,51 @@
+"""Pictures of a duet: under way on real tools, and its two steps compared."""
+
+from PySide6.QtWidgets import QLabel, QWidget
+
+from app.plans.plan import LOCAL, Order, Plan, Repetition, make_step
+from app.runs.control import BusyPolicy
+from tests.shot_stage import Shot, Stage
+from widgets.compare.compare_page import ComparePage
+from widgets.live.live_page import LivePage
+from widgets.rail import PageName
+
+
+def _plan(trials: int) -> Plan:
+    steps = tuple(
+        make_step("sysbench-cpu", {"time": 2, "threads": 1, "cpu_max_prime": prime}, name=name)
+        for name, prime in (("primes to 20000", 20000), ("primes to 24000", 24000))
+    )
+    return Plan("Two settings", (LOCAL,), steps, repetition=Repetition(trials=trials), order=Order.DUET)
+
+
+def _samples(page: LivePage, trial: int) -> int:
+    view = page.model.trials.get(trial) if page.model is not None else None
+    return max((len(series.buffer) for series in view.series.values()), default=0) if view is not None else 0
+
+
+def _running(stage: Stage) -> QWidget:
+    window = stage.window()
+    page = window.show_page(PageName.LIVE)
+    if not isinstance(page, LivePage):
+        raise TypeError("the live page could not be opened")
+    page.start_run(_plan(4), BusyPolicy.ANYWAY)
+    stage.settle(lambda: _samples(page, 4) >= 1 or not page.running)
+    picture = stage.keep(QLabel())
+    picture.setPixmap(window.grab())
+    picture.setFixedSize(window.size())
+    picture.show()
+    stage.settle(lambda: not page.running)
+    return picture
+
+
+def _compared(stage: Stage) -> QWidget:
+    window = stage.window()
+    page = window.show_page(PageName.COMPARE)
+    if not isinstance(page, ComparePage):
+        raise TypeError("the comparison could not be opened")
+    page.compare(stage.workstation.duet_sides("last"))
+    stage.settle()
+    return window
+
+
+SHOTS: list[Shot] = [("duet-running", _running), ("duet-compared", _compared)]
