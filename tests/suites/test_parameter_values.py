@@ -39,3 +39,15 @@ def test_a_number_beyond_the_largest_is_refused_in_one_way(kind: Type, given: fl
         parameter.parse(given)
     assert "finite" not in str(caught.value)
     assert parameter.parse(10**18) == 10**18
+
+
+@pytest.mark.parametrize(
+    ("name", "option", "label"),
+    [
+        ("table_count", "--tables", "tables"),
+        ("runtime", "--runtime, --time_based", "runtime"),
+        ("scale", "-s", "scale"),
+    ],
+)
+def test_a_parameter_without_a_title_is_labelled_with_the_tools_token(name: str, option: str, label: str) -> None:
+    assert Parameter(name=name, option=option, type=Type.INTEGER, default=1, help="").title == label
