@@ -146,7 +146,7 @@ class MetricSummary(OfTrials):
 
     @property
     def uncertainty(self) -> float | None:
-        """Half the width of the 95 % interval of the value; None without an interval."""
+        """The distance of the upper end of the 95 % interval from the value; None without an interval."""
         found = self.interval
         return None if found is None or found.half is None else found.half * found.value
 

@@ -129,6 +129,16 @@ def half_text(metric: Metric, value: float, interval: float) -> str:
     return f"± {_number(interval / divisor, decimals(interval / divisor, interval / divisor))}{_glued(suffix)}"
 
 
+WIDE = 0.5
+"""Share of the value from which an interval on logarithms is written as a factor: ± would misplace its lower end by a
+third of its width."""
+
+
+def uncertainty_text(metric: Metric, value: float, upper: float) -> str:
+    """Return the interval of a geometric mean by the distance of its upper end: ``± 3.2k``, wide ones ``×/÷ 2.4``."""
+    return f"×/÷ {(value + upper) / value:.2g}" if upper >= WIDE * value > 0 else half_text(metric, value, upper)
+
+
 def range_text(metric: Metric, low: float, high: float, interval: float | None = None) -> str:
     """Return a range of `metric` with its unit once, both ends with the prefix of the upper one.
 

@@ -27,8 +27,8 @@ from suites.quantities import (
     metric_text,
     range_text,
     share_text,
-    spread_text,
     times_text,
+    uncertainty_text,
 )
 from suites.verdict import trust_mark
 from suites.vocab import Better, Metric
@@ -72,7 +72,7 @@ def closing_lines(comparison: Comparison) -> list[str]:
     directions = ", ".join(map(direction_text, Better))
     notes = [f"Note: {note}" for note in comparison.notes if note not in comparison.remarks]
     margin = f"Margin {comparison.margin_text}."
-    return [*notes, margin, f"Value ± 95 % interval; {directions}; {comparison.method}."]
+    return [*notes, margin, f"Value ± 95 % interval (×/÷: a factor); {directions}; {comparison.method}."]
 
 
 def _lines(row: ComparisonRow) -> Iterator[list[str]]:
@@ -89,7 +89,8 @@ def _value(side: MetricSummary | None) -> tuple[str, str]:
     if side is None:
         return "—", "0"
     half = side.uncertainty
-    text = spread_text(side.metric, side.value, half) if half else figure_text(side.metric, side.value)
+    text = figure_text(side.metric, side.value, half)
+    text += f" {uncertainty_text(side.metric, side.value, half)}" if half else ""
     return f"{text} ({side.doubt})" if side.doubt else text, str(side.n)
 
 

@@ -37,11 +37,11 @@ from suites.quantities import (
     direction_text,
     figure_text,
     first_upper,
-    half_text,
     metric_text,
     range_text,
     ratio_text,
     times_text,
+    uncertainty_text,
 )
 
 HEADLINES = 6
@@ -90,7 +90,9 @@ def _of_trials(summary: MetricSummary) -> str:
     if summary.n == 1:
         return "One trial: variance unknown."
     spread = range_text(summary.metric, summary.minimum, summary.maximum, summary.uncertainty)
-    interval = f", {half_text(summary.metric, summary.value, half)} (95 % CI)" if (half := summary.uncertainty) else ""
+    interval = (
+        f", {uncertainty_text(summary.metric, summary.value, half)} (95 % CI)" if (half := summary.uncertainty) else ""
+    )
     return f"Mean of {count_text(summary.n, 'trial')}{interval}, {spread}."
 
 

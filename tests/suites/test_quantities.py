@@ -29,6 +29,7 @@ from suites.quantities import (
     shares_text,
     spread_text,
     times_text,
+    uncertainty_text,
 )
 from suites.units import Unit, convert
 from suites.vocab import Better, Metric, MetricKind
@@ -288,3 +289,9 @@ def test_a_clock_offset_has_the_digits_of_its_uncertainty(offset: float, uncerta
 )
 def test_a_count_has_the_noun_that_goes_with_it(count: float, text: str) -> None:
     assert count_text(count, "CPU") == text
+
+
+def test_a_wide_interval_is_a_factor_for_no_rate_is_below_zero() -> None:
+    rate = Metric("rate", "Rate", Unit.PER_SECOND, Better.HIGHER, MetricKind.RATE)
+    assert uncertainty_text(rate, 1000.0, 490.0).startswith("± ")
+    assert uncertainty_text(rate, 1000.0, 4905.0) == "×/÷ 5.9"

@@ -7,7 +7,7 @@ from datetime import datetime
 
 from app.records import RunSummary
 from app.summary import MetricSummary
-from suites.quantities import duration_text, half_text
+from suites.quantities import duration_text, uncertainty_text
 from suites.verdict import Trust
 from widgets.parts.names import MISSING, host_title
 from widgets.parts.text import visible
@@ -38,9 +38,9 @@ def lines_of(runs: Iterable[RunSummary]) -> list[RunLine]:
 
 
 def half_interval_text(summary: MetricSummary) -> str:
-    """Return half the width of the 95 % interval, without its unit."""
+    """Return the 95 % interval by the distance of its upper end, without its unit."""
     half = summary.uncertainty
-    return half_text(summary.metric, summary.value, half) if half else MISSING
+    return uncertainty_text(summary.metric, summary.value, half) if half else MISSING
 
 
 def baseline_first(lines: Sequence[RunLine]) -> list[str]:
