@@ -55,7 +55,8 @@ class MetricSummary(OfTrials):
     """A metric of a step on a host, or on several pooled hosts, over the counted trials.
 
     `hosts` and `trials` (run id, trial id) have one entry for each value. `verdict` is the least trusted of those on
-    its trials, None if there is none.
+    its trials, None if there is none. `halves` is, for the values of duets, whether each was measured on the first half
+    of the CPUs, empty for others: means then weigh both halves equally, so that an odd trial is no difference.
     """
 
     step: str
@@ -66,6 +67,7 @@ class MetricSummary(OfTrials):
     hosts: tuple[str, ...] = ()
     trials: tuple[tuple[str, int], ...] = ()
     verdict: Verdict | None = None
+    halves: tuple[bool, ...] = ()
 
     @property
     def trust(self) -> Trust | None:
@@ -94,7 +96,11 @@ class MetricSummary(OfTrials):
     def session_means(self) -> dict[tuple[str, str], float]:
         """The mean of the trials of each host (first) and run (second): one value a session."""
         runs = [run for run, _ in self.trials] or [""] * self.n
-        return group_means(self.values, zip(self.hosts or [self.host] * self.n, runs, strict=True))
+        sessions = list(zip(self.hosts or [self.host] * self.n, runs, strict=True))
+        if not self.halves:
+            return group_means(self.values, sessions)
+        halves = group_means(self.values, zip(sessions, self.halves, strict=True))
+        return group_means(halves.values(), (session for session, _ in halves))
 
     @cached_property
     def host_means(self) -> dict[str, float]:

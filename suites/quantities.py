@@ -136,7 +136,10 @@ third of its width."""
 
 def uncertainty_text(metric: Metric, value: float, upper: float) -> str:
     """Return the interval of a geometric mean by the distance of its upper end: ``± 3.2k``, wide ones ``×/÷ 2.4``."""
-    return f"×/÷ {(value + upper) / value:.2g}" if upper >= WIDE * value > 0 else half_text(metric, value, upper)
+    if upper < WIDE * value or value <= 0:
+        return half_text(metric, value, upper)
+    factor = 1 + upper / value
+    return f"×/÷ {factor:,.{1 if factor < 10 else 0}f}"
 
 
 def range_text(metric: Metric, low: float, high: float, interval: float | None = None) -> str:

@@ -171,7 +171,7 @@ def _print(found: SampleSize) -> None:
         head = design_head(found)
         print_table(head, design_rows(found)[:MOST_ROWS], right=range(len(head)))
         if len(found.designs) > MOST_ROWS:
-            click.echo(f"The {MOST_ROWS} cheapest of {len(found.designs)} designs; --json has all.")
+            click.echo(plain(f"The {MOST_ROWS} cheapest of {len(found.designs)} designs; --json has all."))
         click.echo()
     for line in sample_size_lines(found):
         click.echo(plain(line))

@@ -1,11 +1,17 @@
 """Sentences on a change: its amount and interval, as shares or as factors, with the digits that distinguish them."""
 
+import math
+from collections.abc import Sequence
+
 from app.comparison.estimates import Ratio
 from suites.quantities import MOST_TIMES, decimals, share_text, shares_text
 from suites.vocab import Better, Metric, MetricKind
 
 FACTORS_FROM = 2.0
 """Ratio from which (and below its inverse) a change is written as a factor: 2.4x higher, not 140 % higher."""
+
+_FAR = 0.1
+"""Ratio below which a time is written as a factor alone: its share, ``99.99 % less``, hides the size of the change."""
 
 _MOST_PLACES = 4
 """Most decimals of a factor beyond its usual ones."""
@@ -19,8 +25,11 @@ def claim_text(ratio: Ratio, metric: Metric, margin: float | None = None) -> str
     """
     up, factor = ratio.value > 1, not 1 / FACTORS_FROM < ratio.value < FACTORS_FROM
     is_time = (metric.kind, metric.better, metric.percentile) == (MetricKind.TIME, Better.LOWER, None)
+    if is_time and ratio.value < _FAR:
+        amount, interval = _amounts(ratio, margin, factor=True)
+        return f"{amount} faster{f' (95 % CI {interval})' if interval else ''}"
     if is_time and not (up and factor):
-        times = f"{_factor(max(ratio.value, 1 / ratio.value))} {'slower' if up else 'faster'}"
+        times = f"{_factors(max(ratio.value, 1 / ratio.value), 1.0)[0]} {'slower' if up else 'faster'}"
         amount, interval = _amounts(ratio, margin, factor=False)
         interval = f"{times}, 95 % CI {interval}" if interval else times
         return f"takes {amount} {'more' if up else 'less'} time ({interval})"
@@ -42,8 +51,17 @@ def _amounts(ratio: Ratio, margin: float | None, *, factor: bool) -> tuple[str, 
         amount, *interval = _factors(first, *sorted(ends))
         return amount, "–".join(interval)
     shares = [abs(ratio.value - 1), *sorted(abs(edge - 1) for edge in edges)]
-    amount, *interval = shares_text(*shares, *([] if margin is None else [margin]))[: len(shares)]
+    amount, *interval = _beside(margin, shares)
     return f"{amount} %", f"{'–'.join(interval)} %" if edges else ""
+
+
+def _beside(margin: float | None, shares: Sequence[float]) -> list[str]:
+    """Return shares in percent; one that is not the margin does not look like it."""
+    texts = list(shares_text(*shares))
+    for place, share in enumerate(shares):
+        if margin is not None and texts[place] == shares_text(margin)[0]:
+            texts[place] = shares_text(share, margin)[0]
+    return texts
 
 
 def _factors(*values: float) -> tuple[str, ...]:
@@ -59,8 +77,10 @@ def _factor(value: float, more: int = 0) -> str:
     """Return a factor with two digits, and `more` decimals: ``2.4x``, ``13x``, ``0.36x``."""
     if value > MOST_TIMES:
         return f"over {MOST_TIMES:,.0f}x"
+    if value < 1 / MOST_TIMES:
+        return f"under {1 / MOST_TIMES:f}x"
     if value < 0.1:
-        return f"{value:.{2 + more}g}x"
+        return f"{value:.{1 + more - math.floor(math.log10(value))}f}x"
     return f"{value:.{more + (2 if value < FACTORS_FROM else 1 if value < 10 else 0)}f}x"
 
 
@@ -88,12 +108,12 @@ def signed_share(ratio: float) -> str:
     return f"{_signed(share_text(abs(ratio - 1)).removesuffix(' %'), ratio)} %"
 
 
-def interval_text(ratio: Ratio) -> str:
+def interval_text(ratio: Ratio, margin: float | None = None) -> str:
     """Return the interval as changes, ``−1.2 to +3.4 %``, or as factors, ``0.40x to 3.1x``."""
     edges = (ratio.low or 1.0, ratio.high or 1.0)
     if _in_factors(ratio):
         return " to ".join(_factors(*edges))
-    return f"{' to '.join(_signed_shares(edges, None))} %"
+    return f"{' to '.join(_signed_shares(edges, margin))} %"
 
 
 def _signed_shares(ratios: tuple[float, ...], margin: float | None) -> list[str]:
@@ -101,8 +121,8 @@ def _signed_shares(ratios: tuple[float, ...], margin: float | None) -> list[str]
     texts: dict[float, str] = {}
     for lower in (True, False):  # the sign distinguishes these
         alike = [ratio for ratio in ratios if (ratio < 1) is lower]
-        shares = shares_text(*(abs(ratio - 1) for ratio in alike), *([] if margin is None else [margin]))
-        texts |= {ratio: _signed(text, ratio) for ratio, text in zip(alike, shares, strict=False)}
+        shares = _beside(margin, [abs(ratio - 1) for ratio in alike])
+        texts |= {ratio: _signed(text, ratio) for ratio, text in zip(alike, shares, strict=True)}
     return [texts[ratio] for ratio in ratios]
 
 

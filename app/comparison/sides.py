@@ -154,7 +154,7 @@ class Side:
 
     def figures(self, cell: StepHosts) -> dict[Key, MetricSummary]:
         """Return every metric of a cell over its counted trials, in the unit of its first."""
-        verdict = self.verdict(cell)
+        verdict, on_first = self.verdict(cell), self.on_first(cell)
         gathered: dict[Key, list[tuple[float, str, tuple[str, int], Metric]]] = {}
         for counted in self.trials(cell):
             for figure in counted.record.figures:
@@ -170,6 +170,7 @@ class Side:
                 tuple(host for _, host, _, _ in entries),
                 tuple(key for _, _, key, _ in entries),
                 verdict,
+                tuple(on_first[key] for _, _, key, _ in entries if key in on_first),
             )
             for (name, labels), entries in gathered.items()
         }
@@ -197,12 +198,13 @@ class Side:
         return {counted.key: counted.record.trial.number for counted in self.trials(cell)}
 
     def on_first(self, cell: StepHosts) -> dict[tuple[str, int], bool]:
-        """Return whether each counted trial of a cell (run id, trial id) of one run was on the first half in a duet."""
-        plan = self.runs[0].plan
-        if len(self.runs) > 1 or plan.order is not Order.DUET:
+        """Return whether each counted trial of a cell (run id, trial id) was on the first half; empty without duets."""
+        if any(run.plan.order is not Order.DUET or run.parts for run in self.runs):
             return {}
-        trials = self.trials(cell)
-        return {one.key: on_first_half(plan, cell.step.name, one.record.trial.number) for one in trials}
+        return {
+            one.key: on_first_half(one.run.plan, one.record.trial.step, one.record.trial.number)
+            for one in self.trials(cell)
+        }
 
     def censored(self, cell: StepHosts) -> Censored:
         """Return how many trials of a cell failed. Trials that a user stopped, and warm-ups, are not counted."""

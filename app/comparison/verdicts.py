@@ -230,7 +230,7 @@ def _obstacle(ratio: Ratio, alone: ComparisonVerdict, evidence: VerdictEvidence)
     if alone is ComparisonVerdict.UNDECIDED:
         sign = ratio.low > 1 or ratio.high < 1
         certain = ": a difference exists, but it may be within the margin" if sign else ""
-        return f"the interval, {interval_text(ratio)}, crosses an edge of the margin{certain}"
+        return f"the interval, {interval_text(ratio, evidence.margin)}, crosses an edge of the margin{certain}"
     corrected = _corrected(alone, evidence)
     where = "within" if alone is ComparisonVerdict.SAME else "beyond"
     return f"{where} the margin alone, but not after {corrected}" if corrected else ""

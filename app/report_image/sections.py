@@ -64,7 +64,10 @@ def draw_head(sheet: Sheet, records: Sequence[RunRecord]) -> None:
         return
     sheet.y += 6
     for number, record in enumerate(records):
-        _entry(sheet, run_name(number), f"{record.plan.name}, {_when(record)}, run {record.summary.id}")
+        part = ", ".join((*record.summary.steps, *map(host_label, record.plan.hosts)))
+        twice = sum(other.summary.id == record.summary.id for other in records) > 1
+        name = f"{record.plan.name}, {part}" if twice else record.plan.name
+        _entry(sheet, run_name(number), f"{name}, {_when(record)}, run {record.summary.id}")
         _draw_state(sheet, record, MARGIN + _INDENT)
         _draw_verdict(sheet, record, MARGIN + _INDENT)
         for host in _hosts(record):

@@ -42,7 +42,7 @@ def in_its_own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         (("run", "."), ["directory"]),
         (("run", "/dev/zero"), ["/dev/zero", "1 MiB"]),
         (("show", "nothing"), ["nothing", "benchwright list"]),
-        (("compare", "one"), ["two or more"]),
+        (("compare", "one"), ["no run “one”"]),
         (("compare", "one", "two"), ["one"]),
         (("export", "nothing"), ["--csv FILE"]),
         (("export", "nothing", "--csv", "a.csv"), ["nothing"]),

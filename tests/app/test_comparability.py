@@ -150,7 +150,7 @@ def test_a_group_that_mixes_what_it_measures_is_caught() -> None:
         (with_facts(replace(FACTS, cloud=CloudFacts(instance_id="i-2"))), "other instance"),
         (replace(PROFILE, facts=()), "same host"),
         (replace(PROFILE, facts=(), hosts=("web-2",)), "other host"),
-        (replace(PROFILE, hosts=("web-1", "web-2", "web-3")), "3 against 1 hosts"),
+        (replace(PROFILE, hosts=("web-1", "web-2", "web-3")), "3 against 1 host"),
     ],
 )
 def test_whether_both_are_one_machine_is_said(ours: Profile, words: str) -> None:
