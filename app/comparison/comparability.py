@@ -130,9 +130,9 @@ def _duet(ours: Profile, baseline: Profile) -> Iterator[Difference]:
     one, other = ({step.partner for step in side.steps} for side in (ours, baseline))
     if one == other or _is_one_duet(ours, baseline):
         return
-    mine, its = ("in a duet" if any(partners) else "alone" for partners in (one, other))
+    mine, its = ("duet" if any(partners) else "no duet" for partners in (one, other))
     why = "Both sides of a duet share caches, memory bandwidth and devices: its figures are of that load."
-    yield Difference("measured", mine, "in another duet" if mine == its else its, Weight.FATAL, why)
+    yield Difference("design", mine, "another duet" if mine == its else its, Weight.FATAL, why)
 
 
 def _is_one_duet(ours: Profile, baseline: Profile) -> bool:
