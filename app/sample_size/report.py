@@ -240,6 +240,8 @@ def _unknown_lines(found: SampleSize) -> Iterator[str]:
 
 def _dominating_line(found: SampleSize, best: CostedDesign) -> str:
     """Return the level that dominates the variance of a result, and what unlimited units of the others need."""
+    if not best.parts.whole:
+        return "No variance of a result: the trials of each host are identical."
     noise, request = found.pilot.noise.found, found.request
     level = dominating(noise, best.design, request)
     parts = {Level.HOST: best.parts.host, Level.SESSION: best.parts.session, Level.TRIAL: best.parts.trial}
