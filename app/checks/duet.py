@@ -85,9 +85,9 @@ def _shared(evidence: DuetEvidence) -> CheckOutcome | None:
 
 
 def _resources_of_both(evidence: DuetEvidence) -> Iterator[str]:
-    """Yield what both steps use besides their CPUs; an application uses disk and memory."""
+    """Yield what both steps use besides their CPUs; that of a command of the user is not known."""
     first, second = ({step.suite.resource} for step in evidence.steps)
-    if all(found & {Resource.DISK, Resource.APPLICATION} for found in (first, second)):
+    if all(_uses_disk(step) for step in evidence.steps):
         disks = [disk.name for step in evidence.steps if isinstance(disk := whole_disk(step), BlockDevice)]
         if len(disks) < len(evidence.steps) or len(set(disks)) == 1:
             yield f"the disk {disks[0]}" if len(disks) == len(evidence.steps) else "disks that may be one"
@@ -97,6 +97,11 @@ def _resources_of_both(evidence: DuetEvidence) -> Iterator[str]:
         yield "the network"
     if evidence.facts is not None and (quota := known(evidence.facts.cpu.quota)) is not None:
         yield f"the CPU quota of {count_text(quota, 'CPU')}"
+
+
+def _uses_disk(step: StepEvidence) -> bool:
+    """Return whether a step is known to use a disk: it measures one, or its files are in a directory that it names."""
+    return step.suite.resource is Resource.DISK or step.suite.directory_parameter is not None
 
 
 def _one_device(evidence: DuetEvidence) -> CheckOutcome | None:
@@ -115,7 +120,9 @@ def _one_disk(evidence: DuetEvidence, destroyed: set[str]) -> str:
 
 
 def _no_taskset(evidence: DuetEvidence) -> CheckOutcome | NotChecked | None:
-    return FACTS_NOT_READ if evidence.facts is None else missing_programs((TASKSET,), evidence.facts, evidence.host)
+    if evidence.facts is None:
+        return FACTS_NOT_READ
+    return missing_programs((TASKSET,), evidence.facts, evidence.host, otherwise="Otherwise choose another order.")
 
 
 TOO_FEW_CPUS = Check(

@@ -158,8 +158,13 @@ def _tool_missing(evidence: StepEvidence) -> CheckOutcome | NotChecked | None:
     return FACTS_NOT_READ if facts is None else missing_programs(needed, facts, evidence.host)
 
 
-def missing_programs(needed: Sequence[Program], facts: Facts, host: str) -> CheckOutcome | NotChecked | None:
-    """Return that programs of a step are not installed on `host`; or why that is unknown."""
+def missing_programs(
+    needed: Sequence[Program], facts: Facts, host: str, *, otherwise: str = ""
+) -> CheckOutcome | NotChecked | None:
+    """Return that programs of a step are not installed on `host`; or why that is unknown.
+
+    `otherwise` is what to do without them; by default the tests that work there are named.
+    """
     found = {program.title: has_program(program, facts) for program in needed}
     missing = [program for program in needed if found[program.title] is False]
     if not missing:
@@ -170,7 +175,7 @@ def missing_programs(needed: Sequence[Program], facts: Facts, host: str) -> Chec
     names, where = " and ".join(map(_name, missing)), host_label(host)
     return CheckOutcome(
         measured=f"{names} {_WERE[len(missing) > 1]} not found on {where}.",
-        remedy=" ".join(part for part in (install, way.note, works_without(facts)) if part),
+        remedy=" ".join(part for part in (install, way.note, otherwise or works_without(facts)) if part),
         install=way.command,
     )
 

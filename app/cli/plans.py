@@ -34,9 +34,10 @@ from app.formats import (
     remarks_to_json,
 )
 from app.json_converter import published
+from app.plans.duet import seen_in_order
 from app.plans.goals import SEPARATOR, goals_of
 from app.plans.job_files import FIO_JOB, job_files_text, with_fio_jobs
-from app.plans.plan import LOCAL, Plan, PlanError, host_label, make_step
+from app.plans.plan import LOCAL, Order, Plan, PlanError, host_label, make_step
 from app.plans.plan_changes import remarks_text
 from app.plans.plan_file import format_plan
 from app.plans.plan_remarks import Acknowledged, reason_of
@@ -145,6 +146,7 @@ def new_plan(
         if suites:
             raise PlanError("--preset and --suite exclude each other.", "Add steps to the file that --preset writes.")
         filled = fill_named(preset, hosts, answers_of(preset, answers, peer))
+        filled = replace(filled, plan=options.of(filled.plan))
         made = filled.plan
         workstation.consents.remember_filled(made)
         if not defaults:
@@ -156,7 +158,9 @@ def new_plan(
         made = workstation.default_plan(hosts, suites, name)
     else:
         wanted = [*hosts, peer] if peer else list(hosts)
-        made = workstation.new_plan(hosts, suites, facts_of(workstation, wanted, facts_files, asker), name)
+        facts = facts_of(workstation, wanted, facts_files, asker)
+        seen = seen_in_order(options.order or Order.BLOCK, hosts, facts)
+        made = workstation.new_plan(hosts, suites, seen, name)
     made = replace(options.of(made), question=question, tuning=tuning)
     made = replace(made, goals=made.goals + goals_of(SEPARATOR.join(goals), made.steps))
     made = validate(_with_settings(_with_peer(with_fio_jobs(made, fio_jobs), peer), settings))

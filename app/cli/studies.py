@@ -167,7 +167,7 @@ def compare(
     if unknown:
         known = ", ".join(dict.fromkeys(row.metric.name for row in comparison.rows))
         raise BenchwrightError(f"No metric {', '.join(sorted(unknown))} in these runs.", f"Name one of: {known}.")
-    shown = partial(print_comparison, comparison, levels=levels, everything=everything)
+    shown = partial(print_comparison, comparison, selectors=runs, levels=levels, everything=everything)
     return Study(shown, partial(comparison_to_json, comparison))
 
 

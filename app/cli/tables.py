@@ -148,10 +148,13 @@ def _icc(levels: VarianceLevels) -> str:
     return f"{levels.icc:.2f} ({levels.icc_low:.2f} to {levels.icc_high:.2f})"
 
 
-def print_comparison(comparison: Comparison, *, levels: bool = False, everything: bool = True) -> None:
+def print_comparison(
+    comparison: Comparison, *, selectors: Sequence[str] = (), levels: bool = False, everything: bool = True
+) -> None:
     """Print a comparison: differences in conditions, figures with spread, verdicts.
 
-    Without `everything`, descriptive metrics are only counted.
+    `selectors` are those of its sides, for the command of a sample size. Without `everything`, descriptive metrics are
+    only counted.
     """
     for line in run_lines(comparison):
         click.echo(plain(line))
@@ -173,9 +176,14 @@ def print_comparison(comparison: Comparison, *, levels: bool = False, everything
         click.echo("")
     for line in closing_lines(comparison):
         click.echo(plain(line))
-    if any(one.verdict in UNSETTLED for row in comparison.rows for one in row.against):
-        sides = shlex.join(run.id for run in comparison.runs)
+    compared = [one for row in comparison.rows for one in row.against]
+    if selectors and any(one.verdict in UNSETTLED and one.pairs != DUETS for one in compared):
+        sides = shlex.join(selectors)
         click.echo(plain(f"How many hosts, sessions and trials settle it: benchwright sample-size {sides}"))
+
+
+DUETS = "duets"
+"""The pairs of a duet, which no sample size plans."""
 
 
 WORST = 3

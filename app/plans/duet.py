@@ -124,9 +124,14 @@ def pinned(commands: Iterable[Command], cpus: tuple[int, ...]) -> tuple[Command,
 
 def facts_seen(plan: Plan, facts: Mapping[str, Facts]) -> Mapping[str, Facts]:
     """Return the facts as the steps of `plan` see them: in a duet, the usable CPUs of its hosts are those of a half."""
-    if plan.order is not Order.DUET:
+    return seen_in_order(plan.order, plan.hosts, facts)
+
+
+def seen_in_order(order: Order, hosts: Sequence[str], facts: Mapping[str, Facts]) -> Mapping[str, Facts]:
+    """Return the facts as the steps of a plan of this order on `hosts` see them; see facts_seen()."""
+    if order is not Order.DUET:
         return facts
-    return {host: _of_half(found) if host in plan.hosts else found for host, found in facts.items()}
+    return {host: _of_half(found) if host in hosts else found for host, found in facts.items()}
 
 
 def _of_half(facts: Facts) -> Facts:

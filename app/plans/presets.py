@@ -9,6 +9,7 @@ from typing import Any
 
 import resources
 from app.plans.context import step_context
+from app.plans.duet import facts_seen
 from app.plans.plan import LOCAL, QUICK_LOOK, Plan, PlanError, Policy, Repetition, Step, host_label, make_step
 from app.plans.plan_file import plan_of
 from suites import registry
@@ -181,8 +182,9 @@ class Filled:
     left_out: tuple[str, ...] = ()
 
     def tuned(self, facts: Mapping[str, Facts]) -> Plan:
-        """Return the plan with all parameters that the preset does not set tuned to its first host."""
-        return replace(self.plan, steps=tuple(self._tuned(step, facts) for step in self.plan.steps))
+        """Return the plan with all parameters that the preset does not set tuned to what they see of its first host."""
+        seen = facts_seen(self.plan, facts)
+        return replace(self.plan, steps=tuple(self._tuned(step, seen) for step in self.plan.steps))
 
     def _tuned(self, step: Step, facts: Mapping[str, Facts]) -> Step:
         context = step_context(step, self.plan.hosts[0], facts)

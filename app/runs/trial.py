@@ -408,17 +408,24 @@ class TrialRun:
     def _failure(self, parsed: ParsedTrial, exit_status: int | None) -> str:
         """Return why the trial failed."""
         tool, host = self.host_step.step.suite.tool, host_label(self.slot.host)
+        what = self._what
         if self._late:
             return self._too_late()
         if self._truncated:
             return self._truncated_text(parsed)
         if why := refusal(exit_status, self._stderr):
-            return f"{tool} was not started on {host}: {why} (exit status {exit_status})"
+            return f"{what} was not started on {host}: {why} (exit status {exit_status})"
         ended = f"{tool} ended with exit status {exit_status}."  # follows in parentheses
         notes = "; ".join(note.rstrip(".") for note in parsed.notes if note != ended) or "no figures in the output"
         status = "was killed" if exit_status is None else f"exit status {exit_status}"
         denial = denied(host, self._stderr + notes.encode(), closed=self._closed)
-        return f"{tool} on {host}: {notes} ({f'{status}; {self._why}' if self._why else status}).{denial}"
+        return f"{what} on {host}: {notes} ({f'{status}; {self._why}' if self._why else status}).{denial}"
+
+    @property
+    def _what(self) -> str:
+        """The tool; in a duet with the name of its step, as both may use one tool."""
+        step = self.host_step.step
+        return f"{step.suite.tool} of step {step.name}" if step.partner else step.suite.tool
 
     def _with_gaps(self, parsed: ParsedTrial) -> ParsedTrial:
         """Return `parsed` with a note on missing samples; not for several commands, which pause between series."""
@@ -437,9 +444,9 @@ class TrialRun:
         return replace(ended, parsed=replace(ended.parsed, notes=(*ended.parsed.notes, *notes))) if notes else ended
 
     def _too_late(self) -> str:
-        tool, expected = self.host_step.step.suite.tool, duration_text(self.expected or 0.0)
+        expected = duration_text(self.expected or 0.0)
         return (
-            f"{tool} on {host_label(self.slot.host)} was ended: it ran much longer than the expected {expected}. "
+            f"{self._what} on {host_label(self.slot.host)} was ended: it ran much longer than the expected {expected}. "
             "Its figures are discarded. Check the host for what delayed it."
         )
 
@@ -448,7 +455,7 @@ class TrialRun:
         arrived, expected = samples_of(parsed, self.seconds)
         of_all = f" of about {expected}" if expected is not None and expected > arrived else ""
         return (
-            f"Output of {self.host_step.step.suite.tool} was truncated on {host_label(self.slot.host)}: "
+            f"Output of {self._what} was truncated on {host_label(self.slot.host)}: "
             f"{self._truncated}. {arrived}{of_all} samples arrived; its figures are discarded. "
             "Check for a log cleaner or quota that empties or replaces files there, then run again."
         )

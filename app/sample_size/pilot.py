@@ -7,10 +7,10 @@ from datetime import datetime
 
 from app.comparison.comparison import CompareError
 from app.comparison.power import NestedVariance, SampleDesign
-from app.comparison.sides import Counted, Key, Side, StepHosts
+from app.comparison.sides import Counted, Key, Side, StepHosts, refuse_repeated
 from app.comparison.variance import HOST, RUN, VarianceComponent, components_of
 from app.margins import Margin, Margins
-from app.plans.plan import DAY, Plan, Policy, Step
+from app.plans.plan import DAY, Order, Plan, Policy, Step
 from app.plans.validation import validate
 from app.records import RunRecord
 from app.sample_size.designs import Effort, NoiseEstimate
@@ -70,8 +70,10 @@ def pilot_of(groups: Sequence[Sequence[RunRecord]], query: PilotQuery, margins: 
     """Return the pilot of some groups of runs, each of which may have a mean of its own.
 
     Runs of a group whose step has other parameters count as a group of their own. Raises CompareError if no valid trial
-    has the metric, if a value is not above zero, or if no session has two trials.
+    has the metric, if a value is not above zero, if no session has two trials, or if all trials are identical; and if
+    a run counts twice or is a duet.
     """
+    _refuse_unusable(groups)
     sides = [side for group in groups for side in _of_same_step(Side(group), query.step)]
     if not sides:
         steps = dict.fromkeys(step.name for group in groups for step in Side(group).steps)
@@ -89,10 +91,25 @@ def pilot_of(groups: Sequence[Sequence[RunRecord]], query: PilotQuery, margins: 
         raise CompareError(
             "No session has two trials: the variation between trials is not known.", "Repeat a run with 6 trials."
         )
+    if not any(one.variance for one in components):
+        raise CompareError(
+            f"All trials have the same {metric.title}: its noise is not known.", "Choose another metric."
+        )
     first = cells[0].side.runs[0].plan
     margin = margins.of(metric, [run.plan.repetition for cell in cells for run in cell.side.runs])
     tested = _tested(cells[0], metric)
     return Pilot(metric, labels, cells[0].cell.step, first, components, effort_of(cells), margin, tested, excluded)
+
+
+def _refuse_unusable(groups: Sequence[Sequence[RunRecord]]) -> None:
+    """Raise CompareError for a run that is there twice, and for a duet: its pairs cancel noise that trials have."""
+    refuse_repeated([Side(group) for group in groups])
+    duet = next((run.summary.id for group in groups for run in group if run.plan.order is Order.DUET), None)
+    if duet is not None:
+        raise CompareError(
+            f"Run {duet} is a duet: its trials are analysed in pairs.",
+            f"Compare its steps: benchwright compare {duet}; more pairs narrow its interval.",
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,8 +29,6 @@ from suites.quantities import count_text, duration_text, metric_text, share_text
 
 FORMAT = "benchwright-sample-size/1"
 
-UNKNOWN = "—"
-
 
 class SampleSizeError(BenchwrightError):
     """No sample size, or none of a design that was given."""
@@ -151,10 +149,11 @@ def hours_text(hours: float) -> str:
 
 
 def cost_text(one: CostedDesign, request: SampleSizeRequest) -> str:
-    """Return the cost with its currency; the host-hours without a price."""
+    """Return the cost with its currency, below one with three digits; the host-hours without a price."""
     if one.cost is None or request.effort.price is None:
         return f"{hours_text(one.host_hours)} host-hours"
-    return f"{one.cost:,.2f} {request.effort.price.currency}".strip()
+    digits = 2 if one.cost >= 1 or not one.cost else 2 - math.floor(math.log10(one.cost))
+    return f"{one.cost:,.{digits}f} {request.effort.price.currency}".strip()
 
 
 # Sentences
@@ -180,7 +179,7 @@ def sample_size_lines(found: SampleSize) -> list[str]:
     lines = [_first_line(found), _claim_line(found), *_unknown_lines(found)]
     if found.recommended is not None:
         lines += [_dominating_line(found, found.recommended), _verdict_line(found, found.recommended)]
-    if not found.given:
+    if found.designs and not found.given:
         lines.append(_cautious_line(found))
     return [*lines, _effort_line(found), *(f"{reason}." for reason in found.pilot.excluded)]
 
@@ -241,13 +240,12 @@ def _unknown_lines(found: SampleSize) -> Iterator[str]:
 
 def _dominating_line(found: SampleSize, best: CostedDesign) -> str:
     """Return the level that dominates the variance of a result, and what unlimited units of the others need."""
+    if not best.parts.whole:
+        return "No variance of a result: the trials of each host are identical."
     noise, request = found.pilot.noise.found, found.request
     level = dominating(noise, best.design, request)
     parts = {Level.HOST: best.parts.host, Level.SESSION: best.parts.session, Level.TRIAL: best.parts.trial}
-    whole = best.parts.whole
-    first = (
-        f"{level.capitalize()}s: {share_text(parts[level] / whole) if whole else UNKNOWN} of the variance of a result."
-    )
+    first = f"{level.capitalize()}s: {share_text(parts[level] / best.parts.whole)} of the variance of a result."
     needed = fewest_with_unlimited(noise, best.design, request)
     if level is Level.TRIAL or needed is None or needed == 1:
         return first

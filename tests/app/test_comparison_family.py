@@ -89,3 +89,15 @@ def test_the_command_line_prints_tested_metrics_and_counts_the_others(capsys: py
     printed = capsys.readouterr().out
     assert CPU_BUSY.title in printed
     assert MESSAGES["left_out"] not in printed
+
+
+def test_the_next_command_has_the_selectors_that_were_given(capsys: pytest.CaptureFixture[str]) -> None:
+    found = compare([run_of("a"), run_of("b", 1.01)])
+    row = found.rows[0]
+    undecided = replace(row.against[0], verdict=ComparisonVerdict.UNDECIDED)
+    shown = replace(found, rows=(replace(row, against=(undecided,)),))
+    print_comparison(shown, selectors=["first:a", "second@web-1"])
+    assert MESSAGES["sample_size"] in capsys.readouterr().out
+    duet = replace(found, rows=(replace(row, against=(replace(undecided, pairs="duets"),)),))
+    print_comparison(duet, selectors=["first:a", "first:b"])
+    assert MESSAGES["sample_size_of_any"] not in capsys.readouterr().out

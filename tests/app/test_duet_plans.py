@@ -1,16 +1,20 @@
 """Plans of duets: their format, what is refused, the order of their trials, and what is checked before they run."""
 
 import itertools
+import json
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
 from app.checks.before import CheckReport, check_plan
 from app.checks.catalogue import blocks
-from app.formats import plan_from_json, plan_to_json
+from app.cli.main import benchwright
+from app.formats import facts_to_json, plan_from_json, plan_to_json
 from app.plans.plan import FORMATS, Order, Plan, PlanError, Policy, Repetition, Step, make_step
 from app.plans.plan_file import format_plan, parse_plan
+from app.plans.presets import Filled
 from app.plans.totals import totals
 from app.plans.validation import validate
 from app.runs.schedule import Schedule, Slot
@@ -202,6 +206,7 @@ def test_a_missing_taskset_blocks() -> None:
     others = [tool for tool in read.tools if tool.name != "taskset"]
     found = findings(plan(), replace(read, tools=(*others, missing)))["tool-missing"]
     assert MESSAGES["taskset"] in found.measured
+    assert found.remedy.endswith(MESSAGES["other_order"])
     assert blocks(found)
 
 
@@ -243,3 +248,39 @@ def test_threads_are_judged_by_the_half() -> None:
     report = checked(plan(*steps), facts())
     found = [one for one in report.findings if one.id == "more-threads-than-cpus"]
     assert [one.changes for one in found] == [{"threads": 4}, {"threads": 4}]
+
+
+def test_a_preset_of_a_duet_is_tuned_to_a_half() -> None:
+    given = Filled(
+        plan(*(make_step("sysbench-cpu", {}, name=name) for name in "ab")), {"a": frozenset(), "b": frozenset()}
+    )
+    assert [step.values["threads"] for step in given.tuned({"web-1": facts()}).steps] == [4, 4]
+    alone = replace(given, plan=replace(given.plan, order=Order.BLOCK))
+    assert [step.values["threads"] for step in alone.tuned({"web-1": facts()}).steps] == [8, 8]
+
+
+def test_a_new_duet_is_tuned_to_a_half(tmp_path: Path) -> None:
+    path = tmp_path / "facts.json"
+    path.write_text(json.dumps(facts_to_json(facts())))
+    words = [
+        "plan",
+        "new",
+        "--host",
+        "web-1",
+        "--suite",
+        "sysbench-cpu",
+        "--suite",
+        "sysbench-cpu",
+        "--facts",
+        str(path),
+    ]
+    made = CliRunner().invoke(benchwright, ["--store", str(tmp_path / "s.db"), *words, "--order", "duet"])
+    assert made.exit_code == 0, made.output
+    assert [step.values["threads"] for step in parse_plan(made.stdout).steps] == [4, 4]
+
+
+def test_two_commands_of_the_user_are_not_known_to_share_a_disk() -> None:
+    steps = [make_step("command", {"command": "true"}, name=name) for name in "ab"]
+    assert "duet-shared" not in findings(plan(*steps), facts())
+    databases = [make_step("pgbench", {}, name=name) for name in "ab"]
+    assert findings(plan(*databases), facts())["duet-shared"].measured == MESSAGES["one_system_disk"]

@@ -17,10 +17,12 @@ from app.calibration.sessions import SessionNoise
 from app.cli.main import benchwright
 from app.comparison.comparison import CompareError
 from app.comparison.power import ONE_TEST, NestedVariance, PlannedTest, SampleDesign, least_detectable
+from app.comparison.selectors import only_step
 from app.comparison.variance import HOST, RUN, TRIAL, components_of
 from app.comparison.verdicts import Level
 from app.events import Event, RunStarted, TrialStarted
 from app.margins import DEFAULTS, Margins
+from app.plans.plan import Order
 from app.plans.plan_file import read_plan
 from app.ranking.candidates import Price
 from app.records import RunRecord
@@ -427,3 +429,45 @@ def test_an_undecided_comparison_and_a_calibration_name_the_command(library: Pat
     assert (
         "sample-size series:" in noise_lines(calibration(), [SessionNoise(IOPS, READ, 6, 60, 0.02, 0.03)], DEFAULTS)[-1]
     )
+
+
+# What is no pilot
+
+
+def test_a_run_that_is_there_twice_is_refused() -> None:
+    runs = of_pilot(1, 1)
+    for groups in ([runs, runs], [[*runs, *runs]]):
+        with pytest.raises(CompareError) as caught:
+            pilot_of(groups, PilotQuery(), Margins())
+        assert caught.value.message == MESSAGES["twice"]
+
+
+def test_a_duet_is_refused() -> None:
+    (run,) = of_pilot(1, 1)
+    steps = (STEP, replace(STEP, name="other"))
+    duet = replace(run, summary=replace(run.summary, id="r1"), plan=replace(run.plan, steps=steps, order=Order.DUET))
+    with pytest.raises(CompareError) as caught:
+        pilot_of([[only_step(duet, STEP.name)]], PilotQuery(), Margins())
+    assert caught.value.message == MESSAGES["duet"]
+    assert "benchwright compare r1" in caught.value.remedy
+
+
+def test_identical_trials_are_no_pilot() -> None:
+    with pytest.raises(CompareError) as caught:
+        pilot_of([[run_record("same", [1000.0] * 6)]], PilotQuery(), Margins())
+    assert caught.value.message.startswith(MESSAGES["identical"])
+
+
+def test_small_costs_have_three_digits() -> None:
+    cheap = replace(REQUEST, effort=Effort(1.0, price=Price(0.00123, "USD")))
+    found = sample_size(pilot(), replace(cheap, wanted=0.5))
+    assert found.designs[0].cost is not None
+    text = design_rows(found)[0][-1]
+    assert float(text.removesuffix(" USD")) == pytest.approx(found.designs[0].cost, rel=0.005)
+    assert "e" not in text
+
+
+def test_the_pilot_is_repeated_only_where_its_estimate_has_a_design() -> None:
+    none = sample_size(pilot(), replace(REQUEST, wanted=0.001))
+    assert not none.designs
+    assert MESSAGES["repeat"] not in " ".join(sample_size_lines(none))

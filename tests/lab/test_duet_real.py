@@ -136,6 +136,7 @@ def test_the_other_side_is_ended_when_one_fails(workstation: Workstation, lab: L
     events = run(workstation, duet(counting("a", 3000), counting("b", 3000), trials=2), kill_one)
     ends = {one.trial: one for one in trial_ends(events)}
     assert ends[2].state is State.FAILED
+    assert MESSAGES["failed_step"] in ends[2].reason
     assert ends[1].state is State.PARTIAL
     assert MESSAGES["no_result"] in ends[1].reason
     assert len(ends) == 2

@@ -1,10 +1,12 @@
 """The draft: it freezes into exactly what is written, and says what is missing."""
 
+from dataclasses import replace
+
 import pytest
 
 from app.plans.plan import LOCAL, Order, Plan, PlanError, make_step
 from suites.errors import BenchwrightError
-from suites.facts import CpuFacts, Facts
+from suites.facts import Core, CpuFacts, Facts
 from suites.registry import suite
 from suites.verdict import Goal
 from suites.vocab import Finding, Severity
@@ -57,6 +59,16 @@ def test_steps_are_tuned_to_the_first_host() -> None:
     draft.set_host("b", chosen=True)
     draft.set_host("a", chosen=False)
     assert draft.steps[0].form.values()["threads"] == 2
+
+
+def test_a_duet_is_tuned_to_a_half() -> None:
+    draft = _draft()
+    draft.add_step(suite("sysbench-cpu"))
+    layout = tuple(Core(cpus=(cpu,), node=0, package=0) for cpu in range(8))
+    draft.set_facts(replace(EIGHT, cpu=CpuFacts(usable=8, layout=layout)))
+    draft.repetition.set_text("order", "duet")
+    draft.retune()
+    assert [step.form.values()["threads"] for step in draft.steps] == [4, 4]
 
 
 def test_a_suite_can_be_there_twice_under_names_of_its_own() -> None:

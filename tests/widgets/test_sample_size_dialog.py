@@ -11,9 +11,12 @@ from app.questions import RefusingAsker
 from app.sample_size.pilot import Pilot, PilotQuery
 from app.services import Workstation
 from tests.app.test_sample_size import library_of_pilot, names
+from tests.messages import messages
 from widgets.compare.compare_page import ComparePage
 from widgets.compare.sample_size_dialog import SampleSizeDialog, show_sample_size
 from widgets.library.library_page import LibraryPage
+
+MESSAGES = messages("widgets-compare", "test_sample_size_dialog")
 
 
 @pytest.fixture(scope="module")
@@ -110,7 +113,17 @@ def test_runs_without_noise_say_so(qtbot: QtBot, workstation: Workstation, monke
     dialog = opened(qtbot, workstation)
     assert dialog.found is not None
     assert dialog.found.designs[0].detectable == 0.0
+    assert MESSAGES["no_variance"] in dialog.lines.text()
     dialog.grab()
+
+
+def test_runs_that_are_there_twice_have_no_plan(qtbot: QtBot, workstation: Workstation) -> None:
+    dialog = SampleSizeDialog(workstation, [names(2), names(1)])
+    qtbot.addWidget(dialog)
+    dialog.show()
+    qtbot.waitUntil(dialog.notice.isVisible)
+    qtbot.waitUntil(lambda: MESSAGES["twice"] in dialog.notice.text())
+    assert not dialog.plan_button.isEnabled()
 
 
 def test_library_and_compare_open_it_and_hand_its_plan_on(qtbot: QtBot, workstation: Workstation) -> None:

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from app.plans.context import step_context
+from app.plans.duet import seen_in_order
 from app.plans.goals import check_goals, goal_example, goals_of, goals_text
 from app.plans.plan import LOCAL, TELEMETRY_DEFAULT, Plan, PlanError, Step, make_step
 from app.plans.plan_changes import still_changed
@@ -194,10 +195,12 @@ class PlanDraft:
 
     def retune(self) -> None:
         """Tune every step to the first host; all hosts share the values so that results are comparable."""
+        order = order_of(self.repetition.values())[0]
+        seen = seen_in_order(order, self.hosts, self.facts)
         for step in self.steps:
             if self.hosts:
                 frozen = Step(step.name, step.suite.id, step.form.values(), step.peer)
-                step.form.retune(step.suite.tune(step_context(frozen, self.hosts[0], self.facts)))
+                step.form.retune(step.suite.tune(step_context(frozen, self.hosts[0], seen)))
 
     def add_step(self, suite: Suite) -> DraftStep:
         """Add a step of `suite`, tuned to the first host, with a unique name."""

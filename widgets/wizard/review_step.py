@@ -47,6 +47,7 @@ class ReviewStep(WizardStep):
         self._list = column_in(inner, SPACE[2], (0, SPACE[1], 0, 0))
         self._list.addLayout(self._build_names())
         self.repetition = RepetitionForm(draft)
+        self.repetition.changed.connect(draft.retune)  # in a duet a step has half of the CPUs
         self.repetition.changed.connect(self.changed)
         self._list.addWidget(self.repetition)
         self.table = Table(
