@@ -46,8 +46,8 @@ def correlation_p(values: Sequence[float]) -> float | None:
     CORRELATION_FROM trials, or identical trials.
     """
     trials = np.asarray(values, dtype=float)
-    scale = np.abs(trials).max(initial=0.0)
-    if len(trials) < CORRELATION_FROM or not scale or not (trials := trials / scale).var():
+    trials = trials / _scale(trials)
+    if len(trials) < CORRELATION_FROM or not trials.var():
         return None
     if _autocorrelation(trials) < 1 / math.sqrt(len(trials)):  # far from significant: skip the costly test
         return 1.0
@@ -70,6 +70,11 @@ def _autocorrelation(trials: Numbers, axis: int = -1) -> Numbers:
     return found
 
 
+def _scale(trials: Numbers) -> float:
+    """Return the largest trial, by which all are divided: squares of extreme values overflow."""
+    return float(np.abs(trials).max(initial=0.0)) or 1.0
+
+
 def two_levels(values: Sequence[float]) -> tuple[float, float] | None:
     """Return the two levels of bimodal trials, or None if they are not bimodal.
 
@@ -77,7 +82,7 @@ def two_levels(values: Sequence[float]) -> tuple[float, float] | None:
     parts. Each part has at least two trials, so that a single outlier is not a level.
     """
     trials = np.sort(np.asarray(values, dtype=float))
-    scale = float(np.abs(trials).max(initial=0.0)) or 1.0  # squares of extreme values overflow
+    scale = _scale(trials)
     trials /= scale
     count = len(trials)
     whole = float(((trials - trials.mean()) ** 2).sum())

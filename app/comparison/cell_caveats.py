@@ -37,7 +37,7 @@ def _of_unpaired(units: Units, metric: Metric) -> Caveat:
     where = "" if units.level is not Level.TRIAL else f" in the same {'duet' if units.on_first else 'round'}"
     ours, theirs = (figure_text(metric, centre) for centre in units.centres)
     left_out = f"{count_text(units.unpaired, units.level)} without a partner{where} left out"
-    return Caveat("unpaired", f"{left_out}: the ratio is {ours} to {theirs}")
+    return Caveat("unpaired", f"{left_out}: the ratio is that of {ours} to {theirs}")
 
 
 MOST_FAILED = 0.2

@@ -87,9 +87,8 @@ def relation(ours: Profile, baseline: Profile) -> str:
     which = "same" if same_machine(ours, baseline) else "other"
     if len(ours.hosts) > 1 or len(baseline.hosts) > 1:
         count = len(ours.hosts)
-        return (
-            f"same {count} hosts" if which == "same" else f"{count} against {count_text(len(baseline.hosts), 'host')}"
-        )
+        others = count_text(len(baseline.hosts), "host")
+        return f"same {count} hosts" if which == "same" else f"{count} against {others}"
     return f"{which} {'instance' if _instances(ours) and _instances(baseline) else 'host'}"
 
 

@@ -155,10 +155,8 @@ def costed(noise: NoiseEstimate, design: SampleDesign, request: SampleSizeReques
     parts = error_parts(noise.found, design, request.test)
     if detectable is None or cautious is None or parts is None:
         return None
-    effort, turns = (
-        request.effort,
-        SIDES if request.test.paired else 1,
-    )  # the same hosts measure one side after the other
+    effort = request.effort
+    turns = SIDES if request.test.paired else 1  # the same hosts measure one side after the other
     session = effort.setup + design.trials * effort.trial
     per_host = turns * design.sessions * session
     hours = SIDES * design.hosts * design.sessions * session / 3600
