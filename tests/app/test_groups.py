@@ -10,7 +10,7 @@ from app.baselines.baselines import parts_of
 from app.comparison.compare import compare
 from app.comparison.comparison import CompareError, comparison_to_json
 from app.comparison.selectors import choose, parts_side_by_side
-from app.comparison.sides import Side, step_hosts
+from app.comparison.sides import Side, join, step_hosts
 from app.comparison.variance import HOST, RUN, TRIAL
 from app.comparison.verdicts import ComparisonVerdict
 from app.plans.plan import Plan
@@ -52,6 +52,13 @@ def test_runs_on_one_host_are_joined() -> None:
     assert [run.id for run in comparison.runs] == ["a1,a2", "b1,b2"]
     assert comparison.runs[0].trials == 8
     assert compare([run_record("a", BASE), other]).rows[0].against[0].ratio == pytest.approx(1.2)
+
+
+def test_the_verdict_of_joined_runs_has_no_figure_of_one_of_them() -> None:
+    runs = [judged(f"a{number}", BASE, Trust.VALID) for number in (1, 2)]
+    runs = [replace(run, verdicts=tuple(replace(one, summary="949.3 IOPS") for one in run.verdicts)) for run in runs]
+    joined, _ = join(runs, {run.summary.id: {} for run in runs})
+    assert {one.summary for one in joined.verdicts if one.step} == {MESSAGES["least_trusted"]}
 
 
 def test_hosts_that_share_no_name_are_taken_together_and_one_host_is_one_value() -> None:

@@ -227,3 +227,8 @@ def test_what_is_pooled_of_one_test_is_that_test_and_of_several_between_them() -
     assert both is not None
     assert least is not None
     assert both.cov == pytest.approx(((own.cov**2 + least.cov**2) / 2) ** 0.5)
+
+
+def test_a_run_is_not_counted_twice(library: Path) -> None:
+    found = CliRunner().invoke(benchwright, ["--store", str(library), "noise", "20260112", "20260112"])
+    assert (found.exit_code, "itself" in found.output) == (2, True)

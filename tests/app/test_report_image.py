@@ -148,6 +148,13 @@ def test_the_values_shown_are_those_of_the_ratio() -> None:
     assert MESSAGES["method"] in shown_text
 
 
+def test_two_parts_of_one_run_are_named_by_their_steps() -> None:
+    parts = [a_run("a", step=replace(STEP, name=name)) for name in ("first half", "second half")]
+    named = [replace(run, summary=replace(run.summary, steps=(run.plan.steps[0].name,))) for run in parts]
+    shown_text = text_of(drawn(*named, samples=False))
+    assert all(f"disk, {name}, web-1" in shown_text for name in ("first half", "second half"))
+
+
 def test_what_failed_is_said_with_its_reason() -> None:
     run = a_run()
     failed = TrialRecord(run_events.trial(9), State.FAILED, None, 1, (), (), "fio was killed.")
