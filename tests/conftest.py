@@ -40,12 +40,12 @@ for _number in (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP):
 
 EXPLORING = bool(os.environ.get("BENCHWRIGHT_EXPLORE"))
 
-# A busy computer is slow, not wrong. What decides whether a change may land is the same each time, and takes half
+# A busy computer is slow, not wrong. What decides whether a change may land is the same each time, and takes a quarter
 # of hypothesis' own number of examples; the long tests look for inputs that nobody thought of.
 settings.register_profile(
     "patient",
     deadline=None,
-    max_examples=100 if EXPLORING else 50,
+    max_examples=100 if EXPLORING else 25,
     suppress_health_check=[HealthCheck.too_slow],
     derandomize=not EXPLORING,
 )

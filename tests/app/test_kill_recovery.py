@@ -127,6 +127,7 @@ def test_the_next_step_does_not_start_beside_a_command_that_cannot_be_ended(
     assert MESSAGES["still_runs_on_web_1_and"] in record.reason
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("last", ["RunEnded", "WorkspaceRemoved", "VerdictReached", "release"])
 def test_a_run_killed_after_its_last_trial_is_done(lab: Lab, last: str) -> None:
     """Fully measured is done, with its verdict; what was not read any more is absent, and the run says so."""

@@ -178,7 +178,6 @@ def test_a_bound_needs_two_trials_on_each_side() -> None:
             look_levels(*arguments, 0.95)
 
 
-@settings(max_examples=60, deadline=None)
 @given(st.lists(st.floats(min_value=90.0, max_value=125.0), min_size=6, max_size=30, unique=True))
 def test_the_interval_shown_agrees_with_the_verdict(values: list[float]) -> None:
     decision = VERDICT.decide(values)

@@ -94,6 +94,7 @@ def test_kill_9_loses_nothing_acknowledged_and_at_most_a_second_of_samples(tmp_p
         assert len(output) // 8 >= 50 * (shown.finding + 1)
 
 
+@pytest.mark.slow
 def test_two_windows_record_at_once_and_leave_each_others_runs_alone(tmp_path: Path) -> None:
     path = tmp_path / "runs.sqlite3"
     names = [f"20261120-141530-{letter * 4}" for letter in "abcd"]

@@ -271,6 +271,7 @@ def _pinned(run: str) -> None:
     assert benchwright("show", "before the change").status == BAD_INPUT
 
 
+@pytest.mark.slow
 def test_a_library_of_its_own_is_named_by_path(folder: Path) -> None:
     plan = cpu_plan()
     done(benchwright("--store", "own.sqlite3", "run", plan))
@@ -323,6 +324,7 @@ def test_a_file_that_may_not_be_read_is_named() -> None:
     assert "Permission denied" in refused.err
 
 
+@pytest.mark.slow
 def test_without_a_display_the_quick_benchmark_runs() -> None:
     ran = interrupted(when=lambda line: "measuring" in line)
     assert ran.err.startswith(MESSAGES["there_is_no_display"])

@@ -53,6 +53,7 @@ def test_its_own_figure_leads_and_its_surroundings_are_as_asked(lab_host: LabHos
     assert not (tmp_path / "made").exists()
 
 
+@pytest.mark.slow
 def test_what_was_prepared_is_cleaned_up_after_a_failure_too(lab_host: LabHost, tmp_path: Path) -> None:
     lab_host.add_to_home()
     ended = run(tmp_path, command="false", prepare=f"touch {tmp_path}/made", clean_up=f"rm {tmp_path}/made")
@@ -70,6 +71,7 @@ def test_a_cleaning_up_that_fails_is_told(lab_host: LabHost, tmp_path: Path) -> 
     assert MESSAGES["could_not_clean_up_on_lab_sh"] in record.reason
 
 
+@pytest.mark.slow
 def test_what_runs_before_each_trial_may_fail(lab_host: LabHost, tmp_path: Path) -> None:
     lab_host.add_to_home()
     ended = run(tmp_path, command="cat made", before="touch made", figure="time")

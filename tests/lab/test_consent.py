@@ -196,6 +196,7 @@ def test_a_plan_that_only_runs_benchmark_tools_never_asks(folder: Path) -> None:
     assert not consent_path().exists()
 
 
+@pytest.mark.slow
 def test_on_a_terminal_only_a_yes_agrees(folder: Path) -> None:
     path = marking(folder)
     for answer in ("", "no", "y"):
@@ -284,6 +285,7 @@ def test_what_is_too_much_to_read_is_refused_even_with_a_yes(folder: Path) -> No
     assert markers(folder) == set()
 
 
+@pytest.mark.slow
 def test_a_run_from_a_foreign_library_continues_only_with_consent(folder: Path) -> None:
     slow = {"command": "sleep 60", "clean_up": f"touch {folder}/marker-clean_up"}
     words = [*BENCHWRIGHT, "run", str(plan_file("command", **slow)), "--yes"]

@@ -162,6 +162,7 @@ def test_a_run_says_why_the_kernel_did_not_let_it_write(workstation: Workstation
     assert step.contents() == before
 
 
+@pytest.mark.slow
 def test_suites_run_as_before(workstation: Workstation, tmp_path: Path) -> None:
     given: dict[str, dict[str, str]] = {
         "dd": {"count": "4"},

@@ -199,14 +199,9 @@ ALL_CASES = [
     for act in ("stop", "detach")
 ]
 
-FAST_CASES = (("attached", remove, "detach"),)
 
-
-@pytest.mark.parametrize(
-    "case",
-    [case if case in FAST_CASES else pytest.param(case, marks=pytest.mark.slow) for case in ALL_CASES],
-    ids=name_of,
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("case", ALL_CASES, ids=name_of)
 def test_what_was_measured_is_saved_however_the_run_began(
     workstation: Workstation, library: Path, lab: LabHost, case: tuple[str, Callable[[Path], None], str]
 ) -> None:
@@ -248,6 +243,7 @@ def test_what_was_measured_is_saved_however_the_run_began(
     assert_no_leftovers(lab.home)
 
 
+@pytest.mark.slow
 def test_a_run_stays_left_where_it_was_saved_to_if_its_host_is_not_reached(
     workstation: Workstation, library: Path, lab: LabHost
 ) -> None:
@@ -327,6 +323,7 @@ def test_a_complete_copy_of_the_library_continues_the_run(
     assert workstation.library_path == library
 
 
+@pytest.mark.slow
 def test_a_removed_write_ahead_log_loses_nothing(workstation: Workstation, library: Path, lab: LabHost) -> None:
     def without_log(path: Path) -> None:
         for end_of_name in ("-wal", "-shm"):
@@ -342,6 +339,7 @@ def test_a_removed_write_ahead_log_loses_nothing(workstation: Workstation, libra
     connection.close()
 
 
+@pytest.mark.slow
 def test_a_run_deleted_by_another_program_is_not_a_silent_success(workstation: Workstation, library: Path) -> None:
     def deleted(path: Path) -> None:
         connection = sqlite3.connect(path, timeout=10)
@@ -378,6 +376,7 @@ def test_a_file_that_is_there_is_not_overwritten(workstation: Workstation, libra
     assert taken.read_bytes() == b"mine"
 
 
+@pytest.mark.slow
 def test_a_stopped_run_whose_library_cannot_be_saved_anywhere_says_so(
     workstation: Workstation, library: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

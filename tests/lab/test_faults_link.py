@@ -49,6 +49,7 @@ def test_half_of_all_packets_may_be_lost_and_the_window_stays_quick(
     assert_no_leftovers(host.home)
 
 
+@pytest.mark.slow
 def test_a_computer_that_sleeps_misses_nothing_of_the_test(
     workstation: Workstation, lab: LabHost, tmp_path: Path
 ) -> None:

@@ -81,6 +81,7 @@ def test_a_full_disk_here_pauses_the_run_until_there_is_room(cramped: Workstatio
     assert_no_leftovers(lab.home)
 
 
+@pytest.mark.slow
 def test_nothing_else_begins_while_the_disk_is_full(cramped: Workstation, lab: LabHost) -> None:
     began: list[Event] = []
     stop = on_full(cramped._store.path.parent, lambda _file, control: control.stop())
@@ -122,6 +123,7 @@ def failing_disk(tmp_path: Path) -> dict[str, str]:
     return os.environ | {"LD_PRELOAD": str(library), "DISK_BROKEN": str(tmp_path / "broken")}
 
 
+@pytest.mark.slow
 def test_a_disk_that_does_not_keep_what_was_written_stops_the_run(
     workstation: Workstation, lab: LabHost, tmp_path: Path, failing_disk: dict[str, str]
 ) -> None:

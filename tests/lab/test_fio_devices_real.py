@@ -45,6 +45,7 @@ def test_a_sweep_that_writes_is_asked_about_once_and_measures_every_point(
     assert {dict(figure.labels)["depth"] for figure in points} == {"1", "4"}
 
 
+@pytest.mark.slow
 def test_a_sweep_that_is_not_confirmed_or_reads_writes_nothing(workstation: Workstation, make_loop: MakeLoop) -> None:
     device = make_loop("scratch.img")
     before = digest(device)

@@ -80,7 +80,9 @@ def vouch(start_lab_host: Start, tmp_path: Path) -> Vouch:
     return make
 
 
-@pytest.mark.parametrize("kind", ["ed25519", "rsa", "ecdsa"])
+@pytest.mark.parametrize(
+    "kind", ["ed25519", *(pytest.param(kind, marks=pytest.mark.slow) for kind in ("rsa", "ecdsa"))]
+)
 def test_an_authority_vouches_for_a_host_without_a_question(vouch: Vouch, kind: str) -> None:
     vouched = vouch(kind=kind, signed_by=kind)
     vouched.know("@cert-authority {name} {ca}")

@@ -148,6 +148,7 @@ def test_a_trial_beside_one_that_fails_is_measured_to_its_end(
     assert_all_ended(workstation)
 
 
+@pytest.mark.slow
 def test_one_of_two_trials_that_cannot_be_found_again_ends_alone(
     workstation: Workstation, start_lab_host: Start, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -201,6 +202,7 @@ def note(hosts: str) -> tuple[str]:
     return (f"Overlapped with trials on {hosts} {cause}",)
 
 
+@pytest.mark.slow
 def test_a_short_connection_failure_does_not_let_two_trials_run_at_once(
     workstation: Workstation, start_lab_host: Start
 ) -> None:
@@ -231,6 +233,7 @@ def test_a_short_connection_failure_does_not_let_two_trials_run_at_once(
     assert overlaps(workstation) == {"web-1": (), "web-2": ()}
 
 
+@pytest.mark.slow
 def test_trials_that_ran_at_once_say_so(
     workstation: Workstation, start_lab_host: Start, monkeypatch: pytest.MonkeyPatch
 ) -> None:

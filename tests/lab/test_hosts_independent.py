@@ -120,7 +120,8 @@ def leave_at_ten(event: Event, control: Control) -> None:
 # A host that is down from the start
 
 
-@pytest.mark.parametrize("count", [2, pytest.param(8, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("count", [2, 8])
 def test_live_hosts_do_not_wait_for_a_dead_one(
     workstation: Workstation, start_lab_host: Start, monkeypatch: pytest.MonkeyPatch, dead_port: int, count: int
 ) -> None:
@@ -193,6 +194,7 @@ def test_a_step_whose_peer_is_down_is_not_measured_and_the_others_are(
     assert "dead (127" in end(events).reason
 
 
+@pytest.mark.slow
 def test_stopping_does_not_wait_for_a_host_that_does_not_answer(workstation: Workstation, dead_port: int) -> None:
     add_dead(dead_port, timeout=SLOW)
     control = Control()
@@ -263,6 +265,7 @@ def test_the_others_continue_while_a_host_is_away_and_its_trial_is_complete(
         assert_no_leftovers(host.home)
 
 
+@pytest.mark.slow
 def test_the_next_trial_of_a_host_that_is_back_follows_in_order(
     workstation: Workstation, start_lab_host: Start
 ) -> None:
@@ -293,6 +296,7 @@ def test_a_host_that_never_returns_loses_only_its_own_trials(workstation: Workst
     assert MESSAGES["the_connection_to_web_1_was"] in end(events).reason
 
 
+@pytest.mark.slow
 def test_patience_does_not_run_out_while_others_are_measured(workstation: Workstation, start_lab_host: Start) -> None:
     workstation._patience = ReconnectPolicy(first=0.1, longest=0.2, total=1.0)
     hosts = live(start_lab_host, 2)
@@ -349,6 +353,7 @@ def test_two_detached_trials_are_both_continued(workstation: Workstation, start_
         assert_no_leftovers(host.home)
 
 
+@pytest.mark.slow
 def test_a_run_is_gone_on_with_while_a_host_that_holds_nothing_of_it_is_down(
     workstation: Workstation, start_lab_host: Start
 ) -> None:
@@ -429,6 +434,7 @@ def test_a_run_is_ended_on_the_host_that_holds_something_while_another_is_down(
 # What the command line says
 
 
+@pytest.mark.slow
 def test_the_command_line_names_the_host_that_is_down_and_fails(lab: LabHost, tmp_path: Path) -> None:
     add_dead(free_port())
     path = tmp_path / "two.toml"

@@ -152,6 +152,7 @@ def repository(folder: Path) -> Path:
     return sources
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sudoers", [WITHOUT_PASSWORD, WITH_PASSWORD], ids=["no password", "password"])
 def test_several_packages_are_really_installed_on_a_host_without_lists(
     start_sudo_host: StartSudoHost, store: Store, sudoers: str

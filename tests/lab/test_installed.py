@@ -95,6 +95,7 @@ def test_the_wheel_has_every_file_and_the_window_as_an_extra(wheel: Path) -> Non
     assert len(needed) > len(extra) > 0
 
 
+@pytest.mark.slow
 def test_a_server_has_the_command_line_without_qt(wheel: Path, tmp_path: Path) -> None:
     call = installed(wheel, tmp_path / "server", WINDOW)
     assert ran(call, "--version").stdout.startswith("benchwright, version ")
@@ -123,6 +124,7 @@ for path in pathlib.Path(os.environ["PACKAGES"]).iterdir():
 """Stands in for pip, which would fetch 300 MB: `make fresh` has uv do it."""
 
 
+@pytest.mark.slow
 @pytest.mark.gui
 @pytest.mark.parametrize("answer", ["y", "n"])
 def test_the_window_is_installed_when_the_user_agrees(wheel: Path, tmp_path: Path, answer: str) -> None:

@@ -80,6 +80,7 @@ def test_a_host_that_fails_after_it_was_claimed_is_released(
     assert end(events).state is State.PARTIAL
 
 
+@pytest.mark.slow
 def test_a_run_that_is_killed_after_its_last_trial_ends_as_it_would_have(
     workstation: Workstation, start_lab_host: Start, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -153,6 +154,7 @@ def test_a_run_with_nothing_to_record_lets_go_once_it_is_taken_over(
     kill_jobs(host.home)
 
 
+@pytest.mark.slow
 def test_what_is_left_of_a_step_with_a_peer_waits_for_the_trial_under_way_on_its_host(
     workstation: Workstation, start_lab_host: Start, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -53,13 +53,11 @@ def cut_log(path: Path) -> None:
 
 
 BREAKS = {"30 %": cut(0.3), "60 %": cut(0.6), "copied over": copy_over, "header": garbage_header, "log": cut_log}
-FAST = (("copied over", "INT"),)
 CASES = [(name, by) for name in BREAKS for by in ("INT", "TERM", "HUP", "end")]
 
 
-@pytest.mark.parametrize(
-    ("name", "by"), [case if case in FAST else pytest.param(*case, marks=pytest.mark.slow) for case in CASES]
-)
+@pytest.mark.slow
+@pytest.mark.parametrize(("name", "by"), CASES)
 def test_a_run_is_read_completely_from_the_named_file(library: Path, tmp_path: Path, name: str, by: str) -> None:
     last = by == "end"
     with running(library, plan(tmp_path, seconds=3 if last else 30, trials=2)) as run:
@@ -91,9 +89,8 @@ def test_a_run_is_read_completely_from_the_named_file(library: Path, tmp_path: P
     assert_nothing_runs()
 
 
-@pytest.mark.parametrize(
-    "restored", [pytest.param(True, id="copied over", marks=pytest.mark.slow), pytest.param(False, id="emptied")]
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("restored", [True, False], ids=["copied over", "emptied"])
 def test_an_overwritten_library_pauses_the_run_and_is_not_changed(
     library: Path, tmp_path: Path, *, restored: bool
 ) -> None:
@@ -138,6 +135,7 @@ def test_a_run_on_a_full_disk_is_saved_where_there_is_room(small_disk: Path, tmp
     assert_nothing_runs()
 
 
+@pytest.mark.slow
 def test_a_run_for_which_no_disk_has_room_stays_and_is_ended_later(small_disk: Path, tmp_path: Path) -> None:
     made = plan(tmp_path, seconds=30)
     library = small_disk / "lib/runs.sqlite3"

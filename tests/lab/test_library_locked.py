@@ -17,6 +17,7 @@ MESSAGES = messages("lab", "test_library_locked")
 __all__ = ["library"]
 
 
+@pytest.mark.slow
 def test_a_library_in_use_pauses_the_run_and_loses_nothing(library: Path, tmp_path: Path) -> None:
     with running(library, plan(tmp_path, seconds=4, trials=2)) as run:
         run.measures()
@@ -81,6 +82,7 @@ def test_a_second_interrupt_says_how_long_the_stop_may_take(library: Path, tmp_p
     assert [trial["reason"] for trial in record["trials"]] == ["Stopped by you."]
 
 
+@pytest.mark.slow
 def test_two_interrupts_store_that_the_run_was_stopped(library: Path, tmp_path: Path) -> None:
     with running(library, plan(tmp_path, seconds=60)) as run:
         run.measures()

@@ -18,6 +18,7 @@ pytestmark = pytest.mark.skipif(
 )
 
 
+@pytest.mark.slow
 def test_the_sizes_asked_for_are_solved(lab_host: LabHost, tmp_path: Path) -> None:
     lab_host.add_to_home()
     with workstation_in(tmp_path) as workstation:

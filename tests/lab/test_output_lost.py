@@ -26,6 +26,7 @@ def out_of(home: Path) -> Path:
     return max(workspace.glob(".job-*/out"), key=lambda path: path.stat().st_mtime)
 
 
+@pytest.mark.slow
 def test_output_that_is_emptied_in_mid_run_fails_its_trial(workstation: Workstation, lab: LabHost) -> None:
     def empty() -> None:
         signal_jobs(lab.home, signal.SIGSTOP)  # it prints nothing until the reader has seen the empty file

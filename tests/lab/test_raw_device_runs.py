@@ -101,9 +101,8 @@ def test_anything_else_than_the_confirmation_writes_nothing(
     assert digest(device) == before
 
 
-@pytest.mark.parametrize(
-    "pattern", ["randwrite", *(pytest.param(one, marks=pytest.mark.slow) for one in ("write", "rw", "randrw"))]
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("pattern", ["randwrite", "write", "rw", "randrw"])
 def test_every_pattern_that_writes_is_asked_about(workstation: Workstation, make_loop: MakeLoop, pattern: str) -> None:
     device = make_loop()
     before = digest(device)
@@ -113,6 +112,7 @@ def test_every_pattern_that_writes_is_asked_about(workstation: Workstation, make
     assert digest(device) == before
 
 
+@pytest.mark.slow
 def test_the_loop_device_that_is_measured_is_watched_and_no_other(
     workstation: Workstation, make_loop: MakeLoop, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -131,6 +131,7 @@ def test_the_loop_device_that_is_measured_is_watched_and_no_other(
     assert watched == [(), (Path(device).name,)]
 
 
+@pytest.mark.slow
 def test_reading_is_not_asked_about_and_writes_nothing(workstation: Workstation, make_loop: MakeLoop) -> None:
     device = make_loop()
     before = digest(device)
@@ -210,6 +211,7 @@ def test_a_device_that_is_none_fails_by_name(workstation: Workstation) -> None:
 # Through sudo, for a user who is not root
 
 
+@pytest.mark.slow
 def test_a_user_who_is_not_root_reads_and_writes_through_sudo(
     start_sudo_host: StartSudoHost, workstation: Workstation, make_loop: MakeLoop
 ) -> None:

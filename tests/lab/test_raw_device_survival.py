@@ -94,6 +94,7 @@ def test_it_is_ended_by_whoever_comes_back(
     assert own_leftovers(workstation.leftovers("web-1", AnsweringAsker())) == []
 
 
+@pytest.mark.slow
 def test_data_loss_not_confirmed_on_this_computer_needs_confirmation(
     start_sudo_host: StartSudoHost, workstation: Workstation, make_loop: MakeLoop
 ) -> None:
@@ -120,6 +121,7 @@ def test_data_loss_not_confirmed_on_this_computer_needs_confirmation(
     assert fio_on(device) == []
 
 
+@pytest.mark.slow
 def test_without_root_it_stays_detached(
     start_sudo_host: StartSudoHost, workstation: Workstation, make_loop: MakeLoop
 ) -> None:

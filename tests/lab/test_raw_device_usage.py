@@ -68,6 +68,7 @@ def test_a_free_disk_is_named_by_its_file_and_nothing_speaks_against_it(session:
     assert objections(device) == ()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shell", ["dash", "bash", "busybox"])
 def test_every_shell_tells_the_same(
     behind: Callable[..., Prefixed], session: Session, make_loop: MakeLoop, tmp_path: Path, shell: str

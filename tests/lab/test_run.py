@@ -310,6 +310,7 @@ def test_warm_ups_are_kept_apart(workstation: Workstation) -> None:
     assert len(record.trials_of("sysbench-cpu")) == 1
 
 
+@pytest.mark.slow
 def test_endless_output_ends_its_trial_and_no_other(
     workstation: Workstation, lab: LabHost, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

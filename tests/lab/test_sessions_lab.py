@@ -66,6 +66,7 @@ def killed(library: Path, *words: str, when: Callable[[str], bool]) -> str:
     return "".join(seen)
 
 
+@pytest.mark.slow
 def test_a_series_killed_between_and_within_its_sessions_is_resumed_to_its_end(library: Path) -> None:
     series = begun(library, plan(3))
     between = killed(library, "resume", series, when=lambda line: "Session 1 of 3 done; next at" in line)

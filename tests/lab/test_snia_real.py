@@ -82,6 +82,7 @@ def test_a_loop_device_is_given_up_purged_and_measured(workstation: Workstation,
     assert backing_file(device).read_bytes()[: 2**20] != b"\xa5" * 2**20
 
 
+@pytest.mark.slow
 def test_a_device_that_is_not_given_up_is_left_alone(workstation: Workstation, make_loop: MakeLoop) -> None:
     device = make_loop("scratch.img")
     backing_file(device).write_bytes(b"\xa5" * 16 * 2**20)

@@ -103,6 +103,7 @@ signal.pause()
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
 def test_nothing_is_left_when_its_process_is_killed(tmp_path: Path, number: signal.Signals) -> None:
     if os.geteuid() != 0:

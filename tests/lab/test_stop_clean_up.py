@@ -197,6 +197,7 @@ def test_a_host_that_hangs_does_not_shorten_the_clean_up_of_another(
             kill_jobs(host.home)
 
 
+@pytest.mark.slow
 def test_who_lets_go_while_a_clean_up_hangs_does_not_wait(workstation: Workstation, start_lab_host: Start) -> None:
     host = live(start_lab_host, 1)["web-1"]
     hand = Pressed(begins("cleaning up"), Control.detach)
@@ -280,6 +281,7 @@ def test_stop_while_a_program_is_built_does_not_wait_for_it(
     assert_no_leftovers(host.home)
 
 
+@pytest.mark.slow
 def test_stop_ends_a_run_whose_host_accepts_a_connection_and_says_nothing(
     workstation: Workstation, start_lab_host: Start
 ) -> None:
@@ -341,6 +343,7 @@ def test_a_directory_whose_removal_hangs_is_named(
 # What is left on a host is found once the run has ended
 
 
+@pytest.mark.slow
 def test_what_a_host_that_hangs_keeps_is_named_and_found_afterwards(
     workstation: Workstation, start_lab_host: Start
 ) -> None:
@@ -370,6 +373,7 @@ def test_what_a_host_that_hangs_keeps_is_named_and_found_afterwards(
     assert_no_leftovers(hosts["web-1"].home)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(shutil.which("iperf3") is None, reason="needs iperf3")
 def test_a_peer_that_hangs_does_not_keep_the_host_from_being_tidied(
     workstation: Workstation, start_lab_host: Start
@@ -421,6 +425,7 @@ def at_count_leave(event: Event, control: Control) -> None:
 # Stop at other moments
 
 
+@pytest.mark.slow
 def test_attach_stopped_while_its_host_says_nothing_leaves_the_run(
     workstation: Workstation, start_lab_host: Start
 ) -> None:

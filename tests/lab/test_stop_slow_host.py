@@ -76,6 +76,7 @@ def test_ctrl_c_ends_a_run_on_a_host_that_answers_slowly(lab: DripAt, tmp_path: 
     assert "Traceback" not in err
 
 
+@pytest.mark.slow
 def test_a_run_is_stopped_although_its_host_answers_slowly(
     lab: DripAt, workstation: Workstation, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -141,6 +141,7 @@ def test_the_trials_that_are_left_are_run(workstation: Workstation, lab: LabHost
     assert record.summary.headline
 
 
+@pytest.mark.slow
 def test_trials_that_had_ended_are_not_run_again(
     workstation: Workstation, lab: LabHost, measuring: Measuring, tmp_path: Path
 ) -> None:
@@ -167,6 +168,7 @@ def test_what_ended_while_nobody_looked_is_read_whole(
     assert_no_leftovers(lab.home)
 
 
+@pytest.mark.slow
 def test_the_server_end_of_a_network_test_is_found_again(workstation: Workstation, lab: LabHost) -> None:
     step = make_step("iperf3", {"time": 4, "port": 5397}, peer=LOCAL)
     plan = Plan("network", ("lab",), (step,), repetition=Repetition(trials=1))
@@ -250,6 +252,7 @@ def test_a_run_is_attached_by_one_alone(workstation: Workstation, lab: LabHost, 
             attach(second)
 
 
+@pytest.mark.slow
 def test_a_host_that_is_not_reached_leaves_the_run_as_it_is(workstation: Workstation, lab: LabHost) -> None:
     run(workstation, counting_plan(60), leave_at(10))
     lab.stop()
@@ -261,6 +264,7 @@ def test_a_host_that_is_not_reached_leaves_the_run_as_it_is(workstation: Worksta
     assert_whole(workstation, 1, 60)
 
 
+@pytest.mark.slow
 def test_a_job_that_is_gone_makes_the_run_partial(workstation: Workstation, lab: LabHost) -> None:
     run(workstation, counting_plan(3000), leave_at(10))
     kill_jobs(lab.home)
@@ -312,6 +316,7 @@ def test_a_run_that_is_let_go_of_while_it_prepares_leaves_nothing(workstation: W
 # Given up
 
 
+@pytest.mark.slow
 def test_a_run_that_is_forgotten_leaves_what_can_be_removed(
     workstation: Workstation, lab: LabHost, measuring: Measuring
 ) -> None:
@@ -353,6 +358,7 @@ def test_a_run_of_which_nothing_is_on_a_host_is_partial_at_once(tmp_path: Path, 
         assert workstation.load("last").summary.state is State.PARTIAL
 
 
+@pytest.mark.slow
 def test_a_command_that_nobody_was_told_of_is_found_by_what_was_planned(
     workstation: Workstation, lab: LabHost, tmp_path: Path
 ) -> None:

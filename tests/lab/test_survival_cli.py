@@ -80,6 +80,7 @@ def test_a_terminal_that_closes_lets_go_of_the_run(lab: LabHost, tmp_path: Path)
     assert jobs_on(lab.home) == []
 
 
+@pytest.mark.slow
 def test_each_proposed_command_works_as_printed(lab: LabHost, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of a run in a library of its own, whose host is down by then."""
 
@@ -105,6 +106,7 @@ def test_each_proposed_command_works_as_printed(lab: LabHost, tmp_path: Path, mo
     assert benchwright(*attaching[:3], "--list").out == "No detached runs.\n"
 
 
+@pytest.mark.slow
 def test_leftovers_are_listed_and_only_those_of_this_library_removed(lab: LabHost, tmp_path: Path) -> None:
     with measuring(plan(tmp_path, seconds=60)) as process:
         process.kill()

@@ -66,6 +66,7 @@ def contained(tmp_path: Path, workstation: Workstation, lab: LabHost) -> Iterato
     started.process.communicate()
 
 
+@pytest.mark.slow
 def test_a_live_run_in_another_pid_namespace_is_not_taken_over(workstation: Workstation, contained: Contained) -> None:
     assert workstation.detached_runs() == []
     assert not workstation.runs()[0].detached

@@ -64,6 +64,7 @@ def test_the_gap_in_telemetry_is_a_gap(workstation: Workstation, lab: LabHost) -
     assert len(levels - set(times)) >= 2
 
 
+@pytest.mark.slow
 def test_a_server_that_is_gone_for_a_while_is_found_again(workstation: Workstation, lab: LabHost) -> None:
     cut = at_count(10, lab.stop)
 
@@ -94,6 +95,7 @@ def test_a_trial_that_ended_meanwhile_is_read_to_its_end(workstation: Workstatio
     assert_whole(workstation, 1, 30)
 
 
+@pytest.mark.slow
 def test_a_stalled_link_is_reported_and_replaced(workstation: Workstation, lab: LabHost) -> None:
     cut_at: list[float] = []
 
@@ -138,6 +140,7 @@ def test_a_changed_host_key_blocks_and_the_job_is_known(workstation: Workstation
     assert_no_leftovers(lab.home)
 
 
+@pytest.mark.slow
 def test_a_jump_host_that_dies_is_gone_around_when_it_is_back(
     workstation: Workstation, start_lab_host: Callable[..., LabHost]
 ) -> None:
@@ -159,6 +162,7 @@ def test_a_jump_host_that_dies_is_gone_around_when_it_is_back(
     assert_no_leftovers(host.home)
 
 
+@pytest.mark.slow
 def test_a_passphrase_is_asked_for_once(workstation: Workstation, lab_host: LabHost) -> None:
     folder = Path.home() / ".ssh"
     folder.mkdir(mode=0o700)

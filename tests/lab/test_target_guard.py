@@ -239,6 +239,7 @@ def test_no_file_of_the_user_is_destroyed_without_confirmation(
     assert (done.returncode, "benchwright: " in done.stderr) == (REFUSED, True), done
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", ["written", "removed at the end", "a log of bandwidth"])
 def test_who_agrees_may_overwrite_files_but_no_device(
     files: dict[str, str], device: str, tmp_path: Path, case: str
@@ -306,6 +307,7 @@ GOOD = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", GOOD)
 def test_what_harms_nothing_runs_and_runs_again(files: dict[str, str], device: str, tmp_path: Path, case: str) -> None:
     job = f"[global]\nsize=64k\nbs=4k\n[good]\n{GOOD[case].format(**files, device=device)}"

@@ -85,6 +85,7 @@ def test_a_signal_at_a_question_stops_the_run(
         assert "Traceback" not in screen.seen
 
 
+@pytest.mark.slow
 def test_a_wrong_password_is_asked_for_again(
     start_sudo_host: StartSudoHost, make_loop: MakeLoop, tmp_path: Path
 ) -> None:

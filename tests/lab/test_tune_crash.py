@@ -153,6 +153,7 @@ def test_the_next_run_of_the_account_root_puts_back_though_it_needs_no_root(
     assert governor.read_text() == "powersave\n"
 
 
+@pytest.mark.slow
 def test_a_setting_that_is_still_changed_is_a_leftover(
     start_host: Callable[[str], LabHost], workstation: Workstation, tmp_path: Path, governor: Path
 ) -> None:
@@ -171,6 +172,7 @@ def test_a_setting_that_is_still_changed_is_a_leftover(
     assert not [each for each in benchwright("hosts", "leftovers", "web-1", "--json").json if each["setting"]]
 
 
+@pytest.mark.slow
 def test_a_host_that_restarted_has_nothing_to_put_back(
     start_host: Callable[[str], LabHost], workstation: Workstation, tmp_path: Path, governor: Path
 ) -> None:

@@ -5,7 +5,7 @@ import subprocess
 from itertools import pairwise
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from remote.command_line import Gate, command_line, gates
@@ -36,7 +36,6 @@ def test_special_characters_arrive_unchanged_through_every_shell(shell: list[str
     assert printed(done) == b"".join(word.encode() + b"\0" for word in AWKWARD)
 
 
-@settings(max_examples=50, deadline=None)
 @given(WORDS)
 def test_all_arguments_arrive_unchanged(words: list[str]) -> None:
     done = run(["sh"], ["printf", "%s\\0", *words])

@@ -6,7 +6,7 @@ import unicodedata
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from remote.facts.items import count_cpus, number, parse_items, whole
@@ -63,7 +63,6 @@ def test_any_bytes_are_read(output: bytes) -> None:
     check(facts_of(output))
 
 
-@settings(max_examples=150, deadline=None)
 @given(
     name=st.sampled_from(sorted(CAPTURED)),
     start=st.integers(0, 13_000),
@@ -75,7 +74,6 @@ def test_damaged_answers_are_read(name: str, start: int, length: int, patch: byt
     check(facts_of(output[:start] + patch + output[start + length :]))
 
 
-@settings(max_examples=100, deadline=None)
 @given(name=st.sampled_from(sorted(CAPTURED)), data=st.data())
 def test_every_item_may_say_anything(name: str, data: st.DataObject) -> None:
     items = parse_items(CAPTURED[name], MARK)

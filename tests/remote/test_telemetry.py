@@ -282,7 +282,7 @@ NOEXEC = "mount -t tmpfs -o noexec none"
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="a mount namespace needs root")
-@pytest.mark.parametrize("shell", ["dash", "bash"])
+@pytest.mark.parametrize("shell", ["dash", pytest.param("bash", marks=pytest.mark.slow)])
 @pytest.mark.parametrize(
     ("mounts", "instrument"),
     [

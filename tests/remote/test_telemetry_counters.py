@@ -111,7 +111,9 @@ def test_what_a_cloud_holds_back_is_told_where_it_says_so() -> None:
     }
 
 
-@pytest.mark.parametrize("script", [False, True], ids=["program", "script"])
+@pytest.mark.parametrize(
+    "script", [pytest.param(False, id="program"), pytest.param(True, id="script", marks=pytest.mark.slow)]
+)
 def test_a_busy_neighbour_is_seen_and_neither_this_program_nor_a_job_of_the_run_is(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, script: bool
 ) -> None:

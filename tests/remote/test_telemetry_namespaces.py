@@ -63,7 +63,12 @@ def group_of(version: str) -> Iterator[Path]:
 
 
 @pytest.mark.parametrize(
-    ("version", "inside"), [("v2", True), ("v2", False), ("v1", True)], ids=["v2", "v2, outside", "v1"]
+    ("version", "inside"),
+    [
+        pytest.param("v2", True, id="v2"),
+        pytest.param("v2", False, id="v2, outside", marks=pytest.mark.slow),
+        pytest.param("v1", True, id="v1", marks=pytest.mark.slow),
+    ],
 )
 def test_short_lived_processes_of_a_container_are_named_for_what_they_are(
     tmp_path: Path, version: str, *, inside: bool

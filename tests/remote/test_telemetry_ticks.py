@@ -7,7 +7,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from remote.telemetry import telemetry_metrics
@@ -281,7 +281,6 @@ def test_any_bytes_are_read(output: bytes) -> None:
         check(samples(found, found, cpu_use(found, found)))
 
 
-@settings(max_examples=200, deadline=None)
 @given(
     start=st.integers(0, len(CAPTURED)),
     length=st.integers(0, 30),

@@ -6,7 +6,7 @@ import subprocess
 from collections.abc import Iterable
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from suites.command.fio_command_line import FLAGS, OWN_FLAGS, OWN_VALUED, options_of
@@ -85,7 +85,6 @@ PIECES = st.sampled_from([*PLAIN, *EXPANDED, "x{1,2}y"])
 WORD = st.lists(PIECES, min_size=1, max_size=6).map("".join)
 
 
-@settings(max_examples=100, deadline=None)
 @given(st.lists(WORD, min_size=1, max_size=4))
 @pytest.mark.skipif(not shutil.which("bash"), reason="needs bash")
 def test_words_are_what_bash_makes_of_them(given_words: list[str]) -> None:
@@ -105,7 +104,6 @@ def test_words_are_what_bash_makes_of_them(given_words: list[str]) -> None:
 SIGNS = [*"abc$`'\"\\(){}[]<>|&;#~*?=:!,. /\n", "$(", "${", "dd of=", "sh -c ", "eval ", "cd ", "ln -s ", "xargs "]
 
 
-@settings(max_examples=300, deadline=None)
 @given(st.lists(st.sampled_from([*SIGNS, "find ", "for ", "do ", "A="]), max_size=40).map("".join))
 def test_no_line_breaks_the_reader(text: str) -> None:
     targets(text)

@@ -114,14 +114,13 @@ def compare(text: str) -> None:
         assert ([name.strip() for name in ours[0]], ours[1]) == ([name.strip() for name in theirs[0]], theirs[1])
 
 
-@settings(max_examples=80)
+@pytest.mark.slow
 @given(FILES)
 def test_what_we_read_is_what_fio_reads(text: str) -> None:
     compare(text)
 
 
 @pytest.mark.slow
-@settings(max_examples=600)
 @given(FILES)
 def test_what_we_read_is_what_fio_reads_at_length(text: str) -> None:
     compare(text)
@@ -141,7 +140,7 @@ PLAIN = st.fixed_dictionaries(
 )
 
 
-@settings(max_examples=30)
+@pytest.mark.slow
 @given(PLAIN, PLAIN)
 def test_an_ordinary_job_file_is_accepted_by_both(shared: Mapping[str, str], own: Mapping[str, str]) -> None:
     lines = ["[global]", *(f"{name}={value}" for name, value in shared.items())]
@@ -287,7 +286,6 @@ def test_fio_opens_only_predicted_files(job: tuple[Mapping[str, str], Mapping[st
 
 @pytest.mark.slow
 @needs_strace
-@settings(max_examples=100)
 @given(JOBS)
 @example(HANGS)
 def test_fio_opens_nothing_that_was_not_foretold_at_length(

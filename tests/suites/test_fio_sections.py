@@ -4,7 +4,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from suites.base import Context, StepEvidence, complete_values
@@ -234,7 +234,6 @@ FIXED = st.lists(
 )  # fmt: skip
 
 
-@settings(max_examples=300, deadline=None)
 @given(st.lists(LINES, min_size=1, max_size=5), FIXED)
 @example(["numjobs=0", "bs=0", "iodepth=0", "rate=40m"], ["direct=1", "rw=randread", "runtime=30"])
 @example(["numjobs=0", "size=64m"], ["direct=1", "time_based", "runtime=30", "ioengine=libaio"])

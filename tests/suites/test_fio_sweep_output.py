@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from suites.base import ParsedTrial, complete_values
@@ -153,7 +153,6 @@ def test_a_document_that_does_not_say_its_point_is_refused() -> None:
     assert "lacks its depth" in parsed.notes[0]
 
 
-@settings(max_examples=60)
 @given(st.binary(max_size=400), st.integers(0, len(CAPTURE.stdout)))
 def test_any_bytes_at_all_are_accepted(noise: bytes, place: int) -> None:
     parser = SWEEP.parser(VALUES)

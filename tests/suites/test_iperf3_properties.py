@@ -3,7 +3,7 @@
 from itertools import pairwise
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from suites.base import ParsedTrial
@@ -35,7 +35,6 @@ def read(data: bytes) -> ParsedTrial:
     return parser.finish()
 
 
-@settings(max_examples=60, deadline=None)  # a busy machine is slow, not wrong
 @given(data=st.one_of(st.binary(max_size=400), st.lists(st.sampled_from(PIECES), max_size=12).map(b"".join)))
 def test_any_bytes_are_accepted(data: bytes) -> None:
     parser = Iperf3Parser()
@@ -43,7 +42,6 @@ def test_any_bytes_are_accepted(data: bytes) -> None:
     assert list(parser.finish().samples) == live
 
 
-@settings(max_examples=60, deadline=None)  # a busy machine is slow, not wrong
 @given(data=st.recursive(st.none() | st.booleans() | st.floats() | st.text(max_size=9), st.lists, max_leaves=9))
 def test_any_event_is_accepted(data: object) -> None:
     parser = Iperf3Parser()
@@ -54,7 +52,6 @@ def test_any_event_is_accepted(data: object) -> None:
 
 
 @pytest.mark.parametrize("case", captures("iperf3"))
-@settings(max_examples=60, deadline=None)  # a busy machine is slow, not wrong
 @given(cuts=st.lists(st.integers(min_value=0, max_value=6000), max_size=8))
 def test_how_the_bytes_arrive_makes_no_difference(case: str, cuts: list[int]) -> None:
     data = capture(case).stdout

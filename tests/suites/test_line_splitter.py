@@ -3,7 +3,7 @@
 import re
 from itertools import pairwise
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from suites.line_parser import MAXIMUM_LINE, LineSplitter
@@ -15,7 +15,6 @@ def split(chunks: list[bytes], maximum: int = MAXIMUM_LINE) -> list[str]:
     return lines + splitter.rest()
 
 
-@settings(max_examples=60, deadline=None)  # a busy machine is slow, not wrong
 @given(
     pieces=st.lists(st.sampled_from([b"a", b"bc", b"\r", b"\n", b"\r\n", b"0123456789abcdef", b"\xff"]), max_size=40),
     cuts=st.sets(st.integers(min_value=0, max_value=200), max_size=20),

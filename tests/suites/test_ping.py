@@ -174,7 +174,6 @@ PIECES = [
 ]
 
 
-@settings(max_examples=60, deadline=None)  # a busy machine is slow, not wrong
 @drawn(data=st.one_of(st.binary(max_size=400), st.lists(st.sampled_from(PIECES), max_size=12).map(b"".join)))
 def test_any_bytes_are_accepted(data: bytes) -> None:
     parser = SUITE.parser(VALUES)

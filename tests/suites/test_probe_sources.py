@@ -67,6 +67,7 @@ def test_it_builds_for_aarch64_without_a_warning(name: str, tmp_path: Path) -> N
     built(name, tmp_path, *STRICT, "-O3", "-static", compiler="aarch64-linux-gnu-gcc")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SOURCES)
 @pytest.mark.skipif(
     shutil.which("aarch64-linux-gnu-gcc") is None or shutil.which("qemu-aarch64-static") is None,
@@ -79,6 +80,7 @@ def test_it_runs_on_aarch64(name: str, tmp_path: Path) -> None:
     assert done.stdout.endswith("done\n")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SOURCES)
 @pytest.mark.parametrize("sanitizer", ["thread", "address,undefined"])
 def test_the_sanitizers_find_nothing(name: str, sanitizer: str, tmp_path: Path) -> None:

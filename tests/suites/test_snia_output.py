@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from suites.base import ParsedTrial, complete_values
@@ -204,7 +204,6 @@ def test_nothing_at_all_is_told_as_fio_would() -> None:
     assert "exit status 127" in parsed.notes[-1]
 
 
-@settings(max_examples=60)
 @given(st.binary(max_size=400), st.integers(0, len(CAPTURE.stdout)))
 def test_any_bytes_at_all_are_accepted(noise: bytes, place: int) -> None:
     parser = SNIA.parser(VALUES)

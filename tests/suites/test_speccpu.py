@@ -7,7 +7,7 @@ from statistics import geometric_mean
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from suites.base import Context, ParsedTrial, complete_values, tuned_values
@@ -172,7 +172,6 @@ def test_what_gives_no_result_is_explained(shown: bytes, status: int, words: str
     assert words in " ".join(found.notes)
 
 
-@settings(max_examples=60, deadline=None)  # a busy machine is slow, not wrong
 @given(data=st.one_of(st.binary(max_size=400), st.lists(st.sampled_from(PIECES), max_size=12).map(b"".join)))
 def test_any_bytes_are_accepted(data: bytes) -> None:
     parser = SpecCpuParser()
@@ -181,7 +180,6 @@ def test_any_bytes_are_accepted(data: bytes) -> None:
 
 
 @pytest.mark.parametrize("case", captures("speccpu"))
-@settings(max_examples=30, deadline=None)  # a busy machine is slow, not wrong
 @given(cuts=st.lists(st.integers(min_value=0, max_value=3000), max_size=8))
 def test_how_the_bytes_arrive_makes_no_difference(case: str, cuts: list[int]) -> None:
     data = capture(case).stdout

@@ -3,7 +3,7 @@
 from itertools import pairwise
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from suites.base import Context, ParsedTrial, complete_values, tuned_values
@@ -151,7 +151,6 @@ def test_another_stressor_is_no_memory_test() -> None:
     assert "another stressor" in parser.finish(0).notes[0]
 
 
-@settings(max_examples=60, deadline=None)  # a busy machine is slow, not wrong
 @given(data=st.one_of(st.binary(max_size=400), st.lists(st.sampled_from(PIECES), max_size=12).map(b"".join)))
 def test_any_bytes_are_accepted(data: bytes) -> None:
     parser = StressNgParser()
@@ -160,7 +159,6 @@ def test_any_bytes_are_accepted(data: bytes) -> None:
 
 
 @pytest.mark.parametrize("case", CASES)
-@settings(max_examples=40, deadline=None)  # a busy machine is slow, not wrong
 @given(cuts=st.lists(st.integers(min_value=0, max_value=4000), max_size=8))
 def test_how_the_bytes_arrive_makes_no_difference(case: str, cuts: list[int]) -> None:
     data = capture(case).stdout + capture(case).stderr

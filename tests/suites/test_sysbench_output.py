@@ -3,7 +3,7 @@
 from itertools import pairwise
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from suites.base import Suite, complete_values
@@ -30,7 +30,6 @@ PIECES = [
 ]
 
 
-@settings(max_examples=60, deadline=None)  # a busy machine is slow, not wrong
 @given(data=st.one_of(st.binary(max_size=400), st.lists(st.sampled_from(PIECES), max_size=12).map(b"".join)))
 def test_any_bytes_are_accepted(data: bytes) -> None:
     for suite in SUITES:
@@ -40,7 +39,6 @@ def test_any_bytes_are_accepted(data: bytes) -> None:
 
 
 @pytest.mark.parametrize("case", captures("sysbench"))
-@settings(max_examples=60, deadline=None)  # a busy machine is slow, not wrong
 @given(cuts=st.lists(st.integers(min_value=0, max_value=2000), max_size=8))
 def test_how_the_bytes_arrive_makes_no_difference(case: str, cuts: list[int]) -> None:
     data = capture(case).stdout

@@ -5,7 +5,7 @@ from itertools import pairwise
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from suites.base import Context, ParsedTrial, Purpose, complete_values, tuned_values
@@ -180,7 +180,6 @@ def test_what_gives_no_report_is_explained(shown: bytes, status: int, words_of_i
     assert words_of_it in " ".join(found.notes)
 
 
-@settings(max_examples=60, deadline=None)  # a busy machine is slow, not wrong
 @given(data=st.one_of(st.binary(max_size=400), st.lists(st.sampled_from(PIECES), max_size=12).map(b"".join)))
 def test_any_bytes_are_accepted(data: bytes) -> None:
     parser = UnixBenchParser()
@@ -189,7 +188,6 @@ def test_any_bytes_are_accepted(data: bytes) -> None:
 
 
 @pytest.mark.parametrize("case", captures("unixbench"))
-@settings(max_examples=30, deadline=None)  # a busy machine is slow, not wrong
 @given(cuts=st.lists(st.integers(min_value=0, max_value=6000), max_size=8))
 def test_how_the_bytes_arrive_makes_no_difference(case: str, cuts: list[int]) -> None:
     data = capture(case).stdout

@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QWidget
 from pytestqt.qtbot import QtBot
 
 from app.services import Workstation
+from app.timestamps import now
 from remote import probe
 from remote.local import LocalSession
 from remote.session import Session
@@ -28,7 +29,8 @@ _facts_of: dict[object, tuple[str, Facts]] = {}
 def this_computer_is_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Read the facts of this computer for a window once in all: that starts a hundred processes.
 
-    What a run reads is read each time, and so is what depends on the directories that a test names.
+    What a run reads is read each time, and so is what depends on the directories that a test names. The time of reading
+    is that of the call: the wizard checks a plan again whose facts are old.
     """
     read = probe.read_facts
 
@@ -41,7 +43,7 @@ def this_computer_is_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
             _facts_of[key] = home, read(session)
         before, facts = _facts_of[key]
         found = tuple(replace(each, path=each.path.replace(before, home)) for each in facts.directories)
-        return replace(facts, directories=found)
+        return replace(facts, directories=found, read_at=now())
 
     monkeypatch.setattr(probe, "read_facts", known)
 

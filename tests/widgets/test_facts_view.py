@@ -96,6 +96,8 @@ def test_facts_of_which_nothing_was_read_are_shown_all_the_same() -> None:
 
 def _cells(model: FactsModel, parent: QModelIndex) -> list[QModelIndex]:
     found = []
+    if model.canFetchMore(parent):
+        model.fetchMore(parent)
     for row in range(model.rowCount(parent)):
         found += [model.index(row, column, parent) for column in range(model.columnCount(parent))]
         found += _cells(model, model.index(row, 0, parent))

@@ -54,6 +54,7 @@ def picture_of(window: MainWindow, name: str) -> None:
         window.grab().save(f"{folder}/{name}.png")
 
 
+@pytest.mark.slow
 def test_a_library_that_vanishes_is_reported_and_the_run_is_saved_elsewhere(
     qtbot: QtBot, live: tuple[MainWindow, LivePage], workstation: Workstation, tmp_path: Path
 ) -> None:
@@ -100,6 +101,7 @@ def test_a_run_that_could_not_be_stored_is_nowhere_called_kept(
     assert window.findChildren(QFileDialog) == []
 
 
+@pytest.mark.slow
 def test_a_library_in_use_is_reported_until_it_is_free(
     qtbot: QtBot, live: tuple[MainWindow, LivePage], workstation: Workstation, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -212,6 +212,7 @@ def test_only_one_run_at_a_time(qtbot: QtBot, page: LivePage) -> None:
         pass
 
 
+@pytest.mark.slow
 def test_the_buttons_at_the_end_ask_for_this_run(qtbot: QtBot, page: LivePage) -> None:
     run_to_end(qtbot, page, plan_of(cpu(1)))
     run_id = model_of(page).run_id
@@ -226,6 +227,7 @@ def test_the_buttons_at_the_end_ask_for_this_run(qtbot: QtBot, page: LivePage) -
     assert model_of(page).run_id != run_id
 
 
+@pytest.mark.slow
 def test_a_place_that_was_chosen_stays_until_the_running_one_is_chosen(qtbot: QtBot, page: LivePage) -> None:
     assert page.start_run(plan_of(cpu(1), make_step("sysbench-memory", {"time": 1}), trials=2))
     qtbot.waitUntil(lambda: len(model_of(page).trials) >= 2, timeout=PATIENCE)

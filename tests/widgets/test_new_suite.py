@@ -126,6 +126,7 @@ def show_message(*words: str | Path) -> str:
     return done.stdout
 
 
+@pytest.mark.slow
 def test_the_command_line_does_the_same(tmp_path: Path) -> None:
     plan, store = tmp_path / "ciphers.toml", ("--store", tmp_path / "runs.sqlite3")
     show_message("plan", "new", "--suite", "openssl-speed", "--defaults", *BRIEF, "-o", plan)

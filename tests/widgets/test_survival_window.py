@@ -204,6 +204,7 @@ def refused(stage: Stage) -> LivePage:
     return page
 
 
+@pytest.mark.slow
 def test_a_host_in_use_is_reported_and_can_be_shared(stage: Stage, workstation: Workstation, other: Control) -> None:
     page = refused(stage)
     assert workstation.runs() == []
@@ -235,6 +236,7 @@ def test_another_process_can_attach_what_the_window_left(stage: Stage, workstati
     assert leftovers_in(Path.home(), workstation.leftovers(LOCAL, RefusingAsker())) == []
 
 
+@pytest.mark.slow
 def test_attaching_beside_a_running_benchwright_needs_confirmation(
     stage: Stage, workstation: Workstation, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -34,10 +34,14 @@ def _contrast(one: str, other: str) -> float:
 
 
 @pytest.mark.parametrize("colours", [LIGHT, DARK], ids=["light", "dark"])
-@pytest.mark.parametrize("name", ["text", "muted", "accent", "info", "warning", "error", "good"])
-@pytest.mark.parametrize("behind", ["window", "surface", "raised"])
-def test_every_text_can_be_read_on_every_ground(colours: Palette, name: str, behind: str) -> None:
-    assert _contrast(getattr(colours, name), getattr(colours, behind)) >= 4.5
+def test_every_text_can_be_read_on_every_ground(colours: Palette) -> None:
+    names, grounds = ("text", "muted", "accent", "info", "warning", "error", "good"), ("window", "surface", "raised")
+    contrasts = {
+        (name, ground): _contrast(getattr(colours, name), getattr(colours, ground))
+        for name in names
+        for ground in grounds
+    }
+    assert {pair: contrast for pair, contrast in contrasts.items() if contrast < 4.5} == {}
 
 
 @pytest.mark.parametrize("colours", [LIGHT, DARK], ids=["light", "dark"])

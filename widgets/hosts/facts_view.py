@@ -30,15 +30,37 @@ Index = QModelIndex | QPersistentModelIndex
 _ROW = Qt.ItemDataRole.UserRole
 """Role of the FactRow, in the first column."""
 
+_NOWHERE = QModelIndex()
+
 
 class FactsModel(QStandardItemModel):
-    """Tree model of facts. Text from a host is shown literally, never as markup."""
+    """Tree model of facts. Text from a host is shown literally, never as markup.
+
+    The children of a row are made when it is opened: a host may list hundreds of disks with thirty facts each.
+    """
 
     def show_rows(self, rows: tuple[FactRow, ...]) -> None:
         """Replace the rows."""
         self.clear()
         self.setHorizontalHeaderLabels(["Fact", "Value"])
-        _add_rows(self.invisibleRootItem(), rows, bold=True)
+        for row in rows:
+            self.appendRow(_cells(row, bold=True))
+
+    def hasChildren(self, parent: Index = _NOWHERE) -> bool:
+        """Return whether the row at `parent` has children, made or not."""
+        return super().hasChildren(parent) or self.canFetchMore(parent)
+
+    def canFetchMore(self, parent: Index) -> bool:
+        """Return whether the children of `parent` are not made yet."""
+        row = self.row_at(parent)
+        return row is not None and bool(row.children) and not self.rowCount(parent)
+
+    def fetchMore(self, parent: Index) -> None:
+        """Make the children of `parent`."""
+        row, item = self.row_at(parent), self.itemFromIndex(parent)
+        if row is not None and item is not None:
+            for child in row.children:
+                item.appendRow(_cells(child))
 
     def row_at(self, index: Index) -> FactRow | None:
         """Return the row at `index`."""
@@ -52,23 +74,21 @@ class FactsModel(QStandardItemModel):
         return super().data(index, role)
 
 
-def _add_rows(parent: QStandardItem, rows: tuple[FactRow, ...], *, bold: bool = False) -> None:
-    for row in rows:
-        title, value = cells = [QStandardItem(visible(text)) for text in (row.title, row.value)]
-        for cell, text in zip(cells, (row.title, row.value), strict=True):
-            cell.setToolTip(tool_tip(text))
-            cell.setEditable(False)
-        title.setData(row, _ROW)
-        font = QFont()
-        font.setBold(bold)
-        title.setFont(font)
-        if row.absent:
-            value.setData(visible(f"absent: {row.value}"), Qt.ItemDataRole.AccessibleTextRole)
-            font.setBold(False)
-            font.setItalic(True)
-            value.setFont(font)
-        parent.appendRow(cells)
-        _add_rows(title, row.children)
+def _cells(row: FactRow, *, bold: bool = False) -> list[QStandardItem]:
+    title, value = cells = [QStandardItem(visible(text)) for text in (row.title, row.value)]
+    for cell, text in zip(cells, (row.title, row.value), strict=True):
+        cell.setToolTip(tool_tip(text))
+        cell.setEditable(False)
+    title.setData(row, _ROW)
+    font = QFont()
+    font.setBold(bold)
+    title.setFont(font)
+    if row.absent:
+        value.setData(visible(f"absent: {row.value}"), Qt.ItemDataRole.AccessibleTextRole)
+        font.setBold(False)
+        font.setItalic(True)
+        value.setFont(font)
+    return cells
 
 
 class _Tree(QTreeView):
