@@ -263,8 +263,9 @@ class LibraryServices(ABC):
         overruled: str = "",
         tested: Collection[str] = (),
     ) -> Path:
-        """Write the report image; several runs are compared as in compare()."""
-        return self._selection.export_png(runs, path, self.margins(margins), overruled, tested)
+        """Write the report image; several runs are compared as in compare(), and so are the sides of one duet."""
+        sides = self.duet_sides(runs[0]) if len(runs) == 1 else ()
+        return self._selection.export_png(sides or runs, path, self.margins(margins), overruled, tested)
 
     @property
     def analyses(self) -> Analyses:

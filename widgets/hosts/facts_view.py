@@ -30,7 +30,7 @@ Index = QModelIndex | QPersistentModelIndex
 _ROW = Qt.ItemDataRole.UserRole
 """Role of the FactRow, in the first column."""
 
-_NOWHERE = QModelIndex()
+_TOP = QModelIndex()
 
 
 class FactsModel(QStandardItemModel):
@@ -46,7 +46,7 @@ class FactsModel(QStandardItemModel):
         for row in rows:
             self.appendRow(_cells(row, bold=True))
 
-    def hasChildren(self, parent: Index = _NOWHERE) -> bool:
+    def hasChildren(self, parent: Index = _TOP) -> bool:
         """Return whether the row at `parent` has children, made or not."""
         return super().hasChildren(parent) or self.canFetchMore(parent)
 
