@@ -13,6 +13,7 @@ import pytest
 from click.testing import CliRunner
 
 from app.cli.main import benchwright
+from app.comparison.comparison import Comparison
 from app.comparison.crossover import LEAST_OVERLAP, overlap
 from app.events import Event, FindingRaised, RunDetached, SampleRead, State, TrialEnded, TrialStarted
 from app.plans.plan import Order, Plan, Policy, Repetition, Step, make_step
@@ -65,7 +66,9 @@ def pinned_to(record: TrialRecord) -> str:
     return measure.argv[2]
 
 
-def test_both_sides_run_at_once_and_swap_halves(workstation: Workstation, lab: LabHost, tmp_path: Path) -> None:
+def test_both_sides_run_at_once_and_swap_halves(
+    workstation: Workstation, lab: LabHost, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     plan = duet(counting("a", 100), counting("b", 100), trials=2, warm_ups=1)
     affinities: list[str] = []
 
@@ -91,6 +94,12 @@ def test_both_sides_run_at_once_and_swap_halves(workstation: Workstation, lab: L
     compared = json.loads(CliRunner().invoke(benchwright, words).stdout)
     (figure,) = compared["metrics"] if isinstance(compared, dict) else compared
     assert (figure["ratio"], figure["paired"], figure["counts"]) == (1.0, "duets", [2, 2])
+    reports: list[Comparison | None] = []
+    monkeypatch.setattr(
+        "app.report_image.report.write_report", lambda *_given, comparison, **_more: reports.append(comparison)
+    )
+    workstation.export_png(["last"], tmp_path / "duet.png")
+    assert [one and one.rows[0].against[0].pairs for one in reports] == ["duets"]
     assert_no_leftovers(lab.home)
 
 
