@@ -22,10 +22,10 @@ help:
 run: setup
 	@$(BIN)/benchwright
 
-# What measures has the computer to itself; the rest shares the processors, four more at a time than there are of them:
-# much of the lab waits. The first round compiles all tests, for each of the second's processes to read. Files keep the
+# What measures has the computer to itself; the rest shares the processors, two more at a time than there are of them:
+# much of the lab waits, but each collects all tests. The first round compiles all tests, for each of the second's processes to read. Files keep the
 # order of tests/conftest.py, in which those that take longest come first: the last ones end together.
-SHARED := -n $$(($$(nproc) + 4)) --dist loadfile --no-loadscope-reorder
+SHARED := -n $$(($$(nproc) + 2)) --dist loadfile --no-loadscope-reorder
 
 # A test that runs real tools may fail because others share its processors: what failed runs once more, by itself, and
 # must pass then. Its first failure stays in the output. Any other end of pytest (an error of collection, a crash) counts.

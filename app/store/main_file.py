@@ -56,6 +56,7 @@ class MainFile:
         self._main = main
         self._index = index
         self._last: _Content | None = None
+        self._found: dict[Identity, int] = {}  # by file, the descriptor that was found last
         self._lock = threading.Lock()  # readers call is_intact(), too
 
     def is_intact(self) -> bool:
@@ -76,7 +77,7 @@ class MainFile:
         conflicts with it even within this process (fcntl_locking(2)), and ends with the descriptor.
         """
         lock = struct.pack("hhqqi4x", fcntl.F_RDLCK, os.SEEK_SET, *SHARED, 0)
-        for descriptor in _descriptors(self._main):
+        for descriptor in self._descriptors(self._main):
             with suppress(OSError):
                 fcntl.fcntl(descriptor, fcntl.F_OFD_SETLK, lock)
 
@@ -93,7 +94,7 @@ class MainFile:
         """Return the content of the file, None if it is not open or cannot be read."""
         with suppress(OSError):
             before = self._progress()
-            for descriptor in _descriptors(self._main):
+            for descriptor in self._descriptors(self._main):
                 found = os.fstat(descriptor)
                 stamp = (found.st_size, found.st_mtime_ns, found.st_ctime_ns)
                 if self._last is not None and stamp == self._last.stamp:
@@ -110,11 +111,21 @@ class MainFile:
 
         In the index: salts of the log at 32, nBackfill at 96, nBackfillAttempted at 128 (sqlite.org/walformat.html).
         """
-        for descriptor in _descriptors(self._index) if self._index is not None else ():
+        for descriptor in self._descriptors(self._index) if self._index is not None else ():
             index = os.pread(descriptor, INDEX, 0)
             if len(index) == INDEX and index[96:100] == index[128:132]:
                 return index[32:40] + index[96:100]
         return b""
+
+    def _descriptors(self, file: Identity) -> Iterator[int]:
+        """Yield this process's open descriptors of `file`, the one found last first: each transaction asks."""
+        last = self._found.get(file, -1)
+        if _is(last, file):
+            yield last
+        for number in [int(entry.name) for entry in DESCRIPTORS.iterdir()]:
+            if number != last and _is(number, file):
+                self._found[file] = number
+                yield number
 
 
 def _may_follow(before: _Content, now: _Content) -> bool:
@@ -140,13 +151,6 @@ def _sample(descriptor: int, size: int, header: bytes) -> bytes:
     for number in sorted({pages * part // SAMPLES for part in range(SAMPLES)} | {max(pages - 1, 0)}):
         digest.update(os.pread(descriptor, page, number * page))
     return digest.digest()
-
-
-def _descriptors(file: Identity) -> Iterator[int]:
-    """Yield this process's open descriptors of `file`."""
-    for entry in DESCRIPTORS.iterdir():
-        if _is(int(entry.name), file):
-            yield int(entry.name)
 
 
 def _is(descriptor: int, file: Identity) -> bool:

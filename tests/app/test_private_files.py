@@ -47,6 +47,7 @@ def test_private_files_are_private_whatever_the_umask(tmp_path: Path) -> None:
     assert mode(write_whole(tmp_path / "report.csv", b"")) == 0o664  # an export is not everybody's to write
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("no_umask")
 def test_the_log_is_private_also_one_of_before(tmp_path: Path) -> None:
     state = tmp_path / "state"
@@ -80,6 +81,7 @@ def test_every_directory_is_private_with_no_umask(home: Path) -> None:
     assert {mode(path) for path in home.rglob("*") if path.is_file()} == {0o600}
 
 
+@pytest.mark.slow
 def test_directories_that_others_may_write_are_tightened(home: Path) -> None:
     run_with(home, 0o022, "list")
     share, state = home / ".local/share/benchwright", home / ".local/state/benchwright"

@@ -45,6 +45,7 @@ def test_flat_rates_with_any_noise_are_silent(noise: str) -> None:
     assert Counter(kind_of(rates.flat_with(noise, seed)) for seed in range(200, 325)) == {"flat": 125}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seconds", [30, 60, 120])
 @pytest.mark.parametrize("kind", [ShapeKind.STEP_UP, ShapeKind.STEP_DOWN, ShapeKind.DECAY, ShapeKind.RISE])
 def test_odd_seconds_and_a_transition_do_not_change_the_name(kind: ShapeKind, seconds: int) -> None:

@@ -42,6 +42,7 @@ def test_beyond_the_exact_tables_the_normal_form_takes_over_without_a_step() -> 
     assert max(steps) - min(steps) <= 2
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)  # importing scipy takes longer than a test may
 @given(st.lists(numbers, min_size=6, max_size=14, unique=True))
 def test_the_interval_holds_what_scipys_test_does_not_reject(values: list[float]) -> None:

@@ -82,7 +82,9 @@ def _connect_unreachable(host: str, _asker: Asker) -> Session:
     pytest.fail(f"{host} is connected to")
 
 
-@pytest.mark.parametrize("how", ["live", "attached", "opened", "given up"])
+@pytest.mark.parametrize(
+    "how", ["live", "attached", *(pytest.param(how, marks=pytest.mark.slow) for how in ("opened", "given up"))]
+)
 @pytest.mark.parametrize("ends", list(STATES), ids=" and ".join)
 def test_a_run_ends_by_its_trials_wherever_it_ends(tmp_path: Path, ends: tuple[str, str], how: str) -> None:
     with closing(Store(tmp_path / "runs.sqlite3")) as store:

@@ -183,6 +183,7 @@ def test_stop_ends_both_sides(workstation: Workstation, lab: LabHost) -> None:
     assert_no_leftovers(lab.home)
 
 
+@pytest.mark.slow
 def test_a_detached_duet_goes_on_and_is_attached(workstation: Workstation, lab: LabHost) -> None:
     plan, control = duet(counting("a", 150), counting("b", 200), trials=2), Control()
     events = run(workstation, plan, at_count(30, control.detach), control)
@@ -197,6 +198,7 @@ def test_a_detached_duet_goes_on_and_is_attached(workstation: Workstation, lab: 
     assert_no_leftovers(lab.home)
 
 
+@pytest.mark.slow
 def test_a_side_that_fails_while_detached_makes_the_pair_useless(workstation: Workstation, lab: LabHost) -> None:
     plan, control = duet(counting("a", 3000), counting("b", 3000), trials=2), Control()
     run(workstation, plan, at_count(30, control.detach), control)
@@ -208,6 +210,7 @@ def test_a_side_that_fails_while_detached_makes_the_pair_useless(workstation: Wo
     assert_no_leftovers(lab.home)
 
 
+@pytest.mark.slow
 def test_a_lost_connection_ends_neither_side(workstation: Workstation, lab: LabHost) -> None:
     def drop() -> None:
         lab.stop()
@@ -220,6 +223,7 @@ def test_a_lost_connection_ends_neither_side(workstation: Workstation, lab: LabH
     assert_no_leftovers(lab.home)
 
 
+@pytest.mark.slow
 def test_a_budget_is_that_of_the_pairs(workstation: Workstation, lab: LabHost) -> None:
     plan = duet(counting("a", 20), counting("b", 20))
     plan = replace(plan, repetition=Repetition(policy=Policy.BUDGET, budget=4.0))
@@ -229,6 +233,7 @@ def test_a_budget_is_that_of_the_pairs(workstation: Workstation, lab: LabHost) -
     assert counts[0] == counts[1] >= 2
 
 
+@pytest.mark.slow
 def test_the_partner_is_no_other_process(workstation: Workstation, lab: LabHost) -> None:
     steps = [
         make_step("command", {"command": "timeout 8 sha256sum /dev/zero", "accepted": "124"}, name=name)

@@ -259,6 +259,7 @@ def test_a_run_that_is_over_before_its_hosts_are_there_measures_nothing(workstat
 # Root that is lost
 
 
+@pytest.mark.slow
 def test_without_sudo_from_the_second_trial_on_the_first_is_kept(
     start_sudo_host: StartSudoHost, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -286,6 +287,7 @@ def test_without_sudo_from_the_second_trial_on_the_first_is_kept(
 # The agent that dies
 
 
+@pytest.mark.slow
 def test_an_agent_that_dies_during_a_run_is_replaced_by_a_question(
     workstation: Workstation, lab_host: LabHost, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

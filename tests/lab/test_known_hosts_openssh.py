@@ -27,6 +27,7 @@ def found_by_ssh_keygen(path: Path, name: str) -> list[int]:
     return [int(number) for number in re.findall(r"found: line (\d+)", printed.stdout)]
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("lab_keys")
 @settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(lines=st.lists(LINES, max_size=5), name=NAMES, hashed=st.booleans())

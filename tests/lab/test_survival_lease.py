@@ -78,6 +78,7 @@ def test_a_second_run_can_wait(workstation: Workstation, other: Other, monkeypat
     assert HOST_IN_USE not in [event.finding.id for event in events if isinstance(event, FindingRaised)]
 
 
+@pytest.mark.slow
 def test_a_run_that_waits_can_be_stopped(workstation: Workstation, other: Other) -> None:
     def hand(event: Event, control: Control) -> None:
         if isinstance(event, Activity) and event.text.startswith("waiting: "):
@@ -95,6 +96,7 @@ def test_a_second_run_may_go_on_and_says_so(workstation: Workstation, other: Oth
     assert (finding.host, "measures on lab" in finding.measured) == ("lab", True)
 
 
+@pytest.mark.slow
 def test_a_run_says_that_another_began_during_it(workstation: Workstation, lab: LabHost, tmp_path: Path) -> None:
     started: list[Other] = []
 

@@ -26,6 +26,7 @@ def plan_file(folder: Path, device: str, host: str = LOCAL, tuning: Tuning | Non
     return str(folder / "plan.toml")
 
 
+@pytest.mark.slow
 def test_a_loss_is_confirmed_by_typing(make_loop: MakeLoop, tmp_path: Path) -> None:
     device = make_loop("scratch.img")
     with terminal("run", plan_file(tmp_path, device)) as screen:

@@ -191,6 +191,7 @@ def test_a_host_that_restarted_has_nothing_to_put_back(
     assert not change.pending
 
 
+@pytest.mark.slow
 def test_without_root_nothing_is_restored_and_it_stays_pending(
     start_host: Callable[[str], LabHost], workstation: Workstation, tmp_path: Path, governor: Path
 ) -> None:

@@ -161,6 +161,7 @@ def test_a_run_that_its_reader_leaves_puts_back_all_the_same(
     assert workstation.pending_changes() == []
 
 
+@pytest.mark.slow
 def test_a_note_that_is_gone_leaves_nothing_to_put_back(
     start_machine: Callable[[str], Machine], workstation: Workstation
 ) -> None:

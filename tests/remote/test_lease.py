@@ -194,6 +194,7 @@ def test_telemetry_keeps_the_lease_fresh(session: Session, leases: Path) -> None
 # Who goes on with a run that somebody may still watch
 
 
+@pytest.mark.slow
 def test_a_lease_that_telemetry_touches_has_a_living_keeper(
     session: Session, leases: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -338,6 +339,7 @@ def test_many_old_leases_do_not_hide_one_with_a_running_command(
     remove_workspace(session, workspace)
 
 
+@pytest.mark.slow
 def test_more_fresh_leases_than_are_named_never_make_a_host_free(
     session: Session, nobody: Session, leases: Path
 ) -> None:

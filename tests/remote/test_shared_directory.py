@@ -268,6 +268,7 @@ def test_an_acl_is_seen_behind_a_private_group(behind: Callable[..., Session], s
         make_workspace(behind("env"), str(shared))
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("few_programs")
 @pytest.mark.parametrize("mode", [0o755, 0o777, 0o1777, 0o775, 0o707])
 def test_the_facts_say_of_a_directory_what_a_run_says(session: Session, shared: Path, mode: int) -> None:

@@ -212,6 +212,7 @@ def test_the_cpu_time_of_the_tree_is_that_of_rusage(
     assert found.total("user", "system") / 100 == pytest.approx(float(found.output), rel=0.05, abs=0.05)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(shutil.which("strace") is None, reason="strace is not installed")
 def test_a_child_that_ends_between_the_turns_of_its_parent_and_its_own_counts_once(tmp_path: Path) -> None:
     copy = tmp_path / "telemetry"

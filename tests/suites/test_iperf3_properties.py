@@ -51,6 +51,7 @@ def test_any_event_is_accepted(data: object) -> None:
     assert not parser.finish().complete
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", captures("iperf3"))
 @given(cuts=st.lists(st.integers(min_value=0, max_value=6000), max_size=8))
 def test_how_the_bytes_arrive_makes_no_difference(case: str, cuts: list[int]) -> None:

@@ -97,6 +97,7 @@ def test_several_tests_of_an_iperf_2_server_and_a_cut_client_say_so() -> None:
     assert cut.figures[0].value == pytest.approx(2.97e9, rel=0.01)
 
 
+@pytest.mark.slow
 def test_an_iperf_2_client_cut_anywhere_gives_no_rate_of_one_stream() -> None:
     whole = captured("iperf3/iperf-2.1.8/tcp_P2_f_M").stdout
     sums = [377 * 8 * MIB, 423 * 8 * MIB, 470 * 8 * MIB]
@@ -111,6 +112,7 @@ def test_an_iperf_2_client_cut_anywhere_gives_no_rate_of_one_stream() -> None:
         assert (found.complete, found.figures) == (False, ())
 
 
+@pytest.mark.slow
 def test_an_endless_iperf_2_report_is_bounded() -> None:
     reader = Iperf2Reader()
     reader.read("Client connecting to 127.0.0.1, TCP port 5001")

@@ -65,6 +65,7 @@ def test_any_bytes_are_accepted(tool: str, data: bytes) -> None:
     assert all(figure.value >= 0 for figure in found.figures)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("tool", "case"), CASES)
 @given(cuts=st.lists(st.integers(min_value=0, max_value=4000), max_size=8))
 def test_how_the_bytes_arrive_makes_no_difference(tool: str, case: str, cuts: list[int]) -> None:
@@ -77,6 +78,7 @@ def test_how_the_bytes_arrive_makes_no_difference(tool: str, case: str, cuts: li
     assert pieces.finish(0) == whole.finish(0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("tool", "case"), CASES)
 def test_an_output_cut_anywhere_is_never_complete_nor_wrong(tool: str, case: str) -> None:
     suite = SUITES[tool]

@@ -48,6 +48,7 @@ def test_every_probe_is_tried_here() -> None:
     assert set(SHORT) == set(SOURCES)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SOURCES)
 @pytest.mark.parametrize(
     "options", [("-O3", "-march=native"), ("-O2",), ("-O0", "-march=x86-64-v3")], ids=["native", "plain", "debug"]
@@ -61,6 +62,7 @@ def test_what_is_shipped_beside_the_probes_builds_without_a_warning(name: str, t
     built(f"shipped/{name}", tmp_path, *STRICT, "-O2")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SOURCES)
 @pytest.mark.skipif(shutil.which("aarch64-linux-gnu-gcc") is None, reason="no cross compiler for aarch64 is installed")
 def test_it_builds_for_aarch64_without_a_warning(name: str, tmp_path: Path) -> None:

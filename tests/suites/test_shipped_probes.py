@@ -114,6 +114,7 @@ def test_what_is_no_probe_refuses_words_that_are_none(name: str) -> None:
         assert done.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("length", [0, 1, 55, 56, 57, 63, 64, 65, 119, 120, 128, 4095])
 @pytest.mark.skipif(shutil.which("gcc") is None, reason="gcc is not installed")
 def test_the_digest_is_right_for_files_of_any_length(length: int, tmp_path: Path) -> None:

@@ -121,6 +121,7 @@ def last(done: subprocess.CompletedProcess[str]) -> str:
     return done.stdout.rstrip().rpartition("\n")[2]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["flat", "a cliff at round 8", "a range of just 20 %", "nine rounds"])
 def test_the_host_decides_as_it_is_judged_here(
     drive: Callable[..., subprocess.CompletedProcess[str]], name: str

@@ -38,6 +38,7 @@ def test_any_bytes_are_accepted(data: bytes) -> None:
         assert list(parser.finish().samples) == live
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", captures("sysbench"))
 @given(cuts=st.lists(st.integers(min_value=0, max_value=2000), max_size=8))
 def test_how_the_bytes_arrive_makes_no_difference(case: str, cuts: list[int]) -> None:

@@ -56,6 +56,7 @@ def test_each_fault_is_said_beside_its_field(field: str, text: str, shown: str) 
     assert shown in found[field]
 
 
+@pytest.mark.slow
 @given(st.text(max_size=300))
 def test_nothing_typed_breaks_the_form_and_nothing_odd_is_accepted(text: str) -> None:
     for field in ("name", "host_name", "user"):

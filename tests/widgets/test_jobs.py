@@ -3,6 +3,7 @@
 import threading
 from collections.abc import Iterator
 
+import pytest
 import shiboken6
 from PySide6.QtCore import QObject
 from pytestqt.qtbot import QtBot
@@ -88,6 +89,7 @@ def test_a_job_whose_owner_is_gone_ends_in_silence(qtbot: QtBot) -> None:
     assert reported == []
 
 
+@pytest.mark.slow
 def test_owners_may_go_while_their_jobs_speak(qtbot: QtBot) -> None:
     def speak() -> Iterator[int]:
         yield from range(2000)

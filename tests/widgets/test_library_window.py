@@ -96,6 +96,7 @@ def test_a_run_that_was_just_made_is_in_the_library_with_its_figures(qtbot: QtBo
     assert "sysbench" in page.run_side.command.toPlainText()
 
 
+@pytest.mark.slow
 def test_the_run_in_front_is_exported_from_the_menu(qtbot: QtBot, window: MainWindow, tmp_path: Path) -> None:
     page = _library(qtbot, window)
     page.show_run(AFTER)
@@ -143,6 +144,7 @@ def test_a_run_of_the_comparison_is_shown_in_the_library(qtbot: QtBot, window: M
     assert library.panel.opened.record.summary.id == AFTER
 
 
+@pytest.mark.slow
 def test_the_steps_of_one_run_are_put_side_by_side(
     qtbot: QtBot, window: MainWindow, workstation: Workstation, tmp_path: Path
 ) -> None:

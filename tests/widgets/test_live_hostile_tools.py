@@ -122,6 +122,7 @@ def test_a_negative_figure_stays_missing(
 NOISE = b"\xff\xfe[ 1s ] thds: 1 eps: 5.5 lat (ms,95%): 1.5\n\xc3(\x80\xed\xa0\x80\n"
 
 
+@pytest.mark.slow
 def test_bytes_that_are_no_text_are_kept_as_they_are(
     qtbot: QtBot, page: LivePage, tool: Callable[..., None], tmp_path: Path
 ) -> None:

@@ -252,6 +252,7 @@ def test_earlier_trials_stand_faintly_behind_the_one_in_front(qtbot: QtBot, page
     assert view_of(page).front is model_of(page).trials[1]
 
 
+@pytest.mark.slow
 def test_a_stored_run_shows_the_same_plots_and_its_raw_output(
     qtbot: QtBot, keep: Keep, page: LivePage, workstation: Workstation
 ) -> None:

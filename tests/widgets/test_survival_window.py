@@ -130,6 +130,7 @@ def test_a_window_that_closes_can_keep_its_run_running(stage: Stage, workstation
     assert workspaces_on(Path.home()) == []
 
 
+@pytest.mark.slow
 def test_a_run_that_was_left_can_be_stopped_from_the_bar(stage: Stage, workstation: Workstation) -> None:
     window = leave_one(stage, 3000)
     stage.press(window.detached_bar.stop_button)
@@ -160,6 +161,7 @@ def test_a_run_that_is_forgotten_leaves_what_the_leftovers_remove(stage: Stage, 
     stage.press(dialog.close_button)
 
 
+@pytest.mark.slow
 def test_a_window_that_stays_open_stays_as_it_is(stage: Stage) -> None:
     window = stage.open()
     page = stage.measure(window, 3000)
