@@ -23,8 +23,9 @@ run: setup
 	@$(BIN)/benchwright
 
 # What measures has the computer to itself; the rest shares the processors, two more at a time than there are of them:
-# much of the lab waits, but each collects all tests. The first round compiles all tests, for each of the second's processes to read. Files keep the
-# order of tests/conftest.py, in which those that take longest come first: the last ones end together.
+# much of the lab waits, but each process collects all tests. The first round compiles them, for those of the second to
+# read. Files keep the order of tests/conftest.py, in which those that take longest come first: the last ones end
+# together.
 SHARED := -n $$(($$(nproc) + 2)) --dist loadfile --no-loadscope-reorder
 
 # A test that runs real tools may fail because others share its processors: what failed runs once more, by itself, and
