@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from app.comparison.caveats import Caveat
-from app.comparison.estimates import Ratio, ratio_with_interval
+from app.comparison.estimates import NO_VARIANCE, Ratio, ratio_with_interval
 from app.comparison.sentences import change_text
 from app.json_converter import publish
 from app.records import TrialRecord
@@ -60,7 +60,7 @@ def crossover_of(
     squares = sum((one - mean) ** 2 for side, mean in zip(sides, means, strict=True) for one in side)
     variance = squares / (count - 2)
     if variance < 1e-24:
-        same = "the ratios of all duets are identical: variance unknown"
+        same = f"the ratios of all duets are {NO_VARIANCE}"
         return Ratio(math.exp(ratio), reason=same), Ratio(math.exp(effect), reason=same)
     errors = [(variance * sum(1 / len(side) for side in sides) / 4, count - 2)]
     spread = math.sqrt(variance)

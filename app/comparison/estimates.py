@@ -25,6 +25,9 @@ FEWEST_HOSTS = 3
 """Hosts on each side that a verdict on types of hosts needs: with three each, the means of hosts raise a false alarm in
 4 % of cases and detect a difference of 10 % in 67 % (simulated for this project: hosts vary by 3 %)."""
 
+NO_VARIANCE = "identical: variance unknown"
+"""How the reason for no interval ends that further values of this kind do not remove."""
+
 MOST_FORECAST = 1000
 """The largest number of further trials that is forecast."""
 
@@ -73,7 +76,7 @@ def ratio_of(values: Sequence[float], baseline: Sequence[float], confidence: flo
         return Ratio(ratio, reason="an interval needs at least two trials on each side")
     variances = [statistics.variance(side) for side in (ours, theirs)]
     if max(variances) < 1e-24:  # the logarithms differ by rounding alone
-        return Ratio(ratio, reason="all trials are identical: variance unknown")
+        return Ratio(ratio, reason=f"the values of each side are {NO_VARIANCE}")
     errors = [(variance / n, n - 1) for variance, n in zip(variances, (len(ours), len(theirs)), strict=True)]
     spreads = [math.sqrt(variance) for variance in variances]
     return ratio_with_interval(difference, errors, confidence, spread=spreads[0], spread_baseline=spreads[1])
@@ -93,7 +96,7 @@ def paired_ratio_of(values: Sequence[float], baseline: Sequence[float], confiden
         return Ratio(_exp(difference), reason="an interval needs at least two pairs")
     variance = statistics.variance(logs)
     if variance < 1e-24:
-        return Ratio(_exp(difference), reason="the ratios of all pairs are identical: variance unknown")
+        return Ratio(_exp(difference), reason=f"the ratios of all pairs are {NO_VARIANCE}")
     errors = [(variance / len(logs), len(logs) - 1)]
     return ratio_with_interval(difference, errors, confidence, spread=math.sqrt(variance))
 
@@ -267,6 +270,26 @@ def geometric_mean_of(values: Sequence[float], confidence: float = CONFIDENCE) -
     if len(logs) < 2:
         return Centre(math.exp(middle))
     reach = student(len(logs) - 1, confidence) * statistics.stdev(logs) / math.sqrt(len(logs))
+    return Centre(math.exp(middle), *(math.exp(min(700.0, middle + side * reach)) for side in (-1, 1)))
+
+
+def balanced_mean_of(values: Sequence[float], on_first: Sequence[bool], confidence: float = CONFIDENCE) -> Centre:
+    """Return the geometric mean of values above zero with its interval; the halves of `on_first` have equal weight.
+
+    With m1 and m2 the means of the logarithms of the halves, the mean is (m1 + m2) / 2. Its squared error is
+    s^2 (1 / n1 + 1 / n2) / 4, s^2 pooled, with n - 2 degrees of freedom. With one half only, geometric_mean_of().
+    """
+    sides = [[math.log(value) for value, first in zip(values, on_first, strict=True) if first is half]
+             for half in (True, False)]  # fmt: skip
+    if not all(sides):
+        return geometric_mean_of(values, confidence)
+    means, freedom = [statistics.fmean(side) for side in sides], len(values) - 2
+    middle = statistics.fmean(means)
+    if not freedom:
+        return Centre(math.exp(middle))
+    squares = sum((one - mean) ** 2 for side, mean in zip(sides, means, strict=True) for one in side)
+    error = math.sqrt(squares / freedom * sum(1 / len(side) for side in sides) / 4)
+    reach = student(freedom, confidence) * error
     return Centre(math.exp(middle), *(math.exp(min(700.0, middle + side * reach)) for side in (-1, 1)))
 
 

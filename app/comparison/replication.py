@@ -6,7 +6,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from app.comparison.crossover import crossover_of, without_half_effect
-from app.comparison.estimates import Ratio, paired_ratio_of, ratio_of, ratio_with_interval
+from app.comparison.estimates import (
+    NO_VARIANCE,
+    Ratio,
+    balanced_mean_of,
+    paired_ratio_of,
+    ratio_of,
+    ratio_with_interval,
+)
 from app.comparison.verdicts import FEWEST_EXACT, Level, Scope
 from app.numeric import mean_of
 from app.summary import MetricSummary
@@ -44,6 +51,10 @@ class Units:
     @property
     def centres(self) -> tuple[float, float]:
         """The means of both sides, whose ratio is that of ratio()."""
+        if self.on_first and min(*self.values, *self.baseline) > 0:
+            # Of a pair, one side is on the first half and the other on the second.
+            ours, theirs = (balanced_mean_of(side, self.on_first).value for side in (self.values, self.baseline))
+            return ours, theirs
         return mean_of(self.values), mean_of(self.baseline)
 
     @property
@@ -94,7 +105,7 @@ def _of_one_session(values: Sequence[float], baseline: Sequence[float], fewer: t
     difference = statistics.fmean(ours) - statistics.fmean(theirs)
     variance = statistics.variance(several)
     if variance < 1e-24:
-        return Ratio(math.exp(difference), reason="all sessions are identical: variance unknown")
+        return Ratio(math.exp(difference), reason=f"all sessions are {NO_VARIANCE}")
     spread = math.sqrt(variance)
     errors = [(variance * (1 + 1 / len(several)), len(several) - 1)]
     errors += [fewer] if fewer[1] else []

@@ -16,8 +16,8 @@ Load = Callable[[str], RunRecord]
 def choose(load: Load, word: str) -> tuple[RunRecord, ...]:
     """Return the runs of a selector: ``RUN`` or ``RUN,RUN``, each with an optional ``@HOST`` or ``:STEP``.
 
-    If the whole selector names a run, its marks are part of the name. Raises the error of `load` for the first part
-    that is not a run, and CompareError if a run does not have the host or step.
+    If the whole selector names a run, or a part of one, its marks and commas are part of the name. Raises the error of
+    `load` for the first part that is not a run, and CompareError if a run does not have the host or step.
     """
     return tuple(_part(load, piece) for piece in pieces_of(load, word))
 
@@ -25,7 +25,22 @@ def choose(load: Load, word: str) -> tuple[RunRecord, ...]:
 def pieces_of(load: Load, word: str) -> tuple[str, ...]:
     """Return the selectors that `word` joins by commas; `word` itself where it names a run."""
     pieces = tuple(piece.strip() for piece in word.split(",") if piece.strip())
-    return pieces if len(pieces) > 1 and run_or_none(load, word) is None else (word,)
+    return pieces if len(pieces) > 1 and not _is_one(load, word) else (word,)
+
+
+def _is_one(load: Load, word: str) -> bool:
+    """Return whether `word`, commas included, is a run or the part of a run."""
+    if run_or_none(load, word) is not None:
+        return True
+    cut = word.index(",")
+    if not any(mark in word[:cut] for mark in "@:"):
+        return False
+    try:
+        record, marks = run_and_marks(load, word)
+    except BenchwrightError:
+        return False
+    known = {*record.plan.hosts, *(step.name for step in record.plan.steps)}
+    return all(name in known for _, name in marks)
 
 
 def _part(load: Load, word: str) -> RunRecord:

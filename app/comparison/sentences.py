@@ -13,6 +13,9 @@ FACTORS_FROM = 2.0
 _FAR = 0.1
 """Ratio below which a time is written as a factor alone: its share, ``99.99 % less``, hides the size of the change."""
 
+_NEAR, _PLACES = (0.1, 10.0), (2, 1)
+"""Factors with decimals, and how many: below FACTORS_FROM, and from there."""
+
 _MOST_PLACES = 4
 """Most decimals of a factor beyond its usual ones."""
 
@@ -49,7 +52,7 @@ def _amounts(ratio: Ratio, margin: float | None, *, factor: bool) -> tuple[str, 
     if factor:
         first, *ends = (value if ratio.value > 1 else 1 / value for value in (ratio.value, *edges))
         amount, *interval = _factors(first, *sorted(ends))
-        return amount, "–".join(interval)
+        return amount, "–".join(interval) if len(set(interval)) > 1 else ""
     shares = [abs(ratio.value - 1), *sorted(abs(edge - 1) for edge in edges)]
     amount, *interval = _beside(margin, shares)
     return f"{amount} %", f"{'–'.join(interval)} %" if edges else ""
@@ -65,9 +68,11 @@ def _beside(margin: float | None, shares: Sequence[float]) -> list[str]:
 
 
 def _factors(*values: float) -> tuple[str, ...]:
-    """Return factors with as many decimals as distinguish different ones."""
+    """Return factors with as many decimals as distinguish different ones; of similar factors all have equally many."""
+    alike = _NEAR[0] <= min(values) and max(values) < min(_NEAR[1], FACTORS_FROM * min(values))
     for more in range(_MOST_PLACES + 1):
-        texts = tuple(_factor(value, more) for value in values)
+        places = _PLACES[min(values) >= FACTORS_FROM] + more
+        texts = tuple(f"{value:.{places}f}x" if alike else _factor(value, more) for value in values)
         if len(set(texts)) >= len({round(value, 9) for value in values}):
             break
     return texts
@@ -81,7 +86,7 @@ def _factor(value: float, more: int = 0) -> str:
         return f"under {1 / MOST_TIMES:f}x"
     if value < 0.1:
         return f"{value:.{1 + more - math.floor(math.log10(value))}f}x"
-    return f"{value:.{more + (2 if value < FACTORS_FROM else 1 if value < 10 else 0)}f}x"
+    return f"{value:,.{more + (_PLACES[value >= FACTORS_FROM] if value < _NEAR[1] else 0)}f}x"
 
 
 def change_text(ratio: Ratio, margin: float | None = None) -> str:

@@ -257,6 +257,16 @@ def refuse_repeated(sides: Iterable[Side]) -> None:
         raise CompareError("A run cannot be compared with itself.", "Name each run once.")
 
 
+def refuse_duets(sides: Iterable[Side]) -> None:
+    """Raise CompareError for a duet: its pairs cancel noise that its trials have."""
+    duet = next((run.summary.id for side in sides for run in side.runs if run.plan.order is Order.DUET), None)
+    if duet is not None:
+        raise CompareError(
+            f"Run {duet} is a duet: its trials are analysed in pairs.",
+            f"Compare its steps: benchwright compare {duet}; more pairs narrow its interval.",
+        )
+
+
 def _has_failed(record: TrialRecord) -> bool:
     """Return whether a trial failed: not a warm-up, not under way, not stopped by the user."""
     stopped = record.state is State.PARTIAL and record.reason == STOPPED

@@ -9,6 +9,7 @@ from app.comparison.estimates import (
     ERROR,
     FEWEST_HOSTS,
     FEWEST_TRIALS,
+    NO_VARIANCE,
     Ratio,
     margin_edges,
     more_trials,
@@ -172,7 +173,9 @@ class VerdictEvidence:
     def against(self) -> str:
         """Return the counts as text: ``8 against 10 trials``, ``10 pairs of hosts``, ``8 rounds``."""
         if self.pairs:
-            return f"{self.counts[0]} {'' if self.pairs in OF_TRIALS else 'pairs of '}{self.pairs}"
+            if self.pairs in OF_TRIALS:
+                return count_text(self.counts[0], self.pairs.removesuffix("s"))
+            return f"{count_text(self.counts[0], 'pair')} of {self.pairs}"
         text = f"{self.counts[0]} against {count_text(self.counts[1], self.level)}"
         return "" if text == self.relation else text
 
@@ -260,7 +263,8 @@ def decide_exact(sides: tuple[float, float], evidence: VerdictEvidence) -> tuple
         verdict = _verdict_on(log, log, evidence.metric.better, evidence.margin)
         same = verdict is ComparisonVerdict.SAME
         change = change_text(ratio) if same else claim_text(ratio, evidence.metric)
-        text = f"in every trial {change}{f', {evidence.within()}' if same else ''}"
+        # Without an interval, a change may be as large as the margin.
+        text = f"in every trial {change}{f', within the {share_text(evidence.margin)} margin' if same else ''}"
     context = evidence.context(margin=verdict is not ComparisonVerdict.SAME)
     if evidence.untested:
         return ComparisonVerdict.NOT_TESTED, f"{text}, {evidence.context()}", evidence.untested
@@ -313,7 +317,7 @@ def _advice(ratio: Ratio, evidence: VerdictEvidence) -> str:
     if evidence.scope is Scope.BETWEEN_BLOCKS and not evidence.needed:
         return "run the steps interleaved"
     single = evidence.scope in SINGLE
-    if ratio.low is None and not evidence.needed and not single:
+    if ratio.low is None and ratio.reason and (not evidence.needed or ratio.reason.endswith(NO_VARIANCE)):
         return ratio.reason
     noun = Level.SESSION if single else evidence.level
     more = forecast(ratio, evidence)

@@ -8,7 +8,7 @@ from enum import StrEnum
 
 from app.comparison.comparability import Weight, differences
 from app.comparison.comparison import CompareError
-from app.comparison.sides import Side, excluded_trials, refuse_repeated
+from app.comparison.sides import Side, excluded_trials, refuse_duets, refuse_repeated
 from app.comparison.verdicts import Level
 from app.margins import DEFAULT_MARGIN, Margin
 from app.ranking.candidates import (
@@ -93,10 +93,12 @@ def rank(selectors: Sequence[str], sides: Sequence[Sequence[RunRecord]], criteri
     """Rank the runs of `sides`; `selectors` are their names.
 
     A run has a candidate for each host; a group of runs is one candidate, whose hosts have equal weight. Raises
-    CompareError if nothing can be ranked, or the criteria are incomplete.
+    CompareError if nothing can be ranked, the criteria are incomplete, or a run counts twice or is a duet.
     """
     _check(criteria)
-    refuse_repeated(map(Side, sides))
+    groups = [Side(runs) for runs in sides]
+    refuse_repeated(groups)
+    refuse_duets(groups)
     found, left_out = candidates_of(selectors, sides, tuple(criteria.weights), criteria)
     found, few = _replicated(found, criteria)
     left_out += [(one.name, reason) for one, reason in few]

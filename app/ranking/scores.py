@@ -6,7 +6,7 @@ import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from app.comparison.estimates import ERROR, Ratio, beyond_p, holm, ratio_with_interval
+from app.comparison.estimates import ERROR, NO_VARIANCE, Ratio, beyond_p, holm, ratio_with_interval
 from app.comparison.verdicts import FEWEST, Level
 from suites.quantities import count_text
 
@@ -50,7 +50,7 @@ def ratio_between(one: Score, other: Score) -> Ratio:
         return Ratio(math.exp(difference), reason="an interval needs at least two trials on each side")
     errors = [(statistics.variance(part) / len(part), len(part) - 1) for part in parts]
     if sum(error for error, _ in errors) < 1e-24:
-        return Ratio(math.exp(difference), reason="all trials are identical: variance unknown")
+        return Ratio(math.exp(difference), reason=f"the values of each side are {NO_VARIANCE}")
     return ratio_with_interval(difference, errors)
 
 

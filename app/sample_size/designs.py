@@ -156,10 +156,11 @@ def costed(noise: NoiseEstimate, design: SampleDesign, request: SampleSizeReques
     if detectable is None or cautious is None or parts is None:
         return None
     effort = request.effort
-    turns = SIDES if request.test.paired else 1  # the same hosts measure one side after the other
-    session = effort.setup + design.trials * effort.trial
+    both = design.level is Level.TRIAL  # one session has the trials of both sides
+    turns = SIDES if request.test.paired and not both else 1  # the same hosts measure one side after the other
+    session = effort.setup + (SIDES if both else 1) * design.trials * effort.trial
     per_host = turns * design.sessions * session
-    hours = SIDES * design.hosts * design.sessions * session / 3600
+    hours = (1 if both else SIDES) * design.hosts * design.sessions * session / 3600
     interval = max(effort.every, session) if turns * design.sessions > 1 else 0.0
     days = ((turns * design.sessions - 1) * interval + session) / DAY
     price = effort.price

@@ -7,10 +7,10 @@ from datetime import datetime
 
 from app.comparison.comparison import CompareError
 from app.comparison.power import NestedVariance, SampleDesign
-from app.comparison.sides import Counted, Key, Side, StepHosts, refuse_repeated
+from app.comparison.sides import Counted, Key, Side, StepHosts, refuse_duets, refuse_repeated
 from app.comparison.variance import HOST, RUN, VarianceComponent, components_of
 from app.margins import Margin, Margins
-from app.plans.plan import DAY, Order, Plan, Policy, Step
+from app.plans.plan import DAY, Plan, Policy, Step
 from app.plans.validation import validate
 from app.records import RunRecord
 from app.sample_size.designs import Effort, NoiseEstimate
@@ -102,14 +102,10 @@ def pilot_of(groups: Sequence[Sequence[RunRecord]], query: PilotQuery, margins: 
 
 
 def _refuse_unusable(groups: Sequence[Sequence[RunRecord]]) -> None:
-    """Raise CompareError for a run that is there twice, and for a duet: its pairs cancel noise that trials have."""
-    refuse_repeated([Side(group) for group in groups])
-    duet = next((run.summary.id for group in groups for run in group if run.plan.order is Order.DUET), None)
-    if duet is not None:
-        raise CompareError(
-            f"Run {duet} is a duet: its trials are analysed in pairs.",
-            f"Compare its steps: benchwright compare {duet}; more pairs narrow its interval.",
-        )
+    """Raise CompareError for a run that is there twice, and for a duet."""
+    sides = [Side(group) for group in groups]
+    refuse_repeated(sides)
+    refuse_duets(sides)
 
 
 @dataclass(frozen=True, slots=True)

@@ -217,7 +217,7 @@ def _in_words(design: SampleDesign) -> str:
 _SAME_HOSTS = {
     Level.HOST: "Both sides use the same hosts: differences between hosts cancel, those between their sessions do not.",
     Level.SESSION: "Both sides use the same host.",
-    Level.TRIAL: "Both sides share one session.",
+    Level.TRIAL: "Both sides share one session, as two steps of one plan do; a change between sessions is not shown.",
 }
 
 

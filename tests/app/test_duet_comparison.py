@@ -11,15 +11,18 @@ from scipy import stats
 
 from app.comparison.comparability import Weight
 from app.comparison.compare import compare
-from app.comparison.comparison import Comparison, RelativeFigure, comparison_to_json
+from app.comparison.comparison import CompareError, Comparison, RelativeFigure, comparison_to_json
 from app.comparison.crossover import crossover_of, without_half_effect
-from app.comparison.estimates import Ratio
-from app.comparison.selectors import duet_sides, only_step
+from app.comparison.estimates import Ratio, balanced_mean_of
+from app.comparison.selectors import choose, duet_sides, only_step
 from app.comparison.verdicts import ComparisonVerdict, Level, Scope
 from app.events import State
 from app.history import HistoryQuery, history_of
 from app.plans.plan import Order, Plan, Repetition, Step, make_step
+from app.ranking.candidates import RankingCriteria
+from app.ranking.ranking import rank
 from app.records import HistoryRow, RunRecord, TrialRecord
+from app.summary import summaries
 from suites.facts import Core
 from suites.vocab import Figure
 from tests.app import run_events
@@ -273,3 +276,46 @@ def test_the_values_of_an_odd_duet_have_its_ratio() -> None:
     assert theirs is not None
     assert found.against[0].ratio == pytest.approx(theirs.value / ours.value)
     assert found.against[0].ratio == pytest.approx(1.0, abs=0.003)
+
+
+def test_the_value_of_a_step_is_the_same_everywhere() -> None:
+    run = unequal_halves("r1", 7, 1)
+    row = compared(run)[0].rows[0]
+    stored = {one.step: one for one in summaries(run)}
+    for side, step, centre in zip(row.sides, ("a", "b"), reversed(row.against[0].centres or ()), strict=True):
+        assert side is not None
+        assert side.value == pytest.approx(stored[step].value)
+        assert side.value == pytest.approx(centre)
+        assert side.interval == stored[step].interval
+        assert side.interval is not None
+        assert side.interval.value == pytest.approx(side.value)
+
+
+def test_the_interval_of_a_step_holds_no_difference_between_the_halves() -> None:
+    values = [130.0, 100.0, 131.0, 101.0, 129.0, 99.0]
+    found = balanced_mean_of(values, ODD[:6])
+    logs = [math.log(value) for value in values]
+    assert math.log(found.value) == pytest.approx(statistics.fmean(logs))
+    error = math.sqrt((statistics.variance(logs[::2]) + statistics.variance(logs[1::2])) / 2 * (2 / 3) / 4)
+    assert found.high is not None
+    assert math.log(found.high / found.value) == pytest.approx(stats.t.ppf(0.975, 4) * error)
+
+
+def test_a_ranking_refuses_a_duet() -> None:
+    run = duet_run("r1", NOISE, NOISE)
+    with pytest.raises(CompareError) as caught:
+        rank(["r1:a", "r1:b"], [[only_step(run, name)] for name in "ab"], RankingCriteria({"iops": 1.0}))
+    assert caught.value.message == MESSAGES["ranked"]
+
+
+def test_the_steps_of_a_duet_may_have_any_name() -> None:
+    steps = (replace(A, name="sleep a, b"), replace(B, name="c: d@e, f"))
+    run = duet_run("r1", NOISE, NOISE, given=plan(*steps))
+
+    def load(word: str) -> RunRecord:
+        if word != "r1":
+            raise CompareError(f"no run {word}", "")
+        return run
+
+    chosen = [choose(load, side) for side in duet_sides(run)]
+    assert [one.plan.steps[0].name for (one,) in chosen] == [step.name for step in steps]

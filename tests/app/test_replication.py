@@ -363,6 +363,7 @@ def test_identical_times_and_rates_are_not_exact_but_coarse() -> None:
     assert against.verdict is ComparisonVerdict.UNDECIDED
     assert against.ratio == pytest.approx(2.0)
     assert "variance unknown" in against.reason
+    assert against.text.startswith(MESSAGES["coarse"])
 
 
 def test_an_exact_change_equal_to_the_margin_is_within_it() -> None:
@@ -370,6 +371,7 @@ def test_an_exact_change_equal_to_the_margin_is_within_it() -> None:
     for factor in (1.05, 0.95):
         against = one(base, run_record("b", [1000.0 * factor] * 3, metric=INSTRUCTIONS))
         assert against.verdict is ComparisonVerdict.AGREES
+        assert MESSAGES["within"] in against.text
 
 
 def test_two_trials_that_agree_may_agree_by_rounding() -> None:
