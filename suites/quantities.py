@@ -56,6 +56,10 @@ _YEARS_FROM = 730
 """Days from which an age is shown in years."""
 
 
+_MOST_DECIMALS = 9
+"""Decimals of a number at most; a smaller one has an exponent: 1.2e-12."""
+
+
 def decimals(value: float, interval: float | None = None) -> int:
     """Return the decimals that `value` supports; `interval` is half the width of its interval.
 
@@ -64,7 +68,7 @@ def decimals(value: float, interval: float | None = None) -> int:
     counts, significant = (interval, INTERVAL_SIGNIFICANT) if interval else (value, SIGNIFICANT)
     if not counts or not math.isfinite(counts):
         return 0
-    return min(9, max(0, significant - 1 - math.floor(math.log10(abs(counts)))))
+    return min(_MOST_DECIMALS, max(0, significant - 1 - math.floor(math.log10(abs(counts)))))
 
 
 def count_text(count: float, one: str, more: str = "") -> str:
@@ -290,8 +294,10 @@ def _written(value: float, interval: float | None, divisor: float, suffix: str) 
 
 def _number(value: float, places: int) -> str:
     text = f"{value:.{places}f}"
+    if places >= _MOST_DECIMALS and abs(value) < 10.0**-_MOST_DECIMALS and value:
+        return f"{value:.{SIGNIFICANT}g}"
     return text.removeprefix("-") if float(text) == 0 else text
 
 
 def _trimmed(number: str) -> str:
-    return number.rstrip("0").rstrip(".") if "." in number else number
+    return number.rstrip("0").rstrip(".") if "." in number and "e" not in number else number

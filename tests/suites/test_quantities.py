@@ -83,6 +83,8 @@ def test_spread_stands_in_the_prefix_of_its_value() -> None:
         (941.5, Unit.MBIT_PER_SECOND, "942 Mbit/s"),
         (0.83, Unit.PERCENT, "0.83 %"),
         (3.14159, Unit.ONE, "3.14"),
+        (2.5e-10, Unit.ONE, "2.5e-10"),
+        (1e-12, Unit.PER_SECOND, "1e-12/s"),
     ],
 )
 def test_quantity_takes_the_prefix_of_its_unit(value: float, unit: Unit, text: str) -> None:
