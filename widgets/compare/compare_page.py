@@ -10,7 +10,7 @@ from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtGui import QAction, QGuiApplication, QKeySequence, QResizeEvent
 from PySide6.QtWidgets import QCheckBox, QMenu, QPushButton, QSplitter, QStackedLayout, QWidget
 
-from app.comparison.comparison import Comparison, ComparisonRow
+from app.comparison.comparison import NOTHING_COMPARED, Comparison, ComparisonRow
 from app.comparison.family import DESCRIPTIVE
 from app.margins import Margin
 from app.questions import Asker
@@ -185,6 +185,9 @@ class ComparePage(Page):
         self.everything.setEnabled(hidden > 0)
         self._content.show()
         self._show_lines()
+        if not compared.comparison.rows:
+            self.explanation.show_nothing()
+            self.notice.show_message("info", NOTHING_COMPARED)
         metrics = len(compared.comparison.rows)
         runs = len(compared.comparison.runs)
         self.status.emit(f"{runs} runs, {count_text(metrics, 'metric')}")
