@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from app.comparison.compare import compare
+from app.comparison.selection import RunSelection
 from app.comparison.selectors import only_step
 from app.distributions.analyses import Analyses
 from app.events import State
@@ -25,6 +26,7 @@ from suites.verdict import Trust, Verdict
 from suites.vocab import Figure, Sample
 from tests.app import run_events
 from tests.app.run_events import IOPS, P99, READ, STEP
+from tests.app.stores import record
 from tests.messages import messages
 
 MESSAGES = messages("app-report", "test_report_image")
@@ -197,12 +199,15 @@ def test_sides_without_trials_have_no_margin() -> None:
 
 
 def test_tested_metrics_are_charted_first(tmp_path: Path) -> None:
-    groups: list[tuple[RunRecord, ...]] = [(a_run("a"),), (a_run("b"),)]
-    (row,) = compare([run for (run,) in groups]).rows
-    total = replace(row, metric=replace(P99, name="total_time"), tested=False)
-    latency = replace(row, metric=P99)
-    analyses = Analyses(Store(tmp_path / "runs.sqlite3"), lambda _words: groups)
+    store = Store(tmp_path / "data" / "runs.sqlite3")
+    for run in "ab":
+        record(store, run, run_events.run_events(run, (1000.0, 1010.0)))
+    chosen = RunSelection(store).chosen
+    row, latency = compare(chosen(("a", "b"))).rows
+    total = replace(latency, metric=replace(P99, name="total_time"), tested=False)
+    analyses = Analyses(store, chosen)
     found, alone = (analyses.pictured(("a", "b"), [row, total, *more]) for more in ([latency], []))
+    store.close()
     assert [one.metric.name for one in found] == ["iops", "latency_p99"]
     assert [one.metric.name for one in alone] == ["iops", "total_time"]
 
