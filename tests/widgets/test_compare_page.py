@@ -421,8 +421,11 @@ def test_runs_without_counted_trials_have_one_sentence(qtbot: QtBot, page: Compa
     assert page.notice.isVisible()
     assert MESSAGES["nothing"] in page.notice.text()
     assert not page.explanation._inner.isVisible()
+    assert not page.table.isVisible()
+    assert not page.margin.isVisible()
     _compare(qtbot, page, BEFORE, AFTER)
     assert not page.notice.isVisible()
+    assert page.table.isVisible()
 
 
 def test_a_side_tells_on_which_level_it_spreads(qtbot: QtBot, page: ComparePage) -> None:

@@ -184,6 +184,8 @@ class ComparePage(Page):
         self.everything.setText(f"Show all metrics ({hidden} more)" if hidden else "Show all metrics")
         self.everything.setEnabled(hidden > 0)
         self._content.show()
+        for part in (self._controls, self._splitter):  # no margin and no figures, of the comparison before neither
+            part.setVisible(bool(compared.comparison.rows))
         self._show_lines()
         if not compared.comparison.rows:
             self.explanation.show_nothing()
@@ -391,7 +393,9 @@ class ComparePage(Page):
         self._splitter.splitterMoved.connect(self._keep_heights)
         self._content = QWidget()
         content = column_in(self._content, SPACE[1])
-        fill(content, self._build_head(), self.chips, self._build_controls(), (self._splitter, 1))
+        self._controls = self._build_controls()
+        fill(content, self._build_head(), self.chips, self._controls, (self._splitter, 1))
+        content.addStretch(0)
         self._content.hide()
         self._body = QWidget()
         rows = column_in(self._body, SPACE[1], (SPACE[3], SPACE[2], SPACE[3], SPACE[2]))
