@@ -266,7 +266,10 @@ def _overrides(made: "cattrs.Converter") -> dict[type, Json]:
         Plan: dict.fromkeys(("seed", "acknowledged", "changed", "goals", "telemetry_interval"), optional),
         Finding: {"severity": as_level},
         Verdict: {"trust": as_level},
-        RunSummary: {"detached": override(rename="left")},
+        RunSummary: {
+            "detached": override(rename="left"),
+            **dict.fromkeys(("chosen_steps", "chosen_hosts"), override(omit=True)),  # of a part, never of a whole run
+        },
         MetricNoise: {
             "labels": override(
                 struct_hook=lambda given, _: tuple(made.structure(given, labels).items()), unstruct_hook=dict

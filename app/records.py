@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import NamedTuple
 
 from app.events import HostChange, PlannedSession, State, Trial
-from app.plans.plan import Plan
+from app.plans.plan import Plan, host_label
 from app.timestamps import seconds_since
 from remote.jobs.job_record import JobStart
 from remote.jobs.workspace import Workspace
@@ -39,6 +39,14 @@ class RunSummary:
     trust: str = ""  # trust of its verdict; empty without a verdict
     limited_by: str = ""  # limit in its verdict; empty without one
     session: PlannedSession | None = None  # the session of a series that it is
+    chosen_steps: tuple[str, ...] = ()  # of a part of a run: the selected steps; empty for all
+    chosen_hosts: tuple[str, ...] = ()
+
+    @property
+    def part(self) -> str:
+        """What was selected of the run: ``step scan, hosts web-1, web-2``; empty for the whole run."""
+        chosen = (("step", self.chosen_steps), ("host", tuple(map(host_label, self.chosen_hosts))))
+        return ", ".join(f"{kind}{'s' * (len(names) > 1)} {', '.join(names)}" for kind, names in chosen if names)
 
     @property
     def status(self) -> str:

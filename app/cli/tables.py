@@ -7,7 +7,7 @@ import click
 
 from app.cli.common import plain, print_table
 from app.comparison.comparability import Weight
-from app.comparison.comparison import Comparison, ComparisonRow, RelativeFigure, run_letter
+from app.comparison.comparison import NOTHING_COMPARED, Comparison, ComparisonRow, RelativeFigure, run_letter
 from app.comparison.variance import HOST, RUN, SAMPLE, TRIAL, VarianceLevel, VarianceLevels
 from app.comparison.verdicts import UNSETTLED
 from app.crosscheck.agreement import Agreement
@@ -16,7 +16,6 @@ from app.distributions.distribution import Distribution, SideDistribution
 from app.distributions.percentiles import Percentile, QuantileShift
 from app.noise import TITLES, Noise, NoiseEntry, NoiseLevel, PooledSpread, rank_text
 from app.plans.plan import host_label
-from app.records import RunSummary
 from app.scaling.scaling import Efficiency, ScalingAnalysis, scaling_lines
 from app.spreads import Spread
 from app.summary import MetricSummary
@@ -41,17 +40,10 @@ RIGHT_ALIGNED = (4, 5)
 def run_lines(comparison: Comparison) -> list[str]:
     """Return the legend of run letters; the first is the baseline."""
     lines = [
-        f"{run_letter(number)}  {run.id}  {run.name}  {_moment(run.started)}{part}".rstrip()
-        for number, (run, part) in enumerate(zip(comparison.runs, _parts(comparison.runs), strict=True))
+        f"{run_letter(number)}  {run.id}  {run.name}  {_moment(run.started)}  {run.part}".rstrip()
+        for number, run in enumerate(comparison.runs)
     ]
     return [f"{lines[0]}  baseline", *lines[1:]]
-
-
-def _parts(runs: Sequence[RunSummary]) -> list[str]:
-    """Return steps and hosts of each side if one run is on several sides, else empty strings."""
-    if len({run.id for run in runs}) == len(runs):
-        return [""] * len(runs)
-    return [f"  {', '.join(run.steps)} on {', '.join(map(host_label, run.hosts))}" for run in runs]
 
 
 def _moment(started: str) -> str:
@@ -68,9 +60,11 @@ def comparison_rows(comparison: Comparison, *, everything: bool = True) -> list[
 
 
 def closing_lines(comparison: Comparison) -> list[str]:
-    """Return the notes, margins and conventions below the table."""
+    """Return the notes, margins and conventions below the table; without one, the notes only."""
     directions = ", ".join(map(direction_text, Better))
     notes = [f"Note: {note}" for note in comparison.notes if note not in comparison.remarks]
+    if not comparison.rows:
+        return notes
     margin = f"Margin {comparison.margin_text}."
     return [*notes, margin, f"Value ± 95 % interval (×/÷: a factor); {directions}; {comparison.method}."]
 
@@ -80,8 +74,9 @@ def _lines(row: ComparisonRow) -> Iterator[list[str]]:
     metric = f"{metric_text(row.metric, row.labels)} {direction_text(row.metric.better)[0]}"
     yield [row.step, host_label(row.host), metric, run_letter(0), *_value(baseline), "", ""]
     for number, (side, against) in enumerate(zip(others, row.against, strict=True), 1):
+        step = "" if side is None or side.step == row.step else side.step
         host = "" if side is None or side.host == row.host else host_label(side.host)
-        yield ["", host, "", run_letter(number), *_value(side), *_against(against)]
+        yield [step, host, "", run_letter(number), *_value(side), *_against(against)]
 
 
 def _value(side: MetricSummary | None) -> tuple[str, str]:
@@ -163,7 +158,10 @@ def print_comparison(
     if gate:
         print_table(GATE_HEAD, gate)
         click.echo("")
-    print_table(HEAD, comparison_rows(comparison, everything=everything), right=RIGHT_ALIGNED)
+    if comparison.rows:
+        print_table(HEAD, comparison_rows(comparison, everything=everything), right=RIGHT_ALIGNED)
+    else:
+        click.echo(NOTHING_COMPARED)
     hidden = 0 if everything else sum(not row.tested for row in comparison.rows)
     if hidden:
         left_out = (
@@ -171,7 +169,7 @@ def print_comparison(
         )
         click.echo(plain(f"{left_out} same number as another."))
     click.echo("")
-    if levels:
+    if levels and comparison.rows:
         print_table(("Step", "Host", "Metric", "Run", *LEVELS_HEAD), levels_rows(comparison), right=range(4, 9))
         click.echo("")
     for line in closing_lines(comparison):

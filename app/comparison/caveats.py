@@ -31,12 +31,17 @@ DRIFT_AFTER = timedelta(minutes=10)
 """Shortest time from the first to the last trial of two consecutive sides for a drift caveat."""
 
 
+THIS_RUN, THE_BASELINE = "this run", "the baseline"
+"""Names of the two sides of a ratio in a caveat."""
+
+
 @dataclass(frozen=True, slots=True)
 class Caveat:
-    """A reason to doubt a verdict. `id` is for programs."""
+    """A reason to doubt a verdict. `id` is for programs. `side` is the one that it is about; empty for both."""
 
     id: str
     text: str
+    side: str = ""
 
 
 def correlation_p(values: Sequence[float]) -> float | None:
@@ -129,13 +134,12 @@ def of_spread(
     """
     p = correlation_p(values)
     if p is not None and p < SIGNIFICANT:
-        yield Caveat(
-            "correlated", f"trials of {side_name} are autocorrelated (p = {p:.3f}): the interval is too narrow"
-        )
+        text = f"trials of {side_name} are autocorrelated (p = {p:.3f}): the interval is too narrow"
+        yield Caveat("correlated", text, side_name)
     levels = two_levels(values)
     if levels is not None:
         texts = [text_of(min(values, key=lambda value: abs(value - level))) for level in levels]
-        yield Caveat("two-levels", f"trials of {side_name} are bimodal: about {texts[0]} and {texts[1]}")
+        yield Caveat("two-levels", f"trials of {side_name} are bimodal: about {texts[0]} and {texts[1]}", side_name)
 
 
 def of_blocks(ours: Mapping[str, Sequence[str]], baseline: Mapping[str, Sequence[str]]) -> Iterator[Caveat]:
@@ -147,12 +151,12 @@ def of_blocks(ours: Mapping[str, Sequence[str]], baseline: Mapping[str, Sequence
     if len(shared) < 2 or not all(one and other for one, other in shared):
         return
     for first, is_first in (
-        ("this run", all(one[-1] < other[0] for one, other in shared)),
-        ("the baseline", all(other[-1] < one[0] for one, other in shared)),
+        (THIS_RUN, all(one[-1] < other[0] for one, other in shared)),
+        (THE_BASELINE, all(other[-1] < one[0] for one, other in shared)),
     ):
         if is_first:
             text = f"{first} ran first in all {len(shared)} sessions: its effect on caches, credits or heat is included"
-            yield Caveat("same-order", f"{text}; run the steps interleaved")
+            yield Caveat("same-order", f"{text}; run the steps interleaved", first)
 
 
 def of_order(ours: Sequence[str], baseline: Sequence[str]) -> Iterator[Caveat]:

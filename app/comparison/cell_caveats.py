@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from functools import partial
 
-from app.comparison.caveats import SIGNIFICANT, Caveat, correlation_p, of_spread
+from app.comparison.caveats import SIGNIFICANT, THE_BASELINE, THIS_RUN, Caveat, correlation_p, of_spread
 from app.comparison.estimates import FEWEST_HOSTS
 from app.comparison.replication import Units
 from app.comparison.sides import Censored
@@ -51,16 +51,15 @@ def of_failures(sides: Sequence[tuple[str, Censored]]) -> Iterator[Caveat]:
     for side_name, censored in sides:
         if censored.failed:
             share = f", more than {share_text(MOST_FAILED)}" if censored.share > MOST_FAILED else ""
-            yield Caveat(
-                "censored", f"{censored.text} in {side_name}{share}: the rest may be a selection of the fast ones"
-            )
+            text = f"{censored.text} in {side_name}{share}: the rest may be a selection of the fast ones"
+            yield Caveat("censored", text, side_name)
 
 
 def of_verdicts(other: MetricSummary, baseline: MetricSummary) -> Iterator[Caveat]:
     """Yield a caveat for each side whose result is doubtful or invalid."""
     for side, side_name in _named(other, baseline):
         if side.verdict is not None and side.trust in {Trust.DOUBTFUL, Trust.INVALID}:
-            yield Caveat(str(side.trust), f"{side_name} is {side.verdict.text}")
+            yield Caveat(str(side.trust), f"{side_name} is {side.verdict.text}", side_name)
 
 
 def of_instances(units: Units, hosts: tuple[int, int]) -> Iterator[Caveat]:
@@ -71,11 +70,11 @@ def of_instances(units: Units, hosts: tuple[int, int]) -> Iterator[Caveat]:
 
 
 def _named(other: MetricSummary, baseline: MetricSummary) -> tuple[tuple[MetricSummary, str], ...]:
-    return (other, "this run"), (baseline, "the baseline")
+    return (other, THIS_RUN), (baseline, THE_BASELINE)
 
 
 def _of_hosts(other: MetricSummary, baseline: MetricSummary) -> Iterator[Caveat]:
     for side, side_name in _named(other, baseline):
         found = levels(side, {})
         if found is not None and (text := hosts_text(found, side_name)):
-            yield Caveat("hosts-dominate", text)
+            yield Caveat("hosts-dominate", text, side_name)

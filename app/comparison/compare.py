@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from app.baselines.reference import against_published
-from app.comparison.caveats import Caveat, of_blocks, of_order
+from app.comparison.caveats import THE_BASELINE, THIS_RUN, Caveat, of_blocks, of_order
 from app.comparison.cell_caveats import MOST_FAILED, of_failures, of_instances, of_units, of_verdicts
 from app.comparison.comparability import (
     OF_HOST,
@@ -21,6 +21,7 @@ from app.comparison.comparison import CompareError, Comparison, ComparisonRow, R
 from app.comparison.crossover import HalfEffect, overlap_caveat, overlaps
 from app.comparison.estimates import CONFIDENCE, FEWEST_TRIALS, Ratio, beyond_p, holm, widened, within_p
 from app.comparison.family import descriptive
+from app.comparison.notes import caveats_of, half_effects, lettered
 from app.comparison.replication import OnFirst, Rounds, Units, units_of
 from app.comparison.sides import (
     Censored,
@@ -44,13 +45,12 @@ from app.comparison.verdicts import (
 )
 from app.margins import DEFAULTS, Margin, Margins
 from app.plans.duet import Halves, halves_of
-from app.plans.plan import Policy, host_label
+from app.plans.plan import Policy
 from app.plans.sequential import look_level
 from app.records import RunRecord
 from app.sample_statistics import WithinTrials
 from app.summary import MetricSummary, levels
 from suites.errors import UnitError
-from suites.quantities import metric_text
 from suites.units import convert
 from suites.verdict import Trust
 from suites.vocab import Metric, MetricKind
@@ -81,16 +81,17 @@ def compare(
     _check(sides)
     table = _Table(sides, margins, overruled.strip(), within or {}, frozenset(tested))
     rows = tuple(table.rows())
-    remarks = tuple(dict.fromkeys(table.remarks()))
+    remarks = tuple(lettered(table.remarks(), len(sides)))
     overruling = [f"Overruled: {overruled.strip()}"] if overruled.strip() else []
-    caveats = tuple(_caveats(rows))
+    caveats = tuple(lettered(caveats_of(rows), len(sides)))
+    halves = lettered(half_effects(rows), len(sides))
     excluded = [
         note
         for side in sides
         for run in side.runs  # an invalid run of a group stays excluded: its valid ones are the values
         for note in excluded_trials(run, overruled=bool(overruled.strip()) and len(side.runs) == 1)
     ]
-    notes = tuple(dict.fromkeys([*excluded, *overruling, *remarks, *caveats, *half_effects(rows)]))
+    notes = tuple(dict.fromkeys([*excluded, *overruling, *remarks, *caveats, *halves]))
     summaries = tuple(side.summary for side in sides)
     return Comparison(summaries, margins, rows, notes, remarks, (*overruling, *caveats), overruled=overruled.strip())
 
@@ -168,7 +169,7 @@ class _Table:
                     *of_order(side.moments(theirs), baseline.moments(ours)),
                     *of_blocks(side.starts(theirs), baseline.starts(ours)),
                 ),
-                (("this run", side.censored(theirs)), ("the baseline", baseline.censored(ours))),
+                ((THIS_RUN, side.censored(theirs)), (THE_BASELINE, baseline.censored(ours))),
                 baseline.rounds(ours) | side.rounds(theirs),
                 on_first,
                 _halves(other) if on_first else "",
@@ -198,10 +199,11 @@ class _Table:
                     only[number] = cell
                     yield only
 
-    def remarks(self) -> Iterator[str]:
-        for pairs in self._pairs:
+    def remarks(self) -> Iterator[tuple[int, str]]:
+        for number, pairs in enumerate(self._pairs, 1):
             for pair in pairs.values():
-                yield from _remarks(pair)
+                for text in _remarks(pair):
+                    yield number, text
 
     def _rows_of(self, found: list[StepHosts | None]) -> Iterator[tuple[ComparisonRow, list[RelativeFigure | _Open]]]:
         figures = [{} if cell is None else side.figures(cell) for cell, side in zip(found, self._sides, strict=True)]
@@ -256,7 +258,7 @@ class _Table:
         return max(stopped, default=0.0)
 
     def _called(self, number: int) -> str:
-        return f"the run {self._sides[number].summary.id}" if number else "the baseline"
+        return f"the run {self._sides[number].summary.id}" if number else THE_BASELINE
 
     def _open(
         self, pair: _Pair, sides: tuple[MetricSummary, MetricSummary], number: int, untested: str
@@ -394,28 +396,6 @@ def _unknown(reason: str, found: tuple[Difference, ...], untested: str) -> Relat
 def _covered(cell: StepHosts, others: Iterable[StepHosts]) -> bool:
     """Return whether others, which may pool several hosts, contain a cell."""
     return any(cell.step == other.step and set(cell.hosts) <= set(other.hosts) for other in others)
-
-
-def _caveats(rows: Iterable[ComparisonRow]) -> Iterator[str]:
-    """Yield the caveats of all verdicts; those that are not of a whole cell name the metric."""
-    for row in rows:
-        for against in row.against:
-            for caveat in against.caveats:
-                metric = "" if caveat.id in _OF_CELL else f", {metric_text(row.metric, row.labels)}"
-                yield f"{row.step} on {host_label(row.host)}{metric}: {caveat.text}"
-
-
-def half_effects(rows: Iterable[ComparisonRow]) -> Iterator[str]:
-    """Yield the effect of the halves of the CPUs in the tested metrics of duets."""
-    for row in rows:
-        for against in row.against:
-            if against.half is not None and row.tested:
-                of = f"{row.step} on {host_label(row.host)}, {metric_text(row.metric, row.labels)}"
-                yield f"{of}: {against.half.text}"
-
-
-_OF_CELL = frozenset({"censored", "drift", "same-order", "other-instance", "overlap", "reference", *Trust})
-"""Ids of caveats that apply to every metric of a cell."""
 
 
 def _remarks(pair: _Pair) -> Iterator[str]:

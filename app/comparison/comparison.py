@@ -1,5 +1,6 @@
 """The result of a comparison, and its public JSON."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from app.comparison.caveats import Caveat
@@ -20,6 +21,9 @@ METHOD = (
     "highest replicated level: trials of single sessions, else sessions, else hosts; Holm's correction over all tested "
     "ratios; a percentile of several trials is the mean of the trials' percentiles"
 )
+
+NOTHING_COMPARED = "Nothing to compare: no counted trials."
+"""The result of a comparison without rows."""
 
 MOST_NAMES = 3
 """Metrics that are named beside a margin that is not that of most metrics."""
@@ -131,11 +135,18 @@ def run_letter(number: int) -> str:
     return chr(ord("A") + number) if number < 26 else f"run {number + 1}"
 
 
+def run_letters(numbers: Iterable[int]) -> str:
+    """Return the distinct letters of runs in order: ``B, C and D``."""
+    *others, last = map(run_letter, sorted(set(numbers)))
+    return f"{', '.join(others)} and {last}" if others else last
+
+
 def run_name(number: int) -> str:
     """Return the short name of run `number`; run 0 is marked as the baseline."""
     return f"{run_letter(number)}, baseline" if number == 0 else run_letter(number)
 
 
+publish(Caveat, "id text")
 publish(ComparisonRow, "metric=metric.name unit=metric.unit better=metric.better step labels")
 publish(
     RelativeFigure,
@@ -165,6 +176,7 @@ def _entry(comparison: Comparison, row: ComparisonRow, against: RelativeFigure, 
         "overruled": comparison.overruled or None,
         "host": row.host if side is None else side.host,
         "run": comparison.runs[number].id,
+        "part": comparison.runs[number].part or None,
         "value": None if side is None else side.value,
         "median": None if side is None else side.median,
         "trust": None if side is None else side.trust,
@@ -172,6 +184,7 @@ def _entry(comparison: Comparison, row: ComparisonRow, against: RelativeFigure, 
         "levels": published(row.levels[number]),
         "baseline": {
             "run": comparison.runs[0].id,
+            "part": comparison.runs[0].part or None,
             "host": None if baseline is None else baseline.host,
             "n": 0 if baseline is None else baseline.n,
             "value": None if baseline is None else baseline.value,

@@ -9,6 +9,7 @@ from app.plans.plan import Order
 from app.records import RunRecord, RunSummary
 from suites.errors import BenchwrightError
 from suites.verdict import Verdict, least_trusted
+from suites.vocab import Finding
 
 Load = Callable[[str], RunRecord]
 
@@ -87,10 +88,15 @@ def only_host(record: RunRecord, host: str) -> RunRecord:
         raise CompareError(
             f"Run {record.summary.id} has no host “{host[:60]}”.", f"Its hosts: {', '.join(record.plan.hosts)}."
         )
-    trials = tuple(trial for trial in record.trials if trial.trial.host == host)
-    verdicts = tuple(one for one in record.verdicts if one.host == host)
-    summary = _judged(replace(record.summary, hosts=(host,)), verdicts)
-    return replace(record, summary=summary, plan=replace(record.plan, hosts=(host,)), trials=trials, verdicts=verdicts)
+    others = {*record.plan.hosts} - {host}  # a finding on a peer stays
+    kept = replace(
+        record,
+        plan=replace(record.plan, hosts=(host,)),
+        trials=tuple(trial for trial in record.trials if trial.trial.host == host),
+        verdicts=tuple(one for one in record.verdicts if one.host == host),
+    )
+    summary = replace(record.summary, hosts=(host,), chosen_hosts=(host,))
+    return _part_of(kept, summary, lambda finding: finding.host not in others)
 
 
 def only_step(record: RunRecord, step: str) -> RunRecord:
@@ -99,10 +105,25 @@ def only_step(record: RunRecord, step: str) -> RunRecord:
     if not steps:
         names = ", ".join(one.name for one in record.plan.steps)
         raise CompareError(f"Run {record.summary.id} has no step “{step[:60]}”.", f"Its steps: {names}.")
-    trials = tuple(trial for trial in record.trials if trial.trial.step == step)
-    verdicts = tuple(one for one in record.verdicts if one.step == step)
-    summary = _judged(replace(record.summary, steps=(step,), suites=(steps[0].suite_id,)), verdicts)
-    return replace(record, summary=summary, plan=replace(record.plan, steps=steps), trials=trials, verdicts=verdicts)
+    kept = replace(
+        record,
+        plan=replace(record.plan, steps=steps),
+        trials=tuple(trial for trial in record.trials if trial.trial.step == step),
+        verdicts=tuple(one for one in record.verdicts if one.step == step),
+    )
+    summary = replace(record.summary, steps=(step,), suites=(steps[0].suite_id,), chosen_steps=(step,))
+    return _part_of(kept, summary, lambda finding: finding.step in {None, step})
+
+
+def _part_of(kept: RunRecord, summary: RunSummary, concerns: Callable[[Finding], bool]) -> RunRecord:
+    """Return a part of a run with its `summary`, judged by its verdicts, and the findings that concern it."""
+    raised = [one for one in kept.raised if concerns(one[0])]
+    return replace(
+        kept,
+        summary=_judged(summary, kept.verdicts),
+        findings=tuple(finding for finding, _ in raised),
+        finding_trials=tuple(trial for _, trial in raised),
+    )
 
 
 def _judged(summary: RunSummary, verdicts: Sequence[Verdict]) -> RunSummary:

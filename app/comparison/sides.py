@@ -110,6 +110,8 @@ class Side:
             limited_by="",
             suites=tuple(dict.fromkeys(suite for summary in summaries for suite in summary.suites)),
             session=None,
+            chosen_steps=_chosen([(summary.chosen_steps, summary.steps) for summary in summaries]),
+            chosen_hosts=_chosen([(summary.chosen_hosts, summary.hosts) for summary in summaries]),
         )
 
     @property
@@ -271,6 +273,16 @@ def _has_failed(record: TrialRecord) -> bool:
     """Return whether a trial failed: not a warm-up, not under way, not stopped by the user."""
     stopped = record.state is State.PARTIAL and record.reason == STOPPED
     return record.state not in {State.DONE, State.RUNNING} and not record.trial.warm_up and not stopped
+
+
+def _chosen(runs: Sequence[tuple[tuple[str, ...], tuple[str, ...]]]) -> tuple[str, ...]:
+    """Return the names selected of some runs, each given by its selected and all its names; empty without a selection.
+
+    Of a run without a selection, all are.
+    """
+    if not any(chosen for chosen, _ in runs):
+        return ()
+    return tuple(dict.fromkeys(name for chosen, names in runs for name in chosen or names))
 
 
 def _worst(levels: Iterable[str]) -> str:

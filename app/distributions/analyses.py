@@ -150,10 +150,10 @@ class Analyses:
         return found
 
     def pictured(self, selectors: Sequence[str], rows: Sequence[ComparisonRow]) -> list[Distribution]:
-        """Return the distributions for the report image: the first rate and the first latency of each step."""
+        """Return the distributions for the report image: the first rate and time of each step, tested ones first."""
         groups = self._chosen(selectors)
         chosen: dict[tuple[str, str, MetricKind], ComparisonRow] = {}
-        for row in rows:
+        for row in sorted(rows, key=lambda row: not row.tested):
             if row.metric.kind in {MetricKind.RATE, MetricKind.TIME}:
                 chosen.setdefault((row.step, row.host, row.metric.kind), row)
         ids = [Side(group).summary.id for group in groups]

@@ -7,7 +7,7 @@ from types import MappingProxyType
 from app.baselines.baselines import counts_text
 from app.chart import Chart
 from app.comparison.compare import compare
-from app.comparison.comparison import Comparison, run_letter
+from app.comparison.comparison import NOTHING_COMPARED, Comparison, run_letter
 from app.comparison.sides import excluded_trials, matching_steps
 from app.crosscheck.agreement import agreements
 from app.crosscheck.report import agreement_line, why_lines
@@ -50,8 +50,8 @@ HEADLINES = 6
 
 def draw_step(sheet: Sheet, shown: ReportStep, comparison: Comparison | None, telemetry: Telemetry) -> None:
     """Draw a step; with several runs, compared with the first."""
-    name = next(step.name for step in shown.steps if step is not None)
-    sheet.paragraph(name, HEADING)
+    name, *others = dict.fromkeys(step.name for step in shown.steps if step is not None)
+    sheet.paragraph(f"{name} against {', '.join(others)}" if others else name, HEADING)
     lines = list(_single_run_headlines(shown) if comparison is None else _headlines_compared(comparison, name))
     for large, style, small in lines if len(lines) <= HEADLINES else []:
         _draw_headline(sheet, large, style, small)
@@ -231,6 +231,9 @@ def draw_report(
 
 def _notes(records: Sequence[RunRecord], comparison: Comparison | None) -> Iterator[tuple[str, Sequence[str]]]:
     """Yield the lists of notes with their headings."""
+    if comparison is not None and not comparison.rows:
+        yield "Differences and caveats", [NOTHING_COMPARED, *comparison.notes]
+        return
     if comparison is not None:
         yield "Margin", [f"{comparison.margin_text}."]
         yield "Differences and caveats", comparison.notes

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import Any
 
-from app.comparison.comparison import run_letter, run_name
+from app.comparison.comparison import run_letters, run_name
 from app.events import State
 from app.plans.plan import host_label
 from app.plans.plan_remarks import reason_of
@@ -64,9 +64,7 @@ def draw_head(sheet: Sheet, records: Sequence[RunRecord]) -> None:
         return
     sheet.y += 6
     for number, record in enumerate(records):
-        part = ", ".join((*record.summary.steps, *map(host_label, record.plan.hosts)))
-        twice = sum(other.summary.id == record.summary.id for other in records) > 1
-        name = f"{record.plan.name}, {part}" if twice else record.plan.name
+        name = f"{record.plan.name}, {record.summary.part}" if record.summary.part else record.plan.name
         _entry(sheet, run_name(number), f"{name}, {_when(record)}, run {record.summary.id}")
         _draw_state(sheet, record, MARGIN + _INDENT)
         _draw_verdict(sheet, record, MARGIN + _INDENT)
@@ -153,17 +151,25 @@ def draw_footer(sheet: Sheet, records: Sequence[RunRecord]) -> None:
     """Draw the footer: run ids, plan hashes, program versions, telemetry."""
     sheet.rule((MARGIN, sheet.y), (MARGIN + CONTENT, sheet.y), colour=LINE)
     sheet.y += 10
+    lines: dict[str, dict[str, None]] = {}  # by run: several sides may be parts of one
     for record in records:
-        ids = f"run {record.summary.id}, plan {record.plan_hash[:12]}"
-        measured = f"{ids}, measured by Benchwright {record.program_version}"
-        table = record.published
-        sheet.paragraph(f"{record.summary.id}, source: {table.source}" if table is not None else measured, SMALL)
-        for part in record.parts or (record,):
-            for host in _hosts(part):
-                if telemetry := telemetry_text(part.telemetry_program.get(host), part.telemetry_cost.get(host)):
-                    sheet.paragraph(f"{host_label(host)}: {telemetry}", SMALL)
+        lines.setdefault(record.summary.id, {}).update(dict.fromkeys(_footer_lines(record)))
+    for line in (line for own in lines.values() for line in own):
+        sheet.paragraph(line, SMALL)
     if any(record.program_version != VERSION and record.published is None for record in records):
         sheet.paragraph(f"drawn by Benchwright {VERSION}", SMALL)
+
+
+def _footer_lines(record: RunRecord) -> Iterator[str]:
+    """Yield the line of a run, and one for the telemetry of each host."""
+    ids = f"run {record.summary.id}, plan {record.plan_hash[:12]}"
+    measured = f"{ids}, measured by Benchwright {record.program_version}"
+    table = record.published
+    yield f"{record.summary.id}, source: {table.source}" if table is not None else measured
+    for part in record.parts or (record,):
+        for host in _hosts(part):
+            if telemetry := telemetry_text(part.telemetry_program.get(host), part.telemetry_cost.get(host)):
+                yield f"{host_label(host)}: {telemetry}"
 
 
 _FINDING_INDENT = 96
@@ -187,11 +193,11 @@ def draw_findings(sheet: Sheet, records: Sequence[RunRecord]) -> None:
     if not found:
         sheet.paragraph("No findings.", QUIET)
     for finding, runs, reasons in sorted(found.values(), key=lambda each: (all(each[2]), -each[0].severity.rank)):
-        letters = [run_letter(number) for number in dict.fromkeys(runs)] if len(records) > 1 else []
+        letters = run_letters(runs) if len(records) > 1 else ""
         _draw_finding(sheet, finding, letters, " / ".join(dict.fromkeys(reasons)) if all(reasons) else "")
 
 
-def _draw_finding(sheet: Sheet, finding: Finding, runs: Sequence[str], acknowledged: str) -> None:
+def _draw_finding(sheet: Sheet, finding: Finding, runs: str, acknowledged: str) -> None:
     """Draw a finding; in muted colour with the reason if all runs acknowledge it."""
     sheet.y += 6
     word, colour = _MARKS[finding.severity]
@@ -199,7 +205,7 @@ def _draw_finding(sheet: Sheet, finding: Finding, runs: Sequence[str], acknowled
     sheet.text(MARGIN, sheet.y, word, Style(BODY.size, BODY.leading, colour, bold=True))
     x, available = MARGIN + _FINDING_INDENT, CONTENT - _FINDING_INDENT
     scope = [finding.step or "", "" if finding.host is None else f"on {host_label(finding.host)}"]
-    about = [" ".join(part for part in scope if part), f"run {' and '.join(runs)}" if runs else ""]
+    about = [" ".join(part for part in scope if part), f"run {runs}" if runs else ""]
     where = ", ".join(part for part in about if part)
     sheet.paragraph(f"{finding.title} ({where})" if where else finding.title, STRONG, x, available)
     sheet.paragraph(

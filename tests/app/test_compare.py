@@ -9,7 +9,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from app.cli.tables import run_lines
+from app.cli.tables import closing_lines, print_comparison, run_lines
 from app.comparison.compare import compare
 from app.comparison.comparison import CompareError, Comparison, comparison_to_json, run_letter
 from app.comparison.estimates import FEWEST_TRIALS, Ratio, median_of, more_trials, ratio_of, welch
@@ -281,6 +281,47 @@ def test_three_runs_stand_side_by_side() -> None:
     assert [against.verdict for against in row.against] == [ComparisonVerdict.DIFFERS] * 2
 
 
+def with_failures(run_id: str, count: int) -> RunRecord:
+    run = run_record(run_id, BASE)
+    failed = tuple(TrialRecord(trial(10 + number), State.FAILED, None, 1) for number in range(count))
+    return replace(run, trials=(*run.trials, *failed))
+
+
+def caveats_of(*runs: RunRecord) -> list[str]:
+    return [note for note in compare(runs).repeated if "failed" in note]
+
+
+def test_a_caveat_has_the_letters_of_its_runs_among_more_than_two() -> None:
+    a, *others = with_failures("a", 0), with_failures("b", 1), with_failures("c", 1), with_failures("d", 2)
+    text = MESSAGES["one_failed"]
+    assert caveats_of(a, *others) == [f"B and C: {text}", MESSAGES["two_failed"]]
+    assert caveats_of(a, *others[:1]) == [text]
+    assert caveats_of(a, others[0], others[1], with_failures("e", 1)) == [f"B, C and D: {text}"]
+
+
+def test_a_caveat_on_the_baseline_has_its_letter() -> None:
+    runs = [with_failures("a", 1), with_failures("b", 0), with_failures("c", 0)]
+    assert caveats_of(*runs) == [MESSAGES["baseline_failed"]]
+
+
+def test_a_difference_has_the_letter_of_its_run() -> None:
+    comparison = compare([run_record("a", BASE), run_record("b", BASE), run_record("c", BASE, kernel="6.5.0")])
+    assert comparison.remarks
+    assert all(remark.startswith("C: ") for remark in comparison.remarks)
+    assert set(comparison.remarks) <= set(comparison.notes)
+
+
+def test_runs_without_counted_trials_have_no_margin_and_an_empty_json() -> None:
+    comparison = compare([run_record("a", ()), run_record("b", ())])
+    assert comparison_to_json(comparison) == []
+    assert closing_lines(comparison) == []
+
+
+def test_runs_without_counted_trials_print_the_sentence_alone(capsys: pytest.CaptureFixture[str]) -> None:
+    print_comparison(compare([run_record("a", ()), run_record("b", ())]), levels=True)
+    assert capsys.readouterr().out.splitlines()[2:] == ["", MESSAGES["nothing"], ""]
+
+
 @pytest.mark.parametrize(("runs", "complaint"), [(("a",), "at least two runs"), (("a", "a"), "with itself")])
 def test_what_makes_no_comparison_is_refused(runs: tuple[str, ...], complaint: str) -> None:
     with pytest.raises(CompareError, match=complaint):
@@ -310,7 +351,7 @@ def test_json_has_a_row_for_every_metric_of_every_other_run() -> None:
     value = first["baseline"].pop("value")
     assert value == pytest.approx(999.98, abs=0.01)
     assert first["ratio"] == pytest.approx(first["value"] / value)  # the ratio is of the numbers beside it
-    assert first["baseline"] == {"run": "a", "host": "web-1", "n": 7, "median": 1000.0, "trust": None}
+    assert first["baseline"] == {"run": "a", "part": None, "host": "web-1", "n": 7, "median": 1000.0, "trust": None}
 
 
 def test_the_ratio_is_of_the_two_numbers_shown() -> None:

@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 
 from app.baselines.baselines import parts_of
+from app.cli.tables import comparison_rows, run_lines
 from app.comparison.compare import compare
 from app.comparison.comparison import CompareError, comparison_to_json
 from app.comparison.selectors import choose, parts_side_by_side
@@ -18,7 +19,7 @@ from app.records import RunRecord, TrialRecord
 from app.sample_statistics import WithinTrial, WithinTrials
 from suites.errors import BenchwrightError
 from suites.verdict import Trust
-from tests.app.run_events import READ, STEP, run_record
+from tests.app.run_events import FINDING, READ, STEP, run_record
 from tests.app.test_invalid_results import judged
 from tests.messages import messages
 
@@ -182,6 +183,39 @@ def test_a_part_of_a_run_is_its_host_or_its_step() -> None:
     assert (host.summary.hosts, step.summary.steps) == (("web-2",), ("again",))
     comparison = compare([choose(load, "two@web-1:random read"), choose(load, "two@web-2:random read")])
     assert comparison.rows[0].against[0].verdict is ComparisonVerdict.HOSTS_AGREE
+
+
+def legend(*words: str) -> list[str]:
+    comparison = compare([choose(load, word) for word in words], overruled="x")
+    return [line.partition("UTC")[2].strip() for line in run_lines(comparison)]
+
+
+def test_the_legend_names_the_selected_step_and_host() -> None:
+    RUNS["two"] = two_hosts()
+    assert legend("two@web-1:random read", "two@web-2:random read") == [MESSAGES["web_1"], MESSAGES["web_2"]]
+    assert legend("a1:random read", "two") == [MESSAGES["step"], ""]
+    assert legend("a1", "two@web-1,two@web-2") == ["baseline", "hosts web-1, web-2"]
+    assert legend("a1", "two:random read,two:again") == ["baseline", "steps random read, again"]
+    assert legend("a1", "two@web-2,a2") == ["baseline", "hosts web-2, web-1"]
+    rows = comparison_to_json(compare([choose(load, word) for word in ("a1", "two@web-1,two@web-2")]))
+    assert {(row["part"], row["baseline"]["part"]) for row in rows} == {("hosts web-1, web-2", None)}
+
+
+def test_a_row_names_the_step_of_a_side_that_has_another() -> None:
+    other = run_record("b", BASE, step=replace(STEP, name="scan"))
+    lines = comparison_rows(compare([run_record("a", BASE), other], overruled="x"))
+    assert [line[0] for line in lines] == ["random read", "scan"]
+    assert [line[0] for line in comparison_rows(compare([run_record("a", BASE), run_record("c", BASE)]))][1] == ""
+
+
+def test_a_part_of_a_run_has_the_findings_that_concern_it() -> None:
+    hosts = (("random read", "web-1"), ("again", "web-1"), (None, "web-2"), (None, None), ("again", "peer"))
+    findings = tuple(replace(FINDING, step=step, host=host) for step, host in hosts)
+    RUNS["two"] = replace(two_hosts(), findings=findings, finding_trials=(1, 2, None, None, 3))
+    (host,) = choose(load, "two@web-1")
+    assert [found for _, found in host.raised] == [1, 2, None, 3]
+    (step,) = choose(load, "two@web-1:again")
+    assert step.findings == (findings[1], findings[3], findings[4])
 
 
 @pytest.mark.parametrize("name", ["4k; b@x:y", "a:b", "random read@web-2", ":x", "again:"])

@@ -7,6 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from app.comparison.compare import compare
+from app.comparison.selection import RunSelection
+from app.comparison.selectors import only_step
+from app.distributions.analyses import Analyses
 from app.events import State
 from app.output import WriteError
 from app.plans.plan import Repetition, Step, make_step
@@ -15,17 +19,20 @@ from app.report_image.panels import ReportStep, host_panel, panels, with_gaps
 from app.report_image.report import draw_report, write_report
 from app.report_image.sheet import BASELINE, BODY, CODE, CONTENT, SERIES, WIDTH, Sheet, printable, width, wrap
 from app.report_image.tables import ImageColumn, TableCell, TableRow, _widths
+from app.store import Store
 from remote.telemetry.telemetry_metrics import CPU_IDLE
 from suites.base import Command
 from suites.verdict import Trust, Verdict
 from suites.vocab import Figure, Sample
 from tests.app import run_events
 from tests.app.run_events import IOPS, P99, READ, STEP
+from tests.app.stores import record
 from tests.messages import messages
 
 MESSAGES = messages("app-report", "test_report_image")
 
 HOSTILE = "$\\frac{ <b>x</b> \x1b[31m \u202e \u4f60 " + "x" * 300
+HALVES = ("first half", "second half")
 BAND = Band("b", "before", "iops", READ, "1/s", 950.0, 900.0, 1000.0, 940.0, trials=5)
 
 
@@ -149,10 +156,60 @@ def test_the_values_shown_are_those_of_the_ratio() -> None:
 
 
 def test_two_parts_of_one_run_are_named_by_their_steps() -> None:
-    parts = [a_run("a", step=replace(STEP, name=name)) for name in ("first half", "second half")]
-    named = [replace(run, summary=replace(run.summary, steps=(run.plan.steps[0].name,))) for run in parts]
-    shown_text = text_of(drawn(*named, samples=False))
-    assert all(f"disk, {name}, web-1" in shown_text for name in ("first half", "second half"))
+    shown_text = text_of(drawn(*two_parts(), samples=False))
+    assert all(f"disk, step {name}, 20 November" in shown_text for name in HALVES)
+    assert MESSAGES["both_steps"] in shown_text
+
+
+def two_parts() -> list[RunRecord]:
+    """Return both steps of one run as the sides of a comparison, each with a finding."""
+    one, other = (a_run("a", step=replace(STEP, name=name)) for name in HALVES)
+    findings = tuple(replace(run_events.FINDING, step=name) for name in HALVES)
+    whole = replace(
+        one,
+        plan=replace(one.plan, steps=(*one.plan.steps, *other.plan.steps)),
+        trials=(*one.trials, *other.trials),
+        findings=findings,
+        telemetry_program={"web-1": "script"},
+        telemetry_cost={"web-1": 0.002},
+    )
+    return [only_step(whole, name) for name in HALVES]
+
+
+def test_a_finding_of_one_step_is_that_of_its_side() -> None:
+    texts = [words.text for words in drawn(*two_parts(), samples=False)._texts]
+    found = [text for text in texts if text.startswith(run_events.FINDING.title)]
+    assert [text.partition("(")[2] for text in found] == [MESSAGES["in_a"], MESSAGES["in_b"]]
+
+
+def test_the_footer_has_a_run_of_two_sides_once() -> None:
+    texts = [words.text for words in drawn(*two_parts(), samples=False)._texts]
+    assert sum(text.startswith("run a, plan") for text in texts) == 1
+    assert sum("telemetry" in text.lower() for text in texts) == 1
+    of_two_runs = [replace(run, telemetry_cost={"web-1": 0.002}) for run in (a_run("a"), a_run("b"))]
+    texts = [words.text for words in drawn(*of_two_runs, samples=False)._texts]
+    assert sum("telemetry" in text.lower() for text in texts) == 2
+
+
+def test_sides_without_trials_have_no_margin() -> None:
+    empty = drawn(a_run("a", ()), a_run("b", ()), samples=False)
+    shown_text = text_of(empty)
+    assert MESSAGES["nothing"] in shown_text
+    assert "Margin" not in shown_text
+
+
+def test_tested_metrics_are_charted_first(tmp_path: Path) -> None:
+    store = Store(tmp_path / "data" / "runs.sqlite3")
+    for run in "ab":
+        record(store, run, run_events.run_events(run, (1000.0, 1010.0)))
+    chosen = RunSelection(store).chosen
+    row, latency = compare(chosen(("a", "b"))).rows
+    total = replace(latency, metric=replace(P99, name="total_time"), tested=False)
+    analyses = Analyses(store, chosen)
+    found, alone = (analyses.pictured(("a", "b"), [row, total, *more]) for more in ([latency], []))
+    store.close()
+    assert [one.metric.name for one in found] == ["iops", "latency_p99"]
+    assert [one.metric.name for one in alone] == ["iops", "total_time"]
 
 
 def test_what_failed_is_said_with_its_reason() -> None:

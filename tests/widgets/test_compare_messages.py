@@ -18,7 +18,15 @@ from tests.app.run_events import CPU_BUSY, IOPS, P99, READ, run_record, sessions
 from tests.messages import messages
 from tests.widgets.library_runs import STEADY
 from widgets.compare.cells import RatioScale, scale_for
-from widgets.compare.messages import ICONS, distinct_run_names, explain, interval_text, row_ratio_text, verdict_line
+from widgets.compare.messages import (
+    ICONS,
+    distinct_run_names,
+    explain,
+    interval_text,
+    row_ratio_text,
+    short_run_name,
+    verdict_line,
+)
 from widgets.library.run_rows import local_time
 
 MESSAGES = messages("widgets-compare", "test_compare_messages")
@@ -197,6 +205,14 @@ def test_runs_are_told_apart_in_as_few_words_as_do() -> None:
     other = run_record("three", STEADY, host="web-2").summary
     assert distinct_run_names([one, other])[1] == f"{whole[5:]} · disk · web-2"
     assert distinct_run_names([one]) == [f"{whole} · disk"]
+    parts = [
+        replace(run, chosen_steps=("scan",), chosen_hosts=run.hosts[:number]) for number, run in enumerate([one, other])
+    ]
+    assert distinct_run_names(parts) == [
+        f"{whole[5:]} · disk · web-1 · step scan",
+        f"{whole[5:]} · disk · step scan, host web-2",
+    ]
+    assert short_run_name(parts[1]) == f"disk · step scan, host web-2 · {whole}"
 
 
 def test_twice_and_half_lie_equally_far_from_one() -> None:

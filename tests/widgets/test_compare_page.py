@@ -1,6 +1,7 @@
 """The comparison on a real store: two runs and five, another baseline, another margin, what cannot be compared."""
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 
 import pytest
 from PySide6.QtCore import QEvent, QModelIndex, QPersistentModelIndex, QPoint, QPointF, QSize, Qt
@@ -410,6 +411,21 @@ def test_runs_stand_together_and_apart_again(qtbot: QtBot, page: ComparePage) ->
     page.chips.chips[0].join_action.trigger()
     _settle(qtbot)
     assert [run.id for run in page.compared.comparison.runs] == [BEFORE, AGAIN, AFTER]
+
+
+def test_runs_without_counted_trials_have_one_sentence(qtbot: QtBot, page: ComparePage) -> None:
+    _compare(qtbot, page, BEFORE, AFTER)
+    assert page.compared is not None
+    empty = [replace(run, trials=()) for run in page.compared.records]
+    page._show(Compared(compare(empty), tuple(empty)))
+    assert page.notice.isVisible()
+    assert MESSAGES["nothing"] in page.notice.text()
+    assert not page.explanation._inner.isVisible()
+    assert not page.table.isVisible()
+    assert not page.margin.isVisible()
+    _compare(qtbot, page, BEFORE, AFTER)
+    assert not page.notice.isVisible()
+    assert page.table.isVisible()
 
 
 def test_a_side_tells_on_which_level_it_spreads(qtbot: QtBot, page: ComparePage) -> None:

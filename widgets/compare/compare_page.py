@@ -10,7 +10,7 @@ from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtGui import QAction, QGuiApplication, QKeySequence, QResizeEvent
 from PySide6.QtWidgets import QCheckBox, QMenu, QPushButton, QSplitter, QStackedLayout, QWidget
 
-from app.comparison.comparison import Comparison, ComparisonRow
+from app.comparison.comparison import NOTHING_COMPARED, Comparison, ComparisonRow
 from app.comparison.family import DESCRIPTIVE
 from app.margins import Margin
 from app.questions import Asker
@@ -184,7 +184,12 @@ class ComparePage(Page):
         self.everything.setText(f"Show all metrics ({hidden} more)" if hidden else "Show all metrics")
         self.everything.setEnabled(hidden > 0)
         self._content.show()
+        for part in (self._controls, self._splitter):  # no margin and no figures, of the comparison before neither
+            part.setVisible(bool(compared.comparison.rows))
         self._show_lines()
+        if not compared.comparison.rows:
+            self.explanation.show_nothing()
+            self.notice.show_message("info", NOTHING_COMPARED)
         metrics = len(compared.comparison.rows)
         runs = len(compared.comparison.runs)
         self.status.emit(f"{runs} runs, {count_text(metrics, 'metric')}")
@@ -388,7 +393,9 @@ class ComparePage(Page):
         self._splitter.splitterMoved.connect(self._keep_heights)
         self._content = QWidget()
         content = column_in(self._content, SPACE[1])
-        fill(content, self._build_head(), self.chips, self._build_controls(), (self._splitter, 1))
+        self._controls = self._build_controls()
+        fill(content, self._build_head(), self.chips, self._controls, (self._splitter, 1))
+        content.addStretch(0)
         self._content.hide()
         self._body = QWidget()
         rows = column_in(self._body, SPACE[1], (SPACE[3], SPACE[2], SPACE[3], SPACE[2]))

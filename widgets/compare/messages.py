@@ -27,22 +27,23 @@ from widgets.parts.names import MISSING, host_title
 
 
 def short_run_name(run: RunSummary) -> str:
-    """Return name, hosts and start of a run: ``volume check · web-1 · 2026-01-12 08:15``."""
-    return " · ".join([run.name, ", ".join(host_title(host) for host in run.hosts), local_time(run.started)])
+    """Return name, hosts, selected part and start of a run: ``volume check · web-1 · 2026-01-12 08:15``."""
+    return " · ".join([run.name, *_parts(run, hosts=True), local_time(run.started)])
+
+
+def _parts(run: RunSummary, *, hosts: bool) -> list[str]:
+    """Return the `hosts` of a run, and what was selected of it."""
+    named = hosts and not run.chosen_hosts
+    return [*([", ".join(map(host_title, run.hosts))] if named else []), *([run.part] if run.part else [])]
 
 
 def distinct_run_names(runs: Sequence[RunSummary]) -> list[str]:
-    """Return a short distinct name of each run: start and name; hosts and steps only where they differ."""
+    """Return a short distinct name of each run: start, name, and what was selected; hosts only where they differ."""
     hosts = len({run.hosts for run in runs}) > 1
-    steps = len({run.id for run in runs}) < len(runs) and len({run.steps for run in runs}) > 1
     times = [local_time(run.started) for run in runs]
     same_year = len(runs) > 1 and len({time[:5] for time in times}) == 1 and times[0][4:5] == "-"
     return [
-        " · ".join(
-            [time[5:] if same_year else time, run.name]
-            + ([", ".join(host_title(host) for host in run.hosts)] if hosts else [])
-            + ([", ".join(run.steps)] if steps else [])
-        )
+        " · ".join([time[5:] if same_year else time, run.name, *_parts(run, hosts=hosts)])
         for run, time in zip(runs, times, strict=True)
     ]
 
