@@ -306,13 +306,17 @@ class _Fit:
         self._sums = _Sums(logs - model.slope * np.arange(count))
 
     def changes(self, logs: Numbers, outliers: Numbers, skipped: int) -> LevelChanges:
-        """Return the steps whose interval excludes 1, the drifts, and the levels, with indices raised by `skipped`.
+        """Return the claimed steps, the drifts, and the levels, with indices raised by `skipped`.
 
-        Levels, ratios and their intervals are estimated from `logs`, the results as measured.
+        Levels, ratios and their intervals are estimated from `logs`, the results as measured. A step is claimed if its
+        interval excludes 1 without outliers, and either with them or if they are the minority on both sides.
         """
         segments = self._segments
         found = _Fit(logs, self._model, self._assumed, outliers)
-        steps = [found.step(number, skipped, self._position(number)) for number in self._claimed()]
+        few = [2 * int(outliers[one.start : one.end].sum()) < one.end - one.start for one in segments]
+        sound = found.significant() | {number for number in range(1, len(segments)) if few[number - 1] and few[number]}
+        claimed = sorted(self.significant() & sound)
+        steps = [found.step(number, skipped, self._position(number)) for number in claimed]
         levels = [
             (one.start + skipped, one.end + skipped, found.level(number, one.start), found.level(number, one.end - 1))
             for number, one in enumerate(segments)
@@ -323,6 +327,11 @@ class _Fit:
         drifts = [found.drift(column, start + skipped, end + skipped) for column, (start, end) in spans.items()]
         moved = (np.flatnonzero(outliers) + skipped).tolist()
         return LevelChanges(tuple(steps), tuple(drifts), tuple(levels), tuple(moved))
+
+    def significant(self) -> set[int]:
+        """Return the segments before which there is a step whose interval excludes 1."""
+        ratios = {number: self._ratio(number) for number in range(1, len(self._segments))}
+        return {number for number, (low, high) in ratios.items() if low > 1 or high < 1}
 
     def step(self, number: int, skipped: int, position: tuple[int, int]) -> LevelChange:
         """Return the step before segment `number`; `position` is the interval of its index."""
@@ -378,11 +387,6 @@ class _Fit:
         """Return the 95 % interval of the ratio of the levels beside the step before segment `number`."""
         at = self._segments[number].start - 0.5
         return self._interval(self._row(number, at) - self._row(number - 1, at))
-
-    def _claimed(self) -> list[int]:
-        """Return the segments before which there is a step whose interval excludes 1."""
-        ratios = {number: self._ratio(number) for number in range(1, len(self._segments))}
-        return [number for number, (low, high) in ratios.items() if low > 1 or high < 1]
 
     def _position(self, number: int) -> tuple[int, int]:
         """Return the 95 % interval of the index of a step: the cuts whose likelihood ratio is at most _LIKELIHOOD."""

@@ -247,9 +247,8 @@ def test_the_row_of_a_run_agrees_with_itself_where_most_results_are_equal() -> N
 def test_samples_within_trials_have_geometric_means_of_both() -> None:
     found = spread_within_trials([[100.0, 101.0], [100.0, 104.0], [100.0, 100.0]])
     assert found is not None
-    shares = [1 / 100.5, 4 / 102]
-    assert found.range == pytest.approx(statistics.geometric_mean(shares))
-    assert found.cov == pytest.approx(found.range / 2**0.5)
+    middle = statistics.geometric_mean([1 / 100.5, 4 / 102])
+    assert (found.range, found.cov) == pytest.approx((middle, middle / 2**0.5))
 
 
 def test_results_that_are_not_pooled_are_named_and_not_counted() -> None:

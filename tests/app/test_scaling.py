@@ -289,7 +289,7 @@ def texts_of_ends(text: str) -> list[str]:
 
 @pytest.mark.parametrize("power", [1, 0, 0.05, -0.5, -1])
 def test_shares_and_the_ends_of_their_intervals_are_distinguished(power: float) -> None:
-    found = scaling_of("run", "step", "web-1", trials(lambda n: 1000 * n**power, DOUBLING, 0.002))
+    found = analysis(trials(lambda n: 1000 * n**power, DOUBLING, 0.002))
     assert len(found.efficiencies) == len(DOUBLING)
     for each in found.efficiencies[1:]:
         value, low, high = texts_of_ends(share_interval_text(each))
@@ -300,7 +300,7 @@ def test_shares_and_the_ends_of_their_intervals_are_distinguished(power: float) 
 
 
 def test_the_ends_of_a_narrow_peak_are_distinguished() -> None:
-    found = scaling_of("run", "step", "web-1", trials(usl(0.05, 0.003), DOUBLING, 0.002))
+    found = analysis(trials(usl(0.05, 0.003), DOUBLING, 0.002))
     assert found.fit is not None
     assert found.fit.peak is not None
     ends = re.search(r"peak at ([\d.]+) \(([\d.]+) to ([\d.]+)\)", fit_text(found, found.fit))
