@@ -40,6 +40,7 @@ from tests.simulation.history import (
     DOWN_AND_UP,
     FIVE_STEPS,
     LATE,
+    LATE_WITH_OUTLIERS,
     PERMANENT,
     STEP_AGAINST_TREND,
     STEP_ON_TREND,
@@ -303,6 +304,12 @@ def test_power_and_coverage_are_what_the_help_says() -> None:
         assert found.all.value >= 0.95
         assert found.covered.value >= 0.93
         assert found.placed.value >= 0.93
+
+
+@pytest.mark.slow
+def test_intervals_cover_the_ratio_where_some_runs_are_outliers() -> None:
+    assert claims(LATE_WITH_OUTLIERS, 0.01, 300).covered.value >= 0.93
+    assert claims(replace(DOWN_AND_UP, outliers=0.1), 0.01, 150).extra.value <= 0.1
 
 
 def points(values: Sequence[float], hosts: Sequence[str] = ("web-1",)) -> list[HistoryPoint]:
