@@ -41,6 +41,7 @@ class LevelChange:
 
     `before` and `after` are the levels beside it: the geometric means of the segments, or where they drift the fitted
     values at the step. `low` and `high` are the 95 % interval of the ratio, `first` and `last` that of the index.
+    Levels and ratio include outliers, so the interval of a step that is found without them may contain 1.
     """
 
     index: int
@@ -55,6 +56,11 @@ class LevelChange:
     def ratio(self) -> float:
         """The level after by the level before."""
         return self.after / self.before
+
+    @property
+    def significant(self) -> bool:
+        """Whether the interval of the ratio excludes 1, outliers included."""
+        return self.low > 1 or self.high < 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,11 +84,15 @@ class Drift:
 
 @dataclass(frozen=True, slots=True)
 class LevelChanges:
-    """The steps and drifts of a series, and the levels: (start, end, at the start, at the end) of each segment."""
+    """The steps and drifts of a series, and the levels: (start, end, at the start, at the end) of each segment.
+
+    `outliers` are the indices of the results that were winsorised for the search.
+    """
 
     changes: tuple[LevelChange, ...] = ()
     drifts: tuple[Drift, ...] = ()
     levels: tuple[tuple[int, int, float, float], ...] = ()
+    outliers: tuple[int, ...] = ()
 
 
 def change_points(values: Sequence[float]) -> LevelChanges:
@@ -90,8 +100,9 @@ def change_points(values: Sequence[float]) -> LevelChanges:
 
     The logarithms are divided into segments, each of one level or on a line, or all on lines of one slope. The number
     m of steps and slopes minimises n log(RSS) + m penalty(n), where RSS is the least sum of squares for m (dynamic
-    programming, Auger and Lawrence 1989). Single outliers are winsorised first. The noise is estimated together with
-    the changes, so the result does not depend on its size, nor do changes pass for noise.
+    programming, Auger and Lawrence 1989). Outliers are winsorised for the search only: levels, ratios and their
+    intervals are estimated from the results as measured. The noise is estimated together with the changes, so the
+    result does not depend on its size, nor do changes pass for noise.
 
     Compared with ruptures 1.1.10 (PELT, min_size 4, penalty calibrated to 5 % at an autocorrelation of 0.3, 25 series):
     with the costs l2 and normal it finds single steps as often, but divides every trend of 0.3 % per result into steps
@@ -104,8 +115,9 @@ def change_points(values: Sequence[float]) -> LevelChanges:
     if count < 2 * FEWEST_RESULTS:
         return LevelChanges()
     skipped = max(0, count - MOST_RESULTS)
-    logs = _winsorised(np.log(np.asarray(values[skipped:], dtype=float)))
-    return _fit(logs).changes(skipped)
+    logs = np.log(np.asarray(values[skipped:], dtype=float))
+    moved = _winsorised(logs)
+    return _fit(moved).changes(logs, moved != logs, skipped)
 
 
 def _inflation(correlation: float) -> float:
@@ -273,39 +285,86 @@ class _Fit:
     """The least-squares fit of a model, with intervals.
 
     The variance is that of the residuals, inflated to that of means of results with an autocorrelation of at least
-    CORRELATION. This also widens the intervals for the choice of the largest steps.
+    CORRELATION. This also widens the intervals for the choice of the largest steps. It is common to all segments but
+    those with `outliers`, which have their own (Welch).
     """
 
-    def __init__(self, logs: Numbers, model: _Model, correlation: float) -> None:
+    def __init__(self, logs: Numbers, model: _Model, correlation: float, outliers: Numbers | None = None) -> None:
         count, segments = len(logs), model.segments
-        self._segments, self._shared = segments, model.shared
+        self._model, self._segments, self._assumed = model, segments, correlation
         sloped = [number for number, one in enumerate(segments) if model.shared or one.line]
         self._columns = {number: len(segments) + (0 if model.shared else at) for at, number in enumerate(sloped)}
         self._width = len(segments) + len(set(self._columns.values()))
         design = np.array([self._row(number, at) for number, one in enumerate(segments) for at in range(*one[:2])])
-        self._covariance = np.linalg.pinv(design.T @ design)
-        self._estimate = self._covariance @ design.T @ logs
+        self._weights = np.linalg.pinv(design)
+        self._estimate = self._weights @ logs
         rest = logs - design @ self._estimate
-        self._freedom = max(1, count - self._width)
-        squares = max(float(rest @ rest), count * _LEAST_NOISE**2)
-        self._noise = squares / self._freedom * _inflation(max(correlation, CORRELATION))
-        first = float(rest[1:] @ rest[:-1]) / squares
+        first = float(rest[1:] @ rest[:-1]) / max(float(rest @ rest), count * _LEAST_NOISE**2)
         self.correlation = first + (1 + 3 * first) * self._width / count  # corrected for the bias of a fitted mean
+        leverage = np.sum(design * self._weights.T, axis=1)
+        self._variances = [self._variance(rest, leverage, group) for group in self._groups(outliers, count)]
         self._sums = _Sums(logs - model.slope * np.arange(count))
 
-    def changes(self, skipped: int) -> LevelChanges:
-        """Return the steps whose interval excludes 1, the drifts, and the levels, with indices raised by `skipped`."""
+    def changes(self, logs: Numbers, outliers: Numbers, skipped: int) -> LevelChanges:
+        """Return the claimed steps, the drifts, and the levels, with indices raised by `skipped`.
+
+        Levels, ratios and their intervals are estimated from `logs`, the results as measured. A step is claimed if its
+        interval excludes 1 without outliers, and either with them or if they are the minority on both sides.
+        """
         segments = self._segments
-        steps = [self._step(number, skipped) for number in range(1, len(segments))]
+        found = _Fit(logs, self._model, self._assumed, outliers)
+        few = [2 * int(outliers[one.start : one.end].sum()) < one.end - one.start for one in segments]
+        sound = found.significant() | {number for number in range(1, len(segments)) if few[number - 1] and few[number]}
+        claimed = sorted(self.significant() & sound)
+        steps = [found.step(number, skipped, self._position(number)) for number in claimed]
         levels = [
-            (one.start + skipped, one.end + skipped, self._level(number, one.start), self._level(number, one.end - 1))
+            (one.start + skipped, one.end + skipped, found.level(number, one.start), found.level(number, one.end - 1))
             for number, one in enumerate(segments)
         ]
         spans = {column: segments[number][:2] for number, column in self._columns.items()}
-        if self._shared:
+        if self._model.shared:
             spans = {len(segments): (0, segments[-1].end)}
-        drifts = [self._drift(column, start + skipped, end + skipped) for column, (start, end) in spans.items()]
-        return LevelChanges(tuple(one for one in steps if one.low > 1 or one.high < 1), tuple(drifts), tuple(levels))
+        drifts = [found.drift(column, start + skipped, end + skipped) for column, (start, end) in spans.items()]
+        moved = (np.flatnonzero(outliers) + skipped).tolist()
+        return LevelChanges(tuple(steps), tuple(drifts), tuple(levels), tuple(moved))
+
+    def significant(self) -> set[int]:
+        """Return the segments before which there is a step whose interval excludes 1."""
+        ratios = {number: self._ratio(number) for number in range(1, len(self._segments))}
+        return {number for number, (low, high) in ratios.items() if low > 1 or high < 1}
+
+    def step(self, number: int, skipped: int, position: tuple[int, int]) -> LevelChange:
+        """Return the step before segment `number`; `position` is the interval of its index."""
+        index = self._segments[number].start
+        before, after = (self.level(each, index - 0.5) for each in (number - 1, number))
+        first, last = (each + skipped for each in position)
+        return LevelChange(index + skipped, before, after, *self._ratio(number), first, last)
+
+    def level(self, number: int, at: float) -> float:
+        """Return the fitted value of segment `number` at the index `at`."""
+        return math.exp(float(self._row(number, at) @ self._estimate))
+
+    def drift(self, column: int, start: int, end: int) -> Drift:
+        """Return the drift whose slope is in `column` of the design."""
+        contrast = np.zeros(self._width)
+        contrast[column] = 1
+        low, high = self._interval(contrast)
+        return Drift(start, end, math.expm1(float(self._estimate[column])), low - 1, high - 1)
+
+    def _groups(self, outliers: Numbers | None, count: int) -> list[Any]:
+        """Return the results of a common variance: each segment with outliers, and the others together."""
+        rest, groups = np.ones(count, dtype=bool), list[Any]()
+        for one in self._segments:
+            if outliers is not None and outliers[one.start : one.end].any():
+                rest[one.start : one.end] = False
+                groups.append(np.arange(one.start, one.end))
+        return [group for group in (np.flatnonzero(rest), *groups) if len(group)]
+
+    def _variance(self, rest: Numbers, leverage: Numbers, group: Any) -> tuple[Any, float, float]:
+        """Return a group, the inflated variance of its residuals, and their degrees of freedom."""
+        freedom = max(1.0, len(group) - float(leverage[group].sum()))
+        squares = max(float(rest[group] @ rest[group]), len(group) * _LEAST_NOISE**2)
+        return group, squares / freedom * _inflation(max(self._assumed, CORRELATION)), freedom
 
     def _row(self, number: int, at: float) -> Numbers:
         """Return the row of the design of a result, or of a point between two."""
@@ -315,34 +374,25 @@ class _Fit:
             row[self._columns[number]] = at
         return row
 
-    def _level(self, number: int, at: float) -> float:
-        return math.exp(float(self._row(number, at) @ self._estimate))
-
     def _interval(self, contrast: Numbers) -> tuple[float, float]:
-        """Return the 95 % interval of exp(contrast of the estimate)."""
-        middle = float(contrast @ self._estimate)
-        reach = student(self._freedom) * math.sqrt(float(contrast @ self._covariance @ contrast) * self._noise)
+        """Return the 95 % interval of exp(contrast of the estimate); of several variances by Satterthwaite (1946)."""
+        middle, weights = float(contrast @ self._estimate), contrast @ self._weights
+        parts = [(float(weights[group] @ weights[group]) * noise, free) for group, noise, free in self._variances]
+        square = sum(part for part, _ in parts)
+        freedom = square**2 / sum(part**2 / free for part, free in parts)
+        reach = student(freedom) * math.sqrt(square)
         return math.exp(max(-700.0, middle - reach)), math.exp(min(700.0, middle + reach))
 
-    def _step(self, number: int, skipped: int) -> LevelChange:
-        index = self._segments[number].start
-        at = index - 0.5
-        low, high = self._interval(self._row(number, at) - self._row(number - 1, at))
-        first, last = (each + skipped for each in self._position(number))
-        return LevelChange(
-            index + skipped, self._level(number - 1, at), self._level(number, at), low, high, first, last
-        )
+    def _ratio(self, number: int) -> tuple[float, float]:
+        """Return the 95 % interval of the ratio of the levels beside the step before segment `number`."""
+        at = self._segments[number].start - 0.5
+        return self._interval(self._row(number, at) - self._row(number - 1, at))
 
     def _position(self, number: int) -> tuple[int, int]:
         """Return the 95 % interval of the index of a step: the cuts whose likelihood ratio is at most _LIKELIHOOD."""
         before, after = self._segments[number - 1], self._segments[number]
         cuts = np.arange(before.start + FEWEST_RESULTS, after.end - FEWEST_RESULTS + 1)
         rss = self._sums.both(before.start, cuts)[before.line] + self._sums.both(cuts, after.end)[after.line]
-        fitting = cuts[rss <= rss[after.start - cuts[0]] + _LIKELIHOOD * self._noise]
+        ((_, noise, _),) = self._variances
+        fitting = cuts[rss <= rss[after.start - cuts[0]] + _LIKELIHOOD * noise]
         return int(fitting[0]), int(fitting[-1])
-
-    def _drift(self, column: int, start: int, end: int) -> Drift:
-        contrast = np.zeros(self._width)
-        contrast[column] = 1
-        low, high = self._interval(contrast)
-        return Drift(start, end, math.expm1(float(self._estimate[column])), low - 1, high - 1)

@@ -24,7 +24,7 @@ from app.records import HistoryRow
 from app.verdict.stored import computed_trust
 from suites.errors import BenchwrightError, UnitError
 from suites.facts import Facts
-from suites.quantities import count_text, figure_text, metric_text, share_text
+from suites.quantities import count_text, figure_text, listed, metric_text, share_text
 from suites.units import convert
 from suites.verdict import Trust, worst
 from suites.vocab import Labels, Metric
@@ -93,8 +93,14 @@ class AnnotatedChange:
 
     @property
     def text(self) -> str:
-        """The step, whether it is within the margin, and the differences in a line."""
-        return f"{change_text(self.ratio)}{', within the margin' if self.within else ''}: {self.cause}"
+        """The step, what qualifies it, and the differences in a line."""
+        return f"{', '.join([change_text(self.ratio), *self.qualifiers])}: {self.cause}"
+
+    @property
+    def qualifiers(self) -> list[str]:
+        """Whether the step is within the margin, and whether its outliers make it not significant."""
+        unsure = [] if self.change.significant else ["not significant with its outliers"]
+        return ["within the margin", *unsure] if self.within else unsure
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +123,10 @@ class AnnotatedDrift:
 
 @dataclass(frozen=True, slots=True)
 class History:
-    """The points in order of time, and the steps and drifts. `left_out` has the excluded runs with reasons."""
+    """The points in order of time, and the steps and drifts. `left_out` has the excluded runs with reasons.
+
+    `outliers` are the runs that were winsorised in the search; levels, ratios and intervals include them.
+    """
 
     hosts: tuple[str, ...]
     step: Step
@@ -129,6 +138,11 @@ class History:
     marked: tuple[AnnotatedChange, ...] = ()
     drifts: tuple[AnnotatedDrift, ...] = ()
     left_out: tuple[str, ...] = ()
+
+    @property
+    def outliers(self) -> tuple[str, ...]:
+        """The runs that were treated as outliers in the search for changes."""
+        return tuple(self.points[index].run for index in self.found.outliers)
 
     @property
     def title(self) -> str:
@@ -310,8 +324,8 @@ publish(HistoryPoint, "run started value n low high interval hosts tool_versions
 publish(
     AnnotatedChange,
     "run=after.run before=before.run started=after.started earliest=first.run latest=last.run ratio=change.ratio "
-    "ratio_low=change.low ratio_high=change.high level_before=change.before level_after=change.after "
-    "within_margin=within text differences",
+    "ratio_low=change.low ratio_high=change.high significant=change.significant level_before=change.before "
+    "level_after=change.after within_margin=within text differences",
 )
 publish(
     AnnotatedDrift,
@@ -321,7 +335,7 @@ publish(
 publish(
     History,
     "hosts step=step.name suite=step.suite_id metric=metric.name unit=metric.unit better=metric.better labels margin "
-    "points changes=marked drifts left_out",
+    "points changes=marked drifts outliers left_out",
 )
 
 
@@ -334,7 +348,7 @@ def history_to_json(history: History) -> Json:
 
 
 SHOWN = 10
-"""Newest runs in the terminal's table without --all."""
+"""Newest runs in the terminal's table without --all, and most outliers that the note names."""
 
 
 def change_columns(found: History) -> tuple[list[str], list[list[str]]]:
@@ -346,7 +360,7 @@ def change_columns(found: History) -> tuple[list[str], list[list[str]]]:
             " → ".join(figure_text(found.metric, level) for level in (marked.change.before, marked.change.after)),
             change_text(Ratio(marked.change.ratio)),
             interval_text(marked.ratio),
-            f"{marked.cause} (within the margin)" if marked.within else marked.cause,
+            f"{marked.cause} ({', '.join(marked.qualifiers)})" if marked.qualifiers else marked.cause,
         ]
         for marked in found.marked
     ]
@@ -354,7 +368,7 @@ def change_columns(found: History) -> tuple[list[str], list[list[str]]]:
 
 
 def summary_of(found: History) -> str:
-    """Return the number of steps and drifts, and how many are within the margin, in a line."""
+    """Return the number of steps and drifts, how many are within the margin, and how many not significant."""
     count = len(found.points)
     if count < 2 * FEWEST_RESULTS:
         return f"Change detection needs {2 * FEWEST_RESULTS} runs; there are {count}."
@@ -364,12 +378,20 @@ def summary_of(found: History) -> str:
     parts = [count_text(len(found.marked), "step")] if found.marked else []
     parts += [count_text(len(found.drifts), "drift")] if found.drifts else []
     small = f"; {within} within the margin of {share_text(found.margin)}" if within else ""
+    unsure = sum(not each.change.significant for each in found.marked)
+    small += f"; {unsure} not significant with the outliers" if unsure else ""
     return f"{' and '.join(parts)} in {count_text(count, 'run')}{small}."
 
 
 def notes_of(found: History) -> list[str]:
-    """Return the notes on a history: exclusions, results without a verdict, method and false-alarm rates."""
+    """Return the notes on a history: outliers, exclusions, results without a verdict, method and false-alarm rates."""
     notes = [f"Excluded: {reason}." for reason in found.left_out]
+    if outliers := found.outliers:
+        kind = "outliers" if len(outliers) > 1 else "an outlier"
+        named = listed(outliers, SHOWN)
+        notes.append(
+            f"{count_text(len(outliers), 'run')} treated as {kind}: {named}; levels and intervals include all."
+        )
     if unjudged := sum(point.trust is None for point in found.points):
         notes.append(f"Counted without a verdict: {count_text(unjudged, 'result')}.")
     if len(found.points) > MOST_RESULTS:

@@ -14,13 +14,14 @@ from app.spreads import (
     METHOD,
     Spread,
     deviation_score,
+    is_poolable,
     pooled_spread,
     ranks_of,
     sample_score,
     spread_of,
     spread_within_trials,
 )
-from suites.quantities import label_pairs, label_text, metric_text
+from suites.quantities import count_text, label_pairs, label_text, listed, metric_text
 from suites.verdict import Trust, Verdict, least_trusted, trust_mark, worst
 from suites.vocab import Labels, Metric
 
@@ -57,7 +58,7 @@ class NoiseEntry:
 
 @dataclass(frozen=True, slots=True)
 class PooledSpread:
-    """The pooled spread of one test, host or run; `n` is the number of its entries, `trust` their lowest."""
+    """The pooled spread of one test, host or run; `n` is the number of results in it, `trust` their lowest."""
 
     name: str
     n: int
@@ -70,7 +71,7 @@ class PooledSpread:
 class Noise:
     """A noise study: entries ranked within their level, and tests, hosts and runs ranked by their trials.
 
-    `excluded` names the invalid results, which do not count.
+    `excluded` names the results that do not count: invalid ones, and those without a spread relative to their mean.
     """
 
     entries: tuple[NoiseEntry, ...]
@@ -123,8 +124,26 @@ def noise_of(given: Sequence[MetricTrials]) -> Noise:
         _pooled(measured, lambda one: one.step),
         _pooled(measured, lambda one: one.host),
         _pooled(measured, lambda one: one.run),
-        excluded=tuple(excluded),
+        excluded=(*excluded, *_without_spread(measured)),
     )
+
+
+MOST_NAMED = 10
+"""Most results without a spread that a note names."""
+
+
+def _without_spread(measured: Sequence[MetricTrials]) -> list[str]:
+    """Return for each reason the results that are not pooled."""
+    few, rest = "fewer than two trials", "a value not above zero"
+    names: dict[str, list[str]] = {}
+    for one in measured:
+        if not is_poolable(one.values):
+            name = f"{metric_text(one.metric, one.labels)} ({one.run}: {one.step} on {host_label(one.host)})"
+            names.setdefault(few if len(one.values) < FEWEST else rest, []).append(name)
+    return [
+        f"{count_text(len(found), 'result')} left out of tests, hosts and runs, {reason}: {listed(found, MOST_NAMED)}"
+        for reason, found in names.items()
+    ]
 
 
 def _entries(level: NoiseLevel, found: Iterable[tuple[MetricTrials, Spread | None]]) -> list[NoiseEntry]:
@@ -162,7 +181,8 @@ def _together(found: Sequence[MetricTrials]) -> MetricTrials:
 def _pooled(measured: Sequence[MetricTrials], key: Callable[[MetricTrials], str]) -> tuple[PooledSpread, ...]:
     groups: dict[str, list[MetricTrials]] = {}
     for one in measured:
-        groups.setdefault(key(one), []).append(one)
+        if is_poolable(one.values):
+            groups.setdefault(key(one), []).append(one)
     known = {
         name: (found, spread)
         for name, found in groups.items()

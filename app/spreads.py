@@ -35,7 +35,8 @@ FEWEST = 2
 class Spread:
     """The spread of `n` values: `cov` with its 95 % interval, and `range`, (largest - smallest) / median.
 
-    For samples, `n` is the number of their trials. The bounds are None for fewer than FEWEST_TRIALS values, or if all
+    For samples, `n` is the number of their trials. Of several results or trials, `cov` and `range` are means of one
+    kind. The bounds are None for fewer than FEWEST_TRIALS values, or if all
     agree, or one is not above zero.
     """
 
@@ -59,16 +60,25 @@ def spread_of(values: Sequence[float]) -> Spread | None:
 def pooled_spread(groups: Sequence[Sequence[float]]) -> Spread | None:
     """Return the spread within groups of values, pooled by their degrees of freedom; None without any.
 
-    The CoV is the root mean square of those of the groups.
+    CoV and range are the root mean squares of those of the groups. Groups that are not is_poolable() are left out.
     """
-    usable = [group for group in groups if len(group) >= FEWEST and min(group) > 0]
-    freedom = sum(len(group) - 1 for group in usable)
-    if not freedom:
+    usable = [group for group in groups if is_poolable(group)]
+    if not usable:
         return None
-    square = sum((statistics.stdev(group) / statistics.fmean(group)) ** 2 * (len(group) - 1) for group in usable)
+    weights = [len(group) - 1 for group in usable]
+    covs = [statistics.stdev(group) / statistics.fmean(group) for group in usable]
     ranges = [(max(group) - min(group)) / statistics.median(group) for group in usable]
-    found = Spread(sum(map(len, usable)), math.sqrt(square / freedom), range=statistics.median(ranges))
+    found = Spread(sum(map(len, usable)), _root_mean_square(covs, weights), range=_root_mean_square(ranges, weights))
     return _with_interval(found, usable)
+
+
+def is_poolable(values: Sequence[float]) -> bool:
+    """Return whether values have a spread relative to their mean: FEWEST of them, all above zero."""
+    return len(values) >= FEWEST and min(values) > 0
+
+
+def _root_mean_square(values: Sequence[float], weights: Sequence[int]) -> float:
+    return math.sqrt(statistics.fmean([value**2 for value in values], weights))
 
 
 def _with_interval(found: Spread, groups: Sequence[Sequence[float]]) -> Spread:
@@ -96,7 +106,7 @@ def _with_interval(found: Spread, groups: Sequence[Sequence[float]]) -> Spread:
 
 
 def spread_within_trials(trials: Sequence[Sequence[float]]) -> Spread | None:
-    """Return the spread of samples within trials: the geometric mean of the CoV of `n` trials, and its interval.
+    """Return the spread of samples within trials: the geometric means of CoV and range of `n` trials, with an interval.
 
     The interval is Student's on the logarithms of the trials' CoV: samples are autocorrelated, so their number
     does not narrow the interval.
@@ -105,9 +115,9 @@ def spread_within_trials(trials: Sequence[Sequence[float]]) -> Spread | None:
     if not len(logs):
         return None
     spreads = [spread for trial in trials if (spread := spread_of(trial)) is not None]
-    ranges = [spread.range for spread in spreads if spread.cov and spread.range is not None]
+    ranges = [spread.range for spread in spreads if spread.cov and spread.range]
     middle = float(logs.mean())
-    found = Spread(len(logs), math.exp(middle), range=statistics.median(ranges) if ranges else None)
+    found = Spread(len(logs), math.exp(middle), range=statistics.geometric_mean(ranges) if ranges else None)
     if len(logs) < FEWEST_TRIALS:
         return found
     half = student(len(logs) - 1) * float(logs.std(ddof=1)) / math.sqrt(len(logs))

@@ -6,6 +6,7 @@ conversion in suites.units.
 
 import math
 import re
+from collections.abc import Sequence
 
 from suites.errors import BenchwrightError
 from suites.units import Display, Unit, display
@@ -75,6 +76,12 @@ def count_text(count: float, one: str, more: str = "") -> str:
     """Return “1 trial”, “3 trials” or “1.5 CPUs”; `more` is the plural if it is not `one` with an s."""
     shown = f"{count:.0f}" if count >= 100 or count == int(count) else f"{count:.{SIGNIFICANT}g}"
     return f"{shown} {one if shown == '1' else more or f'{one}s'}"
+
+
+def listed(names: Sequence[str], most: int) -> str:
+    """Return the first `most` names, and how many more there are: ``a, b and 3 more``."""
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return f"{', '.join(names[:most])}{more}"
 
 
 def quantity(value: float, unit: Unit = Unit.BYTE, *, measured: bool = False) -> str:

@@ -16,7 +16,12 @@ from app.distributions.distribution import Distribution, SideDistribution
 from app.distributions.percentiles import Percentile, QuantileShift
 from app.noise import TITLES, Noise, NoiseEntry, NoiseLevel, PooledSpread, rank_text
 from app.plans.plan import host_label
+<<<<<<< HEAD
 from app.scaling.scaling import Efficiency, ScalingAnalysis, scaling_lines
+=======
+from app.records import RunSummary
+from app.scaling.scaling import ScalingAnalysis, scaling_lines, share_interval_text
+>>>>>>> 38f245f09ca80eeb4ebfbb66d816f6b3013f2b75
 from app.spreads import Spread
 from app.summary import MetricSummary
 from suites.quantities import (
@@ -26,6 +31,7 @@ from suites.quantities import (
     metric_text,
     range_text,
     share_text,
+    shares_text,
     times_text,
     uncertainty_text,
 )
@@ -316,7 +322,7 @@ def spread_cells(spread: Spread) -> list[str]:
 def _interval(spread: Spread) -> str:
     if spread.low is None or spread.high is None:
         return ""
-    return f"{share_text(spread.low)} to {share_text(spread.high)}"
+    return " to ".join(f"{share} %" for share in shares_text(spread.low, spread.high))
 
 
 def print_scaling(found: Sequence[ScalingAnalysis]) -> None:
@@ -343,19 +349,10 @@ def _points(one: ScalingAnalysis) -> list[list[str]]:
             figure_text(metric, point.value, (point.maximum - point.minimum) / 2 or None),
             range_text(metric, point.minimum, point.maximum) if len(point.values) > 1 else "",
             str(len(point.values)),
-            _efficiency(efficient.get(point.x)),
+            share_interval_text(found) if (found := efficient.get(point.x)) else "",
         ]
         for point in one.curve.points
     ]
-
-
-def _efficiency(found: Efficiency | None) -> str:
-    if found is None:
-        return ""
-    text = f"{100 * found.value:.0f} %"
-    if found.low is None or found.high is None:
-        return text
-    return f"{text} ({100 * found.low:.0f} to {100 * found.high:.0f})"
 
 
 def print_agreements(found: Sequence[Agreement]) -> None:

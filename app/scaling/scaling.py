@@ -10,7 +10,7 @@ from app.plans.plan import host_label
 from app.scaling.fits import CLAMPED, Fit, ParameterEstimate, fit_models
 from app.scaling.models import LIMIT, ONE
 from app.scaling.sweeps import SweepCurve, SweepPoint
-from suites.quantities import figure_text, label_pairs, metric_text, range_text, share_text
+from suites.quantities import decimals, figure_text, label_pairs, metric_text, range_text, share_text, shares_text
 from suites.sweep import KNEE_SHARE
 from suites.verdict import Trust, Verdict, trust_mark
 from suites.vocab import Better, MetricKind
@@ -150,11 +150,8 @@ def scaling_lines(one: ScalingAnalysis) -> Iterator[str]:
         yield f"No knee: still growing at {label} = {last.text}."
     if one.base is not None and len(one.efficiencies) > 1:
         end = one.efficiencies[-1]
-        interval = (
-            "" if end.low is None or end.high is None else f" (95 % CI {_percent(end.low)} to {_percent(end.high)})"
-        )
         base = f"of that at {label} = {one.base.text}"
-        yield f"Efficiency at {label} = {last.text}: {_percent(end.value)}{interval} {base}."
+        yield f"Efficiency at {label} = {last.text}: {share_interval_text(end, '95 % CI ')} {base}."
     if one.fit is not None:
         yield fit_text(one, one.fit)
     for reason in one.reasons:
@@ -191,7 +188,7 @@ def fit_text(one: ScalingAnalysis, fit: Fit) -> str:
     parts = [f"{each.name} {_estimate(one, each)}" for each in fit.parameters if each.name != LIMIT]
     if fit.peak is not None:
         peak = fit.peak
-        parts.append(f"peak at {peak.value:.0f} ({peak.low or 0.0:.0f} to {peak.high or 0.0:.0f})")
+        parts.append(f"peak at {_peak_text(peak)}")
     text = f"{', '.join(parts)}; largest residual {share_text(fit.residual)}."
     if fit.model != CLAMPED:
         return f"{fit.model} {interval}: {text}"
@@ -204,16 +201,28 @@ def fit_text(one: ScalingAnalysis, fit: Fit) -> str:
 
 def _estimate(one: ScalingAnalysis, each: ParameterEstimate) -> str:
     rate = each.name in {ONE, LIMIT}
-    value = figure_text(one.curve.metric, each.value) if rate else share_text(each.value)
     if each.low is None or each.high is None:
-        return f"{value} (at its bound)"
-    if rate:
-        return f"{value} ({range_text(one.curve.metric, each.low, each.high)})"
-    return f"{value} ({share_text(each.low)} to {share_text(each.high)})"
+        return f"{figure_text(one.curve.metric, each.value) if rate else share_text(each.value)} (at its bound)"
+    if not rate:
+        return share_interval_text(each)
+    metric, half = one.curve.metric, (each.high - each.low) / 2 or None
+    return f"{figure_text(metric, each.value, half)} ({range_text(metric, each.low, each.high, half)})"
 
 
-def _percent(share: float) -> str:
-    return f"{100 * share:.0f} %"
+def _peak_text(peak: ParameterEstimate) -> str:
+    """Return a peak and its interval with as many decimals as distinguish the ends."""
+    low, high = peak.low or 0.0, peak.high or 0.0
+    places = max(0, decimals(high - low, (high - low) / 2) - 1)
+    value, *ends = (f"{each:.{places}f}" for each in (peak.value, low, high))
+    return f"{value} ({' to '.join(ends)})"
+
+
+def share_interval_text(found: Efficiency | ParameterEstimate, mark: str = "") -> str:
+    """Return a share and its interval: ``0.39 % (0.38 to 0.41 %)``; the digits distinguish value and ends."""
+    if found.low is None or found.high is None:
+        return share_text(found.value)
+    value, low, high = shares_text(found.value, found.low, found.high)
+    return f"{value} % ({mark}{low} to {high} %)"
 
 
 FORMAT = "benchwright-scaling/1"

@@ -40,6 +40,7 @@ from tests.simulation.history import (
     DOWN_AND_UP,
     FIVE_STEPS,
     LATE,
+    LATE_WITH_OUTLIERS,
     PERMANENT,
     STEP_AGAINST_TREND,
     STEP_ON_TREND,
@@ -102,6 +103,75 @@ def test_single_outliers_are_no_change(where: list[int]) -> None:
     found = change_points(list(values))
     assert not found.changes
     assert not found.drifts
+
+
+def with_outliers() -> list[float]:
+    """Return 24 quiet results, and seven that alternate around a level 12 % above the last twelve."""
+    quiet = [100.0 + 0.5 * (-1) ** number for number in range(24)]
+    return [*quiet[:12], *(0.93 * value for value in quiet[12:]), 99.6, 112.0, 99.5, 110.0, 98.3, 113.0, 101.0]
+
+
+def test_levels_and_ratio_are_those_of_the_results_as_measured() -> None:
+    values = with_outliers()
+    found = change_points(values)
+    assert [change.index for change in found.changes] == [12, 24]
+    assert {25, 27, 29} <= set(found.outliers) <= set(range(24, 31))
+    before, after = values[12:24], values[24:]
+    last = found.changes[-1]
+    assert (last.before, last.after) == pytest.approx((stats.gmean(before), stats.gmean(after)))
+    assert [level[2] for level in found.levels] == pytest.approx(
+        [stats.gmean(part) for part in (values[:12], before, after)]
+    )
+
+
+def test_segments_with_outliers_have_a_variance_of_their_own() -> None:
+    values = with_outliers()
+    last = change_points(values).changes[-1]
+    before, after = np.log(values[12:24]), np.log(values[24:])
+    # The other two segments have a common variance: 24 results, 2 levels. 1.3 / 0.7: the autocorrelation.
+    common = (11 * np.log(values[:12]).var(ddof=1) + 11 * before.var(ddof=1)) / 22
+    parts = np.array([common / 12, after.var(ddof=1) / 7]) * 1.3 / 0.7
+    freedom = parts.sum() ** 2 / (parts**2 / (22, 6)).sum()
+    reach = stats.t.ppf(0.975, freedom) * parts.sum() ** 0.5
+    middle = after.mean() - before.mean()
+    assert (last.low, last.high) == pytest.approx((np.exp(middle - reach), np.exp(middle + reach)), rel=1e-6)
+
+
+@pytest.mark.parametrize("where", [[20], [20, 21], [7, 8, 9], [0, 40, 59]])
+def test_outliers_are_named_without_a_change(where: list[int]) -> None:
+    values = np.full(60, 1000.0) + 5.0 * np.cos(2.4 * np.arange(60))
+    values[where] *= 0.5
+    found = change_points(list(values))
+    assert (found.changes, found.outliers) == ((), tuple(where))
+    assert not change_points([1000.0] * 20).outliers
+
+
+def test_a_step_that_its_outliers_make_uncertain_is_marked(tmp_path: Path) -> None:
+    values = np.array([100.0, 101.0, 99.0, 100.5] * 3 + [115.0, 100.0, 115.0, 115.5, 99.7, 116.0])
+    store_of_history(tmp_path / "runs", values, {}).close()
+    found = read_history(Store(tmp_path / "runs"), WANTED)
+    marked = next(each for each in found.marked if each.change.low < 1 < each.change.high)
+    assert not marked.change.significant
+    assert "not significant" in marked.text
+    assert "not significant" in summary_of(found)
+    assert any(not each["significant"] for each in history_to_json(found)["changes"])
+
+
+def test_the_runs_that_are_outliers_are_named(tmp_path: Path) -> None:
+    store_of_history(tmp_path / "runs", np.array(with_outliers()), {}).close()
+    words = ["--store", str(tmp_path / "runs"), "history", "web-1", "--metric", "iops"]
+    found = json.loads(CliRunner().invoke(benchwright, [*words, "--json"]).output)
+    assert {f"2026-0000{number}-h" for number in (25, 27, 29)} <= set(found["outliers"])
+    output = CliRunner().invoke(benchwright, words).output
+    note = next(line for line in output.splitlines() if "outliers" in line)
+    assert all(run in note for run in found["outliers"])
+    assert note.startswith(f"Note: {len(found['outliers'])} ")
+
+
+def test_of_a_long_history_outliers_are_counted_from_its_start() -> None:
+    values = np.full(MOST_RESULTS + 50, 1000.0) + 5.0 * np.cos(2.4 * np.arange(MOST_RESULTS + 50))
+    values[[10, 500]] *= 0.5
+    assert change_points(list(values)).outliers == (500,)
 
 
 def test_equal_results_have_no_change_and_a_step_between_them_is_one() -> None:
@@ -234,6 +304,12 @@ def test_power_and_coverage_are_what_the_help_says() -> None:
         assert found.all.value >= 0.95
         assert found.covered.value >= 0.93
         assert found.placed.value >= 0.93
+
+
+@pytest.mark.slow
+def test_intervals_cover_the_ratio_where_some_runs_are_outliers() -> None:
+    assert claims(LATE_WITH_OUTLIERS, 0.01, 300).covered.value >= 0.93
+    assert claims(replace(DOWN_AND_UP, outliers=0.1), 0.01, 150).extra.value <= 0.1
 
 
 def points(values: Sequence[float], hosts: Sequence[str] = ("web-1",)) -> list[HistoryPoint]:

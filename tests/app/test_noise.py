@@ -3,6 +3,7 @@
 import json
 import statistics
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -227,6 +228,43 @@ def test_what_is_pooled_of_one_test_is_that_test_and_of_several_between_them() -
     assert both is not None
     assert least is not None
     assert both.cov == pytest.approx(((own.cov**2 + least.cov**2) / 2) ** 0.5)
+    assert own.range == pytest.approx(200 / 150)
+    assert both.range == pytest.approx((((200 / 150) ** 2 + 0.02**2) / 2) ** 0.5)
+    weighted = pooled_spread([wide, [100.0, 102.0]])
+    assert weighted is not None
+    assert weighted.range == pytest.approx(((2 * (200 / 150) ** 2 + (2 / 101) ** 2) / 3) ** 0.5)
+
+
+def test_the_row_of_a_run_agrees_with_itself_where_most_results_are_equal() -> None:
+    found = pooled_spread([LOUD, [5.0] * 8, [7.0] * 8])
+    alone = spread_of(LOUD)
+    assert found is not None
+    assert alone is not None
+    assert alone.range is not None
+    assert (found.cov, found.range) == pytest.approx((alone.cov / 3**0.5, alone.range / 3**0.5))
+
+
+def test_samples_within_trials_have_geometric_means_of_both() -> None:
+    found = spread_within_trials([[100.0, 101.0], [100.0, 104.0], [100.0, 100.0]])
+    assert found is not None
+    middle = statistics.geometric_mean([1 / 100.5, 4 / 102])
+    assert (found.range, found.cov) == pytest.approx((middle, middle / 2**0.5))
+
+
+def test_results_that_are_not_pooled_are_named_and_not_counted() -> None:
+    kinds = {"rate": LOUD, "errors": [0.0] * 6, "once": [3.0]}
+    given_ = [
+        MetricTrials("r", "s", "fio", "h", replace(IOPS, title=name), (), tuple(values))
+        for name, values in kinds.items()
+    ]
+    found = noise_of(given_)
+    assert [run.n for run in found.runs] == [1]
+    zero, few = found.excluded
+    assert "errors (r: s on h)" in zero
+    assert "once" not in zero
+    assert few.startswith("1 result ")
+    assert few.endswith("once (r: s on h)")
+    assert not noise_of(given_[:1]).excluded
 
 
 def test_a_run_is_not_counted_twice(library: Path) -> None:

@@ -1,6 +1,7 @@
 """Scaling: knee, efficiency and models of curves whose truth is known, and the reasons where there is no model."""
 
 import json
+import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -18,7 +19,15 @@ from app.events import RunEnded, RunStarted, State
 from app.plans.plan import make_step
 from app.scaling.fits import fit_models
 from app.scaling.knees import knee_bounds
-from app.scaling.scaling import ScalingAnalysis, scaling_charts, scaling_lines, scaling_of, scaling_to_json
+from app.scaling.scaling import (
+    ScalingAnalysis,
+    fit_text,
+    scaling_charts,
+    scaling_lines,
+    scaling_of,
+    scaling_to_json,
+    share_interval_text,
+)
 from app.scaling.sweeps import SweepCurve, SweepPoint, curves_of_steps, swept_parameter
 from app.services import Workstation
 from suites.sysbench.cpu import EVENTS_PER_SECOND
@@ -271,6 +280,34 @@ def test_efficiency_is_against_the_straight_line_through_the_first_point() -> No
     assert last.high is not None
     assert last.low < 0.375 < last.high
     assert any("% (95 % CI" in line for line in scaling_lines(found))
+
+
+def texts_of_ends(text: str) -> list[str]:
+    """Return the numbers of ``0.39 % (95 % CI 0.38 to 0.4 %)``: the value and the ends."""
+    return re.findall(r"[\d.]+(?= %| to )", text.replace("95 % CI", ""))
+
+
+@pytest.mark.parametrize("power", [1, 0, 0.05, -0.5, -1])
+def test_shares_and_the_ends_of_their_intervals_are_distinguished(power: float) -> None:
+    found = analysis(trials(lambda n: 1000 * n**power, DOUBLING, 0.002))
+    assert len(found.efficiencies) == len(DOUBLING)
+    for each in found.efficiencies[1:]:
+        value, low, high = texts_of_ends(share_interval_text(each))
+        assert float(low) < float(value) < float(high)
+        assert float(value) == pytest.approx(100 * each.value, rel=0.05)
+    line = next(line for line in scaling_lines(found) if line.startswith("Efficiency"))
+    assert len(set(texts_of_ends(line.partition(":")[2].partition(")")[0]))) == 3
+
+
+def test_the_ends_of_a_narrow_peak_are_distinguished() -> None:
+    found = analysis(trials(usl(0.05, 0.003), DOUBLING, 0.002))
+    assert found.fit is not None
+    assert found.fit.peak is not None
+    ends = re.search(r"peak at ([\d.]+) \(([\d.]+) to ([\d.]+)\)", fit_text(found, found.fit))
+    assert ends is not None
+    value, low, high = map(float, ends.groups())
+    assert low < value < high
+    assert (low, high) == pytest.approx((found.fit.peak.low, found.fit.peak.high), abs=0.06)
 
 
 @given(st.floats(0.001, 1e6), st.lists(st.floats(1, 1e6), min_size=3, max_size=9))

@@ -37,17 +37,23 @@ def false_claims(count: int, spread: float, autocorrelation: float, rounds: int,
 
 @dataclass(frozen=True, slots=True)
 class Course:
-    """A history of `count` results: `steps` (index: relative change) on a trend of `slope` per result."""
+    """A history of `count` results: `steps` (index: relative change) on a trend of `slope` per result.
+
+    A share of the results, `outliers`, is lower by a fifth.
+    """
 
     count: int
     steps: dict[int, float]
     slope: float = 0.0
+    outliers: float = 0.0
 
     def values(self, rng: np.random.Generator, spread: float, autocorrelation: float = 0.0) -> Numbers:
         """Return results that vary by `spread` about the course."""
         found = results(rng, self.count, spread, autocorrelation) * (1 + self.slope) ** np.arange(self.count)
         for index, step in self.steps.items():
             found[index:] *= 1 + step
+        if self.outliers:
+            found[rng.random(self.count) < self.outliers] *= 0.8
         return found
 
 
@@ -58,6 +64,7 @@ STEP_AGAINST_TREND = Course(60, {40: 0.08}, -0.002)
 TREND = Course(60, {}, -0.003)
 PERMANENT = Course(60, {30: -0.045})
 LATE = Course(56, {52: 0.1})
+LATE_WITH_OUTLIERS = Course(56, {52: 0.1}, outliers=0.05)
 
 
 @dataclass(frozen=True, slots=True)

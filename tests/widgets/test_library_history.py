@@ -82,6 +82,19 @@ def test_a_doubtful_result_is_a_ring_and_counted(qtbot: QtBot, stored: Path) -> 
     assert next(line for line in panel.notes.text().splitlines() if "○" in line).endswith(" 1 result.")
 
 
+def test_runs_treated_as_outliers_are_named(qtbot: QtBot, tmp_path: Path) -> None:
+    values = results(np.random.default_rng(4), 30, 0.01)
+    values[15:] *= 0.9
+    values[20] *= 0.7
+    store_of_history(tmp_path / "runs", values, {}).close()
+    panel = shown(qtbot, tmp_path / "runs")
+    assert any("outlier" in line and "2026-000020-h" in line for line in panel.notes.text().splitlines())
+    history = panel.plot._history
+    assert history is not None
+    assert "outlier" in panel.plot.details(history.points[20])
+    assert "outlier" not in panel.plot.details(history.points[3])
+
+
 def test_a_dot_opens_its_run_by_mouse_and_by_keys(qtbot: QtBot, stored: Path) -> None:
     plot = shown(qtbot, stored).plot
     with qtbot.waitSignal(plot.run_chosen) as clicked:

@@ -74,6 +74,8 @@ class HistoryPlot(QWidget):
             lines.append(f"{range_text(metric, point.low, point.high)} ({kind} of {point.n} {noun})")
         if point.trust not in {None, Trust.VALID}:
             lines.append(f"Verdict: {point.trust}")
+        if point.run in self._history.outliers:
+            lines.append("Treated as an outlier")
         lines += [marked.text for marked in self._history.marked if marked.after.run == point.run]
         return "\n".join([*lines, point.run])
 
