@@ -16,12 +16,7 @@ from app.distributions.distribution import Distribution, SideDistribution
 from app.distributions.percentiles import Percentile, QuantileShift
 from app.noise import TITLES, Noise, NoiseEntry, NoiseLevel, PooledSpread, rank_text
 from app.plans.plan import host_label
-<<<<<<< HEAD
-from app.scaling.scaling import Efficiency, ScalingAnalysis, scaling_lines
-=======
-from app.records import RunSummary
 from app.scaling.scaling import ScalingAnalysis, scaling_lines, share_interval_text
->>>>>>> 38f245f09ca80eeb4ebfbb66d816f6b3013f2b75
 from app.spreads import Spread
 from app.summary import MetricSummary
 from suites.quantities import (
