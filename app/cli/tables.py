@@ -162,7 +162,7 @@ def print_comparison(
     if comparison.rows:
         print_table(HEAD, comparison_rows(comparison, everything=everything), right=RIGHT_ALIGNED)
     else:
-        click.echo(NOTHING_COMPARED)
+        click.echo(plain(NOTHING_COMPARED))
     hidden = 0 if everything else sum(not row.tested for row in comparison.rows)
     if hidden:
         left_out = (
