@@ -128,6 +128,7 @@ def test_an_invalid_run_is_no_baseline_unless_it_is_accepted(command_line: Calla
     assert "doubtful" in command_line("compare", "baseline:doubt", "good")
 
 
+@pytest.mark.slow
 def test_a_margin_of_zero_is_zero_and_not_the_default(command_line: Callable[..., str]) -> None:
     for margin in ("0", "-0", "5"):
         (entry,) = json.loads(command_line("compare", "good", "weak", "--margin", margin, "--json"))

@@ -40,6 +40,7 @@ def test_flat_rates_are_silent() -> None:
     assert found == {"flat": 500}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("noise", rates.NOISES)
 def test_flat_rates_with_any_noise_are_silent(noise: str) -> None:
     assert Counter(kind_of(rates.flat_with(noise, seed)) for seed in range(200, 325)) == {"flat": 125}

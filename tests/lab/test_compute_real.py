@@ -55,6 +55,7 @@ def test_six_hundred_samples_arrive(tmp_path: Path) -> None:
     assert len(series(found.samples, "floating_point_rate")) == pytest.approx(600, abs=20)
 
 
+@pytest.mark.slow
 @pytest.mark.alone
 def test_a_matrix_product_reaches_a_good_part_of_it(tmp_path: Path) -> None:
     """Numpy's BLAS on one thread stays below the peak that the probe measures, and comes near it."""

@@ -149,6 +149,7 @@ BY_SHELL = {"shell": True}
 WHY = "Possible cause: this step cannot write to block devices on this computer."
 
 
+@pytest.mark.slow
 def test_a_run_says_why_the_kernel_did_not_let_it_write(workstation: Workstation, step: Private) -> None:
     before = step.contents()
     line = f"dd if=/dev/zero of=$(cat {step.folder}/t) count=1"

@@ -158,6 +158,7 @@ def test_a_server_measures_itself_and_writes_the_report(wheel: Path, tmp_path: P
     assert list((Path.home() / "Documents" / "Benchwright").glob("*.png"))
 
 
+@pytest.mark.slow
 @pytest.mark.gui
 def test_the_window_opens_far_from_the_tree(wheel: Path, tmp_path: Path) -> None:
     call = installed(wheel, tmp_path / "desktop")

@@ -29,6 +29,7 @@ def test_a_run_over_ssh_tries_every_combination(lab_host: LabHost, tmp_path: Pat
     assert sum(figure.metric.name == "memory_latency" for figure in ended.parsed.figures) == 9
 
 
+@pytest.mark.slow
 @pytest.mark.alone
 def test_copying_agrees_with_numpy(tmp_path: Path) -> None:
     """Both copy through memory with one thread, and count a copied byte once."""

@@ -99,6 +99,7 @@ def test_a_series_killed_between_and_within_its_sessions_is_resumed_to_its_end(l
     assert benchwright("--store", library, "baseline", "pin", f"series:{series}", "days").status == DONE
 
 
+@pytest.mark.slow
 def test_a_plan_with_sessions_waits_and_the_rest_runs_when_due_by_a_timer(library: Path, tmp_path: Path) -> None:
     file = tmp_path / "plan.toml"
     made = benchwright(

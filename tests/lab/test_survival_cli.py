@@ -67,6 +67,7 @@ def test_a_killed_run_is_listed_attached_and_complete(lab: LabHost, tmp_path: Pa
     assert benchwright("attach", "last").status == BAD_INPUT
 
 
+@pytest.mark.slow
 def test_a_terminal_that_closes_lets_go_of_the_run(lab: LabHost, tmp_path: Path) -> None:
     with measuring(plan(tmp_path, seconds=60)) as process:
         process.send_signal(signal.SIGHUP)

@@ -351,6 +351,7 @@ LINES = {
 }  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("case", "which"),
     [*((case, "command") for case in LINES), *(("dd", which) for which in ("prepare", "before", "clean_up"))],

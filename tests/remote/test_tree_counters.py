@@ -193,8 +193,8 @@ needs_a_group = pytest.mark.skipif(not counts_groups(), reason="a cgroup of vers
         (SHORT_LIVED, False),
         (ORPHAN, False),
         pytest.param(UNWAITED, False, marks=needs_a_group),
-        (SPIN, True),
-        (SHORT_LIVED, True),
+        pytest.param(SPIN, True, marks=pytest.mark.slow),
+        pytest.param(SHORT_LIVED, True, marks=pytest.mark.slow),
     ],
     ids=[
         "children",

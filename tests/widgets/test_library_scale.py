@@ -76,6 +76,7 @@ def _page(qtbot: QtBot, keep: Keep, workstation: Workstation) -> LibraryPage:
     return page
 
 
+@pytest.mark.slow
 def test_a_thousand_runs_are_read_found_and_sorted_without_holding_the_window_up(
     qtbot: QtBot, keep: Keep, workstation: Workstation
 ) -> None:
@@ -99,6 +100,7 @@ def test_a_thousand_runs_are_read_found_and_sorted_without_holding_the_window_up
     assert min(found) < LONGEST, f"the window was deaf for {found} seconds"
 
 
+@pytest.mark.slow
 def test_a_long_run_is_opened_without_holding_the_window_up(qtbot: QtBot, keep: Keep, workstation: Workstation) -> None:
     record(workstation, Made("20251231-081502-a1b2", iops=(1000.0, 1010.0), samples=50_000))
     found = []

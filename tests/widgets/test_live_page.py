@@ -173,6 +173,7 @@ def _tools(mark: str) -> str:
     return "".join(line for line in found.stdout.splitlines() if mark in line)
 
 
+@pytest.mark.slow
 def test_a_pinned_run_lies_as_a_band_under_the_next_one(qtbot: QtBot, page: LivePage) -> None:
     run_to_end(qtbot, page, plan_of(cpu()))
     page._outcome.pin_button.click()
