@@ -179,10 +179,15 @@ class VerdictEvidence:
         text = f"{self.counts[0]} against {count_text(self.counts[1], self.level)}"
         return "" if text == self.relation else text
 
-    def within(self) -> str:
-        """Return that a change is within the margin, with the origin of the margin."""
+    def within(self, *, exact: bool = False) -> str:
+        """Return that a change is within the margin, with its origin; an `exact` change may be as large as it."""
         origin = f" ({self.origin})" if self.origin else ""
-        return f"{verdict_text(ComparisonVerdict.SAME, self.margin)}{origin}"
+        text = (
+            f"within the {share_text(self.margin)} margin"
+            if exact
+            else verdict_text(ComparisonVerdict.SAME, self.margin)
+        )
+        return f"{text}{origin}"
 
     def context(self, *, margin: bool = True) -> str:
         """Return the text behind every interval: counts, relation, margin and its origin."""
@@ -263,8 +268,7 @@ def decide_exact(sides: tuple[float, float], evidence: VerdictEvidence) -> tuple
         verdict = _verdict_on(log, log, evidence.metric.better, evidence.margin)
         same = verdict is ComparisonVerdict.SAME
         change = change_text(ratio) if same else claim_text(ratio, evidence.metric)
-        # Without an interval, a change may be as large as the margin.
-        text = f"in every trial {change}{f', within the {share_text(evidence.margin)} margin' if same else ''}"
+        text = f"in every trial {change}{f', {evidence.within(exact=True)}' if same else ''}"
     context = evidence.context(margin=verdict is not ComparisonVerdict.SAME)
     if evidence.untested:
         return ComparisonVerdict.NOT_TESTED, f"{text}, {evidence.context()}", evidence.untested

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from app.comparison.compare import compare
 from app.comparison.comparison import RelativeFigure
 from app.comparison.estimates import Ratio, holm, margin_edges, more_trials, ratio_of
-from app.comparison.verdicts import ComparisonVerdict, Level, VerdictEvidence, decide, forecast
+from app.comparison.verdicts import ComparisonVerdict, Level, VerdictEvidence, decide, decide_exact, forecast
 from app.margins import Margins
 from app.records import RunRecord, TrialRecord
 from suites.units import Unit, convert
@@ -246,3 +246,8 @@ def test_hosts_are_few_with_three_and_trials_with_six() -> None:
     assert decide(ratio, replace(hosts, counts=(2, 3)))[2].startswith(MESSAGES["n_2_against_3_at_least_3"])
     assert decide(ratio, replace(hosts, level=Level.TRIAL))[0] is ComparisonVerdict.UNDECIDED
     assert forecast(ratio, replace(hosts, counts=(2, 3))) == 1
+
+
+def test_an_exact_change_within_a_margin_says_whose_margin_it_is() -> None:
+    evidence = VerdictEvidence(Metric("n", "N", Unit.ONE, Better.LOWER, MetricKind.COUNT), 0.05, (3, 3), origin="yours")
+    assert decide_exact((1.05, 1.0), evidence)[1].startswith(MESSAGES["exact_margin"])

@@ -63,13 +63,13 @@ def _timed(work: Callable[[], object]) -> float:
 
 
 def _draw_plots() -> None:
+    from PySide6.QtCore import QEventLoop
     from PySide6.QtWidgets import QApplication
 
     from widgets import jobs
 
     while jobs.running():
-        QApplication.processEvents()
-        time.sleep(0.005)
+        QApplication.processEvents(QEventLoop.ProcessEventsFlag.WaitForMoreEvents)
 
 
 def _page(workstation: Workstation) -> "ComparePage":

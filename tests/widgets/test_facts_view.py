@@ -108,6 +108,7 @@ def test_the_tree_is_a_sound_model(qtmodeltester: ModelTester) -> None:
     model = FactsModel()
     model.show_rows(fact_rows(FACTS))
     qtmodeltester.check(model)
+    assert [model.hasChildren(model.index(0, column)) for column in range(2)] == [True, False]
 
 
 def test_words_of_a_host_are_never_markup_in_the_tree(qtbot: QtBot) -> None:

@@ -53,7 +53,7 @@ class FactsModel(QStandardItemModel):
     def canFetchMore(self, parent: Index) -> bool:
         """Return whether the children of `parent` are not made yet."""
         row = self.row_at(parent)
-        return row is not None and bool(row.children) and not self.rowCount(parent)
+        return row is not None and bool(row.children) and not parent.column() and not self.rowCount(parent)
 
     def fetchMore(self, parent: Index) -> None:
         """Make the children of `parent`."""
