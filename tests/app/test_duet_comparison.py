@@ -13,7 +13,7 @@ from app.comparison.comparability import Weight
 from app.comparison.compare import compare
 from app.comparison.comparison import CompareError, Comparison, RelativeFigure, comparison_to_json
 from app.comparison.crossover import crossover_of, without_half_effect
-from app.comparison.estimates import Ratio, balanced_mean_of
+from app.comparison.estimates import NO_VARIANCE, Ratio, balanced_mean_of
 from app.comparison.selectors import choose, duet_sides, only_step
 from app.comparison.verdicts import ComparisonVerdict, Level, Scope
 from app.events import State
@@ -116,6 +116,8 @@ def test_pairs_of_one_orientation_have_no_interval() -> None:
     assert found[0].low is None
     assert found[0].reason == MESSAGES["one_orientation"]
     assert crossover_of([0.0, 1.0], [1.0, 1.0], [True, False]) == MESSAGES["zero"]
+    same = ratio_of(crossover_of([1.1] * 4, [1.0] * 4, ODD[:4]))
+    assert all(one.low is None and one.reason.endswith(NO_VARIANCE) for one in same)
     two = ratio_of(crossover_of([1.0, 2.0], [1.0, 1.0], [True, False]))
     assert [one.low for one in two] == [None, None]
 
