@@ -209,8 +209,8 @@ def test_runs_are_told_apart_in_as_few_words_as_do() -> None:
         replace(run, chosen_steps=("scan",), chosen_hosts=run.hosts[:number]) for number, run in enumerate([one, other])
     ]
     assert distinct_run_names(parts) == [
-        f"{whole[5:]} · disk · web-1 · step scan",
-        f"{whole[5:]} · disk · step scan, host web-2",
+        f"step scan · {whole[5:]} · disk · web-1",
+        f"step scan, host web-2 · {whole[5:]} · disk",
     ]
     assert short_run_name(parts[1]) == f"disk · step scan, host web-2 · {whole}"
 

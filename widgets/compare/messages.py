@@ -28,22 +28,27 @@ from widgets.parts.names import MISSING, host_title
 
 def short_run_name(run: RunSummary) -> str:
     """Return name, hosts, selected part and start of a run: ``volume check · web-1 · 2026-01-12 08:15``."""
-    return " · ".join([run.name, *_parts(run, hosts=True), local_time(run.started)])
+    part = [run.part] if run.part else []
+    return " · ".join([run.name, *_hosts(run, named=True), *part, local_time(run.started)])
 
 
-def _parts(run: RunSummary, *, hosts: bool) -> list[str]:
-    """Return the `hosts` of a run, and what was selected of it."""
-    named = hosts and not run.chosen_hosts
-    return [*([", ".join(map(host_title, run.hosts))] if named else []), *([run.part] if run.part else [])]
+def _hosts(run: RunSummary, *, named: bool) -> list[str]:
+    """Return the hosts of a run, if they are to be `named` and its part does not name them."""
+    return [", ".join(map(host_title, run.hosts))] if named and not run.chosen_hosts else []
 
 
 def distinct_run_names(runs: Sequence[RunSummary]) -> list[str]:
-    """Return a short distinct name of each run: start, name, and what was selected; hosts only where they differ."""
+    """Return a short distinct name of each run: what was selected, start, name; hosts only where they differ.
+
+    A narrow chip cuts the end off.
+    """
     hosts = len({run.hosts for run in runs}) > 1
     times = [local_time(run.started) for run in runs]
     same_year = len(runs) > 1 and len({time[:5] for time in times}) == 1 and times[0][4:5] == "-"
     return [
-        " · ".join([time[5:] if same_year else time, run.name, *_parts(run, hosts=hosts)])
+        " · ".join(
+            [*([run.part] if run.part else []), time[5:] if same_year else time, run.name, *_hosts(run, named=hosts)]
+        )
         for run, time in zip(runs, times, strict=True)
     ]
 
