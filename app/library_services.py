@@ -169,6 +169,10 @@ class LibraryServices(ABC):
         """Return the margins `given` for a comparison, with the user's own defaults."""
         return replace(given, kept=self.saved_margins.read())
 
+    def metric_names(self) -> frozenset[str]:
+        """Return the names of all metrics that runs of the library have."""
+        return self._store.metric_names()
+
     def forget_calibrations(self, host: str) -> int:
         """Delete the calibrations of a host; return their number."""
         return self._store.forget_calibrations(host)

@@ -2,7 +2,16 @@
 
 import click
 
-from app.cli.common import PERCENT, json_option, pass_workstation, print_json, print_table, report_errors, verb
+from app.cli.common import (
+    PERCENT,
+    json_option,
+    pass_workstation,
+    print_json,
+    print_note,
+    print_table,
+    report_errors,
+    verb,
+)
 from app.margins import DEFAULT_MARGIN, TAIL_FROM, TAIL_MARGIN
 from app.services import Workstation
 from suites.quantities import share_text
@@ -39,6 +48,8 @@ def margins(context: click.Context, workstation: Workstation, *, as_json: bool) 
 def keep(workstation: Workstation, metric: str, percent: float) -> None:
     """Set your margin of METRIC to PERCENT."""
     workstation.saved_margins.keep(metric, percent / 100)
+    if metric not in workstation.metric_names():
+        print_note(f"No run in the library has “{metric[:60]}”: see “show --json” for the names of metrics.")
 
 
 @margins.command("forget")

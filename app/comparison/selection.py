@@ -61,7 +61,8 @@ class RunSelection:
 
     def expanded(self, word: str) -> tuple[str, ...]:
         """Return the selectors that `word` joins by commas, ``series:NAME`` as its runs; `word` itself without one."""
-        pieces = [piece.strip() for piece in word.split(",")]
+        whole = word.startswith(SERIES) and self._sessions_named(word.removeprefix(SERIES)) is not None
+        pieces = [word] if whole else [piece.strip() for piece in word.split(",")]
         if not any(piece.startswith(SERIES) for piece in pieces):
             return (word,)
         return tuple(
@@ -71,17 +72,31 @@ class RunSelection:
         )
 
     def _sessions(self, word: str) -> tuple[str, ...]:
-        """Return the done sessions of a series, or those of the same plan as a run."""
+        """Return the done sessions of a series, or those of the same plan as a run, each with the marks of `word`.
+
+        The longest beginning of `word` that names a series or a run is the name.
+        """
+        for end in (len(word), *(at for at in range(len(word) - 1, 0, -1) if word[at] in "@:")):
+            found = self._sessions_named(word[:end])
+            if found:
+                return tuple(f"{run}{word[end:]}" for run in found)
+            if found is not None:
+                raise CompareError(
+                    f"No session of “{word[:60]}” is done.", "List the series with: benchwright sessions"
+                )
+        self._store.find_series(word)  # raises the error
+        return ()
+
+    def _sessions_named(self, word: str) -> list[str] | None:
+        """Return the done sessions of a series, or of the same plan as a run; None if `word` names neither."""
         try:
-            found = [run.run for run in self._store.find_series(word).runs if run.state is State.DONE]
-        except StoreError as error:
-            try:
-                found = list(self._store.sessions_of(word))
-            except StoreError:
-                raise error from None
-        if not found:
-            raise CompareError(f"No session of “{word[:60]}” is done.", "List the series with: benchwright sessions")
-        return tuple(found)
+            return [run.run for run in self._store.find_series(word).runs if run.state is State.DONE]
+        except StoreError:
+            pass
+        try:
+            return list(self._store.sessions_of(word))
+        except StoreError:
+            return None
 
     def baseline(self, word: str) -> Baseline:
         """Return the baseline ``NAME`` or ``NAME@VERSION``, with or without the prefix ``baseline:``."""

@@ -16,7 +16,7 @@ from app.comparison.estimates import geometric_mean_of, group_means
 from app.comparison.sides import Side, StepHosts
 from app.comparison.verdicts import Level
 from app.margins import DEFAULTS, Margins
-from app.ranking.scores import Score
+from app.ranking.scores import Score, ValueUnit
 from app.records import RunRecord, TrialRecord
 from remote.local_file import read_file
 from suites.errors import BenchwrightError, UnitError
@@ -192,7 +192,7 @@ class Candidate:
     selector: str
     hosts: tuple[str, ...]
     metrics: Mapping[str, Metric] = field(hash=False)
-    values: Mapping[str, Mapping[tuple[str, ...], float]] = field(hash=False)
+    values: Mapping[str, Mapping[ValueUnit, float]] = field(hash=False)
     steps: Mapping[str, str] = field(hash=False)
     profiles: Mapping[str, Profile] = field(hash=False)
     types: Mapping[str, str] = field(default_factory=dict, hash=False)
@@ -202,21 +202,21 @@ class Candidate:
     def score(self, weights: Mapping[str, float]) -> Score:
         """Return the score, the weighted geometric mean of the metrics in `weights`."""
         whole = sum(weights.values())
-        parts: dict[str, dict[tuple[str, ...], float]] = {}
+        parts: dict[str, dict[ValueUnit, float]] = {}
         for name, weight in weights.items():
             share = weight / whole * (1 if self.metrics[name].better is Better.HIGHER else -1)
             part = parts.setdefault(self.steps[name], {})
-            for trial, value in self.values[name].items():
-                part[trial] = part.get(trial, 0.0) + share * math.log(value)
+            for unit, value in self.values[name].items():
+                part[unit] = part.get(unit, 0.0) + share * math.log(value)
         complete = [self._complete(step, part, weights) for step, part in parts.items()]
-        return Score(tuple(complete), self.level)
+        return Score(tuple(tuple(part.values()) for part in complete), self.level, tuple(map(tuple, complete)))
 
     def _complete(
-        self, step: str, part: Mapping[tuple[str, ...], float], weights: Mapping[str, float]
-    ) -> tuple[float, ...]:
-        """Return the values of the trials that have every metric of the step."""
+        self, step: str, part: Mapping[ValueUnit, float], weights: Mapping[str, float]
+    ) -> dict[ValueUnit, float]:
+        """Return the values of the units that have every metric of the step."""
         names = [name for name in weights if self.steps[name] == step]
-        return tuple(value for trial, value in part.items() if all(trial in self.values[name] for name in names))
+        return {unit: value for unit, value in part.items() if all(unit in self.values[name] for name in names)}
 
     def centre(self, metric: str) -> tuple[float, float | None, float | None]:
         """Return the geometric mean of a metric with its 95 % interval (Student's t on the logarithms)."""
@@ -320,18 +320,20 @@ def _other_unit(one: Candidate, first: Candidate) -> str:
     return ""
 
 
-_Figures = list[tuple[float, Metric, tuple[str, str], str]]
-"""Figures of a metric: value, metric, trial (run and number) and host."""
+_Figures = list[tuple[float, Metric, ValueUnit, str]]
+"""Figures of a metric: value, metric, trial and host."""
 
 
 def _taken(side: Side, cell: StepHosts, metric: str, criteria: RankingCriteria) -> _Figures:
     """Return the figure of `metric` of every counted trial."""
     found: _Figures = []
+    rounds = side.rounds(cell)
     for counted in side.trials(cell):
         figure = _figure(counted.record, metric, criteria)
         if figure is not None:
-            key = (counted.key[0], str(counted.key[1]))
-            found.append((figure.value, figure.metric, key, counted.record.trial.host))
+            (run, trial), host = counted.key, counted.record.trial.host
+            unit = (run, host, str(rounds[counted.key])) if rounds else (run, str(trial))
+            found.append((figure.value, figure.metric, unit, host))
     return found
 
 
@@ -360,19 +362,19 @@ def _names_of(metric: str, limit: FigureLimit | None) -> tuple[str, ...]:
 
 def _level(taken: _Figures) -> Level:
     """Return the highest level of which there are several: hosts, else runs, else trials."""
-    hosts, runs = {host for _, _, _, host in taken}, {run for _, _, (run, _), _ in taken}
+    hosts, runs = {host for _, _, _, host in taken}, {unit[0] for _, _, unit, _ in taken}
     return Level.HOST if len(hosts) > 1 else Level.SESSION if len(runs) > 1 else Level.TRIAL
 
 
-def _values(taken: _Figures, level: Level) -> dict[tuple[str, ...], float]:
+def _values(taken: _Figures, level: Level) -> dict[ValueUnit, float]:
     """Return the values by trial, or the means of sessions by run, or those of their hosts."""
     metric = taken[0][1]
     trials = [convert(value, one.unit, metric.unit) for value, one, _, _ in taken]
     if level is Level.TRIAL:
-        return {key: value for value, (_, _, key, _) in zip(trials, taken, strict=True)}
-    sessions = group_means(trials, [(host, key[0]) for _, _, key, host in taken])
+        return {unit: value for value, (_, _, unit, _) in zip(trials, taken, strict=True)}
+    sessions = group_means(trials, [(host, unit[0]) for _, _, unit, host in taken])
     if level is Level.SESSION:
-        return {(run,): value for (_, run), value in sessions.items()}
+        return {(run, host): value for (host, run), value in sessions.items()}
     hosts = group_means(sessions.values(), [host for host, _ in sessions])
     return {(host,): value for host, value in hosts.items()}
 

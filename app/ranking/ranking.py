@@ -21,7 +21,7 @@ from app.ranking.candidates import (
     candidates_of,
     one_currency,
 )
-from app.ranking.scores import Score, ratio_between, separated, tied_groups
+from app.ranking.scores import Score, are_paired, ratio_between, separated, tied_groups
 from app.records import RunRecord
 from suites.verdict import Trust
 from suites.vocab import Better, Metric
@@ -336,9 +336,15 @@ _ONE_EACH = {
 """What a ranking does not claim, by the level of its values."""
 
 
+_PAIRED = {Level.TRIAL: "round", Level.SESSION: "session", Level.HOST: "host"}
+"""What the values of a pair share, by their level."""
+
+
 def _notes(found: Sequence[Candidate], ranked: Sequence[RankedCandidate], criteria: RankingCriteria) -> Iterator[str]:
     if len(found) > 1 and (own := _ONE_EACH.get(found[0].level)):
         yield own
+    if any(are_paired(one, other) for one, other in itertools.combinations(_scores(found, criteria), 2)):
+        yield f"Values of the same {_PAIRED[found[0].level]} are compared in pairs."
     if found and criteria.goal is not RankingGoal.CHEAPEST:
         yield from _by_figure_only(found, ranked, criteria)
     for row in ranked:

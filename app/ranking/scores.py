@@ -10,6 +10,9 @@ from app.comparison.estimates import ERROR, NO_VARIANCE, Ratio, beyond_p, holm, 
 from app.comparison.verdicts import FEWEST, Level
 from suites.quantities import count_text
 
+ValueUnit = tuple[str, ...]
+"""What a value was measured in: a trial (run, host and round, or run and trial), a session (run, host), or a host."""
+
 
 @dataclass(frozen=True, slots=True)
 class Score:
@@ -17,10 +20,12 @@ class Score:
 
     A part has one value for each trial, session or host of a step: the weighted sum of the logarithms of its metrics,
     negated where lower is better. Metrics of one trial are correlated, so they form one value; steps are independent.
+    `units` are those of the values of each part, if known.
     """
 
     parts: tuple[tuple[float, ...], ...]
     level: Level = Level.TRIAL
+    units: tuple[tuple[ValueUnit, ...], ...] = ()
 
     @property
     def value(self) -> float:
@@ -39,19 +44,40 @@ class Score:
         return "" if self.n >= fewest else f"{count_text(self.n, self.level)}, a rank needs {fewest}"
 
 
+def are_paired(one: Score, other: Score) -> bool:
+    """Return whether most values of each part share their unit: a host, or a session or round of one host."""
+    shared = [len(set(ours) & set(theirs)) for ours, theirs in zip(one.units, other.units, strict=False)]
+    every = [len(set(ours) | set(theirs)) for ours, theirs in zip(one.units, other.units, strict=False)]
+    return 0 < len(one.units) == len(other.units) and all(
+        both > 1 and both * 2 >= whole for both, whole in zip(shared, every, strict=True)
+    )
+
+
 def ratio_between(one: Score, other: Score) -> Ratio:
     """Return the ratio of two scores with Welch's interval over all parts of both (Satterthwaite 1946).
 
-    For a single metric it equals the ratio of compare().
+    Values of the same units are compared in pairs; the others are left out then. For a single metric it equals the
+    ratio of compare().
     """
-    difference = one.value - other.value
-    parts = [*one.parts, *other.parts]
+    parts, difference = [*one.parts, *other.parts], one.value - other.value
+    if are_paired(one, other):
+        parts = _pair_differences(one, other)
+        difference = sum(statistics.fmean(part) for part in parts)
     if min(map(len, parts)) < 2:
         return Ratio(math.exp(difference), reason="an interval needs at least two trials on each side")
     errors = [(statistics.variance(part) / len(part), len(part) - 1) for part in parts]
     if sum(error for error, _ in errors) < 1e-24:
         return Ratio(math.exp(difference), reason=f"the values of each side are {NO_VARIANCE}")
     return ratio_with_interval(difference, errors)
+
+
+def _pair_differences(one: Score, other: Score) -> list[tuple[float, ...]]:
+    """Return the differences of the values that share their unit, for each part."""
+    found = []
+    for ours, values, theirs, others in zip(one.units, one.parts, other.units, other.parts, strict=True):
+        partner = dict(zip(theirs, others, strict=True))
+        found.append(tuple(value - partner[unit] for unit, value in zip(ours, values, strict=True) if unit in partner))
+    return found
 
 
 def separated(scores: Sequence[Score], margin: float) -> list[list[bool]]:
@@ -74,6 +100,8 @@ def _p(higher: Score, lower: Score, margin: float) -> float:
     if higher.shortage or lower.shortage:
         return 1.0
     ratio = ratio_between(higher, lower)
+    if ratio.value <= 1:  # of the pairs, though not of all values
+        return 1.0
     return beyond_p(ratio, margin) if ratio.error else float(ratio.value <= 1 + margin)
 
 

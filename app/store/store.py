@@ -218,6 +218,11 @@ class Store:
         with self._database.reading() as connection:
             return sessions.sessions_of(connection, run_reader.find(connection, run))
 
+    def metric_names(self) -> frozenset[str]:
+        """Return the names of all metrics that runs of the library have."""
+        with self._database.reading() as connection:
+            return frozenset(metric.name for metric in run_reader.metrics_by_id(connection).values())
+
     @contextmanager
     def history(
         self, hosts: Sequence[str], metric: str

@@ -1,12 +1,15 @@
 """Margins: whose counts, what a metric has without one, how they are written, and where a run freezes them."""
 
+import json
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 
+from app.cli.main import benchwright
 from app.comparison.compare import compare
 from app.formats import plan_from_json, plan_to_json
 from app.margins import DEFAULTS, PLANNED, YOURS, Margin, MarginError, Margins, parse_margins, with_margins
@@ -20,6 +23,7 @@ from suites.units import Unit
 from suites.vocab import Better, Metric, MetricKind
 from tests.app.run_events import READ, run_record
 from tests.app.run_events import plan as a_plan
+from tests.app.test_baselines import stored
 
 IOPS = Metric("iops", "IOPS", Unit.PER_SECOND, Better.HIGHER, MetricKind.RATE)
 P95, P99, WORST = (
@@ -139,3 +143,20 @@ def test_a_run_until_a_verdict_and_its_comparison_have_one_margin() -> None:
         done = replace(run_record("new", (1010.0, 1020.0, 1030.0, 1000.0, 1015.0, 1012.0)), plan=plan)
         (row,) = compare([run_record("gold", (1000.0, 1001.0, 999.0, 1002.0, 998.0, 1000.0)), done]).rows
         assert (row.against[0].margin, row.against[0].origin) == (share, PLANNED)
+
+
+def test_the_command_line_lists_sets_and_forgets_margins(tmp_path: Path) -> None:
+    library = tmp_path / "runs.sqlite3"
+    stored(library, {"20261101-r": ("web-1", (1000.0, 1001.0))}).close()
+
+    def said(*words: str) -> str:
+        result = CliRunner().invoke(benchwright, ["--store", str(library), "margins", *words])
+        assert result.exit_code == 0, result.output
+        return result.output
+
+    assert said("set", "iops", "3") == ""
+    assert said("set", "iopz", "4").startswith("No run in the library has “iopz”")
+    assert [json.loads(said("--json"))["margins"][metric] for metric in ("iops", "iopz")] == [0.03, 0.04]
+    assert "yours" in said()
+    said("forget", "iopz")
+    assert list(json.loads(said("--json"))["margins"]) == ["iops"]

@@ -15,10 +15,12 @@ from hypothesis import strategies as st
 from app.cli.main import benchwright
 from app.comparison.compare import compare
 from app.comparison.comparison import CompareError
+from app.comparison.sides import join
 from app.comparison.verdicts import ComparisonVerdict, Level
 from app.events import State
 from app.margins import Margins
 from app.parse import parse_output
+from app.plans.plan import Order
 from app.ranking.candidates import (
     FigureLimit,
     Price,
@@ -32,7 +34,7 @@ from app.ranking.candidates import (
 )
 from app.ranking.ranking import Ranking, ThresholdResult, rank
 from app.ranking.report import closing_lines, rank_text, ranking_csv, ranking_rows, ranking_to_json
-from app.ranking.scores import Score, separated, tied_groups
+from app.ranking.scores import Score, ratio_between, separated, tied_groups
 from app.records import RunRecord, TrialRecord
 from suites.errors import BenchwrightError
 from suites.quantities import parse_quantity
@@ -41,6 +43,7 @@ from suites.vocab import Figure
 from tests.app import run_events
 from tests.app.run_events import run_record
 from tests.app.test_baselines import stored
+from tests.app.test_replication import DRIFT, FASTER, halves, two_steps
 from tests.messages import messages
 
 MESSAGES = messages("app", "test_ranking")
@@ -165,6 +168,44 @@ def test_two_are_told_apart_exactly_where_compare_tells_them_apart() -> None:
         (row,) = compare([one, other]).rows
         reported = ranked([one, other], HIGHEST).groups == 2
         assert reported == (row.against[0].verdict is ComparisonVerdict.DIFFERS)
+
+
+def same_hosts(name: str, factor: float, seed: int, first: int = 0) -> list[RunRecord]:
+    """Return a run on each of eight hosts, the `first` and the next ones, which differ by 5 %, times `factor`."""
+    return [
+        run_record(
+            f"{name}{number}",
+            trials(1000.0 * factor * (1 + random.Random(number).gauss(0, 0.05)), seed + number),
+            host=f"h{number}",
+        )
+        for number in range(first, first + 8)
+    ]
+
+
+def test_values_of_the_same_hosts_are_ranked_in_pairs_as_compare_compares_them() -> None:
+    before, after = same_hosts("before", 1.0, 100), same_hosts("after", 1.03, 200)
+    sharp = replace(HIGHEST, margins=Margins(0.01))
+    found = rank(["before", "after"], [before, after], sharp)
+    assert found.groups == 2
+    assert "Values of the same host are compared in pairs." in found.notes
+    joined = [join(side, {run.summary.id: {} for run in side})[0] for side in (before, after)]
+    pooled = compare(joined, sharp.margins).rows[0].against[0]
+    scores = [one.candidate.score(sharp.weights) for one in found.ranked]
+    ratio = ratio_between(scores[0], scores[1])
+    assert pooled.low is not None
+    assert (ratio.low, ratio.high) == pytest.approx((pooled.low, pooled.high))
+    assert rank(["before", "after"], [before, after[1:]], sharp).groups == 2  # seven of eight hosts are shared
+    elsewhere = same_hosts("after", 1.03, 200, first=5)
+    assert rank(["before", "after"], [before, elsewhere], sharp).groups == 1  # hosts differ by 5 %, most have no pair
+
+
+def test_steps_of_an_interleaved_run_are_ranked_in_pairs() -> None:
+    slow, quick = halves(two_steps(Order.INTERLEAVED, DRIFT, FASTER, left_out=4))
+    found = rank(["r:slow", "r:quick"], [[slow], [quick]], HIGHEST)
+    assert [one.candidate.selector for one in found.ranked] == ["r:quick", "r:slow"]
+    assert (found.groups, "Values of the same round are compared in pairs." in found.notes) == (2, True)
+    slow, quick = halves(two_steps(Order.BLOCK, DRIFT, FASTER))
+    assert rank(["r:slow", "r:quick"], [[slow], [quick]], HIGHEST).groups == 1
 
 
 def test_the_margin_is_that_of_the_metric_as_in_compare() -> None:

@@ -160,13 +160,21 @@ def test_a_selector_names_all_sessions(store: Store) -> None:
     assert ids(f"series:{series.id}") == ids("series:volume check") == ids("series:run-1-done") == sessions
     assert ids(f"series:{series.id}, other") == [*sessions, "other"]
     assert ids("series:other") == ["other"]
+    for mark in ("@web-1", ":random read", "@web-1:random read"):
+        parts = selection.chosen([f"series:volume check{mark}"])[0]
+        assert [(run.summary.id, run.plan.hosts) for run in parts] == [(run, ("web-1",)) for run in sessions]
+    with pytest.raises(CompareError, match="has no host “web-9”"):
+        ids(f"series:{series.id}@web-9")
     joined = selection.record(f"series:{series.id}")
     assert (joined.summary.session, len(joined.parts)) == (None, 2)
-    with pytest.raises(StoreError, match="no session series “nothing”"):
-        ids("series:nothing")
+    with pytest.raises(StoreError, match="no session series “nothing@web-1”"):
+        ids("series:nothing@web-1")
     empty = store.begin_series(replace(PLAN, name="empty"))
     with pytest.raises(CompareError, match="No session of"):
         ids(f"series:{empty.id}")
+    with_comma = store.begin_series(replace(PLAN, name="before, after"))
+    with pytest.raises(CompareError, match="No session of “before, after”"):
+        ids(f"series:{with_comma.plan.name}")
 
 
 def test_the_page_about_formats_names_the_fields_of_sessions(store: Store) -> None:
