@@ -17,8 +17,8 @@ import resources
 from app.baselines.reference import NO_SPREAD, Reference, ReferenceFigure, facts_of, step_metrics
 from app.baselines.reference_file import parse_toml, reference_from, reference_to_json
 from app.comparison.comparability import Profile, Weight, differences
+from app.comparison.joined import join
 from app.comparison.selectors import Load, choose, pieces_of, run_and_marks
-from app.comparison.sides import join
 from app.json_converter import Json, publish, published
 from app.numeric import mean_of
 from app.plans.plan import Step, host_label

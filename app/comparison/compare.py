@@ -21,13 +21,13 @@ from app.comparison.comparison import CompareError, Comparison, ComparisonRow, R
 from app.comparison.crossover import HalfEffect, overlap_caveat, overlaps
 from app.comparison.estimates import CONFIDENCE, FEWEST_TRIALS, Ratio, beyond_p, holm, widened, within_p
 from app.comparison.family import descriptive
+from app.comparison.joined import excluded_trials
 from app.comparison.notes import caveats_of, half_effects, lettered
 from app.comparison.replication import OnFirst, Rounds, Units, units_of
 from app.comparison.sides import (
     Censored,
     Side,
     StepHosts,
-    excluded_trials,
     paired,
     refuse_repeated,
     shared_hosts,

@@ -10,8 +10,8 @@ from app.baselines.baselines import Baseline, bands, built_in, by_name, remarks,
 from app.baselines.reference import as_run
 from app.chart import Chart
 from app.comparison.comparison import CompareError, Comparison
+from app.comparison.joined import join
 from app.comparison.selectors import choose
-from app.comparison.sides import join
 from app.distributions.distribution import Distribution
 from app.events import State
 from app.margins import Margins

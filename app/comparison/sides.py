@@ -1,7 +1,7 @@
-"""The sides of a comparison: groups of runs, matching of their steps and hosts, and joined runs."""
+"""The sides of a comparison: groups of runs, and matching of their steps and hosts."""
 
 import itertools
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from operator import attrgetter
@@ -10,17 +10,14 @@ from app.comparison.comparability import Profile
 from app.comparison.comparison import CompareError
 from app.events import State
 from app.plans.duet import on_first_half
-from app.plans.plan import Order, Plan, Repetition, Step, host_label
-from app.records import Published, RunRecord, RunSummary, SampleSeries, TrialRecord
+from app.plans.plan import Order, Plan, Repetition, Step
+from app.records import Published, RunRecord, RunSummary, TrialRecord
 from app.summary import MetricSummary
-from app.verdict.listing import listed
-from app.verdict.steps import run_verdict
 from suites.evidence import STOPPED
-from suites.facts import Facts
-from suites.quantities import count_text, first_upper
+from suites.quantities import count_text
 from suites.units import convert
 from suites.verdict import Trust, Verdict, least_trusted, worst
-from suites.vocab import Finding, Labels, Metric, Sample
+from suites.vocab import Labels, Metric
 
 Key = tuple[str, Labels]
 """Key of a metric within a cell: its name and labels."""
@@ -366,92 +363,3 @@ def _paired_hosts(baseline: Sequence[str], other: Sequence[str]) -> list[tuple[t
     shared: list[tuple[tuple[str, ...], tuple[str, ...]]] = [((host,), (host,)) for host in baseline if host in other]
     rest = tuple(host for host in baseline if host not in other), tuple(host for host in other if host not in baseline)
     return [*shared, rest] if all(rest) else shared
-
-
-def excluded_trials(record: RunRecord, *, overruled: bool = False) -> Iterator[str]:
-    """Yield a line for each trial and invalid step that is excluded, of each joined run. Warm-ups are not listed.
-
-    `overruled`: invalid steps are not excluded.
-    """
-    if record.parts:
-        for part in record.parts:
-            yield from excluded_trials(part, overruled=overruled)
-        return
-    for trial in record.trials:
-        if trial.state is not State.DONE and not trial.trial.warm_up:
-            where = f"trial {trial.trial.number} of {trial.trial.step} on {host_label(trial.trial.host)}"
-            yield f"{record.summary.id}: {where} is excluded, {trial.state}: {trial.reason or 'no reason recorded'}"
-    for verdict in record.verdicts:
-        if verdict.trust is Trust.INVALID and verdict.step is not None and not overruled:
-            where = f"{verdict.step} on {host_label(verdict.host or '')}"
-            yield f"{record.summary.id}: {where} is not compared, {verdict.text}"
-
-
-def join(runs: Sequence[RunRecord], samples: Mapping[str, SampleSeries]) -> tuple[RunRecord, SampleSeries]:
-    """Return `runs` as one, with the samples of its trials; `samples` are those of each run by its id.
-
-    Invalid trials do not count beside others; the verdict of a step and host is the least trusted of the rest.
-    The trials keep their order in time and get new ids, because ids are unique within a run only.
-    """
-    if len(runs) == 1:
-        return runs[0], samples[runs[0].summary.id]
-    side = Side(runs)
-    plan = replace(runs[0].plan, name=side.summary.name, steps=side.steps, hosts=side.hosts)
-    trials: list[TrialRecord] = []
-    series: dict[int, tuple[Sample, ...]] = {}
-    counts: dict[tuple[str, str, bool], int] = {}
-    invalid = side.invalid()
-    for run_id, step, record in sorted(_trials(side), key=lambda found: found[2].trial.started):
-        if (run_id, record.trial.id) in invalid:
-            continue
-        key = (step, record.trial.host, record.trial.warm_up)
-        counts[key] = counts.get(key, 0) + 1
-        trial = replace(record.trial, id=len(trials) + 1, step=step, number=counts[key])
-        trials.append(replace(record, trial=trial))
-        series[trial.id] = samples[run_id].get(record.trial.id, ())
-    found = {cell: side.verdict(cell) for cell in step_hosts(side)}
-    verdicts = [
-        replace(one, step=cell.step.name, host=cell.host, summary=f"{first_upper(one.text)}: the least trusted run.")
-        for cell, one in found.items()
-        if one is not None
-    ]
-    whole = run_verdict(verdicts)
-    findings: list[Finding] = []
-    for finding in (finding for run in runs for finding in listed(run)):
-        if finding not in findings:
-            findings.append(finding)
-    joined = replace(
-        runs[0],
-        summary=side.summary,
-        plan=plan,
-        plan_hash=plan.hash(),
-        reason=" ".join(dict.fromkeys(run.reason for run in runs if run.reason)),
-        facts_before=_facts([run.facts_before for run in runs]),
-        facts_after=_facts([run.facts_after for run in runs]),
-        trials=tuple(trials),
-        findings=tuple(findings),
-        telemetry_cost={},
-        telemetry_program={},
-        verdicts=(*verdicts, *([] if whole is None else [whole])),
-        finding_trials=(),
-        parts=tuple(runs),
-    )
-    return joined, series
-
-
-def _trials(side: Side) -> Iterator[tuple[str, str, TrialRecord]]:
-    """Yield every trial with its run id and the name of its step on the side."""
-    for step in side.steps:
-        for run, own in side.steps_by_run(step):
-            for record in run.trials:
-                if record.trial.step == own.name:
-                    yield run.summary.id, step.name, record
-
-
-def _facts(found: Sequence[Mapping[str, Facts]]) -> dict[str, Facts]:
-    """Return the facts of every host from the first run that has them."""
-    merged: dict[str, Facts] = {}
-    for facts in found:
-        for host, one in facts.items():
-            merged.setdefault(host, one)
-    return merged

@@ -8,7 +8,8 @@ from enum import StrEnum
 
 from app.comparison.comparability import Weight, differences
 from app.comparison.comparison import CompareError
-from app.comparison.sides import Side, excluded_trials, refuse_duets, refuse_repeated
+from app.comparison.joined import excluded_trials
+from app.comparison.sides import Side, refuse_duets, refuse_repeated
 from app.comparison.verdicts import Level
 from app.margins import DEFAULT_MARGIN, Margin
 from app.ranking.candidates import (

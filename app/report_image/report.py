@@ -8,7 +8,8 @@ from app.baselines.baselines import counts_text
 from app.chart import Chart
 from app.comparison.compare import compare
 from app.comparison.comparison import NOTHING_COMPARED, Comparison, run_letter
-from app.comparison.sides import excluded_trials, matching_steps
+from app.comparison.joined import excluded_trials
+from app.comparison.sides import matching_steps
 from app.crosscheck.agreement import agreements
 from app.crosscheck.report import agreement_line, why_lines
 from app.distributions.charts import distribution_charts

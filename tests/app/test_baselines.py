@@ -13,7 +13,7 @@ from sqlalchemy import Connection
 
 from app.baselines.baselines import Baseline, BaselineError, built_in, pin, remarks, stored_baselines
 from app.cli.main import benchwright
-from app.comparison.sides import join
+from app.comparison.joined import join
 from app.comparison.verdicts import ComparisonVerdict
 from app.events import FactsRead, Moment, RunEnded, RunStarted, State, VerdictReached
 from app.plans.plan import PlanError, Policy, Repetition

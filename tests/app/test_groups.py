@@ -10,8 +10,9 @@ from app.baselines.baselines import parts_of
 from app.cli.tables import comparison_rows, run_lines
 from app.comparison.compare import compare
 from app.comparison.comparison import CompareError, comparison_to_json
+from app.comparison.joined import join
 from app.comparison.selectors import choose, parts_side_by_side
-from app.comparison.sides import Side, join, step_hosts
+from app.comparison.sides import Side, step_hosts
 from app.comparison.variance import HOST, RUN, TRIAL
 from app.comparison.verdicts import ComparisonVerdict
 from app.plans.plan import Plan

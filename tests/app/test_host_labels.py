@@ -5,7 +5,7 @@ import shlex
 import pytest
 
 from app.checks.before import check_plan
-from app.comparison.sides import excluded_trials
+from app.comparison.joined import excluded_trials
 from app.events import HostChange, State
 from app.plans.plan import LOCAL, Order, Plan, Repetition, make_step
 from app.records import ChangeRecord, DetachedRun, RunRecord, TrialRecord

@@ -15,7 +15,7 @@ from app.cli.main import benchwright
 from app.cli.tables import comparison_rows
 from app.comparison.compare import compare
 from app.comparison.comparison import comparison_to_json
-from app.comparison.sides import excluded_trials, join
+from app.comparison.joined import excluded_trials, join
 from app.comparison.verdicts import ComparisonVerdict
 from app.crosscheck.agreement import AgreementOutcome, agreements
 from app.crosscheck.report import agreement_to_json

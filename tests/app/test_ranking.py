@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from app.cli.main import benchwright
 from app.comparison.compare import compare
 from app.comparison.comparison import CompareError
-from app.comparison.sides import join
+from app.comparison.joined import join
 from app.comparison.verdicts import ComparisonVerdict, Level
 from app.events import State
 from app.margins import Margins
