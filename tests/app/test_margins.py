@@ -149,14 +149,14 @@ def test_the_command_line_lists_sets_and_forgets_margins(tmp_path: Path) -> None
     library = tmp_path / "runs.sqlite3"
     stored(library, {"20261101-r": ("web-1", (1000.0, 1001.0))}).close()
 
-    def said(*words: str) -> str:
+    def printed(*words: str) -> str:
         result = CliRunner().invoke(benchwright, ["--store", str(library), "margins", *words])
         assert result.exit_code == 0, result.output
         return result.output
 
-    assert said("set", "iops", "3") == ""
-    assert said("set", "iopz", "4").startswith("No run in the library has “iopz”")
-    assert [json.loads(said("--json"))["margins"][metric] for metric in ("iops", "iopz")] == [0.03, 0.04]
-    assert "yours" in said()
-    said("forget", "iopz")
-    assert list(json.loads(said("--json"))["margins"]) == ["iops"]
+    assert printed("set", "iops", "3") == ""
+    assert printed("set", "iopz", "4").startswith("No run in the library has “iopz”")
+    assert [json.loads(printed("--json"))["margins"][metric] for metric in ("iops", "iopz")] == [0.03, 0.04]
+    assert "yours" in printed()
+    printed("forget", "iopz")
+    assert list(json.loads(printed("--json"))["margins"]) == ["iops"]
