@@ -1,11 +1,13 @@
 """The sample size window: designs while typing, in the background, and the plan that it makes."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from pytestqt.qtbot import QtBot
 
+from app.comparison.comparison import CompareError
 from app.plans.plan import Plan
 from app.questions import RefusingAsker
 from app.sample_size.pilot import Pilot, PilotQuery
@@ -115,6 +117,27 @@ def test_runs_without_noise_say_so(qtbot: QtBot, workstation: Workstation, monke
     assert dialog.found.designs[0].detectable == 0.0
     assert MESSAGES["no_variance"] in dialog.lines.text()
     dialog.grab()
+
+
+def test_another_metric_can_be_chosen_where_the_headline_has_no_noise(
+    qtbot: QtBot, workstation: Workstation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = workstation.sample_pilot
+
+    def constant_headline(runs: Sequence[str], query: PilotQuery) -> Pilot:
+        if not query.metric:
+            raise CompareError(MESSAGES["constant"])
+        return real(runs, query)
+
+    monkeypatch.setattr(workstation, "sample_pilot", constant_headline)
+    dialog = SampleSizeDialog(workstation, [names()])
+    qtbot.addWidget(dialog)
+    dialog.show()
+    qtbot.waitUntil(lambda: MESSAGES["constant"] in dialog.notice.text())
+    assert (dialog.form.metric_box.currentIndex(), dialog.form.metric_box.isEnabled()) == (-1, True)
+    dialog.form.metric_box.setCurrentIndex(0)
+    qtbot.waitUntil(lambda: dialog.found is not None)
+    assert not dialog.notice.isVisible()
 
 
 def test_runs_that_are_there_twice_have_no_plan(qtbot: QtBot, workstation: Workstation) -> None:

@@ -69,7 +69,7 @@ class SampleSizeDialog(QDialog):
         self.form.metric_changed.connect(self._read_pilot)
         self.finished.connect(self.deleteLater)
         self.notice.show_message("info", "Reading the runs…")
-        self._start(self._read_all, self._show_all)
+        self._start(lambda: choices_of(workstation, self._runs), self._offer)
 
     def calculate(self) -> None:
         """Calculate the designs for the fields."""
@@ -96,13 +96,9 @@ class SampleSizeDialog(QDialog):
         self.notice.show_message("good", "The plan is on Measure.", f"{missing_hosts_text(plan, design)} {EACH_SIDE}")
         self.plan_chosen.emit(plan)
 
-    def _read_all(self) -> tuple[Choices, Pilot]:
-        pilot = self._workstation.sample_pilot(self._runs, self.form.query())
-        return choices_of(self._workstation, self._runs), pilot
-
-    def _show_all(self, read: tuple[Choices, Pilot]) -> None:
-        self.form.offer(read[0])
-        self._show_pilot(read[1])
+    def _offer(self, choices: Choices) -> None:
+        self.form.offer(choices)
+        self._read_pilot()
 
     def _read_pilot(self) -> None:
         query = self.form.query()

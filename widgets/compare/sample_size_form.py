@@ -54,7 +54,7 @@ class SampleSizeForm(QWidget):
 
     def __init__(self) -> None:
         super().__init__()
-        self.metric_box = QComboBox()
+        self.metric_box = QComboBox(placeholderText="Choose a metric")
         self.wanted, self.power = PerCent(), PerCent()
         self.wanted.setMinimum(LEAST_DIFFERENCE)
         self.power.setRange(LEAST_POWER, MOST_POWER)
@@ -68,15 +68,16 @@ class SampleSizeForm(QWidget):
         self._connect()
 
     def offer(self, choices: Sequence[tuple[str, str, str, Labels]]) -> None:
-        """Offer metrics as (title, step, name, labels)."""
+        """Offer metrics as (title, step, name, labels); none is chosen."""
         self._choices = [PilotQuery(step, name, labels) for _, step, name, labels in choices]
         self.metric_box.blockSignals(True)
         self.metric_box.clear()
         self.metric_box.addItems([visible(title) for title, *_ in choices])
+        self.metric_box.setCurrentIndex(-1)
         self.metric_box.blockSignals(False)
 
     def query(self) -> PilotQuery:
-        """Return the chosen metric; the headline of the first step without choices."""
+        """Return the chosen metric; the headline of the first step without one."""
         number = self.metric_box.currentIndex()
         return self._choices[number] if 0 <= number < len(self._choices) else PilotQuery()
 
