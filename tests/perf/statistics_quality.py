@@ -1,10 +1,16 @@
 """What the statistics do on simulated trials whose truth is known, beside what was found when they were chosen."""
 
+from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
+from itertools import chain
+
+import click
 
 from app.comparison.power import SampleDesign
 from app.comparison.verdicts import ComparisonVerdict
 from app.plans.plan import Order
+from suites.quantities import count_text
 from tests.perf.outcome import Met, Outcome
 from tests.simulation import (
     experiments,
@@ -33,30 +39,6 @@ class Expected:
     before: str
     low: float
     high: float
-
-
-def run() -> list[Outcome]:
-    """Return a line for everything that is promised: coverage, trials needed, false alarms, power."""
-    return [
-        *_coverage(),
-        *_sequential(),
-        *_verdicts(),
-        *_alarms(),
-        *_power(),
-        *_several(),
-        *_hosts(),
-        *_sessions(),
-        *_pairs(),
-        *_families(),
-        *_order(),
-        *_starts(),
-        *_shapes(),
-        *_repeatability(),
-        *_scaling(),
-        *_levels(),
-        *_history(),
-        *_designs(),
-    ]
 
 
 def _shapes() -> list[Outcome]:
@@ -455,3 +437,41 @@ def _starts() -> list[Outcome]:
         _shared("  and it is found", found, Expected("", 0.98, 1.0)),
         _shared("a steady minute is called unsteady, seconds correlated with 0.8", steady, Expected("", 0.0, 0.05)),
     ]
+
+
+SECTIONS = (
+    _coverage,
+    _sequential,
+    _verdicts,
+    _alarms,
+    _power,
+    _several,
+    _hosts,
+    _sessions,
+    _pairs,
+    _families,
+    _order,
+    _starts,
+    _shapes,
+    _repeatability,
+    _scaling,
+    _levels,
+    _history,
+    _designs,
+)
+
+
+def run() -> list[Outcome]:
+    """Return a line for everything that is promised: coverage, trials needed, false alarms, power.
+
+    Each section has seeds of its own, so that they can share the processors.
+    """
+    with ProcessPoolExecutor() as pool:
+        return list(chain.from_iterable(pool.map(_outcomes, SECTIONS)))
+
+
+def _outcomes(section: Callable[[], list[Outcome]]) -> list[Outcome]:
+    """Return the lines of a section, and print its name when it is done."""
+    found = section()
+    click.echo(f"  {section.__name__.lstrip('_')}: {count_text(len(found), 'line')}", err=True)
+    return found
