@@ -43,6 +43,11 @@ class RunSummary:
     chosen_hosts: tuple[str, ...] = ()
 
     @property
+    def ids(self) -> tuple[str, ...]:
+        """The id of the run, or those of a group, each once."""
+        return tuple(dict.fromkeys(self.id.split(",")))
+
+    @property
     def part(self) -> str:
         """What was selected of the run: ``step scan, hosts web-1, web-2``; empty for the whole run."""
         chosen = (("step", self.chosen_steps), ("host", tuple(map(host_label, self.chosen_hosts))))

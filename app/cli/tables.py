@@ -41,7 +41,7 @@ RIGHT_ALIGNED = (4, 5)
 def run_lines(comparison: Comparison) -> list[str]:
     """Return the legend of run letters; the first is the baseline."""
     lines = [
-        f"{run_letter(number)}  {run.id}  {run.name}  {_moment(run.started)}  {run.part}".rstrip()
+        f"{run_letter(number)}  {','.join(run.ids)}  {run.name}  {_moment(run.started)}  {run.part}".rstrip()
         for number, run in enumerate(comparison.runs)
     ]
     return [f"{lines[0]}  baseline", *lines[1:]]

@@ -230,14 +230,14 @@ class RunSelection:
     def _telemetry_of(self, record: RunRecord) -> Mapping[str, tuple[Sample, ...]]:
         """Return the telemetry of the runs that `record` was joined from, concatenated by host."""
         found: dict[str, tuple[Sample, ...]] = {}
-        for run_id in () if record.published else record.summary.id.split(","):
+        for run_id in () if record.published else record.summary.ids:
             for host, samples in self._store.telemetry(run_id).items():
                 found[host] = found.get(host, ()) + samples
         return found
 
     def _bands(self, records: Sequence[RunRecord]) -> list[Band]:
         """Return the bands of the baselines that are not in the report themselves."""
-        own = {run_id for record in records for run_id in record.summary.id.split(",")}
+        own = {run_id for record in records for run_id in record.summary.ids}
         plan = records[0].plan
         found = bands(self._store, plan.steps, plan.hosts, records[0].facts_before)
         return [each for one in found.values() for each in one if not own.intersection(each.run_id.split(","))]

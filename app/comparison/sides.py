@@ -87,14 +87,14 @@ class Side:
 
     @property
     def summary(self) -> RunSummary:
-        """The summary of the run, or of a group with the id of each of its runs."""
+        """The summary of the run, or of a group with the ids of its runs and parts of runs."""
         first = self.runs[0].summary
         if len(self.runs) == 1:
             return first
         summaries = [run.summary for run in self.runs]
         return replace(
             first,
-            id=",".join(dict.fromkeys(summary.id for summary in summaries)),
+            id=",".join(summary.id for summary in summaries),
             name=" + ".join(dict.fromkeys(summary.name for summary in summaries)),
             hosts=self.hosts,
             steps=tuple(step.name for step in self.steps),

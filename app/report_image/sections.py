@@ -65,7 +65,7 @@ def draw_head(sheet: Sheet, records: Sequence[RunRecord]) -> None:
     sheet.y += 6
     for number, record in enumerate(records):
         name = f"{record.plan.name}, {record.summary.part}" if record.summary.part else record.plan.name
-        _entry(sheet, run_name(number), f"{name}, {_when(record)}, run {record.summary.id}")
+        _entry(sheet, run_name(number), f"{name}, {_when(record)}, run {', '.join(record.summary.ids)}")
         _draw_state(sheet, record, MARGIN + _INDENT)
         _draw_verdict(sheet, record, MARGIN + _INDENT)
         for host in _hosts(record):
@@ -162,7 +162,7 @@ def draw_footer(sheet: Sheet, records: Sequence[RunRecord]) -> None:
 
 def _footer_lines(record: RunRecord) -> Iterator[str]:
     """Yield the line of a run, and one for the telemetry of each host."""
-    ids = f"run {record.summary.id}, plan {record.plan_hash[:12]}"
+    ids = f"run {', '.join(record.summary.ids)}, plan {record.plan_hash[:12]}"
     measured = f"{ids}, measured by Benchwright {record.program_version}"
     table = record.published
     yield f"{record.summary.id}, source: {table.source}" if table is not None else measured

@@ -198,7 +198,7 @@ def test_the_legend_names_the_selected_step_and_host() -> None:
     assert legend("a1", "two@web-1,two@web-2") == ["baseline", "hosts web-1, web-2"]
     assert legend("a1", "two:random read,two:again") == ["baseline", "steps random read, again"]
     assert legend("a1", "two@web-2,a2") == ["baseline", "hosts web-2, web-1"]
-    assert Side(choose(load, "two@web-1,two@web-2,a1")).summary.id == f"{RUNS['two'].summary.id},a1"
+    assert Side(choose(load, "two@web-1,two@web-2,a1")).summary.ids == (RUNS["two"].summary.id, "a1")
     rows = comparison_to_json(compare([choose(load, word) for word in ("a1", "two@web-1,two@web-2")]))
     assert {(row["part"], row["baseline"]["part"]) for row in rows} == {("hosts web-1, web-2", None)}
 

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from app.events import Decision
 from app.plans.repetition import UntilInterval, UntilVerdict
 from suites.vocab import Better
 from tests.simulation.experiments import Followed, Share, followed, generators
@@ -55,12 +56,19 @@ def until_verdict(factor: float, tries: int, setting: Setting | None = None, see
         rule = UntilVerdict(baseline, Better.HIGHER, given.margin, given.confidence, 6, 30)
         decision = followed(rule, [factor * value for value in normal(given.cov)(rng, 30)])
         counts.append(decision.trials)
-        claimed.append(decision.reason.rpartition(": ")[2] if decision.settled else "")
+        claimed.append(_claim(decision, given.margin) if decision.settled else "")
         held += decision.low is not None and decision.high is not None and decision.low <= factor <= decision.high
-    better, worse, same = (
-        Share(sum(text.startswith(what) for text in claimed), tries) for what in ("better", "worse", "smaller")
-    )
+    better, worse, same = (Share(claimed.count(what), tries) for what in ("better", "worse", "same"))
     return Verdicts(float(np.mean(counts)), better, worse, same, Share(held, tries))
+
+
+def _claim(decision: Decision, margin: float) -> str:
+    """Return what the interval of a settled decision claims, of a metric of which more is better."""
+    assert decision.low is not None
+    assert decision.high is not None
+    if decision.low >= 1 + margin:
+        return "better"
+    return "worse" if decision.high <= 1 - margin else "same"
 
 
 def until_interval(draw: Draw, precision: float, tries: int, seed: int = 1) -> Followed:

@@ -57,7 +57,7 @@ class RunChip(QFrame):
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         name = f"{run_name(number)}: {short_run_name(run)}"
         self.setAccessibleName(name)
-        set_tool_tip(self, "\n".join(part for part in (name, run.question, run.id) if part))
+        set_tool_tip(self, "\n".join(part for part in (name, run.question, ", ".join(run.ids)) if part))
         letter = OneLine(text_font(TextSize.BODY, bold=True))
         letter.set_text(run_name(number))
         letter.setFixedWidth(letter.sizeHint().width())
