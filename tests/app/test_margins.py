@@ -24,6 +24,9 @@ from suites.vocab import Better, Metric, MetricKind
 from tests.app.run_events import READ, run_record
 from tests.app.run_events import plan as a_plan
 from tests.app.test_baselines import stored
+from tests.messages import messages
+
+MESSAGES = messages("app", "test_margins")
 
 IOPS = Metric("iops", "IOPS", Unit.PER_SECOND, Better.HIGHER, MetricKind.RATE)
 P95, P99, WORST = (
@@ -155,7 +158,7 @@ def test_the_command_line_lists_sets_and_forgets_margins(tmp_path: Path) -> None
         return result.output
 
     assert printed("set", "iops", "3") == ""
-    assert printed("set", "iopz", "4").startswith("No run in the library has “iopz”")
+    assert printed("set", "iopz", "4").startswith(MESSAGES["unknown_metric"])
     assert [json.loads(printed("--json"))["margins"][metric] for metric in ("iops", "iopz")] == [0.03, 0.04]
     assert "yours" in printed()
     printed("forget", "iopz")

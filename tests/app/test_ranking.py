@@ -187,7 +187,7 @@ def test_values_of_the_same_hosts_are_ranked_in_pairs_as_compare_compares_them()
     sharp = replace(HIGHEST, margins=Margins(0.01))
     found = rank(["before", "after"], [before, after], sharp)
     assert found.groups == 2
-    assert "Values of the same host are compared in pairs." in found.notes
+    assert MESSAGES["pairs_of_hosts"] in found.notes
     joined = [join(side, {run.summary.id: {} for run in side})[0] for side in (before, after)]
     pooled = compare(joined, sharp.margins).rows[0].against[0]
     scores = [one.candidate.score(sharp.weights) for one in found.ranked]
@@ -203,7 +203,7 @@ def test_steps_of_an_interleaved_run_are_ranked_in_pairs() -> None:
     slow, quick = halves(two_steps(Order.INTERLEAVED, DRIFT, FASTER, left_out=4))
     found = rank(["r:slow", "r:quick"], [[slow], [quick]], HIGHEST)
     assert [one.candidate.selector for one in found.ranked] == ["r:quick", "r:slow"]
-    assert (found.groups, "Values of the same round are compared in pairs." in found.notes) == (2, True)
+    assert (found.groups, MESSAGES["pairs_of_rounds"] in found.notes) == (2, True)
     slow, quick = halves(two_steps(Order.BLOCK, DRIFT, FASTER))
     assert rank(["r:slow", "r:quick"], [[slow], [quick]], HIGHEST).groups == 1
 
