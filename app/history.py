@@ -10,15 +10,15 @@ from app.comparison.comparability import Difference, Profile, Weight, difference
 from app.comparison.estimates import (
     FEWEST_HOSTS,
     FEWEST_TRIALS,
+    Centre,
     Ratio,
-    geometric_mean_of,
-    group_means,
+    centre_over,
     margin_edges,
 )
 from app.comparison.sentences import change_text, interval_text
 from app.json_converter import Json, publish, published
 from app.margins import DEFAULT_MARGIN, DEFAULTS, Margins
-from app.numeric import mean_of
+from app.plans.duet import halves_of_trials
 from app.plans.plan import Plan, Step, host_label
 from app.records import HistoryRow
 from app.verdict.stored import computed_trust
@@ -202,7 +202,7 @@ def history_of(
     left_out = [f"invalid: {', '.join(invalid)}"] if invalid else []
     left_out += [f"{count_text(older, 'older run')} without a verdict"] if older else []
     left_out += [f"{count_text(len(runs), 'run')} of {reason}" for reason, runs in reasons.items()]
-    points, margin = tuple(_points(by_run)), wanted.margins.of(newest.metric).share
+    points, margin = tuple(_points(by_run, plans)), wanted.margins.of(newest.metric).share
     found = History(wanted.hosts, _step(plans, newest), newest.metric, newest.labels, points, margin)
     if any(point.value <= 0 for point in points):
         left_out.append("no change points: a value is not above zero")
@@ -274,28 +274,38 @@ def _obstacle(step: Step, reference: Step) -> str:
     return "; ".join(each.text for each in found if each.weight is Weight.FATAL) or "other parameters"
 
 
-def _points(by_run: Mapping[str, Sequence[HistoryRow]]) -> Iterator[HistoryPoint]:
+def _points(by_run: Mapping[str, Sequence[HistoryRow]], plans: Mapping[str, Plan]) -> Iterator[HistoryPoint]:
     for run, rows in by_run.items():
-        hosts = group_means((row.value for row in rows), (row.host for row in rows))
-        several = len(hosts) > 1
-        values = tuple(hosts.values()) if several else tuple(row.value for row in rows)
+        by_host: dict[str, list[HistoryRow]] = {}
+        for row in rows:
+            by_host.setdefault(row.host, []).append(row)
+        hosts = {host: _centre(own, plans) for host, own in by_host.items()}
+        centre, values, fewest = hosts[rows[0].host], tuple(row.value for row in rows), FEWEST_TRIALS
+        if len(hosts) > 1:
+            values, fewest = tuple(one.value for one in hosts.values()), FEWEST_HOSTS
+            centre = centre_over(values)
         versions = tuple(sorted({row.version for row in rows if row.version is not None}))
-        low, high, interval = _reach(values, FEWEST_HOSTS if several else FEWEST_TRIALS)
         levels = tuple(Trust(row.trust) for row in rows if row.trust in set(Trust))
         trust = worst(levels) if levels else None
+        low, high, interval = _reach(values, centre, fewest)
         yield HistoryPoint(
-            run, rows[0].started, mean_of(values), len(values), low, high, interval, tuple(hosts), versions, trust
+            run, rows[0].started, centre.value, len(values), low, high, interval, tuple(hosts), versions, trust
         )
 
 
-def _reach(values: Sequence[float], fewest: int) -> tuple[float | None, float | None, bool]:
+def _centre(rows: Sequence[HistoryRow], plans: Mapping[str, Plan]) -> Centre:
+    """Return the mean of the trials of a run on one host."""
+    halves = halves_of_trials(plans[rows[0].plan], rows[0].step, (row.number for row in rows))
+    return centre_over([row.value for row in rows], halves)
+
+
+def _reach(values: Sequence[float], centre: Centre, fewest: int) -> tuple[float | None, float | None, bool]:
     """Return low, high and whether they are an interval, else the range; an interval needs `fewest` values."""
     if len(values) < 2:
         return None, None, False
-    if len(values) < fewest or min(values) <= 0:
+    if len(values) < fewest or centre.low is None:
         return min(values), max(values), False
-    found = geometric_mean_of(values)
-    return found.low, found.high, True
+    return centre.low, centre.high, True
 
 
 def _within(ratio: float, margin: float) -> bool:

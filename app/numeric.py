@@ -37,4 +37,12 @@ def mean_of(values: Sequence[float]) -> float:
     return statistics.geometric_mean(values) if least > 0 else statistics.fmean(values)
 
 
+def balanced_mean(values: Sequence[float], on_first: Sequence[bool]) -> float:
+    """Return the mean of the trials of a duet, both halves of the CPUs with equal weight; mean_of() without halves."""
+    if not on_first:
+        return mean_of(values)
+    halves = [[value for value, first in zip(values, on_first, strict=True) if first is half] for half in (True, False)]
+    return mean_of([mean_of(half) for half in halves if half])
+
+
 __all__ = ["Numbers", "mean_of", "np", "optimize", "pd", "special", "stats"]

@@ -402,6 +402,7 @@ class HistoryRow(NamedTuple):
     labels: Labels
     value: float
     trust: str = ""  # of the verdict on its step and host
+    number: int = 0  # of the trial
 
 
 @dataclass(frozen=True, slots=True)

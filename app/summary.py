@@ -5,14 +5,14 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 
-from app.comparison.estimates import Centre, balanced_mean_of, geometric_mean_of, group_means
+from app.comparison.estimates import Centre, centre_over, group_means
 from app.comparison.variance import VarianceLevels, levels_of
 from app.events import Trial
 from app.formats import facts_to_json, finding_to_json, plan_to_json, remarks_to_json, verdict_to_json
 from app.json_converter import Json, publish, published
 from app.numeric import mean_of
-from app.plans.duet import on_first_half
-from app.plans.plan import Order, Step
+from app.plans.duet import halves_of_trials
+from app.plans.plan import Step
 from app.records import ChangeRecord, RunRecord, TrialRecord
 from app.sample_statistics import WithinTrials
 from app.verdict.listing import listed
@@ -134,9 +134,7 @@ class MetricSummary(OfTrials):
         values = self.replicates
         if len(values) < 2 or min(values) <= 0 or min(values) == max(values):
             return None
-        if values is self.values and self.halves:
-            return balanced_mean_of(values, self.halves)
-        return geometric_mean_of(values)
+        return centre_over(values, self.halves if values is self.values else ())
 
     @property
     def nested(self) -> list[list[list[float]]]:
@@ -176,7 +174,6 @@ def summaries(record: RunRecord) -> tuple[MetricSummary, ...]:
             for figure in trial.figures:
                 key = (step.name, trial.trial.host, figure.metric, figure.labels)
                 gathered.setdefault(key, []).append((figure.value, trial.trial))
-    duet = record.plan.order is Order.DUET and not record.parts
     return tuple(
         MetricSummary(
             *key,
@@ -184,7 +181,7 @@ def summaries(record: RunRecord) -> tuple[MetricSummary, ...]:
             (key[1],) * len(found),
             tuple((record.summary.id, trial.id) for _, trial in found),
             record.verdict_on(key[0], key[1]),
-            tuple(on_first_half(record.plan, key[0], trial.number) for _, trial in found) if duet else (),
+            halves_of_trials(record.plan, key[0], (trial.number for _, trial in found)),
         )
         for key, found in gathered.items()
     )

@@ -350,6 +350,15 @@ class StepOutcomeEvidence:
         """Return the figure of every completed trial that has it, in the order of the trials."""
         return tuple(figure.value for trial in self.done for figure in trial.all_of(metric) if figure.labels == at)
 
+    def halves_over(self, metric: str, at: Labels = ()) -> tuple[bool, ...]:
+        """Return whether each figure of over_trials() was measured on the first half of the CPUs; empty without duets.
+
+        The telemetry of a duet follows the side on the second half.
+        """
+        if not any(trial.uncounted for trial in self.trials):
+            return ()
+        return tuple(trial.uncounted for trial in self.done for figure in trial.all_of(metric) if figure.labels == at)
+
     @property
     def headline(self) -> Figure | None:
         """The step's headline figure: that of the first trial that has one, with that trial's value."""

@@ -3,8 +3,7 @@
 from collections.abc import Sequence
 
 from app.checks.plans import PlanEvidence
-from app.comparison.estimates import FEWEST_TRIALS, geometric_mean_of, median_of
-from app.numeric import mean_of
+from app.comparison.estimates import FEWEST_TRIALS, centre_over, median_of
 from app.plans.goals import goal_text, unit_of
 from suites.checks import Check, CheckOutcome, NotChecked, after_check
 from suites.evidence import StepOutcomeEvidence
@@ -70,30 +69,31 @@ def _met(step: StepOutcomeEvidence) -> CheckOutcome | NotChecked | None:
         relevant = True
         for figure in figures:
             values = step.over_trials(figure.metric.name, figure.labels)
-            interval = _interval(values)
+            halves = step.halves_over(figure.metric.name, figure.labels)
+            interval = _interval(values, halves)
             reached = {goal.is_met(value) for value in interval}
             missed = missed or reached == {False}
-            results.append(_met_text(goal, figure, values, interval))
+            results.append(_met_text(goal, figure, centre_over(values, halves).value, len(values), interval))
     if not results:
         return NotChecked("The goal's metric was not measured.") if relevant else None
     return CheckOutcome(" ".join(results), severity=Severity.WARNING if missed else Severity.INFO)
 
 
-def _interval(values: Sequence[float]) -> tuple[float, ...]:
+def _interval(values: Sequence[float], halves: Sequence[bool]) -> tuple[float, ...]:
     """Return the ends of the 95 % interval of the mean of trials; none for fewer than FEWEST_TRIALS."""
     if len(values) < FEWEST_TRIALS:
         return ()
     # A count such as errors may be zero: the median has an interval without logarithms.
-    found = geometric_mean_of(values) if min(values) > 0 else median_of(values)
+    found = centre_over(values, halves) if min(values) > 0 else median_of(values)
     return () if found.low is None or found.high is None else (found.low, found.high)
 
 
-def _met_text(goal: Goal, figure: Figure, values: Sequence[float], interval: Sequence[float]) -> str:
+def _met_text(goal: Goal, figure: Figure, value: float, count: int, interval: Sequence[float]) -> str:
     metric, half = figure.metric, (interval[-1] - interval[0]) / 2 if interval else None
     wanted = f"{'at least' if goal.at_least is not None else 'at most'} {figure_text(metric, goal.bound, half)}"
-    found = f"{metric_text(metric, figure.labels)}: {figure_text(metric, mean_of(values), half)}, goal {wanted}"
+    found = f"{metric_text(metric, figure.labels)}: {figure_text(metric, value, half)}, goal {wanted}"
     if not interval:
-        return f"{found}: not decided ({count_text(len(values), 'trial')}, needs {FEWEST_TRIALS})."
+        return f"{found}: not decided ({count_text(count, 'trial')}, needs {FEWEST_TRIALS})."
     reached = {goal.is_met(value) for value in interval}
     outcome = "not sure" if len(reached) > 1 else "met" if True in reached else "missed"
     return f"{found}: {outcome} (95 % CI {range_text(metric, interval[0], interval[1], half)})."

@@ -293,6 +293,16 @@ def balanced_mean_of(values: Sequence[float], on_first: Sequence[bool], confiden
     return Centre(math.exp(middle), *(math.exp(min(700.0, middle + side * reach)) for side in (-1, 1)))
 
 
+def centre_over(values: Sequence[float], on_first: Sequence[bool] = ()) -> Centre:
+    """Return the value of trials with its interval: balanced_mean_of() those of a duet, else geometric_mean_of().
+
+    The arithmetic mean without an interval if a trial is not above zero.
+    """
+    if min(values) <= 0:
+        return Centre(mean_of(values))
+    return balanced_mean_of(values, on_first) if on_first else geometric_mean_of(values)
+
+
 Group = TypeVar("Group")
 
 

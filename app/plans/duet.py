@@ -105,6 +105,11 @@ def on_first_half(plan: Plan, step: str, number: int) -> bool:
     return plan.step(step).second == (number % 2 == 0)
 
 
+def halves_of_trials(plan: Plan, step: str, numbers: Iterable[int]) -> tuple[bool, ...]:
+    """Return whether each trial of a duet's step was measured on the first half; empty for every other plan."""
+    return tuple(on_first_half(plan, step, number) for number in numbers) if plan.order is Order.DUET else ()
+
+
 def cpus_of_trial(plan: Plan, step: str, number: int, facts: Facts | None) -> tuple[int, ...]:
     """Return the CPUs that a trial is pinned to; empty if the plan is no duet or the halves are unknown."""
     halves = None if plan.order is not Order.DUET or facts is None else halves_of(facts)

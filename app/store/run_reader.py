@@ -220,7 +220,7 @@ def history_rows(connection: Connection, hosts: Sequence[str], metric: str) -> l
     query = (
         select(
             runs.id, runs.started, runs.plan_hash, trials.host, trials.step, trials.tool_version, figures.metric,
-            figures.labels, figures.value, verdicts.level,
+            figures.labels, figures.value, verdicts.level, trials.number,
         )
         .join(schema.trials, (trials.run_id == figures.run_id) & (trials.id == figures.trial))
         .join(schema.runs, runs.id == figures.run_id)
@@ -238,11 +238,11 @@ def history_rows(connection: Connection, hosts: Sequence[str], metric: str) -> l
     )  # fmt: skip
     labels: dict[str, Labels] = {}
     found = []
-    for run, started, plan, host, step, version, number, text, value, level in connection.execute(query):
+    for run, started, plan, host, step, version, metric_id, text, value, level, number in connection.execute(query):
         if text not in labels:
             labels[text] = read_labels(text)
-        row = (run, started, plan, host, step, version, known[number], labels[text], value, level or "")
-        found.append(HistoryRow(*row))
+        row = (run, started, plan, host, step, version, known[metric_id], labels[text], value, level or "")
+        found.append(HistoryRow(*row, number))
     return found
 
 

@@ -31,7 +31,8 @@ from app.events import (
     WorkspaceUsed,
 )
 from app.formats import FormatError, facts_to_json, plan_from_json, plan_to_json
-from app.numeric import mean_of
+from app.numeric import balanced_mean
+from app.plans.duet import halves_of_trials
 from app.plans.plan import Plan
 from app.records import DetachedRun
 from app.store import host_log, schema, series_statistics
@@ -342,8 +343,10 @@ class RunWriter:
             return
         self._headline[event.trial] = event.parsed.figures[0]
         metric = event.parsed.figures[0].metric
-        values = [figure.value for figure in self._headline.values() if figure.metric == metric]
-        self._update_run(connection, {"headline": figure_text(metric, mean_of(values))})
+        values = {number: figure.value for number, figure in self._headline.items() if figure.metric == metric}
+        halves = halves_of_trials(self._plan, trial.step, (self._trials[number].number for number in values))
+        mean = balanced_mean(tuple(values.values()), halves)
+        self._update_run(connection, {"headline": figure_text(metric, mean)})
 
     def _is_headline(self, trial: Trial) -> bool:
         """Return whether a trial counts for the run's headline: first step and host, not a warm-up."""

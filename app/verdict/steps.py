@@ -8,8 +8,7 @@ from app.checks.catalogue import DURING_CHECKS, DURING_IDS, OUTCOME_CHECKS, TRIA
 from app.checks.limits import LIMITED_BY, limiter_text
 from app.checks.repetition import latency_text
 from app.checks.run_findings import CHECK_FAILED, finding_of
-from app.comparison.estimates import geometric_mean_of
-from app.numeric import mean_of
+from app.comparison.estimates import centre_over
 from app.plans.plan import host_label
 from app.verdict.listing import SHAPES, VERIFIED_BY
 from suites.checks import CheckOutcome, NotChecked
@@ -229,9 +228,8 @@ def _measured(step: StepOutcomeEvidence) -> str:
     if figure is None:
         return f"no figure for {step.name} on {host_label(step.host)}"
     values = step.over_trials(figure.metric.name, figure.labels)
-    value = mean_of(values)
-    half = None if len(values) < 2 or min(values) <= 0 else geometric_mean_of(values).half
-    shown = figure_text(figure.metric, value, half and half * value)
+    centre = centre_over(values, step.halves_over(figure.metric.name, figure.labels))
+    shown = figure_text(figure.metric, centre.value, centre.half and centre.half * centre.value)
     text = f"{metric_text(figure.metric, figure.labels)} {shown}"
     latency = latency_text(step)
     count = len(values)

@@ -5,10 +5,12 @@ import random
 import statistics
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from scipy import stats
 
+from app.checks.goals import GOAL_MET
 from app.comparison.comparability import Weight
 from app.comparison.compare import compare
 from app.comparison.comparison import CompareError, Comparison, RelativeFigure, comparison_to_json
@@ -16,14 +18,19 @@ from app.comparison.crossover import crossover_of, without_half_effect
 from app.comparison.estimates import NO_VARIANCE, Ratio, balanced_mean_of
 from app.comparison.selectors import choose, duet_sides, only_step
 from app.comparison.verdicts import ComparisonVerdict, Level, Scope
-from app.events import State
-from app.history import HistoryQuery, history_of
+from app.events import FactsRead, Moment, RunEnded, RunStarted, State
+from app.history import HistoryQuery, history_of, read_history
 from app.plans.plan import Order, Plan, Repetition, Step, make_step
 from app.ranking.candidates import RankingCriteria
 from app.ranking.ranking import rank
 from app.records import HistoryRow, RunRecord, TrialRecord
+from app.store import Store
 from app.summary import summaries
+from app.verdict.stored import evidence_of, step_verdicts
+from suites.checks import CheckOutcome
 from suites.facts import Core
+from suites.quantities import figure_text
+from suites.verdict import Goal
 from suites.vocab import Figure
 from tests.app import run_events
 from tests.app.run_events import IOPS, READ, facts, trial
@@ -291,6 +298,38 @@ def test_the_value_of_a_step_is_the_same_everywhere() -> None:
         assert side.interval == stored[step].interval
         assert side.interval is not None
         assert side.interval.value == pytest.approx(side.value)
+
+
+def stored_duet(path: Path, run: RunRecord) -> Store:
+    """Return a library in which the duet was recorded."""
+    store = Store(path)
+    with store.recorder(run.summary.id) as recorder:
+        recorder.record(RunStarted(run.summary.id, run.plan, run.summary.started))
+        recorder.record(FactsRead("web-1", Moment.BEFORE, run.facts_before["web-1"]))
+        for one in run.trials:
+            for event in run_events.trial_events(one.trial, list(one.figures)):
+                recorder.record(event)
+        recorder.record(RunEnded(run.summary.id, State.DONE))
+    return store
+
+
+def test_library_history_and_verdict_have_the_value_of_the_step(tmp_path: Path) -> None:
+    run = unequal_halves("20261120-141530-duet", 7, 1)
+    value = summaries(run)[0]
+    assert value.interval is not None
+    store = stored_duet(tmp_path / "runs.sqlite3", run)
+    (listed,) = store.runs()
+    assert listed.headline == figure_text(IOPS, value.value)
+    (point,) = read_history(store, HistoryQuery(("web-1",), "iops", step="a")).points
+    assert (point.value, point.low, point.high) == pytest.approx((value.value, value.interval.low, value.interval.high))
+    first = next(iter(step_verdicts(run, {}, {})))
+    assert figure_text(IOPS, value.value, value.uncertainty) in first.verdict.summary
+    goal = Goal("iops", at_least=1200.0, step="a")
+    outcome = evidence_of(replace(run, plan=replace(run.plan, goals=(goal,))), {}, {}, run.plan.steps[0], "web-1")
+    found = GOAL_MET.evaluate(outcome)
+    assert isinstance(found, CheckOutcome)
+    assert ": missed" in found.measured  # halves at 1300 and 1000 would leave it open
+    store.close()
 
 
 def test_the_interval_of_a_step_holds_no_difference_between_the_halves() -> None:
