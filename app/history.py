@@ -24,7 +24,7 @@ from app.records import HistoryRow
 from app.verdict.stored import computed_trust
 from suites.errors import BenchwrightError, UnitError
 from suites.facts import Facts
-from suites.quantities import count_text, figure_text, listed, metric_text, share_text
+from suites.quantities import count_text, exact_share_text, figure_text, listed, metric_text
 from suites.units import convert
 from suites.verdict import Trust, worst
 from suites.vocab import Labels, Metric
@@ -387,7 +387,7 @@ def summary_of(found: History) -> str:
     within = sum(each.within for each in found.marked) + sum(each.within for each in found.drifts)
     parts = [count_text(len(found.marked), "step")] if found.marked else []
     parts += [count_text(len(found.drifts), "drift")] if found.drifts else []
-    small = f"; {within} within the margin of {share_text(found.margin)}" if within else ""
+    small = f"; {within} within the margin of {exact_share_text(found.margin)}" if within else ""
     unsure = sum(not each.change.significant for each in found.marked)
     small += f"; {unsure} not significant with the outliers" if unsure else ""
     return f"{' and '.join(parts)} in {count_text(count, 'run')}{small}."

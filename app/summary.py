@@ -90,9 +90,24 @@ class MetricSummary(OfTrials):
     @property
     def cov(self) -> float | None:
         """The coefficient of variation, standard deviation by mean; None for fewer than two trials or a zero mean."""
-        if self.n < 2 or not (mean := statistics.fmean(self.values)):
+        values = self.even_values
+        if self.n < 2 or not (mean := statistics.fmean(values)):
             return None
-        return statistics.stdev(self.values) / abs(mean)
+        return statistics.stdev(values) / abs(mean)
+
+    @cached_property
+    def even_values(self) -> tuple[float, ...]:
+        """The trials; those of duets without the effect of the halves of each session, which is no noise."""
+        if not self.halves or min(self.values) <= 0:
+            return self.values
+        runs = [run for run, _ in self.trials] or [""] * self.n
+        sessions = list(zip(self.hosts or [self.host] * self.n, runs, strict=True))
+        halves = list(zip(sessions, self.halves, strict=True))
+        means = group_means(self.values, halves)
+        return tuple(
+            value * self.session_means[session] / means[session, half]
+            for value, (session, half) in zip(self.values, halves, strict=True)
+        )
 
     @cached_property
     def session_means(self) -> dict[tuple[str, str], float]:
@@ -138,10 +153,10 @@ class MetricSummary(OfTrials):
 
     @property
     def nested(self) -> list[list[list[float]]]:
-        """The values of each run of each host."""
+        """The values of each run of each host, those of duets without the effect of the halves."""
         found: dict[str, dict[str, list[float]]] = {}
         runs = [run for run, _ in self.trials] or [""] * self.n
-        for host, run, value in zip(self.hosts or [self.host] * self.n, runs, self.values, strict=True):
+        for host, run, value in zip(self.hosts or [self.host] * self.n, runs, self.even_values, strict=True):
             found.setdefault(host, {}).setdefault(run, []).append(value)
         return [list(own.values()) for own in found.values()]
 

@@ -189,6 +189,11 @@ def share_text(share: float) -> str:
     return _trimmed(f"{percent:.{decimals(percent, percent)}f}") + " %"
 
 
+def exact_share_text(share: float) -> str:
+    """Return a share that somebody set, in percent, as it was set: ``10.2 %``."""
+    return f"{100 * share:.6g} %"
+
+
 def edges_text(low: float, high: float, least: int = 2) -> tuple[str, str]:
     """Return the ends of an interval of ratios with as many decimals as distinguish them, at least `least`.
 

@@ -236,7 +236,7 @@ def _steal(trial: TrialEvidence, watch: HostWatch) -> CheckOutcome | NotChecked 
         return None
     return CheckOutcome(
         f"Steal time was {share_text(so_far / 100)} of CPU time over {duration_text(watch.counted)}, "
-        f"up to {highest:.0f} % in one second.",
+        f"up to {share_text(highest / 100)} in one second.",
         severity=Severity.ERROR if share > MUCH_STOLEN else Severity.WARNING,
     )
 

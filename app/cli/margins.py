@@ -14,7 +14,7 @@ from app.cli.common import (
 )
 from app.margins import DEFAULT_MARGIN, TAIL_FROM, TAIL_MARGIN
 from app.services import Workstation
-from suites.quantities import share_text
+from suites.quantities import exact_share_text, share_text
 
 FORMAT = "benchwright-margins/1"
 
@@ -35,7 +35,7 @@ def margins(context: click.Context, workstation: Workstation, *, as_json: bool) 
     if as_json:
         print_json({"format": FORMAT, "margins": kept, "default": DEFAULT_MARGIN, "tail": TAIL_MARGIN})
         return
-    rows = [[metric, share_text(share), "yours"] for metric, share in sorted(kept.items())]
+    rows = [[metric, exact_share_text(share), "yours"] for metric, share in sorted(kept.items())]
     rows.append([f"percentiles from p{TAIL_FROM:g}", share_text(TAIL_MARGIN), "default"])
     rows.append(["other metrics", share_text(DEFAULT_MARGIN), "default"])
     print_table(("Metric", "Margin", "Origin"), rows, right=(1,))

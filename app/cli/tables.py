@@ -175,14 +175,10 @@ def print_comparison(
         click.echo("")
     for line in closing_lines(comparison):
         click.echo(plain(line))
-    compared = [one for row in comparison.rows for one in row.against]
-    if selectors and any(one.verdict in UNSETTLED and one.pairs != DUETS for one in compared):
+    compared = [one for row in comparison.rows if not row.of_duets for one in row.against]
+    if selectors and any(one.verdict in UNSETTLED for one in compared):
         sides = shlex.join(selectors)
         click.echo(plain(f"How many hosts, sessions and trials settle it: benchwright sample-size {sides}"))
-
-
-DUETS = "duets"
-"""The pairs of a duet, which no sample size plans."""
 
 
 WORST = 3

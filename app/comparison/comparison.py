@@ -13,7 +13,7 @@ from app.margins import DEFAULT_MARGIN, Margins
 from app.records import RunSummary
 from app.summary import MetricSummary
 from suites.errors import BenchwrightError
-from suites.quantities import share_text
+from suites.quantities import exact_share_text
 from suites.vocab import Labels, Metric
 
 METHOD = (
@@ -86,6 +86,11 @@ class ComparisonRow:
     levels: tuple[VarianceLevels | None, ...] = ()
     tested: bool = True
 
+    @property
+    def of_duets(self) -> bool:
+        """Whether a side was measured in duets, which no sample size plans."""
+        return any(side is not None and bool(side.halves) for side in self.sides)
+
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
@@ -125,7 +130,7 @@ class Comparison:
         texts: list[str] = []
         for (share, origin), metrics in sorted(names.items(), key=lambda found: -len(found[1])):
             named = ", ".join([*list(metrics)[:MOST_NAMES], *(["…"] if len(metrics) > MOST_NAMES else [])])
-            text = f"{share_text(share)}, {origin}" if origin else share_text(share)
+            text = f"{exact_share_text(share)}, {origin}" if origin else exact_share_text(share)
             texts.append(f"{text} ({named})" if texts else text)
         return "; ".join(texts)
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any, TypeVar
 
-from app.numeric import Numbers, mean_of, np, special, stats
+from app.numeric import Numbers, balanced_mean, mean_of, np, special, stats
 
 Real = TypeVar("Real", float, "Numbers")
 
@@ -300,7 +300,8 @@ def centre_over(values: Sequence[float], on_first: Sequence[bool] = ()) -> Centr
     """
     if min(values) <= 0:
         return Centre(mean_of(values))
-    return balanced_mean_of(values, on_first) if on_first else geometric_mean_of(values)
+    found = balanced_mean_of(values, on_first) if on_first else geometric_mean_of(values)
+    return replace(found, value=balanced_mean(values, on_first))
 
 
 Group = TypeVar("Group")

@@ -143,8 +143,8 @@ def units_of(
 ) -> Units:
     """Return the units of two sides at the highest level that is replicated.
 
-    Hosts where a side has several, paired if both have the same; else sessions where both have several, paired if both
-    have the same; else one session against several; else trials, paired by `rounds` where both are steps of one
+    Hosts where a side has several, paired if most are on both; else sessions where both have several, paired if most
+    are on both; else one session against several; else trials, paired by `rounds` where both are steps of one
     interleaved session, or of duets, for which `on_first` is given.
     """
     hosts = ours.host_means, baseline.host_means
@@ -153,12 +153,10 @@ def units_of(
     sessions = [{run: value for (_, run), value in side.session_means.items()} for side in (ours, baseline)]
     counts = sorted(map(len, sessions))
     same_host = set(hosts[0]) == set(hosts[1])
-    if set(sessions[0]) == set(sessions[1]) and same_host:
-        return (
-            _of_one_run(ours, baseline, rounds, on_first or {})
-            if counts[0] == 1
-            else _grouped(Level.SESSION, *sessions)
-        )
+    if same_host and counts[0] > 1:
+        return _grouped(Level.SESSION, *sessions)
+    if same_host and set(sessions[0]) == set(sessions[1]):
+        return _of_one_run(ours, baseline, rounds, on_first or {})
     if counts[0] > 1:
         return _units(Level.SESSION, sessions[0], sessions[1], Scope.ACROSS)
     if counts[1] > 1:

@@ -148,7 +148,8 @@ def parts_side_by_side(run: RunSummary) -> tuple[str, ...]:
 
 
 def duet_sides(record: RunRecord) -> tuple[str, ...]:
-    """Return the selectors of both steps of a run that measured them as a duet; empty for every other run."""
-    if record.plan.order is not Order.DUET or not all(record.trials_of(step.name) for step in record.plan.steps):
+    """Return the selectors of both steps of a duet, or of several joined ones; empty for every other run."""
+    duets = all(run.plan.order is Order.DUET for run in record.parts or (record,))
+    if not duets or not all(record.trials_of(step.name) for step in record.plan.steps):
         return ()
-    return tuple(f"{record.summary.id}:{step.name}" for step in record.plan.steps)
+    return tuple(",".join(f"{run}:{step.name}" for run in record.summary.ids) for step in record.plan.steps)

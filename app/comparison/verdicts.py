@@ -15,7 +15,7 @@ from app.comparison.estimates import (
     more_trials,
 )
 from app.comparison.sentences import change_text, claim_text, interval_text
-from suites.quantities import count_text, share_text
+from suites.quantities import count_text, exact_share_text
 from suites.vocab import Better, Metric, MetricKind
 
 FEWEST_SESSIONS = 3
@@ -134,7 +134,7 @@ def capped(verdict: ComparisonVerdict, scope: Scope) -> ComparisonVerdict:
 
 def verdict_text(verdict: ComparisonVerdict, margin: float) -> str:
     """Return the verdict as text; SAME names the margin."""
-    return f"smaller than the {share_text(margin)} margin" if verdict is ComparisonVerdict.SAME else verdict.value
+    return f"smaller than the {exact_share_text(margin)} margin" if verdict is ComparisonVerdict.SAME else verdict.value
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,7 +183,7 @@ class VerdictEvidence:
         """Return that a change is within the margin, with its origin; an `exact` change may be as large as it."""
         origin = f" ({self.origin})" if self.origin else ""
         text = (
-            f"within the {share_text(self.margin)} margin"
+            f"within the {exact_share_text(self.margin)} margin"
             if exact
             else verdict_text(ComparisonVerdict.SAME, self.margin)
         )
@@ -192,7 +192,7 @@ class VerdictEvidence:
     def context(self, *, margin: bool = True) -> str:
         """Return the text behind every interval: counts, relation, margin and its origin."""
         origin = f" ({self.origin})" if self.origin else ""
-        width = f"margin ±{share_text(self.margin)}{origin}" if margin else ""
+        width = f"margin ±{exact_share_text(self.margin)}{origin}" if margin else ""
         looks = "sequential interval" if self.sequential else ""
         return ", ".join(part for part in (self.against(), looks, self.relation, width) if part)
 
@@ -343,7 +343,7 @@ def insufficient_side(more: int, counts: tuple[int, int]) -> str:
 
 def _too_few(alone: ComparisonVerdict, evidence: VerdictEvidence) -> str:
     far = alone in {ComparisonVerdict.BETTER, ComparisonVerdict.WORSE}
-    so_far = f"; so far the interval is beyond {share_text(evidence.margin)}" if far else ""
+    so_far = f"; so far the interval is beyond {exact_share_text(evidence.margin)}" if far else ""
     fewest = FEWEST[evidence.level]
     if evidence.pairs:
         return f"n = {evidence.counts[0]} {evidence.pairs}, needs at least {fewest}{so_far}"

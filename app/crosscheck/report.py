@@ -8,7 +8,7 @@ from app.crosscheck.proposal import CarriedParameter, Proposal
 from app.formats import plan_to_json
 from app.json_converter import Json, publish, published
 from app.plans.plan import host_label
-from suites.quantities import figure_text, metric_text, share_text
+from suites.quantities import exact_share_text, figure_text, metric_text, share_text
 from suites.verdict import Trust, trust_mark
 
 
@@ -44,7 +44,7 @@ def agreement_line(found: Agreement) -> str:
     interval = "" if ratio.low is None or ratio.high is None else (
         f" (95 % CI {_change(ratio.low)} to {_change(ratio.high)})"
     )  # fmt: skip
-    margin = f"±{share_text(found.margin)}{f', {found.origin}' if found.origin else ''}"
+    margin = f"±{exact_share_text(found.margin)}{f', {found.origin}' if found.origin else ''}"
     outcome = {
         AgreementOutcome.AGREE: f"They agree within {margin}",
         AgreementOutcome.DIFFER: f"They differ by more than {margin}",

@@ -21,7 +21,7 @@ from app.comparison.verdicts import ComparisonVerdict, Scope, capped, verdict_of
 from app.events import Decision
 from app.plans.plan import Policy, Repetition
 from app.plans.sequential import look_level
-from suites.quantities import count_text, duration_text, share_text
+from suites.quantities import count_text, duration_text, exact_share_text, share_text
 from suites.vocab import Better
 
 HITS = 2
@@ -95,7 +95,7 @@ class UntilInterval:
 
     def _reason(self, values: Sequence[float], *, settled: bool) -> str:
         count = len(values)
-        wanted = f"wanted ±{share_text(self.precision)}"
+        wanted = f"wanted ±{exact_share_text(self.precision)}"
         if count < self.minimum:
             return f"{count} of at least {self.minimum} trials"
         reach = centre_of(values).half
@@ -192,7 +192,7 @@ class UntilVerdict:
             level = f"{share_text(self.confidence)} sequential CI"
             interval = f"ratio {ratio.value:.3f} ({level} {ratio.low:.3f}–{ratio.high:.3f})"
         mark = f", baseline: {self.mark}" if self.mark else ""
-        result = f"{interval} after {count} trials, margin ±{share_text(self.margin)}{mark}"
+        result = f"{interval} after {count} trials, margin ±{exact_share_text(self.margin)}{mark}"
         if verdict:
             return f"{result}: {verdict}"
         return f"{result}: undecided{' at the limit of the plan' if count >= self.cap else ''}"

@@ -29,11 +29,11 @@ from suites.vocab import Better, Metric
 
 
 class ThresholdResult(StrEnum):
-    """Whether a threshold is reached: the interval is entirely beyond it, entirely short of it, or across."""
+    """Whether a threshold is reached: the interval is entirely beyond it, across it, or entirely short of it."""
 
     YES = "reached"
-    NO = "missed"
     UNCHECKED = "not sure"
+    NO = "missed"
 
 
 @dataclass(frozen=True, slots=True)
@@ -309,8 +309,8 @@ def _order(found: Sequence[Candidate], criteria: RankingCriteria) -> str:
 
 
 def _excluded(sides: Sequence[Sequence[RunRecord]]) -> Iterator[str]:
-    """Yield what does not count of each group of runs."""
-    for run in (run for runs in sides if len(runs) > 1 for run in runs):
+    """Yield what does not count of each run."""
+    for run in itertools.chain(*sides):
         yield from (f"{line}." for line in excluded_trials(run))
 
 
@@ -344,8 +344,13 @@ _PAIRED = {Level.TRIAL: "round", Level.SESSION: "session", Level.HOST: "host"}
 def _notes(found: Sequence[Candidate], ranked: Sequence[RankedCandidate], criteria: RankingCriteria) -> Iterator[str]:
     if len(found) > 1 and (own := _ONE_EACH.get(found[0].level)):
         yield own
-    if any(are_paired(one, other) for one, other in itertools.combinations(_scores(found, criteria), 2)):
-        yield f"Values of the same {_PAIRED[found[0].level]} are compared in pairs."
+    pairs = [both for both in itertools.combinations(_scores(found, criteria), 2) if are_paired(*both)]
+    if pairs:
+        alone = any(
+            set(ours) ^ set(theirs) for one, other in pairs for ours, theirs in zip(one.units, other.units, strict=True)
+        )
+        rest = "; those without a partner are left out of the pairs" if alone else ""
+        yield f"Values of the same {_PAIRED[found[0].level]} are compared in pairs{rest}."
     if found and criteria.goal is not RankingGoal.CHEAPEST:
         yield from _by_figure_only(found, ranked, criteria)
     for row in ranked:

@@ -4,9 +4,9 @@ from app.export import csv_text
 from app.json_converter import Json, publish, published
 from app.ranking.candidates import RankingGoal
 from app.ranking.ranking import RankedCandidate, Ranking
-from suites.quantities import direction_text, figure_text, range_text, share_text
+from suites.quantities import direction_text, exact_share_text, figure_text, range_text
 from suites.verdict import trust_mark
-from suites.vocab import Metric
+from suites.vocab import Better, Metric
 
 HEAD = (
     "Rank", "Candidate", "Value", "95 % interval", "n", "Price", "Per price", "Threshold", "Verdict",
@@ -85,7 +85,7 @@ def closing_lines(ranking: Ranking) -> list[str]:
 def margin_text(ranking: Ranking) -> str:
     """Return the margin with its origin: ``3 %, yours``."""
     margin = ranking.margin
-    return f"{share_text(margin.share)}{f', {margin.origin}' if margin.origin else ''}"
+    return f"{exact_share_text(margin.share)}{f', {margin.origin}' if margin.origin else ''}"
 
 
 def title(ranking: Ranking) -> str:
@@ -98,7 +98,9 @@ def title(ranking: Ranking) -> str:
     if criteria.threshold is not None and ranking.metric is not None:
         word = "at least" if criteria.threshold.at_least else "at most"
         edge = f", {word} {figure_text(ranking.metric, criteria.threshold.edge(ranking.metric))}"
-    return f"{criteria.goal.value.capitalize()}: {what}{way}{edge}"
+    lowest = ranking.metric is not None and ranking.metric.better is Better.LOWER
+    goal = "lowest" if lowest and criteria.goal is RankingGoal.HIGHEST else criteria.goal.value
+    return f"{goal.capitalize()}: {what}{way}{edge}"
 
 
 def ranking_csv(ranking: Ranking) -> str:

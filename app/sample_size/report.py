@@ -25,7 +25,7 @@ from app.sample_size.designs import (
 )
 from app.sample_size.pilot import Pilot
 from suites.errors import BenchwrightError
-from suites.quantities import count_text, duration_text, metric_text, share_text
+from suites.quantities import count_text, duration_text, exact_share_text, metric_text, share_text
 
 FORMAT = "benchwright-sample-size/1"
 
@@ -261,7 +261,7 @@ def _verdict_line(found: SampleSize, best: CostedDesign) -> str:
     corrected = f", after Holm’s correction for {ratios} ratios" if ratios > 1 else ""
     return (
         f"Shown: the {100 * CONFIDENCE:.0f} % interval excludes no difference{corrected}. A verdict beyond the margin "
-        f"of {share_text(margin)} needs a difference of {share_text(best.beyond(margin))}."
+        f"of {exact_share_text(margin)} needs a difference of {share_text(best.beyond(margin))}."
     )
 
 

@@ -98,6 +98,7 @@ def test_the_next_command_has_the_selectors_that_were_given(capsys: pytest.Captu
     shown = replace(found, rows=(replace(row, against=(undecided,)),))
     print_comparison(shown, selectors=["first:a", "second@web-1"])
     assert MESSAGES["sample_size"] in capsys.readouterr().out
-    duet = replace(found, rows=(replace(row, against=(replace(undecided, pairs="duets"),)),))
+    sides = tuple(side and replace(side, halves=(True,) * side.n) for side in row.sides)
+    duet = replace(found, rows=(replace(row, sides=sides, against=(undecided,)),))
     print_comparison(duet, selectors=["first:a", "first:b"])
     assert MESSAGES["sample_size_of_any"] not in capsys.readouterr().out

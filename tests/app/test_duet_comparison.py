@@ -16,7 +16,9 @@ from app.comparison.compare import compare
 from app.comparison.comparison import CompareError, Comparison, RelativeFigure, comparison_to_json
 from app.comparison.crossover import crossover_of, without_half_effect
 from app.comparison.estimates import NO_VARIANCE, Ratio, balanced_mean_of
+from app.comparison.joined import join
 from app.comparison.selectors import choose, duet_sides, only_step
+from app.comparison.variance import RUN, TRIAL
 from app.comparison.verdicts import ComparisonVerdict, Level, Scope
 from app.events import FactsRead, Moment, RunEnded, RunStarted, State
 from app.history import HistoryQuery, history_of, read_history
@@ -206,6 +208,33 @@ def test_both_steps_of_a_duet_are_its_sides() -> None:
     assert duet_sides(run) == ("r1:a", "r1:b")
     assert duet_sides(replace(run, plan=plan(order=Order.ABBA))) == ()
     assert duet_sides(replace(run, trials=run.trials[::2])) == ()
+    several = [duet_run(name, NOISE, NOISE) for name in ("r1", "r2")]
+    joined, _ = join(several, {"r1": {}, "r2": {}})
+    assert duet_sides(joined) == ("r1:a,r2:a", "r1:b,r2:b")
+
+
+def test_the_halves_are_no_noise() -> None:
+    """30 % between the halves, 0.2 % between trials, 5 % between sessions."""
+    runs = [unequal_halves(f"r{number}", 7, number) for number in range(4)]
+    levels = [1.0, 1.05, 0.95, 1.02]
+    scaled = [
+        replace(
+            run,
+            trials=tuple(
+                replace(one, figures=tuple(replace(figure, value=figure.value * level) for figure in one.figures))
+                for one in run.trials
+            ),
+        )
+        for run, level in zip(runs, levels, strict=True)
+    ]
+    row = compare([[only_step(run, name) for run in scaled] for name in "ab"]).rows[0]
+    assert row.of_duets
+    assert row.levels[0] is not None
+    found = {level.name: level.cov for level in row.levels[0].levels}
+    assert found[TRIAL] == pytest.approx(0.002, abs=0.0008)
+    assert found[RUN] == pytest.approx(statistics.stdev(levels), rel=0.05)
+    (alone, _) = summaries(runs[0])
+    assert alone.cov == pytest.approx(0.002, abs=0.001)
 
 
 def test_sessions_of_duets_are_paired_by_session() -> None:

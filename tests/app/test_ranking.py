@@ -255,7 +255,9 @@ def test_a_step_that_is_not_ranked_is_named() -> None:
 
 def test_a_threshold_is_reached_missed_or_not_sure_by_the_interval() -> None:
     question = RankingCriteria({"iops": 1.0}, threshold=Threshold(1000.0))
-    reached = {one.candidate.name: one.reached for one in ranked([*THREE, machine("c", 1100.0, 4)], question).ranked}
+    found = ranked([*THREE, machine("c", 1100.0, 4)], question).ranked
+    reached = {one.candidate.name: one.reached for one in found}
+    assert [one.candidate.name for one in found] == ["c", "b", "a", "slow"]  # what missed it is last
     assert (reached["c"], reached["slow"], reached["a"]) == (
         ThresholdResult.YES,
         ThresholdResult.NO,

@@ -267,6 +267,20 @@ def test_a_side_that_ran_first_in_every_session_is_named(delays: tuple[int, ...]
     assert texts == ([MESSAGES["ran_first"]] if reported else [])
 
 
+def test_sessions_without_a_partner_are_left_out_of_pairs() -> None:
+    levels = (1.0, 1.3, 0.8, 1.1, 0.9, 2.0)
+    runs = [
+        with_id(
+            two_steps(Order.BLOCK, [level * value for value in BASE], [1.1 * level * value for value in BASE]), f"r{at}"
+        )
+        for at, level in enumerate(levels)
+    ]
+    against = one([halves(run)[0] for run in runs[:5]], [halves(run)[1] for run in runs])
+    assert (against.pairs, against.counts) == ("sessions", (5, 5))
+    assert against.ratio == pytest.approx(1.1)
+    assert "unpaired" in {caveat.id for caveat in against.caveats}
+
+
 def with_id(run: RunRecord, run_id: str) -> RunRecord:
     return replace(run, summary=replace(run.summary, id=run_id))
 

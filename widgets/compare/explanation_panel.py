@@ -174,7 +174,7 @@ class ExplanationSide(QWidget):
         self.why.show_paragraphs([found.why])
         self.weakened.show_paragraphs([f"· {caveat}" for caveat in found.weakened])
         self.change.show_paragraphs([found.change])
-        self.size_button.setVisible(found.verdict in UNSETTLED)
+        self.size_button.setVisible(found.verdict in UNSETTLED and not row.of_duets)
         self.notes.show_paragraphs([f"· {note}" for note in _notes(compared)])
         self.method.show_paragraphs([f"{first_upper(compared.comparison.method)}."])
         for view, side in zip(self.commands, (0, number), strict=True):

@@ -4,7 +4,7 @@ from PySide6.QtCore import QTimer, Signal
 from PySide6.QtWidgets import QMenu, QWidget
 
 from app.margins import DEFAULTS, Margin, Margins
-from suites.quantities import share_text
+from suites.quantities import exact_share_text
 from suites.vocab import Metric
 from widgets.parts.boxes import fill, row_in
 from widgets.parts.controls import tool_button
@@ -74,7 +74,7 @@ class MarginField(QWidget):
         if self._metric is None:
             return
         name, share = self._metric.name, self.value.value() / 100
-        keep = self.menu.addAction(f"Keep {share_text(share)} for {name}")
+        keep = self.menu.addAction(f"Keep {exact_share_text(share)} for {name}")
         keep.triggered.connect(lambda: self.keep_requested.emit(name, share))
         forget = self.menu.addAction(f"Forget my margin of {name}")
         forget.triggered.connect(lambda: self.keep_requested.emit(name, None))

@@ -21,7 +21,16 @@ from app.comparison.verdicts import (
 )
 from app.records import RunSummary
 from app.summary import MetricSummary
-from suites.quantities import count_text, direction_text, edges_text, figure_text, first_upper, share_text, times_text
+from suites.quantities import (
+    count_text,
+    direction_text,
+    edges_text,
+    exact_share_text,
+    figure_text,
+    first_upper,
+    share_text,
+    times_text,
+)
 from widgets.library.run_rows import half_interval_text, local_time
 from widgets.parts.names import MISSING, host_title
 
@@ -126,7 +135,7 @@ def explain(comparison: Comparison, row: ComparisonRow, number: int) -> Explanat
         tuple(text for side in (0, number) if (text := _levels(row, side))),
         _why(comparison, row, against),
         tuple(caveat.text for caveat in against.caveats),
-        _change(row, number),
+        _change(comparison, row, number),
     )
 
 
@@ -165,7 +174,7 @@ def _levels(row: ComparisonRow, number: int) -> str:
 
 
 def _why(comparison: Comparison, row: ComparisonRow, against: RelativeFigure) -> str:
-    margin, direction = share_text(comparison.margin_of(row, against)), direction_text(row.metric.better)
+    margin, direction = exact_share_text(comparison.margin_of(row, against)), direction_text(row.metric.better)
     if against.verdict is ComparisonVerdict.NOT_COMPARABLE:
         return f"Not comparable: {against.reason}."
     reason = against.ground  # caveats are shown in their own section
@@ -192,7 +201,7 @@ _WIDER = dict.fromkeys(SINGLE, _MORE_SESSIONS) | {
 """What widens the claim in a scope."""
 
 
-def _change(row: ComparisonRow, number: int) -> str:
+def _change(comparison: Comparison, row: ComparisonRow, number: int) -> str:
     """Return what would change the verdict."""
     against, letter = row.against[number - 1], run_letter(number)
     if against.verdict is ComparisonVerdict.NOT_COMPARABLE:
@@ -205,7 +214,14 @@ def _change(row: ComparisonRow, number: int) -> str:
         return ""  # exact
     if against.low is None or against.high is None:
         return _more(row, number) or "Trials with different results: a spread of zero gives no interval."
-    return _of_margin(row, number, *sorted(abs(edge - 1) for edge in (against.low, against.high)))
+    near, far = sorted(abs(edge - 1) for edge in (against.low, against.high))
+    tests = sum(one.p is not None for each in comparison.rows for one in each.against)
+    text = _of_margin(row, number, near, far)
+    return f"{text} {_CORRECTED}" if tests > 1 and text.startswith(_A_MARGIN) else text
+
+
+_A_MARGIN = "A margin"
+_CORRECTED = "The edge is that of the interval: Holm’s correction moves it towards undecided."
 
 
 _TO_INCLUDE = "Include the metric in the verdicts; every tested ratio makes the others harder to decide."
@@ -215,7 +231,7 @@ def _of_margin(row: ComparisonRow, number: int, near: float, far: float) -> str:
     """Return the margin that would change the verdict, or the values that would decide it."""
     verdict = row.against[number - 1].verdict
     if verdict in EQUIVALENT:
-        return f"A margin below {_edge(far)} would make it undecided."
+        return f"{_A_MARGIN} below {_edge(far)} would make it undecided."
     if verdict is ComparisonVerdict.UNDECIDED:
         return _more(row, number) or f"{_margin_above(far)} would make it smaller than the margin."
     return f"{_margin_above(near)} would make it undecided."
@@ -223,7 +239,7 @@ def _of_margin(row: ComparisonRow, number: int, near: float, far: float) -> str:
 
 def _margin_above(change: float) -> str:
     """Return the margin above which a verdict changes; a margin is at most 100 %."""
-    return f"A margin above {_edge(change)}" if change < 1 else "No margin up to 100 %"
+    return f"{_A_MARGIN} above {_edge(change)}" if change < 1 else "No margin up to 100 %"
 
 
 def _edge(change: float) -> str:
