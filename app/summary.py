@@ -90,13 +90,13 @@ class MetricSummary(OfTrials):
     @property
     def cov(self) -> float | None:
         """The coefficient of variation, standard deviation by mean; None for fewer than two trials or a zero mean."""
-        values = self.even_values
+        values = self.balanced_values
         if self.n < 2 or not (mean := statistics.fmean(values)):
             return None
         return statistics.stdev(values) / abs(mean)
 
     @cached_property
-    def even_values(self) -> tuple[float, ...]:
+    def balanced_values(self) -> tuple[float, ...]:
         """The trials; those of duets without the effect of the halves of each session, which is no noise."""
         if not self.halves or min(self.values) <= 0:
             return self.values
@@ -156,7 +156,7 @@ class MetricSummary(OfTrials):
         """The values of each run of each host, those of duets without the effect of the halves."""
         found: dict[str, dict[str, list[float]]] = {}
         runs = [run for run, _ in self.trials] or [""] * self.n
-        for host, run, value in zip(self.hosts or [self.host] * self.n, runs, self.even_values, strict=True):
+        for host, run, value in zip(self.hosts or [self.host] * self.n, runs, self.balanced_values, strict=True):
             found.setdefault(host, {}).setdefault(run, []).append(value)
         return [list(own.values()) for own in found.values()]
 

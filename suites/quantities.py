@@ -190,7 +190,7 @@ def share_text(share: float) -> str:
 
 
 def exact_share_text(share: float) -> str:
-    """Return a share that somebody set, in percent, as it was set: ``10.2 %``."""
+    """Return a configured share in percent, not rounded: ``10.2 %``."""
     return f"{100 * share:.6g} %"
 
 

@@ -9,13 +9,12 @@ from app.comparison.crossover import crossover_of, without_half_effect
 from app.comparison.estimates import (
     NO_VARIANCE,
     Ratio,
-    balanced_mean_of,
     paired_ratio_of,
     ratio_of,
     ratio_with_interval,
 )
 from app.comparison.verdicts import FEWEST_EXACT, Level, Scope
-from app.numeric import mean_of
+from app.numeric import balanced_mean
 from app.summary import MetricSummary
 
 Rounds = Mapping[tuple[str, int], int]
@@ -51,11 +50,8 @@ class Units:
     @property
     def centres(self) -> tuple[float, float]:
         """The means of both sides, whose ratio is that of ratio()."""
-        if self.on_first and min(*self.values, *self.baseline) > 0:
-            # Of a pair, one side is on the first half and the other on the second.
-            ours, theirs = (balanced_mean_of(side, self.on_first).value for side in (self.values, self.baseline))
-            return ours, theirs
-        return mean_of(self.values), mean_of(self.baseline)
+        # Of a pair, one side is on the first half and the other on the second: `on_first` divides both alike.
+        return balanced_mean(self.values, self.on_first), balanced_mean(self.baseline, self.on_first)
 
     @property
     def one_session(self) -> bool:

@@ -148,6 +148,16 @@ def test_a_run_until_a_verdict_and_its_comparison_have_one_margin() -> None:
         assert (row.against[0].margin, row.against[0].origin) == (share, PLANNED)
 
 
+def test_margins_are_printed_as_they_were_set() -> None:
+    sides = [
+        run_record("a", (1000.0, 1001.0, 999.0, 1002.0, 998.0, 1000.0)),
+        run_record("b", (1001.0,) * 5 + (1000.0,)),
+    ]
+    found = compare(sides, Margins(0.0124))
+    assert "1.24 %" in found.margin_text
+    assert "1.24 %" in found.rows[0].against[0].text
+
+
 def test_the_command_line_lists_sets_and_forgets_margins(tmp_path: Path) -> None:
     library = tmp_path / "runs.sqlite3"
     stored(library, {"20261101-r": ("web-1", (1000.0, 1001.0))}).close()

@@ -34,7 +34,7 @@ from app.ranking.candidates import (
 )
 from app.ranking.ranking import Ranking, ThresholdResult, rank
 from app.ranking.report import closing_lines, rank_text, ranking_csv, ranking_rows, ranking_to_json
-from app.ranking.scores import Score, ratio_between, separated, tied_groups
+from app.ranking.scores import Score, are_paired, ratio_between, separated, tied_groups
 from app.records import RunRecord, TrialRecord
 from suites.errors import BenchwrightError
 from suites.quantities import parse_quantity
@@ -197,6 +197,16 @@ def test_values_of_the_same_hosts_are_ranked_in_pairs_as_compare_compares_them()
     assert rank(["before", "after"], [before, after[1:]], sharp).groups == 2  # seven of eight hosts are shared
     elsewhere = same_hosts("after", 1.03, 200, first=5)
     assert rank(["before", "after"], [before, elsewhere], sharp).groups == 1  # hosts differ by 5 %, most have no pair
+
+
+def test_scores_are_paired_where_most_units_are_shared() -> None:
+    def score(*hosts: str) -> Score:
+        return Score((tuple(range(len(hosts))),), units=(tuple((host,) for host in hosts),))
+
+    assert are_paired(score("a", "b", "c"), score("b", "c", "d"))
+    assert not are_paired(score("a", "b", "c"), score("b", "d", "e"))
+    assert not are_paired(score("a", "b", "c", "d", "e"), score("a", "b"))
+    assert not are_paired(Score(((1.0, 2.0),)), Score(((1.0, 2.0),)))
 
 
 def test_steps_of_an_interleaved_run_are_ranked_in_pairs() -> None:

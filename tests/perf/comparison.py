@@ -63,12 +63,17 @@ def _timed(work: Callable[[], object]) -> float:
 
 
 def _draw_plots() -> None:
+    from widgets import jobs
+
+    _process_events_while(lambda: bool(jobs.running()))
+
+
+def _process_events_while(pending: Callable[[], bool]) -> None:
+    """Process events while `pending`; sleep until the next, because polling would use the CPU that is measured."""
     from PySide6.QtCore import QEventLoop
     from PySide6.QtWidgets import QApplication
 
-    from widgets import jobs
-
-    while jobs.running():
+    while pending():
         QApplication.processEvents(QEventLoop.ProcessEventsFlag.WaitForMoreEvents)
 
 
@@ -89,11 +94,7 @@ def _page(workstation: Workstation) -> "ComparePage":
 
 def _show(page: "ComparePage", words: Sequence[str]) -> None:
     """Compare in the page and wait until its table is painted."""
-    from PySide6.QtCore import QEventLoop
-    from PySide6.QtWidgets import QApplication
-
     before = page.compared
     page.compare(words)
-    while page.compared is before:
-        QApplication.processEvents(QEventLoop.ProcessEventsFlag.WaitForMoreEvents)
+    _process_events_while(lambda: page.compared is before)
     page.table.viewport().repaint()

@@ -96,7 +96,7 @@ def test_an_export_waits_for_what_it_would_replace(
     opened.set()
     if there:
         qtbot.waitUntil(lambda: dialog.message.label.text() == MESSAGES["short_png_will_be_replaced"])
-        assert not jobs.running()
+        qtbot.waitUntil(lambda: not jobs.running())
         assert (tmp_path / "short.png").read_text() == "kept"
         _export(qtbot, dialog)
     qtbot.waitUntil(dialog.open_button.isVisible)

@@ -6,6 +6,7 @@ from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QCheckBox, QComboBox, QGridLayout, QSpinBox, QWidget
 
 from app.comparison.power import POWER, PlannedTest
+from app.margins import DEFAULT_MARGIN
 from app.ranking.candidates import parse_price
 from app.sample_size.designs import CostedDesign, DesignLimits, SampleSizeRequest
 from app.sample_size.pilot import Pilot, PilotQuery
@@ -57,6 +58,7 @@ class SampleSizeForm(QWidget):
         self.metric_box = QComboBox(placeholderText="Choose a metric")
         self.wanted, self.power = PerCent(), PerCent()
         self.wanted.setMinimum(LEAST_DIFFERENCE)
+        self.wanted.setValue(100 * DEFAULT_MARGIN)
         self.power.setRange(LEAST_POWER, MOST_POWER)
         self.power.setValue(100 * POWER)
         self.paired = QCheckBox("Same hosts on both sides")
