@@ -154,6 +154,7 @@ class History:
 class HistoryQuery:
     """The selection of a history; empty fields take the value of the newest run.
 
+    Several `hosts` are a group: runs without a result of one of them are excluded.
     `margins` are those up to which steps and drifts are marked as within the margin.
     """
 
@@ -199,9 +200,11 @@ def history_of(
     # The first row of the newest run: the headline metric comes first.
     newest = next(row for row in counted or fitting if row.run == (counted or fitting)[-1].run)
     by_run, reasons = _by_run([row for row in counted if row.labels == newest.labels], newest, plans)
+    by_run, partial = _of_all_hosts(by_run, wanted.hosts)
     left_out = [f"invalid: {', '.join(invalid)}"] if invalid else []
     left_out += [f"{count_text(older, 'older run')} without a verdict"] if older else []
     left_out += [f"{count_text(len(runs), 'run')} of {reason}" for reason, runs in reasons.items()]
+    left_out += partial
     points, margin = tuple(_points(by_run, plans)), wanted.margins.of(newest.metric).share
     found = History(wanted.hosts, _step(plans, newest), newest.metric, newest.labels, points, margin)
     if any(point.value <= 0 for point in points):
@@ -228,6 +231,22 @@ def _by_run(
         else:
             by_run.setdefault(row.run, []).append(one)
     return by_run, reasons
+
+
+def _of_all_hosts(
+    by_run: Mapping[str, list[HistoryRow]], hosts: Sequence[str]
+) -> tuple[dict[str, list[HistoryRow]], list[str]]:
+    """Return the runs with results of all `hosts`, and why the others are excluded.
+
+    The mean of a part of the hosts has another level: hosts that alternate would hide a step of one of them.
+    """
+    missing = {run: set(hosts) - {row.host for row in rows} for run, rows in by_run.items()}
+    partial = [run for run, absent in missing.items() if absent]
+    if not partial:
+        return dict(by_run), []
+    named = [host_label(host) for host in dict.fromkeys(hosts) if any(host in missing[run] for run in partial)]
+    why = f"{count_text(len(partial), 'run')} without a result of all hosts ({listed(named, FEW)} missing)"
+    return {run: rows for run, rows in by_run.items() if not missing[run]}, [why]
 
 
 def _with_changes(history: History, facts_of: FactsOf) -> History:
@@ -357,6 +376,9 @@ def history_to_json(history: History) -> Json:
     return found
 
 
+FEW = 5
+"""Most hosts that a note names."""
+
 SHOWN = 10
 """Newest runs in the terminal's table without --all, and most outliers that the note names."""
 
@@ -378,19 +400,20 @@ def change_columns(found: History) -> tuple[list[str], list[list[str]]]:
 
 
 def summary_of(found: History) -> str:
-    """Return the number of steps and drifts, how many are within the margin, and how many not significant."""
+    """Return the number of steps and drifts, how many are within the margin, and the steps that are not significant."""
     count = len(found.points)
+    if not count and len(found.hosts) > 1:
+        return "No run has a result of all hosts; a history of one host needs no others."
     if count < 2 * FEWEST_RESULTS:
         return f"Change detection needs {2 * FEWEST_RESULTS} runs; there are {count}."
-    if not found.marked and not found.drifts:
-        return f"No change detected in {count_text(count, 'run')}."
-    within = sum(each.within for each in found.marked) + sum(each.within for each in found.drifts)
-    parts = [count_text(len(found.marked), "step")] if found.marked else []
+    claimed = [each for each in found.marked if each.change.significant]
+    parts = [count_text(len(claimed), "step")] if claimed else []
     parts += [count_text(len(found.drifts), "drift")] if found.drifts else []
+    within = sum(each.within for each in claimed) + sum(each.within for each in found.drifts)
     small = f"; {within} within the margin of {exact_share_text(found.margin)}" if within else ""
-    unsure = sum(not each.change.significant for each in found.marked)
-    small += f"; {unsure} not significant with the outliers" if unsure else ""
-    return f"{' and '.join(parts)} in {count_text(count, 'run')}{small}."
+    if unsure := len(found.marked) - len(claimed):
+        small += f"; {count_text(unsure, 'step')} not significant with the outliers"
+    return f"{' and '.join(parts) or 'No change detected'} in {count_text(count, 'run')}{small}."
 
 
 def notes_of(found: History) -> list[str]:

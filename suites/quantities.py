@@ -194,6 +194,12 @@ def exact_share_text(share: float) -> str:
     return f"{100 * share:.6g} %"
 
 
+def exact_text(metric: Metric, value: float) -> str:
+    """Return a configured value of `metric` with its unit, not rounded: ``119.9/s``."""
+    divisor, suffix = _scale(value, metric.unit, metric.name)
+    return f"{value / divisor:.10g}{suffix}"
+
+
 def edges_text(low: float, high: float, least: int = 2) -> tuple[str, str]:
     """Return the ends of an interval of ratios with as many decimals as distinguish them, at least `least`.
 

@@ -68,17 +68,37 @@ BARELY = 1_000
 
 
 def _headline_figures(step: StepOutcomeEvidence) -> Iterator[tuple[Figure, tuple[float, ...]]]:
-    """Yield each figure of the headline metric with its values over the trials."""
+    """Yield each figure of the headline metric with its values over the trials; of duets without the half effect."""
     first = step.done[0] if step.done else None
     headline = None if first is None else first.headline
     if first is None or headline is None:
         return
     for figure in first.all_of(headline.metric.name):
-        yield figure, step.over_trials(figure.metric.name, figure.labels)
+        values = step.over_trials(figure.metric.name, figure.labels)
+        yield figure, _without_halves(values, step.halves_over(figure.metric.name, figure.labels))
+
+
+def _without_halves(values: tuple[float, ...], on_first: tuple[bool, ...]) -> tuple[float, ...]:
+    """Return the trials of a duet without the effect of the halves of the CPUs, which swap with each trial.
+
+    The level of a half is its median, which an outlier does not move.
+    """
+    if len(set(on_first)) < 2 or min(values) <= 0:
+        return values
+    halves = {half: [value for value, own in zip(values, on_first, strict=True) if own is half] for half in on_first}
+    levels = {half: statistics.median(own) for half, own in halves.items()}
+    whole = mean_of(list(levels.values()))
+    return tuple(value * whole / levels[half] for value, half in zip(values, on_first, strict=True))
 
 
 def _named(figure: Figure) -> str:
     return metric_text(figure.metric, figure.labels)
+
+
+def _named_in(step: StepOutcomeEvidence, figure: Figure) -> str:
+    """Return the name of a figure; of a duet with what its values are without."""
+    halves = step.halves_over(figure.metric.name, figure.labels)
+    return f"{_named(figure)}{' without the effect of the CPU halves' if halves else ''}"
 
 
 def _expected_noise(step: StepOutcomeEvidence) -> tuple[float, str]:
@@ -108,7 +128,7 @@ def _spread(step: StepOutcomeEvidence) -> CheckOutcome | NotChecked | None:
             else f"{share_text(max(values) / min(values) - 1) if min(values) > 0 else 'all'} apart"
         )
         return CheckOutcome(
-            f"{_named(figure)}: {lowest} to {highest} over {len(values)} trials, {spread}{noise}.",
+            f"{_named_in(step, figure)}: {lowest} to {highest} over {len(values)} trials, {spread}{noise}.",
             trust=Trust.DOUBTFUL if variation >= VERY_NOISY else None,
         )
     return None
@@ -139,7 +159,7 @@ def _drifted(step: StepOutcomeEvidence) -> CheckOutcome | None:
         else:
             ends = f"{figure_text(figure.metric, first)} to {figure_text(figure.metric, last)}"
             course = f"{ends}, medians of the first and last {third} of {len(values)} trials"
-        return CheckOutcome(f"{_named(figure)} {way}: {course} ({share_text(abs(last / first - 1))}).")
+        return CheckOutcome(f"{_named_in(step, figure)} {way}: {course} ({share_text(abs(last / first - 1))}).")
     return None
 
 
@@ -152,7 +172,9 @@ def _correlated(step: StepOutcomeEvidence) -> CheckOutcome | None:
     for figure, values in _headline_figures(step):
         p = correlation_p(values)
         if p is not None and p < SIGNIFICANT:
-            return CheckOutcome(f"{_named(figure)}: the trials are autocorrelated (p = {p:.3f}, n = {len(values)}).")
+            return CheckOutcome(
+                f"{_named_in(step, figure)}: the trials are autocorrelated (p = {p:.3f}, n = {len(values)})."
+            )
     return None
 
 
@@ -161,7 +183,9 @@ def _levels(step: StepOutcomeEvidence) -> CheckOutcome | None:
         found = two_levels(values)
         if found is not None and found[1] > (1 + DRIFTED) * found[0] > 0:
             low, high = (figure_text(figure.metric, level) for level in found)
-            return CheckOutcome(f"{_named(figure)}: the {len(values)} trials form two levels, about {low} and {high}.")
+            return CheckOutcome(
+                f"{_named_in(step, figure)}: the {len(values)} trials form two levels, about {low} and {high}."
+            )
     return None
 
 
@@ -177,7 +201,9 @@ def _outliers(step: StepOutcomeEvidence) -> CheckOutcome | None:
         ]
         if odd:
             listed = ", ".join(odd[:5])
-            return CheckOutcome(f"{_named(figure)}: {listed}; the median is {figure_text(figure.metric, middle)}.")
+            return CheckOutcome(
+                f"{_named_in(step, figure)}: {listed}; the median is {figure_text(figure.metric, middle)}."
+            )
     return None
 
 

@@ -150,9 +150,9 @@ NOT_SETTLED = _raised(
     id="not-settled",
     severity=Severity.INFO,
     title="Stopping criterion not reached",
-    why="The most trials that the plan allows did not reach the precision it requests.",
+    why="The most trials that the plan allows did not reach its goal: a precision, or a verdict against the baseline.",
     remedy="Allow more trials, relax the criterion, or find what makes the trials vary.",
-    source="N ≈ (z·s/d)²: the trials needed grow with the square of their spread.",
+    source="N ≈ (z·s/d)²: the trials needed grow with the square of their CoV.",
     needs="The repetition, and the figures so far.",
 )
 

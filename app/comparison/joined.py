@@ -3,15 +3,15 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from app.comparison.sides import Side, step_hosts
+from app.comparison.sides import Counted, Side, step_hosts
 from app.events import State
 from app.plans.plan import host_label
 from app.records import RunRecord, SampleSeries, TrialRecord
 from app.verdict.listing import listed
 from app.verdict.steps import run_verdict
 from suites.facts import Facts
-from suites.quantities import first_upper
-from suites.verdict import Trust
+from suites.quantities import count_text, first_upper
+from suites.verdict import Trust, Verdict
 from suites.vocab import Finding, Sample
 
 
@@ -58,7 +58,7 @@ def join(runs: Sequence[RunRecord], samples: Mapping[str, SampleSeries]) -> tupl
         series[trial.id] = samples[run_id].get(record.trial.id, ())
     found = {cell: side.verdict(cell) for cell in step_hosts(side)}
     verdicts = [
-        replace(one, step=cell.step.name, host=cell.host, summary=f"{first_upper(one.text)}: the least trusted run.")
+        replace(one, step=cell.step.name, host=cell.host, summary=_summary_of(one, side.trials(cell)))
         for cell, one in found.items()
         if one is not None
     ]
@@ -84,6 +84,14 @@ def join(runs: Sequence[RunRecord], samples: Mapping[str, SampleSeries]) -> tupl
         parts=tuple(runs),
     )
     return joined, series
+
+
+def _summary_of(least: Verdict, trials: Sequence[Counted]) -> str:
+    """Return the sentence on the verdict of joined runs: the least trusted, and how many runs have its trust."""
+    by_run = {one.run.summary.id: one.verdict for one in trials}
+    alike = sum(found is not None and found.trust is least.trust for found in by_run.values())
+    share = "all " if alike == len(by_run) > 1 else "" if alike == len(by_run) else f"{alike} of "
+    return f"{first_upper(least.text)} ({share}{count_text(len(by_run), 'run')})."
 
 
 def _trials(side: Side) -> Iterator[tuple[str, str, TrialRecord]]:

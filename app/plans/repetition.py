@@ -72,8 +72,9 @@ class UntilInterval:
             in_a_row += 1
         settled = in_a_row >= HITS
         stop = settled or count >= self.cap
-        more = 0 if stop else self._forecast(values, in_a_row)
-        decided = Decision(stop, settled, count, self._reason(values, settled=settled), more)
+        needed = 0 if stop else self._forecast(values, in_a_row)
+        more, beyond = _allowed(needed, self.cap - count)
+        decided = Decision(stop, settled, count, self._reason(values, settled=settled), more, beyond=beyond)
         return _timed(replace(_described(decided, values), wanted=self.precision), each)
 
     def _narrow(self, values: Sequence[float]) -> bool:
@@ -89,9 +90,9 @@ class UntilInterval:
             return None if count > 1 else max(self.minimum + HITS - 1 - count, 1)
         needed = max(count * (reach / self.precision) ** 2, self.minimum)
         if needed > MOST_FORECAST:
-            return self.cap - count
+            return self.cap + 1
         first_hit = count if in_a_row else max(math.ceil(needed), count + 1)
-        return max(1, min(first_hit + HITS - 1, self.cap) - count)
+        return max(1, first_hit + HITS - 1 - count)
 
     def _reason(self, values: Sequence[float], *, settled: bool) -> str:
         count = len(values)
@@ -150,7 +151,9 @@ class UntilVerdict:
             reason = f"{count} of at least {self.minimum} trials"
         else:
             reason = self._reason(count, ratio, verdict)
-        decided = Decision(stop, settled, count, reason, 0 if stop else self._forecast(count, ratio, verdict))
+        needed = 0 if stop else self._forecast(count, ratio, verdict)
+        more, beyond = _allowed(needed, self.cap - count)
+        decided = Decision(stop, settled, count, reason, more, beyond=beyond)
         return _timed(self._described(decided, ratio), each)
 
     def _ratio(self, values: Sequence[float]) -> Ratio | str:
@@ -180,18 +183,18 @@ class UntilVerdict:
             return needed if count < self.minimum else None
         distance = min(abs(math.log(ratio.value) - edge) for edge in margin_edges(self.margin))
         known = ratio.spread_baseline**2 / len(self.baseline)
-        for total in range(count + needed, self.cap):
+        for total in range(count + needed, self.cap + 1):
             reach = student(total + len(self.baseline) - 2, self._level(total))
             if reach * math.sqrt(ratio.spread**2 / total + known) <= distance:
                 return total - count
-        return self.cap - count
+        return self.cap + 1
 
     def _reason(self, count: int, ratio: Ratio | str, verdict: str) -> str:
         interval = ratio if isinstance(ratio, str) else ratio.reason
         if not isinstance(ratio, str) and ratio.low is not None and ratio.high is not None:
             level = f"{share_text(self.confidence)} sequential CI"
             interval = f"ratio {ratio.value:.3f} ({level} {ratio.low:.3f}–{ratio.high:.3f})"
-        mark = f", baseline: {self.mark}" if self.mark else ""
+        mark = f" (baseline: {self.mark})" if self.mark else ""
         result = f"{interval} after {count} trials, margin ±{exact_share_text(self.margin)}{mark}"
         if verdict:
             return f"{result}: {verdict}"
@@ -222,6 +225,11 @@ class Budget:
         decided = _described(Decision(stop, stop, len(values), "", more), values)
         reach = "" if decided.reach is None else f"±{share_text(decided.reach)} after "
         return _timed(replace(decided, reason=f"{reach}{count_text(len(values), 'trial')}, {used}"), takes)
+
+
+def _allowed(needed: int | None, left: int) -> tuple[int | None, bool]:
+    """Return the trials to expect of those `needed`, and whether the plan, which has `left`, allows fewer."""
+    return (needed, False) if needed is None or needed <= left else (left, True)
 
 
 def _described(decided: Decision, values: Sequence[float]) -> Decision:

@@ -30,7 +30,7 @@ MAXIMUM_SIZE = 1024 * 1024
 MOST_ROWS = 10_000
 LONGEST_NAME = 200
 
-_PRICE = re.compile(r"(\d{1,9}(?:\.\d{1,9})?)(?: ?([^\s\d]{1,12}))?")
+_PRICE = re.compile(r"(\d{1,9}(?:\.\d{0,9})?|\.\d{1,9})(?: ?([^\s\d]{1,12}))?")
 
 
 class PriceError(BenchwrightError):

@@ -4,7 +4,7 @@ from app.export import csv_text
 from app.json_converter import Json, publish, published
 from app.ranking.candidates import RankingGoal
 from app.ranking.ranking import RankedCandidate, Ranking
-from suites.quantities import direction_text, exact_share_text, figure_text, range_text
+from suites.quantities import direction_text, exact_share_text, exact_text, figure_text, range_text
 from suites.verdict import trust_mark
 from suites.vocab import Better, Metric
 
@@ -75,9 +75,10 @@ def closing_lines(ranking: Ranking) -> list[str]:
     lines += [f"Order {', or '.join(whats)}: {order}." for order, whats in orders.items()]
     lines += ranking.notes
     if ranking.criteria.goal is not RankingGoal.CHEAPEST and len(ranking.ranked) > 1:
+        tied = len({one.group for one in ranking.ranked}) < len(ranking.ranked)
         lines.append(
-            f"Candidates of one rank are tied at a margin of {margin_text(ranking)} "
-            "(95 % intervals of the ratios, Holm's correction for all pairs)."
+            f"{'Candidates of one rank are tied' if tied else 'Each rank is separate'} at a margin of "
+            f"{margin_text(ranking)} (95 % intervals of the ratios, Holm's correction for all pairs)."
         )
     return lines
 
@@ -97,7 +98,7 @@ def title(ranking: Ranking) -> str:
     edge = ""
     if criteria.threshold is not None and ranking.metric is not None:
         word = "at least" if criteria.threshold.at_least else "at most"
-        edge = f", {word} {figure_text(ranking.metric, criteria.threshold.edge(ranking.metric))}"
+        edge = f", {word} {exact_text(ranking.metric, criteria.threshold.edge(ranking.metric))}"
     lowest = ranking.metric is not None and ranking.metric.better is Better.LOWER
     goal = "lowest" if lowest and criteria.goal is RankingGoal.HIGHEST else criteria.goal.value
     return f"{goal.capitalize()}: {what}{way}{edge}"

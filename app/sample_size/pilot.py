@@ -34,7 +34,7 @@ class Pilot:
     """The noise of a metric in stored runs, `effort` as they took, and the `plan` of the first run, with its `step`.
 
     `components` are those of trials, sessions and hosts. `tested` are the metrics that compare() tests together, this
-    one included. `excluded` names invalid results, which do not count.
+    one included. `excluded` names what does not count: invalid results, and groups of identical trials.
     """
 
     metric: Metric
@@ -83,22 +83,13 @@ def pilot_of(groups: Sequence[Sequence[RunRecord]], query: PilotQuery, margins: 
     if not cells:
         raise CompareError("Every result of these runs is invalid.", "Select runs with a valid result.")
     metric, labels = _chosen(cells[0], query)
-    found = [figures[metric.name, labels] for cell in cells if (metric.name, labels) in (figures := cell.figures)]
-    if min(min(one.values) for one in found) <= 0:
-        raise CompareError(f"{metric.title} is not above zero in every trial.", "Choose another metric.")
-    components = components_of([one.nested for one in found])
-    if components[0].variance is None:
-        raise CompareError(
-            "No session has two trials: the variation between trials is not known.", "Repeat a run with 6 trials."
-        )
-    if not any(one.variance for one in components):
-        raise CompareError(
-            f"All trials have the same {metric.title}: its noise is not known.", "Choose another metric."
-        )
+    components, constant = _components(cells, metric, labels)
     first = cells[0].side.runs[0].plan
     margin = margins.of(metric, [run.plan.repetition for cell in cells for run in cell.side.runs])
     tested = _tested(cells[0], metric)
-    return Pilot(metric, labels, cells[0].cell.step, first, components, effort_of(cells), margin, tested, excluded)
+    return Pilot(
+        metric, labels, cells[0].cell.step, first, components, effort_of(cells), margin, tested, excluded + constant
+    )
 
 
 def _refuse_unusable(groups: Sequence[Sequence[RunRecord]]) -> None:
@@ -141,6 +132,39 @@ def _of_same_step(side: Side, name: str) -> Iterator[_Cell]:
         part = Side(runs)
         own = next((each for each in part.steps if each.name == step.name), part.steps[0])
         yield _Cell(part, StepHosts(own, part.hosts))
+
+
+def _components(
+    cells: Sequence[_Cell], metric: Metric, labels: Labels
+) -> tuple[tuple[VarianceComponent, ...], tuple[str, ...]]:
+    """Return the components of a metric, and the groups whose trials are all identical, which are left out.
+
+    Identical trials are a reading too coarse for their noise, not a host without noise.
+    """
+    found = [
+        (cell, figures[metric.name, labels]) for cell in cells if (metric.name, labels) in (figures := cell.figures)
+    ]
+    if min(min(one.values) for _, one in found) <= 0:
+        raise CompareError(f"{metric.title} is not above zero in every trial.", "Choose another metric.")
+    varied = [one for _, one in found if not _is_constant(one)]
+    if not varied:
+        raise CompareError(
+            f"All trials have the same {metric.title}: its noise is not known.", "Choose another metric."
+        )
+    components = components_of([one.nested for one in varied])
+    if components[0].variance is None:
+        raise CompareError(
+            "No session has two trials: the variation between trials is not known.", "Repeat a run with 6 trials."
+        )
+    constant = [cell for cell, one in found if _is_constant(one)]
+    return components, tuple(
+        f"{cell.side.summary.id}: {cell.cell.step.name} does not count, all of its trials are identical"
+        for cell in constant
+    )
+
+
+def _is_constant(one: MetricSummary) -> bool:
+    return len(one.values) > 1 and len(set(one.values)) == 1
 
 
 def _invalid_text(cell: _Cell) -> str:

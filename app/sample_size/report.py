@@ -91,7 +91,8 @@ def _pilot_needed(level: str) -> str:
 
 def _unknown(one: VarianceComponent, *, paired: bool) -> str:
     if one.name == HOST:
-        return "not needed: both sides use the same hosts" if paired else "not known: one host"
+        where = "one host" if one.n == 1 else "one host in each group"
+        return "not needed: both sides use the same hosts" if paired else f"not known: {where}"
     return "not known: one session on each host"
 
 

@@ -30,6 +30,10 @@ def test_a_decision_names_the_figure_its_interval_and_what_is_wanted() -> None:
             "about 1 more trial, 1 min 30 s",
         ),
         (Decision(stop=False, settled=False, trials=7, reason="", more=2), "about 2 more trials"),
+        (
+            Decision(stop=False, settled=False, trials=7, reason="", more=3, seconds=6.0, wanted=0.02, beyond=True),
+            MESSAGES["beyond"],
+        ),
         (Decision(stop=False, settled=False, trials=1, reason=""), "number of remaining trials unknown"),
     ],
 )

@@ -60,7 +60,7 @@ def test_the_verdict_of_joined_runs_has_no_figure_of_one_of_them() -> None:
     runs = [judged(f"a{number}", BASE, Trust.VALID) for number in (1, 2)]
     runs = [replace(run, verdicts=tuple(replace(one, summary="949.3 IOPS") for one in run.verdicts)) for run in runs]
     joined, _ = join(runs, {run.summary.id: {} for run in runs})
-    assert {one.summary for one in joined.verdicts if one.step} == {MESSAGES["least_trusted"]}
+    assert {one.summary for one in joined.verdicts if one.step} == {MESSAGES["all_valid"]}
 
 
 def test_hosts_that_share_no_name_are_taken_together_and_one_host_is_one_value() -> None:

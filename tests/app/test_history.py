@@ -36,6 +36,7 @@ from suites.fio.metrics import BANDWIDTH
 from suites.units import Unit
 from suites.vocab import Figure
 from tests.app import run_events
+from tests.messages import messages
 from tests.simulation.history import (
     DOWN_AND_UP,
     FIVE_STEPS,
@@ -51,6 +52,8 @@ from tests.simulation.history import (
     results,
     store_of_history,
 )
+
+MESSAGES = messages("app", "test_history")
 
 WANTED = HistoryQuery(("web-1",), "iops")
 
@@ -154,6 +157,8 @@ def test_a_step_that_its_outliers_make_uncertain_is_marked(tmp_path: Path) -> No
     assert not marked.change.significant
     assert "not significant" in marked.text
     assert "not significant" in summary_of(found)
+    claimed = sum(each.change.significant for each in found.marked)
+    assert summary_of(found).startswith(f"{claimed} step" if claimed else "No change")
     assert any(not each["significant"] for each in history_to_json(found)["changes"])
 
 
@@ -342,6 +347,21 @@ def test_of_several_hosts_the_interval_is_that_of_their_geometric_mean() -> None
     assert (found.low, found.high) == pytest.approx(tuple(np.exp(expected)))
     (two,) = points([100.0, 110.0], hosts[:2])
     assert (two.interval, two.low, two.high) == (False, 100.0, 110.0)
+
+
+def test_of_several_hosts_runs_without_one_of_them_are_excluded() -> None:
+    both, alone = ("web-1", "web-2"), {"only": ("web-1",), "other": ("web-2",)}
+    rows = [
+        HistoryRow(run, f"2026-11-0{number}", "p", host, run_events.STEP.name, None, run_events.IOPS, (), value)
+        for number, (run, hosts) in enumerate(({"first": both, **alone, "last": both}).items(), 1)
+        for host, value in zip(hosts, (100.0, 400.0), strict=False)
+    ]
+    found = history_of(HistoryQuery(both, "iops"), rows, {"p": run_events.plan()}, lambda _run, _hosts: ())
+    assert {point.run: round(point.value, 6) for point in found.points} == {"first": 200.0, "last": 200.0}
+    assert found.left_out == (MESSAGES["without_all_hosts"],)
+    rows = [row for row in rows if row.run in alone]
+    none = history_of(HistoryQuery(both, "iops"), rows, {"p": run_events.plan()}, lambda _run, _hosts: ())
+    assert summary_of(none) == MESSAGES["no_run_of_all_hosts"]
 
 
 def test_figures_of_before_are_told_in_the_unit_of_now_and_those_of_another_kind_are_left_out() -> None:

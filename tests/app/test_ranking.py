@@ -33,7 +33,7 @@ from app.ranking.candidates import (
     parse_table,
 )
 from app.ranking.ranking import Ranking, ThresholdResult, rank
-from app.ranking.report import closing_lines, rank_text, ranking_csv, ranking_rows, ranking_to_json
+from app.ranking.report import closing_lines, rank_text, ranking_csv, ranking_rows, ranking_to_json, title
 from app.ranking.scores import Score, are_paired, ratio_between, separated, tied_groups
 from app.records import RunRecord, TrialRecord
 from suites.errors import BenchwrightError
@@ -430,6 +430,19 @@ def test_the_table_as_csv_keeps_numbers_and_guards_words() -> None:
 def test_what_is_no_price_is_refused(text: str) -> None:
     with pytest.raises(PriceError):
         parse_price(text)
+
+
+@pytest.mark.parametrize(("text", "amount"), [(".1", 0.1), ("1.", 1.0), (".034 USD", 0.034)])
+def test_a_price_needs_no_zero(text: str, amount: float) -> None:
+    assert parse_price(text).amount == amount
+
+
+def test_the_threshold_is_printed_as_it_was_set_and_ties_only_if_there_are_some() -> None:
+    found = ranked([*THREE, machine("c", 1100.0, 4)], RankingCriteria({"iops": 1.0}, threshold=Threshold(119.9)))
+    assert title(found).endswith(", at least 119.9 IOPS")
+    assert any("of one rank are tied at" in line for line in closing_lines(ranked(THREE, HIGHEST)))
+    distinct = ranked([machine("x", 1000.0, 1), machine("y", 2000.0, 2)], HIGHEST)
+    assert not any("tied" in line for line in closing_lines(distinct))
 
 
 def test_prices_are_read_from_a_table() -> None:

@@ -201,7 +201,10 @@ def test_a_forecast_of_a_verdict_is_where_the_interval_gets_narrow_enough() -> N
     assert VERDICT.decide(values * 3).settled  # about the same ratio and spread, in 24 trials
     assert not VERDICT.decide((values * 3)[: 8 + decision.more // 2]).settled
     near = VERDICT.decide([value * 1.05 / 1.07 for value in values])
-    assert near.more == 22  # on the edge: to the cap
+    assert (near.more, near.beyond, decision.beyond) == (22, True, False)  # on the edge: to the cap
+    last = replace(VERDICT, cap=9).decide(values)
+    assert (last.more, last.beyond) == (1, False)
+    assert INTERVAL.decide((90.0, 110.0, 130.0, 70.0)).beyond
 
 
 @pytest.mark.parametrize(

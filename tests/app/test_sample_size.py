@@ -463,6 +463,16 @@ def test_identical_trials_are_no_pilot() -> None:
     assert caught.value.message.startswith(MESSAGES["identical"])
 
 
+def test_a_group_of_identical_trials_does_not_halve_the_noise() -> None:
+    varied, constant = of_pilot(1, 3), [run_record(f"k{number}", [1000.0] * 6, host="web-9") for number in range(3)]
+    found = pilot_of([varied, constant], PilotQuery(), Margins())
+    assert found.components == pilot_of([varied], PilotQuery(), Margins()).components
+    assert found.excluded == (MESSAGES["identical_group"],)
+    other = [run_record(f"s{number}", [900.0 + 10 * number + k for k in range(6)], host="web-8") for number in range(3)]
+    two = pilot_of([varied, other], PilotQuery(), Margins())
+    assert component_rows(two)[0][1:3] == ["2", MESSAGES["one_host_each"]]
+
+
 def test_small_costs_have_three_digits() -> None:
     cheap = replace(REQUEST, effort=Effort(1.0, price=Price(0.00123, "USD")))
     found = sample_size(pilot(), replace(cheap, wanted=0.5))

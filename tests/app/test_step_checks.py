@@ -1,6 +1,6 @@
 """The checks of after over the trials of a step, what limited it, and the verdict that all of them make."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -67,6 +67,25 @@ def test_it_speaks_of_its_case_and_not_of_steady_trials(check: str) -> None:
     assert found is not None
     assert words in found.measured
     assert outcome(check, repeated(disk(), STEADY * (2 if check == "trials-correlated" else 1))) is None
+
+
+def duet_of(values: Sequence[float]) -> StepOutcomeEvidence:
+    """Return the evidence of a step of a duet whose trials had `values`, in turn on the first and the second half."""
+    found = repeated(disk(), values)
+    return replace(
+        found, trials=tuple(replace(trial, uncounted=not place % 2) for place, trial in enumerate(found.trials))
+    )
+
+
+def test_the_halves_of_a_duet_are_no_spread_levels_or_outliers() -> None:
+    swapped = [value * (1.4 if place % 2 else 1.0) for place, value in enumerate(STEADY * 2)]
+    for check in ("trials-disagree", "two-levels", "outliers", "drifted", "trials-correlated"):
+        assert outcome(check, duet_of(swapped)) is None
+    assert outcome("trials-disagree", repeated(disk(), swapped)) is not None
+    found = outcome("outliers", duet_of([*swapped[:-1], 1.5 * swapped[-1]]))
+    assert found is not None
+    assert "trial 12 " in found.measured
+    assert MESSAGES["without_halves"] in found.measured
 
 
 def test_every_check_of_a_step_has_a_case() -> None:

@@ -95,7 +95,7 @@ def test_the_strip_calls_the_interval_of_a_ratio_sequential(qtbot: QtBot) -> Non
     noisy = [value * factor for value, factor in zip(VALUES, (1.0, 1.2, 0.95, 1.1, 1.15, 1.0, 1.1), strict=False)]
     strip.show_decisions([PolicyDecided("web-1", "disk", IOPS, READ, rule.decide(noisy))])
     assert "95 % sequential CI" in strip.reason.text()
-    assert strip.forecast.text().startswith("At least ")
+    assert strip.forecast.text() == MESSAGES["beyond"]
     assert MESSAGES["sequential_interval"] in strip.toolTip()
 
 

@@ -113,9 +113,11 @@ def step_progress(model: RunModel, step_key: StepKey) -> str:
     if repetition.policy is Policy.FIXED:
         return f"{done}/{repetition.trials}"
     decided = model.decisions.get(step_key, ())
-    more = decided[-1].decision.more if decided else None
-    sign = "~" if repetition.policy is Policy.BUDGET else "≥"
-    return f"{done}/{sign}{done + more}" if more and not model.phase.over else f"{done} done"
+    last = decided[-1].decision if decided else None
+    if last is None or not last.more or model.phase.over:
+        return f"{done} done"
+    sign = "~" if repetition.policy is Policy.BUDGET else "" if last.beyond else "≥"
+    return f"{done}/{sign}{done + last.more}"
 
 
 def command_text(commands: tuple[Command, ...]) -> str:
