@@ -37,10 +37,11 @@ if TYPE_CHECKING:
 
     from app.calibration.calibrate import CalibrationDone, CalibrationRequest
     from app.checks.before import CheckReport
+    from app.detached_runs import DetachedRun
     from app.events import Event
     from app.hosts.hosts import HostEntry
     from app.hosts.leftovers import Leftover
-    from app.records import ChangeRecord, DetachedRun, HostAction, RunRecord
+    from app.records import ChangeRecord, HostAction, RunRecord
     from app.runs.control import Control
     from app.runs.request import RunRequest
     from app.runs.root_commands import RootCommand

@@ -4,11 +4,11 @@ import logging
 from collections.abc import Callable, Collection, Sequence
 from typing import TYPE_CHECKING, Protocol, cast
 
+from app.detached_runs import DetachedRun
 from app.events import LibraryChanged
 from app.margins import DEFAULTS, Margins
 from app.plans.plan import Plan
 from app.questions import Asker
-from app.records import DetachedRun
 from app.services import Workstation
 from app.session_series import SessionSeries
 from widgets.page import Page

@@ -18,11 +18,11 @@ from app.cli.tables import print_comparison
 from app.comparison.comparison import comparison_to_json
 from app.comparison.estimates import FEWEST_TRIALS
 from app.crosscheck.report import proposal_lines, proposal_to_json
+from app.detached_runs import DetachedRun
 from app.events import State
 from app.output import make_folder
 from app.paths import reports_path
 from app.plans.plan import LOCAL, MAXIMUM_TRIALS, QUICK_LOOK, Plan
-from app.records import DetachedRun
 from app.runs.control import BusyPolicy, Control
 from app.runs.messages import detached_detail, detached_text
 from app.services import Workstation

@@ -7,9 +7,10 @@ from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import closing
 from functools import partial
 
+from app.detached_runs import DetachedRun, StoredJob
 from app.events import AttemptEnded, Event, FindingRaised, RunEnded, State, Trial, apply_stages
 from app.plans.plan import Order, Plan, Policy, host_label
-from app.records import DetachedRun, RunRecord, StoredJob, TrialRecord
+from app.records import RunRecord, TrialRecord
 from app.runs.control import Control
 from app.runs.duet import Duet
 from app.runs.phase import RunOutcome

@@ -1,8 +1,8 @@
 """Messages about repetition decisions and detached runs."""
 
+from app.detached_runs import DetachedRun
 from app.events import Decision, LinkChanged, LinkState, Trial
 from app.plans.plan import host_label
-from app.records import DetachedRun
 from suites.quantities import age_text, count_text, duration_text, figure_text, metric_text
 from suites.vocab import Labels, Metric
 

@@ -3,10 +3,11 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
+from app.detached_runs import DetachedRun
 from app.events import PlannedSession
 from app.plans.consent import ConsentFile
 from app.plans.plan import Plan
-from app.records import DetachedRun, RunRecord
+from app.records import RunRecord
 from app.runs.control import Control
 from remote.connection_state import PATIENCE, ReconnectPolicy
 from remote.questions import Asker, RefusingAsker

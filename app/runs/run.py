@@ -7,6 +7,7 @@ from functools import partial
 from itertools import chain
 from pathlib import Path
 
+from app.detached_runs import DetachedRun
 from app.events import (
     Event,
     FactsRead,
@@ -26,7 +27,7 @@ from app.events import (
     apply_stages,
 )
 from app.plans.plan import host_label
-from app.records import DetachedRun, TrialRecord
+from app.records import TrialRecord
 from app.runs.attach import Attachment, Baseline, concluded, hosts_to_connect, is_complete, orphans_ended
 from app.runs.control import DetachedError, HostInUseError, StoppedError
 from app.runs.event_queue import IDLE, TICK, EventQueue, together

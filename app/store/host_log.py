@@ -6,8 +6,9 @@ from typing import Any
 
 from sqlalchemy import Connection, Row, Select, insert, literal_column, select, update
 
+from app.detached_runs import StoredJob, StoredWorkspace
 from app.events import HostChange, HostChanged, SettingRestored, State
-from app.records import OUTPUT_LIMIT, ChangeRecord, HostAction, StoredJob, StoredWorkspace
+from app.records import OUTPUT_LIMIT, ChangeRecord, HostAction
 from app.store import schema
 from app.store.rows import storable
 from app.timestamps import now

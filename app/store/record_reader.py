@@ -11,9 +11,10 @@ from typing import Any
 
 from sqlalchemy import Column, Connection, Row, RowMapping, Select, Table, select
 
+from app.detached_runs import DetachedRun
 from app.events import Moment, State, Trial
 from app.formats import FormatError, by_host_from_json, command_from_json, plan_from_json, stored_facts_reader
-from app.records import DetachedRun, RunRecord, RunSummary, TrialRecord
+from app.records import RunRecord, RunSummary, TrialRecord
 from app.store import baselines, host_log, run_reader, schema
 from app.store.errors import unreadable_run
 from app.store.rows import verdict_of

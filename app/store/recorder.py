@@ -13,6 +13,7 @@ from typing import Self
 
 from sqlalchemy import Connection, select, update
 
+from app.detached_runs import DetachedRun
 from app.events import (
     Activity,
     Event,
@@ -29,7 +30,7 @@ from app.events import (
     TrialAttached,
     TrialEnded,
 )
-from app.records import DetachedRun, RunRecord, SampleSeries
+from app.records import RunRecord, SampleSeries
 from app.store import record_reader, run_reader, schema
 from app.store.database import Database
 from app.store.errors import (

@@ -9,6 +9,7 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Table, delete, insert, select, update
 
+from app.detached_runs import DetachedRun
 from app.events import (
     AttemptEnded,
     Event,
@@ -34,7 +35,6 @@ from app.formats import FormatError, facts_to_json, plan_from_json, plan_to_json
 from app.numeric import balanced_mean
 from app.plans.duet import halves_of_trials
 from app.plans.plan import Plan
-from app.records import DetachedRun
 from app.store import host_log, schema, series_statistics
 from app.store.errors import lost, unreadable_run
 from app.store.rows import (

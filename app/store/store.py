@@ -8,6 +8,7 @@ from pathlib import Path
 
 from sqlalchemy import Connection, delete, update
 
+from app.detached_runs import DetachedRun, StoredWorkspace
 from app.events import PlannedSession, SettingRestored, State
 from app.plans.plan import Plan
 from app.records import (
@@ -15,13 +16,11 @@ from app.records import (
     Calibration,
     ChangeRecord,
     ComputedVerdicts,
-    DetachedRun,
     HistoryRow,
     HostAction,
     RunRecord,
     RunSummary,
     SampleSeries,
-    StoredWorkspace,
 )
 from app.sample_statistics import WithinTrials
 from app.session_series import SessionSeries

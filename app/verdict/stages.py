@@ -10,6 +10,7 @@ from typing import Protocol
 
 from app.checks.catalogue import DURING_CHECKS
 from app.checks.evidence import RUNNING
+from app.detached_runs import DetachedRun
 from app.events import (
     Event,
     FactsRead,
@@ -30,7 +31,7 @@ from app.events import (
 from app.plans.context import step_context
 from app.plans.duet import facts_seen
 from app.plans.plan import Plan
-from app.records import DetachedRun, RunRecord, SampleSeries
+from app.records import RunRecord, SampleSeries
 from app.runs.schedule import StepKey
 from app.verdict.steps import new_findings, run_verdict
 from app.verdict.stored import (

@@ -6,9 +6,10 @@ import pytest
 
 from app.checks.before import check_plan
 from app.comparison.joined import excluded_trials
+from app.detached_runs import DetachedRun
 from app.events import HostChange, State
 from app.plans.plan import LOCAL, Order, Plan, Repetition, make_step
-from app.records import ChangeRecord, DetachedRun, RunRecord, TrialRecord
+from app.records import ChangeRecord, RunRecord, TrialRecord
 from app.runs.attach import remaining_parts
 from app.runs.findings import holders_text, no_lease
 from app.runs.run_hosts import _not_removed_text

@@ -21,6 +21,7 @@ from app.comparison.comparison import comparison_to_json
 from app.comparison.power import PlannedTest
 from app.crosscheck.proposal import propose
 from app.crosscheck.report import agreement_to_json, proposal_to_json
+from app.detached_runs import DetachedRun
 from app.distributions.distribution import DistributionKey, SideValues, distribution, distributions_to_json
 from app.distributions.percentiles import TimedValue, ValueLevel, trial_values
 from app.formats import verdict_to_json
@@ -32,7 +33,7 @@ from app.plans.presets import presets
 from app.ranking.candidates import FigureLimit, RankingCriteria, RankingGoal, Threshold, parse_price
 from app.ranking.ranking import rank
 from app.ranking.report import ranking_to_json
-from app.records import DetachedRun, HistoryRow
+from app.records import HistoryRow
 from app.sample_size.designs import Effort, SampleSizeRequest
 from app.sample_size.pilot import PilotQuery, pilot_of
 from app.sample_size.report import sample_size, sample_size_to_json

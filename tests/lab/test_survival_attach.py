@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from app.detached_runs import DetachedRun
 from app.events import (
     Event,
     JobBegan,
@@ -24,7 +25,6 @@ from app.events import (
 from app.hosts.leftovers import LeftoverOwner
 from app.plans.plan import LOCAL, Plan, Repetition, make_step
 from app.questions import RefusingAsker
-from app.records import DetachedRun
 from app.runs.control import Control
 from app.services import Workstation
 from app.store import Store, StoreError

@@ -5,7 +5,8 @@ from collections.abc import Callable, Sequence
 from PySide6.QtCore import Signal, SignalInstance
 from PySide6.QtWidgets import QFrame, QPushButton
 
-from app.records import ChangeRecord, DetachedRun
+from app.detached_runs import DetachedRun
+from app.records import ChangeRecord
 from app.runs.messages import detached_detail, detached_text
 from app.services import Workstation
 from suites.errors import BenchwrightError

@@ -11,6 +11,7 @@ from PySide6.QtCore import Qt, QTimer, Signal, SignalInstance
 from PySide6.QtGui import QKeySequence
 from PySide6.QtWidgets import QHBoxLayout, QStackedLayout, QWidget
 
+from app.detached_runs import DetachedRun
 from app.events import (
     Event,
     FactsRead,
@@ -24,7 +25,7 @@ from app.events import (
 )
 from app.plans.plan import Plan
 from app.questions import Asker
-from app.records import Band, DetachedRun
+from app.records import Band
 from app.runs.control import BusyPolicy, Control, HostInUseError
 from app.services import Workstation
 from suites.errors import BenchwrightError
