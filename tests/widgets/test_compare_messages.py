@@ -50,7 +50,7 @@ def _of_sessions(factor: float, margin: float = 0.05, metric: Metric = IOPS) -> 
 
 @pytest.mark.parametrize(
     ("factor", "line", "ratio"),
-    [(0.9, "worse, −10 %", "0.90x"), (1.11, "better, +11 %", "1.11x"), (2.5, "better, 2.5x", "2.50x")],
+    [(0.9, "worse, −10 %", "0.90x"), (1.11, "better, +11 %", "1.11x"), (2.5, "better, 2.50x", "2.50x")],
 )
 def test_a_change_is_told_with_its_direction_and_size(factor: float, line: str, ratio: str) -> None:
     found, row = _of_sessions(factor)
