@@ -58,6 +58,18 @@ def _amounts(ratio: Ratio, margin: float | None, *, factor: bool) -> tuple[str, 
     return f"{amount} %", f"{'–'.join(interval)} %" if edges else ""
 
 
+def amount_text(ratio: Ratio, margin: float | None = None, *, claimed: bool) -> str:
+    """Return a change alone with its sign, or a factor, with the digits of claim_text(), or of change_text()."""
+    beside = None if ratio.low is None else margin
+    if not claimed:
+        return change_text(ratio, beside).partition(" (")[0]
+    factor = not 1 / FACTORS_FROM < ratio.value < FACTORS_FROM
+    if factor and ratio.value < 1:
+        return _factor(ratio.value)
+    amount, _ = _amounts(ratio, beside, factor=factor)
+    return amount if factor else _signed(amount, ratio.value)
+
+
 def _beside(margin: float | None, shares: Sequence[float]) -> list[str]:
     """Return shares in percent; one that is not the margin does not look like it."""
     texts = list(shares_text(*shares))
@@ -96,14 +108,8 @@ def change_text(ratio: Ratio, margin: float | None = None) -> str:
     """
     if ratio.low is None or ratio.high is None:
         return signed_share(ratio.value)
-    if _in_factors(ratio):
-        value, *edges = _factors(ratio.value, ratio.low, ratio.high)
-        return f"{value} (95 % CI {' to '.join(edges)})"
-    half = 50 * (ratio.high - ratio.low)
-    supported = round(ratio.value, 2 + decimals(half, half))
-    ratios = (supported, ratio.low, ratio.high)
-    value, low, high = _signed_shares(ratios, margin)
-    return f"{value} % (95 % CI {low} to {high} %)"
+    value, low, high, unit = _changes(ratio, ratio.low, ratio.high, margin)
+    return f"{value}{unit} (95 % CI {low} to {high}{unit})"
 
 
 def signed_share(ratio: float) -> str:
@@ -115,10 +121,19 @@ def signed_share(ratio: float) -> str:
 
 def interval_text(ratio: Ratio, margin: float | None = None) -> str:
     """Return the interval as changes, ``−1.2 to +3.4 %``, or as factors, ``0.40x to 3.1x``."""
-    edges = (ratio.low or 1.0, ratio.high or 1.0)
+    _, low, high, unit = _changes(ratio, ratio.low or 1.0, ratio.high or 1.0, margin)
+    return f"{low} to {high}{unit}"
+
+
+def _changes(ratio: Ratio, low: float, high: float, margin: float | None) -> tuple[str, str, str, str]:
+    """Return a ratio and the ends of its interval as changes, and their unit, which is empty for factors."""
     if _in_factors(ratio):
-        return " to ".join(_factors(*edges))
-    return f"{' to '.join(_signed_shares(edges, margin))} %"
+        value, least, most = _factors(ratio.value, low, high)
+        return value, least, most, ""
+    half = 50 * (high - low)
+    supported = round(ratio.value, 2 + decimals(half, half))
+    value, least, most = _signed_shares((supported, low, high), margin)
+    return value, least, most, " %"
 
 
 def _signed_shares(ratios: tuple[float, ...], margin: float | None) -> list[str]:

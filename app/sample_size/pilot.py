@@ -73,7 +73,7 @@ def pilot_of(groups: Sequence[Sequence[RunRecord]], query: PilotQuery, margins: 
     has the metric, if a value is not above zero, if no session has two trials, or if all trials are identical; and if
     a run counts twice or is a duet.
     """
-    _refuse_unusable(groups)
+    refuse_unusable(groups)
     sides = [side for group in groups for side in _of_same_step(Side(group), query.step)]
     if not sides:
         steps = dict.fromkeys(step.name for group in groups for step in Side(group).steps)
@@ -92,8 +92,8 @@ def pilot_of(groups: Sequence[Sequence[RunRecord]], query: PilotQuery, margins: 
     )
 
 
-def _refuse_unusable(groups: Sequence[Sequence[RunRecord]]) -> None:
-    """Raise CompareError for a run that is there twice, and for a duet."""
+def refuse_unusable(groups: Sequence[Sequence[RunRecord]]) -> None:
+    """Raise CompareError for a run that is there twice, and for a duet: no metric of theirs has a sample size."""
     sides = [Side(group) for group in groups]
     refuse_repeated(sides)
     refuse_duets(sides)

@@ -25,6 +25,7 @@ from widgets.compare.messages import (
     interval_text,
     row_ratio_text,
     short_run_name,
+    sides_text,
     verdict_line,
 )
 from widgets.library.run_rows import local_time
@@ -50,7 +51,7 @@ def _of_sessions(factor: float, margin: float = 0.05, metric: Metric = IOPS) -> 
 
 @pytest.mark.parametrize(
     ("factor", "line", "ratio"),
-    [(0.9, "worse, −10 %", "0.90x"), (1.11, "better, +11 %", "1.11x"), (2.5, "better, 2.5x", "2.50x")],
+    [(0.9, "worse, −10 %", "0.90x"), (1.11, "better, +11 %", "1.11x"), (2.5, "better, 2.50x", "2.50x")],
 )
 def test_a_change_is_told_with_its_direction_and_size(factor: float, line: str, ratio: str) -> None:
     found, row = _of_sessions(factor)
@@ -249,3 +250,31 @@ def test_an_axis_without_any_ratio_is_still_one(margin: float) -> None:
 def test_labels_are_those_of_the_recorded_runs() -> None:
     _, row = _compared(STEADY, SLOWER)
     assert (row.metric, row.labels) == (IOPS, READ)
+
+
+@pytest.mark.parametrize("noise", [0.001, 0.02])
+@pytest.mark.parametrize("factor", [0.4, 0.93, 0.9976, 1.0149, 1.1034, 1.26, 2.5])
+def test_a_change_has_the_same_digits_in_heading_and_sentence(factor: float, noise: float) -> None:
+    steps = (1 - noise, 1 + noise, 1.0, 1 - noise, 1 + noise, 1.0)
+    for margin in (0.011, 0.05, 0.10):
+        found, row = _compared([100.0 * step for step in steps], [100.0 * factor * step for step in steps], margin)
+        against = row.against[0]
+        if against.verdict is ComparisonVerdict.UNDECIDED or factor == 0.4:  # 2.5x slower
+            continue
+        change = verdict_line(against, margin).split(", ")[1].lstrip("+−")
+        assert f" {change} " in against.text.replace("−", "").replace("+", ""), against.text
+        assert change in explain(found, row, 1).heading
+
+
+def test_groups_are_counted_in_runs_and_hosts() -> None:
+    one, two, three = (run_record(name, STEADY).summary for name in ("one", "two", "three"))
+    group, part = replace(one, id="one,two"), replace(one, id="one@a,one@b", hosts=("a", "b"), chosen_hosts=("a", "b"))
+    part = replace(part, id="one,one")
+    assert sides_text([one, two]) == "2 runs"
+    assert sides_text([one, one]) == "2 sides, 1 run"
+    assert sides_text([group, three]) == "2 sides, 3 runs"
+    assert sides_text([group, group]) == "2 groups, 2 runs"
+    assert distinct_run_names([group, part])[0].startswith("2 runs · ")
+    assert distinct_run_names([group, part])[1].startswith("1 run on 2 hosts · ")
+    assert "host" not in distinct_run_names([part, group])[0].partition(" · ")[2]
+    assert " · 2 runs · " in short_run_name(group)

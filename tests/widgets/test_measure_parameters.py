@@ -209,3 +209,11 @@ def test_what_cannot_be_known_is_said_on_the_review(qtbot: QtBot, page: MeasureP
     page.forward()
     assert "Total: unknown" in page.review.totals.text()
     assert "network: unknown" in page.review.totals.text()
+
+
+def test_the_name_of_a_step_has_the_room_beside_the_buttons(page: MeasurePage) -> None:
+    page.resize(700, 600)
+    page.show()
+    head = page.parameters.name_field
+    head.setText("primes up to twenty")
+    assert head.width() == min(240, head.maximumWidth())

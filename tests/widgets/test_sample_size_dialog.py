@@ -5,6 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from PySide6.QtWidgets import QScrollArea
 from pytestqt.qtbot import QtBot
 
 from app.comparison.comparison import CompareError
@@ -12,8 +13,10 @@ from app.plans.plan import Plan
 from app.questions import RefusingAsker
 from app.sample_size.pilot import Pilot, PilotQuery
 from app.services import Workstation
+from tests.app.test_duet_comparison import NOISE, duet_run, stored_duet
 from tests.app.test_sample_size import library_of_pilot, names
 from tests.messages import messages
+from widgets import jobs
 from widgets.compare.compare_page import ComparePage
 from widgets.compare.sample_size_dialog import SampleSizeDialog, show_sample_size
 from widgets.library.library_page import LibraryPage
@@ -194,3 +197,37 @@ def test_a_missing_run_is_an_error(qtbot: QtBot, workstation: Workstation) -> No
     qtbot.addWidget(dialog)
     qtbot.waitUntil(lambda: dialog.notice.isVisible() and dialog.notice.accessibleName() != "")
     assert dialog.found is None
+
+
+def test_a_duet_has_only_the_message(qtbot: QtBot, tmp_path: Path) -> None:
+    path = tmp_path / "duet.sqlite3"
+    stored_duet(path, duet_run("duet", NOISE, [1.1 * one for one in NOISE])).close()
+    dialog = SampleSizeDialog(Workstation(path, tmp_path / "hosts.toml"), ["duet"])
+    qtbot.addWidget(dialog)
+    dialog.show()
+    qtbot.waitUntil(lambda: "is a duet" in dialog.notice.text())
+    assert [area for area in dialog.findChildren(QScrollArea) if area.isVisible()] == []
+    assert not dialog.form.isVisible()
+    assert not dialog.plan_button.isEnabled()
+    assert dialog.height() < 250
+
+
+def test_a_metric_without_a_pilot_keeps_no_results_of_another(
+    qtbot: QtBot, workstation: Workstation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    dialog = opened(qtbot, workstation)
+    areas = [area for area in dialog.findChildren(QScrollArea) if area.isVisible()]
+    assert len(areas) == 1
+
+    def refused(_runs: object, _query: object) -> Pilot:
+        raise CompareError(MESSAGES["constant"])
+
+    monkeypatch.setattr(workstation, "sample_pilot", refused)
+    dialog.form.metric_box.setCurrentIndex(1)
+    qtbot.waitUntil(lambda: MESSAGES["constant"] in dialog.notice.text())
+    dialog.form.wanted.setValue(15)
+    dialog.calculate()
+    qtbot.waitUntil(lambda: not jobs.running())
+    assert not areas[0].isVisible()
+    assert dialog.form.isVisible()
+    assert dialog.notice.isVisible()

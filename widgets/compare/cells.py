@@ -1,11 +1,12 @@
 """Cells of the comparison table: metric over several rows, mark of the run, interval on a shared axis."""
 
 import math
-from collections.abc import Iterable
+import re
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from PySide6.QtCore import QPointF, QRect, QRectF, Qt
-from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPen, QPolygonF
+from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter, QPen, QPolygonF
 from PySide6.QtWidgets import QStyle, QStyleOptionViewItem
 
 from app.comparison.comparison import RelativeFigure
@@ -59,11 +60,13 @@ def scale_for(found: Iterable[RelativeFigure], margin: float) -> RatioScale:
     return RatioScale(min(_WIDEST, max(least, points * _PADDING, min(max(edges, default=0.0) * _PADDING, useful))))
 
 
-LABELLED_FROM = 108
-"""Width in pixels from which the ends of an interval are labelled."""
+LEAST_AXIS = 48
+"""Least width in pixels of the axis beside labels at its ends; without room for it there are no labels."""
 
-_LABEL = 28
 _DOT = 4.0
+_GAP = 4.0
+"""Distance in pixels of a label from the interval and from the edge of the cell."""
+
 _ARROW = 5.0
 _BAND = 38
 """Alpha of the margin's shading, of 255."""
@@ -133,20 +136,69 @@ class MetricCell(_Cell):
         painter.drawText(inside, flags, str(index.data()))
 
 
+_HEAD = re.compile(r"([^,:]+)(?:[,:] [+−]?[\d.,]+(?: %|x))?")
+"""The verdict, and its change if a number follows."""
+
+
+class VerdictCell(RowDelegate):
+    """Verdict with its mark; where its change does not fit, without it: the rest of a number is misleading."""
+
+    def initStyleOption(self, option: QStyleOptionViewItem, index: Index) -> None:
+        """Leave out a change that would be cut."""
+        super().initStyleOption(option, index)
+        style = option.widget.style()
+        beside = 2 * (style.pixelMetric(QStyle.PixelMetric.PM_FocusFrameHMargin, option, option.widget) + 1)
+        room = style.subElementRect(QStyle.SubElement.SE_ItemViewItemText, option, option.widget).width() - beside
+        metrics = QFontMetricsF(option.font)
+        option.text = fitted_verdict(option.text, lambda text: metrics.horizontalAdvance(text) <= room)
+
+
+def fitted_verdict(text: str, fits: Callable[[str], bool]) -> str:
+    """Return the line of a verdict, or only its head or word if the line would be cut in a number."""
+    head = _HEAD.match(text)
+    if head is None or fits(text) or fits(f"{head[0]}…"):
+        return text
+    return head[0] if fits(head[0]) else head[1]
+
+
 class IntervalCell(_Cell):
-    """Ratio as a dot and its 95 % interval as a line, on an axis shared by all rows."""
+    """Ratio as a dot and its 95 % interval as a line, on an axis shared by all rows.
+
+    `label` is the width in pixels of the widest label of an end.
+    """
 
     scale = RatioScale(0.1)
     margin = 0.05
+    label = 0.0
+
+    def show_ratios(self, found: Sequence[RelativeFigure], margin: float) -> None:
+        """Take the axis for `found` and `margin`, and the room that the labels need."""
+        self.scale, self.margin = scale_for(found, margin), margin
+        metrics = QFontMetricsF(_label_font())
+        texts = {text for one in found for text in _ends(one)}
+        self.label = max(map(metrics.horizontalAdvance, texts), default=0.0)
+
+    @property
+    def labelled_width(self) -> int:
+        """The least width in pixels in which the ends are labelled."""
+        return math.ceil(2 * self._inset + LEAST_AXIS)
+
+    @property
+    def _inset(self) -> float:
+        return self.label + _DOT + 2 * _GAP
+
+    def axis(self, area: QRect) -> tuple[QRectF, bool]:
+        """Return the axis in a cell, and whether the labels have room at its ends."""
+        labelled = area.width() >= self.labelled_width
+        inset = self._inset if labelled else SPACE[1]
+        return QRectF(area).adjusted(inset, 0, -inset, 0), labelled
 
     def draw(self, painter: QPainter, area: QRect, line: CompareLine, index: Index) -> None:
         """Draw the axis and the interval of the row."""
         del index
-        labelled = area.width() >= LABELLED_FROM
-        inset = _LABEL if labelled else SPACE[1]
-        axis = QRectF(area).adjusted(inset, 0, -inset, 0)
+        axis, labelled = self.axis(area)
         if line.kind is LineKind.HEADING:
-            self._draw_ticks(painter, axis)
+            self._draw_ticks(painter, axis, QRectF(area))
             return
         self._draw_ground(painter, axis, line)
         if line.against is None:
@@ -171,18 +223,17 @@ class IntervalCell(_Cell):
         middle = round(self._x(axis, 1.0)) + 0.5
         painter.drawLine(QPointF(middle, axis.top()), QPointF(middle, axis.bottom() + 1))
 
-    def _draw_ticks(self, painter: QPainter, axis: QRectF) -> None:
-        painter.setFont(figure_font(text_font(TextSize.SMALL).pointSizeF() * 0.95))
+    def _draw_ticks(self, painter: QPainter, axis: QRectF, area: QRectF) -> None:
+        painter.setFont(_label_font())
         painter.setPen(QColor(palette().muted))
         tick = self.scale.tick()
         crowded = self._x(axis, tick) - self._x(axis, 1.0) < _TICK_LEAST
         for ratio in (1 / tick, tick) if crowded else (1 / tick, 1.0, tick):
-            x = self._x(axis, ratio)
-            painter.drawText(
-                QRectF(x - 30, axis.top(), 60, axis.height()),
-                int(Qt.AlignmentFlag.AlignCenter),
-                f"{ratio:.2f}".rstrip("0").rstrip("."),
-            )
+            text = f"{ratio:.2f}".rstrip("0").rstrip(".")
+            half = painter.fontMetrics().horizontalAdvance(text) / 2 + 1
+            x = min(max(self._x(axis, ratio), area.left() + half), area.right() - half)
+            box = QRectF(x - half, axis.top(), 2 * half, axis.height())
+            painter.drawText(box, int(Qt.AlignmentFlag.AlignCenter), text)
 
     def _draw_interval(self, painter: QPainter, axis: QRectF, against: RelativeFigure, number: int) -> None:
         colour, y = run_colour(number), axis.center().y()
@@ -206,16 +257,27 @@ class IntervalCell(_Cell):
     def _write_ends(self, painter: QPainter, axis: QRectF, against: RelativeFigure) -> None:
         if against.low is None or against.high is None:
             return
-        painter.setFont(figure_font(text_font(TextSize.SMALL).pointSizeF() * 0.95))
+        painter.setFont(_label_font())
         painter.setPen(QColor(palette().muted))
-        ends = edges_text(against.low, against.high)
-        left = min(self._x(axis, against.low), self._x(axis, against.ratio or 1.0) - _DOT) - 4
-        right = max(self._x(axis, against.high), self._x(axis, against.ratio or 1.0) + _DOT) + 4
+        ends, width = _ends(against), self.label
+        left = min(self._x(axis, against.low), self._x(axis, against.ratio or 1.0) - _DOT) - _GAP
+        right = max(self._x(axis, against.high), self._x(axis, against.ratio or 1.0) + _DOT) + _GAP
         for text, box, side in (
-            (ends[0], QRectF(left - 60, axis.top(), 60, axis.height()), Qt.AlignmentFlag.AlignRight),
-            (ends[1], QRectF(right, axis.top(), 60, axis.height()), Qt.AlignmentFlag.AlignLeft),
+            (ends[0], QRectF(left - width, axis.top(), width, axis.height()), Qt.AlignmentFlag.AlignRight),
+            (ends[1], QRectF(right, axis.top(), width, axis.height()), Qt.AlignmentFlag.AlignLeft),
         ):
             painter.drawText(box, int(side | Qt.AlignmentFlag.AlignVCenter), text)
+
+
+def _label_font() -> QFont:
+    return figure_font(text_font(TextSize.SMALL).pointSizeF() * 0.95)
+
+
+def _ends(against: RelativeFigure) -> tuple[str, ...]:
+    """Return the ends of the interval as text; empty without one, or if it is not drawn."""
+    if against.low is None or against.high is None or against.verdict is ComparisonVerdict.NOT_COMPARABLE:
+        return ()
+    return edges_text(against.low, against.high)
 
 
 def _draw_arrow(painter: QPainter, tip: QPointF, outwards: int) -> None:

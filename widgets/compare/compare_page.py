@@ -22,6 +22,7 @@ from widgets.compare.compare_table import CompareTable
 from widgets.compare.curves import read_curves
 from widgets.compare.explanation_panel import ExplanationSide
 from widgets.compare.margin_field import MarginField
+from widgets.compare.messages import sides_text
 from widgets.compare.pickers import BaselinePicker, RunPicker
 from widgets.compare.rank_dialog import show_ranking
 from widgets.compare.run_chips import RunChips
@@ -191,8 +192,7 @@ class ComparePage(Page):
             self.explanation.show_nothing()
             self.notice.show_message("info", NOTHING_COMPARED)
         metrics = len(compared.comparison.rows)
-        runs = len(compared.comparison.runs)
-        self.status.emit(f"{runs} runs, {count_text(metrics, 'metric')}")
+        self.status.emit(f"{sides_text(compared.comparison.runs)}, {count_text(metrics, 'metric')}")
 
     def _show_lines(self) -> None:
         if self._compared is not None:

@@ -1,17 +1,17 @@
 """Table of a comparison: a row for each metric and run, baseline first; and its report image."""
 
 import heapq
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from types import MappingProxyType
 
-from PySide6.QtCore import Qt, Signal
-from PySide6.QtGui import QIcon, QPixmap
-from PySide6.QtWidgets import QStyleOptionViewItem, QVBoxLayout, QWidget
+from PySide6.QtCore import QSize, Qt, Signal
+from PySide6.QtGui import QFontMetrics, QIcon, QPixmap
+from PySide6.QtWidgets import QStyle, QStyleOptionViewItem, QVBoxLayout, QWidget
 
 from app.comparison.comparison import RelativeFigure, run_letter, run_name
 from app.comparison.verdicts import ComparisonVerdict
 from suites.quantities import direction_text, figure_text, metric_text
-from widgets.compare.cells import IntervalCell, MetricCell, RunCell, scale_for
+from widgets.compare.cells import IntervalCell, MetricCell, RunCell, VerdictCell
 from widgets.compare.compare_rows import Compared, CompareLine, LineKind, lines_of
 from widgets.compare.messages import (
     ICONS,
@@ -19,6 +19,7 @@ from widgets.compare.messages import (
     numbered_run_name,
     row_ratio_text,
     value_text,
+    verdict_head,
     verdict_line,
 )
 from widgets.library.run_rows import half_interval_text
@@ -27,15 +28,17 @@ from widgets.parts.names import MISSING
 from widgets.parts.severity import doubt_icon
 from widgets.parts.table import CENTRE, RIGHT, Table, TableColumn, TableModel
 from widgets.parts.text import Text, Tone
-from widgets.theme import SPACE, icon
+from widgets.theme import SPACE, TextSize, figure_font, icon, text_font
 
 METRIC, RUN, VALUE, SPREAD, N, RATIO, INTERVAL, VERDICT = range(8)
 """Column numbers."""
 
-_VERDICT_LEAST, _VERDICT_SHORT = 217, 96
-"""Width of the verdict column, and the one in a narrow table: its icon and first word."""
+_VERDICT_WANTED, _VERDICT_BASELINE = 217, 96
+"""Width of the verdict column that shows most lines whole, and the least one, which the baseline's line needs."""
 
 _NARROW_INTERVAL = 64
+_FRAME = 2
+"""Pixels of the table's width that its columns do not get."""
 
 MOST_MEASURED = 50
 """Most cells of a column whose width is measured."""
@@ -55,7 +58,7 @@ def compare_columns(margin: float) -> tuple[TableColumn[CompareLine], ...]:
     """Return the columns for a comparison with `margin`. The interval is text here; the table draws it."""
 
     def verdict(against: RelativeFigure) -> str:
-        return verdict_line(against, margin if against.margin is None else against.margin)
+        return verdict_line(against, _margin_of(against, margin))
 
     def why(line: CompareLine, text: str) -> str:
         """Return the verdict and its reason; for the baseline, its name and `text`."""
@@ -88,11 +91,18 @@ def compare_columns(margin: float) -> tuple[TableColumn[CompareLine], ...]:
     )  # fmt: skip
 
 
+def _margin_of(against: RelativeFigure, margin: float) -> float:
+    """Return the margin of a ratio, `margin` if it has none of its own."""
+    return margin if against.margin is None else against.margin
+
+
 class CompareTable(Table[CompareLine]):
     """Table with a row for each metric and run; emits the selected line."""
 
     chosen_line = Signal(object)  # a CompareLine
     _widest: Mapping[int, int] = MappingProxyType({})  # by column, in pixels of this font
+    _labelled = 0  # width of the interval with labels
+    _verdict = 0  # width of the widest verdict_head() with its icon
     copy_requested = Signal()
 
     def __init__(self) -> None:
@@ -103,6 +113,7 @@ class CompareTable(Table[CompareLine]):
         self.setItemDelegateForColumn(METRIC, MetricCell(self))
         self.setItemDelegateForColumn(RUN, RunCell(self))
         self.setItemDelegateForColumn(INTERVAL, self.interval_cell)
+        self.setItemDelegateForColumn(VERDICT, VerdictCell(self))
         self.selectionModel().currentRowChanged.connect(self._choose)
         self.setContextMenuPolicy(Qt.ContextMenuPolicy.ActionsContextMenu)
         self.setMinimumHeight(self.verticalHeader().defaultSectionSize() * (MIN_VISIBLE_ROWS + 1) + SPACE[1])
@@ -111,10 +122,12 @@ class CompareTable(Table[CompareLine]):
         """Show `lines`; keep the metric and run of the cursor, or select the first run."""
         before = self.current()
         found = [line.against for line in lines if line.against is not None]
-        self.interval_cell.scale, self.interval_cell.margin = scale_for(found, margin), margin
+        self.interval_cell.show_ratios(found, margin)
+        self._labelled = self.interval_cell.labelled_width
         self.show_rows(lines, compare_columns(margin))
         self.ensurePolished()  # the style sheet sets the font and the padding
         self._widest = {column: self._widest_cell(column) for column in (VALUE, SPREAD, N, RATIO)}
+        self._verdict = self._widest_verdict({verdict_head(one, _margin_of(one, margin)) for one in found})
         self.fit()
         same = [row for row, line in enumerate(lines) if before is not None and _key(line) == _key(before)]
         runs = [row for row, line in enumerate(lines) if line.kind is LineKind.RUN]
@@ -133,31 +146,58 @@ class CompareTable(Table[CompareLine]):
                 self.setSpan(row, METRIC, len(line.row.sides), 1)
 
     def fit(self) -> None:
-        """Fit the columns: narrow the interval, then the prose of the verdict, then hide ±; widen metric and interval.
-
-        The interval is never hidden.
-        """
+        """Fit the columns to the width: the verdict and its change are never cut, the interval is never hidden."""
         super().fit()
-        columns = self.content.columns
-        widths = {
-            number: self._widest.get(number, self.scaled(column.width))
-            for number, column in enumerate(columns)
-            if column.width
-        }
-        free = self.viewport().width() - self.scaled(_VERDICT_LEAST) - sum(widths.values())
+        widths, free = self._fitted_widths({SPREAD})
+        self.setColumnHidden(SPREAD, free < 0)
         if free < 0:
-            cut = min(-free, widths[INTERVAL] - self.scaled(_NARROW_INTERVAL))
-            widths[INTERVAL] -= cut
-            free += cut
-        short = self.scaled(_VERDICT_LEAST - _VERDICT_SHORT)
-        hidden = free + short + widths[METRIC] // 4 < 0
-        self.setColumnHidden(SPREAD, hidden)
-        free += widths[SPREAD] if hidden else 0
-        spare = max(0, free)
-        widths[METRIC] += spare // 3 - min(max(0, -free - short), widths[METRIC] // 4)
-        widths[INTERVAL] += spare // 4
+            widths, free = self._fitted_widths(set())
+        widths[INTERVAL] += max(0, free) // 4
+        widths[METRIC] += max(0, free) // 3
         for number, width in widths.items():
             self.setColumnWidth(number, width)
+
+    def _fitted_widths(self, optional: set[int]) -> tuple[dict[int, int], int]:
+        """Return the widths of the columns but the verdict, and the pixels that are free; negative if some are lacking.
+
+        What is cut, in this order: the interval, the prose of the verdict, the metric.
+        """
+        columns = enumerate(self.content.columns)
+        wanted = {n: self._widest.get(n, self.scaled(each.width)) for n, each in columns if each.width}
+        widths = {n: width for n, width in wanted.items() if n != SPREAD or n in optional}
+        widths[INTERVAL] = max(widths[INTERVAL], self._labelled)
+        widths[VERDICT] = max(self.scaled(_VERDICT_WANTED), self._verdict)
+        free = self.viewport().width() - sum(widths.values())
+        for number, least in (
+            (INTERVAL, self.scaled(_NARROW_INTERVAL)),
+            (VERDICT, max(self.scaled(_VERDICT_BASELINE), self._verdict)),
+            (METRIC, self._least_metric(widths[METRIC])),
+        ):
+            cut = min(max(0, -free), max(0, widths[number] - least))
+            widths[number] -= cut
+            free += cut
+        del widths[VERDICT]  # the rest
+        return widths, free
+
+    def _least_metric(self, wanted: int) -> int:
+        """Return the width in which all metrics fit in a line, or three quarters of `wanted`, in which they wrap."""
+        metrics = QFontMetrics(text_font(TextSize.BODY))
+        titles = {_metric(line) for line in self.content.shown}
+        whole = max(map(metrics.horizontalAdvance, titles), default=0) + SPACE[1] + SPACE[0] + 1
+        return min(wanted * 3 // 4, max(whole, self.horizontalHeader().sectionSizeHint(METRIC)))
+
+    def _widest_verdict(self, heads: Collection[str]) -> int:
+        """Return the width of the longest verdict of `heads` with its icon."""
+        option = QStyleOptionViewItem()
+        self.initViewItemOption(option)
+        option.font = figure_font()
+        option.fontMetrics = QFontMetrics(option.font)
+        option.text = max(heads, key=len, default="")
+        option.icon = icon(*ICONS[ComparisonVerdict.SAME])
+        option.features = option.ViewItemFeature.HasDisplay | option.ViewItemFeature.HasDecoration
+        return (
+            self.style().sizeFromContents(QStyle.ContentsType.CT_ItemViewItem, option, QSize(), self).width() + _FRAME
+        )
 
     def _widest_cell(self, column: int) -> int:
         """Return the width of the header or the widest cell of `column` with its mark, visible or not.

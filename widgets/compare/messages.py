@@ -1,11 +1,12 @@
 """Texts of a comparison: run names, verdict, reason, and what would change the verdict. No Qt."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from app.comparison.comparison import Comparison, ComparisonRow, RelativeFigure, run_letter, run_name
+from app.comparison.estimates import Ratio
 from app.comparison.family import DESCRIPTIVE
-from app.comparison.sentences import signed_share
+from app.comparison.sentences import amount_text
 from app.comparison.variance import HOST, RUN, SAMPLE, TRIAL
 from app.comparison.verdicts import (
     CAPPED,
@@ -17,7 +18,6 @@ from app.comparison.verdicts import (
     ComparisonVerdict,
     Scope,
     insufficient_side,
-    verdict_text,
 )
 from app.records import RunSummary
 from app.summary import MetricSummary
@@ -36,9 +36,33 @@ from widgets.parts.names import MISSING, host_title
 
 
 def short_run_name(run: RunSummary) -> str:
-    """Return name, hosts, selected part and start of a run: ``volume check · web-1 · 2026-01-12 08:15``."""
+    """Return name, size of a group, hosts, selected part and start: ``volume check · web-1 · 2026-01-12 08:15``."""
     part = [run.part] if run.part else []
-    return " · ".join([run.name, *_hosts(run, named=True), *part, local_time(run.started)])
+    return " · ".join([run.name, *_size(run), *_hosts(run, named=True), *part, local_time(run.started)])
+
+
+def is_group(run: RunSummary) -> bool:
+    """Return whether a side is several runs or parts of runs as one."""
+    return "," in run.id
+
+
+def _size(run: RunSummary) -> list[str]:
+    """Return how many runs a group has, and its hosts if these are several: ``11 runs``, ``4 runs on 3 hosts``."""
+    hosts = f" on {len(run.hosts)} hosts" if len(run.hosts) > 1 else ""
+    return [f"{count_text(len(run.ids), 'run')}{hosts}"] if is_group(run) else []
+
+
+def _counted_hosts(run: RunSummary) -> RunSummary:
+    """Return a summary whose part does not name the hosts that _size() counts."""
+    return replace(run, chosen_hosts=()) if is_group(run) and len(run.hosts) > 1 else run
+
+
+def sides_text(runs: Sequence[RunSummary]) -> str:
+    """Return how many different runs are compared: ``2 runs``, ``2 groups, 11 runs``, ``2 sides, 5 runs``."""
+    total = count_text(len({run_id for run in runs for run_id in run.ids}), "run")
+    groups = sum(map(is_group, runs))
+    sides = count_text(len(runs), "group" if groups == len(runs) else "side")
+    return f"{sides}, {total}" if groups or total != count_text(len(runs), "run") else total
 
 
 def _hosts(run: RunSummary, *, named: bool) -> list[str]:
@@ -47,7 +71,7 @@ def _hosts(run: RunSummary, *, named: bool) -> list[str]:
 
 
 def distinct_run_names(runs: Sequence[RunSummary]) -> list[str]:
-    """Return a short distinct name of each run: what was selected, start, name; hosts only where they differ.
+    """Return a short distinct name of each side: number of runs of a group, part, start, name; hosts if they differ.
 
     A narrow chip cuts the end off.
     """
@@ -56,7 +80,13 @@ def distinct_run_names(runs: Sequence[RunSummary]) -> list[str]:
     same_year = len(runs) > 1 and len({time[:5] for time in times}) == 1 and times[0][4:5] == "-"
     return [
         " · ".join(
-            [*([run.part] if run.part else []), time[5:] if same_year else time, run.name, *_hosts(run, named=hosts)]
+            [
+                *_size(run),
+                *([part] if (part := _counted_hosts(run).part) else []),
+                time[5:] if same_year else time,
+                run.name,
+                *_hosts(run, named=hosts),
+            ]
         )
         for run, time in zip(runs, times, strict=True)
     ]
@@ -96,14 +126,32 @@ class Explanation:
 
 def verdict_line(against: RelativeFigure, margin: float) -> str:
     """Return the verdict in a line: ``better, +7.1 %``; if undecided or not comparable, with the reason."""
-    text = verdict_text(against.verdict, margin)
     if against.verdict in DIFFERENT | EQUIVALENT:
-        word, _, rest = text.partition(" between ")  # first what a narrow column can show
-        change = "" if against.ratio is None else f", {signed_share(against.ratio)}"
-        return f"{word}{change}{f', between {rest}' if rest else ''}"
+        word, _, rest = _short_verdict(against, margin).partition(" between ")  # first what a narrow column can show
+        return f"{word}{_change_of(against)}{f', between {rest}' if rest else ''}"
     if against.verdict is ComparisonVerdict.NOT_TESTED:
+        text = against.verdict.value
         return text if against.ground == DESCRIPTIVE else f"{text}: {against.ground}"
     return against.text
+
+
+def verdict_head(against: RelativeFigure, margin: float) -> str:
+    """Return the beginning of verdict_line() that a narrow column shows: the verdict and the change."""
+    word = _short_verdict(against, margin).partition(" between ")[0]
+    return f"{word}{_change_of(against)}" if against.verdict in DIFFERENT | EQUIVALENT else word
+
+
+def _short_verdict(against: RelativeFigure, margin: float) -> str:
+    same = against.verdict is ComparisonVerdict.SAME
+    return f"within ±{exact_share_text(margin)}" if same else against.verdict.value
+
+
+def _change_of(against: RelativeFigure) -> str:
+    """Return the change of a decided verdict as its sentence writes it, behind a comma; empty without a ratio."""
+    if against.ratio is None:
+        return ""
+    ratio = Ratio(against.ratio, against.low, against.high)
+    return f", {amount_text(ratio, against.margin, claimed=against.verdict in DIFFERENT)}"
 
 
 def row_ratio_text(against: RelativeFigure) -> str:

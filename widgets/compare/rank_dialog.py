@@ -1,6 +1,6 @@
 """Dialog that ranks runs by chosen criteria and exports the ranking as a picture or CSV."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -11,6 +11,7 @@ from app.output import write_whole
 from app.ranking.candidates import read_prices
 from app.ranking.ranking import Ranking
 from app.ranking.report import closing_lines, ranking_csv, title
+from app.records import RunRecord
 from app.services import Workstation
 from app.summary import summaries
 from suites.errors import BenchwrightError
@@ -52,7 +53,9 @@ class RankDialog(QDialog):
         self.form.table_button.setAutoDefault(False)
         self.form.table_button.clicked.connect(lambda _checked: self._ask_for_prices())
         self.notice.show_message("info", "Reading the runs…")
-        BackgroundJob(lambda: choices_of(workstation, self._runs), self).start(self._offer, self._fail)
+        BackgroundJob(lambda: choices_of(map(workstation.joined_record, self._runs)), self).start(
+            self._offer, self._fail
+        )
 
     def rank(self) -> None:
         """Rank by the current criteria."""
@@ -149,11 +152,11 @@ class RankDialog(QDialog):
         rows.addLayout(foot)
 
 
-def choices_of(workstation: Workstation, runs: Sequence[str]) -> list[tuple[str, str, str, Labels]]:
+def choices_of(records: Iterable[RunRecord]) -> list[tuple[str, str, str, Labels]]:
     """Return the metrics of some runs as (title, step, name, labels)."""
     found: dict[tuple[str, str, Labels], str] = {}
-    for run in runs:
-        for one in summaries(workstation.joined_record(run)):
+    for record in records:
+        for one in summaries(record):
             key = (one.step, one.metric.name, one.labels)
             found.setdefault(key, f"{metric_text(one.metric, one.labels)} · {one.step}")
     return [(title, *key) for key, title in list(found.items())[:MOST_METRICS]]

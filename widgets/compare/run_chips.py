@@ -3,13 +3,13 @@
 from collections.abc import Sequence
 
 from PySide6.QtCore import QPointF, QSize, Qt, Signal
-from PySide6.QtGui import QKeyEvent, QPainter, QPaintEvent
+from PySide6.QtGui import QFontMetricsF, QKeyEvent, QPainter, QPaintEvent
 from PySide6.QtWidgets import QFrame, QMenu, QToolButton, QWidget
 
 from app.comparison.comparison import run_letter, run_name
 from app.records import RunSummary
 from widgets.compare.cells import draw_mark
-from widgets.compare.messages import distinct_run_names, short_run_name
+from widgets.compare.messages import distinct_run_names, is_group, numbered_run_name
 from widgets.parts.boxes import FittedWidget, fill, row_in
 from widgets.parts.controls import tool_button
 from widgets.parts.flow_layout import flowing
@@ -18,8 +18,8 @@ from widgets.parts.notice import Picture
 from widgets.parts.text import OneLine, set_tool_tip
 from widgets.theme import SPACE, TextSize, text_font
 
-WIDEST, NARROWEST = 260, 84
-"""Largest and smallest width of a chip's label in pixels; the full text is in the tooltip."""
+NARROWEST = 84
+"""Smallest width of a chip's label in pixels; the full text is in the tooltip."""
 
 _BUTTON = QSize(22, 20)
 
@@ -52,32 +52,43 @@ class RunChip(QFrame):
         super().__init__()
         self.number = number
         self._removable = removable
-        self._group = "," in run.id
+        self._group = is_group(run)
         self.setObjectName("card")
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
-        name = f"{run_name(number)}: {short_run_name(run)}"
+        name = numbered_run_name(number, run)
         self.setAccessibleName(name)
         set_tool_tip(self, "\n".join(part for part in (name, run.question, ", ".join(run.ids)) if part))
-        letter = OneLine(text_font(TextSize.BODY, bold=True))
-        letter.set_text(run_name(number))
-        letter.setFixedWidth(letter.sizeHint().width())
+        self.letter = OneLine(text_font(TextSize.BODY, bold=True))
         self.label = OneLine(text_font(TextSize.BODY))
         self.label.set_text(label)
-        self.label.setMaximumWidth(WIDEST)
         self.trust_mark, self.trust = Picture(mark_of(run.trust) or "info", 14), OneLine(text_font(TextSize.BODY))
         self.trust.set_text(run.trust)
         self.menu = self._build_menu()
         row = row_in(self, SPACE[0], (SPACE[1], 2, 2, 2))
-        for widget in (_Mark(number), letter, self.label, self.trust_mark, self.trust):
+        for widget in (_Mark(number), self.letter, self.label, self.trust_mark, self.trust):
             row.addWidget(widget)
         fill(row, self._menu_button(), self._remove_button())
         for widget in (self.trust_mark, self.trust):  # only now: without a parent they would open as windows
             widget.setVisible(bool(run.trust))
+        self._shorten(short=False)
 
-    def fit(self, width: int) -> None:
-        """Elide the label to fit the chip into `width`, if possible."""
-        others = self.sizeHint().width() - min(self.label.sizeHint().width(), self.label.maximumWidth())
-        self.label.setMaximumWidth(max(NARROWEST, min(WIDEST, width - others)))
+    def fit(self, width: int, *, short: bool) -> str:
+        """Fit the chip into `width`, if possible; `short`: without the words that its marks and tooltip repeat.
+
+        Return the label as shown, which is elided if it does not fit.
+        """
+        self._shorten(short=short)
+        whole = self.label.sizeHint().width()
+        self.label.setMaximumWidth(whole)
+        others = self.sizeHint().width() - whole
+        shown = min(whole, max(NARROWEST, width - others))
+        self.label.setMaximumWidth(shown)
+        return QFontMetricsF(self.label.font()).elidedText(self.label.text(), Qt.TextElideMode.ElideRight, shown)
+
+    def _shorten(self, *, short: bool) -> None:
+        self.letter.set_text((run_letter if short else run_name)(self.number))
+        self.letter.setFixedWidth(self.letter.sizeHint().width())
+        self.trust.setMaximumWidth(0 if short else self.trust.sizeHint().width())  # hiding may be amid being shown
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """Open the menu or remove the run."""
@@ -141,9 +152,14 @@ class RunChips(FittedWidget):
         self._row = row_in(self)
 
     def fit(self) -> None:
-        """Limit the width of the chips so that two fit in a row."""
-        for chip in self.chips:
-            chip.fit((self.width() - SPACE[1]) // 2 if len(self.chips) > 2 else self.width())
+        """Fit two chips in a row, more than two chips with whole or else distinct names; else one in a row."""
+        half = (self.width() - SPACE[1]) // 2 if len(self.chips) > 2 else self.width()
+        whole = [chip.label.text() for chip in self.chips]
+        if [chip.fit(half, short=False) for chip in self.chips] == whole:
+            return
+        if len({chip.fit(half, short=True) for chip in self.chips}) < len(set(whole)):
+            for chip in self.chips:
+                chip.fit(self.width(), short=True)
 
     def show_runs(self, runs: Sequence[RunSummary]) -> None:
         """Show `runs`, baseline first."""

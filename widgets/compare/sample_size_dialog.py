@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from PySide6.QtCore import QTimer, Signal
 from PySide6.QtWidgets import QAbstractItemView, QDialog, QWidget
 
-from app.sample_size.pilot import Pilot, missing_hosts_text, plan_of
+from app.sample_size.pilot import Pilot, missing_hosts_text, plan_of, refuse_unusable
 from app.sample_size.report import (
     COMPONENT_HEAD,
     SampleSize,
@@ -69,7 +69,7 @@ class SampleSizeDialog(QDialog):
         self.form.metric_changed.connect(self._read_pilot)
         self.finished.connect(self.deleteLater)
         self.notice.show_message("info", "Reading the runs…")
-        self._start(lambda: choices_of(workstation, self._runs), self._offer)
+        BackgroundJob(lambda: _usable_choices(workstation, self._runs), self).start(self._offer, self._refuse)
 
     def calculate(self) -> None:
         """Calculate the designs for the fields."""
@@ -101,7 +101,7 @@ class SampleSizeDialog(QDialog):
         self._read_pilot()
 
     def _read_pilot(self) -> None:
-        query = self.form.query()
+        query, self.pilot = self.form.query(), None
         self._start(lambda: self._workstation.sample_pilot(self._runs, query), self._show_pilot)
 
     def _show_pilot(self, pilot: Pilot) -> None:
@@ -127,25 +127,40 @@ class SampleSizeDialog(QDialog):
         self.table.setFixedHeight(min(TABLE_MOST, self.table.whole_height()))
         self.chart.show_chart(sample_size_chart(found))
         self.chart.setMinimumHeight(CHART_LEAST)
-        self._sheet.show()
+        self._results.show()
         self.table.setVisible(bool(found.designs))
         self.plan_button.setEnabled(bool(found.designs))
 
+    def _refuse(self, error: BenchwrightError) -> None:
+        """Show only the message: no field changes it."""
+        self.form.hide()
+        self._fail(error)
+        self.resize(self.width(), self.minimumSizeHint().height())
+
     def _fail(self, error: BenchwrightError) -> None:
-        self._sheet.hide()
+        self._results.hide()
         self.notice.show_error(error)
         self.plan_button.setEnabled(False)
 
     def _arrange(self) -> None:
         self.setWindowTitle("Sample size")
         fit(self, SIZE)
-        self._sheet = QWidget()
-        found = column_in(self._sheet, SPACE[2], (0, 0, SPACE[1], 0))
+        sheet = QWidget()
+        found = column_in(sheet, SPACE[2], (0, 0, SPACE[1], 0))
         fill(found, self.heading, self.table, (self.chart, 1), self.lines, self.components)
-        self._sheet.hide()
+        self._results = scrolled(sheet)
         rows = dialog_column(self, "Sample size")
-        fill(rows, self.form, self.notice, (scrolled(self._sheet), 1))
+        fill(rows, self.form, self.notice, (self._results, 1))
+        self._results.hide()
+        rows.addStretch(0)
         rows.addLayout(button_row(self.plan_button, None, self.close_button))
+
+
+def _usable_choices(workstation: Workstation, runs: Sequence[str]) -> Choices:
+    """Return the metrics of some runs; raise CompareError if no metric of these has a sample size."""
+    records = [workstation.joined_record(run) for run in runs]
+    refuse_unusable([record.parts or (record,) for record in records])
+    return choices_of(records)
 
 
 def _component_column(number: int, name: str) -> TableColumn[list[str]]:

@@ -78,7 +78,7 @@ def _key(metric: Metric, labelled: Labels) -> tuple[str, Labels, Unit]:
     return metric.name, labelled, metric.unit
 
 
-_LANE = 18
+_LANE = 15
 _LEFT = 40
 _RIGHT = 14
 _AXIS = 22

@@ -71,7 +71,9 @@ class ParametersStep(WizardStep):
         self.name_field.textEdited.connect(self._rename)
         self.tuned_button = push_button("Use tuned values", self._use_tuned)
         self.defaults_button = push_button("Use tool defaults", self._use_defaults)
-        return in_row((self.name_field, 1), None, self.tuned_button, self.defaults_button, spacing=SPACE[1])
+        row = in_row((self.name_field, 1), self.tuned_button, self.defaults_button, spacing=SPACE[1])
+        row.insertStretch(1, 0)  # what the name does not need
+        return row
 
     def _redraw_tabs(self) -> None:
         self._drawn = list(self.draft.steps)
