@@ -246,7 +246,7 @@ class Decision:
     """Whether to stop, and why.
 
     `settled` is true if the goal is reached, not if only the trials or the time are used up. `more` trials and
-    `seconds` are the forecast, None if unknown; `beyond`: the goal needs more than the plan allows, where they lead.
+    `seconds` are the forecast, None if unknown; `beyond`: the goal may need more than the plan allows, where they lead.
     `low`, `value` and `high` are the deciding interval, of the metric or,
     with `of_ratio`, of its ratio to the baseline (a sequential interval, app.plans.sequential); `reach` is the relative
     distance of its farther edge from `value`, `wanted` the target for it.

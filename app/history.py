@@ -1,7 +1,7 @@
 """History: a metric of hosts over all comparable runs, its steps and drifts, and what differs at each step."""
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -15,7 +15,7 @@ from app.comparison.estimates import (
     centre_over,
     margin_edges,
 )
-from app.comparison.sentences import change_text, interval_text
+from app.comparison.sentences import amount_text, change_text, interval_text
 from app.json_converter import Json, publish, published
 from app.margins import DEFAULT_MARGIN, DEFAULTS, Margins
 from app.plans.duet import halves_of_trials
@@ -186,8 +186,8 @@ def history_of(
 ) -> History:
     """Return the history in `rows`, which are of one metric name and in order of time, without the runs `unjudged`.
 
-    Invalid results are excluded and named. The newest run is the reference: runs with another suite or other identity
-    parameters are excluded and counted.
+    Invalid results are excluded and named. The newest run with all hosts is the reference: runs with another suite
+    or other identity parameters are excluded and counted.
     Other tool versions are included; a version change at a change point is among its differences.
     """
     fitting = _fitting(wanted, rows)
@@ -197,10 +197,10 @@ def history_of(
         f"{row.run} ({row.step} on {host_label(row.host)})" for row in fitting if row.trust == Trust.INVALID
     )
     counted = [row for row in fitting if row.trust != Trust.INVALID]
-    # The first row of the newest run: the headline metric comes first.
-    newest = next(row for row in counted or fitting if row.run == (counted or fitting)[-1].run)
+    newest = _newest(counted or fitting, wanted.hosts)
     by_run, reasons = _by_run([row for row in counted if row.labels == newest.labels], newest, plans)
-    by_run, partial = _of_all_hosts(by_run, wanted.hosts)
+    named = {row.run for row in fitting if row.trust == Trust.INVALID}
+    by_run, partial = _of_all_hosts(by_run, wanted.hosts, named)
     left_out = [f"invalid: {', '.join(invalid)}"] if invalid else []
     left_out += [f"{count_text(older, 'older run')} without a verdict"] if older else []
     left_out += [f"{count_text(len(runs), 'run')} of {reason}" for reason, runs in reasons.items()]
@@ -234,19 +234,33 @@ def _by_run(
 
 
 def _of_all_hosts(
-    by_run: Mapping[str, list[HistoryRow]], hosts: Sequence[str]
+    by_run: Mapping[str, list[HistoryRow]], hosts: Sequence[str], invalid: Collection[str]
 ) -> tuple[dict[str, list[HistoryRow]], list[str]]:
-    """Return the runs with results of all `hosts`, and why the others are excluded.
+    """Return the runs with results of all `hosts`, and why the others are excluded; `invalid` runs are named before.
 
     The mean of a part of the hosts has another level: hosts that alternate would hide a step of one of them.
     """
-    missing = {run: set(hosts) - {row.host for row in rows} for run, rows in by_run.items()}
-    partial = [run for run, absent in missing.items() if absent]
-    if not partial:
-        return dict(by_run), []
-    named = [host_label(host) for host in dict.fromkeys(hosts) if any(host in missing[run] for run in partial)]
-    why = f"{count_text(len(partial), 'run')} without a result of all hosts ({listed(named, FEW)} missing)"
-    return {run: rows for run, rows in by_run.items() if not missing[run]}, [why]
+    without: dict[tuple[str, ...], set[str]] = {}
+    for run, rows in by_run.items():
+        if absent := tuple(host for host in dict.fromkeys(hosts) if host not in {row.host for row in rows}):
+            without.setdefault(absent, set()).add(run)
+    partial = set().union(*without.values())
+    left_out = [
+        f"{count_text(len(runs), 'run')} without a result of {listed([host_label(host) for host in absent], FEW)}"
+        for absent, found in without.items()
+        if (runs := found.difference(invalid))
+    ]
+    return {run: rows for run, rows in by_run.items() if run not in partial}, left_out
+
+
+def _newest(rows: Sequence[HistoryRow], hosts: Sequence[str]) -> HistoryRow:
+    """Return the first row, which is the headline metric, of the newest run with all hosts, or else of the newest."""
+    on: dict[str, set[str]] = {}
+    for row in rows:
+        on.setdefault(row.run, set()).add(row.host)
+    complete = [run for run, found in on.items() if found.issuperset(hosts)]
+    run = complete[-1] if complete else rows[-1].run
+    return next(row for row in rows if row.run == run)
 
 
 def _with_changes(history: History, facts_of: FactsOf) -> History:
@@ -390,7 +404,7 @@ def change_columns(found: History) -> tuple[list[str], list[list[str]]]:
             marked.after.started[:16].replace("T", " "),
             marked.after.run,
             " → ".join(figure_text(found.metric, level) for level in (marked.change.before, marked.change.after)),
-            change_text(Ratio(marked.change.ratio)),
+            amount_text(marked.ratio, claimed=False),
             interval_text(marked.ratio),
             f"{marked.cause} ({', '.join(marked.qualifiers)})" if marked.qualifiers else marked.cause,
         ]
@@ -403,7 +417,7 @@ def summary_of(found: History) -> str:
     """Return the number of steps and drifts, how many are within the margin, and the steps that are not significant."""
     count = len(found.points)
     if not count and len(found.hosts) > 1:
-        return "No run has a result of all hosts; a history of one host needs no others."
+        return "No run counts with a result of all hosts; a history of one host needs no others."
     if count < 2 * FEWEST_RESULTS:
         return f"Change detection needs {2 * FEWEST_RESULTS} runs; there are {count}."
     claimed = [each for each in found.marked if each.change.significant]

@@ -223,6 +223,15 @@ class ComputedVerdicts:
 
 
 @dataclass(frozen=True, slots=True)
+class TrialSource:
+    """The run of a trial of joined runs, and its id there; of a duet, whether it was on the first half of the CPUs."""
+
+    run: str
+    trial: int
+    on_first: bool | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class RunRecord:
     """A stored run without samples and raw output, which are read on demand."""
 
@@ -243,6 +252,7 @@ class RunRecord:
     published: Published | None = None  # set for a published table, which is not a run of this program
     telemetry_program: Mapping[str, str] = field(default_factory=dict)  # by host: SHA-256, or "script"
     parts: tuple["RunRecord", ...] = ()  # of several runs as one: the runs; `findings` are those that hold in each
+    sources: Mapping[int, TrialSource] = field(default_factory=dict)  # of several runs as one: by trial id
 
     @property
     def verdict(self) -> Verdict | None:

@@ -1,7 +1,8 @@
 """Summary of a run: metrics over its trials, headline metrics, distinct findings, and its public JSON."""
 
+import math
 import statistics
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -18,9 +19,12 @@ from app.sample_statistics import WithinTrials
 from app.verdict.listing import listed
 from suites.errors import UnknownSuiteError
 from suites.facts import known
-from suites.quantities import figure_text, share_text
+from suites.quantities import count_text, figure_text, share_text
 from suites.verdict import Trust, Verdict, trust_mark
 from suites.vocab import Labels, Metric
+
+Session = tuple[str, str]
+"""Host and run: the trials of a run on a host are a session."""
 
 RUN_FORMAT = "benchwright-run/1"
 
@@ -89,34 +93,53 @@ class MetricSummary(OfTrials):
 
     @property
     def cov(self) -> float | None:
-        """The coefficient of variation, standard deviation by mean; None for fewer than two trials or a zero mean."""
-        values = self.balanced_values
-        if self.n < 2 or not (mean := statistics.fmean(values)):
+        """The coefficient of variation, standard deviation by mean; None for unknown noise or a zero mean."""
+        values = self.noise_values
+        if len(values) < 2 or not (mean := statistics.fmean(values)):
             return None
         return statistics.stdev(values) / abs(mean)
 
-    @cached_property
-    def balanced_values(self) -> tuple[float, ...]:
-        """The trials; those of duets without the effect of the halves of each session, which is no noise."""
-        if not self.halves or min(self.values) <= 0:
-            return self.values
-        runs = [run for run, _ in self.trials] or [""] * self.n
-        sessions = list(zip(self.hosts or [self.host] * self.n, runs, strict=True))
-        halves = list(zip(sessions, self.halves, strict=True))
-        means = group_means(self.values, halves)
-        return tuple(
-            value * self.session_means[session] / means[session, half]
-            for value, (session, half) in zip(self.values, halves, strict=True)
-        )
+    @property
+    def noise_values(self) -> tuple[float, ...]:
+        """The trials by session, as their noise is measured; those of duets as of noise_by_session."""
+        return tuple(value for values in self.noise_by_session.values() for value in values)
 
     @cached_property
-    def session_means(self) -> dict[tuple[str, str], float]:
-        """The mean of the trials of each host (first) and run (second): one value a session."""
+    def noise_by_session(self) -> dict[Session, tuple[float, ...]]:
+        """The trials of each session; those of duets without the effect of the halves, which is no noise.
+
+        Their deviations are widened for the degree of freedom that the effect takes. A duet with a single trial on each
+        half has no known noise: only its mean is left.
+        """
+        found: dict[Session, list[int]] = {}
+        for index, session in enumerate(self._sessions):
+            found.setdefault(session, []).append(index)
+        return {session: self._noise_of(session, indices) for session, indices in found.items()}
+
+    def _noise_of(self, session: Session, indices: Sequence[int]) -> tuple[float, ...]:
+        values = [self.values[index] for index in indices]
+        if not self.halves or min(self.values) <= 0:
+            return tuple(values)
+        halves, middle = [self.halves[index] for index in indices], self.session_means[session]
+        means = group_means(values, halves)
+        freedom = len(values) - len(means)
+        if not freedom:
+            return (middle,)
+        widened = math.sqrt((len(values) - 1) / freedom)
+        return tuple(middle * (value / means[half]) ** widened for value, half in zip(values, halves, strict=True))
+
+    @cached_property
+    def _sessions(self) -> list[Session]:
+        """The host and the run of each value."""
         runs = [run for run, _ in self.trials] or [""] * self.n
-        sessions = list(zip(self.hosts or [self.host] * self.n, runs, strict=True))
+        return list(zip(self.hosts or [self.host] * self.n, runs, strict=True))
+
+    @cached_property
+    def session_means(self) -> dict[Session, float]:
+        """The mean of the trials of each session: one value a session."""
         if not self.halves:
-            return group_means(self.values, sessions)
-        halves = group_means(self.values, zip(sessions, self.halves, strict=True))
+            return group_means(self.values, self._sessions)
+        halves = group_means(self.values, zip(self._sessions, self.halves, strict=True))
         return group_means(halves.values(), (session for session, _ in halves))
 
     @cached_property
@@ -144,21 +167,21 @@ class MetricSummary(OfTrials):
     def interval(self) -> Centre | None:
         """The value with its 95 % interval (Student's t on the logarithms of the replicates).
 
-        None for one replicate, identical ones, or one that is not above zero.
+        None for one replicate, identical ones, one that is not above zero, or a duet with one trial on each half.
         """
         values = self.replicates
         if len(values) < 2 or min(values) <= 0 or min(values) == max(values):
             return None
-        return centre_over(values, self.halves if values is self.values else ())
+        found = centre_over(values, self.halves if values is self.values else ())
+        return None if found.low is None else found
 
     @property
     def nested(self) -> list[list[list[float]]]:
-        """The values of each run of each host, those of duets without the effect of the halves."""
-        found: dict[str, dict[str, list[float]]] = {}
-        runs = [run for run, _ in self.trials] or [""] * self.n
-        for host, run, value in zip(self.hosts or [self.host] * self.n, runs, self.balanced_values, strict=True):
-            found.setdefault(host, {}).setdefault(run, []).append(value)
-        return [list(own.values()) for own in found.values()]
+        """The values of each run of each host, as in noise_by_session."""
+        found: dict[str, list[list[float]]] = {}
+        for (host, _), values in self.noise_by_session.items():
+            found.setdefault(host, []).append(list(values))
+        return list(found.values())
 
     def by_host(self) -> dict[str, list[int]]:
         """Return the indices of the values of each host."""
@@ -166,6 +189,12 @@ class MetricSummary(OfTrials):
         for index, host in enumerate(self.hosts or [self.host] * self.n):
             found.setdefault(host, []).append(index)
         return found
+
+    @property
+    def units_text(self) -> str:
+        """What the value is the mean of: ``8 trials``, ``3 sessions of 18 trials``."""
+        trials, sessions = count_text(self.n, "trial"), len(self.session_means)
+        return trials if sessions == 1 else f"{count_text(sessions, 'session')} of {trials}"
 
     @property
     def uncertainty(self) -> float | None:
@@ -194,12 +223,26 @@ def summaries(record: RunRecord) -> tuple[MetricSummary, ...]:
             *key,
             tuple(value for value, _ in found),
             (key[1],) * len(found),
-            tuple((record.summary.id, trial.id) for _, trial in found),
+            tuple(_source(record, trial) for _, trial in found),
             record.verdict_on(key[0], key[1]),
-            halves_of_trials(record.plan, key[0], (trial.number for _, trial in found)),
+            _halves(record, [trial for _, trial in found]),
         )
         for key, found in gathered.items()
     )
+
+
+def _source(record: RunRecord, trial: Trial) -> tuple[str, int]:
+    """Return the run and the id of a trial; of joined runs those that it comes from."""
+    source = record.sources.get(trial.id)
+    return (record.summary.id, trial.id) if source is None else (source.run, source.trial)
+
+
+def _halves(record: RunRecord, trials: Sequence[Trial]) -> tuple[bool, ...]:
+    """Return whether each trial of a duet's step was on the first half of the CPUs; empty for others."""
+    if not record.sources:
+        return halves_of_trials(record.plan, trials[0].step, (trial.number for trial in trials))
+    found = [half for trial in trials if (half := record.sources[trial.id].on_first) is not None]
+    return tuple(found) if len(found) == len(trials) else ()
 
 
 _TAIL = 99.0

@@ -9,7 +9,7 @@ import re
 from collections.abc import Sequence
 
 from suites.errors import BenchwrightError
-from suites.units import Display, Unit, display
+from suites.units import Display, Unit, display, displayed_unit
 from suites.units import unit as unit_of
 from suites.vocab import Better, Labels, Metric
 
@@ -106,7 +106,9 @@ def parse_quantity(text: str) -> tuple[float, Unit | None]:
     found = _QUANTITY.fullmatch(text) if len(text) < 60 else None
     if found is None:
         raise BenchwrightError(f"“{text[:60]}” is not a quantity.", "Write 20000, or 20000 MB/s.")
-    return float(found[1].replace("_", "")), unit_of(found[2]) if found[2] else None
+    number, text = float(found[1].replace("_", "")), found[2]
+    factor, unit = (1.0, None) if not text else displayed_unit(text) or (1.0, unit_of(text))
+    return number * factor, unit
 
 
 def offset_text(offset: float, uncertainty: float | None) -> str:

@@ -145,6 +145,16 @@ _DISPLAY_LADDERS: tuple[tuple[frozenset[Unit], tuple[tuple[float, str], ...]], .
 )
 
 
+def displayed_unit(text: str) -> tuple[float, Unit] | None:
+    """Return the multiple and the unit that is displayed as `text`: 1e9 B/s for ``GB/s``; None for others."""
+    for units, steps in _DISPLAY_LADDERS:
+        for divisor, suffix in steps:
+            if suffix == text and text not in set(Unit):
+                least = min(units, key=lambda unit: _SCALES[unit].factor)
+                return divisor / _SCALES[least].factor, least
+    return None
+
+
 class Display(NamedTuple):
     """Display scale of a unit: divide by `divisor`, write `suffix` once."""
 

@@ -23,6 +23,7 @@ from app.json_converter import Json, publish, published
 from app.numeric import mean_of
 from app.plans.plan import Step, host_label
 from app.records import PREFIX, Band, BaselineRow, RunRecord, SampleSeries, TrialRecord, lowest_trust, split_name
+from app.summary import summaries
 from app.verdict.stored import computed_trust, judged, loading_judged
 from suites.errors import BenchwrightError
 from suites.facts import Facts
@@ -297,10 +298,18 @@ def _quartiles(values: list[float]) -> tuple[float, float, float]:
     return low, median, high
 
 
+FigureOfStep = tuple[str, str, str, Labels]
+"""Step, host, name of the metric, labels."""
+
+
 def bands_of_group(
-    name: str, selector: str, hosts: Sequence[Sequence[TrialRecord]], series: SampleSeries
+    name: str,
+    selector: str,
+    hosts: Sequence[Sequence[TrialRecord]],
+    series: SampleSeries,
+    values: Mapping[FigureOfStep, float],
 ) -> Iterator[Band]:
-    """Yield a band for every metric of several hosts' trials.
+    """Yield a band for every metric of several hosts' trials; `values` are the means of steps on hosts.
 
     Hosts have equal weight, whatever their number of trials: the median and the quartiles are the medians of those of
     the hosts, widened to the quartiles of the hosts' medians. One host gives its own band.
@@ -308,7 +317,8 @@ def bands_of_group(
     each = [{(band.metric, band.labels): band for band in bands_of(name, selector, trials, series)} for trials in hosts]
     for key in dict.fromkeys(key for found in each for key in found):
         own = [found[key] for found in each if key in found]
-        figures = [band.figure for band in own if band.figure is not None]
+        cells = dict.fromkeys((trial.trial.step, trial.trial.host, *key) for trials in hosts for trial in trials)
+        figures = [values[cell] for cell in cells if cell in values]
         low, median, high = (
             statistics.median(edges) for edges in zip(*((b.low, b.median, b.high) for b in own), strict=True)
         )
@@ -376,8 +386,9 @@ def _bands(
     if not fitting:
         return lambda _host: (), []
     record, series = join(fitting, {run.summary.id: store.samples(run.summary.id) for run in fitting})
+    values = {(one.step, one.host, one.metric.name, one.labels): one.value for one in summaries(record)}
     return (
-        lambda host: bands_of_group(baseline.name, record.summary.id, _hosts(record, step, host), series),
+        lambda host: bands_of_group(baseline.name, record.summary.id, _hosts(record, step, host), series, values),
         [each for run in fitting for each in run.facts_before.values()],
     )
 

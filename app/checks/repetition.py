@@ -1,5 +1,6 @@
 """Checks across trials: spread, drift, autocorrelation, bimodality, outliers, tail percentiles, and the goal."""
 
+import math
 import statistics
 from collections.abc import Callable, Iterator
 from operator import itemgetter
@@ -67,6 +68,10 @@ BARELY = 1_000
 """I/Os below which a p99.9 is the maximum."""
 
 
+FEWEST_OF_DUET = 4
+"""Fewest trials of a duet whose noise is checked: without the effect of the halves the one trial of a half has none."""
+
+
 def _headline_figures(step: StepOutcomeEvidence) -> Iterator[tuple[Figure, tuple[float, ...]]]:
     """Yield each figure of the headline metric with its values over the trials; of duets without the half effect."""
     first = step.done[0] if step.done else None
@@ -75,7 +80,9 @@ def _headline_figures(step: StepOutcomeEvidence) -> Iterator[tuple[Figure, tuple
         return
     for figure in first.all_of(headline.metric.name):
         values = step.over_trials(figure.metric.name, figure.labels)
-        yield figure, _without_halves(values, step.halves_over(figure.metric.name, figure.labels))
+        halves = step.halves_over(figure.metric.name, figure.labels)
+        if not halves or len(values) >= FEWEST_OF_DUET:
+            yield figure, _without_halves(values, halves)
 
 
 def _without_halves(values: tuple[float, ...], on_first: tuple[bool, ...]) -> tuple[float, ...]:
@@ -117,7 +124,9 @@ def _spread(step: StepOutcomeEvidence) -> CheckOutcome | NotChecked | None:
         mean, middle = statistics.fmean(values), statistics.median(values)
         if len(values) < 2 or not mean or not middle:
             continue
-        variation, width = statistics.stdev(values) / abs(mean), (max(values) - min(values)) / abs(middle)
+        lost = max(1, len(set(step.halves_over(figure.metric.name, figure.labels))))  # degrees of freedom
+        squares = statistics.variance(values) * (len(values) - 1) / (len(values) - lost)
+        variation, width = math.sqrt(squares) / abs(mean), (max(values) - min(values)) / abs(middle)
         if variation < allowed and (width <= reach or len(values) > RANGE_UP_TO):
             continue
         lowest, highest = figure_text(figure.metric, min(values)), figure_text(figure.metric, max(values))

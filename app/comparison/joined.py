@@ -6,7 +6,7 @@ from dataclasses import replace
 from app.comparison.sides import Counted, Side, step_hosts
 from app.events import State
 from app.plans.plan import host_label
-from app.records import RunRecord, SampleSeries, TrialRecord
+from app.records import RunRecord, SampleSeries, TrialRecord, TrialSource
 from app.verdict.listing import listed
 from app.verdict.steps import run_verdict
 from suites.facts import Facts
@@ -47,6 +47,8 @@ def join(runs: Sequence[RunRecord], samples: Mapping[str, SampleSeries]) -> tupl
     trials: list[TrialRecord] = []
     series: dict[int, tuple[Sample, ...]] = {}
     counts: dict[tuple[str, str, bool], int] = {}
+    sources: dict[int, TrialSource] = {}
+    halves = {key: half for cell in step_hosts(side) for key, half in side.on_first(cell).items()}
     invalid = side.invalid()
     for run_id, step, record in sorted(_trials(side), key=lambda found: found[2].trial.started):
         if (run_id, record.trial.id) in invalid:
@@ -55,10 +57,11 @@ def join(runs: Sequence[RunRecord], samples: Mapping[str, SampleSeries]) -> tupl
         counts[key] = counts.get(key, 0) + 1
         trial = replace(record.trial, id=len(trials) + 1, step=step, number=counts[key])
         trials.append(replace(record, trial=trial))
+        sources[trial.id] = TrialSource(run_id, record.trial.id, halves.get((run_id, record.trial.id)))
         series[trial.id] = samples[run_id].get(record.trial.id, ())
-    found = {cell: side.verdict(cell) for cell in step_hosts(side)}
+    found, count = {cell: side.verdict(cell) for cell in step_hosts(side)}, len(side.summary.ids)
     verdicts = [
-        replace(one, step=cell.step.name, host=cell.host, summary=_summary_of(one, side.trials(cell)))
+        replace(one, step=cell.step.name, host=cell.host, summary=_summary_of(one, side.trials(cell), count))
         for cell, one in found.items()
         if one is not None
     ]
@@ -82,16 +85,17 @@ def join(runs: Sequence[RunRecord], samples: Mapping[str, SampleSeries]) -> tupl
         verdicts=(*verdicts, *([] if whole is None else [whole])),
         finding_trials=(),
         parts=tuple(runs),
+        sources=sources,
     )
     return joined, series
 
 
-def _summary_of(least: Verdict, trials: Sequence[Counted]) -> str:
-    """Return the sentence on the verdict of joined runs: the least trusted, and how many runs have its trust."""
+def _summary_of(least: Verdict, trials: Sequence[Counted], runs: int) -> str:
+    """Return the sentence on the verdict of joined `runs`: the least trusted, and how many runs have its trust."""
     by_run = {one.run.summary.id: one.verdict for one in trials}
     alike = sum(found is not None and found.trust is least.trust for found in by_run.values())
-    share = "all " if alike == len(by_run) > 1 else "" if alike == len(by_run) else f"{alike} of "
-    return f"{first_upper(least.text)} ({share}{count_text(len(by_run), 'run')})."
+    share = f"{alike} of " if alike < runs else "all " if runs > 1 else ""
+    return f"{first_upper(least.text)} ({share}{count_text(runs, 'run')})."
 
 
 def _trials(side: Side) -> Iterator[tuple[str, str, TrialRecord]]:

@@ -179,7 +179,7 @@ class Analyses:
                 samples = tuple(tuple(map(float, one.values)) for one in reader.samples(summary))
                 yield MetricTrials(
                     side.summary.id, row.step, suites[row.step], row.host, row.metric, row.labels,
-                    summary.balanced_values, samples, summary.verdict,
+                    summary.noise_values, samples, summary.verdict,
                 )  # fmt: skip
 
     def scaling(self, word: str, *, everything: bool = False) -> list[ScalingAnalysis]:

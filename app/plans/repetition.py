@@ -10,7 +10,6 @@ from app.comparison.caveats import two_levels
 from app.comparison.estimates import (
     CONFIDENCE,
     FEWEST_TRIALS,
-    MOST_FORECAST,
     Ratio,
     centre_of,
     margin_edges,
@@ -21,7 +20,7 @@ from app.comparison.verdicts import ComparisonVerdict, Scope, capped, verdict_of
 from app.events import Decision
 from app.plans.plan import Policy, Repetition
 from app.plans.sequential import look_level
-from suites.quantities import count_text, duration_text, exact_share_text, share_text
+from suites.quantities import count_text, duration_text, exact_share_text, share_text, shares_text
 from suites.vocab import Better
 
 HITS = 2
@@ -82,17 +81,22 @@ class UntilInterval:
         return reach is not None and reach <= self.precision
 
     def _forecast(self, values: Sequence[float], in_a_row: int) -> int | None:
-        """Estimate the remaining trials: an interval shrinks with the square root of their number."""
+        """Estimate the remaining trials, at least: by Student's t if the spread stays, or as the interval shrinks."""
         count = len(values)
-        reach = centre_of(values).half if count else None
-        reach = _normal_reach(values) if reach is None else reach
-        if reach is None:
-            return None if count > 1 else max(self.minimum + HITS - 1 - count, 1)
-        needed = max(count * (reach / self.precision) ** 2, self.minimum)
-        if needed > MOST_FORECAST:
-            return self.cap + 1
-        first_hit = count if in_a_row else max(math.ceil(needed), count + 1)
-        return max(1, first_hit + HITS - 1 - count)
+        if in_a_row:
+            return HITS - in_a_row
+        if count < 2:
+            return max(self.minimum + HITS - 1 - count, 1)
+        middle = statistics.fmean(values)
+        if not middle:
+            return None
+        spread, reach = statistics.stdev(values) / abs(middle), centre_of(values).half
+        for total in range(max(self.minimum, count + 1), self.cap + 1):
+            by_spread = student(total - 1, CONFIDENCE) * spread / math.sqrt(total)
+            by_reach = math.inf if reach is None else reach * math.sqrt(count / total)
+            if min(by_spread, by_reach) <= self.precision:
+                return total + HITS - 1 - count
+        return self.cap + 1
 
     def _reason(self, values: Sequence[float], *, settled: bool) -> str:
         count = len(values)
@@ -100,20 +104,13 @@ class UntilInterval:
         if count < self.minimum:
             return f"{count} of at least {self.minimum} trials"
         reach = centre_of(values).half
-        found = "no interval" if reach is None else f"±{share_text(reach)}"
+        shown = share_text(reach or 0.0) if settled else f"{shares_text(reach or 0.0, self.precision)[0]} %"
+        found = "no interval" if reach is None else f"±{shown}"
         if settled:
             levels = "; bimodal: the centre may be at neither level" if two_levels(values) else ""
             return f"{found} after {count} trials, {wanted}{levels}"
         ended = f", the limit of the plan: {wanted} not reached" if count >= self.cap else f", {wanted}"
         return f"{found} after {count} trials{ended}"
-
-
-def _normal_reach(values: Sequence[float]) -> float | None:
-    """Estimate the relative half width (two standard errors) for too few trials for a signed-rank interval."""
-    middle = statistics.fmean(values) if values else 0.0
-    if len(values) < 2 or not middle:
-        return None
-    return 2 * statistics.stdev(values) / abs(middle) / math.sqrt(len(values))
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,6 +150,7 @@ class UntilVerdict:
             reason = self._reason(count, ratio, verdict)
         needed = 0 if stop else self._forecast(count, ratio, verdict)
         more, beyond = _allowed(needed, self.cap - count)
+        beyond = beyond and count >= self.minimum  # the spread of fewer trials foretells nothing
         decided = Decision(stop, settled, count, reason, more, beyond=beyond)
         return _timed(self._described(decided, ratio), each)
 

@@ -1,5 +1,7 @@
 """A ranking as a table, as CSV, and as the public JSON of “best”."""
 
+from collections.abc import Iterator
+
 from app.export import csv_text
 from app.json_converter import Json, publish, published
 from app.ranking.candidates import RankingGoal
@@ -75,12 +77,21 @@ def closing_lines(ranking: Ranking) -> list[str]:
     lines += [f"Order {', or '.join(whats)}: {order}." for order, whats in orders.items()]
     lines += ranking.notes
     if ranking.criteria.goal is not RankingGoal.CHEAPEST and len(ranking.ranked) > 1:
-        tied = len({one.group for one in ranking.ranked}) < len(ranking.ranked)
-        lines.append(
-            f"{'Candidates of one rank are tied' if tied else 'Each rank is separate'} at a margin of "
-            f"{margin_text(ranking)} (95 % intervals of the ratios, Holm's correction for all pairs)."
-        )
+        lines += _rank_line(ranking)
     return lines
+
+
+def _rank_line(ranking: Ranking) -> Iterator[str]:
+    """Yield the sentence on what one rank, or if none is shared, what different ranks mean."""
+    ranks, results = {one.group for one in ranking.ranked}, {one.reached for one in ranking.ranked}
+    if len(ranks) < len(ranking.ranked):
+        what = "Candidates of one rank are tied"
+    elif len(results) == len(ranking.ranked):  # the threshold alone separates them
+        return
+    else:
+        what = "Each rank is separate" if len(results) == 1 else "Of one result of the threshold, each rank is separate"
+    basis = "95 % intervals of the ratios, Holm's correction for all pairs"
+    yield f"{what} at a margin of {margin_text(ranking)} ({basis})."
 
 
 def margin_text(ranking: Ranking) -> str:

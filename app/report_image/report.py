@@ -34,7 +34,6 @@ from app.report_image.tables import (
 )
 from app.summary import MetricSummary, summaries
 from suites.quantities import (
-    count_text,
     direction_text,
     figure_text,
     first_upper,
@@ -94,7 +93,7 @@ def _of_trials(summary: MetricSummary) -> str:
     interval = (
         f", {uncertainty_text(summary.metric, summary.value, half)} (95 % CI)" if (half := summary.uncertainty) else ""
     )
-    return f"Mean of {count_text(summary.n, 'trial')}{interval}, {spread}."
+    return f"Mean of {summary.units_text}{interval}, {spread}."
 
 
 def _against_band(summary: MetricSummary, shown: ReportStep) -> str:

@@ -267,7 +267,7 @@ def single_run_rows(shown: ReportStep, made: Sequence[Matrix] = ()) -> list[Tabl
             TableCell(metric_text(summary.metric, summary.labels) if opens else ""),
             TableCell(host_label(summary.host) if several else "", QUIET),
             *_spread(summary),
-            TableCell(f"{summary.n}"),
+            TableCell(f"{summary.n}" if len(summary.session_means) == 1 else summary.units_text),
             TableCell(_against_band(summary, shown.bands, named=len(_baselines(shown)) > 1)),
             TableCell(better_text(summary.metric.better) if opens else "", QUIET),
         )

@@ -19,7 +19,7 @@ def decision_text(metric: Metric | None, labels: Labels, decision: Decision) -> 
 def forecast_text(decision: Decision) -> str:
     """Return the forecast: ``at least 5 more trials, 2 min``, without a goal ``about``; empty if no trials remain.
 
-    If the plan ends before the goal: ``goal not expected within the plan: 5 more trials, 2 min``.
+    If the plan may end before the goal: ``the goal may not be reached within the plan, 5 more trials, 2 min``.
     """
     if decision.stop:
         return ""
@@ -28,7 +28,7 @@ def forecast_text(decision: Decision) -> str:
     plural = "" if decision.more == 1 else "s"
     time = "" if decision.seconds is None else f", {duration_text(decision.seconds)}"
     if decision.beyond:
-        return f"goal not expected within the plan: {decision.more} more trial{plural}{time}"
+        return f"the goal may not be reached within the plan, {decision.more} more trial{plural}{time}"
     amount = "about" if decision.wanted is None else "at least"
     return f"{amount} {decision.more} more trial{plural}{time}"
 

@@ -10,7 +10,7 @@ from app.comparison.power import NestedVariance, SampleDesign
 from app.comparison.sides import Counted, Key, Side, StepHosts, refuse_duets, refuse_repeated
 from app.comparison.variance import HOST, RUN, VarianceComponent, components_of
 from app.margins import Margin, Margins
-from app.plans.plan import DAY, Plan, Policy, Step
+from app.plans.plan import DAY, Plan, Policy, Step, host_label
 from app.plans.validation import validate
 from app.records import RunRecord
 from app.sample_size.designs import Effort, NoiseEstimate
@@ -34,7 +34,7 @@ class Pilot:
     """The noise of a metric in stored runs, `effort` as they took, and the `plan` of the first run, with its `step`.
 
     `components` are those of trials, sessions and hosts. `tested` are the metrics that compare() tests together, this
-    one included. `excluded` names what does not count: invalid results, and groups of identical trials.
+    one included. `excluded` names what does not count: invalid results, and hosts with identical trials.
     """
 
     metric: Metric
@@ -137,34 +137,42 @@ def _of_same_step(side: Side, name: str) -> Iterator[_Cell]:
 def _components(
     cells: Sequence[_Cell], metric: Metric, labels: Labels
 ) -> tuple[tuple[VarianceComponent, ...], tuple[str, ...]]:
-    """Return the components of a metric, and the groups whose trials are all identical, which are left out.
+    """Return the components of a metric, and the hosts of groups whose trials are all identical, which are left out.
 
-    Identical trials are a reading too coarse for their noise, not a host without noise.
+    Identical trials are a reading too coarse for their noise, not a host without noise: of a session of these only the
+    mean counts.
     """
-    found = [
-        (cell, figures[metric.name, labels]) for cell in cells if (metric.name, labels) in (figures := cell.figures)
-    ]
+    key = metric.name, labels
+    found = [(cell, figures[key]) for cell in cells if key in (figures := cell.figures)]
     if min(min(one.values) for _, one in found) <= 0:
         raise CompareError(f"{metric.title} is not above zero in every trial.", "Choose another metric.")
-    varied = [one for _, one in found if not _is_constant(one)]
-    if not varied:
+    groups, constant = [], []
+    for cell, one in found:
+        hosts = list(zip(one.by_host(), one.nested, strict=True))
+        coarse = [host for host, runs in hosts if _is_constant([value for run in runs for value in run])]
+        varied = [runs for host, runs in hosts if host not in coarse]
+        groups.append([[run[:1] if _is_constant(run) else run for run in runs] for runs in varied])
+        constant += [_constant_text(cell, one, host) for host in coarse]
+    if not any(groups):
         raise CompareError(
             f"All trials have the same {metric.title}: its noise is not known.", "Choose another metric."
         )
-    components = components_of([one.nested for one in varied])
+    components = components_of(groups)
     if components[0].variance is None:
         raise CompareError(
-            "No session has two trials: the variation between trials is not known.", "Repeat a run with 6 trials."
+            "No session has two different trials: the variation between trials is not known.",
+            "Repeat a run with 6 trials, or choose another metric.",
         )
-    constant = [cell for cell, one in found if _is_constant(one)]
-    return components, tuple(
-        f"{cell.side.summary.id}: {cell.cell.step.name} does not count, all of its trials are identical"
-        for cell in constant
-    )
+    return components, tuple(constant)
 
 
-def _is_constant(one: MetricSummary) -> bool:
-    return len(one.values) > 1 and len(set(one.values)) == 1
+def _is_constant(values: Sequence[float]) -> bool:
+    return len(values) > 1 and len(set(values)) == 1
+
+
+def _constant_text(cell: _Cell, summary: MetricSummary, host: str) -> str:
+    runs = ",".join(run for on, run in summary.session_means if on == host)
+    return f"{runs}: {cell.cell.step.name} on {host_label(host)} does not count, all of its trials are identical"
 
 
 def _invalid_text(cell: _Cell) -> str:

@@ -17,7 +17,7 @@ def test_a_decision_names_the_figure_its_interval_and_what_is_wanted() -> None:
     decision = UntilInterval(0.015, 6, 30).decide(SEVEN, each=10.0)
     shown = decision_text(IOPS, READ, decision)
     assert shown == "I/O operations, read: 41.33k IOPS, ±1.9 % after 7 trials, wanted ±1.5 %"
-    assert forecast_text(decision) == MESSAGES["about_5_more_trials_50_s"]
+    assert forecast_text(decision) == MESSAGES["at_least_2_more_trials"]
     assert decision_text(None, (), decision) == decision.reason
 
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 from scipy import stats
 
@@ -85,6 +86,34 @@ def ratio_of(found: tuple[Ratio, Ratio | None] | str) -> tuple[Ratio, Ratio]:
     assert not isinstance(found, str)
     assert found[1] is not None
     return found[0], found[1]
+
+
+@pytest.mark.parametrize("counts", [(3, 5), (5, 3), (2, 4)])
+def test_joined_duets_keep_the_half_of_each_trial(counts: tuple[int, int]) -> None:
+    runs = [
+        duet_run(f"d{count}", [100.0 * (1.2 if place % 2 else 1 / 1.2) for place in range(count)], NOISE[:count])
+        for count in counts
+    ]
+    parts = [only_step(run, "a") for run in runs]
+    (found,) = summaries(join(parts, {run.summary.id: {} for run in parts})[0])
+    assert found.value == pytest.approx(100.0)
+    kept = dict(zip(found.trials, found.halves, strict=True))
+    for count in counts:
+        assert [half for (run, _), half in sorted(kept.items()) if run == f"d{count}"] == ODD[:count]
+
+
+def test_the_noise_of_a_duet_is_that_of_its_trials_without_the_halves() -> None:
+    rng = np.random.default_rng(3)
+    squares = []
+    for _ in range(400):
+        values = [100.0 * (1.2 if place % 2 else 1.0) * math.exp(0.05 * rng.normal()) for place in range(4)]
+        found = next(iter(summaries(duet_run("r", values, NOISE[:4]))))
+        assert found.cov is not None
+        squares.append(found.cov**2)
+    assert math.sqrt(statistics.fmean(squares)) == pytest.approx(0.05, rel=0.1)
+    two = next(iter(summaries(duet_run("r", [100.0, 120.0], NOISE[:2]))))
+    assert (two.cov, two.interval, two.n) == (None, None, 2)
+    assert two.noise_values == pytest.approx((math.sqrt(12000.0),))
 
 
 # The estimate

@@ -18,6 +18,7 @@ from app.comparison.verdicts import ComparisonVerdict
 from app.plans.plan import Plan
 from app.records import RunRecord, TrialRecord
 from app.sample_statistics import WithinTrial, WithinTrials
+from app.summary import summaries
 from suites.errors import BenchwrightError
 from suites.verdict import Trust
 from tests.app.run_events import FINDING, READ, STEP, run_record
@@ -61,6 +62,22 @@ def test_the_verdict_of_joined_runs_has_no_figure_of_one_of_them() -> None:
     runs = [replace(run, verdicts=tuple(replace(one, summary="949.3 IOPS") for one in run.verdicts)) for run in runs]
     joined, _ = join(runs, {run.summary.id: {} for run in runs})
     assert {one.summary for one in joined.verdicts if one.step} == {MESSAGES["all_valid"]}
+
+
+def test_the_verdict_of_joined_runs_counts_those_that_have_it() -> None:
+    trusts = (Trust.VALID, Trust.VALID, Trust.INVALID)
+    runs = [judged(f"a{number}", BASE, trust) for number, trust in enumerate(trusts)]
+    joined, _ = join(runs, {run.summary.id: {} for run in runs})
+    assert {one.summary for one in joined.verdicts if one.step} == {"Valid (2 of 3 runs)."}
+
+
+def test_the_value_of_joined_runs_is_the_mean_of_their_sessions() -> None:
+    runs = [run_record("u0", [100.0, 101.0] * 15), run_record("u1", [80.0, 81.0] * 3), run_record("u2", [79.0] * 6)]
+    (found,) = summaries(join(runs, {run.summary.id: {} for run in runs})[0])
+    (row,) = compare([runs, [run_record("b", BASE)]]).rows
+    assert row.sides[0] is not None
+    assert (found.value, found.interval) == (row.sides[0].value, row.sides[0].interval)
+    assert (len(found.replicates), found.units_text) == (3, "3 sessions of 42 trials")
 
 
 def test_hosts_that_share_no_name_are_taken_together_and_one_host_is_one_value() -> None:

@@ -30,6 +30,7 @@ from app.history import (
     summary_of,
 )
 from app.margins import Margins
+from app.plans.plan import make_step
 from app.records import HistoryRow
 from app.store import Store
 from suites.fio.metrics import BANDWIDTH
@@ -358,7 +359,12 @@ def test_of_several_hosts_runs_without_one_of_them_are_excluded() -> None:
     ]
     found = history_of(HistoryQuery(both, "iops"), rows, {"p": run_events.plan()}, lambda _run, _hosts: ())
     assert {point.run: round(point.value, 6) for point in found.points} == {"first": 200.0, "last": 200.0}
-    assert found.left_out == (MESSAGES["without_all_hosts"],)
+    assert found.left_out == (MESSAGES["without_web_2"], MESSAGES["without_web_1"])
+    other = replace(run_events.plan(), steps=(make_step("fio", {"rw": "write"}, name=run_events.STEP.name),))
+    newer = HistoryRow("new", "2026-11-09", "q", "web-1", run_events.STEP.name, None, run_events.IOPS, (), 1.0)
+    plans = {"p": run_events.plan(), "q": other}
+    partial = history_of(HistoryQuery(both, "iops"), [*rows, newer], plans, lambda _run, _hosts: ())
+    assert [point.run for point in partial.points] == ["first", "last"]
     rows = [row for row in rows if row.run in alone]
     none = history_of(HistoryQuery(both, "iops"), rows, {"p": run_events.plan()}, lambda _run, _hosts: ())
     assert summary_of(none) == MESSAGES["no_run_of_all_hosts"]

@@ -441,6 +441,10 @@ def test_the_threshold_is_printed_as_it_was_set_and_ties_only_if_there_are_some(
     found = ranked([*THREE, machine("c", 1100.0, 4)], RankingCriteria({"iops": 1.0}, threshold=Threshold(119.9)))
     assert title(found).endswith(", at least 119.9 IOPS")
     assert any("of one rank are tied at" in line for line in closing_lines(ranked(THREE, HIGHEST)))
+    nearly = [machine("x", 1000.0, 1), machine("y", 965.0, 2)]
+    split = ranked(nearly, RankingCriteria({"iops": 1.0}, threshold=Threshold(982.0)))
+    assert len({one.group for one in split.ranked}) == len({one.reached for one in split.ranked}) == 2
+    assert not any("at a margin of" in line for line in closing_lines(split))
     distinct = ranked([machine("x", 1000.0, 1), machine("y", 2000.0, 2)], HIGHEST)
     assert not any("tied" in line for line in closing_lines(distinct))
 
@@ -454,6 +458,8 @@ def test_prices_are_read_from_a_table() -> None:
 
 def test_amounts_and_limits_have_units() -> None:
     assert parse_quantity("20000 MB/s") == (20000.0, Unit.MB_PER_SECOND)
+    assert parse_quantity("1.1 GB/s") == (1_100_000_000.0, Unit.BYTES_PER_SECOND)
+    assert parse_quantity("3 GiB") == (3.0 * 2**30, Unit.BYTE)
     assert limit_of("latency_p99 <= 1 ms") == FigureLimit("latency_p99", 1.0, Unit.MILLISECOND)
     for wrong in ("latency_p99", "a <= b", "a <= 1 parsec"):
         with pytest.raises(BenchwrightError):

@@ -467,8 +467,17 @@ def test_a_group_of_identical_trials_does_not_halve_the_noise() -> None:
     varied, constant = of_pilot(1, 3), [run_record(f"k{number}", [1000.0] * 6, host="web-9") for number in range(3)]
     found = pilot_of([varied, constant], PilotQuery(), Margins())
     assert found.components == pilot_of([varied], PilotQuery(), Margins()).components
-    assert found.excluded == (MESSAGES["identical_group"],)
+    assert found.excluded == (MESSAGES["identical_host"],)
     other = [run_record(f"s{number}", [900.0 + 10 * number + k for k in range(6)], host="web-8") for number in range(3)]
+    within = pilot_of([[*varied, *constant]], PilotQuery(), Margins())
+    assert (within.components, within.excluded) == (found.components, found.excluded)
+    coarse = [run_record(f"c{number}", [1000.0 + number] * 6, host="web-9") for number in range(3)]
+    assert (
+        pilot_of([varied, coarse], PilotQuery(), Margins()).component(TRIAL).variance == found.component(TRIAL).variance
+    )
+    with pytest.raises(CompareError) as caught:
+        pilot_of([coarse], PilotQuery(), Margins())
+    assert caught.value.message.startswith(MESSAGES["no_different_trials"])
     two = pilot_of([varied, other], PilotQuery(), Margins())
     assert component_rows(two)[0][1:3] == ["2", MESSAGES["one_host_each"]]
 

@@ -116,7 +116,7 @@ def step_progress(model: RunModel, step_key: StepKey) -> str:
     last = decided[-1].decision if decided else None
     if last is None or not last.more or model.phase.over:
         return f"{done} done"
-    sign = "~" if repetition.policy is Policy.BUDGET else "" if last.beyond else "≥"
+    sign = "~" if repetition.policy is Policy.BUDGET else "≤" if last.beyond else "≥"
     return f"{done}/{sign}{done + last.more}"
 
 
