@@ -197,13 +197,15 @@ def history_of(
         f"{row.run} ({row.step} on {host_label(row.host)})" for row in fitting if row.trust == Trust.INVALID
     )
     counted = [row for row in fitting if row.trust != Trust.INVALID]
+    named = {row.run for row in fitting if row.trust == Trust.INVALID}
     newest = _newest(counted or fitting, wanted.hosts)
     by_run, reasons = _by_run([row for row in counted if row.labels == newest.labels], newest, plans)
-    named = {row.run for row in fitting if row.trust == Trust.INVALID}
     by_run, partial = _of_all_hosts(by_run, wanted.hosts, named)
     left_out = [f"invalid: {', '.join(invalid)}"] if invalid else []
     left_out += [f"{count_text(older, 'older run')} without a verdict"] if older else []
-    left_out += [f"{count_text(len(runs), 'run')} of {reason}" for reason, runs in reasons.items()]
+    left_out += [
+        f"{count_text(len(runs), 'run')} of {reason}" for reason, found in reasons.items() if (runs := found - named)
+    ]
     left_out += partial
     points, margin = tuple(_points(by_run, plans)), wanted.margins.of(newest.metric).share
     found = History(wanted.hosts, _step(plans, newest), newest.metric, newest.labels, points, margin)

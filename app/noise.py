@@ -1,13 +1,13 @@
 """Noise study: repeatability (CoV) of each test, host and run, ranked by level, as charts, JSON and CSV."""
 
 import math
-import statistics
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from app.chart import Chart, ChartAxis, ChartMark, ChartSeries
 from app.json_converter import Json, publish, published
+from app.numeric import mean_of
 from app.plans.plan import host_label
 from app.spreads import (
     FEWEST,
@@ -99,6 +99,12 @@ class MetricTrials:
     values: tuple[float, ...]
     samples: tuple[tuple[float, ...], ...] = ()
     verdict: Verdict | None = None
+    value: float | None = None
+
+    @property
+    def mean(self) -> float:
+        """The value of the metric, by default the mean of the trials."""
+        return mean_of(self.values) if self.value is None else self.value
 
     @property
     def trust(self) -> Trust | None:
@@ -174,7 +180,7 @@ def _groups(measured: Sequence[MetricTrials]) -> list[tuple[MetricTrials, Spread
 
 def _together(found: Sequence[MetricTrials]) -> MetricTrials:
     verdict = least_trusted(one.verdict for one in found if one.verdict is not None)
-    means = tuple(statistics.fmean(one.values) for one in found)
+    means = tuple(one.mean for one in found)
     return replace(found[0], host=f"{len(found)} hosts", values=means, verdict=verdict)
 
 

@@ -61,8 +61,8 @@ class MetricSummary(OfTrials):
     """A metric of a step on a host, or on several pooled hosts, over the counted trials.
 
     `hosts` and `trials` (run id, trial id) have one entry for each value. `verdict` is the least trusted of those on
-    its trials, None if there is none. `halves` is, for the values of duets, whether each was measured on the first half
-    of the CPUs, empty for others: means then weigh both halves equally, so that an odd trial is no difference.
+    its trials, None if there is none. `halves` is whether each value was measured on the first half of the CPUs, None
+    for one of no duet, empty without duets: means weigh both halves equally, so that an odd trial is no difference.
     """
 
     step: str
@@ -73,7 +73,7 @@ class MetricSummary(OfTrials):
     hosts: tuple[str, ...] = ()
     trials: tuple[tuple[str, int], ...] = ()
     verdict: Verdict | None = None
-    halves: tuple[bool, ...] = ()
+    halves: tuple[bool | None, ...] = ()
 
     @property
     def trust(self) -> Trust | None:
@@ -99,17 +99,23 @@ class MetricSummary(OfTrials):
             return None
         return statistics.stdev(values) / abs(mean)
 
-    @property
-    def noise_values(self) -> tuple[float, ...]:
-        """The trials by session, as their noise is measured; those of duets as of noise_by_session."""
-        return tuple(value for values in self.noise_by_session.values() for value in values)
-
     @cached_property
-    def noise_by_session(self) -> dict[Session, tuple[float, ...]]:
-        """The trials of each session; those of duets without the effect of the halves, which is no noise.
+    def balanced_values(self) -> tuple[float, ...]:
+        """The trials; those of duets without the effect of the halves in each session, which is no noise."""
+        if not self.halves or min(self.values) <= 0:
+            return self.values
+        halves = list(zip(self._sessions, self.halves, strict=True))
+        means = group_means(self.values, halves)
+        return tuple(
+            value * self.session_means[half[0]] / means[half] for value, half in zip(self.values, halves, strict=True)
+        )
 
-        Their deviations are widened for the degree of freedom that the effect takes. A duet with a single trial on each
-        half has no known noise: only its mean is left.
+    @property
+    def noise_by_session(self) -> dict[Session, tuple[float, ...]]:
+        """The balanced trials of each session, for measures of noise.
+
+        Deviations within a duet are widened for the degree of freedom that the effect of the halves takes. With a
+        single trial on each half its noise is unknown: only its mean is left.
         """
         found: dict[Session, list[int]] = {}
         for index, session in enumerate(self._sessions):
@@ -117,16 +123,23 @@ class MetricSummary(OfTrials):
         return {session: self._noise_of(session, indices) for session, indices in found.items()}
 
     def _noise_of(self, session: Session, indices: Sequence[int]) -> tuple[float, ...]:
-        values = [self.values[index] for index in indices]
-        if not self.halves or min(self.values) <= 0:
-            return tuple(values)
-        halves, middle = [self.halves[index] for index in indices], self.session_means[session]
-        means = group_means(values, halves)
-        freedom = len(values) - len(means)
-        if not freedom:
-            return (middle,)
-        widened = math.sqrt((len(values) - 1) / freedom)
-        return tuple(middle * (value / means[half]) ** widened for value, half in zip(values, halves, strict=True))
+        values, middle = [self.balanced_values[index] for index in indices], self.session_means[session]
+        groups = len({self.halves[index] for index in indices}) if self.halves and min(self.values) > 0 else 1
+        return _widened(values, middle, groups) if groups > 1 else tuple(values)
+
+    @cached_property
+    def noise_values(self) -> tuple[float, ...]:
+        """The trials, for the noise of a session: those of several sessions without the differences between these.
+
+        Their deviations are widened to one degree of freedom less than their number. Sessions of one trial each are
+        taken as one session.
+        """
+        sessions = self.noise_by_session
+        repeated = {session: values for session, values in sessions.items() if len(values) > 1}
+        if len(sessions) == 1 or not repeated or min(self.values) <= 0:
+            return tuple(value for values in sessions.values() for value in values)
+        pooled = [self.value * value / self.session_means[one] for one, values in repeated.items() for value in values]
+        return _widened(pooled, self.value, len(repeated))
 
     @cached_property
     def _sessions(self) -> list[Session]:
@@ -172,7 +185,7 @@ class MetricSummary(OfTrials):
         values = self.replicates
         if len(values) < 2 or min(values) <= 0 or min(values) == max(values):
             return None
-        found = centre_over(values, self.halves if values is self.values else ())
+        found = centre_over(values, [bool(half) for half in self.halves] if values is self.values else ())
         return None if found.low is None else found
 
     @property
@@ -192,15 +205,27 @@ class MetricSummary(OfTrials):
 
     @property
     def units_text(self) -> str:
-        """What the value is the mean of: ``8 trials``, ``3 sessions of 18 trials``."""
+        """What the value is the mean of: ``8 trials``, ``3 sessions (18 trials)``."""
         trials, sessions = count_text(self.n, "trial"), len(self.session_means)
-        return trials if sessions == 1 else f"{count_text(sessions, 'session')} of {trials}"
+        return trials if sessions == 1 else f"{count_text(sessions, 'session')} ({trials})"
 
     @property
     def uncertainty(self) -> float | None:
         """The distance of the upper end of the 95 % interval from the value; None without an interval."""
         found = self.interval
         return None if found is None or found.half is None else found.half * found.value
+
+
+def _widened(values: Sequence[float], middle: float, groups: int) -> tuple[float, ...]:
+    """Return values around `middle`, from which the means of `groups` were taken, with n − 1 degrees of freedom.
+
+    Only `middle` if the means left none.
+    """
+    freedom = len(values) - groups
+    if not freedom:
+        return (middle,)
+    widened = math.sqrt((len(values) - 1) / freedom)
+    return tuple(middle * (value / middle) ** widened for value in values)
 
 
 def levels(summary: MetricSummary, within: WithinTrials) -> VarianceLevels | None:
@@ -237,12 +262,12 @@ def _source(record: RunRecord, trial: Trial) -> tuple[str, int]:
     return (record.summary.id, trial.id) if source is None else (source.run, source.trial)
 
 
-def _halves(record: RunRecord, trials: Sequence[Trial]) -> tuple[bool, ...]:
-    """Return whether each trial of a duet's step was on the first half of the CPUs; empty for others."""
+def _halves(record: RunRecord, trials: Sequence[Trial]) -> tuple[bool | None, ...]:
+    """Return whether each trial was on the first half of the CPUs, None if of no duet; empty without duets."""
     if not record.sources:
         return halves_of_trials(record.plan, trials[0].step, (trial.number for trial in trials))
-    found = [half for trial in trials if (half := record.sources[trial.id].on_first) is not None]
-    return tuple(found) if len(found) == len(trials) else ()
+    found = tuple(record.sources[trial.id].on_first for trial in trials)
+    return () if set(found) == {None} else found
 
 
 _TAIL = 99.0

@@ -106,9 +106,11 @@ def parse_quantity(text: str) -> tuple[float, Unit | None]:
     found = _QUANTITY.fullmatch(text) if len(text) < 60 else None
     if found is None:
         raise BenchwrightError(f"“{text[:60]}” is not a quantity.", "Write 20000, or 20000 MB/s.")
-    number, text = float(found[1].replace("_", "")), found[2]
-    factor, unit = (1.0, None) if not text else displayed_unit(text) or (1.0, unit_of(text))
-    return number * factor, unit
+    factor, unit = (1.0, None) if not found[2] else displayed_unit(found[2]) or (1.0, unit_of(found[2]))
+    number = float(found[1].replace("_", "")) * factor
+    if not math.isfinite(number):
+        raise BenchwrightError(f"“{text[:60]}” is too large.", "Write a smaller number.")
+    return number, unit
 
 
 def offset_text(offset: float, uncertainty: float | None) -> str:

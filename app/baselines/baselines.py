@@ -298,36 +298,47 @@ def _quartiles(values: list[float]) -> tuple[float, float, float]:
     return low, median, high
 
 
-FigureOfStep = tuple[str, str, str, Labels]
-"""Step, host, name of the metric, labels."""
-
-
 def bands_of_group(
-    name: str,
-    selector: str,
-    hosts: Sequence[Sequence[TrialRecord]],
-    series: SampleSeries,
-    values: Mapping[FigureOfStep, float],
+    name: str, record: RunRecord, hosts: Sequence[Sequence[TrialRecord]], series: SampleSeries
 ) -> Iterator[Band]:
-    """Yield a band for every metric of several hosts' trials; `values` are the means of steps on hosts.
+    """Yield a band for every metric of several hosts' trials, which are of `record`.
 
-    Hosts have equal weight, whatever their number of trials: the median and the quartiles are the medians of those of
-    the hosts, widened to the quartiles of the hosts' medians. One host gives its own band.
+    The sessions of a host, then the hosts, have equal weight, whatever their number of trials: the median and the
+    quartiles are the medians of theirs, widened to the quartiles of their medians. The figure is the mean of the hosts'
+    values.
     """
-    each = [{(band.metric, band.labels): band for band in bands_of(name, selector, trials, series)} for trials in hosts]
-    for key in dict.fromkeys(key for found in each for key in found):
-        own = [found[key] for found in each if key in found]
-        cells = dict.fromkeys((trial.trial.step, trial.trial.host, *key) for trials in hosts for trial in trials)
+    values = {(one.step, one.host, one.metric.name, one.labels): one.value for one in summaries(record)}
+    for (metric, labels), band in _combined([_of_host(name, record, trials, series) for trials in hosts]).items():
+        cells = dict.fromkeys((one.trial.step, one.trial.host, metric, labels) for trials in hosts for one in trials)
         figures = [values[cell] for cell in cells if cell in values]
+        yield replace(band, figure=mean_of(figures) if figures else None)
+
+
+_Bands = dict[tuple[str, Labels], Band]
+
+
+def _of_host(name: str, record: RunRecord, trials: Sequence[TrialRecord], series: SampleSeries) -> _Bands:
+    sessions: dict[str, list[TrialRecord]] = {}
+    for one in trials:
+        source = record.sources.get(one.trial.id)
+        sessions.setdefault("" if source is None else source.run, []).append(one)
+    made = (bands_of(name, record.summary.id, own, series) for own in sessions.values())
+    return _combined([{(band.metric, band.labels): band for band in found} for found in made])
+
+
+def _combined(each: Sequence[_Bands]) -> _Bands:
+    """Return the bands of several sessions or hosts as one; a single one is unchanged."""
+    found: _Bands = {}
+    for key in dict.fromkeys(key for bands in each for key in bands):
+        own = [bands[key] for bands in each if key in bands]
         low, median, high = (
             statistics.median(edges) for edges in zip(*((b.low, b.median, b.high) for b in own), strict=True)
         )
-        if len(own) > 1:  # include the variance between hosts
+        if len(own) > 1:  # include the variance between them
             lowest, _, highest = _quartiles([band.median for band in own])
             low, high = min(low, lowest), max(high, highest)
-        figure = mean_of(figures) if figures else None
-        behind = sum(band.trials for band in own)
-        yield replace(own[0], low=low, median=median, high=high, figure=figure, trials=behind)
+        found[key] = replace(own[0], low=low, median=median, high=high, trials=sum(band.trials for band in own))
+    return found
 
 
 def counts_text(trials: int, band: Band) -> str:
@@ -386,9 +397,8 @@ def _bands(
     if not fitting:
         return lambda _host: (), []
     record, series = join(fitting, {run.summary.id: store.samples(run.summary.id) for run in fitting})
-    values = {(one.step, one.host, one.metric.name, one.labels): one.value for one in summaries(record)}
     return (
-        lambda host: bands_of_group(baseline.name, record.summary.id, _hosts(record, step, host), series, values),
+        lambda host: bands_of_group(baseline.name, record, _hosts(record, step, host), series),
         [each for run in fitting for each in run.facts_before.values()],
     )
 

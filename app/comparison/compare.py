@@ -157,7 +157,7 @@ class _Table:
         found = {}
         for ours, theirs in [*shared_hosts(baseline, side).items(), *paired(baseline, side).items()]:
             one, other = side.profile(theirs), baseline.profile(ours)
-            on_first = baseline.on_first(ours) | side.on_first(theirs)
+            on_first = baseline.halves(ours) | side.halves(theirs)
             records = ([counted.record for counted in one.trials(at)] for one, at in ((side, theirs), (baseline, ours)))
             found[ours] = _Pair(
                 ours,

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from app.comparison.sides import Counted, Side, step_hosts
+from app.comparison.sides import Side, StepHosts, step_hosts
 from app.events import State
 from app.plans.plan import host_label
 from app.records import RunRecord, SampleSeries, TrialRecord, TrialSource
@@ -59,9 +59,9 @@ def join(runs: Sequence[RunRecord], samples: Mapping[str, SampleSeries]) -> tupl
         trials.append(replace(record, trial=trial))
         sources[trial.id] = TrialSource(run_id, record.trial.id, halves.get((run_id, record.trial.id)))
         series[trial.id] = samples[run_id].get(record.trial.id, ())
-    found, count = {cell: side.verdict(cell) for cell in step_hosts(side)}, len(side.summary.ids)
+    found = {cell: side.verdict(cell) for cell in step_hosts(side)}
     verdicts = [
-        replace(one, step=cell.step.name, host=cell.host, summary=_summary_of(one, side.trials(cell), count))
+        replace(one, step=cell.step.name, host=cell.host, summary=_summary_of(one, side, cell))
         for cell, one in found.items()
         if one is not None
     ]
@@ -90,10 +90,12 @@ def join(runs: Sequence[RunRecord], samples: Mapping[str, SampleSeries]) -> tupl
     return joined, series
 
 
-def _summary_of(least: Verdict, trials: Sequence[Counted], runs: int) -> str:
-    """Return the sentence on the verdict of joined `runs`: the least trusted, and how many runs have its trust."""
-    by_run = {one.run.summary.id: one.verdict for one in trials}
+def _summary_of(least: Verdict, side: Side, cell: StepHosts) -> str:
+    """Return the sentence on the verdict of joined runs: the least trusted, and how many runs of the cell have it."""
+    by_run = {one.run.summary.id: one.verdict for one in side.trials(cell)}
     alike = sum(found is not None and found.trust is least.trust for found in by_run.values())
+    measured = [run for run, own in side.steps_by_run(cell.step) if run.trials_of(own.name, cell.host)]
+    runs = len({run.summary.id for run in measured})
     share = f"{alike} of " if alike < runs else "all " if runs > 1 else ""
     return f"{first_upper(least.text)} ({share}{count_text(runs, 'run')})."
 

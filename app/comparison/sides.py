@@ -169,7 +169,7 @@ class Side:
                 tuple(host for _, host, _, _ in entries),
                 tuple(key for _, _, key, _ in entries),
                 verdict,
-                tuple(on_first[key] for _, _, key, _ in entries if key in on_first),
+                tuple(on_first.get(key) for _, _, key, _ in entries) if on_first else (),
             )
             for (name, labels), entries in gathered.items()
         }
@@ -197,29 +197,38 @@ class Side:
         return {counted.key: counted.record.trial.number for counted in self.trials(cell)}
 
     def on_first(self, cell: StepHosts) -> dict[tuple[str, int], bool]:
-        """Return whether each counted trial of a cell (run id, trial id) was on the first half; empty without duets."""
-        if any(run.plan.order is not Order.DUET or run.parts for run in self.runs):
-            return {}
+        """Return whether each counted trial of a cell (run id, trial id) that is of a duet was on the first half."""
         return {
             one.key: on_first_half(one.run.plan, one.record.trial.step, one.record.trial.number)
             for one in self.trials(cell)
+            if one.run.plan.order is Order.DUET and not one.run.parts
         }
 
+    def halves(self, cell: StepHosts) -> dict[tuple[str, int], bool]:
+        """Return on_first() if all runs are duets, else nothing."""
+        return self.on_first(cell) if all(run.plan.order is Order.DUET for run in self.runs) else {}
+
     def censored(self, cell: StepHosts) -> Censored:
-        """Return how many trials of a cell failed. Trials that a user stopped, and warm-ups, are not counted."""
-        failed = sum(self._failed.get((cell.step.name, host), 0) for host in cell.hosts)
-        done = sum(len(self._counted.get((cell.step.name, host), ())) for host in cell.hosts)
-        return Censored(failed, failed + done)
+        """Return how many trials of a cell failed, without trials that a user stopped, warm-ups and invalid runs."""
+        counted = {(one.run.summary.id, one.record.trial.host) for one in self.trials(cell)}
+        every = (one for host in cell.hosts for _, one in self._counted.get((cell.step.name, host), ()))
+        invalid = {(one.run.summary.id, one.record.trial.host) for one in every} - counted
+        failed = sum(
+            count
+            for (step, host, run), count in self._failed.items()
+            if step == cell.step.name and host in cell.hosts and (run, host) not in invalid
+        )
+        return Censored(failed, failed + len(self.trials(cell)))
 
     @cached_property
-    def _failed(self) -> dict[tuple[str, str], int]:
-        """The number of failed trials by step and host."""
-        found: dict[tuple[str, str], int] = {}
+    def _failed(self) -> dict[tuple[str, str, str], int]:
+        """The number of failed trials by step, host and run."""
+        found: dict[tuple[str, str, str], int] = {}
         for run, own in zip(self.runs, self._run_steps, strict=True):
             names = {step.name: name for name, step in own.items()}
             for record in run.trials:
                 if record.trial.step in names and _has_failed(record):
-                    key = names[record.trial.step], record.trial.host
+                    key = names[record.trial.step], record.trial.host, run.summary.id
                     found[key] = found.get(key, 0) + 1
         return found
 

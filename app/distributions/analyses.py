@@ -112,7 +112,7 @@ def _is_of(side: MetricSummary, family: str) -> bool:
 def _trial_figures(side: MetricSummary | None) -> list[TrialValues]:
     if side is None:
         return []
-    entries = zip(side.values, side.trials, side.hosts, strict=True)
+    entries = zip(side.balanced_values, side.trials, side.hosts, strict=True)
     return [trial_values(*key, host, [value]) for value, key, host in entries]
 
 
@@ -179,7 +179,7 @@ class Analyses:
                 samples = tuple(tuple(map(float, one.values)) for one in reader.samples(summary))
                 yield MetricTrials(
                     side.summary.id, row.step, suites[row.step], row.host, row.metric, row.labels,
-                    summary.noise_values, samples, summary.verdict,
+                    summary.noise_values, samples, summary.verdict, summary.value,
                 )  # fmt: skip
 
     def scaling(self, word: str, *, everything: bool = False) -> list[ScalingAnalysis]:

@@ -73,6 +73,7 @@ class UntilInterval:
         stop = settled or count >= self.cap
         needed = 0 if stop else self._forecast(values, in_a_row)
         more, beyond = _allowed(needed, self.cap - count)
+        beyond = beyond and count >= self.minimum  # the spread of fewer trials foretells nothing
         decided = Decision(stop, settled, count, self._reason(values, settled=settled), more, beyond=beyond)
         return _timed(replace(_described(decided, values), wanted=self.precision), each)
 
@@ -150,7 +151,7 @@ class UntilVerdict:
             reason = self._reason(count, ratio, verdict)
         needed = 0 if stop else self._forecast(count, ratio, verdict)
         more, beyond = _allowed(needed, self.cap - count)
-        beyond = beyond and count >= self.minimum  # the spread of fewer trials foretells nothing
+        beyond = beyond and count >= self.minimum
         decided = Decision(stop, settled, count, reason, more, beyond=beyond)
         return _timed(self._described(decided, ratio), each)
 

@@ -6,7 +6,7 @@ import statistics
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from app.baselines.baselines import bands_of
+from app.baselines.baselines import bands_of_group
 from app.comparison.comparison import run_name
 from app.events import State
 from app.plans.plan import Step, host_label
@@ -244,8 +244,11 @@ def _bands(shown: ReportStep, metric: Metric) -> Iterator[Band]:
     else:
         run, step = shown.records[0], shown.steps[0]
         trials = [] if step is None else run.trials_of(step.name)
-        name = run_name(0)
-        chosen = list(bands_of(name, run.summary.id, trials, shown.samples.get(run.summary.id, {})))
+        by_host: dict[str, list[TrialRecord]] = {}
+        for one in trials:
+            by_host.setdefault(one.trial.host, []).append(one)
+        series = shown.samples.get(run.summary.id, {})
+        chosen = list(bands_of_group(run_name(0), run, list(by_host.values()), series))
     newest = {(band.labels, band.host): band for band in reversed(chosen) if band.metric == metric.name}
     yield from (band for band in newest.values() if band.unit == metric.unit.value)
 

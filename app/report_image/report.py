@@ -119,16 +119,17 @@ def _about_baselines(shown: ReportStep) -> list[str]:
 
 def _headlines_compared(comparison: Comparison, step: str) -> Iterator[tuple[str, Style, str]]:
     rows = [row for row in comparison.rows if row.step == step]
+    rows = [row for row in rows if row.metric == rows[0].metric]
+    several = len({row.labels for row in rows}) < len(rows)
     for row in rows:
-        if row.metric != rows[0].metric:
-            continue
+        where = f"{host_label(row.host)}: " if several else ""
         for number, against in enumerate(row.against, 1):
             ratio = against.ratio
             large = "no ratio" if ratio is None else times_text(ratio)
             style = Style(HEADLINE.size, HEADLINE.leading, toned(against.verdict).colour, bold=True)
             sides = [(run_letter(side), row.sides[side]) for side in (number, 0)]
             values = " against ".join(f"{letter} {side.marked_value}" for letter, side in sides if side)
-            verdict = f"{against.text[:1].upper()}{against.text[1:]}"
+            verdict = f"{where}{against.text}" if where else first_upper(against.text)
             title = f"{metric_text(row.metric, row.labels)}, {direction_text(row.metric.better)}"
             yield large, style, f"{verdict}. {values}, {title}."
 

@@ -319,11 +319,16 @@ def rows_compared(comparison: Comparison, step: str) -> list[TableRow]:
     A reason common to several metrics of a run is shown once.
     """
     shown: set[tuple[int, str]] = set()
-    return [line for row in comparison.rows if row.step == step for line in _compared(row, comparison, shown)]
+    rows = [row for row in comparison.rows if row.step == step]
+    several = len({(row.metric, row.labels) for row in rows}) < len(rows)
+    return [line for row in rows for line in _compared(row, comparison, shown, several=several)]
 
 
-def _compared(row: ComparisonRow, comparison: Comparison, shown: set[tuple[int, str]]) -> Iterator[TableRow]:
-    hosts = len({side.host for side in row.sides if side is not None}) > 1
+def _compared(
+    row: ComparisonRow, comparison: Comparison, shown: set[tuple[int, str]], *, several: bool
+) -> Iterator[TableRow]:
+    """Yield the lines of a row, with the hosts where sides, or `several` rows of a metric, differ in them."""
+    hosts = several or len({side.host for side in row.sides if side is not None}) > 1
     titles = {0: TableCell(metric_text(row.metric, row.labels)), 1: TableCell(direction_text(row.metric.better), QUIET)}
     for number, side in enumerate(row.sides):
         against = row.against[number - 1] if number else None

@@ -102,6 +102,15 @@ def test_joined_duets_keep_the_half_of_each_trial(counts: tuple[int, int]) -> No
         assert [half for (run, _), half in sorted(kept.items()) if run == f"d{count}"] == ODD[:count]
 
 
+def test_a_duet_joined_with_another_run_keeps_its_halves() -> None:
+    duet = only_step(duet_run("d", [120.0, 80.0, 120.0], NOISE[:3]), "a")
+    other = replace(run_events.run_record("g", [200.0] * 4), plan=replace(plan(A, order=Order.BLOCK)))
+    other = replace(other, trials=tuple(replace(one, trial=replace(one.trial, step="a")) for one in other.trials))
+    (found,) = summaries(join([other, duet], {"g": {}, duet.summary.id: {}})[0])
+    assert sorted(map(str, set(found.halves))) == ["False", "None", "True"]
+    assert found.value == pytest.approx(math.sqrt(200.0 * math.sqrt(120.0 * 80.0)))
+
+
 def test_the_noise_of_a_duet_is_that_of_its_trials_without_the_halves() -> None:
     rng = np.random.default_rng(3)
     squares = []

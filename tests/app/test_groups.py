@@ -1,12 +1,14 @@
 """Several runs stand together: joined trials on one host, and hosts taken together where no names are shared."""
 
 import random
+import statistics
 from collections.abc import Sequence
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
-from app.baselines.baselines import parts_of
+from app.baselines.baselines import bands_of_group, parts_of
 from app.cli.tables import comparison_rows, run_lines
 from app.comparison.compare import compare
 from app.comparison.comparison import CompareError, comparison_to_json
@@ -77,7 +79,32 @@ def test_the_value_of_joined_runs_is_the_mean_of_their_sessions() -> None:
     (row,) = compare([runs, [run_record("b", BASE)]]).rows
     assert row.sides[0] is not None
     assert (found.value, found.interval) == (row.sides[0].value, row.sides[0].interval)
-    assert (len(found.replicates), found.units_text) == (3, "3 sessions of 42 trials")
+    assert (len(found.replicates), found.units_text) == (3, "3 sessions (42 trials)")
+
+
+def test_the_noise_of_joined_runs_is_that_within_their_sessions() -> None:
+    rng = np.random.default_rng(5)
+    levels = [100.0, 130.0, 80.0, 110.0]
+    runs = [
+        run_record(f"u{number}", list(level * np.exp(0.01 * rng.normal(size=6)))) for number, level in enumerate(levels)
+    ]
+    (found,) = summaries(join(runs, {run.summary.id: {} for run in runs})[0])
+    within = [
+        statistics.variance(np.log([figure.value for one in run.trials for figure in one.figures])) for run in runs
+    ]
+    assert found.cov == pytest.approx(statistics.fmean(within) ** 0.5, rel=0.02)
+    assert statistics.geometric_mean(found.noise_values) == pytest.approx(found.value)
+    singles = [run_record(f"s{number}", [level]) for number, level in enumerate(levels)]
+    (single,) = summaries(join(singles, {run.summary.id: {} for run in singles})[0])
+    assert single.noise_values == tuple(levels)
+
+
+def test_the_band_of_joined_runs_weighs_their_sessions_equally() -> None:
+    runs = [run_record("u0", [100.0, 101.0] * 15), run_record("u1", [80.0, 81.0] * 3), run_record("u2", [79.0] * 6)]
+    joined, series = join(runs, {run.summary.id: {} for run in runs})
+    (band,) = bands_of_group("weekly", joined, [joined.trials], series)
+    (found,) = summaries(joined)
+    assert (band.figure, band.median, band.trials) == (found.value, 80.5, 42)
 
 
 def test_hosts_that_share_no_name_are_taken_together_and_one_host_is_one_value() -> None:

@@ -19,7 +19,7 @@ from app.comparison.joined import excluded_trials, join
 from app.comparison.verdicts import ComparisonVerdict
 from app.crosscheck.agreement import AgreementOutcome, agreements
 from app.crosscheck.report import agreement_to_json
-from app.events import VerdictReached
+from app.events import State, VerdictReached
 from app.history import HistoryQuery, history_of, history_to_json, read_history
 from app.plans.plan import PlanError, Policy, Repetition
 from app.ranking.candidates import RankingCriteria
@@ -59,6 +59,30 @@ def judged(run_id: str, values: Sequence[float], trust: Trust, host: str = "web-
 
 
 GOOD = judged("good", BASE, Trust.VALID)
+
+
+def test_invalid_trials_do_not_lower_the_share_of_failed_ones() -> None:
+    good = [judged(f"b{number}", BASE, Trust.VALID) for number in range(3)]
+    failed = [
+        replace(
+            run, trials=(*run.trials[:4], *(replace(one, state=State.FAILED, figures=()) for one in run.trials[4:]))
+        )
+        for run in (judged(f"n{number}", BASE, Trust.VALID) for number in range(3))
+    ]
+    invalid = [judged(f"i{number}", BASE * 3, Trust.INVALID) for number in range(2)]
+    for ours in (failed, [*failed, *invalid]):
+        (row,) = compare([good, ours]).rows
+        assert row.against[0].verdict is ComparisonVerdict.UNDECIDED
+        assert f"{3 * len(BASE) - 12} of {3 * len(BASE)} trials failed" in row.against[0].reason
+
+
+def test_a_report_image_of_several_hosts_names_them() -> None:
+    runs = [judged(f"{run}-{host}", BASE, Trust.VALID, host) for run in ("a", "b") for host in ("web-1", "web-2")]
+    comparison = compare([runs[:2], runs[2:]])
+    names = [line.cells[1].text for line in rows_compared(comparison, comparison.rows[0].step)]
+    assert [name.partition(", web-")[2] for name in names] == ["", "", "1", "1", "2", "2"]
+    texts = [text for _, _, text in _headlines_compared(comparison, comparison.rows[0].step)]
+    assert [text.partition(": ")[0] for text in texts] == [row.host for row in comparison.rows]
 
 
 def doubtful(trust: Trust = Trust.DOUBTFUL) -> RunRecord:

@@ -204,7 +204,7 @@ def test_a_forecast_of_a_verdict_is_where_the_interval_gets_narrow_enough() -> N
     assert (near.more, near.beyond, decision.beyond) == (22, True, False)  # on the edge: to the cap
     last = replace(VERDICT, cap=9).decide(values)
     assert (last.more, last.beyond) == (1, False)
-    assert INTERVAL.decide((90.0, 110.0, 130.0, 70.0)).beyond
+    assert INTERVAL.decide((90.0, 110.0, 130.0, 70.0) * 2).beyond
 
 
 @pytest.mark.parametrize(

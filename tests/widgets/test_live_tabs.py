@@ -8,7 +8,8 @@ from pytestqt.qtbot import QtBot
 from app.events import LinkChanged, LinkState, TrialStarted
 from app.plans.plan import Order, Plan, make_step
 from suites.sysbench.cpu import EVENTS_PER_SECOND
-from tests.widgets.live_events import begin, folded, plan, sample, trial
+from tests.widgets.live_events import PLACE, begin, end, folded, plan, sample, trial
+from widgets.live.headline import headline
 from widgets.live.messages import step_progress
 from widgets.live.step_view import StepTabs
 
@@ -41,6 +42,17 @@ def test_many_steps_scroll_and_keep_their_names(qtbot: QtBot) -> None:
     needed = [strip.fontMetrics().horizontalAdvance(strip.tabText(index)) for index in range(strip.count())]
     assert all(strip.tabRect(index).width() >= needed[index] for index in range(strip.count()))
     assert strip.minimumSizeHint().width() < 300, "the bar never widens the window"
+
+
+def test_the_figure_of_a_duet_weighs_both_halves_alike() -> None:
+    events = [
+        event
+        for number, value in ((1, 120.0), (2, 80.0), (3, 120.0))
+        for event in (begin(number, number), end(value, number))
+    ]
+    model = folded(events, replace(plan(), order=Order.DUET))
+    assert headline(model, PLACE, ()).text.startswith("98")
+    assert headline(folded(events), PLACE, ()).text.startswith("105")
 
 
 def test_both_sides_of_a_duet_show_their_figure_at_once(qtbot: QtBot) -> None:

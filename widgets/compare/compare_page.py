@@ -191,7 +191,7 @@ class ComparePage(Page):
         if not compared.comparison.rows:
             self.explanation.show_nothing()
             self.notice.show_message("info", NOTHING_COMPARED)
-        metrics = len(compared.comparison.rows)
+        metrics = len({(row.step, row.metric.name, row.labels) for row in compared.comparison.rows})
         self.status.emit(f"{sides_text(compared.comparison.runs)}, {count_text(metrics, 'metric')}")
 
     def _show_lines(self) -> None:

@@ -6,15 +6,16 @@ from dataclasses import dataclass
 import numpy as np
 
 from app.baselines.baselines import counts_text
-from app.comparison.estimates import geometric_mean_of
-from app.numeric import mean_of
-from app.plans.plan import Order
+from app.comparison.estimates import centre_over
+from app.events import Trial
+from app.plans.duet import halves_of_trials
+from app.plans.plan import Order, Plan
 from app.records import Band
 from app.summary import tail_of
 from suites.errors import UnknownSuiteError
 from suites.quantities import figure_text, label_text, metric_text, ratio_text, spread_text, times_text
 from suites.units import convert, unit
-from suites.vocab import Better, Figure, Labels, Metric
+from suites.vocab import Better, Labels, Metric
 from widgets.live.model import LiveSeries, RunModel, StepKey, TrialView
 from widgets.parts.names import MISSING
 
@@ -85,14 +86,6 @@ def of_samples(series: LiveSeries) -> HeadlineEstimate | None:
     return HeadlineEstimate(float(median), float(high - low) / 2, len(values))
 
 
-def of_trials(values: Sequence[float]) -> HeadlineEstimate | None:
-    """Return the mean of the trials and half the width of its 95 % interval, or None."""
-    if not values:
-        return None
-    half = geometric_mean_of(values).half if len(values) > 1 and min(values) > 0 else None
-    return HeadlineEstimate(mean_of(values), half and half * mean_of(values), len(values))
-
-
 def estimate_text(metric: Metric, estimate: HeadlineEstimate) -> str:
     """Return an estimate as text: ``41.2k IOPS ± 0.9k``."""
     if estimate.half:
@@ -122,10 +115,8 @@ def _running_headline(view: TrialView, metric: Metric, bands: Sequence[Band]) ->
 
 def _finished_headline(model: RunModel, step_key: StepKey, metric: Metric, bands: Sequence[Band]) -> Headline:
     counted = [view for view in model.trials_at(step_key) if view.counts]
-    by_labels: dict[Labels, list[float]] = {}
-    for figure in _figures(counted, metric.name):
-        by_labels.setdefault(figure.labels, []).append(figure.value)
-    found = [(labelled, estimate) for labelled, values in by_labels.items() if (estimate := of_trials(values))]
+    every = _over_trials(model.plan, counted)
+    found = [(labelled, estimate) for (one, labelled), estimate in every.items() if one.name == metric.name]
     if not found:
         return _excluded_headline(model, step_key, metric)
     labelled, estimate = found[0]
@@ -138,7 +129,7 @@ def _finished_headline(model: RunModel, step_key: StepKey, metric: Metric, bands
         f"{caption}, ± 95 % interval" if estimate.half else caption,
         metric.better,
         _others(metric, found[1:]),
-        *_tail(_percentiles(counted, labelled)),
+        *_tail((one, estimate) for (one, at), estimate in every.items() if at == labelled),
         *_ratio(
             metric, estimate.value, band, band.figure if band is not None else None, None if under_way else estimate.n
         ),
@@ -192,21 +183,24 @@ def _tail(found: Iterable[tuple[Metric, HeadlineEstimate | None]]) -> tuple[str,
     return ("", "") if metric is None else (f"p{metric.percentile:g} latency", figure_text(metric, known[metric].value))
 
 
-def _percentiles(views: Sequence[TrialView], labelled: Labels) -> list[tuple[Metric, HeadlineEstimate | None]]:
-    gathered: dict[Metric, list[float]] = {}
+def _over_trials(plan: Plan, views: Iterable[TrialView]) -> dict[tuple[Metric, Labels], HeadlineEstimate]:
+    """Return the estimate of every metric over trials of a step."""
+    gathered: dict[tuple[Metric, Labels], list[tuple[float, Trial]]] = {}
     for view in views:
         for figure in view.figures:
-            if figure.labels == labelled and figure.metric.percentile is not None:
-                gathered.setdefault(figure.metric, []).append(figure.value)
-    return [(metric, of_trials(values)) for metric, values in gathered.items()]
+            gathered.setdefault((figure.metric, figure.labels), []).append((figure.value, view.trial))
+    return {key: _of_trials(plan, found) for key, found in gathered.items()}
+
+
+def _of_trials(plan: Plan, found: Sequence[tuple[float, Trial]]) -> HeadlineEstimate:
+    """Return the mean of trials and half the width of its 95 % interval."""
+    halves = halves_of_trials(plan, found[0][1].step, (trial.number for _, trial in found))
+    centre = centre_over([value for value, _ in found], halves)
+    return HeadlineEstimate(centre.value, centre.half and centre.half * centre.value, len(found))
 
 
 def _series_of(view: TrialView, metric: Metric) -> list[LiveSeries]:
     return [series for (name, _), series in view.series.items() if name == metric.name]
-
-
-def _figures(views: Iterable[TrialView], name: str) -> list[Figure]:
-    return [figure for view in views for figure in view.figures if figure.metric.name == name]
 
 
 def _others(metric: Metric, found: Iterable[tuple[Labels, HeadlineEstimate]]) -> str:
