@@ -68,8 +68,8 @@ BARELY = 1_000
 """I/Os below which a p99.9 is the maximum."""
 
 
-FEWEST_OF_DUET = 4
-"""Fewest trials of a duet whose noise is checked: without the effect of the halves the one trial of a half has none."""
+FEWEST_OF_DUET = 3
+"""Fewest trials of a duet that have noise: two have nothing but the effect of the halves."""
 
 
 def _headline_figures(step: StepOutcomeEvidence) -> Iterator[tuple[Figure, tuple[float, ...]]]:

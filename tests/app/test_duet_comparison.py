@@ -21,6 +21,7 @@ from app.comparison.joined import join
 from app.comparison.selectors import choose, duet_sides, only_step
 from app.comparison.variance import RUN, TRIAL
 from app.comparison.verdicts import ComparisonVerdict, Level, Scope
+from app.distributions.analyses import _trial_figures
 from app.events import FactsRead, Moment, RunEnded, RunStarted, State
 from app.history import HistoryQuery, history_of, read_history
 from app.plans.plan import Order, Plan, Repetition, Step, make_step
@@ -115,11 +116,13 @@ def test_the_noise_of_a_duet_is_that_of_its_trials_without_the_halves() -> None:
     rng = np.random.default_rng(3)
     squares = []
     for _ in range(400):
-        values = [100.0 * (1.2 if place % 2 else 1.0) * math.exp(0.05 * rng.normal()) for place in range(4)]
+        values = [100.0 * (1.6 if place % 2 else 1.0) * math.exp(0.05 * rng.normal()) for place in range(4)]
         found = next(iter(summaries(duet_run("r", values, NOISE[:4]))))
         assert found.cov is not None
         squares.append(found.cov**2)
     assert math.sqrt(statistics.fmean(squares)) == pytest.approx(0.05, rel=0.1)
+    shown = [float(trial.values[0]) for trial in _trial_figures(found)]
+    assert max(shown) / min(shown) < 1.4
     two = next(iter(summaries(duet_run("r", [100.0, 120.0], NOISE[:2]))))
     assert (two.cov, two.interval, two.n) == (None, None, 2)
     assert two.noise_values == pytest.approx((math.sqrt(12000.0),))

@@ -62,14 +62,13 @@ GOOD = judged("good", BASE, Trust.VALID)
 
 
 def test_invalid_trials_do_not_lower_the_share_of_failed_ones() -> None:
+    def with_failed(run: RunRecord) -> RunRecord:
+        lost = (replace(one, state=State.FAILED, figures=()) for one in run.trials[4:])
+        return replace(run, trials=(*run.trials[:4], *lost))
+
     good = [judged(f"b{number}", BASE, Trust.VALID) for number in range(3)]
-    failed = [
-        replace(
-            run, trials=(*run.trials[:4], *(replace(one, state=State.FAILED, figures=()) for one in run.trials[4:]))
-        )
-        for run in (judged(f"n{number}", BASE, Trust.VALID) for number in range(3))
-    ]
-    invalid = [judged(f"i{number}", BASE * 3, Trust.INVALID) for number in range(2)]
+    failed = [with_failed(judged(f"n{number}", BASE, Trust.VALID)) for number in range(3)]
+    invalid = [with_failed(judged(f"i{number}", BASE * 3, Trust.INVALID)) for number in range(2)]
     for ours in (failed, [*failed, *invalid]):
         (row,) = compare([good, ours]).rows
         assert row.against[0].verdict is ComparisonVerdict.UNDECIDED

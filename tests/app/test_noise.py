@@ -129,6 +129,12 @@ def test_few_trials_on_two_levels_are_not_ranked() -> None:
     assert deviation_score([[1.0, 1.001, 1.0, 2.0, 2.001, 2.0] * 2]) is not None
 
 
+def test_hosts_of_a_group_are_compared_by_their_values() -> None:
+    ones = [replace(measured(QUIET, host=host), value=value) for host, value in (("h", 100.0), ("i", 200.0))]
+    (found,) = [one for one in noise_of(ones).entries if one.level is NoiseLevel.HOST]
+    assert found.spread.cov == pytest.approx(statistics.stdev([100.0, 200.0]) / 150.0)
+
+
 def test_a_pool_weighs_its_tests_equally_whatever_their_numbers_of_trials() -> None:
     rng = np.random.default_rng(2)
     groups = [drawn(rng, 0.001, 30), drawn(rng, 0.1, 6)]

@@ -459,6 +459,7 @@ def test_prices_are_read_from_a_table() -> None:
 def test_amounts_and_limits_have_units() -> None:
     assert parse_quantity("20000 MB/s") == (20000.0, Unit.MB_PER_SECOND)
     assert parse_quantity("1.1 GB/s") == (1_100_000_000.0, Unit.BYTES_PER_SECOND)
+    assert parse_quantity("3 kbit/s") == (3000.0, Unit.BITS_PER_SECOND)
     assert parse_quantity("3 GiB") == (3.0 * 2**30, Unit.BYTE)
     assert limit_of("latency_p99 <= 1 ms") == FigureLimit("latency_p99", 1.0, Unit.MILLISECOND)
     for wrong in ("latency_p99", "a <= b", "a <= 1 parsec"):

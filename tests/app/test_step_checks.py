@@ -82,6 +82,9 @@ def test_the_halves_of_a_duet_are_no_spread_levels_or_outliers() -> None:
     for check in ("trials-disagree", "two-levels", "outliers", "drifted", "trials-correlated"):
         assert outcome(check, duet_of(swapped)) is None
     assert outcome("trials-disagree", repeated(disk(), swapped)) is not None
+    assert outcome("trials-disagree", duet_of([10_000.0, 14_000.0])) is None
+    wide = [10_000.0 * (1.4 if place % 2 else 1.0) * (1.0945 if place % 4 < 2 else 0.9055) for place in range(12)]
+    assert outcome("trials-disagree", duet_of(wide)) is not None  # 9.9 % of 11, 10.3 % of 10 degrees of freedom
     found = outcome("outliers", duet_of([*swapped[:-1], 1.5 * swapped[-1]]))
     assert found is not None
     assert "trial 12 " in found.measured

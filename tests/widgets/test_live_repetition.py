@@ -2,6 +2,7 @@
 
 import math
 import random
+from dataclasses import replace
 
 import pytest
 from pytestqt.qtbot import QtBot
@@ -114,13 +115,14 @@ def test_the_model_keeps_the_decisions_of_each_place_and_tells_how_far_it_is() -
     assert len(model.decisions[PLACE]) == 8
     more = model.decisions[PLACE][-1].decision.more
     assert step_progress(model, PLACE) == f"1/≥{1 + (more or 0)}"
+    last = replace(model.decisions[PLACE][-1].decision, more=3, beyond=True)
+    model.fold(PolicyDecided("web-1", "disk", IOPS, READ, last), 98.0)
+    assert step_progress(model, PLACE) == "1/≤4"
     model.fold(RunEnded("run-1", State.DONE), 99.0)
     assert step_progress(model, PLACE) == "1 done"
 
 
 def stored_run(repetition: Repetition) -> RunRecord:
-    from dataclasses import replace
-
     run = run_record("run-1", VALUES, metric=IOPS, step=make_step("fio", {}, name="disk"))
     return replace(run, plan=replace(run.plan, repetition=repetition))
 
