@@ -419,7 +419,7 @@ def summary_of(found: History) -> str:
     """Return the number of steps and drifts, how many are within the margin, and the steps that are not significant."""
     count = len(found.points)
     if not count and len(found.hosts) > 1:
-        return "No run counts with a result of all hosts; a history of one host needs no others."
+        return "No run has a counted result of all hosts. Show one host at a time."
     if count < 2 * FEWEST_RESULTS:
         return f"Change detection needs {2 * FEWEST_RESULTS} runs; there are {count}."
     claimed = [each for each in found.marked if each.change.significant]

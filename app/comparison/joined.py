@@ -59,12 +59,7 @@ def join(runs: Sequence[RunRecord], samples: Mapping[str, SampleSeries]) -> tupl
         trials.append(replace(record, trial=trial))
         sources[trial.id] = TrialSource(run_id, record.trial.id, halves.get((run_id, record.trial.id)))
         series[trial.id] = samples[run_id].get(record.trial.id, ())
-    found = {cell: side.verdict(cell) for cell in step_hosts(side)}
-    verdicts = [
-        replace(one, step=cell.step.name, host=cell.host, summary=_summary_of(one, side, cell))
-        for cell, one in found.items()
-        if one is not None
-    ]
+    verdicts = _verdicts(side)
     whole = run_verdict(verdicts)
     findings: list[Finding] = []
     for finding in (finding for run in runs for finding in listed(run)):
@@ -88,6 +83,16 @@ def join(runs: Sequence[RunRecord], samples: Mapping[str, SampleSeries]) -> tupl
         sources=sources,
     )
     return joined, series
+
+
+def _verdicts(side: Side) -> list[Verdict]:
+    """Return the verdict of each step on each host."""
+    found = {cell: side.verdict(cell) for cell in step_hosts(side)}
+    return [
+        replace(one, step=cell.step.name, host=cell.host, summary=_summary_of(one, side, cell))
+        for cell, one in found.items()
+        if one is not None
+    ]
 
 
 def _summary_of(least: Verdict, side: Side, cell: StepHosts) -> str:

@@ -72,8 +72,7 @@ class UntilInterval:
         settled = in_a_row >= HITS
         stop = settled or count >= self.cap
         needed = 0 if stop else self._forecast(values, in_a_row)
-        more, beyond = _allowed(needed, self.cap - count)
-        beyond = beyond and count >= self.minimum  # the spread of fewer trials foretells nothing
+        more, beyond = _allowed(needed, count, self.minimum, self.cap)
         decided = Decision(stop, settled, count, self._reason(values, settled=settled), more, beyond=beyond)
         return _timed(replace(_described(decided, values), wanted=self.precision), each)
 
@@ -150,8 +149,7 @@ class UntilVerdict:
         else:
             reason = self._reason(count, ratio, verdict)
         needed = 0 if stop else self._forecast(count, ratio, verdict)
-        more, beyond = _allowed(needed, self.cap - count)
-        beyond = beyond and count >= self.minimum
+        more, beyond = _allowed(needed, count, self.minimum, self.cap)
         decided = Decision(stop, settled, count, reason, more, beyond=beyond)
         return _timed(self._described(decided, ratio), each)
 
@@ -226,9 +224,13 @@ class Budget:
         return _timed(replace(decided, reason=f"{reach}{count_text(len(values), 'trial')}, {used}"), takes)
 
 
-def _allowed(needed: int | None, left: int) -> tuple[int | None, bool]:
-    """Return the trials to expect of those `needed`, and whether the plan, which has `left`, allows fewer."""
-    return (needed, False) if needed is None or needed <= left else (left, True)
+def _allowed(needed: int | None, count: int, minimum: int, cap: int) -> tuple[int | None, bool]:
+    """Return the trials to expect of those `needed` after `count`, and whether the plan may allow too few.
+
+    The spread of fewer trials than `minimum` foretells nothing.
+    """
+    left = cap - count
+    return (needed, False) if needed is None or needed <= left else (left, count >= minimum)
 
 
 def _described(decided: Decision, values: Sequence[float]) -> Decision:

@@ -88,8 +88,10 @@ def _rank_line(ranking: Ranking) -> Iterator[str]:
         what = "Candidates of one rank are tied"
     elif len(results) == len(ranking.ranked):  # the threshold alone separates them
         return
+    elif len(results) > 1:
+        what = "Within one result of the threshold, each rank is separate"
     else:
-        what = "Each rank is separate" if len(results) == 1 else "Of one result of the threshold, each rank is separate"
+        what = "Each rank is separate"
     basis = "95 % intervals of the ratios, Holm's correction for all pairs"
     yield f"{what} at a margin of {margin_text(ranking)} ({basis})."
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from app.comparison.compare import compare
+from app.comparison.joined import join
 from app.comparison.selection import RunSelection
 from app.comparison.selectors import only_step
 from app.distributions.analyses import Analyses
@@ -253,6 +254,15 @@ def test_of_several_runs_the_first_is_grey_and_gives_the_band() -> None:
     (band,) = panel.bands
     assert (band.run_id, band.name) == ("a", "A, baseline")
     assert band.figure == pytest.approx(999.97, abs=0.01)
+
+
+def test_the_band_of_a_baseline_of_several_hosts_is_the_mean_of_the_hosts() -> None:
+    figures = {"web-1": (100.0,) * 6, "web-2": (400.0,) * 2}
+    runs = [run_events.run_record(f"r{host}", values, host=host) for host, values in figures.items()]
+    baseline, _ = join(runs, {run.summary.id: {} for run in runs})
+    (panel,) = panels(ReportStep([baseline, baseline], [baseline.plan.steps[0]] * 2, {}, ()))
+    (band,) = panel.bands
+    assert band.figure == pytest.approx(200.0)  # the mean of all trials is 141
 
 
 def test_a_trial_that_does_not_count_is_faint_and_named() -> None:

@@ -26,6 +26,7 @@ from widgets.compare.messages import (
     row_ratio_text,
     short_run_name,
     sides_text,
+    status_text,
     verdict_line,
 )
 from widgets.library.run_rows import local_time
@@ -278,3 +279,10 @@ def test_groups_are_counted_in_runs_and_hosts() -> None:
     assert distinct_run_names([group, part])[1].startswith("1 run on 2 hosts · ")
     assert "host" not in distinct_run_names([part, group])[0].partition(" · ")[2]
     assert " · 2 runs · " in short_run_name(group)
+
+
+def test_a_metric_of_several_hosts_is_counted_once() -> None:
+    sides = [[run_record(f"{side}-{host}", STEADY, host=host) for host in ("web-1", "web-2")] for side in "ab"]
+    found = compare(sides)
+    assert len(found.rows) == 3
+    assert status_text(found) == f"{sides_text(found.runs)}, 1 metric"

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterator
+from typing import cast
 
 import pytest
 from PySide6.QtCore import Qt
@@ -15,7 +16,7 @@ from suites.quantities import edges_text
 from tests.widgets.library_runs import STEADY, Made, copied_library, record
 from tests.widgets.test_compare_page import AFTER, AGAIN, BEFORE, BLOCKS
 from widgets import jobs
-from widgets.compare.cells import fitted_verdict
+from widgets.compare.cells import VerdictCell, fitted_verdict
 from widgets.compare.compare_page import ComparePage
 from widgets.compare.compare_table import INTERVAL, VERDICT
 from widgets.compare.run_chips import RunChip
@@ -63,7 +64,7 @@ def _room_and_text(page: ComparePage, row: int) -> tuple[float, str, QFontMetric
     option, index = QStyleOptionViewItem(), table.content.index(row, VERDICT)
     table.initViewItemOption(option)
     option.rect = table.visualRect(index)
-    table.itemDelegateForColumn(VERDICT).initStyleOption(option, index)  # type: ignore[attr-defined]
+    cast("VerdictCell", table.itemDelegateForColumn(VERDICT)).initStyleOption(option, index)
     area = table.style().subElementRect(QStyle.SubElement.SE_ItemViewItemText, option, table)
     margin = table.style().pixelMetric(QStyle.PixelMetric.PM_FocusFrameHMargin, option, table) + 1
     return area.width() - 2 * margin, option.text, QFontMetricsF(option.font)

@@ -16,13 +16,12 @@ from app.margins import Margin
 from app.questions import Asker
 from app.services import Workstation
 from suites.errors import BenchwrightError
-from suites.quantities import count_text
 from widgets.compare.compare_rows import Compared, CompareLine, folded, lines_of, read_runs, rows_for_text
 from widgets.compare.compare_table import CompareTable
 from widgets.compare.curves import read_curves
 from widgets.compare.explanation_panel import ExplanationSide
 from widgets.compare.margin_field import MarginField
-from widgets.compare.messages import sides_text
+from widgets.compare.messages import status_text
 from widgets.compare.pickers import BaselinePicker, RunPicker
 from widgets.compare.rank_dialog import show_ranking
 from widgets.compare.run_chips import RunChips
@@ -191,8 +190,7 @@ class ComparePage(Page):
         if not compared.comparison.rows:
             self.explanation.show_nothing()
             self.notice.show_message("info", NOTHING_COMPARED)
-        metrics = len({(row.step, row.metric.name, row.labels) for row in compared.comparison.rows})
-        self.status.emit(f"{sides_text(compared.comparison.runs)}, {count_text(metrics, 'metric')}")
+        self.status.emit(status_text(compared.comparison))
 
     def _show_lines(self) -> None:
         if self._compared is not None:

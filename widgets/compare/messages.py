@@ -65,6 +65,12 @@ def sides_text(runs: Sequence[RunSummary]) -> str:
     return f"{sides}, {total}" if groups or total != count_text(len(runs), "run") else total
 
 
+def status_text(comparison: Comparison) -> str:
+    """Return what is compared: ``2 groups, 11 runs, 3 metrics``; a metric of several hosts counts once."""
+    metrics = len({(row.step, row.metric.name, row.labels) for row in comparison.rows})
+    return f"{sides_text(comparison.runs)}, {count_text(metrics, 'metric')}"
+
+
 def _hosts(run: RunSummary, *, named: bool) -> list[str]:
     """Return the hosts of a run, if they are to be `named` and its part does not name them."""
     return [", ".join(map(host_title, run.hosts))] if named and not run.chosen_hosts else []

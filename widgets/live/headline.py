@@ -115,8 +115,8 @@ def _running_headline(view: TrialView, metric: Metric, bands: Sequence[Band]) ->
 
 def _finished_headline(model: RunModel, step_key: StepKey, metric: Metric, bands: Sequence[Band]) -> Headline:
     counted = [view for view in model.trials_at(step_key) if view.counts]
-    every = _over_trials(model.plan, counted)
-    found = [(labelled, estimate) for (one, labelled), estimate in every.items() if one.name == metric.name]
+    shown = _over_trials(model.plan, counted, metric.name)
+    found = [(labelled, estimate) for (one, labelled), estimate in shown.items() if one.name == metric.name]
     if not found:
         return _excluded_headline(model, step_key, metric)
     labelled, estimate = found[0]
@@ -129,7 +129,7 @@ def _finished_headline(model: RunModel, step_key: StepKey, metric: Metric, bands
         f"{caption}, ± 95 % interval" if estimate.half else caption,
         metric.better,
         _others(metric, found[1:]),
-        *_tail((one, estimate) for (one, at), estimate in every.items() if at == labelled),
+        *_tail((one, estimate) for (one, at), estimate in shown.items() if at == labelled),
         *_ratio(
             metric, estimate.value, band, band.figure if band is not None else None, None if under_way else estimate.n
         ),
@@ -183,12 +183,13 @@ def _tail(found: Iterable[tuple[Metric, HeadlineEstimate | None]]) -> tuple[str,
     return ("", "") if metric is None else (f"p{metric.percentile:g} latency", figure_text(metric, known[metric].value))
 
 
-def _over_trials(plan: Plan, views: Iterable[TrialView]) -> dict[tuple[Metric, Labels], HeadlineEstimate]:
-    """Return the estimate of every metric over trials of a step."""
+def _over_trials(plan: Plan, views: Iterable[TrialView], name: str) -> dict[tuple[Metric, Labels], HeadlineEstimate]:
+    """Return the estimates of the metric `name` and of the percentiles over trials of a step."""
     gathered: dict[tuple[Metric, Labels], list[tuple[float, Trial]]] = {}
     for view in views:
         for figure in view.figures:
-            gathered.setdefault((figure.metric, figure.labels), []).append((figure.value, view.trial))
+            if figure.metric.name == name or figure.metric.percentile is not None:
+                gathered.setdefault((figure.metric, figure.labels), []).append((figure.value, view.trial))
     return {key: _of_trials(plan, found) for key, found in gathered.items()}
 
 
