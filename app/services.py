@@ -250,7 +250,7 @@ class Workstation(SessionServices):
     def run_entry(self, entry: QueueEntry, asker: Asker, control: Control) -> Generator[Event]:
         """Run an entry that the queue's take() returned: as run(), run_session() or attach() do.
 
-        Raises HostInUseError if a machine did not admit it; the entry may then wait again, see RunQueue.under_way().
+        Raises WaitsAgainError if a machine did not admit it, so that the entry waits again.
         """
         try:
             if entry.detached:

@@ -30,6 +30,7 @@ from app.events import (
 )
 from app.plans.plan import host_label
 from app.queue.entries import NOT_STARTED, QueueEntry
+from app.queue.run_queue import WaitsAgainError
 from app.runs.control import Control
 from app.runs.messages import link_text
 from app.services import Workstation
@@ -225,9 +226,8 @@ class SideBySide:
 
     def _end(self, run: QueuedRun, error: BenchwrightError | None) -> None:
         run.figure = ""
-        if error is not None and (entry := self._workstation.queue.find(run.entry.id)) is not None:
-            # A machine did not admit it. The control of a refused run is used up.
-            run.entry, run.thread, run.status, run.control = entry, None, "waiting", Control(entry.busy)
+        if isinstance(error, WaitsAgainError):  # the control of a refused run is used up
+            run.thread, run.status, run.control = None, "waiting", Control(run.entry.busy)
         elif error is not None:
             run.error = error
             self._board.error(f"{run.title}: {error}")

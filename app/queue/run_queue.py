@@ -22,6 +22,10 @@ RETRY_AFTER = 15.0
 _LIST = "List the queue with: benchwright queue"
 
 
+class WaitsAgainError(HostInUseError):
+    """A machine did not admit a run that was taken from the queue; its entry waits again."""
+
+
 class QueueError(BenchwrightError):
     """The queue has no such entry, or its state does not allow the change."""
 
@@ -148,14 +152,15 @@ class RunQueue:
         """Show a run of `plan` as under way in this context: the entry `entry_id` that take() returned, or a new one.
 
         If a machine does not admit an entry that `waits`, or another run of the queue uses that machine, the entry
-        waits again.
+        waits again, and WaitsAgainError is raised.
         """
         mark = RunMark(self._file, self._begin(plan, library, busy, entry_id))
         try:
             yield mark
         except HostInUseError as error:
             why = error.message
-            self._file.update(lambda content: _refuse(content, mark.entry_id, why, taken=bool(entry_id)))
+            if entry_id and self._file.update(lambda content: _refuse(content, entry_id, why)):
+                raise WaitsAgainError(error.message, error.remedy) from error
             raise
         finally:
             self.drop(mark.entry_id)
@@ -170,10 +175,6 @@ class RunQueue:
         made = self.add(plan, library, busy=busy, waits=False, stays=False)
         self._file.update(lambda content: _put(content, replace(made, state=EntryState.RUNNING)))
         return made.id
-
-    def find(self, entry_id: str) -> QueueEntry | None:
-        """Return an entry, or None once its run is over."""
-        return next((place.entry for place in self.places() if place.entry.id == entry_id), None)
 
 
 @dataclass(slots=True)
@@ -289,14 +290,15 @@ def _note(content: QueueContent, entry_id: str, **changes: str | float | None) -
         _put(content, replace(entry, **changes))  # type: ignore[arg-type]
 
 
-def _refuse(content: QueueContent, entry_id: str, why: str, *, taken: bool) -> None:
-    """Let an entry wait again that was taken from the queue and whose host is in use."""
+def _refuse(content: QueueContent, entry_id: str, why: str) -> bool:
+    """Let an entry wait again that was taken from the queue and whose host is in use; return whether it does."""
     entry = _find(content, entry_id)
-    if entry is None or not taken:
-        return
+    if entry is None:
+        return False
     by_queue = any(_user_of(content, entry, machine.name) for machine in entry.machines)
     if by_queue or entry.waits:
         _put(content, again(entry, "" if by_queue else why.rstrip("."), 0.0 if by_queue else time.time() + RETRY_AFTER))
+    return by_queue or entry.waits
 
 
 def _drop(content: QueueContent, entry_id: str) -> None:
