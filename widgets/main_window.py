@@ -117,8 +117,8 @@ class MainWindow(QMainWindow):
         if self.closing.waits:
             return
         text = counts_text(self._lines)
-        several = sum(line.state is LineState.RUNNING for line in self._lines) > 1
-        self.status_line.show_running(f"{text}   {self._summary}".strip() if text else self._summary, several=several)
+        one = bool(self._summary) and sum(line.state is LineState.RUNNING for line in self._lines) < 2
+        self.status_line.show_running("   ".join(filter(None, [text, self._summary])), stoppable=one)
 
     def run_ended(self) -> None:
         """Update the window after the end of a run."""
@@ -212,6 +212,7 @@ class MainWindow(QMainWindow):
         self.rail.chosen.connect(self.show_page)
         self.library_bar.is_measuring = self._is_measuring
         self.session_bar.under_way = self._series_under_way
+        self.asker.asked.connect(self.presence.note_question)
         self.queue_bar.start_requested.connect(self.pages.run_queue)
         self.strip.chosen.connect(self.pages.show_live)
         self.strip.stop_requested.connect(lambda key: self._on_live(lambda live: live.stop_key(key)))

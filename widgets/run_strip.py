@@ -80,7 +80,7 @@ class _RunCard(QFrame):
         self.stop_button = tool_button(clicked=lambda: strip.stop_requested.emit(self.line.key), autoRaise=True)
         self.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
         self.customContextMenuRequested.connect(self._open_menu)
-        self._strip = strip
+        self._strip, self._front = strip, False
         fill(row_in(self, 0, (0, 0, 2, 0)), (self.button, 1), self.stop_button)
         self.setFixedWidth(max(WIDTH, 28 * self.fontMetrics().averageCharWidth() + SPACE[3]))
 
@@ -96,6 +96,11 @@ class _RunCard(QFrame):
             restyle(self, "state", line.state.value)
             self._show_action(line)
         self.button.setChecked(front)
+        if front is not self._front:
+            self._front = front
+            restyle(self, "front", front)
+            if front:
+                self._strip.ensureWidgetVisible(self, SPACE[1], 0)
 
     def _show_action(self, line: RunLine) -> None:
         removes = line.state is not LineState.RUNNING
@@ -180,7 +185,8 @@ def counts_text(lines: Sequence[RunLine]) -> str:
     waiting = sum(line.state.waits for line in lines)
     if running + waiting < 2:
         return ""
-    return ", ".join(filter(None, [count_text(running, "run"), f"{waiting} waiting" if waiting else ""]))
+    parts = [count_text(running, "run") if running else "", f"{waiting} waiting" if waiting else ""]
+    return ", ".join(filter(None, parts))
 
 
 NEXT_RUN = "Ctrl+Tab"

@@ -1,6 +1,7 @@
 """The runs of the window: those under way, and those that wait in the queue."""
 
 import time
+from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -48,6 +49,7 @@ class RunSet(QObject):
         self._places: tuple[QueuePlace, ...] = ()
         self._looking: BackgroundJob | None = None
         self._look_again = False
+        self._to_add: deque[RunController] = deque()
         self._retry = QTimer(self, interval=RETRY)
         self._retry.timeout.connect(self.look)
         self._settle = QTimer(self, singleShot=True, interval=SETTLE)
@@ -71,7 +73,14 @@ class RunSet(QObject):
         if request.stop:
             made.begin(None)
             return made
-        queue, library = self._workstation.queue, self._workstation.library_path
+        self._to_add.append(made)
+        if len(self._to_add) == 1:
+            self._add_to_queue(made)
+        return made
+
+    def _add_to_queue(self, made: RunController) -> None:
+        """Add a run to the queue; one after another, so that the order is that of the user."""
+        request, queue, library = made.start_request, self._workstation.queue, self._workstation.library_path
 
         def add() -> QueueEntry:
             request.made()
@@ -84,9 +93,15 @@ class RunSet(QObject):
             )
 
         BackgroundJob(add, self).start(
-            lambda entry: self._added(made, entry), lambda error: made.end_waiting(str(error))
+            lambda entry: self._added(made, entry),
+            lambda error: made.end_waiting(str(error)),
+            finished=self._add_next,
         )
-        return made
+
+    def _add_next(self) -> None:
+        self._to_add.popleft()
+        if self._to_add:
+            self._add_to_queue(self._to_add[0])
 
     def adopt(self) -> None:
         """Start the entries that an earlier Benchwright left in the queue."""
