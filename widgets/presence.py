@@ -6,7 +6,7 @@ from PySide6.QtCore import QObject
 from PySide6.QtWidgets import QApplication, QDialog, QMainWindow
 
 from widgets import desktop, settings
-from widgets.run_strip import LineState, RunLine, counts_text
+from widgets.run_strip import LineState, StripLine, counts_text
 
 PROGRAM = "Benchwright"
 
@@ -29,7 +29,7 @@ class Presence(QObject):
         self.notifies = on
         settings.put(NOTIFIES, "yes" if on else "no")
 
-    def show_lines(self, lines: Sequence[RunLine]) -> None:
+    def show_lines(self, lines: Sequence[StripLine]) -> None:
         """Show the runs, and notify of those that have ended since."""
         title = title_of(lines)
         if title != self._window.windowTitle():
@@ -53,7 +53,7 @@ class Presence(QObject):
             desktop.notify(title, text)
 
 
-def title_of(lines: Sequence[RunLine]) -> str:
+def title_of(lines: Sequence[StripLine]) -> str:
     """Return the title: ``412k IOPS · 4:10 left – Benchwright``, or the number of several runs."""
     running = [line for line in lines if line.state is LineState.RUNNING]
     text = counts_text(lines)
@@ -62,7 +62,7 @@ def title_of(lines: Sequence[RunLine]) -> str:
     return f"{text} – {PROGRAM}" if text else PROGRAM
 
 
-def share_of(lines: Sequence[RunLine]) -> float | None:
+def share_of(lines: Sequence[StripLine]) -> float | None:
     """Return the share done of the runs under way, to the percent; None if one of them is unknown or there are none."""
     shares = [line.share for line in lines if line.state is LineState.RUNNING]
     known = [share for share in shares if share is not None]

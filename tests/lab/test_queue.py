@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from app.checks.run_findings import STREAMS_HERE
 from app.events import State
-from app.plans.plan import Plan, Repetition, make_step
+from app.plans.plan import LOCAL, Plan, Repetition, make_step
 from app.plans.plan_file import write_plan
 from app.records import RunRecord
 from app.services import Workstation
@@ -69,14 +70,17 @@ def test_runs_on_different_machines_go_side_by_side(tmp_path: Path, start_machin
     for alias in ("one", "two", "three"):
         start_machine(alias)
     plans = [plan_on("one"), plan_on("two"), plan_on("three"), plan_on("one", "two", name="both")]
+    plans.append(plan_on(LOCAL))
     status, _, errors = run_files(tmp_path, plans)
     assert status == 0, errors
-    one, two, three, both = records(tmp_path, plans)
+    one, two, three, both, local = records(tmp_path, plans)
     assert overlap(one, two)
     assert overlap(one, three)
     assert overlap(two, three)
     assert not any(overlap(both, other) for other in (one, two))
     assert MESSAGES["waits_for_one"] in errors
+    assert STREAMS_HERE.id in [finding.id for finding in local.findings]
+    assert STREAMS_HERE.id not in [finding.id for finding in one.findings]
     assert json.loads((Path.home() / "state/benchwright/queue.json").read_text())["entries"] == []
 
 

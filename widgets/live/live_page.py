@@ -55,7 +55,7 @@ class LivePage(Page):
     run_started = Signal(str)
     run_finished = Signal(str)
     summary_changed = Signal(str)  # the shown run in one line, empty when none is under way
-    lines_changed = Signal(object, str)  # a RunLine for each run, and the key of the shown one
+    lines_changed = Signal(object, str)  # a StripLine for each run, and the key of the shown one
     show_run_requested = Signal(str)
     export_requested = Signal(str)
     measure_requested = Signal()

@@ -32,7 +32,7 @@ from suites.quantities import clock_text, figure_text
 from widgets.jobs import PERIOD, BackgroundJob, EventBatch, PendingEvents
 from widgets.live.messages import remaining_text, state_text, step_host_text, trial_text
 from widgets.live.model import LivePhase, RunModel, StepKey
-from widgets.run_strip import LineState, RunLine
+from widgets.run_strip import LineState, StripLine
 
 STARTING = "starting"
 """What a run waits for until the queue was looked at."""
@@ -254,7 +254,7 @@ class RunController(QObject):
         verdict = self.model.verdicts.get(None)
         return self.model.reason if verdict is None else verdict.summary
 
-    def line(self, now: float) -> RunLine:
+    def line(self, now: float) -> StripLine:
         """Return the run for the strip and the title, at `now` (monotonic seconds)."""
         plan, model = self.start_request.plan, self.model
         hosts = host_label(plan.hosts[0]) + (f" +{len(plan.hosts) - 1}" if len(plan.hosts) > 1 else "")
@@ -262,10 +262,10 @@ class RunController(QObject):
         if self.over:
             failed = model.phase is LivePhase.FAILED
             state = LineState.FAILED if failed else LineState.DONE
-            return RunLine(self.key, title, state_text(model, now), state, figure=self._summary())
+            return StripLine(self.key, title, state_text(model, now), state, figure=self._summary())
         if not self.running:
             state = LineState.PAUSED if self.paused else LineState.RUNNING if self.starting else LineState.WAITING
-            return RunLine(self.key, title, self.waits, state)
+            return StripLine(self.key, title, self.waits, state)
         left = left_text(model, now)
         figure = _figure(model)
         trial = "" if model.current is None else trial_text(model, model.current)
@@ -274,7 +274,7 @@ class RunController(QObject):
         share = None
         if not model.links and (remaining := model.remaining(now)) is not None and model.elapsed(now) > 0:
             share = model.elapsed(now) / (model.elapsed(now) + max(0.0, remaining))
-        return RunLine(
+        return StripLine(
             self.key, title, " · ".join(filter(None, parts)), LineState.RUNNING, figure=figure, left=left, share=share
         )
 

@@ -4,20 +4,19 @@ import time
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 
 from PySide6.QtCore import QFileSystemWatcher, QObject, QTimer, Signal
 
 from app.plans.plan import host_label
 from app.questions import Asker
 from app.queue.entries import EntryState, QueueEntry, QueuePlace
+from app.queue.run_queue import RunQueue
 from app.services import Workstation
-from app.store.ownership import this_process
 from suites.errors import BenchwrightError
 from suites.quantities import duration_text
 from widgets.jobs import BackgroundJob
 from widgets.live.run_controller import STARTING, RunController, RunStart
-from widgets.run_strip import LineState, QueueAction, RunLine
+from widgets.run_strip import LineState, QueueAction, StripLine
 
 RETRY = 5000
 """Milliseconds between looks at the queue while a run waits: a host becomes free without notice."""
@@ -56,6 +55,7 @@ class RunSet(QObject):
         self._settle.timeout.connect(self.look)
         self._watcher = QFileSystemWatcher(self)
         self._watcher.directoryChanged.connect(self._note_change)
+        self.look()
 
     @property
     def active(self) -> list[RunController]:
@@ -106,7 +106,7 @@ class RunSet(QObject):
     def adopt(self) -> None:
         """Start the entries that an earlier Benchwright left in the queue."""
         workstation = self._workstation
-        BackgroundJob(lambda: workstation.queue.adopt(workstation.library_path), self).start(self._adopted)
+        BackgroundJob(lambda: workstation.queue.adopt(workstation.library_path, paused=True), self).start(self._adopted)
 
     def _adopted(self, entries: list[QueueEntry]) -> None:
         for entry in entries:
@@ -128,9 +128,6 @@ class RunSet(QObject):
         made.entry = entry
         if made.control.over:  # stopped meanwhile
             self.remove(made)
-        folder = str(self._workstation.queue.path.parent)
-        if not self._watcher.directories() and Path(folder).is_dir():
-            self._watcher.addPath(folder)
         self.look()
 
     def look(self) -> None:
@@ -148,6 +145,8 @@ class RunSet(QObject):
 
     def _looked(self, found: _Look) -> None:
         self._places = found.places
+        if not self._watcher.directories():  # the look has made it
+            self._watcher.addPath(str(self._workstation.queue.path.parent))
         started = {entry.id: entry for entry in found.started}
         places = {place.entry.id: place for place in found.places}
         for one in self.active:
@@ -224,7 +223,7 @@ class RunSet(QObject):
 
     # Texts
 
-    def lines(self) -> list[RunLine]:
+    def lines(self) -> list[StripLine]:
         """Return every run of this window, then those of other processes, for the strip."""
         now = time.monotonic()
         own = {one.entry.id for one in self.controllers if one.entry is not None}
@@ -233,12 +232,12 @@ class RunSet(QObject):
         return [*(one.line(now) for one in self.controllers), *map(_line_elsewhere, others)]
 
 
-def _line_elsewhere(place: QueuePlace) -> RunLine:
+def _line_elsewhere(place: QueuePlace) -> StripLine:
     """Return a run of another process: ``3/6 trials · about 4 min left · in another Benchwright``."""
     entry = place.entry
     left = "" if entry.ends is None else f"about {duration_text(max(0.0, entry.ends - time.time()))} left"
     done = f"{entry.done} trials" if entry.done else ""
-    where = "" if entry.owner == this_process() else "another Benchwright"
+    where = "" if RunQueue.is_own(entry) else "another Benchwright"
     detail = " · ".join(filter(None, [place.waits, done, left, where]))
     hosts = host_label(entry.plan.hosts[0])
-    return RunLine(f"entry-{entry.id}", f"{hosts} · {entry.plan.name}", detail, LineState.ELSEWHERE)
+    return StripLine(f"entry-{entry.id}", f"{hosts} · {entry.plan.name}", detail, LineState.ELSEWHERE)
