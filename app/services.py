@@ -84,9 +84,9 @@ class Workstation(SessionServices):
         """Return why the aliases of ~/.ssh/config are missing from the hosts, or an empty string."""
         return self._hosts.problem()
 
-    def save_host(self, entry: HostEntry) -> None:
-        """Add or replace a host."""
-        self._hosts.saved.save(entry)
+    def save_hosts(self, *entries: HostEntry) -> None:
+        """Add or replace hosts; none if one is invalid."""
+        self._hosts.saved.save(*entries)
 
     def remove_host(self, name: str) -> None:
         """Delete a saved host. Its runs stay in the library."""

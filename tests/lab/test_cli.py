@@ -149,8 +149,8 @@ def test_facts_are_a_document_that_check_reads_back(lab: LabHost) -> None:
 @pytest.mark.usefixtures("lab")
 def test_facts_for_people_have_a_value_or_a_reason() -> None:
     shown = done(benchwright("facts", "lab", "--directory", "/nowhere")).out
-    assert re.search(r"^system kernel +\d", shown, re.MULTILINE)
-    assert "— (" in shown
+    assert re.search(r"^System · Kernel +\d", shown, re.MULTILINE)
+    assert "absent (" in shown
     assert "/nowhere" in shown
 
 

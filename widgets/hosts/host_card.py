@@ -4,6 +4,7 @@ from PySide6.QtCore import Qt, Signal, SignalInstance
 from PySide6.QtWidgets import QFrame, QToolButton
 
 from app.hosts.hosts import HostEntry, Origin
+from app.hosts.short_facts import short_facts
 from app.questions import ConnectOutcome
 from widgets.hosts.host_connections import HostStatus
 from widgets.hosts.hosts_table import address_text
@@ -14,7 +15,7 @@ from widgets.parts.names import host_title
 from widgets.parts.notice import Notice, ProgressNotice
 from widgets.parts.text import Text, Tone, set_tool_tip
 from widgets.theme import SPACE, TextSize, restyle, text_font
-from widgets.wizard.messages import listed, short_facts
+from widgets.wizard.messages import listed
 
 
 class HostCard(QFrame):
@@ -122,7 +123,16 @@ class HostCard(QFrame):
             self.leftovers_button,
         )
         rows = column_in(self, SPACE[1], (SPACE[3], SPACE[2], SPACE[2], SPACE[3]))
-        fill(rows, head, self._address, self._summary, self.working, self.notice, flowing(*buttons, spacing=SPACE[1]))
+        fill(
+            rows,
+            head,
+            self._address,
+            self._summary,
+            self.working,
+            self.notice,
+            flowing(*buttons, spacing=SPACE[1]),
+            None,
+        )
 
     def _tool(self, icon: str, tip: str, keys: str, request: SignalInstance) -> QToolButton:
         focus = Qt.FocusPolicy.StrongFocus
