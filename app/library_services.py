@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from app.sample_size.pilot import Pilot, PilotQuery
     from app.sample_statistics import WithinTrials
     from app.saved_margins import SavedMargins
+    from app.step_results import ResultCard
     from app.store import Store
     from app.store.errors import StoreError
     from suites.facts import Facts
@@ -270,6 +271,20 @@ class LibraryServices(ABC):
         """Write the report image; several runs are compared as in compare(), and so are the sides of one duet."""
         sides = self.duet_sides(runs[0]) if len(runs) == 1 else ()
         return self._selection.export_png(sides or runs, path, self.margins(margins), overruled, tested)
+
+    def result_card(self, run: str) -> ResultCard:
+        """Return the results of a run as text, and as a picture of 1200 x 630 pixels."""
+        from app.report_image.card import draw_card
+        from app.step_results import ResultCard, results_text
+
+        record = self.load(run)
+        return ResultCard(results_text(record), draw_card(record).png())
+
+    def export_card(self, run: str, path: Path) -> Path:
+        """Write the picture of the results of a run to `path`. Raises WriteError."""
+        from app.output import write_whole
+
+        return write_whole(path, self.result_card(run).picture)
 
     @property
     def analyses(self) -> Analyses:

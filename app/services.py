@@ -174,7 +174,7 @@ class Workstation(SessionServices):
         return validate(default_plan(hosts, suites, name))
 
     def quick_plan(self, host: str, facts: Facts) -> Plan:
-        """Return the quick benchmark: CPU, memory and disk, one trial each, in under two minutes."""
+        """Return the quick benchmark: CPU, memory and disk, one trial each, in under 90 s."""
         from app.plans.presets import quick_plan
 
         return quick_plan(host, facts)

@@ -48,7 +48,7 @@ class HostCard(QFrame):
         set_tool_tip(self.leftovers_button, "Directories and processes left on the host by interrupted runs")
         self.edit_button = self._tool("edit", "Edit the connection", "F2", self.edit_requested)
         self.remove_button = self._tool("remove", "Remove the host from the list", "Del", self.remove_requested)
-        set_tool_tip(self.quick_button, "CPU, memory and disk in under two minutes")
+        set_tool_tip(self.quick_button, "CPU, memory and disk in under 90 s")
         self._activity = ""
         self._arrange()
 

@@ -221,7 +221,7 @@ class HostsPage(Page):
         card.setObjectName("card")
         self.start_button = push_button("Quick benchmark of this computer", primary=True)
         self.start_button.clicked.connect(lambda: self.quick_requested.emit(LOCAL))
-        text = Text("Start here: CPU, memory and disk in under two minutes. Needs no server.")
+        text = Text("Start here: CPU, memory and disk in under 90 s. Needs no server.")
         fill(row_in(card, SPACE[2], (SPACE[3], SPACE[1], SPACE[1], SPACE[1])), (text, 1), self.start_button)
         card.hide()
         return card
