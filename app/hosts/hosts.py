@@ -59,6 +59,13 @@ class ConnectReport:
     remedy: str = ""
     seconds: float = 0.0
 
+    @property
+    def severity(self) -> str:
+        """Severity for the user: good, info if the user cancelled it, or error."""
+        if self.outcome is ConnectOutcome.CONNECTED:
+            return "good"
+        return "info" if self.outcome in {ConnectOutcome.CANCELLED, ConnectOutcome.NOT_ALLOWED} else "error"
+
 
 LARGEST = 2**20
 """Size limit of the file of saved hosts, in bytes."""

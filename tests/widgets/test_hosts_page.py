@@ -15,6 +15,7 @@ from app.hosts.hosts import ConnectReport, HostEntry, Origin
 from app.plans.plan import LOCAL, Plan
 from app.questions import Asker, ConnectOutcome, RefusingAsker
 from app.services import Workstation
+from remote.errors import ConnectError
 from suites.facts import Facts, SystemFacts
 from tests.messages import messages
 from widgets import jobs
@@ -394,3 +395,11 @@ def test_what_is_kept_for_a_host_can_be_forgotten(qtbot: QtBot, tmp_path: Path) 
         assert shown in page.notice.text()
     page.table.select(LOCAL)
     assert not forget.isEnabled()
+
+
+def test_a_cancelled_sign_in_is_no_error() -> None:
+    report = ConnectReport("web-1", ConnectOutcome.CANCELLED, "Connecting to web-1 was cancelled.")
+    assert HostStatus(report=report).level == "info"
+    refused = ConnectReport("web-1", ConnectOutcome.AUTH_REFUSED, "No.")
+    assert HostStatus(report=refused).level == "error"
+    assert ConnectError(ConnectOutcome.CANCELLED, "").cancelled

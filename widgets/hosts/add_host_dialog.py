@@ -392,7 +392,7 @@ class AddHostDialog(QDialog):
         if report.outcome is ConnectOutcome.CONNECTED:
             self.outcome.show_message("good", f"{report.message} It took {report.seconds:.2f} s.")
         else:
-            self.outcome.show_message("error", report.message, report.remedy)
+            self.outcome.show_message(report.severity, report.message, report.remedy)
 
     def _stop_waiting(self) -> None:
         """Abandon the job; its thread ends by itself, and its questions are withdrawn."""

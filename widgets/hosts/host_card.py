@@ -96,7 +96,7 @@ class HostCard(QFrame):
         if status.activity:
             self.notice.hide()
         elif report is not None and report.outcome is not ConnectOutcome.CONNECTED:
-            self.notice.show_message("error", report.message, report.remedy)
+            self.notice.show_message(report.severity, report.message, report.remedy)
         elif status.problem is not None:
             self.notice.show_error(status.problem)
         elif report is not None and entry.origin is not Origin.THIS_COMPUTER:
