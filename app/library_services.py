@@ -274,11 +274,9 @@ class LibraryServices(ABC):
 
     def result_card(self, run: str) -> ResultCard:
         """Return the results of a run as text, and as a picture of 1200 x 630 pixels."""
-        from app.report_image.card import draw_card
-        from app.step_results import ResultCard, results_text
+        from app.report_image.card import result_card
 
-        record = self.load(run)
-        return ResultCard(results_text(record), draw_card(record).png())
+        return result_card(self.load(run))
 
     def export_card(self, run: str, path: Path) -> Path:
         """Write the picture of the results of a run to `path`. Raises WriteError."""

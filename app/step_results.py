@@ -54,8 +54,12 @@ class StepResult:
 
 @dataclass(frozen=True, slots=True)
 class ResultCard:
-    """The results of a run as text, and as a PNG picture."""
+    """The results of a run, also as text and as a PNG picture."""
 
+    title: str
+    hosts: tuple[str, ...]
+    results: tuple[StepResult, ...]
+    basis: str
     text: str
     picture: bytes
 
@@ -104,13 +108,17 @@ def results_text(record: RunRecord) -> str:
     names = [f"{one.step}, {host_label(one.host)}" if several else one.step for one in found]
     figures = [f"{one.figure} {one.interval}".strip() for one in found]
     wide, tall = (max(map(len, texts), default=0) for texts in (names, figures))
-    hosts = [f"{host_label(host)}: {host_text(record.facts_before.get(host))}" for host in record.plan.hosts]
-    lines = [first_upper(record.plan.name), *hosts, ""]
+    lines = [first_upper(record.plan.name), *host_lines(record), ""]
     if record.summary.state is not State.DONE:
         lines.insert(1, f"{record.summary.state.capitalize()}. {record.reason}".strip())
     for name, figure, one in zip(names, figures, found, strict=True):
         lines.append(f"{name:<{wide}}  {figure:>{tall}}  {one.detail:<12}  {one.judgement}".rstrip())
     return "\n".join([*lines, "", basis_text(record)])
+
+
+def host_lines(record: RunRecord) -> list[str]:
+    """Return a line of facts for each host of a run."""
+    return [f"{host_label(host)}: {host_text(record.facts_before.get(host))}" for host in record.plan.hosts]
 
 
 def basis_text(record: RunRecord) -> str:

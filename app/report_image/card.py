@@ -1,6 +1,5 @@
 """The result card: the results of a run at a glance, 1200 x 630 pixels, the size of a link preview."""
 
-from app.hosts.short_facts import host_text
 from app.plans.plan import host_label
 from app.records import RunRecord
 from app.report_image.sections import VERDICT_MARKS
@@ -22,7 +21,7 @@ from app.report_image.sheet import (
     width,
     wrap,
 )
-from app.step_results import StepResult, basis_text, step_results
+from app.step_results import ResultCard, StepResult, basis_text, host_lines, results_text, step_results
 from suites.quantities import count_text, first_upper
 
 HEIGHT = 630
@@ -40,8 +39,7 @@ def draw_card(record: RunRecord) -> Sheet:
     """Return the card of `record`; results beyond MOST are counted."""
     sheet = Sheet()
     sheet.paragraph(first_upper(record.plan.name), TITLE)
-    for host in record.plan.hosts[:2]:
-        facts = f"{host_label(host)}: {host_text(record.facts_before.get(host))}"
+    for facts in host_lines(record)[:2]:
         sheet.text(MARGIN, sheet.y, wrap(facts, SUBTITLE, CONTENT)[0], SUBTITLE)
         sheet.y += SUBTITLE.leading
     found = step_results(record)
@@ -56,6 +54,13 @@ def draw_card(record: RunRecord) -> Sheet:
     sheet.text(MARGIN, HEIGHT - MARGIN - QUIET.leading, wrap(foot, QUIET, CONTENT)[0], QUIET)
     sheet.y = HEIGHT - MARGIN
     return sheet
+
+
+def result_card(record: RunRecord) -> ResultCard:
+    """Return the card of `record` as data, text and picture."""
+    results = tuple(step_results(record))
+    title, hosts = first_upper(record.plan.name), tuple(host_lines(record))
+    return ResultCard(title, hosts, results, basis_text(record), results_text(record), draw_card(record).png())
 
 
 def _draw_result(sheet: Sheet, one: StepResult, row: float, *, named: bool) -> None:
