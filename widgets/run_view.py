@@ -9,7 +9,8 @@ from app.records import Band
 from suites.quantities import clock_text
 from widgets.live.model import RunModel, StepKey
 from widgets.live.run_side_panel import RunSidePanel
-from widgets.live.step_view import StepTabs, StepView
+from widgets.live.step_strip import StepStrip
+from widgets.live.step_view import StepView
 from widgets.parts.boxes import column_in, fill
 from widgets.theme import SPACE
 
@@ -29,10 +30,10 @@ class RunView(QWidget):
         self._model: RunModel | None = None
         self._bands: dict[StepKey, Sequence[Band]] = {}
         self._output: int | None = None
-        self.strip = StepTabs()
+        self.strip = StepStrip()
         self.view = StepView()
         self.side = side or RunSidePanel()
-        self.strip.chosen.connect(self.show_step_key)
+        self.strip.step_chosen.connect(self.show_step_key)
         self.view.output_wanted.connect(self._request_output)
         self.view.front_changed.connect(self._update_side)
         self.view.scaling_requested.connect(self._request_scaling)

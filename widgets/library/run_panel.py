@@ -190,7 +190,7 @@ class RunPanel(QWidget):
             self.run_view = RunView(side=self._side)
             self.run_view.output_requested.connect(self.output_requested)
             self.run_view.scaling_requested.connect(self.scaling_requested)
-            self.run_view.strip.chosen.connect(self._follow)
+            self.run_view.strip.step_chosen.connect(self._follow)
             self.run_view.setContentsMargins(0, SPACE[1], 0, 0)
             self._plots.setWidget(self.run_view)
         return self.run_view

@@ -88,6 +88,11 @@ class LiveSeries:
         if len(times) and time - times[-1] > GAP:
             self.buffer.append((float(times[-1]) + time) / 2, math.nan)
 
+    def finite(self) -> Numbers:
+        """Return every value, warm-up included, in order of time."""
+        values = self.buffer.values()
+        return values[np.isfinite(values)]
+
     def counted(self) -> Numbers:
         """Return the values that count, in order of time."""
         return self.counted_pairs()[1]

@@ -1,80 +1,24 @@
 """View of one step on a host: headline, interval strip, plots, trials, output, commands."""
 
+import time
 from collections.abc import Sequence
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QPlainTextEdit, QSplitter, QTabBar, QTabWidget, QWidget
+from PySide6.QtWidgets import QPlainTextEdit, QSplitter, QTabWidget, QWidget
 
 from app.records import Band
-from widgets.live.headline import headline, headline_metric, side_text
+from widgets.live.headline import headline, headline_metric
 from widgets.live.headline_bar import HeadlineBar
 from widgets.live.log_view import LogView
-from widgets.live.messages import command_text, step_progress
+from widgets.live.messages import command_text
 from widgets.live.model import RunModel, StepKey, TrialView
-from widgets.live.repetition_strip import RepetitionStrip
 from widgets.live.sweep_plots import SweepPlots, sweep_of
 from widgets.live.trial_plots import PlotPanes, TrialPlots
 from widgets.live.trial_table import TrialTable
 from widgets.parts.boxes import column_in, fill, row_in
 from widgets.parts.controls import tool_button
-from widgets.parts.names import host_title
-from widgets.parts.text import tool_tip, visible
+from widgets.parts.text import visible
 from widgets.theme import SPACE, code_font
-
-_LONGEST = 40
-
-
-class StepTabs(QTabBar):
-    """One tab for each step and host. Hidden while there is only one."""
-
-    chosen = Signal(object)  # a StepKey
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._step_keys: tuple[StepKey, ...] = ()
-        self.setDrawBase(False)
-        self.setExpanding(False)
-        self.setUsesScrollButtons(True)
-        self.setElideMode(Qt.TextElideMode.ElideNone)  # many tabs scroll; else each shrinks to “…”
-        self.setAccessibleName("Steps of the run")
-        self.tabBarClicked.connect(self._choose)
-        self.currentChanged.connect(self._choose)
-
-    def show_step_keys(self, model: RunModel) -> None:
-        """Show a tab for each step and host of `model` with its progress."""
-        step_keys = model.step_keys()
-        quiet = self.blockSignals(True)
-        if step_keys != self._step_keys:
-            while self.count():
-                self.removeTab(0)
-            for _ in step_keys:
-                self.addTab("")
-            self._step_keys = step_keys
-            self.setVisible(len(step_keys) > 1)
-        several = len(model.plan.hosts) > 1
-        for index, step_key in enumerate(step_keys):
-            step, host = step_key
-            name = visible(f"{step} · {host_title(host)}" if several else step).replace("\n", " ")
-            short = name if len(name) <= _LONGEST else f"{name[: _LONGEST // 2]}…{name[1 - _LONGEST // 2 :]}"
-            figures = " · ".join(filter(None, (step_progress(model, step_key), side_text(model, step_key))))
-            text = f"{short}   {figures}".replace("&", "&&")
-            if self.tabText(index) != text:
-                self.setTabText(index, text)
-                link = model.links.get(host)
-                self.setTabToolTip(index, "" if link is None else tool_tip(link.detail))
-        self.blockSignals(quiet)
-
-    def show_step_key(self, step_key: StepKey) -> None:
-        """Make the tab of `step_key` the current one."""
-        if step_key in self._step_keys:
-            quiet = self.blockSignals(True)
-            self.setCurrentIndex(self._step_keys.index(step_key))
-            self.blockSignals(quiet)
-
-    def _choose(self, index: int) -> None:
-        if 0 <= index < len(self._step_keys):
-            self.chosen.emit(self._step_keys[index])
-
 
 _HEIGHTS = (420, 132)
 
@@ -93,7 +37,6 @@ class StepView(QWidget):
         self._front: TrialView | None = None
         self._bands: Sequence[Band] = ()
         self.bar = HeadlineBar()
-        self.repetition = RepetitionStrip()
         self.plots = TrialPlots()
         self.sweep = SweepPlots()
         self.plot_panes = PlotPanes(self.plots, self.sweep)
@@ -127,8 +70,8 @@ class StepView(QWidget):
         """Update the view from the model."""
         if self._model is None or self._step_key is None:
             return
-        self.bar.show_headline(headline(self._model, self._step_key, self._bands))
-        self.repetition.show_decisions(self._model.decisions.get(self._step_key, ()))
+        shown = headline(self._model, self._step_key, self._bands, time.monotonic())
+        self.bar.show_headline(shown, self._model.decisions.get(self._step_key, ()))
         metric = headline_metric(self._model, self._step_key)
         self.table.show_trials(self._model.trials_at(self._step_key), metric, self._front)
         self.plots.sync()
@@ -173,7 +116,7 @@ class StepView(QWidget):
         splitter.setStretchFactor(0, 1)
         splitter.setSizes(_HEIGHTS)
         splitter.setCollapsible(0, False)
-        fill(column_in(self, SPACE[1]), self.bar, self.repetition, (splitter, 1))
+        fill(column_in(self, SPACE[1]), self.bar, (splitter, 1))
 
     def _offer_scaling(self, *, over: bool) -> None:
         """Offer the chart of the whole sweep with its fitted model, once all trials are done."""
