@@ -21,9 +21,9 @@ from widgets.live.interval_view import IntervalView, interval_curve
 from widgets.live.messages import step_progress
 from widgets.live.model import RunModel
 from widgets.live.replay import stored
+from widgets.live.run_plots import RunPlots
 from widgets.live.step_view import StepView
-from widgets.live.trial_plots import TrialPlots
-from widgets.plots.layers import PlotMark
+from widgets.plots.timeline import MarkKind, PlotMark
 
 MESSAGES = messages("widgets-live", "test_live_repetition")
 
@@ -146,8 +146,8 @@ def slow_trial(model: RunModel, count: int = 60) -> None:
         model.fold(SampleRead(1, Sample(second + 1.0, IOPS, value, READ)), float(second))
 
 
-def marks(plots: TrialPlots) -> list[PlotMark]:
-    return [mark for plot in plots.plots.values() for mark in plot._marks]
+def marks(plots: RunPlots) -> list[PlotMark]:
+    return [mark for mark in plots.window_of_time.marks if mark.kind is MarkKind.FINDING]
 
 
 def test_where_a_start_ends_that_differs_is_marked_once_the_trial_is_over(qtbot: QtBot) -> None:
@@ -156,9 +156,9 @@ def test_where_a_start_ends_that_differs_is_marked_once_the_trial_is_over(qtbot:
 
     model = RunModel(plan())
     slow_trial(model)
-    plots = TrialPlots()
+    plots = RunPlots()
     qtbot.addWidget(plots)
-    plots.show_trial(model, PLACE, model.trials[1], ())
+    plots.show_step(model, PLACE, model.trials[1], ())
     assert marks(plots) == []
     model.fold(TrialEnded(1, State.DONE, 0, ParsedTrial((Figure(IOPS, 40_000.0, READ),))), 61.0)
     plots.sync()

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from app.baselines.baselines import counts_text
-from app.checks.limits import LIMITED_BY
+from app.checks.limits import limiter_text
 from app.comparison.estimates import centre_over, ratio_of
 from app.events import State, Trial
 from app.plans.duet import halves_of_trials
@@ -26,6 +26,7 @@ from suites.quantities import (
     uncertainty_text,
 )
 from suites.units import convert, unit
+from suites.verdict import Limiter
 from suites.vocab import Better, Labels, Metric
 from widgets.live.messages import AWAY, trial_text
 from widgets.live.model import LivePhase, LiveSeries, RunModel, StepKey, TrialView
@@ -56,7 +57,7 @@ class Headline:
     ratio_caption: str = ""
     current: str = ""
     goal: str = ""
-    limiter: str = ""
+    limit: str = ""
     n: int = 0
 
     @property
@@ -110,7 +111,7 @@ def headline(model: RunModel, step_key: StepKey, bands: Sequence[Band], now: flo
         _figure(model, step_key, metric, bands),
         current=current_text(model, step_key, metric, now),
         goal=goal_text(model, step_key),
-        limiter=limiter_text(model, step_key),
+        limit=limit_text(model, step_key),
     )
 
 
@@ -175,12 +176,14 @@ def goal_text(model: RunModel, step_key: StepKey) -> str:
     return f"{reached} of goal ±{wanted}{', reached' if last.settled else ''}"
 
 
-def limiter_text(model: RunModel, step_key: StepKey) -> str:
-    """Return what limits the step as far as a verdict has found it: ``limited by the disk: 98 % busy``."""
+def limit_text(model: RunModel, step_key: StepKey) -> str:
+    """Return what limits the step as its verdict so far has found it: ``limited by: the disk``."""
     verdict = model.verdicts.get(step_key)
-    found = [] if verdict is None else [one for one in verdict.findings if one.id == LIMITED_BY.id]
-    found += [one for one in model.raised if one.id == LIMITED_BY.id and (one.step, one.host) == step_key]
-    return found[0].measured.partition(". ")[0].rstrip(".") if found else ""
+    if verdict is None or verdict.limited_by is None:
+        return ""
+    if verdict.limited_by is Limiter.UNKNOWN:
+        return "limit not identified"
+    return f"limited by: {limiter_text(verdict.limited_by)}"
 
 
 def band_for(bands: Iterable[Band], metric: Metric, labelled: Labels) -> Band | None:

@@ -62,7 +62,8 @@ class HeadlineBar(FittedWidget):
             row.addWidget(cell, stretch, Qt.AlignmentFlag.AlignBottom)
         row.addWidget(self.intervals, 0, Qt.AlignmentFlag.AlignBottom)
         row.addWidget(self.time, 3, Qt.AlignmentFlag.AlignBottom)
-        fill(column_in(self, 0), row, self.current)
+        self._line = in_row((self.current, 1), spacing=SPACE[0])
+        fill(column_in(self, 0), row, self._line)
         self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
         self.show_time("", "")
 
@@ -76,6 +77,10 @@ class HeadlineBar(FittedWidget):
             cell.set_tall(is_tall=self.width() >= NARROW)
         self.intervals.set_room(has_room=self.width() >= NARROW)
 
+    def add_tools(self, *tools: QWidget) -> None:
+        """Add buttons at the end of the line below the figures."""
+        fill(self._line, *tools)
+
     def show_headline(self, headline: Headline, decided: Sequence[PolicyDecided] = ()) -> None:
         """Show `headline` and the intervals `decided` on so far."""
         self.figure.show_texts(headline.title, headline.text, headline.caption)
@@ -83,9 +88,8 @@ class HeadlineBar(FittedWidget):
         self.tail.show_texts(headline.tail_title, headline.tail)
         self.ratio.show_texts(headline.ratio_title, headline.ratio, headline.ratio_caption)
         self.intervals.show_decisions(decided)
-        parts = (headline.current, headline.goal, headline.limiter)
+        parts = (headline.current, headline.goal, headline.limit)
         self.current.set_text("   ".join(part for part in parts if part))
-        self.current.setVisible(bool(self.current.text()))
         self.fit()
 
     def show_time(self, elapsed: str, remaining: str, *, over: bool = False) -> None:

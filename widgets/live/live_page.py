@@ -276,8 +276,7 @@ class LivePage(Page):
         if self.view is None:
             from widgets.live.step_view import StepView
 
-            self.view = StepView()
-            self.view.scaling_requested.connect(self._show_scaling)
+            self.view = StepView(self.workstation)
             self._body.addWidget(self.view, 1)
         return self.view
 
@@ -348,12 +347,6 @@ class LivePage(Page):
         if self._model is not None:
             dialog = open_crosscheck(self.workstation, self._model.run_id, self)
             dialog.plan_chosen.connect(self.plan_chosen)
-
-    def _show_scaling(self) -> None:
-        from widgets.plots.studies import show_scaling
-
-        if self._model is not None and self._model.run_id:
-            show_scaling(self.workstation, [self._model.run_id], self)
 
     def _pin(self, name: str) -> None:
         if self._model is None:
