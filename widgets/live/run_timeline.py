@@ -12,7 +12,7 @@ from suites.quantities import duration_text
 from suites.vocab import Metric
 from widgets.live.model import RunModel, StepKey, TrialView
 from widgets.plots.time_window import FIRST
-from widgets.plots.timeline import MarkKind, TimePhase, PhaseKind, PlotMark, TimeMap, spans_of
+from widgets.plots.timeline import MarkKind, PhaseKind, PlotMark, TimeMap, TimePhase, spans_of
 
 KEPT, SHORTENED = 0.5, 0.2
 """A gap between trials longer than the first share of a trial is cut to the second."""

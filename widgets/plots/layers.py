@@ -9,7 +9,7 @@ from PySide6.QtGui import QBrush, QColor, QFontMetricsF, QImage, QPainter, QPen,
 from PySide6.QtWidgets import QGraphicsItem, QStyleOptionGraphicsItem, QWidget
 
 from widgets.plots.axis import tick_font
-from widgets.plots.timeline import MarkKind, TimePhase, PhaseKind, PlotMark
+from widgets.plots.timeline import MarkKind, PhaseKind, PlotMark, TimePhase
 from widgets.theme import palette
 
 _WIDEST_LABEL = "p99.9 read, jobs"

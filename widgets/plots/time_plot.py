@@ -22,7 +22,7 @@ from widgets.plots.plot_menu import PlotMenu
 from widgets.plots.redraw import Redraw
 from widgets.plots.series import SeriesBuffer
 from widgets.plots.time_window import TimeWindow
-from widgets.plots.timeline import TimePhase, PhaseKind, PlotMark
+from widgets.plots.timeline import PhaseKind, PlotMark, TimePhase
 from widgets.plots.view import PlotView
 from widgets.theme import in_force, palette
 

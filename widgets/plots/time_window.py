@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from PySide6.QtCore import QObject, Signal
 
 from widgets.plots import scale
-from widgets.plots.timeline import TimePhase, PlotMark, TimeMap
+from widgets.plots.timeline import PlotMark, TimeMap, TimePhase
 
 FIRST = 10.0
 """Seconds shown while the length of a trial is unknown."""

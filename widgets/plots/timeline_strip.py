@@ -8,7 +8,7 @@ from widgets.parts.text import tool_tip
 from widgets.plots.axis import value_width
 from widgets.plots.layers import draw_phase, label_width
 from widgets.plots.time_window import TimeWindow
-from widgets.plots.timeline import MarkKind, TimePhase, PhaseKind, PlotMark
+from widgets.plots.timeline import MarkKind, PhaseKind, PlotMark, TimePhase
 from widgets.theme import TextSize, palette, text_font
 
 _PADDING = 3
