@@ -30,6 +30,11 @@ def consent_path() -> Path:
     return Path(_DIRECTORIES.user_state_dir) / "consent"
 
 
+def queue_path() -> Path:
+    """Return the file of the queue."""
+    return Path(_DIRECTORIES.user_state_dir) / "queue.json"
+
+
 def window_path() -> Path:
     """Return the file of the window's settings."""
     return Path(_DIRECTORIES.user_config_dir) / "window.ini"

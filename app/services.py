@@ -11,11 +11,12 @@ import threading
 import time
 from contextlib import closing, suppress
 from dataclasses import replace
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from app.hosts.hosts import ConnectReport, Hosts, SavedHosts
 from app.margins import with_margins
-from app.paths import consent_path, hosts_path, store_path
+from app.paths import consent_path, hosts_path, queue_path, store_path
 from app.plans.consent import ConsentFile, Consents
 from app.plans.context import step_context
 from app.plans.duet import cpus_of_trial, facts_seen, pinned
@@ -41,6 +42,8 @@ if TYPE_CHECKING:
     from app.events import Event
     from app.hosts.hosts import HostEntry
     from app.hosts.leftovers import Leftover
+    from app.queue.entries import QueueEntry
+    from app.queue.run_queue import RunQueue
     from app.records import ChangeRecord, HostAction, RunRecord
     from app.runs.control import Control
     from app.runs.request import RunRequest
@@ -236,12 +239,35 @@ class Workstation(SessionServices):
 
     # Runs
 
+    @cached_property
+    def queue(self) -> RunQueue:
+        """The queue of runs, of all processes of the user on this computer."""
+        from app.queue.machines import machines_of
+        from app.queue.run_queue import RunQueue
+
+        return RunQueue(queue_path(), lambda plan: machines_of(plan, self._hosts.target))
+
+    def run_entry(self, entry: QueueEntry, asker: Asker, control: Control) -> Generator[Event]:
+        """Run an entry that the queue's take() returned: as run(), run_session() or attach() do.
+
+        Raises WaitsAgainError if a machine did not admit it, so that the entry waits again.
+        """
+        try:
+            if entry.detached:
+                yield from self.attach(entry.detached, asker, control, entry.id)
+            elif entry.session_series:
+                yield from self.run_session(entry.session_series, asker, control, entry.id)
+            else:
+                yield from self.run(entry.plan, asker, control, entry=entry.id)
+        finally:
+            self.queue.drop(entry.id)
+
     def run(
-        self, plan: Plan, asker: Asker, control: Control, unwatched: frozenset[str] = frozenset()
+        self, plan: Plan, asker: Asker, control: Control, unwatched: frozenset[str] = frozenset(), entry: str = ""
     ) -> Generator[Event]:
         """Run the plan, storing every event before yielding it; of several sessions the first: see run_session().
 
-        The steps `unwatched` run without telemetry.
+        The steps `unwatched` run without telemetry. `entry` is its entry in the queue, if it was queued.
 
         Closing the iterator early stops the run cleanly: processes are ended, files removed, results kept. Raises
         NotAgreedError, before anything is done, if the user refuses consent: see Consents.
@@ -249,11 +275,11 @@ class Workstation(SessionServices):
         self.check_writable()
         validate(plan)
         if plan.repetition.sessions == 1:
-            yield from self._run(plan, asker, control, RunOptions(unwatched=unwatched))
+            yield from self._run(plan, asker, control, RunOptions(unwatched=unwatched, entry=entry))
             return
         self.consents.settle(plan, asker)  # a refused plan has no series
         self.stopping_baseline(plan)
-        yield from self._first_session(plan, asker, control)
+        yield from self._first_session(plan, asker, control, entry)
 
     def _run(self, plan: Plan, asker: Asker, control: Control, options: RunOptions) -> Generator[Event]:
         from app.runs.run import Engine, recorded
@@ -264,7 +290,9 @@ class Workstation(SessionServices):
         run_id = options.run_id or self._new_run_id()
         made = self._request(run_id, plan, asker, control, agreed=agreed, baseline=baseline)
         request = replace(made, unwatched=options.unwatched, session=options.session)
-        yield from recorded(Engine(request), self._store, self._use_library)
+        with self.queue.under_way(plan, self._store_path, control.busy, options.entry) as mark:
+            request = replace(request, admit=mark.admit, streams=mark.streams)
+            yield from mark.noted(recorded(Engine(request), self._store, self._use_library))
 
     def calibrate(
         self, host: str, wanted: CalibrationRequest, asker: Asker, control: Control
@@ -325,7 +353,7 @@ class Workstation(SessionServices):
         """Return detached runs, and runs whose Benchwright process ended, newest first."""
         return self._store.detached_runs()
 
-    def attach(self, run: str, asker: Asker, control: Control) -> Generator[Event]:
+    def attach(self, run: str, asker: Asker, control: Control, entry: str = "") -> Generator[Event]:
         """Resume a detached run: yield its stored events, then the new ones.
 
         Output written while detached is read from the byte at which the stored output ends; then the remaining trials
@@ -344,7 +372,9 @@ class Workstation(SessionServices):
         with suppress(BenchwrightError):  # a deleted baseline must not prevent resuming
             baseline = self.stopping_baseline(plan)
         request = self._request(taken.id, plan, asker, control, agreed=agreed, baseline=baseline)
-        yield from attached(request, taken, self._store, self._selection.record, self._use_library)
+        with self.queue.under_way(plan, self._store_path, control.busy, entry) as mark:
+            request = replace(request, admit=mark.admit, streams=mark.streams)
+            yield from mark.noted(attached(request, taken, self._store, self._selection.record, self._use_library))
 
     def _use_library(self, path: Path) -> None:
         """Switch to the library at `path`, in which a run is stored, unless it is the current one."""

@@ -22,11 +22,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class RunOptions:
-    """What sets a run of a plan apart: its id (empty: a new one), its session, and the steps without telemetry."""
+    """What sets a run of a plan apart: its id (empty: a new one), its session, the steps without telemetry, and its
+    entry in the queue (empty: it was not queued)."""
 
     run_id: str = ""
     session: PlannedSession | None = None
     unwatched: frozenset[str] = frozenset()
+    entry: str = ""
 
 
 class SessionServices(LibraryServices):
@@ -51,7 +53,7 @@ class SessionServices(LibraryServices):
         """
         return self._store.sessions_of(run)
 
-    def run_session(self, series: str, asker: Asker, control: Control) -> Generator[Event]:
+    def run_session(self, series: str, asker: Asker, control: Control, entry: str = "") -> Generator[Event]:
         """Run the next session of a series, due or not, as run() does; attach a session that was interrupted.
 
         Raises StoreError if the series is over, or another process runs or starts a session of it.
@@ -61,20 +63,20 @@ class SessionServices(LibraryServices):
         self.check_writable()
         under_way = self._store.find_series(series).under_way
         if under_way is not None and under_way.detached:
-            run_id, events = under_way.run, self.attach(under_way.run, asker, control)
+            run_id, events = under_way.run, self.attach(under_way.run, asker, control, entry)
         else:
             run_id = self._new_run_id()
             claimed, session = self._store.claim_session(series, run_id)
-            events = self._run(claimed.session_plan(), asker, control, RunOptions(run_id, session))
+            events = self._run(claimed.session_plan(), asker, control, RunOptions(run_id, session, entry=entry))
         try:
             yield from events
         finally:
             with suppress(StoreError):  # the claim then expires
                 self._store.release_session(run_id)
 
-    def _first_session(self, plan: Plan, asker: Asker, control: Control) -> Generator[Event]:
+    def _first_session(self, plan: Plan, asker: Asker, control: Control, entry: str) -> Generator[Event]:
         """Begin a series of `plan` and run its first session. A refused session leaves no series."""
-        return self.run_session(self._store.begin_series(plan).id, asker, control)
+        return self.run_session(self._store.begin_series(plan).id, asker, control, entry)
 
     def _new_run_id(self) -> str:
         from app.store import new_run_id
@@ -82,7 +84,7 @@ class SessionServices(LibraryServices):
         return new_run_id(datetime.now(UTC))
 
     @abstractmethod
-    def attach(self, run: str, asker: Asker, control: Control) -> Generator[Event]:
+    def attach(self, run: str, asker: Asker, control: Control, entry: str = "") -> Generator[Event]:
         """Resume a detached run."""
 
     @abstractmethod

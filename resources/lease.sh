@@ -152,6 +152,7 @@ steady() { # directory: whether other users cannot rename its entries (sticky bi
 
 claim() {
     say architecture "$(uname -m)"
+    say boot "$boot_now"
     sweep
     for place in $(places); do
         steady "$place" || continue

@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Collection, Sequence
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QEvent, QTimer, Signal
 from PySide6.QtGui import QAction, QActionGroup, QCloseEvent, QKeySequence
@@ -25,13 +26,19 @@ from widgets.pages import Pages
 from widgets.parts.boxes import column_in, fill, in_row
 from widgets.parts.dialogs import QuestionDialog, ask_for_file, opened
 from widgets.parts.empty_state import EmptyState
+from widgets.presence import Presence
 from widgets.questions import WindowAsker
+from widgets.queue_bar import QueueBar
 from widgets.rail import SIGNS, PageName, Rail
+from widgets.run_strip import NEXT_RUN, PREVIOUS_RUN, LineState, QueueAction, RunLine, RunStrip, counts_text
 from widgets.session_bar import SessionBar
 from widgets.shutdown import CloseGuard, signals_handled
 from widgets.splitter import PageSplitter
 from widgets.status_line import StatusLine
 from widgets.theme import Appearance, appearance, icon, set_appearance
+
+if TYPE_CHECKING:
+    from widgets.live.live_page import LivePage
 
 SIZE = (1280, 800)
 SMALLEST = (896, 480)
@@ -61,9 +68,14 @@ class MainWindow(QMainWindow):
         self.library_bar = LibraryBar(workstation)
         self.detached_bar = DetachedBar(workstation)
         self.session_bar = SessionBar(workstation)
+        self.queue_bar = QueueBar(workstation)
+        self.strip = RunStrip()
+        self.presence = Presence(self)
         self._failed: dict[PageName, QWidget] = {}
         self._messages: dict[QWidget, str] = {}
         self._painted = False
+        self._summary = ""
+        self._lines: Sequence[RunLine] = ()
         self._arrange()
         self._connect(_build_menus(self))
         self.show_page(PageName.HOSTS)
@@ -88,14 +100,28 @@ class MainWindow(QMainWindow):
         return page
 
     def show_running(self, summary: str) -> None:
-        """Show the run under way in the status bar and the rail; none if `summary` is empty."""
-        if not self.closing.waits:
-            self.status_line.show_running(summary)
-        self.rail.show_running(1 if summary else 0)
+        """Show the run of the page Live in the status bar, if it is under way."""
+        self._summary = summary
+        self._show_summary()
+
+    def show_lines(self, lines: Sequence[RunLine], front: str) -> None:
+        """Show every run in the strip, the rail, the status bar and the title; `front` is the key of that on Live."""
+        self._lines = lines
+        self.strip.show_lines(lines, front)
+        self.rail.show_running(sum(line.state is LineState.RUNNING for line in lines))
+        self.presence.show_lines(lines)
+        self._show_summary()
+
+    def _show_summary(self) -> None:
+        """Show the run of the page Live in the status bar, and how many others there are."""
+        if self.closing.waits:
+            return
+        text = counts_text(self._lines)
+        several = sum(line.state is LineState.RUNNING for line in self._lines) > 1
+        self.status_line.show_running(f"{text}   {self._summary}".strip() if text else self._summary, several=several)
 
     def run_ended(self) -> None:
         """Update the window after the end of a run."""
-        self.show_running("")
         self.detached_bar.refresh()
         self.session_bar.refresh()
         self.closing.run_ended()
@@ -168,13 +194,15 @@ class MainWindow(QMainWindow):
         self.library_bar.refresh()
         self.detached_bar.refresh()
         self.session_bar.refresh()
+        self.queue_bar.refresh()
 
     def _arrange(self) -> None:
         self.setWindowTitle("Benchwright")
         self.setMinimumSize(*SMALLEST)
         self._inside = QWidget()
         row = in_row(self.rail, (self.splitter, 1), spacing=0)
-        fill(column_in(self._inside, 0), self.library_bar, self.detached_bar, self.session_bar, (row, 1))
+        bars = (self.library_bar, self.detached_bar, self.queue_bar, self.session_bar, self.strip)
+        fill(column_in(self._inside, 0), *bars, (row, 1))
         self.setCentralWidget(self._inside)
         self.setStatusBar(self.status_line)
         self.resize(*SIZE)
@@ -182,13 +210,18 @@ class MainWindow(QMainWindow):
 
     def _connect(self, fold: QAction) -> None:
         self.rail.chosen.connect(self.show_page)
-        self.library_bar.is_measuring = self.session_bar.is_measuring = self._is_measuring
+        self.library_bar.is_measuring = self._is_measuring
+        self.session_bar.under_way = self._series_under_way
+        self.queue_bar.start_requested.connect(self.pages.run_queue)
+        self.strip.chosen.connect(self.pages.show_live)
+        self.strip.stop_requested.connect(lambda key: self._on_live(lambda live: live.stop_key(key)))
+        self.strip.queue_requested.connect(lambda key, action: self._on_live(lambda live: live.act_on_key(key, action)))
         self.library_bar.opened.connect(self._show_other_library)
         self.library_bar.save_requested.connect(self._save_library)
         self.detached_bar.attach_requested.connect(self.pages.attach)
         self.detached_bar.stop_requested.connect(lambda run: self.pages.attach(run, stop=True))
         self.session_bar.start_requested.connect(lambda series, asked: self.pages.run_session(series, show=asked))
-        self.status_line.stop_requested.connect(self._stop)
+        self.status_line.stop_requested.connect(self.stop_run)
         fold.setChecked(not self.splitter.folded)
         fold.toggled.connect(lambda shown: self.splitter.set_folded(folded=not shown))
         self.splitter.fold_changed.connect(lambda folded: fold.setChecked(not folded))
@@ -204,6 +237,24 @@ class MainWindow(QMainWindow):
 
     def _is_measuring(self) -> bool:
         return self.pages.live is not None and self.pages.live.running
+
+    def _series_under_way(self) -> Collection[str]:
+        live = self.pages.live
+        return () if live is None else {run.start_request.series for run in live.runs.active}
+
+    def _on_live(self, act: Callable[["LivePage"], object]) -> None:
+        if self.pages.live is not None:
+            act(self.pages.live)
+
+    def next_run(self, step: int = 1) -> None:
+        """Show the next run live, or the previous one (`step` -1)."""
+        if self.pages.live is not None and self.pages.live.runs.controllers:
+            self.show_page(PageName.LIVE)
+            self.pages.live.show_next(step)
+
+    def act_on_run(self, action: QueueAction) -> None:
+        """Apply `action` to the run of the page Live, if it waits in the queue."""
+        self._on_live(lambda live: live.act_on_front(action))
 
     def _failure(self, name: PageName) -> QWidget:
         if name not in self._failed:
@@ -230,9 +281,17 @@ class MainWindow(QMainWindow):
         if self.pages.live is not None:
             self.pages.live.save_library_to(path)
 
-    def _stop(self) -> None:
-        if self.pages.live is not None:
-            self.pages.live.stop()
+    def stop_run(self) -> None:
+        """Stop the run of the page Live, or take it from the queue."""
+        self._on_live(lambda live: live.stop())
+
+    def stop_all_runs(self) -> None:
+        """Stop every run under way."""
+        self._on_live(lambda live: live.stop_all())
+
+    def run_again(self) -> None:
+        """Run the plan of the run on the page Live again."""
+        self._on_live(lambda live: live.run_again())
 
     def _show_waiting(self, text: str) -> None:
         self._inside.setEnabled(False)
@@ -243,12 +302,13 @@ class MainWindow(QMainWindow):
 def _build_menus(window: MainWindow) -> QAction:
     """Fill the window's menu bar; return the checkable action of the side panel."""
     bar, keys = window.menuBar(), QKeySequence.StandardKey
-    file, view, help_menu = (bar.addMenu(title) for title in ("&File", "&View", "&Help"))
+    file, run, view, help_menu = (bar.addMenu(title) for title in ("&File", "&Run", "&View", "&Help"))
     _add(file, "&New measurement", lambda: window.show_page(PageName.MEASURE), keys.New)
     _add(file, "&Open plan…", window.choose_plan_file, keys.Open)
     _add(file, "&Export…", window.export, "Ctrl+E")
     file.addSeparator()
     _add(file, "&Quit", window.close, "Ctrl+Q")
+    _build_run_menu(run, window)
     for name, sign in SIGNS.items():
         _add(view, name.value, partial(window.show_page, name), sign.keys)
     view.addSeparator()
@@ -261,6 +321,23 @@ def _build_menus(window: MainWindow) -> QAction:
     help_menu.addSeparator()
     _add(help_menu, "&About Benchwright", window.show_about)
     return fold
+
+
+def _build_run_menu(menu: QMenu, window: MainWindow) -> None:
+    _add(menu, "&Run again", window.run_again, "Ctrl+R")
+    _add(menu, "&Stop", window.stop_run)  # Ctrl+. is that of the button on the page
+    _add(menu, "Stop &all", window.stop_all_runs)
+    menu.addSeparator()
+    _add(menu, "&Next run", window.next_run, NEXT_RUN)
+    _add(menu, "&Previous run", lambda: window.next_run(-1), PREVIOUS_RUN)
+    menu.addSeparator()
+    for action in QueueAction:
+        _add(menu, action.value, partial(window.act_on_run, action))
+    menu.addSeparator()
+    notify = menu.addAction("Notify when a run ends or asks")
+    notify.setCheckable(True)
+    notify.setChecked(window.presence.notifies)
+    notify.toggled.connect(window.presence.set_notifies)
 
 
 def _build_appearances(menu: QMenu) -> None:

@@ -13,6 +13,7 @@ from app.services import Workstation
 from app.session_series import SessionSeries
 from widgets.page import Page
 from widgets.rail import PageName
+from widgets.run_strip import RunLine
 
 if TYPE_CHECKING:
     from widgets.compare.compare_page import ComparePage
@@ -33,7 +34,11 @@ class WindowServices(Protocol):
         ...
 
     def show_running(self, summary: str) -> None:
-        """Show the run under way, or none."""
+        """Show the run of the page Live, if it is under way."""
+        ...
+
+    def show_lines(self, lines: Sequence[RunLine], front: str) -> None:
+        """Show every run; `front` is the key of that on the page Live."""
         ...
 
     def run_ended(self) -> None:
@@ -116,27 +121,31 @@ class Pages:
             cast("MeasurePage", page).load(plan)
 
     def run(self, plan: Plan, basis: Plan | None) -> None:
-        """Run `plan`, which was made in this window from `basis`, and show it live."""
+        """Run `plan`, which was made in this window from `basis`, as soon as its hosts are free; show it live."""
         consents = self._workstation.consents
-        page = cast("LivePage | None", self._services.show_page(PageName.LIVE))
-        if page is not None and not page.start_run(plan, made=lambda: consents.remember_made(plan, basis)):
-            self._services.show_message(
-                "Another run is under way",
-                "Concurrent runs disturb each other. Stop the run or wait for its end. The plan stays on Measure.",
-            )
+        if page := self._services.show_page(PageName.LIVE):
+            cast("LivePage", page).start_run(plan, made=lambda: consents.remember_made(plan, basis))
 
     def run_session(self, series: SessionSeries, *, show: bool) -> None:
-        """Run the next session of `series`; `show` it live. Does nothing while another run is under way."""
+        """Run the next session of `series` as soon as its hosts are free; `show` it live."""
         page = self._services.show_page(PageName.LIVE) if show else self.page(PageName.LIVE)
         if page is not None:
-            cast("LivePage", page).start_run(series.session_plan(), series=series.id)
+            cast("LivePage", page).start_run(series.session_plan(), series=series.id, show=show)
 
     def attach(self, run: DetachedRun, *, stop: bool = False) -> None:
         """Attach a detached run, or `stop` it, and show it live."""
-        if (page := self._services.show_page(PageName.LIVE)) and not cast("LivePage", page).attach_run(run, stop=stop):
-            self._services.show_message(
-                "Another run is under way", "Stop the run or wait for its end. The detached run is unchanged."
-            )
+        if page := self._services.show_page(PageName.LIVE):
+            cast("LivePage", page).attach_run(run, stop=stop)
+
+    def run_queue(self) -> None:
+        """Start what an earlier Benchwright left in the queue, and show it live."""
+        if page := self._services.show_page(PageName.LIVE):
+            cast("LivePage", page).runs.adopt()
+
+    def show_live(self, key: str) -> None:
+        """Show the run with a key of the strip live."""
+        if page := self._services.show_page(PageName.LIVE):
+            cast("LivePage", page).show_key(key)
 
     def show_run(self, run_id: str) -> None:
         """Show a run in the library."""
@@ -189,6 +198,7 @@ class Pages:
 
         page = LivePage(self._workstation, self._asker)
         page.summary_changed.connect(self._services.show_running)
+        page.lines_changed.connect(self._services.show_lines)
         page.run_finished.connect(lambda _run_id: self._run_finished())
         page.library_changed.connect(self._services.show_library_change)
         page.show_run_requested.connect(self.show_run)

@@ -1,7 +1,7 @@
 """Bar about the next due session of a plan that repeats over time; starts it by itself after a countdown."""
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from datetime import UTC, datetime, timedelta
 
 from PySide6.QtCore import QTimer, Signal
@@ -30,7 +30,7 @@ RETRY = timedelta(minutes=5)
 
 
 class SessionBar(NoticeBar):
-    """The session that has been due for longest; hidden if there is none, or while a run is under way.
+    """The session that has been due for longest; hidden if there is none, or while it is under way or waits.
 
     Only the wall clock is looked at, against series read before; no host is contacted.
     """
@@ -42,7 +42,7 @@ class SessionBar(NoticeBar):
         self.later_button = push_button("Later", tip="Offer the session again in an hour")
         self.end_button = push_button("End series…", tip="No session follows; the runs so far are kept")
         super().__init__(workstation, "info", self.start_button, self.later_button, self.end_button)
-        self.is_measuring: Callable[[], bool] = lambda: False
+        self.under_way: Callable[[], Collection[str]] = tuple  # the series with a session under way or waiting
         self._countdown = countdown
         self._series: Sequence[SessionSeries] = ()
         self._off: dict[tuple[str, int], datetime] = {}  # by series and session: until when it is not offered
@@ -67,14 +67,15 @@ class SessionBar(NoticeBar):
 
     def _due(self) -> SessionSeries | None:
         """Return the series whose session has been due for longest."""
-        now = datetime.now(UTC)
-        waiting = [(one.due, one) for one in self._series if self._off.get((one.id, one.next_number), now) <= now]
+        now, begun = datetime.now(UTC), self.under_way()
+        offered = [one for one in self._series if one.id not in begun]
+        waiting = [(one.due, one) for one in offered if self._off.get((one.id, one.next_number), now) <= now]
         due = [(moment, one) for moment, one in waiting if moment is not None and moment <= now]
         return min(due, key=lambda found: found[0])[1] if due else None
 
     def _look(self) -> None:
         """Show the session that is due, or count down to its start."""
-        due = None if self.is_measuring() else self._due()
+        due = self._due()
         if due is None:
             self._shown = self._starts_at = None
             self.hide()

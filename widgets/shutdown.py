@@ -10,6 +10,7 @@ from PySide6.QtCore import QSocketNotifier
 from PySide6.QtWidgets import QWidget
 
 from app.signals import survives_hang_up
+from suites.quantities import count_text
 from widgets.parts.dialogs import QuestionDialog, opened
 
 if TYPE_CHECKING:
@@ -49,7 +50,10 @@ def signals_handled(close: Callable[[], None]) -> Iterator[None]:
 
 
 class CloseGuard:
-    """Decides whether the window may close. `waiting` shows a text while the window waits to close."""
+    """Decides whether the window may close. `waiting` shows a text while the window waits to close.
+
+    Runs that wait stay in the queue: the next start offers them.
+    """
 
     def __init__(
         self, window: QWidget, measuring: Callable[[], "LivePage | None"], waiting: Callable[[str], None]
@@ -62,7 +66,7 @@ class CloseGuard:
 
     @property
     def waits(self) -> bool:
-        """Whether the window closes as soon as the run has ended."""
+        """Whether the window closes as soon as the runs have ended."""
         return self._closing
 
     def allowed(self) -> bool:
@@ -74,34 +78,40 @@ class CloseGuard:
         return False
 
     def stop_and_close(self) -> None:
-        """Stop the run and close the window when it has ended."""
+        """Stop the runs and close the window when they have ended."""
         live = self._measuring()
         if live is not None and live.running and not self._closing:
             self._closing = True
             self._waiting("Stopping…")
-            live.stop()
+            live.stop_all()
         elif not self._closing:
             self._window.close()
 
     def detach_and_close(self) -> None:
-        """Detach the run and close the window when everything read is stored."""
+        """Detach the runs and close the window when everything read is stored."""
         live = self._measuring()
         if live is not None and live.running and not self._closing:
             self._closing = True
             self._waiting("Detaching… the trials under way continue")
-            live.detach()
+            live.detach_all()
 
     def run_ended(self) -> None:
-        """Close the window if it waits for the end of the run."""
-        if self._closing:
+        """Close the window if it waits for the end of the runs and this was the last."""
+        live = self._measuring()
+        if self._closing and (live is None or not live.running):
             self._close_anyway()
 
     def _ask_to_stop(self) -> None:
+        live = self._measuring()
+        titles, waiting = ([], 0) if live is None else (live.titles(), len(live.runs.active) - len(live.runs.running))
+        one = len(titles) < 2
+        listed = "" if one else f"{'; '.join(titles)}.\n\n"
+        queued = f"\n\n{count_text(waiting, 'run')} in the queue: offered at the next start." if waiting else ""
         question = self._open_question(
-            "A run is under way",
-            "Detach: the trial under way continues on its host; the next trials wait until you attach the run here or "
-            "with “benchwright attach”. Stop: the run ends and what was measured is stored. The run in the library "
-            "names anything left on the host.",
+            "A run is under way" if one else f"{len(titles)} runs are under way",
+            f"{listed}Detach: the trial under way continues on its host; the next trials wait until you attach the run "
+            f"here or with “benchwright attach”. Stop: the run ends and what was measured is stored. The run in the "
+            f"library names anything left on the host.{queued}",
             "Stop and close",
             self.stop_and_close,
         )
@@ -109,7 +119,7 @@ class CloseGuard:
 
     def _ask_to_close_anyway(self) -> None:
         self._open_question(
-            "The run is still stopping",
+            "A run is still stopping",
             "If the window closes now, commands may continue on the host. The next start offers to attach the run.",
             "Close without waiting",
             self._close_anyway,

@@ -38,6 +38,15 @@ HOST_IN_USE = _raised(
     needs="A directory in memory on the host, /dev/shm or /tmp, for the leases.",
 )
 
+STREAMS_HERE = _raised(
+    id="streams-here",
+    severity=Severity.INFO,
+    title="Other runs stream through this computer",
+    why="Receiving their results uses CPU and network of the measured host.",
+    remedy="Measure this computer while no other run is under way.",
+    source="The queue of runs on this computer.",
+)
+
 NO_LEASE = _raised(
     id="no-lease",
     severity=Severity.INFO,
@@ -169,6 +178,7 @@ CHECK_FAILED = _raised(
 
 RAISED_CHECKS = (
     HOST_IN_USE,
+    STREAMS_HERE,
     TELEMETRY_REPLACED,
     NO_LEASE,
     CLOCK_STEPPED,

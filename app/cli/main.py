@@ -32,6 +32,7 @@ VERBS = {
     "noise": "studies:noise",
     "parse": "library:parse",
     "plan": "plans:plan",
+    "queue": "queue:queue",
     "quick": "runs:quick",
     "rounds": "studies:rounds",
     "run": "runs:run",
@@ -45,7 +46,7 @@ VERBS = {
 """Module and function of each verb in app.cli, imported on use to keep start-up short."""
 
 SECTIONS = {
-    "Measure": ("quick", "facts", "plan", "check", "run", "sessions", "attach", "calibrate"),
+    "Measure": ("quick", "facts", "plan", "check", "run", "queue", "sessions", "attach", "calibrate"),
     "Hosts": ("hosts",),
     "Results": ("list", "show", "acknowledge", "compare", "baseline", "export", "delete"),
     "Analysis": (

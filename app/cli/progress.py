@@ -9,7 +9,7 @@ from collections.abc import Callable, Generator, Iterator
 from contextlib import closing, contextmanager
 from functools import wraps
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import click
 
@@ -65,7 +65,7 @@ def follow(events: Generator[Event], control: Control, *, quiet: bool, attached:
     printer = _ProgressPrinter(live=sys.stderr.isatty() and not quiet, quiet=quiet)
     silent = attached
     library = _LibraryProblems(control, quiet=quiet)
-    with _signals_handled(control), closing(events):
+    with signals_handled(control), closing(events):
         for event in events:
             if isinstance(event, LibraryChanged):
                 library.handle(event)
@@ -88,8 +88,25 @@ def _decided(event: PolicyDecided) -> str:
     return f"{event.step} on {host_label(event.host)}: {result}{f'; {forecast}' if forecast else ''}"
 
 
+class Stoppable(Protocol):
+    """What signals act on: a Control, or those of several runs."""
+
+    @property
+    def stopped(self) -> bool:
+        """Whether the run is to be stopped."""
+
+    def stop(self) -> None:
+        """Stop the run."""
+
+    def detach(self) -> None:
+        """Detach the run."""
+
+    def remaining(self, seconds: float) -> float:
+        """Return the seconds remaining of the first `seconds` after Stop."""
+
+
 @contextmanager
-def _signals_handled(control: Control) -> Iterator[None]:
+def signals_handled(control: Stoppable) -> Iterator[None]:
     """Stop the run in order on SIGINT or SIGTERM, and detach it on SIGHUP (the terminal closed).
 
     A second Ctrl+C prints the remaining time, and interrupts once it is over. An ignored SIGHUP (nohup) stays ignored.
@@ -177,7 +194,7 @@ class _ProgressPrinter:
             case PolicyDecided() if self._plan is not None and self._plan.repetition.policy is not Policy.FIXED:
                 self._line(_decided(event))
             case Progress():
-                self._line(_progress(event))
+                self._line(progress_text(event))
             case SampleRead(sample=sample) if self._live:
                 value = figure_text(sample.metric, sample.value)
                 latest = f"  {sample.time:6.1f} s  {sample.metric.title} {value}"
@@ -231,7 +248,8 @@ class _ProgressPrinter:
         print_note(text)
 
 
-def _progress(event: Progress) -> str:
+def progress_text(event: Progress) -> str:
+    """Return the progress of a run: ``2 of 6 trials done, about 40 s left``."""
     remaining, total = event.remaining, event.total
     left = "remaining time unknown" if remaining is None else f"about {duration_text(remaining)} left"
     if event.exact and event.done == total:

@@ -1,6 +1,7 @@
 """benchwright run, quick, attach, second-opinion: measure, with progress on standard error."""
 
 import shlex
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from app.cli.plan_options import Answers, answered, answers_findings, print_chan
 from app.cli.plans import facts_for
 from app.cli.progress import busy_options, follow
 from app.cli.prompts import TerminalAsker, agrees, with_asker
+from app.cli.side_by_side import QueuedRun, SideBySide
 from app.cli.studies import agreement_study, print_study
 from app.cli.tables import print_comparison
 from app.comparison.comparison import comparison_to_json
@@ -31,7 +33,7 @@ from app.summary import run_to_json
 
 
 @click.command()
-@click.argument("file", metavar="PLAN", type=click.Path(path_type=Path))
+@click.argument("files", metavar="PLAN...", nargs=-1, required=True, type=click.Path(path_type=Path))
 @click.option(
     "--host", "hosts", multiple=True, metavar="HOST", help="Run on this host instead of the plan's hosts; repeatable."
 )
@@ -56,7 +58,7 @@ from app.summary import run_to_json
 @json_verb
 def run(
     workstation: Workstation,
-    file: Path,
+    files: tuple[Path, ...],
     hosts: tuple[str, ...],
     destroy: tuple[str, ...],
     answers: Answers,
@@ -68,24 +70,30 @@ def run(
     no_wait: bool,
     as_json: bool,
 ) -> None:
-    """Run the plan in the file PLAN. Ctrl+C stops it and keeps the results so far.
+    """Run the plans in the files PLAN. Ctrl+C stops all of them and keeps the results so far.
 
-    Waits for the later sessions of a plan that has several, except with --json.
+    Several plans run side by side where their hosts differ; those that share a host, or a peer of a network test, wait
+    for each other. Waits for the later sessions of a single plan that has several, except with --json.
     """
     asker.destroy = destroy
     workstation.check_writable()  # before connecting to a host
-    plan = workstation.load_plan(file)
-    if hosts:
-        plan = replace(plan, hosts=hosts)
-    if quick:
-        plan = replace(plan, repetition=QUICK_LOOK)
-    if interval is not None:
-        plan = replace(plan, telemetry_interval=interval)
-    workstation.consents.settle(plan, asker)  # before connecting to a host
-    if answers:
-        before, plan = plan, answered(workstation, plan, facts_for(workstation, plan, (), asker), answers)
-        workstation.consents.remember_made(plan, before)
-        print_changes(plan)
+    plans = []
+    for file in files:
+        plan = workstation.load_plan(file)
+        if hosts:
+            plan = replace(plan, hosts=hosts)
+        if quick:
+            plan = replace(plan, repetition=QUICK_LOOK)
+        if interval is not None:
+            plan = replace(plan, telemetry_interval=interval)
+        plans.append(plan)
+    for plan in plans:
+        workstation.consents.settle(plan, asker)  # before connecting to a host
+    plans = [_with_answers(workstation, plan, answers, asker) for plan in plans]
+    if len(plans) > 1:
+        run_side_by_side(workstation, plans, asker, busy, as_json=as_json)
+        return
+    (plan,) = plans
     run_id, state = measure(workstation, plan, asker, quiet=as_json, busy=busy)
     print_stored_run(workstation, run_id, as_json=as_json)
     session = workstation.load(run_id).summary.session
@@ -97,6 +105,50 @@ def run(
         state = State.FAILED if runner.failed else state
     if state is not State.DONE:
         raise SystemExit(FAILED)
+
+
+def _with_answers(workstation: Workstation, plan: Plan, answers: Answers, asker: TerminalAsker) -> Plan:
+    """Return `plan` with the `answers` to its findings, and print what they changed."""
+    if not answers:
+        return plan
+    changed = answered(workstation, plan, facts_for(workstation, plan, (), asker), answers)
+    workstation.consents.remember_made(changed, plan)
+    print_changes(changed)
+    return changed
+
+
+def run_side_by_side(
+    workstation: Workstation, plans: Sequence[Plan], asker: TerminalAsker, busy: BusyPolicy, *, as_json: bool
+) -> None:
+    """Run `plans` at once where their hosts differ, print each result; exit with status 1 unless all are done."""
+    queue, library, wait = workstation.queue, workstation.library_path, busy is BusyPolicy.WAIT
+    policy = BusyPolicy.REFUSE if wait else busy  # a host in use is left free while its run waits
+    entries = [queue.add(plan, library, busy=policy, waits=wait, stays=False) for plan in plans]
+    print_queued_runs(workstation, SideBySide(workstation, asker, quiet=as_json).run(entries), as_json=as_json)
+
+
+def print_queued_runs(workstation: Workstation, runs: Sequence[QueuedRun], *, as_json: bool) -> None:
+    """Print the result of each run in order; exit with status 1 unless all are done."""
+    stored = [run for run in runs if run.run_id and run.state is not State.RUNNING and run.error is None]
+    if as_json:
+        print_json([queued_run_to_json(workstation, run, stored=run in stored) for run in runs])
+    for run in () if as_json else stored:
+        click.echo()
+        print_stored_run(workstation, run.run_id, as_json=False)
+    if any(run.state is not State.DONE for run in runs):
+        raise SystemExit(FAILED)
+
+
+def queued_run_to_json(workstation: Workstation, run: QueuedRun, *, stored: bool) -> dict[str, Any]:
+    """Return the outcome of one of several runs as JSON; `run` is null if it is not stored."""
+    record = workstation.load(run.run_id) if stored else None
+    return {
+        "plan": run.entry.plan.name,
+        "hosts": list(run.entry.plan.hosts),
+        "state": None if run.state is None else run.state.value,
+        "error": None if run.error is None else str(run.error),
+        "run": None if record is None else run_to_json(record, workstation.within([run.run_id])),
+    }
 
 
 @click.command()

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from app.checks import run_findings
 from app.checks.run_findings import finding_of
 from app.events import HostChange
-from app.plans.plan import host_label
+from app.plans.plan import LOCAL, host_label
 from app.plans.tuning import path_title
 from app.timestamps import seconds_since
 from remote.jobs.lease import Claim, Holder
@@ -14,7 +14,7 @@ from remote.telemetry.telemetry import SLEWING, STEP, ClockStep
 from remote.tuning import SettingNote
 from suites.facts import Facts, known
 from suites.network_path import NetworkPath
-from suites.quantities import age_text, duration_text, offset_text
+from suites.quantities import age_text, count_text, duration_text, listed, offset_text
 from suites.vocab import Finding
 
 HOST_IN_USE = run_findings.HOST_IN_USE.id
@@ -26,9 +26,16 @@ MOST_NAMED = 4
 """Settings listed by name; the rest are counted."""
 
 
-def host_in_use(host: str, claimed: Claim) -> Finding:
+def host_in_use(host: str, in_use: str) -> Finding:
     """Return the finding that another run measures `host`, or that this was not checked."""
-    return finding_of(run_findings.HOST_IN_USE, host, f"{holders_text(claimed, host)}.")
+    measured = f"{in_use[:1].upper()}{in_use[1:]}." if in_use.startswith("the run ") else f"{in_use}."
+    return finding_of(run_findings.HOST_IN_USE, host, measured)
+
+
+def streams_here(hosts: Sequence[str]) -> Finding:
+    """Return the finding that runs on other `hosts` stream their results through this computer, which is measured."""
+    measured = f"{count_text(len(hosts), 'other host')} measured from this computer: {listed(hosts, MOST_NAMED)}."
+    return finding_of(run_findings.STREAMS_HERE, LOCAL, measured)
 
 
 def holders_text(claimed: Claim, host: str) -> str:

@@ -1,6 +1,6 @@
 """Parameters of a run."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from app.detached_runs import DetachedRun
@@ -9,6 +9,7 @@ from app.plans.consent import ConsentFile
 from app.plans.plan import Plan
 from app.records import RunRecord
 from app.runs.control import Control
+from app.runs.run_hosts import Admit
 from remote.connection_state import PATIENCE, ReconnectPolicy
 from remote.questions import Asker, RefusingAsker
 from remote.session import Session
@@ -36,4 +37,6 @@ class RunRequest:
     asker: Asker = field(default_factory=RefusingAsker)
     agreed: Mapping[str, str] = field(default_factory=dict)  # SHA-256 of the local files that may be copied, by path
     session: PlannedSession | None = None  # the session of a series that it is
+    admit: Admit = lambda _host, _boot: ""
+    streams: Callable[[], Sequence[str]] = tuple  # the other hosts that runs of this computer measure now
     memory: ConsentFile | None = None  # confirmed data losses on this computer

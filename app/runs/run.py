@@ -76,6 +76,7 @@ class Engine:
             self.phase,
             interval=request.interval,
             patience=request.patience,
+            admit=request.admit,
         )
         root = RootWork(request.run_id, request.plan, asking, self._hosts, _pending_changes(detached_run))
         self._setup = HostSetup(request, self._hosts, root, asking)

@@ -36,6 +36,10 @@ AWAY_AFTER = 15.0
 """Seconds without a connection after which trials on other hosts no longer wait; most connections are back by then."""
 
 
+Admit = Callable[[str, str], str]
+"""Return who of this computer's queue uses the machine of a host with a boot id; empty if nobody does."""
+
+
 @dataclass(slots=True)
 class _Lease:
     """Lease on a host: `nonce` names it, `path` is None while there is none.
@@ -56,9 +60,15 @@ class Leases:
     """Leases of the run `run_id` on its hosts."""
 
     def __init__(
-        self, run_id: str, queue: EventQueue, control: Control, sessions: Mapping[str, ReconnectingSession]
+        self,
+        run_id: str,
+        queue: EventQueue,
+        control: Control,
+        sessions: Mapping[str, ReconnectingSession],
+        admit: Admit = lambda _host, _boot: "",
     ) -> None:
         self._run_id, self._queue, self._control, self._sessions = run_id, queue, control, sessions
+        self._admit = admit
         self._leases: dict[str, _Lease] = {}
         self._not_removed: dict[str, str] = {}  # messages by host
 
@@ -86,15 +96,13 @@ class Leases:
         while lease.connection != session.connections and not self._control.over:
             anyway = self._control.busy is BusyPolicy.ANYWAY
             connection = session.connections
-            look = partial(claim, session, self._run_id, nonce=lease.nonce, anyway=anyway)
-            claimed = yield from self._queue.during(look)
-            if claimed.lease is not None or anyway or not claimed.blocked:
+            claimed, in_use = yield from self._queue.during(partial(self._look, host, session, lease, anyway=anyway))
+            if anyway or not in_use:
                 lease.path, lease.connection = None, connection
                 if claimed.lease is not None:
                     lease.path, lease.architecture = claimed.lease.path, claimed.lease.architecture
-                yield from self._findings(host, lease, claimed)
+                yield from self._findings(host, lease, in_use)
                 return ""
-            in_use = holders_text(claimed, host)
             if self._control.busy is BusyPolicy.REFUSE:
                 return in_use
             if in_use != reported:
@@ -103,13 +111,19 @@ class Leases:
             yield from self._queue.pause(RETRY_INTERVAL)
         return ""
 
-    def _findings(self, host: str, lease: _Lease, claimed: Claim) -> Iterator[Event]:
+    def _look(self, host: str, session: Session, lease: _Lease, *, anyway: bool) -> tuple[Claim, str]:
+        """Claim `host`; return the claim, and who else measures there or on the same machine, empty if nobody does."""
+        claimed = claim(session, self._run_id, nonce=lease.nonce, anyway=anyway)
+        by_queue = self._admit(host, claimed.boot)
+        return claimed, holders_text(claimed, host) if claimed.blocked else by_queue
+
+    def _findings(self, host: str, lease: _Lease, in_use: str) -> Iterator[Event]:
         if lease.path is None and not lease.reported:
             lease.reported = True
             yield FindingRaised(no_lease(host))
-        if claimed.blocked:
+        if in_use:
             lease.in_use = True
-            yield FindingRaised(host_in_use(host, claimed))
+            yield FindingRaised(host_in_use(host, in_use))
 
     def look(self, host: str) -> Iterator[Event]:
         """Report another run that has begun to measure `host` since it was claimed, once."""
@@ -121,7 +135,7 @@ class Leases:
             holders = yield from self._queue.during(look)
             if holders:
                 lease.in_use = True
-                yield FindingRaised(host_in_use(host, Claim(None, holders)))
+                yield FindingRaised(host_in_use(host, holder_text(holders[0], host)))
 
     def other_lease_holder(self, host: str) -> Generator[Event, None, str]:
         """Return the text of another live process that keeps a lease of this run on `host`; empty if there is none.
@@ -238,11 +252,12 @@ class RunHosts:
         *,
         interval: float = 1.0,
         patience: ReconnectPolicy = PATIENCE,
+        admit: Admit = lambda _host, _boot: "",
     ) -> None:
         self.run_id, self.queue, self.control, self.phase = run_id, queue, control, phase or RunPhase()
         self.sessions: dict[str, ReconnectingSession] = {}
         self.roots: dict[str, Session] = {}  # root sessions, where the plan needs them
-        self.leases = Leases(run_id, queue, control, self.sessions)
+        self.leases = Leases(run_id, queue, control, self.sessions, admit)
         self.telemetry = HostTelemetry(queue, self.sessions, self.leases, interval)
         self._connect, self._patience = connect, patience
         self._losses: dict[str, _Loss] = {}  # hosts without a connection

@@ -6,11 +6,12 @@ from collections.abc import Callable, Generator, Iterator, Sequence
 from functools import cached_property
 
 from app.checks.catalogue import blocks
-from app.events import Activity, Event, Progress, State, StepEnded
-from app.plans.plan import Step, host_label
+from app.events import Activity, Event, FindingRaised, Progress, State, StepEnded
+from app.plans.plan import LOCAL, Step, host_label
 from app.runs.control import DetachedError, StoppedError
 from app.runs.duet import Duet
 from app.runs.event_queue import IDLE, DefectError, Task, stepped
+from app.runs.findings import streams_here
 from app.runs.host_setup import HostSetup
 from app.runs.host_step import HostSteps
 from app.runs.phase import NOT_MEASURED, Phase
@@ -43,6 +44,7 @@ class Trials:
         """Running tasks: trials, and the clean-up of hosts that no trial needs any more."""
         self.measuring: list[TrialRun] = []
         """Running trials whose command has begun."""
+        self._streams_reported = False
         detached_run = request.detached_run
         self._last = (
             0 if detached_run is None else max((trial.trial.id for trial in detached_run.record.trials), default=0)
@@ -109,6 +111,14 @@ class Trials:
         """Return the progress of the run."""
         ahead = self.schedule.forecast()
         return Progress(ahead.done, ahead.total, ahead.seconds, ahead.exact)
+
+    def look_for_streams(self, slot: Slot) -> Iterator[Event]:
+        """Report, once, that this computer is measured while runs on other hosts stream their results through it."""
+        if not self._streams_reported and LOCAL in hosts_of(slot.step, slot.host):
+            others = self.request.streams()
+            if others:
+                self._streams_reported = True
+                yield FindingRaised(streams_here(others))
 
     def occupied(self) -> set[str]:
         """Return the hosts of the running tasks."""
@@ -230,6 +240,7 @@ class TrialTask:
             schedule.give_up(slot)
         else:
             yield from self._hosts.leases.look(slot.host)
+            yield from self._trials.look_for_streams(slot)
             yield from decided(schedule.record_trial(slot, trial.ended.parsed.figures, trial.seconds, spent))
         if trial.duet is not None:
             yield from trial.duet.count(trial.id, "" if trial.ended is None else trial.ended.reason)

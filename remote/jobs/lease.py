@@ -5,7 +5,7 @@ import re
 import socket
 import time
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from remote.script import new_mark, query_script
 from remote.session import Session
@@ -67,12 +67,13 @@ class Claim:
     """Result of a claim: a lease, or the holders of the host; both if it was claimed `anyway`.
 
     Neither means that no lease can be created on the host. `unread`: not all leases could be read in time, so there may
-    be other holders.
+    be other holders. `boot` is the boot id of the host's kernel, empty if unknown.
     """
 
     lease: Lease | None
     holders: tuple[Holder, ...]
     unread: bool = False
+    boot: str = field(default="", compare=False)
 
     @property
     def blocked(self) -> bool:
@@ -91,9 +92,9 @@ def claim(session: Session, run: str, *, nonce: str = "", anyway: bool = False) 
     holders = _holders(reply, run)
     path = reply.get("taken")
     lease = None if path is None else Lease(path, nonce, reply.get("architecture", ""))
-    unread = "cut" in reply or (lease is not None and "now" not in reply)
+    unread, boot = "cut" in reply or (lease is not None and "now" not in reply), reply.get("boot", "")
     if lease is None or anyway:
-        return Claim(lease, holders, unread)
+        return Claim(lease, holders, unread, boot)
     deadline = time.monotonic() + PATIENCE
     while holders and time.monotonic() < deadline:
         if any(holder.nonce < nonce or holder.settled or (holder.age or 0.0) > ESTABLISHED for holder in holders):
@@ -104,9 +105,9 @@ def claim(session: Session, run: str, *, nonce: str = "", anyway: bool = False) 
         holders, unread = _holders(reply, run), "cut" in reply or "now" not in reply
     if not holders and not unread:
         query_script(session, SCRIPT, "settle", nonce)
-        return Claim(lease, ())
+        return Claim(lease, (), boot=boot)
     withdraw(session, nonce)
-    return Claim(None, holders, unread)
+    return Claim(None, holders, unread, boot)
 
 
 def others(session: Session, run: str, nonce: str) -> tuple[Holder, ...]:

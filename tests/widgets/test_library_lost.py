@@ -38,7 +38,7 @@ def live(
     window = opened(qtbot, keep, workstation, PageName.LIVE)
     page = window.pages.existing(PageName.LIVE)
     assert isinstance(page, LivePage)
-    assert page.start_run(counting_plan(60, host="local"))
+    page.start_run(counting_plan(60, host="local"))
     qtbot.waitUntil(lambda: page.model is not None and bool(page.model.trials) and page.model.trials[1].latest() > 0.1)
     return window, page
 

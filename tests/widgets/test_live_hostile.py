@@ -69,7 +69,7 @@ def test_the_window_stays_quick_and_shows_plain_words(
     wild_tool(script)
     name = "<b>wild</b>\x1b[31m"
     step = make_step("sysbench-cpu", {"time": 2, "threads": 1}, name=name)
-    assert page.start_run(Plan(name, (LOCAL,), (step,), repetition=Repetition(trials=1)))
+    page.start_run(Plan(name, (LOCAL,), (step,), repetition=Repetition(trials=1)))
     assert page.view is not None
     page.view.tabs.setCurrentIndex(1)
     with beating(page):

@@ -55,7 +55,7 @@ def tool(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str, str,
 
 def run(qtbot: QtBot, page: LivePage, step: Step) -> RunRecord:
     """Run one trial of `step` with a hand on the window's pulse, and return what was stored."""
-    assert page.start_run(Plan("hostile", (LOCAL,), (step,), repetition=Repetition(trials=1)))
+    page.start_run(Plan("hostile", (LOCAL,), (step,), repetition=Repetition(trials=1)))
     assert page.view is not None
     page.view.tabs.setCurrentIndex(1)
     with beating(page):

@@ -3,7 +3,7 @@
 import re
 import subprocess
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -11,10 +11,9 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QWidget
 from pytestqt.qtbot import QtBot
 
-from app.events import Activity, Event, RunEnded, RunStarted, SampleRead, State
+from app.events import Event, SampleRead, State
 from app.plans.plan import LOCAL, Plan, Repetition, Step, make_step
 from app.questions import RefusingAsker
-from app.runs.control import BusyPolicy, Control
 from app.services import Workstation
 from tests.messages import messages
 from widgets.jobs import PendingEvents
@@ -74,7 +73,7 @@ def drawn_points(page: LivePage) -> int:
 
 def run_to_end(qtbot: QtBot, page: LivePage, plan: Plan) -> None:
     with qtbot.waitSignal(page.run_finished, timeout=PATIENCE):
-        assert page.start_run(plan)
+        page.start_run(plan)
 
 
 def test_an_idle_page_says_what_it_is_for_and_offers_the_next_step(qtbot: QtBot, page: LivePage) -> None:
@@ -86,29 +85,11 @@ def test_an_idle_page_says_what_it_is_for_and_offers_the_next_step(qtbot: QtBot,
         qtbot.mouseClick(button, Qt.MouseButton.LeftButton)
 
 
-def test_stopping_a_run_that_waits_for_a_busy_host_shows_its_outcome(
-    qtbot: QtBot, page: LivePage, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def wait(plan: Plan, _asker: object, control: Control) -> Iterator[Event]:
-        yield RunStarted("run-1", plan, "2026-11-20T00:00:00+00:00")
-        yield Activity("waiting", waits_for="ann measures on this computer")
-        control.wait(60)
-        yield RunEnded("run-1", State.PARTIAL, "Stopped.")
-
-    monkeypatch.setattr(page.workstation, "run", wait)
-    assert page.start_run(plan_of(cpu()), BusyPolicy.WAIT)
-    qtbot.waitUntil(page._busy.isVisible, timeout=PATIENCE)
-    with qtbot.waitSignal(page.run_finished, timeout=PATIENCE):
-        page.stop()
-    assert not page._busy.isVisible()
-    assert page._outcome.isVisible()
-
-
 def test_samples_are_drawn_before_the_tool_ends(qtbot: QtBot, page: LivePage) -> None:
     summaries: list[str] = []
     page.summary_changed.connect(summaries.append)
     with qtbot.waitSignal(page.run_started, timeout=PATIENCE) as started:
-        assert page.start_run(plan_of(cpu(6)))
+        page.start_run(plan_of(cpu(6)))
     qtbot.waitUntil(lambda: drawn_points(page) > 0, timeout=PATIENCE)
     trial = model_of(page).current
     assert trial is not None
@@ -148,7 +129,7 @@ def test_stopping_half_way_keeps_what_was_measured_and_ends_the_tool(
     qtbot: QtBot, page: LivePage, workstation: Workstation
 ) -> None:
     marked = make_step("sysbench-cpu", {"time": 600, "threads": 1, "cpu_max_prime": 10_007})
-    assert page.start_run(plan_of(marked, trials=2))
+    page.start_run(plan_of(marked, trials=2))
     qtbot.waitUntil(lambda: drawn_points(page) > 0, timeout=PATIENCE)
     assert _tools("10007")
     began = time.monotonic()
@@ -180,7 +161,7 @@ def test_a_pinned_run_lies_as_a_band_under_the_next_one(qtbot: QtBot, page: Live
     page._outcome.name.setText("before <b>the</b> upgrade")
     qtbot.keyClick(page._outcome.name, Qt.Key.Key_Return)
     qtbot.waitUntil(lambda: "Pinned as baseline" in page._outcome.detail.text(), timeout=PATIENCE)
-    assert page.start_run(plan_of(cpu()))
+    page.start_run(plan_of(cpu()))
     qtbot.waitUntil(lambda: bool(view_of(page).bar.ratio.value.text()), timeout=PATIENCE)
     leading = view_of(page).plots.plots["headline"]
     qtbot.waitUntil(lambda: bool(leading.view.backdrop.stripes))
@@ -204,13 +185,20 @@ def test_a_failed_run_says_what_happened_and_what_is_kept(qtbot: QtBot, page: Li
     assert page._outcome.show_button.isEnabled()
 
 
-def test_only_one_run_at_a_time(qtbot: QtBot, page: LivePage) -> None:
-    assert page.start_run(plan_of(cpu(1)))
-    first = page.model
-    assert not page.start_run(plan_of(cpu(1)))
-    assert page.model is first
-    with qtbot.waitSignal(page.run_finished, timeout=PATIENCE):
-        pass
+def test_a_second_run_on_the_same_host_waits_and_then_runs(qtbot: QtBot, page: LivePage) -> None:
+    first, second = page.start_run(plan_of(cpu(1))), page.start_run(plan_of(cpu(1)))
+    qtbot.waitUntil(page._busy.isVisible)
+    assert page._busy.message.text().startswith(MESSAGES["waits_for_this_computer"])
+    page.show_next()
+    assert page.front is first
+    assert not page._busy.isVisible()
+    qtbot.waitUntil(lambda: first.over and second.over, timeout=PATIENCE)
+    assert [run.model.phase for run in (first, second)] == [LivePhase.DONE, LivePhase.DONE]
+    began = [page.workstation.load(run.model.run_id).summary for run in (first, second)]
+    assert began[1].started > str(began[0].ended)
+    page.show_run(second)
+    assert page.runs.controllers == [second]  # a finished run that was seen leaves the list
+    assert "events per second" in "".join(str(part) for part in second.log)
 
 
 @pytest.mark.slow
@@ -230,7 +218,7 @@ def test_the_buttons_at_the_end_ask_for_this_run(qtbot: QtBot, page: LivePage) -
 
 @pytest.mark.slow
 def test_a_place_that_was_chosen_stays_until_the_running_one_is_chosen(qtbot: QtBot, page: LivePage) -> None:
-    assert page.start_run(plan_of(cpu(1), make_step("sysbench-memory", {"time": 1}), trials=2))
+    page.start_run(plan_of(cpu(1), make_step("sysbench-memory", {"time": 1}), trials=2))
     qtbot.waitUntil(lambda: len(model_of(page).trials) >= 2, timeout=PATIENCE)
     page._strip.selectRow(1)
     assert view_of(page).step_key == ("sysbench-memory", LOCAL)
@@ -245,6 +233,7 @@ def test_a_place_that_was_chosen_stays_until_the_running_one_is_chosen(qtbot: Qt
 @pytest.mark.slow
 def test_earlier_trials_stand_faintly_behind_the_one_in_front(qtbot: QtBot, page: LivePage) -> None:
     run_to_end(qtbot, page, plan_of(cpu(2), trials=2))
+    view_of(page).overlay.setChecked(True)
     lines = view_of(page).plots.plots["headline"].lines
     assert [line.title for line in lines.values() if line.faint] == ["trial 1"]
     view_of(page).table.selectRow(0)
@@ -275,6 +264,7 @@ def test_a_stored_run_shows_the_same_plots_and_its_raw_output(
     assert [line.buffer.values().tolist() for line in ours.values()] == [
         line.buffer.values().tolist() for line in theirs.values()
     ]
+    stored.tabs.set_folded(folded=False)
     stored.tabs.setCurrentIndex(1)
     assert "events per second" in stored.log.toPlainText()
     assert "sysbench cpu" in shown.side.command.toPlainText()
@@ -295,7 +285,7 @@ def test_a_line_printed_on_the_host_is_drawn_in_time(
 
     put = PendingEvents.put
     monkeypatch.setattr(PendingEvents, "put", noting)  # notes the moment, and does the same
-    assert page.start_run(plan_of(cpu(4)))
+    page.start_run(plan_of(cpu(4)))
 
     def look() -> bool:
         lines = view_of(page).plots.plots["headline"].lines.values() if page.view else ()

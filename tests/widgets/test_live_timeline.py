@@ -26,6 +26,7 @@ from suites.vocab import LatencySlice, Sample
 from tests.widgets.live_events import CLOCK, CPU_USER, PLACE, READ, end, folded, plan, sample, trial
 from widgets.live.live_page import LivePage
 from widgets.live.model import RunModel
+from widgets.live.run_controller import RunController, RunStart
 from widgets.live.run_timeline import run_marks, timeline_of
 from widgets.live.step_view import StepView
 from widgets.plots.heat import grid_of
@@ -209,7 +210,8 @@ def test_plots_have_three_fifths_of_the_page(
     with qtbot.waitExposed(page):
         page.show()
     model = folded([watched(0.0, 40), *ran(1, 1, 0.0), *ran(2, 2, 13.0)], plan(hosts=("web-1", "web-2")))
-    page._model = model
+    run = RunController(RunStart(model.plan), workstation, page.asker, page)
+    run.model, page._front = model, run
     view = page._ensure_view()
     page._stack.setCurrentIndex(1)
     page._strip.show_step_keys(model)

@@ -4,6 +4,7 @@ import logging
 import subprocess
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ from pytestqt.qtbot import QtBot
 
 from app.plans.plan import LOCAL, Plan, Repetition, make_step
 from app.services import Workstation
+from tests.messages import messages
 from widgets import jobs
 from widgets.export_dialog import ExportDialog
 from widgets.help_page import HelpPage
@@ -24,6 +26,12 @@ from widgets.page import Page
 from widgets.parts.dialogs import QuestionDialog
 from widgets.parts.empty_state import EmptyState
 from widgets.rail import PageName
+from widgets.run_strip import LineState, RunLine
+
+MESSAGES = messages("widgets", "test_main_window")
+
+LINE = RunLine("a", "web-1 · fio", "trial 2 of 6", LineState.RUNNING, figure="412k IOPS", left="4:10 left")
+WAITING = RunLine("c", "web-1 · stream", MESSAGES["waits_for_web_1"], LineState.WAITING)
 
 HEAVY = ("pyqtgraph", "pandas", "numpy", "paramiko", "sqlalchemy", "matplotlib", "scipy", "cattrs")
 
@@ -178,13 +186,24 @@ def test_what_runs_is_seen_from_everywhere(window: MainWindow) -> None:
     assert not window.status_line.stop_button.isVisible()
     height = window.status_line.height()
     window.show_running("running 1 · This computer fio 00:41 of 02:10")
+    window.show_lines([LINE], LINE.key)
+    assert window.windowTitle() == MESSAGES["title_of_one"]
+    assert not window.strip.isVisible()
     assert badge.isVisible()
     assert badge.text() == "1"
     assert window.rail.buttons[PageName.LIVE].accessibleName() == "Live, 1 running"
     assert window.status_line.running.text() == "running 1 · This computer fio 00:41 of 02:10"
     assert window.status_line.stop_button.isVisible()
     assert window.status_line.height() == height
+    window.show_lines([LINE, replace(LINE, key="b", title="web-2 · fio"), WAITING], LINE.key)
+    assert window.strip.isVisible()
+    assert window.windowTitle() == MESSAGES["title_of_several"]
+    assert not window.status_line.stop_button.isVisible()
+    assert MESSAGES["counts"] in window.status_line.running.text()
+    assert [card.button.accessibleName() for card in window.strip.cards][2] == MESSAGES["card_waits"]
     window.show_running("")
+    window.show_lines([], "")
+    assert window.windowTitle() == "Benchwright"
     assert not badge.isVisible()
     assert not window.status_line.stop_button.isVisible()
 
@@ -244,13 +263,23 @@ def test_export_is_about_the_run_in_front_and_else_leads_to_the_library(qtbot: Q
 
 
 @pytest.mark.lab
-def test_a_second_measurement_is_refused_with_words(qtbot: QtBot, window: MainWindow) -> None:
+def test_a_second_measurement_of_a_host_waits_in_the_strip_and_can_be_removed(qtbot: QtBot, window: MainWindow) -> None:
     live = _measuring(qtbot, window)
     window.pages.run(_plan(1), None)
-    assert "under way" in _question(window).windowTitle()
-    _question(window).accept()
-    live.stop()
-    qtbot.waitUntil(lambda: not live.running)
+    first, second = live.runs.controllers
+    assert live.front is second
+    qtbot.waitUntil(lambda: window.strip.cards[1].line.state is LineState.WAITING)
+    assert MESSAGES["waits"] in window.strip.cards[1].line.detail
+    window.show_page(PageName.HOSTS)
+    qtbot.keyClick(window, Qt.Key.Key_Tab, Qt.KeyboardModifier.ControlModifier)
+    assert window.splitter.front is live
+    assert live.front is first
+    _action(window, "&Stop").trigger()
+    qtbot.waitUntil(lambda: first.over and second.running)
+    qtbot.waitUntil(lambda: second.over)
+    assert [card.line.state for card in window.strip.cards] == [LineState.DONE, LineState.DONE]
+    qtbot.mouseClick(window.strip.cards[1].stop_button, Qt.MouseButton.LeftButton)
+    assert live.runs.controllers == [first]
 
 
 def test_a_plan_that_cannot_be_read_is_said_in_words(qtbot: QtBot, window: MainWindow, tmp_path: Path) -> None:

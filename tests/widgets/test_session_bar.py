@@ -67,10 +67,12 @@ def test_the_series_that_is_due_for_longest_is_shown_first(bar: SessionBar) -> N
     assert "“first”" in bar.message.text()
 
 
-def test_nothing_is_shown_while_a_run_is_under_way(bar: SessionBar) -> None:
-    bar.is_measuring = lambda: True
+def test_a_series_that_is_under_way_or_queued_is_not_offered(bar: SessionBar) -> None:
+    bar.under_way = lambda: {series().id}
     bar.show_series([series()])
     assert not bar.isVisible()
+    bar.show_series([series(), replace(series(), id="another")])
+    assert bar.isVisible()
 
 
 def test_the_countdown_starts_the_session_once(qtbot: QtBot, workstation: Workstation) -> None:
@@ -174,7 +176,7 @@ def test_a_series_begun_on_the_live_page_can_be_ended(
     page = window.show_page(PageName.LIVE)
     assert isinstance(page, LivePage)
     window.session_bar._countdown = 600.0
-    assert page.start_run(plan(2))
+    page.start_run(plan(2))
     qtbot.waitUntil(window.session_bar.isVisible, timeout=PATIENCE)
     assert MESSAGES["next_offered"] in page._outcome.detail.text()
     press(qtbot, window.session_bar.end_button)

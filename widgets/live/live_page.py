@@ -1,9 +1,7 @@
 """The page that runs a plan and shows it as it happens."""
 
 import time
-from collections.abc import Callable, Generator, Sequence
-from dataclasses import replace
-from functools import partial
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,28 +10,28 @@ from PySide6.QtGui import QKeySequence
 from PySide6.QtWidgets import QHBoxLayout, QStackedLayout, QWidget
 
 from app.detached_runs import DetachedRun
-from app.events import (
-    Event,
-    FactsRead,
-    LibraryChanged,
-    Moment,
-    RunDetached,
-    RunEnded,
-    RunStarted,
-    TrialAttached,
-    TrialStarted,
-)
+from app.events import FactsRead, Moment, RunDetached, RunEnded, TrialAttached, TrialStarted
 from app.plans.plan import Plan
 from app.questions import Asker
 from app.records import Band
-from app.runs.control import BusyPolicy, Control, HostInUseError
+from app.runs.control import BusyPolicy
 from app.services import Workstation
 from suites.errors import BenchwrightError
 from suites.quantities import clock_text
-from widgets.jobs import PERIOD, BackgroundJob, EventBatch, PendingEvents
-from widgets.live.messages import outcome, remaining_text, state_text, step_host_text, summary_text, trial_text
+from widgets.jobs import BackgroundJob
+from widgets.live.messages import (
+    not_started,
+    outcome,
+    remaining_text,
+    state_text,
+    step_host_text,
+    summary_text,
+    trial_text,
+)
 from widgets.live.model import RunModel, StepKey
 from widgets.live.run_bars import BusyBar, OutcomeBar
+from widgets.live.run_controller import LogPart, RunController, RunStart, TakenEvents
+from widgets.live.run_set import RunSet
 from widgets.live.run_side_panel import RunSidePanel
 from widgets.live.step_strip import StepStrip
 from widgets.page import Page
@@ -41,6 +39,7 @@ from widgets.parts.boxes import column_in, in_column, in_row
 from widgets.parts.controls import push_button
 from widgets.parts.empty_state import EmptyState
 from widgets.parts.text import OneLine
+from widgets.run_strip import QueueAction
 from widgets.theme import SPACE, TextSize, text_font
 
 if TYPE_CHECKING:
@@ -51,11 +50,12 @@ _TICK = 500
 
 
 class LivePage(Page):
-    """The run under way, or the last one. Its state is a RunModel; the page connects it to the widgets."""
+    """The runs of the window, one of which is shown; all go on. See RunController."""
 
     run_started = Signal(str)
     run_finished = Signal(str)
-    summary_changed = Signal(str)  # the run in one line, empty when none is under way
+    summary_changed = Signal(str)  # the shown run in one line, empty when none is under way
+    lines_changed = Signal(object, str)  # a RunLine for each run, and the key of the shown one
     show_run_requested = Signal(str)
     export_requested = Signal(str)
     measure_requested = Signal()
@@ -64,35 +64,36 @@ class LivePage(Page):
 
     def __init__(self, workstation: Workstation, asker: Asker) -> None:
         super().__init__(workstation, asker)
-        self._model: RunModel | None = None
-        self._control: Control | None = None
-        self._job: BackgroundJob | None = None
-        self._queue = PendingEvents()
-        self._refused = False  # the host is in use: the BusyBar asks what to do
-        self._retry: Callable[[BusyPolicy], bool] = lambda _busy: False  # repeats a refused start
-        self._bands: dict[StepKey, Sequence[Band]] = {}
+        self.runs = RunSet(workstation, asker, self)
+        self.runs.added.connect(self._connect_run)
+        self.runs.adopted.connect(self.show_run)
+        self.runs.changed.connect(self._show_lines)
+        self.runs.ended.connect(self._run_ended)
+        self._front: RunController | None = None
         self._reading_bands: BackgroundJob | None = None
-        self._follows = True
         self._summary = ""
         self.view: StepView | None = None
         self.run_side = RunSidePanel()
         self.run_side.findings.more_requested.connect(self.help_requested)
         self.side = self.run_side
-        self._delivery = QTimer(self, singleShot=True, interval=round(PERIOD * 1000))
-        self._delivery.timeout.connect(self._drain)
         self._clock = QTimer(self, interval=_TICK)
         self._clock.timeout.connect(self._show_time)
         self._build()
 
     @property
     def running(self) -> bool:
-        """Whether a run is under way, stopping included."""
-        return self._job is not None
+        """Whether a run is under way or about to begin, stopping included."""
+        return any(one.running or one.starting for one in self.runs.active)
+
+    @property
+    def front(self) -> RunController | None:
+        """The run that is shown, or None."""
+        return self._front
 
     @property
     def model(self) -> RunModel | None:
-        """The run that is shown, or None."""
-        return self._model
+        """The model of the run that is shown, or None."""
+        return None if self._front is None else self._front.model
 
     def start_run(
         self,
@@ -103,171 +104,173 @@ class LivePage(Page):
         *,
         stop: bool = False,
         series: str = "",
-    ) -> bool:
-        """Run `plan`, attach its `detached` run, or run the next session of a `series`, and show it; return False, and
-        do nothing, while another run is under way.
+        show: bool = True,
+    ) -> RunController:
+        """Run `plan` as RunStart describes, as soon as its machines are free, and `show` it; return the run.
 
-        `busy` decides what happens if a host is already in use: by default the run is refused and the user asked.
-        `made` is called first, on the worker's thread. `stop` ends the run in order instead of continuing it.
+        It is shown in any case if no other run is under way.
         """
-        if self.running:
-            return False
-        control, workstation, asker = Control(busy), self.workstation, self.asker
-        if stop:
-            control.stop()
-        self._refused = False
-        self._retry = partial(self.start_run, plan, made=made, detached=detached, stop=stop, series=series)
+        started = self.runs.start(RunStart(plan, busy, made, detached, stop, series))
+        if show or self._front is None or self._front.over:
+            self.show_run(started)
+            self._ensure_view().table.setFocus()
+        return started
 
-        def events() -> Generator[Event]:
-            made()
-            if detached is not None:
-                return workstation.attach(detached.id, asker, control)
-            if series:
-                return workstation.run_session(series, asker, control)
-            return workstation.run(plan, asker, control)
+    def attach_run(self, detached: DetachedRun, *, stop: bool = False) -> None:
+        """Attach a detached run, or `stop` it."""
+        self.start_run(detached.record.plan, detached=detached, stop=stop)
 
-        shown = replace(plan, repetition=plan.repetition.one_session)
-        self._model, self._control, self._queue = RunModel(shown), control, PendingEvents()
-        self._job = BackgroundJob(events, self, put=self._queue.put)
-        self._job.yielded.connect(self._drain)
-        self._job.failed.connect(self._job_failed)
-        self._job.finished.connect(self._finished)
-        self._show_start(self._model, control)
-        self._job.start()
-        self._read_bands(plan)
+    def show_run(self, run: RunController) -> None:
+        """Show a run of the set. One that is over and was shown before leaves the set."""
+        before, self._front = self._front, run
+        if before is not None and before is not run:
+            before.show_in_front(front=False)
+            if before.over:
+                self.runs.forget(before)
+        run.show_in_front(front=True)
+        view = self._ensure_view()
+        view.log.restart()
+        for part in run.log:
+            self._write_log(view, part)
+        self._stack.setCurrentIndex(1)
+        self._show_step(run.step_key)
+        self._show_bars(run)
+        self._read_bands(run)
         self._clock.start()
         self._show_time()
-        self._ensure_view().table.setFocus()
-        return True
 
-    def attach_run(self, detached: DetachedRun, *, stop: bool = False) -> bool:
-        """Attach a detached run, or `stop` it; return False while another run is under way."""
-        return self.start_run(detached.record.plan, detached=detached, stop=stop)
+    def show_key(self, key: str) -> None:
+        """Show the run with a key of the strip; no effect for a run of another process."""
+        if (run := self._find(key)) is not None:
+            self.show_run(run)
 
-    def _show_start(self, model: RunModel, control: Control) -> None:
-        """Show a run that has no events yet."""
-        self._bands, self._follows = {}, True
-        self._ensure_view().log.restart()
-        self._outcome.hide()
-        self._busy.hide()
-        self._stop_button.setEnabled(not control.over)
-        self._stop_button.show()
-        self._stack.setCurrentIndex(1)
-        self._strip.show_step_keys(model)
-        self._show_step(model.step_keys()[0])
-        if control.stopped:
-            model.stopping()
+    def show_next(self, step: int = 1) -> None:
+        """Show the next run of the strip, or the previous one (`step` -1)."""
+        runs = self.runs.controllers
+        if self._front in runs and len(runs) > 1:
+            self.show_run(runs[(runs.index(self._front) + step) % len(runs)])
+
+    def stop_key(self, key: str) -> None:
+        """Stop the run with a key of the strip, take it from the queue, or remove it from the list if it is over."""
+        if (run := self._find(key)) is None:
+            return
+        if run.over and run is self._front:
+            self.show_next()
+        if run in self.runs.controllers:
+            self.runs.stop(run)
+
+    def act_on_key(self, key: str, action: QueueAction) -> None:
+        """Apply `action` to the run with a key of the strip, which waits."""
+        if (run := self._find(key)) is not None:
+            self.runs.act(run, action)
+
+    def _find(self, key: str) -> RunController | None:
+        return next((one for one in self.runs.controllers if one.key == key), None)
 
     def stop(self) -> None:
-        """Stop the run and keep what was measured. Return immediately; the run ends later."""
-        if self._control is None or self._model is None or not self.running:
-            return
-        self._control.stop()
-        self._model.stopping()
-        self._stop_button.setEnabled(False)
-        self._show_texts()
-
-    def detach(self) -> None:
-        """Detach the run: the trial under way continues on its host. Return immediately."""
-        if self._control is not None and self.running:
-            self._control.detach()
+        """Stop the shown run and keep what was measured, or take it from the queue; it ends later."""
+        if self._front is not None and not self._front.over:
+            self.runs.stop(self._front)
             self._stop_button.setEnabled(False)
+            self._show_texts()
+
+    def stop_all(self) -> None:
+        """Stop every run under way; those that wait stay in the queue."""
+        for run in self.runs.active:
+            if run.running or run.starting:
+                run.stop()
+
+    def detach_all(self) -> None:
+        """Detach every run under way; those that wait stay in the queue."""
+        for run in self.runs.running:
+            run.detach()
+
+    def titles(self) -> list[str]:
+        """Return host and plan of every run under way."""
+        now = time.monotonic()
+        return [run.line(now).title for run in self.runs.running]
 
     def save_library_to(self, path: Path) -> None:
-        """Store the run in a new library at `path` from now on. Return immediately."""
-        if self._control is not None and self.running:
-            self._control.save_to(path)
+        """Store the runs under way in a new library at `path` from now on."""
+        for run in self.runs.running:
+            run.control.save_to(path)
 
     def export(self) -> bool:
         """Offer to export the shown run; return False if there is none or it is under way."""
-        if self.running or self._model is None or not self._model.run_id:
+        run = self._front
+        if run is None or not run.over or not run.model.run_id:
             return False
-        self.export_requested.emit(self._model.run_id)
+        self.export_requested.emit(run.model.run_id)
         return True
 
     # Events
 
-    def _drain(self, _event: Event | None = None) -> None:
-        """Show what has arrived, unless the timer does so soon."""
-        if self._delivery.isActive():
-            return
-        batch = self._queue.take()
-        if not batch.events and not batch.output:
-            return
-        self._take(batch)
-        self._delivery.start()  # until a batch is empty
+    def _connect_run(self, run: RunController) -> None:
+        run.began.connect(self.run_started)
+        run.library_changed.connect(self.library_changed)
+        run.taken.connect(lambda taken: self._take(run, taken))
+        run.changed.connect(lambda: self._run_changed(run))
 
-    def _take(self, batch: EventBatch) -> None:
-        if self._model is None or self.view is None:
+    def _take(self, run: RunController, taken: TakenEvents) -> None:
+        if run is not self._front or self.view is None:
             return
-        now = time.monotonic()
-        for output in batch.output:
-            if output.trial in self._model.trials:
-                self.view.log.write(output.data, output.stream)
-        # Output of a trial whose TrialStarted is in this batch belongs below that trial's heading.
-        later = [output for output in batch.output if output.trial not in self._model.trials]
-        for event in batch.events:
-            self._model.fold(event, now)
-            self._handle_event(event, self._model.plan)
-        if batch.unshown:
-            self.view.log.note(f"… {batch.unshown} bytes not shown: output too fast; the stored output is complete …")
-        for output in later:
-            self.view.log.write(output.data, output.stream)
-        if any(isinstance(event, RunEnded | RunDetached) for event in batch.events):
-            self.view.log.flush()
+        for part in taken.log:
+            self._write_log(self.view, part)
+        for event in taken.events:
+            if isinstance(event, TrialStarted | TrialAttached):
+                self._busy.hide()
+                self._follow(run)
+            elif isinstance(event, FactsRead) and event.moment is Moment.BEFORE:
+                self._read_bands(run)
+            elif isinstance(event, RunEnded | RunDetached):
+                self.view.log.flush()
         self.view.sync()
         self._show_texts()
 
-    def _handle_event(self, event: Event, plan: Plan) -> None:
-        """Handle the effects of an event beyond the model."""
-        if isinstance(event, RunStarted):
-            self.run_started.emit(event.run_id)
-        elif isinstance(event, TrialStarted | TrialAttached):
-            self._busy.hide()
-            self._follow()
-        elif isinstance(event, LibraryChanged):
-            self.library_changed.emit(event)
-        elif isinstance(event, FactsRead) and event.moment is Moment.BEFORE:
-            self._read_bands(plan)
+    @staticmethod
+    def _write_log(view: "StepView", part: LogPart) -> None:
+        if isinstance(part, str):
+            view.log.note(part)
+        else:
+            view.log.write(part.data, part.stream)
 
-    def _follow(self) -> None:
-        model, view = self._model, self.view
-        if model is None or view is None or model.current is None:
-            return
-        view.log.note(f"── {step_host_text(model, model.current.step_key)} · {trial_text(model, model.current)} ──")
-        if self._follows:
-            shown = view.step_key
-            both = shown is not None and model.is_under_way(shown)  # of a duet, the step that was shown stays
-            self._show_step(shown if both and shown is not None else model.current.step_key)
+    def _follow(self, run: RunController) -> None:
+        if run.follows and run.model.current is not None and self.view is not None:
+            shown = self.view.step_key
+            both = shown is not None and run.model.is_under_way(shown)  # of a duet, the step that was shown stays
+            self._show_step(shown if both and shown is not None else run.model.current.step_key)
 
-    def _job_failed(self, error: BenchwrightError) -> None:
-        if self._model is not None:
-            self._take(self._queue.take())
-            self._model.fail(str(error), time.monotonic())
-        if isinstance(error, HostInUseError) and self._model is not None:
-            self._model.run_id = ""  # a refused run is not stored
-            self._refused = True
-            self._busy.refuse(error.message)
+    def _run_changed(self, run: RunController) -> None:
+        """Show a change of the shown run outside of its events: its place in the queue, stopping, its end."""
+        if run is self._front and self.view is not None:
+            self._show_step(run.step_key)
+            self._show_bars(run)
+            self._show_time()
 
-    def _finished(self) -> None:
-        self._delivery.stop()
-        self._clock.stop()
-        self._take(self._queue.take())  # events since the last delivery
-        self._job = None
-        model = self._model
-        if model is None:
-            return
-        if not model.phase.over:
-            model.fail("The run ended without a final state.", time.monotonic())
-        self._stop_button.hide()
-        if not self._refused:
-            self._busy.hide()
+    def _run_ended(self, run: RunController) -> None:
+        if not self.runs.active:
+            self._clock.stop()
+        self._show_time()
+        self.run_finished.emit(run.model.run_id)
+
+    def _show_bars(self, run: RunController) -> None:
+        """Show the outcome of a run that is over, what one waits for, and whether it can be stopped."""
+        self._stop_button.setVisible(not run.over)
+        self._stop_button.setEnabled(not run.control.over)
+        self._stop_button.setText("Stop" if run.running or run.starting else "Remove from queue")
+        model = run.model
+        if run.over and (model.run_id or model.trials):
             measured = any(view.counts for view in model.trials.values())
             self._outcome.show_message(*outcome(model), stored=bool(model.run_id), measured=measured)
             self._outcome.propose(model.plan.name)
-        self._show_texts()
-        self._show_time()
-        self.run_finished.emit(model.run_id)
+        elif run.over:
+            self._outcome.show_message(*not_started(model), stored=False, measured=False)
+        else:
+            self._outcome.hide()
+        if not (run.running or run.starting or run.over):
+            self._busy.wait(f"{run.waits[:1].upper()}{run.waits[1:]}.", paused=run.paused)
+        else:
+            self._busy.hide()
 
     # What is shown
 
@@ -281,62 +284,66 @@ class LivePage(Page):
         return self.view
 
     def _choose_step(self, step_key: StepKey) -> None:
-        self._follows = self._model is not None and self._model.is_under_way(step_key)
-        self._show_step(step_key)
+        if self._front is not None:
+            self._front.follows = self._front.model.is_under_way(step_key)
+            self._show_step(step_key)
 
     def _show_step(self, step_key: StepKey) -> None:
-        if self._model is None or self.view is None:
+        run = self._front
+        if run is None or self.view is None:
             return
+        run.step_key = step_key
+        self._strip.show_step_keys(run.model)
         self._strip.show_step_key(step_key)
-        self.view.show_step_key(self._model, step_key, self._bands.get(step_key, ()))
+        self.view.show_step_key(run.model, step_key, run.bands.get(step_key, ()))
         self._show_texts()
 
     def _show_texts(self) -> None:
-        model, view = self._model, self.view
+        model, view = self.model, self.view
         if model is None or view is None or view.step_key is None:
             return
         trial = view.front
         parts = [step_host_text(model, view.step_key), trial_text(model, trial) if trial is not None else ""]
         self._step_label.set_text("   ".join(part for part in parts if part))
-        self._state_label.set_text(state_text(model, time.monotonic()))
-        self._show_waiting(model)
+        waiting = self._front is not None and not (self._front.running or self._front.starting or self._front.over)
+        self._state_label.set_text("waiting in the queue" if waiting else state_text(model, time.monotonic()))
         self._strip.show_step_keys(model)
         self.run_side.show_run(model, view.step_key, trial)
 
-    def _show_waiting(self, model: RunModel) -> None:
-        """Show which measurement the run waits for, while it waits."""
-        waits = self._control is not None and self._control.busy is BusyPolicy.WAIT and self.running
-        if waits and model.current is None and model.waits_for:
-            self._busy.wait(f"{model.waits_for}.")
-
     def _show_time(self) -> None:
-        model, view = self._model, self.view
-        if model is None or view is None:
+        run, view = self._front, self.view
+        if run is None or view is None:
             return
-        now = time.monotonic()
-        remaining = "" if model.phase.over else remaining_text(model.remaining(now))
-        view.bar.show_time(clock_text(model.elapsed(now)), remaining, over=model.phase.over)
-        if self.running and model.links:
+        now, model = time.monotonic(), run.model
+        remaining = None if model.links else model.remaining(now)
+        view.bar.show_time(
+            clock_text(model.elapsed(now)), "" if run.over else remaining_text(remaining), over=model.phase.over
+        )
+        if run.running and model.links:
             self._state_label.set_text(state_text(model, now))
-        summary = summary_text(model, now) if self.running else ""
+        summary = summary_text(model, now) if run.running else ""
         if summary != self._summary:
             self._summary = summary
             self.summary_changed.emit(summary)
+        self._show_lines()
+
+    def _show_lines(self) -> None:
+        self.lines_changed.emit(self.runs.lines(), "" if self._front is None else self._front.key)
 
     # Baselines
 
-    def _read_bands(self, plan: Plan) -> None:
+    def _read_bands(self, run: RunController) -> None:
         """Read the baselines; again once facts are known, which decide whether a baseline is comparable."""
-        workstation, facts = self.workstation, {} if self._model is None else dict(self._model.facts)
+        workstation, plan, facts = self.workstation, run.model.plan, dict(run.model.facts)
         job = self._reading_bands = BackgroundJob(lambda: workstation.bands(plan, facts), self)
-        job.returned.connect(lambda bands: self._show_bands(bands) if job is self._reading_bands else None)
+        job.returned.connect(lambda bands: self._show_bands(run, bands) if job is self._reading_bands else None)
         job.failed.connect(self._bands_failed)
         job.start()
 
-    def _show_bands(self, bands: dict[StepKey, Sequence[Band]]) -> None:
-        self._bands = bands
-        if self.view is not None and self.view.step_key is not None and any(bands.values()):
-            self._show_step(self.view.step_key)
+    def _show_bands(self, run: RunController, bands: dict[StepKey, Sequence[Band]]) -> None:
+        run.bands = bands
+        if run is self._front and any(bands.values()):
+            self._show_step(run.step_key)
 
     def _bands_failed(self, error: BenchwrightError) -> None:
         self.status.emit(f"Baseline not read: {error}")
@@ -344,14 +351,14 @@ class LivePage(Page):
     def _open_crosscheck(self) -> None:
         from widgets.crosscheck import open_crosscheck
 
-        if self._model is not None:
-            dialog = open_crosscheck(self.workstation, self._model.run_id, self)
+        if self.model is not None:
+            dialog = open_crosscheck(self.workstation, self.model.run_id, self)
             dialog.plan_chosen.connect(self.plan_chosen)
 
     def _pin(self, name: str) -> None:
-        if self._model is None:
+        if self.model is None:
             return
-        run_id, workstation = self._model.run_id, self.workstation
+        run_id, workstation = self.model.run_id, self.workstation
         job = BackgroundJob(lambda: workstation.pin(run_id, name), self)
         job.returned.connect(lambda _nothing: self._outcome.show_detail(f"Pinned as baseline “{name}”."))
         job.failed.connect(lambda error: self._outcome.show_detail(str(error)))
@@ -378,11 +385,11 @@ class LivePage(Page):
         self._outcome.export_requested.connect(lambda: self._request(self.export_requested))
         self._outcome.pin_requested.connect(self._pin)
         self._outcome.crosscheck_requested.connect(self._open_crosscheck)
-        self._outcome.rerun_requested.connect(self._rerun)
+        self._outcome.rerun_requested.connect(self.run_again)
         self._body.addWidget(self._outcome)
         self._busy = BusyBar()
-        self._busy.wait_requested.connect(lambda: self._retry(BusyPolicy.WAIT))
-        self._busy.anyway_requested.connect(self._run_anyway)
+        self._busy.anyway_requested.connect(lambda: self.act_on_front(QueueAction.ANYWAY))
+        self._busy.resume_requested.connect(lambda: self.act_on_front(QueueAction.RESUME))
         self._body.addWidget(self._busy)
         self._stack = QStackedLayout(self)
         self._stack.addWidget(self._empty)
@@ -399,17 +406,15 @@ class LivePage(Page):
         return in_row((texts, 1), self._stop_button, spacing=SPACE[2])
 
     def _request(self, signal: SignalInstance) -> None:
-        if self._model is not None and self._model.run_id:
-            signal.emit(self._model.run_id)
+        if self.model is not None and self.model.run_id:
+            signal.emit(self.model.run_id)
 
-    def _rerun(self) -> None:
-        if self._model is not None:
-            self.start_run(self._model.plan)
+    def run_again(self) -> None:
+        """Run the plan of the shown run again, as soon as its hosts are free."""
+        if self._front is not None:
+            self.start_run(self._front.start_request.plan)
 
-    def _run_anyway(self) -> None:
-        """Run although another measurement uses the host: the run that waits, or the one that was refused."""
-        if self.running and self._control is not None:
-            self._control.busy = BusyPolicy.ANYWAY
-            self._busy.hide()
-        else:
-            self._retry(BusyPolicy.ANYWAY)
+    def act_on_front(self, action: QueueAction) -> None:
+        """Apply `action` to the shown run, if it waits in the queue."""
+        if self._front is not None and not self._front.running and not self._front.over:
+            self.runs.act(self._front, action)

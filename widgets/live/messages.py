@@ -74,6 +74,8 @@ def state_text(model: RunModel, now: float) -> str:
         return f"stopping: ending the process group on {host_label(host)}"
     if model.phase in {LivePhase.STARTING, LivePhase.RUNNING}:
         return " · ".join(filter(None, [model.activity or "starting", given_up_text(model, now)]))
+    if model.phase is LivePhase.FAILED and not model.run_id:
+        return "not started"
     return {
         LivePhase.DONE: "finished",
         LivePhase.PARTIAL: "ended early",
@@ -166,6 +168,12 @@ def outcome(model: RunModel) -> tuple[str, str, str]:
         return "warning", message, " ".join(filter(None, [STOPPED, stored, *rest]))
     reason = model.reason or "Reason unknown."
     return "error", f"Failed on {hosts}: {_share(counted, wanted)} done.", f"{reason} {stored}".strip()
+
+
+def not_started(model: RunModel) -> tuple[str, str, str]:
+    """Return the severity, the message and the reason of a run that did not begin."""
+    hosts = ", ".join(host_label(host) for host in model.plan.hosts)
+    return "warning", f"Not started on {hosts}.", f"{model.reason} Nothing was measured or stored."
 
 
 def _session(model: RunModel) -> str:

@@ -13,41 +13,34 @@ from widgets.theme import SPACE, restyle
 
 
 class BusyBar(QFrame):
-    """Warning that a host is in use, with buttons to wait or to run anyway. Hidden otherwise."""
+    """What a run in the queue waits for, with buttons to run it anyway or to resume it. Hidden otherwise."""
 
-    wait_requested = Signal()
     anyway_requested = Signal()
+    resume_requested = Signal()
 
     def __init__(self) -> None:
         super().__init__()
         self.setObjectName("notice")
         self.message, self.detail = Text(), Text(tone=Tone.MUTED)
-        self.wait_button = push_button("Wait", self.wait_requested, tip="Start when the other measurement has ended")
+        self.resume_button = push_button("Resume", self.resume_requested, tip="Start when its hosts are free")
         self.anyway_button = QPushButton("Run anyway")
         set_tool_tip(self.anyway_button, "Run concurrently; the run records this")
         self.anyway_button.clicked.connect(self.anyway_requested)
-        first = in_row(Picture("warning"), (self.message, 1), self.wait_button, self.anyway_button, spacing=SPACE[1])
+        first = in_row(Picture("warning"), (self.message, 1), self.resume_button, self.anyway_button, spacing=SPACE[1])
         fill(column_in(self, SPACE[0], (SPACE[2], SPACE[1], SPACE[1], SPACE[1])), first, self.detail)
         restyle(self, "level", "warning")
         self.hide()
 
-    def refuse(self, message: str) -> None:
-        """Show that the run was refused, and offer to wait or to run anyway."""
-        self._show(message, "Concurrent measurements on one host disturb each other. Nothing was run.")
-        self.wait_button.show()
-        self.wait_button.setFocus()
-
-    def wait(self, message: str) -> None:
-        """Show which measurement the run waits for; it can still run anyway."""
-        self._show(message, "The run starts when the host is free.")
-        self.wait_button.hide()
-
-    def _show(self, message: str, detail: str) -> None:
+    def wait(self, message: str, *, paused: bool = False) -> None:
+        """Show what the run waits for, or that it is `paused`; it can still run anyway."""
         self.message.setText(message)
-        self.detail.setText(detail)
+        self.detail.setText("Others pass while it is paused." if paused else WAITING)
+        self.resume_button.setVisible(paused)
         self.setAccessibleName(f"{SEVERITY_NAMES['warning']}: {self.message.text()} {self.detail.text()}")
         self.show()
 
+
+WAITING = "Concurrent measurements on one host disturb each other. The run starts when its hosts are free."
 
 TEXT_LEAST = 280
 """Least width in pixels of the text; with less, the buttons move below it."""

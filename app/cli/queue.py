@@ -1,0 +1,150 @@
+"""benchwright queue: list the runs that wait and those under way, add, order, pause, remove and run them."""
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from app.cli.common import (
+    json_option,
+    json_verb,
+    pass_workstation,
+    plain,
+    print_json,
+    print_note,
+    print_table,
+    report_errors,
+    verb,
+)
+from app.cli.prompts import TerminalAsker, agrees, with_asker
+from app.cli.runs import print_queued_runs
+from app.cli.side_by_side import SideBySide
+from app.plans.plan import host_label
+from app.queue.entries import QueuePlace
+from app.services import Workstation
+
+QUEUE_JSON = "benchwright-queue/1"
+
+
+@click.group(invoke_without_command=True)
+@json_option
+@pass_workstation
+@click.pass_context
+@report_errors
+def queue(context: click.Context, workstation: Workstation, *, as_json: bool) -> None:
+    """List the runs under way and those that wait for their hosts, of every Benchwright of this user here."""
+    if context.invoked_subcommand is not None:
+        return
+    _print_queue(workstation, as_json=as_json)
+
+
+def _print_queue(workstation: Workstation, *, as_json: bool) -> None:
+    places = workstation.queue.places()
+    if as_json:
+        print_json({"format": QUEUE_JSON, "entries": [place_to_json(place) for place in places]})
+    elif not places:
+        click.echo("The queue is empty, and no run is under way.")
+    else:
+        print_table(["Entry", "Plan", "Hosts", "State", "Run", "Done", "Waits"], [_row(place) for place in places])
+
+
+def _row(place: QueuePlace) -> list[str]:
+    entry = place.entry
+    hosts = ", ".join(map(host_label, entry.plan.hosts))
+    return [entry.id, entry.plan.name, hosts, entry.state.value, entry.run, entry.done, place.waits]
+
+
+def place_to_json(place: QueuePlace) -> dict[str, Any]:
+    """Return an entry as JSON for ``queue --json``. `ends` is in seconds since the epoch."""
+    entry = place.entry
+    return {
+        "id": entry.id,
+        "name": entry.plan.name,
+        "hosts": list(entry.plan.hosts),
+        "machines": [machine.name for machine in entry.machines],
+        "plan_hash": entry.plan.hash(),
+        "library": entry.library,
+        "state": entry.state.value,
+        "waits": place.waits,
+        "run": entry.run or None,
+        "done": entry.done or None,
+        "ends": entry.ends,
+        "series": entry.session_series or None,
+        "process": None if entry.owner is None else entry.owner.pid,
+    }
+
+
+@queue.command("add")
+@click.argument("files", metavar="PLAN...", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.option(
+    "--host", "hosts", multiple=True, metavar="HOST", help="Run on this host instead of the plan's hosts; repeatable."
+)
+@json_verb
+def add(workstation: Workstation, files: tuple[Path, ...], hosts: tuple[str, ...], *, as_json: bool) -> None:
+    """Add the plans in the files PLAN. They start with “benchwright queue run”, or in the window."""
+    from dataclasses import replace
+
+    plans = [workstation.load_plan(file) for file in files]
+    for plan in plans:
+        chosen = replace(plan, hosts=hosts) if hosts else plan
+        workstation.queue.add(chosen, workstation.library_path, owned=False)
+    _print_queue(workstation, as_json=as_json)
+    if not as_json:
+        print_note("Start them with: benchwright queue run")
+
+
+@queue.command("move")
+@click.argument("entry")
+@click.argument("position", type=click.IntRange(1))
+@json_verb
+def move(workstation: Workstation, entry: str, position: int, *, as_json: bool) -> None:
+    """Move the waiting ENTRY to POSITION; 1 is the front."""
+    workstation.queue.move(entry, position)
+    _print_queue(workstation, as_json=as_json)
+
+
+@queue.command("pause")
+@click.argument("entries", metavar="ENTRY...", nargs=-1, required=True)
+@click.option("--off", is_flag=True, help="Resume them.")
+@json_verb
+def pause(workstation: Workstation, entries: tuple[str, ...], *, off: bool, as_json: bool) -> None:
+    """Pause each waiting ENTRY: it keeps its place, and others pass."""
+    for entry in entries:
+        workstation.queue.pause(entry, paused=not off)
+    _print_queue(workstation, as_json=as_json)
+
+
+@queue.command("remove")
+@click.argument("entries", metavar="ENTRY...", nargs=-1, required=True)
+@verb
+def remove(workstation: Workstation, entries: tuple[str, ...]) -> None:
+    """Remove each waiting ENTRY."""
+    for entry in entries:
+        removed = workstation.queue.remove(entry)
+        print_note(f"Removed: {removed.id} ({removed.plan.name})")
+
+
+@queue.command("run")
+@click.option(
+    "--destroy",
+    multiple=True,
+    metavar="SERIAL",
+    help="Confirm the loss of all data on the device with this serial number; repeatable.",
+)
+@with_asker
+@agrees
+@json_verb
+def run(workstation: Workstation, asker: TerminalAsker, destroy: tuple[str, ...], *, as_json: bool) -> None:
+    """Run the waiting entries of this library, side by side where their hosts differ, until all are over.
+
+    Paused entries, and those that another Benchwright starts, are left out.
+    """
+    asker.destroy = destroy
+    workstation.check_writable()
+    entries = workstation.queue.adopt(workstation.library_path)
+    if not entries:
+        click.echo(plain("No entry waits to be started. Add plans with: benchwright queue add"))
+        return
+    for entry in entries:
+        workstation.consents.settle(entry.plan, asker)  # before connecting to a host
+    print_queued_runs(workstation, SideBySide(workstation, asker, quiet=as_json).run(entries), as_json=as_json)

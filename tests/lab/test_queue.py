@@ -1,0 +1,140 @@
+"""Several runs at once over a real sshd: side by side on different machines, one after another on a shared one."""
+
+import json
+import signal
+import subprocess
+import sys
+import uuid
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import pytest
+
+from app.events import State
+from app.plans.plan import Plan, Repetition, make_step
+from app.plans.plan_file import write_plan
+from app.records import RunRecord
+from app.services import Workstation
+from tests.lab_sshd import LabHost, LabKeys
+from tests.messages import messages
+
+pytestmark = pytest.mark.usefixtures("few_programs")
+
+MESSAGES = messages("lab", "test_queue")
+
+SCRIPT = """
+mount --bind "$0/boot" /proc/sys/kernel/random/boot_id && mount --bind "$0/leases" "$BENCHWRIGHT_LEASES" && exec "$@"
+"""
+OWN_BOOT = ["unshare", "--mount", "sh", "-c", SCRIPT]
+"""Words before an sshd that has a boot id and leases of its own, both in a folder: as on another machine."""
+
+StartMachine = Callable[..., LabHost]
+
+
+@pytest.fixture
+def start_machine(tmp_path: Path, start_lab_host: Callable[..., LabHost], lab_keys: LabKeys) -> StartMachine:
+    """Return a function that starts a machine named `alias`; with `like`, a container on the machine of that host."""
+    if subprocess.run(["unshare", "--mount", "true"], capture_output=True, check=False).returncode:
+        pytest.skip("mount namespaces need root")
+
+    def start(alias: str, like: str = "") -> LabHost:
+        folder = tmp_path / alias
+        (folder / "leases").mkdir(parents=True)
+        boot = (tmp_path / like / "boot").read_text() if like else f"{uuid.uuid4()}\n"
+        (folder / "boot").write_text(boot)
+        host = start_lab_host()
+        host.prefix = [*OWN_BOOT, str(folder)]
+        host.restart()
+        host.add_to_home(alias)
+        return host
+
+    return start
+
+
+def plan_on(*hosts: str, seconds: float = 2.0, name: str = "") -> Plan:
+    step = make_step("command", {"command": f"sleep {seconds}"})
+    return Plan(name or f"sleep on {hosts[0]}", hosts, (step,), repetition=Repetition(trials=1))
+
+
+PROGRAM = [sys.executable, "-m", "app"]
+
+
+def start_files(tmp_path: Path, plans: Sequence[Plan], *more: str) -> subprocess.Popen[str]:
+    """Run the plans with the real program; its output is not a terminal."""
+    files = [tmp_path / f"{number}.toml" for number in range(len(plans))]
+    for plan, file in zip(plans, files, strict=True):
+        write_plan(plan, file)
+    words = [*PROGRAM, "--store", str(tmp_path / "runs.sqlite3"), "run", "--yes", *more, *map(str, files)]
+    return subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def run_files(tmp_path: Path, plans: Sequence[Plan], *more: str) -> tuple[int, str, str]:
+    """Run the plans to the end; return the exit status, the output and the error output."""
+    with start_files(tmp_path, plans, *more) as process:
+        output, errors = process.communicate(timeout=120)
+    return process.returncode, output, errors
+
+
+def records(tmp_path: Path, plans: Sequence[Plan]) -> list[RunRecord]:
+    """Return the run of each plan."""
+    workstation = Workstation(tmp_path / "runs.sqlite3", tmp_path / "hosts.toml")
+    runs = {run.name: run.id for run in workstation.runs()}
+    loaded = [workstation.load(runs[plan.name]) for plan in plans]
+    workstation.close()
+    return loaded
+
+
+def span(record: RunRecord) -> tuple[str, str]:
+    """Return when the first trial of a run began and the last ended."""
+    ends = [trial.ended for trial in record.trials if trial.ended is not None]
+    return min(trial.trial.started for trial in record.trials), max(ends)
+
+
+def overlap(one: RunRecord, other: RunRecord) -> bool:
+    return span(one)[0] < span(other)[1] and span(other)[0] < span(one)[1]
+
+
+def test_runs_on_different_machines_go_side_by_side(tmp_path: Path, start_machine: StartMachine) -> None:
+    for alias in ("one", "two", "three"):
+        start_machine(alias)
+    plans = [plan_on("one"), plan_on("two"), plan_on("three"), plan_on("one", "two", name="both")]
+    status, _, errors = run_files(tmp_path, plans)
+    assert status == 0, errors
+    one, two, three, both = records(tmp_path, plans)
+    assert overlap(one, two)
+    assert overlap(one, three)
+    assert overlap(two, three)
+    assert not any(overlap(both, other) for other in (one, two))
+    assert MESSAGES["waits_for_one"] in errors
+    assert json.loads((Path.home() / "state/benchwright/queue.json").read_text())["entries"] == []
+
+
+def test_two_names_of_one_machine_are_one(tmp_path: Path, start_machine: StartMachine) -> None:
+    start_machine("one")
+    start_machine("inside-one", like="one")  # its leases are not visible in the other container
+    plans = [plan_on("one"), plan_on("inside-one")]
+    _, output, _ = run_files(tmp_path, plans, "--json")
+    first, second = records(tmp_path, plans)
+    assert not overlap(first, second)
+    assert [each["state"] for each in json.loads(output)] == ["done", "done"]
+
+
+def test_ctrl_c_stops_every_run_in_order(tmp_path: Path, start_machine: StartMachine) -> None:
+    for alias in ("one", "two"):
+        start_machine(alias)
+    plans = [plan_on("one", seconds=600), plan_on("two", seconds=600), plan_on("one", name="third")]
+    process = start_files(tmp_path, plans)
+    assert process.stderr is not None
+    seen = []
+    for line in process.stderr:
+        seen.append(line)
+        if sum("0 of 1 trial" in earlier for earlier in seen) == 2:
+            break
+    listed = subprocess.run([*PROGRAM, "queue", "--json"], capture_output=True, text=True, check=True, timeout=60)
+    states = {entry["name"]: entry["state"] for entry in json.loads(listed.stdout)["entries"]}
+    assert states == {"sleep on one": "running", "sleep on two": "running", "third": "waiting"}
+    process.send_signal(signal.SIGINT)
+    _, errors = process.communicate(timeout=60)
+    assert process.returncode == 1
+    assert [record.summary.state for record in records(tmp_path, plans[:2])] == [State.PARTIAL, State.PARTIAL]
+    assert MESSAGES["not_started"] in errors

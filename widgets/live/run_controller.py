@@ -1,0 +1,261 @@
+"""One run of the window, without a view: its place in the queue, job, control, events and model."""
+
+import time
+from collections import deque
+from collections.abc import Callable, Generator, Sequence
+from dataclasses import dataclass, replace
+
+from PySide6.QtCore import QObject, QTimer, Signal
+
+from app.detached_runs import DetachedRun
+from app.events import Event, LibraryChanged, OutputRead, RunStarted, TrialAttached, TrialStarted
+from app.plans.plan import Plan, host_label
+from app.questions import Asker
+from app.queue.entries import QueueEntry
+from app.queue.run_queue import WaitsAgainError
+from app.records import Band
+from app.runs.control import BusyPolicy, Control
+from app.services import Workstation
+from suites.errors import BenchwrightError
+from suites.quantities import clock_text, figure_text
+from widgets.jobs import PERIOD, BackgroundJob, EventBatch, PendingEvents
+from widgets.live.messages import remaining_text, state_text, step_host_text, trial_text
+from widgets.live.model import LivePhase, RunModel, StepKey
+from widgets.run_strip import LineState, RunLine
+
+STARTING = "starting"
+"""What a run waits for until the queue was looked at."""
+
+BEHIND = 0.5
+"""Seconds between deliveries of the events of a run that is not shown."""
+
+KEPT = 400
+"""Pieces of output kept to show the raw output of a run again; the store has all of it."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunStart:
+    """What to run: `plan`, its `detached` run, or the next session of `series`.
+
+    `made` is called first, on a worker thread. `stop` ends the run in order instead of continuing it.
+    """
+
+    plan: Plan
+    busy: BusyPolicy = BusyPolicy.REFUSE
+    made: Callable[[], None] = lambda: None
+    detached: DetachedRun | None = None
+    stop: bool = False
+    series: str = ""
+
+
+LogPart = OutputRead | str
+"""Output of the tool, or a line that the tool did not print."""
+
+
+@dataclass(frozen=True, slots=True)
+class TakenEvents:
+    """Events that were folded into the model, and what they add to the raw output."""
+
+    events: tuple[Event, ...]
+    log: tuple[LogPart, ...]
+
+
+class RunController(QObject):
+    """A run from its start, or its place in the queue, to its end. `waits` is why it has not begun, if it has not."""
+
+    began = Signal(str)  # the run's id
+    taken = Signal(object)  # TakenEvents
+    changed = Signal()  # its state outside of the model
+    ended = Signal()
+    library_changed = Signal(object)  # a LibraryChanged
+
+    def __init__(self, start: RunStart, workstation: Workstation, asker: Asker, parent: QObject) -> None:
+        super().__init__(parent)
+        self.start_request, self._workstation, self._asker = start, workstation, asker
+        self.control = self._new_control()
+        self.model = self._new_model()
+        self.entry: QueueEntry | None = None
+        self.waits = STARTING
+        self.paused = self.over = False
+        self.front = False
+        self.bands: dict[StepKey, Sequence[Band]] = {}
+        self.follows, self.step_key = True, self.model.step_keys()[0]
+        self.log: deque[LogPart] = deque(maxlen=KEPT)
+        self._job: BackgroundJob | None = None
+        self._again = ""  # why a machine did not admit it
+        self._pending = PendingEvents()
+        self._delivery = QTimer(self, singleShot=True)
+        self._delivery.timeout.connect(self._drain)
+
+    def _new_control(self) -> Control:
+        made = Control(self.start_request.busy)
+        if self.start_request.stop:
+            made.stop()
+        return made
+
+    def _new_model(self) -> RunModel:
+        plan = self.start_request.plan
+        made = RunModel(replace(plan, repetition=plan.repetition.one_session))
+        if self.control.stopped:
+            made.stopping()
+        return made
+
+    @property
+    def key(self) -> str:
+        """Its key in the strip."""
+        return f"run-{id(self):x}"
+
+    @property
+    def running(self) -> bool:
+        """Whether it is under way, stopping included."""
+        return self._job is not None
+
+    @property
+    def starting(self) -> bool:
+        """Whether it is about to begin: it is not known yet that it has to wait."""
+        return not self.over and not self.running and self.waits == STARTING
+
+    def begin(self, entry: QueueEntry | None) -> None:
+        """Run the entry that was taken from the queue; None: attach a detached run at once, only to stop it."""
+        start, control, workstation, asker = self.start_request, self.control, self._workstation, self._asker
+
+        def events() -> Generator[Event]:
+            if entry is None:
+                return workstation.attach("" if start.detached is None else start.detached.id, asker, control)
+            return workstation.run_entry(entry, asker, control)
+
+        self.waits, self._again, self._pending = "", "", PendingEvents()
+        if entry is not None:
+            self.entry, control.busy = entry, entry.busy
+        self._job = BackgroundJob(events, self, put=self._pending.put)
+        self._job.yielded.connect(self._drain)
+        self._job.failed.connect(self._fail)
+        self._job.finished.connect(self._finish)
+        self._job.start()
+        self.changed.emit()
+
+    def wait(self, waits: str, *, paused: bool = False) -> None:
+        """Show what it waits for."""
+        if (waits, paused) != (self.waits, self.paused):
+            self.waits, self.paused = waits, paused
+            self.changed.emit()
+
+    def stop(self) -> None:
+        """Stop the run and keep what was measured; the run ends later."""
+        self.control.stop()
+        self.model.stopping()
+        self.changed.emit()
+
+    def detach(self) -> None:
+        """Detach the run: the trial under way continues on its host."""
+        self.control.detach()
+        self.changed.emit()
+
+    def end_waiting(self, reason: str) -> None:
+        """End a run that has not begun, because of `reason`."""
+        self.model.fail(reason, time.monotonic())
+        self.over, self.waits = True, ""
+        self.changed.emit()
+        self.ended.emit()
+
+    # Events
+
+    def show_in_front(self, *, front: bool) -> None:
+        """Deliver events at once while the run is shown, else twice a second."""
+        self.front = front
+        if front and self._delivery.isActive():
+            self._delivery.stop()
+            self._drain()
+
+    def _drain(self, _event: Event | None = None) -> None:
+        """Take what has arrived, unless the timer does so soon."""
+        if self._delivery.isActive():
+            return
+        batch = self._pending.take()
+        if batch.events or batch.output:
+            self._take(batch)
+            self._delivery.start(round((PERIOD if self.front else BEHIND) * 1000))  # until a batch is empty
+
+    def _take(self, batch: EventBatch) -> None:
+        now, model = time.monotonic(), self.model
+        log: list[LogPart] = [output for output in batch.output if output.trial in model.trials]
+        # Output of a trial whose TrialStarted is in this batch belongs below that trial's heading.
+        later = [output for output in batch.output if output.trial not in model.trials]
+        for event in batch.events:
+            model.fold(event, now)
+            if isinstance(event, RunStarted):
+                self.began.emit(event.run_id)
+            elif isinstance(event, LibraryChanged):
+                self.library_changed.emit(event)
+            elif isinstance(event, TrialStarted | TrialAttached) and model.current is not None:
+                log.append(
+                    f"── {step_host_text(model, model.current.step_key)} · {trial_text(model, model.current)} ──"
+                )
+        if batch.unshown:
+            log.append(f"… {batch.unshown} bytes not shown: output too fast; the stored output is complete …")
+        self.log.extend([*log, *later])
+        self.taken.emit(TakenEvents(batch.events, (*log, *later)))
+
+    def _fail(self, error: BenchwrightError) -> None:
+        if isinstance(error, WaitsAgainError):
+            self._again = error.message
+        else:
+            self._take(self._pending.take())
+            self.model.fail(str(error), time.monotonic())
+
+    def _finish(self) -> None:
+        self._delivery.stop()
+        if self._again:
+            self.control, self._job = self._new_control(), None  # the control of a refused run is used up
+            self.model = self._new_model()
+            self.wait(self._again.rstrip("."))
+            return
+        self._take(self._pending.take())  # events since the last delivery
+        self._job, self.over = None, True
+        if not self.model.phase.over:
+            self.model.fail("The run ended without a final state.", time.monotonic())
+        self.changed.emit()
+        self.ended.emit()
+
+    # Texts
+
+    def line(self, now: float) -> RunLine:
+        """Return the run for the strip and the title, at `now` (monotonic seconds)."""
+        plan, model = self.start_request.plan, self.model
+        hosts = host_label(plan.hosts[0]) + (f" +{len(plan.hosts) - 1}" if len(plan.hosts) > 1 else "")
+        title = f"{hosts} · {plan.name}"
+        if self.over:
+            failed = model.phase is LivePhase.FAILED
+            return RunLine(self.key, title, state_text(model, now), LineState.FAILED if failed else LineState.DONE)
+        if not self.running:
+            state = LineState.PAUSED if self.paused else LineState.RUNNING if self.starting else LineState.WAITING
+            return RunLine(self.key, title, self.waits, state)
+        left = left_text(model, now)
+        figure = _figure(model)
+        trial = "" if model.current is None else trial_text(model, model.current)
+        quiet = model.links or model.phase is LivePhase.STOPPING or model.current is None
+        parts = [state_text(model, now)] if quiet else [trial, left, figure]
+        share = None
+        if not model.links and (remaining := model.remaining(now)) is not None and model.elapsed(now) > 0:
+            share = model.elapsed(now) / (model.elapsed(now) + max(0.0, remaining))
+        return RunLine(
+            self.key, title, " · ".join(filter(None, parts)), LineState.RUNNING, figure=figure, left=left, share=share
+        )
+
+
+def left_text(model: RunModel, now: float) -> str:
+    """Return the remaining time as a clock: ``4:10 left``; it is not known while a connection is lost."""
+    remaining = None if model.links else model.remaining(now)
+    if remaining is None or remaining < 1.0:
+        return "" if model.links else remaining_text(remaining)
+    return f"{clock_text(remaining)} left"
+
+
+def _figure(model: RunModel) -> str:
+    """Return the latest sample of the headline metric of the trial under way; empty if there is none."""
+    if model.current is None:
+        return ""
+    headline = model.plan.step(model.current.trial.step).headline
+    found = [series for key, series in model.current.series.items() if key[0] == headline.name]
+    shown = next((series.buffer.values() for series in found if len(series.buffer)), None)
+    return "" if shown is None else figure_text(headline, float(shown[-1]))

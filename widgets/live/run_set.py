@@ -1,0 +1,229 @@
+"""The runs of the window: those under way, and those that wait in the queue."""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from PySide6.QtCore import QFileSystemWatcher, QObject, QTimer, Signal
+
+from app.plans.plan import host_label
+from app.questions import Asker
+from app.queue.entries import EntryState, QueueEntry, QueuePlace
+from app.services import Workstation
+from app.store.ownership import this_process
+from suites.errors import BenchwrightError
+from suites.quantities import duration_text
+from widgets.jobs import BackgroundJob
+from widgets.live.run_controller import STARTING, RunController, RunStart
+from widgets.run_strip import LineState, QueueAction, RunLine
+
+RETRY = 5000
+"""Milliseconds between looks at the queue while a run waits: a host becomes free without notice."""
+
+SETTLE = 300
+"""Milliseconds after a change of the queue's file by another process until it is read."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Look:
+    """What a look at the queue found: entries that were started, and every place."""
+
+    started: tuple[QueueEntry, ...]
+    places: tuple[QueuePlace, ...]
+
+
+class RunSet(QObject):
+    """Starts runs as the queue allows, side by side; each has a controller."""
+
+    added = Signal(object)  # a RunController
+    adopted = Signal(object)  # the first RunController of a queue that an earlier Benchwright left
+    changed = Signal()
+    ended = Signal(object)  # a RunController
+
+    def __init__(self, workstation: Workstation, asker: Asker, parent: QObject) -> None:
+        super().__init__(parent)
+        self._workstation, self._asker = workstation, asker
+        self.controllers: list[RunController] = []
+        self._places: tuple[QueuePlace, ...] = ()
+        self._looking: BackgroundJob | None = None
+        self._look_again = False
+        self._retry = QTimer(self, interval=RETRY)
+        self._retry.timeout.connect(self.look)
+        self._settle = QTimer(self, singleShot=True, interval=SETTLE)
+        self._settle.timeout.connect(self.look)
+        self._watcher = QFileSystemWatcher(self)
+        self._watcher.directoryChanged.connect(self._note_change)
+
+    @property
+    def active(self) -> list[RunController]:
+        """The runs that are not over: under way or waiting."""
+        return [one for one in self.controllers if not one.over]
+
+    @property
+    def running(self) -> list[RunController]:
+        """The runs under way."""
+        return [one for one in self.controllers if one.running]
+
+    def start(self, request: RunStart) -> RunController:
+        """Start a run, or let it wait; return its controller at once."""
+        made = self._add(request)
+        if request.stop:
+            made.begin(None)
+            return made
+        queue, library = self._workstation.queue, self._workstation.library_path
+
+        def add() -> QueueEntry:
+            request.made()
+            return queue.add(
+                request.plan,
+                library,
+                busy=request.busy,
+                session_series=request.series,
+                detached="" if request.detached is None else request.detached.id,
+            )
+
+        BackgroundJob(add, self).start(
+            lambda entry: self._added(made, entry), lambda error: made.end_waiting(str(error))
+        )
+        return made
+
+    def adopt(self) -> None:
+        """Start the entries that an earlier Benchwright left in the queue."""
+        workstation = self._workstation
+        BackgroundJob(lambda: workstation.queue.adopt(workstation.library_path), self).start(self._adopted)
+
+    def _adopted(self, entries: list[QueueEntry]) -> None:
+        for entry in entries:
+            request = RunStart(entry.plan, entry.busy, series=entry.session_series)
+            self._add(request).entry = entry
+        if entries:
+            self.adopted.emit(self.controllers[-len(entries)])
+        self.look()
+
+    def _add(self, request: RunStart) -> RunController:
+        made = RunController(request, self._workstation, self._asker, self)
+        made.changed.connect(self.changed)
+        made.ended.connect(lambda: self._end(made))
+        self.controllers.append(made)
+        self.added.emit(made)
+        return made
+
+    def _added(self, made: RunController, entry: QueueEntry) -> None:
+        made.entry = entry
+        if made.control.over:  # stopped meanwhile
+            self.remove(made)
+        folder = str(self._workstation.queue.path.parent)
+        if not self._watcher.directories() and Path(folder).is_dir():
+            self._watcher.addPath(folder)
+        self.look()
+
+    def look(self) -> None:
+        """Start what may start, and read what the rest waits for."""
+        if self._looking is not None:
+            self._look_again = True
+            return
+        queue = self._workstation.queue
+        mine = {one.entry.id for one in self.controllers if one.entry is not None and not one.running and not one.over}
+
+        def work() -> _Look:
+            return _Look(tuple(queue.take(mine)) if mine else (), queue.places())
+
+        self._looking = BackgroundJob(work, self).start(self._looked, finished=self._look_ended)
+
+    def _looked(self, found: _Look) -> None:
+        self._places = found.places
+        started = {entry.id: entry for entry in found.started}
+        places = {place.entry.id: place for place in found.places}
+        for one in self.active:
+            if one.entry is None or one.running:
+                continue
+            if one.entry.id in started:
+                one.begin(started[one.entry.id])
+            elif (place := places.get(one.entry.id)) is None:
+                one.end_waiting("Removed from the queue.")
+            else:
+                one.entry = place.entry
+                one.wait(place.waits or STARTING, paused=place.entry.state is EntryState.PAUSED)
+        self.changed.emit()
+
+    def _look_ended(self) -> None:
+        self._looking = None
+        waiting = any(not one.running for one in self.active)
+        (self._retry.start if waiting else self._retry.stop)()
+        if self._look_again:
+            self._look_again = False
+            self.look()
+
+    def _note_change(self) -> None:
+        if not self._settle.isActive():
+            self._settle.start()
+
+    def _end(self, one: RunController) -> None:
+        self.ended.emit(one)
+        if any(not other.running for other in self.active):
+            self.look()
+
+    # Changes by the user
+
+    def stop(self, one: RunController) -> None:
+        """Stop a run that is under way, take one that waits from the queue, or forget one that is over."""
+        if one.over:
+            self.forget(one)
+        elif one.running:
+            one.stop()
+        else:
+            one.control.stop()
+            self.remove(one)
+
+    def remove(self, one: RunController) -> None:
+        """Take a run that waits from the queue."""
+        if (entry := one.entry) is not None:
+            self._change(lambda: self._workstation.queue.discard(entry.id))
+
+    def act(self, one: RunController, action: QueueAction) -> None:
+        """Apply `action` to a run that waits."""
+        if (entry := one.entry) is None:
+            return
+        queue = self._workstation.queue
+        works: dict[QueueAction, Callable[[], object]] = {
+            QueueAction.FRONT: lambda: queue.move(entry.id, 1),
+            QueueAction.PAUSE: lambda: queue.pause(entry.id),
+            QueueAction.RESUME: lambda: queue.pause(entry.id, paused=False),
+            QueueAction.ANYWAY: lambda: queue.run_anyway(entry.id),
+            QueueAction.REMOVE: lambda: queue.discard(entry.id),
+        }
+        self._change(works[action])
+
+    def _change(self, work: Callable[[], object]) -> None:
+        BackgroundJob(work, self).start(failed=self._changed_meanwhile, finished=self.look)
+
+    def _changed_meanwhile(self, _error: BenchwrightError) -> None:
+        """The entry has started or gone: the look that follows shows it."""
+
+    def forget(self, one: RunController) -> None:
+        """Remove a run that is over from the list."""
+        self.controllers.remove(one)
+        one.deleteLater()
+        self.changed.emit()
+
+    # Texts
+
+    def lines(self) -> list[RunLine]:
+        """Return every run of this window, then those of other processes, for the strip."""
+        now = time.monotonic()
+        own = {one.entry.id for one in self.controllers if one.entry is not None}
+        own |= {one.model.run_id for one in self.controllers if one.model.run_id}
+        others = [place for place in self._places if not {place.entry.id, place.entry.run} & own and place.entry.owner]
+        return [*(one.line(now) for one in self.controllers), *map(_line_elsewhere, others)]
+
+
+def _line_elsewhere(place: QueuePlace) -> RunLine:
+    """Return a run of another process: ``3/6 trials · about 4 min left · in another Benchwright``."""
+    entry = place.entry
+    left = "" if entry.ends is None else f"about {duration_text(max(0.0, entry.ends - time.time()))} left"
+    done = f"{entry.done} trials" if entry.done else ""
+    where = "" if entry.owner == this_process() else "another Benchwright"
+    detail = " · ".join(filter(None, [place.waits, done, left, where]))
+    hosts = host_label(entry.plan.hosts[0])
+    return RunLine(f"entry-{entry.id}", f"{hosts} · {entry.plan.name}", detail, LineState.ELSEWHERE)

@@ -1,0 +1,62 @@
+"""Bar about runs that an earlier Benchwright left in the queue: nothing starts before the user says so."""
+
+from collections.abc import Sequence
+
+from PySide6.QtCore import Signal
+
+from app.plans.plan import host_label
+from app.services import Workstation
+from suites.quantities import count_text, listed
+from widgets.hosts.host_bars import NoticeBar
+from widgets.jobs import BackgroundJob
+from widgets.parts.controls import push_button
+
+MOST = 3
+"""Runs named in the bar."""
+
+
+class QueueBar(NoticeBar):
+    """Runs in the queue that no process will start; hidden if there are none."""
+
+    start_requested = Signal()
+
+    def __init__(self, workstation: Workstation) -> None:
+        self.start_button = push_button("Start", self._start, tip="Start each as soon as its hosts are free")
+        self.remove_button = push_button("Remove", self._remove, tip="Remove them from the queue")
+        super().__init__(workstation, "info", self.start_button, self.remove_button)
+        self._entries: Sequence[str] = ()
+
+    def refresh(self) -> None:
+        """Read the queue; a read-only library cannot store runs."""
+        workstation = self._workstation
+
+        def read() -> list[tuple[str, str]]:
+            if workstation.read_only() is not None:
+                return []
+            library = str(workstation.library_path)
+            entries = [place.entry for place in workstation.queue.places()]
+            left = [entry for entry in entries if entry.owner is None and entry.library == library]
+            return [(entry.id, f"{entry.plan.name} on {host_label(entry.plan.hosts[0])}") for entry in left]
+
+        self._read(read, self.show_entries)
+
+    def show_entries(self, entries: Sequence[tuple[str, str]]) -> None:
+        """Show the id and the name of each entry that waits to be started."""
+        self._entries = [entry for entry, _ in entries]
+        self.setVisible(bool(entries))
+        if entries:
+            names = listed([name for _, name in entries], MOST)
+            self._write(f"{count_text(len(entries), 'run')} in the queue, not started.", f"{names}.")
+
+    def _start(self) -> None:
+        self.hide()
+        self.start_requested.emit()
+
+    def _remove(self) -> None:
+        queue, entries = self._workstation.queue, self._entries
+
+        def remove() -> None:
+            for entry in entries:
+                queue.discard(entry)
+
+        BackgroundJob(remove, self).start(finished=self.refresh)
