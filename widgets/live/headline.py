@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from app.baselines.baselines import counts_text
-from app.comparison.estimates import centre_over
+from app.centres import centre_over
 from app.events import Trial
 from app.plans.duet import halves_of_trials
 from app.plans.plan import Order, Plan
