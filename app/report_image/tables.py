@@ -4,8 +4,8 @@ import statistics
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from app.centres import CONFIDENCE
 from app.comparison.comparison import Comparison, ComparisonRow, RelativeFigure, run_name
-from app.comparison.estimates import CONFIDENCE
 from app.comparison.verdicts import ComparisonVerdict, verdict_text
 from app.plans.plan import host_label
 from app.records import Band, RunRecord

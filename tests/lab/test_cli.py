@@ -212,7 +212,7 @@ def test_from_a_run_to_the_report(folder: Path) -> None:
     _compared(one, two)
     _exported(two, folder)
     _pinned(one)
-    done(benchwright("delete", two, "--yes"))
+    done(benchwright("delete", two, "--for-good", "--yes"))
     assert benchwright("show", two).status == BAD_INPUT
     assert list(disk.iterdir()) == []
 

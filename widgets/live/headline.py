@@ -6,8 +6,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from app.baselines.baselines import counts_text
+from app.centres import centre_over
 from app.checks.limits import limiter_text
-from app.comparison.estimates import centre_over, ratio_of
+from app.comparison.estimates import ratio_of
 from app.events import State, Trial
 from app.plans.duet import halves_of_trials
 from app.plans.plan import Plan
