@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from app.comparison.estimates import student
+from app.centres import student
 from app.numeric import Numbers, np
 
 FEWEST_RESULTS = 4

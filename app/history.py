@@ -5,16 +5,10 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from app.centres import Centre, centre_over
 from app.change_points import FEWEST_RESULTS, MOST_RESULTS, Drift, LevelChange, LevelChanges, change_points
 from app.comparison.comparability import Difference, Profile, Weight, differences
-from app.comparison.estimates import (
-    FEWEST_HOSTS,
-    FEWEST_TRIALS,
-    Centre,
-    Ratio,
-    centre_over,
-    margin_edges,
-)
+from app.comparison.estimates import FEWEST_HOSTS, FEWEST_TRIALS, Ratio, margin_edges
 from app.comparison.sentences import amount_text, change_text, interval_text
 from app.json_converter import Json, publish, published
 from app.margins import DEFAULT_MARGIN, DEFAULTS, Margins

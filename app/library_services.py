@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import replace
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from app.margins import DEFAULTS, Margins
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from app.baselines.baselines import Baseline
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from app.crosscheck.proposal import Proposal
     from app.distributions.analyses import Analyses
     from app.history import History, HistoryQuery
+    from app.library_rows import Annotation, LibraryRow, LibraryRows
     from app.plans.plan import Plan
     from app.plans.plan_remarks import Acknowledged
     from app.ranking.candidates import RankingCriteria
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
     from app.sample_size.pilot import Pilot, PilotQuery
     from app.sample_statistics import WithinTrials
     from app.saved_margins import SavedMargins
+    from app.step_results import ResultCard
     from app.store import Store
     from app.store.errors import StoreError
     from suites.facts import Facts
@@ -60,11 +63,49 @@ class LibraryServices(ABC):
             raise refused
 
     def runs(self) -> list[RunSummary]:
-        """Return every stored run, newest first, with the verdicts computed so far."""
-        computed = self._store.computed
-        return [
-            run if run.trust or run.id not in computed else computed[run.id].complete(run) for run in self._store.runs()
-        ]
+        """Return every stored run but those in the bin, newest first, with the verdicts computed so far."""
+        return [row.summary for row in self.library().rows if not row.binned]
+
+    def library(self) -> LibraryRows:
+        """Return every run as a row, newest first, with the verdicts computed so far, and the saved searches."""
+        found, computed = self._store.library(), self._store.computed
+        if not computed:
+            return found
+        rows = (
+            replace(row, summary=computed[row.id].complete(row.summary))
+            if row.id in computed and not row.summary.trust
+            else row
+            for row in found.rows
+        )
+        return replace(found, rows=tuple(rows))
+
+    def matching(self, text: str) -> tuple[LibraryRows, list[LibraryRow]]:
+        """Return the library and the rows that match a filter. Raises FilterError."""
+        from app.run_filter import parse_filter
+        from app.run_matching import matcher
+
+        library = self.library()
+        select = matcher(parse_filter(text), library, self.metric_values, datetime.now(UTC))
+        return library, select(library.rows)
+
+    def metric_values(self, metric: str) -> Mapping[str, tuple[float, ...]]:
+        """Return the values of a metric by run, in the order of its steps."""
+        return self._store.metric_values(metric)
+
+    def complete_summaries(self) -> Iterator[tuple[int, int]]:
+        """Write the summaries that older versions did not; yield how many of how many are written."""
+        return self._store.complete_summaries()
+
+    def annotate(self, changed: Mapping[str, Annotation]) -> Mapping[str, Annotation]:
+        """Replace names, notes and tags of runs, or put them into the bin; return what there was before."""
+        return self._store.annotate(changed)
+
+    def save_search(self, name: str, search: str) -> str:
+        """Store a search; an empty one deletes it. Return the former one. Raises FilterError for a malformed one."""
+        from app.run_filter import parse_filter
+
+        parse_filter(search)
+        return self._store.save_search(name, search)
 
     def load(self, run: str) -> RunRecord:
         """Return a run by id, unambiguous prefix of an id, baseline name, or "last"."""
@@ -108,7 +149,7 @@ class LibraryServices(ABC):
         return replace(plan, acknowledged=tuple(each for each in plan.acknowledged if each.finding in known))
 
     def delete(self, run_id: str) -> None:
-        """Delete a run."""
+        """Delete a run for good."""
         self._store.delete(run_id)
 
     # Baselines
@@ -270,6 +311,18 @@ class LibraryServices(ABC):
         """Write the report image; several runs are compared as in compare(), and so are the sides of one duet."""
         sides = self.duet_sides(runs[0]) if len(runs) == 1 else ()
         return self._selection.export_png(sides or runs, path, self.margins(margins), overruled, tested)
+
+    def result_card(self, run: str) -> ResultCard:
+        """Return the results of a run as text, and as a picture of 1200 x 630 pixels."""
+        from app.report_image.card import result_card
+
+        return result_card(self.load(run))
+
+    def export_card(self, run: str, path: Path) -> Path:
+        """Write the picture of the results of a run to `path`. Raises WriteError."""
+        from app.output import write_whole
+
+        return write_whole(path, self.result_card(run).picture)
 
     @property
     def analyses(self) -> Analyses:

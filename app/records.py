@@ -315,6 +315,7 @@ class Band:
     note: str = ""  # caveat shown after the name: too old, or from another environment
     reference: bool = False  # a published figure of unknown spread
     trials: int = 0  # number of trials behind `figure`
+    values: tuple[float, ...] = ()  # their figures, if they are of one session: a ratio to them has an interval
 
     @property
     def label(self) -> str:

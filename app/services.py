@@ -87,9 +87,9 @@ class Workstation(SessionServices):
         """Return why the aliases of ~/.ssh/config are missing from the hosts, or an empty string."""
         return self._hosts.problem()
 
-    def save_host(self, entry: HostEntry) -> None:
-        """Add or replace a host."""
-        self._hosts.saved.save(entry)
+    def save_hosts(self, *entries: HostEntry) -> None:
+        """Add or replace hosts; none if one is invalid."""
+        self._hosts.saved.save(*entries)
 
     def remove_host(self, name: str) -> None:
         """Delete a saved host. Its runs stay in the library."""
@@ -177,7 +177,7 @@ class Workstation(SessionServices):
         return validate(default_plan(hosts, suites, name))
 
     def quick_plan(self, host: str, facts: Facts) -> Plan:
-        """Return the quick benchmark: CPU, memory and disk, one trial each, in under two minutes."""
+        """Return the quick benchmark: CPU, memory and disk, one trial each, in under 90 s."""
         from app.plans.presets import quick_plan
 
         return quick_plan(host, facts)

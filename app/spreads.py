@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from dataclasses import astuple, dataclass, replace
 from typing import Any
 
+from app.centres import CONFIDENCE, student
 from app.comparison.caveats import FEW, two_levels
-from app.comparison.estimates import CONFIDENCE, ERROR, FEWEST_TRIALS, holm, student, welch
+from app.comparison.estimates import ERROR, FEWEST_TRIALS, holm, welch
 from app.numeric import Numbers, np, special, stats
 
 METHOD = (

@@ -6,7 +6,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from app.comparison.estimates import Centre, centre_over, group_means
+from app.centres import Centre, centre_over
+from app.comparison.estimates import group_means
 from app.comparison.variance import VarianceLevels, levels_of
 from app.events import Trial
 from app.formats import facts_to_json, finding_to_json, plan_to_json, remarks_to_json, verdict_to_json

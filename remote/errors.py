@@ -39,6 +39,11 @@ class ConnectError(RemoteError):
         super().__init__(message, remedy, host=host)
         self.outcome = outcome
 
+    @property
+    def cancelled(self) -> bool:
+        """Whether the user cancelled it."""
+        return outcome_of(self) in {ConnectOutcome.CANCELLED, ConnectOutcome.NOT_ALLOWED}
+
 
 def outcome_of(error: BaseException | None) -> ConnectOutcome | None:
     """Return how a connection attempt failed; for a jump host, its own outcome. None for any other error."""

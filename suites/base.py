@@ -227,6 +227,13 @@ class Histograms:
     totals: Callable[[bytes], Mapping[tuple[str, Labels], Mapping[int, int]]] | None = None
 
 
+QuickStep: TypeAlias = tuple[str, Mapping[str, Value]]
+"""The name of a step of the quick benchmark, and its values that are not tuned."""
+
+QUICK_SECONDS = 6.0
+"""Runtime of a step of the quick benchmark: its seven steps and their preparation take less than 90 s."""
+
+
 class Suite:
     """Base class of the suites. Stateless; attributes not declared by a subclass keep these defaults."""
 
@@ -365,17 +372,17 @@ class Suite:
         """Return the traits of a step for cross-checks."""
         return Traits()
 
-    def quick_step(self, context: Context) -> tuple[str, Mapping[str, Value]] | None:
-        """Return name and untuned values of this suite's step in the quick benchmark; None if it has none."""
-        return None
+    def quick_steps(self, context: Context) -> tuple[QuickStep, ...]:
+        """Return this suite's steps in the quick benchmark."""
+        return ()
 
 
 @dataclass(frozen=True, slots=True)
 class StepEvidence:
     """Evidence of a step for checks before the run: its frozen values and what is known of the host.
 
-    `earlier` are the steps that run before it; `earlier_files_stay` whether their files still exist then because the
-    trials of all steps alternate.
+    `quick_look` is whether each step runs once, for a figure without an interval. `earlier` are the steps that run
+    before it; `earlier_files_stay` whether their files still exist then because the trials of all steps alternate.
     """
 
     name: str
@@ -384,6 +391,7 @@ class StepEvidence:
     context: Context
     host: str
     trials: int = 1
+    quick_look: bool = False
     earlier: tuple["StepEvidence", ...] = ()
     earlier_files_stay: bool = False
 

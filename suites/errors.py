@@ -12,6 +12,11 @@ class BenchwrightError(Exception):
         self.message = message
         self.remedy = remedy
 
+    @property
+    def cancelled(self) -> bool:
+        """Whether the user cancelled the work: shown as information, not as an error."""
+        return False
+
     def __str__(self) -> str:
         return f"{self.message} {self.remedy}".strip()
 

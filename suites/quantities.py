@@ -114,13 +114,20 @@ def parse_quantity(text: str) -> tuple[float, Unit | None]:
 
 
 def offset_text(offset: float, uncertainty: float | None) -> str:
-    """Return a clock offset in seconds with its uncertainty: ``+0.20 ± 0.42 ms``."""
-    sign = "+" if offset >= 0 else "−"
+    """Return a clock offset in seconds with the range in which it lies: ``+0.20 (−0.22 to +0.62) ms``."""
     if not uncertainty:
-        return f"{sign}{quantity(abs(offset), Unit.SECOND)}"
+        return f"{_sign(offset)}{quantity(abs(offset), Unit.SECOND)}"
     divisor, suffix = _scale(max(abs(offset), uncertainty), Unit.SECOND, "")
     places = decimals(uncertainty / divisor, uncertainty / divisor)
-    return f"{sign}{_number(abs(offset) / divisor, places)} ± {_number(uncertainty / divisor, places)}{suffix}"
+    middle, low, high = (
+        f"{_sign(value)}{_number(abs(value) / divisor, places)}"
+        for value in (offset, offset - uncertainty, offset + uncertainty)
+    )
+    return f"{middle} ({low} to {high}){suffix}"
+
+
+def _sign(value: float) -> str:
+    return "+" if value >= 0 else "−"
 
 
 def frequency_text(hertz: float) -> str:

@@ -20,9 +20,14 @@ def samples_text(seconds: float) -> str:
     return f"{count_text(int(seconds), 'sample')} of one second"
 
 
+def is_short(seconds: float, evidence: StepEvidence) -> bool:
+    """Return whether a runtime is too short to note. A quick look is short by intent, down to FAR_TOO_SHORT."""
+    return seconds < (FAR_TOO_SHORT if evidence.quick_look else ENOUGH)
+
+
 def _short_runtime(evidence: StepEvidence) -> CheckOutcome | None:
     seconds = float(evidence.values["time"])
-    if seconds >= ENOUGH:
+    if not is_short(seconds, evidence):
         return None
     return CheckOutcome(
         measured=f"time is {seconds:g} s: {samples_text(seconds)}.",

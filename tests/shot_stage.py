@@ -97,7 +97,7 @@ def stage(folder: Path, variant: Variant) -> Iterator[Stage]:
     (folder / "leases").mkdir(exist_ok=True)
     _furnish(folder)
     workstation = Workstation(folder / "runs.sqlite3", folder / "hosts.toml")
-    workstation.save_host(HostEntry("web-1", host_name="192.0.2.14", port=2222, user="ann", jump="bastion"))
+    workstation.save_hosts(HostEntry("web-1", host_name="192.0.2.14", port=2222, user="ann", jump="bastion"))
     theme.set_appearance(variant.appearance)
     made = Stage(workstation, variant)
     try:

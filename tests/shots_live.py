@@ -76,7 +76,7 @@ def _finished(stage: Stage) -> QWidget:
     page.start_run(_plan())
     stage.settle(lambda: not page.running)
     stage.workstation.pin("last", "before the upgrade")
-    page._strip.setCurrentIndex(0)
+    page._strip.selectRow(0)
     return window
 
 

@@ -50,7 +50,7 @@ def _refused(stage: Stage) -> QWidget:
 
 def _many(stage: Stage) -> QWidget:
     for number in range(12):
-        stage.workstation.save_host(HostEntry(f"fleet-{number:02}", host_name=f"198.51.100.{number + 1}", user="ann"))
+        stage.workstation.save_hosts(HostEntry(f"fleet-{number:02}", host_name=f"198.51.100.{number + 1}", user="ann"))
     window = stage.window()
     _hosts(window).table.selectAll()
     for number in range(12):

@@ -286,8 +286,10 @@ def bands_of(name: str, run_id: str, trials: Sequence[TrialRecord], series: Samp
         metric, labels = key
         low, median, high = _quartiles(samples.get(key) or figures[key])
         whole = mean_of(figures[key]) if key in figures else None
-        trials_behind = len(figures.get(key, ()))
-        yield Band(run_id, name, metric.name, labels, metric.unit.value, median, low, high, whole, trials=trials_behind)
+        own = tuple(figures.get(key, ()))
+        yield Band(
+            run_id, name, metric.name, labels, metric.unit.value, median, low, high, whole, trials=len(own), values=own
+        )
 
 
 def _quartiles(values: list[float]) -> tuple[float, float, float]:
@@ -337,7 +339,9 @@ def _combined(each: Sequence[_Bands]) -> _Bands:
         if len(own) > 1:  # include the variance between them
             lowest, _, highest = _quartiles([band.median for band in own])
             low, high = min(low, lowest), max(high, highest)
-        found[key] = replace(own[0], low=low, median=median, high=high, trials=sum(band.trials for band in own))
+        values = own[0].values if len(own) == 1 else ()
+        trials = sum(band.trials for band in own)
+        found[key] = replace(own[0], low=low, median=median, high=high, trials=trials, values=values)
     return found
 
 

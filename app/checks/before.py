@@ -96,6 +96,7 @@ def _step_evidence(
                 context=step_context(step, host, seen, addresses),
                 host=host,
                 trials=plan.repetition.most or plan.repetition.fewest,
+                quick_look=plan.repetition.is_quick_look,
                 earlier=tuple(found),
                 earlier_files_stay=plan.order is not Order.BLOCK,
             )

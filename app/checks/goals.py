@@ -2,8 +2,9 @@
 
 from collections.abc import Sequence
 
+from app.centres import centre_over
 from app.checks.plans import PlanEvidence
-from app.comparison.estimates import FEWEST_TRIALS, centre_over, median_of
+from app.comparison.estimates import FEWEST_TRIALS, median_of
 from app.plans.goals import goal_text, unit_of
 from suites.checks import Check, CheckOutcome, NotChecked, after_check
 from suites.evidence import StepOutcomeEvidence

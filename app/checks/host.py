@@ -123,7 +123,8 @@ def _clock(_evidence: HostEvidence, facts: Facts) -> CheckOutcome | NotChecked |
     uncertainty = known(facts.system.clock_offset_uncertainty) or 0.0
     if abs(offset) - uncertainty <= OFF:
         return None
-    shown = f"{abs(offset):.1f} s" + (f" (± {quantity(uncertainty, Unit.SECOND)})" if uncertainty >= 0.05 else "")
+    unsure = f" (to within {quantity(uncertainty, Unit.SECOND)})" if uncertainty >= 0.05 else ""
+    shown = f"{abs(offset):.1f} s{unsure}"
     return CheckOutcome(f"The host clock is {shown} {'ahead of' if offset > 0 else 'behind'} this computer's.")
 
 

@@ -1,8 +1,8 @@
 """benchwright hosts, facts: manage hosts, and read their facts."""
 
 import shlex
-from collections.abc import Iterator
-from dataclasses import Field, fields, is_dataclass
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import click
@@ -21,13 +21,12 @@ from app.cli.common import (
 from app.cli.host_maintenance import install_tools, leftovers, restore, show_log
 from app.cli.prompts import TerminalAsker, with_asker
 from app.formats import facts_to_json
-from app.hosts.hosts import HostEntry, Origin
+from app.hosts.facts_rows import compared_facts
+from app.hosts.host_lines import host_lines
+from app.hosts.hosts import HostsError
 from app.json_converter import published
 from app.services import Workstation
 from remote.errors import ConnectOutcome
-from suites.facts import Absent, Facts, known
-from suites.quantities import offset_text, quantity
-from suites.units import Unit
 
 
 @click.group(invoke_without_command=True)
@@ -52,17 +51,32 @@ def hosts(context: click.Context, workstation: Workstation, *, as_json: bool) ->
 
 
 @hosts.command("add")
-@click.argument("name")
-@click.option("--address", "host_name", help="Host name or IP address.  [default: NAME]")
+@click.argument("destinations", nargs=-1, required=True, metavar="HOST…")
+@click.option("--name", help="Name of the host in Benchwright.  [default: its alias or address]")
+@click.option("--address", "host_name", help="Host name or IP address.  [default: that of HOST]")
 @click.option("--port", type=click.IntRange(1, 65535))
 @click.option("--user", metavar="NAME", help="Account on the host.  [default: that of ssh]")
 @click.option("--identity-file", help="The private key to use.")
 @click.option("--jump", help="Jump hosts, as in ProxyJump: user@host:port,…")
 @verb
-def add_host(workstation: Workstation, /, name: str, **given: Any) -> None:
-    """Save the host NAME, replacing an existing one."""
-    workstation.save_host(HostEntry(name, Origin.SAVED, **given))
-    click.echo(plain(f"Saved. Test it with: benchwright hosts test {shlex.quote(name)}"))
+def add_hosts(workstation: Workstation, /, destinations: tuple[str, ...], name: str | None, **given: Any) -> None:
+    """Save each HOST, replacing one of the same name.
+
+    HOST is an alias of ~/.ssh/config, user@host:port, an ssh:// URL, or an ssh command in quotes. The options apply to
+    all of them.
+    """
+    if name is not None and len(destinations) > 1:
+        raise HostsError("--name names one host.", "Add the hosts one by one, or without --name.")
+    lines = host_lines("\n".join(destinations))
+    if wrong := next((line for line in lines if line.entry is None), None):
+        raise HostsError(f"{wrong.text}: {wrong.fault}", "")
+    set_values = {key: value for key, value in given.items() if value is not None}
+    found = [replace(line.entry, **set_values) for line in lines if line.entry is not None]
+    if name is not None:
+        found = [replace(entry, name=name, host_name=entry.host_name or entry.name) for entry in found]
+    workstation.save_hosts(*found)
+    for entry in found:
+        click.echo(plain(f"Saved {entry.name}. Test it with: benchwright hosts test {shlex.quote(entry.name)}"))
 
 
 @hosts.command("remove")
@@ -100,93 +114,36 @@ def forget_secrets(workstation: Workstation, name: str) -> None:
 
 
 @click.command()
-@click.argument("host")
+@click.argument("hosts", nargs=-1, required=True, metavar="HOST…")
 @click.option("--directory", "directories", multiple=True, help="Also read this directory (for disk tests).")
 @click.option("--device", "devices", multiple=True, help="Also read this raw device (for disk tests).")
+@click.option("--search", default="", metavar="TEXT", help="Show only facts whose name or value contains TEXT.")
+@click.option("--all", "every", is_flag=True, help="Of several hosts, show also the facts that do not differ.")
 @with_asker
 @json_verb
 def facts(
     workstation: Workstation,
-    host: str,
+    hosts: tuple[str, ...],
     directories: tuple[str, ...],
     devices: tuple[str, ...],
+    search: str,
     asker: TerminalAsker,
     *,
+    every: bool,
     as_json: bool,
 ) -> None:
-    """Read the facts of HOST ("local" is this computer)."""
-    read = workstation.facts(host, asker, directories, devices)
+    """Read the facts of HOST ("local" is this computer); of several, show those that differ."""
+    read = [workstation.facts(host, asker, directories, devices) for host in hosts]
     if as_json:
-        print_json(facts_to_json(read))
-    else:
-        print_table(["Fact", "Value"], facts_rows(read))
+        print_json([facts_to_json(one) for one in read] if len(read) > 1 else facts_to_json(read[0]))
+        return
+    found = [fact for fact in compared_facts(read) if every or fact.differs or len(read) == 1]
+    rows = [[fact.title, *fact.values] for fact in found]
+    print_table(["Fact", *(["Value"] if len(hosts) == 1 else hosts)], [row for row in rows if _matches(row, search)])
 
 
-_SINGULAR = {
-    "cpu caches": "cpu cache",
-    "cpu layout": "cpu core with CPUs",
-    "measured foreign processes": "process of others",
-    "measured foreign disks": "disk use by others:",
-    "block devices": "block device",
-    "file systems": "file system",
-    "directories": "directory",
-    "devices": "device",
-    "interfaces": "interface",
-    "tools": "tool",
-}
-
-
-def facts_rows(facts: Facts) -> list[tuple[str, str]]:
-    """Return (name, value) of every fact by group, with the reason for absent ones."""
-    return list(_rows("", facts))
-
-
-def _rows(prefix: str, group: Any) -> Iterator[tuple[str, str]]:
-    for field in fields(group):
-        value = getattr(group, field.name)
-        name = f"{prefix}{field.name}".replace("_", " ")
-        if is_dataclass(value) and not isinstance(value, Absent):
-            yield from _rows(f"{name} ", value)
-        elif isinstance(value, tuple) and value and is_dataclass(value[0]):
-            for item in value:
-                yield f"{_SINGULAR.get(name, name)} {_title(item)}", _line(item)
-        elif field.name == "clock_offset" and not isinstance(value, Absent):
-            yield name, offset_text(value, known(group.clock_offset_uncertainty))
-        elif field.name != "clock_offset_uncertainty":
-            yield name, _value_text(value, field)
-
-
-def _title(item: Any) -> str:
-    first = getattr(item, fields(item)[0].name)
-    return ",".join(map(str, first)) if isinstance(first, tuple) else str(first)
-
-
-def _line(item: Any) -> str:
-    parts = []
-    for field in fields(item)[1:]:
-        value = getattr(item, field.name)
-        if not isinstance(value, Absent) and not field.metadata.get("internal"):
-            parts.append(f"{field.name.replace('_', ' ')} {_value_text(value, field)}")
-    absent = [field for field in fields(item)[1:] if isinstance(getattr(item, field.name), Absent)]
-    if not parts and absent:
-        return _value_text(getattr(item, absent[0].name), absent[0])
-    return ", ".join(parts)
-
-
-def _value_text(value: Any, field: "Field[Any]") -> str:
-    if isinstance(value, Absent):
-        return f"— ({value.reason})"
-    unit = field.metadata.get("unit", "")
-    if unit == "B" and isinstance(value, int) and field.name != "mtu":
-        return quantity(value)
-    if unit in set(Unit) and isinstance(value, float):
-        return quantity(float(value), Unit(unit))
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    if isinstance(value, tuple):
-        return ("; " if any(" " in str(each) for each in value) else " ").join(map(str, value)) or "none"
-    text = f"{value:.6g}" if isinstance(value, float) else str(value)
-    return f"{text} {unit}" if unit and unit != "1" else text
+def _matches(row: Sequence[str], text: str) -> bool:
+    return text.casefold() in "\n".join(row).casefold()
 
 
 for command in (install_tools, restore, show_log, leftovers):

@@ -1,11 +1,11 @@
-"""benchwright list, show, acknowledge, export, delete, parse, salvage: the library of stored runs."""
+"""benchwright show, acknowledge, export, parse, salvage: stored runs."""
 
 import sys
 from pathlib import Path
 
 import click
 
-from app.cli.common import FAILED, json_option, json_verb, plain, print_json, print_table, report_errors, verb
+from app.cli.common import FAILED, json_option, json_verb, plain, print_json, print_table, report_errors
 from app.cli.plans import print_findings
 from app.cli.studies import (
     Study,
@@ -34,27 +34,6 @@ from app.verdict.steps import step_host_text
 from remote.local_file import read_bounded
 from suites.errors import BenchwrightError
 from suites.quantities import better_text, figure_text, metric_text, range_text
-
-
-@click.command("list")
-@json_verb
-def list_runs(workstation: Workstation, *, as_json: bool) -> None:
-    """List the stored runs, the newest first."""
-    stored = workstation.runs()
-    if as_json:
-        print_json([published(summary) for summary in stored])
-        return
-    if not stored:
-        click.echo(plain("The library is empty. Run a first benchmark with: benchwright quick"))
-        return
-    rows = [
-        [run.id, run.started[:19].replace("T", " "), run.name, ", ".join(map(host_label, run.hosts)), run.status,
-         str(run.trials), run.headline, run.trust, run.baseline or ""]
-        for run in stored
-    ]  # fmt: skip
-    print_table(
-        ["Run", "Started (UTC)", "Name", "Hosts", "State", "Trials", "Headline", "Verdict", "Baseline"], rows, right=[5]
-    )
 
 
 @click.command()
@@ -228,18 +207,6 @@ def export(
         return
     for path in written:
         click.echo(plain(f"Wrote {path}"))
-
-
-@click.command()
-@click.argument("run")
-@click.option("--yes", is_flag=True, help="Delete without confirmation.")
-@verb
-def delete(workstation: Workstation, run: str, *, yes: bool) -> None:
-    """Delete RUN permanently."""
-    record = workstation.load(run)
-    if not yes:
-        click.confirm(plain(f"Delete {record.summary.id} ({record.summary.name}) permanently?"), abort=True, err=True)
-    workstation.delete(record.summary.id)
 
 
 @click.command("acknowledge")

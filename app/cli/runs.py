@@ -22,12 +22,13 @@ from app.comparison.estimates import FEWEST_TRIALS
 from app.crosscheck.report import proposal_lines, proposal_to_json
 from app.detached_runs import DetachedRun
 from app.events import State
-from app.output import make_folder
+from app.output import escaped, make_folder
 from app.paths import reports_path
 from app.plans.plan import LOCAL, MAXIMUM_TRIALS, QUICK_LOOK, Plan
 from app.runs.control import BusyPolicy, Control
 from app.runs.messages import detached_detail, detached_text
 from app.services import Workstation
+from app.step_results import results_text
 from app.summary import run_to_json
 
 
@@ -159,7 +160,7 @@ def queued_run_to_json(workstation: Workstation, run: QueuedRun, *, stored: bool
 def quick(
     workstation: Workstation, host: str, output: Path | None, asker: TerminalAsker, busy: BusyPolicy, *, as_json: bool
 ) -> None:
-    """Benchmark HOST (default: this computer) in two minutes, and write a report."""
+    """Benchmark HOST (default: this computer) in 90 s, and write a report."""
     run_quick(workstation, host, output or reports_path(), asker, as_json=as_json, busy=busy)
 
 
@@ -172,20 +173,27 @@ def run_quick(
     as_json: bool,
     busy: BusyPolicy = BusyPolicy.REFUSE,
 ) -> None:
-    """Run the quick benchmark, print its table and findings, write CSV and PNG into `folder`."""
+    """Run the quick benchmark, print its results, write card, report and CSV into `folder`."""
     workstation.check_writable()
     make_folder(folder, "Choose another with --output.")  # fail before the benchmark, not after
     plan = workstation.quick_plan(host, workstation.facts(host, asker))
     run_id, state = measure(workstation, plan, asker, quiet=as_json, busy=busy)
     files = _reports(workstation, run_id, folder)
-    print_stored_run(workstation, run_id, as_json=as_json, files=files)
+    if as_json:
+        print_stored_run(workstation, run_id, as_json=True, files=files)
+    else:
+        click.echo(escaped(results_text(workstation.load(run_id)), but="\n"))
+        click.echo(plain(f"Details: benchwright show {run_id}"))
+        for path in files:
+            click.echo(plain(f"Wrote {path}"))
     if state is not State.DONE:
         raise SystemExit(FAILED)
 
 
 def _reports(workstation: Workstation, run_id: str, folder: Path) -> list[Path]:
     csv = workstation.export_csv([run_id], folder / f"{run_id}.csv")
-    return [*csv, workstation.export_png([run_id], folder / f"{run_id}.png")]
+    card = workstation.export_card(run_id, folder / f"{run_id}-card.png")
+    return [card, workstation.export_png([run_id], folder / f"{run_id}.png"), *csv]
 
 
 def print_stored_run(workstation: Workstation, run_id: str, *, as_json: bool, files: list[Path] | None = None) -> None:

@@ -5,6 +5,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from app.baselines.reference import against_published
+from app.centres import CONFIDENCE
 from app.comparison.caveats import THE_BASELINE, THIS_RUN, Caveat, of_blocks, of_order
 from app.comparison.cell_caveats import MOST_FAILED, of_failures, of_instances, of_units, of_verdicts
 from app.comparison.comparability import (
@@ -19,7 +20,7 @@ from app.comparison.comparability import (
 )
 from app.comparison.comparison import CompareError, Comparison, ComparisonRow, RelativeFigure
 from app.comparison.crossover import HalfEffect, overlap_caveat, overlaps
-from app.comparison.estimates import CONFIDENCE, FEWEST_TRIALS, Ratio, beyond_p, holm, widened, within_p
+from app.comparison.estimates import FEWEST_TRIALS, Ratio, beyond_p, holm, widened, within_p
 from app.comparison.family import descriptive
 from app.comparison.joined import excluded_trials
 from app.comparison.notes import caveats_of, half_effects, lettered

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from app.comparison.estimates import CONFIDENCE
+from app.centres import CONFIDENCE
 from app.json_converter import publish
 from app.numeric import Numbers, np, special
 from app.sample_statistics import WithinTrial

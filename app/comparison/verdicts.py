@@ -4,16 +4,8 @@ import math
 from dataclasses import dataclass
 from enum import StrEnum
 
-from app.comparison.estimates import (
-    CONFIDENCE,
-    ERROR,
-    FEWEST_HOSTS,
-    FEWEST_TRIALS,
-    NO_VARIANCE,
-    Ratio,
-    margin_edges,
-    more_trials,
-)
+from app.centres import CONFIDENCE
+from app.comparison.estimates import ERROR, FEWEST_HOSTS, FEWEST_TRIALS, NO_VARIANCE, Ratio, margin_edges, more_trials
 from app.comparison.sentences import change_text, claim_text, interval_text
 from suites.quantities import count_text, exact_share_text
 from suites.vocab import Better, Metric, MetricKind

@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any
 
-from app.comparison.estimates import CONFIDENCE, FEWEST_TRIALS, ratio_of, student, welch
+from app.centres import CONFIDENCE, student
+from app.comparison.estimates import FEWEST_TRIALS, ratio_of, welch
 from app.numeric import Numbers, np, special, stats
 
 

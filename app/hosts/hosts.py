@@ -1,7 +1,7 @@
 """The user's hosts: this computer, saved hosts, and the aliases of ~/.ssh/config."""
 
 import threading
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -59,6 +59,13 @@ class ConnectReport:
     remedy: str = ""
     seconds: float = 0.0
 
+    @property
+    def severity(self) -> str:
+        """Severity for the user: good, info if the user cancelled it, or error."""
+        if self.outcome is ConnectOutcome.CONNECTED:
+            return "good"
+        return "info" if self.outcome in {ConnectOutcome.CANCELLED, ConnectOutcome.NOT_ALLOWED} else "error"
+
 
 LARGEST = 2**20
 """Size limit of the file of saved hosts, in bytes."""
@@ -82,15 +89,17 @@ class SavedHosts:
         with self._lock:
             return self._read()
 
-    def save(self, entry: HostEntry) -> None:
-        """Add `entry`, replacing one with the same name."""
-        if not entry.name or entry.name == LOCAL:
-            raise HostsError(f"A host cannot be named “{entry.name}”.", "Choose another name.")
-        if any(ord(character) <= 32 for character in entry.name) or entry.name.startswith("-"):
-            raise HostsError(f"Invalid host name “{entry.name}”.", "Remove spaces and a leading dash.")
+    def save(self, *entries: HostEntry) -> None:
+        """Add `entries`, replacing those with the same name; none is saved if one is invalid."""
+        for entry in entries:
+            if not entry.name or entry.name == LOCAL:
+                raise HostsError(f"A host cannot be named “{entry.name}”.", "Choose another name.")
+            if any(ord(character) <= 32 for character in entry.name) or entry.name.startswith("-"):
+                raise HostsError(f"Invalid host name “{entry.name}”.", "Remove spaces and a leading dash.")
+        names = {entry.name for entry in entries}
         with self._lock:
-            others = [known for known in self._read() if known.name != entry.name]
-            self._write([*others, entry])
+            others = [known for known in self._read() if known.name not in names]
+            self._write([*others, *entries])
 
     def remove(self, name: str) -> None:
         """Remove the host `name`; raise HostsError if it is not saved."""
@@ -174,15 +183,18 @@ class Hosts:
 
         if entry is None:
             entry = next((entry for entry in self.saved.entries() if entry.name == name), HostEntry(name))
-        return resolve(
-            name,
-            host_name=entry.host_name,
+        # A name of the user's own is not in the configuration, but its address may be, or match a pattern there.
+        own_name = entry.host_name is not None and name not in self._aliases()[0]
+        target = resolve(
+            str(entry.host_name) if own_name else name,
+            host_name=None if own_name else entry.host_name,
             port=entry.port,
             user=entry.user,
             identity_file=entry.identity_file,
             jump=entry.jump,
             asker=asker or self.memory.asker(RefusingAsker()),
         )
+        return replace(target, name=name)
 
     def address(self, name: str) -> str:
         """Return the address at which this computer reaches the host `name`."""

@@ -6,16 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
+from app.centres import CONFIDENCE, student
 from app.comparison.caveats import two_levels
-from app.comparison.estimates import (
-    CONFIDENCE,
-    FEWEST_TRIALS,
-    Ratio,
-    centre_of,
-    margin_edges,
-    ratio_of,
-    student,
-)
+from app.comparison.estimates import FEWEST_TRIALS, Ratio, centre_of, margin_edges, ratio_of
 from app.comparison.verdicts import ComparisonVerdict, Scope, capped, verdict_of, verdict_text
 from app.events import Decision
 from app.plans.plan import Policy, Repetition

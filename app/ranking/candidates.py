@@ -9,10 +9,11 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
 
+from app.centres import geometric_mean_of
 from app.comparison.cell_caveats import MOST_FAILED
 from app.comparison.comparability import Profile
 from app.comparison.comparison import CompareError
-from app.comparison.estimates import geometric_mean_of, group_means
+from app.comparison.estimates import group_means
 from app.comparison.sides import Side, StepHosts
 from app.comparison.verdicts import Level
 from app.margins import DEFAULTS, Margins

@@ -20,13 +20,15 @@ from app.records import Band, RunRecord
 from app.report_image.panels import Panel, ReportStep, Samples, Telemetry, host_panel, panels, sweep_plots
 from app.report_image.plots import GUTTER, draw_panel, draw_side_by_side
 from app.report_image.sections import draw_commands, draw_findings, draw_footer, draw_head, draw_notes
-from app.report_image.sheet import BODY, CONTENT, HEADING, HEADLINE, MARGIN, QUIET, Sheet, Style, width, wrap
+from app.report_image.sheet import BODY, CONTENT, HEADING, HEADLINE, MARGIN, QUIET, STRONG, Sheet, Style, width, wrap
 from app.report_image.tables import (
     COMPARED,
+    RESULTS,
     band_of,
     draw_matrix,
     draw_table,
     matrices,
+    result_rows,
     rows_compared,
     single_run_columns,
     single_run_rows,
@@ -170,6 +172,31 @@ def _draw_row(sheet: Sheet, panels: Sequence[Panel], available: float, *, small:
     return max(draw_panel(sheet, panel, left, each, small=small)[0] for panel, left in zip(panels, lefts, strict=True))
 
 
+COMPACT_FROM = 3
+"""Number of steps from which a single run has one small plot for each step."""
+
+ACROSS = 4
+"""Small plots in a row."""
+
+
+def draw_steps(sheet: Sheet, found: Sequence[ReportStep]) -> None:
+    """Draw the headline plot of each step, ACROSS in a row; the table of results has the figures."""
+    each = (CONTENT - GUTTER * (ACROSS - 1)) / ACROSS
+    for first in range(0, len(found), ACROSS):
+        ends, top = [], sheet.y
+        for column, shown in enumerate(found[first : first + ACROSS]):
+            sheet.y = top
+            left = MARGIN + (each + GUTTER) * column
+            sheet.text(left, top, wrap(next(iter(shown.names)), STRONG, each)[0], STRONG)
+            sheet.y += STRONG.leading
+            plots = sweep_plots(shown) or panels(shown)
+            ends.append(draw_panel(sheet, plots[0], left, each, small=True)[0] if plots else sheet.y)
+        sheet.y = max(ends) + 10
+    names = dict.fromkeys(band.name for shown in found for band in shown.bands)
+    grey = f" Grey: baseline {', '.join(f'“{name}”' for name in names)}." if names else ""
+    sheet.paragraph(f"One curve for each trial.{grey}", QUIET)
+
+
 SECTION = 30
 """Pixels between sections."""
 
@@ -210,7 +237,15 @@ def draw_report(
         comparison = compare(records)
     sheet = Sheet()
     draw_head(sheet, records)
-    for steps in _steps(records):
+    found = list(_steps(records))
+    if comparison is None and len(found) > 1:
+        sheet.y += SECTION
+        draw_table(sheet, RESULTS, result_rows(records[0]))
+    if comparison is None and len(found) >= COMPACT_FROM:
+        sheet.y += SECTION
+        draw_steps(sheet, [ReportStep(records, steps, samples, bands) for steps in found])
+        found = []
+    for steps in found:
         sheet.y += SECTION
         draw_step(sheet, ReportStep(records, steps, samples, bands), comparison, telemetry)
         name = next(step.name for step in steps if step is not None)

@@ -1,12 +1,12 @@
 """The text sections of a report: question, hosts and verdicts, findings, notes, commands, and the footer."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import partial
-from typing import Any
 
 from app.comparison.comparison import run_letters, run_name
 from app.events import State
+from app.hosts.short_facts import host_text
 from app.plans.plan import host_label
 from app.plans.plan_remarks import reason_of
 from app.records import RunRecord
@@ -15,6 +15,7 @@ from app.report_image.sheet import (
     CODE,
     CONTENT,
     ERROR,
+    GOOD,
     HEADING,
     INFO,
     LINE,
@@ -37,8 +38,6 @@ from app.verdict.listing import listed, without_repetitions
 from app.verdict.steps import step_host_text
 from app.version import VERSION
 from suites.base import Purpose
-from suites.facts import Absent, Facts
-from suites.quantities import count_text, quantity
 from suites.verdict import Trust, Verdict
 from suites.vocab import Finding, Severity
 
@@ -60,7 +59,7 @@ def draw_head(sheet: Sheet, records: Sequence[RunRecord]) -> None:
         _draw_verdict(sheet, first, MARGIN)
         sheet.y += 10
         for host in _hosts(first):
-            _entry(sheet, host_label(host), describe(first.facts_before.get(host)))
+            _entry(sheet, host_label(host), host_text(first.facts_before.get(host)))
         return
     sheet.y += 6
     for number, record in enumerate(records):
@@ -69,7 +68,7 @@ def draw_head(sheet: Sheet, records: Sequence[RunRecord]) -> None:
         _draw_state(sheet, record, MARGIN + _INDENT)
         _draw_verdict(sheet, record, MARGIN + _INDENT)
         for host in _hosts(record):
-            facts = f"{host_label(host)}: {describe(record.facts_before.get(host))}"
+            facts = f"{host_label(host)}: {host_text(record.facts_before.get(host))}"
             sheet.paragraph(facts, QUIET, MARGIN + _INDENT, CONTENT - _INDENT)
         sheet.y += 6
 
@@ -94,8 +93,8 @@ def _draw_state(sheet: Sheet, record: RunRecord, x: float) -> None:
         sheet.paragraph(text, Style(BODY.size, BODY.leading, ERROR, bold=True), x, WIDTH - MARGIN - x)
 
 
-_VERDICTS: Mapping[Trust, tuple[str, str]] = {
-    Trust.VALID: ("✔", INFO),
+VERDICT_MARKS: Mapping[Trust, tuple[str, str]] = {  # sign and colour
+    Trust.VALID: ("✔", GOOD),
     Trust.CAVEATS: ("●", INFO),
     Trust.DOUBTFUL: ("▲", WARNING),
     Trust.INVALID: ("✖", ERROR),
@@ -108,13 +107,15 @@ def _draw_verdict(sheet: Sheet, record: RunRecord, x: float) -> None:
     if whole is None:
         return
     _draw_sentence(sheet, whole, x, "")
+    if x == MARGIN:  # of a single run, whose table of results has those of its steps
+        return
     steps = [one for one in record.verdicts if one.step is not None]
     for one in steps if len(steps) > 1 else ():
         _draw_sentence(sheet, one, x + _STEP, f"{step_host_text(one)}: ")
 
 
 def _draw_sentence(sheet: Sheet, verdict: Verdict, x: float, before: str) -> None:
-    mark, colour = _VERDICTS[verdict.trust]
+    mark, colour = VERDICT_MARKS[verdict.trust]
     sheet.text(x, sheet.y, mark, Style(BODY.size, BODY.leading, colour, bold=True))
     sheet.paragraph(f"{before}{verdict.summary}", BODY, x + _STEP, WIDTH - MARGIN - x - _STEP)
 
@@ -128,23 +129,6 @@ def _when(record: RunRecord) -> str:
     except ValueError:
         return record.summary.started
     return f"{moment.day} {moment:%B %Y, %H:%M} UTC"
-
-
-def describe(facts: Facts | None) -> str:
-    """Return the main facts of a host in one line."""
-    if facts is None:
-        return "no facts"
-    found: tuple[tuple[Any, Callable[[Any], str]], ...] = (
-        (facts.cloud.instance_type, str),
-        (facts.cpu.model, str),
-        (facts.cpu.threads, lambda threads: count_text(threads, "CPU")),
-        (facts.memory.total, quantity),
-        (facts.system.distribution, str),
-        (facts.system.kernel, "kernel {}".format),
-        (facts.system.virtualisation, "on {}".format),
-    )
-    texts = [text(fact) for fact, text in found if not isinstance(fact, Absent) and fact != "none"]
-    return ", ".join(texts) or "no known facts"
 
 
 def draw_footer(sheet: Sheet, records: Sequence[RunRecord]) -> None:
@@ -199,7 +183,8 @@ def draw_findings(sheet: Sheet, records: Sequence[RunRecord]) -> None:
 
 def _draw_finding(sheet: Sheet, finding: Finding, runs: str, acknowledged: str) -> None:
     """Draw a finding; in muted colour with the reason if all runs acknowledge it."""
-    sheet.y += 6
+    note = finding.severity is Severity.INFO  # one that lowers no trust has no more than its measurement
+    sheet.y += 2 if note else 6
     word, colour = _MARKS[finding.severity]
     colour = QUIET.colour if acknowledged else colour
     sheet.text(MARGIN, sheet.y, word, Style(BODY.size, BODY.leading, colour, bold=True))
@@ -207,16 +192,16 @@ def _draw_finding(sheet: Sheet, finding: Finding, runs: str, acknowledged: str) 
     scope = [finding.step or "", "" if finding.host is None else f"on {host_label(finding.host)}"]
     about = [" ".join(part for part in scope if part), f"run {runs}" if runs else ""]
     where = ", ".join(part for part in about if part)
-    sheet.paragraph(f"{finding.title} ({where})" if where else finding.title, STRONG, x, available)
-    sheet.paragraph(
-        f"{finding.measured}. {finding.why}".replace("..", "."), QUIET if acknowledged else BODY, x, available
-    )
+    title = f"{finding.title} ({where})" if where else finding.title
+    if note:
+        text = f"{title}: {finding.measured}"
+    else:
+        sheet.paragraph(title, STRONG, x, available)
+        remedy = "" if acknowledged else finding.remedy
+        text = f"{finding.measured}. {finding.why} {remedy}".replace("..", ".").strip()
+    sheet.paragraph(text, QUIET if acknowledged else BODY, x, available)
     if acknowledged:
         sheet.paragraph(f"Acknowledged: {acknowledged}", BODY, x, available)
-    elif finding.remedy:
-        sheet.paragraph(finding.remedy, BODY, x, available)
-    if finding.source:
-        sheet.paragraph(f"Source: {finding.source}", SMALL, x, available)
 
 
 def draw_notes(sheet: Sheet, heading: str, notes: Sequence[str]) -> None:
@@ -236,8 +221,11 @@ def draw_commands(sheet: Sheet, records: Sequence[RunRecord]) -> None:
     sheet.y += 4
     top = sheet.y
     sheet.y += 10
-    step = None
+    step, written = None, set[tuple[str, str]]()
     for name, purpose, line in commands:
+        if purpose and (purpose, line) in written:  # the same preparation as of a step before
+            continue
+        written.add((purpose, line))
         if name != step:
             sheet.y += 6 if step is not None else 0
             sheet.paragraph(name, SMALL, MARGIN + 14, CONTENT - 28)

@@ -4,12 +4,13 @@ import statistics
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from app.centres import CONFIDENCE
 from app.comparison.comparison import Comparison, ComparisonRow, RelativeFigure, run_name
-from app.comparison.estimates import CONFIDENCE
 from app.comparison.verdicts import ComparisonVerdict, verdict_text
 from app.plans.plan import host_label
-from app.records import Band
+from app.records import Band, RunRecord
 from app.report_image.panels import ReportStep
+from app.report_image.sections import VERDICT_MARKS
 from app.report_image.sheet import (
     BODY,
     CONTENT,
@@ -27,6 +28,7 @@ from app.report_image.sheet import (
     wrap,
 )
 from app.scaling.sweeps import number_of
+from app.step_results import StepResult, step_results
 from app.summary import MetricSummary, summaries
 from suites.quantities import (
     better_text,
@@ -39,6 +41,7 @@ from suites.quantities import (
     share_text,
     times_text,
 )
+from suites.verdict import Trust
 from suites.vocab import Labels, Metric
 
 GAP = 20
@@ -228,6 +231,45 @@ COMPARED = (
     ImageColumn(f"{share_text(CONFIDENCE)} interval", right=True, widest=120),
     ImageColumn("Verdict", least=180, widest=330),
 )
+
+
+RESULTS = (
+    ImageColumn("Step", least=120, widest=240),
+    ImageColumn("Host", widest=180),
+    ImageColumn("Metric", widest=240),
+    ImageColumn("Result", right=True, least=90),
+    ImageColumn("95 % interval", right=True),
+    ImageColumn("n", right=True),
+    ImageColumn("Tail", widest=120),
+    ImageColumn("Verdict", widest=460),
+)
+
+
+def result_rows(record: RunRecord) -> list[TableRow]:
+    """Return the result of each step of a run on each host."""
+    several = len(record.plan.hosts) > 1
+    found = []
+    for one in step_results(record):
+        mark, colour = ("", BODY.colour) if one.trust is None else VERDICT_MARKS[one.trust]
+        cells = (
+            TableCell(one.step, STRONG),
+            TableCell(host_label(one.host) if several else "", QUIET),
+            TableCell(one.metric, QUIET),
+            TableCell(one.figure, STRONG),
+            TableCell(one.interval, QUIET),
+            TableCell(str(one.n)),
+            TableCell(one.detail),
+            TableCell(
+                f"{mark} {one.judgement}".strip(),
+                Style(BODY.size, BODY.leading, colour if _reduced(one) else BODY.colour),
+            ),
+        )
+        found.append(TableRow(cells))
+    return found
+
+
+def _reduced(one: StepResult) -> bool:
+    return one.trust is not None and one.trust.rank >= Trust.DOUBTFUL.rank
 
 
 def single_run_columns(shown: ReportStep) -> tuple[ImageColumn, ...]:

@@ -4,8 +4,8 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from app.centres import CONFIDENCE
 from app.chart import Chart, ChartAxis, ChartMark, ChartSeries
-from app.comparison.estimates import CONFIDENCE
 from app.comparison.power import SampleDesign
 from app.comparison.variance import HOST, RUN, TRIAL, UPPER, VarianceComponent
 from app.comparison.verdicts import FEWEST, Level

@@ -4,7 +4,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from app.comparison.estimates import student
+from app.centres import student
 from app.json_converter import publish
 from app.numeric import np, special
 from app.scaling.knees import ROUNDING

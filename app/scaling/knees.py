@@ -4,7 +4,8 @@ import math
 import statistics
 from collections.abc import Sequence
 
-from app.comparison.estimates import CONFIDENCE, ERROR
+from app.centres import CONFIDENCE
+from app.comparison.estimates import ERROR
 from app.numeric import np, special
 from suites.sweep import KNEE_SHARE
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from app.comparison.estimates import student
+from app.centres import student
 from app.numeric import Numbers, np, optimize
 from app.scaling.knees import ROUNDING, pure_error
 

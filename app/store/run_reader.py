@@ -3,7 +3,6 @@
 import json
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
-from contextlib import suppress
 from functools import cache
 from typing import Any
 
@@ -23,16 +22,17 @@ CANDIDATES = 5
 """Runs listed for an ambiguous name."""
 
 
-def summaries(connection: Connection, run_ids: Sequence[str] | None = None) -> list[RunSummary]:
-    """Return the summary of every run, or only of `run_ids`, newest first."""
-    if run_ids is None:
-        return [_summary(row) for row in connection.execute(_all_summaries()).mappings()]
+def summaries(connection: Connection, run_ids: Sequence[str]) -> list[RunSummary]:
+    """Return the summaries of `run_ids`, newest first."""
     return [_summary(row) for row in connection.execute(_some_summaries(), {_RUNS: run_ids}).mappings()]
 
 
 @cache
-def _all_summaries() -> Select[Any]:
-    """Return the query for all summaries. Cached: building it takes longer than running it for one run."""
+def _some_summaries() -> Select[Any]:
+    """Return the query for the summaries of the runs bound as _RUNS.
+
+    Cached: building it takes longer than running it for one run.
+    """
     runs, trials = schema.runs.c, schema.trials.c
     counted = (trials.run_id == runs.id) & (trials.state == State.DONE.value) & trials.warm_up.is_(False)
     done = select(func.count()).select_from(schema.trials).where(counted).scalar_subquery()
@@ -41,16 +41,13 @@ def _all_summaries() -> Select[Any]:
         runs.id, runs.name, runs.question, runs.hosts, runs.steps, runs.state, runs.started, runs.ended, runs.headline,
         runs.plan, runs.session_series, runs.session, runs.session_due,
     )  # fmt: skip
-    series = schema.session_series.c
-    of_series = select(series.plan).where(series.id == runs.session_series).scalar_subquery()
-    query = select(*wanted, done.label("trials"), pinned.label("baseline"), of_series.label("series_plan"))
-    return query.add_columns(*_whole_verdict(runs.id)).order_by(runs.started.desc(), runs.id.desc())
-
-
-@cache
-def _some_summaries() -> Select[Any]:
-    """Return the query for the summaries of the runs bound as _RUNS."""
-    return _all_summaries().where(schema.runs.c.id.in_(bindparam(_RUNS, expanding=True)))
+    series, added = schema.session_series.c, schema.annotations.c
+    total = select(series.sessions).where(series.id == runs.session_series).scalar_subquery()
+    renamed = select(added.name).where(added.run_id == runs.id).scalar_subquery()
+    columns = (done.label("trials"), pinned.label("baseline"), total.label("sessions"), renamed.label("renamed"))
+    query = select(*wanted, *columns).add_columns(*_whole_verdict(runs.id))
+    query = query.where(runs.id.in_(bindparam(_RUNS, expanding=True)))
+    return query.order_by(runs.started.desc(), runs.id.desc())
 
 
 _RUNS = "wanted_runs"
@@ -77,9 +74,10 @@ def find(connection: Connection, run: str) -> str:
     """Return the id for `run`: an id, "last", a baseline of one run, or an unambiguous prefix of an id."""
     runs = schema.runs.c
     newest = select(runs.id).order_by(runs.started.desc(), runs.id.desc())
+    kept = newest.where(runs.id.not_in(_binned()))
     exact = connection.execute(select(runs.id).where(runs.id == run)).scalar()
     if exact is None and run == "last":
-        exact = connection.execute(newest).scalar()
+        exact = connection.execute(kept).scalar()
         if exact is None:
             raise StoreError("The library has no runs.", "Start one with: benchwright quick")
     exact = exact or baselines.run_named(connection, run)
@@ -93,6 +91,12 @@ def find(connection: Connection, run: str) -> str:
         listed = ", ".join(found[:CANDIDATES]) + (" and more" if len(found) > CANDIDATES else "")
         raise StoreError(f"“{run}” matches several runs: {listed}.", "Enter more of the id.")
     raise StoreError(f"There is no run “{run[:80]}”.", "List the runs with: benchwright list")
+
+
+def _binned() -> Select[Any]:
+    """Return the query for the runs in the bin."""
+    table = schema.annotations.c
+    return select(table.run_id).where(table.binned.is_not(None))
 
 
 def samples(
@@ -158,7 +162,7 @@ def _samples(
 def _summary(row: RowMapping) -> RunSummary:
     return RunSummary(
         id=row["id"],
-        name=row["name"],
+        name=row["renamed"] or row["name"],
         question=row["question"],
         hosts=tuple(json.loads(row["hosts"])),
         steps=tuple(json.loads(row["steps"])),
@@ -171,18 +175,13 @@ def _summary(row: RowMapping) -> RunSummary:
         suites=_suites(row["plan"]),
         trust=row["trust"] or "",
         limited_by=row["limited_by"] or "",
-        session=_session(row),
+        session=session_of(row["session_series"], row["session"], row["sessions"], row["session_due"]),
     )
 
 
-def _session(row: RowMapping) -> PlannedSession | None:
+def session_of(series: str | None, number: int | None, total: int | None, due: str | None) -> PlannedSession | None:
     """Return the session that a run is; its total is 0 if its series is missing."""
-    if row["session_series"] is None:
-        return None
-    total = 0
-    with suppress(ValueError, TypeError, KeyError):
-        total = int(json.loads(row["series_plan"])["repetition"]["sessions"])
-    return PlannedSession(str(row["session_series"]), int(row["session"] or 0), total, str(row["session_due"]))
+    return None if series is None else PlannedSession(series, number or 0, total or 0, str(due))
 
 
 def _suites(plan: str) -> tuple[str, ...]:
@@ -233,6 +232,7 @@ def history_rows(connection: Connection, hosts: Sequence[str], metric: str) -> l
             trials.host.in_(hosts),
             trials.warm_up.is_(False),
             trials.state == State.DONE.value,
+            runs.id.not_in(_binned()),
         )
         .order_by(runs.started, runs.id, figures.id)
     )  # fmt: skip

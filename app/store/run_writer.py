@@ -35,7 +35,7 @@ from app.formats import FormatError, facts_to_json, plan_from_json, plan_to_json
 from app.numeric import balanced_mean
 from app.plans.duet import halves_of_trials
 from app.plans.plan import Plan
-from app.store import host_log, schema, series_statistics
+from app.store import host_log, run_summaries, schema, series_statistics
 from app.store.errors import lost, unreadable_run
 from app.store.rows import (
     Row,
@@ -194,6 +194,10 @@ def _inserted(connection: Connection, table: Table, values: dict[str, Any]) -> i
     return connection.execute(insert(table).values(values)).lastrowid
 
 
+_SUMMARISED = (RunStarted, RunDetached, RunEnded, VerdictReached)
+"""Events after which the summary of the run is written anew."""
+
+
 class RunWriter:
     """Writer of the run `run_id` to the library at `path`; continues the `detached_run`."""
 
@@ -232,6 +236,8 @@ class RunWriter:
         buffer.write(connection, self._run_id, known)
         for event in events:
             self._write(connection, event, known)
+        if any(isinstance(event, _SUMMARISED) for event in events):
+            run_summaries.write(connection, self._run_id)
 
     def _write(self, connection: Connection, event: Event, known: WrittenIds) -> None:
         match event:
@@ -385,3 +391,4 @@ def change_acknowledged(connection: Connection, run_id: str, change: Callable[[P
     written = {name: value for name, value in plan_to_json(change(plan)).items() if name in {"format", _ACKNOWLEDGED}}
     kept = {name: value for name, value in stored.items() if name != _ACKNOWLEDGED}
     connection.execute(update(schema.runs).where(runs.id == run_id).values(plan=to_text({**kept, **written})))
+    run_summaries.write(connection, run_id)

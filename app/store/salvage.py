@@ -11,7 +11,7 @@ from pathlib import Path
 
 from app.store.errors import UNCHANGED, StoreError, translated
 from app.store.library_file import MIN_SIZE, check_kind, create_file, for_writing, hardened, temporary_space, wal_of
-from app.store.schema import APPLICATION_ID
+from app.store.schema import APPLICATION_ID, DERIVED
 from suites.quantities import count_text
 
 NAME = '"{}"'
@@ -169,8 +169,9 @@ def _transferred(old: sqlite3.Connection, new: sqlite3.Connection, cut: float) -
         new.execute(text)
     new.execute(f"PRAGMA application_id = {APPLICATION_ID}")
     new.execute(f"PRAGMA user_version = {int(old.execute('PRAGMA user_version').fetchone()[0])}")
-    incomplete = [table for table in tables if not _copy_rows(old, new, table)]
-    lost = _runs_in_parts(new, tables)
+    copied = [table for table in tables if table not in DERIVED]  # those are written anew
+    incomplete = [table for table in copied if not _copy_rows(old, new, table)]
+    lost = _runs_in_parts(new, copied)
     _drop_orphans(new)
     new.execute("COMMIT")
     rows = sum(_count(new, table) for table in tables)

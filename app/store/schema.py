@@ -1,9 +1,11 @@
-"""Tables of the library, format 11. Any change of them needs a new format and a converter from this one.
+"""Tables of the library, format 12. Any change of them needs a new format and a converter from this one.
 
 A change that only adds tables or columns keeps READ_FORMAT, so that older programs can read the new library.
 """
 
+import json
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any
 
 from sqlalchemy import (
@@ -23,11 +25,12 @@ from sqlalchemy import (
     insert,
     literal_column,
     select,
+    update,
 )
 from sqlalchemy.schema import CreateColumn
 
 APPLICATION_ID = 0x42575231  # "BWR1"; identifies a library, also to file(1)
-FORMAT = 11
+FORMAT = 12
 """Format required to write this library: the file's user_version."""
 
 READ_FORMAT = 6
@@ -74,6 +77,7 @@ runs = Table(
     Column("session", Integer),  # since format 11: its number, from 1
     Column("session_due", Text),  # since format 11: when it was to start
     Index("runs_by_start", "started"),
+    Index("runs_by_state", "state"),  # since format 12
 )
 
 session_series = Table(  # since format 11
@@ -81,6 +85,7 @@ session_series = Table(  # since format 11
     _tables,
     Column("id", Text, primary_key=True),
     Column("plan", Text, nullable=False),  # JSON, with the number of sessions and the time between them
+    Column("sessions", Integer),  # since format 12: the number of sessions in `plan`
     Column("created", Text, nullable=False),
     Column("ended", Text),  # complete, or ended by the user
     Column("claim", Text),  # id of the run that starts its next session; the run has no row yet
@@ -326,6 +331,92 @@ jobs = Table(  # since format 3: commands of trials, inserted before they start
     Index("jobs_of_trial", "run_id", "trial"),
 )
 
+configurations = Table(  # since format 12: suites with their parameter values, shared by all runs
+    "configurations",
+    _tables,
+    Column("id", Integer, primary_key=True),
+    Column("digest", Text, nullable=False, unique=True),  # of the suite and of all values
+    Column("suite", Text, nullable=False),
+    Column("fingerprint", Text, nullable=False),  # of what decides what is measured: see Step.fingerprint()
+)
+
+configuration_values = Table(  # since format 12
+    "configuration_values",
+    _tables,
+    Column("id", Integer, primary_key=True),
+    Column("configuration", ForeignKey("configurations.id", ondelete="CASCADE"), nullable=False),
+    Column("name", Text, nullable=False),
+    Column("token", Text, nullable=False),  # the tool's own word
+    Column("value", Text, nullable=False),
+    Column("number", Float),  # NULL for text
+    Index("values_of_configuration", "configuration"),
+)
+
+run_summaries = Table(  # since format 12: derived from the other tables, so that a list reads neither plans nor facts
+    "run_summaries",
+    _tables,
+    Column("run_id", ForeignKey("runs.id", ondelete="CASCADE"), primary_key=True),
+    Column("name", Text, nullable=False),
+    Column("question", Text, nullable=False),
+    Column("plan_hash", Text, nullable=False),
+    Column("hosts", Text, nullable=False),  # JSON list, as the next three
+    Column("steps", Text, nullable=False),
+    Column("configurations", Text, nullable=False),  # one of each step
+    Column("state", Text, nullable=False),
+    Column("started", Text, nullable=False),
+    Column("ended", Text),
+    Column("duration", Float),
+    Column("headline", Text, nullable=False),
+    Column("instance", Text, nullable=False),
+    Column("virtualisation", Text, nullable=False),
+    Column("kernel", Text, nullable=False),
+    Column("trials", Integer, nullable=False),
+    Column("metric", ForeignKey("metrics.id")),  # the headline metric, with its value
+    Column("value", Float),
+    Column("half", Float),  # from the value to the upper end of its 95 % interval
+    Column("trust", Text, nullable=False),
+    Column("limited_by", Text, nullable=False),
+    Column("errors", Integer, nullable=False),
+    Column("warnings", Integer, nullable=False),
+    Column("session_series", Text),
+    Column("session", Integer),
+    Column("session_due", Text),
+)
+
+run_metrics = Table(  # since format 12: derived, the mean over the counted trials of a step on a host
+    "run_metrics",
+    _tables,
+    Column("id", Integer, primary_key=True),
+    _run_id(),
+    Column("step", Text, nullable=False),
+    Column("host", Text, nullable=False),
+    Column("metric", ForeignKey("metrics.id"), nullable=False),
+    Column("labels", Text, nullable=False),
+    Column("value", Float, nullable=False),
+    Index("run_metrics_of_run", "run_id"),
+    Index("run_metrics_by_value", "metric", "value"),
+)
+
+annotations = Table(  # since format 12: what the user added to a run
+    "annotations",
+    _tables,
+    Column("run_id", ForeignKey("runs.id", ondelete="CASCADE"), primary_key=True),
+    Column("name", Text, nullable=False),  # in place of the plan's; may be empty
+    Column("note", Text, nullable=False),
+    Column("tags", Text, nullable=False),  # JSON list
+    Column("binned", Text),  # when it was deleted; it can be restored
+)
+
+saved_searches = Table(  # since format 12
+    "saved_searches",
+    _tables,
+    Column("name", Text, primary_key=True),
+    Column("search", Text, nullable=False),
+)
+
+DERIVED = frozenset({run_summaries.name, run_metrics.name, configurations.name, configuration_values.name})
+"""Tables that are written anew where they lack a run."""
+
 LARGE = frozenset({samples.name, output.name})
 """Tables whose size grows with measured time."""
 
@@ -340,6 +431,8 @@ def rows_of_run(run_id: str) -> Iterator[tuple[Table, Select[Any]]]:
             yield table, rows.join(series, series.c.id == samples.c.series).where(series.c.run_id == run_id)
         elif table is metrics:
             yield table, rows
+        elif table.name in DERIVED:
+            continue  # written anew
         elif "run_id" in table.c and table is not baseline_parts:
             yield table, rows.where(table.c.run_id == run_id)
 
@@ -347,7 +440,8 @@ def rows_of_run(run_id: str) -> Iterator[tuple[Table, Select[Any]]]:
 def upgrade(connection: Connection) -> None:
     """Upgrade a library of any older format: add missing tables and columns, convert pins to baselines.
 
-    Formats 2 to 11 only added tables and columns, so that no steps in between are needed.
+    Formats 2 to 12 only added tables, columns and indexes, so that no steps in between are needed. The summaries of
+    the runs are written later: run_summaries.complete().
     """
     _tables.create_all(connection)
     for table in _tables.sorted_tables:
@@ -356,6 +450,9 @@ def upgrade(connection: Connection) -> None:
             if column.name not in stored:
                 described = CreateColumn(column).compile(dialect=connection.dialect)
                 connection.exec_driver_sql(f"ALTER TABLE {table.name} ADD COLUMN {described}")
+        for index in table.indexes:
+            index.create(connection, checkfirst=True)
+    _count_sessions(connection)
     if connection.exec_driver_sql("SELECT 1 FROM sqlite_master WHERE name = 'pins'").first():  # before format 4
         connection.exec_driver_sql(
             "INSERT INTO baselines (id, name, version, size) SELECT id, name, 1, 1 FROM pins ORDER BY id"
@@ -365,6 +462,15 @@ def upgrade(connection: Connection) -> None:
         )
         connection.exec_driver_sql("DROP TABLE pins")
     _write_formats(connection)
+
+
+def _count_sessions(connection: Connection) -> None:
+    """Store the number of sessions of each series of format 11."""
+    table = session_series
+    for series, text in connection.execute(select(table.c.id, table.c.plan).where(table.c.sessions.is_(None))).all():
+        with suppress(ValueError, TypeError, KeyError):  # a malformed plan
+            number = int(json.loads(text)["repetition"]["sessions"])
+            connection.execute(update(table).where(table.c.id == series).values(sessions=number))
 
 
 def create(connection: Connection) -> None:

@@ -29,7 +29,7 @@ _LIST = "List the series with: benchwright sessions"
 def begin(connection: Connection, plan: Plan) -> SessionSeries:
     """Store a new series of `plan` and return it."""
     made = SessionSeries("s" + "".join(secrets.choice(ownership.READABLE) for _ in range(_ID_LENGTH)), plan, now())
-    row = {"id": made.id, "plan": to_text(plan_to_json(plan)), "created": made.created}
+    row = {"id": made.id, "plan": to_text(plan_to_json(plan)), "sessions": made.total, "created": made.created}
     connection.execute(insert(schema.session_series).values(row))
     return made
 
@@ -119,7 +119,9 @@ def sessions_of(connection: Connection, run_id: str) -> Sequence[str]:
     runs = schema.runs.c
     columns = (runs.session_series, runs.hosts, runs.steps, runs.plan)
     series, hosts, steps, plan = connection.execute(select(*columns).where(runs.id == run_id)).one()
-    done = select(runs.id, runs.plan).where((runs.state == State.DONE.value) | (runs.id == run_id))
+    binned = select(schema.annotations.c.run_id).where(schema.annotations.c.binned.is_not(None))
+    counted = (runs.state == State.DONE.value) & runs.id.not_in(binned)
+    done = select(runs.id, runs.plan).where(counted | (runs.id == run_id))
     done = done.order_by(runs.started, runs.id)
     if series is not None:
         return [run for run, _ in connection.execute(done.where(runs.session_series == series))]

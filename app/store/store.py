@@ -10,6 +10,7 @@ from sqlalchemy import Connection, delete, update
 
 from app.detached_runs import DetachedRun, StoredWorkspace
 from app.events import PlannedSession, SettingRestored, State
+from app.library_rows import Annotation, LibraryRows
 from app.plans.plan import Plan
 from app.records import (
     BaselineRow,
@@ -27,9 +28,11 @@ from app.session_series import SessionSeries
 from app.store import (
     baselines,
     host_log,
+    library_reader,
     ownership,
     record_reader,
     run_reader,
+    run_summaries,
     run_writer,
     schema,
     series_statistics,
@@ -79,9 +82,50 @@ class Store:
         return Recorder(self._database, detached.id, detached, lambda: self.take_over(detached.id, detached).epoch)
 
     def runs(self) -> list[RunSummary]:
-        """Return every run, newest first."""
+        """Return every run but those in the bin, newest first."""
+        return [row.summary for row in self.library().rows if not row.binned]
+
+    def library(self) -> LibraryRows:
+        """Return every run as a row of the library, those in the bin included, and the saved searches."""
         with self._database.reading() as connection:
-            return _marked_detached(connection, run_reader.summaries(connection))
+            return library_reader.library(connection)
+
+    def metric_values(self, metric: str) -> Mapping[str, tuple[float, ...]]:
+        """Return the values of a metric by run, in the order of its steps."""
+        with self._database.reading() as connection:
+            return library_reader.metric_values(connection, metric)
+
+    def complete_summaries(self) -> Iterator[tuple[int, int]]:
+        """Write the summaries that older versions did not; yield how many of how many are written.
+
+        Each transaction is short: recorders wait to write. Ends at once in a library that cannot be written.
+        """
+        with self._database.reading() as connection:
+            missing = run_summaries.missing(connection)
+        done = 0
+        while done < len(missing):
+            try:
+                with self._database.writing() as connection:
+                    done += run_summaries.complete(connection, missing[done:], LOCKED)
+            except StoreError:
+                return
+            yield done, len(missing)
+
+    def annotate(self, changed: Mapping[str, Annotation]) -> Mapping[str, Annotation]:
+        """Replace the annotations of runs; return the former ones.
+
+        Raises StoreError for a run that is missing, or is to be binned while it is recorded or detached.
+        """
+        with self._database.writing() as connection:
+            for run, annotation in changed.items():
+                if annotation.binned is not None:
+                    _refuse_active(connection, run)
+            return library_reader.annotate(connection, changed)
+
+    def save_search(self, name: str, search: str) -> str:
+        """Store a search under a name; an empty one deletes it. Return the former search, empty if there was none."""
+        with self._database.writing() as connection:
+            return library_reader.save_search(connection, name, search)
 
     def load(self, run: str) -> RunRecord:
         """Return a run by id, unambiguous prefix of an id, name of a baseline, or "last".
@@ -368,13 +412,19 @@ class Store:
 
 def _delete(connection: Connection, run_id: str) -> None:
     found = run_reader.find(connection, run_id)
-    recorded = ownership.running(connection).get(found)
-    if recorded is not None:
-        ownership.refuse_recorded(found, recorded)
-        if host_log.is_attachable(connection, found):
-            raise StoreError(f"The run {found} is detached.", "Attach or forget it first.")
+    _refuse_active(connection, found)
     connection.execute(delete(schema.runs).where(schema.runs.c.id == found))
     baselines.forget_empty(connection)
+    run_summaries.forget_unused(connection)
+
+
+def _refuse_active(connection: Connection, run_id: str) -> None:
+    """Raise StoreError while a run is recorded or detached."""
+    recorded = ownership.running(connection).get(run_id)
+    if recorded is not None:
+        ownership.refuse_recorded(run_id, recorded)
+        if host_log.is_attachable(connection, run_id):
+            raise StoreError(f"The run {run_id} is detached.", "Attach or forget it first.")
 
 
 def _find_detached(connection: Connection, run: str, before: RecordingOwner | None) -> str:
@@ -401,6 +451,8 @@ def _end(connection: Connection, runs: Sequence[str], reason: str) -> None:
     for table, key in ((schema.runs, schema.runs.c.id), (schema.trials, schema.trials.c.run_id)):
         under_way = key.in_(runs) & (table.c.state == State.RUNNING.value)
         connection.execute(update(table).where(under_way).values(state=State.PARTIAL.value, reason=reason))
+    for run in runs:
+        run_summaries.write(connection, run)
 
 
 def _marked_detached(connection: Connection, lines: list[RunSummary]) -> list[RunSummary]:

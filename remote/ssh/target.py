@@ -1,7 +1,5 @@
 """Resolve a host name to an SSH target through ~/.ssh/config."""
 
-import contextlib
-import ipaddress
 import os
 import re
 import socket
@@ -10,6 +8,7 @@ from pathlib import Path
 
 from remote.errors import ConnectError, ConnectOutcome
 from remote.questions import Asker, LocalProgramQuestion, RefusingAsker
+from remote.ssh.destination import Destination, is_port, parse_address
 from remote.ssh.known_hosts import DEFAULT_PORT
 from remote.ssh.local_program import consult
 from remote.ssh.ssh_config import (
@@ -66,11 +65,6 @@ class Keepalive:
 
 ALIVE: Keepalive = Keepalive()
 """Default without ServerAliveInterval. OpenSSH then sends no keepalives, but a measuring connection needs them."""
-
-
-def is_port(text: str) -> bool:
-    """Return whether `text` is a port number."""
-    return re.fullmatch(r"\d{1,5}", text) is not None and 1 <= int(text) <= 65535
 
 
 def flag(entry: Entry | None) -> bool:
@@ -182,11 +176,6 @@ def jump_text(entry: Entry, tokens: Tokens) -> str:
     return expand(entry, entry.arguments[0], tokens.chosen(("h", "n", "p", "r")))
 
 
-_ADDRESS = re.compile(
-    r"(?:ssh://)?(?:(?P<user>[^@\s]+)@)?(?:\[(?P<literal>[^\]\s]+)\]|(?P<host>[^:@\s\[\]/]+))(?::(?P<port>\d+))?/?"
-)
-
-
 @dataclass(frozen=True, slots=True)
 class SshTarget:
     """All settings for connecting to a host. `jumps` are in order; `connect_timeout` is in seconds.
@@ -216,15 +205,6 @@ class SshTarget:
         return (self.host_key.alias, DEFAULT_PORT) if self.host_key.alias else (self.host_name, self.port)
 
 
-@dataclass(frozen=True, slots=True)
-class _Address:
-    """A destination ``user@host:port`` of the user."""
-
-    host: str
-    user: str | None
-    port: int | None
-
-
 def aliases(config: Path | None = None) -> list[str]:
     """Return the literal host names of ~/.ssh/config (or `config`), without patterns and the system's file.
 
@@ -251,8 +231,8 @@ def resolve(
     the configuration is invalid, if the jump hosts form a loop, or if a Match exec that decides about this host was not
     allowed (NOT_ALLOWED).
     """
-    address = _parse(name)
-    address = _Address(address.host, user or address.user, port or address.port)
+    address = parse_address(name)
+    address = replace(address, user=user or address.user, port=port or address.port)
     reading = _Reading(load(config), asker or RefusingAsker())
     return reading.target(name, address, _Given(host_name, identity_file, jump), ())
 
@@ -271,7 +251,7 @@ class _Reading:
     entries: tuple[Entry, ...]
     asker: Asker
 
-    def target(self, name: str, address: _Address, given: _Given, above: tuple[_Address, ...]) -> SshTarget:
+    def target(self, name: str, address: Destination, given: _Given, above: tuple[Destination, ...]) -> SshTarget:
         """Return the target of one host; `above` are the hosts that are reached through it."""
         lookup = Lookup(address.host, address.user, given.host_name, address.port, consult(self.asker, name))
         lookup.run(self.entries)
@@ -296,14 +276,14 @@ class _Reading:
         )
 
     def _jumps(
-        self, lookup: Lookup, address: _Address, given: str | None, above: tuple[_Address, ...]
+        self, lookup: Lookup, address: Destination, given: str | None, above: tuple[Destination, ...]
     ) -> tuple[SshTarget, ...]:
         """Return the jump hosts in order. The first hop's own jump hosts precede it."""
         text = _jump_text(lookup) if given is None else given
         if not text or text.lower() == "none":
             return ()
         names = [part.strip() for part in text.split(",")]
-        hops = [_parse(name) for name in names]
+        hops = [parse_address(name) for name in names]
         chain = (*above, address)
         if any(hop.host == passed.host for hop in hops for passed in chain):
             raise _loop(chain, names)
@@ -314,7 +294,7 @@ class _Reading:
         return (*first.jumps, replace(first, jumps=()), *others)
 
 
-def _loop(chain: tuple[_Address, ...], names: list[str]) -> ConnectError:
+def _loop(chain: tuple[Destination, ...], names: list[str]) -> ConnectError:
     route = " > ".join([*(passed.host for passed in chain), *names])
     return ConnectError(
         ConnectOutcome.CONFIG,
@@ -323,32 +303,7 @@ def _loop(chain: tuple[_Address, ...], names: list[str]) -> ConnectError:
     )
 
 
-def _parse(text: str) -> _Address:
-    user, at, rest = text.rpartition("@")
-    if _is_ipv6(rest) and bool(user) is bool(at):
-        return _Address(rest, user or None, None)
-    match = _ADDRESS.fullmatch(text)
-    parts = {} if match is None else match.groupdict()
-    host = parts.get("literal") or parts.get("host") or ""
-    if not host or host.startswith("-") or any(ord(character) <= 32 for character in text):
-        raise ConnectError(
-            ConnectOutcome.CONFIG,
-            f"Invalid host name “{text[:60]}”.",
-            "Enter an alias of ~/.ssh/config, a name or address, or user@host:port.",
-        )
-    port = parts.get("port")
-    if port is not None and not is_port(port):
-        raise ConnectError(ConnectOutcome.CONFIG, f"Invalid port in “{text[:60]}”.", "Enter a port from 1 to 65535.")
-    return _Address(host, parts.get("user"), None if port is None else int(port))
-
-
-def _is_ipv6(text: str) -> bool:
-    with contextlib.suppress(ValueError):
-        return ipaddress.ip_address(text).version == 6
-    return False
-
-
-def _port(lookup: Lookup, address: _Address) -> int:
+def _port(lookup: Lookup, address: Destination) -> int:
     if address.port is not None:
         return address.port
     entry = lookup.found.get("port")

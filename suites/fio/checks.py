@@ -44,7 +44,7 @@ from suites.fio.pattern_checks import FIO_PATTERN_CHECKS
 from suites.fio.tuning import SCSI, queue_of_a_job
 from suites.parameters import Value, Values
 from suites.quantities import count_text, quantity
-from suites.runtime_checks import samples_text
+from suites.runtime_checks import is_short, samples_text
 from suites.units import Unit
 from suites.vocab import Severity
 
@@ -239,9 +239,9 @@ def _trims(evidence: StepEvidence) -> CheckOutcome | None:
 
 def _short_runtime(evidence: StepEvidence) -> CheckOutcome | None:
     seconds = float(evidence.values["runtime"])
-    if seconds >= SHORTEST:
-        return None
     if seconds:
+        if not is_short(seconds, evidence):
+            return None
         return CheckOutcome(f"runtime is {seconds:g} s: {samples_text(seconds)}.", changes=_longer(evidence))
     total = total_size(evidence.values) * int(evidence.values["loops"])
     rate, words = plausible_rate(evidence)

@@ -3,11 +3,13 @@
 from collections.abc import Iterable, Mapping, Sequence
 
 from suites.base import (
+    QUICK_SECONDS,
     Command,
     Context,
     Estimate,
     Histograms,
     Purpose,
+    QuickStep,
     RateLimit,
     Suite,
     TestedTool,
@@ -45,7 +47,6 @@ from suites.fio.parameters import (
 from suites.fio.tuning import tune_fio
 from suites.parameters import Tuned, Value, Values, size_word
 from suites.programs import Program, same_package_name
-from suites.runtime_checks import TRUSTED
 from suites.targets import Match, Target
 from suites.vocab import Metric, Resource
 
@@ -56,6 +57,9 @@ FIO = Program("fio", ("fio",), same_package_name("fio"), engines=("--enghelp",),
 
 NAME = "benchwright"
 """The job's name: fio derives file names from it, benchwright.0.0 for the first job."""
+
+QUICK_SIZE, QUICK_DEPTH = GIB // 2, 8
+"""Size of the file in bytes, and depth of sequential I/O of 1 MiB, in the quick benchmark; CrystalDiskMark has Q8T1."""
 
 FILES = (Target(f"{NAME}.", match=Match.NUMBERED),)
 """Write targets in the step's private directory; a raw device is checked separately (device.sh)."""
@@ -346,20 +350,22 @@ class Fio(Suite):
             seconds=work.seconds,
         )
 
-    def quick_step(self, context: Context) -> tuple[str, Mapping[str, Value]]:
-        """Return random reads of a file that is laid out within seconds on a slow volume."""
+    def quick_steps(self, context: Context) -> tuple[QuickStep, ...]:
+        """Return sequential and random reads and writes of a file that is laid out within seconds on a slow volume."""
         tuned = tuned_values(self, context)
         directory = None if context.facts is None else context.facts.directory(str(tuned["directory"]))
         free = None if directory is None else known(directory.free)
-        size = min(GIB, int(tuned["size"]) if free is None else free // 4)
-        values: dict[str, Value] = {
-            "rw": "randread",
-            "size": whole_mebibytes(size),
-            "numjobs": 1,
-            "runtime": TRUSTED,
-            "ramp_time": 2.0,
-        }
-        return "disk random read", values
+        size = min(QUICK_SIZE, int(tuned["size"]) if free is None else free // 4)
+        shared: dict[str, Value] = {
+            "size": whole_mebibytes(size), "numjobs": 1, "runtime": QUICK_SECONDS, "ramp_time": 1.0,
+        }  # fmt: skip
+        large: dict[str, Value] = {"block_size": MIB, "iodepth": QUICK_DEPTH}
+        return (
+            ("disk read 1m", {**shared, **large, "rw": "read"}),
+            ("disk write 1m", {**shared, **large, "rw": "write"}),
+            ("disk randread 4k", {**shared, "rw": "randread", "block_size": 4 * KIB}),
+            ("disk randwrite 4k", {**shared, "rw": "randwrite", "block_size": 4 * KIB}),
+        )
 
 
 def _written(values: Values, space: int) -> int | None:

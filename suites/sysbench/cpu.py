@@ -1,13 +1,23 @@
 """sysbench cpu: how often per second the host finds all primes up to a limit."""
 
 import re
-from collections.abc import Mapping
 
-from suites.base import Command, Context, StepEvidence, Suite, TestedTool, TrialParser, Workload
+from suites.base import (
+    QUICK_SECONDS,
+    Command,
+    Context,
+    QuickStep,
+    StepEvidence,
+    Suite,
+    TestedTool,
+    TrialParser,
+    Workload,
+    tuned_values,
+)
 from suites.checks import Check, CheckOutcome, NotChecked
 from suites.facts import cpus_for
 from suites.parameters import Parameter, Tuned, Type, Value, Values
-from suites.runtime_checks import SHORT_RUNTIME, TRUSTED
+from suites.runtime_checks import SHORT_RUNTIME
 from suites.sysbench.output import (
     LATENCIES,
     PERCENTILE,
@@ -43,7 +53,8 @@ def _defaults(evidence: StepEvidence) -> CheckOutcome | NotChecked | None:
     words, changes = [f"cpu-max-prime is {limit:,}"] if low_limit else [], dict[str, Value]()
     if low_limit:
         changes["cpu_max_prime"] = TUNED_PRIME_LIMIT
-    if threads == 1 and cpus is not None and cpus > 1:
+    beside_all = any(one.suite is evidence.suite and int(one.values["threads"]) > 1 for one in evidence.earlier)
+    if threads == 1 and cpus is not None and cpus > 1 and not beside_all:
         words.append(f"1 thread on a host with {cpus} usable CPUs")
         changes["threads"] = cpus
     if low_limit and 0 < events <= DEFAULT_EVENTS:
@@ -167,6 +178,8 @@ class SysbenchCpu(Suite):
         """Return a new parser."""
         return SysbenchParser("cpu", read_rate, _conclude)
 
-    def quick_step(self, context: Context) -> tuple[str, Mapping[str, Value]]:
-        """Return a run long enough for a judgement of its samples."""
-        return "cpu", {"time": TRUSTED}
+    def quick_steps(self, context: Context) -> tuple[QuickStep, ...]:
+        """Return a run with a thread per CPU, and one with a single thread where there are several CPUs."""
+        threads = int(tuned_values(self, context)["threads"])
+        alone: QuickStep = ("cpu 1 thread", {"time": QUICK_SECONDS, "threads": 1})
+        return (alone,) if threads == 1 else ((f"cpu {threads} threads", {"time": QUICK_SECONDS}), alone)

@@ -1,16 +1,26 @@
 """sysbench memory: bandwidth of writing or reading blocks of memory."""
 
 import re
-from collections.abc import Mapping
 
-from suites.base import Command, Context, Estimate, StepEvidence, Suite, TestedTool, TrialParser, Workload
+from suites.base import (
+    QUICK_SECONDS,
+    Command,
+    Context,
+    Estimate,
+    QuickStep,
+    StepEvidence,
+    Suite,
+    TestedTool,
+    TrialParser,
+    Workload,
+)
 from suites.checks import Check, CheckOutcome, NotChecked
 from suites.equivalents import Traits
 from suites.facts import Facts
 from suites.memory_sizes import CACHE_FACTOR, UNKNOWN_CACHE_SIZE, available_memory, memory_outcome, memory_too_small
 from suites.parameters import Choice, Parameter, Tuned, Type, Value, Values, format_size, size_word
 from suites.quantities import quantity
-from suites.runtime_checks import SHORT_RUNTIME, TRUSTED
+from suites.runtime_checks import SHORT_RUNTIME
 from suites.sysbench.output import (
     LATENCIES,
     PERCENTILE,
@@ -391,9 +401,9 @@ class SysbenchMemory(Suite):
             seconds=float(values["time"]),
         )
 
-    def quick_step(self, context: Context) -> tuple[str, Mapping[str, Value]]:
-        """Return a run long enough for a judgement of its samples."""
-        return "memory", {"time": TRUSTED}
+    def quick_steps(self, context: Context) -> tuple[QuickStep, ...]:
+        """Return a run of sequential writes."""
+        return (("memory write", {"time": QUICK_SECONDS}),)
 
 
 def _tune_block(context: Context, threads: int) -> Tuned:

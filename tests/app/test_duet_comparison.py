@@ -11,12 +11,13 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from app.centres import balanced_mean_of
 from app.checks.goals import GOAL_MET
 from app.comparison.comparability import Weight
 from app.comparison.compare import compare
 from app.comparison.comparison import CompareError, Comparison, RelativeFigure, comparison_to_json
 from app.comparison.crossover import crossover_of, without_half_effect
-from app.comparison.estimates import NO_VARIANCE, Ratio, balanced_mean_of
+from app.comparison.estimates import NO_VARIANCE, Ratio
 from app.comparison.joined import join
 from app.comparison.selectors import choose, duet_sides, only_step
 from app.comparison.variance import RUN, TRIAL

@@ -194,7 +194,7 @@ def test_a_virtual_machine_is_not_told_that_it_has_no_governor() -> None:
 def test_a_clock_offset_within_its_uncertainty_is_no_finding() -> None:
     assert shown(changed("system", clock_offset=1.4, clock_offset_uncertainty=0.6)) == {}
     found = finding(changed("system", clock_offset=9.0, clock_offset_uncertainty=0.6), "clock-off")
-    assert "9.0 s (± 600 ms) ahead" in found.measured
+    assert "9.0 s (to within 600 ms) ahead" in found.measured
 
 
 def test_the_table_of_burstable_types_has_a_source_and_a_date_for_each_entry() -> None:

@@ -120,11 +120,10 @@ def test_a_machine_is_known_by_its_boot_id_once_it_was_reached(queue: RunQueue) 
     with queue.under_way(first.plan, LIBRARY, BusyPolicy.REFUSE, first.id) as mark:
         assert mark.admit("a", "boot-1") == ""
         with (
-            pytest.raises(HostInUseError),
+            pytest.raises(HostInUseError, match=MESSAGES["same_machine"]),
             queue.under_way(second.plan, LIBRARY, BusyPolicy.REFUSE, second.id) as other,
         ):
-            assert (in_use := other.admit("container", "boot-1")) == MESSAGES["same_machine"]
-            raise HostInUseError(in_use)
+            raise HostInUseError(other.admit("container", "boot-1"))
         assert waits(queue)["on container"] == MESSAGES["container_waits"]
         queue.run_anyway(second.id)
         (anyway,) = queue.take()

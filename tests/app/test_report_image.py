@@ -14,16 +14,18 @@ from app.comparison.selectors import only_step
 from app.distributions.analyses import Analyses
 from app.events import State
 from app.output import WriteError
-from app.plans.plan import Repetition, Step, make_step
+from app.plans.plan import QUICK_LOOK, Repetition, Step, make_step
 from app.records import Band, RunRecord, TrialRecord
+from app.report_image.card import draw_card
 from app.report_image.panels import ReportStep, host_panel, panels, with_gaps
 from app.report_image.report import draw_report, write_report
 from app.report_image.sheet import BASELINE, BODY, CODE, CONTENT, SERIES, WIDTH, Sheet, printable, width, wrap
 from app.report_image.tables import ImageColumn, TableCell, TableRow, _widths
+from app.step_results import results_text
 from app.store import Store
 from remote.telemetry.telemetry_metrics import CPU_IDLE
 from suites.base import Command
-from suites.verdict import Trust, Verdict
+from suites.verdict import Limiter, Trust, Verdict
 from suites.vocab import Figure, Sample
 from tests.app import run_events
 from tests.app.run_events import IOPS, P99, READ, STEP
@@ -134,10 +136,41 @@ def test_it_says_everything_a_reader_needs() -> None:
         "Is the volume fast enough?", "20 November 2026, 14:15 UTC", "c7i.2xlarge", "Xeon Platinum 8488C",
         "kernel 6.1.0", "1000 IOPS", "990 to 1010 IOPS", "↑ higher is better", "1.06x, better", "before",
         "3 against 5 trials, no interval", "have no interval or verdict", "trial 1",
-        "▲ Warning", "The page cache answers", "file 1 GiB, memory 16 GiB", "Set direct.", "fio(1)",
+        "▲ Warning", "The page cache answers", "file 1 GiB, memory 16 GiB", "Set direct.",
         "fio '--name=random read' --rw=randread --bs=4096", "run a", "Benchwright 0.1.0",
     ):  # fmt: skip
         assert needed in shown_text
+
+
+def quick_run() -> RunRecord:
+    """Return a run of seven steps with a verdict each."""
+    parts = [a_run(values=(1000.0,), step=replace(STEP, name=f"step {number}")) for number in range(7)]
+    verdicts = tuple(Verdict(Trust.VALID, Limiter.DEVICE, "Valid.", (), f"step {n}", "web-1") for n in range(7))
+    trials = [trial for part in parts for trial in part.trials]
+    trials = [replace(one, trial=replace(one.trial, id=number)) for number, one in enumerate(trials, 1)]
+    plan = replace(parts[0].plan, steps=tuple(part.plan.steps[0] for part in parts), repetition=QUICK_LOOK)
+    return replace(parts[0], plan=plan, trials=tuple(trials), verdicts=verdicts)
+
+
+def test_a_quick_benchmark_begins_with_its_results_and_fits_two_screens() -> None:
+    sheet = drawn(quick_run())
+    check_layout(sheet)
+    assert sheet.y < 2000
+    texts = [words.text for words in sheet._texts]
+    assert texts.index("step 6") < texts.index("Findings")
+    assert texts.count(MESSAGES["limited"]) == 7
+
+
+def test_a_card_has_the_size_of_a_link_preview_and_every_result() -> None:
+    run = quick_run()
+    sheet = draw_card(run)
+    check_layout(sheet)
+    assert struct.unpack(">II", sheet.png()[16:24]) == (1200, 630)
+    shown_text = text_of(sheet)
+    assert all(f"step {number}" in shown_text for number in range(7))
+    lines = results_text(run).splitlines()
+    assert lines[3].split() == MESSAGES["line"].split()
+    assert "no interval" in lines[-1]
 
 
 def test_two_runs_say_ratio_interval_and_verdict_once_for_each_reason() -> None:

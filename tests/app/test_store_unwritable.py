@@ -123,7 +123,7 @@ def test_deleting_makes_room_on_a_full_disk(library: Path, *, log: bool) -> None
         leave_log(library)
     fill(library.parent)
     before = free(library.parent)
-    deleted = benchwright("--store", library, "delete", RUNS[1], "--yes")
+    deleted = benchwright("--store", library, "delete", RUNS[1], "--for-good", "--yes")
     assert deleted.status == DONE, deleted.err
     assert free(library.parent) - before >= OUTPUT // 2
     store = Store(library)
@@ -181,7 +181,7 @@ def test_a_library_on_a_read_only_disk_is_read_and_not_touched(library: Path, *,
     assert benchwright("--store", library, "show", "last").status == DONE
     report = library.parent.parent / "report.csv"
     assert benchwright("--store", library, "export", "last", "--csv", report).status == DONE
-    refused = benchwright("--store", library, "delete", RUNS[0], "--yes")
+    refused = benchwright("--store", library, "delete", RUNS[0], "--for-good", "--yes")
     assert refused.status == BAD_INPUT
     assert "cannot be written" in refused.err
     workstation = Workstation(library)

@@ -149,8 +149,8 @@ def test_facts_are_a_document_that_check_reads_back(lab: LabHost) -> None:
 @pytest.mark.usefixtures("lab")
 def test_facts_for_people_have_a_value_or_a_reason() -> None:
     shown = done(benchwright("facts", "lab", "--directory", "/nowhere")).out
-    assert re.search(r"^system kernel +\d", shown, re.MULTILINE)
-    assert "— (" in shown
+    assert re.search(r"^System · Kernel +\d", shown, re.MULTILINE)
+    assert "absent (" in shown
     assert "/nowhere" in shown
 
 
@@ -212,7 +212,7 @@ def test_from_a_run_to_the_report(folder: Path) -> None:
     _compared(one, two)
     _exported(two, folder)
     _pinned(one)
-    done(benchwright("delete", two, "--yes"))
+    done(benchwright("delete", two, "--for-good", "--yes"))
     assert benchwright("show", two).status == BAD_INPUT
     assert list(disk.iterdir()) == []
 
@@ -334,10 +334,10 @@ def test_without_a_display_the_quick_benchmark_runs() -> None:
 
 @pytest.mark.slow
 def test_the_quick_benchmark_leaves_a_report(folder: Path) -> None:
-    """Three tests of thirty seconds, one trial each: the one command that nobody has to plan."""
+    """Seven tests of six seconds, one trial each: the one command that nobody has to plan."""
     ran = done(benchwright("quick", XDG_DOCUMENTS_DIR=str(folder)))
     files = [Path(line.removeprefix("Wrote ")) for line in ran.out.splitlines() if line.startswith("Wrote ")]
-    assert [path.suffix for path in files] == [".csv", ".csv", ".png"]
+    assert [path.suffix for path in files] == [".png", ".png", ".csv", ".csv"]
     assert all(path.stat().st_size for path in files)
-    assert "Events per second" in ran.out
+    assert "disk randwrite 4k" in ran.out
     assert "IOPS" in ran.out

@@ -248,7 +248,7 @@ def test_the_name_of_a_strangers_run_drives_no_terminal(folder: Path) -> None:
         (text,) = library.execute("select plan from runs").fetchone()
         library.execute("update runs set name = ?, plan = ?", (TRICKS, text.replace("NAME", json.dumps(TRICKS)[1:-1])))
     library.close()
-    with terminal("delete", "last") as screen:
+    with terminal("delete", "last", "--for-good") as screen:
         screen.expect("permanently?")
         assert r"\x9b31m \u202e \u2066 \u200b" in screen.seen
         screen.type("n")

@@ -5,7 +5,8 @@ from collections.abc import Iterator
 import numpy as np
 
 from app.calibration.sessions import SessionNoise, noise_of
-from app.comparison.estimates import geometric_mean_of, ratio_of
+from app.centres import geometric_mean_of
+from app.comparison.estimates import ratio_of
 from tests.simulation.experiments import RATE, Share, generators, share
 
 Nested = tuple[float, float]

@@ -274,11 +274,11 @@ def test_a_clock_rate_and_a_stopwatch() -> None:
 @pytest.mark.parametrize(
     ("offset", "uncertainty", "text"),
     [
-        (0.0002, 0.0004, "+200 ± 400 µs"),
-        (-0.1241, 0.062, "−124 ± 62 ms"),
-        (3.5, 0.0004, "+3.50000 ± 0.00040 s"),
+        (0.0002, 0.0004, "+200 (−200 to +600) µs"),
+        (-0.1241, 0.062, "−124 (−186 to −62) ms"),
+        (3.5, 0.0004, "+3.50000 (+3.49960 to +3.50040) s"),
         (-0.25, None, "−250 ms"),
-        (0.0012, 0.0004, "+1.20 ± 0.40 ms"),
+        (0.0012, 0.0004, "+1.20 (+0.80 to +1.60) ms"),
     ],
 )
 def test_a_clock_offset_has_the_digits_of_its_uncertainty(offset: float, uncertainty: float | None, text: str) -> None:

@@ -10,6 +10,7 @@ from pytestqt.modeltest import ModelTester
 from pytestqt.qtbot import QtBot
 
 from app.formats import facts_from_json
+from app.hosts.facts_rows import FactRow, as_text, fact_rows
 from suites.facts import (
     Absent,
     BlockDevice,
@@ -22,7 +23,6 @@ from suites.facts import (
     SystemFacts,
     Tool,
 )
-from widgets.hosts.facts_rows import FactRow, as_text, fact_rows
 from widgets.hosts.facts_view import FactsModel, FactsView
 
 NOBODY = Absent("no metadata service answered within 300 ms")
@@ -64,7 +64,7 @@ def _row(*path: str) -> FactRow:
     [
         (("System", "Uptime"), "3 d 4 h"),
         (("System", "Load, 1 minute"), "0.42"),
-        (("System", "Clock offset"), "−1.20 ± 0.40 ms"),
+        (("System", "Clock offset"), "−1.20 (−1.60 to −0.80) ms"),
         (("CPU", "Maximum frequency"), "3.6 GHz"),
         (("CPU", "Caches", "L3 unified"), "2 × 32 MiB · shared by 8"),
         (("CPU", "Flags"), "fpu, avx2"),

@@ -6,7 +6,7 @@ from typing import TypeVar
 
 import pytest
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QDialog, QLineEdit, QWidget
+from PySide6.QtWidgets import QDialog, QWidget
 from pytestqt.modeltest import ModelTester
 from pytestqt.qtbot import QtBot
 
@@ -15,10 +15,11 @@ from app.hosts.hosts import ConnectReport, HostEntry, Origin
 from app.plans.plan import LOCAL, Plan
 from app.questions import Asker, ConnectOutcome, RefusingAsker
 from app.services import Workstation
-from suites.facts import Facts
+from remote.errors import ConnectError
+from suites.facts import Facts, SystemFacts
 from tests.messages import messages
 from widgets import jobs
-from widgets.hosts.add_host_dialog import AddHostDialog
+from widgets.hosts.add_host_dialog import AddHostDialog, typed
 from widgets.hosts.host_connections import HostStatus
 from widgets.hosts.hosts_page import HostsPage
 from widgets.hosts.hosts_table import address_text, connection_text, host_columns
@@ -47,7 +48,6 @@ def config() -> None:
 def page(qtbot: QtBot, workstation: Workstation, config: None) -> Iterator[HostsPage]:
     made = HostsPage(workstation, RefusingAsker())
     qtbot.addWidget(made)
-    qtbot.addWidget(made.facts_view)
     made.resize(700, 600)
     made.show()
     yield made
@@ -175,22 +175,63 @@ def test_faults_stand_beside_their_fields_and_nothing_is_saved(qtbot: QtBot, pag
     assert dialog.focusWidget() is dialog.fields["name"].edit
 
 
-def test_an_alias_of_the_ssh_config_is_offered_and_recognised(qtbot: QtBot, page: HostsPage) -> None:
+def test_a_destination_as_for_ssh_fills_the_fields_and_enter_adds_the_host(qtbot: QtBot, page: HostsPage) -> None:
     page.activated()
     _settle(qtbot)
     page.add_host()
     dialog = _open(page, AddHostDialog)
-    edit: QLineEdit = dialog.fields["name"].edit
-    edit.completer().setCompletionPrefix("ASTI")  # typed, it would open a popup, which offscreen Qt warns about
-    assert edit.completer().currentCompletion() == "bastion"
-    edit.setText("bastion")
-    edit.editingFinished.emit()
+    qtbot.keyClicks(dialog.destinations, "bastion")
     assert "In ~/.ssh/config" in dialog.fields["name"].message.label.text()
-    dialog.reject()
+    dialog.destinations.setPlainText(f"ssh ann@127.0.0.1 -p {NOBODY_LISTENS} -J bastion")
+    assert typed(dialog.entry())["jump"] == "bastion"
+    dialog.destinations.setPlainText("ssh -W x h")
+    qtbot.keyClick(dialog.destinations, Qt.Key.Key_Return)
+    assert "-W" in dialog.outcome.text()
+    dialog.destinations.setPlainText(f"ann@127.0.0.1:{NOBODY_LISTENS}")
+    qtbot.keyClick(dialog.destinations, Qt.Key.Key_Return)
+    _settle(qtbot)
+    assert page.table.current_host() == HostEntry("127.0.0.1", port=NOBODY_LISTENS, user="ann")
+
+
+def test_several_lines_add_several_hosts(qtbot: QtBot, page: HostsPage) -> None:
+    page.activated()
+    _settle(qtbot)
+    page.add_host()
+    dialog = _open(page, AddHostDialog)
+    dialog.destinations.setPlainText("a@127.0.0.1:1\nb@127.0.0.1:1\nssh://c d")
+    assert dialog.save_button.text() == "Add 3 hosts"
+    dialog.save_button.click()
+    assert dialog.isVisible()
+    assert dialog.outcome.text().startswith("Line 3: ")
+    dialog.destinations.setPlainText("a@127.0.0.1:1\nb@127.0.0.1:1")
+    dialog.save_button.click()
+    _settle(qtbot)
+    assert [entry.name for entry in page.table.chosen()] == ["127.0.0.1", "127.0.0.1-1"]
+
+
+def test_facts_of_selected_hosts_are_compared_and_filtered(qtbot: QtBot, tmp_path: Path) -> None:
+    page = HostsPage(_Reachable(tmp_path), RefusingAsker())
+    qtbot.addWidget(page)
+    page.workstation.save_hosts(HostEntry("a"), HostEntry("b"))
+    page.activated()
+    _settle(qtbot)
+    page.table.select("a", "b")
+    view = page.compared_facts
+    assert view.isVisibleTo(page)
+    assert "a, b" in view.missing.text()
+    view.read_button.click()
+    _settle(qtbot)
+    (kernel,) = view.table.content.shown
+    assert (kernel.title, kernel.values) == ("System · Kernel", ("kernel of a", "kernel of b"))
+    view.filter.setText("nothing")
+    assert not view.table.content.shown
+    page.table.select("a")
+    page.facts_view.filter.setText("kernel of")
+    assert page.facts_view.model.rowCount() == 1
 
 
 def test_a_saved_host_is_changed_by_f2_and_removed_by_delete_after_a_question(qtbot: QtBot, page: HostsPage) -> None:
-    page.workstation.save_host(HostEntry("web-1", host_name="127.0.0.1", port=NOBODY_LISTENS))
+    page.workstation.save_hosts(HostEntry("web-1", host_name="127.0.0.1", port=NOBODY_LISTENS))
     page.activated()
     _settle(qtbot)
     page.table.select("web-1")
@@ -214,7 +255,7 @@ def test_a_saved_host_is_changed_by_f2_and_removed_by_delete_after_a_question(qt
 
 def test_a_search_appears_with_many_hosts_and_keeps_the_matching_ones(qtbot: QtBot, page: HostsPage) -> None:
     for number in range(8):
-        page.workstation.save_host(HostEntry(f"fleet-{number}", host_name=f"198.51.100.{number}"))
+        page.workstation.save_hosts(HostEntry(f"fleet-{number}", host_name=f"198.51.100.{number}"))
     page.activated()
     _settle(qtbot)
     assert page.search.isVisible()
@@ -227,7 +268,7 @@ def test_a_search_appears_with_many_hosts_and_keeps_the_matching_ones(qtbot: QtB
 
 
 def test_a_host_is_shown_under_the_very_name_it_has(qtbot: QtBot, page: HostsPage) -> None:
-    page.workstation.save_host(HostEntry(HOSTILE, host_name="127.0.0.1", port=NOBODY_LISTENS))
+    page.workstation.save_hosts(HostEntry(HOSTILE, host_name="127.0.0.1", port=NOBODY_LISTENS))
     page.activated()
     _settle(qtbot)
     page.table.select(HOSTILE)
@@ -315,14 +356,13 @@ class _Reachable(Workstation):
         assert not directories
         assert not devices
         self.asked.append(f"facts {name} as {type(asker).__name__}")
-        return Facts(host=name, read_at="2026-01-14T14:08:31+00:00")
+        return Facts(host=name, read_at="2026-01-14T14:08:31+00:00", system=SystemFacts(kernel=f"kernel of {name}"))
 
 
 def test_facts_are_read_right_after_a_connection_that_went_well(qtbot: QtBot, tmp_path: Path) -> None:
     workstation = _Reachable(tmp_path)
     page = HostsPage(workstation, RefusingAsker())
     qtbot.addWidget(page)
-    qtbot.addWidget(page.facts_view)
     page.connections.test("web-1")
     _settle(qtbot)
     assert workstation.asked == [f"{what} web-1 as RefusingAsker" for what in ("test", "facts")]
@@ -345,7 +385,6 @@ class _Keeping(Workstation):
 def test_what_is_kept_for_a_host_can_be_forgotten(qtbot: QtBot, tmp_path: Path) -> None:
     page = HostsPage(_Keeping(tmp_path / "runs.sqlite3", tmp_path / "hosts.toml"), RefusingAsker())
     qtbot.addWidget(page)
-    qtbot.addWidget(page.facts_view)
     page.activated()
     _settle(qtbot)
     page.table.select("bastion")
@@ -356,3 +395,11 @@ def test_what_is_kept_for_a_host_can_be_forgotten(qtbot: QtBot, tmp_path: Path) 
         assert shown in page.notice.text()
     page.table.select(LOCAL)
     assert not forget.isEnabled()
+
+
+def test_a_cancelled_sign_in_is_no_error() -> None:
+    report = ConnectReport("web-1", ConnectOutcome.CANCELLED, "Connecting to web-1 was cancelled.")
+    assert HostStatus(report=report).level == "info"
+    refused = ConnectReport("web-1", ConnectOutcome.AUTH_REFUSED, "No.")
+    assert HostStatus(report=refused).level == "error"
+    assert ConnectError(ConnectOutcome.CANCELLED, "").cancelled

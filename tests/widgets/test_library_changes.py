@@ -2,8 +2,9 @@
 
 from dataclasses import replace
 
+from app.hosts.facts_rows import ComparedFact
 from suites.facts import Absent, CpuFacts, Facts, MemoryFacts, SystemFacts, Tool
-from widgets.library.facts_panel import FactChange, changes
+from widgets.library.facts_panel import changes
 
 BEFORE = Facts(
     host="web-1",
@@ -25,12 +26,12 @@ def test_what_reads_otherwise_is_told_with_both_values_and_its_whole_title() -> 
         memory=replace(BEFORE.memory, available=Absent("cannot be read")),
     )
     assert changes(BEFORE, after) == [
-        FactChange("System · Load, 1 minute", "0.1", "1.9"),
-        FactChange("Memory · Available", "12 GiB", "absent (cannot be read)"),
+        ComparedFact("System · Load, 1 minute", ("0.1", "1.9"), differs=True),
+        ComparedFact("Memory · Available", ("12 GiB", "absent (cannot be read)"), differs=True),
     ]
 
 
 def test_what_was_there_only_once_is_told() -> None:
     after = replace(BEFORE, tools=(Tool(name="fio", version="3.33"),))
     found = changes(BEFORE, after)
-    assert [(change.before, change.after) for change in found] == [("missing", "3.33")]
+    assert [change.values for change in found] == [("missing", "3.33")]

@@ -15,6 +15,7 @@ from suites.verdict import Trust
 from tests.messages import messages
 from tests.simulation.history import results, store_of_history
 from widgets.library.history_panel import HistoryPanel
+from widgets.library.history_plot import date_texts
 from widgets.theme import palette
 
 MESSAGES = messages("widgets-library", "test_library_history")
@@ -116,3 +117,12 @@ def test_what_cannot_be_read_is_said(qtbot: QtBot, stored: Path) -> None:
     panel.show_run(Store(stored).load("last"), fail)  # type: ignore[arg-type]  # it never returns
     qtbot.waitUntil(lambda: panel.notice.text() == "There is no figure.")
     assert not panel.plot.isVisible()
+
+
+def test_runs_of_one_day_are_told_apart_by_their_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("widgets.library.history_plot.local_time", lambda text: text.replace("T", " "))
+    assert date_texts(["2026-11-20T14:08", "2026-11-20T15:30", "2026-11-21T09:00"]) == [
+        "2026-11-20",
+        "15:30",
+        "2026-11-21",
+    ]

@@ -18,7 +18,7 @@ from suites.fio.metrics import LATENCY_MAX, LATENCY_P50, LATENCY_P99
 from suites.quantities import clock_text
 from tests.messages import messages
 from tests.widgets.live_events import PLACE, READ, WRITE, begin, end, folded, plan, sample
-from widgets.live.headline import headline
+from widgets.live.headline import NO_FIGURE, headline
 from widgets.live.headline_bar import HeadlineBar
 from widgets.live.messages import (
     command_text,
@@ -33,7 +33,6 @@ from widgets.live.messages import (
 )
 from widgets.live.model import RunModel
 from widgets.live.run_side_panel import RunSidePanel
-from widgets.parts.names import MISSING
 from widgets.parts.text import OneLine
 from widgets.theme import TextSize, text_font
 
@@ -53,18 +52,18 @@ def running(*values: float) -> RunModel:
 
 def test_before_the_first_sample_there_is_no_figure() -> None:
     shown = headline(folded([begin()]), PLACE, [])
-    assert (shown.text, shown.caption) == (MISSING, "no sample yet")
+    assert (shown.text, shown.caption) == (NO_FIGURE, MESSAGES["figure_at_the_end"])
     assert headline(folded([]), PLACE, []).caption == "not measured yet"
 
 
-def test_while_it_runs_the_median_so_far_leads_with_its_quartiles() -> None:
+def test_while_it_runs_the_median_so_far_leads_with_its_range() -> None:
     shown = headline(running(41_000, 41_200, 41_400, 41_600, 41_800), PLACE, [])
     assert shown.title == "I/Os per second, read"
-    assert shown.text == "41.40k IOPS ± 0.20k"
+    assert shown.text == "41.4k IOPS"
     assert shown.caption == MESSAGES["median_of_5_samples_so_far"]
 
 
-def test_few_samples_have_no_quartiles() -> None:
+def test_one_sample_is_a_figure() -> None:
     shown = headline(running(41_000.0), PLACE, [])
     assert (shown.text, shown.caption) == ("41.0k IOPS", MESSAGES["median_of_1_sample_so_far"])
 
@@ -127,7 +126,7 @@ def test_one_trial_has_no_spread_and_a_failed_one_says_why() -> None:
     assert headline(kept, PLACE, []).caption == MESSAGES["median_of_1_sample_the_trial"]
     failed = folded([begin(), end(None, 1, State.FAILED, "fio on web-1: no space (exit status 1).")])
     shown = headline(failed, PLACE, [])
-    assert (shown.text, shown.caption) == (MISSING, MESSAGES["fio_on_web_1_no_space_exit"])
+    assert (shown.text, shown.caption) == (NO_FIGURE, MESSAGES["fio_on_web_1_no_space_exit"])
 
 
 @pytest.mark.parametrize(

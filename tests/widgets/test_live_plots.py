@@ -16,7 +16,8 @@ from suites.units import Unit
 from suites.vocab import Better, Finding, Metric, MetricKind, Sample, Severity, labels
 from tests.widgets.live_events import CLOCK, CPU_USER, PLACE, READ, WRITE, begin, end, folded, sample, trial
 from widgets.live.model import RunModel
-from widgets.live.trial_plots import FAINT_LIMIT, TrialPlots
+from widgets.live.run_plots import FAINT_LIMIT, RunPlots
+from widgets.plots.timeline import PhaseKind
 from widgets.theme import SERIES
 
 CPU_IDLE = Metric("cpu_idle", "CPU, idle", Unit.PERCENT, Better.HIGHER, MetricKind.SHARE)
@@ -27,8 +28,8 @@ BAND = Band("run-0", "weekly", "iops", READ, "1/s", 40_000.0, 39_500.0, 40_500.0
 
 
 @pytest.fixture
-def plots(keep: Callable[[QWidget], QWidget]) -> TrialPlots:
-    made = TrialPlots()
+def plots(keep: Callable[[QWidget], QWidget]) -> RunPlots:
+    made = RunPlots()
     keep(made)
     return made
 
@@ -40,18 +41,18 @@ def watched(*samples: tuple[Metric, float, str]) -> TelemetryRead:
     return TelemetryRead("web-1", found)
 
 
-def show(plots: TrialPlots, model: RunModel, *bands: Band) -> None:
-    plots.show_trial(model, PLACE, model.trials_at(PLACE)[-1], bands)
+def show(plots: RunPlots, model: RunModel, *bands: Band) -> None:
+    plots.show_step(model, PLACE, model.trials_at(PLACE)[-1], bands)
     finish(plots)
 
 
-def finish(plots: TrialPlots) -> None:
+def finish(plots: RunPlots) -> None:
     """Let the plots be made that are still to come."""
     while plots.drawing:
         QApplication.processEvents()
 
 
-def test_the_test_stands_above_the_host_and_what_matters_less_is_one_click_away(plots: TrialPlots) -> None:
+def test_the_test_stands_above_the_host_and_what_matters_less_is_one_click_away(plots: RunPlots) -> None:
     model = folded([
         watched((NETWORK, 1.0, ""), (DISK_BUSY, 5.0, "vda"), (DISK_READ, 5.0, "vda"), (CPU_USER, 9.0, "")),
         begin(),
@@ -70,11 +71,11 @@ def test_the_test_stands_above_the_host_and_what_matters_less_is_one_click_away(
     ]  # fmt: skip
 
 
-def test_plots_are_made_one_after_the_other_so_that_the_window_answers(plots: TrialPlots) -> None:
+def test_plots_are_made_one_after_the_other_so_that_the_window_answers(plots: RunPlots) -> None:
     model = folded(
         [watched((NETWORK, 1.0, ""), (DISK_BUSY, 5.0, "vda"), (CPU_USER, 9.0, "")), begin(), sample(9.0, 1.0)]
     )
-    plots.show_trial(model, PLACE, model.trials_at(PLACE)[-1], ())
+    plots.show_step(model, PLACE, model.trials_at(PLACE)[-1], ())
     assert plots.drawing
     made = [len(plots.plots)]
     while plots.drawing:
@@ -85,7 +86,7 @@ def test_plots_are_made_one_after_the_other_so_that_the_window_answers(plots: Tr
     assert made[-1] == 4
 
 
-def test_what_holds_a_host_back_is_one_click_away_and_what_is_only_counted_is_not_drawn(plots: TrialPlots) -> None:
+def test_what_holds_a_host_back_is_one_click_away_and_what_is_only_counted_is_not_drawn(plots: RunPlots) -> None:
     names = ("core_busiest", "disk_queue", "network_drops", "network_segments", "process_time", "throttle_events")
     units = (Unit.PERCENT, Unit.ONE, Unit.PER_SECOND, Unit.PER_SECOND, Unit.SECOND, Unit.ONE)
     metrics = [
@@ -98,13 +99,13 @@ def test_what_holds_a_host_back_is_one_click_away_and_what_is_only_counted_is_no
     assert [plots.plots[name].title for name in plots.shown() if name.startswith("host")] == ["Host: CPU"]
 
 
-def test_idle_time_is_not_drawn(plots: TrialPlots) -> None:
+def test_idle_time_is_not_drawn(plots: RunPlots) -> None:
     model = folded([watched((CPU_IDLE, 90.0, ""), (CPU_USER, 10.0, "")), begin()])
     show(plots, model)
     assert [line.title for line in plots.plots["host cpu %"].lines.values()] == ["user"]
 
 
-def test_a_percentile_keeps_its_colour_and_the_second_operation_is_dashed(plots: TrialPlots) -> None:
+def test_a_percentile_keeps_its_colour_and_the_second_operation_is_dashed(plots: RunPlots) -> None:
     events = [
         sample(1e5, 1.0, metric=metric, labelled=labelled)
         for labelled in (READ, WRITE)
@@ -120,12 +121,12 @@ def test_a_percentile_keeps_its_colour_and_the_second_operation_is_dashed(plots:
     assert [line.dashed for line in lines] == [False] * 3 + [True] * 3
 
 
-def test_the_baseline_lies_beneath_its_own_series(plots: TrialPlots) -> None:
+def test_the_baseline_lies_beneath_its_own_series(plots: RunPlots) -> None:
     show(plots, folded([begin(), sample(1.0, 1.0), sample(1.0, 1.0, labelled=WRITE)]), BAND)
     assert plots.plots["headline"].bands() == {("test", ("iops", READ)): BAND}
 
 
-def test_series_that_appear_later_are_added(plots: TrialPlots) -> None:
+def test_series_that_appear_later_are_added(plots: RunPlots) -> None:
     model = folded([begin()])
     show(plots, model)
     assert list(plots.plots) == ["headline"]
@@ -138,7 +139,7 @@ def test_series_that_appear_later_are_added(plots: TrialPlots) -> None:
     assert plots.plots["headline"].lines[("test", ("iops", READ))].buffer is model.trials[1].series["iops", READ].buffer
 
 
-def test_of_many_disks_those_are_drawn_that_work_or_hold_the_files(plots: TrialPlots) -> None:
+def test_of_many_disks_those_are_drawn_that_work_or_hold_the_files(plots: RunPlots) -> None:
     directory = Directory(path="/srv/data", device="nvme3n1")
     facts = Facts(host="web-1", read_at="", directories=(directory,))
     disks = [(DISK_READ, 7.0 if number == 1 else 0.0, f"nvme{number}n1") for number in range(6)]
@@ -149,18 +150,24 @@ def test_of_many_disks_those_are_drawn_that_work_or_hold_the_files(plots: TrialP
     assert drawn == ["read nvme1n1", "read nvme3n1"]
 
 
-def test_a_warm_up_is_shaded_to_its_last_sample_and_a_warm_up_trial_all_through(plots: TrialPlots) -> None:
+def test_a_ramp_is_hatched_to_its_last_sample_and_a_warm_up_trial_all_through(plots: RunPlots) -> None:
     model = folded([begin(), sample(1.0, 1.0, warm_up=True), sample(1.0, 2.0, warm_up=True), sample(1.0, 3.0)])
     show(plots, model)
-    plots.plots["headline"].refresh()
-    assert plots.plots["headline"].view.backdrop.warm_ups == ((0.0, 2.0),)
+    assert phases(plots) == [(PhaseKind.TRIAL, 0.0, 10.0), (PhaseKind.WARM_UP, 0.0, 2.0)]
+    plots.set_overlay(overlay=True)
+    assert phases(plots) == [(PhaseKind.WARM_UP, 0.0, 2.0)]
     model = folded([begin(warm_up=True), sample(1.0, 1.0), sample(1.0, 4.0)])
     show(plots, model)
-    plots.plots["headline"].refresh()
-    assert plots.plots["headline"].view.backdrop.warm_ups == ((0.0, 4.0),)
+    assert phases(plots) == [(PhaseKind.WARM_UP, 0.0, 4.0)]
+    plots.set_overlay(overlay=False)
+    assert phases(plots) == [(PhaseKind.WARM_UP, 0.0, 10.0)]
 
 
-def test_findings_during_a_trial_are_marks(plots: TrialPlots) -> None:
+def phases(plots: RunPlots) -> list[tuple[PhaseKind, float, float]]:
+    return [(phase.kind, phase.start, phase.end) for phase in plots.window_of_time.phases]
+
+
+def test_findings_during_a_trial_are_marks(plots: RunPlots) -> None:
     finding = Finding(
         id="x", severity=Severity.WARNING, title="CPU stolen", measured="4 %", why="", remedy="", source="", step="disk"
     )
@@ -174,22 +181,23 @@ def test_findings_during_a_trial_are_marks(plots: TrialPlots) -> None:
     ]
 
 
-def test_a_limited_number_of_other_trials_stands_faintly_behind(plots: TrialPlots) -> None:
+def test_a_limited_number_of_other_trials_stands_faintly_behind(plots: RunPlots) -> None:
     events = [
         event
         for number in range(1, FAINT_LIMIT + 5)
         for event in (begin(number, number), sample(1.0, 1.0, number), end(1.0, number))
     ]
+    plots.set_overlay(overlay=True)
     show(plots, folded(events))
     faint = [line.title for line in plots.plots["headline"].lines.values() if line.faint]
     assert len(faint) == FAINT_LIMIT
     assert faint[-1] == f"trial {FAINT_LIMIT + 3}"
 
 
-def test_the_time_axis_follows_a_trial_and_ends_with_it(plots: TrialPlots) -> None:
+def test_the_time_axis_follows_a_trial_and_ends_with_it(plots: RunPlots) -> None:
     model = folded([begin(expected=60.0), sample(1.0, 3.0)])
     show(plots, model)
-    assert plots.window_of_time.shown == (0.0, 64.0)
+    assert plots.window_of_time.shown == (0.0, 60.0)
     model.fold(end(1.0), 2.0 + 7.5)
     plots.sync()
     finish(plots)
@@ -199,22 +207,21 @@ def test_the_time_axis_follows_a_trial_and_ends_with_it(plots: TrialPlots) -> No
     assert plots.window_of_time.shown == (0.0, 10.0)
 
 
-def test_the_hosts_curves_have_the_time_of_the_tool_not_of_its_command(plots: TrialPlots) -> None:
+def test_the_hosts_curves_have_the_time_of_the_tool_not_of_its_command(plots: RunPlots) -> None:
     """Sysbench memory fills its blocks for three seconds before its first sample."""
     model = folded([watched((CPU_USER, 50.0, "")), begin(expected=60.0)])
     show(plots, model)
     line = plots.plots["host cpu %"].lines[("host", ("cpu_user", ()))]
-    assert line.offset == CLOCK
-    model.fold(replace(sample(1e4, 1.0), origin=CLOCK + 3.2), 4.3)
+    assert line.latest() == 1.0
+    model.fold(replace(sample(1e4, 1.0), origin=CLOCK + 0.4), 4.3)
     plots.sync()
-    assert line.offset == CLOCK + 3.2
+    assert line.latest() == pytest.approx(0.6)
     model.fold(replace(sample(1e4, 2.0), origin=CLOCK + 3.0), 5.1)
     plots.sync()
-    assert line.offset == CLOCK + 3.0
-    assert line.latest() == -2.0, "the filling is left of the axis"
+    assert line.latest() is None, "the filling is before the axis"
 
 
-def test_the_peer_is_drawn_on_its_own_clock_below_the_host(plots: TrialPlots) -> None:
+def test_the_peer_is_drawn_on_its_own_clock_below_the_host(plots: RunPlots) -> None:
     """The server of a network test may be the limit: its CPU is shown at first, as the client's is."""
     step = make_step("iperf3", {}, name="disk", peer="web-2")
     started = TrialStarted(replace(trial(), peer_clock=90.0), 10.0)
@@ -230,7 +237,7 @@ def test_the_peer_is_drawn_on_its_own_clock_below_the_host(plots: TrialPlots) ->
     assert line.latest() == pytest.approx(0.6)
 
 
-def test_a_server_on_the_same_host_is_drawn_once(plots: TrialPlots) -> None:
+def test_a_server_on_the_same_host_is_drawn_once(plots: RunPlots) -> None:
     step = make_step("iperf3", {}, name="disk", peer="web-1")
     started = TrialStarted(replace(trial(), peer_clock=CLOCK), 10.0)
     show(plots, folded([watched((CPU_USER, 9.0, "")), started], Plan("Link", ("web-1",), (step,))))

@@ -16,13 +16,14 @@ from suites.vocab import Better, Figure, Sample
 from tests.app.run_events import run_record, trial
 from tests.messages import messages
 from tests.widgets.live_events import PLACE, READ, begin, end, folded, plan
+from widgets.live.headline import goal_text
+from widgets.live.interval_view import IntervalView, interval_curve
 from widgets.live.messages import step_progress
 from widgets.live.model import RunModel
-from widgets.live.repetition_strip import RepetitionStrip, interval_curve
 from widgets.live.replay import stored
+from widgets.live.run_plots import RunPlots
 from widgets.live.step_view import StepView
-from widgets.live.trial_plots import TrialPlots
-from widgets.plots.layers import PlotMark
+from widgets.plots.timeline import MarkKind, PlotMark
 
 MESSAGES = messages("widgets-live", "test_live_repetition")
 
@@ -71,42 +72,36 @@ def test_a_flood_of_digits_is_no_shape() -> None:
     assert flat.reach > 0
 
 
-def test_the_strip_says_how_sure_it_is_and_what_is_to_come(qtbot: QtBot) -> None:
-    strip = RepetitionStrip()
-    qtbot.addWidget(strip)
-    assert strip.isHidden()
-    strip.show_decisions(decided(9))
-    assert not strip.isHidden()
-    assert strip.caption.text() == MESSAGES["how_sure_it_is_i_os_per"]
-    assert strip.reason.text().startswith("±1.")
-    assert MESSAGES["after_9_trials_wanted_1"] in strip.reason.text()
-    assert strip.forecast.text().startswith("At least ")
-    assert "more trials" in strip.forecast.text()
-    assert strip.view._curve is not None
-    strip.resize(600, 60)
-    assert not strip.grab().isNull()
-    strip.show_decisions(())
-    assert strip.isHidden()
+def test_the_drawing_says_how_sure_it_is_and_what_is_to_come(qtbot: QtBot) -> None:
+    view = IntervalView()
+    qtbot.addWidget(view)
+    assert view.isHidden()
+    view.show_decisions(decided(2))
+    assert view.isHidden(), "no interval yet"
+    view.show_decisions(decided(9))
+    assert not view.isHidden()
+    assert view.accessibleName().startswith(MESSAGES["how_sure_it_is_i_os_per"])
+    assert MESSAGES["after_9_trials_wanted_1"] in view.accessibleName()
+    assert "At least " in view.accessibleName()
+    assert not view.grab().isNull()
+    view.show_decisions(())
+    assert view.isHidden()
 
 
-def test_the_strip_calls_the_interval_of_a_ratio_sequential(qtbot: QtBot) -> None:
-    strip = RepetitionStrip()
-    qtbot.addWidget(strip)
+def test_the_interval_of_a_ratio_is_called_sequential(qtbot: QtBot) -> None:
+    view = IntervalView()
+    qtbot.addWidget(view)
     rule = UntilVerdict(tuple(VALUES[:8]), Better.HIGHER, 0.05, 0.95, 6, 30)
     noisy = [value * factor for value, factor in zip(VALUES, (1.0, 1.2, 0.95, 1.1, 1.15, 1.0, 1.1), strict=False)]
-    strip.show_decisions([PolicyDecided("web-1", "disk", IOPS, READ, rule.decide(noisy))])
-    assert "95 % sequential CI" in strip.reason.text()
-    assert strip.forecast.text() == MESSAGES["beyond"]
-    assert MESSAGES["sequential_interval"] in strip.toolTip()
+    view.show_decisions([PolicyDecided("web-1", "disk", IOPS, READ, rule.decide(noisy))])
+    assert view.accessibleName().endswith(MESSAGES["beyond"])
+    assert MESSAGES["sequential_interval"] in view.toolTip()
 
 
-def test_before_the_first_interval_the_words_stand_alone(qtbot: QtBot) -> None:
-    strip = RepetitionStrip()
-    qtbot.addWidget(strip)
-    strip.show_decisions(decided(2))
-    assert not strip.isHidden()
-    assert strip.view.isHidden()
-    assert strip.reason.text() == "2 of at least 6 trials"
+def test_the_headline_holds_the_interval_against_the_goal() -> None:
+    assert goal_text(folded([]), PLACE) == ""
+    assert goal_text(folded(decided(2)), PLACE) == "no CI yet of goal ±1 %"
+    assert goal_text(folded(decided(9)), PLACE) == "CI ±1.4 % of goal ±1 %"
 
 
 def test_the_model_keeps_the_decisions_of_each_place_and_tells_how_far_it_is() -> None:
@@ -135,8 +130,8 @@ def test_a_stored_run_shows_what_was_decided(qtbot: QtBot) -> None:
     view = StepView()
     qtbot.addWidget(view)
     view.show_step_key(model, PLACE, ())
-    assert not view.repetition.isHidden()
-    assert view.repetition.reason.text()
+    assert not view.bar.intervals.isHidden()
+    assert "of goal ±1 %" in view.bar.current.text()
 
 
 def test_a_verdict_waited_for_is_not_made_up_again() -> None:
@@ -151,8 +146,8 @@ def slow_trial(model: RunModel, count: int = 60) -> None:
         model.fold(SampleRead(1, Sample(second + 1.0, IOPS, value, READ)), float(second))
 
 
-def marks(plots: TrialPlots) -> list[PlotMark]:
-    return [mark for plot in plots.plots.values() for mark in plot._marks]
+def marks(plots: RunPlots) -> list[PlotMark]:
+    return [mark for mark in plots.window_of_time.marks if mark.kind is MarkKind.FINDING]
 
 
 def test_where_a_start_ends_that_differs_is_marked_once_the_trial_is_over(qtbot: QtBot) -> None:
@@ -161,9 +156,9 @@ def test_where_a_start_ends_that_differs_is_marked_once_the_trial_is_over(qtbot:
 
     model = RunModel(plan())
     slow_trial(model)
-    plots = TrialPlots()
+    plots = RunPlots()
     qtbot.addWidget(plots)
-    plots.show_trial(model, PLACE, model.trials[1], ())
+    plots.show_step(model, PLACE, model.trials[1], ())
     assert marks(plots) == []
     model.fold(TrialEnded(1, State.DONE, 0, ParsedTrial((Figure(IOPS, 40_000.0, READ),))), 61.0)
     plots.sync()

@@ -5,17 +5,19 @@ from collections.abc import Callable
 import pytest
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QWidget
+from pytestqt.qtbot import QtBot
 
-from app.events import Event, RunEnded, SampleRead, State, TrialEnded
+from app.events import Event, RunEnded, RunStarted, SampleRead, State, TrialEnded
+from app.services import Workstation
 from suites.base import ParsedTrial
 from suites.fio.metrics import LATENCY_P99
 from suites.units import Unit
 from suites.vocab import Better, Figure, Labels, Metric, MetricKind, Sample, labels
 from tests.messages import messages
-from tests.widgets.live_events import PLACE, begin, end, folded, sample
+from tests.widgets.live_events import PLACE, begin, end, folded, plan, sample
+from widgets.live.plot_panes import SIDE_BY_SIDE_FROM
 from widgets.live.step_view import StepView
 from widgets.live.sweep_plots import SweepPlots, sweep_of
-from widgets.live.trial_plots import SIDE_BY_SIDE_FROM
 
 MESSAGES = messages("widgets-live", "test_live_sweep")
 
@@ -110,18 +112,24 @@ def test_in_a_narrow_place_one_kind_of_plots_stands_before_the_other(keep: Calla
     assert (view.plots.isVisible(), view.sweep.isVisible(), view.plot_panes.tabs.isVisible()) == (True, True, False)
 
 
-def test_the_figure_of_the_whole_sweep_is_offered_beside_it_once_the_run_is_over(
-    keep: Callable[[QWidget], QWidget],
+def test_the_fitted_model_of_a_finished_sweep_takes_the_place_of_its_plot(
+    qtbot: QtBot, keep: Callable[[QWidget], QWidget], workstation: Workstation, idle: None
 ) -> None:
-    view, asked = StepView(), list[bool]()
+    events = [begin(), ended(), begin(2, 2), ended(2, 1.02)]
+    with workstation._store.recorder("run-1") as recorder:
+        for event in (RunStarted("run-1", plan(trials=2), "2026-01-01T00:00:00+00:00"), *events):
+            recorder.record(event)
+        recorder.record(RunEnded("run-1", State.DONE, "", {}))
+    view = StepView(workstation)
     keep(view)
-    view.scaling_requested.connect(lambda: asked.append(True))
-    view.show_step_key(folded([begin(), sample(41_000.0, 1.0)]), PLACE, ())
-    assert view.scaling.isHidden()
-    model = folded([begin(), ended()])
+    model = folded(events)
     view.show_step_key(model, PLACE, ())
-    assert (view.scaling.isHidden(), view.scaling.isEnabled()) == (False, False)
-    model.fold(RunEnded("a", State.DONE, "", {}), 20.0)
+    assert view.sweep.charts == []
+    model.fold(RunEnded("run-1", State.DONE, "", {}), 20.0)
     view.sync()
-    view.scaling.click()
-    assert asked == [True]
+    qtbot.waitUntil(lambda: bool(view.sweep.charts))
+    assert RATE.title in view.sweep.charts[0].accessibleName()
+    assert [plot.isHidden() for plot in view.sweep.plots] == [True, False]
+    shown = list(view.sweep.charts)
+    view.sync()
+    assert view.sweep.charts == shown, "read once"

@@ -46,10 +46,10 @@ def test_figures_share_unit_and_digits_and_reasons_stay(
     table = TrialTable()
     qtbot.addWidget(table)
     table.show_trials(run.trials_at(PLACE), IOPS, None)
-    assert heads(table) == ["Trial", "Read [k/s]", "± within [k/s]", "Samples", "State"]
+    assert heads(table) == ["Trial", "Read [k/s]", "Min–max [k/s]", "Samples", "State"]
     assert rows(table) == [
         ["warm-up 1", "30.00", "—", "0", "warm-up, not counted"],
-        ["1", "41.23", "0.15", "4", "done"],
+        ["1", "41.23", "41.00–41.60", "4", "done"],
         ["2", "—", "—", "1", MESSAGES["failed_not_counted_fio_on"]],
         ["3", "40.00", "—", "1", "running"],
     ]
@@ -63,7 +63,7 @@ def test_each_direction_has_its_columns(qtbot: QtBot, run: RunModel) -> None:
     table = TrialTable()
     qtbot.addWidget(table)
     table.show_trials(run.trials_at(PLACE), IOPS, None)
-    assert heads(table)[1:5] == ["Read [k/s]", "± within [k/s]", "Write [k/s]", "± within [k/s]"]
+    assert heads(table)[1:5] == ["Read [k/s]", "Min–max [k/s]", "Write [k/s]", "Min–max [k/s]"]
     assert rows(table)[3][1:5] == ["40.00", "—", "17.0", "—"]
     assert rows(table)[1][3:5] == ["—", "—"]
 

@@ -101,7 +101,7 @@ def test_what_only_the_user_knows_is_asked_and_refused_where_it_does_not_fit(qtb
 
 
 def test_a_question_about_two_hosts_asks_for_the_other(qtbot: QtBot, page: MeasurePage) -> None:
-    page.workstation.save_host(HostEntry("far", host_name="192.0.2.7"))
+    page.workstation.save_hosts(HostEntry("far", host_name="192.0.2.7"))
     page.activated()
     settle(qtbot, page)
     page.begin([LOCAL])

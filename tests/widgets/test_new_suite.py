@@ -113,7 +113,7 @@ def test_a_run_is_drawn_and_kept(qtbot: QtBot, keep: Keep, workstation: Workstat
         line for plot in page.view.plots.plots.values() for key, line in plot.lines.items() if "cipher" in str(key)
     ]
     assert [len(line.buffer.values()) for line in lines] == [1]
-    assert THROUGHPUT.title in page.view.bar.figure.caption.text()
+    assert THROUGHPUT.title in page.view.bar.figure.note.text().partition(" · ")[0]
 
 
 BRIEF = ("--set", "seconds=1", "--set", "bytes=8192", "--trials", "1")

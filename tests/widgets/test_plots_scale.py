@@ -70,9 +70,9 @@ def test_the_end_of_time_moves_seldom() -> None:
 
 
 def test_time_ticks_are_whole_units_of_a_clock() -> None:
-    assert scale.clock_ticks(0, 90, 6) == [0, 15, 30, 45, 60, 75, 90]
-    assert scale.clock_ticks(0, 7200, 4) == [0, 1800, 3600, 5400, 7200]
-    assert scale.clock_ticks(0, 2, 4) == [0, 0.5, 1, 1.5, 2]
+    assert scale.multiples(0, 90, scale.clock_step(90, 6)) == [0, 15, 30, 45, 60, 75, 90]
+    assert scale.multiples(0, 7200, scale.clock_step(7200, 4)) == [0, 1800, 3600, 5400, 7200]
+    assert scale.multiples(0, 2, scale.clock_step(2, 4)) == [0, 0.5, 1, 1.5, 2]
 
 
 def test_events_are_written_out_until_they_are_many() -> None:

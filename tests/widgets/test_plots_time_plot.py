@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 import pytest
 from PySide6.QtCore import QPoint, QPointF, Qt
-from PySide6.QtGui import QColor, QGuiApplication, QImage, QWheelEvent
-from PySide6.QtWidgets import QApplication, QWidget
+from PySide6.QtGui import QColor, QFont, QGuiApplication, QImage, QWheelEvent
+from PySide6.QtWidgets import QApplication, QScrollArea, QToolButton, QWidget
 from pytestqt.qtbot import QtBot
 
 from app.output import write_whole
@@ -23,8 +23,10 @@ from tests.messages import messages
 from widgets import theme
 from widgets.plots.plot_header import MOST_ROWS, Legend, LegendEntry, without_common_parts
 from widgets.plots.redraw import INTERVAL
+from widgets.plots.span_statistics import statistics_of
 from widgets.plots.stack import PlotStack
 from widgets.plots.time_plot import TimePlot
+from widgets.plots.timeline import PhaseKind
 from widgets.theme import series_colour
 
 MESSAGES = messages("widgets-plots", "test_plots_time_plot")
@@ -280,7 +282,7 @@ def test_a_warm_up_is_shaded_and_grows(shown: Show) -> None:
     plot.mark_warm_up(3.0)
     plot.mark_warm_up(5.0)
     plot.refresh()
-    assert plot.view.backdrop.warm_ups == ((0.0, 5.0),)
+    assert [(one.kind, one.start, one.end) for one in plot.view.backdrop.phases] == [(PhaseKind.WARM_UP, 0.0, 5.0)]
 
 
 def test_up_to_four_curves_are_named_where_they_end_and_more_in_a_legend(shown: Show) -> None:
@@ -298,7 +300,7 @@ def test_up_to_four_curves_are_named_where_they_end_and_more_in_a_legend(shown: 
     assert plot.legend.accessibleName().startswith("a 1.00/s, b 1.00/s")
 
 
-def test_a_drag_opens_a_range_and_zero_shows_everything(qtbot: QtBot, shown: Show) -> None:
+def test_a_drag_opens_a_range_and_home_shows_everything(qtbot: QtBot, shown: Show) -> None:
     plot = shown()
     filled(plot)
     plot.window_of_time.set_range(0, 60, follow=False)
@@ -309,7 +311,7 @@ def test_a_drag_opens_a_range_and_zero_shows_everything(qtbot: QtBot, shown: Sho
     viewport = plot.view.viewport()
     qtbot.mousePress(viewport, Qt.MouseButton.LeftButton, pos=QPoint(left, middle))
     qtbot.mouseMove(viewport, QPoint(right, middle))
-    qtbot.waitUntil(lambda: plot.view.foreground.selection is not None)
+    qtbot.waitUntil(lambda: plot.view.foreground.box is not None)
     qtbot.mouseRelease(viewport, Qt.MouseButton.LeftButton, pos=QPoint(right, middle))
     start, end = plot.window_of_time.shown
     assert (round(start), round(end)) == (15, 30)
@@ -317,39 +319,81 @@ def test_a_drag_opens_a_range_and_zero_shows_everything(qtbot: QtBot, shown: Sho
     plot.refresh()
     assert plot.window_of_time.shown == (start, end)
     assert plot.head.everything.isVisible()
-    qtbot.keyClick(plot.view, Qt.Key.Key_0)
+    qtbot.keyClick(plot.view, Qt.Key.Key_Home)
     assert plot.window_of_time.shown == (0, 60)
+    plot.window_of_time.go_back()
+    assert plot.window_of_time.shown == (start, end)
 
 
-def test_the_wheel_zooms_only_with_ctrl(qtbot: QtBot, shown: Show) -> None:
+def test_the_wheel_zooms_pans_and_leaves_plots_that_scroll_alone(qtbot: QtBot, shown: Show, keep: Keep) -> None:
     plot = shown()
     filled(plot)
     plot.refresh()
     before = plot.window_of_time.shown
-    where = QPointF(plot.view.rect().center())
 
-    def turn(modifiers: Qt.KeyboardModifier) -> QWheelEvent:
-        event = QWheelEvent(
-            where,
-            where,
-            QPoint(),
-            QPoint(0, 120),
-            Qt.MouseButton.NoButton,
-            modifiers,
-            Qt.ScrollPhase.NoScrollPhase,
-            False,
-        )
+    def turn(modifiers: Qt.KeyboardModifier = Qt.KeyboardModifier.NoModifier) -> tuple[float, float]:
+        where = QPointF(plot.view.rect().center())
+        none, phase = Qt.MouseButton.NoButton, Qt.ScrollPhase.NoScrollPhase
+        event = QWheelEvent(where, where, QPoint(), QPoint(0, 120), none, modifiers, phase, False)
         QApplication.sendEvent(plot.view.viewport(), event)
-        return event
+        return plot.window_of_time.shown
 
-    turn(Qt.KeyboardModifier.NoModifier)
-    assert plot.window_of_time.shown == before
-    turn(Qt.KeyboardModifier.ControlModifier)
-    start, end = plot.window_of_time.shown
+    start, end = turn()
     assert end - start < before[1] - before[0]
-    for _ in range(2):
+    earlier = turn(Qt.KeyboardModifier.ShiftModifier)
+    assert earlier[0] < start
+    assert earlier[1] - earlier[0] == pytest.approx(end - start)
+    for _ in range(3):
         qtbot.keyClick(plot.view, Qt.Key.Key_Minus)
     assert plot.window_of_time.shown == before
+    area = QScrollArea(widgetResizable=True)
+    keep(area)
+    area.setWidget(plot)
+    plot.setMinimumHeight(900)
+    area.resize(700, 200)
+    with qtbot.waitExposed(area):
+        area.show()
+    qtbot.waitUntil(lambda: area.verticalScrollBar().maximum() > 0)
+    assert turn() == before, "the wheel scrolls"
+    assert turn(Qt.KeyboardModifier.ControlModifier) != before
+
+
+def test_a_box_zooms_values_too_and_history_goes_back_and_forward(shown: Show) -> None:
+    plot = shown()
+    filled(plot, values=lambda index: 1000.0 * index)
+    plot.window_of_time.set_range(0, 60, follow=False)
+    plot.view.box_chosen.emit(10.0, 20.0, 2000.0, 9000.0)
+    plot.refresh()
+    assert plot.view.box.viewRange() == [[10.0, 20.0], [2000.0, 9000.0]]
+    plot.window_of_time.pan(-0.5)
+    plot.refresh()
+    assert plot.window_of_time.shown == (5.0, 15.0)
+    plot.window_of_time.go_back()
+    plot.refresh()
+    assert plot.view.box.viewRange() == [[10.0, 20.0], [2000.0, 9000.0]]
+    plot.window_of_time.go_back()
+    assert not plot.window_of_time.zoomed
+    plot.window_of_time.go_forward()
+    plot.window_of_time.go_forward()
+    plot.window_of_time.go_forward()
+    assert plot.window_of_time.shown == (5.0, 15.0)
+
+
+def test_keys_select_a_span_and_its_statistics_are_of_the_samples_in_it(qtbot: QtBot, shown: Show) -> None:
+    plot = shown()
+    filled(plot, values=lambda index: 100.0 * index, points=60)
+    plot.window_of_time.set_range(0, 60, follow=False)
+    plot.refresh()
+    plot.window_of_time.move_cursor(20.0)
+    for key in (Qt.Key.Key_Right, Qt.Key.Key_Right, Qt.Key.Key_Left, Qt.Key.Key_Right):
+        qtbot.keyClick(plot.view, key, Qt.KeyboardModifier.ShiftModifier)
+    assert plot.window_of_time.selection == (20.0, 22.0)
+    (found,) = statistics_of([plot], (20.0, 22.0))
+    assert (found.n, found.mean, found.median, found.least, found.greatest) == (3, 2000.0, 2000.0, 1900.0, 2100.0)
+    assert found.variation == pytest.approx(0.05)
+    assert found.slope == pytest.approx(6000.0)
+    assert found.p99 == pytest.approx(2098.0)
+    assert list(statistics_of([plot], (70.0, 80.0))) == []
 
 
 def test_it_redraws_ten_times_a_second_at_most_and_not_at_all_when_nothing_comes(qtbot: QtBot, shown: Show) -> None:
@@ -414,6 +458,7 @@ def test_every_part_has_a_name_for_those_who_cannot_see_it(shown: Show) -> None:
 def test_lines_are_one_pixel_wide_and_long_ones_are_not_smoothed(shown: Show) -> None:
     plot = shown()
     filled(plot, points=20_000)
+    filled(plot, "write", points=20_000)
     plot.refresh()
     curve = plot.lines["read"].curve
     assert curve.opts["pen"].widthF() == 1.0
@@ -426,12 +471,73 @@ def test_the_lowest_plot_of_a_stack_shows_the_clock(keep: Keep) -> None:
     stack.add_plot("host", "Host", Unit.PERCENT, rank=50)
     stack.add_plot("leading", "IOPS", Unit.PER_SECOND, rank=0, stretch=4)
     assert stack.shown() == ("leading", "host")
-    assert [action.text() for action in stack.menu.actions()] == ["IOPS", "Host"]
     assert stack.plots["host"].view.time_axis.style["showValues"]
     assert not stack.plots["leading"].view.time_axis.style["showValues"]
-    stack.menu.actions()[1].trigger()
+    stack.chooser.toggled.emit("host", False)
     assert stack.shown() == ("leading",)
     assert stack.plots["leading"].view.time_axis.style["showValues"]
+
+
+@pytest.mark.qt_log_ignore("This plugin does not support")
+def test_the_choice_of_plots_is_remembered_filtered_and_on_the_screen(qtbot: QtBot, keep: Keep) -> None:
+    stack = PlotStack()
+    keep(stack)
+    for number in range(40):
+        stack.add_plot(f"p{number}", f"Plot {number}", Unit.PERCENT, shown=number < 2)
+    button = QToolButton()
+    keep(button)
+    screen = button.screen().availableGeometry()
+    button.move(screen.right() - 20, screen.bottom() - 20)
+    button.show()
+    stack.choose_plots(button)
+    chooser = stack.chooser
+    assert screen.contains(chooser.frameGeometry())
+    qtbot.keyClicks(chooser.filter, "plot 3")
+    assert [row for row in range(40) if not chooser.list.item(row).isHidden()] == [3, 13, 23, *range(30, 40)]
+    chooser.list.item(3).setCheckState(Qt.CheckState.Checked)
+    chooser.hide()
+    assert stack.shown() == ("p0", "p1", "p3")
+    other = PlotStack()
+    keep(other)
+    other.add_plot("p3", "Plot 3", Unit.PERCENT, shown=False)
+    assert other.shown() == ("p3",)
+
+
+def test_all_plots_copy_as_one_table_and_as_csv_and_fit_with_one_key(qtbot: QtBot, keep: Keep) -> None:
+    stack = PlotStack()
+    keep(stack)
+    first, second = (stack.add_plot(name, name, Unit.PER_SECOND) for name in ("a", "b"))
+    stack.resize(600, 400)
+    with qtbot.waitExposed(stack):
+        stack.show()
+    filled(first, "read", lambda index: 1000.0 + index, points=2)
+    filled(second, "load", points=3)
+    stack.copy_data()
+    data = QGuiApplication.clipboard().mimeData()
+    csv = bytes(data.data("text/csv").data()).decode().splitlines()
+    assert csv == ["time [s],a: read [1/s],b: load [1/s]", "1,1000,0", "2,1001,1", "3,,2"]
+    assert data.text().splitlines()[1] == "1\t1000\t0"
+    assert stack.picture().width() == 2 * stack._inner.width()
+    first.view.setFocus()
+    qtbot.keyClick(first.view, Qt.Key.Key_F)
+    first.refresh()
+    assert first.scaling.bounds.low > 900
+    qtbot.keyClick(first.view, Qt.Key.Key_0)
+    first.refresh()
+    assert first.scaling.bounds.low == 0
+
+
+def test_axes_grow_with_the_text(shown: Show, qapp: QApplication) -> None:
+    plot, font = shown(), qapp.font()
+    before = plot.view.value_axis.width()
+    larger = QFont(font)
+    larger.setPointSizeF(2 * font.pointSizeF())
+    try:
+        qapp.setFont(larger)
+        grown = shown("Large").view.value_axis.width()
+    finally:
+        qapp.setFont(font)
+    assert grown > 1.6 * before
 
 
 def test_in_a_narrow_head_the_unit_stays_and_an_arrow_says_which_way_is_better(shown: Show) -> None:

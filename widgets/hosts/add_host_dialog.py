@@ -1,27 +1,34 @@
-"""Dialog to add or edit a host: SSH fields, their validation, and a connection test."""
+"""Dialog to add hosts, written as for ssh, or to edit one: fields, their validation, and a connection test."""
 
 import re
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
-from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QCompleter, QDialog, QFormLayout, QHBoxLayout, QWidget
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import QKeyEvent
+from PySide6.QtWidgets import QDialog, QFormLayout, QHBoxLayout, QPlainTextEdit, QWidget
 
+from app.hosts.host_lines import HostLine, host_lines
 from app.hosts.hosts import ConnectReport, HostEntry, Origin
 from app.plans.plan import LOCAL
 from app.questions import Asker, ConnectOutcome
 from app.services import Workstation
 from suites.errors import BenchwrightError
+from suites.quantities import count_text
+from widgets.hosts.hosts_table import ssh_address
 from widgets.jobs import BackgroundJob
 from widgets.parts.boxes import column_in, fill, in_row
 from widgets.parts.controls import line_edit, push_button
 from widgets.parts.dialogs import ask_for_file, button_row, dialog_column, grow
 from widgets.parts.notice import FieldMessage, Notice, ProgressNotice
 from widgets.parts.paths import exists, typed_path
+from widgets.parts.table import Table, TableColumn, TableModel
 from widgets.parts.text import Text, Tone, set_tool_tip
-from widgets.theme import SPACE, restyle
+from widgets.theme import SPACE, code_font, icon, restyle
 
 FIELDS = ("name", "host_name", "port", "user", "identity_file", "jump")
+
+_VISIBLE_LINES = 8
 
 MAXIMUM = 255
 """Longest name, address or user in characters: the limit of DNS names."""
@@ -138,6 +145,41 @@ class _Field(QWidget):
         self.edit.setAccessibleDescription(fault)
 
 
+class DestinationEdit(QPlainTextEdit):
+    """Hosts as for ssh, one per line. Enter confirms, Shift+Enter begins another line."""
+
+    confirmed = Signal()
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.setAccessibleName("Hosts, one per line")
+        self.setPlaceholderText("root@192.0.2.14:2222\nssh root@web-1 -J bastion")
+        set_tool_tip(self, "An alias, user@host:port, an ssh:// URL or an ssh command; Shift+Enter adds a line")
+        self.setFont(code_font())
+        self.setTabChangesFocus(True)
+        self.setLineWrapMode(QPlainTextEdit.LineWrapMode.NoWrap)
+        self.setFixedHeight(round(4.5 * self.fontMetrics().lineSpacing()))
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Confirm on Enter."""
+        if (
+            event.key() in {Qt.Key.Key_Return, Qt.Key.Key_Enter}
+            and not event.modifiers() & Qt.KeyboardModifier.ShiftModifier
+        ):
+            self.confirmed.emit()
+        else:
+            super().keyPressEvent(event)
+
+
+_LINE_COLUMNS: tuple[TableColumn[HostLine], ...] = (
+    TableColumn("Name", lambda line: line.text if line.entry is None else line.entry.name),
+    TableColumn(
+        "Address", lambda line: line.fault if line.entry is None else ssh_address(line.entry),
+        mark=lambda line: icon("error") if line.fault else None, stretch=True,
+    ),
+)  # fmt: skip
+
+
 class AddHostDialog(QDialog):
     """Form of six fields; empty fields use the ssh configuration."""
 
@@ -159,6 +201,9 @@ class AddHostDialog(QDialog):
         known = tuple(known)
         self._taken = frozenset(host.name for host in known if host.origin is Origin.SAVED and edited is None)
         self._aliases = [host.name for host in known if host.origin is Origin.SSH_CONFIG]
+        self._lines: list[HostLine] = []
+        self.destinations = DestinationEdit()
+        self.lines = Table("Hosts to add", TableModel(_LINE_COLUMNS))
         self.fields = {name: _Field(name) for name in FIELDS}
         self.working = ProgressNotice()
         self.outcome = Notice()
@@ -167,9 +212,17 @@ class AddHostDialog(QDialog):
         self._fill(edited)
         self._connect()
 
+    def entries(self) -> list[HostEntry]:
+        """Return the hosts as typed, which must have no faults."""
+        return [line.entry for line in self._lines if line.entry is not None] if self._several else [self.entry()]
+
     def entry(self) -> HostEntry:
-        """Return the host as typed."""
+        """Return the one host as typed."""
         return entry(self._typed())
+
+    @property
+    def _several(self) -> bool:
+        return len(self._lines) > 1
 
     def reject(self) -> None:
         """Close without saving; do not wait for a running connection test."""
@@ -178,7 +231,9 @@ class AddHostDialog(QDialog):
 
     def _arrange(self) -> None:
         self.setMinimumWidth(520)
-        form = QFormLayout()
+        self._form = QWidget()
+        form = QFormLayout(self._form)
+        form.setContentsMargins(0, 0, 0, 0)
         form.setHorizontalSpacing(SPACE[3])
         form.setVerticalSpacing(SPACE[1])
         form.setLabelAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignTop)
@@ -190,12 +245,16 @@ class AddHostDialog(QDialog):
             form.addRow(label, field)
         self.browse_button = push_button("Browse…", self._browse, accessibleName="Browse for the key file")
         self.fields["identity_file"].line.addWidget(self.browse_button)
+        self.destinations.setVisible(self._edited is None)
+        self.lines.hide()
         rows = dialog_column(self, self.windowTitle())
-        fill(rows, Text(self._explanation(), Tone.MUTED), form, self.working, self.outcome, None, self._buttons())
+        top = (Text(self._explanation(), Tone.MUTED), self.destinations, self._form, (self.lines, 1))
+        fill(rows, *top, self.working, self.outcome, None, self._buttons())
 
     def _explanation(self) -> str:
-        text = "Empty fields use ~/.ssh/config and OpenSSH’s defaults."
-        return text if self._edited is None else f"{text} ~/.ssh/config is not changed."
+        if self._edited is None:
+            return "One host per line: an alias, user@host:port, an ssh:// URL, or an ssh command."
+        return "Empty fields use ~/.ssh/config and OpenSSH’s defaults. ~/.ssh/config is not changed."
 
     def _buttons(self) -> QHBoxLayout:
         self.test_button = push_button("Test connection", self._test)
@@ -212,21 +271,46 @@ class AddHostDialog(QDialog):
             set_tool_tip(self.fields["name"].edit, "Runs in the library refer to this name.")
             self.fields["host_name"].edit.setFocus()
             return
-        completer = QCompleter(self._aliases, self)
-        completer.setCaseSensitivity(Qt.CaseSensitivity.CaseInsensitive)
-        completer.setFilterMode(Qt.MatchFlag.MatchContains)
-        self.fields["name"].edit.setCompleter(completer)
-        self.fields["name"].edit.setFocus()
+        self.destinations.setFocus()
 
     def _connect(self) -> None:
         for name, field in self.fields.items():
             field.edit.textEdited.connect(lambda _text, name=name: self._edited_field(name))
             field.edit.editingFinished.connect(lambda name=name: self._check_field(name))
         self.save_button.clicked.connect(self._save)
+        self.destinations.textChanged.connect(self._read_lines)
+        self.destinations.confirmed.connect(self._save)
         self.working.cancelled.connect(self._stop_waiting)
 
     def _typed(self) -> Typed:
         return {name: field.edit.text() for name, field in self.fields.items()}
+
+    def _read_lines(self) -> None:
+        """Read the hosts: one fills the fields, several are listed."""
+        self._lines = host_lines(self.destinations.toPlainText(), self._taken)
+        self.outcome.hide()
+        several = self._several
+        self._form.setVisible(not several)
+        self.lines.setVisible(several)
+        self.test_button.setVisible(not several)
+        self.save_button.setText(f"Add {len(self._lines)} hosts" if several else "Add host")
+        if several:
+            self.lines.show_rows(self._lines)
+            self.lines.setMinimumHeight(self.lines.whole_height(_VISIBLE_LINES))
+        else:
+            self._fill_from_line()
+        grow(self)
+
+    def _fill_from_line(self) -> None:
+        line = self._lines[0] if self._lines else None
+        texts = typed(line.entry) if line is not None and line.entry is not None else {}
+        for name, field in self.fields.items():
+            field.edit.setText(texts.get(name, ""))
+            field.show_message("")
+        if texts:
+            self._check_field("name")
+        elif line is not None:
+            self.outcome.show_message("error", line.fault)
 
     def _edited_field(self, name: str) -> None:
         self.fields[name].show_message("")
@@ -243,7 +327,14 @@ class AddHostDialog(QDialog):
         grow(self)
 
     def _complete(self) -> bool:
-        """Show the error of every field; return whether all are valid."""
+        """Show the error of every field or line; return whether all are valid."""
+        wrong = next((line for line in self._lines if line.fault), None)
+        if wrong is not None:
+            self.outcome.show_message("error", f"Line {wrong.number}: {wrong.fault}" if self._several else wrong.fault)
+            self.destinations.setFocus()
+            return False
+        if self._several:
+            return True
         found = faults(self._typed(), self._taken)
         for name, field in self.fields.items():
             field.show_message(found.get(name, ""))
@@ -269,8 +360,9 @@ class AddHostDialog(QDialog):
 
     def _save(self) -> None:
         if self._complete():
-            host = self.entry()
-            self._work(f"Saving {host.name}…", BackgroundJob(lambda: self._workstation.save_host(host), self))
+            hosts = self.entries()
+            name = hosts[0].name if len(hosts) == 1 else count_text(len(hosts), "host")
+            self._work(f"Saving {name}…", BackgroundJob(lambda: self._workstation.save_hosts(*hosts), self))
 
     def _work(self, text: str, job: BackgroundJob) -> None:
         self._job = job
@@ -300,7 +392,7 @@ class AddHostDialog(QDialog):
         if report.outcome is ConnectOutcome.CONNECTED:
             self.outcome.show_message("good", f"{report.message} It took {report.seconds:.2f} s.")
         else:
-            self.outcome.show_message("error", report.message, report.remedy)
+            self.outcome.show_message(report.severity, report.message, report.remedy)
 
     def _stop_waiting(self) -> None:
         """Abandon the job; its thread ends by itself, and its questions are withdrawn."""
@@ -313,5 +405,5 @@ class AddHostDialog(QDialog):
             self._pressed.setFocus()
 
     def _allow(self, *, enabled: bool) -> None:
-        for widget in (*self.fields.values(), self.test_button, self.save_button):
+        for widget in (self.destinations, *self.fields.values(), self.test_button, self.save_button):
             widget.setEnabled(enabled)

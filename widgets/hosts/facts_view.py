@@ -17,10 +17,10 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QMenu, QStackedWidget, QToolButton, QTreeView, QWidget
 
+from app.hosts.facts_rows import FactRow, as_text, fact_rows, matching_rows
 from suites.facts import Facts
-from widgets.hosts.facts_rows import FactRow, as_text, fact_rows
 from widgets.parts.boxes import column_in, fill, in_column, in_row
-from widgets.parts.controls import tool_button
+from widgets.parts.controls import line_edit, tool_button
 from widgets.parts.empty_state import EmptyState
 from widgets.parts.text import Text, Tone, tool_tip, visible
 from widgets.theme import SPACE, TextSize, palette, text_font
@@ -130,6 +130,8 @@ class FactsView(QWidget):
         self.copy_button.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
         self.model = FactsModel(self)
         self.tree = self._build_tree()
+        self.filter = line_edit("Filter facts", placeholderText="Filter", clearButtonEnabled=True)
+        self.filter.textChanged.connect(self._show_rows)
         self.empty = EmptyState(
             "No facts yet",
             "One shell script reads the host's hardware and software in under a second and leaves nothing behind.",
@@ -147,9 +149,7 @@ class FactsView(QWidget):
         self.facts = facts
         self._title.setText(host_title or facts.host)
         self._when.setText(f"Facts, read {_local(facts.read_at)}")
-        self.model.show_rows(fact_rows(facts))
-        self.tree.expandToDepth(0)
-        self.tree.fit()
+        self._show_rows()
         self._offer(shown=True)
 
     def show_nothing(self, host_title: str) -> None:
@@ -173,8 +173,20 @@ class FactsView(QWidget):
 
         return "" if self.facts is None else json_text(facts_to_json(self.facts))
 
+    def _show_rows(self) -> None:
+        """Show the facts that match the filter, opened down to the matches."""
+        if self.facts is not None:
+            text = self.filter.text().strip()
+            self.model.show_rows(matching_rows(fact_rows(self.facts), text))
+            if text:
+                self.tree.expandAll()
+            else:
+                self.tree.expandToDepth(0)
+            self.tree.fit()
+
     def _offer(self, *, shown: bool) -> None:
         self._stack.setCurrentWidget(self.tree if shown else self.empty)
+        self.filter.setVisible(shown)
         self._when.setVisible(shown)
         self.copy_button.setEnabled(shown)
         self.read_button.setEnabled(shown)
@@ -182,7 +194,7 @@ class FactsView(QWidget):
     def _arrange(self) -> None:
         titles, top = in_column(self._title, self._when, spacing=0), Qt.AlignmentFlag.AlignTop
         head = in_row((titles, 1), (self.read_button, 0, top), (self.copy_button, 0, top), spacing=SPACE[0])
-        fill(column_in(self, SPACE[1], (SPACE[2], SPACE[3], SPACE[2], SPACE[2])), head, (self._stack, 1))
+        fill(column_in(self, SPACE[1], (SPACE[2], SPACE[3], SPACE[2], SPACE[2])), head, self.filter, (self._stack, 1))
 
     def _build_tree(self) -> _Tree:
         tree = _Tree()

@@ -4,6 +4,7 @@ from PySide6.QtCore import Qt, Signal, SignalInstance
 from PySide6.QtWidgets import QFrame, QToolButton
 
 from app.hosts.hosts import HostEntry, Origin
+from app.hosts.short_facts import short_facts
 from app.questions import ConnectOutcome
 from widgets.hosts.host_connections import HostStatus
 from widgets.hosts.hosts_table import address_text
@@ -14,7 +15,7 @@ from widgets.parts.names import host_title
 from widgets.parts.notice import Notice, ProgressNotice
 from widgets.parts.text import Text, Tone, set_tool_tip
 from widgets.theme import SPACE, TextSize, restyle, text_font
-from widgets.wizard.messages import listed, short_facts
+from widgets.wizard.messages import listed
 
 
 class HostCard(QFrame):
@@ -47,7 +48,7 @@ class HostCard(QFrame):
         set_tool_tip(self.leftovers_button, "Directories and processes left on the host by interrupted runs")
         self.edit_button = self._tool("edit", "Edit the connection", "F2", self.edit_requested)
         self.remove_button = self._tool("remove", "Remove the host from the list", "Del", self.remove_requested)
-        set_tool_tip(self.quick_button, "CPU, memory and disk in under two minutes")
+        set_tool_tip(self.quick_button, "CPU, memory and disk in under 90 s")
         self._activity = ""
         self._arrange()
 
@@ -95,7 +96,7 @@ class HostCard(QFrame):
         if status.activity:
             self.notice.hide()
         elif report is not None and report.outcome is not ConnectOutcome.CONNECTED:
-            self.notice.show_message("error", report.message, report.remedy)
+            self.notice.show_message(report.severity, report.message, report.remedy)
         elif status.problem is not None:
             self.notice.show_error(status.problem)
         elif report is not None and entry.origin is not Origin.THIS_COMPUTER:
@@ -122,7 +123,16 @@ class HostCard(QFrame):
             self.leftovers_button,
         )
         rows = column_in(self, SPACE[1], (SPACE[3], SPACE[2], SPACE[2], SPACE[3]))
-        fill(rows, head, self._address, self._summary, self.working, self.notice, flowing(*buttons, spacing=SPACE[1]))
+        fill(
+            rows,
+            head,
+            self._address,
+            self._summary,
+            self.working,
+            self.notice,
+            flowing(*buttons, spacing=SPACE[1]),
+            None,
+        )
 
     def _tool(self, icon: str, tip: str, keys: str, request: SignalInstance) -> QToolButton:
         focus = Qt.FocusPolicy.StrongFocus

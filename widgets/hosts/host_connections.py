@@ -29,11 +29,11 @@ class HostStatus:
         """Severity of the status: good, error, or empty if unknown."""
         if self.activity:
             return ""
-        if self.problem is not None or (
-            self.report is not None and self.report.outcome is not ConnectOutcome.CONNECTED
-        ):
-            return "error"
-        return "good" if self.report is not None or self.facts is not None else ""
+        if self.problem is not None:
+            return "info" if self.problem.cancelled else "error"
+        if self.report is not None:
+            return self.report.severity
+        return "good" if self.facts is not None else ""
 
     @property
     def text(self) -> str:

@@ -1,8 +1,10 @@
 """Hosts page: list, connection tests, facts, and actions on hosts."""
 
+from collections.abc import Sequence
+
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QAction, QKeySequence
-from PySide6.QtWidgets import QFrame, QLineEdit
+from PySide6.QtWidgets import QFrame, QLineEdit, QSplitter, QStackedWidget, QWidget
 
 from app.hosts.hosts import THIS_COMPUTER, HostEntry, Origin
 from app.plans.plan import LOCAL
@@ -11,6 +13,7 @@ from app.services import Workstation
 from suites.errors import BenchwrightError
 from suites.quantities import count_text
 from widgets.hosts.add_host_dialog import AddHostDialog
+from widgets.hosts.compared_facts import ComparedFactsView
 from widgets.hosts.facts_view import FactsView
 from widgets.hosts.host_bars import ChangedBar
 from widgets.hosts.host_card import HostCard
@@ -18,7 +21,7 @@ from widgets.hosts.host_connections import HostConnections
 from widgets.hosts.hosts_table import HostsTable
 from widgets.jobs import BackgroundJob
 from widgets.page import Page
-from widgets.parts.boxes import column_in, fill, in_column, in_row
+from widgets.parts.boxes import column_in, fill, in_column, in_row, row_in
 from widgets.parts.controls import line_edit, push_button
 from widgets.parts.dialogs import QuestionDialog, opened
 from widgets.parts.names import host_title
@@ -31,7 +34,7 @@ SEARCH_FROM = 9
 
 
 class HostsPage(Page):
-    """Table of hosts, card of the selected one below it, its facts in the side panel."""
+    """Table of hosts; below it the card of the selected one and its facts."""
 
     measure_requested = Signal(list)  # names of hosts
     quick_requested = Signal(str)  # the name of a host
@@ -44,7 +47,12 @@ class HostsPage(Page):
         self.connections.changed.connect(self._show_status)
         self.facts_view = FactsView()
         self.facts_view.read_requested.connect(lambda: self.connections.read(self.table.current_host().name))
-        self.side = self.facts_view
+        self.compared_facts = ComparedFactsView()
+        self.compared_facts.read_requested.connect(self._read_missing)
+        self._facts_stack = QStackedWidget()
+        self._facts_stack.setObjectName("card")
+        self._facts_stack.addWidget(self.facts_view)
+        self._facts_stack.addWidget(self.compared_facts)
         self.card = HostCard()
         self.card.cancel_requested.connect(lambda: self.connections.cancel(self.table.current_host().name))
         self.card.leftovers_requested.connect(self._show_leftovers)
@@ -91,18 +99,26 @@ class HostsPage(Page):
         entry = self.table.current_host()
         status = self.connections.of(entry.name)
         chosen = self.table.chosen()
-        if len(chosen) > 1:
+        several = len(chosen) > 1
+        self._facts_stack.setCurrentWidget(self.compared_facts if several else self.facts_view)
+        if several:
             self.card.show_many(chosen)
-        else:
-            self.card.show_host(entry, status)
+            self.compared_facts.show_hosts({each.name: self.connections.of(each.name).facts for each in chosen})
+            return
+        self.card.show_host(entry, status)
         if status.facts is None:
             self.facts_view.show_nothing(host_title(entry.name))
         elif status.facts is not self.facts_view.facts:
             self.facts_view.show_facts(status.facts, host_title(entry.name))
 
     def _show_status(self, name: str) -> None:
-        if name == self.table.current_host().name:
+        if name in {entry.name for entry in self.table.chosen()}:
             self._show_current()
+
+    def _read_missing(self) -> None:
+        for entry in self.table.chosen():
+            if self.connections.of(entry.name).facts is None:
+                self.connections.test(entry.name)
 
     def _offer_start(self, runs: int) -> None:
         self.start_card.setVisible(runs == 0)
@@ -115,14 +131,18 @@ class HostsPage(Page):
 
     def _edit(self, edited: HostEntry | None) -> None:
         dialog = AddHostDialog(self.workstation, self.asker, self.table.content.rows, edited, self)
-        dialog.accepted.connect(lambda: self._take_saved(dialog.entry()))
+        dialog.accepted.connect(lambda: self._take_saved(dialog.entries()))
         opened(dialog)
 
-    def _take_saved(self, entry: HostEntry) -> None:
-        self.connections.forget(entry.name)
+    def _take_saved(self, entries: Sequence[HostEntry]) -> None:
+        """Select the saved hosts and connect to them."""
+        names = [entry.name for entry in entries]
+        for name in names:
+            self.connections.forget(name)
         listing = BackgroundJob(self.workstation.hosts, self).start(self._show_entries, self.notice.show_error)
-        listing.returned.connect(lambda _entries: self.table.select(entry.name))
-        self.connections.test(entry.name)
+        listing.returned.connect(lambda _entries: self.table.select(*names))
+        for name in names:
+            self.connections.test(name)
 
     def _show_leftovers(self) -> None:
         from widgets.hosts.cleanup_dialogs import LeftoversDialog
@@ -187,17 +207,22 @@ class HostsPage(Page):
         set_icon(self.add_button, "add", "text")
         head = in_row((titles, 1), (self.add_button, 0, Qt.AlignmentFlag.AlignBottom))
         rows = column_in(self, SPACE[2], (SPACE[4], SPACE[3], SPACE[4], SPACE[4]))
-        fill(rows, head, self.notice, self.changed, self.start_card, self.search, (self.table, 1), self.card)
+        below = QWidget()
+        fill(row_in(below, SPACE[2]), (self.card, 2), (self._facts_stack, 3))
+        splitter = QSplitter(Qt.Orientation.Vertical)
+        for part, share in ((self.table, 3), (below, 2)):
+            splitter.addWidget(part)
+            splitter.setStretchFactor(splitter.count() - 1, share)
+        splitter.setChildrenCollapsible(False)
+        fill(rows, head, self.notice, self.changed, self.start_card, self.search, (splitter, 1))
 
     def _build_start_card(self) -> QFrame:
         card = QFrame()
         card.setObjectName("card")
         self.start_button = push_button("Quick benchmark of this computer", primary=True)
         self.start_button.clicked.connect(lambda: self.quick_requested.emit(LOCAL))
-        rows = column_in(card, SPACE[0], (SPACE[3], SPACE[2], SPACE[3], SPACE[3]))
-        rows.addWidget(Text("Start here", font=text_font(TextSize.HEADING, bold=True)))
-        text = "CPU, memory and disk in under two minutes. Needs no server."
-        fill(rows, Text(text, Tone.MUTED), SPACE[1], (self.start_button, 0, Qt.AlignmentFlag.AlignLeft))
+        text = Text("Start here: CPU, memory and disk in under 90 s. Needs no server.")
+        fill(row_in(card, SPACE[2], (SPACE[3], SPACE[1], SPACE[1], SPACE[1])), (text, 1), self.start_button)
         card.hide()
         return card
 

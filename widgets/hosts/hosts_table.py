@@ -7,9 +7,11 @@ from PySide6.QtGui import QAction, QKeySequence
 from PySide6.QtWidgets import QAbstractItemView
 
 from app.hosts.hosts import THIS_COMPUTER, HostEntry, Origin
+from app.hosts.short_facts import clock_text, cpu_text, memory_text, system_text
+from suites.facts import Facts
 from widgets.hosts.host_connections import HostConnections, HostStatus
 from widgets.parts.names import host_title
-from widgets.parts.table import Table, TableColumn, TableModel
+from widgets.parts.table import RIGHT, Table, TableColumn, TableModel
 from widgets.theme import SPACE, icon
 
 
@@ -38,18 +40,32 @@ def connection_text(entry: HostEntry, status: HostStatus) -> str:
 
 
 def host_columns(status: Callable[[str], HostStatus]) -> tuple[TableColumn[HostEntry], ...]:
-    """Return the columns of hosts: name, address, source and connection."""
+    """Return the columns of hosts: name, state, address, hardware, system and clock."""
+
+    def fact(text: Callable[[Facts], str]) -> Callable[[HostEntry], str]:
+        return lambda entry: "" if (facts := status(entry.name).facts) is None else text(facts)
+
     return (
         TableColumn(
-            "Host", lambda entry: host_title(entry.name), bold=True,
+            "Host", lambda entry: host_title(entry.name), bold=True, key=lambda entry: entry.name,
             mark=lambda entry: icon("this-computer" if entry.origin is Origin.THIS_COMPUTER else "hosts"),
         ),
-        TableColumn("Address", address_text, tone="muted", stretch=True, least=140),
-        TableColumn("Source", lambda entry: entry.origin.value, tone="muted", hide_order=1),
         TableColumn(
-            "Connection", lambda entry: connection_text(entry, status(entry.name)),
+            "State", lambda entry: connection_text(entry, status(entry.name)),
             mark=lambda entry: icon(level) if (level := status(entry.name).level) else None,
             tone=lambda entry: "" if status(entry.name).level else "muted",
+            key=lambda entry: connection_text(entry, status(entry.name)),
+        ),
+        TableColumn(
+            "Address", address_text, tone="muted", stretch=True, least=140, key=address_text,
+            more=lambda entry: f"{address_text(entry)}\n{entry.origin.value}",
+        ),
+        TableColumn("CPU", fact(cpu_text), align=RIGHT, hide_order=4),
+        TableColumn("Memory", fact(memory_text), align=RIGHT, hide_order=3),
+        TableColumn("System", fact(system_text), tone="muted", hide_order=2),
+        TableColumn(
+            "Clock offset", fact(clock_text), align=RIGHT, hide_order=1,
+            tip="Clock of the host minus that of this computer, and the range that the round trip leaves",
         ),
     )  # fmt: skip
 

@@ -1,13 +1,12 @@
 """Facts of a run's hosts before the run, and changes after it."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 
 from PySide6.QtWidgets import QComboBox, QVBoxLayout, QWidget
 
+from app.hosts.facts_rows import ComparedFact, compared_facts
 from app.records import RunRecord
 from suites.facts import Facts
-from widgets.hosts.facts_rows import FactRow, fact_rows
 from widgets.hosts.facts_view import FactsView
 from widgets.parts.boxes import column_in, fill
 from widgets.parts.names import host_title
@@ -15,60 +14,22 @@ from widgets.parts.table import Table, TableColumn, TableModel
 from widgets.parts.text import Text, Tone, strong, visible
 from widgets.theme import SPACE
 
-_IGNORED = {"System · Uptime"}
-"""Facts that change in every run and would hide relevant changes."""
-
-_MISSING = "missing"
-_ABSENT = "absent ("
-
-
-@dataclass(frozen=True, slots=True)
-class FactChange:
-    """A changed fact; an absent value is ``absent (reason)``."""
-
-    title: str
-    before: str
-    after: str
-
-
-def changes(before: Facts, after: Facts) -> list[FactChange]:
-    """Return the facts that differ in `after`, in the order of fact_rows()."""
-    one, two = dict(_flat(fact_rows(before))), dict(_flat(fact_rows(after)))
-    pairs = ((title, one.get(title), two.get(title)) for title in dict.fromkeys([*one, *two]))
-    return [
-        FactChange(title, old or _MISSING, new or _MISSING)
-        for title, old, new in pairs
-        if _differs(old, new) and title not in _IGNORED
-    ]
-
-
-def _differs(old: str | None, new: str | None) -> bool:
-    """Return whether two values differ; a fact listed only once and absent there is no change."""
-    single = old or new if old is None or new is None else None
-    return old != new and not (single or "").startswith(_ABSENT)
-
-
-def _flat(rows: Iterable[FactRow], above: str = "") -> Iterator[tuple[str, str]]:
-    """Yield (title path, value) of every leaf fact."""
-    for row in rows:
-        title = f"{above} · {row.title}" if above else row.title
-        if row.children:
-            yield from _flat(row.children, title)
-        else:
-            yield title, f"{_ABSENT}{row.value})" if row.absent else row.value
-
-
 LISTED = 200
 """Limit of changes shown, for hosts with thousands of devices."""
 
 MIN_VISIBLE_ROWS = 5
 """Visible rows; the table scrolls beyond."""
 
-COLUMNS: tuple[TableColumn[FactChange], ...] = (
+COLUMNS: tuple[TableColumn[ComparedFact], ...] = (
     TableColumn("Fact", lambda change: change.title),
-    TableColumn("Before", lambda change: change.before),
-    TableColumn("After", lambda change: change.after, stretch=True),
+    TableColumn("Before", lambda change: change.values[0]),
+    TableColumn("After", lambda change: change.values[1], stretch=True),
 )
+
+
+def changes(before: Facts, after: Facts) -> list[ComparedFact]:
+    """Return the facts that changed during a run."""
+    return [fact for fact in compared_facts((before, after)) if fact.differs]
 
 
 class FactsPanel(QWidget):
@@ -124,7 +85,7 @@ class FactsPanel(QWidget):
         rows.addStretch(0)
 
 
-def _note_text(before: Facts | None, after: Facts | None, found: Sequence[FactChange]) -> str:
+def _note_text(before: Facts | None, after: Facts | None, found: Sequence[ComparedFact]) -> str:
     if before is None:
         return "Facts not read before the run."
     if after is None:

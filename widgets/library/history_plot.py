@@ -1,5 +1,7 @@
 """Plot of a metric over all comparable runs: a dot per run with its interval, levels and change points."""
 
+from collections.abc import Sequence
+
 from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QColor, QFocusEvent, QHelpEvent, QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
@@ -21,11 +23,20 @@ _NEAR = 9
 """Hover radius of a dot in pixels."""
 _DATE = 92
 _MARK = 6
+_DAY = len("2026-01-31")
 
 
 def hollow(point: HistoryPoint) -> bool:
     """Whether the run is drawn as a ring: its result is doubtful or invalid."""
     return point.trust in {Trust.DOUBTFUL, Trust.INVALID}
+
+
+def date_texts(starts: Sequence[str]) -> list[str]:
+    """Return a label of each start, in order: its day in local time; its time where the label before has its day."""
+    moments = [local_time(start) for start in starts]
+    days = [moment[:_DAY] for moment in moments]
+    repeated = [number > 0 and days[number - 1] == day for number, day in enumerate(days)]
+    return [moment[_DAY:].strip() if again else day for moment, day, again in zip(moments, days, repeated, strict=True)]
 
 
 class HistoryPlot(QWidget):
@@ -176,13 +187,13 @@ class HistoryPlot(QWidget):
         self._draw_dates(painter, history, area)
 
     def _draw_dates(self, painter: QPainter, history: History, area: QRectF) -> None:
-        count = len(history.points)
         every = max(1, round(_DATE * 1.3 / max(self._step(), 0.01)))
-        for index in range(0, count, every):
+        shown = range(0, len(history.points), every)
+        texts = date_texts([history.points[index].started for index in shown])
+        for index, text in zip(shown, texts, strict=True):
             middle = min(max(self._x(index), _DATE / 2), self.width() - _DATE / 2)
             box = QRectF(middle - _DATE / 2, area.bottom() + 3, _DATE, _FOOTER - 4)
-            day = local_time(history.points[index].started)[: len("2026-01-31")]
-            painter.drawText(box, int(Qt.AlignmentFlag.AlignCenter), day)
+            painter.drawText(box, int(Qt.AlignmentFlag.AlignCenter), text)
 
     def _draw_marks(self, painter: QPainter, history: History, bounds: Range) -> None:
         colours, area = palette(), self._area()

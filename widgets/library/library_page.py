@@ -357,7 +357,7 @@ class LibraryPage(Page):
         self.table.rested.connect(self._open_current)
         self.table.activated.connect(self._toggle_list)
         self.panel.output_requested.connect(self._read_output)
-        self.panel.scaling_requested.connect(lambda run: show_scaling(self.workstation, [run], self))
+        self.panel.workstation = self.workstation
         self.panel.read_history = self.workstation.history
         self.panel.history.run_chosen.connect(self.show_run)
         self.search.textChanged.connect(self._search)

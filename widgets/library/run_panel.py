@@ -11,6 +11,7 @@ from app.events import State
 from app.history import History, HistoryQuery
 from app.plans.plan import Plan
 from app.records import RunRecord, RunSummary
+from app.services import Workstation
 from suites.errors import BenchwrightError
 from widgets.crosscheck import AgreementPanel
 from widgets.library.facts_panel import FactsPanel
@@ -82,7 +83,6 @@ class RunPanel(QWidget):
     """Details of one run. Plots are created on first use: they load slower than all the rest."""
 
     output_requested = Signal(str, int)  # the run's id and the trial's
-    scaling_requested = Signal(str)  # the run's id
 
     def __init__(self, actions: RunActions, side: RunSidePanel) -> None:
         super().__init__()
@@ -98,6 +98,7 @@ class RunPanel(QWidget):
         self.crosscheck = AgreementPanel()
         self.history = HistoryPanel()
         self.read_history: Callable[[HistoryQuery], History] | None = None
+        self.workstation: Workstation | None = None  # reads what the plots show beyond samples
         self.run_view: RunView | None = None
         self._plots = QScrollArea(widgetResizable=True)
         self._no_figures = Text("No counted trials. See the raw output.", Tone.MUTED)
@@ -187,10 +188,9 @@ class RunPanel(QWidget):
         if self.run_view is None:
             from widgets.run_view import RunView
 
-            self.run_view = RunView(side=self._side)
+            self.run_view = RunView(side=self._side, workstation=self.workstation)
             self.run_view.output_requested.connect(self.output_requested)
-            self.run_view.scaling_requested.connect(self.scaling_requested)
-            self.run_view.strip.chosen.connect(self._follow)
+            self.run_view.strip.step_chosen.connect(self._follow)
             self.run_view.setContentsMargins(0, SPACE[1], 0, 0)
             self._plots.setWidget(self.run_view)
         return self.run_view

@@ -1,31 +1,50 @@
-"""The headline of a step: its main metric, spread, tail latency and ratio to the baseline, as texts. No Qt."""
+"""The headline of a step as texts: finished trials with their interval, current trial, baseline ratio, goal. No Qt."""
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from app.baselines.baselines import counts_text
-from app.comparison.estimates import centre_over
-from app.events import Trial
+from app.centres import centre_over
+from app.checks.limits import limiter_text
+from app.comparison.estimates import ratio_of
+from app.events import State, Trial
 from app.plans.duet import halves_of_trials
-from app.plans.plan import Order, Plan
+from app.plans.plan import Plan
 from app.records import Band
 from app.summary import tail_of
-from suites.errors import UnknownSuiteError
-from suites.quantities import figure_text, label_text, metric_text, ratio_text, spread_text, times_text
+from suites.errors import UnitError, UnknownSuiteError
+from suites.quantities import (
+    clock_text,
+    exact_share_text,
+    figure_text,
+    label_text,
+    metric_text,
+    ratio_text,
+    share_text,
+    times_text,
+    uncertainty_text,
+)
 from suites.units import convert, unit
+from suites.verdict import Limiter
 from suites.vocab import Better, Labels, Metric
-from widgets.live.model import LiveSeries, RunModel, StepKey, TrialView
-from widgets.parts.names import MISSING
+from widgets.live.messages import AWAY, trial_text
+from widgets.live.model import LivePhase, LiveSeries, RunModel, StepKey, TrialView
+from widgets.plots.series import Numbers
 
-LEAST_FOR_QUARTILES = 4
-"""Fewest samples for which quartiles are shown."""
+NO_FIGURE = "No figure yet"
+"""Shown in place of the figure until the first sample or figure of any trial of the step."""
 
 
 @dataclass(frozen=True, slots=True)
 class Headline:
-    """Texts of the headline bar. `caption` describes the figure; empty texts are hidden."""
+    """Texts of the headline bar; empty ones are hidden.
+
+    `caption` describes the figure `text`, `n` is the number of finished trials that it is of, 0 if it is of a single
+    trial that does not count yet. `current` is the trial or phase under way, `goal` the interval so far against the
+    goal of the repetition policy.
+    """
 
     title: str
     text: str
@@ -37,14 +56,38 @@ class Headline:
     ratio_title: str = ""
     ratio: str = ""
     ratio_caption: str = ""
+    current: str = ""
+    goal: str = ""
+    limit: str = ""
+    n: int = 0
+
+    @property
+    def counted(self) -> bool:
+        """Whether the figure is of finished trials that count."""
+        return self.n > 0
 
 
 @dataclass(frozen=True, slots=True)
-class HeadlineEstimate:
-    """The median of `n` samples and half their interquartile range, or the mean of `n` trials and half its interval."""
+class TrialsEstimate:
+    """The mean of `values`, one per trial, and the distance of the farther edge of its 95 % interval."""
 
     value: float
     half: float | None
+    values: tuple[float, ...]
+
+    @property
+    def n(self) -> int:
+        """The number of trials."""
+        return len(self.values)
+
+
+@dataclass(frozen=True, slots=True)
+class SampleSpread:
+    """Median, least and greatest of `n` samples of one trial."""
+
+    median: float
+    least: float
+    greatest: float
     n: int
 
 
@@ -53,101 +96,95 @@ def headline_metric(model: RunModel, step_key: StepKey) -> Metric | None:
     try:
         return model.plan.step(step_key[0]).headline
     except UnknownSuiteError:
-        return next((figure.metric for view in model.trials_at(step_key) for figure in view.figures), None)
+        views = model.trials_at(step_key)
+        found = [figure.metric for view in views for figure in view.figures]
+        found += [series.metric for view in views for series in view.series.values()]
+        return next(iter(found), None)
 
 
-def headline(model: RunModel, step_key: StepKey, bands: Sequence[Band]) -> Headline:
-    """Return the headline of a step now: of the trial under way, or else of its finished trials."""
+def headline(model: RunModel, step_key: StepKey, bands: Sequence[Band], now: float = 0.0) -> Headline:
+    """Return the headline of a step at `now`: of its counted trials, else of the last trial with a figure.
+
+    Once a sample of any trial has arrived, there is always a figure with what it is.
+    """
     metric = headline_metric(model, step_key)
-    if metric is None:
-        return Headline("", MISSING, "no figure yet")
-    running = model.running_at(step_key)
-    return (
-        _running_headline(running, metric, bands)
-        if running is not None
-        else _finished_headline(model, step_key, metric, bands)
+    return replace(
+        _figure(model, step_key, metric, bands),
+        current=current_text(model, step_key, metric, now),
+        goal=goal_text(model, step_key),
+        limit=limit_text(model, step_key),
     )
 
 
-def side_text(model: RunModel, step_key: StepKey) -> str:
-    """Return the headline of a side of a duet so far, for both are under way: ``268/s``; empty outside of one."""
-    figure = headline(model, step_key, ()).text if model.plan.order is Order.DUET else MISSING
-    return "" if figure == MISSING else figure
+def _figure(model: RunModel, step_key: StepKey, metric: Metric | None, bands: Sequence[Band]) -> Headline:
+    counted = None if metric is None else _of_counted(model, step_key, metric, bands)
+    if counted is not None:
+        return counted
+    found = (_of_trial(model, view, metric, bands) for view in reversed(model.trials_at(step_key)))
+    title = "" if metric is None else metric.title
+    without = Headline(title, NO_FIGURE, _no_figure_reason(model, step_key))
+    return next((one for one in found if one is not None), without)
 
 
-def of_samples(series: LiveSeries) -> HeadlineEstimate | None:
-    """Return the median of the counted samples and half their interquartile range, or None."""
-    values = series.counted()
-    if not len(values):
-        return None
-    if len(values) < LEAST_FOR_QUARTILES:
-        return HeadlineEstimate(float(np.median(values)), None, len(values))
-    low, median, high = np.percentile(values, [25, 50, 75])
-    return HeadlineEstimate(float(median), float(high - low) / 2, len(values))
+def spread_of(series: LiveSeries) -> SampleSpread | None:
+    """Return the spread of the counted samples; None without any."""
+    return _spread(series.counted())
 
 
-def estimate_text(metric: Metric, estimate: HeadlineEstimate) -> str:
-    """Return an estimate as text: ``41.2k IOPS ± 0.9k``."""
-    if estimate.half:
-        return spread_text(metric, estimate.value, estimate.half)
-    return figure_text(metric, estimate.value)
+def samples_text(metric: Metric, spread: SampleSpread) -> str:
+    """Return the number and range of samples: ``median of 5 samples, 40.9k–41.8k IOPS``."""
+    if spread.n == 1:
+        return "1 sample"
+    low, high = figure_text(metric, spread.least), figure_text(metric, spread.greatest)
+    (number, _, suffix), (_, _, same) = low.partition(" "), high.partition(" ")
+    return f"median of {spread.n} samples, {number if suffix == same else low}–{high}"
 
 
-def _running_headline(view: TrialView, metric: Metric, bands: Sequence[Band]) -> Headline:
-    found = [(series, estimate) for series in _series_of(view, metric) if (estimate := of_samples(series))]
-    if not found:
-        return Headline(metric.title, MISSING, "no sample yet", metric.better)
-    series, estimate = found[0]
-    spread = ", ± IQR/2" if estimate.half else ""
-    samples = "sample" if estimate.n == 1 else "samples"
-    tail = _tail([(other.metric, of_samples(other)) for other in view.series.values() if other.labels == series.labels])
-    band = band_for(bands, metric, series.labels)
-    return Headline(
-        metric_text(metric, series.labels),
-        estimate_text(metric, estimate),
-        f"median of {estimate.n} {samples} so far{spread}",
-        metric.better,
-        _others(metric, [(other.labels, est) for other, est in found[1:]]),
-        *tail,
-        *_ratio(metric, estimate.value, band, band.median if band is not None else None),
-    )
+def estimate_text(metric: Metric, estimate: TrialsEstimate) -> str:
+    """Return an estimate with its 95 % interval: ``41.2k IOPS ± 0.9k``."""
+    figure = figure_text(metric, estimate.value, estimate.half)
+    return f"{figure} {uncertainty_text(metric, estimate.value, estimate.half)}" if estimate.half else figure
 
 
-def _finished_headline(model: RunModel, step_key: StepKey, metric: Metric, bands: Sequence[Band]) -> Headline:
-    counted = [view for view in model.trials_at(step_key) if view.counts]
-    shown = _over_trials(model.plan, counted, metric.name)
-    found = [(labelled, estimate) for (one, labelled), estimate in shown.items() if one.name == metric.name]
-    if not found:
-        return _excluded_headline(model, step_key, metric)
-    labelled, estimate = found[0]
-    caption = "one trial, no interval" if estimate.n == 1 else f"mean of {estimate.n} trials"
-    band = band_for(bands, metric, labelled)
-    under_way = not model.phase.over
-    return Headline(
-        metric_text(metric, labelled),
-        estimate_text(metric, estimate),
-        f"{caption}, ± 95 % interval" if estimate.half else caption,
-        metric.better,
-        _others(metric, found[1:]),
-        *_tail((one, estimate) for (one, at), estimate in shown.items() if at == labelled),
-        *_ratio(
-            metric, estimate.value, band, band.figure if band is not None else None, None if under_way else estimate.n
-        ),
-    )
+def current_text(model: RunModel, step_key: StepKey, metric: Metric | None, now: float) -> str:
+    """Return the trial of the step under way with its running figure, or what the run does between trials.
+
+    ``trial 3 of 8: 409k IOPS so far, 00:12 of 01:00``; empty when the run is over.
+    """
+    if model.phase.over:
+        return ""
+    view = model.running_at(step_key)
+    link = model.links.get(step_key[1])
+    trouble = "" if link is None else f"connection {AWAY.get(link.state, link.state.value)}"
+    if view is None:
+        between = "stopping" if model.phase is LivePhase.STOPPING else model.activity
+        return trouble or (f"now: {between}" if between else "")
+    figure = figure_so_far(view, metric)
+    parts = [f"{trial_text(model, view)}{f': {figure} so far' if figure else ''}", _trial_time(view, now), trouble]
+    return ", ".join(filter(None, parts))
 
 
-def _excluded_headline(model: RunModel, step_key: StepKey, metric: Metric) -> Headline:
-    """Return the last trial that does not count, marked as such, or the reason why there is no figure."""
-    for view in reversed(model.trials_at(step_key)):
-        for series in _series_of(view, metric):
-            estimate = of_samples(series)
-            if estimate is not None and view.ended is not None:
-                samples = "sample" if estimate.n == 1 else "samples"
-                caption = f"median of {estimate.n} {samples}; the trial does not count"
-                return Headline(
-                    metric_text(metric, series.labels), estimate_text(metric, estimate), caption, metric.better
-                )
-    return Headline(metric.title, MISSING, _no_figure_reason(model, step_key), metric.better)
+def goal_text(model: RunModel, step_key: StepKey) -> str:
+    """Return the interval so far against the goal: ``CI ±0.7 % of goal ±1 %``; empty without a goal."""
+    decided = model.decisions.get(step_key, ())
+    if not decided or decided[-1].decision.wanted is None:
+        return ""
+    last = decided[-1].decision
+    wanted = exact_share_text(last.wanted or 0.0)
+    if last.of_ratio:
+        return f"ratio within ±{wanted}" if last.settled else f"goal: ratio beyond ±{wanted}"
+    reached = "no CI yet" if last.reach is None else f"CI ±{share_text(last.reach)}"
+    return f"{reached} of goal ±{wanted}{', reached' if last.settled else ''}"
+
+
+def limit_text(model: RunModel, step_key: StepKey) -> str:
+    """Return what limits the step as its verdict so far has found it: ``limited by: the disk``."""
+    verdict = model.verdicts.get(step_key)
+    if verdict is None or verdict.limited_by is None:
+        return ""
+    if verdict.limited_by is Limiter.UNKNOWN:
+        return "limit not identified"
+    return f"limited by: {limiter_text(verdict.limited_by)}"
 
 
 def band_for(bands: Iterable[Band], metric: Metric, labelled: Labels) -> Band | None:
@@ -155,63 +192,204 @@ def band_for(bands: Iterable[Band], metric: Metric, labelled: Labels) -> Band | 
     return next((band for band in bands if band.metric == metric.name and band.labels == labelled), None)
 
 
-def _ratio(
-    metric: Metric, value: float, band: Band | None, reference: float | None, trials: int | None = None
-) -> tuple[str, str, str]:
-    """Return the title, the ratio to the baseline, and its note; within the baseline's quartiles, the ratio alone.
+def counted_estimates(
+    model: RunModel, step_key: StepKey, metric: Metric
+) -> dict[tuple[Metric, Labels], TrialsEstimate]:
+    """Return the estimates of `metric` and of the percentiles over the counted trials of a step."""
+    gathered: dict[tuple[Metric, Labels], list[tuple[float, Trial]]] = {}
+    for view in model.trials_at(step_key):
+        for figure in view.figures if view.counts else ():
+            if figure.metric.name == metric.name or figure.metric.percentile is not None:
+                gathered.setdefault((figure.metric, figure.labels), []).append((figure.value, view.trial))
+    return {key: _of_trials(model.plan, found) for key, found in gathered.items()}
 
-    `trials` is None while the run is under way: the note is then “no verdict yet”. Afterwards it counts the trials,
-    because a ratio without an interval is no verdict either.
-    """
-    if band is None or not reference:
+
+def _of_counted(model: RunModel, step_key: StepKey, metric: Metric, bands: Sequence[Band]) -> Headline | None:
+    shown = counted_estimates(model, step_key, metric)
+    found = [(labelled, estimate) for (one, labelled), estimate in shown.items() if one.name == metric.name]
+    if not found:
+        return None
+    labelled, estimate = found[0]
+    tail = tail_of(one for one, at in shown if at == labelled)
+    return Headline(
+        metric_text(metric, labelled),
+        estimate_text(metric, estimate),
+        f"{'95 % CI' if estimate.half else 'no interval'}, n={estimate.n}{_excluded(model, step_key)}",
+        metric.better,
+        " · ".join(f"{label_text(at)} {figure_text(metric, one.value, one.half)}" for at, one in found[1:]),
+        *(("", "") if tail is None else (_tail_title(tail), figure_text(tail, shown[tail, labelled].value))),
+        *_ratio_of_trials(metric, estimate, band_for(bands, metric, labelled), over=model.phase.over),
+        n=estimate.n,
+    )
+
+
+def _excluded(model: RunModel, step_key: StepKey) -> str:
+    """Return how many trials have ended without counting, with the reason of the last one."""
+    lost = [view for view in model.trials_at(step_key) if view.ended and not view.counts and not view.trial.warm_up]
+    if not lost:
+        return ""
+    reason = lost[-1].ended.reason if lost[-1].ended is not None else ""
+    return f"; {len(lost)} not counted{f': {reason}' if reason else ''}"
+
+
+def _of_trial(model: RunModel, view: TrialView, metric: Metric | None, bands: Sequence[Band]) -> Headline | None:
+    """Return the headline of one trial: its running samples, or what an ended one that does not count has left."""
+    spreads = list(_spreads(view, metric))
+    if not spreads:
+        return _of_figure(model, view, metric)
+    one, spread = spreads[0]
+    same = (each for each in view.series.values() if each.labels == one.labels and len(each.counted()))
+    tails = {each.metric: spread_of(each) for each in same}
+    tail = tail_of(tails)
+    tail_spread = None if tail is None else tails[tail]
+    caption = f"{_which(model, view)}: {samples_text(one.metric, spread)}"
+    if not len(one.counted()):
+        caption = f"{caption}, ramp"
+    return Headline(
+        metric_text(one.metric, one.labels),
+        figure_text(one.metric, spread.median),
+        caption,
+        one.metric.better,
+        " · ".join(f"{label_text(o.labels)} {figure_text(o.metric, s.median)}" for o, s in spreads[1:]),
+        *(
+            ("", "")
+            if tail is None or tail_spread is None
+            else (_tail_title(tail), figure_text(tail, tail_spread.median))
+        ),
+        *_ratio_so_far(one.metric, spread.median, band_for(bands, one.metric, one.labels)),
+    )
+
+
+def _of_figure(model: RunModel, view: TrialView, metric: Metric | None) -> Headline | None:
+    """Return the headline of an ended trial without samples that does not count."""
+    found = sorted(view.figures, key=lambda figure: metric is None or figure.metric.name != metric.name)
+    if not found:
+        return None
+    one = found[0]
+    return Headline(
+        metric_text(one.metric, one.labels),
+        figure_text(one.metric, one.value),
+        _which(model, view),
+        one.metric.better,
+    )
+
+
+def _which(model: RunModel, view: TrialView) -> str:
+    """Return which trial a figure is of, and why it does not count."""
+    text = trial_text(model, view)
+    if view.ended is None:
+        return f"{text}, not counted, so far" if view.trial.warm_up else f"{text} so far"
+    state = {State.FAILED: " failed", State.PARTIAL: " ended early"}.get(view.ended.state, "")
+    reason = f" ({view.ended.reason.rstrip('.')})" if view.ended.reason else ""
+    return f"{text}{state}, not counted{reason}"
+
+
+def _leading(view: TrialView, metric: Metric | None) -> list[LiveSeries]:
+    """Return the series of the headline metric; else those of its kind, else any, so that a figure is shown."""
+    every = list(view.series.values())
+    if metric is None:
+        return every
+    names = (metric.name, metric.name.removeprefix("total_"))
+    for name in names:
+        found = [series for series in every if series.metric.name == name]
+        if any(len(series.buffer) for series in found):
+            return found
+    return [series for series in every if _same_dimension(series.metric, metric)] or every
+
+
+def _same_dimension(one: Metric, other: Metric) -> bool:
+    try:
+        convert(1.0, one.unit, other.unit)
+    except UnitError:
+        return False
+    return True
+
+
+def figure_so_far(view: TrialView, metric: Metric | None) -> str:
+    """Return the median of the samples of a running trial so far; empty without any."""
+    one, spread = next(_spreads(view, metric), (None, None))
+    return "" if one is None or spread is None else figure_text(one.metric, spread.median)
+
+
+def _spreads(view: TrialView, metric: Metric | None) -> Iterator[tuple[LiveSeries, SampleSpread]]:
+    """Yield the leading series that have samples; those of a ramp alone are taken until others arrive."""
+    for series in _leading(view, metric):
+        if (spread := spread_of(series) or _spread(series.finite())) is not None:
+            yield series, spread
+
+
+def _trial_time(view: TrialView, now: float) -> str:
+    """Return the time of a running trial: ``00:12 of 01:00``; beyond the expected time, how much."""
+    if view.began is None:
+        return ""
+    elapsed = max(0.0, now - view.began)
+    return clock_text(elapsed) if view.expected is None else f"{clock_text(elapsed)} of {clock_text(view.expected)}"
+
+
+def _spread(values: Numbers) -> SampleSpread | None:
+    if not len(values):
+        return None
+    return SampleSpread(float(np.median(values)), float(values.min()), float(values.max()), len(values))
+
+
+def _of_trials(plan: Plan, found: Sequence[tuple[float, Trial]]) -> TrialsEstimate:
+    """Return the mean of trials with its 95 % interval."""
+    halves = halves_of_trials(plan, found[0][1].step, (trial.number for _, trial in found))
+    values = tuple(value for value, _ in found)
+    centre = centre_over(values, halves)
+    return TrialsEstimate(centre.value, centre.half and centre.half * centre.value, values)
+
+
+def _ratio_so_far(metric: Metric, value: float, band: Band | None) -> tuple[str, str, str]:
+    """Return title, ratio and note of the median of running samples to the baseline's."""
+    if band is None or not band.median:
         return "", "", ""
+    return _ratio(metric, value, band, band.median, "no verdict yet", over=False)
+
+
+def _ratio_of_trials(
+    metric: Metric, estimate: TrialsEstimate, band: Band | None, *, over: bool
+) -> tuple[str, str, str]:
+    """Return title, ratio and note of finished trials to the baseline's figure, with the interval of the ratio."""
+    if band is None or not band.figure:
+        return "", "", ""
+    found = ratio_of(estimate.values, band.values) if band.values else ""
+    if not isinstance(found, str) and found.low is not None and found.high is not None and not band.reference:
+        value = estimate.value / convert(band.figure, unit(band.unit), metric.unit)
+        low, high = (times_text(value * edge / found.value) for edge in (found.low, found.high))
+        note = f"{low}–{high}, 95 % CI · {band.label}"
+        clear = found.low > 1 or found.high < 1
+        return _kind(band, over=over), ratio_text(value, metric.better) if clear else times_text(value), note
+    note = counts_text(estimate.n, band) if over else "no verdict yet"
+    return _ratio(metric, estimate.value, band, band.figure, note, over=over)
+
+
+def _ratio(
+    metric: Metric, value: float, band: Band, reference: float, note: str, *, over: bool
+) -> tuple[str, str, str]:
+    """Return a ratio without an interval; within the baseline's quartiles, or to a published figure, it is alone."""
     low, high, base = (convert(edge, unit(band.unit), metric.unit) for edge in (band.low, band.high, reference))
-    kind, ratio = "reference" if band.reference else "baseline", value / base
-    title = f"{kind}, so far" if trials is None else kind
+    title, ratio = _kind(band, over=over), value / base
     if band.reference:  # its spread is unknown: no “better” or “worse”
         return title, times_text(ratio), band.label
     if low <= value <= high:
         return title, times_text(ratio), f"within its quartiles · {band.label}"
-    text = ratio_text(ratio, metric.better)
-    return title, text, f"{'no verdict yet' if trials is None else counts_text(trials, band)} · {band.label}"
+    return title, ratio_text(ratio, metric.better), f"{note} · {band.label}"
 
 
-def _tail(found: Iterable[tuple[Metric, HeadlineEstimate | None]]) -> tuple[str, str]:
-    """Return the title and value of the percentile nearest to p99, between 90 and 100."""
-    known = {metric: estimate for metric, estimate in found if estimate is not None}
-    metric = tail_of(known)
-    return ("", "") if metric is None else (f"p{metric.percentile:g} latency", figure_text(metric, known[metric].value))
+def _kind(band: Band, *, over: bool) -> str:
+    kind = "reference" if band.reference else "baseline"
+    return kind if over else f"{kind}, so far"
 
 
-def _over_trials(plan: Plan, views: Iterable[TrialView], name: str) -> dict[tuple[Metric, Labels], HeadlineEstimate]:
-    """Return the estimates of the metric `name` and of the percentiles over trials of a step."""
-    gathered: dict[tuple[Metric, Labels], list[tuple[float, Trial]]] = {}
-    for view in views:
-        for figure in view.figures:
-            if figure.metric.name == name or figure.metric.percentile is not None:
-                gathered.setdefault((figure.metric, figure.labels), []).append((figure.value, view.trial))
-    return {key: _of_trials(plan, found) for key, found in gathered.items()}
-
-
-def _of_trials(plan: Plan, found: Sequence[tuple[float, Trial]]) -> HeadlineEstimate:
-    """Return the mean of trials and half the width of its 95 % interval."""
-    halves = halves_of_trials(plan, found[0][1].step, (trial.number for _, trial in found))
-    centre = centre_over([value for value, _ in found], halves)
-    return HeadlineEstimate(centre.value, centre.half and centre.half * centre.value, len(found))
-
-
-def _series_of(view: TrialView, metric: Metric) -> list[LiveSeries]:
-    return [series for (name, _), series in view.series.items() if name == metric.name]
-
-
-def _others(metric: Metric, found: Iterable[tuple[Labels, HeadlineEstimate]]) -> str:
-    return " · ".join(
-        f"{label_text(labelled)} {figure_text(metric, estimate.value, estimate.half)}" for labelled, estimate in found
-    )
+def _tail_title(metric: Metric) -> str:
+    return f"p{metric.percentile:g} latency"
 
 
 def _no_figure_reason(model: RunModel, step_key: StepKey) -> str:
     ended = [view.ended for view in model.trials_at(step_key) if view.ended is not None]
     if ended and ended[-1].reason:
         return ended[-1].reason
-    return "no trial counted" if model.phase.over else "not measured yet"
+    if model.phase.over:
+        return "no trial counted"
+    return "figure at the end of the trial" if model.running_at(step_key) is not None else "not measured yet"

@@ -33,7 +33,7 @@ from widgets.live.run_bars import BusyBar, ConnectionBar, OutcomeBar
 from widgets.live.run_controller import LogPart, RunController, RunStart, TakenEvents
 from widgets.live.run_set import RunSet
 from widgets.live.run_side_panel import RunSidePanel
-from widgets.live.step_view import StepTabs
+from widgets.live.step_strip import StepStrip
 from widgets.page import Page
 from widgets.parts.boxes import column_in, in_column, in_row
 from widgets.parts.controls import push_button
@@ -279,8 +279,7 @@ class LivePage(Page):
         if self.view is None:
             from widgets.live.step_view import StepView
 
-            self.view = StepView()
-            self.view.scaling_requested.connect(self._show_scaling)
+            self.view = StepView(self.workstation)
             self._body.addWidget(self.view, 1)
         return self.view
 
@@ -357,12 +356,6 @@ class LivePage(Page):
             dialog = open_crosscheck(self.workstation, self.model.run_id, self)
             dialog.plan_chosen.connect(self.plan_chosen)
 
-    def _show_scaling(self) -> None:
-        from widgets.plots.studies import show_scaling
-
-        if self.model is not None and self.model.run_id:
-            show_scaling(self.workstation, [self.model.run_id], self)
-
     def _pin(self, name: str) -> None:
         if self.model is None:
             return
@@ -385,8 +378,8 @@ class LivePage(Page):
         body = QWidget()
         self._body = column_in(body, SPACE[1], (SPACE[3], SPACE[2], SPACE[2], SPACE[1]))
         self._body.addLayout(self._build_head())
-        self._strip = StepTabs()
-        self._strip.chosen.connect(self._choose_step)
+        self._strip = StepStrip()
+        self._strip.step_chosen.connect(self._choose_step)
         self._body.addWidget(self._strip)
         self._outcome = OutcomeBar()
         self._outcome.show_requested.connect(lambda: self._request(self.show_run_requested))

@@ -35,6 +35,7 @@ from app.events import (
 from app.plans.plan import Order, Plan
 from app.verdict.listing import current_findings
 from suites.facts import Facts
+from suites.quantities import duration_text
 from suites.verdict import Verdict
 from suites.vocab import Figure, Finding, Labels, Metric, Sample
 from widgets.plots.series import Numbers, SeriesBuffer
@@ -87,6 +88,11 @@ class LiveSeries:
         times = self.buffer.times()
         if len(times) and time - times[-1] > GAP:
             self.buffer.append((float(times[-1]) + time) / 2, math.nan)
+
+    def finite(self) -> Numbers:
+        """Return every value, warm-up included, in order of time."""
+        values = self.buffer.values()
+        return values[np.isfinite(values)]
 
     def counted(self) -> Numbers:
         """Return the values that count, in order of time."""
@@ -182,6 +188,7 @@ class RunModel:
     raised: list[Finding] = field(default_factory=list)
     telemetry: dict[str, dict[SeriesKey, LiveSeries]] = field(default_factory=dict)
     links: dict[str, LinkChanged] = field(default_factory=dict)  # hosts whose connection is broken
+    outages: dict[str, list[tuple[float, str]]] = field(default_factory=dict)  # by host: its clock at the loss, text
     telemetry_cost: Mapping[str, float] = field(default_factory=dict)
     telemetry_program: Mapping[str, str] = field(default_factory=dict)
     progress: Progress | None = None
@@ -289,10 +296,27 @@ class RunModel:
                 self.phase, self.over_at, self.activity = LivePhase.DETACHED, now, ""
                 self.stored = not self.unstored
                 self.links.clear()
-            case LinkChanged(state=LinkState.BACK, restarted=""):
-                self.links.pop(event.host, None)
             case LinkChanged():
-                self.links[event.host] = event
+                self._fold_link(event, now)
+
+    def _fold_link(self, event: LinkChanged, now: float) -> None:
+        found, before = self.outages.setdefault(event.host, []), self.links.get(event.host)
+        if event.state is LinkState.BACK and before is not None and found:
+            found[-1] = found[-1][0], f"reconnected after {duration_text(round(now - before.since))}"
+        elif event.state is not LinkState.BACK and before is None and (clock := self.clock_of(event.host)) is not None:
+            found.append((clock, f"connection {event.state.value}"))
+        if event.state is LinkState.BACK and not event.restarted:
+            self.links.pop(event.host, None)
+        else:
+            self.links[event.host] = event
+
+    def clock_of(self, host: str) -> float | None:
+        """Return the latest time known of a host's monotonic clock: of its telemetry or its samples."""
+        watched = self.telemetry.get(host, {}).values()
+        found = [float(series.buffer.times()[-1]) for series in watched if len(series.buffer)]
+        views = [view for view in self.trials.values() if view.trial.host == host]
+        found += [view.zero + view.latest() for view in views if view.zero is not None]
+        return max(found, default=None)
 
     def _attach_trial(self, event: TrialAttached, now: float) -> None:
         """Continue a detached trial with the samples read so far."""

@@ -1,82 +1,32 @@
-"""View of one step on a host: headline, interval strip, plots, trials, output, commands."""
+"""View of one step on a host: headline, plots, and foldable tabs with trials, statistics, output and commands."""
 
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QPlainTextEdit, QSplitter, QTabBar, QTabWidget, QWidget
+from PySide6.QtGui import QAction, QKeySequence
+from PySide6.QtWidgets import QPlainTextEdit, QSplitter, QWidget
 
 from app.records import Band
-from widgets.live.headline import headline, headline_metric, side_text
+from app.services import Workstation
+from widgets.live.fold_tabs import FoldTabs
+from widgets.live.headline import headline, headline_metric
 from widgets.live.headline_bar import HeadlineBar
 from widgets.live.log_view import LogView
-from widgets.live.messages import command_text, step_progress
+from widgets.live.messages import command_text
 from widgets.live.model import RunModel, StepKey, TrialView
-from widgets.live.repetition_strip import RepetitionStrip
+from widgets.live.plot_panes import PlotPanes
+from widgets.live.run_plots import RunPlots
 from widgets.live.sweep_plots import SweepPlots, sweep_of
-from widgets.live.trial_plots import PlotPanes, TrialPlots
 from widgets.live.trial_table import TrialTable
-from widgets.parts.boxes import column_in, fill, row_in
+from widgets.parts.boxes import column_in, fill
 from widgets.parts.controls import tool_button
-from widgets.parts.names import host_title
-from widgets.parts.text import tool_tip, visible
+from widgets.parts.text import visible
+from widgets.plots.span_statistics import SpanTable
 from widgets.theme import SPACE, code_font
 
-_LONGEST = 40
-
-
-class StepTabs(QTabBar):
-    """One tab for each step and host. Hidden while there is only one."""
-
-    chosen = Signal(object)  # a StepKey
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._step_keys: tuple[StepKey, ...] = ()
-        self.setDrawBase(False)
-        self.setExpanding(False)
-        self.setUsesScrollButtons(True)
-        self.setElideMode(Qt.TextElideMode.ElideNone)  # many tabs scroll; else each shrinks to “…”
-        self.setAccessibleName("Steps of the run")
-        self.tabBarClicked.connect(self._choose)
-        self.currentChanged.connect(self._choose)
-
-    def show_step_keys(self, model: RunModel) -> None:
-        """Show a tab for each step and host of `model` with its progress."""
-        step_keys = model.step_keys()
-        quiet = self.blockSignals(True)
-        if step_keys != self._step_keys:
-            while self.count():
-                self.removeTab(0)
-            for _ in step_keys:
-                self.addTab("")
-            self._step_keys = step_keys
-            self.setVisible(len(step_keys) > 1)
-        several = len(model.plan.hosts) > 1
-        for index, step_key in enumerate(step_keys):
-            step, host = step_key
-            name = visible(f"{step} · {host_title(host)}" if several else step).replace("\n", " ")
-            short = name if len(name) <= _LONGEST else f"{name[: _LONGEST // 2]}…{name[1 - _LONGEST // 2 :]}"
-            figures = " · ".join(filter(None, (step_progress(model, step_key), side_text(model, step_key))))
-            text = f"{short}   {figures}".replace("&", "&&")
-            if self.tabText(index) != text:
-                self.setTabText(index, text)
-                link = model.links.get(host)
-                self.setTabToolTip(index, "" if link is None else tool_tip(link.detail))
-        self.blockSignals(quiet)
-
-    def show_step_key(self, step_key: StepKey) -> None:
-        """Make the tab of `step_key` the current one."""
-        if step_key in self._step_keys:
-            quiet = self.blockSignals(True)
-            self.setCurrentIndex(self._step_keys.index(step_key))
-            self.blockSignals(quiet)
-
-    def _choose(self, index: int) -> None:
-        if 0 <= index < len(self._step_keys):
-            self.chosen.emit(self._step_keys[index])
-
-
-_HEIGHTS = (420, 132)
+_HEIGHTS = (420, 160)
+_ALL = 100_000
 
 
 class StepView(QWidget):
@@ -84,20 +34,20 @@ class StepView(QWidget):
 
     front_changed = Signal()
     output_wanted = Signal(int)  # id of the trial whose raw output is shown
-    scaling_requested = Signal()
 
-    def __init__(self) -> None:
+    def __init__(self, workstation: Workstation | None = None) -> None:
+        """`workstation` reads what stored trials have beyond their samples: heat maps and the model of a sweep."""
         super().__init__()
         self._model: RunModel | None = None
         self._step_key: StepKey | None = None
         self._front: TrialView | None = None
         self._bands: Sequence[Band] = ()
         self.bar = HeadlineBar()
-        self.repetition = RepetitionStrip()
-        self.plots = TrialPlots()
-        self.sweep = SweepPlots()
+        self.plots = RunPlots(None if workstation is None else workstation.output)
+        self.sweep = SweepPlots(workstation)
         self.plot_panes = PlotPanes(self.plots, self.sweep)
         self.table = TrialTable()
+        self.span = SpanTable()
         self.log = LogView()
         self.commands = QPlainTextEdit()
         self._build()
@@ -109,7 +59,7 @@ class StepView(QWidget):
 
     @property
     def front(self) -> TrialView | None:
-        """The trial whose curves are drawn in front."""
+        """The trial whose commands and output are shown, and whose curves are in front of an overlay."""
         return self._front
 
     def show_step_key(self, model: RunModel, step_key: StepKey, bands: Sequence[Band]) -> None:
@@ -119,7 +69,7 @@ class StepView(QWidget):
         self._show_front(views[-1] if views else None)
 
     def show_trial(self, view: TrialView) -> None:
-        """Draw `view` in front."""
+        """Put `view` in front."""
         if view is not self._front:
             self._show_front(view)
 
@@ -127,60 +77,93 @@ class StepView(QWidget):
         """Update the view from the model."""
         if self._model is None or self._step_key is None:
             return
-        self.bar.show_headline(headline(self._model, self._step_key, self._bands))
-        self.repetition.show_decisions(self._model.decisions.get(self._step_key, ()))
+        shown = headline(self._model, self._step_key, self._bands, time.monotonic())
+        self.bar.show_headline(shown, self._model.decisions.get(self._step_key, ()))
         metric = headline_metric(self._model, self._step_key)
         self.table.show_trials(self._model.trials_at(self._step_key), metric, self._front)
         self.plots.sync()
         self.sweep.show_panels(sweep_of(self._model, self._step_key, self._front))
+        self.sweep.show_scaling(self._model, self._step_key)
         self.plot_panes.fit()
-        self._offer_scaling(over=self._model.phase.over)
 
     def _show_front(self, view: TrialView | None) -> None:
         if self._model is None or self._step_key is None:
             return
         self._front = view
-        self.plots.show_trial(self._model, self._step_key, view, self._bands)
+        self.plots.show_step(self._model, self._step_key, view, self._bands)
         self.commands.setPlainText(visible(command_text(view.trial.commands)) if view is not None else "")
         self.sync()
         self.front_changed.emit()
         self._request_output()
 
+    def _choose_trial(self, trial: int) -> None:
+        view = None if self._model is None else self._model.trials.get(trial)
+        if view is not None:
+            self.show_trial(view)
+
     def _request_output(self) -> None:
-        if self._front is not None and self.tabs.currentWidget() is self.log:
+        if self._front is not None and not self.tabs.folded and self.tabs.currentWidget() is self.log:
             self.output_wanted.emit(self._front.trial.id)
+
+    def _show_span(self) -> None:
+        """Show the statistics of the selected span, and unfold them for a new one."""
+        selection = self.plots.window_of_time.selection
+        self.span.show_span(self.plots.shown_plots(), selection)
+        if selection is not None and (self.tabs.folded or self.tabs.currentWidget() is not self.span):
+            self.tabs.open_tab(self.span)
 
     def _build(self) -> None:
         self.commands.setReadOnly(True)
         self.commands.setFont(code_font())
         self.commands.setAccessibleName("Exact commands")
-        self.tabs = QTabWidget(documentMode=True)
-        self.tabs.addTab(self.table, "Trials")
-        self.tabs.addTab(self.log, "Raw output")
-        self.tabs.addTab(self.commands, "Exact commands")
+        self.tabs = FoldTabs()
+        for page, title in (
+            (self.table, "Trials"), (self.log, "Raw output"), (self.commands, "Exact commands"),
+            (self.span, "Selected span"),
+        ):  # fmt: skip
+            self.tabs.addTab(page, title)
         self.tabs.currentChanged.connect(self._request_output)
-        self.tabs.setMinimumHeight(84)
-        self.chooser = tool_button("Plots…", self._choose_plots)
-        self.chooser.setToolTip("Choose the plots to show")
-        self.scaling = tool_button("Scaling…", self.scaling_requested)
-        corner = QWidget()
-        fill(row_in(corner, -1, (0, 0, 0, SPACE[0])), self.scaling, self.chooser)
-        self.tabs.setCornerWidget(corner)
+        self.tabs.fold_changed.connect(self._folded)
         self.table.chosen_trial.connect(self.show_trial)
-        splitter = QSplitter(Qt.Orientation.Vertical)
-        splitter.addWidget(self.plot_panes)
-        splitter.addWidget(self.tabs)
-        splitter.setStretchFactor(0, 1)
-        splitter.setSizes(_HEIGHTS)
-        splitter.setCollapsible(0, False)
-        fill(column_in(self, SPACE[1]), self.bar, self.repetition, (splitter, 1))
+        self.plots.strip.trial_chosen.connect(self._choose_trial)
+        self.plots.window_of_time.selection_changed.connect(self._show_span)
+        self._splitter = QSplitter(Qt.Orientation.Vertical)
+        self._splitter.addWidget(self.plot_panes)
+        self._splitter.addWidget(self.tabs)
+        self._splitter.setStretchFactor(0, 1)
+        self._splitter.setChildrenCollapsible(False)
+        self._share_height()
+        self._build_tools()
+        fill(column_in(self, SPACE[0]), self.bar, (self._splitter, 1))
 
-    def _offer_scaling(self, *, over: bool) -> None:
-        """Offer the chart of the whole sweep with its fitted model, once all trials are done."""
-        self.scaling.setVisible(bool(self.sweep.plots))
-        self.scaling.setEnabled(over)
-        tip = "Chart the figure by threads, depth or streams, with a fitted model"
-        self.scaling.setToolTip(tip if over else "Available when the run is over: uses every trial")
+    def _build_tools(self) -> None:
+        """Add the switch between whole run and overlay, the choice of plots, and the menu of all plots."""
+        self.overlay = QAction("Overlay trials", self, checkable=True, shortcut=QKeySequence("O"))
+        self.overlay.setToolTip("Draw the trials over each other, each from its own start (O)")
+        self.overlay.setShortcutContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
+        self.overlay.toggled.connect(lambda overlay: self.plots.set_overlay(overlay=overlay))
+        whole = tool_button("Whole run", tip="Draw all trials on one time axis (O)", checkable=True, checked=True)
+        whole.clicked.connect(lambda: self.overlay.setChecked(False))
+        self.overlay.toggled.connect(lambda overlay: whole.setChecked(not overlay))
+        self.addActions([self.overlay, *self.plots.actions()])
+        switch = tool_button()
+        switch.setDefaultAction(self.overlay)
+        self.chooser = tool_button("Plots", tip="Choose the plots to show")
+        self.chooser.clicked.connect(lambda: self.plots.choose_plots(self.chooser))
+        more = tool_button("⋯", tip="Zoom, marks and copies of all plots")
+        more.setAccessibleName("Menu of all plots")
+        more.clicked.connect(_opening(more, self.plots.menu.popup))
+        self.bar.add_tools(whole, switch, self.chooser, more)
 
-    def _choose_plots(self) -> None:
-        self.plots.menu.popup(self.chooser.mapToGlobal(self.chooser.rect().bottomLeft()))
+    def _folded(self) -> None:
+        self._share_height()
+        self._request_output()
+
+    def _share_height(self) -> None:
+        """Give the plots all height that the tabs do not need."""
+        self._splitter.setSizes([_ALL, self.tabs.minimumHeight()] if self.tabs.folded else list(_HEIGHTS))
+
+
+def _opening(button: QWidget, popup: Callable[..., object]) -> Callable[[], object]:
+    """Return what opens a menu below `button`; Qt keeps it within the screen."""
+    return lambda: popup(button.mapToGlobal(button.rect().bottomLeft()))

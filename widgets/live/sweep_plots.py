@@ -5,11 +5,15 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from PySide6.QtWidgets import QWidget
 
+from app.scaling.scaling import ScalingAnalysis, scaling_charts
 from app.scaling.sweeps import SweepPanel, curves_of, panels_of
+from app.services import Workstation
 from suites.vocab import Figure
+from widgets.jobs import BackgroundJob
 from widgets.live.model import RunModel, StepKey, TrialView
-from widgets.parts.boxes import column_in
+from widgets.parts.boxes import column_in, fill, scrolled
 from widgets.plots.axis import LabelAxis
+from widgets.plots.chart_view import ChartView
 from widgets.plots.time_plot import TimePlot
 from widgets.plots.time_window import TimeWindow
 from widgets.theme import SPACE, series_colour
@@ -47,12 +51,18 @@ _MARGIN = 0.04
 class SweepPlots(QWidget):
     """Plots of a sweep, one above the other. Its owner shows and hides it."""
 
-    def __init__(self) -> None:
+    def __init__(self, workstation: Workstation | None = None) -> None:
+        """`workstation` fits the model of a stored sweep."""
         super().__init__()
         self.plots: list[TimePlot] = []
+        self.charts: list[ChartView] = []
+        self._workstation = workstation
+        self._scaling_of: tuple[str, StepKey] | None = None
         self._axes: list[LabelAxis] = []
         self._panels: tuple[SweepPanel, ...] = ()
-        self._column = column_in(self, SPACE[0], (SPACE[1], 0, 0, 0))
+        inner = QWidget()
+        self._column = column_in(inner, SPACE[0], (SPACE[1], 0, 0, 0))
+        fill(column_in(self), scrolled(inner))
         self.setAccessibleName("Sweep")
         self.hide()
 
@@ -67,7 +77,44 @@ class SweepPlots(QWidget):
         for plot, axis, panel in zip(self.plots, self._axes, self._panels, strict=True):
             _fill(plot, axis, panel)
 
+    def show_scaling(self, model: RunModel, step_key: StepKey) -> None:
+        """Show the fitted model of a finished sweep in place of the plots of its metrics; it is read once."""
+        if self._workstation is None or not self._panels or not model.phase.over or not model.run_id:
+            self._show_charts(())
+            self._scaling_of = None
+            return
+        if self._scaling_of == (model.run_id, step_key):
+            return
+        self._scaling_of = asked = model.run_id, step_key
+        analyses, run_id = self._workstation.analyses, model.run_id
+
+        def read() -> list[ScalingAnalysis]:
+            return [one for one in analyses.scaling(run_id) if (one.step, one.host) == step_key]
+
+        def show(found: list[ScalingAnalysis]) -> None:
+            if self._scaling_of == asked:
+                self._show_charts(found)
+
+        BackgroundJob(read, self).start(show, lambda _error: None)
+
+    def _show_charts(self, found: Sequence[ScalingAnalysis]) -> None:
+        for view in self.charts:
+            self._column.removeWidget(view)
+            view.hide()
+            view.deleteLater()
+        self.charts = []
+        for chart in (chart for one in found for chart in scaling_charts(one)):
+            view = ChartView()
+            view.show_chart(chart)
+            self._column.insertWidget(len(self.charts), view, 1)
+            self.charts.append(view)
+        fitted = {_title(panel) for panel in self._panels if panel.metric in {one.curve.metric for one in found}}
+        for plot in self.plots:
+            plot.setVisible(plot.title not in fitted)
+
     def _rebuild(self) -> None:
+        self._show_charts(())
+        self._scaling_of = None
         for plot in self.plots:
             self._column.removeWidget(plot)
             plot.hide()
@@ -77,10 +124,15 @@ class SweepPlots(QWidget):
         self.plots = []
         for panel, axis in zip(self._panels, self._axes, strict=True):
             window = shared.setdefault(panel.label, TimeWindow(self))
-            title = f"{panel.metric.title} by {panel.x_title}"
-            plot = TimePlot(title, panel.metric.unit, better=panel.metric.better, window=window, axis=axis, parent=self)
+            plot = TimePlot(
+                _title(panel), panel.metric.unit, better=panel.metric.better, window=window, axis=axis, parent=self
+            )
             self.plots.append(plot)
             self._column.addWidget(plot, 1)
+
+
+def _title(panel: SweepPanel) -> str:
+    return f"{panel.metric.title} by {panel.x_title}"
 
 
 def _fill(plot: TimePlot, axis: LabelAxis, panel: SweepPanel) -> None:

@@ -9,19 +9,19 @@ from app.events import State
 from suites.quantities import decimals, first_upper, label_text
 from suites.units import Display
 from suites.vocab import Labels, Metric
-from widgets.live.headline import HeadlineEstimate, of_samples
+from widgets.live.headline import SampleSpread, spread_of
 from widgets.live.model import TrialView
 from widgets.parts.names import MISSING
 from widgets.parts.table import RIGHT, Table, TableColumn, TableModel
 from widgets.plots.axis import prefix
 
 SPREAD_UP_TO = 3
-"""Up to this many series have a column for their spread; of more, the tool tip shows it."""
+"""Up to this many series have a column for their range; of more, the tool tip shows it."""
 
 
 @dataclass(slots=True)
 class TrialSeries:
-    """One series of the headline metric over all trials: values and spreads in one unit with equal decimals."""
+    """One series of the headline metric over all trials: values and ranges in one unit with equal decimals."""
 
     metric: Metric
     labels: Labels
@@ -30,22 +30,23 @@ class TrialSeries:
 
     display: Display = Display(1.0, "")
     decimal_places: int = 0
-    within: dict[int, HeadlineEstimate | None] = field(default_factory=dict)
+    within: dict[int, SampleSpread | None] = field(default_factory=dict)
 
     def measure(self, views: Sequence[TrialView]) -> None:
-        """Read the trials; the spread of an ended one is read once."""
+        """Read the trials; the range of an ended one is read once."""
         for view in views:
             if view.ended is None or view.trial.id not in self.within:
                 series = view.series.get((self.metric.name, self.labels))
-                self.within[view.trial.id] = of_samples(series) if series is not None else None
+                self.within[view.trial.id] = spread_of(series) if series is not None else None
         values = [value for view in views if (value := self.value(view)) is not None]
         if not values:
             return
         largest = max(values, key=abs)
         self.display = prefix(largest, self.metric.unit)
-        halves = [found.half for found in self.within.values() if found is not None and found.half]
+        ranges = [found.greatest - found.least for found in self.within.values() if found is not None]
+        least = min((found for found in ranges if found), default=0.0)
         divisor = self.display.divisor
-        self.decimal_places = decimals(largest / divisor, min(halves) / divisor if halves else None)
+        self.decimal_places = decimals(largest / divisor, least / divisor or None)
 
     def value(self, view: TrialView) -> float | None:
         """Return the tool's figure, or the median so far of a trial under way."""
@@ -53,21 +54,21 @@ class TrialSeries:
             if figure.metric.name == self.metric.name and figure.labels == self.labels:
                 return figure.value
         found = self.within.get(view.trial.id)
-        return None if found is None or view.ended is not None else found.value
+        return None if found is None or view.ended is not None else found.median
 
     def text(self, value: float | None) -> str:
         """Return `value` in the column's unit and digits."""
         return MISSING if value is None else f"{value / self.display.divisor:.{self.decimal_places}f}"
 
-    def half(self, view: TrialView) -> float | None:
-        """Return half the distance between the quartiles of the trial's samples."""
+    def range(self, view: TrialView) -> str:
+        """Return the least and the greatest sample of a trial: ``40.9–41.8``."""
         found = self.within.get(view.trial.id)
-        return None if found is None else found.half
+        return MISSING if found is None or found.n < 2 else f"{self.text(found.least)}–{self.text(found.greatest)}"
 
     def within_text(self, view: TrialView) -> str:
-        """Return the spread of the samples within a trial for a tool tip; empty if unknown."""
-        half = self.half(view)
-        return f"± {self.text(half)} {self.display.suffix} within the trial" if half is not None else ""
+        """Return the range of the samples within a trial for a tool tip; empty if unknown."""
+        shown = self.range(view)
+        return "" if shown == MISSING else f"{shown} {self.display.suffix} within the trial"
 
     def head(self) -> str:
         """Return the name of the column."""
@@ -76,7 +77,7 @@ class TrialSeries:
 
 
 class TrialTable(Table[TrialView]):
-    """One row per trial; each series of the headline metric has a column, and one for its spread."""
+    """One row per trial; each series of the headline metric has a column, and one for its range."""
 
     chosen_trial = Signal(object)  # the TrialView
 
@@ -106,7 +107,7 @@ class TrialTable(Table[TrialView]):
 
 
 def _columns(series: Sequence[TrialSeries]) -> list[TableColumn[TrialView]]:
-    """Return the columns for `series`; of many, the tool tip alone shows the spread."""
+    """Return the columns for `series`; of many, the tool tip alone shows the range."""
 
     def tone(view: TrialView) -> str:
         return "" if _may_count(view) else "muted"
@@ -125,7 +126,7 @@ def _columns(series: Sequence[TrialSeries]) -> list[TableColumn[TrialView]]:
     for each in series:
         columns.append(_value_column(each, tone, several=several))
         if not several:
-            columns.append(_spread_column(each, tone))
+            columns.append(_range_column(each, tone))
     return [
         *columns,
         TableColumn(
@@ -151,13 +152,13 @@ def _value_column(each: TrialSeries, tone: Callable[[TrialView], str], *, severa
     )
 
 
-def _spread_column(each: TrialSeries, tone: Callable[[TrialView], str]) -> TableColumn[TrialView]:
+def _range_column(each: TrialSeries, tone: Callable[[TrialView], str]) -> TableColumn[TrialView]:
     return TableColumn(
-        "± within",
-        lambda view: each.text(each.half(view)),
+        "Min–max",
+        each.range,
         unit=each.display.suffix,
         align=RIGHT,
-        tip="Half the interquartile range of the samples within the trial",
+        tip="Least and greatest sample within the trial, without ramp and warm-up",
         more=lambda _view: "",
         tone=tone,
     )

@@ -70,8 +70,8 @@ class Notice(QFrame):
         self.show()
 
     def show_error(self, error: BenchwrightError) -> None:
-        """Show the message and remedy of `error`."""
-        self.show_message("error", error.message, error.remedy)
+        """Show the message and remedy of `error`; what the user cancelled is no error."""
+        self.show_message("info" if error.cancelled else "error", error.message, error.remedy)
 
     def text(self) -> str:
         """Return the message and remedy."""

@@ -4,11 +4,13 @@ from math import log10
 
 import pyqtgraph as pg
 from PySide6.QtCore import QRectF
+from PySide6.QtGui import QFont, QFontMetricsF
 
 from suites.units import Display, Unit, display
 from widgets.plots import scale
 from widgets.plots.scale import Range
-from widgets.theme import figure_font, palette
+from widgets.plots.timeline import TimeMap
+from widgets.theme import SPACE, TextSize, figure_font, palette, text_font
 
 _COUNTED_BELOW = 10_000.0
 """Rates of events up to this have no prefix, as in the tools' output."""
@@ -21,13 +23,30 @@ def prefix(greatest: float, unit: Unit) -> Display:
     return display(greatest, unit)
 
 
-VALUE_WIDTH = 52
-TIME_HEIGHT = 20
-_TICK_PIXELS = 34
-_DECADE_PIXELS = 20
+_WIDEST_TICK = "888.8 ms"
+_WIDEST_TIME = "88:88:88"
+_TICK_ROWS, _DECADE_ROWS = 2.4, 1.4
+"""Distance of tick labels in heights of their text."""
+
 _OVERHANG = 24
 """Pixels by which the outermost tick labels may extend beyond the axis."""
-_CLOCK_PIXELS = 90
+
+
+def tick_font() -> QFont:
+    """Return the font of tick labels, which follows the text size."""
+    return figure_font(text_font(TextSize.SMALL).pointSizeF() * 0.95)
+
+
+def value_width() -> int:
+    """Return the width of a value axis in pixels: its widest label and a margin."""
+    return round(QFontMetricsF(tick_font()).horizontalAdvance(_WIDEST_TICK)) + SPACE[1]
+
+
+def time_height() -> int:
+    """Return the height of a time axis in pixels."""
+    return round(QFontMetricsF(tick_font()).height()) + SPACE[0]
+
+
 _GRID = 255
 """Alpha of the grid (of 255): its colour is faint already."""
 
@@ -53,7 +72,7 @@ class _Axis(pg.AxisItem):
         self.setPen(pg.mkPen(colours.line))
         self.setTickPen(pg.mkPen(colours.raised))
         self.setTextPen(pg.mkPen(colours.muted))
-        self.setTickFont(figure_font(8.5))
+        self.setTickFont(tick_font())
 
 
 class ValueAxis(_Axis):
@@ -65,7 +84,12 @@ class ValueAxis(_Axis):
         self._logarithmic = False
         self._unit = Unit.ONE
         self._blank = True
-        self.setWidth(VALUE_WIDTH)
+        self.setWidth(value_width())
+
+    def restyle(self) -> None:
+        """Apply the current colours and text size."""
+        super().restyle()
+        self.setWidth(value_width())
 
     def set_blank(self, *, blank: bool) -> None:
         """Hide the tick labels while there are no values."""
@@ -85,7 +109,8 @@ class ValueAxis(_Axis):
         """Return the ticks in the view's coordinates."""
         if self._blank:
             return []
-        wanted = max(2, int(size / (_DECADE_PIXELS if self._logarithmic else _TICK_PIXELS)))
+        row = QFontMetricsF(tick_font()).height() * (_DECADE_ROWS if self._logarithmic else _TICK_ROWS)
+        wanted = max(2, int(size / row))
         divisor = self._display.divisor
         if self._logarithmic:
             return [(1.0, [log10(value) for value in scale.logarithmic_ticks(10**minVal, 10**maxVal, wanted)])]
@@ -106,7 +131,15 @@ class TimeAxis(_Axis):
 
     def __init__(self) -> None:
         super().__init__("bottom")
+        self._map = TimeMap()
         self.show_values(shown=True)
+
+    def set_map(self, time_map: TimeMap) -> None:
+        """Set the map from the clock to the axis."""
+        if time_map != self._map:
+            self._map = time_map
+            self.picture = None
+            self.update()
 
     @property
     def head(self) -> str:
@@ -115,35 +148,56 @@ class TimeAxis(_Axis):
 
     def text(self, value: float, step: float) -> str:
         """Return the time `value` (s) for the crosshair, with the decimals that `step` needs."""
-        return scale.clock(value, step)
+        return scale.clock(self._map.to_time(value), step)
 
     def cell(self, value: float) -> str:
         """Return the time `value` (s) for a table."""
-        return f"{value:.9g}"
+        return f"{self._map.to_time(value):.9g}"
 
     def show_values(self, *, shown: bool) -> None:
         """Show the tick labels or, between plots that share the axis, the grid alone."""
         self.setStyle(showValues=shown)
-        self.setHeight(TIME_HEIGHT if shown else 4)
+        self.setHeight(time_height() if shown else 4)
 
     def tickValues(self, minVal: float, maxVal: float, size: float) -> list[tuple[float, list[float]]]:  # noqa: N803 (pyqtgraph's names)
         """Return the times of the ticks."""
-        found = scale.clock_ticks(minVal, maxVal, max(2, int(size / _CLOCK_PIXELS))) if maxVal > minVal else []
-        step = found[1] - found[0] if len(found) > 1 else 1.0
-        return [(step, found)]
+        least = 1.6 * QFontMetricsF(tick_font()).horizontalAdvance(_WIDEST_TIME)
+        wanted = max(2, int(size / least))
+        if not maxVal > minVal:
+            return [(1.0, [])]
+        step = scale.clock_step(maxVal - minVal, wanted)
+        if not self._map.cut:
+            return [(step, scale.multiples(minVal, maxVal, step))]
+        room = 0.7 * least * (maxVal - minVal) / size
+        return [(step, _spaced(self._mapped_ticks(minVal, maxVal, step), room))]
+
+    def _mapped_ticks(self, low: float, high: float, step: float) -> list[float]:
+        """Return the places of round times within each span that is shown."""
+        zero, found = self._map.zero, []
+        for span in self._map.spans:
+            start, end = max(low, span.shown), min(high, span.shown_end)
+            if start < end:
+                shift = span.start - zero - span.shown
+                found += [time - shift for time in scale.multiples(start + shift, end + shift, step)]
+        return found
 
     def tickStrings(self, values: list[float], _scale: float, spacing: float) -> list[str]:
         """Return the times as 0:41 or 1:02:03."""
-        return [scale.clock(value, spacing) for value in values]
+        return [scale.clock(self._map.to_time(value), spacing) for value in values]
+
+
+def _spaced(places: list[float], least: float) -> list[float]:
+    """Return `places` without those closer than `least` to the one before."""
+    found: list[float] = []
+    for place in places:
+        if not found or place - found[-1] >= least:
+            found.append(place)
+    return found
 
 
 def _with_unit(value: float, unit: Unit) -> str:
     shown = prefix(value * (1 + 1e-9), unit)
     return f"{value / shown.divisor:.4g} {shown.suffix}".rstrip()
-
-
-_LETTER = 7
-"""Width of a character of a tick label in pixels, with spacing."""
 
 
 class LabelAxis(TimeAxis):
@@ -178,10 +232,11 @@ class LabelAxis(TimeAxis):
     def tickValues(self, minVal: float, maxVal: float, size: float) -> list[tuple[float, list[float]]]:  # noqa: N803 (pyqtgraph's names)
         """Return the positions to label, from left to right, without overlapping texts."""
         scale = size / (maxVal - minVal) if maxVal > minVal else 1.0
+        metrics = QFontMetricsF(tick_font())
         found: list[float] = []
         taken = float("-inf")
         for position, text in self._ticks:
-            half = _LETTER * (len(text) + 1) / 2
+            half = metrics.horizontalAdvance(f"{text}0") / 2
             if minVal <= position <= maxVal and (position - minVal) * scale - half >= taken:
                 found.append(position)
                 taken = (position - minVal) * scale + half

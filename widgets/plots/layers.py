@@ -1,17 +1,24 @@
-"""Layers of a plot beside the curves: baseline bands, warm-ups, marks, labels, crosshair."""
+"""Layers of a plot beside the curves: phases, heat maps, baseline bands, marks, labels, crosshair."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import pyqtgraph as pg
 from PySide6.QtCore import QPointF, QRectF, Qt
-from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPen, QPolygonF
+from PySide6.QtGui import QBrush, QColor, QFontMetricsF, QImage, QPainter, QPen, QPolygonF
 from PySide6.QtWidgets import QGraphicsItem, QStyleOptionGraphicsItem, QWidget
 
-from widgets.theme import figure_font, palette
+from widgets.plots.axis import tick_font
+from widgets.plots.timeline import MarkKind, PhaseKind, PlotMark, TimePhase
+from widgets.theme import palette
 
-LABEL_WIDTH = 104
+_WIDEST_LABEL = "p99.9 read, jobs"
 _SWATCH = 10
+
+
+def label_width() -> int:
+    """Return the width of the labels of curves in pixels."""
+    return round(QFontMetricsF(tick_font()).horizontalAdvance(_WIDEST_LABEL)) + _SWATCH
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +38,7 @@ class CurveLabels(pg.GraphicsWidget):
         super().__init__()
         self._box = box
         self._labels: tuple[Label, ...] = ()
-        self.setFixedWidth(LABEL_WIDTH)  # even without labels, so that stacked plots share one time axis
+        self.setFixedWidth(label_width())  # even without labels, so that stacked plots share one time axis
         box.sigRangeChanged.connect(self._moved)
 
     def set_labels(self, labels: Sequence[Label]) -> None:
@@ -46,7 +53,7 @@ class CurveLabels(pg.GraphicsWidget):
 
     def paint(self, painter: QPainter, _option: QStyleOptionGraphicsItem, _widget: QWidget | None = None) -> None:
         """Draw the labels, moved apart where curves end close together."""
-        font = figure_font(8.5)
+        font = tick_font()
         painter.setFont(font)
         metrics = QFontMetricsF(font)
         ordered = sorted(self._labels, key=lambda label: -label.value)
@@ -59,7 +66,7 @@ class CurveLabels(pg.GraphicsWidget):
                 painter.drawLine(QPointF(4, row + line), QPointF(4 + _SWATCH, row + line))
             painter.setPen(QColor(palette().text))
             left = 4 + _SWATCH + 4
-            text = metrics.elidedText(label.text, Qt.TextElideMode.ElideRight, LABEL_WIDTH - left)
+            text = metrics.elidedText(label.text, Qt.TextElideMode.ElideRight, self.size().width() - left)
             painter.drawText(QPointF(left, row + metrics.ascent() / 2 - 1), text)
 
     def _row(self, label: Label) -> float:
@@ -82,8 +89,6 @@ def spread(rows: Sequence[float], distance: float, height: float) -> list[float]
 
 
 _MARK = 9
-_NAMED_FROM = 80
-"""Height in pixels from which a warm-up is labelled: in a low plot the label would cover the curves."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,11 +101,14 @@ class Stripe:
 
 
 @dataclass(frozen=True, slots=True)
-class PlotMark:
-    """Text of a finding at a time."""
+class HeatImage:
+    """Heat map of a trial, in the view's coordinates: one pixel per interval and range of values."""
 
-    time: float
-    text: str
+    start: float
+    end: float
+    low: float
+    high: float
+    image: QImage
 
 
 class _Layer(QGraphicsItem):
@@ -133,17 +141,25 @@ class _Layer(QGraphicsItem):
 
 
 class Backdrop(_Layer):
-    """Layer behind the curves: shaded warm-ups and grey baseline bands."""
+    """Layer behind the curves: phases of the time axis, heat map and grey baseline bands."""
 
     def __init__(self, box: pg.ViewBox) -> None:
         super().__init__(box, -10)
         self.stripes: tuple[Stripe, ...] = ()
-        self.warm_ups: tuple[tuple[float, float], ...] = ()
+        self.phases: tuple[TimePhase, ...] = ()
+        self.heat: tuple[HeatImage, ...] = ()
 
     def paint(self, painter: QPainter, _option: QStyleOptionGraphicsItem, _widget: QWidget | None = None) -> None:
-        """Draw the warm-ups, then the bands."""
-        for start, end in self.warm_ups:
-            self._draw_warm_up(painter, start, end)
+        """Draw the phases, the heat maps, then the bands."""
+        height = float(self._box.height())
+        for phase in self.phases:
+            left, right = self.x(phase.start), self.x(phase.end)
+            if right > 0 and left < self._box.width():
+                draw_phase(painter, phase.kind, QRectF(left, 0, right - left, height))
+        for heat in self.heat:
+            top, bottom = self.y(heat.high), self.y(heat.low)
+            area = QRectF(self.x(heat.start), top, self.x(heat.end) - self.x(heat.start), bottom - top)
+            painter.drawImage(area, heat.image)
         colour = QColor(palette().baseline)
         for stripe in self.stripes:
             colour.setAlpha(60)
@@ -154,27 +170,45 @@ class Backdrop(_Layer):
             row = self.y(stripe.median)
             painter.drawLine(QPointF(0, row), QPointF(self._box.width(), row))
 
-    def _draw_warm_up(self, painter: QPainter, start: float, end: float) -> None:
-        colours = palette()
-        left, right = self.x(start), self.x(end)
-        area = QRectF(left, 0, right - left, self._box.height())
+
+_HATCHES = {
+    PhaseKind.WARM_UP: Qt.BrushStyle.BDiagPattern,
+    PhaseKind.EXCLUDED: Qt.BrushStyle.DiagCrossPattern,
+    PhaseKind.OTHER: Qt.BrushStyle.Dense7Pattern,
+}
+
+
+def draw_phase(painter: QPainter, kind: PhaseKind, area: QRectF) -> None:
+    """Draw a phase behind curves: a trial by its two edges, what does not count by a hatch, a cut by a double line."""
+    colours = palette()
+    if kind in _HATCHES:
         painter.fillRect(area, QColor(colours.raised))
-        painter.setFont(figure_font(8))
-        painter.setPen(QColor(colours.muted))
-        fits = QFontMetricsF(painter.font()).horizontalAdvance("warm-up") + 8 < area.width()
-        if fits and area.height() >= _NAMED_FROM:
-            painter.drawText(
-                area.adjusted(4, 2, 0, 0), Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignTop, "warm-up"
-            )
+        painter.fillRect(area, QBrush(QColor(colours.line), _HATCHES[kind]))
+    elif kind is PhaseKind.CUT:
+        painter.fillRect(area, QColor(colours.window))
+        painter.setPen(QPen(QColor(colours.border), 1, Qt.PenStyle.DotLine))
+        for column in (area.left(), area.right()):
+            painter.drawLine(QPointF(column, area.top()), QPointF(column, area.bottom()))
+    else:
+        painter.setPen(QPen(QColor(colours.line), 1))
+        for column in (area.left(), area.right()):
+            painter.drawLine(QPointF(column, area.top()), QPointF(column, area.bottom()))
 
 
 class Foreground(_Layer):
-    """Layer over the curves: findings as marks on the time axis, and the range being selected."""
+    """Layer over the curves: marks on the time axis, the selected span, and the box being drawn."""
 
     def __init__(self, box: pg.ViewBox) -> None:
         super().__init__(box, 10)
         self.marks: tuple[PlotMark, ...] = ()
-        self.selection: tuple[float, float] | None = None
+        self.box: QRectF | None = None  # being drawn, in pixels
+        self.span: tuple[float, float] | None = None
+
+    def set_span(self, span: tuple[float, float] | None) -> None:
+        """Set the selected span."""
+        if span != self.span:
+            self.span = span
+            self.update()
 
     def mark_at(self, time: float) -> PlotMark | None:
         """Return the mark under the pointer at `time`."""
@@ -183,23 +217,33 @@ class Foreground(_Layer):
         return min(near, key=lambda mark: abs(self.x(mark.time) - column), default=None)
 
     def paint(self, painter: QPainter, _option: QStyleOptionGraphicsItem, _widget: QWidget | None = None) -> None:
-        """Draw the marks and the selected range."""
+        """Draw the marks, the span and the box."""
         colours = palette()
         height = float(self._box.height())
-        colour = QColor(colours.warning)
+        width = self._box.width()
         for mark in self.marks:
             column = round(self.x(mark.time)) + 0.5
+            if not 0 <= column <= width:
+                continue
+            colour = QColor(colours.warning if mark.kind is MarkKind.FINDING else colours.muted)
             painter.setPen(QPen(colour, 1, Qt.PenStyle.DotLine))
             painter.drawLine(QPointF(column, 0), QPointF(column, height - _MARK))
             painter.setPen(Qt.PenStyle.NoPen)
             painter.setBrush(colour)
             foot = [QPointF(column, height - _MARK), QPointF(column + 5, height), QPointF(column - 5, height)]
             painter.drawPolygon(QPolygonF(foot))
-        if self.selection is not None:
-            start, end = sorted(self.x(time) for time in self.selection)
-            shade = QColor(colours.accent)
-            shade.setAlpha(40)
-            painter.fillRect(QRectF(start, 0, end - start, height), shade)
+        if self.span is not None:
+            start, end = (self.x(time) for time in self.span)
+            self._shade(painter, QRectF(start, 0, end - start, height))
+        if self.box is not None:
+            self._shade(painter, self.box)
+
+    def _shade(self, painter: QPainter, area: QRectF) -> None:
+        shade = QColor(palette().accent)
+        painter.setPen(QPen(shade, 1))
+        shade.setAlpha(40)
+        painter.setBrush(shade)
+        painter.drawRect(area)
 
 
 class Cursor(QGraphicsItem):

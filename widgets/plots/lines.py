@@ -1,6 +1,7 @@
 """Lines of a plot: curves, decimation, extent and axis scaling."""
 
-from collections.abc import Hashable, Iterable
+import math
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -78,35 +79,82 @@ class CurveItem(pg.PlotCurveItem):
 
 
 _NO_NUMBERS: Numbers = np.empty(0)
+_GAP: Numbers = np.array([math.nan])
 _LEAVE_LOGARITHMIC = 0.3
 """Share of LOGARITHMIC_FROM below which a logarithmic axis becomes linear again (hysteresis)."""
 
 
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """The part of a buffer from `start` to `end`, drawn `offset` seconds earlier than its times."""
+
+    buffer: SeriesBuffer
+    offset: float = 0.0
+    start: float = -math.inf
+    end: float = math.inf
+
+    def points(self, start: float, end: float) -> tuple[Numbers, Numbers]:
+        """Return the points from `start` to `end` of the axis, with one on either side within the piece."""
+        times, values = self.buffer.times(), self.buffer.values()
+        least, most = np.searchsorted(times, [self.start, self.end])
+        first, last = np.searchsorted(times, [start + self.offset, end + self.offset])
+        chosen = slice(max(least, first - 1), min(most, last + 1))
+        return times[chosen] - self.offset, values[chosen]
+
+    def latest(self) -> float | None:
+        """Return the time of its last point on the axis, or None."""
+        times = self.buffer.times()
+        last = int(np.searchsorted(times, self.end)) - 1
+        return float(times[last]) - self.offset if last >= 0 and times[last] >= self.start else None
+
+
 @dataclass(slots=True)
 class PlotLine:
-    """One series in a plot. `offset` is the buffer's time at the plot's zero, `factor` converts its values to the
-    plot's unit; a `faint` line is in the background."""
+    """One series in a plot, made of pieces in order of time. `factor` converts its values to the plot's unit; a `faint`
+    line is in the background."""
 
     key: Hashable
     title: str
     colour: QColor
-    buffer: SeriesBuffer
+    pieces: tuple[Piece, ...]
     curve: CurveItem
     faint: bool = False
-    offset: float = 0.0
     factor: float = 1.0
     dashed: bool = False
     shown: tuple[Numbers, Numbers] = (_NO_NUMBERS, _NO_NUMBERS)
 
+    @property
+    def buffer(self) -> SeriesBuffer:
+        """The buffer of its last piece, which grows."""
+        return self.pieces[-1].buffer
+
+    @property
+    def offset(self) -> float:
+        """The offset of its last piece."""
+        return self.pieces[-1].offset
+
+    @property
+    def taken(self) -> int:
+        """Number of points ever added to its buffers."""
+        return sum(buffer.taken for buffer in {id(piece.buffer): piece.buffer for piece in self.pieces}.values())
+
+    def points(self, start: float = -math.inf, end: float = math.inf) -> tuple[Numbers, Numbers]:
+        """Return all points from `start` to `end` of the axis in the plot's unit, with a gap between pieces."""
+        parts = [piece.points(start, end) for piece in self.pieces]
+        times, values = _joined(parts)
+        return times, values * self.factor
+
     def decimated(self, start: float, end: float, columns: int) -> None:
         """Decimate the points between `start` and `end` to `columns` of pixels."""
-        times, values = decimate(
-            self.buffer.times(), self.buffer.values(), start + self.offset, end + self.offset, columns
-        )
-        self.shown = (
-            times - self.offset if self.offset else times,
-            values * self.factor if self.factor != 1 else values,
-        )
+        parts = []
+        for piece in self.pieces:
+            low, high = max(start, piece.start - piece.offset), min(end, piece.end - piece.offset)
+            if low < high:
+                times, values = piece.points(low, high)
+                share = max(1, math.ceil(columns * (high - low) / (end - start)))
+                parts.append(decimate(times, values, low, high, share))
+        times, values = _joined(parts)
+        self.shown = times, values * self.factor if self.factor != 1 else values
 
     def draw(self, *, logarithmic: bool, smooth: bool) -> None:
         """Draw the decimated points; on a logarithmic axis a value of zero or less is a gap."""
@@ -117,21 +165,41 @@ class PlotLine:
 
     def at(self, time: float) -> float | None:
         """Return the value nearest to `time`, or None if it is more than 1.5 sample intervals away."""
-        found = self.buffer.nearest(time + self.offset)
-        if found is None or not np.isfinite(found[1]):
-            return None
-        times = self.buffer.times()
-        interval = (times[-1] - times[0]) / (len(times) - 1) if len(times) > 1 else 1.0
-        return found[1] * self.factor if abs(found[0] - self.offset - time) <= 1.5 * interval + 1e-9 else None
+        near = [found for piece in self.pieces if (found := _nearest(piece, time)) is not None]
+        _distance, value = min(near, default=(0.0, math.nan))
+        return value * self.factor if math.isfinite(value) else None
 
     def end(self) -> float | None:
         """Return the last value that is not missing, or None."""
-        last = self.buffer.last()
-        return None if last is None else last[1] * self.factor
+        found = (piece.buffer.last() for piece in reversed(self.pieces))
+        return next((last[1] * self.factor for last in found if last is not None), None)
 
     def latest(self) -> float | None:
         """Return the time of the last point, or None."""
-        return float(self.buffer.times()[-1]) - self.offset if len(self.buffer) else None
+        return max((end for piece in self.pieces if (end := piece.latest()) is not None), default=None)
+
+
+def _nearest(piece: Piece, time: float) -> tuple[float, float] | None:
+    """Return the distance and value of the point of `piece` nearest to `time`, None beyond 1.5 sample intervals."""
+    if not piece.start <= time + piece.offset <= piece.end:
+        return None
+    found = piece.buffer.nearest(time + piece.offset)
+    if found is None or not np.isfinite(found[1]):
+        return None
+    times = piece.buffer.times()
+    interval = (times[-1] - times[0]) / (len(times) - 1) if len(times) > 1 else 1.0
+    distance = abs(found[0] - piece.offset - time)
+    return (distance, found[1]) if distance <= 1.5 * interval + 1e-9 else None
+
+
+def _joined(parts: Sequence[tuple[Numbers, Numbers]]) -> tuple[Numbers, Numbers]:
+    """Return the points of several parts with a gap between them."""
+    if len(parts) == 1:
+        return parts[0]
+    filled = [part for part in parts if len(part[0])]
+    times = [each for times, _ in filled for each in (times, times[-1:])]
+    values = [each for _, values in filled for each in (values, _GAP)]
+    return (np.concatenate(times), np.concatenate(values)) if filled else (_NO_NUMBERS, _NO_NUMBERS)
 
 
 @dataclass(slots=True)
@@ -154,6 +222,10 @@ class AxisScaling:
         else:
             self.bounds = scale.from_zero(greatest, self.bounds)
         return self.bounds
+
+    def show_box(self, low: float, high: float) -> None:
+        """Show the values from `low` to `high`, on the present kind of axis."""
+        self.bounds = Range(low, high, logarithmic=self.bounds.logarithmic)
 
     def _is_logarithmic(self, positive: float, greatest: float) -> bool:
         if self.forced_logarithmic is not None:

@@ -11,7 +11,8 @@ from PySide6.QtWidgets import QSizePolicy
 from widgets.parts.boxes import FittedWidget, fill, row_in
 from widgets.parts.controls import tool_button
 from widgets.parts.text import OneLine, tool_tip
-from widgets.plots.axis import VALUE_WIDTH
+from widgets.plots.axis import value_width
+from widgets.plots.heat import HeatKey
 from widgets.theme import SPACE, TextSize, figure_font, palette, text_font
 
 _SWATCH = 10
@@ -72,7 +73,7 @@ class Legend(FittedWidget):
         shown_entries = self._shown(columns)
         for index, entry in enumerate(shown_entries):
             row, column = divmod(index, columns)
-            left, top = VALUE_WIDTH + column * width, row * metrics.height()
+            left, top = value_width() + column * width, row * metrics.height()
             style = Qt.PenStyle.DotLine if entry.dashed else Qt.PenStyle.SolidLine
             painter.setPen(QPen(entry.colour, 2, style))
             middle = top + metrics.height() / 2
@@ -84,7 +85,7 @@ class Legend(FittedWidget):
             painter.drawText(area, Qt.AlignmentFlag.AlignVCenter, text)
         if hidden := len(self._entries) - len(shown_entries):
             row, column = divmod(len(shown_entries), columns)
-            area = QRectF(VALUE_WIDTH + column * width, row * metrics.height(), width, metrics.height())
+            area = QRectF(value_width() + column * width, row * metrics.height(), width, metrics.height())
             painter.setPen(QColor(palette().muted))
             painter.drawText(area, Qt.AlignmentFlag.AlignVCenter, f"and {hidden} more")
 
@@ -98,7 +99,7 @@ class Legend(FittedWidget):
         metrics = QFontMetricsF(self.font())
         longest = max((metrics.horizontalAdvance(entry.title) for entry in self._entries), default=0.0)
         width = _SWATCH + SPACE[1] + longest + metrics.horizontalAdvance(_WIDEST_VALUE)
-        room = max(1.0, self.width() - VALUE_WIDTH)
+        room = max(1.0, self.width() - value_width())
         columns = min(max(1, int(room / width)), max(1, len(self._entries)))
         return columns, max(width, room / columns if columns == 1 else width)
 
@@ -126,8 +127,9 @@ class PlotHead(FittedWidget):
         self._reading = ""
         self._message = QTimer(self, singleShot=True, interval=MESSAGE_TIME)
         self._message.timeout.connect(lambda: self.reading.set_text(self._reading))
+        self.heat_key = HeatKey()
         self.everything = tool_button("Show all")
-        self.everything.setToolTip("Show the whole time range (0)")
+        self.everything.setToolTip("Show the whole time range (Home)")
         self.everything.hide()
         self.menu_button = tool_button("⋯")
         self.menu_button.setToolTip("Copy, save and scale this plot")
@@ -135,7 +137,7 @@ class PlotHead(FittedWidget):
             button.setAutoRaise(True)
             button.setFont(text_font(TextSize.SMALL))
         row = row_in(self, SPACE[1])
-        fill(row, self.title, self.unit, self.note, (self.reading, 1), self.everything, self.menu_button)
+        fill(row, self.title, self.unit, self.note, self.heat_key, (self.reading, 1), self.everything, self.menu_button)
 
     def write(self, title: str, unit: str, note: Sequence[str]) -> None:
         """Show `title`, `unit` in brackets, and the parts of `note`."""

@@ -1,11 +1,13 @@
 """Menu of a plot: copy as picture or data, save, scale."""
 
-from collections.abc import Hashable, Iterable, Mapping
+import csv
+import io
+from collections.abc import Hashable, Iterable
 from pathlib import Path
 from typing import Protocol
 
 import numpy as np
-from PySide6.QtCore import QStandardPaths, Qt
+from PySide6.QtCore import QMimeData, QStandardPaths, Qt
 from PySide6.QtGui import QAction, QGuiApplication, QKeySequence, QPixmap
 from PySide6.QtWidgets import QFileDialog, QMenu, QWidget
 
@@ -43,24 +45,52 @@ class Plotted(Protocol):
         ...
 
 
-def as_table(lines: Iterable[PlotLine], bands: Mapping[Hashable, Band], unit: Unit, axis: TimeAxis) -> str:
-    """Return a table (tabs) with one row per time or position of any point. Values are not decimated."""
-    shown = [line for line in lines if len(line.buffer)]
-    times = np.unique(np.concatenate([line.buffer.times() - line.offset for line in shown])) if shown else np.empty(0)
-    columns = [_column(line, times) for line in shown]
-    heads = [sheet_cell(axis.head), *(f"{sheet_cell(line.title)} [{unit.value}]" for line in shown)]
-    for band in bands.values():
-        for name, value in (("median", band.median), ("low", band.low), ("high", band.high)):
-            heads.append(f"{sheet_cell(band.name)} {name} [{band.unit}]")
-            columns.append([f"{value:.9g}"] * len(times))
-    rows = zip((sheet_cell(axis.cell(float(time))) for time in times), *columns, strict=True)
-    return "\n".join("\t".join(row) for row in [tuple(heads), *rows]) + "\n"
+Rows = list[tuple[str, ...]]
+
+
+def table_of(plots: Iterable[Plotted]) -> Rows:
+    """Return a table with one row per time or position of any point of `plots`. Values are not decimated."""
+    shown = [(plot, line) for plot in plots for line in plot.lines.values() if line.taken]
+    several = len({id(plot) for plot, _ in shown}) > 1
+    times = np.unique(np.concatenate([line.points()[0] for _, line in shown])) if shown else np.empty(0)
+    columns = [_column(line, times) for _, line in shown]
+    axis = shown[0][0].view.time_axis if shown else TimeAxis()
+    heads = [axis.head, *(_head(plot, line, named=several) for plot, line in shown)]
+    for plot in dict.fromkeys(plot for plot, _ in shown):
+        for band in plot.bands().values():
+            for name, value in (("median", band.median), ("low", band.low), ("high", band.high)):
+                heads.append(f"{band.name} {name} [{band.unit}]")
+                columns.append([f"{value:.9g}"] * len(times))
+    rows = zip((axis.cell(float(time)) for time in times), *columns, strict=True)
+    return [tuple(heads), *rows]
+
+
+def copy_table(rows: Rows) -> None:
+    """Copy a table: tabs for spreadsheets, and CSV for programs that take it."""
+    data = QMimeData()
+    data.setText("".join("\t".join(map(sheet_cell, row)) + "\n" for row in rows))
+    text = io.StringIO()
+    csv.writer(text).writerows(rows)
+    data.setData("text/csv", text.getvalue().encode())
+    QGuiApplication.clipboard().setMimeData(data)
+
+
+def picture_of(widget: QWidget) -> QPixmap:
+    """Return `widget` as it is shown, at twice the resolution."""
+    picture = QPixmap(widget.size() * _DENSITY)
+    picture.setDevicePixelRatio(_DENSITY)
+    widget.render(picture)
+    return picture
+
+
+def _head(plot: Plotted, line: PlotLine, *, named: bool) -> str:
+    return f"{f'{plot.title}: ' if named else ''}{line.title} [{plot.unit.value}]"
 
 
 def _column(line: PlotLine, times: np.ndarray) -> list[str]:
     cells = [""] * len(times)
-    indices = np.searchsorted(times, line.buffer.times() - line.offset)
-    for index, value in zip(indices, line.buffer.values() * line.factor, strict=True):
+    own, values = line.points()
+    for index, value in zip(np.searchsorted(times, own), values, strict=True):
         if np.isfinite(value):
             cells[int(index)] = f"{value:.9g}"
     return cells
@@ -80,7 +110,7 @@ class PlotMenu(QMenu):
         self._add("Copy as data", self.copy_data, QKeySequence.StandardKey.Copy)
         self._add("Save image…", self.choose_file, "")
         self.addSeparator()
-        self.everything = self._add("Show the whole time range", plot.window_of_time.show_all, "0")
+        self.everything = self._add("Show the whole time range", plot.window_of_time.show_all, "Home")
         self.from_zero = self._check("Start the axis at zero", self._set_from_zero)
         self.logarithmic = self._check("Logarithmic axis", self._set_logarithmic)
         self.aboutToShow.connect(self._update)
@@ -92,15 +122,11 @@ class PlotMenu(QMenu):
 
     def copy_data(self) -> None:
         """Copy the values: one row per time, units in the head."""
-        plot = self._plot
-        QGuiApplication.clipboard().setText(as_table(plot.lines.values(), plot.bands(), plot.unit, plot.view.time_axis))
+        copy_table(table_of([self._plot]))
 
     def picture(self) -> QPixmap:
         """Return the plot as it is shown, at twice the resolution."""
-        picture = QPixmap(self._widget.size() * _DENSITY)
-        picture.setDevicePixelRatio(_DENSITY)
-        self._widget.render(picture)
-        return picture
+        return picture_of(self._widget)
 
     def save_picture(self, path: str) -> None:
         """Write the plot to `path` as PNG in the background and show whether it succeeded."""

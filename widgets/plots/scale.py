@@ -69,9 +69,7 @@ def ticks(low: float, high: float, wanted: int) -> list[float]:
     """Return about `wanted` round numbers from `low` to `high`."""
     if not high > low:
         return []
-    step = tick_step(high - low, wanted)
-    first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)
-    return [index * step for index in range(first, last + 1)]
+    return multiples(low, high, tick_step(high - low, wanted))
 
 
 def logarithmic_ticks(low: float, high: float, wanted: int) -> list[float]:
@@ -85,13 +83,17 @@ def logarithmic_ticks(low: float, high: float, wanted: int) -> list[float]:
     return inside[:: math.ceil(len(inside) / wanted)]
 
 
-def clock_ticks(start: float, end: float, wanted: int) -> list[float]:
-    """Return about `wanted` round times: whole seconds, minutes or hours, or fractions of a second."""
-    raw = (end - start) / max(wanted, 1)
+def clock_step(span: float, wanted: int) -> float:
+    """Return the distance of about `wanted` round times over `span` seconds: seconds, minutes, hours or fractions."""
+    raw = span / max(wanted, 1)
     if raw < 1:
-        return ticks(start, end, wanted)
-    step = next((step for step in _CLOCK_STEPS if step >= raw), math.ceil(raw / 86400) * 86400)
-    return [index * float(step) for index in range(math.ceil(start / step), math.floor(end / step) + 1)]
+        return tick_step(span, wanted)
+    return float(next((step for step in _CLOCK_STEPS if step >= raw), math.ceil(raw / 86400) * 86400))
+
+
+def multiples(start: float, end: float, step: float) -> list[float]:
+    """Return the multiples of `step` from `start` to `end`."""
+    return [index * step for index in range(math.ceil(start / step - 1e-9), math.floor(end / step + 1e-9) + 1)]
 
 
 def later(time: float) -> float:

@@ -1,25 +1,28 @@
 """Plot of series over time, live or stored, with baselines."""
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from math import log10
 
+import numpy as np
 from PySide6.QtCore import QEvent
 from PySide6.QtGui import QColor, QShowEvent
 from PySide6.QtWidgets import QWidget
 
 from app.records import Band
 from suites.quantities import direction_text, quantity
-from suites.units import Display, Unit, unit
+from suites.units import Display, Unit, convert, unit
 from suites.vocab import Better
 from widgets.parts.boxes import column_in, fill
 from widgets.plots.axis import TimeAxis, prefix
-from widgets.plots.layers import Label, PlotMark, Stripe
-from widgets.plots.lines import AxisScaling, CurveItem, PlotLine, extent, stripe_of
+from widgets.plots.heat import HeatGrid, heat_colour
+from widgets.plots.layers import HeatImage, Label, Stripe
+from widgets.plots.lines import AxisScaling, CurveItem, Piece, PlotLine, extent, stripe_of
 from widgets.plots.plot_header import Legend, LegendEntry, PlotHead
 from widgets.plots.plot_menu import PlotMenu
 from widgets.plots.redraw import Redraw
 from widgets.plots.series import SeriesBuffer
 from widgets.plots.time_window import TimeWindow
+from widgets.plots.timeline import PhaseKind, PlotMark, TimePhase
 from widgets.plots.view import PlotView
 from widgets.theme import in_force, palette
 
@@ -60,11 +63,13 @@ class TimePlot(QWidget):
         self._better = better
         self._bands: dict[Hashable, Band] = {}
         self._marks: list[PlotMark] = []
-        self._warm_up: float | None = None
+        self._warm_up: tuple[TimePhase, ...] = ()
+        self._heat: tuple[tuple[HeatGrid, float], ...] = ()
         self._redraw = Redraw(self)
         self._redraw.due.connect(self._refresh_if_visible)
         self._stale = True
         self._drawn = 0
+        self._heat_drawn: tuple[tuple[tuple[HeatGrid, float], ...], int] = ((), 0)
         self._build(axis)
 
     # Content
@@ -89,12 +94,18 @@ class TimePlot(QWidget):
         curve = CurveItem(_toned(colour, faint=faint), dots=not faint, dashed=dashed)
         curve.setZValue(-1 if faint else 0)
         drawn = buffer if buffer is not None else SeriesBuffer()
-        line = PlotLine(key, title, colour, drawn, curve, faint, offset, factor, dashed)
+        line = PlotLine(key, title, colour, (Piece(drawn, offset),), curve, faint, factor, dashed)
         self.remove_series(key)
         self.lines[key] = line
         self.view.box.addItem(curve, ignoreBounds=True)
         self.touch()
         return line.buffer
+
+    def set_pieces(self, key: Hashable, pieces: tuple[Piece, ...]) -> None:
+        """Draw the curve `key` from these pieces."""
+        if pieces != self.lines[key].pieces:
+            self.lines[key].pieces = pieces
+            self.touch()
 
     def remove_series(self, key: Hashable) -> None:
         """Remove the curve `key`, if there is one."""
@@ -109,7 +120,7 @@ class TimePlot(QWidget):
             self.remove_series(key)
         self._bands.clear()
         self._marks.clear()
-        self._warm_up = None
+        self._warm_up, self._heat = (), ()
         self.touch()
 
     def append(self, key: Hashable, time: float, value: float) -> None:
@@ -129,9 +140,17 @@ class TimePlot(QWidget):
         """Return the baseline's bands by the curves they belong to."""
         return dict(self._bands)
 
+    def set_heat(self, heat: Sequence[tuple[HeatGrid, float]]) -> None:
+        """Draw heat maps of latencies beneath the curves, each with its time 0 on the axis, which is logarithmic."""
+        if tuple(heat) != self._heat:
+            self._heat = tuple(heat)
+            if heat and self.scaling.forced_logarithmic is None:
+                self.scaling.forced_logarithmic = True
+            self.touch()
+
     def mark_warm_up(self, end: float) -> None:
         """Shade the warm-up from 0 to `end`."""
-        self._warm_up = end
+        self._warm_up = (TimePhase(0.0, end, PhaseKind.WARM_UP, "warm-up"),)
         self.touch()
 
     def mark_finding(self, time: float, text: str) -> None:
@@ -162,16 +181,20 @@ class TimePlot(QWidget):
         lines = list(self.lines.values())
         self._reach(lines)
         start, end = self.window_of_time.shown
+        self.view.time_axis.set_map(self.window_of_time.time_map)
         stripes = tuple(stripe_of(band, self.unit) for band in self._bands.values())
         columns = max(1, int(self.view.box.width()))
         for line in lines:
             line.decimated(start, end, columns)
         found = extent(lines, stripes)
-        if found is not None:
+        zoom = self.window_of_time.zoom
+        if zoom is not None and zoom.plot is self:
+            self.scaling.show_box(zoom.low, zoom.high)
+        elif found is not None:
             self.scaling.follow(*found, percent=self.unit is Unit.PERCENT)
         self.view.value_axis.set_blank(blank=found is None)
         self._set_ranges(start, end)
-        smooth = sum(len(line.buffer) for line in lines) <= _SMOOTH
+        smooth = sum(len(line.shown[0]) for line in lines) <= _SMOOTH
         for line in lines:
             line.draw(logarithmic=self.scaling.bounds.logarithmic, smooth=smooth)
         self._draw_layers(stripes)
@@ -193,16 +216,21 @@ class TimePlot(QWidget):
         figures = [
             f"{line.title} {self._figure(line, time)}" if len(named) > 1 else self._figure(line, time) for line in named
         ]
-        parts = [self.view.time_axis.text(time, (end - start) / 500), *figures]
+        parts = [self._time_text(time, (end - start) / 500), *figures]
         parts += [
             f"{self._band_title(key)} {quantity(band.median, unit(band.unit), measured=True)}"
             for key, band in self._bands.items()
         ]
         mark = self.view.foreground.mark_at(time)
-        return "   ".join([*parts, *([f"▲ {mark.text}"] if mark else [])])
+        return "   ".join([*parts, *([f"{mark.kind} {mark.text}"] if mark else [])])
+
+    def _time_text(self, time: float, step: float) -> str:
+        phase = self.window_of_time.phase_at(time)
+        text = self.view.time_axis.text(time, step)
+        return f"{text} ({phase.name})" if phase is not None else text
 
     def _taken(self) -> int:
-        return sum(line.buffer.taken for line in self.lines.values())
+        return sum(line.taken for line in self.lines.values())
 
     def _named(self) -> list[PlotLine]:
         return [line for line in self.lines.values() if not line.faint]
@@ -225,7 +253,9 @@ class TimePlot(QWidget):
         window = self.window_of_time
         self.head.everything.clicked.connect(window.show_all)
         self.view.hovered.connect(window.move_cursor)
-        self.view.range_chosen.connect(window.zoom_to)
+        self.view.box_chosen.connect(self._zoom_to_box)
+        self.view.span_chosen.connect(lambda start, end: window.select((start, end)))
+        self.view.panned.connect(window.pan)
         self.view.zoomed.connect(window.zoom_by)
         self.view.reset.connect(window.show_all)
         window.changed.connect(self.touch)
@@ -233,6 +263,20 @@ class TimePlot(QWidget):
         fill(column_in(self, 0), self.head, self.legend, (self.view, 1))
         self._set_ranges(*window.shown)
         self._write_head()
+
+    def _zoom_to_box(self, start: float, end: float, low: float, high: float) -> None:
+        """Zoom to a drawn box, or to its time range alone if it is flat."""
+        if low < high:
+            if self.scaling.bounds.logarithmic:
+                low, high = 10**low, 10**high
+            self.window_of_time.zoom_to(start, end, self, low, high)
+        else:
+            self.window_of_time.zoom_to(start, end)
+
+    def set_from_zero(self, *, from_zero: bool) -> None:
+        """Start the value axis at zero, or fit it to the data."""
+        self.scaling.from_zero = from_zero
+        self.touch()
 
     def _open_menu(self) -> None:
         button = self.head.menu_button
@@ -265,13 +309,33 @@ class TimePlot(QWidget):
     def _draw_layers(self, stripes: tuple[Stripe, ...]) -> None:
         mapped = tuple(Stripe(*map(self._in_view, (stripe.low, stripe.high, stripe.median))) for stripe in stripes)
         backdrop, foreground = self.view.backdrop, self.view.foreground
-        warm_ups = () if self._warm_up is None else ((0.0, self._warm_up),)
-        if (mapped, warm_ups) != (backdrop.stripes, backdrop.warm_ups):
-            backdrop.stripes, backdrop.warm_ups = mapped, warm_ups
+        phases = (*self.window_of_time.phases, *self._warm_up)
+        if (mapped, phases) != (backdrop.stripes, backdrop.phases):
+            backdrop.stripes, backdrop.phases = mapped, phases
             backdrop.update()
-        if tuple(self._marks) != foreground.marks:
-            foreground.marks = tuple(self._marks)
+        self._draw_heat()
+        self.view.foreground.set_span(self.window_of_time.selection)
+        marks = (*self.window_of_time.marks, *self._marks)
+        if marks != foreground.marks:
+            foreground.marks = marks
             foreground.update()
+
+    def _draw_heat(self) -> None:
+        """Draw the heat maps; on a linear axis, whose rows would differ in height, there are none."""
+        heat = self._heat if self.scaling.bounds.logarithmic else ()
+        most = max((grid.most for grid, _ in heat), default=0)
+        state = (heat, heat_colour().rgb())
+        if state != self._heat_drawn:
+            self._heat_drawn = state
+            unit_shift = log10(convert(1.0, Unit.NANOSECOND, self.unit)) if heat else 0.0
+            self.view.backdrop.heat = tuple(
+                HeatImage(
+                    grid.start + zero, grid.end + zero, grid.low + unit_shift, grid.high + unit_shift, grid.image(most)
+                )
+                for grid, zero in heat
+            )
+            self.view.backdrop.update()
+        self.head.heat_key.set_most(most)
 
     def _name_curves(self, stripes: tuple[Stripe, ...]) -> None:
         named = self._named()
@@ -307,16 +371,21 @@ class TimePlot(QWidget):
         shape = "a published figure" if all(band.reference for band in bands) else "median and quartiles"
         return f"grey: baseline “{names}”, {shape}{f'; {notes}' if notes else ''}" if names else ""
 
-    def _step(self, points: int) -> None:
-        longest = max(self.lines.values(), key=lambda line: len(line.buffer), default=None)
-        if longest is None or not len(longest.buffer):
-            return
+    def _step(self, points: int, selecting: bool) -> None:  # noqa: FBT001 (a slot takes what its signal sends)
+        """Move the crosshair by some points; with `selecting`, extend the selected span to it."""
         start, end = self.window_of_time.shown
-        times = longest.buffer.times() - longest.offset
+        times = max((line.points()[0] for line in self.lines.values()), key=len, default=())
+        if not len(times):
+            return
         cursor = self.window_of_time.cursor
-        index = int(times.searchsorted(end if cursor is None else cursor))
-        time = float(times[min(max(index + points, 0), len(times) - 1)])
-        self.window_of_time.move_cursor(min(max(time, start), end))
+        index = int(np.searchsorted(times, end if cursor is None else cursor))
+        time = min(max(float(times[min(max(index + points, 0), len(times) - 1)]), start), end)
+        if selecting:
+            chosen = self.window_of_time.selection
+            edge = cursor if cursor is not None else end
+            fixed = edge if chosen is None else chosen[0] if chosen[1] == cursor else chosen[1]
+            self.window_of_time.select((fixed, time))
+        self.window_of_time.move_cursor(time)
 
     def _show_reading(self) -> None:
         time, cursor = self.window_of_time.cursor, self.view.cursor
@@ -331,7 +400,7 @@ class TimePlot(QWidget):
                 for line in named
             ]
             self.legend.set_entries(entries)
-            reading = self.view.time_axis.text(time, (end - start) / 500) if time is not None else ""
+            reading = self._time_text(time, (end - start) / 500) if time is not None else ""
         else:
             self.legend.set_entries([])
         self.head.show_reading(reading or self._band_text())

@@ -6,6 +6,7 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QFrame, QGridLayout, QWidget
 
 from app.hosts.hosts import HostEntry, Origin
+from app.hosts.short_facts import short_facts
 from widgets.hosts.hosts_table import ssh_address
 from widgets.parts.boxes import column_in, fill, in_row, scrolled
 from widgets.parts.controls import line_edit, push_button
@@ -15,7 +16,6 @@ from widgets.parts.text import Text, Tone, set_tool_tip
 from widgets.theme import SPACE, TextSize, text_font
 from widgets.wizard.draft import PlanDraft
 from widgets.wizard.host_reader import HostFacts, HostReader, Reading
-from widgets.wizard.messages import short_facts
 from widgets.wizard.questions_view import QuestionBand
 from widgets.wizard.wizard_step import WizardStep
 

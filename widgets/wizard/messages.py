@@ -1,14 +1,11 @@
 """Texts of facts and estimates. No Qt."""
 
-import re
 from collections.abc import Iterable
 
 from suites.facts import Absent, Facts, known
 from suites.quantities import duration_text, quantity
 
 UNKNOWN = "unknown"
-
-_DISTRIBUTION_NOISE = re.compile(r"\s*\([^)]*\)$")
 
 
 def duration(seconds: float | None) -> str:
@@ -21,18 +18,6 @@ def size(value: int | None) -> str:
     if value is None:
         return UNKNOWN
     return quantity(value) if value else "–"
-
-
-def short_facts(facts: Facts) -> str:
-    """Return a host in one line: ``8 vCPU · 15.4 GiB · Debian 12``; unknown facts are omitted."""
-    usable, total = known(facts.cpu.usable), known(facts.memory.total)
-    parts = [
-        "" if usable is None else f"{usable} vCPU",
-        "" if total is None else size(total),
-        _DISTRIBUTION_NOISE.sub("", known(facts.system.distribution) or "").replace(" GNU/Linux", ""),
-        known(facts.cloud.instance_type) or "",
-    ]
-    return " · ".join(part for part in parts if part) or "no facts"
 
 
 def long_facts(facts: Facts) -> list[tuple[str, str | Absent]]:

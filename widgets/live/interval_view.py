@@ -1,18 +1,17 @@
-"""Strip with the 95 % interval after each trial against the precision goal."""
+"""Drawing of the 95 % interval after each trial against the precision goal."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from PySide6.QtCore import QPointF, QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QPainter, QPaintEvent, QPen
-from PySide6.QtWidgets import QSizePolicy, QWidget
+from PySide6.QtWidgets import QWidget
 
 from app.events import Decision, PolicyDecided
 from app.runs.messages import forecast_text
 from suites.quantities import first_upper, metric_text
-from widgets.parts.boxes import fill, in_column, row_in
-from widgets.parts.text import OneLine, set_tool_tip
-from widgets.theme import SPACE, TextSize, palette, text_font
+from widgets.parts.text import set_tool_tip
+from widgets.theme import palette
 
 WIDEST = 4.0
 """Largest half height of the drawing, as a multiple of the goal: the first intervals would dwarf the others."""
@@ -71,24 +70,49 @@ def interval_curve(decisions: Sequence[Decision]) -> IntervalCurve | None:
     )
 
 
-HEIGHT = 44
+def decisions_text(last: PolicyDecided) -> str:
+    """Return the last decision on a step: its figure, the reason and the forecast."""
+    figure = "" if last.metric is None else f": {metric_text(last.metric, last.labels)}"
+    title = "Ratio to the baseline" if last.decision.of_ratio else "95 % interval so far"
+    forecast = first_upper(forecast_text(last.decision))
+    return f"{title}{figure}. {first_upper(last.decision.reason)}. {forecast}".strip()
+
+
+WIDTH, HEIGHT = 128, 40
 _BAND = 38
 """Alpha (of 255) of the shaded goal."""
 
 
 class IntervalView(QWidget):
-    """One vertical line per trial for its interval; the goal is shaded."""
+    """One vertical line per trial for its interval; the goal is shaded. Hidden without an interval."""
 
     def __init__(self) -> None:
         super().__init__()
         self._curve: IntervalCurve | None = None
-        self.setMinimumSize(QSize(80, HEIGHT))
-        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+        self._has_room = True
+        self.setFixedSize(QSize(WIDTH, HEIGHT))
+        self.show_decisions(())
 
-    def show_curve(self, curve: IntervalCurve | None) -> None:
-        """Draw `curve`."""
-        self._curve = curve
+    def show_decisions(self, decided: Sequence[PolicyDecided]) -> None:
+        """Draw the intervals of the decisions on a step so far, in order of time."""
+        last = decided[-1] if decided else None
+        same = [one.decision for one in decided if last is not None and one.labels == last.labels]
+        self._curve = interval_curve(same)
+        self._update_visibility()
+        if last is not None:
+            text = decisions_text(last)
+            kind = "sequential" if last.decision.of_ratio else "95 %"
+            set_tool_tip(self, f"{text}\nVertical lines: the {kind} interval after each trial. Shaded: the goal.")
+            self.setAccessibleName(text)
         self.update()
+
+    def set_room(self, *, has_room: bool) -> None:
+        """Set whether there is room for the drawing."""
+        self._has_room = has_room
+        self._update_visibility()
+
+    def _update_visibility(self) -> None:
+        self.setVisible(self._has_room and self._curve is not None)
 
     def paintEvent(self, _event: QPaintEvent) -> None:
         """Draw the intervals, the newest in the accent colour."""
@@ -130,38 +154,3 @@ def _x(area: QRectF, curve: IntervalCurve, trials: int) -> float:
 def _y(area: QRectF, curve: IntervalCurve, share: float) -> float:
     within = max(-curve.reach, min(curve.reach, share))
     return area.center().y() - within / curve.reach * area.height() / 2
-
-
-class RepetitionStrip(QWidget):
-    """Decision of the repetition policy on a step. Hidden while there is none to show."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.caption = OneLine(text_font(TextSize.SMALL), "muted")
-        self.reason = OneLine(text_font(TextSize.BODY))
-        self.forecast = OneLine(text_font(TextSize.SMALL), "muted")
-        self.view = IntervalView()
-        texts = in_column(self.caption, self.reason, self.forecast, spacing=0)
-        fill(row_in(self, SPACE[3]), (texts, 3), (self.view, 2, Qt.AlignmentFlag.AlignVCenter))
-        self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
-        self.show_decisions(())
-
-    def show_decisions(self, decided: Sequence[PolicyDecided]) -> None:
-        """Show the decisions on a step so far, in order of time."""
-        last = decided[-1] if decided else None
-        same = [one.decision for one in decided if last is not None and one.labels == last.labels]
-        curve = interval_curve(same)
-        self.setVisible(curve is not None or (last is not None and last.decision.wanted is not None))
-        if last is None:
-            return
-        figure = "" if last.metric is None else f": {metric_text(last.metric, last.labels)}"
-        title = "Ratio to the baseline" if last.decision.of_ratio else "95 % interval so far"
-        self.caption.set_text(f"{title}{figure}")
-        self.reason.set_text(first_upper(last.decision.reason))
-        self.forecast.set_text(first_upper(forecast_text(last.decision)))
-        self.view.setVisible(curve is not None)
-        self.view.show_curve(curve)
-        text = f"{self.caption.text()}. {self.reason.text()}. {self.forecast.text()}".strip()
-        kind = "sequential" if last.decision.of_ratio else "95 %"
-        set_tool_tip(self, f"{text}\nVertical lines: the {kind} interval after each trial. Shaded: the goal.")
-        self.setAccessibleName(text)

@@ -1,7 +1,7 @@
-"""Facts as grouped rows of title and text; an absent fact keeps its reason. No Qt."""
+"""Facts as grouped rows of title and text, and the facts that differ; an absent fact keeps its reason."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, fields, is_dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import Any
 
 from app.output import escaped
@@ -82,6 +82,61 @@ def _lines(rows: Iterable[FactRow], depth: int) -> Iterator[str]:
         value = f"absent ({row.value})" if row.absent else row.value
         yield f"{'  ' * depth}{row.title}{': ' if value else ''}{value}"
         yield from _lines(row.children, depth + 1)
+
+
+_MISSING = "missing"
+_ABSENT = "absent ("
+
+_TRANSIENT = frozenset({"System · Uptime"})
+"""Facts that differ at each reading."""
+
+
+@dataclass(frozen=True, slots=True)
+class ComparedFact:
+    """One fact of several readings, in their order; an absent value is ``absent (reason)``.
+
+    `differs` is false also for a fact that only some readings list, and that is absent there.
+    """
+
+    title: str
+    values: tuple[str, ...]
+    differs: bool
+
+
+def compared_facts(readings: Sequence[Facts]) -> list[ComparedFact]:
+    """Return every fact of `readings`, with the path of its groups as title, in the order of fact_rows()."""
+    found = [dict(flat_facts(fact_rows(facts))) for facts in readings]
+    titles = dict.fromkeys(title for one in found for title in one)
+    return [_compared(title, [one.get(title) for one in found]) for title in titles]
+
+
+def _compared(title: str, values: Sequence[str | None]) -> ComparedFact:
+    known_values = [value for value in values if value is not None]
+    partly = len(known_values) < len(values)
+    absent = all(value.startswith(_ABSENT) for value in known_values)
+    differs = len(set(values)) > 1 and not (partly and absent) and title not in _TRANSIENT
+    return ComparedFact(title, tuple(value or _MISSING for value in values), differs)
+
+
+def flat_facts(rows: Iterable[FactRow], above: str = "") -> Iterator[tuple[str, str]]:
+    """Yield the title path and the value of every leaf of `rows`."""
+    for row in rows:
+        title = f"{above} · {row.title}" if above else row.title
+        if row.children:
+            yield from flat_facts(row.children, title)
+        else:
+            yield title, f"{_ABSENT}{row.value})" if row.absent else row.value
+
+
+def matching_rows(rows: Iterable[FactRow], text: str) -> tuple[FactRow, ...]:
+    """Return the rows whose title or value contains `text` in any case, with the groups above them and all below."""
+    found = []
+    for row in rows:
+        if text.casefold() in f"{row.title}\n{row.value}".casefold():
+            found.append(row)
+        elif children := matching_rows(row.children, text):
+            found.append(replace(row, children=children))
+    return tuple(found)
 
 
 def _group(title: str, record: Record, exclude: set[str]) -> FactRow:

@@ -1,0 +1,113 @@
+"""Rows of the library: what a list of runs shows, filters and groups, without reading plans or facts."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from app.plans.plan import host_label
+from app.records import RunSummary
+from suites.quantities import figure_text
+from suites.vocab import Metric
+
+
+@dataclass(frozen=True, slots=True)
+class ParameterValue:
+    """A parameter of a step: the tool's own token, the value as text, and as a number in its base unit if it is one."""
+
+    token: str
+    text: str
+    number: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Configuration:
+    """A suite with all values of a step. Steps of the same `fingerprint` measure the same thing."""
+
+    suite: str
+    fingerprint: str
+    values: Mapping[str, ParameterValue]  # by the name of the parameter
+
+
+@dataclass(frozen=True, slots=True)
+class Annotation:
+    """What the user added to a run: a name in place of the plan's, a note, tags. `binned` is when it was deleted."""
+
+    name: str = ""
+    note: str = ""
+    tags: tuple[str, ...] = ()
+    binned: str | None = None
+
+
+NO_ANNOTATION = Annotation()
+
+
+@dataclass(frozen=True)
+class LibraryRow:
+    """A run in a list. `value` is that of its headline metric, `half` the distance of the upper end of its 95 %
+    interval; both None without one. Issues are those that are not acknowledged."""
+
+    summary: RunSummary
+    plan_hash: str = ""
+    annotation: Annotation = NO_ANNOTATION
+    instance: str = ""  # of its hosts, as virtualisation and kernel; empty if unknown
+    virtualisation: str = ""
+    kernel: str = ""
+    metric: Metric | None = None
+    value: float | None = None
+    half: float | None = None
+    errors: int = 0
+    warnings: int = 0
+    duration: float | None = None  # seconds
+    baselines: tuple[str, ...] = ()  # the newest first
+    configurations: tuple[Configuration, ...] = ()  # of its steps
+
+    @property
+    def id(self) -> str:
+        """The run's id."""
+        return self.summary.id
+
+    @property
+    def binned(self) -> bool:
+        """Whether it was deleted and can be restored."""
+        return self.annotation.binned is not None
+
+    @property
+    def headline(self) -> str:
+        """The value of the headline metric with its unit; empty without one."""
+        if self.metric is None or self.value is None:
+            return self.summary.headline
+        return figure_text(self.metric, self.value, self.half)
+
+    @property
+    def platform(self) -> str:
+        """The instance type, else the virtualisation."""
+        return self.instance or self.virtualisation
+
+    @cached_property
+    def fingerprints(self) -> tuple[str, ...]:
+        """What its steps measure."""
+        return tuple(one.fingerprint for one in self.configurations)
+
+    @cached_property
+    def searched(self) -> str:
+        """Its case-folded text for a search."""
+        run, added = self.summary, self.annotation
+        texts = (
+            run.name, *run.hosts, *map(host_label, run.hosts), *run.steps, *run.suites, run.status, run.trust,
+            self.headline, *self.baselines, run.question, run.id, run.started[:10], added.note, *added.tags,
+            self.instance, self.virtualisation, self.kernel, run.session.series if run.session else "",
+        )  # fmt: skip
+        return "\n".join(filter(None, texts)).casefold()
+
+
+@dataclass(frozen=True, slots=True)
+class LibraryRows:
+    """The runs of a library, newest first, those in the bin included, and its saved searches by name.
+
+    `missing` is the number of runs whose summary an older Benchwright did not write.
+    """
+
+    rows: tuple[LibraryRow, ...] = ()
+    metrics: Mapping[str, Metric] = field(default_factory=dict)  # that any run has, by name
+    searches: Mapping[str, str] = field(default_factory=dict)
+    missing: int = 0

@@ -1,0 +1,128 @@
+"""The result of each step of a run in a line: headline figure, tail latency, verdict and limit."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from app.checks.limits import limiter_text
+from app.events import State
+from app.hosts.short_facts import host_text
+from app.plans.plan import host_label
+from app.records import RunRecord
+from app.summary import MetricSummary, headline_metrics, summaries, tail_of
+from suites.quantities import figure_text, first_upper, half_text, metric_text
+from suites.verdict import Limiter, Trust, Verdict
+
+
+@dataclass(frozen=True, slots=True)
+class StepResult:
+    """The result of a step on a host, as texts.
+
+    `figure` is its headline figure, or “no result”; `interval` its 95 % interval, empty without one. `detail` is the
+    tail latency, if the step has one. `verdict` is None if it was not judged.
+    """
+
+    step: str
+    host: str
+    metric: str
+    figure: str
+    interval: str
+    n: int
+    detail: str
+    verdict: Verdict | None
+
+    @property
+    def trust(self) -> Trust | None:
+        """The trust in the result; None without a verdict."""
+        return None if self.verdict is None else self.verdict.trust
+
+    @property
+    def trust_text(self) -> str:
+        """The verdict with its first reason: ``Valid with caveats: CPU steal time``."""
+        return "Not judged" if self.verdict is None else first_upper(self.verdict.text)
+
+    @property
+    def judgement(self) -> str:
+        """Verdict and limit: ``Valid, limited by the device``."""
+        return ", ".join(part for part in (self.trust_text, self.limit_text) if part)
+
+    @property
+    def limit_text(self) -> str:
+        """What limited the result: ``limited by the device``; empty if not identified."""
+        limiter = None if self.verdict is None else self.verdict.limited_by
+        return "" if limiter in {None, Limiter.UNKNOWN} else f"limited by {limiter_text(limiter)}"
+
+
+@dataclass(frozen=True, slots=True)
+class ResultCard:
+    """The results of a run, also as text and as a PNG picture."""
+
+    title: str
+    hosts: tuple[str, ...]
+    results: tuple[StepResult, ...]
+    basis: str
+    text: str
+    picture: bytes
+
+
+def step_results(record: RunRecord) -> list[StepResult]:
+    """Return the result of each step on each host, in the order of the plan.
+
+    A step with several series of its headline metric, such as a sweep, has a result for each.
+    """
+    found = summaries(record)
+    results = []
+    for step in record.plan.steps:
+        for host in record.plan.hosts:
+            own = [one for one in found if (one.step, one.host) == (step.name, host)]
+            names = headline_metrics(step, [one.metric for one in own])
+            tail = tail_of(one.metric for one in own)
+            heads = [one for one in own if one.metric.name in names and one.metric != tail]
+            verdict = record.verdict_on(step.name, host)
+            if not heads:
+                results.append(StepResult(step.name, host, "", "no result", "", 0, "", verdict))
+            results += [_result(one, own, verdict) for one in heads]
+    return results
+
+
+def _result(head: MetricSummary, own: Sequence[MetricSummary], verdict: Verdict | None) -> StepResult:
+    tail = tail_of(one.metric for one in own if one.labels == head.labels)
+    detail = next((one for one in own if one.metric == tail and one.labels == head.labels), None)
+    shown = "" if detail is None else f"p{detail.metric.percentile:g} {figure_text(detail.metric, detail.value)}"
+    half = head.uncertainty
+    return StepResult(
+        head.step,
+        head.host,
+        metric_text(head.metric, head.labels),
+        figure_text(head.metric, head.value, half),
+        "" if half is None else half_text(head.metric, head.value, half),
+        head.n,
+        shown,
+        verdict,
+    )
+
+
+def results_text(record: RunRecord) -> str:
+    """Return the results of a run as lines to paste into a ticket."""
+    found = step_results(record)
+    several = len(record.plan.hosts) > 1
+    names = [f"{one.step}, {host_label(one.host)}" if several else one.step for one in found]
+    figures = [f"{one.figure} {one.interval}".strip() for one in found]
+    wide, tall = (max(map(len, texts), default=0) for texts in (names, figures))
+    lines = [first_upper(record.plan.name), *host_lines(record), ""]
+    if record.summary.state is not State.DONE:
+        lines.insert(1, f"{record.summary.state.capitalize()}. {record.reason}".strip())
+    for name, figure, one in zip(names, figures, found, strict=True):
+        lines.append(f"{name:<{wide}}  {figure:>{tall}}  {one.detail:<12}  {one.judgement}".rstrip())
+    return "\n".join([*lines, "", basis_text(record)])
+
+
+def host_lines(record: RunRecord) -> list[str]:
+    """Return a line of facts for each host of a run."""
+    return [f"{host_label(host)}: {host_text(record.facts_before.get(host))}" for host in record.plan.hosts]
+
+
+def basis_text(record: RunRecord) -> str:
+    """Return what the results rest on: trials, time, run and program."""
+    trials = "Quick look: one trial each, no interval. " if record.plan.repetition.is_quick_look else ""
+    started = record.summary.started[:16].replace("T", " ")
+    return f"{trials}{started} UTC, run {record.summary.id}, Benchwright {record.program_version}."

@@ -1,0 +1,35 @@
+"""Several hosts, one per line."""
+
+from app.hosts.host_lines import host_lines
+from app.hosts.hosts import HostEntry
+from tests.messages import messages
+
+MESSAGES = messages("app", "test_host_lines")
+
+TEXT = """
+# the fleet
+root@192.0.2.14:2222
+ssh ann@192.0.2.14 -p 2200 -J ops@bastion
+web-1
+web-1
+ssh -W x h
+local
+"""
+
+
+def test_each_line_is_a_host_or_says_why_it_is_none() -> None:
+    first, second, third, again, wrong, local = host_lines(TEXT, taken={"db-1"})
+    assert first.entry == HostEntry("192.0.2.14", user="root", port=2222)
+    assert second.entry == HostEntry(
+        "192.0.2.14-2200", host_name="192.0.2.14", user="ann", port=2200, jump="ops@bastion"
+    )
+    assert third.entry == HostEntry("web-1")
+    assert (again.number, again.entry, again.fault) == (6, None, MESSAGES["already"])
+    assert wrong.entry is None
+    assert "-W" in wrong.fault
+    assert local.entry is None
+
+
+def test_a_name_in_use_is_told_apart_by_user() -> None:
+    (line,) = host_lines("ann@web-1", taken={"web-1"})
+    assert line.entry == HostEntry("ann-web-1", host_name="web-1", user="ann")

@@ -1,0 +1,126 @@
+"""The filter language of the library: what is read, what it selects, and what is refused."""
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.library_rows import LibraryRows
+from app.run_filter import FilterError, RunFilter, Term, parse_filter
+from app.run_matching import matcher, metric_names, values_of_field
+from app.store import Store
+from tests.perf.large_library import START, make_library
+
+NAMES = st.from_regex(r"[a-z][a-z_]{0,6}", fullmatch=True)
+OPERATORS = st.sampled_from([":", "=", ">", "<", ">=", "<="])
+TEXTS = st.text(min_size=1, max_size=8).filter(lambda text: "\r" not in text)
+TERMS = st.one_of(
+    st.builds(lambda text, negated: Term("", "", (text,), negated), TEXTS, st.booleans()),
+    st.builds(Term, NAMES, OPERATORS, st.lists(TEXTS, min_size=1, max_size=3).map(tuple), st.booleans()),
+)
+
+
+@given(st.lists(TERMS, max_size=4))
+def test_a_filter_is_written_as_it_is_read(terms: list[Term]) -> None:
+    wanted = RunFilter(tuple(terms))
+    assert parse_filter(str(wanted)) == wanted
+
+
+@given(st.text(max_size=30))
+def test_any_text_is_a_filter_or_has_a_place_of_its_fault(text: str) -> None:
+    try:
+        parsed = parse_filter(text)
+    except FilterError as error:
+        fault = error
+    else:
+        assert parse_filter(str(parsed)) == parsed
+        return
+    assert 0 <= fault.start <= fault.end <= len(text)
+
+
+def test_a_term_is_added_to_its_field_and_removed() -> None:
+    wanted = parse_filter("host=web-1 -tag:old")
+    more = wanted.with_term(Term("host", "=", ("db-1",))).with_term(Term("suite", "=", ("fio",)))
+    assert str(more) == "host=web-1,db-1 -tag:old suite=fio"
+    assert str(more.without(more.terms[0])) == "-tag:old suite=fio"
+
+
+@pytest.fixture(scope="module")
+def library(tmp_path_factory: pytest.TempPathFactory) -> tuple[LibraryRows, Store]:
+    path: Path = tmp_path_factory.mktemp("filter") / "runs.sqlite3"
+    make_library(path, 60, recorded=40)
+    store = Store(path)
+    return store.library(), store
+
+
+def selected(library: tuple[LibraryRows, Store], text: str) -> int:
+    rows, store = library
+    return len(matcher(parse_filter(text), rows, store.metric_values, START)(rows.rows))
+
+
+@pytest.mark.parametrize(
+    ("text", "same"),
+    [
+        ("host:web", "host=web-1,web-2"),
+        ("type:m5.large", "host:web-2"),
+        ("rw:rand", "-rw=read,write"),
+        ("iodepth>=32", "iodepth=32,64"),
+        ("bs=4k", "block_size:KiB"),
+        ("bs<1M suite:fio", ""),
+        ("iops>10k", "value>=10000.5"),
+        ("latency_p99<2.5ms", "latency_p99<2500us"),
+        ("verdict:caveats", "-verdict=valid,doubtful"),
+        ("issues>0", "warnings=1"),
+        ("tag:no", "-tag:yes"),
+        ("since:5h until:2026-11-30", "since:2026-11-26T04:00:00+00:00"),
+        ('"web-1" randread', "randread host=web-1"),
+        ("bin:no", ""),
+        ("state:done trials=6", ""),
+    ],
+)
+def test_filters_that_mean_the_same(library: tuple[LibraryRows, Store], text: str, same: str) -> None:
+    found = selected(library, text)
+    assert found == selected(library, same)
+    assert found > 0
+
+
+def test_the_parts_of_a_library_are_selected(library: tuple[LibraryRows, Store]) -> None:
+    whole = selected(library, "")
+    assert whole == 60
+    for term in ("host:web-1", "rw=randread", "iops>10k", "verdict:valid", "tag:before", "since:10h", "baseline:yes"):
+        part = selected(library, term)
+        assert 0 < part < whole, term
+        assert part + selected(library, f"-{term}") == whole, term
+
+
+@pytest.mark.parametrize(
+    ("text", "fault", "place"),
+    [
+        ("iodept>=32", "iodepth?", (0, 10)),
+        ("host:web-1 hosst:x", "host?", (11, 18)),
+        ("host>web", "host:VALUE", (0, 8)),
+        ("since:soon", "since:7d", (0, 10)),
+        ("iops>fast", "100k", (0, 9)),
+        ("iops>3ms", "1/s", (0, 8)),
+        ('tag:"old', '"', (4, 8)),
+        ("suite:", "suite:", (0, 6)),
+        ("trials>many", "trials>10", (0, 11)),
+        ("iodepth>deep", "iodepth>=32", (0, 12)),
+    ],
+)
+def test_a_fault_names_its_place(
+    library: tuple[LibraryRows, Store], text: str, fault: str, place: tuple[int, int]
+) -> None:
+    with pytest.raises(FilterError) as refused:
+        selected(library, text)
+    assert fault in str(refused.value)
+    assert (refused.value.start, refused.value.end) == place
+    assert f"(column {place[0] + 1})" in refused.value.message
+
+
+def test_the_values_that_exist_are_counted(library: tuple[LibraryRows, Store]) -> None:
+    rows, _ = library
+    assert dict(values_of_field(rows.rows, "host"))["web-1"] == selected(library, "host=web-1")
+    assert {value for value, _ in values_of_field(rows.rows, "iodepth")} == {"1", "4", "32", "64"}
+    assert metric_names(parse_filter("iops>1 host:web rw=read"), rows) == ("iops",)

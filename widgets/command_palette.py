@@ -1,0 +1,231 @@
+"""Command palette: find a command, host, run or setting by its words, and perform it."""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property, partial
+
+from PySide6.QtCore import QEvent, QObject, QRect, QSize, Qt
+from PySide6.QtGui import QAction, QColor, QKeyEvent, QPainter
+from PySide6.QtWidgets import (
+    QAbstractItemView,
+    QFrame,
+    QListWidget,
+    QListWidgetItem,
+    QMenu,
+    QMenuBar,
+    QStyle,
+    QStyledItemDelegate,
+    QStyleOptionViewItem,
+    QWidget,
+)
+from shiboken6 import isValid
+
+from app.services import Workstation
+from suites.errors import BenchwrightError
+from widgets.jobs import BackgroundJob
+from widgets.parts.boxes import column_in, fill
+from widgets.parts.controls import line_edit
+from widgets.parts.names import host_title
+from widgets.parts.table import Index
+from widgets.parts.text import Text, Tone, visible
+from widgets.theme import ICON_SIZE, SPACE, TextSize, icon, palette, text_font
+
+MOST = 60
+"""Most entries shown."""
+
+WIDTH, ROWS = 620, 12
+_ENTRY = Qt.ItemDataRole.UserRole
+
+
+@dataclass(frozen=True)
+class PaletteEntry:
+    """Something that can be performed: its title, where it belongs, its shortcut, and its icon."""
+
+    title: str
+    detail: str
+    perform: Callable[[], object]
+    keys: str = ""
+    icon: str = ""
+
+    @cached_property
+    def _text(self) -> str:
+        """A space before each word that is searched."""
+        return f" {self.title} {self.detail}".casefold()
+
+    def rank(self, words: Sequence[str]) -> int | None:
+        """Return how well `words` (case-folded) match, 0 the best; None if one of them does not occur."""
+        if not all(word in self._text for word in words):
+            return None
+        if words and self._text.startswith(f" {' '.join(words)}"):
+            return 0
+        return 1 + sum(f" {word}" not in self._text for word in words)
+
+
+def matching(entries: Iterable[PaletteEntry], text: str) -> list[PaletteEntry]:
+    """Return the entries in which every word of `text` occurs, the best matches first, MOST at most."""
+    words = text.casefold().split()
+    ranked = [(rank, number, entry) for number, entry in enumerate(entries) if (rank := entry.rank(words)) is not None]
+    return [entry for _, _, entry in sorted(ranked, key=lambda found: found[:2])[:MOST]]
+
+
+def menu_entries(bar: QMenuBar) -> list[PaletteEntry]:
+    """Return the enabled actions of a menu bar, with the names of their menus."""
+    return [entry for action in bar.actions() for entry in _entries_of(action, "")]
+
+
+def _entries_of(action: QAction, above: str) -> list[PaletteEntry]:
+    title = action.text().replace("&&", "\0").replace("&", "").replace("\0", "&")
+    menu = action.menu()
+    if isinstance(menu, QMenu):
+        path = f"{above} > {title}" if above else title
+        return [entry for each in menu.actions() for entry in _entries_of(each, path)]
+    if action.isSeparator() or not action.isEnabled() or not title:
+        return []
+    return [PaletteEntry(title, above, action.trigger, action.shortcut().toString())]
+
+
+class _EntryDelegate(QStyledItemDelegate):
+    """Draws an entry in one line: icon, title, where it belongs, shortcut."""
+
+    def sizeHint(self, option: QStyleOptionViewItem, _index: Index) -> QSize:
+        """Return the height of a row."""
+        return QSize(0, option.fontMetrics.height() + 2 * SPACE[1])
+
+    def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
+        """Draw the entry."""
+        entry = index.data(_ENTRY)
+        colours = palette()
+        row = QRect(option.rect)
+        if option.state & QStyle.StateFlag.State_Selected:
+            painter.fillRect(row, QColor(colours.selected))
+        row.adjust(SPACE[2], 0, -SPACE[2], 0)
+        if entry.icon:
+            icon(entry.icon).paint(painter, QRect(row.left(), row.top(), ICON_SIZE, row.height()))
+        row.setLeft(row.left() + ICON_SIZE + SPACE[1])
+        middle = int(Qt.AlignmentFlag.AlignVCenter)
+        painter.setPen(QColor(colours.muted))
+        if entry.keys:
+            painter.drawText(row, middle | int(Qt.AlignmentFlag.AlignRight), entry.keys)
+            row.setRight(row.right() - option.fontMetrics.horizontalAdvance(entry.keys) - SPACE[3])
+        painter.setPen(QColor(colours.text))
+        title = option.fontMetrics.elidedText(visible(entry.title), Qt.TextElideMode.ElideRight, row.width())
+        painter.drawText(row, middle, title)
+        row.setLeft(row.left() + option.fontMetrics.horizontalAdvance(title) + SPACE[2])
+        painter.setPen(QColor(colours.muted))
+        detail = option.fontMetrics.elidedText(visible(entry.detail), Qt.TextElideMode.ElideRight, max(0, row.width()))
+        painter.drawText(row, middle, detail)
+
+
+class CommandPalette(QFrame):
+    """Field above a list of matches, over the window. Up and Down move in the list while typing, Enter performs; Esc
+    or a click elsewhere closes.
+
+    `commands` are at hand; hosts and runs are read in the background and added as they arrive. `show_run` and
+    `show_host` are called with the id or name chosen.
+    """
+
+    def __init__(
+        self,
+        workstation: Workstation,
+        commands: Sequence[PaletteEntry],
+        show_host: Callable[[str], object],
+        show_run: Callable[[str], object],
+        parent: QWidget,
+    ) -> None:
+        super().__init__(parent)
+        self._entries = list(commands)
+        self._show_host, self._show_run = show_host, show_run
+        self.setObjectName("card")
+        self.setAccessibleName("Find or do")
+        self.field = line_edit("Find or do", self._search, placeholderText="Command, host, run or setting")
+        self.field.installEventFilter(self)
+        self.list = QListWidget()
+        self.list.setItemDelegate(_EntryDelegate(self.list))
+        self.list.setAccessibleName("Matches")
+        self.list.setUniformItemSizes(True)
+        self.list.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerItem)
+        self.list.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.list.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        self.list.itemClicked.connect(self._perform)
+        self.note = Text(tone=Tone.MUTED)
+        self.note.hide()
+        fill(column_in(self, SPACE[0], (SPACE[1], SPACE[1], SPACE[1], SPACE[1])), self.field, self.list, self.note)
+        self.setFont(text_font(TextSize.BODY))
+        self._place(parent)
+        self._search("")
+        for work in (workstation.hosts, workstation.runs):
+            BackgroundJob(work, self).start(self._add, self._show_error)
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        """Move in the list with the keys of the field."""
+        if isinstance(event, QKeyEvent) and event.type() is QEvent.Type.KeyPress:
+            steps = {Qt.Key.Key_Up: -1, Qt.Key.Key_Down: 1, Qt.Key.Key_PageUp: -ROWS, Qt.Key.Key_PageDown: ROWS}
+            key = Qt.Key(event.key())
+            if key in steps and self.list.count():
+                row = self.list.currentRow() + steps[key]
+                self.list.setCurrentRow(max(0, min(self.list.count() - 1, row)))
+                return True
+            if key == Qt.Key.Key_Escape:
+                self.close_palette()
+                return True
+            if key in {Qt.Key.Key_Return, Qt.Key.Key_Enter}:
+                self._perform(self.list.currentItem())
+                return True
+        if event.type() is QEvent.Type.FocusOut and watched is self.field and self.isActiveWindow():
+            self.close_palette()
+        return super().eventFilter(watched, event)
+
+    def _place(self, parent: QWidget) -> None:
+        """Place the palette at the top of the window, in its middle."""
+        wide = min(WIDTH, parent.width() - 2 * SPACE[4])
+        row = self.list.fontMetrics().height() + 2 * SPACE[1]
+        self.list.setFixedHeight(min(ROWS * row + 2, parent.height() * 3 // 5))
+        self.setFixedWidth(wide)
+        self.adjustSize()
+        self.move((parent.width() - wide) // 2, 2 * SPACE[4])
+        focused: QWidget | None = parent.focusWidget()
+        self._before = parent if focused is None else focused
+        self.show()
+        self.raise_()
+        self.field.setFocus()
+
+    def close_palette(self) -> None:
+        """Close, and give the focus back."""
+        self.field.removeEventFilter(self)
+        self.hide()
+        if isValid(self._before):
+            self._before.setFocus()
+        self.deleteLater()
+
+    def _add(self, found: Sequence[object]) -> None:
+        from app.hosts.hosts import HostEntry
+        from app.records import RunSummary
+
+        for one in found:
+            if isinstance(one, HostEntry):
+                name = one.name
+                self._entries.append(
+                    PaletteEntry(host_title(name), "Host", partial(self._show_host, name), icon="hosts")
+                )
+            elif isinstance(one, RunSummary):
+                run = one.id
+                about = f"Run of {one.started[:16].replace('T', ' ')} UTC, {', '.join(one.hosts)}, {one.headline} {run}"
+                self._entries.append(PaletteEntry(one.name, about, partial(self._show_run, run), icon="library"))
+        self._search(self.field.text())
+
+    def _show_error(self, error: BenchwrightError) -> None:
+        self.note.setText(str(error))
+        self.note.show()
+
+    def _search(self, text: str) -> None:
+        self.list.clear()
+        for entry in matching(self._entries, text):
+            item = QListWidgetItem(f"{entry.title}, {entry.detail}")
+            item.setData(_ENTRY, entry)
+            self.list.addItem(item)
+        self.list.setCurrentRow(0)
+
+    def _perform(self, item: QListWidgetItem | None) -> None:
+        if item is not None:
+            self.close_palette()
+            item.data(_ENTRY).perform()

@@ -1,0 +1,106 @@
+"""Results of a run at a glance, to copy as text or as a picture."""
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import QGuiApplication, QImage
+from PySide6.QtWidgets import QFrame, QGridLayout, QWidget
+
+from app.plans.plan import host_label
+from app.services import Workstation
+from app.step_results import ResultCard, StepResult
+from suites.errors import BenchwrightError
+from widgets.jobs import BackgroundJob
+from widgets.parts.boxes import column_in, fill, in_row
+from widgets.parts.controls import push_button
+from widgets.parts.names import MARKS
+from widgets.parts.notice import Notice, Picture
+from widgets.parts.text import Text, Tone
+from widgets.theme import SPACE, TextSize, figure_font, text_font
+
+
+class ResultCardView(QFrame):
+    """Card of a run: each result with its tail latency, verdict and limit."""
+
+    details_requested = Signal()
+    copied = Signal(str)  # what was copied, for the status bar
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.setObjectName("card")
+        self._card: ResultCard | None = None
+        self._reading: BackgroundJob | None = None
+        self._title = Text(font=text_font(TextSize.TITLE, bold=True))
+        self._hosts = Text(tone=Tone.MUTED)
+        self._basis = Text(tone=Tone.MUTED)
+        self._results = QWidget()
+        self.notice = Notice()
+        self.copy_text_button = push_button("Copy text", self.copy_text, tip="Copy the results as text (Ctrl+C)")
+        self.copy_text_button.setShortcut("Ctrl+C")
+        self.copy_picture_button = push_button(
+            "Copy picture", self.copy_picture, tip="Copy the card, 1200 x 630 pixels (Ctrl+Shift+C)"
+        )
+        self.copy_picture_button.setShortcut("Ctrl+Shift+C")
+        self.details_button = push_button("Details", self.details_requested, tip="Show the plots and the trials")
+        buttons = in_row(self.copy_text_button, self.copy_picture_button, self.details_button, None, spacing=SPACE[1])
+        self._rows = column_in(self, SPACE[1], (SPACE[4], SPACE[3], SPACE[4], SPACE[3]))
+        fill(self._rows, self._title, self._hosts, self.notice, self._results, self._basis, None, buttons)
+
+    @property
+    def card(self) -> ResultCard | None:
+        """The card shown, or None while it is read."""
+        return self._card
+
+    def show_run(self, workstation: Workstation, run_id: str) -> None:
+        """Read the run in the background and show its results."""
+        job = self._reading = BackgroundJob(lambda: workstation.result_card(run_id), self)
+        job.returned.connect(lambda card: self.show_card(card) if job is self._reading else None)
+        job.failed.connect(self._show_error)
+        job.start()
+
+    def show_card(self, card: ResultCard) -> None:
+        """Show `card`."""
+        self._card = card
+        self.notice.hide()
+        self._title.setText(card.title)
+        self._hosts.setText("\n".join(card.hosts))
+        self._basis.setText(card.basis)
+        shown = QWidget()
+        grid = QGridLayout(shown)
+        grid.setContentsMargins(0, SPACE[1], 0, SPACE[1])
+        grid.setHorizontalSpacing(SPACE[3])
+        grid.setVerticalSpacing(SPACE[2])
+        grid.setColumnStretch(4, 1)
+        several = len(card.hosts) > 1
+        for row, result in enumerate(card.results):
+            _add_result(grid, row, result, named=several)
+        self._rows.replaceWidget(self._results, shown)
+        self._results.deleteLater()
+        self._results = shown
+        self.copy_text_button.setFocus()
+
+    def copy_text(self) -> None:
+        """Copy the results as text."""
+        if self._card is not None:
+            QGuiApplication.clipboard().setText(self._card.text)
+            self.copied.emit("Results copied as text")
+
+    def copy_picture(self) -> None:
+        """Copy the card as a picture."""
+        if self._card is not None:
+            QGuiApplication.clipboard().setImage(QImage.fromData(self._card.picture))
+            self.copied.emit("Results copied as a picture")
+
+    def _show_error(self, error: BenchwrightError) -> None:
+        self.notice.show_error(error)
+
+
+def _add_result(grid: QGridLayout, row: int, result: StepResult, *, named: bool) -> None:
+    name = f"{result.step}, {host_label(result.host)}" if named else result.step
+    figure = Text(f"{result.figure} {result.interval}".strip(), font=figure_font(14, bold=True), wrap=False)
+    figure.setAccessibleName(f"{name}: {result.figure}, {result.judgement}")
+    mark = Text() if result.trust is None else Picture(MARKS[result.trust])
+    middle, right = Qt.AlignmentFlag.AlignVCenter, Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
+    grid.addWidget(Text(name, wrap=False), row, 0, middle)
+    grid.addWidget(figure, row, 1, right)
+    grid.addWidget(Text(result.detail, Tone.MUTED, wrap=False), row, 2, middle)
+    grid.addWidget(mark, row, 3, middle)
+    grid.addWidget(Text(result.judgement), row, 4, middle)
