@@ -70,6 +70,7 @@ class LivePage(Page):
         self.runs.changed.connect(self._show_lines)
         self.runs.ended.connect(self._run_ended)
         self._front: RunController | None = None
+        self._shown_model: RunModel | None = None
         self._reading_bands: BackgroundJob | None = None
         self._summary = ""
         self.view: StepView | None = None
@@ -242,10 +243,15 @@ class LivePage(Page):
 
     def _run_changed(self, run: RunController) -> None:
         """Show a change of the shown run outside of its events: its place in the queue, stopping, its end."""
-        if run is self._front and self.view is not None:
+        if run is not self._front or self.view is None:
+            return
+        if run.model is self._shown_model:
+            self.view.sync()
+            self._show_texts()
+        else:  # it waits again
             self._show_step(run.step_key)
-            self._show_bars(run)
-            self._show_time()
+        self._show_bars(run)
+        self._show_time()
 
     def _run_ended(self, run: RunController) -> None:
         if not self.runs.active:
@@ -292,7 +298,7 @@ class LivePage(Page):
         run = self._front
         if run is None or self.view is None:
             return
-        run.step_key = step_key
+        run.step_key, self._shown_model = step_key, run.model
         self._strip.show_step_keys(run.model)
         self._strip.show_step_key(step_key)
         self.view.show_step_key(run.model, step_key, run.bands.get(step_key, ()))
