@@ -186,6 +186,11 @@ class LivePage(Page):
         for run in self.runs.running:
             run.detach()
 
+    def clear_finished(self) -> None:
+        """Remove the runs that are over from the set, except the one that is shown."""
+        for run in [one for one in self.runs.controllers if one.over and one is not self._front]:
+            self.runs.forget(run)
+
     def titles(self) -> list[str]:
         """Return host and plan of every run under way."""
         now = time.monotonic()
@@ -273,7 +278,7 @@ class LivePage(Page):
             self._outcome.show_message(*not_started(model), stored=False, measured=False)
         else:
             self._outcome.hide()
-        if not (run.running or run.starting or run.over):
+        if run.waiting:
             self._busy.wait(f"{run.waits[:1].upper()}{run.waits[1:]}.", paused=run.paused)
         else:
             self._busy.hide()
@@ -311,8 +316,8 @@ class LivePage(Page):
         trial = view.front
         parts = [step_host_text(model, view.step_key), trial_text(model, trial) if trial is not None else ""]
         self._step_label.set_text("   ".join(part for part in parts if part))
-        waiting = self._front is not None and not (self._front.running or self._front.starting or self._front.over)
-        self._state_label.set_text("waiting in the queue" if waiting else state_text(model, time.monotonic()))
+        waits = self._front is not None and self._front.waiting
+        self._state_label.set_text("waiting in the queue" if waits else state_text(model, time.monotonic()))
         self._strip.show_step_keys(model)
         self.run_side.show_run(model, view.step_key, trial)
 
@@ -425,5 +430,5 @@ class LivePage(Page):
 
     def act_on_front(self, action: QueueAction) -> None:
         """Apply `action` to the shown run, if it waits in the queue."""
-        if self._front is not None and not self._front.running and not self._front.over:
+        if self._front is not None and self._front.waiting:
             self.runs.act(self._front, action)
