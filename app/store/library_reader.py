@@ -156,7 +156,7 @@ class _RowReader:
         """
         rows = self._connection.connection.cursor()
         rows.execute(f"SELECT {', '.join(_COLUMNS)} FROM {schema.run_summaries.name}")  # noqa: S608 (constant names)
-        found = {row[0]: self._row(row) for row in rows}
+        found = {row[0]: self._row(row) for row in rows.fetchall()}
         rows.close()
         return found
 
