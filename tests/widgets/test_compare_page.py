@@ -193,7 +193,7 @@ def test_runs_are_added_from_the_library_and_taken_out(qtbot: QtBot, page: Compa
     qtbot.mouseClick(page.add_button, Qt.MouseButton.LeftButton)
     _settle(qtbot)
     picker = next(found for found in page.findChildren(RunPicker) if found.isVisible())
-    offered = {line.id for line in picker.table.content.shown}
+    offered = {line.id for line in picker.table.lines.matched}
     assert not {BEFORE, AFTER} & offered
     qtbot.keyClicks(picker.search, "09:30")
     qtbot.keyClicks(picker.search, " volume")

@@ -8,13 +8,13 @@ from PySide6.QtWidgets import QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 
 from app.events import RunEnded, RunStarted, State
+from app.library_rows import LibraryRow
 from app.services import Workstation
 from tests.app import run_events
 from tests.app.test_rounds import PARSED, STEP
 from tests.messages import messages
 from widgets import jobs
 from widgets.library.run_actions import RunActions
-from widgets.library.run_rows import lines_of
 from widgets.parts.text import Text
 from widgets.plots.studies import show_rounds
 
@@ -66,8 +66,8 @@ def test_a_run_of_which_no_trial_counts_is_not_offered_as_a_baseline(workstation
     owner = QPushButton()
     keep(owner)
     actions = RunActions(owner)
-    good, other = lines_of(workstation.runs())
-    (failed,) = lines_of([replace(other.summary, state=State.FAILED, trials=0, headline="")])
+    good, other = workstation.library().rows
+    failed = LibraryRow(replace(other.summary, state=State.FAILED, trials=0, headline=""))
     actions.show_chosen([good])
     assert actions.pin.isEnabled()
     for chosen in ([failed], [good, failed]):

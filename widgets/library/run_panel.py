@@ -1,6 +1,6 @@
 """Panel of the selected run: head, actions, results, plots and output, cross-check, host facts, history."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -19,11 +19,10 @@ from widgets.library.figure_table import FigureTable
 from widgets.library.history_panel import HistoryPanel
 from widgets.library.run_actions import ActionButton, RunActions
 from widgets.library.run_reader import OpenedRun
-from widgets.library.run_rows import RunLine, local_time, run_duration
-from widgets.library.run_table import STATE_ICONS
+from widgets.library.run_rows import local_time, run_duration
 from widgets.live.model import StepKey
 from widgets.live.run_side_panel import RunSidePanel
-from widgets.parts.boxes import column_in, fill, in_row
+from widgets.parts.boxes import column_in, fill, in_row, scrolled
 from widgets.parts.flow_layout import flowing
 from widgets.parts.names import host_title
 from widgets.parts.notice import FieldMessage, Notice, Picture
@@ -33,6 +32,9 @@ from widgets.theme import SPACE, TextSize, text_font
 if TYPE_CHECKING:
     from widgets.run_view import RunView
 
+
+STATE_ICONS = {State.RUNNING: "live", State.DONE: "good", State.PARTIAL: "warning", State.FAILED: "error"}
+"""Icon of each state."""
 
 _SEVERITIES = {State.PARTIAL: "warning", State.FAILED: "error", State.RUNNING: "info"}
 
@@ -51,10 +53,9 @@ class RunHead(QWidget):
         first = in_row((self.name, 1), self.mark, self.state, spacing=SPACE[1])
         fill(column_in(self, 2), first, self.details, self.question, self.reason)
 
-    def show_line(self, run: RunSummary, chosen: Sequence[RunLine]) -> None:
-        """Show the summary of `run`, and the number of selected runs if several are."""
-        selected = f"   1 of {len(chosen)} selected" if len(chosen) > 1 else ""
-        self.name.set_text(run.name + selected)
+    def show_line(self, run: RunSummary) -> None:
+        """Show the summary of `run`."""
+        self.name.set_text(run.name)
         hosts = ", ".join(host_title(host) for host in run.hosts)
         parts = (local_time(run.started), hosts, ", ".join(run.steps), run_duration(run), run.id)
         self.details.set_text(" · ".join(part for part in parts if part))
@@ -101,6 +102,7 @@ class RunPanel(QWidget):
         self.workstation: Workstation | None = None  # reads what the plots show beyond samples
         self.run_view: RunView | None = None
         self._plots = QScrollArea(widgetResizable=True)
+        self.issues = scrolled(side)
         self._no_figures = Text("No counted trials. See the raw output.", Tone.MUTED)
         self._waiting = QTimer(self, singleShot=True, interval=PATIENCE)
         self._waiting.timeout.connect(self._show_waiting)
@@ -112,15 +114,13 @@ class RunPanel(QWidget):
         """The run that is shown, or None."""
         return self._opened
 
-    def show_line(self, run: RunSummary, chosen: Sequence[RunLine]) -> None:
-        """Show the summary of `run` while the rest is read."""
-        self.head.show_line(run, chosen)
+    def show_line(self, run: RunSummary) -> None:
+        """Show the summary of `run`; of another run than the one shown, the rest follows."""
+        self.head.show_line(run)
         if self._opened is not None and self._opened.record.summary.id == run.id:
+            self._waiting.stop()  # back at the run that is shown, before the other was read
             self.head.show_record(self._opened.record)
-
-    def wait(self) -> None:
-        """Replace the previous run with *Reading the run…* after PATIENCE."""
-        if not self._waiting.isActive():
+        elif not self._waiting.isActive():
             self._waiting.start()
 
     def show_failure(self, error: BenchwrightError) -> None:
@@ -173,6 +173,7 @@ class RunPanel(QWidget):
         self._side.show_remarks(plan.acknowledged)
 
     def _show_waiting(self) -> None:
+        self._opened = None  # so that it is shown again by show_run() only
         self.tabs.hide()
         self.notice.show_message("info", "Reading the run…")
 
@@ -213,6 +214,7 @@ class RunPanel(QWidget):
         tabs.setAccessibleName("The selected run")
         tabs.addTab(figures, "Figures")
         tabs.addTab(self._plots, "Plots and output")
+        tabs.addTab(self.issues, "Issues")
         tabs.addTab(self.crosscheck, "Cross-check")
         tabs.addTab(self.facts, "Facts")
         tabs.addTab(self.history, "History")
@@ -225,9 +227,12 @@ class RunPanel(QWidget):
             actions.pin,
             actions.unpin,
             actions.study,
+            actions.like,
             actions.export,
             actions.repeat,
             actions.delete,
+            actions.restore,
+            actions.erase,
         )
         self.buttons = {action: ActionButton(action) for action in offered}
         corner = QToolButton()
