@@ -137,7 +137,7 @@ class LivePage(Page):
         self._read_bands(plan)
         self._clock.start()
         self._show_time()
-        self._ensure_view().table.setFocus()
+        self._ensure_view().take_focus()
         return True
 
     def attach_run(self, detached: DetachedRun, *, stop: bool = False) -> bool:

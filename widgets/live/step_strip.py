@@ -12,7 +12,7 @@ from widgets.parts.names import host_title
 from widgets.parts.table import RIGHT, Table, TableColumn, TableModel
 from widgets.theme import SPACE
 
-MOST_ROWS = 4
+MOST_ROWS = 3
 """Rows shown at once; further ones scroll."""
 
 

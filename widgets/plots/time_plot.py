@@ -32,6 +32,9 @@ NAMED_AT_CURVE = 4
 _SMOOTH = 1500
 """Total number of points up to which lines are antialiased; beyond, that doubles the cost."""
 
+_SELDOM = 1.0
+"""Longest pause in seconds between redraws while points arrive."""
+
 _FAINT, _FAINT_DARK = 110, 140
 _NAME_LIMIT = 60
 _NOTE_LIMIT = 120
@@ -165,9 +168,12 @@ class TimePlot(QWidget):
             self._redraw.request()
 
     def look(self) -> None:
-        """Request a redraw if a buffer has grown since the last one."""
+        """Request a redraw if a buffer has grown since the last one, seldom where a second is less than a pixel."""
         if self._taken() != self._drawn:
-            self.touch()
+            self._stale = True
+            if self.isVisible():
+                start, end = self.window_of_time.shown
+                self._redraw.request(min(_SELDOM, (end - start) / max(1.0, self.view.box.width())))
 
     def show_time_axis(self, *, shown: bool) -> None:
         """Show or hide the labels of the time axis."""
