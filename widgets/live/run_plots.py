@@ -143,6 +143,7 @@ class RunPlots(PlotStack):
             marks += self._trial_marks(place.view, zero)
         for key, one in series.items():
             self._draw(("test", key), one, of_test(one, shown.metric), tuple(pieces[key]))
+        self._show_levels(shown, timeline)
         if timeline.by_clock:
             spans = [(span.start - span.shown, span.start, span.end) for span in timeline.time_map.spans]
             self._draw_hosts(shown, timeline.places[0].view, spans)
@@ -164,6 +165,18 @@ class RunPlots(PlotStack):
             self.window_of_time.set_range(0.0, view.latest() or view.seconds or FIRST, follow=False)
         else:
             self.window_of_time.set_range(0.0, FIRST if view.expected is None else view.expected * 1.05 + 1)
+
+    def _show_levels(self, shown: StepShown, timeline: RunTimeline) -> None:
+        """Draw the figure of each counted trial over its samples: a drift from trial to trial shows."""
+        if shown.metric is None or (plot := self.plots.get(HEADLINE)) is None:
+            return
+        to_axis = timeline.time_map.to_axis
+        plot.set_levels([
+            (("test", (figure.metric.name, figure.labels)), to_axis(place.zero), to_axis(place.end), figure.value)
+            for place in timeline.places
+            for figure in (place.view.figures if place.view.counts else ())
+            if figure.metric == shown.metric
+        ])  # fmt: skip
 
     def _show_heat(self, zeros: Mapping[int, float]) -> None:
         """Draw the heat maps of the trials that are shown, by time 0 of each on the axis."""
