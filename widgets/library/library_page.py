@@ -42,7 +42,6 @@ from widgets.parts.empty_state import EmptyState
 from widgets.parts.findings import acknowledged_text
 from widgets.parts.notice import Notice
 from widgets.parts.text import Text, Tone
-from widgets.plots.studies import show_scaling
 from widgets.theme import SPACE
 
 BESIDE = 1500

@@ -113,7 +113,7 @@ class LivePage(Page):
         started = self.runs.start(RunStart(plan, busy, made, detached, stop, series))
         if show or self._front is None or self._front.over:
             self.show_run(started)
-            self._ensure_view().table.setFocus()
+            self._ensure_view().take_focus()
         return started
 
     def attach_run(self, detached: DetachedRun, *, stop: bool = False) -> None:
