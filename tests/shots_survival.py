@@ -125,7 +125,7 @@ def _scripted(stage: Stage, events: Iterable[Event]) -> QWidget:
     window = stage.window()
     page, shown = _page(window), []
 
-    def script(_plan: Plan, _asker: Asker, control: Control) -> Generator[Event]:
+    def script(_plan: Plan, _asker: Asker, control: Control, **_named: object) -> Generator[Event]:
         for event in events:
             yield event
             shown.append(event)

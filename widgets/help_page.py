@@ -40,6 +40,7 @@ TOPICS = {
     "analyses": "Distributions, noise, scaling",
     "baselines": "Baselines, best and history",
     "connections": "Connections",
+    "queue": "Queue",
     "survival": "Interrupted runs",
     "sessions": "Sessions",
     "sample-size": "Sample size",

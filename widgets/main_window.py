@@ -30,7 +30,7 @@ from widgets.presence import Presence
 from widgets.questions import WindowAsker
 from widgets.queue_bar import QueueBar
 from widgets.rail import SIGNS, PageName, Rail
-from widgets.run_strip import NEXT_RUN, PREVIOUS_RUN, LineState, QueueAction, RunLine, RunStrip, counts_text
+from widgets.run_strip import NEXT_RUN, PREVIOUS_RUN, LineState, QueueAction, RunStrip, StripLine, counts_text
 from widgets.session_bar import SessionBar
 from widgets.shutdown import CloseGuard, signals_handled
 from widgets.splitter import PageSplitter
@@ -75,7 +75,7 @@ class MainWindow(QMainWindow):
         self._messages: dict[QWidget, str] = {}
         self._painted = False
         self._summary = ""
-        self._lines: Sequence[RunLine] = ()
+        self._lines: Sequence[StripLine] = ()
         self._arrange()
         self._connect(_build_menus(self))
         self.show_page(PageName.HOSTS)
@@ -104,7 +104,7 @@ class MainWindow(QMainWindow):
         self._summary = summary
         self._show_summary()
 
-    def show_lines(self, lines: Sequence[RunLine], front: str) -> None:
+    def show_lines(self, lines: Sequence[StripLine], front: str) -> None:
         """Show every run in the strip, the rail, the status bar and the title; `front` is the key of that on Live."""
         self._lines = lines
         self.strip.show_lines(lines, front)
@@ -117,8 +117,8 @@ class MainWindow(QMainWindow):
         if self.closing.waits:
             return
         text = counts_text(self._lines)
-        several = sum(line.state is LineState.RUNNING for line in self._lines) > 1
-        self.status_line.show_running(f"{text}   {self._summary}".strip() if text else self._summary, several=several)
+        one = bool(self._summary) and sum(line.state is LineState.RUNNING for line in self._lines) < 2
+        self.status_line.show_running("   ".join(filter(None, [text, self._summary])), stoppable=one)
 
     def run_ended(self) -> None:
         """Update the window after the end of a run."""
@@ -212,6 +212,8 @@ class MainWindow(QMainWindow):
         self.rail.chosen.connect(self.show_page)
         self.library_bar.is_measuring = self._is_measuring
         self.session_bar.under_way = self._series_under_way
+        self.asker.asked.connect(self.presence.note_question)
+        self.queue_bar.others_found.connect(lambda: self.pages.page(PageName.LIVE))  # it shows them in the strip
         self.queue_bar.start_requested.connect(self.pages.run_queue)
         self.strip.chosen.connect(self.pages.show_live)
         self.strip.stop_requested.connect(lambda key: self._on_live(lambda live: live.stop_key(key)))
@@ -324,7 +326,7 @@ def _build_menus(window: MainWindow) -> QAction:
 
 
 def _build_run_menu(menu: QMenu, window: MainWindow) -> None:
-    _add(menu, "&Run again", window.run_again, "Ctrl+R")
+    _add(menu, "&Run again", window.run_again)
     _add(menu, "&Stop", window.stop_run)  # Ctrl+. is that of the button on the page
     _add(menu, "Stop &all", window.stop_all_runs)
     menu.addSeparator()

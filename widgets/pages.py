@@ -13,7 +13,7 @@ from app.services import Workstation
 from app.session_series import SessionSeries
 from widgets.page import Page
 from widgets.rail import PageName
-from widgets.run_strip import RunLine
+from widgets.run_strip import StripLine
 
 if TYPE_CHECKING:
     from widgets.compare.compare_page import ComparePage
@@ -37,7 +37,7 @@ class WindowServices(Protocol):
         """Show the run of the page Live, if it is under way."""
         ...
 
-    def show_lines(self, lines: Sequence[RunLine], front: str) -> None:
+    def show_lines(self, lines: Sequence[StripLine], front: str) -> None:
         """Show every run; `front` is the key of that on the page Live."""
         ...
 

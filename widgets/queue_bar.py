@@ -1,8 +1,9 @@
 """Bar about runs that an earlier Benchwright left in the queue: nothing starts before the user says so."""
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from PySide6.QtCore import Signal
+from PySide6.QtCore import QFileSystemWatcher, QTimer, Signal
 
 from app.plans.plan import host_label
 from app.services import Workstation
@@ -11,34 +12,54 @@ from widgets.hosts.host_bars import NoticeBar
 from widgets.jobs import BackgroundJob
 from widgets.parts.controls import push_button
 
+if TYPE_CHECKING:
+    from app.queue.entries import QueueEntry
+
+SETTLE = 1000
+"""Milliseconds after a change of the queue's file until it is read."""
+
 MOST = 3
 """Runs named in the bar."""
 
 
 class QueueBar(NoticeBar):
-    """Runs in the queue that no process will start; hidden if there are none."""
+    """Runs in the queue that no process will start; hidden if there are none. Notices runs of other processes."""
 
     start_requested = Signal()
+    others_found = Signal()  # another process of the user runs something
 
     def __init__(self, workstation: Workstation) -> None:
         self.start_button = push_button("Start", self._start, tip="Start each as soon as its hosts are free")
         self.remove_button = push_button("Remove", self._remove, tip="Remove them from the queue")
         super().__init__(workstation, "info", self.start_button, self.remove_button)
         self._entries: Sequence[str] = ()
+        self._settle = QTimer(self, singleShot=True, interval=SETTLE)
+        self._settle.timeout.connect(self.refresh)
+        self._watcher = QFileSystemWatcher(self)
+        self._watcher.directoryChanged.connect(self._note_change)
+
+    def _note_change(self) -> None:
+        if not self._settle.isActive():
+            self._settle.start()
 
     def refresh(self) -> None:
         """Read the queue; a read-only library cannot store runs."""
         workstation = self._workstation
 
-        def read() -> list[tuple[str, str]]:
-            if workstation.read_only() is not None:
-                return []
-            library = str(workstation.library_path)
+        def read() -> "list[QueueEntry]":
             entries = [place.entry for place in workstation.queue.places()]
-            left = [entry for entry in entries if entry.owner is None and entry.library == library]
-            return [(entry.id, f"{entry.plan.name} on {host_label(entry.plan.hosts[0])}") for entry in left]
+            return [] if workstation.read_only() is not None else entries
 
-        self._read(read, self.show_entries)
+        self._read(read, self._show_queue)
+
+    def _show_queue(self, entries: "Sequence[QueueEntry]") -> None:
+        queue, library = self._workstation.queue, str(self._workstation.library_path)
+        if not self._watcher.directories():  # reading the queue has made it
+            self._watcher.addPath(str(queue.path.parent))
+        left = [entry for entry in entries if entry.owner is None and entry.library == library]
+        self.show_entries([(entry.id, f"{entry.plan.name} on {host_label(entry.plan.hosts[0])}") for entry in left])
+        if any(entry.running and not queue.is_own(entry) for entry in entries):
+            self.others_found.emit()
 
     def show_entries(self, entries: Sequence[tuple[str, str]]) -> None:
         """Show the id and the name of each entry that waits to be started."""

@@ -44,7 +44,7 @@ _ICONS = {
 
 
 @dataclass(frozen=True, slots=True)
-class RunLine:
+class StripLine:
     """What the strip shows of a run: `title` is host and plan, `detail` its progress or what it waits for.
 
     `key` names it in the signals. `figure` and `left` are the figure so far and the remaining time, for the title of
@@ -66,7 +66,7 @@ class _RunCard(QFrame):
     def __init__(self, strip: "RunStrip") -> None:
         super().__init__()
         self.setObjectName("runcard")
-        self.line = RunLine("", "", "", LineState.ELSEWHERE)
+        self.line = StripLine("", "", "", LineState.ELSEWHERE)
         self.button = push_button("", lambda: strip.chosen.emit(self.line.key), checkable=True, flat=True)
         self.button.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
         self._title, self._detail = (
@@ -80,11 +80,11 @@ class _RunCard(QFrame):
         self.stop_button = tool_button(clicked=lambda: strip.stop_requested.emit(self.line.key), autoRaise=True)
         self.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
         self.customContextMenuRequested.connect(self._open_menu)
-        self._strip = strip
+        self._strip, self._front = strip, False
         fill(row_in(self, 0, (0, 0, 2, 0)), (self.button, 1), self.stop_button)
         self.setFixedWidth(max(WIDTH, 28 * self.fontMetrics().averageCharWidth() + SPACE[3]))
 
-    def show_line(self, line: RunLine, *, front: bool) -> None:
+    def show_line(self, line: StripLine, *, front: bool) -> None:
         """Show a run; `front`: its page is the one shown."""
         if line != self.line:
             self.line = line
@@ -96,8 +96,13 @@ class _RunCard(QFrame):
             restyle(self, "state", line.state.value)
             self._show_action(line)
         self.button.setChecked(front)
+        if front is not self._front:
+            self._front = front
+            restyle(self, "front", front)
+            if front:
+                self._strip.ensureWidgetVisible(self, SPACE[1], 0)
 
-    def _show_action(self, line: RunLine) -> None:
+    def _show_action(self, line: StripLine) -> None:
         removes = line.state is not LineState.RUNNING
         set_icon(self.stop_button, "remove" if removes else "stop", "text")
         tip = "Remove from the queue" if line.state.waits else "Remove from this list" if removes else "Stop the run"
@@ -127,7 +132,7 @@ class QueueAction(StrEnum):
 
 
 class RunStrip(QScrollArea):
-    """Every run, in a row that scrolls. Hidden while there is at most one."""
+    """Every run, in a row that scrolls. Hidden while there is at most one, of this window."""
 
     chosen = Signal(str)  # the key of a run
     stop_requested = Signal(str)
@@ -148,7 +153,7 @@ class RunStrip(QScrollArea):
         self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self.hide()
 
-    def show_lines(self, lines: Sequence[RunLine], front: str) -> None:
+    def show_lines(self, lines: Sequence[StripLine], front: str) -> None:
         """Show `lines`; that with the key `front` is the one shown on Live."""
         while len(self.cards) < len(lines):
             card = _RunCard(self)
@@ -160,27 +165,28 @@ class RunStrip(QScrollArea):
             card.deleteLater()
         for card, line in zip(self.cards, lines, strict=True):
             card.show_line(line, front=line.key == front)
-        self.setVisible(len(lines) > 1)
+        self.setVisible(len(lines) > 1 or any(line.state is LineState.ELSEWHERE for line in lines))
         if lines:
             bar = self.horizontalScrollBar()
             scrolls = bar.sizeHint().height() if bar.maximum() > 0 else 0
             self.setFixedHeight(self.cards[0].sizeHint().height() + 2 * SPACE[0] + scrolls)
 
     @staticmethod
-    def actions_of(line: RunLine) -> list[tuple[str, QueueAction]]:
+    def actions_of(line: StripLine) -> list[tuple[str, QueueAction]]:
         """Return what can be done with a run that waits, each with its text."""
         pause = QueueAction.RESUME if line.state is LineState.PAUSED else QueueAction.PAUSE
         chosen = (QueueAction.FRONT, pause, QueueAction.ANYWAY, QueueAction.REMOVE)
         return [(action.value, action) for action in chosen]
 
 
-def counts_text(lines: Sequence[RunLine]) -> str:
+def counts_text(lines: Sequence[StripLine]) -> str:
     """Return how many runs are under way and wait: ``3 runs, 1 waiting``; empty for fewer than two."""
     running = sum(line.state is LineState.RUNNING for line in lines)
     waiting = sum(line.state.waits for line in lines)
     if running + waiting < 2:
         return ""
-    return ", ".join(filter(None, [count_text(running, "run"), f"{waiting} waiting" if waiting else ""]))
+    parts = [count_text(running, "run") if running else "", f"{waiting} waiting" if waiting else ""]
+    return ", ".join(filter(None, parts))
 
 
 NEXT_RUN = "Ctrl+Tab"

@@ -36,12 +36,12 @@ class StatusLine(QStatusBar):
         self.addPermanentWidget(self.message)
         self.show_running("")
 
-    def show_running(self, summary: str, *, several: bool = False) -> None:
-        """Show `summary` of the run under way; an empty one means none. Of `several`, each is stopped in the strip."""
+    def show_running(self, summary: str, *, stoppable: bool = True) -> None:
+        """Show `summary` of the runs under way; an empty one means none. Of several, each is stopped in the strip."""
         self.running.setText(summary or IDLE)
         self.running.set_tone(Tone.NORMAL if summary else Tone.MUTED)
         self._mark.setVisible(bool(summary))
-        self.stop_button.setVisible(bool(summary) and not several)
+        self.stop_button.setVisible(bool(summary) and stoppable)
         self.stop_button.setEnabled(bool(summary))
 
     def show_waiting(self, text: str) -> None:

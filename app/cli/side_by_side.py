@@ -57,7 +57,9 @@ class QueuedRun:
     state: State | None = None  # RUNNING: detached
     error: BenchwrightError | None = None
     status: str = "waiting"
-    figure: str = ""  # the latest sample
+    progress: str = ""  # trials done and time left
+    headline: str = ""  # the headline metric of the trial under way
+    figure: str = ""  # its latest sample
     waits: str = ""
     thread: threading.Thread | None = None
 
@@ -200,10 +202,10 @@ class SideBySide:
         """Run an entry, on a thread of its own."""
         try:
             for event in self._workstation.run_entry(run.entry, self._asker, run.control):
-                if isinstance(event, SampleRead):
-                    run.figure = figure_text(event.sample.metric, event.sample.value)
-                else:
+                if not isinstance(event, SampleRead):
                     self._inbox.put((run, event))
+                elif event.sample.metric.name == run.headline:
+                    run.figure = figure_text(event.sample.metric, event.sample.value)
             self._inbox.put((run, None))
         except BenchwrightError as error:
             self._inbox.put((run, error))
@@ -253,15 +255,15 @@ class SideBySide:
             case RunDetached(run_id=run_id):
                 run.state = State.RUNNING
                 self._board.note(f"{run.title}: detached; resume it with: benchwright attach {run_id}")
-            case Activity(text=text, waits_for=waits_for):
-                run.status = text
+            case Activity(text=text, waits_for=waits_for, measures=measures):
+                run.status = run.progress if measures else text
                 if waits_for:
                     self._board.note(f"{run.title}: {text}", temporary=True)
             case Progress():
-                run.status = progress_text(event)
+                run.status = run.progress = progress_text(event)
                 self._board.note(f"{run.title}: {run.status}", temporary=True)
-            case TrialStarted():
-                run.figure = ""
+            case TrialStarted(trial=trial):
+                run.headline, run.figure = run.entry.plan.step(trial.step).headline.name, ""
             case LinkChanged(host=host):
                 self._board.note(
                     f"{run.title}: {host_label(host)}: {link_text(event, time.monotonic()) or 'reconnected'}"

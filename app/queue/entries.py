@@ -116,7 +116,9 @@ def _what(entry: QueueEntry, now: float) -> str:
         return f"“{entry.plan.name}” is first"
     left = ""
     if entry.ends is not None:
-        left = f", about {duration_text(entry.ends - now)} left" if entry.ends > now + 1 else ", about to end"
+        seconds = entry.ends - now
+        rough = 5 * round(seconds / 5) if seconds > 20 else round(seconds)
+        left = f", about {duration_text(rough)} left" if rough > 0 else ", about to end"
     return f"run {entry.run or f'“{entry.plan.name}”'}{left}"
 
 

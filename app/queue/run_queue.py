@@ -44,6 +44,11 @@ class RunQueue:
         """The file of the queue, replaced at each change."""
         return self._file.path
 
+    @staticmethod
+    def is_own(entry: QueueEntry) -> bool:
+        """Return whether this process runs an entry, or will."""
+        return entry.owner == this_process()
+
     def places(self) -> tuple[QueuePlace, ...]:
         """Return every entry, those under way first, each with the reason why it waits."""
         return self._file.update(_placed)
@@ -92,10 +97,10 @@ class RunQueue:
             pass
         return started
 
-    def adopt(self, library: Path) -> list[QueueEntry]:
+    def adopt(self, library: Path, *, paused: bool = False) -> list[QueueEntry]:
         """Make this process the one that starts the entries of `library` that no process will start; return them.
 
-        Paused ones are left out.
+        Those that are paused are left out, unless `paused`.
         """
         me = this_process()
 
@@ -103,7 +108,7 @@ class RunQueue:
             free = [
                 entry for entry in _living(content).entries if entry.owner is None and entry.library == str(library)
             ]
-            adopted = [replace(entry, owner=me) for entry in free if entry.state is EntryState.WAITING]
+            adopted = [replace(entry, owner=me) for entry in free if paused or entry.state is EntryState.WAITING]
             for entry in adopted:
                 _put(content, entry)
             return adopted

@@ -64,6 +64,22 @@ def _trial_text(trial: Trial) -> str:
     return f"{kind} {trial.number} of {trial.step} on {host_label(trial.host)}"
 
 
+def lost_text(event: LinkChanged, now: float, *, job: bool) -> tuple[str, str]:
+    """Return what is known of a broken connection at `now`: a title and details; empty while it is not broken.
+
+    `job`: a command of the run was started there and its end is not known. It does not need the connection; whether
+    the host still runs is not known.
+    """
+    if event.state not in {LinkState.STALLED, LinkState.LOST, LinkState.RECONNECTING}:
+        return "", ""
+    host, age = host_label(event.host), age_text(now - event.since)
+    if event.state is LinkState.STALLED:
+        return f"No data from {host} for {age}.", "The connection is open."
+    runs = "the job runs on its own if the host does" if job else "no job is known to run there"
+    retry = f"; retry {event.attempt}" if event.state is LinkState.RECONNECTING else ""
+    return f"Connection to {host} lost.", f"Last heard {age} ago; {runs}{retry}. Remaining time unknown."
+
+
 def link_text(event: LinkChanged, now: float) -> str:
     """Return the connection state at `now` (local monotonic clock) as text; empty when connected."""
     last = f"last data {age_text(now - event.since)} ago"
@@ -71,9 +87,9 @@ def link_text(event: LinkChanged, now: float) -> str:
         case LinkState.STALLED:
             return f"stalled, {last}"
         case LinkState.LOST:
-            return f"connection lost, {last}; the trial continues"
+            return f"connection lost, {last}"
         case LinkState.RECONNECTING:
-            return f"the trial continues; reconnecting, try {event.attempt}"
+            return f"connection lost, {last}; retry {event.attempt}"
         case LinkState.NOT_REACHED:
             return "not measured"
         case LinkState.GIVEN_UP:

@@ -56,7 +56,8 @@ def test_a_lost_connection_is_said_from_the_loss_to_the_return(capsys: pytest.Ca
     )
     assert shown[0].startswith("web-1: connection lost, last data ")
     assert shown[0].endswith(MESSAGES["the_trial_continues_the"])
-    assert shown[1:3] == ["web-1: the trial continues; reconnecting, try 1", "web-1: reconnected"]
+    assert shown[1].endswith("; retry 1")
+    assert shown[2] == "web-1: reconnected"
     assert state is State.DONE
 
 

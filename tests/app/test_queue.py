@@ -120,12 +120,16 @@ def test_a_machine_is_known_by_its_boot_id_once_it_was_reached(queue: RunQueue) 
     with queue.under_way(first.plan, LIBRARY, BusyPolicy.REFUSE, first.id) as mark:
         assert mark.admit("a", "boot-1") == ""
         with (
-            pytest.raises(HostInUseError),
+            pytest.raises(HostInUseError, match=MESSAGES["same_machine"]),
             queue.under_way(second.plan, LIBRARY, BusyPolicy.REFUSE, second.id) as other,
         ):
             raise HostInUseError(other.admit("container", "boot-1"))
         assert waits(queue)["on container"] == MESSAGES["container_waits"]
-        assert mark.admit("a", "boot-1") == ""  # again, after reconnecting
+        queue.run_anyway(second.id)
+        (anyway,) = queue.take()
+        with queue.under_way(anyway.plan, LIBRARY, BusyPolicy.ANYWAY, anyway.id):
+            assert mark.admit("a", "boot-1") == ""  # again, after reconnecting
+    queue.add(plan_on("container"), LIBRARY)
     assert started(queue) == ["on container"]
 
 
@@ -134,13 +138,13 @@ def test_machines_are_known_by_address_and_jump_host(tmp_path: Path) -> None:
     for entry in (
         HostEntry("web", host_name="localhost", port=2222, user="ann"),
         HostEntry("other-account", host_name="127.0.0.1", port=2222, user="bob"),
-        HostEntry("behind", host_name="127.0.0.1", port=2222, jump="bastion"),
+        HostEntry("behind", host_name="localhost", port=2222, jump="bastion"),
     ):
         saved.save(entry)
     plan = Plan("many", ("web", "other-account", "behind", LOCAL), plan_on("a").steps)
     web, account, behind, local = machines_of(plan, Hosts(saved).target)
     assert web.keys & account.keys
-    assert not web.keys & behind.keys
+    assert behind.keys == {"localhost:2222 via bastion:22"}
     assert any(key.startswith("boot:") for key in local.keys)
 
 

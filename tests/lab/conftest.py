@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.lab.links import linked_hosts
+from tests.lab.machines import start_machine
 from tests.lab.pam_host import start_pam_host
 from tests.lab.scripted_server import Script, ScriptedServer
 from tests.lab.staging import Stage
@@ -16,7 +17,7 @@ from tests.lab.survival import lab, other_boot, workstation
 from tests.lab_sshd import LabHost, LabKeys
 
 # Fixtures; see survival.py, pam_host.py and links.py.
-__all__ = ["lab", "linked_hosts", "other_boot", "start_pam_host", "workstation"]
+__all__ = ["lab", "linked_hosts", "other_boot", "start_machine", "start_pam_host", "workstation"]
 
 
 @pytest.fixture

@@ -4,51 +4,23 @@ import json
 import signal
 import subprocess
 import sys
-import uuid
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
+from app.checks.run_findings import STREAMS_HERE
 from app.events import State
-from app.plans.plan import Plan, Repetition, make_step
+from app.plans.plan import LOCAL, Plan, Repetition, make_step
 from app.plans.plan_file import write_plan
 from app.records import RunRecord
 from app.services import Workstation
-from tests.lab_sshd import LabHost, LabKeys
+from tests.lab.machines import StartMachine
 from tests.messages import messages
 
 pytestmark = pytest.mark.usefixtures("few_programs")
 
 MESSAGES = messages("lab", "test_queue")
-
-SCRIPT = """
-mount --bind "$0/boot" /proc/sys/kernel/random/boot_id && mount --bind "$0/leases" "$BENCHWRIGHT_LEASES" && exec "$@"
-"""
-OWN_BOOT = ["unshare", "--mount", "sh", "-c", SCRIPT]
-"""Words before an sshd that has a boot id and leases of its own, both in a folder: as on another machine."""
-
-StartMachine = Callable[..., LabHost]
-
-
-@pytest.fixture
-def start_machine(tmp_path: Path, start_lab_host: Callable[..., LabHost], lab_keys: LabKeys) -> StartMachine:
-    """Return a function that starts a machine named `alias`; with `like`, a container on the machine of that host."""
-    if subprocess.run(["unshare", "--mount", "true"], capture_output=True, check=False).returncode:
-        pytest.skip("mount namespaces need root")
-
-    def start(alias: str, like: str = "") -> LabHost:
-        folder = tmp_path / alias
-        (folder / "leases").mkdir(parents=True)
-        boot = (tmp_path / like / "boot").read_text() if like else f"{uuid.uuid4()}\n"
-        (folder / "boot").write_text(boot)
-        host = start_lab_host()
-        host.prefix = [*OWN_BOOT, str(folder)]
-        host.restart()
-        host.add_to_home(alias)
-        return host
-
-    return start
 
 
 def plan_on(*hosts: str, seconds: float = 2.0, name: str = "") -> Plan:
@@ -98,14 +70,17 @@ def test_runs_on_different_machines_go_side_by_side(tmp_path: Path, start_machin
     for alias in ("one", "two", "three"):
         start_machine(alias)
     plans = [plan_on("one"), plan_on("two"), plan_on("three"), plan_on("one", "two", name="both")]
+    plans.append(plan_on(LOCAL))
     status, _, errors = run_files(tmp_path, plans)
     assert status == 0, errors
-    one, two, three, both = records(tmp_path, plans)
+    one, two, three, both, local = records(tmp_path, plans)
     assert overlap(one, two)
     assert overlap(one, three)
     assert overlap(two, three)
     assert not any(overlap(both, other) for other in (one, two))
     assert MESSAGES["waits_for_one"] in errors
+    assert STREAMS_HERE.id in [finding.id for finding in local.findings]
+    assert STREAMS_HERE.id not in [finding.id for finding in one.findings]
     assert json.loads((Path.home() / "state/benchwright/queue.json").read_text())["entries"] == []
 
 

@@ -25,8 +25,8 @@ def link(state: LinkState, *, since: float = 10.0, attempt: int = 0, restarted: 
     ("event", "words"),
     [
         (link(LinkState.STALLED), "stalled, last data 12 s ago"),
-        (link(LinkState.LOST), "connection lost, last data 12 s ago; the trial continues"),
-        (link(LinkState.RECONNECTING, attempt=3), "the trial continues; reconnecting, try 3"),
+        (link(LinkState.LOST), "connection lost, last data 12 s ago"),
+        (link(LinkState.RECONNECTING, attempt=3), "connection lost, last data 12 s ago; retry 3"),
         (link(LinkState.GIVEN_UP), "connection lost, given up"),
         (link(LinkState.NOT_REACHED), "not measured"),
         (link(LinkState.BACK), ""),
@@ -39,7 +39,7 @@ def test_every_state_of_a_link_has_its_words(event: LinkChanged, words: str) -> 
 
 def test_a_lost_link_is_said_on_the_page_and_in_the_bar_until_it_is_back() -> None:
     model = folded([Activity("measuring"), begin(), link(LinkState.LOST)])
-    words = "web-1: connection lost, last data 12 s ago; the trial continues"
+    words = "web-1: connection lost, last data 12 s ago"
     assert state_text(model, 22.0) == words
     assert summary_text(model, 22.0) == f"disk · {words}"
     model.fold(link(LinkState.BACK), 5.0)

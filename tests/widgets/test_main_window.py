@@ -26,12 +26,12 @@ from widgets.page import Page
 from widgets.parts.dialogs import QuestionDialog
 from widgets.parts.empty_state import EmptyState
 from widgets.rail import PageName
-from widgets.run_strip import LineState, RunLine
+from widgets.run_strip import LineState, StripLine
 
 MESSAGES = messages("widgets", "test_main_window")
 
-LINE = RunLine("a", "web-1 · fio", "trial 2 of 6", LineState.RUNNING, figure="412k IOPS", left="4:10 left")
-WAITING = RunLine("c", "web-1 · stream", MESSAGES["waits_for_web_1"], LineState.WAITING)
+LINE = StripLine("a", "web-1 · fio", "trial 2 of 6", LineState.RUNNING, figure="412k IOPS", left="4:10 left")
+WAITING = StripLine("c", "web-1 · stream", MESSAGES["waits_for_web_1"], LineState.WAITING)
 
 HEAVY = ("pyqtgraph", "pandas", "numpy", "paramiko", "sqlalchemy", "matplotlib", "scipy", "cattrs")
 

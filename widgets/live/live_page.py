@@ -29,7 +29,7 @@ from widgets.live.messages import (
     trial_text,
 )
 from widgets.live.model import RunModel, StepKey
-from widgets.live.run_bars import BusyBar, OutcomeBar
+from widgets.live.run_bars import BusyBar, ConnectionBar, OutcomeBar
 from widgets.live.run_controller import LogPart, RunController, RunStart, TakenEvents
 from widgets.live.run_set import RunSet
 from widgets.live.run_side_panel import RunSidePanel
@@ -55,7 +55,7 @@ class LivePage(Page):
     run_started = Signal(str)
     run_finished = Signal(str)
     summary_changed = Signal(str)  # the shown run in one line, empty when none is under way
-    lines_changed = Signal(object, str)  # a RunLine for each run, and the key of the shown one
+    lines_changed = Signal(object, str)  # a StripLine for each run, and the key of the shown one
     show_run_requested = Signal(str)
     export_requested = Signal(str)
     measure_requested = Signal()
@@ -319,6 +319,7 @@ class LivePage(Page):
         view.bar.show_time(
             clock_text(model.elapsed(now)), "" if run.over else remaining_text(remaining), over=model.phase.over
         )
+        self._connection.show_links(run.lost_texts(now) if run.running else ())
         if run.running and model.links:
             self._state_label.set_text(state_text(model, now))
         summary = summary_text(model, now) if run.running else ""
@@ -387,6 +388,8 @@ class LivePage(Page):
         self._outcome.crosscheck_requested.connect(self._open_crosscheck)
         self._outcome.rerun_requested.connect(self.run_again)
         self._body.addWidget(self._outcome)
+        self._connection = ConnectionBar()
+        self._body.addWidget(self._connection)
         self._busy = BusyBar()
         self._busy.anyway_requested.connect(lambda: self.act_on_front(QueueAction.ANYWAY))
         self._busy.resume_requested.connect(lambda: self.act_on_front(QueueAction.RESUME))

@@ -1,10 +1,12 @@
 """Bars above a run: host in use by another measurement, and outcome of the run."""
 
+from collections.abc import Sequence
+
 from PySide6.QtCore import Qt, Signal, SignalInstance
 from PySide6.QtGui import QKeyEvent, QResizeEvent
 from PySide6.QtWidgets import QBoxLayout, QFrame, QPushButton, QWidget
 
-from widgets.parts.boxes import column_in, fill, in_row, row_in
+from widgets.parts.boxes import column_in, fill, in_column, in_row, row_in
 from widgets.parts.controls import line_edit, push_button
 from widgets.parts.flow_layout import flowing
 from widgets.parts.notice import SEVERITY_NAMES, Picture
@@ -42,6 +44,33 @@ class BusyBar(QFrame):
 
 WAITING = "Concurrent measurements on one host disturb each other. The run starts when its hosts are free."
 
+
+class ConnectionBar(QFrame):
+    """What is known of broken connections. Hidden while there are none."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.setObjectName("notice")
+        self.message, self.detail = Text(), Text(tone=Tone.MUTED)
+        texts = in_column(self.message, self.detail, spacing=SPACE[0])
+        fill(
+            row_in(self, SPACE[1], (SPACE[2], SPACE[1], SPACE[1], SPACE[1])),
+            Picture("connect", 16, "warning"),
+            (texts, 1),
+        )
+        restyle(self, "level", "warning")
+        self.hide()
+
+    def show_links(self, texts: Sequence[tuple[str, str]]) -> None:
+        """Show the title and the details of each broken connection."""
+        if texts:
+            (title, detail), *others = texts
+            self.message.setText(title)
+            self.detail.setText("\n".join([detail, *(f"{one} {more}" for one, more in others)]))
+            self.setAccessibleName(f"{SEVERITY_NAMES['warning']}: {self.message.text()} {self.detail.text()}")
+        self.setVisible(bool(texts))
+
+
 TEXT_LEAST = 280
 """Least width in pixels of the text; with less, the buttons move below it."""
 
@@ -75,7 +104,7 @@ class OutcomeBar(QFrame):
         self.hide()
 
     def show_message(self, level: str, message: str, detail: str, *, stored: bool, measured: bool = True) -> None:
-        """Show the outcome as `level`. Without a stored run (`stored`) show, pin and export are disabled.
+        """Show the outcome as `level`. Without a stored run (`stored`) only *Run again* is offered.
 
         A run without a counted trial (not `measured`) cannot be pinned.
         """
@@ -87,7 +116,7 @@ class OutcomeBar(QFrame):
         self.setAccessibleName(f"{SEVERITY_NAMES[level]}: {message} {detail}".strip())
         restyle(self, "level", level)
         for button in (self.show_button, self.pin_button, self.export_button, self.crosscheck_button):
-            button.setEnabled(stored)
+            button.setVisible(stored)
         self.pin_button.setEnabled(stored and measured)
         why = "" if measured else "No trial counts: nothing to compare against"
         set_tool_tip(self.pin_button, why)

@@ -8,20 +8,31 @@ from dataclasses import dataclass, replace
 from PySide6.QtCore import QObject, QTimer, Signal
 
 from app.detached_runs import DetachedRun
-from app.events import Event, LibraryChanged, OutputRead, RunStarted, TrialAttached, TrialStarted
+from app.events import (
+    Event,
+    JobBegan,
+    JobPlanned,
+    LibraryChanged,
+    OutputRead,
+    RunStarted,
+    TrialAttached,
+    TrialEnded,
+    TrialStarted,
+)
 from app.plans.plan import Plan, host_label
 from app.questions import Asker
 from app.queue.entries import QueueEntry
 from app.queue.run_queue import WaitsAgainError
 from app.records import Band
 from app.runs.control import BusyPolicy, Control
+from app.runs.messages import lost_text
 from app.services import Workstation
 from suites.errors import BenchwrightError
 from suites.quantities import clock_text, figure_text
 from widgets.jobs import PERIOD, BackgroundJob, EventBatch, PendingEvents
 from widgets.live.messages import remaining_text, state_text, step_host_text, trial_text
 from widgets.live.model import LivePhase, RunModel, StepKey
-from widgets.run_strip import LineState, RunLine
+from widgets.run_strip import LineState, StripLine
 
 STARTING = "starting"
 """What a run waits for until the queue was looked at."""
@@ -81,6 +92,8 @@ class RunController(QObject):
         self.bands: dict[StepKey, Sequence[Band]] = {}
         self.follows, self.step_key = True, self.model.step_keys()[0]
         self.log: deque[LogPart] = deque(maxlen=KEPT)
+        self._directories: dict[str, str] = {}  # the hosts of planned jobs, by directory
+        self._jobs: dict[str, str] = {}  # the hosts of jobs that were started and have not ended, by directory
         self._job: BackgroundJob | None = None
         self._again = ""  # why a machine did not admit it
         self._pending = PendingEvents()
@@ -183,6 +196,7 @@ class RunController(QObject):
         later = [output for output in batch.output if output.trial not in model.trials]
         for event in batch.events:
             model.fold(event, now)
+            self._note_job(event)
             if isinstance(event, RunStarted):
                 self.began.emit(event.run_id)
             elif isinstance(event, LibraryChanged):
@@ -195,6 +209,22 @@ class RunController(QObject):
             log.append(f"… {batch.unshown} bytes not shown: output too fast; the stored output is complete …")
         self.log.extend([*log, *later])
         self.taken.emit(TakenEvents(batch.events, (*log, *later)))
+
+    def _note_job(self, event: Event) -> None:
+        """Note on which hosts jobs run that do not need the connection."""
+        if isinstance(event, JobPlanned):
+            self._directories[event.directory] = event.where
+        elif isinstance(event, JobBegan) and event.directory in self._directories:
+            self._jobs[event.directory] = self._directories[event.directory]
+        elif isinstance(event, TrialEnded) and (view := self.model.trials.get(event.trial)) is not None:
+            over = {view.trial.host, self.model.plan.step(view.trial.step).peer}
+            self._jobs = {directory: host for directory, host in self._jobs.items() if host not in over}
+
+    def lost_texts(self, now: float) -> list[tuple[str, str]]:
+        """Return what is known of each broken connection; see lost_text()."""
+        hosts = set(self._jobs.values())
+        texts = [lost_text(link, now, job=host in hosts) for host, link in self.model.links.items()]
+        return [text for text in texts if any(text)]
 
     def _fail(self, error: BenchwrightError) -> None:
         if isinstance(error, WaitsAgainError):
@@ -219,17 +249,23 @@ class RunController(QObject):
 
     # Texts
 
-    def line(self, now: float) -> RunLine:
+    def _summary(self) -> str:
+        """Return the verdict of a run that is over in one line, or why it failed."""
+        verdict = self.model.verdicts.get(None)
+        return self.model.reason if verdict is None else verdict.summary
+
+    def line(self, now: float) -> StripLine:
         """Return the run for the strip and the title, at `now` (monotonic seconds)."""
         plan, model = self.start_request.plan, self.model
         hosts = host_label(plan.hosts[0]) + (f" +{len(plan.hosts) - 1}" if len(plan.hosts) > 1 else "")
         title = f"{hosts} · {plan.name}"
         if self.over:
             failed = model.phase is LivePhase.FAILED
-            return RunLine(self.key, title, state_text(model, now), LineState.FAILED if failed else LineState.DONE)
+            state = LineState.FAILED if failed else LineState.DONE
+            return StripLine(self.key, title, state_text(model, now), state, figure=self._summary())
         if not self.running:
             state = LineState.PAUSED if self.paused else LineState.RUNNING if self.starting else LineState.WAITING
-            return RunLine(self.key, title, self.waits, state)
+            return StripLine(self.key, title, self.waits, state)
         left = left_text(model, now)
         figure = _figure(model)
         trial = "" if model.current is None else trial_text(model, model.current)
@@ -238,7 +274,7 @@ class RunController(QObject):
         share = None
         if not model.links and (remaining := model.remaining(now)) is not None and model.elapsed(now) > 0:
             share = model.elapsed(now) / (model.elapsed(now) + max(0.0, remaining))
-        return RunLine(
+        return StripLine(
             self.key, title, " · ".join(filter(None, parts)), LineState.RUNNING, figure=figure, left=left, share=share
         )
 

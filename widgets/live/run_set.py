@@ -1,22 +1,22 @@
 """The runs of the window: those under way, and those that wait in the queue."""
 
 import time
+from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 
 from PySide6.QtCore import QFileSystemWatcher, QObject, QTimer, Signal
 
 from app.plans.plan import host_label
 from app.questions import Asker
 from app.queue.entries import EntryState, QueueEntry, QueuePlace
+from app.queue.run_queue import RunQueue
 from app.services import Workstation
-from app.store.ownership import this_process
 from suites.errors import BenchwrightError
 from suites.quantities import duration_text
 from widgets.jobs import BackgroundJob
 from widgets.live.run_controller import STARTING, RunController, RunStart
-from widgets.run_strip import LineState, QueueAction, RunLine
+from widgets.run_strip import LineState, QueueAction, StripLine
 
 RETRY = 5000
 """Milliseconds between looks at the queue while a run waits: a host becomes free without notice."""
@@ -48,12 +48,14 @@ class RunSet(QObject):
         self._places: tuple[QueuePlace, ...] = ()
         self._looking: BackgroundJob | None = None
         self._look_again = False
+        self._to_add: deque[RunController] = deque()
         self._retry = QTimer(self, interval=RETRY)
         self._retry.timeout.connect(self.look)
         self._settle = QTimer(self, singleShot=True, interval=SETTLE)
         self._settle.timeout.connect(self.look)
         self._watcher = QFileSystemWatcher(self)
         self._watcher.directoryChanged.connect(self._note_change)
+        self.look()
 
     @property
     def active(self) -> list[RunController]:
@@ -71,7 +73,14 @@ class RunSet(QObject):
         if request.stop:
             made.begin(None)
             return made
-        queue, library = self._workstation.queue, self._workstation.library_path
+        self._to_add.append(made)
+        if len(self._to_add) == 1:
+            self._add_to_queue(made)
+        return made
+
+    def _add_to_queue(self, made: RunController) -> None:
+        """Add a run to the queue; one after another, so that the order is that of the user."""
+        request, queue, library = made.start_request, self._workstation.queue, self._workstation.library_path
 
         def add() -> QueueEntry:
             request.made()
@@ -84,14 +93,20 @@ class RunSet(QObject):
             )
 
         BackgroundJob(add, self).start(
-            lambda entry: self._added(made, entry), lambda error: made.end_waiting(str(error))
+            lambda entry: self._added(made, entry),
+            lambda error: made.end_waiting(str(error)),
+            finished=self._add_next,
         )
-        return made
+
+    def _add_next(self) -> None:
+        self._to_add.popleft()
+        if self._to_add:
+            self._add_to_queue(self._to_add[0])
 
     def adopt(self) -> None:
         """Start the entries that an earlier Benchwright left in the queue."""
         workstation = self._workstation
-        BackgroundJob(lambda: workstation.queue.adopt(workstation.library_path), self).start(self._adopted)
+        BackgroundJob(lambda: workstation.queue.adopt(workstation.library_path, paused=True), self).start(self._adopted)
 
     def _adopted(self, entries: list[QueueEntry]) -> None:
         for entry in entries:
@@ -113,9 +128,6 @@ class RunSet(QObject):
         made.entry = entry
         if made.control.over:  # stopped meanwhile
             self.remove(made)
-        folder = str(self._workstation.queue.path.parent)
-        if not self._watcher.directories() and Path(folder).is_dir():
-            self._watcher.addPath(folder)
         self.look()
 
     def look(self) -> None:
@@ -133,6 +145,8 @@ class RunSet(QObject):
 
     def _looked(self, found: _Look) -> None:
         self._places = found.places
+        if not self._watcher.directories():  # the look has made it
+            self._watcher.addPath(str(self._workstation.queue.path.parent))
         started = {entry.id: entry for entry in found.started}
         places = {place.entry.id: place for place in found.places}
         for one in self.active:
@@ -209,7 +223,7 @@ class RunSet(QObject):
 
     # Texts
 
-    def lines(self) -> list[RunLine]:
+    def lines(self) -> list[StripLine]:
         """Return every run of this window, then those of other processes, for the strip."""
         now = time.monotonic()
         own = {one.entry.id for one in self.controllers if one.entry is not None}
@@ -218,12 +232,12 @@ class RunSet(QObject):
         return [*(one.line(now) for one in self.controllers), *map(_line_elsewhere, others)]
 
 
-def _line_elsewhere(place: QueuePlace) -> RunLine:
+def _line_elsewhere(place: QueuePlace) -> StripLine:
     """Return a run of another process: ``3/6 trials · about 4 min left · in another Benchwright``."""
     entry = place.entry
     left = "" if entry.ends is None else f"about {duration_text(max(0.0, entry.ends - time.time()))} left"
     done = f"{entry.done} trials" if entry.done else ""
-    where = "" if entry.owner == this_process() else "another Benchwright"
+    where = "" if RunQueue.is_own(entry) else "another Benchwright"
     detail = " · ".join(filter(None, [place.waits, done, left, where]))
     hosts = host_label(entry.plan.hosts[0])
-    return RunLine(f"entry-{entry.id}", f"{hosts} · {entry.plan.name}", detail, LineState.ELSEWHERE)
+    return StripLine(f"entry-{entry.id}", f"{hosts} · {entry.plan.name}", detail, LineState.ELSEWHERE)
