@@ -39,7 +39,7 @@ from app.sample_size.pilot import PilotQuery, pilot_of
 from app.sample_size.report import sample_size, sample_size_to_json
 from app.scaling.scaling import scaling_of, scaling_rows, scaling_to_json
 from app.scaling.sweeps import SweepCurve, SweepPoint
-from app.store import Store
+from app.store.store import Store
 from app.summary import run_to_json
 from suites.units import Unit
 from suites.verdict import Limiter, Trust, Verdict

@@ -23,8 +23,8 @@ from app.library_table import (
 from app.plans.plan_remarks import Acknowledged
 from app.records import RunSummary
 from app.services import Workstation
-from app.store import Store
 from app.store.errors import StoreError
+from app.store.store import Store
 from suites.errors import BenchwrightError
 from tests.app import run_events
 from tests.app.stores import RUN, record, store

@@ -99,7 +99,7 @@ class LibraryPage(Page):
         self.search = self.filter_bar.search
         self.table = RunTable()
         self.columns = ColumnMenu(self.table)
-        self.panel = RunPanel(self.actions_of_runs, self.run_side)
+        self.panel = RunPanel(self.actions_of_runs, self.run_side, workstation)
         self.comparison = ComparePreview(workstation)
         self.commands = RunCommands(workstation, self.actions_of_runs, self._chosen, self)
         self.undo_bar = UndoBar(self.commands.changes)
@@ -128,6 +128,11 @@ class LibraryPage(Page):
         self._wanted = run_id
         self.filter_bar.clear()
         self.refresh()
+
+    def show_trials(self, run_id: str, step: str, host: str) -> None:
+        """Select a run and show the plots of a step on a host."""
+        self.show_run(run_id)
+        self.panel.show_trials((step, host))
 
     def export(self) -> bool:
         """Request the export of the selected runs; return False if there are none."""
@@ -401,7 +406,6 @@ class LibraryPage(Page):
         self.table.activated.connect(self._toggle_list)
         self.comparison.open_requested.connect(self._compare)
         self.panel.output_requested.connect(self._read_output)
-        self.panel.workstation = self.workstation
         self.panel.read_history = self.workstation.history
         self.panel.history.run_chosen.connect(self.show_run)
         self._splitter.splitterMoved.connect(self._store_layout)

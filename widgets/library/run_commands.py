@@ -13,15 +13,12 @@ from app.services import Workstation
 from app.timestamps import now
 from suites.errors import BenchwrightError
 from suites.quantities import count_text
-from widgets.compare.rank_dialog import show_ranking
 from widgets.compare.sample_size_dialog import show_sample_size
 from widgets.jobs import BackgroundJob
 from widgets.library.run_actions import RunActions
 from widgets.library.run_dialogs import DeleteQuestion, PinDialog, TextQuestion
-from widgets.library.run_rows import baseline_first
 from widgets.library.undo import LibraryChanges
 from widgets.parts.dialogs import QuestionDialog, opened
-from widgets.plots.studies import show_heat, show_noise, show_rounds, show_scaling
 
 PINNED_INVALID = "A comparison with it has no verdict."
 
@@ -44,14 +41,6 @@ class RunCommands(QObject):
         self.tags: Sequence[str] = ()
         actions.pin.triggered.connect(self._ask_for_name)
         actions.unpin.triggered.connect(self._unpin)
-        for action, show in (
-            (actions.noise, show_noise),
-            (actions.scaling, show_scaling),
-            (actions.heat, show_heat),
-            (actions.rounds, show_rounds),
-            (actions.rank, show_ranking),
-        ):
-            action.triggered.connect(lambda _checked, show=show: self._study(show))
         actions.sample_size.triggered.connect(self._show_sample_size)
         actions.repeat.triggered.connect(self._repeat)
         actions.crosscheck.triggered.connect(self._ask_another_tool)
@@ -170,11 +159,6 @@ class RunCommands(QObject):
             self._change(lambda: self._workstation.unpin(name), f"Unpinned “{name}”; the run is kept")
 
     # Analyses and plans
-
-    def _study(self, show: Callable[[Workstation, Sequence[str], QWidget], object]) -> None:
-        """Open a study of the selected runs."""
-        if chosen := self._chosen():
-            show(self._workstation, baseline_first(chosen), self._page)
 
     def _show_sample_size(self) -> None:
         """Open the sample size from the selected runs, which are sessions of one configuration."""

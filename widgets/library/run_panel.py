@@ -27,6 +27,7 @@ from widgets.parts.flow_layout import flowing
 from widgets.parts.names import host_title
 from widgets.parts.notice import FieldMessage, Notice, Picture
 from widgets.parts.text import OneLine, Text, Tone, set_tool_tip
+from widgets.plots.studies import StudyTabs
 from widgets.theme import SPACE, TextSize, text_font
 
 if TYPE_CHECKING:
@@ -85,7 +86,7 @@ class RunPanel(QWidget):
 
     output_requested = Signal(str, int)  # the run's id and the trial's
 
-    def __init__(self, actions: RunActions, side: RunSidePanel) -> None:
+    def __init__(self, actions: RunActions, side: RunSidePanel, workstation: Workstation) -> None:
         super().__init__()
         self._side = side
         self._opened: OpenedRun | None = None
@@ -99,14 +100,14 @@ class RunPanel(QWidget):
         self.crosscheck = AgreementPanel()
         self.history = HistoryPanel()
         self.read_history: Callable[[HistoryQuery], History] | None = None
-        self.workstation: Workstation | None = None  # reads what the plots show beyond samples
+        self._workstation = workstation
         self.run_view: RunView | None = None
         self._plots = QScrollArea(widgetResizable=True)
         self.issues = scrolled(side)
         self._no_figures = Text("No counted trials. See the raw output.", Tone.MUTED)
         self._waiting = QTimer(self, singleShot=True, interval=PATIENCE)
         self._waiting.timeout.connect(self._show_waiting)
-        self.tabs = self._build_tabs()
+        self.tabs = self._build_tabs(workstation)
         self._build(actions)
 
     @property
@@ -145,6 +146,7 @@ class RunPanel(QWidget):
         self.facts.show_run(opened.record)
         self.crosscheck.show_agreements(opened.agreements)
         self.tabs.setTabVisible(self.tabs.indexOf(self.crosscheck), bool(opened.agreements))
+        self.studies.show_runs([opened.record.summary.id], opened.missing)
         if self.read_history is not None:
             self.history.show_run(opened.record, self.read_history)
         keys = opened.model.step_keys()
@@ -160,6 +162,12 @@ class RunPanel(QWidget):
             return
         trials = self._opened.model.trials_at(key)
         self._side.show_run(self._opened.model, key, trials[-1] if trials else None)
+
+    def show_trials(self, key: StepKey) -> None:
+        """Show the plots of a step on a host, also of a run that is still read."""
+        self._step_key = key
+        self.tabs.setCurrentWidget(self._plots)
+        self.show_step_key(key)
 
     def show_remarks(self, run_id: str, plan: Plan) -> None:
         """Show the acknowledgements in `plan` if the run `run_id` is the one that is shown."""
@@ -189,7 +197,7 @@ class RunPanel(QWidget):
         if self.run_view is None:
             from widgets.run_view import RunView
 
-            self.run_view = RunView(side=self._side, workstation=self.workstation)
+            self.run_view = RunView(side=self._side, workstation=self._workstation)
             self.run_view.output_requested.connect(self.output_requested)
             self.run_view.strip.step_chosen.connect(self._follow)
             self.run_view.setContentsMargins(0, SPACE[1], 0, 0)
@@ -205,7 +213,7 @@ class RunPanel(QWidget):
         if self._opened is not None and self._step_key is not None:
             self.show_step_key(self._step_key)
 
-    def _build_tabs(self) -> QTabWidget:
+    def _build_tabs(self, workstation: Workstation) -> QTabWidget:
         figures = QWidget()
         column = column_in(figures, -1, (0, SPACE[1], 0, 0))
         fill(column, (self.figures, 1), (self._no_figures, 0, Qt.AlignmentFlag.AlignTop))
@@ -218,6 +226,7 @@ class RunPanel(QWidget):
         tabs.addTab(self.crosscheck, "Cross-check")
         tabs.addTab(self.facts, "Facts")
         tabs.addTab(self.history, "History")
+        self.studies = StudyTabs(tabs, workstation)
         tabs.currentChanged.connect(self._show_tab)
         return tabs
 
