@@ -24,7 +24,7 @@ from suites.verdict import Trust, worst
 from suites.vocab import Labels, Metric
 
 if TYPE_CHECKING:
-    from app.store import Store
+    from app.store.store import Store
 
 MOST_COMPUTED = 100
 """Newest runs without a stored verdict whose verdict a history computes, each in some 30 ms; it leaves out the rest."""

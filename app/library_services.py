@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     from app.sample_statistics import WithinTrials
     from app.saved_margins import SavedMargins
     from app.step_results import ResultCard
-    from app.store import Store
     from app.store.errors import StoreError
+    from app.store.store import Store
     from suites.facts import Facts
     from suites.vocab import Sample
 

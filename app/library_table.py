@@ -98,7 +98,7 @@ COLUMNS: tuple[ListColumn, ...] = (
     _textual("suite", "Tests", lambda row: row.summary.suites),
     _textual("step", "Steps", lambda row: row.summary.steps),
     ListColumn("headline", "Headline", lambda row: row.headline, _headline_key, number=True),
-    ListColumn("half", "95 % interval", _half, _half_key, number=True),
+    ListColumn("half", "±", _half, _half_key, number=True),
     _numeric("trials", "n", lambda row: row.summary.trials, _count),
     ListColumn("verdict", "Verdict", lambda row: row.summary.trust, _trust),
     _textual("limit", "Limited by", lambda row: filter(None, (row.summary.limited_by,))),
@@ -228,9 +228,3 @@ def differing_parameters(rows: Sequence[LibraryRow]) -> list[tuple[str, str]]:
     for one in configurations_of(rows):
         tokens.update({name: value.token for name, value in one.values.items()})
     return [(name, token) for name, token in tokens.items() if len({parameter_text(row, name) for row in rows}) > 1]
-
-
-def is_like(row: LibraryRow, other: LibraryRow, *, same_hosts: bool = False) -> bool:
-    """Return whether two runs measure the same: suites and parameters, on any hosts or on the same."""
-    same = bool(row.configurations) and row.fingerprints == other.fingerprints
-    return same and (not same_hosts or row.summary.hosts == other.summary.hosts)

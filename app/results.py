@@ -27,7 +27,7 @@ from suites.quantities import label_pairs
 from suites.vocab import Figure, Sample
 
 if TYPE_CHECKING:
-    from app.store import Store
+    from app.store.store import Store
 
 TEXT, WHOLE, REAL, TRUTH, TIME = "string", "Int64", "float64", "boolean", "datetime64[us, UTC]"
 
@@ -64,7 +64,7 @@ Telemetry = Mapping[str, tuple[Sample, ...]]
 def open_library(path: Path | str | None = None) -> "Library":
     """Open the library at `path`, by default the user's own; raise BenchwrightError if there is none."""
     from app.paths import store_path
-    from app.store import Store
+    from app.store.store import Store
 
     file = store_path() if path is None else Path(path)
     if not file.is_file():

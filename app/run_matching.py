@@ -51,8 +51,8 @@ NUMBERS: Mapping[str, Callable[[LibraryRow], float | None]] = {
     "sessions": lambda row: None if row.summary.session is None else row.summary.session.number,
 }
 
-OTHERS = ("value", "since", "until", "bin")
-"""The value of the headline metric; moments; the bin, which other filters exclude."""
+OTHERS = ("value", "since", "until", "bin", "like")
+"""The value of the headline metric; moments; the bin, which other filters exclude; runs like one."""
 
 _COMPARE: Mapping[str, Callable[[float, float], bool]] = {
     ">": operator.gt, "<": operator.lt, ">=": operator.ge, "<=": operator.le, "=": operator.eq, ":": operator.eq,
@@ -141,7 +141,7 @@ def _positive(
     if name in NUMBERS:
         return _number_test(term)
     if name in OTHERS:
-        return _other_test(term, now)
+        return _like_test(term, library) if name == "like" else _other_test(term, now)
     parameters = parameter_names(configurations)
     if name in parameters:
         return _parameter_test(replace(term, name=parameters[name]))
@@ -154,6 +154,15 @@ def _other_test(term: Term, now: datetime) -> Test:
     if term.name in {"since", "until"}:
         return _moment_test(term, now)
     return _bin_test(term) if term.name == "bin" else _value_test(term)
+
+
+def _like_test(term: Term, library: LibraryRows) -> Test:
+    """Return the test for runs with the tests and parameters of a run, given by the beginning of its id."""
+    found = [row.fingerprints for row in library.rows if row.id.startswith(term.values) and row.configurations]
+    if not found:
+        raise FilterError(f"There is no run “{term.values[0][:60]}” to be like", "Write like:ID.", *_span(term))
+    wanted = set(found)
+    return lambda row: row.fingerprints in wanted
 
 
 def _unknown(term: Term, names: Iterable[str]) -> FilterError:

@@ -48,8 +48,8 @@ if TYPE_CHECKING:
     from app.runs.control import Control
     from app.runs.request import RunRequest
     from app.runs.root_commands import RootCommand
-    from app.store import Store
     from app.store.salvage import Salvaged
+    from app.store.store import Store
     from remote.questions import Asker
     from remote.tuning import RestoredSetting, SettingNote
     from suites.facts import Facts
@@ -419,7 +419,7 @@ class Workstation(SessionServices):
     def _store(self) -> Store:
         with self._opening:
             if self._opened is None:
-                from app.store import Store
+                from app.store.store import Store
 
                 self._opened = Store(self._store_path)
                 _end_interrupted(self._opened)
@@ -435,7 +435,7 @@ class Workstation(SessionServices):
 
         Active runs continue to be recorded in the library in which they began.
         """
-        from app.store import Store
+        from app.store.store import Store
 
         opened = Store(path)
         _end_interrupted(opened)

@@ -58,7 +58,7 @@ class SessionServices(LibraryServices):
 
         Raises StoreError if the series is over, or another process runs or starts a session of it.
         """
-        from app.store import StoreError
+        from app.store.errors import StoreError
 
         self.check_writable()
         under_way = self._store.find_series(series).under_way
@@ -79,7 +79,7 @@ class SessionServices(LibraryServices):
         return self.run_session(self._store.begin_series(plan).id, asker, control, entry)
 
     def _new_run_id(self) -> str:
-        from app.store import new_run_id
+        from app.store.ownership import new_run_id
 
         return new_run_id(datetime.now(UTC))
 

@@ -12,7 +12,7 @@ from tests.simulation.history import results
 from tests.widgets.library_runs import STEADY, Made, library, record
 from widgets.compare.compare_page import ComparePage
 from widgets.compare.pickers import BaselinePicker
-from widgets.compare.rank_dialog import RankDialog
+from widgets.compare.rank_pane import RankPane
 from widgets.library.library_page import LibraryPage
 from widgets.rail import PageName
 
@@ -64,7 +64,9 @@ def _against_table(stage: Stage) -> QWidget:
 
 
 def _rank(stage: Stage) -> QWidget:
-    dialog = stage.keep(RankDialog(_filled(stage), [BEFORE, AFTER, OTHER]))
+    dialog = stage.keep(RankPane(_filled(stage)))
+    dialog.show_runs([BEFORE, AFTER, OTHER])
+    dialog.resize(1140, 450)
     dialog.show()
     stage.settle()
     dialog.form.prices.setText(f"{BEFORE}=0.34 USD, {AFTER}=0.34 USD, web-2=0.68 USD")

@@ -5,6 +5,7 @@ from pathlib import Path
 
 from PySide6.QtWidgets import QWidget
 
+from app.distributions.studies import Study
 from app.events import RunEnded, RunStarted, State
 from app.plans.plan import LOCAL, Plan, Repetition, make_step
 from app.questions import RefusingAsker
@@ -14,7 +15,7 @@ from suites.vocab import Better, Figure, Metric, MetricKind, labels
 from tests.app import run_events
 from tests.shot_stage import Shot, Stage
 from tests.widgets.library_runs import library
-from widgets.plots.studies import show_heat, show_noise, show_scaling
+from widgets.plots.studies import StudyPane
 
 RUNS = ("20260112-081502-a1b2", "20260113-141230-e5f6", "20260113-160544-g7h8")
 TRIAD = Metric("triad", "Triad", Unit.BYTES_PER_SECOND, Better.HIGHER, MetricKind.RATE)
@@ -23,20 +24,25 @@ NOISE = (1.0, 0.985, 1.02)
 """What the trials of the sweep are off by."""
 
 
+def _study(stage: Stage, study: Study, *runs: str) -> QWidget:
+    pane = stage.keep(StudyPane(study, stage.workstation))
+    pane.show_runs(runs)
+    pane.resize(1140, 450)
+    pane.show()
+    stage.settle()
+    return pane
+
+
 def _noise(stage: Stage) -> QWidget:
     if RUNS[0] not in {run.id for run in stage.workstation.runs()}:
         library(stage.workstation)
-    dialog = show_noise(stage.workstation, RUNS, stage.window())
-    stage.settle()
-    return dialog
+    return _study(stage, Study.NOISE, *RUNS)
 
 
 def _scaling(stage: Stage) -> QWidget:
     if SWEEP not in {run.id for run in stage.workstation.runs()}:
         _record_sweep(stage)
-    dialog = show_scaling(stage.workstation, [SWEEP], stage.window())
-    stage.settle()
-    return dialog
+    return _study(stage, Study.SCALING, SWEEP)
 
 
 def _record_sweep(stage: Stage) -> None:
@@ -62,9 +68,7 @@ def _heat(stage: Stage) -> QWidget:
         Plan("disk", (LOCAL,), (step,), repetition=Repetition(1)), RefusingAsker(), Control()
     ):
         pass  # the store has it
-    dialog = show_heat(stage.workstation, ["last"], stage.window())
-    stage.settle()
-    return dialog
+    return _study(stage, Study.HEAT, "last")
 
 
 SHOTS: list[Shot] = [("charts-noise", _noise), ("charts-scaling", _scaling), ("charts-heat", _heat)]

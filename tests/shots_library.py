@@ -78,7 +78,7 @@ def _several(stage: Stage) -> QWidget:
     window, page = _opened(stage)
     page.search.setText("web-1")
     stage.settle()
-    page.table.select(*(line.id for line in page.table.content.shown[1:4]))
+    page.table.select(*(line.id for line in page.table.lines.matched[1:4]))
     page.table.settle()
     return window
 

@@ -182,14 +182,6 @@ def _repeat(page: MeasurePage, **texts: str) -> None:
         field.editor.edited.emit(text)
 
 
-def _quick(stage: Stage) -> QWidget:
-    window, page = _opened(stage)
-    page.begin_quick(LOCAL)
-    stage.settle(lambda: page.current == REVIEW)
-    _settle(stage, page)
-    return window
-
-
 def _start(stage: Stage) -> QWidget:
     return _opened(stage)[0]
 
@@ -264,6 +256,5 @@ SHOTS: list[Shot] = [
     ("measure-5-review-changed", _review_changed),
     ("measure-5-until", _until),
     ("measure-5-until-verdict", _until_verdict),
-    ("measure-5-quick", _quick),
     ("measure-install", _install),
 ]

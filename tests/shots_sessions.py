@@ -10,7 +10,7 @@ from app.events import PlannedSession, RunStarted
 from app.plans.plan import LOCAL, Plan, Repetition, make_step
 from app.services import Workstation
 from app.session_series import SessionSeries
-from app.store import Store
+from app.store.store import Store
 from tests.app import run_events
 from tests.app.stores import record
 from tests.shot_stage import Shot, Stage

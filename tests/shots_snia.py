@@ -4,6 +4,7 @@ import math
 
 from PySide6.QtWidgets import QWidget
 
+from app.distributions.studies import Study
 from app.events import RunEnded, RunStarted, State
 from app.plans.plan import LOCAL, Step
 from app.timestamps import now
@@ -16,7 +17,7 @@ from tests.suites.test_snia_output import point
 from widgets import jobs
 from widgets.library.library_page import LibraryPage
 from widgets.main_window import MainWindow
-from widgets.plots.studies import show_rounds
+from widgets.plots.studies import StudyPane
 from widgets.rail import PageName
 from widgets.wizard.measure_page import FINDINGS, PARAMETERS, MeasurePage
 
@@ -77,9 +78,12 @@ def _result(stage: Stage) -> QWidget:
 
 def _rounds(stage: Stage) -> QWidget:
     _stored(stage)
-    dialog = show_rounds(stage.workstation, [RUN], stage.window())
+    pane = stage.keep(StudyPane(Study.ROUNDS, stage.workstation))
+    pane.show_runs([RUN])
+    pane.resize(1140, 450)
+    pane.show()
     stage.settle()
-    return dialog
+    return pane
 
 
 def _wizard(stage: Stage, place: int) -> MainWindow:

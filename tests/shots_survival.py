@@ -13,8 +13,8 @@ from app.plans.plan import Plan, Repetition, make_step
 from app.questions import Asker
 from app.runs.control import Control
 from app.services import Workstation
-from app.store import Store
 from app.store.errors import lost, translated
+from app.store.store import Store
 from remote.connection_state import LinkState
 from suites.errors import BenchwrightError
 from tests.app.test_detached_runs import begun, record

@@ -6,9 +6,9 @@ import time
 from collections.abc import Callable, Collection, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
-from PySide6.QtCore import QEvent, QTimer, Signal
+from PySide6.QtCore import QEvent, Qt, QTimer, Signal
 from PySide6.QtGui import QAction, QActionGroup, QCloseEvent, QKeySequence
 from PySide6.QtWidgets import QApplication, QMainWindow, QMenu, QWidget
 
@@ -16,16 +16,20 @@ from app.command_hints import use_library
 from app.events import LibraryChanged
 from app.margins import DEFAULTS, Margins
 from app.paths import log_path
+from app.plans.plan import LOCAL
 from app.services import Workstation
 from widgets import jobs, settings, theme
+from widgets.command_palette import CommandPalette, menu_entries
 from widgets.hosts.host_bars import DetachedBar
 from widgets.jobs import BackgroundJob
 from widgets.library.library_bar import LibraryBar
 from widgets.page import Page
 from widgets.pages import Pages
-from widgets.parts.boxes import column_in, fill, in_row
+from widgets.parts.boxes import column_in, fill, in_row, row_in
+from widgets.parts.controls import tool_button
 from widgets.parts.dialogs import QuestionDialog, ask_for_file, opened
 from widgets.parts.empty_state import EmptyState
+from widgets.parts.text import set_tool_tip
 from widgets.presence import Presence
 from widgets.questions import WindowAsker
 from widgets.queue_bar import QueueBar
@@ -35,10 +39,24 @@ from widgets.session_bar import SessionBar
 from widgets.shutdown import CloseGuard, signals_handled
 from widgets.splitter import PageSplitter
 from widgets.status_line import StatusLine
-from widgets.theme import Appearance, appearance, icon, set_appearance
+from widgets.theme import SPACE, Appearance, appearance, icon, set_appearance
 
 if TYPE_CHECKING:
+    from widgets.hosts.hosts_page import HostsPage
     from widgets.live.live_page import LivePage
+
+FIND = "Ctrl+K"
+"""Shortcut of the command palette."""
+
+HOST_ACTIONS: dict[str, Callable[["HostsPage"], object]] = {
+    "&New test on this host": lambda page: page.card.measure_requested.emit(),
+    "&Quick benchmark of this host": lambda page: page.card.quick_requested.emit(),
+    "&Test connection": lambda page: page.card.test_requested.emit(),
+    "&Edit connection…": lambda page: page.card.edit_requested.emit(),
+    "&Calibrate…": lambda page: page.card.calibrate_requested.emit(),
+    "&Leftovers…": lambda page: page.card.leftovers_requested.emit(),
+}
+"""Actions on the current host of the page Hosts."""
 
 SIZE = (1280, 800)
 SMALLEST = (896, 480)
@@ -79,6 +97,8 @@ class MainWindow(QMainWindow):
         self._lines: Sequence[StripLine] = ()
         self._arrange()
         self._connect(_build_menus(self))
+        self._corner = _corner(self)  # the menu bar would not keep it
+        self.menuBar().setCornerWidget(self._corner)
         self.show_page(PageName.HOSTS)
 
     def show_page(self, name: PageName) -> Page | None:
@@ -285,6 +305,17 @@ class MainWindow(QMainWindow):
         if self.pages.live is not None:
             self.pages.live.save_library_to(path)
 
+    def open_palette(self) -> None:
+        """Open the palette over every command, host, run and setting."""
+        CommandPalette(
+            self.workstation, menu_entries(self.menuBar()), self.pages.show_host, self.pages.show_run, self._inside
+        )
+
+    def act_on_host(self, act: Callable[["HostsPage"], object]) -> None:
+        """Apply `act` to the page Hosts, whose current host it concerns."""
+        if page := self.show_page(PageName.HOSTS):
+            act(cast("HostsPage", page))
+
     def stop_run(self) -> None:
         """Stop the run of the page Live, or take it from the queue."""
         self._on_live(lambda live: live.stop())
@@ -310,13 +341,18 @@ class MainWindow(QMainWindow):
 def _build_menus(window: MainWindow) -> QAction:
     """Fill the window's menu bar; return the checkable action of the side panel."""
     bar, keys = window.menuBar(), QKeySequence.StandardKey
-    file, run, view, help_menu = (bar.addMenu(title) for title in ("&File", "&Run", "&View", "&Help"))
-    _add(file, "&New measurement", lambda: window.show_page(PageName.MEASURE), keys.New)
+    titles = ("&File", "&Run", "H&ost", "&View", "&Help")
+    file, run, host, view, help_menu = (bar.addMenu(title) for title in titles)
+    _add(file, "&New test", lambda: window.pages.measure([]), keys.New)
+    _add(file, "&Quick benchmark of this computer", lambda: window.pages.measure_quickly(LOCAL), "Ctrl+Shift+N")
     _add(file, "&Open plan…", window.choose_plan_file, keys.Open)
     _add(file, "&Export…", window.export, "Ctrl+E")
     file.addSeparator()
     _add(file, "&Quit", window.close, "Ctrl+Q")
     _build_run_menu(run, window)
+    _build_host_menu(host, window)
+    _add(view, "&Find or do…", window.open_palette, FIND)
+    view.addSeparator()
     for name, sign in SIGNS.items():
         _add(view, name.value, partial(window.show_page, name), sign.keys)
     view.addSeparator()
@@ -359,6 +395,26 @@ def _build_run_menu(menu: QMenu, window: MainWindow) -> None:
     notify.setCheckable(True)
     notify.setChecked(window.presence.notifies)
     notify.toggled.connect(window.presence.set_notifies)
+
+
+def _build_host_menu(menu: QMenu, window: MainWindow) -> None:
+    _add(menu, "&Add a host…", window.pages.add_host)
+    menu.addSeparator()
+    for text, act in HOST_ACTIONS.items():
+        _add(menu, text, partial(window.act_on_host, act))
+
+
+def _corner(window: MainWindow) -> QWidget:
+    """Return the buttons at the right of the menu bar: find or do, quick benchmark, new test."""
+    corner = QWidget()
+    find = tool_button(f"Find or do  {FIND}", window.open_palette, icon="search", objectName="find")
+    find.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
+    quick = tool_button("Quick", lambda: window.pages.measure_quickly(LOCAL), objectName="corner")
+    set_tool_tip(quick, "Benchmark this computer in under 90 s (Ctrl+Shift+N)")
+    new = tool_button("New test", lambda: window.pages.measure([]), objectName="corner")
+    set_tool_tip(new, "Plan a test (Ctrl+N)")
+    fill(row_in(corner, SPACE[0], (0, 0, SPACE[1], 0)), find, quick, new)
+    return corner
 
 
 def _build_appearances(menu: QMenu) -> None:

@@ -111,9 +111,9 @@ class Pages:
             cast("MeasurePage", page).begin(hosts)
 
     def measure_quickly(self, host: str) -> None:
-        """Start a plan for the quick benchmark of `host`."""
-        if page := self._services.show_page(PageName.MEASURE):
-            cast("MeasurePage", page).begin_quick(host)
+        """Run the quick benchmark of `host` at once and show it live."""
+        if page := self._services.show_page(PageName.LIVE):
+            cast("LivePage", page).start_quick(host)
 
     def open_plan(self, plan: Plan) -> None:
         """Open `plan` on Measure."""
@@ -147,10 +147,20 @@ class Pages:
         if page := self._services.show_page(PageName.LIVE):
             cast("LivePage", page).show_key(key)
 
+    def show_host(self, name: str) -> None:
+        """Show a host."""
+        if page := self._services.show_page(PageName.HOSTS):
+            cast("HostsPage", page).table.select(name)
+
     def show_run(self, run_id: str) -> None:
         """Show a run in the library."""
         if page := self._services.show_page(PageName.LIBRARY):
             cast("LibraryPage", page).show_run(run_id)
+
+    def show_trials(self, run_id: str, step: str, host: str) -> None:
+        """Show the plots of a step of a run on a host in the library."""
+        if page := self._services.show_page(PageName.LIBRARY):
+            cast("LibraryPage", page).show_trials(run_id, step, host)
 
     def compare(self, runs: list[str]) -> None:
         """Compare `runs` with the first one."""
@@ -223,6 +233,7 @@ class Pages:
 
         page = ComparePage(self._workstation, self._asker)
         page.show_run_requested.connect(self.show_run)
+        page.trials_requested.connect(self.show_trials)
         page.plan_chosen.connect(self.open_plan)
         page.library_requested.connect(lambda: self._services.show_page(PageName.LIBRARY))
         page.export_requested.connect(self._services.open_export)

@@ -33,7 +33,7 @@ from suites.verdict import Trust
 from suites.vocab import Labels, Metric
 
 if TYPE_CHECKING:
-    from app.store import Store
+    from app.store.store import Store
 
 TOO_OLD = 90 * 86400.0
 """Default age limit of a baseline in seconds: 90 days, in which hosts get other kernels, microcode and neighbours. A

@@ -10,8 +10,8 @@ from app.comparison.variance import RUN, TRIAL, levels_of
 from app.json_converter import publish
 from app.records import Calibration, HistoryRow
 from app.sample_size.designs import DesignLimits, sufficient_designs
-from app.store import Store
 from app.store.errors import StoreError
+from app.store.store import Store
 from suites.verdict import Trust
 from suites.vocab import Labels, Metric
 

@@ -15,7 +15,6 @@ from app.library_table import (
     columns_of,
     differing_parameters,
     grouped,
-    is_like,
     sorted_rows,
 )
 from app.services import Workstation
@@ -53,10 +52,8 @@ def list_runs(
     A comma separates alternatives, “-” negates.
     """
     _complete(workstation)
-    library, rows = workstation.matching(" ".join([*filters, _saved_search(workstation, saved)]))
-    if like is not None:
-        wanted = _row(library, workstation.load(like).summary.id)
-        rows = [row for row in rows if is_like(row, wanted)]
+    like_run = [] if like is None else [f"like:{workstation.load(like).summary.id}"]
+    library, rows = workstation.matching(" ".join([*filters, *like_run, _saved_search(workstation, saved)]))
     names = [*(columns.split(",") if columns else _usual_columns(rows))]
     if differences:
         names += [token for _, token in differing_parameters(rows)]

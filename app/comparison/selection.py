@@ -18,8 +18,8 @@ from app.margins import Margins
 from app.records import PREFIX, Band, RunRecord, SampleSeries
 from app.sample_statistics import WithinTrials
 from app.session_series import PREFIX as SERIES
-from app.store import Store
 from app.store.errors import StoreError
+from app.store.store import Store
 from app.verdict.stored import loading_judged
 from suites.vocab import Sample
 

@@ -23,7 +23,7 @@ from suites.verdict import Trust, least_trusted
 from suites.vocab import Better, Labels, MetricKind, Sample
 
 if TYPE_CHECKING:
-    from app.store import Store
+    from app.store.store import Store
 
 FEWEST_SAMPLES = 4
 """Fewest samples of a trial for quartiles; with fewer, the figures of the trials are used."""

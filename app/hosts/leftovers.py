@@ -21,7 +21,7 @@ from suites.errors import BenchwrightError
 from suites.quantities import age_text, quantity
 
 if TYPE_CHECKING:
-    from app.store import Store
+    from app.store.store import Store
     from remote.questions import Asker
     from remote.session import Session
     from remote.tuning import SettingNote

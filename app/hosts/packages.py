@@ -23,7 +23,7 @@ from suites.line_parser import LineSplitter
 from suites.programs import Program
 
 if TYPE_CHECKING:
-    from app.store import Store
+    from app.store.store import Store
 
 _MANAGERS: Mapping[str, tuple[str, ...]] = {
     "apt": ("debian", "ubuntu", "raspbian", "devuan", "kali"),

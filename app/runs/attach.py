@@ -19,8 +19,9 @@ from app.runs.run_hosts import RunHosts
 from app.runs.schedule import Schedule, Slot
 from app.runs.trial import NEVER_BEGAN, PEER, DetachedTrial, TrialRun
 from app.runs.trials import Trials, TrialTask, hosts_of
-from app.store import Recorder, Store, StoreError
-from app.store.errors import ReadOnlyError
+from app.store.errors import ReadOnlyError, StoreError
+from app.store.recorder import Recorder
+from app.store.store import Store
 from app.verdict.stages import Verdicts
 from remote.jobs.job import RemoteJob
 from remote.session import Session

@@ -7,9 +7,9 @@ from pathlib import Path
 
 from app.events import Activity, Event, LibraryChanged, RunDetached, RunEnded
 from app.runs.control import Control
-from app.store import Recorder, StoreError
-from app.store.errors import DamagedError, StoreBusyError, StoreFullError, StoreLostError, TakenOverError
+from app.store.errors import DamagedError, StoreBusyError, StoreError, StoreFullError, StoreLostError, TakenOverError
 from app.store.full_disk import move_to_new_file
+from app.store.recorder import Recorder
 from suites.errors import BenchwrightError
 
 FULL_RETRY = 2.0

@@ -41,8 +41,9 @@ from app.runs.request import RunRequest
 from app.runs.root_actions import RootWork
 from app.runs.run_hosts import RunHosts
 from app.runs.trials import Trials
-from app.store import Recorder, Store
 from app.store.errors import DamagedError, StoreLostError
+from app.store.recorder import Recorder
+from app.store.store import Store
 from app.timestamps import now, seconds_since
 from app.verdict.stages import Verdicts, resumed_watching
 from remote.errors import ConnectError, RemoteError

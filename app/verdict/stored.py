@@ -24,7 +24,7 @@ from suites.verdict import Trust
 from suites.vocab import Finding, Sample
 
 if TYPE_CHECKING:
-    from app.store import Store
+    from app.store.store import Store
 
 Telemetry = Mapping[str, tuple[Sample, ...]]
 

@@ -23,7 +23,7 @@ from app.plans.plan import Plan, Repetition, Step
 from app.questions import RefusingAsker
 from app.runs.control import Control
 from app.services import Workstation
-from app.store import Recorder
+from app.store.recorder import Recorder
 from remote.connection_state import ReconnectPolicy
 from remote.errors import ConnectError, ConnectionLostError, ConnectOutcome
 from remote.script import script

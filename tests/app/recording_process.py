@@ -12,7 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from app.events import FindingRaised, OutputRead, RunEnded, RunStarted, SampleRead, State, TrialStarted
-from app.store import Store
+from app.store.store import Store
 from suites.vocab import Sample
 from tests.app import run_events
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from app.events import Event
-from app.store import Store
+from app.store.store import Store
 
 RUN = "20261120-141530-k3f9"
 

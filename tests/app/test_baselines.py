@@ -20,7 +20,8 @@ from app.plans.plan import PlanError, Policy, Repetition
 from app.records import Band, RunRecord, split_name
 from app.runs.policies import verdict_rules
 from app.services import Workstation
-from app.store import Store, record_reader
+from app.store import record_reader
+from app.store.store import Store
 from suites.errors import BenchwrightError
 from suites.facts import Facts
 from suites.registry import suite

@@ -10,7 +10,7 @@ from app.calibration.calibration import applying, changed, fingerprint_of
 from app.calibration.report import calibration_row, instrument_rows
 from app.formats import FormatError, calibration_from_json, calibration_to_json
 from app.records import Calibration, Instrument, MetricNoise
-from app.store import Store
+from app.store.store import Store
 from app.verdict.steps import step_verdict
 from suites.evidence import HostNoise
 from suites.verdict import Trust

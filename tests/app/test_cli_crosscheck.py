@@ -8,7 +8,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from app.cli.main import benchwright
-from app.store import Store
+from app.store.store import Store
 from tests.app import run_events
 from tests.app.test_calibration import calibration
 from tests.messages import messages

@@ -16,8 +16,9 @@ from app.comparison.verdicts import ComparisonVerdict
 from app.events import State, TrialEnded, TrialStarted
 from app.sample_statistics import WithinTrials, within_of
 from app.services import Workstation
-from app.store import Store, record_reader
+from app.store import record_reader
 from app.store.errors import StoreError
+from app.store.store import Store
 from tests.app import run_events
 from tests.app.stores import RUN, record, store
 from tests.app.test_store_formats import STORES

@@ -24,7 +24,8 @@ from app.events import (
     WorkspaceUsed,
 )
 from app.runs.messages import detached_detail
-from app.store import Store, StoreError
+from app.store.errors import StoreError
+from app.store.store import Store
 from remote.jobs.job_record import JobStart
 from remote.jobs.workspace import Workspace
 from suites.base import ParsedTrial, Purpose

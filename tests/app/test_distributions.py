@@ -34,7 +34,7 @@ from app.distributions.percentiles import (
     trial_values,
 )
 from app.services import Workstation
-from app.store import Store
+from app.store.store import Store
 from app.summary import MetricSummary
 from suites.errors import BenchwrightError
 from suites.fio.metrics import latency_bins

@@ -29,7 +29,7 @@ from app.plans.plan import Order, Plan, Repetition, Step, make_step
 from app.ranking.candidates import RankingCriteria
 from app.ranking.ranking import rank
 from app.records import HistoryRow, RunRecord, TrialRecord
-from app.store import Store
+from app.store.store import Store
 from app.summary import summaries
 from app.verdict.stored import evidence_of, step_verdicts
 from suites.checks import CheckOutcome

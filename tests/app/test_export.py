@@ -13,7 +13,7 @@ from app.events import RunStarted, State
 from app.export import export_csv
 from app.output import WriteError, write_whole
 from app.results import METRICS, SAMPLES
-from app.store import Store
+from app.store.store import Store
 from suites.base import Command, Purpose
 from suites.vocab import Figure
 from tests.app import run_events

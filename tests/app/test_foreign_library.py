@@ -15,10 +15,11 @@ from app.plans.plan import Plan, Step, make_step
 from app.plans.validation import validate
 from app.runs.control import Control
 from app.services import Workstation
-from app.store import Store, schema
+from app.store import schema
 from app.store.errors import DamagedError, StoreError
 from app.store.library_file import for_reading, for_writing
 from app.store.salvage import salvage
+from app.store.store import Store
 from suites.errors import ParameterError
 from tests.app.test_detached_runs import RUN, begun, record
 from tests.lab_sshd import AnsweringAsker

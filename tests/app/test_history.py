@@ -32,7 +32,7 @@ from app.history import (
 from app.margins import Margins
 from app.plans.plan import make_step
 from app.records import HistoryRow
-from app.store import Store
+from app.store.store import Store
 from suites.fio.metrics import BANDWIDTH
 from suites.units import Unit
 from suites.vocab import Figure

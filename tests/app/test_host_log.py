@@ -7,7 +7,7 @@ import pytest
 
 from app.events import HostChange, HostChanged, SettingRestored
 from app.records import OUTPUT_LIMIT
-from app.store import Store
+from app.store.store import Store
 from app.summary import run_to_json
 from tests.app import run_events
 

@@ -17,7 +17,7 @@ from app.cli.main import benchwright
 from app.events import Event, FactsRead, Moment, RunEnded, RunStarted, State, TrialEnded, TrialStarted, VerdictReached
 from app.plans.plan import Policy, Repetition
 from app.plans.plan_file import write_plan
-from app.store import Store
+from app.store.store import Store
 from suites.base import ParsedTrial
 from suites.verdict import Trust
 from suites.vocab import Figure

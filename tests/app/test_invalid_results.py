@@ -31,7 +31,7 @@ from app.report_image.tables import rows_compared
 from app.runs.policies import check_baseline, verdict_rules
 from app.scaling.scaling import scaling_lines, scaling_of, scaling_rows, scaling_to_json
 from app.scaling.sweeps import SweepCurve, SweepPoint
-from app.store import Store
+from app.store.store import Store
 from app.summary import summaries
 from app.verdict.listing import listed
 from suites.verdict import Limiter, Trust, Verdict

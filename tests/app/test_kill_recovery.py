@@ -19,7 +19,7 @@ from app.runs import run
 from app.runs.attach import OrphanError
 from app.runs.control import Control
 from app.runs.request import RunRequest
-from app.store import Store
+from app.store.store import Store
 from tests.app.model_host import PLAN, Lab, assert_whole
 from tests.messages import messages
 

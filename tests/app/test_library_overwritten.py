@@ -13,9 +13,10 @@ from pathlib import Path
 import pytest
 
 from app.events import OutputRead, RunEnded, RunStarted, State
-from app.store import Recorder, Store
 from app.store.errors import DamagedError, StoreError, StoreLostError
 from app.store.full_disk import move_to_new_file
+from app.store.recorder import Recorder
+from app.store.store import Store
 from tests.app import run_events
 
 RUN = "20261120-141530-over"

@@ -30,8 +30,11 @@ from app.events import (
     VerdictReached,
     WorkspaceUsed,
 )
-from app.store import Recorder, Store, StoreError, run_connection
+from app.store import run_connection
+from app.store.errors import StoreError
 from app.store.full_disk import move_to_new_file
+from app.store.recorder import Recorder
+from app.store.store import Store
 from remote.jobs.workspace import Workspace
 from suites.base import ParsedTrial, Purpose
 from suites.verdict import Trust, Verdict

@@ -11,9 +11,10 @@ from pathlib import Path
 import pytest
 
 from app.events import FindingRaised, RunDetached, RunEnded, State, TrialEnded
-from app.store import Store, StoreError, ownership, recorder
-from app.store.errors import StoreBusyError, TakenOverError
+from app.store import ownership, recorder
+from app.store.errors import StoreBusyError, StoreError, TakenOverError
 from app.store.ownership import Owner, is_alive, this_process
+from app.store.store import Store
 from remote.jobs.job_record import JobStart
 from suites.base import ParsedTrial
 from tests.app import run_events

@@ -16,8 +16,8 @@ from app.export import csv_text
 from app.hosts.hosts import HostEntry, Origin, SavedHosts
 from app.output import WriteError, escaped, json_text, make_folder, write_whole
 from app.plans.consent import ConsentFile
-from app.store import Store
 from app.store.salvage import salvage
+from app.store.store import Store
 from remote.local_file import read_bounded
 from tests.program import BAD_INPUT, BENCHWRIGHT, environment
 

@@ -45,8 +45,8 @@ from app.sample_size.report import sample_size, sample_size_to_json
 from app.scaling.scaling import scaling_of, scaling_rows, scaling_to_json
 from app.scaling.sweeps import SweepCurve, SweepPoint
 from app.services import Workstation
-from app.store import Store
 from app.store.ownership import Owner
+from app.store.store import Store
 from app.summary import run_to_json
 from suites.errors import BenchwrightError
 from suites.units import Unit

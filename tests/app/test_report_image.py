@@ -22,7 +22,7 @@ from app.report_image.report import draw_report, write_report
 from app.report_image.sheet import BASELINE, BODY, CODE, CONTENT, SERIES, WIDTH, Sheet, printable, width, wrap
 from app.report_image.tables import ImageColumn, TableCell, TableRow, _widths
 from app.step_results import results_text
-from app.store import Store
+from app.store.store import Store
 from remote.telemetry.telemetry_metrics import CPU_IDLE
 from suites.base import Command
 from suites.verdict import Limiter, Trust, Verdict

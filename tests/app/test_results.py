@@ -13,7 +13,7 @@ import resources
 from app.cli.main import benchwright
 from app.export import export_csv, export_parquet
 from app.results import FACTS, METRICS, RUNS, SAMPLES, Library, open_library
-from app.store import Store
+from app.store.store import Store
 from suites.errors import BenchwrightError
 from tests.app import run_events
 

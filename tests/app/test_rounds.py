@@ -13,7 +13,7 @@ from app.plans.plan import Step
 from app.records import RunRecord, SampleSeries
 from app.report_image.report import draw_report
 from app.scaling.sweeps import curves_of
-from app.store import Store
+from app.store.store import Store
 from suites.base import complete_values
 from suites.snia.suite import FioSnia
 from suites.vocab import Figure, Sample, labels

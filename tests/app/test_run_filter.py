@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from app.library_rows import LibraryRows
 from app.run_filter import FilterError, RunFilter, Term, parse_filter
 from app.run_matching import matcher, metric_names, values_of_field
-from app.store import Store
+from app.store.store import Store
 from tests.perf.large_library import START, make_library
 
 NAMES = st.from_regex(r"[a-z][a-z_]{0,6}", fullmatch=True)

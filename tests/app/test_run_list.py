@@ -17,15 +17,14 @@ from app.library_table import (
     columns_of,
     differing_parameters,
     grouped,
-    is_like,
     metric_column,
     sorted_rows,
 )
 from app.plans.plan_remarks import Acknowledged
 from app.records import RunSummary
 from app.services import Workstation
-from app.store import Store
 from app.store.errors import StoreError
+from app.store.store import Store
 from suites.errors import BenchwrightError
 from tests.app import run_events
 from tests.app.stores import RUN, record, store
@@ -140,9 +139,9 @@ def test_columns_groups_and_differences(workstation: Workstation) -> None:
     assert [group.title for group in grouped(rows, "series")] == ["no series"]
     assert "IOPS" in grouped(rows, "host")[0].span
     assert differing_parameters(rows) == [("iodepth", "iodepth")]
-    like = [row for row in rows if is_like(row, rows[0])]
+    like = workstation.matching(f"like:{rows[0].id}")[1]
     assert {row.summary.hosts for row in like} > {rows[0].summary.hosts}
-    assert {row.summary.hosts for row in rows if is_like(row, rows[0], same_hosts=True)} == {rows[0].summary.hosts}
+    assert {row.fingerprints for row in like} == {rows[0].fingerprints}
     assert all(column.text(row) is not None and column.key(row) for column in COLUMNS for row in rows)
     with pytest.raises(BenchwrightError):
         columns_of(["nothing"], library, workstation.metric_values)

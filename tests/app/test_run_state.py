@@ -24,7 +24,7 @@ from app.runs.phase import NOT_MEASURED, RunOutcome
 from app.runs.request import RunRequest
 from app.runs.run import Engine
 from app.services import Workstation
-from app.store import Store
+from app.store.store import Store
 from remote.questions import Asker
 from remote.session import Session
 from suites.base import ParsedTrial

@@ -48,7 +48,7 @@ from app.sample_size.report import (
     sample_size_given,
     sample_size_lines,
 )
-from app.store import Store
+from app.store.store import Store
 from suites.verdict import Limiter, Trust, Verdict
 from tests.app.run_events import IOPS, READ, STEP, run_events, run_record
 from tests.app.test_calibration import calibration

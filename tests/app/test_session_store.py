@@ -18,8 +18,9 @@ from app.json_converter import published
 from app.plans.plan import Order, Plan, Repetition
 from app.results import Library
 from app.session_series import SessionRun
-from app.store import Store, StoreError
+from app.store.errors import StoreError
 from app.store.sessions import CLAIM_TIMEOUT
+from app.store.store import Store
 from app.summary import run_to_json
 from tests.app import run_events
 from tests.app.stores import record, store

@@ -13,7 +13,7 @@ from app.calibration.sessions import MOST, SessionNoise, noise_of, session_noise
 from app.events import Event, FactsRead, RunStarted, TrialStarted
 from app.margins import DEFAULTS, Margins
 from app.plans.plan import make_step
-from app.store import Store
+from app.store.store import Store
 from tests.app import run_events
 from tests.app.run_events import IOPS, P99, READ
 from tests.app.test_calibration import calibration

@@ -27,8 +27,10 @@ from app.events import (
     TrialEnded,
     TrialStarted,
 )
-from app.store import Store, StoreError, new_run_id
+from app.store.errors import StoreError
+from app.store.ownership import new_run_id
 from app.store.recorder import COMMIT_INTERVAL
+from app.store.store import Store
 from suites.base import ParsedTrial
 from suites.vocab import Figure, Sample
 from tests.app import run_events

@@ -15,9 +15,9 @@ from pathlib import Path
 import pytest
 
 from app.events import OutputRead, RunEnded, RunStarted, State
-from app.store import Recorder, Store, StoreError
-from app.store.errors import StoreFullError
-from app.store.recorder import COMMIT_INTERVAL
+from app.store.errors import StoreError, StoreFullError
+from app.store.recorder import COMMIT_INTERVAL, Recorder
+from app.store.store import Store
 from tests.app import run_events
 from tests.app.recording_process import ROUNDS_PER_FINDING
 from tests.messages import messages

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from app.events import HostChange, RunEnded, State, TrialEnded, VerdictReached
-from app.store import Store
+from app.store.store import Store
 from suites.verdict import Limiter, Trust, Verdict
 from suites.vocab import Figure
 from tests.app import run_events

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from app.store import Store, StoreError
+from app.store.errors import StoreError
+from app.store.store import Store
 
 
 def test_a_library_is_made_where_a_link_leads(tmp_path: Path) -> None:

@@ -11,9 +11,9 @@ from app.events import RunStarted, SettingRestored, State
 from app.questions import RefusingAsker
 from app.runs.control import Control
 from app.services import Workstation
-from app.store import Store, StoreError
-from app.store.errors import ReadOnlyError
+from app.store.errors import ReadOnlyError, StoreError
 from app.store.schema import FORMAT, READ_FORMAT
+from app.store.store import Store
 from tests.app import run_events
 from tests.app.stores import RUN, record, store
 from tests.program import BAD_INPUT, benchwright

@@ -7,8 +7,9 @@ import pytest
 
 from app.baselines.baselines import pin
 from app.events import OutputRead, RunEnded, RunStarted, State
-from app.store import Store, StoreError
+from app.store.errors import StoreError
 from app.store.salvage import salvage
+from app.store.store import Store
 from suites.vocab import Figure
 from tests.app import run_events
 from tests.app.run_events import IOPS

@@ -3,7 +3,7 @@
 import threading
 
 from app.events import RunEnded, RunStarted, SampleRead, State
-from app.store import Store
+from app.store.store import Store
 from suites.vocab import Sample
 from tests.app import run_events
 from tests.app.run_events import IOPS

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from app.events import RunEnded, RunStarted, State, TrialEnded, TrialStarted
-from app.store import Store
+from app.store.store import Store
 from suites.base import ParsedTrial
 from tests.app import run_events
 

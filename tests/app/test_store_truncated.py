@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 
 from app.events import OutputRead, RunEnded, RunStarted, SampleRead, State, TrialStarted
-from app.store import Store, StoreError
+from app.store.errors import StoreError
 from app.store.salvage import Salvaged, salvage, saved_text
+from app.store.store import Store
 from suites.vocab import Sample
 from tests.app import run_events
 from tests.app.run_events import IOPS

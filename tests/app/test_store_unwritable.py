@@ -14,10 +14,10 @@ import pytest
 from app.events import OutputRead, RunEnded, RunStarted, State
 from app.output import WriteError
 from app.services import Workstation
-from app.store import Store, StoreError
-from app.store.errors import StoreFullError, StoreLostError
+from app.store.errors import StoreError, StoreFullError, StoreLostError
 from app.store.library_file import for_writing
 from app.store.schema import FORMAT
+from app.store.store import Store
 from tests.app import run_events
 from tests.loop_devices import loops_to_itself
 from tests.program import BAD_INPUT, DONE, benchwright

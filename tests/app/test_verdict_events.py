@@ -9,7 +9,7 @@ import pytest
 
 from app.events import Event, FindingRaised, RunEnded, State, StepEnded, VerdictReached, apply_stages
 from app.records import RunRecord
-from app.store import Store
+from app.store.store import Store
 from app.verdict import steps
 from app.verdict.stages import Verdicts
 from app.verdict.stored import judged

@@ -26,8 +26,8 @@ from app.events import (
 from app.runs import recording
 from app.runs.control import Control
 from app.services import Workstation
-from app.store import StoreError, run_connection
-from app.store.errors import StoreLostError
+from app.store import run_connection
+from app.store.errors import StoreError, StoreLostError
 from app.store.rows import Written
 from app.store.run_connection import read_back
 from tests.lab.counting import counting_plan

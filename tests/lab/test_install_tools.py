@@ -13,7 +13,7 @@ from app.hosts.packages import InstallCommand, InstallError, installation_of
 from app.plans.plan import LOCAL
 from app.questions import RefusingAsker
 from app.services import Workstation
-from app.store import Store
+from app.store.store import Store
 from remote.privilege import PrivilegeError
 from remote.probe import read_facts
 from suites.facts import known

@@ -12,7 +12,7 @@ import pytest
 
 from app.plans.plan import LOCAL, Order, Plan, Repetition, make_step
 from app.session_series import SessionSeries
-from app.store import Store
+from app.store.store import Store
 from tests.messages import messages
 from tests.program import BAD_INPUT, BENCHWRIGHT, DONE, FAILED, PATIENCE, benchwright, environment
 

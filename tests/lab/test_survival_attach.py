@@ -27,7 +27,8 @@ from app.plans.plan import LOCAL, Plan, Repetition, make_step
 from app.questions import RefusingAsker
 from app.runs.control import Control
 from app.services import Workstation
-from app.store import Store, StoreError
+from app.store.errors import StoreError
+from app.store.store import Store
 from remote.errors import ConnectError
 from tests.lab.counting import counting_plan
 from tests.lab.survival import (

@@ -15,7 +15,8 @@ import pytest
 from app.events import Event, SampleRead, State, TrialAttached
 from app.runs.control import BusyPolicy, Control, HostInUseError
 from app.services import Workstation
-from app.store import StoreError, ownership
+from app.store import ownership
+from app.store.errors import StoreError
 from app.store.ownership import HEARTBEAT
 from remote.errors import ConnectError
 from tests.lab.counting import counting_plan

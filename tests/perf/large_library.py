@@ -13,8 +13,9 @@ from sqlalchemy import Connection, insert, select
 from app.events import FactsRead, Moment, RunEnded, RunStarted, State, TrialEnded, TrialStarted, VerdictReached
 from app.library_rows import Annotation
 from app.plans.plan import Plan, Repetition, Step
-from app.store import Store, schema
+from app.store import schema
 from app.store.database import Database
+from app.store.store import Store
 from suites.base import ParsedTrial
 from suites.facts import Facts
 from suites.verdict import Limiter, Trust, Verdict

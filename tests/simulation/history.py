@@ -8,7 +8,7 @@ import numpy as np
 from app.change_points import change_points
 from app.events import FactsRead, Moment, RunEnded, RunStarted, State, VerdictReached
 from app.services import Workstation
-from app.store import Store
+from app.store.store import Store
 from suites.verdict import Trust, Verdict
 from suites.vocab import Figure
 from tests.app import run_events

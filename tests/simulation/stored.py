@@ -9,7 +9,7 @@ import numpy as np
 from app.events import FactsRead, Moment, RunEnded, RunStarted, State, TrialEnded, TrialStarted, VerdictReached
 from app.plans.plan import Plan, Repetition
 from app.services import Workstation
-from app.store import Store
+from app.store.store import Store
 from suites.base import ParsedTrial
 from suites.units import Unit
 from suites.verdict import Limiter, Trust, Verdict

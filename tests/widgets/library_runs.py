@@ -30,7 +30,7 @@ from app.events import (
 )
 from app.plans.plan import Plan, Repetition, make_step
 from app.services import Workstation
-from app.store import Recorder
+from app.store.recorder import Recorder
 from suites.base import Command, ParsedTrial
 from suites.facts import CloudFacts, CpuFacts, Facts, MemoryFacts, SystemFacts
 from suites.fio.metrics import BANDWIDTH, IOPS, LATENCY_MEAN, LATENCY_P50, LATENCY_P99

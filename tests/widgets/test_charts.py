@@ -6,19 +6,18 @@ from pathlib import Path
 import pytest
 from PySide6.QtCore import QPointF, QSize
 from PySide6.QtGui import QGuiApplication
-from PySide6.QtWidgets import QPushButton, QWidget
+from PySide6.QtWidgets import QWidget
 from pytestqt.qtbot import QtBot
 
 from app.chart import Chart, ChartAxis, ChartMark, ChartSeries
+from app.distributions.studies import Study
 from app.questions import RefusingAsker
 from app.services import Workstation
 from tests.widgets.library_runs import copied_library
 from widgets import jobs
 from widgets.compare.compare_page import ComparePage
-from widgets.library.library_page import LibraryPage
-from widgets.parts.text import Text
 from widgets.plots.chart_view import ChartView
-from widgets.plots.studies import ChartDialog, show_noise, show_scaling
+from widgets.plots.studies import StudyPane
 
 Keep = Callable[[QWidget], QWidget]
 
@@ -83,73 +82,45 @@ def test_nothing_to_show_draws_nothing(view: ChartView) -> None:
     assert view.text_at(QPointF(10, 10)) == ""
 
 
-def test_the_window_of_noise_reads_shows_and_exports(
+def _study(keep: Keep, workstation: Workstation, study: Study, *runs: str) -> StudyPane:
+    pane = StudyPane(study, workstation)
+    keep(pane)
+    pane.show_runs(runs)
+    assert pane.content is None  # nothing is computed before it is seen
+    pane.show()
+    return pane
+
+
+def test_a_study_of_noise_reads_shows_and_exports(
     qtbot: QtBot, keep: Keep, workstation: Workstation, tmp_path: Path
 ) -> None:
     copied_library(workstation)
-    owner = QPushButton()
-    keep(owner)
-    dialog = show_noise(workstation, [BEFORE, AFTER], owner)
-    assert not dialog.export_button.isEnabled()
+    pane = _study(keep, workstation, Study.NOISE, BEFORE, AFTER)
+    assert not pane.export_button.isEnabled()
     _settle(qtbot)
-    titles = [view.chart.title.split(",")[0] for view in dialog.views if view.chart]
+    titles = [view.chart.title.split(",")[0] for view in pane.views if view.chart]
     assert titles == ["Trials on a host", "Samples within a trial"]
     for name in ("noise.png", "noise.csv"):
-        dialog.export_to(tmp_path / name)
+        pane.export_to(tmp_path / name)
         _settle(qtbot)
     assert (tmp_path / "noise.png").read_bytes().startswith(b"\x89PNG")
     assert (tmp_path / "noise.csv").read_text().count("\n") > 4
-    dialog.export_to(tmp_path / "noise.txt")
+    pane.export_to(tmp_path / "noise.txt")
     assert not (tmp_path / "noise.txt").exists()
-    dialog.copy_data()
+    pane.copy_data()
     assert "most repeatable" in QGuiApplication.clipboard().text()
-    dialog.accept()
-
-
-def test_where_nothing_was_swept_the_window_says_so(qtbot: QtBot, keep: Keep, workstation: Workstation) -> None:
-    copied_library(workstation)
-    owner = QPushButton()
-    keep(owner)
-    dialog = show_scaling(workstation, [BEFORE], owner)
-    _settle(qtbot)
-    assert dialog.views == []
-    assert not dialog.export_button.isEnabled()
-    assert any("No sweep" in text.text() for text in dialog.findChildren(Text))
-    dialog.accept()
 
 
 def test_runs_that_cannot_be_read_are_told(qtbot: QtBot, keep: Keep, workstation: Workstation) -> None:
-    owner = QPushButton()
-    keep(owner)
-    dialog = show_noise(workstation, ["nothing"], owner)
+    pane = _study(keep, workstation, Study.SCALING, "nothing")
     _settle(qtbot)
-    assert "There is no run" in dialog.notice.text()
-    dialog.accept()
-
-
-def test_the_library_opens_both_for_what_is_selected(qtbot: QtBot, keep: Keep, workstation: Workstation) -> None:
-    copied_library(workstation)
-    page = LibraryPage(workstation, RefusingAsker())
-    keep(page)
-    assert page.side is not None
-    keep(page.side)
-    page.show()
-    page.activated()
-    _settle(qtbot)
-    for action in (page.actions_of_runs.noise, page.actions_of_runs.scaling):
-        action.trigger()
-        _settle(qtbot)
-        (dialog,) = page.findChildren(ChartDialog)
-        assert dialog.content is not None
-        dialog.accept()
-        qtbot.waitUntil(lambda: not page.findChildren(ChartDialog))
+    assert "There is no run" in pane.notice.text()
 
 
 def test_the_comparison_shows_how_values_are_distributed(qtbot: QtBot, keep: Keep, workstation: Workstation) -> None:
     copied_library(workstation)
     page = ComparePage(workstation, RefusingAsker())
     keep(page)
-    keep(page.explanation)
     page.resize(1000, 700)
     page.show()
     page.compare([BEFORE, AFTER])
@@ -173,7 +144,6 @@ def test_what_is_not_comparable_has_no_shift_and_says_why(qtbot: QtBot, keep: Ke
     copied_library(workstation)
     page = ComparePage(workstation, RefusingAsker())
     keep(page)
-    keep(page.explanation)
     page.show()
     page.compare([BEFORE, BLOCKS])
     _settle(qtbot)
@@ -191,7 +161,6 @@ def test_a_distribution_that_cannot_be_read_says_why(qtbot: QtBot, keep: Keep, w
     copied_library(workstation)
     page = ComparePage(workstation, RefusingAsker())
     keep(page)
-    keep(page.explanation)
     page.show()
     page.compare([BEFORE, AFTER])
     _settle(qtbot)

@@ -38,7 +38,6 @@ def page(qtbot: QtBot, keep: Keep, library: Workstation) -> Iterator[ComparePage
     """Return a page that compares two runs."""
     made = ComparePage(library, RefusingAsker())
     keep(made)
-    keep(made.explanation)
     made.show()
     made.compare([BEFORE, AFTER])
     qtbot.waitUntil(lambda: not jobs.running())

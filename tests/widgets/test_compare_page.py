@@ -1,5 +1,6 @@
 """The comparison on a real store: two runs and five, another baseline, another margin, what cannot be compared."""
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
@@ -23,12 +24,11 @@ from tests.messages import messages
 from tests.widgets.library_runs import STEADY, Made, copied_library, record
 from widgets import jobs
 from widgets.compare.compare_page import ComparePage
-from widgets.compare.compare_rows import Compared, CompareLine, LineKind, lines_of
+from widgets.compare.compare_rows import Compared, CompareLine, Grouping, LineKind, lines_of
 from widgets.compare.compare_table import INTERVAL, METRIC, MOST_MEASURED, RATIO, RUN, VALUE, VERDICT, CompareTable, N
 from widgets.compare.explanation_panel import OverruleQuestion
 from widgets.compare.pickers import RunPicker
 from widgets.parts.table import HEADING, RowDelegate
-from widgets.plots.studies import ChartDialog
 
 MESSAGES = messages("widgets-compare", "test_compare_page")
 
@@ -54,10 +54,8 @@ def page(qtbot: QtBot, keep: Keep, workstation: Workstation) -> Iterator[Compare
     copied_library(workstation)
     made = ComparePage(workstation, RefusingAsker())
     keep(made)
-    keep(made.explanation)
     made.resize(1000, 700)
     made.show()
-    made.explanation.show()
     made.activateWindow()
     yield made
     _settle(qtbot)
@@ -156,6 +154,7 @@ def test_a_metric_is_included_in_the_verdicts_and_left_out_again(
         if line.number and line.row is not None and line.against is not None and line.against.ground == DESCRIPTIVE
     )  # fmt: skip
     page.table.selectRow(at)
+    page.tabs.setCurrentWidget(page.explanation)
     title = _lines(page)[at].row.metric.title  # type: ignore[union-attr]
     assert page.explanation.include_button.isVisible()
     page.table.setFocus()
@@ -193,7 +192,7 @@ def test_runs_are_added_from_the_library_and_taken_out(qtbot: QtBot, page: Compa
     qtbot.mouseClick(page.add_button, Qt.MouseButton.LeftButton)
     _settle(qtbot)
     picker = next(found for found in page.findChildren(RunPicker) if found.isVisible())
-    offered = {line.id for line in picker.table.content.shown}
+    offered = {line.id for line in picker.table.lines.matched}
     assert not {BEFORE, AFTER} & offered
     qtbot.keyClicks(picker.search, "09:30")
     qtbot.keyClicks(picker.search, " volume")
@@ -349,6 +348,7 @@ def _overrule(qtbot: QtBot, page: ComparePage, reason: str) -> OverruleQuestion:
 
 def test_what_differs_is_listed_by_what_it_means(qtbot: QtBot, page: ComparePage) -> None:
     _compare(qtbot, page, BEFORE, AFTER)
+    page.tabs.setCurrentWidget(page.explanation)
     gate = page.explanation.gate
     assert gate.isVisible()
     assert gate.lists[Weight.EXPLAINS].text().startswith(MESSAGES["may_explain_a_difference"])
@@ -437,14 +437,50 @@ def test_a_side_tells_on_which_level_it_spreads(qtbot: QtBot, page: ComparePage)
     assert "within a trial (" in reported
 
 
-def test_what_is_compared_can_be_studied_from_one_menu(qtbot: QtBot, page: ComparePage) -> None:
+def test_studies_are_tabs_and_say_what_they_need(qtbot: QtBot, page: ComparePage) -> None:
     _compare(qtbot, page, BEFORE, AFTER)
-    actions = {action.text(): action for action in page.study_button.menu().actions()}
-    assert list(actions) == ["Noise…", "Scaling…", "Heat map…", "Rank…", "Sample size…"]
-    actions["Noise…"].trigger()
-    dialog = next(found for found in page.findChildren(ChartDialog) if found.isVisible())
+    offered = {page.tabs.tabText(index): page.tabs.isTabEnabled(index) for index in range(page.tabs.count())}
+    assert offered == {
+        "Plots": True, "Explanation": True, "Noise": True, "Scaling": False, "Heat map": True, "Rounds": False,
+        "Rank": True,
+    }  # fmt: skip
+    assert "Needs a sweep" in page.tabs.tabToolTip(3)
+    page.tabs.setCurrentIndex(2)
     _settle(qtbot)
-    dialog.close()
+    (noise, *_) = page.studies.panes
+    assert noise.views
+    page.tabs.setCurrentWidget(page.rank)
+    qtbot.waitUntil(lambda: page.rank.ranking is not None)
+
+
+def test_rows_are_grouped_and_the_largest_effect_comes_first(qtbot: QtBot, page: ComparePage) -> None:
+    _compare(qtbot, page, BEFORE, AFTER)
+    page.everything.setChecked(True)
+    page.by_effect.setChecked(True)
+    ratios = [line.against.ratio for line in _lines(page) if line.against is not None and line.against.ratio]
+    effects = [abs(math.log(ratio)) for ratio in ratios]
+    assert effects == sorted(effects, reverse=True)
+    page.grouping.setCurrentIndex(page.grouping.findData(Grouping.METRIC))
+    headings = [line.heading for line in page.table.content.shown if line.heading]
+    assert "Completion latency, p99, read" in headings
+
+
+def test_a_cell_leads_to_its_trials(qtbot: QtBot, page: ComparePage) -> None:
+    _compare(qtbot, page, BEFORE, AFTER)
+    with qtbot.waitSignal(page.trials_requested) as asked:
+        qtbot.keyClick(page.table, Qt.Key.Key_Return)
+    assert asked.args is not None
+    assert asked.args[0] == AFTER
+
+
+def test_differences_and_verdict_are_shown_with_the_table(qtbot: QtBot, page: ComparePage) -> None:
+    _compare(qtbot, page, BEFORE, AFTER)
+    assert "kernel" in page.conditions.text.text()
+    assert page.conditions.isVisible()
+    page.conditions.more.click()
+    assert page.tabs.currentWidget() is page.explanation
+    _choose(page, "I/Os per second")
+    assert page.verdict.text.text().startswith(page.explanation.verdict.text())
 
 
 @pytest.mark.parametrize("larger", [1.0, 1.5])

@@ -10,7 +10,7 @@ from PySide6.QtCore import QPoint, QPointF, Qt
 from pytestqt.qtbot import QtBot
 
 from app.history import HistoryError, HistoryQuery, read_history
-from app.store import Store
+from app.store.store import Store
 from suites.verdict import Trust
 from tests.messages import messages
 from tests.simulation.history import results, store_of_history

@@ -11,7 +11,7 @@ from pytestqt.qtbot import QtBot
 
 from app.runs import recording
 from app.services import Workstation
-from app.store import StoreError
+from app.store.errors import StoreError
 from suites import registry
 from tests.lab.broken_libraries import locked
 from tests.lab.counting import Counting, counting_plan

@@ -84,6 +84,13 @@ def _select(qtbot: QtBot, page: LibraryPage, *run_ids: str) -> None:
     _settle(qtbot)
 
 
+def _filter(qtbot: QtBot, page: LibraryPage, text: str) -> None:
+    """Show what matches a filter, as chips."""
+    page.search.setText(text)
+    qtbot.keyClick(page.search, Qt.Key.Key_Return)
+    _settle(qtbot)
+
+
 def _opened(page: LibraryPage) -> str:
     assert page.panel.opened is not None
     return page.panel.opened.record.summary.id
@@ -101,7 +108,7 @@ def test_an_empty_library_says_what_it_is_for_and_offers_the_next_step(qtbot: Qt
 
 
 def test_the_newest_run_stands_on_top_and_is_open(page: LibraryPage) -> None:
-    assert page.table.content.shown[0].id == NEWEST == _opened(page)
+    assert page.table.lines.matched[0].id == NEWEST == _opened(page)
     assert page.panel.head.name.text() == "quick benchmark of local"
     assert page.panel.figures.isVisible()
     assert page.run_side.command.toPlainText().startswith("fio")
@@ -110,12 +117,13 @@ def test_the_newest_run_stands_on_top_and_is_open(page: LibraryPage) -> None:
 def test_runs_are_found_while_typing(qtbot: QtBot, page: LibraryPage) -> None:
     page.search.setFocus()
     qtbot.keyClicks(page.search, "web-2")
-    assert [line.summary.hosts for line in page.table.content.shown] == [("web-2",)]
+    qtbot.waitUntil(lambda: len(page.table.lines.matched) == 1)
+    assert [line.summary.hosts for line in page.table.lines.matched] == [("web-2",)]
     page.table.settle()
     _settle(qtbot)
-    assert _opened(page) == page.table.content.shown[0].id
+    assert _opened(page) == page.table.lines.matched[0].id
     qtbot.keyClick(page.search, Qt.Key.Key_Escape)
-    assert len(page.table.content.shown) == 8
+    assert len(page.table.lines.matched) == 8
 
 
 def test_a_search_that_finds_nothing_says_so_and_shows_no_run(qtbot: QtBot, page: LibraryPage) -> None:
@@ -130,9 +138,14 @@ def test_a_search_that_finds_nothing_says_so_and_shows_no_run(qtbot: QtBot, page
 def test_two_selected_runs_are_compared_with_the_pinned_one_as_baseline(qtbot: QtBot, page: LibraryPage) -> None:
     assert not page.actions_of_runs.compare.isEnabled()
     _select(qtbot, page, AFTER, BEFORE)
-    assert "2 selected" in page.panel.head.name.text()
+    assert page.comparison.isVisible()
+    assert not page.panel.isVisible()
+    qtbot.waitUntil(page.comparison.table.isVisible)
+    assert [line.name for line in page.comparison.differences.content.shown] == ["Kernel"]
+    assert page.comparison.compared is not None
+    assert [run.id for run in page.comparison.compared.comparison.runs] == [BEFORE, AFTER]
     with qtbot.waitSignal(page.compare_requested) as asked:
-        _press(qtbot, page, "Compare")
+        qtbot.mouseClick(page.comparison.open_button, Qt.MouseButton.LeftButton)
     assert asked.args == [[BEFORE, AFTER]]
 
 
@@ -146,7 +159,7 @@ def test_a_run_is_pinned_under_its_own_name_unless_told_otherwise(
     qtbot.keyClick(dialog.name, Qt.Key.Key_Return)
     _settle(qtbot)
     assert workstation.load("after the kernel update").summary.id == AFTER
-    line = page.table.current()
+    line = page.table.run
     assert line is not None
     assert (line.id, line.summary.baseline) == (AFTER, "after the kernel update")
 
@@ -191,41 +204,45 @@ def test_a_baseline_is_unpinned_and_its_run_stays(qtbot: QtBot, page: LibraryPag
     assert not page.actions_of_runs.unpin.isVisible()
 
 
-def test_deleting_asks_and_enter_cancels(qtbot: QtBot, page: LibraryPage, workstation: Workstation) -> None:
-    _select(qtbot, page, FAILED)
+def test_what_is_deleted_is_undone_with_a_key(qtbot: QtBot, page: LibraryPage, workstation: Workstation) -> None:
+    _select(qtbot, page, FAILED, STOPPED)
     page.table.setFocus()
     qtbot.keyClick(page.table, Qt.Key.Key_Delete)
-    question = _open(page, DeleteQuestion)
-    qtbot.keyClick(question, Qt.Key.Key_Return)
-    _settle(qtbot)
-    assert workstation.load(FAILED).summary.id == FAILED
-    assert len(page.table.content.rows) == 8
-
-
-def test_what_is_confirmed_is_deleted_and_the_cursor_goes_to_a_neighbour(
-    qtbot: QtBot, page: LibraryPage, workstation: Workstation
-) -> None:
-    _select(qtbot, page, FAILED, STOPPED)
-    _press(qtbot, page, "Delete…")
-    question = _open(page, DeleteQuestion)
-    assert "2 runs" in question.windowTitle()
-    qtbot.mouseClick(question.accept_button, Qt.MouseButton.LeftButton)
-    _settle(qtbot)
-    page.table.settle()
     _settle(qtbot)
     assert {FAILED, STOPPED} & {run.id for run in workstation.runs()} == set()
-    assert page.table.current() is not None
-    assert _opened(page) not in {FAILED, STOPPED}
+    assert page.table.run is not None
+    assert page.table.run.id not in {FAILED, STOPPED}
+    assert "2 runs" in page.undo_bar.text.text()
+    assert page.undo_bar.undo_button.isVisible()
+    qtbot.keyClick(page.table, Qt.Key.Key_Z, Qt.KeyboardModifier.ControlModifier)
+    _settle(qtbot)
+    assert len(page.table.lines.matched) == len(workstation.runs()) == 8
 
 
-def test_the_question_names_the_baseline_that_goes_with_its_run(qtbot: QtBot, page: LibraryPage) -> None:
-    _select(qtbot, page, BEFORE)
+def test_what_is_in_the_bin_is_deleted_for_good_or_restored(
+    qtbot: QtBot, page: LibraryPage, workstation: Workstation
+) -> None:
+    _select(qtbot, page, BEFORE, AFTER)
     page.actions_of_runs.delete.trigger()
+    _settle(qtbot)
+    _filter(qtbot, page, "bin:yes")
+    assert {row.id for row in page.table.lines.matched} == {BEFORE, AFTER}
+    _select(qtbot, page, BEFORE)
+    page.actions_of_runs.erase.trigger()
     question = _open(page, DeleteQuestion)
-    assert any(
-        "before the update" in label.text() for label in question.findChildren(QWidget) if hasattr(label, "text")
-    )
-    question.reject()
+    assert any("before the update" in text.text() for text in question.findChildren(Text))
+    qtbot.keyClick(question, Qt.Key.Key_Return)
+    _settle(qtbot)
+    assert workstation.load(BEFORE).summary.id == BEFORE
+    page.actions_of_runs.erase.trigger()
+    qtbot.mouseClick(_open(page, DeleteQuestion).accept_button, Qt.MouseButton.LeftButton)
+    _settle(qtbot)
+    _select(qtbot, page, AFTER)
+    page.actions_of_runs.restore.trigger()
+    _settle(qtbot)
+    assert not page.table.lines.matched
+    assert BEFORE not in {run.id for run in workstation.runs()}
+    assert AFTER in {run.id for run in workstation.runs()}
 
 
 def test_a_run_under_way_cannot_be_deleted(qtbot: QtBot, page: LibraryPage, workstation: Workstation) -> None:
@@ -311,7 +328,7 @@ def test_a_run_recorded_meanwhile_appears_and_the_cursor_stays(
     record(workstation, Made("20260116-080000-new1"))
     page.refresh()
     _settle(qtbot)
-    assert page.table.content.shown[0].id == "20260116-080000-new1"
+    assert page.table.lines.matched[0].id == "20260116-080000-new1"
     assert _opened(page) == BEFORE
 
 

@@ -9,13 +9,13 @@ from pytestqt.modeltest import ModelTester
 from pytestqt.qtbot import QtBot
 
 from app.events import State
+from app.library_rows import LibraryRow
 from app.services import Workstation
 from tests.messages import messages
 from tests.widgets.library_runs import Made, copied_library, record
 from widgets import theme
 from widgets.library.figure_table import FIGURE_COLUMNS, FigureTable, figure_lines
-from widgets.library.run_rows import lines_of
-from widgets.library.run_table import RUN_COLUMNS, RunTable
+from widgets.library.run_table import RunTable
 from widgets.parts.table import HEADING
 
 MESSAGES = messages("widgets-library", "test_library_tables")
@@ -25,14 +25,14 @@ TURNED = "abc\u202edef\u200b"
 
 
 def _hidden(table: RunTable) -> set[str]:
-    return {column.name for number, column in enumerate(RUN_COLUMNS) if table.isColumnHidden(number)}
+    return {column.name for number, column in enumerate(table.content.columns) if table.isColumnHidden(number)}
 
 
 def test_the_table_of_runs_is_a_sound_model(qtbot: QtBot, qtmodeltester: ModelTester, workstation: Workstation) -> None:
     copied_library(workstation)
     table = RunTable()
     qtbot.addWidget(table)
-    table.show_lines(lines_of(workstation.runs()))
+    table.show_lines(workstation.matching("")[1])
     qtmodeltester.check(table.content)
     table.search("web-1")
     qtmodeltester.check(table.content)
@@ -42,16 +42,15 @@ def test_a_run_is_told_with_its_state_in_a_word_and_a_mark(qtbot: QtBot, worksta
     copied_library(workstation)
     table = RunTable()
     qtbot.addWidget(table)
-    table.show_lines(lines_of(workstation.runs()))
+    table.show_lines(workstation.matching("")[1])
     heads, *rows = table.content.texts()
-    named = {line.id: dict(zip(heads, row, strict=True)) for line, row in zip(table.content.shown, rows, strict=True)}
+    named = {line.id: dict(zip(heads, row, strict=True)) for line, row in zip(table.lines.matched, rows, strict=True)}
     pinned = named["20260112-081502-a1b2"]
-    assert list(pinned.values())[1:] == [
-        "volume check", "web-1", "412k IOPS", "done", "valid", "16", "", "before the update", "disk random read, cpu",
-        MESSAGES["is_the_volume_as_fast_as"],
-    ]  # fmt: skip
+    assert (pinned["Name"], pinned["Hosts"], pinned["Type"]) == ("volume check", "web-1", "c7i.2xlarge")
+    assert (pinned["Headline [k IOPS]"], pinned["±"], pinned["n"]) == ("412.0", "± 1.7", "16")
+    assert pinned["Baseline"] == "before the update"
     failed, unjudged = named["20260114-101500-k1l2"], named["20260114-090120-i9j0"]
-    assert (failed["Headline"], failed["State"], failed["Trials"]) == ("—", "failed", "0")
+    assert (failed["Headline [k IOPS]"], failed["State"], failed["n"]) == ("—", "failed", "")
     assert (pinned["Verdict"], failed["Verdict"], unjudged["Verdict"]) == ("valid", "invalid", "")
     at = table.content.at
     assert at(table.row_of("20260114-090120-i9j0"), "Verdict").data(Qt.ItemDataRole.DecorationRole) is None
@@ -65,8 +64,8 @@ def test_hostile_names_are_shown_literally(qtbot: QtBot, workstation: Workstatio
     record(workstation, Made("20260112-081502-a1b2", name=MARKUP, question=MARKUP, host=TURNED))
     table = RunTable()
     qtbot.addWidget(table)
-    table.show_lines(lines_of(workstation.runs()))
-    cells = [table.content.index(0, column) for column in range(len(RUN_COLUMNS))]
+    table.show_lines(workstation.matching("")[1])
+    cells = [table.content.index(0, column) for column in range(table.content.columnCount())]
     assert table.content.at(0, "Name").data() == MARKUP
     assert table.content.at(0, "Hosts").data() == "abc\\u202edef\\u200b"
     for cell in cells:
@@ -79,24 +78,24 @@ def test_the_cursor_stays_on_its_run_whatever_is_sorted_found_or_read_anew(
     qtbot: QtBot, workstation: Workstation
 ) -> None:
     copied_library(workstation)
-    lines = lines_of(workstation.runs())
+    lines = workstation.matching("")[1]
     table = RunTable()
     qtbot.addWidget(table)
     table.show_lines(lines)
     chosen = [lines[2].id, lines[4].id]
     table.select(*chosen)
     table.horizontalHeader().setSortIndicator(1, Qt.SortOrder.AscendingOrder)
-    assert {line.id for line in table.chosen()} == set(chosen)
+    assert {line.id for line in table.runs()} == set(chosen)
     assert table.current() == lines[2]
-    table.show_lines([*lines, lines_of([replace(lines[0].summary, id="new")])[0]])
-    assert {line.id for line in table.chosen()} == set(chosen)
+    table.show_lines([*lines, LibraryRow(replace(lines[0].summary, id="new"))])
+    assert {line.id for line in table.runs()} == set(chosen)
     table.search(lines[4].id)
-    assert [line.id for line in table.chosen()] == [lines[4].id]
+    assert [line.id for line in table.runs()] == [lines[4].id]
 
 
 def test_when_the_run_under_the_cursor_is_gone_its_neighbour_takes_over(qtbot: QtBot, workstation: Workstation) -> None:
     copied_library(workstation)
-    lines = lines_of(workstation.runs())
+    lines = workstation.matching("")[1]
     table = RunTable()
     qtbot.addWidget(table)
     table.show_lines(lines)
@@ -113,10 +112,10 @@ def test_columns_give_way_to_a_narrow_place_and_come_back(qtbot: QtBot, workstat
     qtbot.addWidget(table)
     table.resize(1400, 200)
     table.show()
-    table.show_lines(lines_of(workstation.runs()))
-    assert _hidden(table) == {"Session"}  # without series
+    table.show_lines(workstation.matching("")[1])
+    assert _hidden(table) == {"Tags"}  # none has any
     table.resize(480, 200)
-    assert {"Question", "Steps"} <= _hidden(table)
+    assert {"Trend", "Type"} <= _hidden(table)
     assert not {"Started", "Name", "Headline", "Verdict"} & _hidden(table)
     assert table.columnWidth(1) > 60
 
@@ -127,10 +126,10 @@ def test_no_place_is_kept_for_baselines_while_none_is_pinned(qtbot: QtBot, works
     qtbot.addWidget(table)
     table.resize(1400, 200)
     table.show()
-    table.show_lines(lines_of(workstation.runs()))
+    table.show_lines(workstation.matching("")[1])
     assert "Baseline" in _hidden(table)
     workstation.pin("20260112-081502-a1b2", "gold")
-    table.show_lines(lines_of(workstation.runs()))
+    table.show_lines(workstation.matching("")[1])
     assert "Baseline" not in _hidden(table)
 
 
@@ -228,6 +227,6 @@ def test_no_headline_is_cut(qtbot: QtBot, qapp: QApplication, workstation: Works
     run = workstation.runs()[0]
     table.resize(900, 300)
     table.show()
-    table.show_lines(lines_of([replace(run, headline=headline)]))
-    column = next(number for number, each in enumerate(RUN_COLUMNS) if each.name == "Headline")
+    table.show_lines([LibraryRow(replace(run, headline=headline))])
+    column = next(number for number, each in enumerate(table.content.columns) if each.name == "Headline")
     assert table.sizeHintForColumn(column) <= table.columnWidth(column)

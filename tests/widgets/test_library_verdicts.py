@@ -29,7 +29,7 @@ def _settle(qtbot: QtBot) -> None:
 
 
 def _verdicts(page: LibraryPage) -> dict[str, str]:
-    return {line.id: line.summary.trust for line in page.table.content.rows}
+    return {row.id: row.summary.trust for row in page.library.rows}
 
 
 def test_runs_that_were_never_judged_are_judged_while_the_library_is_shown(

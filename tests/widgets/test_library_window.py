@@ -85,7 +85,7 @@ def test_a_run_that_was_just_made_is_in_the_library_with_its_figures(qtbot: QtBo
     assert live is not None
     qtbot.waitUntil(lambda: not live.running)
     _settle(qtbot)
-    made = page.table.content.shown[0]
+    made = page.table.lines.matched[0]
     assert (made.summary.name, made.summary.trials, made.summary.suites) == ("really made", 1, ("sysbench-cpu",))
     assert made.summary.headline
     window.pages.show_run(made.id)

@@ -25,7 +25,7 @@ from suites.fio.metrics import IOPS, LATENCY_P99
 from suites.vocab import LatencySlice, Sample
 from tests.widgets.live_events import CLOCK, CPU_USER, PLACE, READ, end, folded, plan, sample, trial
 from widgets.live.live_page import LivePage
-from widgets.live.model import RunModel
+from widgets.live.model import TELEMETRY_CAPACITY, RunModel
 from widgets.live.run_controller import RunController, RunStart
 from widgets.live.run_timeline import run_marks, timeline_of
 from widgets.live.step_view import StepView
@@ -118,6 +118,21 @@ def test_one_curve_spans_the_run_and_the_crosshair_reads_trial_and_value(keep: C
     (user,) = host.lines.values()
     assert (user.at(23.0), user.at(24.3), user.at(26.0)) == (50.0, None, 50.0), "telemetry of the gap is cut with it"
     assert values[0] == 41_001.0
+    headline.refresh()
+    levels = [(level.start, level.end, level.value) for level in headline.view.backdrop.levels]
+    assert levels[:2] == [(0.0, 10.0, 41_000.0), (13.0, 23.0, 41_000.0)], "a drift from trial to trial shows"
+
+
+def test_telemetry_of_a_long_run_is_bounded_in_the_window_and_keeps_its_peaks() -> None:
+    model = folded([])
+    for hour in range(8):
+        values = (99.0 if hour == 0 and at == 7 else 50.0 for at in range(3600))
+        at_once = tuple(Sample(3600.0 * hour + at, CPU_USER, value) for at, value in enumerate(values))
+        model.fold(TelemetryRead("web-1", at_once), 3600.0 * hour)
+    (series,) = model.telemetry["web-1"].values()
+    assert len(series.buffer) <= TELEMETRY_CAPACITY
+    assert series.buffer.taken == 8 * 3600
+    assert series.buffer.values().max() == 99.0
 
 
 def test_a_key_overlays_the_trials_and_back(qtbot: QtBot, keep: Callable[[QWidget], QWidget]) -> None:
@@ -187,7 +202,7 @@ def test_a_heat_map_is_read_when_a_trial_has_ended(
     model.fold(first[-1], 30.0)
     view.sync()
     plot = view.plots.plots["latency"]
-    qtbot.waitUntil(lambda: bool(plot._heat))
+    qtbot.waitUntil(lambda: bool(plot._notes.heat))
     plot.refresh()
     assert asked == [("run-1", 1)]
     (heat,) = plot.view.backdrop.heat

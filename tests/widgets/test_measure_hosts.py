@@ -10,7 +10,7 @@ from app.hosts.hosts import HostEntry
 from app.plans.plan import LOCAL
 from tests.lab_sshd import LabHost
 from tests.widgets.measure_stage import made_page, settle
-from widgets.wizard.measure_page import HOSTS, REVIEW, TESTS, MeasurePage
+from widgets.wizard.measure_page import TESTS, MeasurePage
 
 
 @pytest.fixture
@@ -47,20 +47,6 @@ def test_a_host_that_does_not_answer_can_be_left_out(qtbot: QtBot, page: Measure
     page.hosts.rows["lab"].box.click()
     assert page.footer.next.isEnabled()
     assert page.draft.hosts == [LOCAL]
-
-
-def test_a_quick_benchmark_of_a_host_that_does_not_answer_goes_on_after_the_retry(
-    qtbot: QtBot, page: MeasurePage, lab_host: LabHost
-) -> None:
-    lab_host.stop()
-    page.begin_quick("lab")
-    settle(qtbot, page)
-    assert page.current == HOSTS
-    lab_host.start()
-    qtbot.mouseClick(page.hosts.rows["lab"].retry, Qt.MouseButton.LeftButton)
-    qtbot.waitUntil(lambda: page.current == REVIEW)
-    settle(qtbot, page)
-    assert page.draft.hosts == ["lab"]
 
 
 def test_the_other_end_of_a_network_test_is_another_host(qtbot: QtBot, page: MeasurePage) -> None:

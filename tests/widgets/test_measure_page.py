@@ -109,14 +109,6 @@ def test_a_finding_is_remedied_by_a_click_and_taken_back(qtbot: QtBot, page: Mea
     assert card.finding.id in {finding.id for finding in page.findings.list.findings()}
 
 
-def test_the_quick_benchmark_is_ready_at_once(qtbot: QtBot, page: MeasurePage) -> None:
-    page.begin_quick(LOCAL)
-    qtbot.waitUntil(lambda: page.current == REVIEW)
-    settle(qtbot, page)
-    assert page.footer.next.text() == "Start"
-    assert [step.suite_id for step in _started(qtbot, page).steps] == ["sysbench-cpu", "sysbench-memory", "fio"]
-
-
 def test_a_plan_is_saved_and_opened_again(qtbot: QtBot, page: MeasurePage, tmp_path: Path) -> None:
     with_tests(qtbot, page, "fio", "iperf3")
     page.draft.question = "Is it fast enough?"

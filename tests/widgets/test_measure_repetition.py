@@ -9,7 +9,7 @@ from pytestqt.qtbot import QtBot
 
 from app.plans.plan import LOCAL, QUICK_LOOK, Order, Plan, Policy, Repetition, make_step
 from app.plans.totals import totals
-from app.store import Store
+from app.store.store import Store
 from tests.app.run_events import run_events
 from tests.messages import messages
 from tests.widgets.measure_stage import made_page, settle, with_tests

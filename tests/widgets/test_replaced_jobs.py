@@ -18,7 +18,7 @@ from suites.errors import BenchwrightError
 from suites.facts import Facts
 from tests.app import run_events
 from widgets import jobs
-from widgets.compare.rank_dialog import RankDialog
+from widgets.compare.rank_pane import RankPane
 from widgets.crosscheck import CrossCheckDialog
 from widgets.hosts.cleanup_dialogs import LeftoversDialog, RestoreDialog
 from widgets.library.history_panel import HistoryPanel
@@ -81,8 +81,10 @@ def test_a_stale_plan_cannot_be_opened_and_a_stale_failure_is_not_shown(
 def test_a_stale_ranking_does_not_replace_an_error(
     qtbot: QtBot, recorded: Workstation, monkeypatch: pytest.MonkeyPatch, gate: threading.Event
 ) -> None:
-    dialog = RankDialog(recorded, [RUN])
+    dialog = RankPane(recorded)
     qtbot.addWidget(dialog)
+    dialog.show_runs([RUN])
+    dialog.show()
     settle(qtbot)
     shown: list[object] = []
     monkeypatch.setattr(recorded, "rank", lambda *_given: gate.wait(60))

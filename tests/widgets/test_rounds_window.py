@@ -7,16 +7,16 @@ from pathlib import Path
 from PySide6.QtWidgets import QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 
+from app.distributions.studies import Study, missing_for
 from app.events import RunEnded, RunStarted, State
+from app.library_rows import LibraryRow
 from app.services import Workstation
 from tests.app import run_events
 from tests.app.test_rounds import PARSED, STEP
 from tests.messages import messages
 from widgets import jobs
 from widgets.library.run_actions import RunActions
-from widgets.library.run_rows import lines_of
-from widgets.parts.text import Text
-from widgets.plots.studies import show_rounds
+from widgets.plots.studies import StudyPane
 
 MESSAGES = messages("widgets", "test_rounds_window")
 
@@ -45,20 +45,18 @@ def test_the_rounds_of_a_run_are_drawn_and_exported(
     qtbot: QtBot, keep: Keep, workstation: Workstation, tmp_path: Path
 ) -> None:
     stored(workstation)
-    owner = QPushButton()
-    keep(owner)
-    dialog = show_rounds(workstation, [STEADY], owner)
+    pane = StudyPane(Study.ROUNDS, workstation)
+    keep(pane)
+    pane.show_runs([STEADY])
+    pane.show()
     qtbot.waitUntil(lambda: not jobs.running())
-    assert [view.chart.title for view in dialog.views if view.chart] == ["Rounds: trial 1"]
-    dialog.export_to(tmp_path / "rounds.png")
+    assert [view.chart.title for view in pane.views if view.chart] == ["Rounds: trial 1"]
+    pane.export_to(tmp_path / "rounds.png")
     qtbot.waitUntil(lambda: not jobs.running())
     assert (tmp_path / "rounds.png").read_bytes().startswith(b"\x89PNG")
-    dialog.accept()
-    none = show_rounds(workstation, [OTHER], owner)
-    qtbot.waitUntil(lambda: not jobs.running())
-    assert none.views == []
-    assert any(MESSAGES["no_test_here_went_on_round"] in text.text() for text in none.findChildren(Text))
-    none.accept()
+    steady, other = (workstation.load(run) for run in (STEADY, OTHER))
+    assert Study.ROUNDS not in missing_for([steady])
+    assert missing_for([other])[Study.ROUNDS] == MESSAGES["needs_rounds"]
 
 
 def test_a_run_of_which_no_trial_counts_is_not_offered_as_a_baseline(workstation: Workstation, keep: Keep) -> None:
@@ -66,21 +64,11 @@ def test_a_run_of_which_no_trial_counts_is_not_offered_as_a_baseline(workstation
     owner = QPushButton()
     keep(owner)
     actions = RunActions(owner)
-    good, other = lines_of(workstation.runs())
-    (failed,) = lines_of([replace(other.summary, state=State.FAILED, trials=0, headline="")])
+    good, other = workstation.library().rows
+    failed = LibraryRow(replace(other.summary, state=State.FAILED, trials=0, headline=""))
     actions.show_chosen([good])
     assert actions.pin.isEnabled()
     for chosen in ([failed], [good, failed]):
         actions.show_chosen(chosen)
         assert not actions.pin.isEnabled()
         assert actions.pin.property("why") == MESSAGES["no_counted_trials"]
-
-
-def test_the_library_offers_it_among_the_studies(qtbot: QtBot, keep: Keep) -> None:
-    owner = QPushButton()
-    keep(owner)
-    actions = RunActions(owner)
-    assert actions.rounds in actions.studies.actions()
-    with qtbot.waitSignal(actions.rounds.triggered):
-        actions.rounds.setEnabled(True)
-        actions.rounds.trigger()

@@ -3,12 +3,20 @@
 import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import partial
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtGui import QAction, QGuiApplication, QKeySequence, QResizeEvent
-from PySide6.QtWidgets import QCheckBox, QMenu, QPushButton, QSplitter, QStackedLayout, QWidget
+from PySide6.QtWidgets import (
+    QCheckBox,
+    QComboBox,
+    QMenu,
+    QPushButton,
+    QSplitter,
+    QStackedLayout,
+    QTabWidget,
+    QWidget,
+)
 
 from app.comparison.comparison import NOTHING_COMPARED, Comparison, ComparisonRow
 from app.comparison.family import DESCRIPTIVE
@@ -16,14 +24,15 @@ from app.margins import Margin
 from app.questions import Asker
 from app.services import Workstation
 from suites.errors import BenchwrightError
-from widgets.compare.compare_rows import Compared, CompareLine, folded, lines_of, read_runs, rows_for_text
+from widgets.compare.compare_rows import Compared, CompareLine, Grouping, folded, lines_of, read_runs, rows_for_text
 from widgets.compare.compare_table import CompareTable
+from widgets.compare.conditions_line import ConditionsLine, VerdictLine
 from widgets.compare.curves import read_curves
-from widgets.compare.explanation_panel import ExplanationSide
+from widgets.compare.explanation_panel import ExplanationPane
 from widgets.compare.margin_field import MarginField
 from widgets.compare.messages import status_text
 from widgets.compare.pickers import BaselinePicker, RunPicker
-from widgets.compare.rank_dialog import show_ranking
+from widgets.compare.rank_pane import RankPane
 from widgets.compare.run_chips import RunChips
 from widgets.compare.sample_size_dialog import show_sample_size
 from widgets.jobs import BackgroundJob
@@ -35,7 +44,7 @@ from widgets.parts.empty_state import EmptyState
 from widgets.parts.flow_layout import flowing
 from widgets.parts.notice import Notice
 from widgets.parts.text import Text, set_tool_tip, sheet_text
-from widgets.plots.studies import show_heat, show_noise, show_scaling
+from widgets.plots.studies import StudyTabs
 from widgets.theme import SPACE, TextSize, set_icon, text_font
 
 if TYPE_CHECKING:
@@ -51,14 +60,15 @@ _CHOOSE = "Select runs in the library"
 _PATIENCE = 150
 """Delay before *Reading the runs…* is shown, in ms."""
 
-_TABLE_MOST = 0.6
+_TABLE_MOST = 0.4
 """Largest share of the height that the table gets by default."""
 
 
 class ComparePage(Page):
-    """Table of metrics against the baseline, plots below it, explanation of the verdict in the side panel."""
+    """Table of metrics against the baseline; below it in tabs plots, explanation and studies."""
 
     show_run_requested = Signal(str)
+    trials_requested = Signal(str, str, str)  # a run's id, step and host
     plan_chosen = Signal(object)  # a Plan
     library_requested = Signal()
     # Run ids, baseline first; file name; margins; override reason; metrics tested besides the headline ones.
@@ -76,8 +86,14 @@ class ComparePage(Page):
         self.chips = RunChips()
         self.table = CompareTable()
         self.plots: RowPlots | None = None
-        self.explanation = ExplanationSide()
-        self.side = self.explanation
+        self.explanation = ExplanationPane()
+        self.verdict = VerdictLine()
+        self.conditions = ConditionsLine()
+        self.tabs = QTabWidget(documentMode=True)
+        self.tabs.addTab(self.explanation, "Explanation")
+        self.studies = StudyTabs(self.tabs, workstation)
+        self.rank = RankPane(workstation)
+        self.tabs.addTab(self.rank, "Rank")
         self.notice = Notice()
         self.margin = MarginField()
         self.everything = QCheckBox("Show all metrics")
@@ -186,6 +202,9 @@ class ComparePage(Page):
         self._content.show()
         for part in (self._controls, self._splitter):  # no margin and no figures, of the comparison before neither
             part.setVisible(bool(compared.comparison.rows))
+        self.conditions.show_compared(compared)
+        self.studies.show_runs(self._ids, compared.missing)
+        self.rank.show_runs(self._ids)
         self._show_lines()
         if not compared.comparison.rows:
             self.explanation.show_nothing()
@@ -194,7 +213,12 @@ class ComparePage(Page):
 
     def _show_lines(self) -> None:
         if self._compared is not None:
-            lines = lines_of(self._compared, everything=self.everything.isChecked())
+            lines = lines_of(
+                self._compared,
+                everything=self.everything.isChecked(),
+                grouping=self.grouping.currentData(),
+                by_effect=self.by_effect.isChecked(),
+            )
             self.table.show_lines(lines, self._compared.comparison.margin)
             self._share_height()
 
@@ -202,6 +226,7 @@ class ComparePage(Page):
         if self._compared is None:
             return
         self.explanation.show_line(self._compared, line)
+        self.verdict.show_line(self._compared, line)
         self._show_inclusion(line.row)
         self._show_margin(self._compared.comparison, line)
         shown = (self._compared, line.row)
@@ -224,7 +249,8 @@ class ComparePage(Page):
             self.plots = RowPlots()
             self.plots.distribution.wanted.connect(self._read_distribution)
             self.plots.overlay.wanted.connect(self._read_curves)
-            self._splitter.addWidget(self.plots)
+            self.tabs.insertTab(0, self.plots, "Plots")
+            self.tabs.setCurrentIndex(0)
         return self.plots
 
     def _read_distribution(self, row: ComparisonRow) -> None:
@@ -274,6 +300,15 @@ class ComparePage(Page):
     def _show_run(self, number: int) -> None:
         if self._compared is not None:
             self.show_run_requested.emit(self._compared.comparison.runs[number].id.partition(",")[0])
+
+    def _show_trials(self) -> None:
+        """Show the trials of the current cell: the run, step and host that it is of."""
+        line = self.table.current()
+        if self._compared is not None and line is not None and line.row is not None:
+            side = line.side
+            step, host = (line.row.step, line.row.host) if side is None else (side.step, side.host)
+            run = self._compared.comparison.runs[line.number].id.partition(",")[0]
+            self.trials_requested.emit(run, step, host)
 
     def _remove(self, number: int) -> None:
         self.compare([run for index, run in enumerate(self._ids) if index != number])
@@ -331,6 +366,10 @@ class ComparePage(Page):
         self.explanation.include_button.clicked.connect(self._include)
         self.explanation.size_button.clicked.connect(self.show_sample_size)
         self.everything.toggled.connect(self._show_lines)
+        self.by_effect.toggled.connect(self._show_lines)
+        self.grouping.currentIndexChanged.connect(self._show_lines)
+        self.conditions.differences_requested.connect(lambda: self.tabs.setCurrentWidget(self.explanation))
+        self.table.activated.connect(self._show_trials)
         self.margin.changed.connect(self._recompare)
         self.margin.keep_requested.connect(self._keep_margin)
         self._waiting = QTimer(self, singleShot=True, interval=_PATIENCE)
@@ -348,23 +387,6 @@ class ComparePage(Page):
         button.setMenu(menu)
         return button
 
-    def _build_study(self) -> QPushButton:
-        button = push_button("Analysis", tip="Noise, scaling, latency heat map, ranking, sample size")
-        menu = QMenu(button)
-        for name, show in (
-            ("Noise…", show_noise),
-            ("Scaling…", show_scaling),
-            ("Heat map…", show_heat),
-            ("Rank…", show_ranking),
-        ):
-            menu.addAction(name, partial(self._study, show))
-        menu.addAction("Sample size…", self.show_sample_size)
-        button.setMenu(menu)
-        return button
-
-    def _study(self, show: Callable[[Workstation, Sequence[str], QWidget], object]) -> None:
-        show(self.workstation, self._ids, self)
-
     def show_sample_size(self) -> None:
         """Open the sample size that settles a difference, from the noise of these runs."""
         show_sample_size(self.workstation, self._ids, self).plan_chosen.connect(self.plan_chosen)
@@ -375,24 +397,33 @@ class ComparePage(Page):
         self.baseline_button = QPushButton("Add baseline…")
         set_tool_tip(self.baseline_button, "Compare with a pinned baseline or a published table")
         self.baseline_button.clicked.connect(self._ask_for_baseline)
-        self.study_button = self._build_study()
+        size_tip = "Hosts, sessions and trials that show a difference, and their cost"
+        self.size_button = push_button("Sample size…", self.show_sample_size, tip=size_tip)
         self.copy_button = self._build_copy()
         self.export_button = push_button("Export…", self.export, tip="Export the runs as CSV and image (Ctrl+E)")
         title = Text("Compare", font=text_font(TextSize.TITLE, bold=True), wrap=False)
-        buttons = (self.add_button, self.baseline_button, self.study_button, self.copy_button, self.export_button)
+        buttons = (self.add_button, self.baseline_button, self.size_button, self.copy_button, self.export_button)
         return flowing(title, *buttons, spacing=SPACE[1])
 
     def _build_controls(self) -> QWidget:
-        return flowing(self.margin, self.everything, spacing=SPACE[3])
+        self.grouping = QComboBox()
+        self.grouping.setAccessibleName("Group by")
+        for grouping in Grouping:
+            self.grouping.addItem(f"By {grouping.value}", grouping)
+        self.by_effect = QCheckBox("Largest effect first")
+        return flowing(self.margin, self.grouping, self.by_effect, self.everything, spacing=SPACE[3])
 
     def _arrange(self) -> None:
         self._splitter = QSplitter(Qt.Orientation.Vertical, childrenCollapsible=False, handleWidth=SPACE[2])
+        below = QWidget()
+        fill(column_in(below, SPACE[0]), self.verdict, (self.tabs, 1))
         self._splitter.addWidget(self.table)
+        self._splitter.addWidget(below)
         self._splitter.splitterMoved.connect(self._keep_heights)
         self._content = QWidget()
         content = column_in(self._content, SPACE[1])
         self._controls = self._build_controls()
-        fill(content, self._build_head(), self.chips, self._controls, (self._splitter, 1))
+        fill(content, self._build_head(), self.chips, self._controls, self.conditions, (self._splitter, 1))
         content.addStretch(0)
         self._content.hide()
         self._body = QWidget()

@@ -1,16 +1,19 @@
 """Rows of the comparison table: a heading for each step and host, then each metric with its runs. No Qt."""
 
-from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
+import math
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from enum import Enum
 
 from app.comparison.comparison import Comparison, ComparisonRow, RelativeFigure, run_letter
 from app.comparison.verdicts import verdict_text
+from app.distributions.studies import Study, missing_for
 from app.margins import Margins
-from app.plans.plan import Step
+from app.plans.plan import Step, host_label
 from app.records import RunRecord
 from app.services import Workstation
 from app.summary import MetricSummary
+from suites.facts import known
 from suites.quantities import metric_text
 from widgets.jobs import collection_paused
 from widgets.parts.names import step_host_label
@@ -22,6 +25,8 @@ class Compared:
 
     comparison: Comparison
     records: tuple[RunRecord, ...]
+    missing: Mapping[Study, str] = field(default_factory=dict)
+    """What the studies without data need."""
 
     def step(self, name: str) -> Step | None:
         """Return the step `name` of the first run that has one."""
@@ -33,7 +38,8 @@ def read_runs(
 ) -> Compared:
     """Read and compare runs or groups of runs, without their samples; `tested` are those of compare()."""
     with collection_paused():
-        return Compared(*workstation.compared(runs, margins, tested))
+        comparison, records = workstation.compared(runs, margins, tested)
+        return Compared(comparison, records, missing_for(records))
 
 
 class LineKind(Enum):
@@ -46,12 +52,16 @@ class LineKind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class CompareLine:
-    """A heading, or the values of the run `number` in a row; 0 is the baseline."""
+    """A heading, or the values of the run `number` in a row; 0 is the baseline.
+
+    `named` is whether its metric has the name of its step and host, which are not in the heading.
+    """
 
     kind: LineKind
     heading: str = ""
     row: ComparisonRow | None = None
     number: int = 0
+    named: bool = False
 
     @property
     def side(self) -> MetricSummary | None:
@@ -64,15 +74,62 @@ class CompareLine:
         return self.row.against[self.number - 1] if self.row is not None and self.number else None
 
 
-def lines_of(compared: Compared, *, everything: bool) -> list[CompareLine]:
-    """Return the lines of a comparison: all metrics, or only those with a verdict."""
+class Grouping(Enum):
+    """What the rows of the table are grouped by."""
+
+    STEP = "step and host"
+    HOST = "host"
+    TYPE = "instance type"
+    METRIC = "metric"
+
+
+def lines_of(
+    compared: Compared, *, everything: bool, grouping: Grouping = Grouping.STEP, by_effect: bool = False
+) -> list[CompareLine]:
+    """Return the lines of a comparison: all metrics, or only those with a verdict, in groups with a heading.
+
+    With `by_effect`, the groups and rows with the largest ratio, in either direction, come first.
+    """
+    groups: dict[str, list[ComparisonRow]] = {}
+    headings = _headings(compared) if grouping is Grouping.STEP else {}
+    for row in compared.comparison.rows:
+        if everything or row.tested:
+            name = headings[row.step, row.host] if headings else _group_of(compared, row, grouping)
+            groups.setdefault(name, []).append(row)
+    ordered = {name: sorted(rows, key=_effect if by_effect else _untested) for name, rows in groups.items()}
+    names = sorted(ordered, key=lambda name: _effect(ordered[name][0])) if by_effect else list(ordered)
+    several = grouping is not Grouping.STEP
     lines: list[CompareLine] = []
-    for (step, host), rows in _by_step_host(compared.comparison.rows).items():
-        lines.append(CompareLine(LineKind.HEADING, _heading(step, host, rows)))
-        for row in sorted(rows, key=lambda row: not row.tested):
-            if everything or row.tested:
-                lines += _lines_of_row(row)
+    for name in names:
+        lines.append(CompareLine(LineKind.HEADING, name))
+        for row in ordered[name]:
+            lines += _lines_of_row(row, named=several)
     return lines
+
+
+def _untested(row: ComparisonRow) -> bool:
+    return not row.tested
+
+
+def _effect(row: ComparisonRow) -> float:
+    """Return the negative distance of the largest ratio of a row from 1, on a logarithmic scale."""
+    ratios = [against.ratio for against in row.against if against.ratio]
+    return -max((abs(math.log(ratio)) for ratio in ratios if ratio > 0), default=0.0)
+
+
+def _headings(compared: Compared) -> dict[tuple[str, str], str]:
+    found = _by_step_host(compared.comparison.rows)
+    return {(step, host): _heading(step, host, rows) for (step, host), rows in found.items()}
+
+
+def _group_of(compared: Compared, row: ComparisonRow, grouping: Grouping) -> str:
+    if grouping is Grouping.HOST:
+        return host_label(row.host)
+    if grouping is Grouping.METRIC:
+        return metric_text(row.metric, row.labels)
+    facts = (record.facts_before.get(row.host) for record in compared.records)
+    types = [known(one.cloud.instance_type) for one in facts if one is not None]
+    return next((name for name in types if name), "Instance type unknown")
 
 
 def folded(compared: Compared) -> int:
@@ -119,7 +176,7 @@ def _heading(step: str, host: str, rows: Sequence[ComparisonRow]) -> str:
     return f"{step_host_label(step, host)}{', paired' if paired else ''}{against_others}"
 
 
-def _lines_of_row(row: ComparisonRow) -> Iterator[CompareLine]:
-    yield CompareLine(LineKind.BASELINE, row=row)
+def _lines_of_row(row: ComparisonRow, *, named: bool) -> Iterator[CompareLine]:
+    yield CompareLine(LineKind.BASELINE, row=row, named=named)
     for number in range(1, len(row.sides)):
-        yield CompareLine(LineKind.RUN, row=row, number=number)
+        yield CompareLine(LineKind.RUN, row=row, number=number, named=named)

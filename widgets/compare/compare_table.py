@@ -24,7 +24,7 @@ from widgets.compare.messages import (
 )
 from widgets.library.run_rows import half_interval_text
 from widgets.parts.boxes import column_in, fill
-from widgets.parts.names import MISSING
+from widgets.parts.names import MISSING, step_host_label
 from widgets.parts.severity import doubt_icon
 from widgets.parts.table import CENTRE, RIGHT, Table, TableColumn, TableModel
 from widgets.parts.text import Text, Tone
@@ -160,7 +160,7 @@ class CompareTable(Table[CompareLine]):
     def _fitted_widths(self, optional: set[int]) -> tuple[dict[int, int], int]:
         """Return the widths of the columns but the verdict, and the pixels that are free; negative if some are lacking.
 
-        What is cut, in this order: the interval, the prose of the verdict, the metric.
+        What is cut, in this order: the prose of the verdict, the interval, the metric.
         """
         columns = enumerate(self.content.columns)
         wanted = {n: self._widest.get(n, self.scaled(each.width)) for n, each in columns if each.width}
@@ -169,8 +169,8 @@ class CompareTable(Table[CompareLine]):
         widths[VERDICT] = max(self.scaled(_VERDICT_WANTED), self._verdict)
         free = self.viewport().width() - sum(widths.values())
         for number, least in (
-            (INTERVAL, self.scaled(_NARROW_INTERVAL)),
             (VERDICT, max(self.scaled(_VERDICT_BASELINE), self._verdict)),
+            (INTERVAL, self.scaled(_NARROW_INTERVAL)),
             (METRIC, self._least_metric(widths[METRIC])),
         ):
             cut = min(max(0, -free), max(0, widths[number] - least))
@@ -255,7 +255,10 @@ def _key(line: CompareLine) -> object:
 
 
 def _metric(line: CompareLine) -> str:
-    return "" if line.row is None else metric_text(line.row.metric, line.row.labels)
+    if line.row is None:
+        return ""
+    title = metric_text(line.row.metric, line.row.labels)
+    return f"{title}, {step_host_label(line.row.step, line.row.host)}" if line.named else title
 
 
 def _metric_tip(line: CompareLine) -> str:

@@ -123,7 +123,7 @@ class _Section(QWidget):
         self.setVisible(bool(shown))
 
 
-class ExplanationSide(QWidget):
+class ExplanationPane(QWidget):
     """Explanation of the line that is selected in the table."""
 
     def __init__(self) -> None:

@@ -7,10 +7,10 @@ from PySide6.QtWidgets import QDialog, QPushButton, QWidget
 
 from app.baselines.baselines import HEAD, Baseline, baseline_row
 from app.baselines.reference_file import PARSERS
+from app.library_rows import LibraryRow
 from app.services import Workstation
 from suites.errors import BenchwrightError
 from widgets.jobs import BackgroundJob
-from widgets.library.run_rows import RunLine, lines_of
 from widgets.library.run_table import RunTable
 from widgets.parts.boxes import fill, in_row
 from widgets.parts.controls import line_edit, push_button
@@ -39,14 +39,14 @@ class RunPicker(QDialog):
         self.cancel_button = push_button("Cancel", self.reject, autoDefault=False)
         self._arrange()
         self._connect()
-        BackgroundJob(lambda: lines_of(workstation.runs()), self).start(self._show_lines, self.notice.show_error)
+        BackgroundJob(lambda: workstation.matching("")[1], self).start(self._show_lines, self.notice.show_error)
 
     def chosen(self) -> list[str]:
         """Return the ids of the selected runs, oldest first."""
-        return [line.id for line in sorted(self.table.chosen(), key=lambda line: line.summary.started)]
+        return [row.id for row in sorted(self.table.runs(), key=lambda row: row.summary.started)]
 
-    def _show_lines(self, lines: list[RunLine]) -> None:
-        self.table.show_lines(line for line in lines if line.id not in self._taken)
+    def _show_lines(self, rows: list[LibraryRow]) -> None:
+        self.table.show_lines(row for row in rows if row.id not in self._taken)
         self._check()
 
     def _search(self, text: str) -> None:
@@ -54,7 +54,7 @@ class RunPicker(QDialog):
         self._check()
 
     def _check(self) -> None:
-        chosen = len(self.table.chosen())
+        chosen = len(self.table.runs())
         self.add_button.setEnabled(chosen > 0)
         self.add_button.setText(f"Add {chosen} runs" if chosen > 1 else "Add")
         self.count.setText("" if self.table.content.shown else "No other runs.")

@@ -17,7 +17,7 @@ from app.sample_size.report import (
 from app.services import Workstation
 from suites.errors import BenchwrightError
 from suites.vocab import Labels
-from widgets.compare.rank_dialog import choices_of
+from widgets.compare.rank_pane import choices_of
 from widgets.compare.sample_size_form import DesignTable, SampleSizeForm
 from widgets.jobs import BackgroundJob
 from widgets.parts.boxes import column_in, fill, scrolled

@@ -1,53 +1,78 @@
-"""Library page: search, show, pin, compare, export, repeat and delete stored runs."""
+"""Library page: a table of all runs with filter, groups and columns, and a preview of the selected ones."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import replace
-from typing import Any
+import json
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtGui import QAction, QHideEvent, QKeySequence
-from PySide6.QtWidgets import QLineEdit, QSplitter, QStackedLayout, QWidget
+from PySide6.QtGui import QAction, QHideEvent, QKeySequence, QResizeEvent
+from PySide6.QtWidgets import QSplitter, QStackedLayout, QStackedWidget, QWidget
 
-from app.baselines.baselines import InvalidBaselineError
 from app.comparison.selectors import parts_side_by_side
+from app.library_rows import LibraryRow, LibraryRows
 from app.plans.plan import LOCAL
 from app.plans.plan_remarks import with_reason_for
 from app.questions import Asker
 from app.records import RunRecord, RunSummary
+from app.run_filter import FilterError, RunFilter, parse_filter
+from app.run_matching import Selection, matcher, metric_names
 from app.services import Workstation
 from suites.errors import BenchwrightError
 from suites.quantities import count_text
 from suites.vocab import Finding
-from widgets.compare.rank_dialog import show_ranking
-from widgets.compare.sample_size_dialog import show_sample_size
-from widgets.jobs import BackgroundJob
+from widgets import settings
+from widgets.jobs import BackgroundJob, collection_paused
+from widgets.library.column_menu import ColumnMenu
+from widgets.library.compare_preview import ComparePreview
+from widgets.library.filter_bar import FilterBar
 from widgets.library.library_bar import Unreadable
 from widgets.library.run_actions import RunActions
-from widgets.library.run_dialogs import DeleteQuestion, PinDialog
+from widgets.library.run_commands import RunCommands
 from widgets.library.run_panel import RunPanel
 from widgets.library.run_reader import OpenedRun, VerdictReader, open_run
-from widgets.library.run_rows import RunLine, baseline_first, lines_of
+from widgets.library.run_rows import Trends, baseline_first, trends_of
 from widgets.library.run_table import RunTable
+from widgets.library.undo import UndoBar
 from widgets.live.run_side_panel import RunSidePanel
 from widgets.page import Page
-from widgets.parts.boxes import column_in, fill, row_in
-from widgets.parts.dialogs import QuestionDialog, opened
+from widgets.parts.boxes import column_in, fill
 from widgets.parts.empty_state import EmptyState
 from widgets.parts.findings import acknowledged_text
 from widgets.parts.notice import Notice
 from widgets.parts.text import Text, Tone
-from widgets.plots.studies import show_heat, show_noise, show_rounds, show_scaling
-from widgets.theme import SPACE, TextSize, text_font
+from widgets.theme import SPACE
 
-_HEIGHTS = (160, 530)
+BESIDE = 1500
+"""Width of the page in pixels from which the preview is beside the table."""
+
 MIN_VISIBLE_ROWS = 4
 """Minimum number of visible runs."""
 
-PINNED_INVALID = "A comparison with it has no verdict."
+_LAYOUT = "library/layout"
+
+
+@dataclass(frozen=True, slots=True)
+class LibraryRead:
+    """What is read of the library at once, off the window's thread."""
+
+    library: LibraryRows
+    trends: Trends
+    newer: BenchwrightError | None
+
+
+def read_library(workstation: Workstation) -> LibraryRead:
+    """Read the library; the texts to search are made here, not at the first key."""
+    with collection_paused():
+        library = workstation.library()
+        for row in library.rows:
+            _ = row.searched
+        return LibraryRead(library, trends_of(library.rows), workstation.read_only())
 
 
 class LibraryPage(Page):
-    """Table of runs, the current run below it, its findings in the side panel. Reads in the background."""
+    """Table of runs, and a preview of the current run or a comparison of several. Reads in the background."""
 
     compare_requested = Signal(list)  # run ids, baseline first
     repeat_requested = Signal(object)  # a Plan
@@ -59,23 +84,31 @@ class LibraryPage(Page):
         super().__init__(workstation, asker)
         self._reading: BackgroundJob | None = None
         self._opening: BackgroundJob | None = None
+        self._completing: BackgroundJob | None = None
         self._wanted: str | None = None
+        self.library = LibraryRows()
+        self._metrics: dict[str, Mapping[str, tuple[float, ...]]] = {}
         self._verdicts = VerdictReader(workstation, self)
         self._verdicts.computed.connect(self._show_verdict)
         self.run_side = RunSidePanel(acknowledging=True)
         self.run_side.findings.set_empty_text("No issues found in this run.")
         self.run_side.findings.more_requested.connect(self.help_requested)
         self.run_side.findings.acknowledge_requested.connect(self._acknowledge)
-        self.side = _container(self.run_side)
         self.actions_of_runs = RunActions(self)
+        self.filter_bar = FilterBar()
+        self.search = self.filter_bar.search
         self.table = RunTable()
-        self.panel = RunPanel(self.actions_of_runs, self.run_side)
-        self.search = QLineEdit()
+        self.columns = ColumnMenu(self.table)
+        self.panel = RunPanel(self.actions_of_runs, self.run_side, workstation)
+        self.comparison = ComparePreview(workstation)
+        self.commands = RunCommands(workstation, self.actions_of_runs, self._chosen, self)
+        self.undo_bar = UndoBar(self.commands.changes)
         self.notice = Notice()
         self.empty = self._build_empty()
         self.unreadable = Unreadable(self.salvage_requested, self.other_library_requested)
         self._arrange()
         self._connect()
+        self._restore_layout()
         self.begin_at(self.table)
 
     def activated(self) -> None:
@@ -85,16 +118,21 @@ class LibraryPage(Page):
     def refresh(self) -> None:
         """Read the list of runs; keep the current run."""
         workstation = self.workstation
-        job = self._reading = BackgroundJob(lambda: (lines_of(workstation.runs()), workstation.read_only()), self)
-        job.returned.connect(lambda found: self._show_lines(*found) if job is self._reading else None)
+        job = self._reading = BackgroundJob(lambda: read_library(workstation), self)
+        job.returned.connect(lambda found: self._show_read(found) if job is self._reading else None)
         job.failed.connect(self._fail)
         job.start()
 
     def show_run(self, run_id: str) -> None:
-        """Clear the search and select a run."""
+        """Clear the filter and select a run."""
         self._wanted = run_id
-        self.search.clear()
+        self.filter_bar.clear()
         self.refresh()
+
+    def show_trials(self, run_id: str, step: str, host: str) -> None:
+        """Select a run and show the plots of a step on a host."""
+        self.show_run(run_id)
+        self.panel.show_trials((step, host))
 
     def export(self) -> bool:
         """Request the export of the selected runs; return False if there are none."""
@@ -110,35 +148,60 @@ class LibraryPage(Page):
         """Stop computing verdicts while hidden: they would take CPU from a test on this computer."""
         super().hideEvent(event)
         self._verdicts.stop()
+        self._store_layout()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Put the preview beside or below the table."""
+        super().resizeEvent(event)
+        beside = self.width() >= BESIDE
+        self._splitter.setOrientation(Qt.Orientation.Horizontal if beside else Qt.Orientation.Vertical)
 
     # The list
 
-    def _chosen(self) -> list[RunLine]:
+    def _chosen(self) -> list[LibraryRow]:
         """Return the selected runs, else the current one."""
-        current = self.table.current()
-        return self.table.chosen() or ([current] if current is not None else [])
+        current = self.table.run
+        return self.table.runs() or ([current] if current is not None else [])
 
-    def _show_lines(self, lines: Sequence[RunLine], newer: BenchwrightError | None) -> None:
-        self.actions_of_runs.newer = newer
+    def _show_read(self, found: LibraryRead) -> None:
+        self.actions_of_runs.newer = found.newer
         first = not self.table.content.rows
+        self.library = found.library
+        self._metrics.clear()
         self.notice.hide()
-        self._stack.setCurrentWidget(self._body if lines else self.empty)
-        self.table.show_lines(lines)
+        self.filter_bar.show_library(self.library)
+        self.commands.tags = sorted({tag for row in self.library.rows for tag in row.annotation.tags})
+        self._stack.setCurrentWidget(self._body if self.library.rows else self.empty)
+        self.table.show_lines(self.library.rows, found.trends)
+        self.columns.show_library(self.library, self._values_of)
+        self.filter_bar.apply()
         if self._wanted is not None:
             self._show_wanted(self._wanted)
-        elif first and lines:
-            self.table.select(lines[0].id)
+        elif first and self.table.lines.matched:
+            self.table.select(self.table.lines.matched[0].id)
         self.table.settle()
-        self._count()
         if self.isVisible():
-            self._verdicts.read(line.summary for line in lines)
+            self._verdicts.read(row.summary for row in self.library.rows)
+        if self.library.missing and found.newer is None:
+            self._complete()
+
+    def _complete(self) -> None:
+        """Write the summaries that an older version did not; the list is usable meanwhile."""
+        if self._completing is None:
+            self._completing = BackgroundJob(self.workstation.complete_summaries, self)
+            self._completing.start(yielded=self._show_progress, failed=self._fail, finished=self.refresh)
+
+    def _show_progress(self, progress: tuple[int, int]) -> None:
+        self.status.emit(f"Reading the runs of an older version: {progress[0]} of {progress[1]}")
 
     def _show_verdict(self, run: RunSummary) -> None:
         """Add the computed verdict to the run's line, which may have changed since."""
-        for line in self.table.content.rows:
-            if line.id == run.id and not line.summary.trust:
-                summary = replace(line.summary, trust=run.trust, limited_by=run.limited_by)
-                self.table.content.replace_row(line, lines_of([summary])[0])
+        for row in self.library.rows:
+            if row.id == run.id and not row.summary.trust:
+                summary = replace(row.summary, trust=run.trust, limited_by=run.limited_by)
+                self.table.content.replace_row(row, replace(row, summary=summary))
+                rows = tuple(one for one in self.table.lines.rows if isinstance(one, LibraryRow))
+                self.library = replace(self.library, rows=rows)
 
     def _show_wanted(self, run_id: str) -> None:
         self._wanted = None
@@ -148,37 +211,76 @@ class LibraryPage(Page):
         self.table.select(run_id)
         self.table.scrollTo(self.table.currentIndex())
 
-    def _search(self, text: str) -> None:
-        self.table.search(text)
-        self._count()
+    # The filter
 
-    def _count(self) -> None:
-        total, shown = len(self.table.content.rows), len(self.table.content.shown)
+    def _apply(self, wanted: RunFilter) -> None:
+        """Show the rows that match; read the metrics that the filter needs first."""
+        needed = [name for name in metric_names(wanted, self.library) if name not in self._metrics]
+        if needed:
+            workstation = self.workstation
+            BackgroundJob(lambda: {name: workstation.metric_values(name) for name in needed}, self).start(
+                self._take_metrics, self._fail
+            )
+            return
+        try:
+            select = matcher(wanted, self.library, self._values_of, datetime.now(UTC))
+        except FilterError as error:
+            if self.library.rows:
+                self.filter_bar.show_error(error)
+            return
+        self._keep(select, wanted)
+
+    def _take_metrics(self, found: Mapping[str, Mapping[str, tuple[float, ...]]]) -> None:
+        self._metrics |= found
+        self.filter_bar.apply()
+
+    def _values_of(self, name: str) -> Mapping[str, tuple[float, ...]]:
+        """Return the values of a metric that have been read; request them for the columns otherwise."""
+        return self._metrics.get(name, {})
+
+    def _read_metrics(self, names: Sequence[str]) -> None:
+        """Read the values for the columns of metrics."""
+        workstation = self.workstation
+
+        def take(found: Mapping[str, Mapping[str, tuple[float, ...]]]) -> None:
+            self._metrics |= found
+            self.columns.show_library(self.library, self._values_of)
+
+        BackgroundJob(lambda: {name: workstation.metric_values(name) for name in names}, self).start(take, self._fail)
+
+    def _keep(self, select: Selection, wanted: RunFilter) -> None:
+        self.table.keep(select)
+        matched, rows = len(self.table.lines.matched), self.library.rows
+        in_bin = any(term.name == "bin" for term in wanted.terms)
+        total = sum(row.binned is in_bin for row in rows)
         runs = count_text(total, "run")
-        self.status.emit(runs if shown == total else f"{shown} of {runs}")
-        self._unmatched.setText(f"No run matches “{self.search.text()}”. Press Esc to show all.")
-        self._unmatched.setVisible(total > 0 and not shown)
+        self.status.emit(runs if matched == total else f"{matched} of {runs}")
+        nothing = "The bin is empty." if in_bin and not total else f"No run matches “{wanted}”."
+        self._unmatched.setText(f"{nothing} Press Esc to show all.")
+        self._unmatched.setVisible(bool(rows) and not matched)
+        self._show_current()
 
-    # The current run
+    # The preview
 
     def _show_current(self) -> None:
-        line, chosen = self.table.current(), self._chosen()
+        row, chosen = self.table.run, self._chosen()
         self.actions_of_runs.show_chosen(chosen)
-        for widget in (self.panel, self.run_side):
-            widget.setVisible(line is not None)
-        if line is not None:
-            self.panel.show_line(line.summary, chosen)
-            if not self._is_open(line):
-                self.panel.wait()
+        several = len(chosen) > 1
+        self._preview.setVisible(bool(chosen) and (self.actions_of_runs.preview.isChecked() or self._alone))
+        self._preview.setCurrentWidget(self.comparison if several else self.panel)
+        if several:
+            self.comparison.show_runs(chosen)
+        elif row is not None:
+            self.panel.show_line(row.summary)
 
-    def _is_open(self, line: RunLine) -> bool:
+    def _is_open(self, row: LibraryRow) -> bool:
         opened = self.panel.opened
-        return opened is not None and opened.record.summary == line.summary
+        return opened is not None and opened.record.summary == row.summary
 
     def _open_current(self) -> None:
-        line = self.table.current()
-        if line is not None and not self._is_open(line):
-            self._open(line.id)
+        row = self.table.run
+        if row is not None and len(self._chosen()) < 2 and not self._preview.isHidden() and not self._is_open(row):
+            self._open(row.id)
 
     def _open(self, run_id: str) -> None:
         workstation = self.workstation
@@ -188,8 +290,8 @@ class LibraryPage(Page):
         job.start()
 
     def _show_opened(self, job: BackgroundJob, opened: OpenedRun) -> None:
-        line = self.table.current()
-        if job is self._opening and line is not None and line.id == opened.record.summary.id:
+        row = self.table.run
+        if job is self._opening and row is not None and row.id == opened.record.summary.id:
             self.panel.show_run(opened)
             self._show_verdict(opened.record.summary)
 
@@ -204,13 +306,27 @@ class LibraryPage(Page):
         if view is not None and opened is not None and opened.record.summary.id == run_id:
             view.set_output(trial, output)
 
+    @property
+    def _alone(self) -> bool:
+        """Whether the preview fills the page."""
+        return self._list.isHidden()
+
     def _toggle_list(self) -> None:
         """Hide the list so that the run fills the page, or show it again."""
-        alone = self._list.isVisible()
+        if self.table.run is None:
+            return
+        alone = not self._alone
         self._list.setVisible(not alone)
-        self._search_row.setVisible(not alone)
+        self.filter_bar.setVisible(not alone)
         self.actions_of_runs.open.setText("Show the list" if alone else "Show alone")
+        self._show_current()
+        self._open_current()
         (self.panel.tabs if alone else self.table).setFocus()
+
+    def _toggle_preview(self) -> None:
+        self._show_current()
+        self._open_current()
+        self._store_layout()
 
     # Actions
 
@@ -228,50 +344,14 @@ class LibraryPage(Page):
 
     def _show_sessions(self, runs: Sequence[str]) -> None:
         """Select the sessions of a plan, all of them shown."""
-        self.search.clear()
+        self.filter_bar.clear()
         self.table.select(*runs)
         self.status.emit(f"{count_text(len(runs), 'session')} of the same plan")
 
-    def _study(self, show: Callable[[Workstation, Sequence[str], QWidget], object]) -> None:
-        """Open a study of the selected runs."""
+    def _show_like(self) -> None:
+        """Filter by the tests and the parameters of the current run."""
         if chosen := self._chosen():
-            show(self.workstation, baseline_first(chosen), self)
-
-    def _show_sample_size(self) -> None:
-        """Open the sample size from the selected runs, which are sessions of one configuration."""
-        if chosen := self._chosen():
-            word = ",".join(sorted(line.id for line in chosen))
-            show_sample_size(self.workstation, [word], self).plan_chosen.connect(self.repeat_requested)
-
-    def _ask_for_name(self) -> None:
-        if not (chosen := self._chosen()):
-            return
-        dialog = PinDialog([line.summary for line in chosen], self.workstation, self)
-        ids = ",".join(sorted(line.id for line in chosen))
-        dialog.accepted.connect(lambda: self._pin(ids, dialog.chosen(), dialog.oldest()))
-        opened(dialog)
-
-    def _pin(self, word: str, name: str, oldest: float | None, *, accept_invalid: bool = False) -> None:
-        self._change_library(
-            lambda: self.workstation.pin(word, name, oldest, accept_invalid=accept_invalid),
-            f"Pinned as the baseline “{name}”",
-            lambda error: self._ask_invalid(error, word, name, oldest),
-        )
-
-    def _ask_invalid(self, error: BenchwrightError, word: str, name: str, oldest: float | None) -> None:
-        """Ask whether to pin an invalid result; show any other error."""
-        if not isinstance(error, InvalidBaselineError):
-            self._fail(error)
-            return
-        question = QuestionDialog("Pin an invalid result?", f"{error.message} {PINNED_INVALID}", "Pin anyway", self)
-        question.accepted.connect(lambda: self._pin(word, name, oldest, accept_invalid=True))
-        opened(question)
-
-    def _unpin(self) -> None:
-        chosen = self._chosen()
-        name = chosen[0].summary.baseline if chosen else None
-        if name is not None:
-            self._change_library(lambda: self.workstation.unpin(name), f"Unpinned “{name}”; the run is kept")
+            self.filter_bar.set_filter(parse_filter(f"like:{chosen[0].id}"))
 
     def _acknowledge(self, findings: tuple[Finding, ...], reason: str) -> None:
         """Store the reason for acknowledging findings with the run; an empty reason removes it."""
@@ -287,43 +367,9 @@ class LibraryPage(Page):
 
         BackgroundJob(lambda: workstation.acknowledge(run_id, given), self).start(show, self._fail)
 
-    def _repeat(self) -> None:
-        if not (chosen := self._chosen()):
-            return
-        workstation, run_id = self.workstation, chosen[0].id
-        BackgroundJob(lambda: workstation.plan_to_repeat(run_id), self).start(self.repeat_requested, self._fail)
-
-    def _ask_another_tool(self) -> None:
-        from widgets.crosscheck import open_crosscheck
-
-        if chosen := self._chosen():
-            dialog = open_crosscheck(self.workstation, chosen[0].id, self)
-            dialog.plan_chosen.connect(self.repeat_requested)
-
-    def _ask_to_delete(self) -> None:
-        if not (chosen := self._chosen()):
-            return
-        question = DeleteQuestion(chosen, self)
-        question.accepted.connect(lambda: self._delete([line.id for line in chosen]))
-        opened(question)
-
-    def _delete(self, run_ids: Sequence[str]) -> None:
-        def delete() -> None:
-            for run_id in run_ids:
-                self.workstation.delete(run_id)
-
-        self._change_library(delete, "Deleted" if len(run_ids) == 1 else f"{len(run_ids)} runs deleted")
-
-    def _change_library(
-        self, work: Callable[[], Any], text: str, failed: Callable[[BenchwrightError], None] | None = None
-    ) -> None:
-        """Change the library in the background, then refresh the list and show `text` in the status bar."""
-
-        def show(_nothing: object) -> None:
-            self.refresh()
-            self.status.emit(text)
-
-        BackgroundJob(work, self).start(show, failed or self._fail)
+    def _show_change(self, text: str) -> None:
+        self.refresh()
+        self.status.emit(text)
 
     def _fail(self, error: BenchwrightError) -> None:
         if not self.report_damage(error):
@@ -339,28 +385,30 @@ class LibraryPage(Page):
         self.addActions(list(actions.all()))
         self.table.addActions(list(actions.all()))
         actions.open.triggered.connect(self._toggle_list)
+        actions.preview.triggered.connect(self._toggle_preview)
         actions.compare.triggered.connect(self._compare)
+        actions.like.triggered.connect(self._show_like)
+        actions.differences.triggered.connect(lambda: self.columns.show_differences(self._chosen()))
         actions.sessions.triggered.connect(self._select_sessions)
-        actions.pin.triggered.connect(self._ask_for_name)
-        actions.unpin.triggered.connect(self._unpin)
-        actions.noise.triggered.connect(lambda: self._study(show_noise))
-        actions.scaling.triggered.connect(lambda: self._study(show_scaling))
-        actions.heat.triggered.connect(lambda: self._study(show_heat))
-        actions.rounds.triggered.connect(lambda: self._study(show_rounds))
-        actions.rank.triggered.connect(lambda: self._study(show_ranking))
-        actions.sample_size.triggered.connect(self._show_sample_size)
+        actions.rename.triggered.connect(self.table.edit_cell)
         actions.export.triggered.connect(self.export)
-        actions.repeat.triggered.connect(self._repeat)
-        actions.crosscheck.triggered.connect(self._ask_another_tool)
-        actions.delete.triggered.connect(self._ask_to_delete)
+        self.commands.changed.connect(self._show_change)
+        self.commands.failed.connect(self._fail)
+        self.commands.repeat_requested.connect(self.repeat_requested)
+        self.filter_bar.changed.connect(self._apply)
+        self.filter_bar.grouping_changed.connect(self.table.group)
+        self.filter_bar.save_requested.connect(self.commands.save_search)
+        self.filter_bar.delete_requested.connect(self.commands.delete_search)
+        self.columns.metrics_requested.connect(self._read_metrics)
+        self.table.lines.edited.connect(self.commands.edit)
         self.table.moved.connect(self._show_current)
         self.table.rested.connect(self._open_current)
         self.table.activated.connect(self._toggle_list)
+        self.comparison.open_requested.connect(self._compare)
         self.panel.output_requested.connect(self._read_output)
-        self.panel.workstation = self.workstation
         self.panel.read_history = self.workstation.history
         self.panel.history.run_chosen.connect(self.show_run)
-        self.search.textChanged.connect(self._search)
+        self._splitter.splitterMoved.connect(self._store_layout)
         for keys, slot in (
             (QKeySequence.StandardKey.Find, self.search.setFocus),
             ("F5", self.refresh),
@@ -372,11 +420,11 @@ class LibraryPage(Page):
             self.addAction(action)
 
     def _reset_view(self) -> None:
-        """Show the list again; if it is visible, clear the search."""
-        if not self._list.isVisible():
+        """Show the list again; if it is visible, clear the filter."""
+        if self._alone:
             self._toggle_list()
         else:
-            self.search.clear()
+            self.filter_bar.clear()
             self.table.setFocus()
 
     def _build_empty(self) -> EmptyState:
@@ -392,32 +440,42 @@ class LibraryPage(Page):
         return empty
 
     def _arrange(self) -> None:
-        self.search.setPlaceholderText("Find by name, host, test or state (Ctrl+F)")
-        self.search.setAccessibleName("Find runs")
-        self.search.setClearButtonEnabled(True)
         self._unmatched = Text(tone=Tone.MUTED)
-        self._search_row = QWidget()
-        first = row_in(self._search_row, SPACE[3])
-        fill(first, Text("Library", font=text_font(TextSize.TITLE, bold=True), wrap=False), (self.search, 1))
+        self._unmatched.hide()
         self._list = QWidget()
         self.table.setMinimumHeight(
             self.table.verticalHeader().defaultSectionSize() * (MIN_VISIBLE_ROWS + 1) + SPACE[1]
         )
         fill(column_in(self._list, SPACE[1]), self._unmatched, (self.table, 1))
-        splitter = QSplitter(Qt.Orientation.Vertical, childrenCollapsible=False, handleWidth=SPACE[2])
-        splitter.addWidget(self._list)
-        splitter.addWidget(self.panel)
-        splitter.setSizes(_HEIGHTS)
+        self._preview = QStackedWidget()
+        self._preview.addWidget(self.panel)
+        self._preview.addWidget(self.comparison)
+        self._splitter = QSplitter(Qt.Orientation.Vertical, childrenCollapsible=False, handleWidth=SPACE[2])
+        self._splitter.addWidget(self._list)
+        self._splitter.addWidget(self._preview)
+        self._splitter.setStretchFactor(0, 1)
+        self._splitter.setStretchFactor(1, 1)
         self._body = QWidget()
-        rows = column_in(self._body, SPACE[2], (SPACE[3], SPACE[2], SPACE[3], SPACE[2]))
-        fill(rows, self._search_row, self.notice, (splitter, 1))
+        rows = column_in(self._body, SPACE[1], (SPACE[3], SPACE[2], SPACE[3], SPACE[2]))
+        fill(rows, self.filter_bar, self.notice, (self._splitter, 1), self.undo_bar)
         self._stack = QStackedLayout(self)
         for widget in (self._body, self.empty, self.unreadable):
             self._stack.addWidget(widget)
 
+    def _restore_layout(self) -> None:
+        """Restore columns, widths, order, preview and splitter of the last session."""
+        self.table.remember_layout("library")
+        with suppress(ValueError, TypeError, AttributeError):
+            stored = json.loads(settings.text(_LAYOUT) or "{}")
+            self.actions_of_runs.preview.setChecked(stored.get("preview", True) is True)
+            self.filter_bar.set_grouping(str(stored.get("group", "")))
+            self._splitter.setSizes([int(size) for size in stored.get("sizes", [360, 340])])
 
-def _container(widget: QWidget) -> QWidget:
-    """Return a parent for `widget` that stays visible when it is hidden."""
-    container = QWidget()
-    fill(column_in(container), widget)
-    return container
+    def _store_layout(self) -> None:
+        sizes = self._splitter.sizes() if all(self._splitter.sizes()) else [360, 340]
+        layout = {
+            "preview": self.actions_of_runs.preview.isChecked(),
+            "group": self.filter_bar.grouping,
+            "sizes": sizes,
+        }
+        settings.put(_LAYOUT, json.dumps(layout))

@@ -8,8 +8,8 @@ from PySide6.QtWidgets import QMenu, QPushButton, QWidget
 
 from app.comparison.selectors import parts_side_by_side
 from app.events import State
+from app.library_rows import LibraryRow
 from suites.errors import BenchwrightError
-from widgets.library.run_rows import RunLine
 from widgets.parts.text import set_tool_tip
 
 
@@ -24,35 +24,38 @@ class RunActions(QObject):
         self.sessions = self._make("Select all sessions", "Ctrl+Shift+A")
         self.pin = self._make("Pin as baseline…", "Ctrl+B")
         self.unpin = self._make("Unpin", "Ctrl+B")
-        self.noise = self._make("Noise…")
-        self.scaling = self._make("Scaling…")
-        self.heat = self._make("Heat map…")
-        self.rounds = self._make("Rounds…")
-        self.rank = self._make("Rank…")
         self.sample_size = self._make("Sample size…")
         self.export = self._make("Export…")
         self.repeat = self._make("Run again", "Ctrl+R")
         self.crosscheck = self._make("Check with another tool…")
-        self.delete = self._make("Delete…", "Del")
+        self.rename = self._make("Rename", "F2")
+        self.tag = self._make("Tag…", "Ctrl+T")
+        self.like = self._make("Runs like this", "Ctrl+L")
+        self.differences = self._make("Show differing parameters", "Ctrl+Shift+D")
+        self.preview = self._make("Preview", "F8")
+        self.preview.setCheckable(True)
+        self.preview.setChecked(True)
+        self.undo = self._make("Undo", "Ctrl+Z")
+        self.delete = self._make("Delete", "Del")
+        self.restore = self._make("Restore")
+        self.erase = self._make("Delete for good…", "Shift+Del")
         self.studies = QMenu("Analysis", parent, toolTipsVisible=True)
-        self.studies.addActions([self.noise, self.scaling, self.heat, self.rounds, self.rank, self.sample_size])
-        self.studies.addSeparator()
-        self.studies.addAction(self.crosscheck)
+        self.studies.addActions([self.sample_size, self.crosscheck])
         self.study = self.studies.menuAction()
         self.show_chosen([])
 
     def all(self) -> Sequence[QAction]:
         """Return the actions in display order."""
         return (
-            self.open, self.compare, self.sessions, self.pin, self.unpin, self.study, self.export, self.repeat,
-            self.delete,
+            self.open, self.compare, self.like, self.differences, self.sessions, self.pin, self.unpin, self.study,
+            self.export, self.repeat, self.rename, self.tag, self.undo, self.delete, self.restore, self.erase,
+            self.preview,
         )  # fmt: skip
 
-    def show_chosen(self, chosen: Sequence[RunLine]) -> None:
+    def show_chosen(self, chosen: Sequence[LibraryRow]) -> None:
         """Enable the actions that apply to `chosen`; the tooltips of the others give the reason."""
         one, several = len(chosen) == 1, len(chosen) > 1
         pinned = one and chosen[0].summary.baseline is not None
-        running = any(line.summary.state is State.RUNNING for line in chosen)
         _offer(self.open, one or several, "Show or hide the list", "Select a run")
         parts = one and bool(parts_side_by_side(chosen[0].summary))
         compared = "the selected runs" if several else "the hosts or steps of this run"
@@ -64,25 +67,39 @@ class RunActions(QObject):
         reason = "No counted trials to compare with" if chosen else "Select a run"
         _offer(self.pin, measured and not pinned, f"Use {pinned_runs} as the baseline of later runs", reason)
         _offer(self.unpin, pinned, "Remove the baseline; the run is kept", "Select a pinned run")
-        studies = "Noise, scaling, latency heat map, rounds to steady state, ranking, sample size"
-        _offer(self.study, bool(chosen), studies, "Select a run")
-        _offer(self.noise, one or several, "Rank the metrics of the selected runs by repeatability", "Select a run")
-        _offer(self.rank, bool(chosen), "Rank the selected runs by your criteria", "Select runs")
+        _offer(self.study, bool(chosen), "Sample size, and the same with another tool", "Select a run")
         sizes = "Hosts, sessions and trials that show a difference, from the noise of the selected runs"
         _offer(self.sample_size, bool(chosen), sizes, "Select runs")
-        _offer(self.scaling, one or several, "Results by threads, queue depth or streams", "Select a run")
-        _offer(self.heat, bool(chosen), "Latency of requests over time", "Select a run")
-        _offer(self.rounds, one or several, "Convergence to steady state, round by round", "Select a run")
         _offer(self.export, bool(chosen), "Export the selected runs as CSV and image (Ctrl+E)", "Select a run")
         _offer(self.repeat, one, "Open this run's plan to run it again", "Select one run")
         _offer(self.crosscheck, one, "Measure the same with another tool and compare the results", "Select one run")
-        reason = "Stop the run first" if running else "Select a run"
-        _offer(self.delete, bool(chosen) and not running, "Delete the selected runs permanently", reason)
+        self._offer_changes(chosen)
         self.pin.setVisible(not pinned)
         self.unpin.setVisible(pinned)
         if self.newer is not None:
-            for writing in (self.pin, self.unpin, self.delete):
+            for writing in (self.pin, self.unpin, self.rename, self.tag, self.delete, self.restore, self.erase):
                 _offer(writing, False, "", f"{self.newer.message} {self.newer.remedy}")
+
+    def _offer_changes(self, chosen: Sequence[LibraryRow]) -> None:
+        """Enable what adds to runs, finds others like them, or deletes them."""
+        one = len(chosen) == 1
+        running = any(row.summary.state is State.RUNNING for row in chosen)
+        binned = any(row.binned for row in chosen)
+        _offer(
+            self.rename, one, "Rename this run in place; F2 in the columns Note and Tags edits these", "Select one run"
+        )
+        _offer(self.tag, bool(chosen), "Add or remove tags of the selected runs", "Select a run")
+        like = one and bool(chosen[0].configurations)
+        _offer(self.like, like, "Show the runs with the same tests and parameters, on any host", "Select one run")
+        several = len(chosen) > 1
+        _offer(self.differences, several, "Add a column for each parameter that differs", "Select two or more runs")
+        reason = "Stop the run first" if running else "Select a run"
+        _offer(self.delete, bool(chosen) and not running and not binned, "Put the selected runs into the bin", reason)
+        _offer(self.restore, binned, "Take the selected runs out of the bin", "Select a run in the bin")
+        _offer(self.erase, binned, "Delete the selected runs permanently", "Delete runs first: bin:yes shows the bin")
+        for action in (self.restore, self.erase):
+            action.setVisible(binned)
+        self.delete.setVisible(not binned)
 
     def _make(self, text: str, keys: str = "") -> QAction:
         context = Qt.ShortcutContext.WidgetWithChildrenShortcut

@@ -1,14 +1,16 @@
-"""Dialogs to pin runs as a baseline and to delete runs."""
+"""Dialogs to pin runs as a baseline, to tag runs, to name a search, and to delete runs for good."""
 
 from collections.abc import Sequence
 
-from PySide6.QtWidgets import QSpinBox, QWidget
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QCompleter, QSpinBox, QWidget
 
 from app.baselines.baselines import LONGEST_NAME, TOO_OLD, Baseline, BaselineError, check_name
+from app.library_rows import LibraryRow
 from app.records import RunSummary
 from app.services import Workstation
 from widgets.jobs import BackgroundJob
-from widgets.library.run_rows import RunLine, local_time, one_line
+from widgets.library.run_rows import local_time, one_line
 from widgets.parts.controls import line_edit
 from widgets.parts.dialogs import QuestionDialog
 from widgets.parts.names import MISSING
@@ -22,19 +24,37 @@ LISTED = 6
 class DeleteQuestion(QuestionDialog):
     """Confirmation that lists the runs to delete. Enter cancels."""
 
-    def __init__(self, lines: Sequence[RunLine], parent: QWidget | None) -> None:
+    def __init__(self, lines: Sequence[LibraryRow], parent: QWidget | None) -> None:
         many = f"{len(lines)} runs" if len(lines) > 1 else "this run"
         pinned = [line.summary.baseline for line in lines if line.summary.baseline]
         text = ["Samples and raw output are deleted, too. This cannot be undone."]
         if pinned:
             names = ", ".join(f"“{name}”" for name in pinned)
             text.append(f"Removed from {names}; a baseline without runs is deleted.")
-        super().__init__(f"Delete {many}?", " ".join(text), "Delete", parent)
+        super().__init__(f"Delete {many} for good?", " ".join(text), "Delete for good", parent)
         for line in lines[:LISTED]:
             run = line.summary
             self.add_fact(local_time(run.started), f"{one_line(run.name)} · {one_line(run.headline or MISSING)}")
         if len(lines) > LISTED:
             self.add_fact("", f"and {len(lines) - LISTED} more")
+
+
+class TextQuestion(QuestionDialog):
+    """Asks for one line of text, with earlier texts to complete it."""
+
+    def __init__(self, title: str, explanation: str, label: str, parent: QWidget, known: Sequence[str] = ()) -> None:
+        super().__init__(title, explanation, "Save", parent)
+        self.field = line_edit(label)
+        completer = QCompleter(list(known), self)
+        completer.setCaseSensitivity(Qt.CaseSensitivity.CaseInsensitive)
+        self.field.setCompleter(completer)
+        self.form.addRow(label, self.field)
+        self.make_default(self.accept_button)
+        self.field.setFocus()
+
+    def text(self) -> str:
+        """Return the text in one line."""
+        return " ".join(self.field.text().split())
 
 
 _DAY = 86400.0

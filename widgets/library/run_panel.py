@@ -1,6 +1,6 @@
 """Panel of the selected run: head, actions, results, plots and output, cross-check, host facts, history."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -19,20 +19,23 @@ from widgets.library.figure_table import FigureTable
 from widgets.library.history_panel import HistoryPanel
 from widgets.library.run_actions import ActionButton, RunActions
 from widgets.library.run_reader import OpenedRun
-from widgets.library.run_rows import RunLine, local_time, run_duration
-from widgets.library.run_table import STATE_ICONS
+from widgets.library.run_rows import local_time, run_duration
 from widgets.live.model import StepKey
 from widgets.live.run_side_panel import RunSidePanel
-from widgets.parts.boxes import column_in, fill, in_row
+from widgets.parts.boxes import column_in, fill, in_row, scrolled
 from widgets.parts.flow_layout import flowing
 from widgets.parts.names import host_title
 from widgets.parts.notice import FieldMessage, Notice, Picture
 from widgets.parts.text import OneLine, Text, Tone, set_tool_tip
+from widgets.plots.studies import StudyTabs
 from widgets.theme import SPACE, TextSize, text_font
 
 if TYPE_CHECKING:
     from widgets.run_view import RunView
 
+
+STATE_ICONS = {State.RUNNING: "live", State.DONE: "good", State.PARTIAL: "warning", State.FAILED: "error"}
+"""Icon of each state."""
 
 _SEVERITIES = {State.PARTIAL: "warning", State.FAILED: "error", State.RUNNING: "info"}
 
@@ -51,10 +54,9 @@ class RunHead(QWidget):
         first = in_row((self.name, 1), self.mark, self.state, spacing=SPACE[1])
         fill(column_in(self, 2), first, self.details, self.question, self.reason)
 
-    def show_line(self, run: RunSummary, chosen: Sequence[RunLine]) -> None:
-        """Show the summary of `run`, and the number of selected runs if several are."""
-        selected = f"   1 of {len(chosen)} selected" if len(chosen) > 1 else ""
-        self.name.set_text(run.name + selected)
+    def show_line(self, run: RunSummary) -> None:
+        """Show the summary of `run`."""
+        self.name.set_text(run.name)
         hosts = ", ".join(host_title(host) for host in run.hosts)
         parts = (local_time(run.started), hosts, ", ".join(run.steps), run_duration(run), run.id)
         self.details.set_text(" · ".join(part for part in parts if part))
@@ -84,7 +86,7 @@ class RunPanel(QWidget):
 
     output_requested = Signal(str, int)  # the run's id and the trial's
 
-    def __init__(self, actions: RunActions, side: RunSidePanel) -> None:
+    def __init__(self, actions: RunActions, side: RunSidePanel, workstation: Workstation) -> None:
         super().__init__()
         self._side = side
         self._opened: OpenedRun | None = None
@@ -98,13 +100,14 @@ class RunPanel(QWidget):
         self.crosscheck = AgreementPanel()
         self.history = HistoryPanel()
         self.read_history: Callable[[HistoryQuery], History] | None = None
-        self.workstation: Workstation | None = None  # reads what the plots show beyond samples
+        self._workstation = workstation
         self.run_view: RunView | None = None
         self._plots = QScrollArea(widgetResizable=True)
+        self.issues = scrolled(side)
         self._no_figures = Text("No counted trials. See the raw output.", Tone.MUTED)
         self._waiting = QTimer(self, singleShot=True, interval=PATIENCE)
         self._waiting.timeout.connect(self._show_waiting)
-        self.tabs = self._build_tabs()
+        self.tabs = self._build_tabs(workstation)
         self._build(actions)
 
     @property
@@ -112,15 +115,13 @@ class RunPanel(QWidget):
         """The run that is shown, or None."""
         return self._opened
 
-    def show_line(self, run: RunSummary, chosen: Sequence[RunLine]) -> None:
-        """Show the summary of `run` while the rest is read."""
-        self.head.show_line(run, chosen)
+    def show_line(self, run: RunSummary) -> None:
+        """Show the summary of `run`; of another run than the one shown, the rest follows."""
+        self.head.show_line(run)
         if self._opened is not None and self._opened.record.summary.id == run.id:
+            self._waiting.stop()  # back at the run that is shown, before the other was read
             self.head.show_record(self._opened.record)
-
-    def wait(self) -> None:
-        """Replace the previous run with *Reading the run…* after PATIENCE."""
-        if not self._waiting.isActive():
+        elif not self._waiting.isActive():
             self._waiting.start()
 
     def show_failure(self, error: BenchwrightError) -> None:
@@ -145,6 +146,7 @@ class RunPanel(QWidget):
         self.facts.show_run(opened.record)
         self.crosscheck.show_agreements(opened.agreements)
         self.tabs.setTabVisible(self.tabs.indexOf(self.crosscheck), bool(opened.agreements))
+        self.studies.show_runs([opened.record.summary.id], opened.missing)
         if self.read_history is not None:
             self.history.show_run(opened.record, self.read_history)
         keys = opened.model.step_keys()
@@ -161,6 +163,12 @@ class RunPanel(QWidget):
         trials = self._opened.model.trials_at(key)
         self._side.show_run(self._opened.model, key, trials[-1] if trials else None)
 
+    def show_trials(self, key: StepKey) -> None:
+        """Show the plots of a step on a host, also of a run that is still read."""
+        self._step_key = key
+        self.tabs.setCurrentWidget(self._plots)
+        self.show_step_key(key)
+
     def show_remarks(self, run_id: str, plan: Plan) -> None:
         """Show the acknowledgements in `plan` if the run `run_id` is the one that is shown."""
         opened = self._opened
@@ -173,6 +181,7 @@ class RunPanel(QWidget):
         self._side.show_remarks(plan.acknowledged)
 
     def _show_waiting(self) -> None:
+        self._opened = None  # so that it is shown again by show_run() only
         self.tabs.hide()
         self.notice.show_message("info", "Reading the run…")
 
@@ -188,7 +197,7 @@ class RunPanel(QWidget):
         if self.run_view is None:
             from widgets.run_view import RunView
 
-            self.run_view = RunView(side=self._side, workstation=self.workstation)
+            self.run_view = RunView(side=self._side, workstation=self._workstation)
             self.run_view.output_requested.connect(self.output_requested)
             self.run_view.strip.step_chosen.connect(self._follow)
             self.run_view.setContentsMargins(0, SPACE[1], 0, 0)
@@ -204,7 +213,7 @@ class RunPanel(QWidget):
         if self._opened is not None and self._step_key is not None:
             self.show_step_key(self._step_key)
 
-    def _build_tabs(self) -> QTabWidget:
+    def _build_tabs(self, workstation: Workstation) -> QTabWidget:
         figures = QWidget()
         column = column_in(figures, -1, (0, SPACE[1], 0, 0))
         fill(column, (self.figures, 1), (self._no_figures, 0, Qt.AlignmentFlag.AlignTop))
@@ -213,9 +222,11 @@ class RunPanel(QWidget):
         tabs.setAccessibleName("The selected run")
         tabs.addTab(figures, "Figures")
         tabs.addTab(self._plots, "Plots and output")
+        tabs.addTab(self.issues, "Issues")
         tabs.addTab(self.crosscheck, "Cross-check")
         tabs.addTab(self.facts, "Facts")
         tabs.addTab(self.history, "History")
+        self.studies = StudyTabs(tabs, workstation)
         tabs.currentChanged.connect(self._show_tab)
         return tabs
 
@@ -225,9 +236,12 @@ class RunPanel(QWidget):
             actions.pin,
             actions.unpin,
             actions.study,
+            actions.like,
             actions.export,
             actions.repeat,
             actions.delete,
+            actions.restore,
+            actions.erase,
         )
         self.buttons = {action: ActionButton(action) for action in offered}
         corner = QToolButton()

@@ -1,11 +1,12 @@
 """Read stored runs in the background: one complete run, and verdicts of runs without one."""
 
 from collections.abc import Generator, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from PySide6.QtCore import QObject, Signal
 
 from app.crosscheck.agreement import Agreement, agreements
+from app.distributions.studies import Study, missing_for
 from app.events import State
 from app.records import Band, RunRecord, RunSummary
 from app.services import Workstation
@@ -19,8 +20,8 @@ from widgets.live.replay import stored
 class OpenedRun:
     """A run as a model of the live view, with the bands of comparable baselines.
 
-    `agreements` are the cross-checks between tools of the run. `problem` is why the baselines could not be read; the
-    run is shown without them.
+    `agreements` are the cross-checks between tools of the run, `missing` what the studies without data need. `problem`
+    is why the baselines could not be read; the run is shown without them.
     """
 
     record: RunRecord
@@ -28,6 +29,7 @@ class OpenedRun:
     bands: Mapping[StepKey, Sequence[Band]]
     problem: BenchwrightError | None = None
     agreements: tuple[Agreement, ...] = ()
+    missing: Mapping[Study, str] = field(default_factory=dict)
 
 
 def open_run(workstation: Workstation, run_id: str) -> OpenedRun:
@@ -40,10 +42,10 @@ def open_run(workstation: Workstation, run_id: str) -> OpenedRun:
 
 def _with_bands(workstation: Workstation, record: RunRecord, model: RunModel) -> OpenedRun:
     try:
-        bands = workstation.bands(record.plan, record.facts_before)
+        bands, problem = workstation.bands(record.plan, record.facts_before), None
     except BenchwrightError as error:
-        return OpenedRun(record, model, {}, error, agreements(record))
-    return OpenedRun(record, model, bands, None, agreements(record))
+        bands, problem = {}, error
+    return OpenedRun(record, model, bands, problem, agreements(record), missing_for([record]))
 
 
 class VerdictReader(QObject):

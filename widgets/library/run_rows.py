@@ -1,40 +1,24 @@
-"""Runs of the library as table rows: sort keys, search text and formatting. No Qt."""
+"""Formatting and order of runs in tables. No Qt."""
 
-import re
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 
+from app.library_rows import LibraryRow
+from app.library_table import local_moment
 from app.records import RunSummary
 from app.summary import MetricSummary
 from suites.quantities import duration_text, uncertainty_text
-from suites.verdict import Trust
-from widgets.parts.names import MISSING, host_title
+from widgets.parts.names import MISSING
 from widgets.parts.text import visible
 
 LONGEST = 200
 """Characters shown in a cell; the tooltip has the full text."""
 
-_PREFIXES = {"k": 1e3, "M": 1e6}
-_FIGURE = re.compile(r"([\d.]+)([kM]?) ?(.*)", re.DOTALL)
+TREND = 30
+"""Runs in a trend."""
 
-
-@dataclass(frozen=True, slots=True)
-class RunLine:
-    """A run of the library and its case-folded search text."""
-
-    summary: RunSummary
-    searched: str
-
-    @property
-    def id(self) -> str:
-        """The run's id."""
-        return self.summary.id
-
-
-def lines_of(runs: Iterable[RunSummary]) -> list[RunLine]:
-    """Return a line for each of `runs`."""
-    return [_line(run) for run in runs]
+Trends = Mapping[str, tuple[tuple[float, ...], int]]
+"""The headline values of the runs of the same tests, parameters and hosts, and which is the run's, by run."""
 
 
 def half_interval_text(summary: MetricSummary) -> str:
@@ -43,9 +27,9 @@ def half_interval_text(summary: MetricSummary) -> str:
     return uncertainty_text(summary.metric, summary.value, half) if half else MISSING
 
 
-def baseline_first(lines: Sequence[RunLine]) -> list[str]:
-    """Return the ids of `lines` in comparison order: a pinned run first, else the oldest."""
-    return [line.id for line in sorted(lines, key=lambda line: (line.summary.baseline is None, line.summary.started))]
+def baseline_first(rows: Sequence[LibraryRow]) -> list[str]:
+    """Return the ids of `rows` in comparison order: a pinned run first, else the oldest."""
+    return [row.id for row in sorted(rows, key=lambda row: (row.summary.baseline is None, row.summary.started))]
 
 
 def local_time(moment: str) -> str:
@@ -53,12 +37,7 @@ def local_time(moment: str) -> str:
 
     A bare date, as in published tables, stays a date.
     """
-    if len(moment) == len("2026-01-31"):
-        return visible(moment)
-    try:
-        return datetime.fromisoformat(moment).astimezone().strftime("%Y-%m-%d %H:%M")
-    except ValueError:
-        return visible(moment)
+    return visible(moment if len(moment) == len("2026-01-31") else local_moment(moment))
 
 
 def run_duration(run: RunSummary) -> str:
@@ -75,26 +54,18 @@ def one_line(text: str) -> str:
     return " ".join(visible(text[:LONGEST]).split())
 
 
-def headline_key(line: RunLine) -> tuple[str, float]:
-    """Return the sort key of a run's headline: unit, then value."""
-    headline = line.summary.headline
-    found = _FIGURE.fullmatch(headline)
-    try:
-        return (found[3], float(found[1]) * _PREFIXES.get(found[2], 1.0)) if found else (headline, 0.0)
-    except ValueError:  # several decimal points
-        return headline, 0.0
-
-
-def verdict_key(line: RunLine) -> int:
-    """Return the rank of a run's verdict, -1 without one."""
-    return Trust(line.summary.trust).rank if line.summary.trust in set(Trust) else -1
-
-
-def _line(run: RunSummary) -> RunLine:
-    hosts = map(host_title, run.hosts)
-    texts = (
-        local_time(run.started), run.name, *hosts, run.headline, run.status, run.trust, str(run.trials),
-        run.baseline or "", *run.steps, run.question, *run.hosts, *run.suites, run.id,
-        run.session.series if run.session else "",
-    )  # fmt: skip
-    return RunLine(run, " ".join(texts).casefold())
+def trends_of(rows: Iterable[LibraryRow]) -> Trends:
+    """Return the trend of each run: up to TREND runs before it and itself."""
+    series: dict[tuple[object, ...], list[LibraryRow]] = {}
+    for row in rows:
+        if row.value is not None and row.configurations and not row.binned:
+            key = (row.fingerprints, row.summary.hosts, None if row.metric is None else row.metric.name)
+            series.setdefault(key, []).append(row)
+    found: dict[str, tuple[tuple[float, ...], int]] = {}
+    for members in series.values():
+        ordered = sorted(members, key=lambda row: row.summary.started)
+        values = tuple(row.value for row in ordered if row.value is not None)
+        for at, row in enumerate(ordered):
+            first = max(0, min(at - TREND // 2, len(values) - TREND))
+            found[row.id] = (values[first : first + TREND], at - first)
+    return found

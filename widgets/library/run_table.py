@@ -1,138 +1,334 @@
-"""Table of runs; keeps cursor and selection on the same runs across sorting, searching and refresh."""
+"""Table of runs: filtered, sorted and grouped; keeps cursor and selection on the same runs."""
 
-from collections.abc import Iterable
+import statistics
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import Any
 
-from PySide6.QtCore import Qt, QTimer, Signal
-from PySide6.QtWidgets import QAbstractItemView
+from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QPointF, QRectF, Qt, QTimer, Signal
+from PySide6.QtGui import QColor, QKeyEvent, QMouseEvent, QPainter, QPen, QPolygonF
+from PySide6.QtWidgets import QAbstractItemView, QStyleOptionViewItem
 
-from app.events import State
-from app.session_text import session_text
-from widgets.library.run_rows import RunLine, headline_key, local_time, one_line, run_duration, verdict_key
-from widgets.parts.names import MISSING, host_title, mark_of
-from widgets.parts.table import RIGHT, Table, TableColumn, TableModel
-from widgets.theme import icon
+from app.library_rows import LibraryRow
+from app.library_table import COLUMNS, ListColumn, grouped, sorted_rows
+from app.run_matching import Selection
+from suites.quantities import decimals, scale
+from suites.units import Display
+from suites.vocab import Metric
+from widgets.library.run_columns import (
+    EDITABLE,
+    TREND_NAME,
+    GroupLine,
+    ListLine,
+    table_column,
+    trend_column,
+)
+from widgets.library.run_rows import Trends
+from widgets.parts.names import MISSING
+from widgets.parts.table import ROW, RowDelegate, Table, TableColumn, TableModel
+from widgets.parts.text import strong, visible
+from widgets.theme import palette
 
 SETTLED = 120
 """Delay after the last cursor move before the run is opened, in ms: held arrow keys must not open every run."""
 
-STATE_ICONS = {State.RUNNING: "live", State.DONE: "good", State.PARTIAL: "warning", State.FAILED: "error"}
-"""Icon of each state."""
+TREND = Qt.ItemDataRole.UserRole + 2
+"""Role of the values of a trend and the number of the run in it."""
 
-
-def _no_tip(_line: RunLine) -> str:
-    return ""
-
-
-def _started(line: RunLine) -> str:
-    duration = run_duration(line.summary)
-    return f"{line.summary.started}\n{line.id}{f', duration {duration}' if duration else ''}"
-
-
-def _verdict(line: RunLine) -> str:
-    return f"{line.summary.trust}\n{f'limited by {line.summary.limited_by}' if line.summary.limited_by else ''}".strip()
-
-
-def _baseline(line: RunLine) -> str:
-    return f"Pinned as the baseline “{line.summary.baseline}”" if line.summary.baseline else ""
-
-
-def _session(line: RunLine) -> str:
-    session = line.summary.session
-    if session is None:
-        return ""
-    return f"{session.number} of {session.total}" if session.total else str(session.number)
-
-
-def _session_key(line: RunLine) -> tuple[str, int]:
-    session = line.summary.session
-    return ("", 0) if session is None else (session.series, session.number)
-
-
-def _session_tip(line: RunLine) -> str:
-    return session_text(line.summary.session, line.summary.started) if line.summary.session is not None else ""
-
-
-RUN_COLUMNS: tuple[TableColumn[RunLine], ...] = (
-    TableColumn(
-        "Started", lambda line: local_time(line.summary.started), tip="Local time", more=_started,
-        key=lambda line: line.summary.started, tone="muted", width=128,
-    ),
-    TableColumn(
-        "Name", lambda line: one_line(line.summary.name),
-        more=lambda line: f"{line.summary.name}\n{line.summary.question}".strip(),
-        key=lambda line: line.summary.name.casefold(), width=180, stretch=True, least=120,
-    ),
-    TableColumn(
-        "Hosts", lambda line: one_line(", ".join(map(host_title, line.summary.hosts))),
-        more=lambda line: "\n".join(line.summary.hosts),
-        key=lambda line: ", ".join(map(host_title, line.summary.hosts)).casefold(), width=108, hide_order=5,
-    ),
-    TableColumn(
-        "Headline", lambda line: one_line(line.summary.headline or MISSING), align=RIGHT, bold=True, more=_no_tip,
-        tip="Headline metric of the first step: median of its trials", key=headline_key, width=108,
-    ),
-    TableColumn(
-        "State", lambda line: line.summary.status, more=_no_tip, key=lambda line: line.summary.status, width=78,
-        mark=lambda line: icon(STATE_ICONS[line.summary.state]), hide_order=6,
-    ),
-    TableColumn(
-        "Verdict", lambda line: one_line(line.summary.trust), tip="Trust in the result: the worst of its steps",
-        more=_verdict, key=verdict_key, width=152,
-        mark=lambda line: icon(mark_of(line.summary.trust)) if line.summary.trust else None,
-    ),
-    TableColumn(
-        "Trials", lambda line: str(line.summary.trials), align=RIGHT, more=_no_tip,
-        tip="Completed trials without warm-ups", key=lambda line: line.summary.trials, width=50, hide_order=4,
-    ),
-    TableColumn(
-        "Session", _session, tip="Session of a series of runs of one plan", more=_session_tip,
-        key=_session_key,
-        width=64, hide_order=6, needed=lambda lines: any(line.summary.session for line in lines),
-    ),
-    TableColumn(
-        "Baseline", lambda line: one_line(line.summary.baseline or ""), tip="Baseline that the run is pinned as",
-        more=_baseline, key=lambda line: (line.summary.baseline or "").casefold(), width=112, hide_order=3,
-        mark=lambda line: icon("pin", "accent") if line.summary.baseline else None,
-        needed=lambda lines: any(line.summary.baseline for line in lines),
-    ),
-    TableColumn(
-        "Steps", lambda line: one_line(", ".join(line.summary.steps)), more=lambda line: "\n".join(line.summary.steps),
-        key=lambda line: ", ".join(line.summary.steps).casefold(), tone="muted", width=140, hide_order=2,
-    ),
-    TableColumn(
-        "Question", lambda line: one_line(line.summary.question), more=lambda line: line.summary.question,
-        key=lambda line: line.summary.question.casefold(), tone="muted", width=240, hide_order=1,
-    ),
+WINDOW_COLUMNS = (
+    "started", "name", "host", "type", "headline", "half", "trials", TREND_NAME, "state", "verdict", "baseline", "tag",
 )  # fmt: skip
+"""The columns of a new window."""
+
+Index = QModelIndex | QPersistentModelIndex
 
 
-class RunTable(Table[RunLine]):
+def _known(names: Iterable[str]) -> list[ListColumn | None]:
+    """Return the columns of every library called `names`; None for the trend."""
+    every = {column.name: column for column in COLUMNS}
+    return [every.get(name) for name in names if name in every or name == TREND_NAME]
+
+
+class RunListModel(TableModel[ListLine]):
+    """Runs that match a filter, in groups if wanted. The unit of equal headline metrics is in the head."""
+
+    edited = Signal(object, str, str)  # a LibraryRow, the field of its annotation, the text
+
+    def __init__(self) -> None:
+        super().__init__((), shaded=lambda line: isinstance(line, GroupLine))
+        self.has_headings = True
+        self.matched: Sequence[LibraryRow] = ()
+        self.trends: Trends = {}
+        self.grouping = ""
+        self.collapsed: set[str] = set()
+        self._select: Selection = list
+        self._listed: list[ListColumn | None] = []
+        self.set_columns(_known(WINDOW_COLUMNS))
+
+    @property
+    def names(self) -> list[str]:
+        """The names of the columns."""
+        return [TREND_NAME if column is None else column.name for column in self._listed]
+
+    def set_columns(self, columns: Sequence[ListColumn | None]) -> None:
+        """Show other columns; None is the trend. The rows stay in the order of their column."""
+        sorted_by = self._sort_column()
+        self.beginResetModel()
+        self._listed = list(columns)
+        self.columns = tuple(trend_column() if column is None else table_column(column) for column in columns)
+        self._sorted_by = next((at for at, each in enumerate(columns) if each and each.name == sorted_by), -1)
+        self._arrange_lines()
+        self.endResetModel()
+
+    def keep(self, select: Selection) -> None:
+        """Show the rows that `select` returns."""
+        self._select = select
+        self._rearrange()
+
+    def group(self, by: str) -> None:
+        """Group the rows; an empty text: not."""
+        self.grouping = by
+        self.collapsed.clear()
+        self._rearrange()
+
+    def toggle(self, line: GroupLine) -> None:
+        """Collapse or expand a group."""
+        self.collapsed ^= {line.title}
+        self._rearrange()
+
+    def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
+        """Return the cell's value; of a group's head the title and the span of its headline values."""
+        line = self._row(index)
+        if isinstance(line, GroupLine):
+            return self._group_data(line, index, role)
+        if role == TREND and line is not None and self._listed[index.column()] is None:
+            return self.trends.get(line.id)
+        if role == Qt.ItemDataRole.EditRole and line is not None:
+            return self._edited_text(line, index.column())
+        return super().data(index, role)
+
+    def setData(self, index: Index, value: Any, role: int = Qt.ItemDataRole.EditRole) -> bool:
+        """Emit the text that was entered in place."""
+        line, name = self._row(index), self.columns[index.column()].name
+        if role == Qt.ItemDataRole.EditRole and isinstance(line, LibraryRow) and value != self.data(index, role):
+            self.edited.emit(line, EDITABLE[name], str(value))
+        return True
+
+    def flags(self, index: Index) -> Qt.ItemFlag:
+        """Make names, notes and tags editable, and the heads of groups not selectable."""
+        line = self._row(index)
+        if isinstance(line, GroupLine):
+            return Qt.ItemFlag.ItemIsEnabled
+        editable = line is not None and self.columns[index.column()].name in EDITABLE
+        return super().flags(index) | (Qt.ItemFlag.ItemIsEditable if editable else Qt.ItemFlag.NoItemFlags)
+
+    def _edited_text(self, row: LibraryRow, column: int) -> str:
+        added = row.annotation
+        texts = {"Name": row.summary.name, "Note": added.note, "Tags": ", ".join(added.tags)}
+        return texts.get(self.columns[column].name, "")
+
+    def _group_data(self, line: GroupLine, index: Index, role: int) -> Any:
+        listed = self._listed[index.column()]
+        of_headline = listed is not None and listed.name == "headline"
+        if role == Qt.ItemDataRole.DisplayRole and (index.column() == 0 or of_headline):
+            return visible(line.span if of_headline else line.text)
+        if role == Qt.ItemDataRole.FontRole:
+            return strong()
+        return "" if role == Qt.ItemDataRole.DisplayRole else super().data(index, role)
+
+    def _sort_column(self) -> str:
+        listed = self._listed[self._sorted_by] if 0 <= self._sorted_by < len(self._listed) else None
+        return "" if listed is None else listed.name
+
+    def _arranged(self) -> tuple[ListLine, ...]:
+        self._arrange_lines()
+        return tuple(self.shown)
+
+    def _arrange_lines(self) -> None:
+        rows = self._select([row for row in self.rows if isinstance(row, LibraryRow)])
+        if self._search_words:
+            rows = [row for row in rows if all(word in row.searched for word in self._search_words)]
+        listed = self._listed[self._sorted_by] if 0 <= self._sorted_by < len(self._listed) else None
+        if listed is not None:
+            rows = sorted_rows(rows, listed, descending=self._descending)
+        self.matched = rows
+        self._share_unit(rows)
+        self.shown = tuple(self._with_groups(rows)) if self.grouping else tuple(rows)
+
+    def _with_groups(self, rows: Sequence[LibraryRow]) -> Iterable[ListLine]:
+        for group in grouped(rows, self.grouping):
+            collapsed = group.title in self.collapsed
+            yield GroupLine(group.title, len(group.rows), group.span, collapsed)
+            if not collapsed:
+                yield from group.rows
+
+    def _share_unit(self, rows: Sequence[LibraryRow]) -> None:
+        """Put the unit of the headline values into the head if all have the same metric, with as many decimals each."""
+        metrics = {row.metric for row in rows if row.metric is not None}
+        shared = _shared_unit(metrics.pop(), rows) if len(metrics) == 1 else None
+        self.columns = tuple(
+            column if listed is None or listed.name not in {"headline", "half"} else _in_unit(listed, shared)
+            for listed, column in zip(self._listed, self.columns, strict=True)
+        )
+
+
+def _shared_unit(metric: Metric, rows: Sequence[LibraryRow]) -> tuple[Display, int]:
+    """Return the scale and the decimals of the headline values of rows: those of the median and its interval."""
+    values = [abs(row.value) for row in rows if row.value]
+    middle = statistics.median(values) if values else 1.0
+    halves = [row.half for row in rows if row.half]
+    display = scale(metric, middle)
+    half = statistics.median(halves) / display.divisor if halves else None
+    return display, decimals(middle / display.divisor, half)
+
+
+def _in_unit(listed: ListColumn, shared: tuple[Display, int] | None) -> TableColumn[ListLine]:
+    """Return the column of the headline values or of their intervals in a shared unit, or each in its own."""
+    column = table_column(listed)
+    if shared is None:
+        return column
+    (divisor, unit), places = shared
+
+    def text(line: ListLine) -> str:
+        if not isinstance(line, LibraryRow):
+            return ""
+        value = line.value if listed.name == "headline" else line.half
+        return (
+            (MISSING if listed.name == "headline" else "")
+            if value is None
+            else f"{'± ' * (listed.name == 'half')}{value / divisor:,.{places}f}"
+        )
+
+    return replace(column, text=text, unit=unit if listed.name == "headline" else "")
+
+
+class RunDelegate(RowDelegate):
+    """Draws trends as sparklines."""
+
+    def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
+        """Draw a cell."""
+        super().paint(painter, option, index)
+        found = index.data(TREND)
+        if not found or len(found[0]) < 2:
+            return
+        values, at = found
+        box = QRectF(option.rect).adjusted(6, 5, -6, -5)
+        low, high = min(values), max(values)
+        step, height = box.width() / (len(values) - 1), (high - low) or 1.0
+        points = [
+            QPointF(box.left() + number * step, box.bottom() - (value - low) / height * box.height())
+            for number, value in enumerate(values)
+        ]
+        painter.save()
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter.setPen(QPen(QColor(palette().muted), 1.0))
+        painter.drawPolyline(QPolygonF(points))
+        painter.setPen(Qt.PenStyle.NoPen)
+        painter.setBrush(QColor(palette().accent))
+        painter.drawEllipse(points[at], 2.5, 2.5)
+        painter.restore()
+
+
+class RunTable(Table[ListLine]):
     """Table of runs, newest first by default; multiple selection."""
 
     rested = Signal()  # the cursor has not moved for SETTLED ms
 
     def __init__(self) -> None:
+        self.lines = RunListModel()
         super().__init__(
             "Runs",
-            TableModel(RUN_COLUMNS, searched=lambda line: line.searched),
-            identity=lambda line: line.id,
+            self.lines,
+            identity=lambda line: line.title if isinstance(line, GroupLine) else line.id,
             selection=QAbstractItemView.SelectionMode.ExtendedSelection,
         )
+        self.setItemDelegate(RunDelegate(self))
         self._resting = QTimer(self, singleShot=True, interval=SETTLED)
         self._resting.timeout.connect(self.rested)
         self.moved.connect(self._resting.start)
         self.setContextMenuPolicy(Qt.ContextMenuPolicy.ActionsContextMenu)
-        self.content.sort(0, Qt.SortOrder.DescendingOrder)
+        self.lines.sort(0, Qt.SortOrder.DescendingOrder)
         self.horizontalHeader().setSortIndicator(0, Qt.SortOrder.DescendingOrder)
 
-    def show_lines(self, lines: Iterable[RunLine]) -> None:
-        """Show `lines`; ties of the sort key are ordered newest first."""
-        made = sorted(lines, key=lambda line: (line.summary.started, line.id), reverse=True)
-        if made != list(self.content.rows):
+    @property
+    def run(self) -> LibraryRow | None:
+        """The current run."""
+        line = self.current()
+        return line if isinstance(line, LibraryRow) else None
+
+    def runs(self) -> list[LibraryRow]:
+        """Return the selected runs, from top to bottom."""
+        return [line for line in self.chosen() if isinstance(line, LibraryRow)]
+
+    def show_lines(self, rows: Iterable[LibraryRow], trends: Trends | None = None) -> None:
+        """Show `rows`; ties of the sort key are ordered newest first."""
+        made = tuple(sorted(rows, key=lambda row: (row.summary.started, row.id), reverse=True))
+        self.lines.trends = {} if trends is None else trends
+        if made != tuple(self.lines.rows):
             self.show_rows(made)
+
+    def set_columns(self, columns: Sequence[ListColumn | None]) -> None:
+        """Show other columns; None is the trend."""
+        self._keeping_selection(lambda: self.lines.set_columns(columns))
+        self.fit()
+
+    def keep(self, select: Selection) -> None:
+        """Show the rows that `select` returns."""
+        self._keeping_selection(lambda: self.lines.keep(select))
+
+    def group(self, by: str) -> None:
+        """Group the rows; an empty text: not."""
+        self._keeping_selection(lambda: self.lines.group(by))
+
+    def edit_cell(self) -> None:
+        """Edit the name of the current run in place, or its note or tags if their cell is current."""
+        index = self.currentIndex()
+        if self.run is None:
+            return
+        if self.lines.columns[index.column()].name not in EDITABLE:
+            names = [column.name for column in self.lines.columns]
+            index = index.siblingAtColumn(names.index("Name")) if "Name" in names else index
+        self.setCurrentIndex(index)
+        self.edit(index)
 
     def settle(self) -> None:
         """Open the current run without delay."""
         self.moved.emit()
         self._resting.stop()
         self.rested.emit()
+
+    def span_headings(self) -> None:
+        """Let the heads of groups span the columns before the headline value."""
+        self.clearSpans()
+        names = self.lines.names
+        reach = names.index("headline") if "headline" in names else len(names)
+        if not self.lines.grouping or reach < 2:
+            return
+        beside = 2 if names[reach : reach + 2] == ["headline", "half"] else 1
+        for row, line in enumerate(self.lines.shown):
+            if isinstance(line, GroupLine):
+                self.setSpan(row, 0, 1, reach)
+                if beside > 1:
+                    self.setSpan(row, reach, 1, beside)
+
+    def mouseReleaseEvent(self, event: QMouseEvent) -> None:
+        """Collapse or expand the group that is clicked."""
+        super().mouseReleaseEvent(event)
+        self._toggle(self.indexAt(event.position().toPoint()))
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Collapse or expand the current group with the arrow keys or Enter."""
+        line = self.current()
+        keys = {Qt.Key.Key_Left: False, Qt.Key.Key_Right: True}
+        if isinstance(line, GroupLine) and (
+            event.key() in {Qt.Key.Key_Return, Qt.Key.Key_Enter, Qt.Key.Key_Space}
+            or keys.get(Qt.Key(event.key())) is line.collapsed
+        ):
+            self._toggle(self.currentIndex())
+            return
+        super().keyPressEvent(event)
+
+    def _toggle(self, index: Index) -> None:
+        line = index.data(ROW) if index.isValid() else None
+        if isinstance(line, GroupLine):
+            self._keeping_selection(lambda: self.lines.toggle(line))

@@ -29,13 +29,15 @@ from widgets.live.messages import (
     trial_text,
 )
 from widgets.live.model import RunModel, StepKey
+from widgets.live.quick_start import QuickStart
+from widgets.live.result_card import ResultCardView
 from widgets.live.run_bars import BusyBar, ConnectionBar, OutcomeBar
 from widgets.live.run_controller import LogPart, RunController, RunStart, TakenEvents
 from widgets.live.run_set import RunSet
 from widgets.live.run_side_panel import RunSidePanel
 from widgets.live.step_strip import StepStrip
 from widgets.page import Page
-from widgets.parts.boxes import column_in, in_column, in_row
+from widgets.parts.boxes import column_in, fill, in_column, in_row
 from widgets.parts.controls import push_button
 from widgets.parts.empty_state import EmptyState
 from widgets.parts.text import OneLine
@@ -106,16 +108,25 @@ class LivePage(Page):
         stop: bool = False,
         series: str = "",
         show: bool = True,
+        card: bool = False,
     ) -> RunController:
         """Run `plan` as RunStart describes, as soon as its machines are free, and `show` it; return the run.
 
         It is shown in any case if no other run is under way.
         """
-        started = self.runs.start(RunStart(plan, busy, made, detached, stop, series))
+        started = self.runs.start(RunStart(plan, busy, made, detached, stop, series, card))
         if show or self._front is None or self._front.over:
             self.show_run(started)
-            self._ensure_view().table.setFocus()
+            self._ensure_view().take_focus()
         return started
+
+    def start_quick(self, host: str) -> None:
+        """Run the quick benchmark of `host` as soon as its facts are read; show it."""
+        self.quick.start(host)
+
+    def _run_quick(self, plan: Plan) -> None:
+        consents = self.workstation.consents
+        self.start_run(plan, made=lambda: consents.remember_made(plan), card=True)
 
     def attach_run(self, detached: DetachedRun, *, stop: bool = False) -> None:
         """Attach a detached run, or `stop` it."""
@@ -270,6 +281,9 @@ class LivePage(Page):
         self._stop_button.setEnabled(not run.control.over)
         self._stop_button.setText("Stop" if run.running or run.starting else "Remove from queue")
         model = run.model
+        if run.over and run.start_request.card and model.run_id:
+            self._stack.setCurrentWidget(self.card)
+            self.card.show_run(self.workstation, model.run_id)
         if run.over and (model.run_id or model.trials):
             measured = any(view.counts for view in model.trials.values())
             self._outcome.show_message(*outcome(model), stored=bool(model.run_id), measured=measured)
@@ -405,9 +419,17 @@ class LivePage(Page):
         self._busy.anyway_requested.connect(lambda: self.act_on_front(QueueAction.ANYWAY))
         self._busy.resume_requested.connect(lambda: self.act_on_front(QueueAction.RESUME))
         self._body.addWidget(self._busy)
-        self._stack = QStackedLayout(self)
-        self._stack.addWidget(self._empty)
-        self._stack.addWidget(body)
+        self.card = ResultCardView()
+        self.card.details_requested.connect(self._show_details)
+        self.card.copied.connect(self.status)
+        self.quick = QuickStart(self.workstation, self.asker)
+        self.quick.ready.connect(self._run_quick)
+        self.quick.blocked.connect(self.plan_chosen)
+        stacked = QWidget()
+        self._stack = QStackedLayout(stacked)
+        for part in (self._empty, body, self.card):
+            self._stack.addWidget(part)
+        fill(column_in(self, 0), self.quick, (stacked, 1))
 
     def _build_head(self) -> QHBoxLayout:
         self._step_label = OneLine(text_font(TextSize.HEADING, bold=True))
@@ -419,6 +441,10 @@ class LivePage(Page):
         texts = in_column(self._step_label, self._state_label, spacing=0)
         return in_row((texts, 1), self._stop_button, spacing=SPACE[2])
 
+    def _show_details(self) -> None:
+        """Show the plots of the run whose card is shown."""
+        self._stack.setCurrentIndex(1)
+
     def _request(self, signal: SignalInstance) -> None:
         if self.model is not None and self.model.run_id:
             signal.emit(self.model.run_id)
@@ -426,7 +452,8 @@ class LivePage(Page):
     def run_again(self) -> None:
         """Run the plan of the shown run again, as soon as its hosts are free."""
         if self._front is not None:
-            self.start_run(self._front.start_request.plan)
+            request = self._front.start_request
+            self.start_run(request.plan, card=request.card)
 
     def act_on_front(self, action: QueueAction) -> None:
         """Apply `action` to the shown run, if it waits in the queue."""

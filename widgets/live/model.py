@@ -47,6 +47,9 @@ SeriesKey = tuple[str, Labels]
 """A metric's name and the labels of one of its series."""
 
 
+TELEMETRY_CAPACITY = 16_384
+"""Most points of a series of telemetry: of an eight-hour run, the first hours are thinned. The store has all."""
+
 GAP = 5.0
 """Seconds without telemetry after which its curves have a gap."""
 
@@ -345,7 +348,7 @@ class RunModel:
         for sample in event.samples:
             key = (sample.metric.name, sample.labels)
             if key not in watched:
-                watched[key] = LiveSeries(sample.metric, sample.labels)
+                watched[key] = LiveSeries(sample.metric, sample.labels, SeriesBuffer(TELEMETRY_CAPACITY))
             watched[key].break_curve(sample.time)
             watched[key].take(sample)
 

@@ -28,6 +28,7 @@ class ResultCardView(QFrame):
         self.setObjectName("card")
         self._card: ResultCard | None = None
         self._reading: BackgroundJob | None = None
+        self._run = ""
         self._title = Text(font=text_font(TextSize.TITLE, bold=True))
         self._hosts = Text(tone=Tone.MUTED)
         self._basis = Text(tone=Tone.MUTED)
@@ -50,7 +51,10 @@ class ResultCardView(QFrame):
         return self._card
 
     def show_run(self, workstation: Workstation, run_id: str) -> None:
-        """Read the run in the background and show its results."""
+        """Read the run in the background and show its results; a run that is shown already stays."""
+        if run_id == self._run:
+            return
+        self._run = run_id
         job = self._reading = BackgroundJob(lambda: workstation.result_card(run_id), self)
         job.returned.connect(lambda card: self.show_card(card) if job is self._reading else None)
         job.failed.connect(self._show_error)

@@ -48,7 +48,8 @@ KEPT = 400
 class RunStart:
     """What to run: `plan`, its `detached` run, or the next session of `series`.
 
-    `made` is called first, on a worker thread. `stop` ends the run in order instead of continuing it.
+    `made` is called first, on a worker thread. `stop` ends the run in order instead of continuing it. With `card`, its
+    end is a card of its results.
     """
 
     plan: Plan
@@ -57,6 +58,7 @@ class RunStart:
     detached: DetachedRun | None = None
     stop: bool = False
     series: str = ""
+    card: bool = False
 
 
 LogPart = OutputRead | str

@@ -1,8 +1,9 @@
 """Plots of a step on a host: all its trials on one time axis, or overlaid from their starts."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import TypeGuard
 
 import numpy as np
 from PySide6.QtCore import QTimer
@@ -106,8 +107,6 @@ class RunPlots(PlotStack):
         if shown is None or shown.metric is None:
             return
         self._plot(of_test(LiveSeries(shown.metric, ()), shown.metric))
-        if self.overlay:
-            self._draw_earlier(shown)
 
     @property
     def drawing(self) -> bool:
@@ -144,6 +143,7 @@ class RunPlots(PlotStack):
             marks += self._trial_marks(place.view, zero)
         for key, one in series.items():
             self._draw(("test", key), one, of_test(one, shown.metric), tuple(pieces[key]))
+        self._show_levels(shown, timeline)
         if timeline.by_clock:
             spans = [(span.start - span.shown, span.start, span.end) for span in timeline.time_map.spans]
             self._draw_hosts(shown, timeline.places[0].view, spans)
@@ -156,6 +156,7 @@ class RunPlots(PlotStack):
     def _sync_overlay(self, shown: StepShown, view: TrialView) -> None:
         for key, series in view.series.items():
             self._draw(("test", key), series, of_test(series, shown.metric), (Piece(series.buffer),))
+        self._draw_earlier(shown)
         self._show_heat({view.trial.id: 0.0})
         if view.zero is not None:
             self._draw_hosts(shown, view, [(view.zero, -np.inf, np.inf)])
@@ -164,6 +165,18 @@ class RunPlots(PlotStack):
             self.window_of_time.set_range(0.0, view.latest() or view.seconds or FIRST, follow=False)
         else:
             self.window_of_time.set_range(0.0, FIRST if view.expected is None else view.expected * 1.05 + 1)
+
+    def _show_levels(self, shown: StepShown, timeline: RunTimeline) -> None:
+        """Draw the figure of each counted trial over its samples: a drift from trial to trial shows."""
+        if shown.metric is None or (plot := self.plots.get(HEADLINE)) is None:
+            return
+        to_axis = timeline.time_map.to_axis
+        plot.set_levels([
+            (("test", (figure.metric.name, figure.labels)), to_axis(place.zero), to_axis(place.end), figure.value)
+            for place in timeline.places
+            for figure in (place.view.figures if place.view.counts else ())
+            if figure.metric == shown.metric
+        ])  # fmt: skip
 
     def _show_heat(self, zeros: Mapping[int, float]) -> None:
         """Draw the heat maps of the trials that are shown, by time 0 of each on the axis."""
@@ -237,15 +250,20 @@ class RunPlots(PlotStack):
         )
 
     def _draw_earlier(self, shown: StepShown) -> None:
-        """Draw the headline series of the last FAINT_LIMIT other counted trials."""
+        """Draw the headline series of the last FAINT_LIMIT other counted trials, in the colours of those in front."""
+        plot, name = self.plots[HEADLINE], "" if shown.metric is None else shown.metric.name
+        colours = {key[1][1]: line.colour for key, line in plot.lines.items() if _is_test(key) and key[1][0] == name}
         others = [view for view in shown.model.trials_at(shown.step_key) if view is not shown.front and view.counts]
         for other in others[-FAINT_LIMIT:]:
-            name = "" if shown.metric is None else shown.metric.name
-            found = [series for (of, _), series in other.series.items() if of == name]
-            for index, series in enumerate(found):
-                key = (other.trial.id, series.labels)
-                title = f"trial {other.trial.number}"
-                self.plots[HEADLINE].add_series(key, title, series_colour(index), buffer=series.buffer, faint=True)
+            for (of, labels), series in other.series.items():
+                key = (other.trial.id, labels)
+                if of == name and labels in colours and key not in plot.lines:
+                    title = f"trial {other.trial.number}"
+                    plot.add_series(key, title, colours[labels], buffer=series.buffer, faint=True)
+
+
+def _is_test(key: Hashable) -> TypeGuard[LineKey]:
+    return isinstance(key, tuple) and key[0] == "test"
 
 
 def _watched_hosts(shown: StepShown, view: TrialView) -> Iterator[tuple[str, str, float]]:

@@ -12,8 +12,11 @@ from widgets.parts.names import host_title
 from widgets.parts.table import RIGHT, Table, TableColumn, TableModel
 from widgets.theme import SPACE
 
-MOST_ROWS = 4
-"""Rows shown at once; further ones scroll."""
+LEAST_ROWS = 3
+"""Rows shown at once in any window; in a high one more, the rest scrolls."""
+
+_SHARE = 0.08
+"""Share of the window's height for the rows."""
 
 
 class StepStrip(Table[StepKey]):
@@ -46,7 +49,8 @@ class StepStrip(Table[StepKey]):
         if shown >= 0:
             self.setCurrentIndex(self.content.index(shown, 0))
         self.selectionModel().blockSignals(quiet)
-        self.setFixedHeight(self.whole_height(MOST_ROWS) - self.horizontalHeader().sizeHint().height())
+        most = max(LEAST_ROWS, int(_SHARE * self.window().height() / self.verticalHeader().defaultSectionSize()))
+        self.setFixedHeight(self.whole_height(most) - self.horizontalHeader().sizeHint().height())
         self.setVisible(len(step_keys) > 1)
 
     def show_step_key(self, step_key: StepKey) -> None:

@@ -68,6 +68,11 @@ class StepView(QWidget):
         views = model.trials_at(step_key)
         self._show_front(views[-1] if views else None)
 
+    def take_focus(self) -> None:
+        """Focus the uppermost plot, whose keys are those of all plots."""
+        plot = next(iter(self.plots.shown_plots()), None)
+        (self.tabs.tabBar() if plot is None else plot.view).setFocus()
+
     def show_trial(self, view: TrialView) -> None:
         """Put `view` in front."""
         if view is not self._front:

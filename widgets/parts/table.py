@@ -1,6 +1,8 @@
 """Base of all tables of the window: rows of any type, described by columns."""
 
-from collections.abc import Callable, Hashable, Iterable, Sequence
+import json
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
@@ -23,6 +25,7 @@ from PySide6.QtWidgets import (
     QTableView,
 )
 
+from widgets import settings
 from widgets.parts.text import sheet_text, strong, tool_tip, visible
 from widgets.theme import SPACE, figure_font, palette
 
@@ -149,11 +152,12 @@ class TableModel(QAbstractTableModel, Generic[RowT]):
         """Return the index of the cell of `row` in the column `name`."""
         return self.index(row, next(number for number, each in enumerate(self.columns) if each.name == name))
 
-    def texts(self, columns: Iterable[int] | None = None) -> list[list[str]]:
-        """Return the header and cell texts of `columns` (default: all)."""
+    def texts(self, columns: Iterable[int] | None = None, rows: Iterable[int] | None = None) -> list[list[str]]:
+        """Return the header and cell texts of `columns` and `rows` (default: all)."""
         chosen = list(range(len(self.columns)) if columns is None else columns)
         heads = [str(self.headerData(column, Qt.Orientation.Horizontal)) for column in chosen]
-        return [heads, *([str(self.index(row, each).data()) for each in chosen] for row in range(len(self.shown)))]
+        shown = range(len(self.shown)) if rows is None else rows
+        return [heads, *([str(self.index(row, each).data()) for each in chosen] for row in shown)]
 
     def rowCount(self, parent: Index = ROOT) -> int:
         """Return the number of rows shown."""
@@ -251,6 +255,15 @@ class RowDelegate(QStyledItemDelegate):
         option.state &= ~QStyle.StateFlag.State_HasFocus
 
 
+def _ranges(rows: Sequence[int]) -> Iterator[tuple[int, int]]:
+    """Yield the first and the last of each run of consecutive rows."""
+    first = 0
+    for at, row in enumerate(rows):
+        if at + 1 == len(rows) or rows[at + 1] != row + 1:
+            yield rows[first], row
+            first = at + 1
+
+
 class Table(QTableView, Generic[RowT]):
     """View of a TableModel. With `identity`, current row and selection survive sorting and refreshing; if the current
     row is removed, its neighbour becomes current."""
@@ -269,10 +282,14 @@ class Table(QTableView, Generic[RowT]):
         super().__init__()
         self.content = model
         self._identity = identity
+        self._positions: dict[Hashable, int] | None = None  # by identity; None if the rows have changed
+        self._layout_key = ""
+        self._widths: dict[str, int] = {}  # that the user has set, by column
         self._fitted: list[tuple[str, int, bool]] = []
         model.setParent(self)
         self.setModel(model)
         self._set_look(name, selection, row_padding)
+        model.modelReset.connect(self._forget_positions)
         model.modelReset.connect(self.span_headings)
         self.selectionModel().selectionChanged.connect(self._emit_moved)
         self.selectionModel().currentRowChanged.connect(self._emit_moved)
@@ -291,9 +308,14 @@ class Table(QTableView, Generic[RowT]):
 
     def row_of(self, identity: Hashable) -> int:
         """Return the position of the row with this identity, or -1 if it is not shown."""
-        known = self._identity
-        found = (number for number, row in enumerate(self.content.shown) if known and known(row) == identity)
-        return next(found, -1)
+        if self._positions is None:
+            known = self._identity
+            shown = () if known is None else self.content.shown
+            self._positions = {known(row): number for number, row in enumerate(shown) if known is not None}
+        return self._positions.get(identity, -1)
+
+    def _forget_positions(self) -> None:
+        self._positions = None
 
     def show_rows(self, rows: Iterable[RowT], columns: Sequence[TableColumn[RowT]] | None = None) -> None:
         """Replace the rows."""
@@ -310,19 +332,56 @@ class Table(QTableView, Generic[RowT]):
         if not rows:
             return
         chosen, last = QItemSelection(), self.content.columnCount() - 1
-        for row in rows:
-            chosen.select(self.content.index(row, 0), self.content.index(row, last))
+        for first, end in _ranges(sorted(rows)):
+            chosen.select(self.content.index(first, 0), self.content.index(end, last))
         self.setCurrentIndex(self.content.index(rows[0], 0))
         self.selectionModel().select(chosen, QItemSelectionModel.SelectionFlag.ClearAndSelect)
 
     def as_text(self) -> str:
-        """Return the shown columns as text for a spreadsheet."""
+        """Return the shown columns as text for a spreadsheet: of the selected rows if several can be, else of all."""
+        several = self.selectionMode() is QAbstractItemView.SelectionMode.ExtendedSelection
+        rows = sorted(each.row() for each in self.selectionModel().selectedRows()) if several else []
         shown = [column for column in range(self.content.columnCount()) if not self.isColumnHidden(column)]
-        return sheet_text(self.content.texts(shown))
+        return sheet_text(self.content.texts(shown, rows or None))
 
     def copy(self) -> None:
-        """Copy the whole table."""
+        """Copy what as_text() returns."""
         QGuiApplication.clipboard().setText(self.as_text())
+
+    def remember_layout(self, key: str) -> None:
+        """Store the widths of the columns and the order of the rows under `key`, and restore them."""
+        self._layout_key = f"table/{key}"
+        with suppress(ValueError, TypeError, KeyError):
+            stored = json.loads(settings.text(self._layout_key) or "{}")
+            self._widths = {str(name): int(width) for name, width in stored.get("widths", {}).items()}
+            names = [column.name for column in self.content.columns]
+            if stored.get("sort") in names:
+                order = Qt.SortOrder.DescendingOrder if stored["descending"] else Qt.SortOrder.AscendingOrder
+                self.sortByColumn(names.index(stored["sort"]), order)
+        self._fitted = []
+        self.fit()
+        head = self.horizontalHeader()
+        head.sectionResized.connect(self._keep_width)
+        head.sortIndicatorChanged.connect(self._store_layout)
+
+    def _keep_width(self, number: int, _before: int, width: int) -> None:
+        """Keep a width that the user has dragged; the table itself sets others."""
+        dragged = QGuiApplication.mouseButtons() & Qt.MouseButton.LeftButton
+        if dragged and width and not self.isColumnHidden(number) and number < len(self.content.columns):
+            column = self.content.columns[number]
+            if not column.stretch:
+                self._widths[column.name] = width
+                self._store_layout()
+
+    def _store_layout(self) -> None:
+        head = self.horizontalHeader()
+        at, names = head.sortIndicatorSection(), [column.name for column in self.content.columns]
+        layout = {
+            "widths": self._widths,
+            "sort": names[at] if 0 <= at < len(names) else "",
+            "descending": head.sortIndicatorOrder() is Qt.SortOrder.DescendingOrder,
+        }
+        settings.put(self._layout_key, json.dumps(layout))
 
     def whole_height(self, most: int = 0) -> int:
         """Return the height of all rows, or of the first `most`."""
@@ -364,7 +423,7 @@ class Table(QTableView, Generic[RowT]):
         self.fit()
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Copy the whole table on the platform's shortcut; Qt by itself copies one cell."""
+        """Copy the table or its selected rows on the platform's shortcut; Qt by itself copies one cell."""
         if event.matches(QKeySequence.StandardKey.Copy):
             self.copy()
             return
@@ -375,7 +434,7 @@ class Table(QTableView, Generic[RowT]):
         if column.stretch:
             return self.scaled(column.least)
         if column.width:
-            return self.scaled(column.width)
+            return self._widths.get(column.name) or self.scaled(column.width)
         return max(self.sizeHintForColumn(number), self.horizontalHeader().sectionSizeHint(number))
 
     def _keeping_selection(self, change: Callable[[], None]) -> None:
@@ -417,7 +476,7 @@ class Table(QTableView, Generic[RowT]):
             mode = QHeaderView.ResizeMode.Interactive if column.width else QHeaderView.ResizeMode.ResizeToContents
             head.setSectionResizeMode(number, QHeaderView.ResizeMode.Stretch if column.stretch else mode)
             if column.width:
-                head.resizeSection(number, self.scaled(column.width))
+                head.resizeSection(number, self._widths.get(column.name) or self.scaled(column.width))
 
     def _set_look(self, name: str, selection: QAbstractItemView.SelectionMode, row_padding: int) -> None:
         self.setAccessibleName(name)

@@ -89,6 +89,8 @@ def spread(rows: Sequence[float], distance: float, height: float) -> list[float]
 
 
 _MARK = 9
+_LINED = (MarkKind.FINDING, MarkKind.LINK)
+"""Kinds of marks with a line over the curves; others, at the ends of trials, are in the strip above the plots."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +100,16 @@ class Stripe:
     low: float
     high: float
     median: float
+
+
+@dataclass(frozen=True, slots=True)
+class Level:
+    """The figure of a whole trial, as a line from its start to its end; in the view's coordinates when drawn."""
+
+    start: float
+    end: float
+    value: float
+    colour: QColor
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,16 +153,17 @@ class _Layer(QGraphicsItem):
 
 
 class Backdrop(_Layer):
-    """Layer behind the curves: phases of the time axis, heat map and grey baseline bands."""
+    """Layer behind the curves: phases of the time axis, heat maps, figures of trials and grey baseline bands."""
 
     def __init__(self, box: pg.ViewBox) -> None:
         super().__init__(box, -10)
         self.stripes: tuple[Stripe, ...] = ()
         self.phases: tuple[TimePhase, ...] = ()
         self.heat: tuple[HeatImage, ...] = ()
+        self.levels: tuple[Level, ...] = ()
 
     def paint(self, painter: QPainter, _option: QStyleOptionGraphicsItem, _widget: QWidget | None = None) -> None:
-        """Draw the phases, the heat maps, then the bands."""
+        """Draw the phases, the heat maps, the figures, then the bands."""
         height = float(self._box.height())
         for phase in self.phases:
             left, right = self.x(phase.start), self.x(phase.end)
@@ -160,6 +173,10 @@ class Backdrop(_Layer):
             top, bottom = self.y(heat.high), self.y(heat.low)
             area = QRectF(self.x(heat.start), top, self.x(heat.end) - self.x(heat.start), bottom - top)
             painter.drawImage(area, heat.image)
+        for level in self.levels:
+            painter.setPen(QPen(level.colour, 3, Qt.PenStyle.SolidLine, Qt.PenCapStyle.FlatCap))
+            row = self.y(level.value)
+            painter.drawLine(QPointF(self.x(level.start), row), QPointF(self.x(level.end), row))
         colour = QColor(palette().baseline)
         for stripe in self.stripes:
             colour.setAlpha(60)
@@ -223,7 +240,7 @@ class Foreground(_Layer):
         width = self._box.width()
         for mark in self.marks:
             column = round(self.x(mark.time)) + 0.5
-            if not 0 <= column <= width:
+            if mark.kind not in _LINED or not 0 <= column <= width:
                 continue
             colour = QColor(colours.warning if mark.kind is MarkKind.FINDING else colours.muted)
             painter.setPen(QPen(colour, 1, Qt.PenStyle.DotLine))

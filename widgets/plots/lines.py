@@ -16,27 +16,36 @@ from suites.units import unit as unit_of
 from widgets.plots import scale
 from widgets.plots.layers import Stripe
 from widgets.plots.scale import Range
-from widgets.plots.series import Numbers, SeriesBuffer
+from widgets.plots.series import SUMMARY, Numbers, SeriesBuffer
 
 
-def decimate(times: Numbers, values: Numbers, start: float, end: float, columns: int) -> tuple[Numbers, Numbers]:
-    """Return the points between `start` and `end` and one on either side, at most two per pixel column.
+def decimate(buffer: SeriesBuffer, first: int, last: int, edges: Numbers) -> tuple[Numbers, Numbers]:
+    """Return the points `first` to `last` of `buffer`, at most two for each column of pixels between `edges` (times).
 
     Each column keeps its minimum and maximum, so that no peak is lost; times are exact to one column. pyqtgraph's own
     downsampling does nothing below 10,000 points, where drawing already costs 13 ms a frame.
     """
-    first = max(int(np.searchsorted(times, start)) - 1, 0)
-    last = min(int(np.searchsorted(times, end, side="right")) + 1, len(times))
-    times, values = times[first:last], values[first:last]
-    if len(times) <= 2 * columns or end <= start:
-        return times, values
+    columns = len(edges) - 1
+    if last - first <= 2 * columns:
+        return buffer.times()[first:last], buffer.values()[first:last]
+    if last - first > _SUMMARY_COLUMNS * SUMMARY * columns:
+        chosen = slice(first // SUMMARY, -(-last // SUMMARY))
+        times, lows, highs = (numbers[chosen] for numbers in buffer.summary())
+    else:
+        times, lows = buffer.times()[first:last], buffer.values()[first:last]
+        highs = lows
     # reduceat needs increasing starts: columns without a point are left out.
-    edges = np.searchsorted(times, np.linspace(start, end, columns + 1))
-    starts = np.unique(np.concatenate([[0], edges[edges < len(times)]]))
+    starts = np.searchsorted(times, edges)
+    starts = np.concatenate([[0], starts[starts < len(times)]])
+    starts = starts[np.append(True, starts[1:] > starts[:-1])]
     thinned: Numbers = np.empty(2 * len(starts))
-    thinned[0::2] = np.fmin.reduceat(values, starts)
-    thinned[1::2] = np.fmax.reduceat(values, starts)
+    thinned[0::2] = np.fmin.reduceat(lows, starts)
+    thinned[1::2] = np.fmax.reduceat(highs, starts)
     return np.repeat(times[starts], 2), thinned
+
+
+_SUMMARY_COLUMNS = 4
+"""Summaries per column of pixels from which they are drawn in place of the points: their edges are off by a quarter."""
 
 
 SPARSE = 120
@@ -95,11 +104,22 @@ class Piece:
 
     def points(self, start: float, end: float) -> tuple[Numbers, Numbers]:
         """Return the points from `start` to `end` of the axis, with one on either side within the piece."""
-        times, values = self.buffer.times(), self.buffer.values()
-        least, most = np.searchsorted(times, [self.start, self.end])
-        first, last = np.searchsorted(times, [start + self.offset, end + self.offset])
-        chosen = slice(max(least, first - 1), min(most, last + 1))
-        return times[chosen] - self.offset, values[chosen]
+        first, last = self._reach(start, end)
+        return self.buffer.times()[first:last] - self.offset, self.buffer.values()[first:last]
+
+    def decimated(self, start: float, end: float, columns: int) -> tuple[Numbers, Numbers]:
+        """Return the points() decimated to `columns` of pixels."""
+        first, last = self._reach(start, end)
+        edges = np.linspace(start + self.offset, end + self.offset, columns + 1)
+        times, values = decimate(self.buffer, first, last, edges)
+        return times - self.offset, values
+
+    def _reach(self, start: float, end: float) -> tuple[int, int]:
+        """Return the first point to draw from `start` to `end` of the axis, and the one after the last."""
+        times = self.buffer.times()
+        least, first = np.searchsorted(times, np.array([self.start, start + self.offset]))
+        most, last = np.searchsorted(times, np.array([self.end, end + self.offset]), side="right")
+        return max(int(least), int(first) - 1), min(int(most), int(last) + 1)
 
     def latest(self) -> float | None:
         """Return the time of its last point on the axis, or None."""
@@ -150,9 +170,7 @@ class PlotLine:
         for piece in self.pieces:
             low, high = max(start, piece.start - piece.offset), min(end, piece.end - piece.offset)
             if low < high:
-                times, values = piece.points(low, high)
-                share = max(1, math.ceil(columns * (high - low) / (end - start)))
-                parts.append(decimate(times, values, low, high, share))
+                parts.append(piece.decimated(low, high, max(1, math.ceil(columns * (high - low) / (end - start)))))
         times, values = _joined(parts)
         self.shown = times, values * self.factor if self.factor != 1 else values
 

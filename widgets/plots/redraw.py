@@ -18,12 +18,14 @@ class Redraw(QObject):
         super().__init__(parent)
         self._timer = QTimer(self, singleShot=True)
         self._timer.timeout.connect(self._redraw)
-        self._next = 0.0
+        self._next = self._started = 0.0
 
-    def request(self) -> None:
-        """Request a redraw."""
-        if not self._timer.isActive():
-            self._timer.start(round(max(0.0, self._next - time.monotonic()) * 1000))
+    def request(self, pause: float = INTERVAL) -> None:
+        """Request a redraw, at least `pause` seconds after the start of the last one."""
+        due = max(self._next, self._started + pause)
+        wait = round(max(0.0, due - time.monotonic()) * 1000)
+        if not self._timer.isActive() or self._timer.remainingTime() > wait:
+            self._timer.start(wait)
 
     def now(self) -> None:
         """Redraw immediately, after a user's action."""
@@ -31,7 +33,7 @@ class Redraw(QObject):
         self._redraw()
 
     def _redraw(self) -> None:
-        started = time.monotonic()
+        started = self._started = time.monotonic()
         self.due.emit()
         cost = time.monotonic() - started
         self._next = started + max(INTERVAL, cost * _SHARE)

@@ -7,11 +7,16 @@ from numpy.typing import NDArray
 
 Numbers = NDArray[np.float64]
 
-CAPACITY = 400_000
-"""Most points of a series: four days at one sample a second, 6.4 MB."""
+CAPACITY = 131_072
+"""Most points of a series: 36 hours at one sample a second, 2 MB."""
 
-_FIRST = 256
+_FIRST = 64
 _BLOCK = 4
+
+SUMMARY = 16
+"""Points of which a minimum and a maximum are kept, so that long series are drawn without reading all of them."""
+
+_NO_NUMBERS: Numbers = np.empty(0)
 
 
 class SeriesBuffer:
@@ -27,6 +32,7 @@ class SeriesBuffer:
         self._values: Numbers = np.empty_like(self._times)
         self._count = 0
         self._sorted = True
+        self._lows, self._highs = _NO_NUMBERS, _NO_NUMBERS  # of complete blocks of SUMMARY points
         self.taken = 0
         """Number of points ever added, to detect new ones."""
 
@@ -56,6 +62,19 @@ class SeriesBuffer:
         self._sort()
         return self._values[: self._count]
 
+    def summary(self) -> tuple[Numbers, Numbers, Numbers]:
+        """Return the first time, the minimum and the maximum of each SUMMARY points; those of gaps alone are NaN."""
+        times, values = self.times(), self.values()
+        known, complete = len(self._lows), self._count // SUMMARY
+        if known < complete:
+            blocks = values[known * SUMMARY : complete * SUMMARY].reshape(-1, SUMMARY)
+            self._lows = np.concatenate([self._lows, np.fmin.reduce(blocks, axis=1)])
+            self._highs = np.concatenate([self._highs, np.fmax.reduce(blocks, axis=1)])
+        lows, highs, rest = self._lows, self._highs, values[complete * SUMMARY :]
+        if len(rest):
+            lows, highs = np.append(lows, np.fmin.reduce(rest)), np.append(highs, np.fmax.reduce(rest))
+        return times[::SUMMARY], lows, highs
+
     def last(self) -> tuple[float, float] | None:
         """Return the latest point that is not a gap, or None."""
         times, values = self.times(), self.values()
@@ -81,6 +100,7 @@ class SeriesBuffer:
         self._times[: self._count] = self._times[: self._count][order]
         self._values[: self._count] = self._values[: self._count][order]
         self._sorted = True
+        self._lows, self._highs = _NO_NUMBERS, _NO_NUMBERS
 
     def _thin_out(self) -> None:
         if self._count < self._capacity:
@@ -88,6 +108,7 @@ class SeriesBuffer:
             self._times, self._values = _grown(self._times, size), _grown(self._values, size)
             return
         self._sort()
+        self._lows, self._highs = _NO_NUMBERS, _NO_NUMBERS
         half = self._count // 2 // _BLOCK * _BLOCK
         times, values = _thinned(self._times[:half], self._values[:half])
         count = len(times) + self._count - half

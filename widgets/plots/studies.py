@@ -1,77 +1,73 @@
-"""Dialogs with charts of some runs: noise, scaling, latency heat maps and rounds."""
+"""Panes with a study of some runs: noise, scaling, latency heat maps, rounds."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from types import MappingProxyType
 
-from PySide6.QtCore import Qt
-from PySide6.QtGui import QGuiApplication
-from PySide6.QtWidgets import QDialog, QScrollArea, QVBoxLayout, QWidget
+from PySide6.QtGui import QGuiApplication, QShowEvent
+from PySide6.QtWidgets import QScrollArea, QTabWidget, QVBoxLayout, QWidget
 
 from app.chart import Chart, chart_table
+from app.distributions.studies import Study
 from app.export import write_csv
 from app.noise import NOISE_COLUMNS, noise_charts, noise_entry_rows
 from app.scaling.scaling import SCALING_COLUMNS, scaling_charts, scaling_rows
 from app.services import Workstation
 from widgets.jobs import BackgroundJob
-from widgets.parts.boxes import column_in, fill
-from widgets.parts.controls import push_button
-from widgets.parts.dialogs import ask_for_file, button_row, fit, opened
+from widgets.parts.boxes import column_in, fill, in_row
+from widgets.parts.controls import tool_button
+from widgets.parts.dialogs import ask_for_file
 from widgets.parts.notice import Notice
-from widgets.parts.text import Text, Tone, sheet_text
+from widgets.parts.text import Text, Tone, sheet_text, tool_tip
 from widgets.plots.chart_view import ChartView
-from widgets.theme import SPACE, TextSize, text_font
+from widgets.theme import SPACE
 
-SIZE = (920, 680)
 HEIGHT = 250
 """Height in pixels of a chart without named rows."""
 
+Writer = Callable[[Path], Path]
+
 
 @dataclass(frozen=True, slots=True)
-class Charts:
-    """Content of a chart dialog: `empty` is the text without charts, `files` the writer of each file extension."""
+class StudyCharts:
+    """The charts of a study; `files` are writers of its data by file extension, besides that of a picture."""
 
     charts: tuple[Chart, ...]
-    empty: str
-    files: dict[str, Callable[[Path], Path]]
+    files: Mapping[str, Writer] = field(default_factory=dict)
 
 
-class ChartDialog(QDialog):
-    """Computes charts on a background thread, shows them one above the other, and exports them."""
+class StudyPane(QWidget):
+    """A study of the runs of show_runs(), computed in the background when the pane is seen."""
 
-    def __init__(self, title: str, read: Callable[[], Charts], parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self.setWindowTitle(title)
-        fit(self, SIZE)
-        self._name = title
-        self.content: Charts | None = None
+    def __init__(self, study: Study, workstation: Workstation) -> None:
+        super().__init__()
+        self.study, self._workstation = study, workstation
+        self._runs: tuple[str, ...] = ()
+        self._job: BackgroundJob | None = None
+        self.content: StudyCharts | None = None
         self.views: list[ChartView] = []
         self.notice = Notice()
-        tip = "Copy every point for a spreadsheet"
-        self.copy_button = push_button("Copy data", self.copy_data, tip=tip, enabled=False)
-        tip = "Export the charts as PNG or their data as CSV"
-        self.export_button = push_button("Export…", self._ask_export, tip=tip, enabled=False)
-        self.close_button = push_button("Close", self.accept)
+        self.notice.hide()
+        self.copy_button = tool_button("Copy data", self.copy_data, tip="Copy every point for a spreadsheet")
+        self.export_button = tool_button("Export…", self._ask_export, tip="Charts as PNG, or their data as CSV")
         self._scroll = QScrollArea(widgetResizable=True)
-        self._arrange(title)
-        self.notice.show_message("info", "Reading the runs…")
-        BackgroundJob(read, self).start(self._show, self.notice.show_error)
+        self._scroll.setAccessibleName(study.value)
+        buttons = in_row(self.copy_button, self.export_button, None, spacing=SPACE[0])
+        fill(column_in(self, SPACE[0]), self.notice, buttons, (self._scroll, 1))
 
-    def export_to(self, path: Path) -> None:
-        """Write the charts to `path` in the format of its extension."""
-        if self.content is None:
-            return
-        write = self.content.files.get(path.suffix.lower())
-        if write is None:
-            self.notice.show_message(
-                "warning", f"Unknown file extension: {path.name}.", f"Use {' or '.join(self.content.files)}."
-            )
-            return
-        BackgroundJob(lambda: write(path), self).start(
-            lambda written: self.notice.show_message("good", f"Written: {written}"), self.notice.show_error
-        )
+    def show_runs(self, runs: Sequence[str]) -> None:
+        """Study `runs`, at once if the pane is visible, else when it is shown."""
+        if tuple(runs) != self._runs:
+            self._runs, self._job, self.content = tuple(runs), None, None
+            self._offer()
+        if self.isVisible():
+            self._read()
+
+    def showEvent(self, event: QShowEvent) -> None:
+        """Compute the study."""
+        super().showEvent(event)
+        self._read()
 
     def copy_data(self) -> None:
         """Copy the data of every chart for a spreadsheet."""
@@ -79,19 +75,43 @@ class ChartDialog(QDialog):
             rows = [row for chart in self.content.charts for row in ([chart.title], *chart_table(chart), [])]
             QGuiApplication.clipboard().setText(sheet_text(rows))
 
-    def _show(self, content: Charts) -> None:
-        self.content = content
+    def export_to(self, path: Path) -> None:
+        """Write the charts to `path` in the format of its extension."""
+        if self.content is None:
+            return
+        writers: dict[str, Writer] = {".png": partial(_write_picture, self.content.charts), **self.content.files}
+        write = writers.get(path.suffix.lower())
+        if write is None:
+            self.notice.show_message("warning", f"Unknown file extension: {path.name}.", f"Use {' or '.join(writers)}.")
+            return
+        BackgroundJob(lambda: write(path), self).start(
+            lambda written: self.notice.show_message("good", f"Written: {written}"), self.notice.show_error
+        )
+
+    def _read(self) -> None:
+        if not self._runs or self._job is not None:
+            return
+        self.notice.show_message("info", "Reading the runs…")
+        read, workstation, runs = _READERS[self.study], self._workstation, self._runs
+        job = self._job = BackgroundJob(lambda: read(workstation, runs), self)
+        job.returned.connect(lambda found: self._show(found) if job is self._job else None)
+        job.failed.connect(lambda error: self.notice.show_error(error) if job is self._job else None)
+        job.start()
+
+    def _show(self, content: StudyCharts) -> None:
+        self.content, self.views = content, []
         self.notice.hide()
-        for button in (self.copy_button, self.export_button):
-            button.setEnabled(bool(content.charts))
+        self._offer()
         sheet = QWidget()
         column = column_in(sheet, SPACE[1], (0, 0, SPACE[1], 0))
         for chart in content.charts:
             self._add(column, chart)
-        if not content.charts:
-            column.addWidget(Text(content.empty, Tone.MUTED))
         column.addStretch(1)
         self._scroll.setWidget(sheet)
+
+    def _offer(self) -> None:
+        for button in (self.copy_button, self.export_button):
+            button.setEnabled(self.content is not None and bool(self.content.charts))
 
     def _add(self, column: QVBoxLayout, chart: Chart) -> None:
         view = ChartView()
@@ -108,70 +128,56 @@ class ChartDialog(QDialog):
         if self.content is None:
             return
         patterns = {".png": "PNG image (*.png)", ".csv": "CSV table (*.csv)"}
-        filters = [patterns[ending] for ending in self.content.files]
-        ask_for_file(self, "Export", self.export_to, filters, save_as=f"{self._name.lower().replace(' ', '-')}.png")
-
-    def _arrange(self, title: str) -> None:
-        foot = button_row(self.copy_button, self.export_button, None, self.close_button)
-        rows = column_in(self, SPACE[1], (SPACE[3], SPACE[3], SPACE[3], SPACE[3]))
-        rows.addWidget(Text(title, font=text_font(TextSize.HEADING, bold=True)), 0, Qt.AlignmentFlag.AlignTop)
-        fill(rows, self.notice, (self._scroll, 1), foot)
+        filters = [patterns[ending] for ending in (".png", *self.content.files)]
+        ask_for_file(self, "Export", self.export_to, filters, save_as=f"{self.study.name.lower()}.png")
 
 
-NO_SPREAD = "No noise figures: they need two counted trials of a test."
-NO_SWEEP = "No sweep: select tests that sweep threads, depth or streams, or steps that differ in one numeric parameter."
+class StudyTabs:
+    """The studies as tabs of `tabs`; those without data are disabled and say what they need."""
 
-NO_ROUNDS = "No rounds: select runs of an SSD steady-state test."
+    def __init__(self, tabs: QTabWidget, workstation: Workstation) -> None:
+        self._tabs = tabs
+        self.panes = [StudyPane(study, workstation) for study in Study]
+        for pane in self.panes:
+            tabs.addTab(pane, pane.study.value)
 
-NO_HISTOGRAMS = "No latency histograms: select runs of fio, which records one every second."
-
-
-def show_noise(workstation: Workstation, runs: Sequence[str], parent: QWidget) -> ChartDialog:
-    """Open a dialog that ranks the metrics of `runs` by their repeatability."""
-    selected = tuple(runs)
-
-    def read() -> Charts:
-        found = workstation.analyses.noise(selected)
-        table = partial(write_csv, noise_entry_rows(found), NOISE_COLUMNS)
-        return _charts(noise_charts(found), NO_SPREAD, {".csv": table})
-
-    return opened(ChartDialog("Noise", read, parent))
+    def show_runs(self, runs: Sequence[str], missing: Mapping[Study, str]) -> None:
+        """Study `runs`; `missing` is what the studies without data need."""
+        for pane in self.panes:
+            index = self._tabs.indexOf(pane)
+            self._tabs.setTabEnabled(index, pane.study not in missing)
+            self._tabs.setTabToolTip(index, tool_tip(missing.get(pane.study, "")))
+            pane.show_runs(() if pane.study in missing else runs)
 
 
-def show_scaling(workstation: Workstation, runs: Sequence[str], parent: QWidget) -> ChartDialog:
-    """Open a dialog with the metrics of `runs` by the swept parameter; several runs are combined."""
-    selected = ",".join(runs)
-
-    def read() -> Charts:
-        found = workstation.analyses.scaling(selected)
-        table = partial(write_csv, scaling_rows(found), SCALING_COLUMNS)
-        return _charts((chart for one in found for chart in scaling_charts(one)), NO_SWEEP, {".csv": table})
-
-    return opened(ChartDialog("Scaling", read, parent))
+def _noise(workstation: Workstation, runs: Sequence[str]) -> StudyCharts:
+    found = workstation.analyses.noise(runs)
+    return StudyCharts(tuple(noise_charts(found)), {".csv": partial(write_csv, noise_entry_rows(found), NOISE_COLUMNS)})
 
 
-def show_heat(workstation: Workstation, runs: Sequence[str], parent: QWidget) -> ChartDialog:
-    """Open a dialog with a heat map of latency over time for each trial."""
-    selected = ",".join(runs)
-    title = "Latency heat map"
-    return opened(ChartDialog(title, lambda: _charts(workstation.analyses.heat(selected), NO_HISTOGRAMS), parent))
+def _scaling(workstation: Workstation, runs: Sequence[str]) -> StudyCharts:
+    found = workstation.analyses.scaling(",".join(runs))
+    charts = tuple(chart for one in found for chart in scaling_charts(one))
+    return StudyCharts(charts, {".csv": partial(write_csv, scaling_rows(found), SCALING_COLUMNS)})
 
 
-def show_rounds(workstation: Workstation, runs: Sequence[str], parent: QWidget) -> ChartDialog:
-    """Open a dialog with the rounds of each steady-state test."""
-    selected = ",".join(runs)
-    return opened(ChartDialog("Rounds", lambda: _charts(workstation.analyses.rounds(selected), NO_ROUNDS), parent))
+def _heat(workstation: Workstation, runs: Sequence[str]) -> StudyCharts:
+    return StudyCharts(tuple(workstation.analyses.heat(",".join(runs))))
 
 
-def _charts(
-    found: Iterable[Chart], empty: str, files: Mapping[str, Callable[[Path], Path]] = MappingProxyType({})
-) -> Charts:
-    """Return the content of a dialog, whose charts are exported as PNG and as `files`."""
-    charts = tuple(found)
-    return Charts(charts, empty, {".png": partial(_write_picture, charts), **files})
+def _rounds(workstation: Workstation, runs: Sequence[str]) -> StudyCharts:
+    return StudyCharts(tuple(workstation.analyses.rounds(",".join(runs))))
 
 
-def _write_picture(charts: Sequence[Chart], path: Path) -> Path:
+_READERS: Mapping[Study, Callable[[Workstation, Sequence[str]], StudyCharts]] = {
+    Study.NOISE: _noise,
+    Study.SCALING: _scaling,
+    Study.HEAT: _heat,
+    Study.ROUNDS: _rounds,
+}
+
+
+def _write_picture(charts: Iterable[Chart], path: Path) -> Path:
     from app.report_image.plots import write_charts
 
-    return write_charts(charts, path)
+    return write_charts(tuple(charts), path)

@@ -10,13 +10,14 @@ from PySide6.QtWidgets import QWidget
 
 from app.records import Band
 from suites.quantities import direction_text, quantity
-from suites.units import Display, Unit, convert, unit
+from suites.units import Display, Unit, unit
 from suites.vocab import Better
 from widgets.parts.boxes import column_in, fill
+from widgets.plots.annotations import Annotations, toned
 from widgets.plots.axis import TimeAxis, prefix
-from widgets.plots.heat import HeatGrid, heat_colour
-from widgets.plots.layers import HeatImage, Label, Stripe
-from widgets.plots.lines import AxisScaling, CurveItem, Piece, PlotLine, extent, stripe_of
+from widgets.plots.heat import HeatGrid
+from widgets.plots.layers import Label, Stripe
+from widgets.plots.lines import AxisScaling, CurveItem, Piece, PlotLine, extent
 from widgets.plots.plot_header import Legend, LegendEntry, PlotHead
 from widgets.plots.plot_menu import PlotMenu
 from widgets.plots.redraw import Redraw
@@ -32,7 +33,9 @@ NAMED_AT_CURVE = 4
 _SMOOTH = 1500
 """Total number of points up to which lines are antialiased; beyond, that doubles the cost."""
 
-_FAINT, _FAINT_DARK = 110, 140
+_SELDOM = 1.0
+"""Longest pause in seconds between redraws while points arrive."""
+
 _NAME_LIMIT = 60
 _NOTE_LIMIT = 120
 
@@ -61,15 +64,11 @@ class TimePlot(QWidget):
         self.window_of_time = window or TimeWindow(self)
         self.lines: dict[Hashable, PlotLine] = {}
         self._better = better
-        self._bands: dict[Hashable, Band] = {}
-        self._marks: list[PlotMark] = []
-        self._warm_up: tuple[TimePhase, ...] = ()
-        self._heat: tuple[tuple[HeatGrid, float], ...] = ()
+        self._notes = Annotations()
         self._redraw = Redraw(self)
         self._redraw.due.connect(self._refresh_if_visible)
         self._stale = True
         self._drawn = 0
-        self._heat_drawn: tuple[tuple[tuple[HeatGrid, float], ...], int] = ((), 0)
         self._build(axis)
 
     # Content
@@ -91,7 +90,7 @@ class TimePlot(QWidget):
         `offset` is the buffer's time at this plot's zero, `factor` converts its values to this plot's unit. A `faint`
         curve is drawn behind the others, without a label.
         """
-        curve = CurveItem(_toned(colour, faint=faint), dots=not faint, dashed=dashed)
+        curve = CurveItem(toned(colour, faint=faint), dots=not faint, dashed=dashed)
         curve.setZValue(-1 if faint else 0)
         drawn = buffer if buffer is not None else SeriesBuffer()
         line = PlotLine(key, title, colour, (Piece(drawn, offset),), curve, faint, factor, dashed)
@@ -118,9 +117,7 @@ class TimePlot(QWidget):
         """Remove everything but the title."""
         for key in tuple(self.lines):
             self.remove_series(key)
-        self._bands.clear()
-        self._marks.clear()
-        self._warm_up, self._heat = (), ()
+        self._notes.clear()
         self.touch()
 
     def append(self, key: Hashable, time: float, value: float) -> None:
@@ -131,31 +128,37 @@ class TimePlot(QWidget):
     def set_band(self, key: Hashable, band: Band | None) -> None:
         """Set or remove the baseline band of the curve `key`."""
         if band is None:
-            self._bands.pop(key, None)
+            self._notes.bands.pop(key, None)
         else:
-            self._bands[key] = band
+            self._notes.bands[key] = band
         self.touch()
 
     def bands(self) -> dict[Hashable, Band]:
         """Return the baseline's bands by the curves they belong to."""
-        return dict(self._bands)
+        return dict(self._notes.bands)
+
+    def set_levels(self, levels: Sequence[tuple[Hashable, float, float, float]]) -> None:
+        """Draw figures of whole trials: the curve they belong to, start and end on the axis, and the value."""
+        if tuple(levels) != self._notes.levels:
+            self._notes.levels = tuple(levels)
+            self.touch()
 
     def set_heat(self, heat: Sequence[tuple[HeatGrid, float]]) -> None:
         """Draw heat maps of latencies beneath the curves, each with its time 0 on the axis, which is logarithmic."""
-        if tuple(heat) != self._heat:
-            self._heat = tuple(heat)
+        if tuple(heat) != self._notes.heat:
+            self._notes.heat = tuple(heat)
             if heat and self.scaling.forced_logarithmic is None:
                 self.scaling.forced_logarithmic = True
             self.touch()
 
     def mark_warm_up(self, end: float) -> None:
         """Shade the warm-up from 0 to `end`."""
-        self._warm_up = (TimePhase(0.0, end, PhaseKind.WARM_UP, "warm-up"),)
+        self._notes.phases = (TimePhase(0.0, end, PhaseKind.WARM_UP, "warm-up"),)
         self.touch()
 
     def mark_finding(self, time: float, text: str) -> None:
         """Mark a finding on the time axis; `text` is shown on hover."""
-        self._marks.append(PlotMark(time, text))
+        self._notes.marks.append(PlotMark(time, text))
         self.touch()
 
     def touch(self) -> None:
@@ -165,9 +168,12 @@ class TimePlot(QWidget):
             self._redraw.request()
 
     def look(self) -> None:
-        """Request a redraw if a buffer has grown since the last one."""
+        """Request a redraw if a buffer has grown since the last one, seldom where a second is less than a pixel."""
         if self._taken() != self._drawn:
-            self.touch()
+            self._stale = True
+            if self.isVisible():
+                start, end = self.window_of_time.shown
+                self._redraw.request(min(_SELDOM, (end - start) / max(1.0, self.view.box.width())))
 
     def show_time_axis(self, *, shown: bool) -> None:
         """Show or hide the labels of the time axis."""
@@ -182,7 +188,7 @@ class TimePlot(QWidget):
         self._reach(lines)
         start, end = self.window_of_time.shown
         self.view.time_axis.set_map(self.window_of_time.time_map)
-        stripes = tuple(stripe_of(band, self.unit) for band in self._bands.values())
+        stripes = self._notes.stripes(self.unit)
         columns = max(1, int(self.view.box.width()))
         for line in lines:
             line.decimated(start, end, columns)
@@ -197,7 +203,10 @@ class TimePlot(QWidget):
         smooth = sum(len(line.shown[0]) for line in lines) <= _SMOOTH
         for line in lines:
             line.draw(logarithmic=self.scaling.bounds.logarithmic, smooth=smooth)
-        self._draw_layers(stripes)
+        self._notes.draw(self.view, self.window_of_time, stripes, self._in_view)
+        self._notes.draw_levels(self.view, self.lines, self._in_view)
+        logarithmic = self.scaling.bounds.logarithmic
+        self.head.heat_key.set_most(self._notes.draw_heat(self.view, self.unit, logarithmic=logarithmic))
         self._name_curves(stripes)
         self._write_head()
         self._show_reading()
@@ -219,7 +228,7 @@ class TimePlot(QWidget):
         parts = [self._time_text(time, (end - start) / 500), *figures]
         parts += [
             f"{self._band_title(key)} {quantity(band.median, unit(band.unit), measured=True)}"
-            for key, band in self._bands.items()
+            for key, band in self._notes.bands.items()
         ]
         mark = self.view.foreground.mark_at(time)
         return "   ".join([*parts, *([f"{mark.kind} {mark.text}"] if mark else [])])
@@ -306,43 +315,12 @@ class TimePlot(QWidget):
         bounds = self.scaling.bounds
         return log10(max(value, bounds.low)) if bounds.logarithmic else value
 
-    def _draw_layers(self, stripes: tuple[Stripe, ...]) -> None:
-        mapped = tuple(Stripe(*map(self._in_view, (stripe.low, stripe.high, stripe.median))) for stripe in stripes)
-        backdrop, foreground = self.view.backdrop, self.view.foreground
-        phases = (*self.window_of_time.phases, *self._warm_up)
-        if (mapped, phases) != (backdrop.stripes, backdrop.phases):
-            backdrop.stripes, backdrop.phases = mapped, phases
-            backdrop.update()
-        self._draw_heat()
-        self.view.foreground.set_span(self.window_of_time.selection)
-        marks = (*self.window_of_time.marks, *self._marks)
-        if marks != foreground.marks:
-            foreground.marks = marks
-            foreground.update()
-
-    def _draw_heat(self) -> None:
-        """Draw the heat maps; on a linear axis, whose rows would differ in height, there are none."""
-        heat = self._heat if self.scaling.bounds.logarithmic else ()
-        most = max((grid.most for grid, _ in heat), default=0)
-        state = (heat, heat_colour().rgb())
-        if state != self._heat_drawn:
-            self._heat_drawn = state
-            unit_shift = log10(convert(1.0, Unit.NANOSECOND, self.unit)) if heat else 0.0
-            self.view.backdrop.heat = tuple(
-                HeatImage(
-                    grid.start + zero, grid.end + zero, grid.low + unit_shift, grid.high + unit_shift, grid.image(most)
-                )
-                for grid, zero in heat
-            )
-            self.view.backdrop.update()
-        self.head.heat_key.set_most(most)
-
     def _name_curves(self, stripes: tuple[Stripe, ...]) -> None:
         named = self._named()
         grey = QColor(palette().baseline)
         labels = [
             Label(self._in_view(stripe.median), self._band_title(key), grey, dashed=True)
-            for key, stripe in zip(self._bands, stripes, strict=True)
+            for key, stripe in zip(self._notes.bands, stripes, strict=True)
         ]
         if 1 < len(named) <= NAMED_AT_CURVE:
             ends = [(line, line.end()) for line in named]
@@ -353,7 +331,7 @@ class TimePlot(QWidget):
 
     def _band_title(self, key: Hashable) -> str:
         line = self.lines.get(key)
-        return f"baseline {line.title}" if line is not None and len(self._bands) > 1 else "baseline"
+        return f"baseline {line.title}" if line is not None and len(self._notes.bands) > 1 else "baseline"
 
     def _write_head(self) -> None:
         suffix = "" if self.scaling.bounds.logarithmic else self.display().suffix
@@ -365,7 +343,7 @@ class TimePlot(QWidget):
     # The crosshair
 
     def _band_text(self) -> str:
-        bands = self._bands.values()
+        bands = self._notes.bands.values()
         names = "”, “".join(dict.fromkeys(band.name[:_NAME_LIMIT] for band in bands))
         notes = "; ".join(dict.fromkeys(band.note[:_NOTE_LIMIT] for band in bands if band.note))
         shape = "a published figure" if all(band.reference for band in bands) else "median and quartiles"
@@ -419,11 +397,5 @@ class TimePlot(QWidget):
             self.view.restyle()
             for line in self.lines.values():
                 line.colour = in_force(line.colour)
-                line.curve.set_colour(_toned(line.colour, faint=line.faint))
+                line.curve.set_colour(toned(line.colour, faint=line.faint))
             self.touch()
-
-
-def _toned(colour: QColor, *, faint: bool) -> QColor:
-    toned = QColor(colour)
-    toned.setAlpha((_FAINT_DARK if palette().dark else _FAINT) if faint else 255)
-    return toned

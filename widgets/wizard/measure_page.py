@@ -57,7 +57,6 @@ class MeasurePage(Page):
         self.draft = PlanDraft()
         self.assessment: Assessment | None = None
         self._entries: list[HostEntry] = []
-        self._quick_for: str | None = None
         self._changes: tuple[ValueChange, ...] = ()
         self.reader = HostReader(workstation, asker, self)
         self.reader.changed.connect(self._host_changed)
@@ -77,26 +76,16 @@ class MeasurePage(Page):
 
     def begin(self, host_names: Sequence[str] = ()) -> None:
         """Start a new plan on `host_names`."""
-        self._quick_for = None
         self.draft.reset(host_names)
         self._fresh(HOSTS)
 
-    def begin_quick(self, name: str) -> None:
-        """Read the facts of the host `name`, then show the plan of the quick benchmark for it."""
-        self.draft.reset([name])
-        self._quick_for = name
-        self._fresh(HOSTS)
-        self.reader.reread(name)
-
     def load(self, plan: Plan, *, generated: bool = False) -> None:
         """Show `plan` on the Review step. `generated`: Benchwright generated it."""
-        self._quick_for = None
         self.draft.adopt(plan, generated=generated)
         self._fresh(REVIEW)
 
     def _take_filled(self, filled: Filled, message: str) -> None:
         """Show the plan of a question; values it does not set are tuned to the host."""
-        self._quick_for = None
         self.draft.adopt(filled.plan, filled.chosen, generated=True)
         self._fresh(REVIEW)
         if message:
@@ -167,7 +156,6 @@ class MeasurePage(Page):
         self.plan_start.filled.connect(self._take_filled)
         self.plan_start.failed.connect(self._show_error)
         self.plan_start.emptied.connect(self.begin)
-        self.plan_start.planned.connect(lambda plan: self.load(plan, generated=True))
 
     def _build_window(self) -> None:
         self.bar = StepBar(tuple(step.title for step in self.steps))
@@ -263,7 +251,6 @@ class MeasurePage(Page):
         self.go(index)
 
     def _user_edited(self) -> None:
-        self._quick_for = None
         self.notice.hide()
         self._edited()
 
@@ -291,9 +278,6 @@ class MeasurePage(Page):
         state = self.reader.of(host)
         if state.reading is Reading.READ and state.facts is not None:
             self.draft.set_facts(state.facts)
-            if self._quick_for == host:
-                self._quick_for = None
-                self.plan_start.plan_quick(self.workstation, host, state.facts)
         self._edited()
 
     def _take_assessment(self, assessment: Assessment) -> None:

@@ -7,9 +7,7 @@ from PySide6.QtWidgets import QComboBox, QLineEdit, QSizePolicy, QStackedWidget,
 
 from app.plans.plan import LOCAL, Plan, PlanError
 from app.plans.presets import Filled, Preset, PresetQuestion, filled_preset, presets, read_answers
-from app.services import Workstation
 from suites.errors import ParameterError
-from suites.facts import Facts
 from widgets.jobs import BackgroundJob
 from widgets.parts.boxes import column_in, fill
 from widgets.parts.dialogs import QuestionDialog, opened
@@ -125,7 +123,6 @@ class PlanStart(QObject):
     """Offers the questions, asks for their answers, and fills in the plan."""
 
     filled = Signal(object, str)  # a Filled and its notes
-    planned = Signal(object)  # a Plan
     failed = Signal(object)  # a BenchwrightError
     emptied = Signal()  # start an empty plan
 
@@ -193,10 +190,6 @@ class PlanStart(QObject):
         )
         question.accepted.connect(self.emptied)
         opened(question)
-
-    def plan_quick(self, workstation: Workstation, host: str, facts: Facts) -> None:
-        """Plan the quick benchmark of `host`."""
-        BackgroundJob(lambda: workstation.quick_plan(host, facts)).start(self.planned, self.failed)
 
     def _offer(self, found: tuple[Preset, ...]) -> None:
         self.view.set_presets(found)

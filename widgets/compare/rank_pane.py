@@ -1,11 +1,11 @@
-"""Dialog that ranks runs by chosen criteria and exports the ranking as a picture or CSV."""
+"""Pane that ranks runs by chosen criteria and exports the ranking as a picture or CSV."""
 
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from pathlib import Path
 
-from PySide6.QtGui import QPixmap
-from PySide6.QtWidgets import QDialog, QPushButton, QWidget
+from PySide6.QtGui import QPixmap, QShowEvent
+from PySide6.QtWidgets import QPushButton, QWidget
 
 from app.output import write_whole
 from app.ranking.candidates import read_prices
@@ -20,24 +20,24 @@ from suites.vocab import Labels
 from widgets.compare.compare_table import WIDTH, rendered
 from widgets.compare.rank_form import RankForm, RankTable
 from widgets.jobs import BackgroundJob
-from widgets.parts.boxes import column_in, fill
-from widgets.parts.controls import push_button
-from widgets.parts.dialogs import ask_for_file, button_row, fit, opened
+from widgets.parts.boxes import column_in, fill, row_in, scrolled
+from widgets.parts.dialogs import ask_for_file, button_row
 from widgets.parts.images import png
 from widgets.parts.notice import Notice
 from widgets.parts.text import Text, Tone, set_tool_tip
 from widgets.theme import SPACE, TextSize, text_font
 
-SIZE = (1120, 700)
 MOST_METRICS = 200
 
 
-class RankDialog(QDialog):
-    """Criteria above, ranking below; reads and ranks in the background."""
+class RankPane(QWidget):
+    """Criteria above, ranking below, of the runs of show_runs(); reads in the background when it is seen."""
 
-    def __init__(self, workstation: Workstation, runs: Sequence[str], parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self._workstation, self._runs = workstation, tuple(runs)
+    def __init__(self, workstation: Workstation) -> None:
+        super().__init__()
+        self._workstation = workstation
+        self._runs: tuple[str, ...] = ()
+        self._offered = False
         self._job: BackgroundJob | None = None
         self.ranking: Ranking | None = None
         self.form = RankForm()
@@ -47,15 +47,34 @@ class RankDialog(QDialog):
         self.notice = Notice()
         self.copy_button = QPushButton("Copy")
         self.export_button = QPushButton("Export…")
-        self.close_button = push_button("Close", self.accept, autoDefault=False)
         self._arrange()
         self.form.changed.connect(self.rank)
         self.form.table_button.setAutoDefault(False)
         self.form.table_button.clicked.connect(lambda _checked: self._ask_for_prices())
+
+    def show_runs(self, runs: Sequence[str]) -> None:
+        """Rank `runs`, at once if the pane is visible, else when it is shown."""
+        if tuple(runs) != self._runs:
+            self._runs, self._offered, self.ranking, self._job = tuple(runs), False, None, None
+            self._ready(shown=False)
+        if self.isVisible():
+            self._read()
+
+    def showEvent(self, event: QShowEvent) -> None:
+        """Read the metrics of the runs, and rank."""
+        super().showEvent(event)
+        self._read()
+
+    def _read(self) -> None:
+        if not self._runs or self._offered:
+            return
+        self._offered = True
         self.notice.show_message("info", "Reading the runs…")
-        BackgroundJob(lambda: choices_of(map(workstation.joined_record, self._runs)), self).start(
-            self._offer, self._fail
-        )
+        workstation, runs = self._workstation, self._runs
+        job = self._job = BackgroundJob(lambda: choices_of(map(workstation.joined_record, runs)), self)
+        job.returned.connect(lambda found: self._offer(found) if job is self._job else None)
+        job.failed.connect(lambda error: self._fail(error) if job is self._job else None)
+        job.start()
 
     def rank(self) -> None:
         """Rank by the current criteria."""
@@ -134,8 +153,6 @@ class RankDialog(QDialog):
         ask_for_file(self, "Export", self.export_to, ["Image (*.png)", "Table (*.csv)"], save_as="ranking.png")
 
     def _arrange(self) -> None:
-        self.setWindowTitle("Rank")
-        fit(self, SIZE)
         self._ready(shown=False)
         for button, action, tip in (
             (self.copy_button, self.table.copy, "Copy the table as text"),
@@ -144,12 +161,10 @@ class RankDialog(QDialog):
             button.setAutoDefault(False)
             button.clicked.connect(lambda _checked, action=action: action())
             set_tool_tip(button, tip)
-        foot = button_row(self.copy_button, self.export_button, None, self.close_button)
-        rows = column_in(self, SPACE[1], (SPACE[3], SPACE[3], SPACE[3], SPACE[3]))
-        rows.addWidget(Text("Rank", font=text_font(TextSize.HEADING, bold=True)))
-        fill(rows, self.form, self.notice, self.heading, (self.table, 1), self.notes)
-        rows.addStretch(0)
-        rows.addLayout(foot)
+        foot = button_row(self.copy_button, self.export_button, None)
+        result = QWidget()
+        fill(column_in(result, SPACE[1]), self.notice, self.heading, (self.table, 1), self.notes, foot)
+        fill(row_in(self, SPACE[3]), (scrolled(self.form), 2), (result, 3))
 
 
 def choices_of(records: Iterable[RunRecord]) -> list[tuple[str, str, str, Labels]]:
@@ -160,8 +175,3 @@ def choices_of(records: Iterable[RunRecord]) -> list[tuple[str, str, str, Labels
             key = (one.step, one.metric.name, one.labels)
             found.setdefault(key, f"{metric_text(one.metric, one.labels)} · {one.step}")
     return [(title, *key) for key, title in list(found.items())[:MOST_METRICS]]
-
-
-def show_ranking(workstation: Workstation, runs: Sequence[str], parent: QWidget) -> RankDialog:
-    """Open a ranking of `runs` over `parent`."""
-    return opened(RankDialog(workstation, runs, parent))

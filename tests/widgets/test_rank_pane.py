@@ -1,4 +1,4 @@
-"""The window that ranks: what best means is asked above, the places stand below, and both leave as picture and CSV."""
+"""The pane that ranks: what best means is asked above, the places stand below, and both leave as picture and CSV."""
 
 import random
 import threading
@@ -17,10 +17,10 @@ from app.ranking.report import HEAD, ranking_csv
 from app.services import Workstation
 from suites.verdict import Trust, Verdict
 from tests.app.test_baselines import stored
-from widgets.compare import rank_dialog
+from widgets.compare import rank_pane
 from widgets.compare.pickers import BaselinePicker
-from widgets.compare.rank_dialog import RankDialog
 from widgets.compare.rank_form import RankForm
+from widgets.compare.rank_pane import RankPane
 
 RUNS = ("20261101-a", "20261102-b", "20261103-c")
 
@@ -39,32 +39,33 @@ def workstation(tmp_path: Path) -> Workstation:
 
 
 @pytest.fixture
-def dialog(qtbot: QtBot, workstation: Workstation) -> RankDialog:
+def pane(qtbot: QtBot, workstation: Workstation) -> RankPane:
     """Return the window with a ranking in it."""
-    made = RankDialog(workstation, RUNS)
+    made = RankPane(workstation)
     qtbot.addWidget(made)
+    made.show_runs(RUNS)
     made.show()
     qtbot.waitUntil(lambda: made.ranking is not None)
     return made
 
 
-def test_those_that_are_not_told_apart_share_a_place(dialog: RankDialog) -> None:
-    head, *rows = dialog.table.content.texts()
+def test_those_that_are_not_told_apart_share_a_place(pane: RankPane) -> None:
+    head, *rows = pane.table.content.texts()
     assert head[:2] == ["Rank", "Candidate"]
     assert sorted(row[1] for row in rows[:2]) == ["web-1", "web-2"]
     assert [row[0] for row in rows] == ["1–2", "1–2", "3"]
-    assert "tied at a margin of 5 %" in dialog.notes.text()
+    assert "tied at a margin of 5 %" in pane.notes.text()
 
 
-def test_a_doubtful_candidate_is_marked_at_its_value_whatever_columns_are_scrolled_away(dialog: RankDialog) -> None:
-    ranking = dialog.ranking
+def test_a_doubtful_candidate_is_marked_at_its_value_whatever_columns_are_scrolled_away(pane: RankPane) -> None:
+    ranking = pane.ranking
     assert ranking is not None
-    decoration, model = Qt.ItemDataRole.DecorationRole, dialog.table.content
+    decoration, model = Qt.ItemDataRole.DecorationRole, pane.table.content
     first, *others = ranking.ranked
     for level in (Trust.VALID, Trust.DOUBTFUL):
         judged = Verdict(level, None, "Judged.")
         marked = replace(first, candidate=replace(first.candidate, verdict=judged))
-        dialog.table.show_ranking(replace(ranking, ranked=(marked, *others)))
+        pane.table.show_ranking(replace(ranking, ranked=(marked, *others)))
         found = [
             model.index(row, HEAD.index("Value")).data(decoration) is not None for row in range(len(ranking.ranked))
         ]
@@ -72,30 +73,30 @@ def test_a_doubtful_candidate_is_marked_at_its_value_whatever_columns_are_scroll
 
 
 def test_the_margin_is_that_of_the_metric_until_the_user_types_another(
-    qtbot: QtBot, dialog: RankDialog, workstation: Workstation
+    qtbot: QtBot, pane: RankPane, workstation: Workstation
 ) -> None:
-    assert (dialog.form.margin.value(), dialog.form.origin.text()) == (5.0, "")
+    assert (pane.form.margin.value(), pane.form.origin.text()) == (5.0, "")
     runs = [[workstation.load(run)] for run in RUNS]
-    own = rank(RUNS, runs, replace(dialog.form.question(), margins=Margins(kept={"iops": 0.012})))
-    dialog.form.show_margin(own)
-    assert (dialog.form.margin.value(), dialog.form.origin.text()) == (1.2, "yours")
-    assert dialog.form.question().margins == Margins()
-    dialog.form.margin.setValue(2.0)
-    dialog.form.margin.editingFinished.emit()
-    qtbot.waitUntil(lambda: dialog.ranking is not None and dialog.ranking.criteria.margins.every == 0.02)
-    assert (dialog.form.margin.value(), dialog.form.origin.text()) == (2.0, "")
-    dialog.form.show_margin(own)  # an answer that comes late does not take the user's word away
-    assert dialog.form.margin.value() == 2.0
+    own = rank(RUNS, runs, replace(pane.form.question(), margins=Margins(kept={"iops": 0.012})))
+    pane.form.show_margin(own)
+    assert (pane.form.margin.value(), pane.form.origin.text()) == (1.2, "yours")
+    assert pane.form.question().margins == Margins()
+    pane.form.margin.setValue(2.0)
+    pane.form.margin.editingFinished.emit()
+    qtbot.waitUntil(lambda: pane.ranking is not None and pane.ranking.criteria.margins.every == 0.02)
+    assert (pane.form.margin.value(), pane.form.origin.text()) == (2.0, "")
+    pane.form.show_margin(own)  # an answer that comes late does not take the user's word away
+    assert pane.form.margin.value() == 2.0
 
 
-def test_prices_and_a_threshold_make_the_cheapest_win(qtbot: QtBot, dialog: RankDialog) -> None:
-    form = dialog.form
+def test_prices_and_a_threshold_make_the_cheapest_win(qtbot: QtBot, pane: RankPane) -> None:
+    form = pane.form
     form.threshold.setText("900")
     form.prices.setText("web-1=0.4 USD, web-2=0.2 USD, web-3=0.1 USD")
     form.goal.setCurrentText("Cheapest that meets the threshold")
-    qtbot.waitUntil(lambda: dialog.ranking is not None and dialog.ranking.criteria.goal is RankingGoal.CHEAPEST)
-    assert [row[1] for row in dialog.table.content.texts()[1:]] == ["web-2", "web-1", "web-3"]
-    assert dialog.table.content.texts()[0][-1] == "Threshold"
+    qtbot.waitUntil(lambda: pane.ranking is not None and pane.ranking.criteria.goal is RankingGoal.CHEAPEST)
+    assert [row[1] for row in pane.table.content.texts()[1:]] == ["web-2", "web-1", "web-3"]
+    assert pane.table.content.texts()[0][-1] == "Threshold"
 
 
 @pytest.mark.parametrize(
@@ -110,29 +111,29 @@ def test_a_threshold_is_an_upper_limit_with_any_less_than_sign(qtbot: QtBot, typ
     assert (threshold.value, threshold.at_least) == (5.0, at_least)
 
 
-def test_prices_come_from_a_table_too(qtbot: QtBot, dialog: RankDialog, tmp_path: Path) -> None:
+def test_prices_come_from_a_table_too(qtbot: QtBot, pane: RankPane, tmp_path: Path) -> None:
     table = tmp_path / "prices.csv"
     table.write_text("host,price,currency\nweb-1,0.4,USD\nweb-2,0.4,USD\nweb-3,0.1,USD\n")
-    dialog.form.goal.setCurrentText("Best price/performance")
-    qtbot.waitUntil(lambda: "No price is given" in dialog.notice.text())
-    dialog.read_prices(table)
-    qtbot.waitUntil(lambda: dialog.ranking is not None)
-    assert dialog.table.content.texts()[1][1] == "web-3"
+    pane.form.goal.setCurrentText("Best price/performance")
+    qtbot.waitUntil(lambda: "No price is given" in pane.notice.text())
+    pane.read_prices(table)
+    qtbot.waitUntil(lambda: pane.ranking is not None)
+    assert pane.table.content.texts()[1][1] == "web-3"
     table.write_text("host\nweb-1\n")
-    dialog.read_prices(table)
-    qtbot.waitUntil(lambda: "header lacks price" in dialog.notice.text())
+    pane.read_prices(table)
+    qtbot.waitUntil(lambda: "header lacks price" in pane.notice.text())
 
 
-def test_what_cannot_be_read_is_said_and_nothing_old_stays(qtbot: QtBot, dialog: RankDialog) -> None:
-    dialog.form.limit.setText("latency")
-    qtbot.keyClick(dialog.form.limit, Qt.Key.Key_Return)
-    assert "is not a limit" in dialog.notice.text()
-    assert not dialog.table.isVisible()
-    assert not dialog.export_button.isEnabled()
+def test_what_cannot_be_read_is_said_and_nothing_old_stays(qtbot: QtBot, pane: RankPane) -> None:
+    pane.form.limit.setText("latency")
+    qtbot.keyClick(pane.form.limit, Qt.Key.Key_Return)
+    assert "is not a limit" in pane.notice.text()
+    assert not pane.table.isVisible()
+    assert not pane.export_button.isEnabled()
 
 
 def test_the_ranking_is_written_as_picture_and_table(
-    qtbot: QtBot, dialog: RankDialog, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    qtbot: QtBot, pane: RankPane, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     threads = []
 
@@ -140,13 +141,13 @@ def test_the_ranking_is_written_as_picture_and_table(
         threads.append(threading.current_thread())
         return ranking_csv(ranking)
 
-    monkeypatch.setattr(rank_dialog, "ranking_csv", written)
+    monkeypatch.setattr(rank_pane, "ranking_csv", written)
     for name in ("best.png", "best.csv"):
-        dialog.export_to(tmp_path / name)
+        pane.export_to(tmp_path / name)
         qtbot.waitUntil((tmp_path / name).exists)
     assert QImage(str(tmp_path / "best.png")).width() == 2400
     assert (tmp_path / "best.csv").read_text().splitlines()[1].startswith("1–2,web-")
-    qtbot.waitUntil(lambda: dialog.notice.text().startswith("Written: "))
+    qtbot.waitUntil(lambda: pane.notice.text().startswith("Written: "))
     assert threads
     assert threading.main_thread() not in threads
 

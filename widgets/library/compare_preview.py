@@ -1,0 +1,135 @@
+"""Comparison of the selected runs in place: what differs in their parameters, then their figures with verdicts."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from PySide6.QtCore import QTimer, Signal
+from PySide6.QtWidgets import QWidget
+
+from app.comparison.comparison import run_letter
+from app.library_rows import LibraryRow
+from app.library_table import differing_parameters, parameter_text
+from app.margins import DEFAULTS
+from app.services import Workstation
+from suites.errors import BenchwrightError
+from suites.quantities import count_text
+from widgets.compare.compare_rows import Compared, lines_of, read_runs
+from widgets.compare.compare_table import CompareTable
+from widgets.jobs import BackgroundJob
+from widgets.library.run_rows import baseline_first, local_time
+from widgets.parts.boxes import column_in, fill, in_row
+from widgets.parts.controls import push_button
+from widgets.parts.names import MISSING, host_label
+from widgets.parts.notice import Notice
+from widgets.parts.table import Table, TableColumn, TableModel
+from widgets.parts.text import OneLine, Text, Tone
+from widgets.theme import SPACE, TextSize, text_font
+
+MOST_RUNS = 8
+"""Runs that are compared in place; more open in Compare."""
+
+DELAY = 200
+"""Milliseconds after the last change of the selection before the runs are read."""
+
+
+@dataclass(frozen=True, slots=True)
+class DifferenceLine:
+    """A parameter, or what else differs, with its text in each run."""
+
+    name: str
+    texts: tuple[str, ...]
+
+
+def difference_lines(rows: Sequence[LibraryRow]) -> list[DifferenceLine]:
+    """Return what differs between runs: parameters, hosts, instance type and kernel."""
+    lines = [
+        DifferenceLine(token, tuple(parameter_text(row, name) or MISSING for row in rows))
+        for name, token in differing_parameters(rows)
+    ]
+    for name, texts in {
+        "Hosts": [", ".join(map(host_label, row.summary.hosts)) for row in rows],
+        "Type": [row.platform for row in rows],
+        "Kernel": [row.kernel for row in rows],
+    }.items():
+        if len(set(texts)) > 1:
+            lines.append(DifferenceLine(name, tuple(text or MISSING for text in texts)))
+    return lines
+
+
+def _columns(count: int) -> list[TableColumn[DifferenceLine]]:
+    def column(number: int) -> TableColumn[DifferenceLine]:
+        return TableColumn(run_letter(number), lambda line: line.texts[number], width=120)
+
+    return [
+        TableColumn("Differs", lambda line: line.name, stretch=True, least=100),
+        *(column(number) for number in range(count)),
+    ]
+
+
+class ComparePreview(QWidget):
+    """Compares two runs or more while they are selected."""
+
+    open_requested = Signal()
+
+    def __init__(self, workstation: Workstation) -> None:
+        super().__init__()
+        self._workstation = workstation
+        self._wanted: tuple[str, ...] = ()
+        self.compared: Compared | None = None
+        self.title = OneLine(text_font(TextSize.HEADING, bold=True))
+        self.runs = Text(tone=Tone.MUTED)
+        self.open_button = push_button("Open in Compare", self.open_requested, tip="Open in Compare (Ctrl+D)")
+        self.notice = Notice()
+        self.differences = Table("What differs between the runs", TableModel[DifferenceLine](_columns(2)))
+        self.table = CompareTable()
+        head = in_row((self.title, 1), self.open_button, spacing=SPACE[1])
+        fill(column_in(self, SPACE[1]), head, self.runs, self.notice, self.differences, (self.table, 1))
+        self._delay = QTimer(self, singleShot=True, interval=DELAY)
+        self._delay.timeout.connect(self._read)
+
+    def show_runs(self, rows: Sequence[LibraryRow]) -> None:
+        """Show what differs between `rows` now, and their comparison once it is read."""
+        by_id = {row.id: row for row in rows}
+        ordered = [by_id[run] for run in baseline_first(rows)]
+        if tuple(row.id for row in ordered) == self._wanted:
+            return
+        self._wanted = tuple(row.id for row in ordered)
+        self.title.set_text(f"{count_text(len(rows), 'run')} selected")
+        shown = ordered[:MOST_RUNS]
+        self.runs.setText("   ".join(f"{run_letter(at)} {_name(row)}" for at, row in enumerate(shown)))
+        lines = difference_lines(shown)
+        self.differences.show_rows(lines, _columns(len(shown)))
+        self.differences.setVisible(bool(lines))
+        self.differences.setMaximumHeight(self.differences.whole_height(6))
+        self.table.hide()
+        self.notice.hide()
+        if len(rows) > MOST_RUNS:
+            self.notice.show_message("info", f"Select at most {MOST_RUNS} runs to compare them here.")
+        else:
+            self._delay.start()
+
+    def _read(self) -> None:
+        wanted, workstation = self._wanted, self._workstation
+        margins = DEFAULTS
+
+        def show(found: Compared) -> None:
+            if wanted == self._wanted:
+                self._show(found)
+
+        def fail(error: BenchwrightError) -> None:
+            if wanted == self._wanted:
+                self.notice.show_error(error)
+
+        BackgroundJob(lambda: read_runs(workstation, wanted, margins), self).start(show, fail)
+
+    def _show(self, compared: Compared) -> None:
+        self.compared = compared
+        lines = lines_of(compared, everything=False)
+        self.table.show_lines(lines, compared.comparison.margin)
+        self.table.setVisible(bool(lines))
+        if not lines:
+            self.notice.show_message("info", "No metric is common to these runs.")
+
+
+def _name(row: LibraryRow) -> str:
+    return f"{row.summary.name}, {local_time(row.summary.started)}"

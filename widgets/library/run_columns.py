@@ -1,0 +1,157 @@
+"""Columns of the table of runs: widths, marks and tool tips for those of app.library_table, and group rows."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+
+from PySide6.QtGui import QIcon
+
+from app.library_rows import LibraryRow
+from app.library_table import ListColumn
+from app.session_text import session_text
+from suites.quantities import count_text
+from widgets.library.run_rows import one_line
+from widgets.parts.names import MISSING, mark_of
+from widgets.parts.table import LEFT, RIGHT, TableColumn
+from widgets.theme import icon
+
+
+@dataclass(frozen=True, slots=True)
+class GroupLine:
+    """The head of a group of runs. `span` is that of their headline values."""
+
+    title: str
+    count: int
+    span: str
+    collapsed: bool
+
+    @property
+    def text(self) -> str:
+        """The title with the number of runs."""
+        return f"{'▸' if self.collapsed else '▾'} {self.title}   {count_text(self.count, 'run')}"
+
+
+ListLine = LibraryRow | GroupLine
+
+TREND_COLUMN = "Trend"
+TREND_NAME = "trend"
+TREND_TIP = (
+    "Headline of up to 30 runs of the same tests and parameters on the same hosts, in order of time; "
+    "the dot is this run"
+)
+
+EDITABLE = {"Name": "name", "Note": "note", "Tags": "tag"}
+"""The columns that are edited in place, with the field of the annotation."""
+
+
+def _nothing(_row: LibraryRow) -> str:
+    return ""
+
+
+@dataclass(frozen=True, slots=True)
+class _Look:
+    """How a column is shown; `more` is the tool tip of its cells."""
+
+    width: int = 90
+    hide_order: int = 0
+    tip: str = ""
+    more: Callable[[LibraryRow], str] | None = None
+    tone: str = ""
+    bold: bool = False
+    mark: Callable[[LibraryRow], QIcon | None] = field(default=lambda _row: None)
+    stretch: bool = False
+    needed: Callable[[LibraryRow], bool] | None = None
+
+
+def _started(row: LibraryRow) -> str:
+    return f"{row.summary.started}\n{row.id}"
+
+
+def _verdict(row: LibraryRow) -> str:
+    limited = f"limited by {row.summary.limited_by}" if row.summary.limited_by else ""
+    return f"{row.summary.trust}\n{limited}".strip()
+
+
+def _verdict_mark(row: LibraryRow) -> QIcon | None:
+    return icon(mark_of(row.summary.trust)) if row.summary.trust else None
+
+
+def _pin(row: LibraryRow) -> QIcon | None:
+    return icon("pin", "accent") if row.baselines else None
+
+
+_STATES = {"running": "live", "done": "good", "partial": "warning", "failed": "error", "detached": "live"}
+
+
+def _state_mark(row: LibraryRow) -> QIcon | None:
+    return icon(_STATES[row.summary.status])
+
+
+def _session(row: LibraryRow) -> str:
+    return "" if row.summary.session is None else session_text(row.summary.session, row.summary.started)
+
+
+_LOOKS = {
+    "started": _Look(124, tip="Local time", more=_started, tone="muted"),
+    "name": _Look(170, more=lambda row: f"{row.summary.name}\n{row.summary.question}".strip(), stretch=True),
+    "host": _Look(88, 8, more=lambda row: "\n".join(row.summary.hosts)),
+    "type": _Look(88, 4, "Instance type, else the virtualisation", tone="muted"),
+    "suite": _Look(80, 3, "Suites of the steps"),
+    "step": _Look(140, 2, more=lambda row: "\n".join(row.summary.steps), tone="muted"),
+    "headline": _Look(124, 0, "Headline metric of the first step: geometric mean of its trials", _nothing, bold=True),
+    "half": _Look(58, 7, "Half of the 95 % interval of the headline value", _nothing, "muted"),
+    "trials": _Look(36, 6, "Completed trials without warm-ups", _nothing, "muted"),
+    "verdict": _Look(148, tip="Trust in the result: the worst of its steps", more=_verdict, mark=_verdict_mark),
+    "limit": _Look(96, 3, tone="muted"),
+    "issues": _Look(50, 3, "Errors and warnings that are not acknowledged", _nothing),
+    "state": _Look(78, 6, mark=_state_mark, more=_nothing, needed=lambda row: row.summary.status != "done"),
+    "baseline": _Look(104, 5, "Baselines that the run is pinned as", mark=_pin, needed=lambda row: bool(row.baselines)),
+    "tag": _Look(92, 5, needed=lambda row: bool(row.annotation.tags)),
+    "note": _Look(140, 1, tone="muted"),
+    "session": _Look(64, 3, "Session of a series of runs of one plan", _session),
+    "duration": _Look(74, 2, tone="muted", more=_nothing),
+    "kernel": _Look(130, 2, tone="muted"),
+    "question": _Look(200, 1, tone="muted"),
+    "plan": _Look(72, 1, "Hash of the plan", _nothing, "muted"),
+    "id": _Look(150, 1, tone="muted", more=_nothing),
+}  # fmt: skip
+
+
+def table_column(column: ListColumn) -> TableColumn[ListLine]:
+    """Return a column of the window's table."""
+    look = _LOOKS.get(column.name, _Look())
+
+    def text(row: LibraryRow) -> str:
+        return one_line(column.text(row)) or (MISSING if column.name == "headline" else "")
+
+    def of_run(read: Callable[[LibraryRow], str]) -> Callable[[ListLine], str]:
+        return lambda line: read(line) if isinstance(line, LibraryRow) else ""
+
+    return TableColumn(
+        column.title,
+        of_run(text),
+        unit=column.unit,
+        align=RIGHT if column.number else LEFT,
+        tip=look.tip,
+        more=of_run(look.more or column.text),
+        key=lambda line: column.key(line) if isinstance(line, LibraryRow) else (True, 0),
+        tone=look.tone,
+        bold=look.bold,
+        mark=lambda line: look.mark(line) if isinstance(line, LibraryRow) else None,
+        width=look.width,
+        stretch=look.stretch,
+        least=150 if look.stretch else 0,
+        hide_order=look.hide_order,
+        needed=None if look.needed is None else partial(_any_needs, look.needed),
+    )
+
+
+def _any_needs(needed: Callable[[LibraryRow], bool], lines: Sequence[ListLine]) -> bool:
+    return any(needed(line) for line in lines if isinstance(line, LibraryRow))
+
+
+def trend_column() -> TableColumn[ListLine]:
+    """Return the column of sparklines, which the table's delegate draws."""
+    return TableColumn(
+        TREND_COLUMN, lambda _line: "", tip=TREND_TIP, more=lambda _line: TREND_TIP, width=72, hide_order=2
+    )
