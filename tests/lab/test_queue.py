@@ -84,14 +84,17 @@ def test_runs_on_different_machines_go_side_by_side(tmp_path: Path, start_machin
     assert json.loads((Path.home() / "state/benchwright/queue.json").read_text())["entries"] == []
 
 
-def test_two_names_of_one_machine_are_one(tmp_path: Path, start_machine: StartMachine) -> None:
+def test_two_names_of_one_machine_are_one_and_a_failed_run_blocks_nothing(
+    tmp_path: Path, start_machine: StartMachine
+) -> None:
     start_machine("one")
     start_machine("inside-one", like="one")  # its leases are not visible in the other container
-    plans = [plan_on("one"), plan_on("inside-one")]
-    _, output, _ = run_files(tmp_path, plans, "--json")
-    first, second = records(tmp_path, plans)
+    plans = [plan_on("one"), plan_on("inside-one"), plan_on("nowhere.invalid")]
+    status, output, _ = run_files(tmp_path, plans, "--json")
+    assert status == 1
+    first, second, _ = records(tmp_path, plans)
     assert not overlap(first, second)
-    assert [each["state"] for each in json.loads(output)] == ["done", "done"]
+    assert [each["state"] for each in json.loads(output)] == ["done", "done", "failed"]
 
 
 def test_ctrl_c_stops_every_run_in_order(tmp_path: Path, start_machine: StartMachine) -> None:

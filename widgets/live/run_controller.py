@@ -296,7 +296,7 @@ def left_text(model: RunModel, now: float) -> str:
     remaining = None if model.links else model.remaining(now)
     if remaining is None or remaining < 1.0:
         return "" if model.links else remaining_text(remaining)
-    return f"{clock_text(remaining)} left"
+    return f"{clock_text(remaining).removeprefix('0')} left"
 
 
 def _figure(model: RunModel) -> str:
