@@ -72,6 +72,7 @@ LOADED = 2000
 class MainWindow(QMainWindow):
     """The main window. Shows pages and connects them to each other."""
 
+    runs_changed = Signal()
     page_created = Signal()  # a page was shown for the first time
 
     def __init__(self, workstation: Workstation) -> None:
@@ -130,6 +131,7 @@ class MainWindow(QMainWindow):
         self.strip.show_lines(lines, front)
         self.rail.show_running(sum(line.state is LineState.RUNNING for line in lines))
         self.presence.show_lines(lines)
+        self.runs_changed.emit()
         self._show_summary()
 
     def _show_summary(self) -> None:
@@ -322,6 +324,10 @@ class MainWindow(QMainWindow):
         """Stop every run under way."""
         self._on_live(lambda live: live.stop_all())
 
+    def clear_runs(self) -> None:
+        """Remove the runs that are over from the strip, except the one that is shown."""
+        self._on_live(lambda live: live.clear_finished())
+
     def run_again(self) -> None:
         """Run the plan of the run on the page Live again."""
         self._on_live(lambda live: live.run_again())
@@ -362,16 +368,29 @@ def _build_menus(window: MainWindow) -> QAction:
 
 
 def _build_run_menu(menu: QMenu, window: MainWindow) -> None:
-    _add(menu, "&Run again", window.run_again)
-    _add(menu, "&Stop", window.stop_run)  # Ctrl+. is that of the button on the page
-    _add(menu, "Stop &all", window.stop_all_runs)
+    again = _add(menu, "&Run again", window.run_again)
+    stop = _add(menu, "&Stop", window.stop_run)  # Ctrl+. is that of the button on the page
+    stop_all = _add(menu, "Stop &all", window.stop_all_runs)
     menu.addSeparator()
     _add(menu, "&Next run", window.next_run, NEXT_RUN)
     _add(menu, "&Previous run", lambda: window.next_run(-1), PREVIOUS_RUN)
+    clear = _add(menu, "&Clear finished runs", window.clear_runs)
     menu.addSeparator()
-    for action in QueueAction:
-        _add(menu, action.value, partial(window.act_on_run, action))
+    queued = [(action, _add(menu, action.value, partial(window.act_on_run, action))) for action in QueueAction]
     menu.addSeparator()
+
+    def fit() -> None:
+        live = window.pages.live
+        front = None if live is None else live.front
+        again.setEnabled(front is not None)
+        stop.setEnabled(front is not None and front.running)
+        stop_all.setEnabled(live is not None and live.running)
+        clear.setEnabled(live is not None and any(run.over and run is not front for run in live.runs.controllers))
+        for action, entry in queued:
+            entry.setEnabled(front is not None and action in front.queue_actions)
+
+    window.runs_changed.connect(fit)
+    fit()
     notify = menu.addAction("Notify when a run ends or asks")
     notify.setCheckable(True)
     notify.setChecked(window.presence.notifies)
@@ -409,11 +428,12 @@ def _build_appearances(menu: QMenu) -> None:
 
 def _add(
     menu: QMenu, text: str, callback: Callable[[], object], keys: QKeySequence.StandardKey | str | None = None
-) -> None:
+) -> QAction:
     action = menu.addAction(text)
     if keys is not None:
         action.setShortcut(QKeySequence(keys))
     action.triggered.connect(lambda _checked: callback())
+    return action
 
 
 def _freeze_loaded() -> None:

@@ -113,8 +113,8 @@ class _RunCard(QFrame):
     def _open_menu(self, at: QPoint) -> None:
         if self.line.state.waits:
             menu = QMenu(self)
-            for text, action in self._strip.actions_of(self.line):
-                menu.addAction(text).triggered.connect(
+            for action in actions_of(paused=self.line.state is LineState.PAUSED):
+                menu.addAction(action.value).triggered.connect(
                     lambda _checked, chosen=action: self._strip.queue_requested.emit(self.line.key, chosen)
                 )
             menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
@@ -129,6 +129,16 @@ class QueueAction(StrEnum):
     RESUME = "Resume"
     ANYWAY = "Run anyway"
     REMOVE = "Remove from queue"
+
+
+def actions_of(*, paused: bool) -> tuple[QueueAction, ...]:
+    """Return what can be done with a run that waits."""
+    return (
+        QueueAction.FRONT,
+        QueueAction.RESUME if paused else QueueAction.PAUSE,
+        QueueAction.ANYWAY,
+        QueueAction.REMOVE,
+    )
 
 
 class RunStrip(QScrollArea):
@@ -170,13 +180,6 @@ class RunStrip(QScrollArea):
             bar = self.horizontalScrollBar()
             scrolls = bar.sizeHint().height() if bar.maximum() > 0 else 0
             self.setFixedHeight(self.cards[0].sizeHint().height() + 2 * SPACE[0] + scrolls)
-
-    @staticmethod
-    def actions_of(line: StripLine) -> list[tuple[str, QueueAction]]:
-        """Return what can be done with a run that waits, each with its text."""
-        pause = QueueAction.RESUME if line.state is LineState.PAUSED else QueueAction.PAUSE
-        chosen = (QueueAction.FRONT, pause, QueueAction.ANYWAY, QueueAction.REMOVE)
-        return [(action.value, action) for action in chosen]
 
 
 def counts_text(lines: Sequence[StripLine]) -> str:

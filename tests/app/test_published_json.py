@@ -15,7 +15,9 @@ from app.baselines.reference import Reference, ReferenceFigure
 from app.baselines.reference_file import reference_to_json
 from app.cli.main import benchwright
 from app.cli.plan_options import preset_to_json
-from app.cli.runs import detached_to_json
+from app.cli.queue import place_to_json
+from app.cli.runs import detached_to_json, queued_run_to_json
+from app.cli.side_by_side import QueuedRun
 from app.comparison.compare import compare
 from app.comparison.comparison import comparison_to_json
 from app.comparison.power import PlannedTest
@@ -30,17 +32,23 @@ from app.json_converter import published
 from app.margins import Margins
 from app.noise import MetricTrials, noise_entry_rows, noise_of, noise_to_json
 from app.plans.presets import presets
+from app.queue.entries import EntryState, QueueEntry, placed
+from app.queue.machines import Machine
 from app.ranking.candidates import FigureLimit, RankingCriteria, RankingGoal, Threshold, parse_price
 from app.ranking.ranking import rank
 from app.ranking.report import ranking_to_json
 from app.records import HistoryRow
+from app.runs.control import Control
 from app.sample_size.designs import Effort, SampleSizeRequest
 from app.sample_size.pilot import PilotQuery, pilot_of
 from app.sample_size.report import sample_size, sample_size_to_json
 from app.scaling.scaling import scaling_of, scaling_rows, scaling_to_json
 from app.scaling.sweeps import SweepCurve, SweepPoint
+from app.services import Workstation
+from app.store.ownership import Owner
 from app.store.store import Store
 from app.summary import run_to_json
+from suites.errors import BenchwrightError
 from suites.units import Unit
 from suites.verdict import Limiter, Trust, Verdict
 from suites.vocab import Better, Figure, Metric, MetricKind, Sample
@@ -184,6 +192,16 @@ def of_sample_size() -> object:
     return [sample_size_to_json(sample_size(pilot, one)) for one in (request, replace(request, wanted=1e-6))]
 
 
+def of_queue() -> object:
+    machines = (Machine("web-1", frozenset({"192.0.2.1:22"})),)
+    owner = Owner(4711, "boot", 1)
+    waiting = QueueEntry("q7f3k", plan(), "/runs.sqlite3", machines, owner=owner)
+    running = replace(waiting, id="q2222", state=EntryState.RUNNING, run="R2", done="3/6", ends=1.0e9)
+    unqueued = QueuedRun(waiting, Control(), error=BenchwrightError("Removed from the queue."))
+    places = [place_to_json(place) for place in placed([running, waiting], 0.0)]
+    return [*places, queued_run_to_json(Workstation(Path("/nowhere")), unqueued, stored=False)]
+
+
 PUBLISHED: Mapping[str, Callable[[], object]] = {
     "comparison": of_comparison,
     "history": of_history,
@@ -196,6 +214,7 @@ PUBLISHED: Mapping[str, Callable[[], object]] = {
     "runs": of_runs,
     "catalogues": of_catalogues,
     "sample size": of_sample_size,
+    "queue": of_queue,
 }
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QAction
-from PySide6.QtWidgets import QLabel, QLineEdit, QMenuBar, QPushButton, QTabBar, QToolButton, QWidget
+from PySide6.QtWidgets import QLabel, QLineEdit, QMenu, QMenuBar, QPushButton, QTabBar, QToolButton, QWidget
 from pytestqt.qtbot import QtBot
 
 from app.plans.plan import LOCAL, Plan, Repetition, make_step
@@ -270,6 +270,14 @@ def test_a_second_measurement_of_a_host_waits_in_the_strip_and_can_be_removed(qt
     assert live.front is second
     qtbot.waitUntil(lambda: window.strip.cards[1].line.state is LineState.WAITING)
     assert MESSAGES["waits"] in window.strip.cards[1].line.detail
+    menu = next(found for found in window.findChildren(QMenu) if found.title() == "&Run")
+    enabled = [action.text() for action in menu.actions() if action.isEnabled()]
+    assert "Pause" in enabled
+    assert "Resume" not in enabled
+    _action(window, "Pause").trigger()
+    qtbot.waitUntil(lambda: window.strip.cards[1].line.state is LineState.PAUSED)
+    _action(window, "Resume").trigger()
+    qtbot.waitUntil(lambda: window.strip.cards[1].line.state is LineState.WAITING)
     window.show_page(PageName.HOSTS)
     qtbot.keyClick(window, Qt.Key.Key_Tab, Qt.KeyboardModifier.ControlModifier)
     assert window.splitter.front is live

@@ -72,6 +72,7 @@ class LivePage(Page):
         self.runs.changed.connect(self._show_lines)
         self.runs.ended.connect(self._run_ended)
         self._front: RunController | None = None
+        self._shown_model: RunModel | None = None
         self._reading_bands: BackgroundJob | None = None
         self._summary = ""
         self.view: StepView | None = None
@@ -196,6 +197,11 @@ class LivePage(Page):
         for run in self.runs.running:
             run.detach()
 
+    def clear_finished(self) -> None:
+        """Remove the runs that are over from the set, except the one that is shown."""
+        for run in [one for one in self.runs.controllers if one.over and one is not self._front]:
+            self.runs.forget(run)
+
     def titles(self) -> list[str]:
         """Return host and plan of every run under way."""
         now = time.monotonic()
@@ -253,10 +259,15 @@ class LivePage(Page):
 
     def _run_changed(self, run: RunController) -> None:
         """Show a change of the shown run outside of its events: its place in the queue, stopping, its end."""
-        if run is self._front and self.view is not None:
+        if run is not self._front or self.view is None:
+            return
+        if run.model is self._shown_model:
+            self.view.sync()
+            self._show_texts()
+        else:  # it waits again
             self._show_step(run.step_key)
-            self._show_bars(run)
-            self._show_time()
+        self._show_bars(run)
+        self._show_time()
 
     def _run_ended(self, run: RunController) -> None:
         if not self.runs.active:
@@ -281,7 +292,7 @@ class LivePage(Page):
             self._outcome.show_message(*not_started(model), stored=False, measured=False)
         else:
             self._outcome.hide()
-        if not (run.running or run.starting or run.over):
+        if run.waiting:
             self._busy.wait(f"{run.waits[:1].upper()}{run.waits[1:]}.", paused=run.paused)
         else:
             self._busy.hide()
@@ -306,7 +317,7 @@ class LivePage(Page):
         run = self._front
         if run is None or self.view is None:
             return
-        run.step_key = step_key
+        run.step_key, self._shown_model = step_key, run.model
         self._strip.show_step_keys(run.model)
         self._strip.show_step_key(step_key)
         self.view.show_step_key(run.model, step_key, run.bands.get(step_key, ()))
@@ -319,8 +330,8 @@ class LivePage(Page):
         trial = view.front
         parts = [step_host_text(model, view.step_key), trial_text(model, trial) if trial is not None else ""]
         self._step_label.set_text("   ".join(part for part in parts if part))
-        waiting = self._front is not None and not (self._front.running or self._front.starting or self._front.over)
-        self._state_label.set_text("waiting in the queue" if waiting else state_text(model, time.monotonic()))
+        waits = self._front is not None and self._front.waiting
+        self._state_label.set_text("waiting in the queue" if waits else state_text(model, time.monotonic()))
         self._strip.show_step_keys(model)
         self.run_side.show_run(model, view.step_key, trial)
 
@@ -446,5 +457,5 @@ class LivePage(Page):
 
     def act_on_front(self, action: QueueAction) -> None:
         """Apply `action` to the shown run, if it waits in the queue."""
-        if self._front is not None and not self._front.running and not self._front.over:
+        if self._front is not None and self._front.waiting:
             self.runs.act(self._front, action)

@@ -32,7 +32,7 @@ from suites.quantities import clock_text, figure_text
 from widgets.jobs import PERIOD, BackgroundJob, EventBatch, PendingEvents
 from widgets.live.messages import remaining_text, state_text, step_host_text, trial_text
 from widgets.live.model import LivePhase, RunModel, StepKey
-from widgets.run_strip import LineState, StripLine
+from widgets.run_strip import LineState, QueueAction, StripLine, actions_of
 
 STARTING = "starting"
 """What a run waits for until the queue was looked at."""
@@ -129,6 +129,16 @@ class RunController(QObject):
     def starting(self) -> bool:
         """Whether it is about to begin: it is not known yet that it has to wait."""
         return not self.over and not self.running and self.waits == STARTING
+
+    @property
+    def waiting(self) -> bool:
+        """Whether it waits in the queue."""
+        return not (self.over or self.running or self.starting)
+
+    @property
+    def queue_actions(self) -> tuple[QueueAction, ...]:
+        """What can be done with it in the queue; nothing unless it waits there."""
+        return actions_of(paused=self.paused) if self.waiting else ()
 
     def begin(self, entry: QueueEntry | None) -> None:
         """Run the entry that was taken from the queue; None: attach a detached run at once, only to stop it."""
