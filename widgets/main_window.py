@@ -18,6 +18,7 @@ from app.margins import DEFAULTS, Margins
 from app.paths import log_path
 from app.plans.plan import LOCAL
 from app.services import Workstation
+from app.session_series import SessionSeries
 from widgets import jobs, settings, theme
 from widgets.command_palette import CommandPalette, menu_entries
 from widgets.hosts.host_bars import DetachedBar
@@ -233,7 +234,7 @@ class MainWindow(QMainWindow):
     def _connect(self, fold: QAction) -> None:
         self.rail.chosen.connect(self.show_page)
         self.library_bar.is_measuring = self._is_measuring
-        self.session_bar.under_way = self._series_under_way
+        self.session_bar.is_under_way = self._is_under_way
         self.asker.asked.connect(self.presence.note_question)
         self.queue_bar.others_found.connect(lambda: self.pages.page(PageName.LIVE))  # it shows them in the strip
         self.queue_bar.start_requested.connect(self.pages.run_queue)
@@ -262,9 +263,10 @@ class MainWindow(QMainWindow):
     def _is_measuring(self) -> bool:
         return self.pages.live is not None and self.pages.live.running
 
-    def _series_under_way(self) -> Collection[str]:
-        live = self.pages.live
-        return () if live is None else {run.start_request.series for run in live.runs.active}
+    def _is_under_way(self, series: SessionSeries) -> bool:
+        """Return whether a session of `series` runs or waits; that of a new series is known by its plan alone."""
+        begun = [] if self.pages.live is None else [run.start_request for run in self.pages.live.runs.active]
+        return any(one.series == series.id or one.plan.hash() == series.plan.hash() for one in begun)
 
     def _on_live(self, act: Callable[["LivePage"], object]) -> None:
         if self.pages.live is not None:

@@ -1,7 +1,7 @@
 """Bar about the next due session of a plan that repeats over time; starts it by itself after a countdown."""
 
 import time
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
 
 from PySide6.QtCore import QTimer, Signal
@@ -42,7 +42,7 @@ class SessionBar(NoticeBar):
         self.later_button = push_button("Later", tip="Offer the session again in an hour")
         self.end_button = push_button("End series…", tip="No session follows; the runs so far are kept")
         super().__init__(workstation, "info", self.start_button, self.later_button, self.end_button)
-        self.under_way: Callable[[], Collection[str]] = tuple  # the series with a session under way or waiting
+        self.is_under_way: Callable[[SessionSeries], bool] = lambda _series: False  # or waits in the queue
         self._countdown = countdown
         self._series: Sequence[SessionSeries] = ()
         self._off: dict[tuple[str, int], datetime] = {}  # by series and session: until when it is not offered
@@ -67,8 +67,8 @@ class SessionBar(NoticeBar):
 
     def _due(self) -> SessionSeries | None:
         """Return the series whose session has been due for longest."""
-        now, begun = datetime.now(UTC), self.under_way()
-        offered = [one for one in self._series if one.id not in begun]
+        now = datetime.now(UTC)
+        offered = [one for one in self._series if not self.is_under_way(one)]
         waiting = [(one.due, one) for one in offered if self._off.get((one.id, one.next_number), now) <= now]
         due = [(moment, one) for moment, one in waiting if moment is not None and moment <= now]
         return min(due, key=lambda found: found[0])[1] if due else None
