@@ -9,11 +9,12 @@ from PySide6.QtGui import QBrush, QColor, QFontMetricsF, QImage, QPainter, QPen,
 from PySide6.QtWidgets import QGraphicsItem, QStyleOptionGraphicsItem, QWidget
 
 from widgets.plots.axis import tick_font
+from widgets.plots.markers import draw_shape, shape_of
 from widgets.plots.timeline import MarkKind, PhaseKind, PlotMark, TimePhase
 from widgets.theme import palette
 
 _WIDEST_LABEL = "p99.9 read, jobs"
-_SWATCH = 10
+_SWATCH = 14
 
 
 def label_width() -> int:
@@ -64,6 +65,10 @@ class CurveLabels(pg.GraphicsWidget):
             painter.setPen(QPen(label.colour, 1, Qt.PenStyle.DashLine if label.dashed else Qt.PenStyle.SolidLine))
             for line in (0, 1):
                 painter.drawLine(QPointF(4, row + line), QPointF(4 + _SWATCH, row + line))
+            if not label.dashed:
+                painter.setPen(Qt.PenStyle.NoPen)
+                painter.setBrush(label.colour)
+                draw_shape(painter, shape_of(label.colour), QPointF(4 + _SWATCH / 2, row + 0.5))
             painter.setPen(QColor(palette().text))
             left = 4 + _SWATCH + 4
             text = metrics.elidedText(label.text, Qt.TextElideMode.ElideRight, self.size().width() - left)
