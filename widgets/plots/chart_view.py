@@ -54,8 +54,8 @@ class AxisSpan:
             return [(float(index), name) for index, name in enumerate(self.axis.names)]
         divisor, _ = self.axis.scale(self.high)
         low, high = self.low / divisor, self.high / divisor
-        apart = (_ACROSS if self.end > self.start else _UPWARD) * QFontMetricsF(tick_font()).height()
-        wanted = max(2, int(abs(self.end - self.start) / apart))
+        distance = (_ACROSS if self.end > self.start else _UPWARD) * QFontMetricsF(tick_font()).height()
+        wanted = max(2, int(abs(self.end - self.start) / distance))
         if self.axis.logarithmic:
             return [(value * divisor, f"{value:g}") for value in logarithmic_ticks(low, high, wanted)]
         step = tick_step(high - low, wanted)

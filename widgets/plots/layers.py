@@ -108,7 +108,7 @@ class Stripe:
 
 
 @dataclass(frozen=True, slots=True)
-class Level:
+class TrialLevel:
     """The figure of a whole trial, as a line from its start to its end; in the view's coordinates when drawn."""
 
     start: float
@@ -165,7 +165,7 @@ class Backdrop(_Layer):
         self.stripes: tuple[Stripe, ...] = ()
         self.phases: tuple[TimePhase, ...] = ()
         self.heat: tuple[HeatImage, ...] = ()
-        self.levels: tuple[Level, ...] = ()
+        self.levels: tuple[TrialLevel, ...] = ()
 
     def paint(self, painter: QPainter, _option: QStyleOptionGraphicsItem, _widget: QWidget | None = None) -> None:
         """Draw the phases, the heat maps, the figures, then the bands."""
