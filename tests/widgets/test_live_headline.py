@@ -136,6 +136,12 @@ def test_after_the_trials_the_tools_own_figures_lead() -> None:
     assert (over.ratio_title, over.ratio_caption) == ("baseline", MESSAGES["2_against_8_trials_no"])
 
 
+def test_equal_trials_have_no_interval_of_rounding_errors() -> None:
+    events = [event for n in range(1, 8) for event in (begin(n, n), end(41_000.1, n))]
+    shown = headline(folded(events), PLACE, [])
+    assert (shown.text, shown.caption) == ("41.0k IOPS", MESSAGES["equal_in_every_trial"])
+
+
 def test_one_trial_has_no_spread_and_a_failed_one_says_why() -> None:
     assert headline(folded([begin(), end(41_000.0)]), PLACE, []).caption == MESSAGES["one_trial_no_interval"]
     kept = folded([begin(), sample(41_000.0, 1.0), end(None, 1, State.PARTIAL, "Stopped by you.")])
