@@ -48,7 +48,7 @@ NUMBERS: Mapping[str, Callable[[LibraryRow], float | None]] = {
     "errors": lambda row: row.errors,
     "warnings": lambda row: row.warnings,
     "issues": lambda row: row.errors + row.warnings,
-    "sessions": lambda row: None if row.summary.session is None else row.summary.session.number,
+    "session": lambda row: None if row.summary.session is None else row.summary.session.number,
 }
 
 OTHERS = ("value", "since", "until", "bin", "like")
