@@ -38,7 +38,9 @@ def test_a_card_shows_and_copies_every_result(qtbot: QtBot, keep: Keep, workstat
     assert card.card is not None
     result = card.card.results[0]
     assert "IOPS" in result.figure
-    qtbot.keyClick(card, Qt.Key.Key_C, Qt.KeyboardModifier.ControlModifier)
+    card.activateWindow()
+    qtbot.waitUntil(card.copy_text_button.hasFocus)
+    qtbot.keyClick(card.copy_text_button, Qt.Key.Key_C, Qt.KeyboardModifier.ControlModifier)
     text = QGuiApplication.clipboard().text()
     assert result.figure in text
     assert RUN in text
