@@ -108,6 +108,7 @@ class LibraryRows:
     """
 
     rows: tuple[LibraryRow, ...] = ()
+    configurations: tuple[Configuration, ...] = ()  # of all runs, each once
     metrics: Mapping[str, Metric] = field(default_factory=dict)  # that any run has, by name
     searches: Mapping[str, str] = field(default_factory=dict)
     missing: int = 0

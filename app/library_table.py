@@ -122,7 +122,7 @@ DEFAULT_COLUMNS = ("started", "name", "host", "type", "headline", "half", "trial
 def columns_of(names: Sequence[str], library: LibraryRows, values_of: MetricReader) -> list[ListColumn]:
     """Return the columns called `names`: of the library, a parameter or a metric. Raises BenchwrightError."""
     known = {one.name: one for one in COLUMNS}
-    parameters = parameter_names(configurations_of(library.rows))
+    parameters = parameter_names(library.configurations)
     found = []
     for name in names:
         if name in known:
@@ -144,7 +144,7 @@ def parameter_column(name: str, token: str = "") -> ListColumn:
         value = next((one.values[name] for one in row.configurations if name in one.values), None)
         return (True, 0) if value is None else (False, (value.number is None, value.number or 0.0, value.text))
 
-    return ListColumn(name, token or name, lambda row: parameter_text(row, name), key, number=True)
+    return ListColumn(token or name, token or name, lambda row: parameter_text(row, name), key, number=True)
 
 
 def parameter_text(row: LibraryRow, name: str) -> str:
@@ -170,7 +170,7 @@ def metric_column(metric: Metric, values: Mapping[str, tuple[float, ...]]) -> Li
         found = values.get(row.id)
         return _key(found[0] if found else None)
 
-    return ListColumn(metric.name, metric.title, text, key, number=True, unit=display.suffix)
+    return ListColumn(metric.name, metric.name, text, key, number=True, unit=display.suffix)
 
 
 # Groups
@@ -215,8 +215,10 @@ def grouped(rows: Iterable[LibraryRow], by: str) -> list[RowGroup]:
 
 
 def sorted_rows(rows: Iterable[LibraryRow], column: ListColumn, *, descending: bool) -> list[LibraryRow]:
-    """Return rows by a column; those without a value come last."""
+    """Return rows, given newest first, by a column; those without a value come last."""
     every = list(rows)
+    if column.name == "started":
+        return every if descending else every[::-1]
     found = [(column.key(row), row) for row in every]
     present = sorted(((key[1], row) for key, row in found if not key[0]), key=lambda one: one[0], reverse=descending)
     return [row for _, row in present] + [row for key, row in found if key[0]]

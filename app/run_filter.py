@@ -21,7 +21,7 @@ class FilterError(BenchwrightError):
     """A filter that cannot be read; `start` and `end` are the place of its fault in the text."""
 
     def __init__(self, message: str, remedy: str, start: int, end: int) -> None:
-        super().__init__(f"{message} (column {start + 1})", remedy)
+        super().__init__(f"{message} (column {start + 1}).", remedy)
         self.start, self.end = start, end
 
 

@@ -24,7 +24,7 @@ MetricReader = Callable[[str], Mapping[str, tuple[float, ...]]]
 """Returns the values of a metric by run."""
 
 TEXTS: Mapping[str, Callable[[LibraryRow], Iterable[str]]] = {
-    "host": lambda row: map(host_label, row.summary.hosts),
+    "host": lambda row: row.summary.hosts,
     "type": lambda row: filter(None, (row.instance, row.virtualisation)),
     "suite": lambda row: row.summary.suites,
     "verdict": lambda row: filter(None, (row.summary.trust,)),
@@ -48,7 +48,7 @@ NUMBERS: Mapping[str, Callable[[LibraryRow], float | None]] = {
     "errors": lambda row: row.errors,
     "warnings": lambda row: row.warnings,
     "issues": lambda row: row.errors + row.warnings,
-    "sessions": lambda row: None if row.summary.session is None else row.summary.session.number,
+    "session": lambda row: None if row.summary.session is None else row.summary.session.number,
 }
 
 OTHERS = ("value", "since", "until", "bin", "like")
@@ -67,8 +67,7 @@ _TRUE, _FALSE = {"yes", "true"}, {"no", "false", "none"}
 
 def matcher(wanted: RunFilter, library: LibraryRows, values_of: MetricReader, now: datetime) -> Selection:
     """Return what selects the rows that match. Raises FilterError for a name or a value that means nothing."""
-    configurations = configurations_of(library.rows)
-    tests = [_test(term, library, configurations, values_of, now) for term in wanted.terms]
+    tests = [_test(term, library, values_of, now) for term in wanted.terms]
     if not any(term.name == "bin" for term in wanted.terms):
         tests.insert(0, lambda row: row.annotation.binned is None)
 
@@ -88,7 +87,7 @@ def configurations_of(rows: Iterable[LibraryRow]) -> tuple[Configuration, ...]:
 
 def metric_names(wanted: RunFilter, library: LibraryRows) -> tuple[str, ...]:
     """Return the metrics whose values a filter needs."""
-    named = parameter_names(configurations_of(library.rows))
+    named = parameter_names(library.configurations)
     used = (term.name for term in wanted.terms if term.name in library.metrics and term.name not in named)
     return tuple(dict.fromkeys(name for name in used if name not in {*TEXTS, *NUMBERS, *OTHERS}))
 
@@ -114,24 +113,12 @@ def values_of_field(rows: Iterable[LibraryRow], name: str) -> list[tuple[str, in
     return sorted(counted.items(), key=lambda item: (-item[1], item[0]))
 
 
-def _test(
-    term: Term,
-    library: LibraryRows,
-    configurations: Sequence[Configuration],
-    values_of: MetricReader,
-    now: datetime,
-) -> Test:
-    test = _positive(term, library, configurations, values_of, now)
+def _test(term: Term, library: LibraryRows, values_of: MetricReader, now: datetime) -> Test:
+    test = _positive(term, library, values_of, now)
     return (lambda row: not test(row)) if term.negated else test
 
 
-def _positive(
-    term: Term,
-    library: LibraryRows,
-    configurations: Sequence[Configuration],
-    values_of: MetricReader,
-    now: datetime,
-) -> Test:
+def _positive(term: Term, library: LibraryRows, values_of: MetricReader, now: datetime) -> Test:
     name = term.name
     if not name:
         word = term.values[0].casefold()
@@ -142,7 +129,7 @@ def _positive(
         return _number_test(term)
     if name in OTHERS:
         return _like_test(term, library) if name == "like" else _other_test(term, now)
-    parameters = parameter_names(configurations)
+    parameters = parameter_names(library.configurations)
     if name in parameters:
         return _parameter_test(replace(term, name=parameters[name]))
     if name in library.metrics:
@@ -185,7 +172,7 @@ def _text_test(term: Term) -> Test:
     def matches(row: LibraryRow) -> bool:
         texts = tuple(read(row))
         if texts not in known:
-            found = [one.casefold() for one in texts]
+            found = [one.casefold() for one in (*texts, *map(host_label, texts))]
             known[texts] = any(_matches_text(value, found, same=same) for value in wanted)
         return known[texts]
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from PySide6.QtWidgets import QWidget
 
-from app.distributions.studies import Study
+from app.distributions.studies import StudyKind
 from app.events import RunEnded, RunStarted, State
 from app.plans.plan import LOCAL, Plan, Repetition, make_step
 from app.questions import RefusingAsker
@@ -24,7 +24,7 @@ NOISE = (1.0, 0.985, 1.02)
 """What the trials of the sweep are off by."""
 
 
-def _study(stage: Stage, study: Study, *runs: str) -> QWidget:
+def _study(stage: Stage, study: StudyKind, *runs: str) -> QWidget:
     pane = stage.keep(StudyPane(study, stage.workstation))
     pane.show_runs(runs)
     pane.resize(1140, 450)
@@ -36,13 +36,13 @@ def _study(stage: Stage, study: Study, *runs: str) -> QWidget:
 def _noise(stage: Stage) -> QWidget:
     if RUNS[0] not in {run.id for run in stage.workstation.runs()}:
         library(stage.workstation)
-    return _study(stage, Study.NOISE, *RUNS)
+    return _study(stage, StudyKind.NOISE, *RUNS)
 
 
 def _scaling(stage: Stage) -> QWidget:
     if SWEEP not in {run.id for run in stage.workstation.runs()}:
         _record_sweep(stage)
-    return _study(stage, Study.SCALING, SWEEP)
+    return _study(stage, StudyKind.SCALING, SWEEP)
 
 
 def _record_sweep(stage: Stage) -> None:
@@ -68,7 +68,7 @@ def _heat(stage: Stage) -> QWidget:
         Plan("disk", (LOCAL,), (step,), repetition=Repetition(1)), RefusingAsker(), Control()
     ):
         pass  # the store has it
-    return _study(stage, Study.HEAT, "last")
+    return _study(stage, StudyKind.HEAT, "last")
 
 
 SHOTS: list[Shot] = [("charts-noise", _noise), ("charts-scaling", _scaling), ("charts-heat", _heat)]

@@ -5,11 +5,12 @@ from pathlib import Path
 
 from PySide6.QtWidgets import QFileDialog, QWidget
 
+from app.run_filter import parse_filter
 from app.services import Workstation
 from tests.app.test_store_newer import make_newer
 from tests.shot_stage import Shot, Stage
 from tests.widgets.library_runs import library
-from tests.widgets.test_library_newer import spoil_verdicts
+from tests.widgets.test_library_newer import spoil_summaries
 from widgets.library.library_bar import LibraryBar
 from widgets.library.library_page import LibraryPage
 from widgets.library.run_dialogs import DeleteQuestion, PinDialog
@@ -115,11 +116,11 @@ def _newer(stage: Stage) -> QWidget:
 
 
 def _damaged(stage: Stage) -> QWidget:
-    return _other_library(stage, "damaged", spoil_verdicts)
+    return _other_library(stage, "damaged", spoil_summaries)
 
 
 def _saved(stage: Stage) -> QWidget:
-    window = _other_library(stage, "lost", spoil_verdicts)
+    window = _other_library(stage, "lost", spoil_summaries)
     damaged = next(bar for bar in window.findChildren(LibraryBar))
     damaged.save_button.click()
     chooser = next(found for found in window.findChildren(QFileDialog))
@@ -141,8 +142,23 @@ def _delete(stage: Stage) -> QWidget:
     page = _opened(stage)[1]
     page.table.selectAll()
     page.table.settle()
-    page.actions_of_runs.delete.trigger()
+    page.actions_of_runs.erase.trigger()
     return page.findChildren(DeleteQuestion)[0]
+
+
+def _groups(stage: Stage) -> QWidget:
+    window, page = _opened(stage)
+    page.filter_bar.set_filter(parse_filter("rw=randread bs=4k -state:failed"))
+    page.filter_bar.set_grouping("type")
+    page.columns.toggle("latency_p99")
+    return window
+
+
+def _undo(stage: Stage) -> QWidget:
+    window, page = _opened(stage)
+    page.table.select("20260114-101500-k1l2")
+    page.actions_of_runs.delete.trigger()
+    return window
 
 
 SHOTS: list[Shot] = [
@@ -160,4 +176,6 @@ SHOTS: list[Shot] = [
     ("library-saved", _saved),
     ("library-pin", _pin),
     ("library-delete", _delete),
+    ("library-groups", _groups),
+    ("library-undo", _undo),
 ]

@@ -80,6 +80,32 @@ def _finished(stage: Stage) -> QWidget:
     return window
 
 
+def _overlaid(stage: Stage) -> QWidget:
+    window = _finished(stage)
+    if isinstance(window, MainWindow):
+        _view(_page(window)).overlay.trigger()
+    return window
+
+
+def _selected(stage: Stage) -> QWidget:
+    """Show the statistics of a selected span, and the trials zoomed to it."""
+    window = _finished(stage)
+    if isinstance(window, MainWindow):
+        axis = _view(_page(window)).plots.window_of_time
+        axis.select((1.5, 4.0))
+        axis.zoom_to(0.0, 6.0)
+    return window
+
+
+def _choosing(stage: Stage) -> QWidget:
+    window = _finished(stage)
+    if not isinstance(window, MainWindow):
+        return window
+    view = _view(_page(window))
+    view.plots.choose_plots(view.chooser)
+    return view.plots.chooser
+
+
 def _running(stage: Stage) -> QWidget:
     window = stage.window()
     page = _page(window)
@@ -118,7 +144,8 @@ def _stopped(stage: Stage) -> QWidget:
     stage.settle(lambda: _samples(page, 1) >= 2)
     page.stop()
     stage.settle(lambda: not page.running)
-    _view(page).tabs.setCurrentIndex(1)
+    view = _view(page)
+    view.tabs.open_tab(view.log)
     return window
 
 
@@ -139,7 +166,7 @@ def _pinning(stage: Stage) -> QWidget:
 
 
 def _stored(stage: Stage) -> QWidget:
-    shown = stage.keep(RunView())
+    shown = stage.keep(RunView(workstation=stage.workstation))
     record = stage.workstation.load("last")
     run_id = record.summary.id
     bands = stage.workstation.bands(record.plan, {})
@@ -167,6 +194,9 @@ SHOTS: list[Shot] = [
     ("live-idle", _idle),
     ("live-starting", _starting),
     ("live-finished", _finished),
+    ("live-overlaid", _overlaid),
+    ("live-selected", _selected),
+    ("live-choosing", _choosing),
     ("live-running", _running),
     ("live-disturbed", _disturbed),
     ("live-stopped", _stopped),

@@ -4,7 +4,7 @@ import math
 
 from PySide6.QtWidgets import QWidget
 
-from app.distributions.studies import Study
+from app.distributions.studies import StudyKind
 from app.events import RunEnded, RunStarted, State
 from app.plans.plan import LOCAL, Step
 from app.timestamps import now
@@ -78,7 +78,7 @@ def _result(stage: Stage) -> QWidget:
 
 def _rounds(stage: Stage) -> QWidget:
     _stored(stage)
-    pane = stage.keep(StudyPane(Study.ROUNDS, stage.workstation))
+    pane = stage.keep(StudyPane(StudyKind.ROUNDS, stage.workstation))
     pane.show_runs([RUN])
     pane.resize(1140, 450)
     pane.show()

@@ -35,6 +35,7 @@ TOPICS = {
     "verdicts": "Verdicts",
     "truth": "Validation against known limits",
     "telemetry": "Telemetry",
+    "library": "Library and its filter",
     "comparison": "Comparing runs",
     "repetition": "Repetition and calibration",
     "analyses": "Distributions, noise, scaling",

@@ -61,7 +61,7 @@ def list_runs(
         (column,) = columns_of([sort.removeprefix("-")], library, workstation.metric_values)
         rows = sorted_rows(rows, column, descending=sort.startswith("-"))
     if as_json:
-        print_json([_row_json(row) for row in rows])
+        print_json([row_to_json(row) for row in rows])
         return
     if not rows:
         nothing = (
@@ -90,7 +90,7 @@ def _usual_columns(rows: Sequence[LibraryRow]) -> list[str]:
     return [*DEFAULT_COLUMNS, *state]
 
 
-def _row_json(row: LibraryRow) -> dict[str, object]:
+def row_to_json(row: LibraryRow) -> dict[str, object]:
     """Return the public JSON of a run in a list."""
     figure = None
     if row.metric is not None and row.value is not None:

@@ -10,7 +10,7 @@ from suites.registry import histograms_of
 from suites.snia.output import ROUNDS
 
 
-class Study(StrEnum):
+class StudyKind(StrEnum):
     """A study of runs; the value is its title."""
 
     NOISE = "Noise"
@@ -19,13 +19,13 @@ class Study(StrEnum):
     ROUNDS = "Rounds"
 
 
-def missing_for(records: Sequence[RunRecord]) -> dict[Study, str]:
+def missing_for(records: Sequence[RunRecord]) -> dict[StudyKind, str]:
     """Return for each study that `records` (without samples) have no data for, what it needs."""
     needs = {
-        Study.NOISE: ("two counted trials of a step", _has_repetition),
-        Study.SCALING: ("a sweep of threads, depth or streams, or steps that differ in one number", _has_sweep),
-        Study.HEAT: ("latency histograms of every second, as fio records them", _has_histograms),
-        Study.ROUNDS: ("rounds of an SSD steady-state test", _has_rounds),
+        StudyKind.NOISE: ("two counted trials of a step", _has_repetition),
+        StudyKind.SCALING: ("a sweep of threads, depth or streams, or steps that differ in one number", _has_sweep),
+        StudyKind.HEAT: ("latency histograms of every second, as fio records them", _has_histograms),
+        StudyKind.ROUNDS: ("rounds of an SSD steady-state test", _has_rounds),
     }
     return {study: f"Needs {what}." for study, (what, has) in needs.items() if not any(map(has, records))}
 

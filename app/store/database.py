@@ -158,6 +158,8 @@ class Database:
             yield
         except DBAPIError as error:
             raise errors.translated(error.orig, self.path) from error
+        except sqlite3.Error as error:  # of the driver's own cursor
+            raise errors.translated(error, self.path) from error
 
     def _to_read(self) -> Connection:
         """Return a connection for reading; of a copy if SQLite cannot create its files beside the library."""

@@ -36,7 +36,7 @@ def library(connection: Connection) -> LibraryRows:
         rows[run] = reader.current(rows.get(run), summary)
     newest = sorted(rows.values(), key=lambda row: (row.summary.started, row.id), reverse=True)
     metrics = {metric.name: metric for metric in reader.metrics.values()}
-    return LibraryRows(tuple(newest), metrics, searches(connection), len(missing))
+    return LibraryRows(tuple(newest), reader.every_configuration, metrics, searches(connection), len(missing))
 
 
 def metric_values(connection: Connection, name: str) -> Mapping[str, tuple[float, ...]]:
@@ -144,6 +144,7 @@ class _RowReader:
         self.running = frozenset(ownership.running(connection))
         self._detached = frozenset(ownership.unrecorded_runs(connection))
         configurations = _configurations(connection)
+        self.every_configuration = tuple(configurations.values())
         series = schema.session_series.c
         self._sessions = _pairs(connection, select(series.id, series.sessions))
         self._texts = _decoded(lambda found: tuple(map(str, found)))

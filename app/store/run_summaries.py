@@ -133,13 +133,13 @@ def _headline(
     connection: Connection, record: RunRecord, figures: Mapping[FigureKey, Sequence[tuple[int, float]]]
 ) -> Row:
     """Return the first figure of the first step on the first host, as the run's own headline."""
-    place = (record.plan.steps[0].name, record.plan.hosts[0])
-    key = next((key for key in figures if key[:2] == place), None)
+    places = [(step.name, record.plan.hosts[0]) for step in record.plan.steps[:1]]
+    key = next((key for key in figures if key[:2] in places), None)
     if key is None:
         return {"metric": None, "value": None, "half": None}
     numbered = figures[key]
     values = [value for _, value in numbered]
-    found = centre_over(values, _halves(record, place[0], numbered))
+    found = centre_over(values, _halves(record, key[0], numbered))
     half = None if found.high is None or min(values) == max(values) else found.high - found.value
     return {"metric": _metric_ids(connection)[key[2]], "value": found.value, "half": half}
 

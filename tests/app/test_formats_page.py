@@ -8,6 +8,7 @@ import resources
 from app.baselines.baselines import baseline_to_json, built_in
 from app.calibration.report import noise_to_json
 from app.calibration.sessions import SessionNoise
+from app.cli.run_list import row_to_json
 from app.crosscheck.agreement import AgreementOutcome
 from app.crosscheck.proposal import propose
 from app.crosscheck.report import agreement_to_json, proposal_to_json
@@ -15,7 +16,7 @@ from app.events import State
 from app.formats import calibration_to_json
 from app.history import HistoryQuery, history_of, history_to_json
 from app.hosts.hosts import ConnectReport, HostEntry
-from app.json_converter import published
+from app.library_rows import LibraryRow
 from app.margins import DEFAULTS
 from app.ranking.candidates import Price, RankingCriteria
 from app.ranking.ranking import rank
@@ -48,7 +49,10 @@ def test_the_units_are_all_there_and_no_others() -> None:
 def test_the_fields_of_the_lists_are_named() -> None:
     listed = _words(_section("benchwright list --json"))
     run = RunSummary("id", "name", "", ("web",), ("read",), State.DONE, "", None, 1)
-    assert set(published(run)) | {field.name for field in fields(HostEntry)} == listed
+    row = row_to_json(LibraryRow(run, metric=IOPS, value=1.0))
+    figure = row["headline_metric"]
+    assert isinstance(figure, dict)
+    assert {*row, *figure} | {field.name for field in fields(HostEntry)} == listed
 
 
 def test_the_fields_of_a_calibration_are_named() -> None:

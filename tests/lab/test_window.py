@@ -15,7 +15,6 @@ from PySide6.QtGui import QImage
 from PySide6.QtWidgets import QAbstractButton, QWidget
 from pytestqt.qtbot import QtBot
 
-from app.library_rows import LibraryRow
 from app.plans.plan import Plan
 from app.services import Workstation
 from tests.lab_sshd import LabHost
@@ -211,11 +210,8 @@ def test_from_the_first_host_to_the_report(qtbot: QtBot, walk: Walk) -> None:
     walk.press(_outcome(live).show_button)
     walk.settle()
     library = walk.front(LibraryPage)
-    assert [line.id for line in library.table.chosen() if isinstance(line, LibraryRow)] == [two]
-    assert {line.summary.baseline for line in library.table.content.rows if isinstance(line, LibraryRow)} == {
-        "before",
-        None,
-    }
+    assert [row.id for row in library.table.runs()] == [two]
+    assert {row.summary.baseline for row in library.library.rows} == {"before", None}
     library.table.select(one, two)
     library.actions_of_runs.compare.trigger()
     walk.settle()

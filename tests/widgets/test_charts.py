@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QWidget
 from pytestqt.qtbot import QtBot
 
 from app.chart import Chart, ChartAxis, ChartMark, ChartSeries
-from app.distributions.studies import Study
+from app.distributions.studies import StudyKind
 from app.questions import RefusingAsker
 from app.services import Workstation
 from tests.widgets.library_runs import copied_library
@@ -82,7 +82,7 @@ def test_nothing_to_show_draws_nothing(view: ChartView) -> None:
     assert view.text_at(QPointF(10, 10)) == ""
 
 
-def _study(keep: Keep, workstation: Workstation, study: Study, *runs: str) -> StudyPane:
+def _study(keep: Keep, workstation: Workstation, study: StudyKind, *runs: str) -> StudyPane:
     pane = StudyPane(study, workstation)
     keep(pane)
     pane.show_runs(runs)
@@ -95,7 +95,7 @@ def test_a_study_of_noise_reads_shows_and_exports(
     qtbot: QtBot, keep: Keep, workstation: Workstation, tmp_path: Path
 ) -> None:
     copied_library(workstation)
-    pane = _study(keep, workstation, Study.NOISE, BEFORE, AFTER)
+    pane = _study(keep, workstation, StudyKind.NOISE, BEFORE, AFTER)
     assert not pane.export_button.isEnabled()
     _settle(qtbot)
     titles = [view.chart.title.split(",")[0] for view in pane.views if view.chart]
@@ -112,7 +112,7 @@ def test_a_study_of_noise_reads_shows_and_exports(
 
 
 def test_runs_that_cannot_be_read_are_told(qtbot: QtBot, keep: Keep, workstation: Workstation) -> None:
-    pane = _study(keep, workstation, Study.SCALING, "nothing")
+    pane = _study(keep, workstation, StudyKind.SCALING, "nothing")
     _settle(qtbot)
     assert "There is no run" in pane.notice.text()
 

@@ -18,6 +18,7 @@ from app.services import Workstation
 from remote.errors import ConnectError
 from suites.facts import Facts, SystemFacts
 from tests.messages import messages
+from tests.widgets.library_runs import copied_library
 from widgets import jobs
 from widgets.hosts.add_host_dialog import AddHostDialog, typed
 from widgets.hosts.host_connections import HostStatus
@@ -403,3 +404,14 @@ def test_a_cancelled_sign_in_is_no_error() -> None:
     refused = ConnectReport("web-1", ConnectOutcome.AUTH_REFUSED, "No.")
     assert HostStatus(report=refused).level == "error"
     assert ConnectError(ConnectOutcome.CANCELLED, "").cancelled
+
+
+def test_the_last_result_of_a_host_is_shown_with_its_verdict(qtbot: QtBot, page: HostsPage) -> None:
+    copied_library(page.workstation)
+    page.workstation.save_hosts(HostEntry("web-1"))
+    page.activated()
+    _settle(qtbot)
+    newest = next(row for row in page.workstation.library().rows if "web-1" in row.summary.hosts and row.headline)
+    cell = page.table.content.at(page.table.row_of("web-1"), "Last result")
+    assert cell.data() == newest.headline
+    assert newest.summary.name in cell.data(Qt.ItemDataRole.ToolTipRole)

@@ -71,11 +71,11 @@ def choose(qtbot: QtBot, window: MainWindow, path: Path) -> None:
     settle(qtbot)
 
 
-def spoil_verdicts(path: Path) -> bytes:
-    """Damage the page on which the table of verdicts begins; return the file."""
+def spoil_summaries(path: Path) -> bytes:
+    """Damage the page on which the table of summaries begins; return the file."""
     connection = sqlite3.connect(path)
     connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-    page = connection.execute("SELECT rootpage FROM sqlite_master WHERE name = 'verdicts'").fetchone()[0]
+    page = connection.execute("SELECT rootpage FROM sqlite_master WHERE name = 'run_summaries'").fetchone()[0]
     connection.close()
     return damage(path, page)
 
@@ -129,7 +129,7 @@ def test_another_library_is_opened_from_the_window(
 def test_what_can_be_read_of_a_damaged_library_is_saved_and_opened(
     qtbot: QtBot, keep: Keep, workstation: Workstation, library: Path, tmp_path: Path
 ) -> None:
-    before = spoil_verdicts(library)
+    before = spoil_summaries(library)
     window = opened(qtbot, keep, workstation, PageName.HOSTS)
     bar = window.library_bar
     assert f"{library} is damaged" in bar.text()
@@ -147,7 +147,7 @@ def test_what_can_be_read_of_a_damaged_library_is_saved_and_opened(
 def test_the_place_of_the_runs_says_that_the_library_is_damaged(
     qtbot: QtBot, keep: Keep, workstation: Workstation, library: Path, tmp_path: Path
 ) -> None:
-    spoil_verdicts(library)
+    spoil_summaries(library)
     window = opened(qtbot, keep, workstation, PageName.LIBRARY)
     page = library_page(window)
     assert not page.table.isVisible()
@@ -165,7 +165,7 @@ def test_the_place_of_the_runs_says_that_the_library_is_damaged(
 def test_no_file_is_overwritten_by_what_is_saved(
     qtbot: QtBot, keep: Keep, workstation: Workstation, library: Path, tmp_path: Path
 ) -> None:
-    spoil_verdicts(library)
+    spoil_summaries(library)
     (tmp_path / "there.sqlite3").write_text("precious")
     window = opened(qtbot, keep, workstation, PageName.LIBRARY)
     bar = window.library_bar

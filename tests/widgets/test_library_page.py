@@ -303,7 +303,7 @@ def test_raw_output_is_read_on_demand_and_bounded(qtbot: QtBot, keep: Keep, work
     view = page.panel.run_view
     assert view is not None
     assert view.view.log.toPlainText() == ""
-    view.view.tabs.setCurrentWidget(view.view.log)
+    view.view.tabs.open_tab(view.view.log)
     _settle(qtbot)
     lines = view.view.log.toPlainText().split("\n")
     assert len(lines[0]) == LINE_LIMIT

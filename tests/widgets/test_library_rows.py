@@ -73,7 +73,7 @@ def test_lines_are_sorted_by_what_they_mean_not_by_how_it_is_written(table: RunT
 
 
 def test_runs_that_agree_stay_with_the_newest_first(table: RunTable) -> None:
-    lines = rows_of([replace(RUN, id=f"run-{day}", started=f"2026-01-1{day}T00:00:00+00:00") for day in (1, 3, 2)])
+    lines = rows_of([replace(RUN, id=f"run-{day}", started=f"2026-01-1{day}T00:00:00+00:00") for day in (3, 2, 1)])
     table.show_lines(lines)
     for descending in (True, False):
         assert [run.id for run in _sorted(table, "Name", descending=descending)] == ["run-3", "run-2", "run-1"]

@@ -1,5 +1,6 @@
 """The leading figure and the words around it: honest about what is known so far."""
 
+import statistics
 from dataclasses import replace
 
 import pytest
@@ -8,6 +9,7 @@ from PySide6.QtGui import QHelpEvent
 from PySide6.QtWidgets import QApplication, QToolTip
 from pytestqt.qtbot import QtBot
 
+from app.comparison.estimates import ratio_of
 from app.events import Activity, LinkChanged, Progress, RunEnded, State
 from app.plans.plan import Policy, Repetition
 from app.records import Band
@@ -88,6 +90,20 @@ def test_the_ratio_to_the_baseline_is_so_far_and_says_when_it_shows_nothing(
     assert (shown.ratio_title, shown.ratio, shown.ratio_caption) == ("baseline, so far", ratio, caption)
 
 
+def test_the_ratio_is_of_the_two_numbers_shown_with_its_interval() -> None:
+    values, theirs = (30_000.0, 42_000.0, 60_000.0), (19_000.0, 20_000.0, 21_000.0)
+    events = [event for n, value in enumerate(values, 1) for event in (begin(n, n), end(value, n))]
+    band = replace(BAND, low=19_500.0, median=20_000.0, high=20_500.0, figure=21_000.0, trials=3, values=theirs)
+    shown = headline(folded([*events, RunEnded("run-1", State.DONE)]), PLACE, [band])
+    found = ratio_of(values, theirs)
+    assert not isinstance(found, str)
+    assert shown.text.startswith("42k IOPS")
+    assert shown.ratio == "2.01x", "42k / 21k; its interval includes 1"
+    factor = statistics.geometric_mean(values) / 21_000 / found.value
+    low, high = (f"{factor * (edge or 0):.2f}x" for edge in (found.low, found.high))
+    assert shown.ratio_caption == f"{low}–{high}, 95 % CI · weekly"
+
+
 def test_a_baseline_of_another_series_is_not_held_against_it() -> None:
     other = Band("run-0", "weekly", "iops", WRITE, "1/s", 1.0, 1.0, 1.0, 1.0)
     assert headline(running(42_000.0), PLACE, [other]).ratio == ""
@@ -118,6 +134,12 @@ def test_after_the_trials_the_tools_own_figures_lead() -> None:
     model.fold(RunEnded("run-1", State.FAILED), 99.0)
     over = headline(model, PLACE, [BAND])
     assert (over.ratio_title, over.ratio_caption) == ("baseline", MESSAGES["2_against_8_trials_no"])
+
+
+def test_equal_trials_have_no_interval_of_rounding_errors() -> None:
+    events = [event for n in range(1, 8) for event in (begin(n, n), end(41_000.1, n))]
+    shown = headline(folded(events), PLACE, [])
+    assert (shown.text, shown.caption) == ("41.0k IOPS", MESSAGES["equal_in_every_trial"])
 
 
 def test_one_trial_has_no_spread_and_a_failed_one_says_why() -> None:

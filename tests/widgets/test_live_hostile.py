@@ -71,7 +71,7 @@ def test_the_window_stays_quick_and_shows_plain_words(
     step = make_step("sysbench-cpu", {"time": 2, "threads": 1}, name=name)
     page.start_run(Plan(name, (LOCAL,), (step,), repetition=Repetition(trials=1)))
     assert page.view is not None
-    page.view.tabs.setCurrentIndex(1)
+    page.view.tabs.open_tab(page.view.log)
     with beating(page):
         qtbot.waitSignal(page.run_finished, timeout=120_000).wait()
     assert "<b>wild</b>" in page._step_label.text()

@@ -57,7 +57,7 @@ def run(qtbot: QtBot, page: LivePage, step: Step) -> RunRecord:
     """Run one trial of `step` with a hand on the window's pulse, and return what was stored."""
     page.start_run(Plan("hostile", (LOCAL,), (step,), repetition=Repetition(trials=1)))
     assert page.view is not None
-    page.view.tabs.setCurrentIndex(1)
+    page.view.tabs.open_tab(page.view.log)
     with beating(page):
         qtbot.waitSignal(page.run_finished, timeout=PATIENCE).wait()
     return page.workstation.load("last")

@@ -105,7 +105,7 @@ def test_samples_are_drawn_before_the_tool_ends(qtbot: QtBot, page: LivePage) ->
     assert summaries[-1] == ""
     assert model_of(page).phase is LivePhase.DONE
     assert view_of(page).bar.figure.note.text().endswith(MESSAGES["one_trial_no_interval"])
-    view_of(page).tabs.setCurrentIndex(1)
+    view_of(page).tabs.open_tab(view_of(page).log)
     qtbot.waitUntil(lambda: "events per second" in view_of(page).log.toPlainText())
 
 
@@ -233,7 +233,8 @@ def test_a_place_that_was_chosen_stays_until_the_running_one_is_chosen(qtbot: Qt
 @pytest.mark.slow
 def test_earlier_trials_stand_faintly_behind_the_one_in_front(qtbot: QtBot, page: LivePage) -> None:
     run_to_end(qtbot, page, plan_of(cpu(2), trials=2))
-    view_of(page).overlay.setChecked(True)
+    view_of(page).tabs.open_tab(view_of(page).table)
+    view_of(page).overlay.trigger()
     lines = view_of(page).plots.plots["headline"].lines
     assert [line.title for line in lines.values() if line.faint] == ["trial 1"]
     view_of(page).table.selectRow(0)
@@ -264,8 +265,7 @@ def test_a_stored_run_shows_the_same_plots_and_its_raw_output(
     assert [line.buffer.values().tolist() for line in ours.values()] == [
         line.buffer.values().tolist() for line in theirs.values()
     ]
-    stored.tabs.set_folded(folded=False)
-    stored.tabs.setCurrentIndex(1)
+    stored.tabs.open_tab(stored.log)
     assert "events per second" in stored.log.toPlainText()
     assert "sysbench cpu" in shown.side.command.toPlainText()
 

@@ -23,9 +23,11 @@ from app.events import (
 from app.services import Workstation
 from suites.fio.metrics import IOPS, LATENCY_P99
 from suites.vocab import LatencySlice, Sample
+from tests.app.run_events import run_record
 from tests.widgets.live_events import CLOCK, CPU_USER, PLACE, READ, end, folded, plan, sample, trial
 from widgets.live.live_page import LivePage
 from widgets.live.model import TELEMETRY_CAPACITY, RunModel
+from widgets.live.replay import stored
 from widgets.live.run_controller import RunController, RunStart
 from widgets.live.run_timeline import run_marks, timeline_of
 from widgets.live.step_view import StepView
@@ -97,6 +99,20 @@ def test_events_are_marks_on_the_axis() -> None:
     marks = list(run_marks(model, PLACE, found))
     assert [(mark.kind, mark.time) for mark in marks] == [(MarkKind.LINK, 16.0), (MarkKind.DECISION, 10.0)]
     assert marks[0].text.startswith("reconnected after ")
+
+
+def test_a_stored_run_marks_the_gap_that_a_lost_connection_left_in_its_telemetry() -> None:
+    record = run_record("run-1", (41_000.0,), metric=IOPS)
+    first = record.trials[0].trial
+    record = replace(record, trials=(replace(record.trials[0], trial=replace(first, clock=CLOCK)),))
+    samples = {first.id: tuple(Sample(float(at), IOPS, 41_000.0, READ) for at in range(1, 61))}
+    watched_at = (*range(10), *range(42, 61), 400)
+    telemetry = {first.host: tuple(Sample(CLOCK + at, CPU_USER, 50.0) for at in watched_at)}
+    model = stored(record, samples, telemetry)
+    found = timeline_of(model, (first.step, first.host))
+    assert found is not None
+    marks = [mark for mark in run_marks(model, (first.step, first.host), found) if mark.kind is MarkKind.LINK]
+    assert [(mark.time, mark.text) for mark in marks] == [(9.0, "no telemetry for 33 s")]
 
 
 def test_one_curve_spans_the_run_and_the_crosshair_reads_trial_and_value(keep: Callable[[QWidget], QWidget]) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 from PySide6.QtCore import QPoint, QPointF, Qt
-from PySide6.QtGui import QColor, QFont, QGuiApplication, QImage, QWheelEvent
+from PySide6.QtGui import QColor, QFont, QGuiApplication, QImage, QPainter, QWheelEvent
 from PySide6.QtWidgets import QApplication, QScrollArea, QToolButton, QWidget
 from pytestqt.qtbot import QtBot
 
@@ -21,6 +21,7 @@ from suites.units import Unit
 from suites.vocab import Better
 from tests.messages import messages
 from widgets import theme
+from widgets.plots.markers import draw_shape, shape_of
 from widgets.plots.plot_header import MOST_ROWS, Legend, LegendEntry, without_common_parts
 from widgets.plots.redraw import INTERVAL
 from widgets.plots.span_statistics import statistics_of
@@ -196,6 +197,26 @@ def test_a_peak_between_pixels_is_drawn(shown: Show) -> None:
     line = plot.lines["read"]
     assert len(line.curve.xData) <= 2 * plot.view.box.width() + 2
     assert line.curve.yData.max() == 5000.0
+
+
+def test_every_series_has_a_shape_of_its_own_besides_its_colour(shown: Show) -> None:
+    plot = shown()
+    for number in range(len(theme.SERIES)):
+        filled(plot, str(number), float, points=5)
+    pictures = set()
+    for line in plot.lines.values():
+        image = QImage(16, 16, QImage.Format.Format_ARGB32)
+        image.fill(0)
+        with QPainter(image) as painter:
+            painter.setBrush(QColor("black"))
+            draw_shape(painter, shape_of(line.colour), QPointF(8, 8))
+        pictures.add(bytes(image.constBits()))
+    assert len(pictures) == len(theme.SERIES)
+    plot.refresh()
+    assert plot.lines["0"].curve._shaped() == [0, 1, 2, 3, 4]
+    filled(plot, "long", points=5000)
+    plot.refresh()
+    assert 5 < len(plot.lines["long"].curve._shaped()) < 15
 
 
 def test_a_single_sample_can_be_seen(shown: Show) -> None:

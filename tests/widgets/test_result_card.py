@@ -38,10 +38,11 @@ def test_a_card_shows_and_copies_every_result(qtbot: QtBot, keep: Keep, workstat
     assert card.card is not None
     result = card.card.results[0]
     assert "IOPS" in result.figure
-    qtbot.keyClick(card, Qt.Key.Key_C, Qt.KeyboardModifier.ControlModifier)
-    text = QGuiApplication.clipboard().text()
-    assert result.figure in text
-    assert RUN in text
+    card.activateWindow()
+    qtbot.waitUntil(card.copy_text_button.hasFocus)
+    qtbot.keyClick(card.copy_text_button, Qt.Key.Key_C, Qt.KeyboardModifier.ControlModifier)
+    qtbot.waitUntil(lambda: RUN in QGuiApplication.clipboard().text())
+    assert result.figure in QGuiApplication.clipboard().text()
     card.copy_picture_button.click()
     size = QGuiApplication.clipboard().image().size()
     assert (size.width(), size.height()) == (1200, 630)

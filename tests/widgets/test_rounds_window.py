@@ -7,7 +7,7 @@ from pathlib import Path
 from PySide6.QtWidgets import QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 
-from app.distributions.studies import Study, missing_for
+from app.distributions.studies import StudyKind, missing_for
 from app.events import RunEnded, RunStarted, State
 from app.library_rows import LibraryRow
 from app.services import Workstation
@@ -45,7 +45,7 @@ def test_the_rounds_of_a_run_are_drawn_and_exported(
     qtbot: QtBot, keep: Keep, workstation: Workstation, tmp_path: Path
 ) -> None:
     stored(workstation)
-    pane = StudyPane(Study.ROUNDS, workstation)
+    pane = StudyPane(StudyKind.ROUNDS, workstation)
     keep(pane)
     pane.show_runs([STEADY])
     pane.show()
@@ -55,8 +55,8 @@ def test_the_rounds_of_a_run_are_drawn_and_exported(
     qtbot.waitUntil(lambda: not jobs.running())
     assert (tmp_path / "rounds.png").read_bytes().startswith(b"\x89PNG")
     steady, other = (workstation.load(run) for run in (STEADY, OTHER))
-    assert Study.ROUNDS not in missing_for([steady])
-    assert missing_for([other])[Study.ROUNDS] == MESSAGES["needs_rounds"]
+    assert StudyKind.ROUNDS not in missing_for([steady])
+    assert missing_for([other])[StudyKind.ROUNDS] == MESSAGES["needs_rounds"]
 
 
 def test_a_run_of_which_no_trial_counts_is_not_offered_as_a_baseline(workstation: Workstation, keep: Keep) -> None:

@@ -7,7 +7,7 @@ from enum import Enum
 
 from app.comparison.comparison import Comparison, ComparisonRow, RelativeFigure, run_letter
 from app.comparison.verdicts import verdict_text
-from app.distributions.studies import Study, missing_for
+from app.distributions.studies import StudyKind, missing_for
 from app.margins import Margins
 from app.plans.plan import Step, host_label
 from app.records import RunRecord
@@ -25,7 +25,7 @@ class Compared:
 
     comparison: Comparison
     records: tuple[RunRecord, ...]
-    missing: Mapping[Study, str] = field(default_factory=dict)
+    missing: Mapping[StudyKind, str] = field(default_factory=dict)
     """What the studies without data need."""
 
     def step(self, name: str) -> Step | None:

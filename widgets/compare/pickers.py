@@ -46,7 +46,7 @@ class RunPicker(QDialog):
         return [row.id for row in sorted(self.table.runs(), key=lambda row: row.summary.started)]
 
     def _show_lines(self, rows: list[LibraryRow]) -> None:
-        self.table.show_lines(row for row in rows if row.id not in self._taken)
+        self.table.show_lines([row for row in rows if row.id not in self._taken])
         self._check()
 
     def _search(self, text: str) -> None:

@@ -7,6 +7,7 @@ from PySide6.QtGui import QAction, QKeySequence
 from PySide6.QtWidgets import QFrame, QLineEdit, QSplitter, QStackedWidget, QWidget
 
 from app.hosts.hosts import THIS_COMPUTER, HostEntry, Origin
+from app.library_rows import LibraryRows
 from app.plans.plan import LOCAL
 from app.questions import Asker
 from app.services import Workstation
@@ -76,7 +77,7 @@ class HostsPage(Page):
         self.notice.hide()
         BackgroundJob(self.workstation.hosts, self).start(self._show_entries, self.notice.show_error)
         BackgroundJob(self.workstation.hosts_problem, self).start(self._show_problem)
-        BackgroundJob(lambda: len(self.workstation.runs()), self).start(self._offer_start, self._show_library_error)
+        BackgroundJob(self.workstation.library, self).start(self._show_library, self._show_library_error)
         self.changed.refresh()
         if not self._listed:
             self._listed = True
@@ -119,6 +120,10 @@ class HostsPage(Page):
         for entry in self.table.chosen():
             if self.connections.of(entry.name).facts is None:
                 self.connections.test(entry.name)
+
+    def _show_library(self, library: LibraryRows) -> None:
+        self.table.show_library(library.rows)
+        self._offer_start(len(library.rows))
 
     def _offer_start(self, runs: int) -> None:
         self.start_card.setVisible(runs == 0)

@@ -1,6 +1,6 @@
 """Table of hosts with search, shortcuts and a context menu of all actions."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from PySide6.QtCore import Qt, Signal, SignalInstance
 from PySide6.QtGui import QAction, QKeySequence
@@ -8,9 +8,10 @@ from PySide6.QtWidgets import QAbstractItemView
 
 from app.hosts.hosts import THIS_COMPUTER, HostEntry, Origin
 from app.hosts.short_facts import clock_text, cpu_text, memory_text, system_text
+from app.library_rows import LibraryRow
 from suites.facts import Facts
 from widgets.hosts.host_connections import HostConnections, HostStatus
-from widgets.parts.names import host_title
+from widgets.parts.names import host_title, mark_of
 from widgets.parts.table import RIGHT, Table, TableColumn, TableModel
 from widgets.theme import SPACE, icon
 
@@ -39,8 +40,13 @@ def connection_text(entry: HostEntry, status: HostStatus) -> str:
     return status.text
 
 
-def host_columns(status: Callable[[str], HostStatus]) -> tuple[TableColumn[HostEntry], ...]:
-    """Return the columns of hosts: name, state, address, hardware, system and clock."""
+def host_columns(
+    status: Callable[[str], HostStatus], last_run: Callable[[str], LibraryRow | None] = lambda _name: None
+) -> tuple[TableColumn[HostEntry], ...]:
+    """Return the columns of hosts: name, state, address, last result, hardware, system and clock."""
+
+    def result(text: Callable[[LibraryRow], str]) -> Callable[[HostEntry], str]:
+        return lambda entry: "" if (row := last_run(entry.name)) is None else text(row)
 
     def fact(text: Callable[[Facts], str]) -> Callable[[HostEntry], str]:
         return lambda entry: "" if (facts := status(entry.name).facts) is None else text(facts)
@@ -60,6 +66,11 @@ def host_columns(status: Callable[[str], HostStatus]) -> tuple[TableColumn[HostE
             "Address", address_text, tone="muted", stretch=True, least=140, key=address_text,
             more=lambda entry: f"{address_text(entry)}\n{entry.origin.value}",
         ),
+        TableColumn(
+            "Last result", result(lambda row: row.headline), align=RIGHT, hide_order=5,
+            mark=lambda entry: icon(mark_of(row.summary.trust)) if (row := last_run(entry.name)) and row.summary.trust
+            else None, more=result(_about_result),
+        ),
         TableColumn("CPU", fact(cpu_text), align=RIGHT, hide_order=4),
         TableColumn("Memory", fact(memory_text), align=RIGHT, hide_order=3),
         TableColumn("System", fact(system_text), tone="muted", hide_order=2),
@@ -68,6 +79,13 @@ def host_columns(status: Callable[[str], HostStatus]) -> tuple[TableColumn[HostE
             tip="Clock of the host minus that of this computer, and the range that the round trip leaves",
         ),
     )  # fmt: skip
+
+
+def _about_result(row: LibraryRow) -> str:
+    started = row.summary.started[:16].replace("T", " ")
+    return "\n".join(
+        filter(None, (row.summary.name, f"{started} UTC", row.summary.trust, row.summary.limited_by or ""))
+    )
 
 
 class HostsTable(Table[HostEntry]):
@@ -82,9 +100,10 @@ class HostsTable(Table[HostEntry]):
     restore_requested = Signal()  # settings changed by runs
 
     def __init__(self, connections: HostConnections) -> None:
+        self._last_runs: dict[str, LibraryRow] = {}
         super().__init__(
             "Hosts",
-            TableModel(host_columns(connections.of)),
+            TableModel(host_columns(connections.of, self._last_runs.get)),
             identity=lambda entry: entry.name,
             selection=QAbstractItemView.SelectionMode.ExtendedSelection,
             row_padding=2 * SPACE[1],
@@ -93,6 +112,17 @@ class HostsTable(Table[HostEntry]):
         self._add_actions()
         self.moved.connect(self._offer_actions)
         self.activated.connect(self.measure_requested)
+
+    def show_library(self, rows: Iterable[LibraryRow]) -> None:
+        """Show the result of the last run of each host; `rows` are those of the library, newest first."""
+        last: dict[str, LibraryRow] = {}
+        for row in rows:
+            for host in row.summary.hosts if row.headline and not row.binned else ():
+                last.setdefault(host, row)
+        self._last_runs.clear()
+        self._last_runs |= last
+        self.content.refresh()
+        self.fit()
 
     def current_host(self) -> HostEntry:
         """Return the current host, else this computer."""

@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QMenu
 
 from app.library_rows import LibraryRow, LibraryRows
 from app.library_table import COLUMNS, ListColumn, columns_of, differing_parameters
-from app.run_matching import MetricReader, configurations_of, parameter_names
+from app.run_matching import MetricReader, parameter_names
 from widgets import settings
 from widgets.library.run_columns import TREND_COLUMN, TREND_NAME
 from widgets.library.run_table import WINDOW_COLUMNS, RunTable
@@ -36,10 +36,14 @@ class ColumnMenu(QObject):
         head.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
         head.customContextMenuRequested.connect(self._popup)
 
-    def show_library(self, library: LibraryRows, values_of: MetricReader) -> None:
-        """Show the chosen columns that `library` has."""
+    def listed(self, library: LibraryRows, values_of: MetricReader) -> list[ListColumn | None]:
+        """Return the chosen columns that `library` has; None is the trend."""
         self._library, self._values_of = library, values_of
-        self._show()
+        return [None if name == TREND_NAME else columns_of([name], library, values_of)[0] for name in self._shown()]
+
+    def metrics(self) -> list[str]:
+        """Return the metrics whose values the columns show."""
+        return [name for name in (*self.names, *self._differing) if self._is_metric(name)]
 
     def show_differences(self, rows: Sequence[LibraryRow]) -> None:
         """Add the columns of the parameters that differ between `rows`; remove them if they are shown."""
@@ -65,22 +69,23 @@ class ColumnMenu(QObject):
         return next(later, len(self.names))
 
     def _show(self) -> None:
-        parameters = parameter_names(configurations_of(self._library.rows))
-        known = {column.name for column in COLUMNS} | set(parameters) | set(self._library.metrics)
+        self._table.set_columns(self.listed(self._library, self._values_of))
+        if missing := [name for name in self.metrics() if not self._values_of(name)]:
+            self.metrics_requested.emit(missing)
+
+    def _shown(self) -> list[str]:
+        """Return the names of the columns that the library has, with those of differing parameters."""
+        known = {column.name for column in COLUMNS} | set(self._parameters()) | set(self._library.metrics)
         wanted = [name for name in self.names if name in known or name == TREND_NAME]
         at = wanted.index("headline") if "headline" in wanted else len(wanted)
         wanted[at:at] = [name for name in self._differing if name not in wanted]
-        listed = [None if name == TREND_NAME else self._column(name) for name in wanted]
-        self._table.set_columns(listed)
-        self._request_values([name for name in wanted if name in self._library.metrics and name not in parameters])
+        return wanted
 
-    def _column(self, name: str) -> ListColumn:
-        return columns_of([name], self._library, self._values_of)[0]
+    def _parameters(self) -> Mapping[str, str]:
+        return parameter_names(self._library.configurations)
 
-    def _request_values(self, metrics: Sequence[str]) -> None:
-        missing = [name for name in metrics if not self._values_of(name)]
-        if missing:
-            self.metrics_requested.emit(missing)
+    def _is_metric(self, name: str) -> bool:
+        return name in self._library.metrics and name not in self._parameters()
 
     def _stored(self) -> list[str]:
         with suppress(ValueError, TypeError):
@@ -98,7 +103,7 @@ class ColumnMenu(QObject):
             self._add(self.menu, column.name, column.title)
         self._add(self.menu, TREND_NAME, TREND_COLUMN)
         self.menu.addSeparator()
-        tokens = {value.token for one in configurations_of(self._library.rows) for value in one.values.values()}
+        tokens = {value.token for one in self._library.configurations for value in one.values.values()}
         self._add_all(self.menu.addMenu("Parameter"), {token: token for token in sorted(tokens)})
         metrics = {name: f"{metric.title} ({name})" for name, metric in sorted(self._library.metrics.items())}
         self._add_all(self.menu.addMenu("Metric"), metrics)

@@ -3,14 +3,14 @@
 from collections.abc import Callable, Sequence
 from functools import partial
 
-from PySide6.QtCore import Qt, QTimer, Signal
+from PySide6.QtCore import QEvent, QObject, Qt, QTimer, Signal
 from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QFrame, QLineEdit, QMenu, QToolButton, QWidget
 
-from app.library_rows import LibraryRow, LibraryRows
+from app.library_rows import LibraryRows
 from app.library_table import GROUPINGS
 from app.run_filter import FilterError, RunFilter, Term, parse_filter, term_of
-from app.run_matching import TEXTS, configurations_of, parameter_names, values_of_field
+from app.run_matching import TEXTS, parameter_names, values_of_field
 from widgets.parts.boxes import column_in, fill, in_row, row_in
 from widgets.parts.controls import line_edit, tool_button
 from widgets.parts.flow_layout import FlowLayout
@@ -88,16 +88,16 @@ def _toggled(term: Term, value: str) -> Term | None:
 
 
 class FilterBar(QWidget):
-    """Field, chips and menus. `changed` is emitted with each filter that can be read."""
+    """Field, chips and menus."""
 
-    changed = Signal(object)  # a RunFilter
+    changed = Signal()  # to a filter that can be read
     grouping_changed = Signal(str)
     save_requested = Signal(str)  # the text of the filter
     delete_requested = Signal(str)  # the name of a search
 
     def __init__(self) -> None:
         super().__init__()
-        self._library, self._shown = LibraryRows(), tuple[LibraryRow, ...]()
+        self._library = LibraryRows()
         self._chips = RunFilter()
         self.search = line_edit(
             "Find runs", self._wait, tip=_TIP, clearButtonEnabled=True,
@@ -107,12 +107,16 @@ class FilterBar(QWidget):
         self.saved_button = self._menu_button("Searches", "Saved searches", self._fill_searches, "save")
         self.group_button = self._menu_button("Group", "Group the runs", self._fill_groups, "")
         self.grouping = ""
+        self.shown = RunFilter()
+        """The last filter that could be read."""
+
         self.message = FieldMessage()
         self._row = QWidget()
         self._flow = FlowLayout(self._row, SPACE[0])
         self._delay = QTimer(self, singleShot=True, interval=0)  # keys that have arrived are one change
         self._delay.timeout.connect(self.apply)
         self.search.returnPressed.connect(self.make_chips)
+        self.search.installEventFilter(self)
         self._arrange()
 
     @property
@@ -123,7 +127,6 @@ class FilterBar(QWidget):
     def show_library(self, library: LibraryRows) -> None:
         """Offer the values and the searches of `library`."""
         self._library = library
-        self._shown = tuple(row for row in library.rows if not row.binned)
 
     def set_filter(self, wanted: RunFilter) -> None:
         """Show a filter as chips, its free text in the field."""
@@ -150,7 +153,8 @@ class FilterBar(QWidget):
             return
         self.message.clear()
         self.message.hide()
-        self.changed.emit(wanted)
+        self.shown = wanted
+        self.changed.emit()
 
     def make_chips(self) -> None:
         """Turn the terms in the field into chips; free text stays."""
@@ -159,12 +163,13 @@ class FilterBar(QWidget):
         except FilterError as error:
             self.show_error(error)
 
-    def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Remove the last chip with Backspace in an empty field."""
-        if event.key() == Qt.Key.Key_Backspace and not self.search.text() and self._chips.terms:
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        """Remove the last chip with Backspace in the empty field, which takes the key itself."""
+        removes = isinstance(event, QKeyEvent) and event.key() == Qt.Key.Key_Backspace and not self.search.text()
+        if removes and event.type() is QEvent.Type.KeyPress and self._chips.terms:
             self._set_chips(RunFilter(self._chips.terms[:-1]))
-            return
-        super().keyPressEvent(event)
+            return True
+        return super().eventFilter(watched, event)
 
     def _wait(self) -> None:
         self._delay.start()
@@ -197,7 +202,8 @@ class FilterBar(QWidget):
         self._set_chips(self._chips.with_term(term))
 
     def _values(self, name: str) -> Sequence[tuple[str, int]]:
-        return values_of_field(self._shown, parameter_names(configurations_of(self._shown)).get(name, name))
+        rows = (row for row in self._library.rows if not row.binned)
+        return values_of_field(rows, parameter_names(self._library.configurations).get(name, name))
 
     def _menu_button(self, text: str, tip: str, fill_menu: Callable[[QMenu], None], icon: str) -> QToolButton:
         button = tool_button(text, tip=tip)
@@ -216,7 +222,7 @@ class FilterBar(QWidget):
             if name in _TITLES:
                 self._add_values(menu.addMenu(_TITLES[name]), name)
         parameters = menu.addMenu("Parameter")
-        tokens = {value.token: name for one in configurations_of(self._shown) for name, value in one.values.items()}
+        tokens = {value.token: name for one in self._library.configurations for name, value in one.values.items()}
         for token, name in sorted(tokens.items()):
             if len(self._values(name)) > 1:
                 self._add_values(parameters.addMenu(token), name)

@@ -1,7 +1,7 @@
 """Library page: a table of all runs with filter, groups and columns, and a preview of the selected ones."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -16,7 +16,7 @@ from app.plans.plan import LOCAL
 from app.plans.plan_remarks import with_reason_for
 from app.questions import Asker
 from app.records import RunRecord, RunSummary
-from app.run_filter import FilterError, RunFilter, parse_filter
+from app.run_filter import FilterError, parse_filter
 from app.run_matching import Selection, matcher, metric_names
 from app.services import Workstation
 from suites.errors import BenchwrightError
@@ -32,7 +32,7 @@ from widgets.library.run_actions import RunActions
 from widgets.library.run_commands import RunCommands
 from widgets.library.run_panel import RunPanel
 from widgets.library.run_reader import OpenedRun, VerdictReader, open_run
-from widgets.library.run_rows import Trends, baseline_first, trends_of
+from widgets.library.run_rows import LibrarySummary, Trends, baseline_first, summary_of, trends_of
 from widgets.library.run_table import RunTable
 from widgets.library.undo import UndoBar
 from widgets.live.run_side_panel import RunSidePanel
@@ -58,17 +58,23 @@ class LibraryRead:
     """What is read of the library at once, off the window's thread."""
 
     library: LibraryRows
-    trends: Trends
+    summary: LibrarySummary
+    metrics: Mapping[str, Mapping[str, tuple[float, ...]]]  # the values by run, by metric
     newer: BenchwrightError | None
 
 
-def read_library(workstation: Workstation) -> LibraryRead:
-    """Read the library; the texts to search are made here, not at the first key."""
+def read_library(workstation: Workstation, metrics: Iterable[str]) -> Iterator[LibraryRead | Trends]:
+    """Yield the library with the values of some metrics, then the trends of its runs.
+
+    Then make the texts to search, so that the first key does not wait for them.
+    """
     with collection_paused():
         library = workstation.library()
+        values = {name: workstation.metric_values(name) for name in metrics}
+        yield LibraryRead(library, summary_of(library.rows), values, workstation.read_only())
+        yield trends_of(library.rows)
         for row in library.rows:
             _ = row.searched
-        return LibraryRead(library, trends_of(library.rows), workstation.read_only())
 
 
 class LibraryPage(Page):
@@ -87,6 +93,7 @@ class LibraryPage(Page):
         self._completing: BackgroundJob | None = None
         self._wanted: str | None = None
         self.library = LibraryRows()
+        self._summary = summary_of(())
         self._metrics: dict[str, Mapping[str, tuple[float, ...]]] = {}
         self._verdicts = VerdictReader(workstation, self)
         self._verdicts.computed.connect(self._show_verdict)
@@ -117,9 +124,9 @@ class LibraryPage(Page):
 
     def refresh(self) -> None:
         """Read the list of runs; keep the current run."""
-        workstation = self.workstation
-        job = self._reading = BackgroundJob(lambda: read_library(workstation), self)
-        job.returned.connect(lambda found: self._show_read(found) if job is self._reading else None)
+        workstation, metrics = self.workstation, tuple(self._metrics)
+        job = self._reading = BackgroundJob(lambda: read_library(workstation, metrics), self)
+        job.yielded.connect(lambda found: self._take(found) if job is self._reading else None)
         job.failed.connect(self._fail)
         job.start()
 
@@ -153,8 +160,10 @@ class LibraryPage(Page):
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Put the preview beside or below the table."""
         super().resizeEvent(event)
-        beside = self.width() >= BESIDE
-        self._splitter.setOrientation(Qt.Orientation.Horizontal if beside else Qt.Orientation.Vertical)
+        way = Qt.Orientation.Horizontal if self.width() >= BESIDE else Qt.Orientation.Vertical
+        if way is not self._splitter.orientation():
+            self._splitter.setOrientation(way)
+            self._splitter.setSizes([620, 380] if way is Qt.Orientation.Horizontal else [500, 500])
 
     # The list
 
@@ -163,25 +172,32 @@ class LibraryPage(Page):
         current = self.table.run
         return self.table.runs() or ([current] if current is not None else [])
 
+    def _take(self, found: LibraryRead | Trends) -> None:
+        if isinstance(found, LibraryRead):
+            self._show_read(found)
+        else:
+            self.table.show_trends(found)
+
     def _show_read(self, found: LibraryRead) -> None:
         self.actions_of_runs.newer = found.newer
         first = not self.table.content.rows
-        self.library = found.library
-        self._metrics.clear()
+        self.library, self._summary = found.library, found.summary
+        self._metrics = dict(found.metrics)
         self.notice.hide()
         self.filter_bar.show_library(self.library)
-        self.commands.tags = sorted({tag for row in self.library.rows for tag in row.annotation.tags})
+        self.commands.tags = found.summary.tags
         self._stack.setCurrentWidget(self._body if self.library.rows else self.empty)
-        self.table.show_lines(self.library.rows, found.trends)
-        self.columns.show_library(self.library, self._values_of)
-        self.filter_bar.apply()
+        columns = self.columns.listed(self.library, self._values_of)
+        self.table.show_lines(self.library.rows, columns, self._selection(), found.summary.needed)
+        self._show_count()
+        self._read_metrics(self.columns.metrics())
         if self._wanted is not None:
             self._show_wanted(self._wanted)
         elif first and self.table.lines.matched:
             self.table.select(self.table.lines.matched[0].id)
         self.table.settle()
         if self.isVisible():
-            self._verdicts.read(row.summary for row in self.library.rows)
+            self._verdicts.read(found.summary.unjudged)
         if self.library.missing and found.newer is None:
             self._complete()
 
@@ -213,46 +229,46 @@ class LibraryPage(Page):
 
     # The filter
 
-    def _apply(self, wanted: RunFilter) -> None:
-        """Show the rows that match; read the metrics that the filter needs first."""
-        needed = [name for name in metric_names(wanted, self.library) if name not in self._metrics]
-        if needed:
-            workstation = self.workstation
-            BackgroundJob(lambda: {name: workstation.metric_values(name) for name in needed}, self).start(
-                self._take_metrics, self._fail
-            )
-            return
+    def _selection(self) -> Selection | None:
+        """Return what selects the rows that match; None, with a message, if the filter cannot be read."""
         try:
-            select = matcher(wanted, self.library, self._values_of, datetime.now(UTC))
+            wanted = self.filter_bar.filter
+            self._read_metrics(metric_names(wanted, self.library))
+            return matcher(wanted, self.library, self._values_of, datetime.now(UTC))
         except FilterError as error:
             if self.library.rows:
                 self.filter_bar.show_error(error)
-            return
-        self._keep(select, wanted)
+            return None
 
-    def _take_metrics(self, found: Mapping[str, Mapping[str, tuple[float, ...]]]) -> None:
-        self._metrics |= found
-        self.filter_bar.apply()
+    def _apply(self) -> None:
+        if (select := self._selection()) is not None:
+            self.table.keep(select)
+        self._show_count()
 
     def _values_of(self, name: str) -> Mapping[str, tuple[float, ...]]:
-        """Return the values of a metric that have been read; request them for the columns otherwise."""
+        """Return the values of a metric, none before they are read."""
         return self._metrics.get(name, {})
 
-    def _read_metrics(self, names: Sequence[str]) -> None:
-        """Read the values for the columns of metrics."""
+    def _read_metrics(self, names: Iterable[str]) -> None:
+        """Read the values of metrics that are not read, then show them."""
+        missing = [name for name in names if name not in self._metrics]
+        if not missing:
+            return
         workstation = self.workstation
+        self._metrics |= {name: {} for name in missing}
 
         def take(found: Mapping[str, Mapping[str, tuple[float, ...]]]) -> None:
             self._metrics |= found
-            self.columns.show_library(self.library, self._values_of)
+            self.table.set_columns(self.columns.listed(self.library, self._values_of))
+            self._apply()
 
-        BackgroundJob(lambda: {name: workstation.metric_values(name) for name in names}, self).start(take, self._fail)
+        BackgroundJob(lambda: {name: workstation.metric_values(name) for name in missing}, self).start(take, self._fail)
 
-    def _keep(self, select: Selection, wanted: RunFilter) -> None:
-        self.table.keep(select)
+    def _show_count(self) -> None:
         matched, rows = len(self.table.lines.matched), self.library.rows
+        wanted = self.filter_bar.shown
         in_bin = any(term.name == "bin" for term in wanted.terms)
-        total = sum(row.binned is in_bin for row in rows)
+        total = self._summary.binned if in_bin else len(rows) - self._summary.binned
         runs = count_text(total, "run")
         self.status.emit(runs if matched == total else f"{matched} of {runs}")
         nothing = "The bin is empty." if in_bin and not total else f"No run matches “{wanted}”."
@@ -448,13 +464,14 @@ class LibraryPage(Page):
         )
         fill(column_in(self._list, SPACE[1]), self._unmatched, (self.table, 1))
         self._preview = QStackedWidget()
+        self._preview.setMinimumSize(320, 180)
         self._preview.addWidget(self.panel)
         self._preview.addWidget(self.comparison)
         self._splitter = QSplitter(Qt.Orientation.Vertical, childrenCollapsible=False, handleWidth=SPACE[2])
         self._splitter.addWidget(self._list)
         self._splitter.addWidget(self._preview)
-        self._splitter.setStretchFactor(0, 1)
-        self._splitter.setStretchFactor(1, 1)
+        self._splitter.setStretchFactor(0, 3)
+        self._splitter.setStretchFactor(1, 2)
         self._body = QWidget()
         rows = column_in(self._body, SPACE[1], (SPACE[3], SPACE[2], SPACE[3], SPACE[2]))
         fill(rows, self.filter_bar, self.notice, (self._splitter, 1), self.undo_bar)
@@ -469,10 +486,10 @@ class LibraryPage(Page):
             stored = json.loads(settings.text(_LAYOUT) or "{}")
             self.actions_of_runs.preview.setChecked(stored.get("preview", True) is True)
             self.filter_bar.set_grouping(str(stored.get("group", "")))
-            self._splitter.setSizes([int(size) for size in stored.get("sizes", [360, 340])])
+            self._splitter.setSizes([int(size) for size in stored.get("sizes", [500, 500])])
 
     def _store_layout(self) -> None:
-        sizes = self._splitter.sizes() if all(self._splitter.sizes()) else [360, 340]
+        sizes = self._splitter.sizes() if all(self._splitter.sizes()) else [500, 500]
         layout = {
             "preview": self.actions_of_runs.preview.isChecked(),
             "group": self.filter_bar.grouping,

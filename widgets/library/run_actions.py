@@ -96,9 +96,8 @@ class RunActions(QObject):
         reason = "Stop the run first" if running else "Select a run"
         _offer(self.delete, bool(chosen) and not running and not binned, "Put the selected runs into the bin", reason)
         _offer(self.restore, binned, "Take the selected runs out of the bin", "Select a run in the bin")
-        _offer(self.erase, binned, "Delete the selected runs permanently", "Delete runs first: bin:yes shows the bin")
-        for action in (self.restore, self.erase):
-            action.setVisible(binned)
+        _offer(self.erase, bool(chosen) and not running, "Delete the selected runs permanently", reason)
+        self.restore.setVisible(binned)
         self.delete.setVisible(not binned)
 
     def _make(self, text: str, keys: str = "") -> QAction:

@@ -1,8 +1,7 @@
 """Columns of the table of runs: widths, marks and tool tips for those of app.library_table, and group rows."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
-from functools import partial
 
 from PySide6.QtGui import QIcon
 
@@ -60,7 +59,6 @@ class _Look:
     bold: bool = False
     mark: Callable[[LibraryRow], QIcon | None] = field(default=lambda _row: None)
     stretch: bool = False
-    needed: Callable[[LibraryRow], bool] | None = None
 
 
 def _started(row: LibraryRow) -> str:
@@ -104,9 +102,9 @@ _LOOKS = {
     "verdict": _Look(148, tip="Trust in the result: the worst of its steps", more=_verdict, mark=_verdict_mark),
     "limit": _Look(96, 3, tone="muted"),
     "issues": _Look(50, 3, "Errors and warnings that are not acknowledged", _nothing),
-    "state": _Look(78, 6, mark=_state_mark, more=_nothing, needed=lambda row: row.summary.status != "done"),
-    "baseline": _Look(104, 5, "Baselines that the run is pinned as", mark=_pin, needed=lambda row: bool(row.baselines)),
-    "tag": _Look(92, 5, needed=lambda row: bool(row.annotation.tags)),
+    "state": _Look(78, 6, mark=_state_mark, more=_nothing),
+    "baseline": _Look(104, 5, "Baselines that the run is pinned as", mark=_pin),
+    "tag": _Look(92, 5),
     "note": _Look(140, 1, tone="muted"),
     "session": _Look(64, 3, "Session of a series of runs of one plan", _session),
     "duration": _Look(74, 2, tone="muted", more=_nothing),
@@ -117,9 +115,13 @@ _LOOKS = {
 }  # fmt: skip
 
 
-def table_column(column: ListColumn) -> TableColumn[ListLine]:
-    """Return a column of the window's table."""
-    look = _LOOKS.get(column.name, _Look())
+OPTIONAL = frozenset({"state", "baseline", "tag"})
+"""Columns that are hidden while no run needs them."""
+
+
+def table_column(column: ListColumn, needed: Callable[[], Collection[str]] = lambda: OPTIONAL) -> TableColumn[ListLine]:
+    """Return a column of the window's table; `needed` returns the optional columns that are needed."""
+    look = _LOOKS.get(column.name) or _Look(max(60, 7 * len(f"{column.title} {column.unit}") + 24))
 
     def text(row: LibraryRow) -> str:
         return one_line(column.text(row)) or (MISSING if column.name == "headline" else "")
@@ -142,12 +144,8 @@ def table_column(column: ListColumn) -> TableColumn[ListLine]:
         stretch=look.stretch,
         least=150 if look.stretch else 0,
         hide_order=look.hide_order,
-        needed=None if look.needed is None else partial(_any_needs, look.needed),
+        needed=None if column.name not in OPTIONAL else lambda _lines: column.name in needed(),
     )
-
-
-def _any_needs(needed: Callable[[LibraryRow], bool], lines: Sequence[ListLine]) -> bool:
-    return any(needed(line) for line in lines if isinstance(line, LibraryRow))
 
 
 def trend_column() -> TableColumn[ListLine]:

@@ -241,7 +241,6 @@ class RunPanel(QWidget):
             actions.repeat,
             actions.delete,
             actions.restore,
-            actions.erase,
         )
         self.buttons = {action: ActionButton(action) for action in offered}
         corner = QToolButton()

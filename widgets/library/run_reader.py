@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from PySide6.QtCore import QObject, Signal
 
 from app.crosscheck.agreement import Agreement, agreements
-from app.distributions.studies import Study, missing_for
+from app.distributions.studies import StudyKind, missing_for
 from app.events import State
 from app.records import Band, RunRecord, RunSummary
 from app.services import Workstation
@@ -29,7 +29,7 @@ class OpenedRun:
     bands: Mapping[StepKey, Sequence[Band]]
     problem: BenchwrightError | None = None
     agreements: tuple[Agreement, ...] = ()
-    missing: Mapping[Study, str] = field(default_factory=dict)
+    missing: Mapping[StudyKind, str] = field(default_factory=dict)
 
 
 def open_run(workstation: Workstation, run_id: str) -> OpenedRun:

@@ -1,8 +1,10 @@
 """Formatting and order of runs in tables. No Qt."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 
+from app.events import State
 from app.library_rows import LibraryRow
 from app.library_table import local_moment
 from app.records import RunSummary
@@ -52,6 +54,30 @@ def run_duration(run: RunSummary) -> str:
 def one_line(text: str) -> str:
     """Return `text` cut to LONGEST characters, in one line."""
     return " ".join(visible(text[:LONGEST]).split())
+
+
+@dataclass(frozen=True, slots=True)
+class LibrarySummary:
+    """What the page shows of all rows. `unjudged` are the runs without a verdict, and those under way."""
+
+    binned: int
+    needed: frozenset[str]
+    tags: tuple[str, ...]
+    unjudged: tuple[RunSummary, ...]
+
+
+def summary_of(rows: Sequence[LibraryRow]) -> LibrarySummary:
+    """Return the summary of rows."""
+    tags = {tag for row in rows for tag in row.annotation.tags}
+    runs = [row.summary for row in rows]
+    states = {row.summary.state for row in rows}
+    present = {"state": bool(states - {State.DONE}), "baseline": any(row.baselines for row in rows), "tag": bool(tags)}
+    return LibrarySummary(
+        sum(row.binned for row in rows),
+        frozenset(name for name, there in present.items() if there),
+        tuple(sorted(tags)),
+        tuple(run for run in runs if not run.trust or run.state is State.RUNNING),
+    )
 
 
 def trends_of(rows: Iterable[LibraryRow]) -> Trends:

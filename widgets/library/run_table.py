@@ -3,7 +3,7 @@
 import statistics
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, cast
 
 from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QPointF, QRectF, Qt, QTimer, Signal
 from PySide6.QtGui import QColor, QKeyEvent, QMouseEvent, QPainter, QPen, QPolygonF
@@ -23,7 +23,7 @@ from widgets.library.run_columns import (
     table_column,
     trend_column,
 )
-from widgets.library.run_rows import Trends
+from widgets.library.run_rows import Trends, summary_of
 from widgets.parts.names import MISSING
 from widgets.parts.table import ROW, RowDelegate, Table, TableColumn, TableModel
 from widgets.parts.text import strong, visible
@@ -31,6 +31,9 @@ from widgets.theme import palette
 
 SETTLED = 120
 """Delay after the last cursor move before the run is opened, in ms: held arrow keys must not open every run."""
+
+LOOKED_AT = 1000
+"""Rows from which the shared unit is taken."""
 
 TREND = Qt.ItemDataRole.UserRole + 2
 """Role of the values of a trend and the number of the run in it."""
@@ -49,6 +52,11 @@ def _known(names: Iterable[str]) -> list[ListColumn | None]:
     return [every.get(name) for name in names if name in every or name == TREND_NAME]
 
 
+def _kept(rows: Iterable[LibraryRow]) -> list[LibraryRow]:
+    """Return the rows that are not in the bin."""
+    return [row for row in rows if not row.binned]
+
+
 class RunListModel(TableModel[ListLine]):
     """Runs that match a filter, in groups if wanted. The unit of equal headline metrics is in the head."""
 
@@ -59,9 +67,10 @@ class RunListModel(TableModel[ListLine]):
         self.has_headings = True
         self.matched: Sequence[LibraryRow] = ()
         self.trends: Trends = {}
+        self.needed: frozenset[str] = frozenset()
         self.grouping = ""
         self.collapsed: set[str] = set()
-        self._select: Selection = list
+        self._select: Selection = _kept
         self._listed: list[ListColumn | None] = []
         self.set_columns(_known(WINDOW_COLUMNS))
 
@@ -70,15 +79,33 @@ class RunListModel(TableModel[ListLine]):
         """The names of the columns."""
         return [TREND_NAME if column is None else column.name for column in self._listed]
 
-    def set_columns(self, columns: Sequence[ListColumn | None]) -> None:
-        """Show other columns; None is the trend. The rows stay in the order of their column."""
-        sorted_by = self._sort_column()
+    def show_all(
+        self, rows: Sequence[LibraryRow], columns: Sequence[ListColumn | None] | None, select: Selection | None
+    ) -> None:
+        """Show other rows, columns and what `select` returns of them, at once; None: as before."""
         self.beginResetModel()
-        self._listed = list(columns)
-        self.columns = tuple(trend_column() if column is None else table_column(column) for column in columns)
-        self._sorted_by = next((at for at, each in enumerate(columns) if each and each.name == sorted_by), -1)
+        self.rows = tuple(rows)
+        self._select = select or self._select
+        if columns is not None:
+            self._set_columns(columns)
         self._arrange_lines()
         self.endResetModel()
+
+    def set_columns(self, columns: Sequence[ListColumn | None]) -> None:
+        """Show other columns; None is the trend. The rows stay in the order of their column."""
+        self.beginResetModel()
+        self._set_columns(columns)
+        self._arrange_lines()
+        self.endResetModel()
+
+    def _made(self, column: ListColumn) -> TableColumn[ListLine]:
+        return table_column(column, lambda: self.needed)
+
+    def _set_columns(self, columns: Sequence[ListColumn | None]) -> None:
+        sorted_by = self._sort_column()
+        self._listed = list(columns)
+        self.columns = tuple(trend_column() if column is None else self._made(column) for column in columns)
+        self._sorted_by = next((at for at, each in enumerate(columns) if each and each.name == sorted_by), -1)
 
     def keep(self, select: Selection) -> None:
         """Show the rows that `select` returns."""
@@ -145,7 +172,7 @@ class RunListModel(TableModel[ListLine]):
         return tuple(self.shown)
 
     def _arrange_lines(self) -> None:
-        rows = self._select([row for row in self.rows if isinstance(row, LibraryRow)])
+        rows = self._select(cast("Sequence[LibraryRow]", self.rows))
         if self._search_words:
             rows = [row for row in rows if all(word in row.searched for word in self._search_words)]
         listed = self._listed[self._sorted_by] if 0 <= self._sorted_by < len(self._listed) else None
@@ -164,16 +191,22 @@ class RunListModel(TableModel[ListLine]):
 
     def _share_unit(self, rows: Sequence[LibraryRow]) -> None:
         """Put the unit of the headline values into the head if all have the same metric, with as many decimals each."""
-        metrics = {row.metric for row in rows if row.metric is not None}
-        shared = _shared_unit(metrics.pop(), rows) if len(metrics) == 1 else None
+        metrics = list({id(row.metric): row.metric for row in rows if row.metric is not None}.values())
+        shared = _shared_unit(metrics[0], rows) if len(set(metrics)) == 1 else None
         self.columns = tuple(
-            column if listed is None or listed.name not in {"headline", "half"} else _in_unit(listed, shared)
+            column
+            if listed is None or listed.name not in {"headline", "half"}
+            else _in_unit(self._made(listed), listed, shared)
             for listed, column in zip(self._listed, self.columns, strict=True)
         )
 
 
 def _shared_unit(metric: Metric, rows: Sequence[LibraryRow]) -> tuple[Display, int]:
-    """Return the scale and the decimals of the headline values of rows: those of the median and its interval."""
+    """Return the scale and the decimals of the headline values: those of the median and its interval.
+
+    Of many rows only some are looked at.
+    """
+    rows = rows[:: 1 + len(rows) // LOOKED_AT]
     values = [abs(row.value) for row in rows if row.value]
     middle = statistics.median(values) if values else 1.0
     halves = [row.half for row in rows if row.half]
@@ -182,9 +215,10 @@ def _shared_unit(metric: Metric, rows: Sequence[LibraryRow]) -> tuple[Display, i
     return display, decimals(middle / display.divisor, half)
 
 
-def _in_unit(listed: ListColumn, shared: tuple[Display, int] | None) -> TableColumn[ListLine]:
+def _in_unit(
+    column: TableColumn[ListLine], listed: ListColumn, shared: tuple[Display, int] | None
+) -> TableColumn[ListLine]:
     """Return the column of the headline values or of their intervals in a shared unit, or each in its own."""
-    column = table_column(listed)
     if shared is None:
         return column
     (divisor, unit), places = shared
@@ -260,12 +294,25 @@ class RunTable(Table[ListLine]):
         """Return the selected runs, from top to bottom."""
         return [line for line in self.chosen() if isinstance(line, LibraryRow)]
 
-    def show_lines(self, rows: Iterable[LibraryRow], trends: Trends | None = None) -> None:
-        """Show `rows`; ties of the sort key are ordered newest first."""
-        made = tuple(sorted(rows, key=lambda row: (row.summary.started, row.id), reverse=True))
-        self.lines.trends = {} if trends is None else trends
-        if made != tuple(self.lines.rows):
-            self.show_rows(made)
+    def show_lines(
+        self,
+        rows: Sequence[LibraryRow],
+        columns: Sequence[ListColumn | None] | None = None,
+        select: Selection | None = None,
+        needed: frozenset[str] | None = None,
+    ) -> None:
+        """Show `rows`, given newest first, of which `select` returns those that match.
+
+        `needed` are the optional columns that they need; without it, it is found.
+        """
+        self.lines.needed = summary_of(rows).needed if needed is None else needed
+        self._keeping_selection(lambda: self.lines.show_all(rows, columns, select))
+        self.fit()
+
+    def show_trends(self, trends: Trends) -> None:
+        """Show the trends of the runs."""
+        self.lines.trends = trends
+        self.viewport().update()
 
     def set_columns(self, columns: Sequence[ListColumn | None]) -> None:
         """Show other columns; None is the trend."""

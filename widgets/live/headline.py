@@ -37,6 +37,10 @@ NO_FIGURE = "No figure yet"
 """Shown in place of the figure until the first sample or figure of any trial of the step."""
 
 
+_ROUNDING = 1e-9
+"""Relative half width of an interval below which trials differ by rounding alone."""
+
+
 @dataclass(frozen=True, slots=True)
 class Headline:
     """Texts of the headline bar; empty ones are hidden.
@@ -214,13 +218,19 @@ def _of_counted(model: RunModel, step_key: StepKey, metric: Metric, bands: Seque
     return Headline(
         metric_text(metric, labelled),
         estimate_text(metric, estimate),
-        f"{'95 % CI' if estimate.half else 'no interval'}, n={estimate.n}{_excluded(model, step_key)}",
+        f"{_interval_text(estimate)}, n={estimate.n}{_excluded(model, step_key)}",
         metric.better,
         " · ".join(f"{label_text(at)} {figure_text(metric, one.value, one.half)}" for at, one in found[1:]),
         *(("", "") if tail is None else (_tail_title(tail), figure_text(tail, shown[tail, labelled].value))),
         *_ratio_of_trials(metric, estimate, band_for(bands, metric, labelled), over=model.phase.over),
         n=estimate.n,
     )
+
+
+def _interval_text(estimate: TrialsEstimate) -> str:
+    if estimate.half:
+        return "95 % CI"
+    return "no interval" if estimate.n == 1 else "equal in every trial"
 
 
 def _excluded(model: RunModel, step_key: StepKey) -> str:
@@ -337,7 +347,8 @@ def _of_trials(plan: Plan, found: Sequence[tuple[float, Trial]]) -> TrialsEstima
     halves = halves_of_trials(plan, found[0][1].step, (trial.number for _, trial in found))
     values = tuple(value for value, _ in found)
     centre = centre_over(values, halves)
-    return TrialsEstimate(centre.value, centre.half and centre.half * centre.value, values)
+    half = centre.half if centre.half is not None and centre.half > _ROUNDING else None
+    return TrialsEstimate(centre.value, half and half * centre.value, values)
 
 
 def _ratio_so_far(metric: Metric, value: float, band: Band | None) -> tuple[str, str, str]:

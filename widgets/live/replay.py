@@ -4,6 +4,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from datetime import datetime
 
+import numpy as np
+
 from app.events import (
     Event,
     FactsRead,
@@ -21,8 +23,9 @@ from app.events import (
 from app.records import RunRecord, SampleSeries, TrialRecord
 from app.runs.policies import replayed
 from suites.base import ParsedTrial
+from suites.quantities import duration_text
 from suites.vocab import Sample
-from widgets.live.model import RunModel
+from widgets.live.model import GAP, RunModel, TrialView
 
 TimedEvents = Iterator[tuple[Event, float]]
 
@@ -32,7 +35,22 @@ def stored(record: RunRecord, samples: SampleSeries, telemetry: Mapping[str, tup
     model = RunModel(record.plan)
     for event, now in _replayed(record, samples, telemetry):
         model.fold(event, now)
+    for view in model.trials.values():
+        model.outages.setdefault(view.trial.host, []).extend(_silences(model, view))
     return model
+
+
+def _silences(model: RunModel, view: TrialView) -> Iterator[tuple[float, str]]:
+    """Yield the gaps in the telemetry of a host during a trial, which a lost connection leaves: time and text."""
+    watched = model.telemetry.get(view.trial.host, {}).values()
+    longest = max(watched, key=lambda series: len(series.buffer), default=None)
+    if view.zero is None or longest is None:
+        return
+    times = longest.buffer.times()
+    times = times[(times >= view.zero) & (times <= view.zero + view.latest()) & np.isfinite(longest.buffer.values())]
+    for index in np.flatnonzero(np.diff(times) > GAP):
+        lost, back = float(times[index]), float(times[index + 1])
+        yield lost, f"no telemetry for {duration_text(round(back - lost))}"
 
 
 def _replayed(record: RunRecord, samples: SampleSeries, telemetry: Mapping[str, tuple[Sample, ...]]) -> TimedEvents:

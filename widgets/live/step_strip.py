@@ -27,7 +27,7 @@ class StepStrip(Table[StepKey]):
     def __init__(self) -> None:
         self._model: RunModel | None = None
         self._step_keys: tuple[StepKey, ...] = ()
-        self._headlines: dict[StepKey, Headline] = {}
+        self._headlines: dict[StepKey, tuple[tuple[int, ...], Headline]] = {}
         super().__init__("Steps of the run", TableModel(self._columns()), row_padding=SPACE[0])
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.horizontalHeader().hide()
@@ -39,8 +39,9 @@ class StepStrip(Table[StepKey]):
 
     def show_step_keys(self, model: RunModel) -> None:
         """Show a row for each step and host of `model`."""
+        if model is not self._model:
+            self._headlines.clear()
         self._model = model
-        self._headlines.clear()
         if (step_keys := model.step_keys()) != self._step_keys:
             self._step_keys = step_keys
         shown = self.currentIndex().row()
@@ -67,9 +68,14 @@ class StepStrip(Table[StepKey]):
             self.step_chosen.emit(step_key)
 
     def _headline(self, step_key: StepKey) -> Headline:
-        if step_key not in self._headlines and self._model is not None:
-            self._headlines[step_key] = headline(self._model, step_key, ())
-        return self._headlines[step_key]
+        """Return the headline of a step, computed again only after news of it: there may be hundreds."""
+        if self._model is None:
+            return Headline("", NO_FIGURE, "")
+        news = _news(self._model, step_key)
+        known = self._headlines.get(step_key)
+        if known is None or known[0] != news:
+            known = self._headlines[step_key] = news, headline(self._model, step_key, ())
+        return known[1]
 
     def _columns(self) -> list[TableColumn[StepKey]]:
         def tone(step_key: StepKey) -> str:
@@ -110,6 +116,13 @@ class StepStrip(Table[StepKey]):
     def _link_detail(self, step_key: StepKey) -> str:
         link = None if self._model is None else self._model.links.get(step_key[1])
         return self._state(step_key) if link is None else link.detail
+
+
+def _news(model: RunModel, step_key: StepKey) -> tuple[int, ...]:
+    """Return numbers that change with the headline of a step: of trials, of ended ones, of samples under way."""
+    views = model.trials_at(step_key)
+    running = [series.buffer.taken for view in views if view.ended is None for series in view.series.values()]
+    return len(views), sum(view.ended is not None for view in views), sum(running), model.phase.over
 
 
 def _several_hosts(step_keys: Sequence[StepKey]) -> bool:

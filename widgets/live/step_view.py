@@ -84,8 +84,7 @@ class StepView(QWidget):
             return
         shown = headline(self._model, self._step_key, self._bands, time.monotonic())
         self.bar.show_headline(shown, self._model.decisions.get(self._step_key, ()))
-        metric = headline_metric(self._model, self._step_key)
-        self.table.show_trials(self._model.trials_at(self._step_key), metric, self._front)
+        self._sync_table()
         self.plots.sync()
         self.sweep.show_panels(sweep_of(self._model, self._step_key, self._front))
         self.sweep.show_scaling(self._model, self._step_key)
@@ -100,6 +99,12 @@ class StepView(QWidget):
         self.sync()
         self.front_changed.emit()
         self._request_output()
+
+    def _sync_table(self) -> None:
+        """Update the table of trials, unless it is folded: of hundreds of trials it takes a tenth of a second."""
+        if self._model is not None and self._step_key is not None and not self.tabs.folded:
+            metric = headline_metric(self._model, self._step_key)
+            self.table.show_trials(self._model.trials_at(self._step_key), metric, self._front)
 
     def _choose_trial(self, trial: int) -> None:
         view = None if self._model is None else self._model.trials.get(trial)
@@ -162,6 +167,7 @@ class StepView(QWidget):
 
     def _folded(self) -> None:
         self._share_height()
+        self._sync_table()
         self._request_output()
 
     def _share_height(self) -> None:

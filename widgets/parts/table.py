@@ -282,14 +282,12 @@ class Table(QTableView, Generic[RowT]):
         super().__init__()
         self.content = model
         self._identity = identity
-        self._positions: dict[Hashable, int] | None = None  # by identity; None if the rows have changed
         self._layout_key = ""
         self._widths: dict[str, int] = {}  # that the user has set, by column
         self._fitted: list[tuple[str, int, bool]] = []
         model.setParent(self)
         self.setModel(model)
         self._set_look(name, selection, row_padding)
-        model.modelReset.connect(self._forget_positions)
         model.modelReset.connect(self.span_headings)
         self.selectionModel().selectionChanged.connect(self._emit_moved)
         self.selectionModel().currentRowChanged.connect(self._emit_moved)
@@ -308,14 +306,18 @@ class Table(QTableView, Generic[RowT]):
 
     def row_of(self, identity: Hashable) -> int:
         """Return the position of the row with this identity, or -1 if it is not shown."""
-        if self._positions is None:
-            known = self._identity
-            shown = () if known is None else self.content.shown
-            self._positions = {known(row): number for number, row in enumerate(shown) if known is not None}
-        return self._positions.get(identity, -1)
+        return self._rows_of([identity]).get(identity, -1)
 
-    def _forget_positions(self) -> None:
-        self._positions = None
+    def _rows_of(self, identities: Iterable[Hashable]) -> dict[Hashable, int]:
+        """Return the positions of the rows with these identities that are shown, in one pass."""
+        found: dict[Hashable, int] = {}
+        if (known := self._identity) is not None and (wanted := set(identities)):
+            for number, row in enumerate(self.content.shown):
+                if (identity := known(row)) in wanted:
+                    found[identity] = number
+                    if len(found) == len(wanted):
+                        break
+        return found
 
     def show_rows(self, rows: Iterable[RowT], columns: Sequence[TableColumn[RowT]] | None = None) -> None:
         """Replace the rows."""
@@ -328,7 +330,8 @@ class Table(QTableView, Generic[RowT]):
 
     def select(self, *identities: Hashable) -> None:
         """Select these rows and make the first shown one current."""
-        rows = [row for identity in identities if (row := self.row_of(identity)) >= 0]
+        found = self._rows_of(identities)
+        rows = [found[identity] for identity in identities if identity in found]
         if not rows:
             return
         chosen, last = QItemSelection(), self.content.columnCount() - 1
@@ -444,9 +447,10 @@ class Table(QTableView, Generic[RowT]):
         before, row = self.current(), self.currentIndex().row()
         chosen = [known(each) for each in self.chosen()]
         change()
-        remaining = [identity for identity in chosen if self.row_of(identity) >= 0]
+        found = self._rows_of(chosen if before is None else [known(before), *chosen])
+        remaining = [identity for identity in chosen if identity in found]
         shown = self.content.shown
-        at = -1 if before is None else self.row_of(known(before))
+        at = -1 if before is None else found.get(known(before), -1)
         if at < 0 and shown:
             at = min(max(row, 0), len(shown) - 1)
         if at >= 0:

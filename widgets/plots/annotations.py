@@ -9,7 +9,7 @@ from PySide6.QtGui import QColor
 from app.records import Band
 from suites.units import Unit, convert
 from widgets.plots.heat import HeatGrid, heat_colour
-from widgets.plots.layers import HeatImage, Level, Stripe
+from widgets.plots.layers import HeatImage, Stripe, TrialLevel
 from widgets.plots.lines import PlotLine, stripe_of
 from widgets.plots.time_window import TimeWindow
 from widgets.plots.timeline import PlotMark, TimePhase
@@ -71,7 +71,7 @@ class Annotations:
     def draw_levels(self, view: PlotView, lines: Mapping[Hashable, PlotLine], to_view: ToView) -> None:
         """Draw the figures of trials in the colours of their curves."""
         levels = tuple(
-            Level(start, end, to_view(value), toned(lines[key].colour, faint=True))
+            TrialLevel(start, end, to_view(value), toned(lines[key].colour, faint=True))
             for key, start, end, value in self.levels
             if key in lines
         )

@@ -157,7 +157,7 @@ class TimeAxis(_Axis):
     def show_values(self, *, shown: bool) -> None:
         """Show the tick labels or, between plots that share the axis, the grid alone."""
         self.setStyle(showValues=shown)
-        self.setHeight(time_height() if shown else 4)
+        self.setHeight(time_height() if shown else time_height() // 2 - 2)
 
     def tickValues(self, minVal: float, maxVal: float, size: float) -> list[tuple[float, list[float]]]:  # noqa: N803 (pyqtgraph's names)
         """Return the times of the ticks."""

@@ -21,11 +21,12 @@ from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
 from app.chart import Chart, ChartAxis, ChartMark, ChartSeries, HeatCell, chart_table
 from suites.quantities import decimals
 from widgets.parts.text import sheet_text, tool_tip, visible
+from widgets.plots.axis import tick_font, value_width
 from widgets.plots.scale import logarithmic_ticks, plain, tick_step, ticks
-from widgets.theme import SPACE, TextSize, figure_font, palette, series_colour, text_font
+from widgets.theme import SPACE, TextSize, palette, series_colour, text_font
 
-_ACROSS, _UPWARD = 46, 34
-"""Pixels between ticks."""
+_ACROSS, _UPWARD = 3.4, 2.4
+"""Distance between ticks in heights of their labels."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +54,8 @@ class AxisSpan:
             return [(float(index), name) for index, name in enumerate(self.axis.names)]
         divisor, _ = self.axis.scale(self.high)
         low, high = self.low / divisor, self.high / divisor
-        wanted = max(2, int(abs(self.end - self.start) / (_ACROSS if self.end > self.start else _UPWARD)))
+        distance = (_ACROSS if self.end > self.start else _UPWARD) * QFontMetricsF(tick_font()).height()
+        wanted = max(2, int(abs(self.end - self.start) / distance))
         if self.axis.logarithmic:
             return [(value * divisor, f"{value:g}") for value in logarithmic_ticks(low, high, wanted)]
         step = tick_step(high - low, wanted)
@@ -80,8 +82,7 @@ def frame_of(chart: Chart, area: QRectF) -> Frame:
     return Frame(area, across, AxisSpan(chart.y, *chart.span(chart.y), *ends))
 
 
-_TITLE, _LEGEND, _FOOTER = 22, 18, 36
-_LEFT, _RIGHT = 46, 12
+_RIGHT = 12
 _DOT = 3.5
 _ROW = 22
 """Height of a named row in pixels."""
@@ -95,6 +96,11 @@ _NEAR = 9
 _SHADE = 45
 _LIGHTEST = 0.08
 """Alpha (0 to 1) of the lightest cell of a heat map."""
+
+
+def _row() -> float:
+    """Return the height in pixels of a line of text: a legend's; a title has a fifth more, a foot twice as much."""
+    return QFontMetricsF(text_font(TextSize.SMALL)).height() + 3
 
 
 class ChartView(QWidget):
@@ -114,7 +120,7 @@ class ChartView(QWidget):
         """Show `chart`, or nothing."""
         self.chart = chart
         rows = len(chart.y.names) if chart is not None else 0
-        self.setMinimumSize(QSize(220, _TITLE + _LEGEND + _FOOTER + max(70, _ROW * rows)))
+        self.setMinimumSize(QSize(220, round(4.2 * _row()) + max(70, _ROW * rows)))
         self.setAccessibleName(chart.title if chart is not None else "")
         self.setAccessibleDescription(chart.note if chart is not None else "")
         self.update()
@@ -181,15 +187,15 @@ class ChartView(QWidget):
     def _names_end(self) -> float:
         """Return the width in pixels of the row names or the y axis's tick labels."""
         if self.chart is None or not self.chart.y.names:
-            return _LEFT
+            return value_width()
         metrics = QFontMetricsF(text_font(TextSize.SMALL))
         widest = max(metrics.horizontalAdvance(name) for name in self.chart.y.names)
         return min(widest + SPACE[2], _WIDEST * self.width())
 
     def _frame(self, chart: Chart) -> Frame:
         left = self._names_end()
-        top = _TITLE + (_LEGEND if any(series.name for series in chart.series) else 0)
-        area = QRectF(left, top, max(20.0, self.width() - left - _RIGHT), max(20.0, self.height() - top - _FOOTER))
+        top = 1.2 * _row() + (_row() if any(series.name for series in chart.series) else 0)
+        area = QRectF(left, top, max(20.0, self.width() - left - _RIGHT), max(20.0, self.height() - top - 2 * _row()))
         return frame_of(chart, area)
 
     def _draw_texts(self, painter: QPainter, chart: Chart, frame: Frame) -> None:
@@ -199,14 +205,14 @@ class ChartView(QWidget):
         shown = painter.fontMetrics().elidedText(
             visible(f"{chart.title}{unit}"), Qt.TextElideMode.ElideRight, self.width()
         )
-        painter.drawText(QRectF(0, 0, self.width(), _TITLE), int(Qt.AlignmentFlag.AlignVCenter), shown)
+        painter.drawText(QRectF(0, 0, self.width(), 1.2 * _row()), int(Qt.AlignmentFlag.AlignVCenter), shown)
         painter.setFont(text_font(TextSize.SMALL))
         painter.setPen(QColor(palette().muted))
-        below = QRectF(0, self.height() - _FOOTER / 2, self.width() - _RIGHT, _FOOTER / 2)
+        below = QRectF(0, self.height() - _row(), self.width() - _RIGHT, _row())
         painter.drawText(below, int(Qt.AlignmentFlag.AlignRight), _titled(chart.x.title, frame.x))
         left = 0.0
         for series in chart.series:
-            left = _draw_key(painter, series, left, _TITLE + _LEGEND / 2) if series.name else left
+            left = _draw_key(painter, series, left, 1.7 * _row()) if series.name else left
 
 
 def _titled(title: str, direction: AxisSpan) -> str:
@@ -265,7 +271,7 @@ def _draw_key(painter: QPainter, series: ChartSeries, left: float, middle: float
         painter.drawLine(QPointF(left, middle), QPointF(left + 16, middle))
     painter.setPen(QColor(palette().text))
     wide = painter.fontMetrics().horizontalAdvance(series.name)
-    box = QRectF(left + 22, middle - _LEGEND / 2, wide + 2, _LEGEND)
+    box = QRectF(left + 22, middle - _row() / 2, wide + 2, _row())
     painter.drawText(box, int(Qt.AlignmentFlag.AlignVCenter), visible(series.name))
     return left + 22 + wide + SPACE[3]
 
@@ -279,13 +285,13 @@ def _pen(series: ChartSeries, width: float = 1) -> QPen:
 
 def _draw_axes(painter: QPainter, frame: Frame, left: float) -> None:
     colours, area = palette(), frame.area
-    painter.setFont(figure_font(8.5))
+    painter.setFont(tick_font())
     for value, text in frame.x.ticks():
         x = frame.x.pixel(value)
         painter.setPen(QPen(QColor(colours.line), 1))
         painter.drawLine(QPointF(x, area.top()), QPointF(x, area.bottom()))
         painter.setPen(QColor(colours.muted))
-        box = QRectF(x - 40, area.bottom() + 2, 80, _FOOTER / 2)
+        box = QRectF(x - 40, area.bottom() + 2, 80, _row())
         painter.drawText(box, int(Qt.AlignmentFlag.AlignHCenter), text)
     if frame.y.axis.names:
         painter.setFont(text_font(TextSize.SMALL))

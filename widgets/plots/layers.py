@@ -9,11 +9,12 @@ from PySide6.QtGui import QBrush, QColor, QFontMetricsF, QImage, QPainter, QPen,
 from PySide6.QtWidgets import QGraphicsItem, QStyleOptionGraphicsItem, QWidget
 
 from widgets.plots.axis import tick_font
+from widgets.plots.markers import draw_shape, shape_of
 from widgets.plots.timeline import MarkKind, PhaseKind, PlotMark, TimePhase
 from widgets.theme import palette
 
 _WIDEST_LABEL = "p99.9 read, jobs"
-_SWATCH = 10
+_SWATCH = 14
 
 
 def label_width() -> int:
@@ -64,6 +65,10 @@ class CurveLabels(pg.GraphicsWidget):
             painter.setPen(QPen(label.colour, 1, Qt.PenStyle.DashLine if label.dashed else Qt.PenStyle.SolidLine))
             for line in (0, 1):
                 painter.drawLine(QPointF(4, row + line), QPointF(4 + _SWATCH, row + line))
+            if not label.dashed:
+                painter.setPen(Qt.PenStyle.NoPen)
+                painter.setBrush(label.colour)
+                draw_shape(painter, shape_of(label.colour), QPointF(4 + _SWATCH / 2, row + 0.5))
             painter.setPen(QColor(palette().text))
             left = 4 + _SWATCH + 4
             text = metrics.elidedText(label.text, Qt.TextElideMode.ElideRight, self.size().width() - left)
@@ -103,7 +108,7 @@ class Stripe:
 
 
 @dataclass(frozen=True, slots=True)
-class Level:
+class TrialLevel:
     """The figure of a whole trial, as a line from its start to its end; in the view's coordinates when drawn."""
 
     start: float
@@ -160,7 +165,7 @@ class Backdrop(_Layer):
         self.stripes: tuple[Stripe, ...] = ()
         self.phases: tuple[TimePhase, ...] = ()
         self.heat: tuple[HeatImage, ...] = ()
-        self.levels: tuple[Level, ...] = ()
+        self.levels: tuple[TrialLevel, ...] = ()
 
     def paint(self, painter: QPainter, _option: QStyleOptionGraphicsItem, _widget: QWidget | None = None) -> None:
         """Draw the phases, the heat maps, the figures, then the bands."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import pyqtgraph as pg
 from PySide6.QtCore import QPointF, Qt
-from PySide6.QtGui import QColor, QPainter, QPen, QPolygonF
+from PySide6.QtGui import QColor, QPainter
 from PySide6.QtWidgets import QStyleOptionGraphicsItem, QWidget
 
 from app.records import Band
@@ -15,6 +15,7 @@ from suites.units import Unit, convert
 from suites.units import unit as unit_of
 from widgets.plots import scale
 from widgets.plots.layers import Stripe
+from widgets.plots.markers import draw_shape, shape_of
 from widgets.plots.scale import Range
 from widgets.plots.series import SUMMARY, Numbers, SeriesBuffer
 
@@ -48,19 +49,22 @@ _SUMMARY_COLUMNS = 4
 """Summaries per column of pixels from which they are drawn in place of the points: their edges are off by a quarter."""
 
 
-SPARSE = 120
-"""Up to this many points are also drawn as dots: a single sample would be invisible otherwise."""
+SPARSE = 40
+"""Up to this many points each has a shape: a single sample would be invisible otherwise."""
 
-_DOT = 3.5
+_SHAPES = 9
+"""Shapes on a longer curve."""
+
+_DOT = 4.0
 
 
 class CurveItem(pg.PlotCurveItem):
-    """Line through points, with gaps at missing values."""
+    """Line through points, with gaps at missing values; `marked` with the shape of its colour."""
 
-    def __init__(self, colour: QColor, *, dots: bool = True, dashed: bool = False) -> None:
+    def __init__(self, colour: QColor, *, marked: bool = True, dashed: bool = False) -> None:
         super().__init__(connect="finite", skipFiniteCheck=True, antialias=False)
         self.setAcceptHoverEvents(False)
-        self._dots = dots
+        self._marked = marked
         self._style = Qt.PenStyle.DashLine if dashed else Qt.PenStyle.SolidLine
         self.set_colour(colour)
 
@@ -69,22 +73,31 @@ class CurveItem(pg.PlotCurveItem):
         self.setPen(pg.mkPen(colour, width=1, style=self._style))
 
     def pixelPadding(self) -> float:
-        """Leave room for the dots around the outermost points."""
+        """Leave room for the shapes around the outermost points."""
         return _DOT
 
     def paint(self, painter: QPainter, option: QStyleOptionGraphicsItem, widget: QWidget) -> None:
-        """Draw the line, and dots if there are few points."""
+        """Draw the line and its shapes."""
         super().paint(painter, option, widget)
-        if not self._dots or self.xData is None or not 0 < len(self.xData) <= SPARSE:
+        if not self._marked or self.xData is None or not len(self.xData):
             return
+        colour = self.opts["pen"].color()
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        painter.setPen(QPen(self.opts["pen"].color(), _DOT, Qt.PenStyle.SolidLine, Qt.PenCapStyle.RoundCap))
-        finite = np.isfinite(self.yData)
-        points = zip(self.xData[finite], self.yData[finite], strict=True)
-        pixels = painter.worldTransform()
-        painter.resetTransform()  # in pixels: the scales of the axes would make ellipses of the dots
-        painter.drawPoints(QPolygonF([pixels.map(QPointF(x, y)) for x, y in points]))
+        painter.setPen(Qt.PenStyle.NoPen)
+        painter.setBrush(colour)
+        pixels, shape = painter.worldTransform(), shape_of(colour)
+        painter.resetTransform()  # in pixels: the scales of the axes would distort the shapes
+        for index in self._shaped():
+            draw_shape(painter, shape, pixels.map(QPointF(self.xData[index], self.yData[index])))
         painter.setWorldTransform(pixels)
+
+    def _shaped(self) -> list[int]:
+        """Return the indices of the points with a shape: all of a few, else about as many at equal distances."""
+        finite = np.flatnonzero(np.isfinite(self.yData))
+        if len(finite) <= SPARSE:
+            return [int(index) for index in finite]
+        chosen = np.linspace(0, len(finite) - 1, 2 * _SHAPES + 1, dtype=int)[1::2]
+        return [int(index) for index in finite[chosen]]
 
 
 _NO_NUMBERS: Numbers = np.empty(0)

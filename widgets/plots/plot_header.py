@@ -13,9 +13,10 @@ from widgets.parts.controls import tool_button
 from widgets.parts.text import OneLine, tool_tip
 from widgets.plots.axis import value_width
 from widgets.plots.heat import HeatKey
+from widgets.plots.markers import draw_shape, shape_of
 from widgets.theme import SPACE, TextSize, figure_font, palette, text_font
 
-_SWATCH = 10
+_SWATCH = 14
 _WIDEST_VALUE = " 888.8 MB/s"
 
 MESSAGE_TIME = 5_000
@@ -78,6 +79,9 @@ class Legend(FittedWidget):
             painter.setPen(QPen(entry.colour, 2, style))
             middle = top + metrics.height() / 2
             painter.drawLine(QPointF(left, middle), QPointF(left + _SWATCH, middle))
+            painter.setPen(Qt.PenStyle.NoPen)
+            painter.setBrush(entry.colour)
+            draw_shape(painter, shape_of(entry.colour), QPointF(left + _SWATCH / 2, middle))
             painter.setPen(QColor(palette().text))
             text = f"{entry.title} {entry.value}".strip()
             text = metrics.elidedText(text, Qt.TextElideMode.ElideRight, width - _SWATCH - SPACE[1])

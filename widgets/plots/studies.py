@@ -9,7 +9,7 @@ from PySide6.QtGui import QGuiApplication, QShowEvent
 from PySide6.QtWidgets import QScrollArea, QTabWidget, QVBoxLayout, QWidget
 
 from app.chart import Chart, chart_table
-from app.distributions.studies import Study
+from app.distributions.studies import StudyKind
 from app.export import write_csv
 from app.noise import NOISE_COLUMNS, noise_charts, noise_entry_rows
 from app.scaling.scaling import SCALING_COLUMNS, scaling_charts, scaling_rows
@@ -40,7 +40,7 @@ class StudyCharts:
 class StudyPane(QWidget):
     """A study of the runs of show_runs(), computed in the background when the pane is seen."""
 
-    def __init__(self, study: Study, workstation: Workstation) -> None:
+    def __init__(self, study: StudyKind, workstation: Workstation) -> None:
         super().__init__()
         self.study, self._workstation = study, workstation
         self._runs: tuple[str, ...] = ()
@@ -57,7 +57,7 @@ class StudyPane(QWidget):
         fill(column_in(self, SPACE[0]), self.notice, buttons, (self._scroll, 1))
 
     def show_runs(self, runs: Sequence[str]) -> None:
-        """Study `runs`, at once if the pane is visible, else when it is shown."""
+        """StudyKind `runs`, at once if the pane is visible, else when it is shown."""
         if tuple(runs) != self._runs:
             self._runs, self._job, self.content = tuple(runs), None, None
             self._offer()
@@ -137,12 +137,12 @@ class StudyTabs:
 
     def __init__(self, tabs: QTabWidget, workstation: Workstation) -> None:
         self._tabs = tabs
-        self.panes = [StudyPane(study, workstation) for study in Study]
+        self.panes = [StudyPane(study, workstation) for study in StudyKind]
         for pane in self.panes:
             tabs.addTab(pane, pane.study.value)
 
-    def show_runs(self, runs: Sequence[str], missing: Mapping[Study, str]) -> None:
-        """Study `runs`; `missing` is what the studies without data need."""
+    def show_runs(self, runs: Sequence[str], missing: Mapping[StudyKind, str]) -> None:
+        """StudyKind `runs`; `missing` is what the studies without data need."""
         for pane in self.panes:
             index = self._tabs.indexOf(pane)
             self._tabs.setTabEnabled(index, pane.study not in missing)
@@ -169,11 +169,11 @@ def _rounds(workstation: Workstation, runs: Sequence[str]) -> StudyCharts:
     return StudyCharts(tuple(workstation.analyses.rounds(",".join(runs))))
 
 
-_READERS: Mapping[Study, Callable[[Workstation, Sequence[str]], StudyCharts]] = {
-    Study.NOISE: _noise,
-    Study.SCALING: _scaling,
-    Study.HEAT: _heat,
-    Study.ROUNDS: _rounds,
+_READERS: Mapping[StudyKind, Callable[[Workstation, Sequence[str]], StudyCharts]] = {
+    StudyKind.NOISE: _noise,
+    StudyKind.SCALING: _scaling,
+    StudyKind.HEAT: _heat,
+    StudyKind.ROUNDS: _rounds,
 }
 
 

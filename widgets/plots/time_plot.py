@@ -90,7 +90,7 @@ class TimePlot(QWidget):
         `offset` is the buffer's time at this plot's zero, `factor` converts its values to this plot's unit. A `faint`
         curve is drawn behind the others, without a label.
         """
-        curve = CurveItem(toned(colour, faint=faint), dots=not faint, dashed=dashed)
+        curve = CurveItem(toned(colour, faint=faint), marked=not faint, dashed=dashed)
         curve.setZValue(-1 if faint else 0)
         drawn = buffer if buffer is not None else SeriesBuffer()
         line = PlotLine(key, title, colour, (Piece(drawn, offset),), curve, faint, factor, dashed)

@@ -1,0 +1,37 @@
+"""Shapes on curves and in legends: a series is told by its shape where its colour cannot be seen."""
+
+from PySide6.QtCore import QPointF
+from PySide6.QtGui import QColor, QPainter, QPolygonF
+
+from widgets.theme import DARK_SERIES, SERIES
+
+_SIZE = 2.8
+"""Half the height of a shape in pixels."""
+
+_OUTLINES: tuple[tuple[tuple[float, float], ...], ...] = (
+    (),  # a circle
+    ((-0.9, -0.9), (0.9, -0.9), (0.9, 0.9), (-0.9, 0.9)),
+    ((0.0, -1.2), (1.1, 0.9), (-1.1, 0.9)),
+    ((0.0, -1.3), (1.1, 0.0), (0.0, 1.3), (-1.1, 0.0)),
+    ((0.0, 1.2), (1.1, -0.9), (-1.1, -0.9)),
+    ((-1.2, -0.5), (1.2, -0.5), (1.2, 0.5), (-1.2, 0.5)),
+)
+"""Shapes by the index of a series' colour: circle, square, triangle, diamond, triangle on its tip, bar."""
+
+
+def shape_of(colour: QColor) -> int:
+    """Return the shape of the series that has `colour`; a circle for other colours."""
+    for series in (SERIES, DARK_SERIES):
+        for index, name in enumerate(series):
+            if QColor(name).rgb() == colour.rgb():
+                return index
+    return 0
+
+
+def draw_shape(painter: QPainter, shape: int, place: QPointF) -> None:
+    """Draw a shape around `place` with the painter's brush."""
+    outline = _OUTLINES[shape]
+    if outline:
+        painter.drawPolygon(QPolygonF([place + QPointF(x * _SIZE, y * _SIZE) for x, y in outline]))
+    else:
+        painter.drawEllipse(place, 0.8 * _SIZE, 0.8 * _SIZE)
