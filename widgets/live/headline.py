@@ -32,7 +32,7 @@ from widgets.live.messages import AWAY, trial_text
 from widgets.live.model import LivePhase, LiveSeries, RunModel, StepKey, TrialView
 from widgets.plots.series import Numbers
 
-NO_FIGURE = "No figure yet"
+NO_FIGURE = "No figure"
 """Shown in place of the figure until the first sample or figure of any trial of the step."""
 
 
