@@ -46,7 +46,7 @@ def test_every_step_and_host_has_its_headline_and_many_scroll(qtbot: QtBot) -> N
     assert rows(strip)[0][:3] == ["disk", "web-1", "41k IOPS ± 15k   n=2"]
     assert rows(strip)[0][4] == "2/3"
     assert rows(strip)[0][5].startswith("trial 3: 9.00 IOPS")
-    assert rows(strip)[1][1:5] == ["web-2", "no figure yet", "", "0/3"]
+    assert rows(strip)[1][1:5] == ["web-2", "no figure", "", "0/3"]
     assert len(rows(strip)) == 12
     assert strip.height() <= (LEAST_ROWS + 1) * strip.rowHeight(0)
     strip.show_step_keys(folded(events, replace(named, hosts=("web-1",), steps=named.steps[:1])))

@@ -228,6 +228,10 @@ def test_a_heat_map_is_read_when_a_trial_has_ended(
     assert grid is not None
     assert grid.counts.sum() == 90 * 10 + 55
     assert (grid.low, grid.high) == (4.9, 6.4)
+    uneven = [replace(one, start=one.start + 0.1, end=one.end + 0.1) for one in slices[:8]]
+    wide = grid_of([*slices[:8], *uneven, LatencySlice(8.0, 10.0, READ, {80_000: 40})])
+    assert wide is not None
+    assert wide.counts[0].tolist() == [180] * 8 + [20, 20], "no column is left out"
 
 
 @pytest.mark.parametrize("phase", ["running", "done"])

@@ -1,14 +1,19 @@
 """The headline of a step as texts: finished trials with their interval, current trial, baseline ratio, goal. No Qt."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
+<<<<<<< HEAD
 from app.baselines.baselines import counts_text
 from app.centres import centre_over
 from app.checks.limits import limiter_text
 from app.comparison.estimates import ratio_of
+=======
+from app.checks.limits import limiter_text
+from app.comparison.estimates import centre_over
+>>>>>>> 52c7414969de8b57dc33cbef6bf802d96a7b0be7
 from app.events import State, Trial
 from app.plans.duet import halves_of_trials
 from app.plans.plan import Plan
@@ -21,19 +26,18 @@ from suites.quantities import (
     figure_text,
     label_text,
     metric_text,
-    ratio_text,
     share_text,
-    times_text,
     uncertainty_text,
 )
-from suites.units import convert, unit
+from suites.units import convert
 from suites.verdict import Limiter
 from suites.vocab import Better, Labels, Metric
+from widgets.live.baseline_ratio import band_for, ratio_of_trials, ratio_so_far
 from widgets.live.messages import AWAY, trial_text
 from widgets.live.model import LivePhase, LiveSeries, RunModel, StepKey, TrialView
 from widgets.plots.series import Numbers
 
-NO_FIGURE = "No figure yet"
+NO_FIGURE = "No figure"
 """Shown in place of the figure until the first sample or figure of any trial of the step."""
 
 
@@ -191,11 +195,6 @@ def limit_text(model: RunModel, step_key: StepKey) -> str:
     return f"limited by: {limiter_text(verdict.limited_by)}"
 
 
-def band_for(bands: Iterable[Band], metric: Metric, labelled: Labels) -> Band | None:
-    """Return the newest band of this series, or None."""
-    return next((band for band in bands if band.metric == metric.name and band.labels == labelled), None)
-
-
 def counted_estimates(
     model: RunModel, step_key: StepKey, metric: Metric
 ) -> dict[tuple[Metric, Labels], TrialsEstimate]:
@@ -222,7 +221,9 @@ def _of_counted(model: RunModel, step_key: StepKey, metric: Metric, bands: Seque
         metric.better,
         " · ".join(f"{label_text(at)} {figure_text(metric, one.value, one.half)}" for at, one in found[1:]),
         *(("", "") if tail is None else (_tail_title(tail), figure_text(tail, shown[tail, labelled].value))),
-        *_ratio_of_trials(metric, estimate, band_for(bands, metric, labelled), over=model.phase.over),
+        *ratio_of_trials(
+            metric, estimate.value, estimate.values, band_for(bands, metric, labelled), over=model.phase.over
+        ),
         n=estimate.n,
     )
 
@@ -266,7 +267,7 @@ def _of_trial(model: RunModel, view: TrialView, metric: Metric | None, bands: Se
             if tail is None or tail_spread is None
             else (_tail_title(tail), figure_text(tail, tail_spread.median))
         ),
-        *_ratio_so_far(one.metric, spread.median, band_for(bands, one.metric, one.labels)),
+        *ratio_so_far(one.metric, spread.median, band_for(bands, one.metric, one.labels)),
     )
 
 
@@ -349,48 +350,6 @@ def _of_trials(plan: Plan, found: Sequence[tuple[float, Trial]]) -> TrialsEstima
     centre = centre_over(values, halves)
     half = centre.half if centre.half is not None and centre.half > _ROUNDING else None
     return TrialsEstimate(centre.value, half and half * centre.value, values)
-
-
-def _ratio_so_far(metric: Metric, value: float, band: Band | None) -> tuple[str, str, str]:
-    """Return title, ratio and note of the median of running samples to the baseline's."""
-    if band is None or not band.median:
-        return "", "", ""
-    return _ratio(metric, value, band, band.median, "no verdict yet", over=False)
-
-
-def _ratio_of_trials(
-    metric: Metric, estimate: TrialsEstimate, band: Band | None, *, over: bool
-) -> tuple[str, str, str]:
-    """Return title, ratio and note of finished trials to the baseline's figure, with the interval of the ratio."""
-    if band is None or not band.figure:
-        return "", "", ""
-    found = ratio_of(estimate.values, band.values) if band.values else ""
-    if not isinstance(found, str) and found.low is not None and found.high is not None and not band.reference:
-        value = estimate.value / convert(band.figure, unit(band.unit), metric.unit)
-        low, high = (times_text(value * edge / found.value) for edge in (found.low, found.high))
-        note = f"{low}–{high}, 95 % CI · {band.label}"
-        clear = found.low > 1 or found.high < 1
-        return _kind(band, over=over), ratio_text(value, metric.better) if clear else times_text(value), note
-    note = counts_text(estimate.n, band) if over else "no verdict yet"
-    return _ratio(metric, estimate.value, band, band.figure, note, over=over)
-
-
-def _ratio(
-    metric: Metric, value: float, band: Band, reference: float, note: str, *, over: bool
-) -> tuple[str, str, str]:
-    """Return a ratio without an interval; within the baseline's quartiles, or to a published figure, it is alone."""
-    low, high, base = (convert(edge, unit(band.unit), metric.unit) for edge in (band.low, band.high, reference))
-    title, ratio = _kind(band, over=over), value / base
-    if band.reference:  # its spread is unknown: no “better” or “worse”
-        return title, times_text(ratio), band.label
-    if low <= value <= high:
-        return title, times_text(ratio), f"within its quartiles · {band.label}"
-    return title, ratio_text(ratio, metric.better), f"{note} · {band.label}"
-
-
-def _kind(band: Band, *, over: bool) -> str:
-    kind = "reference" if band.reference else "baseline"
-    return kind if over else f"{kind}, so far"
 
 
 def _tail_title(metric: Metric) -> str:

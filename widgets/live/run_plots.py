@@ -12,7 +12,8 @@ from app.records import Band
 from suites.errors import UnknownSuiteError
 from suites.facts import known
 from suites.vocab import Labels, Metric, Resource
-from widgets.live.headline import band_for, headline_metric
+from widgets.live.baseline_ratio import band_for
+from widgets.live.headline import headline_metric
 from widgets.live.heat_maps import HeatMaps, OutputReader
 from widgets.live.model import LiveSeries, RunModel, SeriesKey, StepKey, TrialView
 from widgets.live.plot_groups import HEADLINE, LATENCY, Group, factor, fits, of_host, of_test, series_title, style

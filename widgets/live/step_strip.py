@@ -94,7 +94,7 @@ class StepStrip(Table[StepKey]):
     def _figure(self, step_key: StepKey) -> str:
         shown = self._headline(step_key)
         if shown.text == NO_FIGURE:
-            return "no figure yet"
+            return "no figure"
         return f"{shown.text}   n={shown.n}" if shown.counted else f"{shown.text}   not counted"
 
     def _tail(self, step_key: StepKey) -> str:

@@ -86,6 +86,8 @@ class StepView(QWidget):
         self.bar.show_headline(shown, self._model.decisions.get(self._step_key, ()))
         self._sync_table()
         self.plots.sync()
+        if self.plots.window_of_time.selection is not None:
+            self._sync_span()
         self.sweep.show_panels(sweep_of(self._model, self._step_key, self._front))
         self.sweep.show_scaling(self._model, self._step_key)
         self.plot_panes.fit()
@@ -115,10 +117,14 @@ class StepView(QWidget):
         if self._front is not None and not self.tabs.folded and self.tabs.currentWidget() is self.log:
             self.output_wanted.emit(self._front.trial.id)
 
+    def _sync_span(self) -> None:
+        """Update the statistics with new samples and plots."""
+        self.span.show_span(self.plots.shown_plots(), self.plots.window_of_time.selection)
+
     def _show_span(self) -> None:
         """Show the statistics of the selected span, and unfold them for a new one."""
         selection = self.plots.window_of_time.selection
-        self.span.show_span(self.plots.shown_plots(), selection)
+        self._sync_span()
         if selection is not None and (self.tabs.folded or self.tabs.currentWidget() is not self.span):
             self.tabs.open_tab(self.span)
 
@@ -137,6 +143,7 @@ class StepView(QWidget):
         self.table.chosen_trial.connect(self.show_trial)
         self.plots.strip.trial_chosen.connect(self._choose_trial)
         self.plots.window_of_time.selection_changed.connect(self._show_span)
+        self.plots.plots_changed.connect(self._sync_span)
         self._splitter = QSplitter(Qt.Orientation.Vertical)
         self._splitter.addWidget(self.plot_panes)
         self._splitter.addWidget(self.tabs)

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from statistics import median
 
 import numpy as np
 from numpy.typing import NDArray
@@ -58,18 +59,24 @@ class HeatGrid:
 
 
 def grid_of(slices: Sequence[LatencySlice]) -> HeatGrid | None:
-    """Return the requests of all operations of `slices` together; None without any."""
+    """Return the requests of all operations of `slices` together; None without any.
+
+    A column is as long as the median slice; a longer slice is spread evenly over its columns.
+    """
     filled = [one for one in slices if one.bins]
     if not filled:
         return None
     start, end = min(one.start for one in filled), max(one.end for one in filled)
-    columns = min(MOST_COLUMNS, max(1, len({one.start for one in filled})))
+    length = max(median(one.end - one.start for one in filled), (end - start) / MOST_COLUMNS, 1e-9)
+    columns = max(1, round((end - start) / length))
     cells: dict[tuple[int, int], int] = {}
     for one in filled:
-        column = min(columns - 1, int((one.start - start) / max(end - start, 1e-9) * columns + 1e-6))
+        first = min(columns - 1, round((one.start - start) / length))
+        covered = range(first, min(columns, max(first + 1, round((one.end - start) / length))))
         for latency, count in one.bins.items():
-            key = math.floor(ROWS_A_DECADE * math.log10(max(1, latency))), column
-            cells[key] = cells.get(key, 0) + count
+            row = math.floor(ROWS_A_DECADE * math.log10(max(1, latency)))
+            for column in covered:
+                cells[row, column] = cells.get((row, column), 0) + max(1, round(count / len(covered)))
     lowest, highest = min(row for row, _ in cells), max(row for row, _ in cells)
     counts = np.zeros((highest - lowest + 1, columns), dtype=np.int64)
     for (row, column), count in cells.items():

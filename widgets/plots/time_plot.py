@@ -205,8 +205,8 @@ class TimePlot(QWidget):
             line.draw(logarithmic=self.scaling.bounds.logarithmic, smooth=smooth)
         self._notes.draw(self.view, self.window_of_time, stripes, self._in_view)
         self._notes.draw_levels(self.view, self.lines, self._in_view)
-        logarithmic = self.scaling.bounds.logarithmic
-        self.head.heat_key.set_most(self._notes.draw_heat(self.view, self.unit, logarithmic=logarithmic))
+        most = self._notes.draw_heat(self.view, self.unit, logarithmic=self.scaling.bounds.logarithmic)
+        self.head.heat_key.set_most(most)
         self._name_curves(stripes)
         self._write_head()
         self._show_reading()
@@ -222,9 +222,8 @@ class TimePlot(QWidget):
             return ""
         start, end = self.window_of_time.shown
         named = self._named()
-        figures = [
-            f"{line.title} {self._figure(line, time)}" if len(named) > 1 else self._figure(line, time) for line in named
-        ]
+        several = len(named) > 1
+        figures = [f"{line.title if several else ''} {self._figure(line, time)}".strip() for line in named]
         parts = [self._time_text(time, (end - start) / 500), *figures]
         parts += [
             f"{self._band_title(key)} {quantity(band.median, unit(band.unit), measured=True)}"

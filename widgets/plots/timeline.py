@@ -34,7 +34,7 @@ class MarkKind(StrEnum):
 
     FINDING = "▲"
     LINK = "⇄"
-    VERDICT = "✓"
+    VERDICT = "■"
     DECISION = "◆"
 
 
