@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from app.library_rows import LibraryRows
@@ -22,6 +22,8 @@ TERMS = st.one_of(
 
 
 @given(st.lists(TERMS, max_size=4))
+@example([Term("", "", ("-tag",))])
+@example([Term("", "", ("rw=read",)), Term("tag", ":", ('a "b\\', "-c,d"), negated=True)])
 def test_a_filter_is_written_as_it_is_read(terms: list[Term]) -> None:
     wanted = RunFilter(tuple(terms))
     assert parse_filter(str(wanted)) == wanted

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from app.events import RunStarted
+from app.history import HistoryQuery
 from app.library_rows import Annotation
 from app.library_table import (
     COLUMNS,
@@ -114,6 +115,9 @@ def test_what_was_deleted_is_in_the_bin_until_it_is_restored(workstation: Workst
     before = workstation.annotate({run: Annotation("kept", "a note", ("old",), "2026-11-21")})
     assert run not in {one.id for one in workstation.runs()}
     assert workstation.load("last").summary.id != run
+    query = HistoryQuery(workstation.load(run).summary.hosts, "iops")
+    assert run not in {point.run for point in workstation.history(query).points}
+    assert [row.summary.name for row in workstation.matching("bin:yes name=kept")[1]] == ["kept"]
     assert workstation.load(run).summary.name == "kept"
     assert [row.id for row in workstation.matching("bin:yes tag:old note:note")[1]] == [run]
     workstation.annotate(before)

@@ -33,7 +33,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
             recorder.record(TrialStarted(run_events.trial(1), None))
             for second in range(100):
                 recorder.record(SampleRead(1, Sample(float(second), IOPS, float(second))))
-            recorder.record(OutputRead(1, "stdout", b"%02d" % number * 9000))
+            recorder.record(OutputRead(1, "stdout", b"%02d" % number * 18000))
             recorder.record(RunEnded(run_id, State.DONE))
     store.close()
     connection = sqlite3.connect(store.path)

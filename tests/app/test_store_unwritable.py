@@ -5,7 +5,7 @@ import shutil
 import sqlite3
 import subprocess
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, suppress
 from functools import partial
 from pathlib import Path
 
@@ -79,6 +79,8 @@ def leave_log(library: Path) -> None:
     connection = sqlite3.connect(library)
     connection.execute("PRAGMA journal_mode = WAL")
     connection.execute("UPDATE runs SET name = 'late'")
+    with suppress(sqlite3.OperationalError):  # an earlier format, which has none
+        connection.execute("UPDATE run_summaries SET name = 'late'")
     connection.commit()
     shutil.copyfile(library, folder / "main")
     shutil.copyfile(f"{library}-wal", folder / "wal")

@@ -231,13 +231,17 @@ def test_a_baseline_is_seen_in_the_table(page: LibraryPage) -> None:
     assert not page.table.isColumnHidden(page.table.lines.names.index("baseline"))
 
 
-def test_the_run_is_shown_when_another_is_left_before_it_was_read(qtbot: QtBot, page: LibraryPage) -> None:
+@pytest.mark.parametrize("changed", [False, True])
+def test_the_run_is_shown_when_another_is_left_before_it_was_read(
+    qtbot: QtBot, page: LibraryPage, *, changed: bool
+) -> None:
     page.table.select(BEFORE)
     page.table.settle()
     settle(qtbot)
     page.table.select(AFTER)
     page.table.select(BEFORE)
-    page.actions_of_runs.unpin.trigger()
+    if changed:
+        page.actions_of_runs.unpin.trigger()
     qtbot.wait(PATIENCE + 100)
     settle(qtbot)
     assert page.panel.tabs.isVisible()

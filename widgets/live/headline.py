@@ -5,15 +5,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-<<<<<<< HEAD
-from app.baselines.baselines import counts_text
 from app.centres import centre_over
 from app.checks.limits import limiter_text
-from app.comparison.estimates import ratio_of
-=======
-from app.checks.limits import limiter_text
-from app.comparison.estimates import centre_over
->>>>>>> 52c7414969de8b57dc33cbef6bf802d96a7b0be7
 from app.events import State, Trial
 from app.plans.duet import halves_of_trials
 from app.plans.plan import Plan
