@@ -1,9 +1,9 @@
 """Library page: a table of all runs with filter, groups and columns, and a preview of the selected ones."""
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 
 from PySide6.QtCore import Qt, Signal
@@ -23,7 +23,7 @@ from suites.errors import BenchwrightError
 from suites.quantities import count_text
 from suites.vocab import Finding
 from widgets import settings
-from widgets.jobs import BackgroundJob, collection_paused
+from widgets.jobs import BackgroundJob
 from widgets.library.column_menu import ColumnMenu
 from widgets.library.compare_preview import ComparePreview
 from widgets.library.filter_bar import FilterBar
@@ -31,8 +31,8 @@ from widgets.library.library_bar import Unreadable
 from widgets.library.run_actions import RunActions
 from widgets.library.run_commands import RunCommands
 from widgets.library.run_panel import RunPanel
-from widgets.library.run_reader import OpenedRun, VerdictReader, open_run
-from widgets.library.run_rows import LibrarySummary, Trends, baseline_first, summary_of, trends_of
+from widgets.library.run_reader import LibraryRead, OpenedRun, VerdictReader, open_run, read_library
+from widgets.library.run_rows import Trends, baseline_first, summary_of
 from widgets.library.run_table import RunTable
 from widgets.library.undo import UndoBar
 from widgets.live.run_side_panel import RunSidePanel
@@ -51,30 +51,6 @@ MIN_VISIBLE_ROWS = 4
 """Minimum number of visible runs."""
 
 _LAYOUT = "library/layout"
-
-
-@dataclass(frozen=True, slots=True)
-class LibraryRead:
-    """What is read of the library at once, off the window's thread."""
-
-    library: LibraryRows
-    summary: LibrarySummary
-    metrics: Mapping[str, Mapping[str, tuple[float, ...]]]  # the values by run, by metric
-    newer: BenchwrightError | None
-
-
-def read_library(workstation: Workstation, metrics: Iterable[str]) -> Iterator[LibraryRead | Trends]:
-    """Yield the library with the values of some metrics, then the trends of its runs.
-
-    Then make the texts to search, so that the first key does not wait for them.
-    """
-    with collection_paused():
-        library = workstation.library()
-        values = {name: workstation.metric_values(name) for name in metrics}
-        yield LibraryRead(library, summary_of(library.rows), values, workstation.read_only())
-        yield trends_of(library.rows)
-        for row in library.rows:
-            _ = row.searched
 
 
 class LibraryPage(Page):

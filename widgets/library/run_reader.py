@@ -1,6 +1,6 @@
-"""Read stored runs in the background: one complete run, and verdicts of runs without one."""
+"""Read stored runs in the background: the list, one complete run, and verdicts of runs without one."""
 
-from collections.abc import Generator, Iterable, Mapping, Sequence
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from PySide6.QtCore import QObject, Signal
@@ -8,10 +8,12 @@ from PySide6.QtCore import QObject, Signal
 from app.crosscheck.agreement import Agreement, agreements
 from app.distributions.studies import StudyKind, missing_for
 from app.events import State
+from app.library_rows import LibraryRows
 from app.records import Band, RunRecord, RunSummary
 from app.services import Workstation
 from suites.errors import BenchwrightError
 from widgets.jobs import BackgroundJob, collection_paused
+from widgets.library.run_rows import LibrarySummary, Trends, summary_of, trends_of
 from widgets.live.model import RunModel, StepKey
 from widgets.live.replay import stored
 
@@ -46,6 +48,30 @@ def _with_bands(workstation: Workstation, record: RunRecord, model: RunModel) ->
     except BenchwrightError as error:
         bands, problem = {}, error
     return OpenedRun(record, model, bands, problem, agreements(record), missing_for([record]))
+
+
+@dataclass(frozen=True, slots=True)
+class LibraryRead:
+    """What is read of the library at once, off the window's thread."""
+
+    library: LibraryRows
+    summary: LibrarySummary
+    metrics: Mapping[str, Mapping[str, tuple[float, ...]]]  # the values by run, by metric
+    newer: BenchwrightError | None
+
+
+def read_library(workstation: Workstation, metrics: Iterable[str]) -> Iterator[LibraryRead | Trends]:
+    """Yield the library with the values of some metrics, then the trends of its runs.
+
+    Then make the texts to search, so that the first key does not wait for them.
+    """
+    with collection_paused():
+        library = workstation.library()
+        values = {name: workstation.metric_values(name) for name in metrics}
+        yield LibraryRead(library, summary_of(library.rows), values, workstation.read_only())
+        yield trends_of(library.rows)
+        for row in library.rows:
+            _ = row.searched
 
 
 class VerdictReader(QObject):
