@@ -45,6 +45,7 @@ STREAMS_HERE = _raised(
     why="Receiving their results uses CPU and network of the measured host.",
     remedy="Measure this computer while no other run is under way.",
     source="The queue of runs on this computer.",
+    needs="The queue of runs on this computer.",
 )
 
 NO_LEASE = _raised(

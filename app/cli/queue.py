@@ -93,9 +93,13 @@ def add(workstation: Workstation, files: tuple[Path, ...], hosts: tuple[str, ...
         print_note("Start them with: benchwright queue run")
 
 
+LAST_POSITION = 1000
+"""Bound of a position; later ones are the last."""
+
+
 @queue.command("move")
 @click.argument("entry")
-@click.argument("position", type=click.IntRange(1))
+@click.argument("position", type=click.IntRange(1, LAST_POSITION))
 @json_verb
 def move(workstation: Workstation, entry: str, position: int, *, as_json: bool) -> None:
     """Move the waiting ENTRY to POSITION; 1 is the front."""

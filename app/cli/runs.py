@@ -22,7 +22,7 @@ from app.comparison.estimates import FEWEST_TRIALS
 from app.crosscheck.report import proposal_lines, proposal_to_json
 from app.detached_runs import DetachedRun
 from app.events import State
-from app.output import escaped, make_folder
+from app.output import make_folder
 from app.paths import reports_path
 from app.plans.plan import LOCAL, MAXIMUM_TRIALS, QUICK_LOOK, Plan
 from app.runs.control import BusyPolicy, Control
@@ -182,7 +182,8 @@ def run_quick(
     if as_json:
         print_stored_run(workstation, run_id, as_json=True, files=files)
     else:
-        click.echo(escaped(results_text(workstation.load(run_id)), but="\n"))
+        for line in results_text(workstation.load(run_id)).splitlines():
+            click.echo(plain(line))
         click.echo(plain(f"Details: benchwright show {run_id}"))
         for path in files:
             click.echo(plain(f"Wrote {path}"))

@@ -305,11 +305,13 @@ class _Board:
             self.clear()
             width = shutil.get_terminal_size().columns
             for line in lines:
-                click.echo(plain(line)[: width - 1], err=True)
+                shown = plain(line)[: width - 1]
+                click.echo(plain(shown), err=True)
             self._drawn = len(lines)
 
     def clear(self) -> None:
         """Remove the lines of the runs."""
         if self._drawn:
-            click.echo(f"\x1b[{self._drawn}A\x1b[J", nl=False, err=True)
+            for _ in range(self._drawn):
+                click.echo("\x1b[A\x1b[2K", nl=False, err=True)
             self._drawn = 0
