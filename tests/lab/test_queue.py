@@ -84,6 +84,7 @@ def test_runs_on_different_machines_go_side_by_side(tmp_path: Path, start_machin
     assert json.loads((Path.home() / "state/benchwright/queue.json").read_text())["entries"] == []
 
 
+@pytest.mark.slow
 def test_two_names_of_one_machine_are_one_and_a_failed_run_blocks_nothing(
     tmp_path: Path, start_machine: StartMachine
 ) -> None:
@@ -97,6 +98,7 @@ def test_two_names_of_one_machine_are_one_and_a_failed_run_blocks_nothing(
     assert [each["state"] for each in json.loads(output)] == ["done", "done", "failed"]
 
 
+@pytest.mark.slow
 def test_ctrl_c_stops_every_run_in_order(tmp_path: Path, start_machine: StartMachine) -> None:
     for alias in ("one", "two"):
         start_machine(alias)

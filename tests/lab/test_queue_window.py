@@ -38,6 +38,7 @@ def live_of(window: MainWindow) -> LivePage:
     return window.pages.live
 
 
+@pytest.mark.slow
 def test_runs_go_side_by_side_and_a_lost_connection_is_described(
     qtbot: QtBot, window: MainWindow, start_machine: StartMachine
 ) -> None:

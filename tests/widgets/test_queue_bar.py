@@ -44,6 +44,7 @@ def window(qtbot: QtBot, workstation: Workstation) -> Iterator[MainWindow]:
     made.deleteLater()
 
 
+@pytest.mark.slow
 def test_what_was_left_in_the_queue_starts_only_by_a_click(
     qtbot: QtBot, workstation: Workstation, window: MainWindow
 ) -> None:
