@@ -24,6 +24,7 @@ MAY_SKIP = (
     r"no probes are shipped for this architecture",
     # What cannot be had both ways: tests for root, and tests for everybody else.
     r"root may .*",
+    r"mount namespaces need root",
     r"the account's shell is not bash",
     # A shell without what is tried: busybox's setsid.
     r"this setsid cannot fork",

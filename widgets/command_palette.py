@@ -54,11 +54,12 @@ class PaletteEntry:
 
     def rank(self, words: Sequence[str]) -> int | None:
         """Return how well `words` (case-folded) match, 0 the best; None if one of them does not occur."""
-        if not all(word in self._text for word in words):
+        text = self._text
+        if not all(word in text for word in words):
             return None
-        if words and self._text.startswith(f" {' '.join(words)}"):
+        if words and text.startswith(f" {' '.join(words)}"):
             return 0
-        return 1 + sum(f" {word}" not in self._text for word in words)
+        return 1 + sum(f" {word}" not in text for word in words)
 
 
 def matching(entries: Iterable[PaletteEntry], text: str) -> list[PaletteEntry]:
@@ -153,7 +154,7 @@ class CommandPalette(QFrame):
         self.setFont(text_font(TextSize.BODY))
         self._place(parent)
         self._search("")
-        for work in (workstation.hosts, workstation.runs):
+        for work in (lambda: self._hosts(workstation), lambda: self._runs(workstation)):
             BackgroundJob(work, self).start(self._add, self._show_error)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
@@ -197,20 +198,26 @@ class CommandPalette(QFrame):
             self._before.setFocus()
         self.deleteLater()
 
-    def _add(self, found: Sequence[object]) -> None:
-        from app.hosts.hosts import HostEntry
-        from app.records import RunSummary
+    def _hosts(self, workstation: Workstation) -> list[PaletteEntry]:
+        """Return the hosts; called in the background."""
+        return [
+            PaletteEntry(host_title(host.name), "Host", partial(self._show_host, host.name), icon="hosts")
+            for host in workstation.hosts()
+        ]
 
-        for one in found:
-            if isinstance(one, HostEntry):
-                name = one.name
-                self._entries.append(
-                    PaletteEntry(host_title(name), "Host", partial(self._show_host, name), icon="hosts")
-                )
-            elif isinstance(one, RunSummary):
-                run = one.id
-                about = f"Run of {one.started[:16].replace('T', ' ')} UTC, {', '.join(one.hosts)}, {one.headline} {run}"
-                self._entries.append(PaletteEntry(one.name, about, partial(self._show_run, run), icon="library"))
+    def _runs(self, workstation: Workstation) -> list[PaletteEntry]:
+        """Return the runs, ready to be searched; called in the background."""
+        found = []
+        for run in workstation.runs():
+            started = run.started[:16].replace("T", " ")
+            about = f"Run of {started} UTC, {', '.join(run.hosts)}, {run.headline} {run.id}"
+            entry = PaletteEntry(run.name, about, partial(self._show_run, run.id), icon="library")
+            entry.rank(())
+            found.append(entry)
+        return found
+
+    def _add(self, found: Sequence[PaletteEntry]) -> None:
+        self._entries.extend(found)
         self._search(self.field.text())
 
     def _show_error(self, error: BenchwrightError) -> None:

@@ -218,8 +218,10 @@ class SideBySide:
         for run, what in _received(self._inbox):
             if isinstance(what, _Call):
                 self._board.clear()
-                what.answer = what.ask()
-                what.done.set()
+                try:
+                    what.answer = what.ask()
+                finally:
+                    what.done.set()  # without an answer the run ends as refused
             elif run is not None and isinstance(what, Event):
                 self._note(run, what)
             elif run is not None:

@@ -24,7 +24,7 @@ class EntryState(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class QueueEntry:
-    """A run that waits or is under way. `owner` is the process that runs it or will start it; None: nobody yet.
+    """A run that waits or is under way. `owner` is the process that runs it or will start it; None: no process yet.
 
     `session_series` and `detached` name what it continues: a session series, or a detached run. `run` is its run id
     once it has begun, `done` its progress such as ``3/6``, and `ends` when it is expected to end (seconds since the

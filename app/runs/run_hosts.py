@@ -37,7 +37,7 @@ AWAY_AFTER = 15.0
 
 
 Admit = Callable[[str, str], str]
-"""Return who of this computer's queue uses the machine of a host with a boot id; empty if nobody does."""
+"""Return which run of this queue uses the machine of a host with a boot id; empty if none does."""
 
 
 @dataclass(slots=True)
@@ -112,7 +112,7 @@ class Leases:
         return ""
 
     def _look(self, host: str, session: Session, lease: _Lease, *, anyway: bool) -> tuple[Claim, str]:
-        """Claim `host`; return the claim, and who else measures there or on the same machine, empty if nobody does."""
+        """Claim `host`; return the claim, and what else measures there or on the same machine, empty for none."""
         claimed = claim(session, self._run_id, nonce=lease.nonce, anyway=anyway)
         by_queue = self._admit(host, claimed.boot)
         return claimed, holders_text(claimed, host) if claimed.blocked else by_queue

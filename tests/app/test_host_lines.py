@@ -30,6 +30,6 @@ def test_each_line_is_a_host_or_says_why_it_is_none() -> None:
     assert local.entry is None
 
 
-def test_a_name_in_use_is_told_apart_by_user() -> None:
+def test_a_host_whose_name_is_in_use_is_named_by_user() -> None:
     (line,) = host_lines("ann@web-1", taken={"web-1"})
     assert line.entry == HostEntry("ann-web-1", host_name="web-1", user="ann")

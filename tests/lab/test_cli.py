@@ -334,7 +334,7 @@ def test_without_a_display_the_quick_benchmark_runs() -> None:
 
 @pytest.mark.slow
 def test_the_quick_benchmark_leaves_a_report(folder: Path) -> None:
-    """Seven tests of six seconds, one trial each: the one command that nobody has to plan."""
+    """Seven tests of six seconds, one trial each."""
     ran = done(benchwright("quick", XDG_DOCUMENTS_DIR=str(folder)))
     files = [Path(line.removeprefix("Wrote ")) for line in ran.out.splitlines() if line.startswith("Wrote ")]
     assert [path.suffix for path in files] == [".png", ".png", ".csv", ".csv"]

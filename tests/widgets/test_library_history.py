@@ -119,7 +119,7 @@ def test_what_cannot_be_read_is_said(qtbot: QtBot, stored: Path) -> None:
     assert not panel.plot.isVisible()
 
 
-def test_runs_of_one_day_are_told_apart_by_their_time(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_runs_of_one_day_are_labelled_with_their_times(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("widgets.library.history_plot.local_time", lambda text: text.replace("T", " "))
     assert date_texts(["2026-11-20T14:08", "2026-11-20T15:30", "2026-11-21T09:00"]) == [
         "2026-11-20",

@@ -106,6 +106,8 @@ def test_a_fault_in_a_filter_is_shown_and_the_rows_stay(qtbot: QtBot, page: Libr
 def test_the_values_that_exist_are_in_menus(page: LibraryPage) -> None:
     page.filter_bar.add_button.menu().aboutToShow.emit()
     menus = {menu.title(): menu for menu in page.filter_bar.add_button.menu().findChildren(QMenu)}
+    for name in ("Host", "bs", "Instance type"):
+        menus[name].aboutToShow.emit()
     assert next(iter(menus["Host"].actions())).text() == "web-1\t6"
     assert {action.text().partition("\t")[0] for action in menus["bs"].actions()} == {"4 KiB", "16 KiB"}
     menus["Instance type"].actions()[1].trigger()

@@ -1,13 +1,14 @@
 """Hosts page: list, connection tests, facts, and actions on hosts."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QAction, QKeySequence
 from PySide6.QtWidgets import QFrame, QLineEdit, QSplitter, QStackedWidget, QWidget
 
 from app.hosts.hosts import THIS_COMPUTER, HostEntry, Origin
-from app.library_rows import LibraryRows
+from app.library_rows import LibraryRow
 from app.plans.plan import LOCAL
 from app.questions import Asker
 from app.services import Workstation
@@ -32,6 +33,14 @@ from widgets.theme import SPACE, TextSize, set_icon, text_font
 
 SEARCH_FROM = 9
 """Number of hosts from which the search field is shown."""
+
+
+@dataclass(frozen=True, slots=True)
+class LastRuns:
+    """The newest run of each host, and the number of all runs."""
+
+    by_host: Mapping[str, LibraryRow]
+    runs: int
 
 
 class HostsPage(Page):
@@ -77,7 +86,7 @@ class HostsPage(Page):
         self.notice.hide()
         BackgroundJob(self.workstation.hosts, self).start(self._show_entries, self.notice.show_error)
         BackgroundJob(self.workstation.hosts_problem, self).start(self._show_problem)
-        BackgroundJob(self.workstation.library, self).start(self._show_library, self._show_library_error)
+        BackgroundJob(self._last_runs, self).start(self._show_last_runs, self._show_library_error)
         self.changed.refresh()
         if not self._listed:
             self._listed = True
@@ -121,9 +130,18 @@ class HostsPage(Page):
             if self.connections.of(entry.name).facts is None:
                 self.connections.test(entry.name)
 
-    def _show_library(self, library: LibraryRows) -> None:
-        self.table.show_library(library.rows)
-        self._offer_start(len(library.rows))
+    def _last_runs(self) -> LastRuns:
+        """Return the newest run with a figure of each host; called in the background."""
+        rows, last = self.workstation.library().rows, dict[str, LibraryRow]()
+        for row in rows:  # the newest first
+            new = [host for host in row.summary.hosts if host not in last]
+            if new and not row.binned and row.headline:
+                last |= dict.fromkeys(new, row)
+        return LastRuns(last, len(rows))
+
+    def _show_last_runs(self, found: LastRuns) -> None:
+        self.table.show_last_runs(found.by_host)
+        self._offer_start(found.runs)
 
     def _offer_start(self, runs: int) -> None:
         self.start_card.setVisible(runs == 0)

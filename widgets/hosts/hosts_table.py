@@ -1,6 +1,6 @@
 """Table of hosts with search, shortcuts and a context menu of all actions."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Mapping
 
 from PySide6.QtCore import Qt, Signal, SignalInstance
 from PySide6.QtGui import QAction, QKeySequence
@@ -113,12 +113,8 @@ class HostsTable(Table[HostEntry]):
         self.moved.connect(self._offer_actions)
         self.activated.connect(self.measure_requested)
 
-    def show_library(self, rows: Iterable[LibraryRow]) -> None:
-        """Show the result of the last run of each host; `rows` are those of the library, newest first."""
-        last: dict[str, LibraryRow] = {}
-        for row in rows:
-            for host in row.summary.hosts if row.headline and not row.binned else ():
-                last.setdefault(host, row)
+    def show_last_runs(self, last: Mapping[str, LibraryRow]) -> None:
+        """Show the result of the last run of each host."""
         self._last_runs.clear()
         self._last_runs |= last
         self.content.refresh()

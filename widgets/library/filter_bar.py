@@ -222,9 +222,12 @@ class FilterBar(QWidget):
             if name in _TITLES:
                 self._add_values(menu.addMenu(_TITLES[name]), name)
         parameters = menu.addMenu("Parameter")
-        tokens = {value.token: name for one in self._library.configurations for name, value in one.values.items()}
-        for token, name in sorted(tokens.items()):
-            if len(self._values(name)) > 1:
+        texts: dict[tuple[str, str], set[str]] = {}
+        for one in self._library.configurations:
+            for name, parameter in one.values.items():
+                texts.setdefault((parameter.token, name), set()).add(parameter.text)
+        for (token, name), found in sorted(texts.items()):
+            if len(found) > 1:
                 self._add_values(parameters.addMenu(token), name)
         parameters.setEnabled(not parameters.isEmpty())
         metrics = menu.addMenu("Metric")
@@ -238,10 +241,17 @@ class FilterBar(QWidget):
         menu.addAction("Bin", lambda: self._add(Term("bin", ":", ("yes",))))
 
     def _add_values(self, menu: QMenu, name: str) -> None:
-        found = self._values(name)
-        for value, count in found[:MOST_VALUES]:
-            menu.addAction(f"{visible(value)}\t{count}", partial(self._add, term_of(name, value)))
-        menu.setEnabled(bool(found))
+        """Fill a menu with the values of a field when it is opened: each reads every row."""
+
+        def fill_menu() -> None:
+            menu.clear()
+            found = self._values(name)
+            for value, count in found[:MOST_VALUES]:
+                menu.addAction(f"{visible(value)}\t{count}", partial(self._add, term_of(name, value)))
+            if not found:
+                menu.addAction("No values").setEnabled(False)
+
+        menu.aboutToShow.connect(fill_menu)
 
     def _begin(self, text: str) -> None:
         """Begin a term in the field."""
@@ -261,7 +271,10 @@ class FilterBar(QWidget):
         deleting.setEnabled(bool(self._library.searches))
 
     def _show_search(self, text: str) -> None:
-        self.set_filter(parse_filter(text))
+        try:
+            self.set_filter(parse_filter(text))
+        except FilterError as error:  # it was saved by another version
+            self.show_error(error)
 
     def _fill_groups(self, menu: QMenu) -> None:
         menu.clear()

@@ -1,4 +1,4 @@
-"""Shapes on curves and in legends: a series is told by its shape where its colour cannot be seen."""
+"""Shapes on curves and in legends, which identify a series without its colour."""
 
 from PySide6.QtCore import QPointF
 from PySide6.QtGui import QColor, QPainter, QPolygonF
