@@ -16,11 +16,13 @@ from scipy import stats
 from app.chart import chart_table
 from app.cli.main import benchwright
 from app.cli.tables import spread_cells
+from app.distributions.studies import StudyKind, missing_for
 from app.noise import MetricTrials, NoiseLevel, noise_charts, noise_of
 from app.plans.plan import LOCAL
 from app.services import Workstation
 from app.spreads import Spread, deviation_score, pooled_spread, ranks_of, sample_score, spread_of, spread_within_trials
 from suites.fio.metrics import IOPS
+from tests.app.run_events import run_record
 from tests.widgets.library_runs import Made, record
 
 QUIET, LOUD = (
@@ -276,3 +278,8 @@ def test_results_that_are_not_pooled_are_named_and_not_counted() -> None:
 def test_a_run_is_not_counted_twice(library: Path) -> None:
     found = CliRunner().invoke(benchwright, ["--store", str(library), "noise", "20260112", "20260112"])
     assert (found.exit_code, "itself" in found.output) == (2, True)
+
+
+def test_noise_needs_a_repeated_trial() -> None:
+    assert StudyKind.NOISE in missing_for([run_record("a", (1000.0,))])
+    assert StudyKind.NOISE not in missing_for([run_record("a", (1000.0, 1010.0))])

@@ -70,3 +70,15 @@ def test_a_bad_ssh_config_hides_its_aliases_and_nothing_else(tmp_path: Path) -> 
     hosts = Hosts(SavedHosts(tmp_path / "hosts.toml"))
     assert [entry.name for entry in hosts.entries()] == ["local"]
     assert str(config) in hosts.problem()
+
+
+def test_a_name_of_the_users_own_has_the_settings_of_its_address(tmp_path: Path) -> None:
+    config = Path.home() / ".ssh" / "config"
+    config.parent.mkdir(mode=0o700, exist_ok=True)
+    config.write_text("Host web\n  Port 2200\nHost *.corp\n  User ann\n")
+    saved = SavedHosts(tmp_path / "hosts.toml")
+    saved.save(HostEntry("db", host_name="db1.corp"), HostEntry("web", host_name="10.0.0.5"))
+    hosts = Hosts(saved)
+    named, alias = hosts.target("db"), hosts.target("web")
+    assert (named.name, named.host_name, named.user) == ("db", "db1.corp", "ann")
+    assert (alias.name, alias.host_name, alias.port) == ("web", "10.0.0.5", 2200)

@@ -27,6 +27,7 @@ def test_words_at_the_start_come_first_and_all_must_occur() -> None:
     assert [found.title for found in matching(entries, "WEB-1 rand")] == ["fio randread"]
     assert matching(entries, "open web-1") == []
     assert len(matching(entries * 100, "")) == MOST
+    assert matching([entry("Reset", "open all"), entry("Open all", "File")], "open all")[0].detail == "File"
 
 
 @given(st.lists(st.text(max_size=8), max_size=8), st.text(max_size=6))

@@ -10,7 +10,7 @@ from pytestqt.modeltest import ModelTester
 from pytestqt.qtbot import QtBot
 
 from app.formats import facts_from_json
-from app.hosts.facts_rows import FactRow, as_text, fact_rows
+from app.hosts.facts_rows import FactRow, as_text, fact_rows, matching_rows
 from suites.facts import (
     Absent,
     BlockDevice,
@@ -167,3 +167,10 @@ def test_without_facts_the_one_next_step_is_to_read_them(qtbot: QtBot) -> None:
         qtbot.mouseClick(view.empty.button, Qt.MouseButton.LeftButton)
     assert view.as_text() == ""
     assert view.as_json() == ""
+
+
+def test_a_filter_keeps_what_matches_with_the_groups_above_it() -> None:
+    (group,) = matching_rows(fact_rows(FACTS), "6.1.0-28")
+    assert (group.title, [row.title for row in group.children]) == ("System", ["Kernel"])
+    (whole,) = matching_rows(fact_rows(FACTS), "block dev")
+    assert whole.children

@@ -6,6 +6,7 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QLabel
 from pytestqt.qtbot import QtBot
 
+from remote.errors import ConnectError, ConnectOutcome
 from suites.errors import BenchwrightError
 from tests.messages import messages
 from widgets.parts.empty_state import EmptyState
@@ -73,3 +74,10 @@ def test_an_empty_place_says_what_it_is_for_and_offers_one_step(qtbot: QtBot) ->
     qtbot.mouseClick(empty.button, Qt.MouseButton.LeftButton)
     assert pressed == ["once"]
     assert EmptyState("No runs yet", "Every run is kept here.").button is None
+
+
+def test_what_the_user_cancelled_is_no_error(qtbot: QtBot) -> None:
+    notice = Notice()
+    qtbot.addWidget(notice)
+    notice.show_error(ConnectError(ConnectOutcome.CANCELLED, "Connecting to web-1 was cancelled."))
+    assert notice.property("level") == "info"
