@@ -62,4 +62,4 @@ class VerdictLine(QWidget):
         if line.row is not None:
             found = explain(compared.comparison, line.row, line.number or 1)
             self._mark.show_icon(*ICONS[found.verdict])
-            self.text.set_text(f"{found.heading}: {found.sentence}")
+            self.text.set_text(found.sentence)
