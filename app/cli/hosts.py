@@ -23,7 +23,7 @@ from app.cli.prompts import TerminalAsker, with_asker
 from app.formats import facts_to_json
 from app.hosts.facts_rows import compared_facts
 from app.hosts.host_lines import host_lines
-from app.hosts.hosts import HostsError
+from app.hosts.hosts import HostsError, Origin, ssh_address
 from app.json_converter import published
 from app.services import Workstation
 from remote.errors import ConnectOutcome
@@ -74,9 +74,14 @@ def add_hosts(workstation: Workstation, /, destinations: tuple[str, ...], name: 
     found = [replace(line.entry, **set_values) for line in lines if line.entry is not None]
     if name is not None:
         found = [replace(entry, name=name, host_name=entry.host_name or entry.name) for entry in found]
+    if not found:
+        raise HostsError("No host given.", "Name an alias, user@host:port, an ssh:// URL, or an ssh command in quotes.")
+    before = {entry.name: entry for entry in workstation.hosts() if entry.origin is Origin.SAVED}
     workstation.save_hosts(*found)
     for entry in found:
-        click.echo(plain(f"Saved {entry.name}. Test it with: benchwright hosts test {shlex.quote(entry.name)}"))
+        old = before.get(entry.name, entry)
+        done = f"Saved {entry.name}" if old == entry else f"Replaced {entry.name}, which was {ssh_address(old)}"
+        click.echo(plain(f"{done}. Test it with: benchwright hosts test {shlex.quote(entry.name)}"))
 
 
 @hosts.command("remove")

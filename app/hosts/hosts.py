@@ -46,6 +46,14 @@ class HostEntry:
     jump: str | None = None
 
 
+def ssh_address(entry: HostEntry) -> str:
+    """Return the address of a host in ssh notation: ``ann@192.0.2.14:2222 via bastion``."""
+    user = f"{entry.user}@" if entry.user else ""
+    port = f":{entry.port}" if entry.port else ""
+    jump = f" via {entry.jump}" if entry.jump else ""
+    return f"{user}{entry.host_name or entry.name}{port}{jump}"
+
+
 THIS_COMPUTER = HostEntry(LOCAL, Origin.THIS_COMPUTER)
 
 

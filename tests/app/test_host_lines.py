@@ -1,7 +1,13 @@
 """Several hosts, one per line."""
 
+from pathlib import Path
+
+from click.testing import CliRunner, Result
+
+from app.cli.main import benchwright
 from app.hosts.host_lines import host_lines
 from app.hosts.hosts import HostEntry
+from app.services import Workstation
 from tests.messages import messages
 
 MESSAGES = messages("app", "test_host_lines")
@@ -33,3 +39,14 @@ def test_each_line_is_a_host_or_says_why_it_is_none() -> None:
 def test_a_host_whose_name_is_in_use_is_named_by_user() -> None:
     (line,) = host_lines("ann@web-1", taken={"web-1"})
     assert line.entry == HostEntry("ann-web-1", host_name="web-1", user="ann")
+
+
+def test_the_command_line_says_which_host_it_replaces(tmp_path: Path) -> None:
+    def add(*words: str) -> Result:
+        workstation = Workstation(tmp_path / "runs.sqlite3", tmp_path / "hosts.toml")
+        return CliRunner().invoke(benchwright, ["hosts", "add", *words], obj=workstation)
+
+    assert add("root@h1:2222").stdout.startswith("Saved h1. ")
+    assert "Replaced h1, which was root@h1:2222." in add("ssh root@h1 -p 2223").stdout
+    assert add("").exit_code == 2
+    assert add("--name", "x", "a", "b").exit_code == 2

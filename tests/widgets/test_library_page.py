@@ -375,3 +375,14 @@ def test_a_damaged_library_is_for_the_window_to_say(qtbot: QtBot, keep: Keep, wo
     assert "damaged or not" in reported.args[0].message
     assert not page.notice.isVisible()
     assert not page.panel.isVisible()
+
+
+def test_trials_of_another_run_are_shown_once_it_is_read(qtbot: QtBot, page: LibraryPage) -> None:
+    _select(qtbot, page, AFTER)
+    page.panel.tabs.setCurrentIndex(0)
+    page.show_trials(BEFORE, "a step that the run before does not have", "web-1")
+    page.show_trials(BEFORE, "disk random read", "web-1")
+    _settle(qtbot)
+    assert _opened(page) == BEFORE
+    assert page.panel.run_view is not None
+    assert page.panel.run_view.view.step_key == ("disk random read", "web-1")

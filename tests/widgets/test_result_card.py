@@ -39,6 +39,7 @@ def test_a_card_shows_and_copies_every_result(qtbot: QtBot, keep: Keep, workstat
     result = card.card.results[0]
     assert "IOPS" in result.figure
     card.activateWindow()
+    card.copy_text_button.setFocus()
     qtbot.waitUntil(card.copy_text_button.hasFocus)
     qtbot.keyClick(card.copy_text_button, Qt.Key.Key_C, Qt.KeyboardModifier.ControlModifier)
     qtbot.waitUntil(lambda: RUN in QGuiApplication.clipboard().text())

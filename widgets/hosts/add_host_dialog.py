@@ -9,13 +9,12 @@ from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QDialog, QFormLayout, QHBoxLayout, QPlainTextEdit, QWidget
 
 from app.hosts.host_lines import HostLine, host_lines
-from app.hosts.hosts import ConnectReport, HostEntry, Origin
+from app.hosts.hosts import ConnectReport, HostEntry, Origin, ssh_address
 from app.plans.plan import LOCAL
 from app.questions import Asker, ConnectOutcome
 from app.services import Workstation
 from suites.errors import BenchwrightError
 from suites.quantities import count_text
-from widgets.hosts.hosts_table import ssh_address
 from widgets.jobs import BackgroundJob
 from widgets.parts.boxes import column_in, fill, in_row
 from widgets.parts.controls import line_edit, push_button

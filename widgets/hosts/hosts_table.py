@@ -6,7 +6,7 @@ from PySide6.QtCore import Qt, Signal, SignalInstance
 from PySide6.QtGui import QAction, QKeySequence
 from PySide6.QtWidgets import QAbstractItemView
 
-from app.hosts.hosts import THIS_COMPUTER, HostEntry, Origin
+from app.hosts.hosts import THIS_COMPUTER, HostEntry, Origin, ssh_address
 from app.hosts.short_facts import clock_text, cpu_text, memory_text, system_text
 from app.library_rows import LibraryRow
 from suites.facts import Facts
@@ -14,14 +14,6 @@ from widgets.hosts.host_connections import HostConnections, HostStatus
 from widgets.parts.names import host_title, mark_of
 from widgets.parts.table import RIGHT, Table, TableColumn, TableModel
 from widgets.theme import SPACE, icon
-
-
-def ssh_address(entry: HostEntry) -> str:
-    """Return the address of a host in ssh notation: ``ann@192.0.2.14:2222 via bastion``."""
-    user = f"{entry.user}@" if entry.user else ""
-    port = f":{entry.port}" if entry.port else ""
-    jump = f" via {entry.jump}" if entry.jump else ""
-    return f"{user}{entry.host_name or entry.name}{port}{jump}"
 
 
 def address_text(entry: HostEntry) -> str:

@@ -155,7 +155,7 @@ class RunPanel(QWidget):
     def show_step_key(self, key: StepKey) -> None:
         """Show the findings of a step on a host; draw it as well if the plots are visible."""
         self._step_key = key
-        if self._opened is None:
+        if self._opened is None or key not in self._opened.model.step_keys():  # of a run that is still read
             return
         if self.tabs.currentWidget() is self._plots:
             self._draw(self._opened, key)

@@ -28,7 +28,7 @@ from widgets.live.messages import (
     summary_text,
     trial_text,
 )
-from widgets.live.model import RunModel, StepKey
+from widgets.live.model import LivePhase, RunModel, StepKey
 from widgets.live.quick_start import QuickStart
 from widgets.live.result_card import ResultCardView
 from widgets.live.run_bars import BusyBar, ConnectionBar, OutcomeBar
@@ -281,8 +281,7 @@ class LivePage(Page):
         self._stop_button.setEnabled(not run.control.over)
         self._stop_button.setText("Stop" if run.running or run.starting else "Remove from queue")
         model = run.model
-        if run.over and run.start_request.card and model.run_id:
-            self._stack.setCurrentWidget(self.card)
+        if run.start_request.card and model.phase is LivePhase.DONE:
             self.card.show_run(self.workstation, model.run_id)
         if run.over and (model.run_id or model.trials):
             measured = any(view.counts for view in model.trials.values())
@@ -422,6 +421,7 @@ class LivePage(Page):
         self.card = ResultCardView()
         self.card.details_requested.connect(self._show_details)
         self.card.copied.connect(self.status)
+        self.card.shown.connect(self._show_card)
         self.quick = QuickStart(self.workstation, self.asker)
         self.quick.ready.connect(self._run_quick)
         self.quick.blocked.connect(self.plan_chosen)
@@ -440,6 +440,12 @@ class LivePage(Page):
         self._stop_button.setToolTip("Stop the tool on the host and keep what was measured (Ctrl+.)")
         texts = in_column(self._step_label, self._state_label, spacing=0)
         return in_row((texts, 1), self._stop_button, spacing=SPACE[2])
+
+    def _show_card(self, run_id: str) -> None:
+        """Show the card of the run in front, which is complete now."""
+        if self.model is not None and self.model.run_id == run_id:
+            self._stack.setCurrentWidget(self.card)
+            self.card.copy_text_button.setFocus()
 
     def _show_details(self) -> None:
         """Show the plots of the run whose card is shown."""

@@ -7,12 +7,11 @@ from PySide6.QtWidgets import QFrame, QGridLayout, QWidget
 from app.plans.plan import host_label
 from app.services import Workstation
 from app.step_results import ResultCard, StepResult
-from suites.errors import BenchwrightError
 from widgets.jobs import BackgroundJob
 from widgets.parts.boxes import column_in, fill, in_row
 from widgets.parts.controls import push_button
 from widgets.parts.names import MARKS
-from widgets.parts.notice import Notice, Picture
+from widgets.parts.notice import Picture
 from widgets.parts.text import Text, Tone
 from widgets.theme import SPACE, TextSize, figure_font, text_font
 
@@ -22,6 +21,7 @@ class ResultCardView(QFrame):
 
     details_requested = Signal()
     copied = Signal(str)  # what was copied, for the status bar
+    shown = Signal(str)  # the id of the run whose card is complete
 
     def __init__(self) -> None:
         super().__init__()
@@ -33,7 +33,6 @@ class ResultCardView(QFrame):
         self._hosts = Text(tone=Tone.MUTED)
         self._basis = Text(tone=Tone.MUTED)
         self._results = QWidget()
-        self.notice = Notice()
         self.copy_text_button = push_button("Copy text", self.copy_text, tip="Copy the results as text (Ctrl+C)")
         self.copy_text_button.setShortcut("Ctrl+C")
         self.copy_picture_button = push_button(
@@ -43,7 +42,7 @@ class ResultCardView(QFrame):
         self.details_button = push_button("Details", self.details_requested, tip="Show the plots and the trials")
         buttons = in_row(self.copy_text_button, self.copy_picture_button, self.details_button, None, spacing=SPACE[1])
         self._rows = column_in(self, SPACE[1], (SPACE[4], SPACE[3], SPACE[4], SPACE[3]))
-        fill(self._rows, self._title, self._hosts, self.notice, self._results, self._basis, None, buttons)
+        fill(self._rows, self._title, self._hosts, self._results, self._basis, None, buttons)
 
     @property
     def card(self) -> ResultCard | None:
@@ -53,17 +52,28 @@ class ResultCardView(QFrame):
     def show_run(self, workstation: Workstation, run_id: str) -> None:
         """Read the run in the background and show its results; a run that is shown already stays."""
         if run_id == self._run:
+            if self._card is not None:
+                self.shown.emit(run_id)
             return
+        self._card = None
         self._run = run_id
         job = self._reading = BackgroundJob(lambda: workstation.result_card(run_id), self)
-        job.returned.connect(lambda card: self.show_card(card) if job is self._reading else None)
-        job.failed.connect(self._show_error)
+        job.returned.connect(lambda card: self._take(run_id, card) if job is self._reading else None)
+        job.failed.connect(lambda _error: self._forget(job))
         job.start()
+
+    def _take(self, run_id: str, card: ResultCard) -> None:
+        self.show_card(card)
+        self.shown.emit(run_id)
+
+    def _forget(self, job: BackgroundJob) -> None:
+        """Read the run again the next time; the page still shows it without a card."""
+        if job is self._reading:
+            self._run = ""
 
     def show_card(self, card: ResultCard) -> None:
         """Show `card`."""
         self._card = card
-        self.notice.hide()
         self._title.setText(card.title)
         self._hosts.setText("\n".join(card.hosts))
         self._basis.setText(card.basis)
@@ -79,7 +89,6 @@ class ResultCardView(QFrame):
         self._rows.replaceWidget(self._results, shown)
         self._results.deleteLater()
         self._results = shown
-        self.copy_text_button.setFocus()
 
     def copy_text(self) -> None:
         """Copy the results as text."""
@@ -92,9 +101,6 @@ class ResultCardView(QFrame):
         if self._card is not None:
             QGuiApplication.clipboard().setImage(QImage.fromData(self._card.picture))
             self.copied.emit("Results copied as a picture")
-
-    def _show_error(self, error: BenchwrightError) -> None:
-        self.notice.show_error(error)
 
 
 def _add_result(grid: QGridLayout, row: int, result: StepResult, *, named: bool) -> None:

@@ -5,9 +5,8 @@ from collections.abc import Iterable
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QFrame, QGridLayout, QWidget
 
-from app.hosts.hosts import HostEntry, Origin
+from app.hosts.hosts import HostEntry, Origin, ssh_address
 from app.hosts.short_facts import short_facts
-from widgets.hosts.hosts_table import ssh_address
 from widgets.parts.boxes import column_in, fill, in_row, scrolled
 from widgets.parts.controls import line_edit, push_button
 from widgets.parts.fields import TitleBox
