@@ -9,7 +9,7 @@ from app.library_rows import LibraryRow, LibraryRows
 from app.plans.plan import host_label
 from app.run_matching import MetricReader, configurations_of, parameter_names
 from suites.errors import BenchwrightError
-from suites.quantities import decimals, duration_text, figure_text, half_text, range_text, scale
+from suites.quantities import decimals, duration_text, figure_text, range_text, scale, uncertainty_text
 from suites.verdict import Trust
 from suites.vocab import Metric
 
@@ -78,10 +78,10 @@ def _headline_key(row: LibraryRow) -> Key:
 
 
 def _half(row: LibraryRow) -> str:
-    """Return the half width of the interval with the prefix of its value."""
+    """Return the distance of the farther end of the interval with the prefix of its value."""
     if row.metric is None or row.value is None or not row.half:
         return ""
-    return half_text(row.metric, row.value, row.half)
+    return uncertainty_text(row.metric, row.value, row.half)
 
 
 def _half_key(row: LibraryRow) -> Key:

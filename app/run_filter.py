@@ -1,7 +1,7 @@
 """The filter language of the library: ``host:web-1 rw=randread iops>100k -tag:old since:7d "free text"``.
 
 A term is a field with a value (``:`` contains, ``=`` equals), a parameter or metric with a comparison, or a word that
-occurs anywhere. All terms must hold; a comma separates alternatives, ``-`` negates.
+occurs anywhere. All terms must hold; a comma separates alternatives, ``-`` negates (``rw!=read`` is ``-rw=read``).
 """
 
 import re
@@ -10,11 +10,16 @@ from dataclasses import dataclass, field, replace
 
 from suites.errors import BenchwrightError
 
-_NAME = re.compile(r"([^\W\d][\w.]*(?:-\w+)*)(>=|<=|:|=|>|<)")
+_NAME = re.compile(r"([^\W\d][\w.]*(?:-\w+)*)(!=|>=|<=|==|:|=|>|<)")
 _BARE = re.compile(r'[^\s",]+')
-_WORD = re.compile(r'[^\s"]+')
 _QUOTED = re.compile(r'"((?:[^"\\]|\\.)*)"')
 _ESCAPED = re.compile(r"\\(.)", re.DOTALL)
+
+_OPERATORS = frozenset("-!=<>()|&")
+_LOGIC = frozenset({"AND", "OR", "NOT"})
+_REMEDY = (
+    "All terms must hold: write host:a,b for “or”, -host:a for “not”, no spaces around an operator; or use quotes."
+)
 
 
 class FilterError(BenchwrightError):
@@ -39,11 +44,14 @@ class Term:
     def __str__(self) -> str:
         sign = "-" if self.negated else ""
         if not self.name:
-            word = self.values[0]
-            plain = _WORD.fullmatch(word) and word[0] != "-" and not _NAME.match(word)
-            return sign + (word if plain else _quoted(word))
+            return sign + ",".join(one if _is_word(one) else _quoted(one) for one in self.values)
         shown = (one if _BARE.fullmatch(one) else _quoted(one) for one in self.values)
         return f"{sign}{self.name}{self.operator}{','.join(shown)}"
+
+
+def _is_word(text: str) -> bool:
+    """Return whether `text` is a word without quotation marks: no term, operator or group of another language."""
+    return bool(_BARE.fullmatch(text)) and text[0] not in _OPERATORS and not _NAME.match(text) and text not in _LOGIC
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,11 +103,17 @@ def _term(text: str, start: int) -> Term:
         values, end = _values(text, found.end())
         if not all(values):
             raise FilterError(f"“{found[0]}” has no value", "", start, end)
-        return Term(found[1], found[2], values, negated, start, end)
-    value, end = _value(text, at, _WORD)
-    if not value:
-        raise FilterError("The text in quotes is empty", "", start, end)
-    return Term("", "", (value,), negated, start, end)
+        unequal = found[2] == "!="
+        sign = "=" if found[2] in {"!=", "=="} else found[2]
+        return Term(found[1], sign, values, negated is not unequal, start, end)
+    values, end = _values(text, at)
+    if not all(values):
+        if text[at] == '"':
+            raise FilterError("The text in quotes is empty", "", start, end)
+        raise FilterError("A comma stands between two alternatives", "Write a,b without a space.", start, end)
+    if text[at] in _OPERATORS or text[at:end] in _LOGIC:
+        raise FilterError(f"“{text[at:end][:60]}” is no word", _REMEDY, start, end)
+    return Term("", "", values, negated, start, end)
 
 
 def _values(text: str, at: int) -> tuple[tuple[str, ...], int]:

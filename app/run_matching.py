@@ -16,6 +16,7 @@ from suites.errors import BenchwrightError
 from suites.parameters import parse_duration, parse_size
 from suites.quantities import parse_quantity
 from suites.units import Unit, convert, same_dimension
+from suites.verdict import Trust
 from suites.vocab import Metric
 
 Test = Callable[[LibraryRow], bool]
@@ -51,8 +52,17 @@ NUMBERS: Mapping[str, Callable[[LibraryRow], float | None]] = {
     "session": lambda row: None if row.summary.session is None else row.summary.session.number,
 }
 
-OTHERS = ("value", "since", "until", "bin", "like")
+OTHERS = ("value", "started", "since", "until", "bin", "like")
 """The value of the headline metric; moments; the bin, which other filters exclude; runs like one."""
+
+_VERDICTS = frozenset(Trust)
+"""Verdicts, one of which contains another: ``verdict:valid`` is not “valid with caveats”."""
+
+_PLAIN = (Unit.PER_SECOND, Unit.PERCENT, Unit.ONE)
+"""Units of plain numbers. A latency of 5 may be 5 ms or 5 µs."""
+
+_PREFIXED = (Unit.BYTES_PER_SECOND, Unit.BYTE, Unit.SECOND)
+"""Units of numbers with nothing but a prefix: 500M is 500 MB/s; of a rate in bits, 500 Mbit/s."""
 
 _COMPARE: Mapping[str, Callable[[float, float], bool]] = {
     ">": operator.gt, "<": operator.lt, ">=": operator.ge, "<=": operator.le, "=": operator.eq, ":": operator.eq,
@@ -121,8 +131,8 @@ def _test(term: Term, library: LibraryRows, values_of: MetricReader, now: dateti
 def _positive(term: Term, library: LibraryRows, values_of: MetricReader, now: datetime) -> Test:
     name = term.name
     if not name:
-        word = term.values[0].casefold()
-        return lambda row: word in row.searched
+        words = [value.casefold() for value in term.values]
+        return lambda row: any(word in row.searched for word in words)
     if name in TEXTS:
         return _text_test(term)
     if name in NUMBERS:
@@ -138,7 +148,7 @@ def _positive(term: Term, library: LibraryRows, values_of: MetricReader, now: da
 
 
 def _other_test(term: Term, now: datetime) -> Test:
-    if term.name in {"since", "until"}:
+    if term.name in {"started", "since", "until"}:
         return _moment_test(term, now)
     return _bin_test(term) if term.name == "bin" else _value_test(term)
 
@@ -165,7 +175,7 @@ def _span(term: Term) -> tuple[int, int]:
 def _text_test(term: Term) -> Test:
     if term.operator not in {":", "="}:
         raise FilterError(f"“{term.name}” is text and has no order", f"Write {term.name}:VALUE.", *_span(term))
-    read, same = TEXTS[term.name], term.operator == "="
+    read, exact = TEXTS[term.name], term.operator == "="
     wanted = [value.casefold() for value in term.values]
     known: dict[tuple[str, ...], bool] = {}  # many rows have the same texts
 
@@ -173,7 +183,7 @@ def _text_test(term: Term) -> Test:
         texts = tuple(read(row))
         if texts not in known:
             found = [one.casefold() for one in (*texts, *map(host_label, texts))]
-            known[texts] = any(_matches_text(value, found, same=same) for value in wanted)
+            known[texts] = any(_matches_text(value, found, same=exact or value in _VERDICTS) for value in wanted)
         return known[texts]
 
     return matches
@@ -220,28 +230,30 @@ def _metric_test(term: Term, metric: Metric, values: Mapping[str, tuple[float, .
     for given in (_quantity(term, one) for one in term.values):
         limit = _in_unit(given, metric)
         if limit is None:
-            raise FilterError(
-                f"“{term.name}” is in {metric.unit}, not in {given[1]}",
-                f"Write a value in {metric.unit}.",
-                *_span(term),
-            )
+            needs = "needs a unit" if given[1] is Unit.ONE else f"is in {metric.unit}, not in {given[1]}"
+            raise FilterError(f"“{term.name}” {needs}", f"Write a value in {metric.unit}.", *_span(term))
         limits.append(limit)
     return lambda row: any(compare(value, limit) for value in values.get(row.id, ()) for limit in limits)
 
 
 def _quantity(term: Term, text: str) -> tuple[float, Unit | None]:
+    """Return a number and its unit: ONE for a plain number, None for one with a prefix."""
     with suppress(BenchwrightError):
-        plain = _prefixed(text)
-        return parse_quantity(text) if plain is None else (plain, None)
+        number = _prefixed(text)
+        if number is None:
+            return parse_quantity(text)
+        return number, Unit.ONE if text[-1].isdigit() else None
     raise FilterError(f"“{text[:60]}” is not a quantity", "Write 100k, 1.2ms or 500MB/s.", *_span(term))
 
 
 def _in_unit(given: tuple[float, Unit | None], metric: Metric) -> float | None:
-    """Return a quantity in the unit of a metric; None if their dimensions differ."""
+    """Return a quantity in the unit of a metric; None if their dimensions differ, or if it needs a unit."""
     value, unit = given
-    if unit is None:
+    if value == 0 or (metric.unit in _PLAIN and unit in {None, Unit.ONE}):
         return value
-    return convert(value, unit, metric.unit) if same_dimension(unit, metric.unit) else None
+    bare = (Unit.BITS_PER_SECOND,) if "bit" in metric.unit else _PREFIXED
+    units = bare if unit is None else (unit,)
+    return next((convert(value, one, metric.unit) for one in units if same_dimension(one, metric.unit)), None)
 
 
 def _prefixed(text: str) -> float | None:
@@ -308,25 +320,31 @@ def _bin_test(term: Term) -> Test:
 
 
 def _moment_test(term: Term, now: datetime) -> Test:
-    if term.operator not in {":", "="} or len(term.values) > 1:
+    if len(term.values) > 1 or (term.name != "started" and term.operator not in {":", "="}):
         raise FilterError(f"“{term.name}” takes one moment", f"Write {term.name}:7d.", *_span(term))
-    limit = _moment(term, term.values[0].casefold(), now).astimezone(UTC).isoformat()[:_TO_SECONDS]
-    if term.name == "since":  # stored times are UTC, so that their texts have their order
-        return lambda row: row.summary.started[:_TO_SECONDS] >= limit
-    return lambda row: row.summary.started[:_TO_SECONDS] < limit
+    first, end = (_utc(one) for one in _moments(term, term.values[0].casefold(), now))
+    sign = {"since": ">=", "until": "<="}.get(term.name, term.operator)
+    least = end if sign == ">" else first if sign in {">=", "=", ":"} else ""
+    limit = first if sign == "<" else end if sign in {"<=", "=", ":"} else "~"  # after any time
+    return lambda row: least <= row.summary.started[:_TO_SECONDS] < limit
 
 
-def _moment(term: Term, text: str, now: datetime) -> datetime:
-    """Return an age before now, a day, or a moment in local time; ``until`` a day is until its end."""
+def _utc(moment: datetime) -> str:
+    """Return a moment as runs are stored: in UTC, where the texts have the order of the times."""
+    return moment.astimezone(UTC).isoformat()[:_TO_SECONDS]
+
+
+def _moments(term: Term, text: str, now: datetime) -> tuple[datetime, datetime]:
+    """Return the beginning and the end of a day, or twice a moment in local time or an age before now."""
     if found := _AGE.fullmatch(text):
         with suppress(OverflowError):
-            return now - timedelta(seconds=int(found[1]) * _SECONDS[found[2]])
+            return (now - timedelta(seconds=int(found[1]) * _SECONDS[found[2]]),) * 2
     midnight = now.astimezone().replace(hour=0, minute=0, second=0, microsecond=0)
     days = {"today": midnight, "yesterday": midnight - timedelta(days=1)}
     with suppress(ValueError, OverflowError):
         day = days.get(text) or datetime.fromisoformat(text).astimezone()
         whole = text in days or len(text) == len("2026-11-01")
-        return day + timedelta(days=1) if whole and term.name == "until" else day
+        return day, day + timedelta(days=1) if whole else day
     raise FilterError(
         f"“{text[:60]}” is not a moment", f"Write {term.name}:7d or {term.name}:2026-11-01.", *_span(term)
     )

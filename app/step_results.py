@@ -9,7 +9,7 @@ from app.hosts.short_facts import host_text
 from app.plans.plan import host_label
 from app.records import RunRecord
 from app.summary import MetricSummary, headline_metrics, summaries, tail_of
-from suites.quantities import figure_text, first_upper, half_text, metric_text
+from suites.quantities import figure_text, first_upper, metric_text, uncertainty_text
 from suites.verdict import Limiter, Trust, Verdict
 
 
@@ -94,7 +94,7 @@ def _result(head: MetricSummary, own: Sequence[MetricSummary], verdict: Verdict 
         head.host,
         metric_text(head.metric, head.labels),
         figure_text(head.metric, head.value, half),
-        "" if half is None else half_text(head.metric, head.value, half),
+        "" if half is None else uncertainty_text(head.metric, head.value, half),
         head.n,
         shown,
         verdict,

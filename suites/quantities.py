@@ -62,14 +62,23 @@ _MOST_DECIMALS = 9
 
 
 def decimals(value: float, interval: float | None = None) -> int:
-    """Return the decimals that `value` supports; `interval` is half the width of its interval.
+    """Return the decimals of `value`; `interval` is half the width of its interval.
 
-    Two significant digits of the interval decide; without one, a value has three significant digits.
+    Two significant digits of the interval decide. A value has three significant digits without an interval, and at
+    least three beside a wide one: with fewer, the ratio of two printed values would not be the printed ratio.
     """
-    counts, significant = (interval, INTERVAL_SIGNIFICANT) if interval else (value, SIGNIFICANT)
-    if not counts or not math.isfinite(counts):
+    return max(_decimals(value, SIGNIFICANT), interval_decimals(interval) if interval else 0)
+
+
+def interval_decimals(interval: float) -> int:
+    """Return the decimals of two significant digits of half the width of an interval, or of a share."""
+    return _decimals(interval, INTERVAL_SIGNIFICANT)
+
+
+def _decimals(value: float, significant: int) -> int:
+    if not value or not math.isfinite(value):
         return 0
-    return min(_MOST_DECIMALS, max(0, significant - 1 - math.floor(math.log10(abs(counts)))))
+    return min(_MOST_DECIMALS, max(0, significant - 1 - math.floor(math.log10(abs(value)))))
 
 
 def count_text(count: float, one: str, more: str = "") -> str:
@@ -118,7 +127,7 @@ def offset_text(offset: float, uncertainty: float | None) -> str:
     if not uncertainty:
         return f"{_sign(offset)}{quantity(abs(offset), Unit.SECOND)}"
     divisor, suffix = _scale(max(abs(offset), uncertainty), Unit.SECOND, "")
-    places = decimals(uncertainty / divisor, uncertainty / divisor)
+    places = interval_decimals(uncertainty / divisor)
     middle, low, high = (
         f"{_sign(value)}{_number(abs(value) / divisor, places)}"
         for value in (offset, offset - uncertainty, offset + uncertainty)
@@ -142,13 +151,13 @@ def figure_text(metric: Metric, value: float, interval: float | None = None) -> 
 
 def spread_text(metric: Metric, value: float, interval: float) -> str:
     """Return `value` of `metric` and half the width of its interval: ``412.3k IOPS ± 3.2k``."""
-    return f"{_written(value, interval, *_scale(value, metric.unit, metric.name))} {half_text(metric, value, interval)}"
+    return f"{_written(value, interval, *_scale(value, metric.unit, metric.name))} {_half(metric, value, interval)}"
 
 
-def half_text(metric: Metric, value: float, interval: float) -> str:
+def _half(metric: Metric, value: float, interval: float) -> str:
     """Return half the width of the interval of `value` without its unit: ``± 3.2k``."""
     divisor, suffix = _scale(value, metric.unit, metric.name)
-    return f"± {_number(interval / divisor, decimals(interval / divisor, interval / divisor))}{_glued(suffix)}"
+    return f"± {_number(interval / divisor, decimals(value / divisor, interval / divisor))}{_glued(suffix)}"
 
 
 WIDE = 0.5
@@ -159,7 +168,7 @@ third of its width."""
 def uncertainty_text(metric: Metric, value: float, upper: float) -> str:
     """Return the interval of a geometric mean by the distance of its upper end: ``± 3.2k``, wide ones ``×/÷ 2.4``."""
     if upper < WIDE * value or value <= 0:
-        return half_text(metric, value, upper)
+        return _half(metric, value, upper)
     factor = 1 + upper / value
     return f"×/÷ {factor:,.{1 if factor < 10 else 0}f}"
 
@@ -170,8 +179,14 @@ def range_text(metric: Metric, low: float, high: float, interval: float | None =
     ``76 to 82 IOPS``, ``0.21 to 1.21 ms``; a prefix of the number is repeated: ``97k to 412k IOPS``.
     """
     divisor, suffix = _scale(high, metric.unit, metric.name)
-    first = _written(low, interval, divisor, _glued(suffix))
-    return f"{first} to {_written(high, interval, divisor, suffix)}"
+    places = interval_decimals(interval / divisor) if interval else None
+    first, last = (
+        NOT_KNOWN
+        if not math.isfinite(value)
+        else _number(value / divisor, decimals(value / divisor) if places is None else places) + unit
+        for value, unit in ((low, _glued(suffix)), (high, suffix))
+    )
+    return f"{first} to {last}"
 
 
 def times_text(ratio: float) -> str:
@@ -197,7 +212,7 @@ def share_text(share: float) -> str:
         return NOT_KNOWN
     if abs(share) > MOST_TIMES:
         return f"over {100 * MOST_TIMES:,.0f} %"
-    return _trimmed(f"{percent:.{decimals(percent, percent)}f}") + " %"
+    return _trimmed(f"{percent:.{interval_decimals(percent)}f}") + " %"
 
 
 def exact_share_text(share: float) -> str:

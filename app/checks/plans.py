@@ -43,7 +43,9 @@ def _few_trials(evidence: PlanEvidence) -> CheckOutcome | None:
 
 def missing_statistics(trials: int) -> str:
     """Return what fewer than FEWEST_TRIALS trials do not give."""
-    return "no spread and no 95 % interval" if trials < 2 else "no 95 % interval"
+    if trials < 2:
+        return "no spread and no 95 % interval"
+    return "no verdict of a comparison; a 95 % interval takes their distribution to be normal"
 
 
 def _one_after_another(evidence: PlanEvidence) -> CheckOutcome | NotChecked | None:

@@ -101,22 +101,34 @@ def print_json(content: object) -> None:
     click.echo(json_text(content).encode("utf-8", "replace"))
 
 
+_ON_ONE_LINE = 48
+_PIPE_WIDTH = 160
+_WIDE_TERMINAL = 100
+
+
 def print_table(head: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[int] = ()) -> None:
-    """Print a table; the columns whose index is in `right` are aligned to the right."""
+    """Print a table; the columns whose index is in `right` are aligned to the right.
+
+    In a pipe, where programs read them, short columns have no line break, nor has the first in a wide terminal.
+    """
     from rich.box import SIMPLE_HEAD
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
+    console = Console(highlight=False)
     table = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False)
-    for index, title in enumerate(head):
-        table.add_column(title, justify="right" if index in right else "left", overflow="fold")
+    widths = [max(len(visible(row[index])) for row in [head, *rows]) for index in range(len(head))]
+    for index, (title, width) in enumerate(zip(head, widths, strict=True)):
+        whole = not console.is_terminal or (index == 0 and console.width >= _WIDE_TERMINAL)
+        least = width if whole and width <= _ON_ONE_LINE else None
+        table.add_column(title, justify="right" if index in right else "left", overflow="fold", min_width=least)
     for row in rows:
         # Text, not markup: rich must not interpret a host's output.
         table.add_row(*(Text(visible(cell)) for cell in row))
-    console = Console(highlight=False)
     if not console.is_terminal:
-        console = Console(highlight=False, width=160)
+        needed = sum(min(width, _ON_ONE_LINE) + 3 for width in widths)
+        console = Console(highlight=False, width=max(_PIPE_WIDTH, needed))
     console.print(table)
 
 

@@ -138,13 +138,17 @@ def facts(
     as_json: bool,
 ) -> None:
     """Read the facts of HOST ("local" is this computer); of several, show those that differ."""
+    hosts = tuple(dict.fromkeys(hosts))
     read = [workstation.facts(host, asker, directories, devices) for host in hosts]
     if as_json:
         print_json([facts_to_json(one) for one in read] if len(read) > 1 else facts_to_json(read[0]))
         return
     found = [fact for fact in compared_facts(read) if every or fact.differs or len(read) == 1]
-    rows = [[fact.title, *fact.values] for fact in found]
-    print_table(["Fact", *(["Value"] if len(hosts) == 1 else hosts)], [row for row in rows if _matches(row, search)])
+    rows = [row for fact in found if _matches(row := [fact.title, *fact.values], search)]
+    if rows:
+        print_table(["Fact", *(["Value"] if len(hosts) == 1 else hosts)], rows)
+    else:
+        click.echo(plain(f"No fact contains “{search}”." if search else "No fact differs."))
 
 
 def _matches(row: Sequence[str], text: str) -> bool:

@@ -20,8 +20,9 @@ from app.cli.prompts import TerminalAsker, agrees, with_asker
 from app.cli.runs import print_queued_runs
 from app.cli.side_by_side import SideBySide
 from app.plans.plan import host_label
-from app.queue.entries import QueuePlace
+from app.queue.entries import EntryState, QueuePlace
 from app.services import Workstation
+from suites.quantities import count_text
 
 QUEUE_JSON = "benchwright-queue/1"
 
@@ -128,6 +129,18 @@ def remove(workstation: Workstation, entries: tuple[str, ...]) -> None:
         print_note(f"Removed: {removed.id} ({removed.plan.name})")
 
 
+def _others(workstation: Workstation) -> str:
+    """Return which entries wait all the same, as a sentence; else how to add one."""
+    others = [place.entry for place in workstation.queue.places() if place.entry.state is not EntryState.RUNNING]
+    if not others:
+        return "Add plans with: benchwright queue add"
+    paused = sum(one.state is EntryState.PAUSED for one in others)
+    parts = [f"{count_text(paused, 'entry', 'entries')} paused"] if paused else []
+    if elsewhere := len(others) - paused:
+        parts.append(f"{count_text(elsewhere, 'entry', 'entries')} of another Benchwright or library")
+    return f"The queue has {' and '.join(parts)}."
+
+
 @queue.command("run")
 @click.option(
     "--destroy",
@@ -147,7 +160,7 @@ def run(workstation: Workstation, asker: TerminalAsker, destroy: tuple[str, ...]
     workstation.check_writable()
     entries = workstation.queue.adopt(workstation.library_path)
     if not entries:
-        click.echo(plain("No entry waits to be started. Add plans with: benchwright queue add"))
+        click.echo(plain(f"No entry waits to be started. {_others(workstation)}"))
         return
     for entry in entries:
         workstation.consents.settle(entry.plan, asker)  # before connecting to a host

@@ -25,7 +25,25 @@ from suites.quantities import count_text
 _LONGEST_TAG = 60
 
 
-@click.command("list")
+class _FilterCommand(click.Command):
+    """A command whose arguments may begin with “-”: ``-host:web-1`` is a filter, not the options -h, -o, -s, -t."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Parse the options, then the filters."""
+        if "--" in args:
+            return super().parse_args(ctx, args)
+        options = [one for one in self.params if isinstance(one, click.Option) and not one.is_flag]
+        with_value = {name for option in options for name in option.opts}
+        after = zip(["", *args], args, strict=False)
+        negated = [one[:1] == "-" and one[1:2] not in {"", "-"} and len(one) > 2 and last not in with_value
+                   for last, one in after]  # fmt: skip
+        parts = [
+            [one for one, is_filter in zip(args, negated, strict=True) if is_filter is side] for side in (False, True)
+        ]
+        return super().parse_args(ctx, [*parts[0], "--", *parts[1]])
+
+
+@click.command("list", cls=_FilterCommand)
 @click.argument("filters", nargs=-1, metavar="[FILTER...]")
 @click.option("--search", "saved", metavar="NAME", help="Use a saved search as well.")
 @click.option("--like", metavar="RUN", help="Only runs with the tests and parameters of RUN.")

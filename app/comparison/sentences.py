@@ -4,7 +4,7 @@ import math
 from collections.abc import Sequence
 
 from app.comparison.estimates import Ratio
-from suites.quantities import MOST_TIMES, decimals, share_text, shares_text
+from suites.quantities import MOST_TIMES, interval_decimals, share_text, shares_text
 from suites.vocab import Better, Metric, MetricKind
 
 FACTORS_FROM = 2.0
@@ -131,7 +131,7 @@ def _changes(ratio: Ratio, low: float, high: float, margin: float | None) -> tup
         value, least, most = _factors(ratio.value, low, high)
         return value, least, most, ""
     half = 50 * (high - low)
-    supported = round(ratio.value, 2 + decimals(half, half))
+    supported = round(ratio.value, 2 + interval_decimals(half))
     value, least, most = _signed_shares((supported, low, high), margin)
     return value, least, most, " %"
 

@@ -10,7 +10,15 @@ from app.plans.plan import host_label
 from app.scaling.fits import CLAMPED, Fit, ParameterEstimate, fit_models
 from app.scaling.models import LIMIT, ONE
 from app.scaling.sweeps import SweepCurve, SweepPoint
-from suites.quantities import decimals, figure_text, label_pairs, metric_text, range_text, share_text, shares_text
+from suites.quantities import (
+    figure_text,
+    interval_decimals,
+    label_pairs,
+    metric_text,
+    range_text,
+    share_text,
+    shares_text,
+)
 from suites.sweep import KNEE_SHARE
 from suites.verdict import Trust, Verdict, trust_mark
 from suites.vocab import Better, MetricKind
@@ -212,7 +220,7 @@ def _estimate(one: ScalingAnalysis, each: ParameterEstimate) -> str:
 def _peak_text(peak: ParameterEstimate) -> str:
     """Return a peak and its interval with as many decimals as distinguish the ends."""
     low, high = peak.low or 0.0, peak.high or 0.0
-    places = max(0, decimals(high - low, (high - low) / 2) - 1)
+    places = max(0, interval_decimals((high - low) / 2) - 1)
     value, *ends = (f"{each:.{places}f}" for each in (peak.value, low, high))
     return f"{value} ({' to '.join(ends)})"
 

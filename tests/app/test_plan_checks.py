@@ -113,7 +113,7 @@ def test_a_step_knows_those_before_it() -> None:
 
 
 @pytest.mark.parametrize(
-    ("trials", "words"), [(1, None), (2, "2 trials per step: no 95 % interval"), (3, "no 95 % interval"), (6, None)]
+    ("trials", "words"), [(1, None), (2, "2 trials per step: no verdict of a comp"), (3, "no verdict of a"), (6, None)]
 )
 def test_few_trials_are_mentioned_once(trials: int, words: str | None) -> None:
     few = replace(plan(make_step("fio", {}), make_step("dd", {})), repetition=Repetition(trials=trials))

@@ -232,7 +232,10 @@ def test_the_command_line_adds_orders_and_removes(tmp_path: Path) -> None:
     first, second = listed()
     assert listed("move", second, "1") == [second, first]
     assert "paused" in call("pause", first)
+    assert "paused" in call("pause", second)
+    assert "2 entries paused" in call("run")
     call("remove", first, second)
     assert "empty" in call()
+    assert "queue add" in call("run")
     refused = runner.invoke(benchwright, ["queue", "remove", first])
     assert refused.exit_code == 2

@@ -1,5 +1,6 @@
 """The filter language of the library: what is read, what it selects, and what is refused."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,13 +11,15 @@ from app.library_rows import LibraryRows
 from app.run_filter import FilterError, RunFilter, Term, parse_filter
 from app.run_matching import matcher, metric_names, values_of_field
 from app.store.store import Store
+from suites.units import Unit
+from suites.vocab import Better, Metric, MetricKind
 from tests.perf.large_library import START, make_library
 
 NAMES = st.from_regex(r"[a-z][a-z_]{0,6}", fullmatch=True)
 OPERATORS = st.sampled_from([":", "=", ">", "<", ">=", "<="])
 TEXTS = st.text(min_size=1, max_size=8).filter(lambda text: "\r" not in text)
 TERMS = st.one_of(
-    st.builds(lambda text, negated: Term("", "", (text,), negated), TEXTS, st.booleans()),
+    st.builds(Term, st.just(""), st.just(""), st.lists(TEXTS, min_size=1, max_size=2).map(tuple), st.booleans()),
     st.builds(Term, NAMES, OPERATORS, st.lists(TEXTS, min_size=1, max_size=3).map(tuple), st.booleans()),
 )
 
@@ -78,6 +81,16 @@ def selected(library: tuple[LibraryRows, Store], text: str) -> int:
         ("since:5h until:2026-11-30", "since:2026-11-26T04:00:00+00:00"),
         ('"web-1" randread', "randread host=web-1"),
         ("bin:no", ""),
+        ("rw!=read", "-rw=read"),
+        ("-rw!=randread", "rw==randread"),
+        ("started>=2026-11-26", "since:2026-11-26"),
+        ("started<=2026-11-26", "until:2026-11-26"),
+        ("started<2026-11-26", "-since:2026-11-26"),
+        ("started>2026-11-25", "since:2026-11-26"),
+        ("started:2026-11-26", "since:2026-11-26 until:2026-11-26"),
+        ("started>5h", "since:5h"),
+        ("verdict:valid", "verdict=valid"),
+        ("web-1,web-2", '"web-1","web-2"'),
         ("state:done trials=6", ""),
     ],
 )
@@ -97,6 +110,27 @@ def test_the_parts_of_a_library_are_selected(library: tuple[LibraryRows, Store])
 
 
 @pytest.mark.parametrize(
+    ("unit", "value", "found"),
+    [
+        (Unit.MBIT_PER_SECOND, 499.0, False),
+        (Unit.MBIT_PER_SECOND, 501.0, True),
+        (Unit.MIB_PER_SECOND, 476.0, False),
+        (Unit.MIB_PER_SECOND, 477.0, True),
+        (Unit.PER_SECOND, 4.9e8, False),
+        (Unit.PER_SECOND, 5.1e8, True),
+    ],
+)
+def test_a_prefix_alone_is_of_the_unit_of_the_metric(
+    library: tuple[LibraryRows, Store], unit: Unit, value: float, *, found: bool
+) -> None:
+    metric = Metric("rate", "Rate", unit, Better.HIGHER, MetricKind.RATE)
+    rows = replace(library[0], metrics={"rate": metric})
+    values = {row.id: (value,) for row in rows.rows}
+    selected_rows = matcher(parse_filter("rate>500M"), rows, lambda _: values, START)(rows.rows)
+    assert len(selected_rows) == (60 if found else 0)
+
+
+@pytest.mark.parametrize(
     ("text", "fault", "place"),
     [
         ("iodept>=32", "iodepth?", (0, 10)),
@@ -109,6 +143,12 @@ def test_the_parts_of_a_library_are_selected(library: tuple[LibraryRows, Store])
         ("suite:", "suite:", (0, 6)),
         ("trials>many", "trials>10", (0, 11)),
         ("iodepth>deep", "iodepth>=32", (0, 12)),
+        ("latency_p99>5", "unit", (0, 13)),
+        ("(host:web-1 OR host:web-2)", "host:a,b", (0, 11)),
+        ("host:web-1 OR", "host:a,b", (11, 13)),
+        ("rw =read", "operator", (3, 8)),
+        ("--serach x", "no word", (0, 8)),
+        ("web-1, web-2", "a,b", (0, 6)),
     ],
 )
 def test_a_fault_names_its_place(

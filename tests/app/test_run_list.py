@@ -56,6 +56,35 @@ def workstation(path: Path) -> Iterator[Workstation]:
     opened.close()
 
 
+def test_a_pipe_has_one_line_for_each_run(path: Path) -> None:
+    names = "started,name,host,type,suite,step,headline,half,trials,verdict,limit,kernel,duration,tag,baseline"
+    lines = benchwright("--store", path, "list", "--columns", names).out.splitlines()
+    assert len(lines) == 16
+    assert len({line.split()[0] for line in lines[2:]}) == 14
+
+
+@pytest.mark.parametrize(
+    ("words", "same"),
+    [
+        (("-host:web-1",), "host!=web-1"),
+        (("-web-1", "--sort", "-started"), "-host=web-1"),
+        (("--json", "-tag:before"), "tag!=before"),
+        (("--", "-tag:before"), "-tag:before"),
+    ],
+)
+def test_a_negated_term_is_no_option(path: Path, words: tuple[str, ...], same: str) -> None:
+    found = benchwright("--store", path, "list", *words).out
+    with closing(Workstation(path)) as opened:
+        wanted = {row.id for row in opened.matching(same)[1]}
+    assert 0 < len(wanted) < 14
+    assert all((row.id in found) == (row.id in wanted) for row in Store(path).library().rows)
+
+
+def test_an_unknown_option_is_refused(path: Path) -> None:
+    refused = benchwright("--store", path, "list", "--serach", "x")
+    assert (refused.status, "--search" in refused.err) == (2, True)
+
+
 def test_a_row_has_what_the_run_measured(store: Store) -> None:
     record(store, RUN, run_events.run_events(RUN, (1000.0, 1100.0, 1050.0)))
     (row,) = store.library().rows

@@ -49,7 +49,7 @@ STEADY = (10_000.0, 10_050.0, 9_980.0, 10_020.0, 9_990.0, 10_010.0)
 
 CASES: dict[str, tuple[tuple[float, ...], str]] = {
     "trials-disagree": ((10_000.0, 12_000.0, 9_000.0), "9000 IOPS to 12.0k IOPS"),
-    "few-trials-done": ((10_000.0, 10_100.0, 9_900.0), "3 trials: no 95 % interval"),
+    "few-trials-done": ((10_000.0, 10_100.0, 9_900.0), "3 trials: no verdict of a comparison"),
     "drifted": ((10_000.0, 10_200.0, 10_400.0, 10_600.0, 10_800.0, 11_000.0), "rose"),
     "trials-correlated": (
         tuple(10_000.0 + 400 * (place // 6 % 2) + place % 3 for place in range(24)),

@@ -136,10 +136,12 @@ def test_quantity_is_right_to_half_a_percent(value: float, unit: Unit) -> None:
 
 
 @given(positive, positive)
-def test_interval_shows_two_significant_digits(value: float, interval: float) -> None:
+def test_two_digits_of_the_interval_and_three_of_the_value_are_shown(value: float, interval: float) -> None:
     places = decimals(value, interval)
     if 0 < places < 9:
-        assert 10 <= round(interval * 10**places, 6) < 101
+        least = (round(interval * 10**places, 6) / 10, round(value * 10**places, 6) / 100)
+        assert min(least) >= 1
+        assert min(least) < 10.1
 
 
 @given(st.floats(min_value=1e-6, max_value=1e6), st.sampled_from(list(Better)))
