@@ -15,7 +15,7 @@ _BARE = re.compile(r'[^\s",]+')
 _QUOTED = re.compile(r'"((?:[^"\\]|\\.)*)"')
 _ESCAPED = re.compile(r"\\(.)", re.DOTALL)
 
-_OPERATORS = frozenset("-!=<>()|&")
+_NO_WORD = re.compile(r"[-!=()|&]|[<>]=?[\d=]")
 _LOGIC = frozenset({"AND", "OR", "NOT"})
 _REMEDY = (
     "All terms must hold: write host:a,b for “or”, -host:a for “not”, no spaces around an operator; or use quotes."
@@ -51,7 +51,7 @@ class Term:
 
 def _is_word(text: str) -> bool:
     """Return whether `text` is a word without quotation marks: no term, operator or group of another language."""
-    return bool(_BARE.fullmatch(text)) and text[0] not in _OPERATORS and not _NAME.match(text) and text not in _LOGIC
+    return bool(_BARE.fullmatch(text)) and not _NO_WORD.match(text) and not _NAME.match(text) and text not in _LOGIC
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +111,7 @@ def _term(text: str, start: int) -> Term:
         if text[at] == '"':
             raise FilterError("The text in quotes is empty", "", start, end)
         raise FilterError("A comma stands between two alternatives", "Write a,b without a space.", start, end)
-    if text[at] in _OPERATORS or text[at:end] in _LOGIC:
+    if _NO_WORD.match(text, at) or text[at:end] in _LOGIC:
         raise FilterError(f"“{text[at:end][:60]}” is no word", _REMEDY, start, end)
     return Term("", "", values, negated, start, end)
 

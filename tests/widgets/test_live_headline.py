@@ -97,7 +97,7 @@ def test_the_ratio_is_of_the_two_numbers_shown_with_its_interval() -> None:
     shown = headline(folded([*events, RunEnded("run-1", State.DONE)]), PLACE, [band])
     found = ratio_of(values, theirs)
     assert not isinstance(found, str)
-    assert shown.text.startswith("42k IOPS")
+    assert shown.text.startswith("42.3k IOPS")
     assert shown.ratio == "2.01x", "42k / 21k; its interval includes 1"
     factor = statistics.geometric_mean(values) / 21_000 / found.value
     low, high = (f"{factor * (edge or 0):.2f}x" for edge in (found.low, found.high))
