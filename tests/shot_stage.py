@@ -13,6 +13,7 @@ from PySide6.QtWidgets import QApplication, QWidget
 
 from app.hosts.hosts import HostEntry
 from app.services import Workstation
+from tests.shot_checks import problems_of
 from widgets import jobs, settings, theme
 from widgets.main_window import MainWindow
 
@@ -48,6 +49,7 @@ class Stage:
 
     workstation: Workstation
     variant: Variant
+    problems: list[str] = field(default_factory=list)
     _kept: list[QWidget] = field(default_factory=list)
 
     def window(self) -> MainWindow:
@@ -120,6 +122,7 @@ def take(shots: Sequence[Shot], made: Stage, folder: Path) -> list[Path]:
     for name, make in shots:
         widget = make(made)
         made.settle()
+        made.problems += [f"{name}.{made.variant.name}: {problem}" for problem in problems_of(widget)]
         path = folder / f"{name}.{made.variant.name}.png"
         widget.grab().save(str(path))
         taken.append(path)

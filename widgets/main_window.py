@@ -203,6 +203,8 @@ class MainWindow(QMainWindow):
         if not self.closing.allowed():
             event.ignore()
             return
+        if self.pages.live is not None:
+            self.pages.live.runs.hold()
         settings.put("geometry", self.saveGeometry())
         self.splitter.store()
         self.asker.close()

@@ -83,6 +83,7 @@ class CloseGuard:
         if live is not None and live.running and not self._closing:
             self._closing = True
             self._waiting("Stopping…")
+            live.runs.hold()
             live.stop_all()
         elif not self._closing:
             self._window.close()
@@ -93,6 +94,7 @@ class CloseGuard:
         if live is not None and live.running and not self._closing:
             self._closing = True
             self._waiting("Detaching… the trials under way continue")
+            live.runs.hold()
             live.detach_all()
 
     def run_ended(self) -> None:

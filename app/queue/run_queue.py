@@ -97,6 +97,15 @@ class RunQueue:
             pass
         return started
 
+    def put_back(self, entries: Collection[QueueEntry]) -> None:
+        """Let entries that take() returned, and that were not begun, wait again in their places."""
+
+        def change(content: QueueContent) -> None:
+            for entry in entries:
+                _put(content, replace(entry, state=EntryState.WAITING))
+
+        self._file.update(change)
+
     def adopt(self, library: Path, *, paused: bool = False) -> list[QueueEntry]:
         """Make this process the one that starts the entries of `library` that no process will start; return them.
 

@@ -177,6 +177,18 @@ def test_a_process_that_ends_leaves_its_waiting_entries_and_nothing_starts_by_it
     assert started(queue) == ["on kept"]
 
 
+def test_what_was_taken_and_not_begun_is_put_back(queue: RunQueue) -> None:
+    for name in ("a", "b"):
+        queue.add(replace(plan_on("web-1"), name=name), Path("runs.sqlite3"))
+    taken = queue.take()
+    assert [entry.plan.name for entry in taken] == ["a"]
+    queue.put_back(taken)
+    assert [(place.entry.plan.name, place.entry.state) for place in queue.places()] == [
+        ("a", EntryState.WAITING),
+        ("b", EntryState.WAITING),
+    ]
+
+
 def test_threads_never_start_an_entry_twice(queue: RunQueue) -> None:
     for number in range(8):
         queue.add(plan_on(f"host-{number}"), LIBRARY)

@@ -14,6 +14,7 @@ from PySide6.QtWidgets import QLabel, QLineEdit, QMenu, QMenuBar, QPushButton, Q
 from pytestqt.qtbot import QtBot
 
 from app.plans.plan import LOCAL, Plan, Repetition, make_step
+from app.queue.entries import EntryState
 from app.services import Workstation
 from tests.messages import messages
 from widgets import jobs
@@ -247,6 +248,18 @@ def test_closing_ends_the_run_in_order_and_keeps_it(qtbot: QtBot, window: MainWi
     qtbot.waitUntil(lambda: not window.isVisible())
     assert not live.running
     assert [run.state.value for run in window.workstation.runs()] == ["partial"]
+
+
+@pytest.mark.lab
+def test_closing_leaves_what_waits_in_the_queue(qtbot: QtBot, window: MainWindow) -> None:
+    _measuring(qtbot, window)
+    window.pages.run(_plan(1), None)
+    qtbot.waitUntil(lambda: window.strip.cards[1].line.state is LineState.WAITING)
+    window.closing.stop_and_close()
+    qtbot.waitUntil(lambda: not window.isVisible() and not jobs.running())
+    (place,) = window.workstation.queue.places()
+    assert place.entry.state is EntryState.WAITING
+    assert len(window.workstation.runs()) == 1
 
 
 @pytest.mark.lab

@@ -47,6 +47,7 @@ class RunSet(QObject):
         self.controllers: list[RunController] = []
         self._places: tuple[QueuePlace, ...] = ()
         self._looking: BackgroundJob | None = None
+        self._held = False
         self._look_again = False
         self._to_add: deque[RunController] = deque()
         self._retry = QTimer(self, interval=RETRY)
@@ -130,8 +131,14 @@ class RunSet(QObject):
             self.remove(made)
         self.look()
 
+    def hold(self) -> None:
+        """Start nothing from now on: the window closes, and the runs that wait stay in the queue."""
+        self._held = True
+
     def look(self) -> None:
         """Start what may start, and read what the rest waits for."""
+        if self._held:
+            return
         if self._looking is not None:
             self._look_again = True
             return
@@ -147,6 +154,9 @@ class RunSet(QObject):
         self._places = found.places
         if not self._watcher.directories():  # the look has made it
             self._watcher.addPath(str(self._workstation.queue.path.parent))
+        if self._held and found.started:  # taken while the window closed
+            BackgroundJob(lambda: self._workstation.queue.put_back(found.started), self).start()
+            return
         started = {entry.id: entry for entry in found.started}
         places = {place.entry.id: place for place in found.places}
         for one in self.active:

@@ -1,0 +1,84 @@
+"""What a picture does not show: widgets without a name, texts that are cut, parts outside their window."""
+
+from collections.abc import Iterator
+
+from PySide6.QtCore import QPoint, QRect, Qt
+from PySide6.QtGui import QAccessible
+from PySide6.QtWidgets import (
+    QAbstractButton,
+    QCheckBox,
+    QComboBox,
+    QGraphicsView,
+    QLabel,
+    QPushButton,
+    QRadioButton,
+    QTabWidget,
+    QToolButton,
+    QWidget,
+)
+
+ROLES = frozenset({QAccessible.Role.NoRole, QAccessible.Role.Client})
+"""Roles that say nothing about what takes the focus."""
+
+ROUNDING = 2
+"""Pixels by which a text may exceed its widget: the metrics of fonts are rounded."""
+
+
+def problems_of(widget: QWidget) -> list[str]:
+    """Return what is wrong with the visible parts of `widget`, one line each."""
+    shown = [one for one in (widget, *widget.findChildren(QWidget)) if one.isVisible()]
+    return [f"{_path(one)}: {problem}" for one in shown for problem in _problems(one, widget)]
+
+
+def _problems(one: QWidget, window: QWidget) -> Iterator[str]:
+    found = QAccessible.queryAccessibleInterface(one)
+    if one.focusPolicy() != Qt.FocusPolicy.NoFocus and one.isEnabled() and not _is_part(one):
+        if not found.text(QAccessible.Text.Name).strip():
+            yield "has no accessible name"
+        if found.role() in ROLES and not isinstance(one, QGraphicsView):  # Qt has no role for a plot
+            yield "has no role"
+    if (text := _text(one)) and _needed(one, text) > one.width() + ROUNDING and not one.toolTip():
+        yield f"“{text[:50]}” is cut"
+    area = QRect(one.mapTo(window, QPoint()), one.size())
+    if one is not window and not one.visibleRegion().isEmpty() and not _scrolled(one, window):
+        if not window.rect().contains(area):
+            yield f"is outside the window by {area}"
+
+
+def _is_part(one: QWidget) -> bool:
+    """Return whether a widget is the inside of one that has the name and the role."""
+    inside = {"qt_scrollarea_viewport", "qt_spinbox_lineedit"}
+    return one.objectName() in inside or isinstance(one, QTabWidget) or isinstance(one.parentWidget(), QComboBox)
+
+
+def _text(one: QWidget) -> str:
+    if isinstance(one, QLabel):
+        plain = not one.wordWrap() and one.textFormat() is not Qt.TextFormat.RichText and "<" not in one.text()
+        return one.text() if plain else ""
+    shows = isinstance(one, QPushButton | QCheckBox | QRadioButton) or (
+        isinstance(one, QToolButton) and one.toolButtonStyle() is not Qt.ToolButtonStyle.ToolButtonIconOnly
+    )
+    return one.text().replace("&", "") if shows and isinstance(one, QAbstractButton) else ""
+
+
+def _needed(one: QWidget, text: str) -> int:
+    return max(one.fontMetrics().horizontalAdvance(line) for line in text.split("\n"))
+
+
+def _scrolled(one: QWidget, window: QWidget) -> bool:
+    """Return whether a part scrolls: it may be larger than what is seen of it."""
+    parent = one.parentWidget()
+    while parent is not None and parent is not window:
+        if parent.objectName() == "qt_scrollarea_viewport":
+            return True
+        parent = parent.parentWidget()
+    return False
+
+
+def _path(one: QWidget) -> str:
+    names = list[str]()
+    at: QWidget | None = one
+    while at is not None and len(names) < 4:
+        names.append(type(at).__name__)
+        at = at.parentWidget()
+    return " in ".join(names)
