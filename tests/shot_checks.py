@@ -6,12 +6,15 @@ from PySide6.QtCore import QPoint, QRect, Qt
 from PySide6.QtGui import QAccessible
 from PySide6.QtWidgets import (
     QAbstractButton,
+    QAbstractScrollArea,
+    QAbstractSpinBox,
     QCheckBox,
     QComboBox,
     QGraphicsView,
     QLabel,
     QPushButton,
     QRadioButton,
+    QScrollArea,
     QTabWidget,
     QToolButton,
     QWidget,
@@ -40,15 +43,16 @@ def _problems(one: QWidget, window: QWidget) -> Iterator[str]:
     if (text := _text(one)) and _needed(one, text) > one.width() + ROUNDING and not one.toolTip():
         yield f"“{text[:50]}” is cut"
     area = QRect(one.mapTo(window, QPoint()), one.size())
-    if one is not window and not one.visibleRegion().isEmpty() and not _scrolled(one, window):
-        if not window.rect().contains(area):
-            yield f"is outside the window by {area}"
+    seen = one is not window and not one.visibleRegion().isEmpty()
+    if seen and not _scrolled(one, window) and not window.rect().contains(area):
+        yield f"is in part outside the window: {area}"
 
 
 def _is_part(one: QWidget) -> bool:
     """Return whether a widget is the inside of one that has the name and the role."""
-    inside = {"qt_scrollarea_viewport", "qt_spinbox_lineedit"}
-    return one.objectName() in inside or isinstance(one, QTabWidget) or isinstance(one.parentWidget(), QComboBox)
+    parent = one.parentWidget()
+    viewport = isinstance(parent, QAbstractScrollArea) and parent.viewport() is one
+    return viewport or isinstance(one, QTabWidget | QScrollArea) or isinstance(parent, QComboBox | QAbstractSpinBox)
 
 
 def _text(one: QWidget) -> str:

@@ -80,10 +80,11 @@ class CloseGuard:
     def stop_and_close(self) -> None:
         """Stop the runs and close the window when they have ended."""
         live = self._measuring()
+        if live is not None:
+            live.runs.hold()
         if live is not None and live.running and not self._closing:
             self._closing = True
             self._waiting("Stopping…")
-            live.runs.hold()
             live.stop_all()
         elif not self._closing:
             self._window.close()
@@ -91,11 +92,14 @@ class CloseGuard:
     def detach_and_close(self) -> None:
         """Detach the runs and close the window when everything read is stored."""
         live = self._measuring()
+        if live is not None:
+            live.runs.hold()
         if live is not None and live.running and not self._closing:
             self._closing = True
             self._waiting("Detaching… the trials under way continue")
-            live.runs.hold()
             live.detach_all()
+        elif not self._closing:
+            self._window.close()
 
     def run_ended(self) -> None:
         """Close the window if it waits for the end of the runs and this was the last."""

@@ -86,7 +86,7 @@ class LivePage(Page):
     @property
     def running(self) -> bool:
         """Whether a run is under way or about to begin, stopping included."""
-        return any(one.running or one.starting for one in self.runs.active)
+        return any(one.running or (one.starting and not self.runs.held) for one in self.runs.active)
 
     @property
     def front(self) -> RunController | None:

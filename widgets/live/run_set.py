@@ -34,7 +34,7 @@ class _Look:
 
 
 class RunSet(QObject):
-    """Starts runs as the queue allows, side by side; each has a controller."""
+    """Starts runs as the queue allows, side by side; each has a controller. `held`: nothing starts any more."""
 
     added = Signal(object)  # a RunController
     adopted = Signal(object)  # the first RunController of a queue that an earlier Benchwright left
@@ -47,7 +47,7 @@ class RunSet(QObject):
         self.controllers: list[RunController] = []
         self._places: tuple[QueuePlace, ...] = ()
         self._looking: BackgroundJob | None = None
-        self._held = False
+        self.held = False
         self._look_again = False
         self._to_add: deque[RunController] = deque()
         self._retry = QTimer(self, interval=RETRY)
@@ -133,11 +133,11 @@ class RunSet(QObject):
 
     def hold(self) -> None:
         """Start nothing from now on: the window closes, and the runs that wait stay in the queue."""
-        self._held = True
+        self.held = True
 
     def look(self) -> None:
         """Start what may start, and read what the rest waits for."""
-        if self._held:
+        if self.held:
             return
         if self._looking is not None:
             self._look_again = True
@@ -154,7 +154,7 @@ class RunSet(QObject):
         self._places = found.places
         if not self._watcher.directories():  # the look has made it
             self._watcher.addPath(str(self._workstation.queue.path.parent))
-        if self._held and found.started:  # taken while the window closed
+        if self.held and found.started:  # taken while the window closed
             BackgroundJob(lambda: self._workstation.queue.put_back(found.started), self).start()
             return
         started = {entry.id: entry for entry in found.started}
