@@ -25,21 +25,23 @@ PATIENCE = 20.0
 
 @dataclass(frozen=True, slots=True)
 class Variant:
-    """One way to look at everything: colours, size of the window, density of the screen."""
+    """One way to look at everything: colours, size of the window, density of the screen, size of the text."""
 
     name: str
     appearance: theme.Appearance
     size: tuple[int, int] = (1280, 800)
-    scale: int = 1
+    scale: float = 1
+    text: float = 1
 
 
 VARIANTS = (
     Variant("light", theme.Appearance.LIGHT),
     Variant("dark", theme.Appearance.DARK),
     Variant("light-narrow", theme.Appearance.LIGHT, (900, 640)),
-    Variant("dark-narrow", theme.Appearance.DARK, (900, 640)),
-    Variant("light-200", theme.Appearance.LIGHT, scale=2),
+    Variant("dark-1024", theme.Appearance.DARK, (1024, 700)),
+    Variant("light-1920", theme.Appearance.LIGHT, (1920, 1080)),
     Variant("dark-200", theme.Appearance.DARK, scale=2),
+    Variant("light-large-text", theme.Appearance.LIGHT, text=1.5),
 )
 
 

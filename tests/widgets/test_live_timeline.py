@@ -1,5 +1,7 @@
 """All trials of a step on one time axis: gaps, other steps, events, heat maps, and the switch to an overlay."""
 
+import gc
+import random
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
@@ -24,6 +26,7 @@ from app.services import Workstation
 from suites.fio.metrics import IOPS, LATENCY_P99
 from suites.vocab import LatencySlice, Sample
 from tests.app.run_events import run_record
+from tests.perf.fleet_client import memory
 from tests.widgets.live_events import CLOCK, CPU_USER, PLACE, READ, end, folded, plan, sample, trial
 from widgets.live.live_page import LivePage
 from widgets.live.model import TELEMETRY_CAPACITY, RunModel
@@ -149,6 +152,35 @@ def test_telemetry_of_a_long_run_is_bounded_in_the_window_and_keeps_its_peaks() 
     assert len(series.buffer) <= TELEMETRY_CAPACITY
     assert series.buffer.taken == 8 * 3600
     assert series.buffer.values().max() == 99.0
+
+
+@pytest.mark.slow
+def test_memory_stays_flat_over_eight_hours(keep: Callable[[QWidget], QWidget]) -> None:
+    """Trials of a minute with two curves, and eight curves of telemetry, a sample a second, drawn once a minute."""
+    view = StepView()
+    keep(view)
+    view.resize(1130, 600)
+    view.show()
+    model, rng = folded([], plan(trials=480)), random.Random(1)
+    watched_metrics = [replace(CPU_USER, name=f"cpu_{number}") for number in range(8)]
+    sizes = []
+    for minute in range(8 * 60):
+        begin, id_ = CLOCK + 60.0 * minute, minute + 1
+        model.fold(TrialStarted(replace(trial(id_, id_), clock=begin), 60.0), begin)
+        for second in range(1, 60):
+            for metric, value in ((IOPS, 41_000.0), (LATENCY_P99, 2e6)):
+                model.fold(sample(value * rng.uniform(0.9, 1.1), float(second), id_, metric=metric), begin + second)
+            read = tuple(Sample(begin + second, metric, rng.uniform(0, 100)) for metric in watched_metrics)
+            model.fold(TelemetryRead("web-1", read), begin + second)
+        model.fold(end(41_000.0, id_), begin + 60)
+        (view.sync if minute else lambda: view.show_step_key(model, PLACE, ()))()
+        while view.plots.drawing:
+            QApplication.processEvents()
+        QApplication.processEvents()
+        if minute % 60 == 59:
+            gc.collect()
+            sizes.append(memory())
+    assert sizes[-1] - sizes[1] < 16 << 20, [size >> 20 for size in sizes]
 
 
 def test_a_key_overlays_the_trials_and_back(qtbot: QtBot, keep: Callable[[QWidget], QWidget]) -> None:
