@@ -87,13 +87,13 @@ class Workstation(SessionServices):
         """Return why the aliases of ~/.ssh/config are missing from the hosts, or an empty string."""
         return self._hosts.problem()
 
-    def save_hosts(self, *entries: HostEntry) -> None:
-        """Add or replace hosts; none if one is invalid."""
-        self._hosts.saved.save(*entries)
+    def save_hosts(self, *entries: HostEntry, instead: Sequence[str] = ()) -> list[HostEntry]:
+        """Add or replace hosts, and those named in `instead`; return what was replaced. None if one is invalid."""
+        return self._hosts.saved.save(*entries, instead=instead)
 
-    def remove_host(self, name: str) -> None:
-        """Delete a saved host. Its runs stay in the library."""
-        self._hosts.saved.remove(name)
+    def remove_host(self, name: str) -> list[HostEntry]:
+        """Delete a saved host and return it. Its runs stay in the library."""
+        return self._hosts.saved.remove(name)
 
     def forget_secrets(self, name: str) -> int:
         """Delete the password and passphrases of a host, also from the system's keyring; return their number."""

@@ -11,9 +11,10 @@ from app.plans.plan import Plan
 from app.questions import Asker
 from app.services import Workstation
 from app.session_series import SessionSeries
-from widgets.page import Page
-from widgets.rail import PageName
+from widgets.library_digests import LibraryDigests
+from widgets.page import Page, PageName
 from widgets.run_strip import StripLine
+from widgets.undo import UndoStack
 
 if TYPE_CHECKING:
     from widgets.compare.compare_page import ComparePage
@@ -68,10 +69,18 @@ class WindowServices(Protocol):
 class Pages:
     """Creates pages and forwards requests between them. Its only state is the pages."""
 
-    def __init__(self, workstation: Workstation, asker: Asker, services: WindowServices) -> None:
+    def __init__(
+        self,
+        workstation: Workstation,
+        asker: Asker,
+        services: WindowServices,
+        undo: UndoStack,
+        digests: LibraryDigests,
+    ) -> None:
         self._workstation = workstation
         self._asker = asker
         self._services = services
+        self._undo, self._digests = undo, digests
         self._pages: dict[PageName, Page] = {}
         self._makers: dict[PageName, Callable[[], Page]] = {
             PageName.HOSTS: self._make_hosts,
@@ -157,6 +166,11 @@ class Pages:
         if page := self._services.show_page(PageName.LIBRARY):
             cast("LibraryPage", page).show_run(run_id)
 
+    def show_filter(self, text: str) -> None:
+        """Show the runs that match a filter in the library."""
+        if page := self._services.show_page(PageName.LIBRARY):
+            cast("LibraryPage", page).filter_bar.show_search(text)
+
     def show_trials(self, run_id: str, step: str, host: str) -> None:
         """Show the plots of a step of a run on a host in the library."""
         if page := self._services.show_page(PageName.LIBRARY):
@@ -183,7 +197,8 @@ class Pages:
         self.refresh_library()
 
     def refresh_library(self) -> None:
-        """Refresh the library page, if it exists."""
+        """Refresh what is shown of the library."""
+        self._digests.refresh()
         library = cast("LibraryPage | None", self._pages.get(PageName.LIBRARY))
         if library is not None:
             library.refresh()
@@ -191,9 +206,11 @@ class Pages:
     def _make_hosts(self) -> Page:
         from widgets.hosts.hosts_page import HostsPage
 
-        page = HostsPage(self._workstation, self._asker)
+        page = HostsPage(self._workstation, self._asker, self._undo, self._digests)
         page.measure_requested.connect(self.measure)
         page.quick_requested.connect(self.measure_quickly)
+        for action in page.actions_of_hosts.on_page():  # it shows their result
+            action.triggered.connect(lambda: self._services.show_page(PageName.HOSTS))
         return page
 
     def _make_measure(self) -> Page:
@@ -220,7 +237,8 @@ class Pages:
     def _make_library(self) -> Page:
         from widgets.library.library_page import LibraryPage
 
-        page = LibraryPage(self._workstation, self._asker)
+        page = LibraryPage(self._workstation, self._asker, self._undo)
+        page.commands.changed.connect(self._digests.refresh)
         page.compare_requested.connect(self.compare)
         page.repeat_requested.connect(self.open_plan)
         page.export_requested.connect(self._services.open_export)

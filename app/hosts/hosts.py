@@ -1,6 +1,7 @@
 """The user's hosts: this computer, saved hosts, and the aliases of ~/.ssh/config."""
 
 import threading
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
@@ -97,26 +98,31 @@ class SavedHosts:
         with self._lock:
             return self._read()
 
-    def save(self, *entries: HostEntry) -> None:
-        """Add `entries`, replacing those with the same name; none is saved if one is invalid."""
+    def save(self, *entries: HostEntry, instead: Collection[str] = ()) -> list[HostEntry]:
+        """Add `entries`, replacing those with the same name and those named in `instead`; return what was replaced.
+
+        Nothing is changed if one is invalid.
+        """
         for entry in entries:
             if not entry.name or entry.name == LOCAL:
                 raise HostsError(f"A host cannot be named “{entry.name}”.", "Choose another name.")
             if any(ord(character) <= 32 for character in entry.name) or entry.name.startswith("-"):
                 raise HostsError(f"Invalid host name “{entry.name}”.", "Remove spaces and a leading dash.")
-        names = {entry.name for entry in entries}
+        names = {entry.name for entry in entries} | set(instead)
         with self._lock:
-            others = [known for known in self._read() if known.name not in names]
-            self._write([*others, *entries])
+            known = self._read()
+            self._write([*(entry for entry in known if entry.name not in names), *entries])
+            return [entry for entry in known if entry.name in names]
 
-    def remove(self, name: str) -> None:
-        """Remove the host `name`; raise HostsError if it is not saved."""
+    def remove(self, name: str) -> list[HostEntry]:
+        """Remove the host `name` and return it; raise HostsError if it is not saved."""
         with self._lock:
             entries = self._read()
             others = [entry for entry in entries if entry.name != name]
             if len(others) == len(entries):
                 raise HostsError(f"“{name}” is not a saved host.", "Remove hosts of ~/.ssh/config in that file.")
             self._write(others)
+            return [entry for entry in entries if entry.name == name]
 
     def _read(self) -> list[HostEntry]:
         try:

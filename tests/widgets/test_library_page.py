@@ -18,9 +18,9 @@ from tests.messages import messages
 from tests.widgets.library_runs import DISK, Made, copied_library, plan_of, record
 from widgets import jobs
 from widgets.library.library_page import LibraryPage
-from widgets.library.run_actions import ActionButton
 from widgets.library.run_dialogs import DeleteQuestion, PinDialog
 from widgets.live.log_view import LINE_LIMIT
+from widgets.parts.actions import ActionButton
 from widgets.parts.dialogs import QuestionDialog
 from widgets.parts.text import Text
 

@@ -20,7 +20,7 @@ from widgets.compare.compare_page import ComparePage
 from widgets.export_dialog import ExportDialog
 from widgets.library.library_page import LibraryPage
 from widgets.main_window import MainWindow
-from widgets.rail import PageName
+from widgets.page import PageName
 from widgets.wizard.measure_page import MeasurePage
 
 pytestmark = pytest.mark.usefixtures("few_programs")

@@ -2,8 +2,7 @@
 
 from collections.abc import Callable, Mapping
 
-from PySide6.QtCore import Qt, Signal, SignalInstance
-from PySide6.QtGui import QAction, QKeySequence
+from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QAbstractItemView
 
 from app.hosts.hosts import THIS_COMPUTER, HostEntry, Origin, ssh_address
@@ -81,15 +80,7 @@ def _about_result(row: LibraryRow) -> str:
 
 
 class HostsTable(Table[HostEntry]):
-    """Table of hosts. Its actions emit requests; the page does the work."""
-
-    measure_requested = Signal()
-    quick_requested = Signal()
-    test_requested = Signal()
-    edit_requested = Signal()
-    remove_requested = Signal()
-    forget_requested = Signal()  # its stored secrets
-    restore_requested = Signal()  # settings changed by runs
+    """Table of hosts; the actions on them are in its context menu."""
 
     def __init__(self, connections: HostConnections) -> None:
         self._last_runs: dict[str, LibraryRow] = {}
@@ -101,9 +92,7 @@ class HostsTable(Table[HostEntry]):
             row_padding=2 * SPACE[1],
         )
         connections.changed.connect(lambda _name: self.content.refresh())
-        self._add_actions()
-        self.moved.connect(self._offer_actions)
-        self.activated.connect(self.measure_requested)
+        self.setContextMenuPolicy(Qt.ContextMenuPolicy.ActionsContextMenu)
 
     def show_last_runs(self, last: Mapping[str, LibraryRow]) -> None:
         """Show the result of the last run of each host."""
@@ -119,25 +108,3 @@ class HostsTable(Table[HostEntry]):
     def chosen(self) -> list[HostEntry]:
         """Return the selected hosts, from top to bottom."""
         return super().chosen() or [self.current_host()]
-
-    def _offer_actions(self) -> None:
-        entry = self.current_host()
-        self._edit_action.setEnabled(entry.origin is not Origin.THIS_COMPUTER)
-        self._forget_action.setEnabled(entry.origin is not Origin.THIS_COMPUTER)
-        self._remove_action.setEnabled(entry.origin is Origin.SAVED)
-
-    def _add_actions(self) -> None:
-        self.setContextMenuPolicy(Qt.ContextMenuPolicy.ActionsContextMenu)
-        self._action("Measure", self.measure_requested)
-        self._action("Quick benchmark", self.quick_requested)
-        self._action("Test connection", self.test_requested)
-        self._edit_action = self._action("Edit…", self.edit_requested, "F2")
-        self._action("Restore settings…", self.restore_requested)
-        self._forget_action = self._action("Forget password and passphrases", self.forget_requested)
-        self._remove_action = self._action("Remove…", self.remove_requested, "Del")
-
-    def _action(self, text: str, request: SignalInstance, keys: str = "") -> QAction:
-        action = QAction(text, self, shortcut=QKeySequence(keys), shortcutContext=Qt.ShortcutContext.WidgetShortcut)
-        action.triggered.connect(request)
-        self.addAction(action)
-        return action

@@ -34,7 +34,6 @@ from widgets.library.run_panel import RunPanel
 from widgets.library.run_reader import LibraryRead, OpenedRun, VerdictReader, open_run, read_library
 from widgets.library.run_rows import Trends, baseline_first, summary_of
 from widgets.library.run_table import RunTable
-from widgets.library.undo import UndoBar
 from widgets.live.run_side_panel import RunSidePanel
 from widgets.page import Page
 from widgets.parts.boxes import column_in, fill
@@ -43,6 +42,7 @@ from widgets.parts.findings import acknowledged_text
 from widgets.parts.notice import Notice
 from widgets.parts.text import Text, Tone
 from widgets.theme import SPACE
+from widgets.undo import UndoBar, UndoStack
 
 BESIDE = 1500
 """Width of the page in pixels from which the preview is beside the table."""
@@ -62,8 +62,10 @@ class LibraryPage(Page):
     measure_requested = Signal()
     quick_requested = Signal(str)  # the name of a host
 
-    def __init__(self, workstation: Workstation, asker: Asker) -> None:
+    def __init__(self, workstation: Workstation, asker: Asker, undo: UndoStack | None = None) -> None:
         super().__init__(workstation, asker)
+        undo = undo or UndoStack(self)
+        self.addAction(undo.action)
         self._reading: BackgroundJob | None = None
         self._opening: BackgroundJob | None = None
         self._completing: BackgroundJob | None = None
@@ -84,8 +86,8 @@ class LibraryPage(Page):
         self.columns = ColumnMenu(self.table)
         self.panel = RunPanel(self.actions_of_runs, self.run_side, workstation)
         self.comparison = ComparePreview(workstation)
-        self.commands = RunCommands(workstation, self.actions_of_runs, self._chosen, self)
-        self.undo_bar = UndoBar(self.commands.changes)
+        self.commands = RunCommands(workstation, self.actions_of_runs, self._chosen, self, undo)
+        self.undo_bar = UndoBar(undo)
         self.notice = Notice()
         self.empty = self._build_empty()
         self.unreadable = Unreadable(self.salvage_requested, self.other_library_requested)

@@ -17,8 +17,8 @@ from widgets.compare.sample_size_dialog import show_sample_size
 from widgets.jobs import BackgroundJob
 from widgets.library.run_actions import RunActions
 from widgets.library.run_dialogs import DeleteQuestion, PinDialog, TextQuestion
-from widgets.library.undo import LibraryChanges
 from widgets.parts.dialogs import QuestionDialog, opened
+from widgets.undo import UndoStack
 
 PINNED_INVALID = "A comparison with it has no verdict."
 
@@ -31,13 +31,15 @@ class RunCommands(QObject):
     repeat_requested = Signal(object)  # a Plan
 
     def __init__(
-        self, workstation: Workstation, actions: RunActions, chosen: Callable[[], list[LibraryRow]], page: QWidget
+        self,
+        workstation: Workstation,
+        actions: RunActions,
+        chosen: Callable[[], list[LibraryRow]],
+        page: QWidget,
+        undo: UndoStack,
     ) -> None:
         super().__init__(page)
-        self._workstation, self._chosen, self._page = workstation, chosen, page
-        self.changes = LibraryChanges(workstation, self)
-        self.changes.changed.connect(self.changed)
-        self.changes.failed.connect(self.failed)
+        self._workstation, self._chosen, self._page, self._undo = workstation, chosen, page, undo
         self.tags: Sequence[str] = ()
         actions.pin.triggered.connect(self._ask_for_name)
         actions.unpin.triggered.connect(self._unpin)
@@ -45,7 +47,6 @@ class RunCommands(QObject):
         actions.repeat.triggered.connect(self._repeat)
         actions.crosscheck.triggered.connect(self._ask_another_tool)
         actions.tag.triggered.connect(self._ask_for_tags)
-        actions.undo.triggered.connect(self.changes.undo)
         actions.delete.triggered.connect(lambda: self._move(now()))
         actions.restore.triggered.connect(lambda: self._move(None))
         actions.erase.triggered.connect(self._ask_to_erase)
@@ -62,14 +63,14 @@ class RunCommands(QObject):
         }[field]()
         done = {"name": f"Renamed to “{plain}”", "note": "Note changed", "tag": "Tags changed"}[field]
         if new != old:
-            self.changes.annotate({row.id: new}, done)
+            self._annotate({row.id: new}, done)
 
     def save_search(self, search: str) -> None:
         """Ask for the name of a search and save it."""
         dialog = TextQuestion("Save this search", search, "Name", self._page)
         dialog.accepted.connect(
             lambda: (
-                self.changes.save_search(dialog.text(), search, f"Saved the search “{dialog.text()}”")
+                self._store_search(dialog.text(), search, f"Saved the search “{dialog.text()}”")
                 if dialog.text()
                 else None
             )
@@ -78,7 +79,13 @@ class RunCommands(QObject):
 
     def delete_search(self, name: str) -> None:
         """Delete a saved search."""
-        self.changes.save_search(name, "", f"Deleted the search “{name}”")
+        self._store_search(name, "", f"Deleted the search “{name}”")
+
+    def _store_search(self, name: str, search: str, done: str) -> None:
+        save = self._workstation.save_search
+        self._undo.do(
+            lambda: save(name, search), lambda before: save(name, before), done, self.changed.emit, self.failed.emit
+        )
 
     def _ask_for_tags(self) -> None:
         rows = self._chosen()
@@ -108,8 +115,9 @@ class RunCommands(QObject):
         self._annotate({row.id: replace(row.annotation, binned=binned) for row in rows}, done)
 
     def _annotate(self, changed: Mapping[str, Annotation], done: str) -> None:
+        annotate = self._workstation.annotate
         if changed:
-            self.changes.annotate(changed, done)
+            self._undo.do(lambda: annotate(changed), annotate, done, self.changed.emit, self.failed.emit)
 
     def _ask_to_erase(self) -> None:
         if not (chosen := self._chosen()):

@@ -239,5 +239,6 @@ def _line_elsewhere(place: QueuePlace) -> StripLine:
     done = f"{entry.done} trials" if entry.done else ""
     where = "" if RunQueue.is_own(entry) else "another Benchwright"
     detail = " · ".join(filter(None, [place.waits, done, left, where]))
-    hosts = host_label(entry.plan.hosts[0])
-    return StripLine(f"entry-{entry.id}", f"{hosts} · {entry.plan.name}", detail, LineState.ELSEWHERE)
+    state = LineState.ELSEWHERE if entry.running else LineState.QUEUED
+    title = f"{host_label(entry.plan.hosts[0])} · {entry.plan.name}"
+    return StripLine(f"entry-{entry.id}", title, detail, state, left=left, hosts=entry.plan.hosts, plan=entry.plan.name)

@@ -79,6 +79,9 @@ class TableColumn(Generic[RowT]):
     needed: Callable[[Sequence[RowT]], bool] | None = None
     """Returns whether these rows need the column."""
 
+    topic: str = ""
+    """Topic of the help about the column."""
+
 
 class TableModel(QAbstractTableModel, Generic[RowT]):
     """Rows and columns of a table.
