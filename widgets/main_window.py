@@ -16,17 +16,17 @@ from app.services import Workstation
 from app.session_series import SessionSeries
 from widgets import jobs, settings
 from widgets.command_palette import CommandPalette, menu_entries
-from widgets.help_topics import topic_of
 from widgets.hosts.host_bars import DetachedBar
 from widgets.jobs import BackgroundJob
 from widgets.library.library_bar import LibraryBar
 from widgets.library_digests import LibraryDigests
 from widgets.menus import build_menus, corner_buttons
-from widgets.page import SIGNS, Page, PageName
+from widgets.page import Page, PageName
 from widgets.pages import Pages
 from widgets.parts.boxes import column_in, fill
 from widgets.parts.dialogs import QuestionDialog, ask_for_file, opened
 from widgets.parts.empty_state import EmptyState
+from widgets.parts.help_topics import set_help, topic_of
 from widgets.presence import Presence
 from widgets.questions import WindowAsker
 from widgets.queue_bar import QueueBar
@@ -86,6 +86,11 @@ class MainWindow(QMainWindow):
         self.links = SidebarLinks(self, self.actions_of_window.sidebar, self)
         self.show_page(PageName.HOSTS)
 
+    @property
+    def front(self) -> QWidget | None:
+        """The page that is shown, or None."""
+        return self.splitter.front
+
     def show_page(self, name: PageName) -> Page | None:
         """Show the page `name` and return it, or None if it could not be opened."""
         page = self.pages.page(name)
@@ -143,8 +148,7 @@ class MainWindow(QMainWindow):
 
     def help_here(self) -> None:
         """Show the help on the focused widget, else on the page that is shown."""
-        name = next((name for name in SIGNS if self.pages.existing(name) is self.splitter.front), PageName.HELP)
-        self.show_help(topic_of(QApplication.focusWidget()) or SIGNS[name].topic)
+        self.show_help(topic_of(QApplication.focusWidget()) or topic_of(self.front) or "tour")
 
     def show_about(self) -> None:
         """Show name, version and purpose of the program."""
@@ -175,7 +179,7 @@ class MainWindow(QMainWindow):
 
     def export(self) -> None:
         """Export the content of the current page; if it has none, show the library."""
-        page = self.splitter.front
+        page = self.front
         if not (isinstance(page, Page) and page.export()) and self.show_page(PageName.LIBRARY) is not None:
             self.status_line.show_message("Select a run to export")
 
@@ -200,7 +204,7 @@ class MainWindow(QMainWindow):
         event.accept()
 
     def _activate_front(self) -> None:
-        page = self.splitter.front
+        page = self.front
         if isinstance(page, Page):
             page.activated()
         self.library_bar.refresh()
@@ -214,6 +218,8 @@ class MainWindow(QMainWindow):
         self._inside = QWidget()
         bars = (self.library_bar, self.detached_bar, self.queue_bar, self.session_bar, self.strip)
         fill(column_in(self._inside, 0), *bars, (self.frame, 1))
+        for bar, topic in zip(bars, ("faults", "survival", "queue", "sessions", "queue"), strict=True):
+            set_help(bar, topic)
         self.setCentralWidget(self._inside)
         self.setStatusBar(self.status_line)
         self.resize(*SIZE)
@@ -238,7 +244,7 @@ class MainWindow(QMainWindow):
         self.status_line.stop_requested.connect(self.actions_of_window.stop.trigger)
 
     def _show_other_library(self) -> None:
-        page = self.splitter.front
+        page = self.front
         use_library(self.workstation.library_path)
         self.undo.forget()
         self.pages.refresh_library()
@@ -279,7 +285,7 @@ class MainWindow(QMainWindow):
 
     def _show_status(self, page: Page, text: str) -> None:
         self._messages[page] = text
-        if self.splitter.front is page:
+        if self.front is page:
             self.status_line.show_message(text)
 
     def _load_plan(self, path: Path) -> None:

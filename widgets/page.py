@@ -37,7 +37,7 @@ SIGNS: Mapping[PageName, PageSign] = {
     for number, (name, icon, purpose, topic) in enumerate(
         (
             (PageName.HOSTS, "hosts", "Hosts and their facts", "connections"),
-            (PageName.MEASURE, "measure", "Choose, tune and check tests", "repetition"),
+            (PageName.MEASURE, "measure", "Choose, tune and check tests", "tour"),
             (PageName.LIVE, "live", "Watch the run under way", "telemetry"),
             (PageName.LIBRARY, "library", "Stored runs", "library"),
             (PageName.COMPARE, "compare", "Compare runs with a baseline", "comparison"),

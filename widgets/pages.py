@@ -12,7 +12,8 @@ from app.questions import Asker
 from app.services import Workstation
 from app.session_series import SessionSeries
 from widgets.library_digests import LibraryDigests
-from widgets.page import Page, PageName
+from widgets.page import SIGNS, Page, PageName
+from widgets.parts.help_topics import set_help
 from widgets.run_strip import StripLine
 from widgets.undo import UndoStack
 
@@ -101,6 +102,7 @@ class Pages:
             try:
                 self._pages[name] = self._makers[name]()
                 self._pages[name].help_requested.connect(self.show_help)
+                set_help(self._pages[name], SIGNS[name].topic)
             except Exception:
                 # A bug in one page must not affect the others or a run under way.
                 log.exception("the page %s could not be opened", name.value)

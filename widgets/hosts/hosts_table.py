@@ -60,7 +60,7 @@ def host_columns(
         TableColumn(
             "Last result", result(lambda row: row.headline), align=RIGHT, hide_order=5,
             mark=lambda entry: icon(mark_of(row.summary.trust)) if (row := last_run(entry.name)) and row.summary.trust
-            else None, more=result(_about_result),
+            else None, more=result(_about_result), topic="verdicts",
         ),
         TableColumn("CPU", fact(cpu_text), align=RIGHT, hide_order=4),
         TableColumn("Memory", fact(memory_text), align=RIGHT, hide_order=3),
@@ -68,6 +68,7 @@ def host_columns(
         TableColumn(
             "Clock offset", fact(clock_text), align=RIGHT, hide_order=1,
             tip="Clock of the host minus that of this computer, and the range that the round trip leaves",
+            topic="faults",
         ),
     )  # fmt: skip
 

@@ -39,6 +39,7 @@ from widgets.page import Page
 from widgets.parts.boxes import column_in, fill
 from widgets.parts.empty_state import EmptyState
 from widgets.parts.findings import acknowledged_text
+from widgets.parts.layouts import remember_splitter
 from widgets.parts.notice import Notice
 from widgets.parts.text import Text, Tone
 from widgets.theme import SPACE
@@ -141,7 +142,12 @@ class LibraryPage(Page):
         way = Qt.Orientation.Horizontal if self.width() >= BESIDE else Qt.Orientation.Vertical
         if way is not self._splitter.orientation():
             self._splitter.setOrientation(way)
-            self._splitter.setSizes([620, 380] if way is Qt.Orientation.Horizontal else [500, 500])
+            self._share_room()
+
+    def _share_room(self) -> None:
+        across = self._splitter.orientation() is Qt.Orientation.Horizontal
+        if not remember_splitter(self._splitter, "library"):
+            self._splitter.setSizes([620, 380] if across else [500, 500])
 
     # The list
 
@@ -402,7 +408,6 @@ class LibraryPage(Page):
         self.panel.output_requested.connect(self._read_output)
         self.panel.read_history = self.workstation.history
         self.panel.history.run_chosen.connect(self.show_run)
-        self._splitter.splitterMoved.connect(self._store_layout)
         for keys, slot in (
             (QKeySequence.StandardKey.Find, self.search.setFocus),
             ("F5", self.refresh),
@@ -458,19 +463,13 @@ class LibraryPage(Page):
             self._stack.addWidget(widget)
 
     def _restore_layout(self) -> None:
-        """Restore columns, widths, order, preview and splitter of the last session."""
-        self.table.remember_layout("library")
+        """Restore grouping, preview and splitter of the last session; tables remember theirs."""
+        self._share_room()
         with suppress(ValueError, TypeError, AttributeError):
             stored = json.loads(settings.text(_LAYOUT) or "{}")
             self.actions_of_runs.preview.setChecked(stored.get("preview", True) is True)
             self.filter_bar.set_grouping(str(stored.get("group", "")))
-            self._splitter.setSizes([int(size) for size in stored.get("sizes", [500, 500])])
 
     def _store_layout(self) -> None:
-        sizes = self._splitter.sizes() if all(self._splitter.sizes()) else [500, 500]
-        layout = {
-            "preview": self.actions_of_runs.preview.isChecked(),
-            "group": self.filter_bar.grouping,
-            "sizes": sizes,
-        }
+        layout = {"preview": self.actions_of_runs.preview.isChecked(), "group": self.filter_bar.grouping}
         settings.put(_LAYOUT, json.dumps(layout))

@@ -3,11 +3,19 @@
 from collections.abc import Sequence
 
 from PySide6.QtCore import QItemSelectionModel, QModelIndex, QPoint, QRect, QSize, Qt, Signal
-from PySide6.QtGui import QColor, QFont, QFontMetrics, QKeyEvent, QPainter
-from PySide6.QtWidgets import QAbstractItemView, QFrame, QStyle, QStyledItemDelegate, QStyleOptionViewItem, QTreeView
+from PySide6.QtGui import QColor, QFont, QFontMetrics, QKeyEvent, QPainter, QResizeEvent
+from PySide6.QtWidgets import (
+    QAbstractItemView,
+    QFrame,
+    QStyle,
+    QStyledItemDelegate,
+    QStyleOptionViewItem,
+    QTreeView,
+)
 
 from widgets import settings
-from widgets.page import PageName
+from widgets.page import SIGNS, PageName
+from widgets.parts.help_topics import set_help
 from widgets.parts.table import Index
 from widgets.parts.text import small, strong, visible
 from widgets.sidebar.items import SideItem, SideKind, SideSection
@@ -19,8 +27,19 @@ _MIDDLE = int(Qt.AlignmentFlag.AlignVCenter)
 MARK = 3
 """Width in pixels of the bar beside the page that is shown."""
 
+WIDE_ICON = 20
+"""Size in pixels of an icon without a title."""
+
 INDENT = SPACE[1]
 """Pixels by which the items of a section are indented."""
+
+
+_TOPICS = {
+    SideKind.HOST: "connections",
+    SideKind.RUN: "queue",
+    SideKind.BAR: "queue",
+    SideKind.FILTER: "library",
+}
 
 
 class _SideDelegate(QStyledItemDelegate):
@@ -32,10 +51,11 @@ class _SideDelegate(QStyledItemDelegate):
 
     def sizeHint(self, option: QStyleOptionViewItem, index: Index) -> QSize:
         """Return the height of a row."""
-        item = index.data(ITEM)
-        lines = 2 if item.tall and not self._view.narrow else 1
-        above = SPACE[1] if index.data(TITLED) and not self._view.narrow else 0
-        return QSize(0, lines * QFontMetrics(option.font).height() + SPACE[1] + above)
+        line = QFontMetrics(option.font).height()
+        if self._view.narrow:
+            return QSize(0, line + 2 * SPACE[1])
+        lines = 2 if index.data(ITEM).tall else 1
+        return QSize(0, lines * line + SPACE[1] + (SPACE[1] if index.data(TITLED) else 0))
 
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
         """Draw a row."""
@@ -56,7 +76,9 @@ class _SideDelegate(QStyledItemDelegate):
         item = index.data(ITEM)
         drawn = icon(item.icon, item.colour or ("text" if bold else ""))
         if self._view.narrow:
-            drawn.paint(painter, row)
+            middle = QRect(0, 0, WIDE_ICON, WIDE_ICON)
+            middle.moveCenter(row.center())
+            drawn.paint(painter, middle)
             self._paint_badge(painter, row, item)
             return
         row.adjust(MARK + SPACE[0] + (INDENT if index.parent().isValid() else 0), 0, -SPACE[1], 0)
@@ -70,7 +92,8 @@ class _SideDelegate(QStyledItemDelegate):
         if not item.tall:
             title.setRight(self._paint_detail(painter, row, item, font))
         painter.setPen(QColor(palette().text))
-        _write(painter, title, item.title, font)
+        whole = QFontMetrics(font).horizontalAdvance(visible(item.title)) <= title.width()
+        _write(painter, title, item.title if whole else short_title(item), font)
         if item.tall:
             row.setTop(row.top() + height - 2)
             painter.setPen(QColor(palette().muted))
@@ -109,6 +132,13 @@ class _SideDelegate(QStyledItemDelegate):
         )
 
 
+def short_title(item: SideItem) -> str:
+    """Return the title of an item where there is little room: of a host without its domain."""
+    if item.kind is not SideKind.HOST or item.title.replace(".", "").isdecimal() or ":" in item.title:
+        return item.title
+    return item.title.partition(".")[0] or item.title
+
+
 def _write(
     painter: QPainter, row: QRect, text: str, font: QFont, elide: Qt.TextElideMode = Qt.TextElideMode.ElideMiddle
 ) -> None:
@@ -137,6 +167,7 @@ class SideView(QTreeView):
         self.setModel(self.content)
         self.setItemDelegate(_SideDelegate(self))
         self._set_look()
+        self.selectionModel().currentChanged.connect(lambda index, _before: set_help(self, self._topic_of(index)))
         self.clicked.connect(self._click)
         self.doubleClicked.connect(lambda index: self.opened.emit(self.content.item_at(index)))
         self.customContextMenuRequested.connect(self._request_menu)
@@ -167,6 +198,11 @@ class SideView(QTreeView):
         self._fit_sections()
         self.doItemsLayout()
 
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Fit the rows to the width: the last section of a hidden header is never narrower than 100 pixels."""
+        super().resizeEvent(event)
+        self.setColumnWidth(0, self.viewport().width())
+
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """Choose the current item."""
         if event.key() in {Qt.Key.Key_Return, Qt.Key.Key_Enter, Qt.Key.Key_Space}:
@@ -196,6 +232,13 @@ class SideView(QTreeView):
         if (item := self.content.item_at(index)) is not None:
             self.chosen.emit(item)
 
+    def _topic_of(self, index: QModelIndex) -> str:
+        """Return the topic of the help about an item."""
+        item = self.content.item_at(index)
+        if item is None:
+            return ""
+        return SIGNS[PageName(item.key)].topic if item.kind is SideKind.PAGE else _TOPICS[item.kind]
+
     def _request_menu(self, at: QPoint) -> None:
         if (item := self.content.item_at(self.indexAt(at))) is not None:
             self.menu_requested.emit(item, self.viewport().mapToGlobal(at))
@@ -209,6 +252,9 @@ class SideView(QTreeView):
     def _set_look(self) -> None:
         self.setAccessibleName("Sidebar")
         self.setHeaderHidden(True)
+        self.header().setMinimumSectionSize(1)
+        self.header().setStretchLastSection(False)
+        self.setMinimumWidth(1)  # as icons it is narrower than a scroll area by itself
         self.setRootIsDecorated(False)
         self.setIndentation(0)
         self.setExpandsOnDoubleClick(False)

@@ -131,7 +131,7 @@ class SidebarSplitter(QSplitter):
         self._sidebar = sidebar
         self.folded = False
         self._folds = {narrow: settings.flag(_fold_key(narrow=narrow), default=narrow) for narrow in (False, True)}
-        self._width = _stored_width() or 36 * self.fontMetrics().averageCharWidth()
+        self._width = _stored_width() or 39 * self.fontMetrics().averageCharWidth()
         self.setChildrenCollapsible(False)
         self.setHandleWidth(1)
         self.addWidget(sidebar)
