@@ -353,6 +353,10 @@ class Workstation(SessionServices):
         """Return detached runs, and runs whose Benchwright process ended, newest first."""
         return self._store.detached_runs()
 
+    def end_interrupted(self) -> None:
+        """End the runs whose process has ended and that left nothing on a host."""
+        _end_interrupted(self._store)
+
     def attach(self, run: str, asker: Asker, control: Control, entry: str = "") -> Generator[Event]:
         """Resume a detached run: yield its stored events, then the new ones.
 

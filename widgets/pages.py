@@ -11,6 +11,7 @@ from app.plans.plan import Plan
 from app.questions import Asker
 from app.services import Workstation
 from app.session_series import SessionSeries
+from widgets.jobs import BackgroundJob
 from widgets.library_digests import LibraryDigests
 from widgets.page import SIGNS, Page, PageName
 from widgets.parts.help_topics import set_help
@@ -198,6 +199,10 @@ class Pages:
         self._services.run_ended()
         self.refresh_library()
 
+    def _end_interrupted(self, page: Page) -> None:
+        """Show what is left of a run of another process that has ended: a result, or a run to attach."""
+        BackgroundJob(self._workstation.end_interrupted, page).start(finished=self._run_finished)
+
     def refresh_library(self) -> None:
         """Refresh what is shown of the library."""
         self._digests.refresh()
@@ -230,6 +235,7 @@ class Pages:
         page.lines_changed.connect(self._services.show_lines)
         page.run_finished.connect(lambda _run_id: self._run_finished())
         page.library_changed.connect(self._services.show_library_change)
+        page.runs.others_ended.connect(lambda: self._end_interrupted(page))
         page.show_run_requested.connect(self.show_run)
         page.measure_requested.connect(lambda: self._services.show_page(PageName.MEASURE))
         page.plan_chosen.connect(self.open_plan)

@@ -40,6 +40,7 @@ class RunSet(QObject):
     adopted = Signal(object)  # the first RunController of a queue that an earlier Benchwright left
     changed = Signal()
     ended = Signal(object)  # a RunController
+    others_ended = Signal()  # a run of another process has ended, or its process
 
     def __init__(self, workstation: Workstation, asker: Asker, parent: QObject) -> None:
         super().__init__(parent)
@@ -144,7 +145,9 @@ class RunSet(QObject):
         self._looking = BackgroundJob(work, self).start(self._looked, finished=self._look_ended)
 
     def _looked(self, found: _Look) -> None:
-        self._places = found.places
+        before, self._places = self._under_way_elsewhere(), found.places
+        if before - self._under_way_elsewhere():
+            self.others_ended.emit()
         if not self._watcher.directories():  # the look has made it
             self._watcher.addPath(str(self._workstation.queue.path.parent))
         started = {entry.id: entry for entry in found.started}
@@ -161,9 +164,14 @@ class RunSet(QObject):
                 one.wait(place.waits or STARTING, paused=place.entry.state is EntryState.PAUSED)
         self.changed.emit()
 
+    def _under_way_elsewhere(self) -> set[str]:
+        """Return the entries that other processes run."""
+        return {place.entry.id for place in self._places if place.entry.running and not RunQueue.is_own(place.entry)}
+
     def _look_ended(self) -> None:
+        """Look again while something may happen without notice: a host becomes free, a process is killed."""
         self._looking = None
-        waiting = any(not one.running for one in self.active)
+        waiting = any(not one.running for one in self.active) or bool(self._under_way_elsewhere())
         (self._retry.start if waiting else self._retry.stop)()
         if self._look_again:
             self._look_again = False
