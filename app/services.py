@@ -87,6 +87,10 @@ class Workstation(SessionServices):
         """Return why the aliases of ~/.ssh/config are missing from the hosts, or an empty string."""
         return self._hosts.problem()
 
+    def resolved_hosts(self) -> Mapping[str, str]:
+        """Return where ssh connects to for each host: ``ann@192.0.2.14:2222 via bastion``."""
+        return self._hosts.resolved()
+
     def save_hosts(self, *entries: HostEntry, instead: Sequence[str] = ()) -> list[HostEntry]:
         """Add or replace hosts, and those named in `instead`; return what was replaced. None if one is invalid."""
         return self._hosts.saved.save(*entries, instead=instead)

@@ -1,7 +1,8 @@
 """The user's hosts: this computer, saved hosts, and the aliases of ~/.ssh/config."""
 
 import threading
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
@@ -53,6 +54,18 @@ def ssh_address(entry: HostEntry) -> str:
     port = f":{entry.port}" if entry.port else ""
     jump = f" via {entry.jump}" if entry.jump else ""
     return f"{user}{entry.host_name or entry.name}{port}{jump}"
+
+
+def target_text(target: "SshTarget") -> str:
+    """Return a target in ssh notation: ``ann@192.0.2.14:2222 via ops@198.51.100.7``; port 22 is left out."""
+    port = "" if target.port == SSH_PORT else f":{target.port}"
+    user = f"{target.user}@" if target.user else ""
+    via = f" via {', '.join(map(target_text, target.jumps))}" if target.jumps else ""
+    host = f"[{target.host_name}]" if port and ":" in target.host_name else target.host_name
+    return f"{user}{host}{port}{via}"
+
+
+SSH_PORT = 22
 
 
 THIS_COMPUTER = HostEntry(LOCAL, Origin.THIS_COMPUTER)
@@ -209,6 +222,17 @@ class Hosts:
             asker=asker or self.memory.asker(RefusingAsker()),
         )
         return replace(target, name=name)
+
+    def resolved(self) -> Mapping[str, str]:
+        """Return where ssh connects to for each host, by name: user, address, port and jump hosts.
+
+        Hosts whose configuration cannot be read, or needs a command that was not allowed, are left out.
+        """
+        found = {}
+        for entry in self.entries()[1:]:
+            with suppress(BenchwrightError):
+                found[entry.name] = target_text(self.target(entry.name, entry))
+        return found
 
     def address(self, name: str) -> str:
         """Return the address at which this computer reaches the host `name`."""

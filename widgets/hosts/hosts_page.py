@@ -98,6 +98,8 @@ class HostsPage(Page):
         self.search.setVisible(len(entries) >= SEARCH_FROM)
         self.status.emit(count_text(len(entries), "host"))
         self.listed.emit(entries)
+        if len(entries) > 1:
+            BackgroundJob(self.workstation.resolved_hosts, self).start(self.table.show_resolved)
 
     def _show_problem(self, problem: str) -> None:
         if problem:

@@ -32,9 +32,14 @@ def connection_text(entry: HostEntry, status: HostStatus) -> str:
 
 
 def host_columns(
-    status: Callable[[str], HostStatus], last_run: Callable[[str], LibraryRow | None] = lambda _name: None
+    status: Callable[[str], HostStatus],
+    last_run: Callable[[str], LibraryRow | None] = lambda _name: None,
+    resolved: Callable[[str], str | None] = lambda _name: None,
 ) -> tuple[TableColumn[HostEntry], ...]:
     """Return the columns of hosts: name, state, address, last result, hardware, system and clock."""
+
+    def address(entry: HostEntry) -> str:
+        return resolved(entry.name) or address_text(entry)
 
     def result(text: Callable[[LibraryRow], str]) -> Callable[[HostEntry], str]:
         return lambda entry: "" if (row := last_run(entry.name)) is None else text(row)
@@ -54,8 +59,8 @@ def host_columns(
             key=lambda entry: connection_text(entry, status(entry.name)),
         ),
         TableColumn(
-            "Address", address_text, tone="muted", stretch=True, least=140, key=address_text,
-            more=lambda entry: f"{address_text(entry)}\n{entry.origin.value}",
+            "Address", address, tone="muted", stretch=True, least=140, key=address,
+            more=lambda entry: "\n".join(dict.fromkeys((address(entry), address_text(entry), entry.origin.value))),
         ),
         TableColumn(
             "Last result", result(lambda row: row.headline), align=RIGHT, hide_order=5,
@@ -85,9 +90,10 @@ class HostsTable(Table[HostEntry]):
 
     def __init__(self, connections: HostConnections) -> None:
         self._last_runs: dict[str, LibraryRow] = {}
+        self._resolved: dict[str, str] = {}
         super().__init__(
             "Hosts",
-            TableModel(host_columns(connections.of, self._last_runs.get)),
+            TableModel(host_columns(connections.of, self._last_runs.get, self._resolved.get)),
             identity=lambda entry: entry.name,
             selection=QAbstractItemView.SelectionMode.ExtendedSelection,
             row_padding=2 * SPACE[1],
@@ -101,6 +107,12 @@ class HostsTable(Table[HostEntry]):
         self._last_runs |= last
         self.content.refresh()
         self.fit()
+
+    def show_resolved(self, resolved: Mapping[str, str]) -> None:
+        """Show where ssh connects to for each host."""
+        self._resolved.clear()
+        self._resolved |= resolved
+        self.content.refresh()
 
     def current_host(self) -> HostEntry:
         """Return the current host, else this computer."""
