@@ -277,7 +277,7 @@ class MainWindow(QMainWindow):
             self._failed[name] = EmptyState(
                 f"Cannot open {name.value}",
                 f"This is a bug in Benchwright. The other pages work. The traceback is in {log_path()}.",
-                "Try again",
+                "Retry",
                 lambda: self.show_page(name),
                 icon="error",
             )

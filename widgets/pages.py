@@ -128,7 +128,7 @@ class Pages:
             cast("LivePage", page).start_quick(host)
 
     def open_plan(self, plan: Plan) -> None:
-        """Open `plan` on Measure."""
+        """Open `plan` on New test."""
         if page := self._services.show_page(PageName.MEASURE):
             cast("MeasurePage", page).load(plan)
 
@@ -137,6 +137,11 @@ class Pages:
         consents = self._workstation.consents
         if page := self._services.show_page(PageName.LIVE):
             cast("LivePage", page).start_run(plan, made=lambda: consents.remember_made(plan, basis))
+
+    def run_again(self, plan: Plan) -> None:
+        """Run the plan of a stored run as soon as its hosts are free; show it live."""
+        if page := self._services.show_page(PageName.LIVE):
+            cast("LivePage", page).start_run(plan)
 
     def run_session(self, series: SessionSeries, *, show: bool) -> None:
         """Run the next session of `series` as soon as its hosts are free; `show` it live."""
@@ -248,6 +253,7 @@ class Pages:
         page = LibraryPage(self._workstation, self._asker, self._undo)
         page.commands.changed.connect(self._digests.refresh)
         page.compare_requested.connect(self.compare)
+        page.again_requested.connect(self.run_again)
         page.repeat_requested.connect(self.open_plan)
         page.export_requested.connect(self._services.open_export)
         page.measure_requested.connect(lambda: self._services.show_page(PageName.MEASURE))

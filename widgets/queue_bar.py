@@ -31,7 +31,7 @@ class QueueBar(NoticeBar):
 
     def __init__(self, workstation: Workstation) -> None:
         self.start_button = push_button("Start", self._start, tip="Start each as soon as its hosts are free")
-        self.remove_button = push_button("Remove", self._remove, tip="Remove them from the queue")
+        self.remove_button = push_button("Remove from queue", self._remove, tip="They do not run")
         super().__init__(workstation, "info", self.start_button, self.remove_button)
         self._entries: Sequence[str] = ()
         self._settle = QTimer(self, singleShot=True, interval=SETTLE)

@@ -4,14 +4,18 @@ from collections.abc import Callable, Iterator
 
 import pytest
 from PySide6.QtCore import QPoint, Qt
+from PySide6.QtGui import QAction
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QSplitter, QWidget
+from PySide6.QtWidgets import QAbstractButton, QMenu, QSplitter, QWidget
 from pytestqt.qtbot import QtBot
 
 from app.services import Workstation
+from tests.widgets.library_runs import copied_library
 from widgets import jobs
+from widgets.command_palette import menu_entries
 from widgets.help_page import HelpPage
 from widgets.hosts.hosts_page import HostsPage
+from widgets.live.live_page import LivePage
 from widgets.main_window import MainWindow
 from widgets.page import PageName
 from widgets.parts.help_topics import set_help, topic_of
@@ -134,3 +138,69 @@ def test_a_splitter_remembers_the_place_of_its_handle(keep: Keep) -> None:
     assert remember_splitter(again, "test")
     again.show()
     assert again.sizes()[0] == first.sizes()[0] == 150
+
+
+SYNONYMS = {
+    "New test": ("Measure", "Measure a host", "Measure this host", "New measurement"),
+    "Edit plan": ("Open on Measure", "Repeat"),
+    "Run again": ("Repeat", "Rerun"),
+    "Compare": ("Open in Compare",),
+    "Copy as image": ("Copy image", "Copy picture"),
+    "Copy as data": ("Copy data",),
+    "Copy as text": ("Copy text",),
+    "Pin as baseline…": ("Pin as baseline",),
+    "Restore settings…": ("Restore…",),
+    "Read facts": ("Refresh facts",),
+    "Retry": ("Try again",),
+}
+"""Names that a verb must not have, by its name."""
+
+
+def names(window: MainWindow) -> dict[str, set[str]]:
+    """Return the texts of the buttons of the window by the command that they call."""
+    found: dict[str, set[str]] = {}
+    for button in window.findChildren(QAbstractButton):
+        if (command := button.property("command")) and "<lambda>" not in command and button.text():
+            found.setdefault(command, set()).add(button.text().replace("&", "").rstrip("…"))
+    return found
+
+
+def test_a_command_has_one_name_and_a_verb_one_word(qtbot: QtBot, window: MainWindow, workstation: Workstation) -> None:
+    copied_library(workstation)
+    for page in PageName:
+        window.show_page(page)
+    window.pages.compare([run.id for run in workstation.runs()[:2]])
+    qtbot.waitUntil(lambda: not jobs.running())
+    by_command = names(window)
+    assert len(by_command) > 20
+    assert {command: texts for command, texts in by_command.items() if len(texts) > 1} == {}
+    texts = [one.text() for one in window.findChildren(QAction)]
+    texts += [one.text() for one in window.findChildren(QAbstractButton)]
+    plain = {text.replace("&", "") for text in texts}
+    assert {"New test", "Run again", "Edit plan", "Compare", "Delete", "Undo"} <= plain
+    assert {synonym for synonyms in SYNONYMS.values() for synonym in synonyms} & plain == set()
+
+
+def test_the_palette_and_the_menus_share_their_actions(window: MainWindow) -> None:
+    titles = [entry.title for entry in menu_entries(window.menuBar())]
+    assert {"New test", window.actions_of_window.quick.text(), "Read facts", "Hosts", "Dark"} <= set(titles)
+    hosts = window.front
+    assert isinstance(hosts, HostsPage)
+    menu = next(action.menu() for action in window.menuBar().actions() if action.text() == "H&ost")
+    assert isinstance(menu, QMenu)
+    assert set(hosts.actions_of_hosts.all()) < set(menu.actions())
+    assert set(hosts.actions_of_hosts.all()) <= set(hosts.table.actions())
+
+
+@pytest.mark.lab
+def test_an_empty_window_leads_to_a_result_in_one_click(qtbot: QtBot, window: MainWindow) -> None:
+    page = window.front
+    assert isinstance(page, HostsPage)
+    assert page.start_button.isVisible()
+    qtbot.mouseClick(page.start_button, Qt.MouseButton.LeftButton)
+    live = window.front
+    assert isinstance(live, LivePage)
+    qtbot.waitUntil(lambda: bool(live.runs.running))
+    assert live.runs.running[0].start_request.card
+    live.stop_all()
+    qtbot.waitUntil(lambda: not live.running and not jobs.running())

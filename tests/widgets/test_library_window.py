@@ -114,7 +114,7 @@ def test_repeating_opens_the_wizard_with_the_runs_own_plan(qtbot: QtBot, window:
     page = _library(qtbot, window)
     page.show_run(BEFORE)
     _settle(qtbot)
-    page.actions_of_runs.repeat.trigger()
+    page.actions_of_runs.edit_plan.trigger()
     qtbot.waitUntil(lambda: isinstance(window.splitter.front, MeasurePage))
     _settle(qtbot)
     measure = window.splitter.front

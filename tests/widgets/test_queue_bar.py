@@ -117,7 +117,7 @@ def test_a_killed_run_of_another_process_can_be_attached(
         qtbot.waitUntil(window.strip.isVisible)
         other.kill()
     qtbot.waitUntil(lambda: window.detached_bar.isVisible() and not window.strip.isVisible())
-    assert window.detached_bar.message.text().startswith("Interrupted run on this computer")
+    assert window.detached_bar.message.text().startswith("Interrupted")
     window.sidebar.show_now()
     item = next(one for section in window.sidebar.state.sections() for one in section.items if one.key == "detached:0")
     window.links.follow(item)

@@ -57,7 +57,7 @@ class ChangedBar(NoticeBar):
     restore_requested = Signal(str)  # the name of a host
 
     def __init__(self, workstation: Workstation) -> None:
-        self.restore_button = push_button("Restore…", tip="Show the changed settings and restore them as root")
+        self.restore_button = push_button("Restore settings…", tip="Show the changed settings and restore them as root")
         super().__init__(workstation, "warning", self.restore_button)
         self.host = ""
         self.restore_button.clicked.connect(lambda: self.restore_requested.emit(self.host))

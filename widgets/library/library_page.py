@@ -58,7 +58,8 @@ class LibraryPage(Page):
     """Table of runs, and a preview of the current run or a comparison of several. Reads in the background."""
 
     compare_requested = Signal(list)  # run ids, baseline first
-    repeat_requested = Signal(object)  # a Plan
+    again_requested = Signal(object)  # a Plan to run at once
+    repeat_requested = Signal(object)  # a Plan to edit
     export_requested = Signal(list, str)  # run ids, base name of the files
     measure_requested = Signal()
     quick_requested = Signal(str)  # the name of a host
@@ -394,6 +395,7 @@ class LibraryPage(Page):
         actions.export.triggered.connect(self.export)
         self.commands.changed.connect(self._show_change)
         self.commands.failed.connect(self._fail)
+        self.commands.again_requested.connect(self.again_requested)
         self.commands.repeat_requested.connect(self.repeat_requested)
         self.filter_bar.changed.connect(self._apply)
         self.filter_bar.grouping_changed.connect(self.table.group)
@@ -435,7 +437,7 @@ class LibraryPage(Page):
             lambda: self.quick_requested.emit(LOCAL),
             icon="library",
         )
-        empty.add_action("Measure", self.measure_requested.emit)
+        empty.add_action("New test", self.measure_requested.emit)
         return empty
 
     def _arrange(self) -> None:

@@ -26,7 +26,8 @@ class RunActions(QObject):
         self.unpin = self._make("Unpin", "Ctrl+B")
         self.sample_size = self._make("Sample size…")
         self.export = self._make("Export…")
-        self.repeat = self._make("Run again", "Ctrl+R")
+        self.again = self._make("Run again", "Ctrl+R")
+        self.edit_plan = self._make("Edit plan", "Ctrl+Shift+R")
         self.crosscheck = self._make("Check with another tool…")
         self.rename = self._make("Rename", "F2")
         self.tag = self._make("Tag…", "Ctrl+T")
@@ -47,7 +48,7 @@ class RunActions(QObject):
         """Return the actions in display order."""
         return (
             self.open, self.compare, self.like, self.differences, self.sessions, self.pin, self.unpin, self.study,
-            self.export, self.repeat, self.rename, self.tag, self.delete, self.restore, self.erase,
+            self.export, self.again, self.edit_plan, self.rename, self.tag, self.delete, self.restore, self.erase,
             self.preview,
         )  # fmt: skip
 
@@ -70,7 +71,8 @@ class RunActions(QObject):
         sizes = "Hosts, sessions and trials that show a difference, from the noise of the selected runs"
         offer(self.sample_size, bool(chosen), sizes, "Select runs")
         offer(self.export, bool(chosen), "Export the selected runs as CSV and image (Ctrl+E)", "Select a run")
-        offer(self.repeat, one, "Open this run's plan to run it again", "Select one run")
+        offer(self.again, one, "Run the plan of this run as soon as its hosts are free", "Select one run")
+        offer(self.edit_plan, one, "Open the plan of this run to change it, then run it", "Select one run")
         offer(self.crosscheck, one, "Measure the same with another tool and compare the results", "Select one run")
         self._offer_changes(chosen)
         self.pin.setVisible(not pinned)

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from PySide6.QtCore import QObject, Signal
+from PySide6.QtCore import QObject, Signal, SignalInstance
 from PySide6.QtWidgets import QWidget
 
 from app.baselines.baselines import InvalidBaselineError
@@ -28,7 +28,8 @@ class RunCommands(QObject):
 
     changed = Signal(str)  # the library has changed; what was done
     failed = Signal(object)  # a BenchwrightError
-    repeat_requested = Signal(object)  # a Plan
+    again_requested = Signal(object)  # a Plan to run at once
+    repeat_requested = Signal(object)  # a Plan to edit
 
     def __init__(
         self,
@@ -44,7 +45,8 @@ class RunCommands(QObject):
         actions.pin.triggered.connect(self._ask_for_name)
         actions.unpin.triggered.connect(self._unpin)
         actions.sample_size.triggered.connect(self._show_sample_size)
-        actions.repeat.triggered.connect(self._repeat)
+        actions.again.triggered.connect(lambda: self._read_plan(self.again_requested))
+        actions.edit_plan.triggered.connect(lambda: self._read_plan(self.repeat_requested))
         actions.crosscheck.triggered.connect(self._ask_another_tool)
         actions.tag.triggered.connect(self._ask_for_tags)
         actions.delete.triggered.connect(lambda: self._move(now()))
@@ -174,11 +176,11 @@ class RunCommands(QObject):
             word = ",".join(sorted(row.id for row in chosen))
             show_sample_size(self._workstation, [word], self._page).plan_chosen.connect(self.repeat_requested)
 
-    def _repeat(self) -> None:
+    def _read_plan(self, requested: SignalInstance) -> None:
         if not (chosen := self._chosen()):
             return
         workstation, run_id = self._workstation, chosen[0].id
-        BackgroundJob(lambda: workstation.plan_to_repeat(run_id), self).start(self.repeat_requested, self.failed)
+        BackgroundJob(lambda: workstation.plan_to_repeat(run_id), self).start(requested, self.failed)
 
     def _ask_another_tool(self) -> None:
         from widgets.crosscheck import open_crosscheck

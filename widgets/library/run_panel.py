@@ -239,7 +239,7 @@ class RunPanel(QWidget):
             actions.study,
             actions.like,
             actions.export,
-            actions.repeat,
+            actions.again,
             actions.delete,
             actions.restore,
         )
