@@ -1,6 +1,7 @@
 """Pictures of the sidebar: hosts measured, refused and asking, a queue, many hosts and searches, folded."""
 
 from dataclasses import replace
+from functools import partial
 
 from PySide6.QtWidgets import QWidget
 
@@ -8,6 +9,7 @@ from app.hosts.hosts import ConnectReport, HostEntry
 from app.questions import ConnectOutcome
 from tests.shot_stage import Shot, Stage
 from tests.widgets.library_runs import copied_library
+from widgets.command_palette import CommandPalette
 from widgets.hosts.hosts_page import HostsPage
 from widgets.main_window import MainWindow
 from widgets.page import PageName
@@ -71,9 +73,31 @@ def _many(stage: Stage) -> QWidget:
     return window
 
 
+def _palette(text: str, stage: Stage) -> QWidget:
+    window = _busy(stage)
+    window.open_palette()
+    palette = window.findChildren(CommandPalette)[0]
+    palette.field.setText(text)
+    stage.settle()
+    return window
+
+
+def _undo(stage: Stage) -> QWidget:
+    window = stage.window()
+    page = window.pages.page(PageName.HOSTS)
+    assert isinstance(page, HostsPage)
+    page.table.select("web-1")
+    page.actions_of_hosts.remove.trigger()
+    stage.settle()
+    return window
+
+
 SHOTS: list[Shot] = [
     ("sidebar-busy", _busy),
     ("sidebar-folded", _folded),
     ("sidebar-open", _open),
     ("sidebar-many", _many),
+    ("sidebar-undo", _undo),
+    ("palette-few", partial(_palette, "host")),
+    ("palette-none", partial(_palette, "no such thing")),
 ]

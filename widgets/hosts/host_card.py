@@ -8,7 +8,6 @@ from app.hosts.short_facts import short_facts
 from app.questions import ConnectOutcome
 from widgets.hosts.host_actions import HostActions
 from widgets.hosts.host_connections import HostStatus
-from widgets.hosts.hosts_table import address_text
 from widgets.parts.actions import ActionButton, ActionTool
 from widgets.parts.boxes import column_in, fill, in_row
 from widgets.parts.flow_layout import flowing
@@ -46,10 +45,10 @@ class HostCard(QFrame):
         texts = (self._address, self._summary, self.working, self.notice)
         fill(rows, head, *texts, flowing(*buttons, spacing=SPACE[1]), None)
 
-    def show_host(self, entry: HostEntry, status: HostStatus) -> None:
-        """Show `entry` and its status."""
+    def show_host(self, entry: HostEntry, address: str, status: HostStatus) -> None:
+        """Show `entry`, its address and its status."""
         self._title.setText(host_title(entry.name))
-        self._address.setText(address_text(entry))
+        self._address.setText(address)
         self._summary.setText("" if status.facts is None else short_facts(status.facts))
         self._summary.setVisible(status.facts is not None)
         self._show_activity(entry, status)

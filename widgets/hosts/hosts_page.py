@@ -116,7 +116,7 @@ class HostsPage(Page):
             self.card.show_many(chosen)
             self.compared_facts.show_hosts({each.name: self.connections.of(each.name).facts for each in chosen})
             return
-        self.card.show_host(entry, status)
+        self.card.show_host(entry, self.table.address(entry), status)
         if status.facts is None:
             self.facts_view.show_nothing(host_title(entry.name))
         elif status.facts is not self.facts_view.facts:

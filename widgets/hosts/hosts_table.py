@@ -108,11 +108,16 @@ class HostsTable(Table[HostEntry]):
         self.content.refresh()
         self.fit()
 
+    def address(self, entry: HostEntry) -> str:
+        """Return where ssh connects to, or what is known of it until it was read."""
+        return self._resolved.get(entry.name) or address_text(entry)
+
     def show_resolved(self, resolved: Mapping[str, str]) -> None:
         """Show where ssh connects to for each host."""
         self._resolved.clear()
         self._resolved |= resolved
         self.content.refresh()
+        self.moved.emit()
 
     def current_host(self) -> HostEntry:
         """Return the current host, else this computer."""
