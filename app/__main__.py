@@ -49,7 +49,7 @@ def open_or_measure(workstation: "Workstation") -> None:
 
     if has_display():
         try:
-            from widgets.main_window import open_window
+            from widgets.window_start import open_window
         except ImportError as error:
             add_window_packages(error)
         raise SystemExit(open_window(workstation))

@@ -87,13 +87,17 @@ class Workstation(SessionServices):
         """Return why the aliases of ~/.ssh/config are missing from the hosts, or an empty string."""
         return self._hosts.problem()
 
-    def save_hosts(self, *entries: HostEntry) -> None:
-        """Add or replace hosts; none if one is invalid."""
-        self._hosts.saved.save(*entries)
+    def resolved_hosts(self) -> Mapping[str, str]:
+        """Return where ssh connects to for each host: ``ann@192.0.2.14:2222 via bastion``."""
+        return self._hosts.resolved()
 
-    def remove_host(self, name: str) -> None:
-        """Delete a saved host. Its runs stay in the library."""
-        self._hosts.saved.remove(name)
+    def save_hosts(self, *entries: HostEntry, instead: Sequence[str] = ()) -> list[HostEntry]:
+        """Add or replace hosts, and those named in `instead`; return what was replaced. None if one is invalid."""
+        return self._hosts.saved.save(*entries, instead=instead)
+
+    def remove_host(self, name: str) -> list[HostEntry]:
+        """Delete a saved host and return it. Its runs stay in the library."""
+        return self._hosts.saved.remove(name)
 
     def forget_secrets(self, name: str) -> int:
         """Delete the password and passphrases of a host, also from the system's keyring; return their number."""
@@ -352,6 +356,10 @@ class Workstation(SessionServices):
     def detached_runs(self) -> list[DetachedRun]:
         """Return detached runs, and runs whose Benchwright process ended, newest first."""
         return self._store.detached_runs()
+
+    def end_interrupted(self) -> None:
+        """End the runs whose process has ended and that left nothing on a host."""
+        _end_interrupted(self._store)
 
     def attach(self, run: str, asker: Asker, control: Control, entry: str = "") -> Generator[Event]:
         """Resume a detached run: yield its stored events, then the new ones.

@@ -376,3 +376,9 @@ def cpus_for(facts: Facts) -> int | None:
     if usable is None:
         return None
     return usable if quota is None else max(1, min(usable, math.floor(quota)))
+
+
+def virtualisation_of(facts: Facts) -> str | None:
+    """Return the container, such as ``docker``, else the virtualisation, such as ``kvm``; None without any."""
+    found = (known(facts.system.container), known(facts.system.virtualisation))
+    return next((one for one in found if one and one != "none"), None)

@@ -22,7 +22,7 @@ from app.runs.control import Control
 from tests.shot_stage import VARIANTS, Stage, stage
 from widgets import jobs, theme
 from widgets.main_window import MainWindow
-from widgets.rail import PageName
+from widgets.page import PageName
 from widgets.wizard.measure_page import PARAMETERS, MeasurePage
 
 TRIALS = 6

@@ -7,7 +7,7 @@ from tests.shot_stage import Shot, Stage
 from widgets import jobs
 from widgets.live.live_page import LivePage
 from widgets.main_window import MainWindow
-from widgets.rail import PageName
+from widgets.page import PageName
 from widgets.wizard.measure_page import FINDINGS, PARAMETERS, TESTS, MeasurePage
 
 OWN = {"command": "make -j 8 | tail -n 1", "figure": "pattern", "pattern": "built in ([0-9.]+) s", "unit": "s"}

@@ -14,7 +14,7 @@ from widgets.compare.compare_page import ComparePage
 from widgets.compare.pickers import BaselinePicker
 from widgets.compare.rank_pane import RankPane
 from widgets.library.library_page import LibraryPage
-from widgets.rail import PageName
+from widgets.page import PageName
 
 BEFORE, AFTER, OTHER = "20260112-081502-a1b2", "20260113-141230-e5f6", "20260113-160544-g7h8"
 TABLE = """

@@ -13,7 +13,7 @@ from widgets.compare.compare_table import table_picture
 from widgets.compare.explanation_panel import OverruleQuestion
 from widgets.compare.pickers import RunPicker
 from widgets.main_window import MainWindow
-from widgets.rail import PageName
+from widgets.page import PageName
 
 BEFORE, AGAIN, AFTER, OTHER, BLOCKS = (
     "20260112-081502-a1b2", "20260112-093010-c3d4", "20260113-141230-e5f6", "20260113-160544-g7h8",

@@ -16,7 +16,7 @@ from widgets.compare.compare_page import ComparePage
 from widgets.crosscheck import AgreementPanel, open_crosscheck
 from widgets.hosts.calibrate_dialog import CalibrateDialog, Found
 from widgets.library.library_page import LibraryPage
-from widgets.rail import PageName
+from widgets.page import PageName
 
 RUN, OTHER = "20260112-081502-a1b2", "20260113-141230-e5f6"
 

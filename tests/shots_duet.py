@@ -7,7 +7,7 @@ from app.runs.control import BusyPolicy
 from tests.shot_stage import Shot, Stage
 from widgets.compare.compare_page import ComparePage
 from widgets.live.live_page import LivePage
-from widgets.rail import PageName
+from widgets.page import PageName
 
 
 def _plan(trials: int) -> Plan:

@@ -15,7 +15,7 @@ from widgets.library.library_bar import LibraryBar
 from widgets.library.library_page import LibraryPage
 from widgets.library.run_dialogs import DeleteQuestion, PinDialog
 from widgets.main_window import MainWindow
-from widgets.rail import PageName
+from widgets.page import PageName
 
 
 def _opened(stage: Stage, *, filled: bool = True) -> tuple[MainWindow, LibraryPage]:

@@ -13,7 +13,7 @@ from widgets.live import replay
 from widgets.live.live_page import LivePage
 from widgets.live.step_view import StepView
 from widgets.main_window import MainWindow
-from widgets.rail import PageName
+from widgets.page import PageName
 from widgets.run_view import RunView
 
 

@@ -11,7 +11,7 @@ from suites.vocab import Severity
 from tests.shot_stage import Shot, Stage
 from widgets import jobs
 from widgets.main_window import MainWindow
-from widgets.rail import PageName
+from widgets.page import PageName
 from widgets.wizard.editors import Editor
 from widgets.wizard.install_dialog import InstallDialog
 from widgets.wizard.measure_page import FINDINGS, PARAMETERS, REVIEW, TESTS, MeasurePage

@@ -8,7 +8,7 @@ from app.plans.plan import LOCAL, Plan, Repetition, make_step
 from tests.shot_stage import Shot, Stage
 from widgets import jobs
 from widgets.live.live_page import LivePage
-from widgets.rail import PageName
+from widgets.page import PageName
 from widgets.wizard.measure_page import PARAMETERS, MeasurePage
 
 RUNS: dict[str, dict[str, object]] = {

@@ -15,9 +15,9 @@ from widgets import jobs
 from widgets.hosts.cleanup_dialogs import RestoreDialog
 from widgets.hosts.hosts_page import HostsPage
 from widgets.main_window import MainWindow
+from widgets.page import PageName
 from widgets.parts.dialogs import QuestionDialog
 from widgets.question_dialogs import ConsentDialog, LossDialog, SecretDialog
-from widgets.rail import PageName
 from widgets.wizard.measure_page import FINDINGS, REVIEW, MeasurePage
 
 RUN = "20261119-141530-k3f9"

@@ -16,7 +16,7 @@ from tests.app.stores import record
 from tests.shot_stage import Shot, Stage
 from widgets.library.library_page import LibraryPage
 from widgets.main_window import MainWindow
-from widgets.rail import PageName
+from widgets.page import PageName
 from widgets.wizard.measure_page import MeasurePage
 
 

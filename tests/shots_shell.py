@@ -14,10 +14,10 @@ from widgets.help_page import TOPICS
 from widgets.hosts.add_host_dialog import AddHostDialog
 from widgets.hosts.hosts_page import HostsPage
 from widgets.main_window import MainWindow
+from widgets.page import PageName
 from widgets.parts.dialogs import QuestionDialog
 from widgets.parts.empty_state import EmptyState
 from widgets.question_dialogs import HostKeyDialog, LocalProgramDialog, SecretDialog
-from widgets.rail import PageName
 
 FINGERPRINT = "SHA256:kXQ1zj4Y0m3Q9wZ0Zr3p1mZq7c2dJvJ3lE0Jt8x0q1A"
 KEY_QUESTION = HostKeyQuestion(

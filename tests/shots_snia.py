@@ -17,8 +17,8 @@ from tests.suites.test_snia_output import point
 from widgets import jobs
 from widgets.library.library_page import LibraryPage
 from widgets.main_window import MainWindow
+from widgets.page import PageName
 from widgets.plots.studies import StudyPane
-from widgets.rail import PageName
 from widgets.wizard.measure_page import FINDINGS, PARAMETERS, MeasurePage
 
 RUN = "20260116-090000-ssd1"

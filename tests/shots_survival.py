@@ -23,7 +23,7 @@ from tests.shots_library import _other_library
 from tests.shots_live import _frozen, _page
 from tests.widgets.live_events import begin, end, sample
 from widgets.main_window import MainWindow
-from widgets.rail import PageName
+from widgets.page import PageName
 from widgets.wizard.install_dialog import InstallDialog
 
 LIBRARY = Path("/home/ann/.local/share/benchwright/runs.sqlite3")

@@ -148,9 +148,15 @@ class CommandPalette(QFrame):
         self.list.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.list.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self.list.itemClicked.connect(self._perform)
-        self.note = Text(tone=Tone.MUTED)
+        self.note, self._nothing = Text(tone=Tone.MUTED), Text("Nothing found", Tone.MUTED)
         self.note.hide()
-        fill(column_in(self, SPACE[0], (SPACE[1], SPACE[1], SPACE[1], SPACE[1])), self.field, self.list, self.note)
+        fill(
+            column_in(self, SPACE[0], (SPACE[1], SPACE[1], SPACE[1], SPACE[1])),
+            self.field,
+            self.list,
+            self._nothing,
+            self.note,
+        )
         self.setFont(text_font(TextSize.BODY))
         self._place(parent)
         self._search("")
@@ -179,10 +185,7 @@ class CommandPalette(QFrame):
     def _place(self, parent: QWidget) -> None:
         """Place the palette at the top of the window, in its middle."""
         wide = min(WIDTH, parent.width() - 2 * SPACE[4])
-        row = self.list.fontMetrics().height() + 2 * SPACE[1]
-        self.list.setFixedHeight(min(ROWS * row + 2, parent.height() * 3 // 5))
         self.setFixedWidth(wide)
-        self.adjustSize()
         self.move((parent.width() - wide) // 2, 2 * SPACE[4])
         focused: QWidget | None = parent.focusWidget()
         self._before = parent if focused is None else focused
@@ -223,6 +226,7 @@ class CommandPalette(QFrame):
     def _show_error(self, error: BenchwrightError) -> None:
         self.note.setText(str(error))
         self.note.show()
+        self._fit()
 
     def _search(self, text: str) -> None:
         self.list.clear()
@@ -231,6 +235,16 @@ class CommandPalette(QFrame):
             item.setData(_ENTRY, entry)
             self.list.addItem(item)
         self.list.setCurrentRow(0)
+        self._fit()
+
+    def _fit(self) -> None:
+        """Make the list as high as its rows, up to ROWS."""
+        count, row = self.list.count(), self.list.sizeHintForRow(0)
+        parent = self.parentWidget()
+        most = ROWS * row if parent is None else min(ROWS * row, parent.height() * 3 // 5)
+        self.list.setFixedHeight(min(count * row, most) + 2 * self.list.frameWidth() if count else 0)
+        self._nothing.setVisible(not count)
+        self.adjustSize()
 
     def _perform(self, item: QListWidgetItem | None) -> None:
         if item is not None:

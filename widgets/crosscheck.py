@@ -25,9 +25,7 @@ SIZE = (620, 460)
 
 NEAREST = "Closest match"
 
-EXPLANATION = (
-    "Both tools run interleaved with equivalent parameters, in one plan. Review the plan on Measure before it runs."
-)
+EXPLANATION = "Both tools run interleaved with equivalent parameters, in one plan. *Edit plan* shows it before it runs."
 
 
 _ICONS = {
@@ -87,7 +85,7 @@ class CrossCheckDialog(QDialog):
         self.step, self.tool = QComboBox(), QComboBox()
         self.lines = Text()
         self.notice = Notice()
-        self.open_button = push_button("Open on Measure", lambda _checked: self._choose(), primary=True, enabled=False)
+        self.open_button = push_button("Edit plan", lambda _checked: self._choose(), primary=True, enabled=False)
         self.close_button = push_button("Cancel", self.reject, autoDefault=False)
         self._arrange()
         self.step.activated.connect(lambda _index: self._offer_tools())

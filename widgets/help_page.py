@@ -121,7 +121,7 @@ class HelpPage(Page):
             item.setData(Qt.ItemDataRole.UserRole, topic)
             self.topics.addItem(item)
         self.topics.setFixedWidth(self.topics.sizeHintForColumn(0) + 2 * SPACE[2])
-        self._topic = ""
+        self.topic = ""
         self.browser = _Browser()
         # Queued: setting a text can show the scroll bar and so change the width again.
         self.browser.narrowed.connect(self._fit_pictures, Qt.ConnectionType.QueuedConnection)
@@ -143,22 +143,22 @@ class HelpPage(Page):
         """Render the page again in new colours."""
         super().changeEvent(event)
         if event.type() is event.Type.PaletteChange and self.topics.currentItem() is not None:
-            self._show(self._topic)
+            self._show(self.topic)
 
     def _read(self, item: QListWidgetItem) -> None:
         self._show(str(item.data(Qt.ItemDataRole.UserRole)))
 
     def _show(self, topic: str) -> None:
-        self._topic = topic
+        self.topic = topic
         self.browser.setMarkdown(text_of(topic))
         typeset(self.browser.document())
         self.browser.verticalScrollBar().setValue(0)
 
     def _fit_pictures(self) -> None:
         """Render a page with pictures again at the current line width."""
-        if self._topic and "../pictures/" in text_of(self._topic):
+        if self.topic and "../pictures/" in text_of(self.topic):
             position = self.browser.verticalScrollBar().value()
-            self._show(self._topic)
+            self._show(self.topic)
             self.browser.verticalScrollBar().setValue(position)
 
     def _arrange(self) -> None:

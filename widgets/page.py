@@ -1,4 +1,8 @@
-"""Base class of the window's pages."""
+"""The pages of the window: their names, and their base class."""
+
+from collections.abc import Mapping
+from enum import StrEnum
+from typing import NamedTuple
 
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QWidget
@@ -6,6 +10,42 @@ from PySide6.QtWidgets import QWidget
 from app.questions import Asker
 from app.services import Workstation
 from suites.errors import BenchwrightError
+
+
+class PageName(StrEnum):
+    """Pages of the window; the value is the title."""
+
+    HOSTS = "Hosts"
+    MEASURE = "New test"
+    LIVE = "Live"
+    LIBRARY = "Library"
+    COMPARE = "Compare"
+    HELP = "Help"
+
+
+class PageSign(NamedTuple):
+    """Icon, purpose, shortcut and help topic of a page."""
+
+    icon: str
+    purpose: str
+    keys: str
+    topic: str
+
+
+SIGNS: Mapping[PageName, PageSign] = {
+    name: PageSign(icon, purpose, f"Ctrl+{number}", topic)
+    for number, (name, icon, purpose, topic) in enumerate(
+        (
+            (PageName.HOSTS, "hosts", "Hosts and their facts", "connections"),
+            (PageName.MEASURE, "measure", "Choose, tune and check tests", "tour"),
+            (PageName.LIVE, "live", "Watch the run under way", "telemetry"),
+            (PageName.LIBRARY, "library", "Stored runs", "library"),
+            (PageName.COMPARE, "compare", "Compare runs with a baseline", "comparison"),
+            (PageName.HELP, "help", "Tour, glossary, rules and keyboard", "tour"),
+        ),
+        start=1,
+    )
+}
 
 
 class Page(QWidget):

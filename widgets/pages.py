@@ -11,9 +11,12 @@ from app.plans.plan import Plan
 from app.questions import Asker
 from app.services import Workstation
 from app.session_series import SessionSeries
-from widgets.page import Page
-from widgets.rail import PageName
+from widgets.jobs import BackgroundJob
+from widgets.library_digests import LibraryDigests
+from widgets.page import SIGNS, Page, PageName
+from widgets.parts.help_topics import set_help
 from widgets.run_strip import StripLine
+from widgets.undo import UndoStack
 
 if TYPE_CHECKING:
     from widgets.compare.compare_page import ComparePage
@@ -68,10 +71,18 @@ class WindowServices(Protocol):
 class Pages:
     """Creates pages and forwards requests between them. Its only state is the pages."""
 
-    def __init__(self, workstation: Workstation, asker: Asker, services: WindowServices) -> None:
+    def __init__(
+        self,
+        workstation: Workstation,
+        asker: Asker,
+        services: WindowServices,
+        undo: UndoStack,
+        digests: LibraryDigests,
+    ) -> None:
         self._workstation = workstation
         self._asker = asker
         self._services = services
+        self._undo, self._digests = undo, digests
         self._pages: dict[PageName, Page] = {}
         self._makers: dict[PageName, Callable[[], Page]] = {
             PageName.HOSTS: self._make_hosts,
@@ -92,6 +103,7 @@ class Pages:
             try:
                 self._pages[name] = self._makers[name]()
                 self._pages[name].help_requested.connect(self.show_help)
+                set_help(self._pages[name], SIGNS[name].topic)
             except Exception:
                 # A bug in one page must not affect the others or a run under way.
                 log.exception("the page %s could not be opened", name.value)
@@ -116,7 +128,7 @@ class Pages:
             cast("LivePage", page).start_quick(host)
 
     def open_plan(self, plan: Plan) -> None:
-        """Open `plan` on Measure."""
+        """Open `plan` on New test."""
         if page := self._services.show_page(PageName.MEASURE):
             cast("MeasurePage", page).load(plan)
 
@@ -125,6 +137,11 @@ class Pages:
         consents = self._workstation.consents
         if page := self._services.show_page(PageName.LIVE):
             cast("LivePage", page).start_run(plan, made=lambda: consents.remember_made(plan, basis))
+
+    def run_again(self, plan: Plan) -> None:
+        """Run the plan of a stored run as soon as its hosts are free; show it live."""
+        if page := self._services.show_page(PageName.LIVE):
+            cast("LivePage", page).start_run(plan)
 
     def run_session(self, series: SessionSeries, *, show: bool) -> None:
         """Run the next session of `series` as soon as its hosts are free; `show` it live."""
@@ -157,6 +174,11 @@ class Pages:
         if page := self._services.show_page(PageName.LIBRARY):
             cast("LibraryPage", page).show_run(run_id)
 
+    def show_filter(self, text: str) -> None:
+        """Show the runs that match a filter in the library."""
+        if page := self._services.show_page(PageName.LIBRARY):
+            cast("LibraryPage", page).filter_bar.show_search(text)
+
     def show_trials(self, run_id: str, step: str, host: str) -> None:
         """Show the plots of a step of a run on a host in the library."""
         if page := self._services.show_page(PageName.LIBRARY):
@@ -182,8 +204,13 @@ class Pages:
         self._services.run_ended()
         self.refresh_library()
 
+    def _end_interrupted(self, page: Page) -> None:
+        """Show what is left of a run of another process that has ended: a result, or a run to attach."""
+        BackgroundJob(self._workstation.end_interrupted, page).start(finished=self._run_finished)
+
     def refresh_library(self) -> None:
-        """Refresh the library page, if it exists."""
+        """Refresh what is shown of the library."""
+        self._digests.refresh()
         library = cast("LibraryPage | None", self._pages.get(PageName.LIBRARY))
         if library is not None:
             library.refresh()
@@ -191,9 +218,11 @@ class Pages:
     def _make_hosts(self) -> Page:
         from widgets.hosts.hosts_page import HostsPage
 
-        page = HostsPage(self._workstation, self._asker)
+        page = HostsPage(self._workstation, self._asker, self._undo, self._digests)
         page.measure_requested.connect(self.measure)
         page.quick_requested.connect(self.measure_quickly)
+        for action in page.actions_of_hosts.on_page():  # it shows their result
+            action.triggered.connect(lambda: self._services.show_page(PageName.HOSTS))
         return page
 
     def _make_measure(self) -> Page:
@@ -211,6 +240,7 @@ class Pages:
         page.lines_changed.connect(self._services.show_lines)
         page.run_finished.connect(lambda _run_id: self._run_finished())
         page.library_changed.connect(self._services.show_library_change)
+        page.runs.others_ended.connect(lambda: self._end_interrupted(page))
         page.show_run_requested.connect(self.show_run)
         page.measure_requested.connect(lambda: self._services.show_page(PageName.MEASURE))
         page.plan_chosen.connect(self.open_plan)
@@ -220,8 +250,10 @@ class Pages:
     def _make_library(self) -> Page:
         from widgets.library.library_page import LibraryPage
 
-        page = LibraryPage(self._workstation, self._asker)
+        page = LibraryPage(self._workstation, self._asker, self._undo)
+        page.commands.changed.connect(self._digests.refresh)
         page.compare_requested.connect(self.compare)
+        page.again_requested.connect(self.run_again)
         page.repeat_requested.connect(self.open_plan)
         page.export_requested.connect(self._services.open_export)
         page.measure_requested.connect(lambda: self._services.show_page(PageName.MEASURE))

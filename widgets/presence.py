@@ -40,7 +40,7 @@ class Presence(QObject):
             desktop.show_taskbar_progress(share)
         for line in lines:
             before = self._states.get(line.key)
-            if before is LineState.RUNNING and line.state in {LineState.DONE, LineState.FAILED}:
+            if before is LineState.RUNNING and not line.state.waits and line.state is not before:
                 self._notify(f"{line.title}: {line.detail}", line.figure)
         self._states = {line.key: line.state for line in lines}
 

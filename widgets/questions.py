@@ -39,6 +39,8 @@ class WindowAsker(QObject, Asker):
     asked = Signal(object)
     """Emitted with a dialog that has been opened."""
 
+    asking_changed = Signal()
+
     _arrived = Signal(object)
 
     def __init__(self, window: QWidget) -> None:
@@ -87,6 +89,12 @@ class WindowAsker(QObject, Asker):
         if self._shown is not None:
             self._shown[1].reject()
 
+    @property
+    def asking(self) -> frozenset[str]:
+        """The hosts, jump hosts and plans that open questions are about."""
+        shown = [] if self._shown is None else [self._shown[0]]
+        return frozenset(name for pending in (*shown, *self._waiting) for name in _about(pending.question))
+
     def _ask(self, question: Question) -> _Pending:
         pending = _Pending(question)
         job = jobs.current()
@@ -102,6 +110,7 @@ class WindowAsker(QObject, Asker):
     def _enqueue(self, pending: _Pending) -> None:
         self._waiting.append(pending)
         self._show_next()
+        self.asking_changed.emit()
 
     def _show_next(self) -> None:
         while self._shown is None and self._waiting:
@@ -117,6 +126,7 @@ class WindowAsker(QObject, Asker):
         self._withdrawal.start()
         dialog.open()
         self.asked.emit(dialog)
+        self.asking_changed.emit()
 
     def _withdraw(self) -> None:
         """Close the dialog when its worker thread no longer waits."""
@@ -138,6 +148,14 @@ class WindowAsker(QObject, Asker):
         pending.answered.set()
         dialog.deleteLater()
         self._show_next()
+        self.asking_changed.emit()
+
+
+def _about(question: Question) -> tuple[str, ...]:
+    if isinstance(question, ConsentQuestion):
+        return (question.plan,)
+    via = question.via if isinstance(question, HostKeyQuestion) else None
+    return (question.host, *filter(None, (via,)))
 
 
 def _dialog(question: Question, parent: QWidget) -> Dialog:

@@ -27,10 +27,11 @@ class QueueBar(NoticeBar):
 
     start_requested = Signal()
     others_found = Signal()  # another process of the user runs something
+    shown = Signal(list)  # the id and the name of each entry
 
     def __init__(self, workstation: Workstation) -> None:
         self.start_button = push_button("Start", self._start, tip="Start each as soon as its hosts are free")
-        self.remove_button = push_button("Remove", self._remove, tip="Remove them from the queue")
+        self.remove_button = push_button("Remove from queue", self._remove, tip="They do not run")
         super().__init__(workstation, "info", self.start_button, self.remove_button)
         self._entries: Sequence[str] = ()
         self._settle = QTimer(self, singleShot=True, interval=SETTLE)
@@ -65,6 +66,7 @@ class QueueBar(NoticeBar):
         """Show the id and the name of each entry that waits to be started."""
         self._entries = [entry for entry, _ in entries]
         self.setVisible(bool(entries))
+        self.shown.emit(list(entries))
         if entries:
             names = listed([name for _, name in entries], MOST)
             self._write(f"{count_text(len(entries), 'run')} in the queue, not started.", f"{names}.")

@@ -1,15 +1,16 @@
 """Strip above the page with every run under way, those that wait, and those that have just ended."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 from PySide6.QtCore import QPoint, Qt, Signal
 from PySide6.QtWidgets import QFrame, QMenu, QScrollArea, QSizePolicy, QWidget
 
 from suites.quantities import count_text
-from widgets.parts.boxes import column_in, fill, row_in
+from widgets.parts.boxes import fill, in_column, row_in
 from widgets.parts.controls import push_button, tool_button
+from widgets.parts.notice import Picture
 from widgets.parts.text import OneLine, set_tool_tip, visible
 from widgets.theme import SPACE, TextSize, restyle, set_icon, text_font
 
@@ -23,9 +24,17 @@ class LineState(StrEnum):
     RUNNING = "running"
     WAITING = "waiting"
     PAUSED = "paused"
-    DONE = "done"
+    DONE = "finished"
+    EARLY = "ended early"
+    DETACHED = "detached"
     FAILED = "failed"
-    ELSEWHERE = "elsewhere"  # another process runs it, or will
+    ELSEWHERE = "elsewhere"  # another process runs it
+    QUEUED = "queued elsewhere"  # another process will run it
+
+    @property
+    def elsewhere(self) -> bool:
+        """Whether it belongs to another process."""
+        return self in {LineState.ELSEWHERE, LineState.QUEUED}
 
     @property
     def waits(self) -> bool:
@@ -33,14 +42,20 @@ class LineState(StrEnum):
         return self in {LineState.WAITING, LineState.PAUSED}
 
 
-_ICONS = {
+ICONS: Mapping[LineState, str] = {
     LineState.RUNNING: "live",
-    LineState.WAITING: "info",
-    LineState.PAUSED: "info",
+    LineState.WAITING: "queue",
+    LineState.PAUSED: "pause",
     LineState.DONE: "good",
+    LineState.EARLY: "warning",
+    LineState.DETACHED: "connect",
     LineState.FAILED: "error",
-    LineState.ELSEWHERE: "hosts",
+    LineState.ELSEWHERE: "live",
+    LineState.QUEUED: "queue",
 }
+
+ASKS = "needs an answer"
+"""Detail of a run that waits for an answer of the user."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +63,7 @@ class StripLine:
     """What the strip shows of a run: `title` is host and plan, `detail` its progress or what it waits for.
 
     `key` names it in the signals. `figure` and `left` are the figure so far and the remaining time, for the title of
-    the window; `share` is the share done (0 to 1), None if unknown.
+    the window; `share` is the share done (0 to 1), None if unknown. It `asks` if a question of it is open.
     """
 
     key: str
@@ -58,6 +73,24 @@ class StripLine:
     figure: str = field(default="", compare=False)
     left: str = field(default="", compare=False)
     share: float | None = field(default=None, compare=False)
+    hosts: tuple[str, ...] = ()
+    plan: str = ""
+    asks: bool = False
+
+    @property
+    def under_way(self) -> bool:
+        """Whether it runs, in this process or in another."""
+        return self.state in {LineState.RUNNING, LineState.ELSEWHERE}
+
+
+def with_questions(lines: Sequence[StripLine], asked: Collection[str]) -> list[StripLine]:
+    """Return `lines`, in which runs of this window ask whose host or plan is named in `asked`."""
+    return [
+        replace(line, asks=True, detail=ASKS)
+        if line.state is LineState.RUNNING and not {*line.hosts, line.plan}.isdisjoint(asked)
+        else line
+        for line in lines
+    ]
 
 
 class _RunCard(QFrame):
@@ -75,8 +108,11 @@ class _RunCard(QFrame):
         )
         for text in (self._title, self._detail):
             text.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
-        texts = fill(column_in(self.button, 0, (SPACE[1], 2, SPACE[0], 2)), self._title, self._detail)
-        self.button.setMinimumHeight(texts.sizeHint().height())
+        self._picture = Picture("live")
+        self._picture.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
+        texts = in_column(self._title, self._detail, spacing=0)
+        inside = fill(row_in(self.button, SPACE[1], (SPACE[1], 2, SPACE[0], 2)), self._picture, (texts, 1))
+        self.button.setMinimumHeight(inside.sizeHint().height())
         self.stop_button = tool_button(clicked=lambda: strip.stop_requested.emit(self.line.key), autoRaise=True)
         self.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
         self.customContextMenuRequested.connect(self._open_menu)
@@ -93,7 +129,8 @@ class _RunCard(QFrame):
             text = f"{line.title}\n{line.detail}"
             set_tool_tip(self.button, text)
             self.button.setAccessibleName(f"{line.state.value}: {line.title}, {line.detail}")
-            restyle(self, "state", line.state.value)
+            self._picture.show_icon("warning" if line.asks else ICONS[line.state])
+            restyle(self, "state", "asks" if line.asks else line.state.value)
             self._show_action(line)
         self.button.setChecked(front)
         if front is not self._front:
@@ -108,7 +145,7 @@ class _RunCard(QFrame):
         tip = "Remove from the queue" if line.state.waits else "Remove from this list" if removes else "Stop the run"
         set_tool_tip(self.stop_button, tip)
         self.stop_button.setAccessibleName(f"{tip}: {visible(line.title)}")
-        self.stop_button.setVisible(line.state is not LineState.ELSEWHERE)
+        self.stop_button.setVisible(not line.state.elsewhere)
 
     def _open_menu(self, at: QPoint) -> None:
         if self.line.state.waits:
@@ -175,7 +212,7 @@ class RunStrip(QScrollArea):
             card.deleteLater()
         for card, line in zip(self.cards, lines, strict=True):
             card.show_line(line, front=line.key == front)
-        self.setVisible(len(lines) > 1 or any(line.state is LineState.ELSEWHERE for line in lines))
+        self.setVisible(len(lines) > 1 or any(line.state.elsewhere for line in lines))
         if lines:
             bar = self.horizontalScrollBar()
             scrolls = bar.sizeHint().height() if bar.maximum() > 0 else 0

@@ -41,13 +41,14 @@ def hosts(context: click.Context, workstation: Workstation, *, as_json: bool) ->
     entries = workstation.hosts()
     if problem := workstation.hosts_problem():
         click.echo(plain(problem), err=True)
+    resolved = workstation.resolved_hosts()
     if as_json:
-        print_json([published(entry) for entry in entries])
+        print_json([{**published(entry), "resolved": resolved.get(entry.name)} for entry in entries])
         return
-    rows = [
-        [entry.name, entry.origin, entry.host_name or "", entry.user or "", str(entry.port or "")] for entry in entries
-    ]
-    print_table(["Host", "Source", "Address", "User", "Port"], rows)
+    print_table(
+        ["Host", "Source", "Address"],
+        [[entry.name, entry.origin, resolved.get(entry.name, entry.host_name or "")] for entry in entries],
+    )
 
 
 @hosts.command("add")

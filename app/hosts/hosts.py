@@ -1,6 +1,8 @@
 """The user's hosts: this computer, saved hosts, and the aliases of ~/.ssh/config."""
 
 import threading
+from collections.abc import Collection, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
@@ -54,6 +56,18 @@ def ssh_address(entry: HostEntry) -> str:
     return f"{user}{entry.host_name or entry.name}{port}{jump}"
 
 
+def target_text(target: "SshTarget") -> str:
+    """Return a target in ssh notation: ``ann@192.0.2.14:2222 via ops@198.51.100.7``; port 22 is left out."""
+    port = "" if target.port == SSH_PORT else f":{target.port}"
+    user = f"{target.user}@" if target.user else ""
+    via = f" via {', '.join(map(target_text, target.jumps))}" if target.jumps else ""
+    host = f"[{target.host_name}]" if port and ":" in target.host_name else target.host_name
+    return f"{user}{host}{port}{via}"
+
+
+SSH_PORT = 22
+
+
 THIS_COMPUTER = HostEntry(LOCAL, Origin.THIS_COMPUTER)
 
 
@@ -97,26 +111,31 @@ class SavedHosts:
         with self._lock:
             return self._read()
 
-    def save(self, *entries: HostEntry) -> None:
-        """Add `entries`, replacing those with the same name; none is saved if one is invalid."""
+    def save(self, *entries: HostEntry, instead: Collection[str] = ()) -> list[HostEntry]:
+        """Add `entries`, replacing those with the same name and those named in `instead`; return what was replaced.
+
+        Nothing is changed if one is invalid.
+        """
         for entry in entries:
             if not entry.name or entry.name == LOCAL:
                 raise HostsError(f"A host cannot be named “{entry.name}”.", "Choose another name.")
             if any(ord(character) <= 32 for character in entry.name) or entry.name.startswith("-"):
                 raise HostsError(f"Invalid host name “{entry.name}”.", "Remove spaces and a leading dash.")
-        names = {entry.name for entry in entries}
+        names = {entry.name for entry in entries} | set(instead)
         with self._lock:
-            others = [known for known in self._read() if known.name not in names]
-            self._write([*others, *entries])
+            known = self._read()
+            self._write([*(entry for entry in known if entry.name not in names), *entries])
+            return [entry for entry in known if entry.name in names]
 
-    def remove(self, name: str) -> None:
-        """Remove the host `name`; raise HostsError if it is not saved."""
+    def remove(self, name: str) -> list[HostEntry]:
+        """Remove the host `name` and return it; raise HostsError if it is not saved."""
         with self._lock:
             entries = self._read()
             others = [entry for entry in entries if entry.name != name]
             if len(others) == len(entries):
                 raise HostsError(f"“{name}” is not a saved host.", "Remove hosts of ~/.ssh/config in that file.")
             self._write(others)
+            return [entry for entry in entries if entry.name == name]
 
     def _read(self) -> list[HostEntry]:
         try:
@@ -203,6 +222,17 @@ class Hosts:
             asker=asker or self.memory.asker(RefusingAsker()),
         )
         return replace(target, name=name)
+
+    def resolved(self) -> Mapping[str, str]:
+        """Return where ssh connects to for each host, by name: user, address, port and jump hosts.
+
+        Hosts whose configuration cannot be read, or needs a command that was not allowed, are left out.
+        """
+        found = {}
+        for entry in self.entries()[1:]:
+            with suppress(BenchwrightError):
+                found[entry.name] = target_text(self.target(entry.name, entry))
+        return found
 
     def address(self, name: str) -> str:
         """Return the address at which this computer reaches the host `name`."""

@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from suites.facts import Absent, Facts, known
+from suites.facts import Absent, Facts, known, virtualisation_of
 from suites.quantities import count_text, offset_text, quantity
 
 _DISTRIBUTION_NOISE = re.compile(r"\s*\([^)]*\)$")
@@ -50,7 +50,7 @@ def host_text(facts: Facts | None) -> str:
         (facts.memory.total, quantity),
         (facts.system.distribution, str),
         (facts.system.kernel, "kernel {}".format),
-        (facts.system.virtualisation, "on {}".format),
+        (virtualisation_of(facts), "on {}".format),
     )
-    texts = [text(fact) for fact, text in found if not isinstance(fact, Absent) and fact != "none"]
+    texts = [text(fact) for fact, text in found if not isinstance(fact, Absent) and fact not in {"none", None}]
     return ", ".join(texts) or "no known facts"

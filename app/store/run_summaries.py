@@ -22,7 +22,7 @@ from app.store import record_reader, run_reader, schema
 from app.store.errors import StoreError
 from app.store.rows import Row, storable, to_text
 from suites.errors import UnknownSuiteError
-from suites.facts import Facts, known
+from suites.facts import known, virtualisation_of
 from suites.parameters import Parameter, Value
 from suites.vocab import Finding, Labels, Metric, Severity
 
@@ -166,15 +166,9 @@ def _platform(record: RunRecord) -> Row:
     facts = [record.facts_before[host] for host in record.plan.hosts if host in record.facts_before]
     return {
         "instance": _joined(known(one.cloud.instance_type) for one in facts),
-        "virtualisation": _joined(_virtualisation(one) for one in facts),
+        "virtualisation": _joined(map(virtualisation_of, facts)),
         "kernel": _joined(known(one.system.kernel) for one in facts),
     }
-
-
-def _virtualisation(facts: Facts) -> str | None:
-    """Return the container or the virtualisation; None if there is none."""
-    found = (known(facts.system.container), known(facts.system.virtualisation))
-    return next((one for one in found if one and one != "none"), None)
 
 
 def _joined(texts: Iterable[str | None]) -> str:

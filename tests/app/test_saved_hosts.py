@@ -82,3 +82,28 @@ def test_a_name_of_the_users_own_has_the_settings_of_its_address(tmp_path: Path)
     named, alias = hosts.target("db"), hosts.target("web")
     assert (named.name, named.host_name, named.user) == ("db", "db1.corp", "ann")
     assert (alias.name, alias.host_name, alias.port) == ("web", "10.0.0.5", 2200)
+
+
+def test_hosts_are_shown_as_ssh_reaches_them(tmp_path: Path) -> None:
+    config = Path.home() / ".ssh" / "config"
+    config.parent.mkdir(mode=0o700, exist_ok=True)
+    config.write_text(
+        "Host bastion\n  HostName 198.51.100.7\n  User ops\n  Port 2200\n"
+        "Host six\n  HostName 2001:db8::1\n  Port 2222\n  User ann\n"
+    )
+    saved = SavedHosts(tmp_path / "hosts.toml")
+    saved.save(HostEntry("db", host_name="192.0.2.14", user="ann", jump="bastion"), HostEntry("bad", jump="bad"))
+    assert Hosts(saved).resolved() == {
+        "bastion": "ops@198.51.100.7:2200",
+        "db": "ann@192.0.2.14 via ops@198.51.100.7:2200",
+        "six": "ann@[2001:db8::1]:2222",
+    }
+
+
+def test_what_was_replaced_is_returned_so_that_it_can_be_saved_again(tmp_path: Path) -> None:
+    saved = SavedHosts(tmp_path / "hosts.toml")
+    saved.save(WEB)
+    before = saved.save(HostEntry("web-2"), instead=["web"])
+    assert before == [WEB]
+    saved.save(*before, instead=["web-2"])
+    assert saved.entries() == saved.remove("web") == [WEB]

@@ -84,7 +84,7 @@ def test_a_host_is_added_trusted_tried_and_removed(lab_host: LabHost) -> None:
     done(benchwright("hosts", "add", "web", *added, "--identity-file", str(lab_host.keys.client)))
     listed = {host["name"]: host for host in done(benchwright("hosts", "--json")).json}
     assert listed["local"]["origin"] == "this computer"
-    assert set(listed["web"]) == {"name", "origin", "host_name", "port", "user", "identity_file", "jump"}
+    assert set(listed["web"]) == {"name", "origin", "host_name", "port", "user", "identity_file", "jump", "resolved"}
     assert listed["web"]["port"] == lab_host.port
 
     unknown = benchwright("hosts", "test", "web")

@@ -21,7 +21,7 @@ from widgets import jobs
 from widgets.hosts.host_connections import HostStatus
 from widgets.hosts.hosts_page import HostsPage
 from widgets.main_window import MainWindow
-from widgets.rail import PageName
+from widgets.page import PageName
 
 HERE = Path(__file__).parent
 CAPTURE = HERE.parent / "data" / "facts" / "debian12-vm.txt"

@@ -30,9 +30,9 @@ from widgets.live.live_page import LivePage
 from widgets.live.model import RunModel, TrialView
 from widgets.live.run_bars import OutcomeBar
 from widgets.main_window import MainWindow
+from widgets.page import PageName
 from widgets.plots.time_plot import TimePlot
 from widgets.question_dialogs import HostKeyDialog
-from widgets.rail import PageName
 from widgets.wizard.measure_page import FINDINGS, PARAMETERS, REVIEW, TESTS, MeasurePage
 
 PATIENCE = 30_000
@@ -87,7 +87,7 @@ class Walk:
 
     def plan(self) -> MeasurePage:
         """Walk the wizard: the host is chosen already; one test, its time, one trial."""
-        self.press(self.front(HostsPage).card.measure_button)
+        self.press(self.front(HostsPage).card.new_test_button)
         page = self.front(MeasurePage)
         self._ready(page)
         self.press(page.footer.next)

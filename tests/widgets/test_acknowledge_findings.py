@@ -14,8 +14,8 @@ from tests.messages import messages
 from tests.widgets.measure_stage import made_page, settle, with_tests
 from widgets.help_page import HelpPage
 from widgets.main_window import MainWindow
+from widgets.page import PageName
 from widgets.parts.findings import FindingCard, FindingList
-from widgets.rail import PageName
 from widgets.wizard.measure_page import FINDINGS, REVIEW, MeasurePage
 
 MESSAGES = messages("widgets", "test_acknowledge_findings")

@@ -16,10 +16,10 @@ from tests.widgets.measure_stage import settle
 from widgets import jobs
 from widgets.jobs import BackgroundJob
 from widgets.main_window import MainWindow
+from widgets.page import PageName
 from widgets.parts.text import JOINER
 from widgets.question_dialogs import ConsentDialog
 from widgets.questions import WindowAsker
-from widgets.rail import PageName
 from widgets.wizard.measure_page import REVIEW, MeasurePage
 
 SHORT = ConsentQuestion(

@@ -24,7 +24,6 @@ from widgets.hosts.add_host_dialog import AddHostDialog, typed
 from widgets.hosts.host_connections import HostStatus
 from widgets.hosts.hosts_page import HostsPage
 from widgets.hosts.hosts_table import address_text, connection_text, host_columns
-from widgets.parts.dialogs import QuestionDialog
 from widgets.parts.table import TableModel
 
 MESSAGES = messages("widgets-hosts", "test_hosts_page")
@@ -136,7 +135,7 @@ def test_several_hosts_are_measured_together_by_keys_alone(qtbot: QtBot, page: H
     _settle(qtbot)
     page.table.setFocus()
     qtbot.keyClick(page.table, Qt.Key.Key_Down, Qt.KeyboardModifier.ShiftModifier)
-    assert page.card.measure_button.text() == "Measure 2 hosts"
+    assert page.card.new_test_button.text() == "New test"
     with qtbot.waitSignal(page.measure_requested) as asked:
         qtbot.keyClick(page.table, Qt.Key.Key_Return)
     assert asked.args == [[LOCAL, "bastion"]]
@@ -231,27 +230,30 @@ def test_facts_of_selected_hosts_are_compared_and_filtered(qtbot: QtBot, tmp_pat
     assert page.facts_view.model.rowCount() == 1
 
 
-def test_a_saved_host_is_changed_by_f2_and_removed_by_delete_after_a_question(qtbot: QtBot, page: HostsPage) -> None:
-    page.workstation.save_hosts(HostEntry("web-1", host_name="127.0.0.1", port=NOBODY_LISTENS))
+def test_changing_renaming_and_removing_a_host_can_be_undone(qtbot: QtBot, page: HostsPage) -> None:
+    saved = HostEntry("web-1", host_name="127.0.0.1", port=NOBODY_LISTENS)
+    page.workstation.save_hosts(saved)
     page.activated()
     _settle(qtbot)
     page.table.select("web-1")
     _press_in_table(qtbot, page, Qt.Key.Key_F2)
     dialog = _open(page, AddHostDialog)
-    assert dialog.fields["name"].edit.isReadOnly()
     dialog.fields["user"].edit.setText("ann")
+    dialog.fields["name"].edit.setText("web-2")
     qtbot.mouseClick(dialog.save_button, Qt.MouseButton.LeftButton)
     _settle(qtbot)
+    assert _names(page) == ["This computer", "web-2", "bastion"]
     assert page.table.current_host().user == "ann"
+    assert "web-2" in page.undo_bar.text.text()
     _press_in_table(qtbot, page, Qt.Key.Key_Delete)
-    question = _open(page, QuestionDialog)
-    qtbot.keyClick(question, Qt.Key.Key_Return)
-    assert "web-1" in _names(page)
-    _press_in_table(qtbot, page, Qt.Key.Key_Delete)
-    question = _open(page, QuestionDialog)
-    qtbot.mouseClick(question.accept_button, Qt.MouseButton.LeftButton)
     _settle(qtbot)
     assert _names(page) == ["This computer", "bastion"]
+    for names in (["This computer", "web-2", "bastion"], ["This computer", "web-1", "bastion"]):
+        qtbot.keyClick(page.table, Qt.Key.Key_Z, Qt.KeyboardModifier.ControlModifier)
+        _settle(qtbot)
+        assert _names(page) == names
+    assert saved in page.workstation.hosts()
+    assert not page.undo_bar.undo_button.isVisible()
 
 
 def test_a_search_appears_with_many_hosts_and_keeps_the_matching_ones(qtbot: QtBot, page: HostsPage) -> None:
@@ -311,7 +313,7 @@ def test_tab_goes_where_the_eye_goes(qtbot: QtBot, page: HostsPage) -> None:
         reached.append(page.focusWidget())
         qtbot.keyClick(page.focusWidget(), Qt.Key.Key_Tab)
     card = page.card
-    wanted = [page.add_button, page.start_button, page.table, card.edit_button, card.measure_button]
+    wanted = [page.add_button, page.start_button, page.table, card.edit_button, card.new_test_button]
     assert reached == [*wanted, card.quick_button, card.test_button]
 
 
@@ -389,7 +391,7 @@ def test_what_is_kept_for_a_host_can_be_forgotten(qtbot: QtBot, tmp_path: Path) 
     page.activated()
     _settle(qtbot)
     page.table.select("bastion")
-    forget = next(action for action in page.table.actions() if action.text().startswith("Forget"))
+    forget = page.actions_of_hosts.forget
     for shown in ("Forgot 2 secrets of bastion.", "No passwords or passphrases stored for bastion."):
         forget.trigger()
         _settle(qtbot)

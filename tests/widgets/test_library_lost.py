@@ -21,7 +21,7 @@ from widgets.library.library_bar import LibraryBar
 from widgets.live.live_page import LivePage
 from widgets.live.model import LivePhase
 from widgets.main_window import MainWindow
-from widgets.rail import PageName
+from widgets.page import PageName
 
 pytestmark = pytest.mark.usefixtures("few_programs")
 

@@ -19,7 +19,7 @@ from widgets import jobs
 from widgets.library.library_page import LibraryPage
 from widgets.live.live_page import LivePage
 from widgets.main_window import MainWindow
-from widgets.rail import PageName
+from widgets.page import PageName
 
 MESSAGES = messages("widgets-library", "test_library_newer")
 

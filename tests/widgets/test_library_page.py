@@ -18,9 +18,9 @@ from tests.messages import messages
 from tests.widgets.library_runs import DISK, Made, copied_library, plan_of, record
 from widgets import jobs
 from widgets.library.library_page import LibraryPage
-from widgets.library.run_actions import ActionButton
 from widgets.library.run_dialogs import DeleteQuestion, PinDialog
 from widgets.live.log_view import LINE_LIMIT
+from widgets.parts.actions import ActionButton
 from widgets.parts.dialogs import QuestionDialog
 from widgets.parts.text import Text
 
@@ -102,7 +102,7 @@ def test_an_empty_library_says_what_it_is_for_and_offers_the_next_step(qtbot: Qt
     with qtbot.waitSignal(empty.quick_requested) as asked:
         qtbot.mouseClick(empty.empty.button, Qt.MouseButton.LeftButton)
     assert asked.args == [LOCAL]
-    other = next(each for each in empty.empty.findChildren(type(empty.empty.button)) if each.text() == "Measure")
+    other = next(each for each in empty.empty.findChildren(type(empty.empty.button)) if each.text() == "New test")
     with qtbot.waitSignal(empty.measure_requested):
         qtbot.mouseClick(other, Qt.MouseButton.LeftButton)
 
@@ -257,9 +257,13 @@ def test_a_run_under_way_cannot_be_deleted(qtbot: QtBot, page: LibraryPage, work
 
 def test_repeating_opens_the_very_plan(qtbot: QtBot, page: LibraryPage, workstation: Workstation) -> None:
     _select(qtbot, page, AFTER)
-    with qtbot.waitSignal(page.repeat_requested) as asked:
+    plan = workstation.load(AFTER).plan
+    with qtbot.waitSignal(page.again_requested) as asked:
         _press(qtbot, page, "Run again")
-    assert asked.args == [workstation.load(AFTER).plan]
+    assert asked.args == [plan]
+    with qtbot.waitSignal(page.repeat_requested) as asked:
+        page.actions_of_runs.edit_plan.trigger()
+    assert asked.args == [plan]
 
 
 def test_exporting_hands_over_the_selected_runs_the_baseline_first(qtbot: QtBot, page: LibraryPage) -> None:

@@ -20,7 +20,7 @@ from widgets.compare.compare_page import ComparePage
 from widgets.export_dialog import ExportDialog
 from widgets.library.library_page import LibraryPage
 from widgets.main_window import MainWindow
-from widgets.rail import PageName
+from widgets.page import PageName
 from widgets.wizard.measure_page import MeasurePage
 
 pytestmark = pytest.mark.usefixtures("few_programs")
@@ -114,7 +114,7 @@ def test_repeating_opens_the_wizard_with_the_runs_own_plan(qtbot: QtBot, window:
     page = _library(qtbot, window)
     page.show_run(BEFORE)
     _settle(qtbot)
-    page.actions_of_runs.repeat.trigger()
+    page.actions_of_runs.edit_plan.trigger()
     qtbot.waitUntil(lambda: isinstance(window.splitter.front, MeasurePage))
     _settle(qtbot)
     measure = window.splitter.front

@@ -1,4 +1,4 @@
-"""The window as a whole: rooms, keys, folding, what runs, and closing while something does."""
+"""The window as a whole: pages, keys, folding, what runs, and closing while something does."""
 
 import logging
 import subprocess
@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QAction
-from PySide6.QtWidgets import QLabel, QLineEdit, QMenu, QMenuBar, QPushButton, QTabBar, QToolButton, QWidget
+from PySide6.QtWidgets import QLineEdit, QMenu, QMenuBar, QPushButton, QTabBar, QToolButton, QWidget
 from pytestqt.qtbot import QtBot
 
 from app.plans.plan import LOCAL, Plan, Repetition, make_step
@@ -23,10 +23,9 @@ from widgets.help_page import HelpPage
 from widgets.hosts.hosts_page import HostsPage
 from widgets.live.live_page import LivePage
 from widgets.main_window import MainWindow
-from widgets.page import Page
+from widgets.page import Page, PageName
 from widgets.parts.dialogs import QuestionDialog
 from widgets.parts.empty_state import EmptyState
-from widgets.rail import PageName
 from widgets.run_strip import LineState, StripLine
 
 MESSAGES = messages("widgets", "test_main_window")
@@ -63,9 +62,17 @@ def _action(window: MainWindow, text: str) -> QAction:
     return next(action for action in window.findChildren(QAction) if action.text() == text)
 
 
+def _front(window: MainWindow) -> str:
+    """Return the page that the sidebar marks."""
+    view = window.sidebar.view
+    marked = [view.content.index(row, 0) for row in range(view.content.rowCount())]
+    found = [index.data() for index in marked if view.is_front(index)]
+    return found[0] if found else PageName.HELP if window.sidebar.help_button.isChecked() else ""
+
+
 def test_it_opens_on_the_hosts_with_the_focus_where_work_begins(window: MainWindow) -> None:
     assert isinstance(window.splitter.front, HostsPage)
-    assert window.rail.buttons[PageName.HOSTS].isChecked()
+    assert _front(window) == PageName.HOSTS
     assert window.splitter.front.table.hasFocus()
 
 
@@ -91,22 +98,12 @@ def test_nothing_heavy_is_loaded_before_the_first_painted_window() -> None:
 def test_every_room_has_a_key_and_is_opened_once(qtbot: QtBot, window: MainWindow, number: int) -> None:
     room = list(PageName)[number - 1]
     qtbot.keyClick(window, Qt.Key(Qt.Key.Key_0 + number), Qt.KeyboardModifier.ControlModifier)
-    assert window.rail.buttons[room].isChecked()
+    assert _front(window) == room
     page = window.splitter.front
     assert isinstance(page, Page)
     window.show_page(PageName.HOSTS)
     window.show_page(room)
     assert window.splitter.front is page
-    assert f"Ctrl+{number}" in window.rail.buttons[room].toolTip()
-
-
-def test_the_arrow_keys_move_within_the_rail(qtbot: QtBot, window: MainWindow) -> None:
-    window.show_page(PageName.COMPARE)
-    button = window.rail.buttons[PageName.COMPARE]
-    button.setFocus()
-    qtbot.keyClick(button, Qt.Key.Key_Down)
-    assert isinstance(window.splitter.front, HelpPage)
-    assert window.rail.buttons[PageName.HELP].hasFocus()
 
 
 def test_a_page_that_fails_to_open_says_so_and_leaves_the_others_usable(
@@ -139,7 +136,7 @@ def test_the_side_folds_by_key_and_stays_folded_next_time(
     assert side.isVisible()
     qtbot.keyClick(window, Qt.Key.Key_F9)
     assert not side.isVisible()
-    assert not _action(window, "&Side panel").isChecked()
+    assert not _action(window, "Side panel").isChecked()
     qtbot.keyClick(window, Qt.Key.Key_F9)
     qtbot.waitUntil(side.isVisible)
     qtbot.keyClick(window, Qt.Key.Key_F9)
@@ -181,18 +178,12 @@ def test_each_page_has_its_own_line_at_the_bottom(window: MainWindow) -> None:
 
 
 def test_what_runs_is_seen_from_everywhere(window: MainWindow) -> None:
-    badge = window.rail.buttons[PageName.LIVE].findChild(QLabel)
-    assert badge is not None
-    assert not badge.isVisible()
     assert not window.status_line.stop_button.isVisible()
     height = window.status_line.height()
     window.show_running("running 1 · This computer fio 00:41 of 02:10")
     window.show_lines([LINE], LINE.key)
     assert window.windowTitle() == MESSAGES["title_of_one"]
     assert not window.strip.isVisible()
-    assert badge.isVisible()
-    assert badge.text() == "1"
-    assert window.rail.buttons[PageName.LIVE].accessibleName() == "Live, 1 running"
     assert window.status_line.running.text() == "running 1 · This computer fio 00:41 of 02:10"
     assert window.status_line.stop_button.isVisible()
     assert window.status_line.height() == height
@@ -205,7 +196,6 @@ def test_what_runs_is_seen_from_everywhere(window: MainWindow) -> None:
     window.show_running("")
     window.show_lines([], "")
     assert window.windowTitle() == "Benchwright"
-    assert not badge.isVisible()
     assert not window.status_line.stop_button.isVisible()
 
 
@@ -243,7 +233,7 @@ def test_closing_ends_the_run_in_order_and_keeps_it(qtbot: QtBot, window: MainWi
     window.close()
     qtbot.mouseClick(_question(window).accept_button, Qt.MouseButton.LeftButton)
     assert window.isVisible()
-    assert not window.rail.isEnabled()
+    assert not window.sidebar.isEnabled()
     assert "Stopping" in window.status_line.running.text()
     qtbot.waitUntil(lambda: not window.isVisible())
     assert not live.running
@@ -268,7 +258,7 @@ def test_export_is_about_the_run_in_front_and_else_leads_to_the_library(qtbot: Q
     live = window.pages.live
     assert live is not None
     window.export()
-    assert window.rail.buttons[PageName.LIBRARY].isChecked()
+    assert _front(window) == PageName.LIBRARY
     qtbot.waitUntil(lambda: not live.running)
     window.show_page(PageName.LIVE)
     window.export()
@@ -295,10 +285,10 @@ def test_a_second_measurement_of_a_host_waits_in_the_strip_and_can_be_removed(qt
     qtbot.keyClick(window, Qt.Key.Key_Tab, Qt.KeyboardModifier.ControlModifier)
     assert window.splitter.front is live
     assert live.front is first
-    _action(window, "&Stop").trigger()
+    _action(window, "Stop").trigger()
     qtbot.waitUntil(lambda: first.over and second.running)
     qtbot.waitUntil(lambda: second.over)
-    assert [card.line.state for card in window.strip.cards] == [LineState.DONE, LineState.DONE]
+    assert [card.line.state for card in window.strip.cards] == [LineState.EARLY, LineState.DONE]
     qtbot.mouseClick(window.strip.cards[1].stop_button, Qt.MouseButton.LeftButton)
     assert live.runs.controllers == [first]
 
@@ -309,7 +299,7 @@ def test_a_plan_that_cannot_be_read_is_said_in_words(qtbot: QtBot, window: MainW
     assert "missing.toml" in _question(window).windowTitle()
 
 
-def test_what_the_rail_shows_has_words_for_those_who_do_not_see_it(window: MainWindow) -> None:
+def test_every_button_has_a_name(window: MainWindow) -> None:
     for room in PageName:
         window.show_page(room)
     nameless = [

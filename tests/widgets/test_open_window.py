@@ -13,7 +13,7 @@ from pathlib import Path
 from PySide6.QtCore import QTimer
 from PySide6.QtWidgets import QApplication
 from app.services import Workstation
-from widgets.main_window import open_window
+from widgets.window_start import open_window
 
 application = QApplication([])
 QTimer.singleShot(0, lambda: print("open", flush=True))
@@ -45,12 +45,12 @@ from pathlib import Path
 from PySide6.QtCore import QTimer
 from PySide6.QtWidgets import QApplication
 from app.services import Workstation
-from widgets import main_window
+from widgets import window_start
 
-main_window.LOADED = 0
+window_start.LOADED = 0
 application = QApplication([])
 QTimer.singleShot(500, application.quit)
-main_window.open_window(Workstation(Path(sys.argv[1]) / "runs.sqlite3", Path(sys.argv[1]) / "hosts.toml"))
+window_start.open_window(Workstation(Path(sys.argv[1]) / "runs.sqlite3", Path(sys.argv[1]) / "hosts.toml"))
 print(gc.get_freeze_count())
 """
 

@@ -3,6 +3,7 @@
 import subprocess
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from PySide6.QtCore import Qt
@@ -83,3 +84,44 @@ def test_the_run_of_another_process_is_shown_and_its_end(
         assert card.line.detail.endswith("another Benchwright")
         other.communicate("")
     qtbot.waitUntil(lambda: not window.strip.isVisible())
+
+
+KILLED = """
+import sys
+from pathlib import Path
+from app.plans.plan import LOCAL, Plan, Repetition, make_step
+from app.questions import RefusingAsker
+from app.runs.control import Control
+from app.services import Workstation
+workstation = Workstation(Path(sys.argv[1]), Path(sys.argv[2]))
+step = make_step("sysbench-cpu", {"time": 600, "threads": 1})
+plan = Plan("long", (LOCAL,), (step,), repetition=Repetition(trials=2))
+for event in workstation.run(plan, RefusingAsker(), Control()):
+    if type(event).__name__ == "JobBegan":
+        print("under way", flush=True)
+"""
+
+
+@pytest.mark.lab
+def test_a_killed_run_of_another_process_can_be_attached(
+    qtbot: QtBot, workstation: Workstation, window: MainWindow, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("widgets.live.run_set.RETRY", 300)
+    with qtbot.waitExposed(window):
+        window.show()
+    qtbot.waitUntil(lambda: not jobs.running())
+    words = [sys.executable, "-c", KILLED, str(workstation.library_path), str(tmp_path / "hosts.toml")]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as other:
+        assert other.stdout is not None
+        assert other.stdout.readline() == "under way\n"
+        qtbot.waitUntil(window.strip.isVisible)
+        other.kill()
+    qtbot.waitUntil(lambda: window.detached_bar.isVisible() and not window.strip.isVisible())
+    assert window.detached_bar.message.text().startswith("Interrupted")
+    window.sidebar.show_now()
+    item = next(one for section in window.sidebar.state.sections() for one in section.items if one.key == "detached:0")
+    window.links.follow(item)
+    assert window.detached_bar.attach_button.hasFocus()
+    qtbot.mouseClick(window.detached_bar.stop_button, Qt.MouseButton.LeftButton)
+    qtbot.waitUntil(lambda: [run.state for run in workstation.runs()] == [State.PARTIAL] and not jobs.running())
+    assert not [one for section in window.sidebar.state.sections() for one in section.items if "detached" in one.key]

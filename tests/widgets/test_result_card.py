@@ -102,7 +102,9 @@ def test_two_steps_lead_from_the_window_to_a_result_in_the_clipboard(
 ) -> None:
     window = MainWindow(workstation)
     keep(window)
-    window.show()
+    with qtbot.waitExposed(window):
+        window.show()
+    window.activateWindow()
     qtbot.keyClick(window, Qt.Key.Key_N, Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier)
     page = window.pages.live
     assert isinstance(page, LivePage)

@@ -20,8 +20,8 @@ from widgets import jobs, session_bar
 from widgets.library.library_page import LibraryPage
 from widgets.live.live_page import LivePage
 from widgets.main_window import MainWindow
+from widgets.page import PageName
 from widgets.parts.dialogs import QuestionDialog
-from widgets.rail import PageName
 from widgets.session_bar import LATER, SessionBar
 
 MESSAGES = messages("widgets", "test_session_bar")

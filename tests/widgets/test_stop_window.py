@@ -25,7 +25,7 @@ from tests.widgets.heartbeat import beating
 from widgets import jobs
 from widgets.live.live_page import LivePage
 from widgets.main_window import MainWindow
-from widgets.rail import PageName
+from widgets.page import PageName
 
 pytestmark = pytest.mark.usefixtures("few_programs")
 

@@ -26,8 +26,8 @@ from widgets.hosts.cleanup_dialogs import LeftoversDialog
 from widgets.hosts.hosts_page import HostsPage
 from widgets.live.live_page import LivePage
 from widgets.main_window import MainWindow
+from widgets.page import PageName
 from widgets.parts.dialogs import QuestionDialog
-from widgets.rail import PageName
 
 pytestmark = pytest.mark.usefixtures("few_programs")
 

@@ -15,7 +15,7 @@ from widgets.compare.compare_page import ComparePage
 from widgets.hosts.hosts_page import HostsPage
 from widgets.library.library_page import LibraryPage
 from widgets.main_window import MainWindow
-from widgets.rail import PageName
+from widgets.page import PageName
 
 pytestmark = pytest.mark.usefixtures("idle")
 

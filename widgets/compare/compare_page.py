@@ -42,6 +42,7 @@ from widgets.parts.controls import push_button
 from widgets.parts.dialogs import opened
 from widgets.parts.empty_state import EmptyState
 from widgets.parts.flow_layout import flowing
+from widgets.parts.layouts import remember_splitter
 from widgets.parts.notice import Notice
 from widgets.parts.text import Text, set_tool_tip, sheet_text
 from widgets.plots.studies import StudyTabs
@@ -419,6 +420,7 @@ class ComparePage(Page):
         fill(column_in(below, SPACE[0]), self.verdict, (self.tabs, 1))
         self._splitter.addWidget(self.table)
         self._splitter.addWidget(below)
+        self._moved = remember_splitter(self._splitter, "compare")
         self._splitter.splitterMoved.connect(self._keep_heights)
         self._content = QWidget()
         content = column_in(self._content, SPACE[1])

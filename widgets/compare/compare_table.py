@@ -155,7 +155,7 @@ class CompareTable(Table[CompareLine]):
         widths[INTERVAL] += max(0, free) // 4
         widths[METRIC] += max(0, free) // 3
         for number, width in widths.items():
-            self.setColumnWidth(number, width)
+            self.setColumnWidth(number, self._widths.get(self.content.columns[number].name, width))
 
     def _fitted_widths(self, optional: set[int]) -> tuple[dict[int, int], int]:
         """Return the widths of the columns but the verdict, and the pixels that are free; negative if some are lacking.

@@ -93,7 +93,7 @@ class SampleSizeDialog(QDialog):
         except BenchwrightError as error:
             self.notice.show_error(error)
             return
-        self.notice.show_message("good", "The plan is on Measure.", f"{missing_hosts_text(plan, design)} {EACH_SIDE}")
+        self.notice.show_message("good", "The plan is on New test.", f"{missing_hosts_text(plan, design)} {EACH_SIDE}")
         self.plan_chosen.emit(plan)
 
     def _offer(self, choices: Choices) -> None:

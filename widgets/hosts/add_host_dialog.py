@@ -198,9 +198,12 @@ class AddHostDialog(QDialog):
         self._job: BackgroundJob | None = None
         self._pressed: QWidget | None = None  # had the focus before the form was disabled
         known = tuple(known)
-        self._taken = frozenset(host.name for host in known if host.origin is Origin.SAVED and edited is None)
+        self._taken = frozenset(host.name for host in known if host.origin is Origin.SAVED and host != edited)
         self._aliases = [host.name for host in known if host.origin is Origin.SSH_CONFIG]
         self._lines: list[HostLine] = []
+        self.replaced: list[HostEntry] = []
+        """The saved hosts that were replaced."""
+
         self.destinations = DestinationEdit()
         self.lines = Table("Hosts to add", TableModel(_LINE_COLUMNS))
         self.fields = {name: _Field(name) for name in FIELDS}
@@ -266,8 +269,8 @@ class AddHostDialog(QDialog):
             texts = typed(edited)
             for name, field in self.fields.items():
                 field.edit.setText(texts[name])
-            self.fields["name"].edit.setReadOnly(True)
-            set_tool_tip(self.fields["name"].edit, "Runs in the library refer to this name.")
+            self.fields["name"].edit.setReadOnly(edited.origin is not Origin.SAVED)
+            set_tool_tip(self.fields["name"].edit, "Runs in the library keep the name that they were made with.")
             self.fields["host_name"].edit.setFocus()
             return
         self.destinations.setFocus()
@@ -361,7 +364,9 @@ class AddHostDialog(QDialog):
         if self._complete():
             hosts = self.entries()
             name = hosts[0].name if len(hosts) == 1 else count_text(len(hosts), "host")
-            self._work(f"Saving {name}…", BackgroundJob(lambda: self._workstation.save_hosts(*hosts), self))
+            old = [] if self._edited is None else [self._edited.name]
+            job = BackgroundJob(lambda: self._workstation.save_hosts(*hosts, instead=old), self)
+            self._work(f"Saving {name}…", job)
 
     def _work(self, text: str, job: BackgroundJob) -> None:
         self._job = job
@@ -379,7 +384,8 @@ class AddHostDialog(QDialog):
         self._stop_waiting()
         if isinstance(value, ConnectReport):
             self._report(value)
-        else:
+        elif isinstance(value, list):
+            self.replaced = value
             self.accept()
 
     def _fail(self, job: BackgroundJob, error: BenchwrightError) -> None:

@@ -37,6 +37,11 @@ class NoticeBar(QFrame):
         fill(row, Picture(level), (texts, 1), *buttons)
         self.hide()
 
+    @property
+    def first_button(self) -> QPushButton:
+        """The button with the next step."""
+        return self._buttons[0]
+
     def _write(self, message: str, detail: str) -> None:
         self.message.setText(message)
         self.detail.setText(detail)
@@ -52,7 +57,7 @@ class ChangedBar(NoticeBar):
     restore_requested = Signal(str)  # the name of a host
 
     def __init__(self, workstation: Workstation) -> None:
-        self.restore_button = push_button("Restore…", tip="Show the changed settings and restore them as root")
+        self.restore_button = push_button("Restore settings…", tip="Show the changed settings and restore them as root")
         super().__init__(workstation, "warning", self.restore_button)
         self.host = ""
         self.restore_button.clicked.connect(lambda: self.restore_requested.emit(self.host))
@@ -81,6 +86,7 @@ class DetachedBar(NoticeBar):
 
     attach_requested = Signal(object)  # the DetachedRun
     stop_requested = Signal(object)
+    shown = Signal(list)  # every DetachedRun
 
     def __init__(self, workstation: Workstation) -> None:
         self.attach_button = push_button("Attach", tip="Read the results so far and continue the plan")
@@ -101,6 +107,7 @@ class DetachedBar(NoticeBar):
         """Show the first of `runs`, the newest; hide the bar if there is none."""
         self._run = runs[0] if runs else None
         self.setVisible(bool(runs))
+        self.shown.emit(runs)
         if self._run is None:
             return
         more = "" if len(runs) == 1 else f" And {len(runs) - 1} more."
@@ -111,7 +118,7 @@ class DetachedBar(NoticeBar):
     def _request(self, signal: SignalInstance) -> None:
         if self._run is not None:
             run, self._run = self._run, None  # a second click must not request it again
-            self.hide()
+            self.show_detached([])
             signal.emit(run)
 
     def _ask_to_forget(self) -> None:

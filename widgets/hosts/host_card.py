@@ -1,36 +1,29 @@
 """Card of the selected host: address, facts, connection status and actions."""
 
-from PySide6.QtCore import Qt, Signal, SignalInstance
-from PySide6.QtWidgets import QFrame, QToolButton
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import QFrame
 
 from app.hosts.hosts import HostEntry, Origin
 from app.hosts.short_facts import short_facts
 from app.questions import ConnectOutcome
+from widgets.hosts.host_actions import HostActions
 from widgets.hosts.host_connections import HostStatus
-from widgets.hosts.hosts_table import address_text
+from widgets.parts.actions import ActionButton, ActionTool
 from widgets.parts.boxes import column_in, fill, in_row
-from widgets.parts.controls import push_button, tool_button
 from widgets.parts.flow_layout import flowing
 from widgets.parts.names import host_title
 from widgets.parts.notice import Notice, ProgressNotice
-from widgets.parts.text import Text, Tone, set_tool_tip
+from widgets.parts.text import Text, Tone
 from widgets.theme import SPACE, TextSize, restyle, text_font
 from widgets.wizard.messages import listed
 
 
 class HostCard(QFrame):
-    """Card of one host, or of several selected ones. Its buttons emit requests; the page does the work."""
+    """Card of one host, or of several selected ones, with buttons for the actions on them."""
 
-    measure_requested = Signal()
-    quick_requested = Signal()
-    test_requested = Signal()
-    edit_requested = Signal()
-    remove_requested = Signal()
-    leftovers_requested = Signal()
-    calibrate_requested = Signal()
     cancel_requested = Signal()
 
-    def __init__(self) -> None:
+    def __init__(self, actions: HostActions) -> None:
         super().__init__()
         self.setObjectName("card")
         self._title = Text(font=text_font(TextSize.HEADING, bold=True))
@@ -39,32 +32,25 @@ class HostCard(QFrame):
         self.notice = Notice()
         self.working = ProgressNotice()
         self.working.cancelled.connect(self.cancel_requested)
-        self.measure_button = push_button("Measure this host", self.measure_requested)
-        self.quick_button = push_button("Quick benchmark", self.quick_requested)
-        self.test_button = push_button("Test connection", self.test_requested)
-        self.leftovers_button = push_button("Leftovers…", self.leftovers_requested)
-        self.calibrate_button = push_button("Calibrate…", self.calibrate_requested)
-        set_tool_tip(self.calibrate_button, "Measure the noise of this host to derive its own margins")
-        set_tool_tip(self.leftovers_button, "Directories and processes left on the host by interrupted runs")
-        self.edit_button = self._tool("edit", "Edit the connection", "F2", self.edit_requested)
-        self.remove_button = self._tool("remove", "Remove the host from the list", "Del", self.remove_requested)
-        set_tool_tip(self.quick_button, "CPU, memory and disk in under 90 s")
+        self.new_test_button = ActionButton(actions.new_test)
+        self.test_button = ActionButton(actions.test)
         self._activity = ""
-        self._arrange()
+        self.edit_button, self.remove_button = ActionTool(actions.edit, "edit"), ActionTool(actions.remove, "remove")
+        head = in_row((self._title, 1), self.edit_button, self.remove_button, spacing=SPACE[0])
+        self.quick_button = ActionButton(actions.quick)
+        self.leftovers_button = ActionButton(actions.leftovers)
+        calibrate = ActionButton(actions.calibrate)
+        buttons = (self.new_test_button, self.quick_button, self.test_button, calibrate, self.leftovers_button)
+        rows = column_in(self, SPACE[1], (SPACE[3], SPACE[2], SPACE[2], SPACE[3]))
+        texts = (self._address, self._summary, self.working, self.notice)
+        fill(rows, head, *texts, flowing(*buttons, spacing=SPACE[1]), None)
 
-    def show_host(self, entry: HostEntry, status: HostStatus) -> None:
-        """Show `entry` and its status."""
-        local = entry.origin is Origin.THIS_COMPUTER
+    def show_host(self, entry: HostEntry, address: str, status: HostStatus) -> None:
+        """Show `entry`, its address and its status."""
         self._title.setText(host_title(entry.name))
-        self._address.setText(address_text(entry))
+        self._address.setText(address)
         self._summary.setText("" if status.facts is None else short_facts(status.facts))
         self._summary.setVisible(status.facts is not None)
-        self.measure_button.setText("Measure this host")
-        for shown in (self.quick_button, self.leftovers_button, self.calibrate_button):
-            shown.setVisible(True)
-        self.test_button.setVisible(not local)
-        self.edit_button.setVisible(not local)
-        self.remove_button.setVisible(entry.origin is Origin.SAVED)
         self._show_activity(entry, status)
         self._show_outcome(entry, status)
 
@@ -72,24 +58,14 @@ class HostCard(QFrame):
         """Show several selected hosts: they can be measured in one plan."""
         self._title.setText(f"{len(entries)} hosts")
         self._address.setText(listed(host_title(entry.name) for entry in entries))
-        self.measure_button.setText(f"Measure {len(entries)} hosts")
-        for one_only in (
-            self._summary,
-            self.quick_button,
-            self.test_button,
-            self.leftovers_button,
-            self.calibrate_button,
-            self.edit_button,
-            self.remove_button,
-        ):
-            one_only.setVisible(False)
+        self._summary.setVisible(False)
         self.notice.hide()
         self.working.end()
         self._activity = ""
 
     def set_primary(self, *, primary: bool) -> None:
-        """Set whether *Measure* is the page's primary button."""
-        restyle(self.measure_button, "primary", primary)
+        """Set whether *New test* is the page's primary button."""
+        restyle(self.new_test_button, "primary", primary)
 
     def _show_outcome(self, entry: HostEntry, status: HostStatus) -> None:
         report = status.report
@@ -111,29 +87,3 @@ class HostCard(QFrame):
         elif not activity:
             self.working.end()
         self._activity = activity
-        self.test_button.setEnabled(not activity)
-
-    def _arrange(self) -> None:
-        head = in_row((self._title, 1), self.edit_button, self.remove_button, spacing=SPACE[0])
-        buttons = (
-            self.measure_button,
-            self.quick_button,
-            self.test_button,
-            self.calibrate_button,
-            self.leftovers_button,
-        )
-        rows = column_in(self, SPACE[1], (SPACE[3], SPACE[2], SPACE[2], SPACE[3]))
-        fill(
-            rows,
-            head,
-            self._address,
-            self._summary,
-            self.working,
-            self.notice,
-            flowing(*buttons, spacing=SPACE[1]),
-            None,
-        )
-
-    def _tool(self, icon: str, tip: str, keys: str, request: SignalInstance) -> QToolButton:
-        focus = Qt.FocusPolicy.StrongFocus
-        return tool_button("", request, icon=icon, tip=f"{tip} ({keys})", accessibleName=tip, focusPolicy=focus)

@@ -1,14 +1,14 @@
 """Hosts page: list, connection tests, facts, and actions on hosts."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from functools import partial
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QAction, QKeySequence
 from PySide6.QtWidgets import QFrame, QLineEdit, QSplitter, QStackedWidget, QWidget
 
 from app.hosts.hosts import THIS_COMPUTER, HostEntry, Origin
-from app.library_rows import LibraryRow
+from app.library_digest import LibraryDigest
 from app.plans.plan import LOCAL
 from app.questions import Asker
 from app.services import Workstation
@@ -17,30 +17,26 @@ from suites.quantities import count_text
 from widgets.hosts.add_host_dialog import AddHostDialog
 from widgets.hosts.compared_facts import ComparedFactsView
 from widgets.hosts.facts_view import FactsView
+from widgets.hosts.host_actions import HostActions
 from widgets.hosts.host_bars import ChangedBar
 from widgets.hosts.host_card import HostCard
 from widgets.hosts.host_connections import HostConnections
 from widgets.hosts.hosts_table import HostsTable
 from widgets.jobs import BackgroundJob
+from widgets.library_digests import LibraryDigests
 from widgets.page import Page
 from widgets.parts.boxes import column_in, fill, in_column, in_row, row_in
 from widgets.parts.controls import line_edit, push_button
-from widgets.parts.dialogs import QuestionDialog, opened
+from widgets.parts.dialogs import opened
+from widgets.parts.layouts import remember_splitter
 from widgets.parts.names import host_title
 from widgets.parts.notice import Notice
 from widgets.parts.text import Text, Tone
 from widgets.theme import SPACE, TextSize, set_icon, text_font
+from widgets.undo import UndoableChange, UndoBar, UndoStack
 
 SEARCH_FROM = 9
 """Number of hosts from which the search field is shown."""
-
-
-@dataclass(frozen=True, slots=True)
-class LastRuns:
-    """The newest run of each host, and the number of all runs."""
-
-    by_host: Mapping[str, LibraryRow]
-    runs: int
 
 
 class HostsPage(Page):
@@ -49,34 +45,35 @@ class HostsPage(Page):
     measure_requested = Signal(list)  # names of hosts
     quick_requested = Signal(str)  # the name of a host
 
-    def __init__(self, workstation: Workstation, asker: Asker) -> None:
+    listed = Signal(list)  # HostEntry
+
+    def __init__(
+        self,
+        workstation: Workstation,
+        asker: Asker,
+        undo: UndoStack | None = None,
+        digests: LibraryDigests | None = None,
+    ) -> None:
         super().__init__(workstation, asker)
+        self._undo, self._digests = undo or UndoStack(self), digests or LibraryDigests(workstation, self)
+        self.addAction(self._undo.action)
         self.connections = HostConnections(workstation, asker, self)
         self.table = HostsTable(self.connections)
-        self.table.moved.connect(self._show_current)
-        self.connections.changed.connect(self._show_status)
+        self.actions_of_hosts = HostActions(self)
         self.facts_view = FactsView()
-        self.facts_view.read_requested.connect(lambda: self.connections.read(self.table.current_host().name))
         self.compared_facts = ComparedFactsView()
-        self.compared_facts.read_requested.connect(self._read_missing)
         self._facts_stack = QStackedWidget()
         self._facts_stack.setObjectName("card")
         self._facts_stack.addWidget(self.facts_view)
         self._facts_stack.addWidget(self.compared_facts)
-        self.card = HostCard()
-        self.card.cancel_requested.connect(lambda: self.connections.cancel(self.table.current_host().name))
-        self.card.leftovers_requested.connect(self._show_leftovers)
-        self.card.calibrate_requested.connect(self._calibrate)
+        self.card = HostCard(self.actions_of_hosts)
         self.notice = Notice()
+        self.undo_bar = UndoBar(self._undo)
         self.start_card = self._build_start_card()
         self.search = self._build_search()
-        self._listed = False
-        for source in (self.card, self.table):
-            self._connect(source)
-        self.table.forget_requested.connect(self._forget_secrets)
         self.changed = ChangedBar(workstation)
-        self.changed.restore_requested.connect(self._restore)
-        self.table.restore_requested.connect(lambda: self._restore(self.table.current_host().name))
+        self._read = False
+        self._connect()
         self._arrange()
         self.begin_at(self.table)
         self._show_entries([THIS_COMPUTER])
@@ -86,10 +83,10 @@ class HostsPage(Page):
         self.notice.hide()
         BackgroundJob(self.workstation.hosts, self).start(self._show_entries, self.notice.show_error)
         BackgroundJob(self.workstation.hosts_problem, self).start(self._show_problem)
-        BackgroundJob(self._last_runs, self).start(self._show_last_runs, self._show_library_error)
+        self._digests.refresh()
         self.changed.refresh()
-        if not self._listed:
-            self._listed = True
+        if not self._read:
+            self._read = True
             self.connections.read(LOCAL)
 
     def add_host(self) -> None:
@@ -99,7 +96,10 @@ class HostsPage(Page):
     def _show_entries(self, entries: list[HostEntry]) -> None:
         self.table.show_rows(entries)
         self.search.setVisible(len(entries) >= SEARCH_FROM)
-        self.status.emit(f"{len(entries)} host{'s' if len(entries) > 1 else ''}")
+        self.status.emit(count_text(len(entries), "host"))
+        self.listed.emit(entries)
+        if len(entries) > 1:
+            BackgroundJob(self.workstation.resolved_hosts, self).start(self.table.show_resolved)
 
     def _show_problem(self, problem: str) -> None:
         if problem:
@@ -110,12 +110,13 @@ class HostsPage(Page):
         status = self.connections.of(entry.name)
         chosen = self.table.chosen()
         several = len(chosen) > 1
+        self.actions_of_hosts.show_chosen(chosen, busy=bool(status.activity))
         self._facts_stack.setCurrentWidget(self.compared_facts if several else self.facts_view)
         if several:
             self.card.show_many(chosen)
             self.compared_facts.show_hosts({each.name: self.connections.of(each.name).facts for each in chosen})
             return
-        self.card.show_host(entry, status)
+        self.card.show_host(entry, self.table.address(entry), status)
         if status.facts is None:
             self.facts_view.show_nothing(host_title(entry.name))
         elif status.facts is not self.facts_view.facts:
@@ -130,42 +131,41 @@ class HostsPage(Page):
             if self.connections.of(entry.name).facts is None:
                 self.connections.test(entry.name)
 
-    def _last_runs(self) -> LastRuns:
-        """Return the newest run with a figure of each host; called in the background."""
-        rows, last = self.workstation.library().rows, dict[str, LibraryRow]()
-        for row in rows:  # the newest first
-            new = [host for host in row.summary.hosts if host not in last]
-            if new and not row.binned and row.headline:
-                last |= dict.fromkeys(new, row)
-        return LastRuns(last, len(rows))
+    def _show_digest(self, digest: LibraryDigest) -> None:
+        self.table.show_last_runs(digest.last)
+        self._offer_start(empty=digest.empty)
 
-    def _show_last_runs(self, found: LastRuns) -> None:
-        self.table.show_last_runs(found.by_host)
-        self._offer_start(found.runs)
-
-    def _offer_start(self, runs: int) -> None:
-        self.start_card.setVisible(runs == 0)
-        self.card.set_primary(primary=runs > 0)
+    def _offer_start(self, *, empty: bool) -> None:
+        self.start_card.setVisible(empty)
+        self.card.set_primary(primary=not empty)
 
     def _show_library_error(self, error: BenchwrightError) -> None:
-        self._offer_start(1)
+        self._offer_start(empty=False)
         if not self.report_damage(error):
             self.notice.show_error(error)
 
     def _edit(self, edited: HostEntry | None) -> None:
         dialog = AddHostDialog(self.workstation, self.asker, self.table.content.rows, edited, self)
-        dialog.accepted.connect(lambda: self._take_saved(dialog.entries()))
+        dialog.accepted.connect(lambda: self._take_saved(dialog.entries(), edited, dialog.replaced))
         opened(dialog)
 
-    def _take_saved(self, entries: Sequence[HostEntry]) -> None:
-        """Select the saved hosts and connect to them."""
+    def _take_saved(self, entries: Sequence[HostEntry], edited: HostEntry | None, before: list[HostEntry]) -> None:
+        """Select the saved hosts and connect to them; saving can be undone."""
         names = [entry.name for entry in entries]
-        for name in names:
-            self.connections.forget(name)
+        undo = partial(self.workstation.save_hosts, *before, instead=names)
+        changed = [*names, *(entry.name for entry in before)]
+        text = _saved_text(names, edited)
+        self._undo.add(UndoableChange(text, undo, lambda _text: self._show_changed(*changed), self.notice.show_error))
         listing = BackgroundJob(self.workstation.hosts, self).start(self._show_entries, self.notice.show_error)
         listing.returned.connect(lambda _entries: self.table.select(*names))
         for name in names:
             self.connections.test(name)
+
+    def _show_changed(self, *names: str) -> None:
+        """List the hosts again; the states of those that were changed are not known any more."""
+        for name in names:
+            self.connections.forget(name)
+        BackgroundJob(self.workstation.hosts, self).start(self._show_entries, self.notice.show_error)
 
     def _show_leftovers(self) -> None:
         from widgets.hosts.cleanup_dialogs import LeftoversDialog
@@ -184,23 +184,16 @@ class HostsPage(Page):
         dialog.restored.connect(self.changed.refresh)
         opened(dialog)
 
-    def _ask_to_remove(self) -> None:
-        entry = self.table.current_host()
-        if entry.origin is not Origin.SAVED:
-            return
-        question = QuestionDialog(
-            f"Remove {entry.name} from the list?", "Its runs stay in the library.", "Remove", self
-        )
-        question.accepted.connect(lambda: self._remove(entry.name))
-        opened(question)
-
-    def _remove(self, name: str) -> None:
-        def remove() -> list[HostEntry]:
-            self.workstation.remove_host(name)
-            return self.workstation.hosts()
-
-        self.connections.forget(name)
-        BackgroundJob(remove, self).start(self._show_entries, self.notice.show_error)
+    def _remove(self) -> None:
+        entry, workstation = self.table.current_host(), self.workstation
+        if entry.origin is Origin.SAVED:
+            self._undo.do(
+                lambda: workstation.remove_host(entry.name),
+                lambda before: workstation.save_hosts(*before),
+                f"Removed {entry.name}; its runs stay in the library",
+                lambda _text: self._show_changed(entry.name),
+                self.notice.show_error,
+            )
 
     def _forget_secrets(self) -> None:
         name = self.table.current_host().name
@@ -214,14 +207,35 @@ class HostsPage(Page):
 
         BackgroundJob(lambda: self.workstation.forget_secrets(name), self).start(show_message, self.notice.show_error)
 
-    def _connect(self, source: HostCard | HostsTable) -> None:
-        source.measure_requested.connect(
-            lambda: self.measure_requested.emit([entry.name for entry in self.table.chosen()])
-        )
-        source.quick_requested.connect(lambda: self.quick_requested.emit(self.table.current_host().name))
-        source.test_requested.connect(lambda: self.connections.test(self.table.current_host().name))
-        source.edit_requested.connect(lambda: self._edit(self.table.current_host()))
-        source.remove_requested.connect(self._ask_to_remove)
+    def _connect(self) -> None:
+        def name() -> str:
+            return self.table.current_host().name
+
+        self.table.moved.connect(self._show_current)
+        self.table.activated.connect(self.actions_of_hosts.new_test.trigger)
+        self.connections.changed.connect(self._show_status)
+        self._digests.read.connect(self._show_digest)
+        self._digests.failed.connect(self._show_library_error)
+        self.facts_view.read_requested.connect(self.actions_of_hosts.facts.trigger)
+        self.compared_facts.read_requested.connect(self._read_missing)
+        self.card.cancel_requested.connect(lambda: self.connections.cancel(name()))
+        self.changed.restore_requested.connect(self._restore)
+        actions = self.actions_of_hosts
+        slots: dict[QAction, Callable[[], object]] = {
+            actions.new_test: lambda: self.measure_requested.emit([entry.name for entry in self.table.chosen()]),
+            actions.quick: lambda: self.quick_requested.emit(name()),
+            actions.test: lambda: self.connections.test(name()),
+            actions.facts: lambda: self.connections.read(name()),
+            actions.edit: lambda: self._edit(self.table.current_host()),
+            actions.calibrate: self._calibrate,
+            actions.leftovers: self._show_leftovers,
+            actions.restore: lambda: self._restore(name()),
+            actions.forget: self._forget_secrets,
+            actions.remove: self._remove,
+        }
+        for action, slot in slots.items():
+            action.triggered.connect(lambda _checked, slot=slot: slot())
+        self.table.addActions(list(actions.all()))
 
     def _arrange(self) -> None:
         title = Text("Hosts", font=text_font(TextSize.TITLE, bold=True))
@@ -237,7 +251,8 @@ class HostsPage(Page):
             splitter.addWidget(part)
             splitter.setStretchFactor(splitter.count() - 1, share)
         splitter.setChildrenCollapsible(False)
-        fill(rows, head, self.notice, self.changed, self.start_card, self.search, (splitter, 1))
+        remember_splitter(splitter, "hosts")
+        fill(rows, head, self.notice, self.changed, self.start_card, self.search, (splitter, 1), self.undo_bar)
 
     def _build_start_card(self) -> QFrame:
         card = QFrame()
@@ -259,3 +274,9 @@ class HostsPage(Page):
         find.triggered.connect(search.setFocus)
         self.addAction(find)
         return search
+
+
+def _saved_text(names: Sequence[str], edited: HostEntry | None) -> str:
+    if edited is None:
+        return f"Added {names[0] if len(names) == 1 else count_text(len(names), 'host')}"
+    return f"Changed {names[0]}" if edited.name == names[0] else f"Renamed {edited.name} to {names[0]}"

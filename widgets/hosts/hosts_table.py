@@ -2,8 +2,7 @@
 
 from collections.abc import Callable, Mapping
 
-from PySide6.QtCore import Qt, Signal, SignalInstance
-from PySide6.QtGui import QAction, QKeySequence
+from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QAbstractItemView
 
 from app.hosts.hosts import THIS_COMPUTER, HostEntry, Origin, ssh_address
@@ -33,9 +32,14 @@ def connection_text(entry: HostEntry, status: HostStatus) -> str:
 
 
 def host_columns(
-    status: Callable[[str], HostStatus], last_run: Callable[[str], LibraryRow | None] = lambda _name: None
+    status: Callable[[str], HostStatus],
+    last_run: Callable[[str], LibraryRow | None] = lambda _name: None,
+    resolved: Callable[[str], str | None] = lambda _name: None,
 ) -> tuple[TableColumn[HostEntry], ...]:
     """Return the columns of hosts: name, state, address, last result, hardware, system and clock."""
+
+    def address(entry: HostEntry) -> str:
+        return resolved(entry.name) or address_text(entry)
 
     def result(text: Callable[[LibraryRow], str]) -> Callable[[HostEntry], str]:
         return lambda entry: "" if (row := last_run(entry.name)) is None else text(row)
@@ -55,13 +59,13 @@ def host_columns(
             key=lambda entry: connection_text(entry, status(entry.name)),
         ),
         TableColumn(
-            "Address", address_text, tone="muted", stretch=True, least=140, key=address_text,
-            more=lambda entry: f"{address_text(entry)}\n{entry.origin.value}",
+            "Address", address, tone="muted", stretch=True, least=140, key=address,
+            more=lambda entry: "\n".join(dict.fromkeys((address(entry), address_text(entry), entry.origin.value))),
         ),
         TableColumn(
             "Last result", result(lambda row: row.headline), align=RIGHT, hide_order=5,
             mark=lambda entry: icon(mark_of(row.summary.trust)) if (row := last_run(entry.name)) and row.summary.trust
-            else None, more=result(_about_result),
+            else None, more=result(_about_result), topic="verdicts",
         ),
         TableColumn("CPU", fact(cpu_text), align=RIGHT, hide_order=4),
         TableColumn("Memory", fact(memory_text), align=RIGHT, hide_order=3),
@@ -69,6 +73,7 @@ def host_columns(
         TableColumn(
             "Clock offset", fact(clock_text), align=RIGHT, hide_order=1,
             tip="Clock of the host minus that of this computer, and the range that the round trip leaves",
+            topic="faults",
         ),
     )  # fmt: skip
 
@@ -81,29 +86,20 @@ def _about_result(row: LibraryRow) -> str:
 
 
 class HostsTable(Table[HostEntry]):
-    """Table of hosts. Its actions emit requests; the page does the work."""
-
-    measure_requested = Signal()
-    quick_requested = Signal()
-    test_requested = Signal()
-    edit_requested = Signal()
-    remove_requested = Signal()
-    forget_requested = Signal()  # its stored secrets
-    restore_requested = Signal()  # settings changed by runs
+    """Table of hosts; the actions on them are in its context menu."""
 
     def __init__(self, connections: HostConnections) -> None:
         self._last_runs: dict[str, LibraryRow] = {}
+        self._resolved: dict[str, str] = {}
         super().__init__(
             "Hosts",
-            TableModel(host_columns(connections.of, self._last_runs.get)),
+            TableModel(host_columns(connections.of, self._last_runs.get, self._resolved.get)),
             identity=lambda entry: entry.name,
             selection=QAbstractItemView.SelectionMode.ExtendedSelection,
             row_padding=2 * SPACE[1],
         )
         connections.changed.connect(lambda _name: self.content.refresh())
-        self._add_actions()
-        self.moved.connect(self._offer_actions)
-        self.activated.connect(self.measure_requested)
+        self.setContextMenuPolicy(Qt.ContextMenuPolicy.ActionsContextMenu)
 
     def show_last_runs(self, last: Mapping[str, LibraryRow]) -> None:
         """Show the result of the last run of each host."""
@@ -112,6 +108,17 @@ class HostsTable(Table[HostEntry]):
         self.content.refresh()
         self.fit()
 
+    def address(self, entry: HostEntry) -> str:
+        """Return where ssh connects to, or what is known of it until it was read."""
+        return self._resolved.get(entry.name) or address_text(entry)
+
+    def show_resolved(self, resolved: Mapping[str, str]) -> None:
+        """Show where ssh connects to for each host."""
+        self._resolved.clear()
+        self._resolved |= resolved
+        self.content.refresh()
+        self.moved.emit()
+
     def current_host(self) -> HostEntry:
         """Return the current host, else this computer."""
         return self.current() or THIS_COMPUTER
@@ -119,25 +126,3 @@ class HostsTable(Table[HostEntry]):
     def chosen(self) -> list[HostEntry]:
         """Return the selected hosts, from top to bottom."""
         return super().chosen() or [self.current_host()]
-
-    def _offer_actions(self) -> None:
-        entry = self.current_host()
-        self._edit_action.setEnabled(entry.origin is not Origin.THIS_COMPUTER)
-        self._forget_action.setEnabled(entry.origin is not Origin.THIS_COMPUTER)
-        self._remove_action.setEnabled(entry.origin is Origin.SAVED)
-
-    def _add_actions(self) -> None:
-        self.setContextMenuPolicy(Qt.ContextMenuPolicy.ActionsContextMenu)
-        self._action("Measure", self.measure_requested)
-        self._action("Quick benchmark", self.quick_requested)
-        self._action("Test connection", self.test_requested)
-        self._edit_action = self._action("Edit…", self.edit_requested, "F2")
-        self._action("Restore settings…", self.restore_requested)
-        self._forget_action = self._action("Forget password and passphrases", self.forget_requested)
-        self._remove_action = self._action("Remove…", self.remove_requested, "Del")
-
-    def _action(self, text: str, request: SignalInstance, keys: str = "") -> QAction:
-        action = QAction(text, self, shortcut=QKeySequence(keys), shortcutContext=Qt.ShortcutContext.WidgetShortcut)
-        action.triggered.connect(request)
-        self.addAction(action)
-        return action

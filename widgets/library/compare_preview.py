@@ -78,7 +78,9 @@ class ComparePreview(QWidget):
         self.compared: Compared | None = None
         self.title = OneLine(text_font(TextSize.HEADING, bold=True))
         self.runs = Text(tone=Tone.MUTED)
-        self.open_button = push_button("Open in Compare", self.open_requested, tip="Open in Compare (Ctrl+D)")
+        self.open_button = push_button(
+            "Compare", self.open_requested, tip="Compare these runs on a page of their own (Ctrl+D)"
+        )
         self.notice = Notice()
         self.differences = Table("What differs between the runs", TableModel[DifferenceLine](_columns(2)))
         self.table = CompareTable()

@@ -71,17 +71,17 @@ FIGURE_COLUMNS: tuple[TableColumn[FigureLine], ...] = (
     TableColumn(
         "Value", lambda line: figure_text(line.figure.metric, line.figure.value, line.figure.uncertainty),
         align=RIGHT, tip="Geometric mean of the trials", more=_trials, bold=lambda line: line.is_headline,
-        mark=lambda line: doubt_icon(line.figure.trust),
+        mark=lambda line: doubt_icon(line.figure.trust), topic="verdicts",
     ),
     TableColumn(
         "±", lambda line: half_interval_text(line.figure), align=RIGHT, tone="muted",
         tip="95 % interval of the value, from the trials of this session",
-        more=lambda line: _trials(line) if line.figure.n > 1 else "No interval: one trial",
+        more=lambda line: _trials(line) if line.figure.n > 1 else "No interval: one trial", topic="repetition",
     ),
     TableColumn(
         "CoV", lambda line: MISSING if line.figure.cov is None else share_text(line.figure.cov), align=RIGHT,
         tip="Coefficient of variation: standard deviation / mean of the trials", more=_trials, tone="muted",
-        hide_order=3,
+        hide_order=3, topic="analyses",
     ),
     TableColumn(
         "n", lambda line: str(line.figure.n), align=RIGHT, tone="muted", more=_trials,

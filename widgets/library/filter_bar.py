@@ -261,7 +261,7 @@ class FilterBar(QWidget):
     def _fill_searches(self, menu: QMenu) -> None:
         menu.clear()
         for name, text in self._library.searches.items():
-            menu.addAction(visible(name), partial(self._show_search, text)).setToolTip(text)
+            menu.addAction(visible(name), partial(self.show_search, text)).setToolTip(text)
         menu.addSeparator()
         text = str(RunFilter((*self._chips.terms, *_readable(self.search).terms)))
         menu.addAction("Save this search…", lambda: self.save_requested.emit(text)).setEnabled(bool(text))
@@ -270,7 +270,8 @@ class FilterBar(QWidget):
             deleting.addAction(visible(name), partial(self.delete_requested.emit, name))
         deleting.setEnabled(bool(self._library.searches))
 
-    def _show_search(self, text: str) -> None:
+    def show_search(self, text: str) -> None:
+        """Show the filter written as `text`."""
         try:
             self.set_filter(parse_filter(text))
         except FilterError as error:  # it was saved by another version

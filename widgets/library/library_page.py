@@ -34,15 +34,16 @@ from widgets.library.run_panel import RunPanel
 from widgets.library.run_reader import LibraryRead, OpenedRun, VerdictReader, open_run, read_library
 from widgets.library.run_rows import Trends, baseline_first, summary_of
 from widgets.library.run_table import RunTable
-from widgets.library.undo import UndoBar
 from widgets.live.run_side_panel import RunSidePanel
 from widgets.page import Page
 from widgets.parts.boxes import column_in, fill
 from widgets.parts.empty_state import EmptyState
 from widgets.parts.findings import acknowledged_text
+from widgets.parts.layouts import remember_splitter
 from widgets.parts.notice import Notice
 from widgets.parts.text import Text, Tone
 from widgets.theme import SPACE
+from widgets.undo import UndoBar, UndoStack
 
 BESIDE = 1500
 """Width of the page in pixels from which the preview is beside the table."""
@@ -57,13 +58,16 @@ class LibraryPage(Page):
     """Table of runs, and a preview of the current run or a comparison of several. Reads in the background."""
 
     compare_requested = Signal(list)  # run ids, baseline first
-    repeat_requested = Signal(object)  # a Plan
+    again_requested = Signal(object)  # a Plan to run at once
+    repeat_requested = Signal(object)  # a Plan to edit
     export_requested = Signal(list, str)  # run ids, base name of the files
     measure_requested = Signal()
     quick_requested = Signal(str)  # the name of a host
 
-    def __init__(self, workstation: Workstation, asker: Asker) -> None:
+    def __init__(self, workstation: Workstation, asker: Asker, undo: UndoStack | None = None) -> None:
         super().__init__(workstation, asker)
+        undo = undo or UndoStack(self)
+        self.addAction(undo.action)
         self._reading: BackgroundJob | None = None
         self._opening: BackgroundJob | None = None
         self._completing: BackgroundJob | None = None
@@ -84,8 +88,8 @@ class LibraryPage(Page):
         self.columns = ColumnMenu(self.table)
         self.panel = RunPanel(self.actions_of_runs, self.run_side, workstation)
         self.comparison = ComparePreview(workstation)
-        self.commands = RunCommands(workstation, self.actions_of_runs, self._chosen, self)
-        self.undo_bar = UndoBar(self.commands.changes)
+        self.commands = RunCommands(workstation, self.actions_of_runs, self._chosen, self, undo)
+        self.undo_bar = UndoBar(undo)
         self.notice = Notice()
         self.empty = self._build_empty()
         self.unreadable = Unreadable(self.salvage_requested, self.other_library_requested)
@@ -139,7 +143,12 @@ class LibraryPage(Page):
         way = Qt.Orientation.Horizontal if self.width() >= BESIDE else Qt.Orientation.Vertical
         if way is not self._splitter.orientation():
             self._splitter.setOrientation(way)
-            self._splitter.setSizes([620, 380] if way is Qt.Orientation.Horizontal else [500, 500])
+            self._share_room()
+
+    def _share_room(self) -> None:
+        across = self._splitter.orientation() is Qt.Orientation.Horizontal
+        if not remember_splitter(self._splitter, "library"):
+            self._splitter.setSizes([620, 380] if across else [500, 500])
 
     # The list
 
@@ -386,6 +395,7 @@ class LibraryPage(Page):
         actions.export.triggered.connect(self.export)
         self.commands.changed.connect(self._show_change)
         self.commands.failed.connect(self._fail)
+        self.commands.again_requested.connect(self.again_requested)
         self.commands.repeat_requested.connect(self.repeat_requested)
         self.filter_bar.changed.connect(self._apply)
         self.filter_bar.grouping_changed.connect(self.table.group)
@@ -400,7 +410,6 @@ class LibraryPage(Page):
         self.panel.output_requested.connect(self._read_output)
         self.panel.read_history = self.workstation.history
         self.panel.history.run_chosen.connect(self.show_run)
-        self._splitter.splitterMoved.connect(self._store_layout)
         for keys, slot in (
             (QKeySequence.StandardKey.Find, self.search.setFocus),
             ("F5", self.refresh),
@@ -428,7 +437,7 @@ class LibraryPage(Page):
             lambda: self.quick_requested.emit(LOCAL),
             icon="library",
         )
-        empty.add_action("Measure", self.measure_requested.emit)
+        empty.add_action("New test", self.measure_requested.emit)
         return empty
 
     def _arrange(self) -> None:
@@ -456,19 +465,13 @@ class LibraryPage(Page):
             self._stack.addWidget(widget)
 
     def _restore_layout(self) -> None:
-        """Restore columns, widths, order, preview and splitter of the last session."""
-        self.table.remember_layout("library")
+        """Restore grouping, preview and splitter of the last session; tables remember theirs."""
+        self._share_room()
         with suppress(ValueError, TypeError, AttributeError):
             stored = json.loads(settings.text(_LAYOUT) or "{}")
             self.actions_of_runs.preview.setChecked(stored.get("preview", True) is True)
             self.filter_bar.set_grouping(str(stored.get("group", "")))
-            self._splitter.setSizes([int(size) for size in stored.get("sizes", [500, 500])])
 
     def _store_layout(self) -> None:
-        sizes = self._splitter.sizes() if all(self._splitter.sizes()) else [500, 500]
-        layout = {
-            "preview": self.actions_of_runs.preview.isChecked(),
-            "group": self.filter_bar.grouping,
-            "sizes": sizes,
-        }
+        layout = {"preview": self.actions_of_runs.preview.isChecked(), "group": self.filter_bar.grouping}
         settings.put(_LAYOUT, json.dumps(layout))

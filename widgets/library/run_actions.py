@@ -4,13 +4,13 @@ from collections.abc import Sequence
 
 from PySide6.QtCore import QObject, Qt
 from PySide6.QtGui import QAction, QKeySequence
-from PySide6.QtWidgets import QMenu, QPushButton, QWidget
+from PySide6.QtWidgets import QMenu, QWidget
 
 from app.comparison.selectors import parts_side_by_side
 from app.events import State
 from app.library_rows import LibraryRow
 from suites.errors import BenchwrightError
-from widgets.parts.text import set_tool_tip
+from widgets.parts.actions import offer
 
 
 class RunActions(QObject):
@@ -26,7 +26,8 @@ class RunActions(QObject):
         self.unpin = self._make("Unpin", "Ctrl+B")
         self.sample_size = self._make("Sample size…")
         self.export = self._make("Export…")
-        self.repeat = self._make("Run again", "Ctrl+R")
+        self.again = self._make("Run again", "Ctrl+R")
+        self.edit_plan = self._make("Edit plan", "Ctrl+Shift+R")
         self.crosscheck = self._make("Check with another tool…")
         self.rename = self._make("Rename", "F2")
         self.tag = self._make("Tag…", "Ctrl+T")
@@ -35,7 +36,6 @@ class RunActions(QObject):
         self.preview = self._make("Preview", "F8")
         self.preview.setCheckable(True)
         self.preview.setChecked(True)
-        self.undo = self._make("Undo", "Ctrl+Z")
         self.delete = self._make("Delete", "Del")
         self.restore = self._make("Restore")
         self.erase = self._make("Delete for good…", "Shift+Del")
@@ -48,7 +48,7 @@ class RunActions(QObject):
         """Return the actions in display order."""
         return (
             self.open, self.compare, self.like, self.differences, self.sessions, self.pin, self.unpin, self.study,
-            self.export, self.repeat, self.rename, self.tag, self.undo, self.delete, self.restore, self.erase,
+            self.export, self.again, self.edit_plan, self.rename, self.tag, self.delete, self.restore, self.erase,
             self.preview,
         )  # fmt: skip
 
@@ -56,80 +56,51 @@ class RunActions(QObject):
         """Enable the actions that apply to `chosen`; the tooltips of the others give the reason."""
         one, several = len(chosen) == 1, len(chosen) > 1
         pinned = one and chosen[0].summary.baseline is not None
-        _offer(self.open, one or several, "Show or hide the list", "Select a run")
+        offer(self.open, one or several, "Show or hide the list", "Select a run")
         parts = one and bool(parts_side_by_side(chosen[0].summary))
         compared = "the selected runs" if several else "the hosts or steps of this run"
-        _offer(self.compare, several or parts, f"Compare {compared}", "Select two or more runs (Ctrl+click)")
+        offer(self.compare, several or parts, f"Compare {compared}", "Select two or more runs (Ctrl+click)")
         sessions = "Select the sessions of this series, or the runs of the same plan"
-        _offer(self.sessions, one, sessions, "Select one run")
+        offer(self.sessions, one, sessions, "Select one run")
         pinned_runs = "these runs, as one group," if several else "this run"
         measured = bool(chosen) and all(line.summary.trials for line in chosen)
         reason = "No counted trials to compare with" if chosen else "Select a run"
-        _offer(self.pin, measured and not pinned, f"Use {pinned_runs} as the baseline of later runs", reason)
-        _offer(self.unpin, pinned, "Remove the baseline; the run is kept", "Select a pinned run")
-        _offer(self.study, bool(chosen), "Sample size, and the same with another tool", "Select a run")
+        offer(self.pin, measured and not pinned, f"Use {pinned_runs} as the baseline of later runs", reason)
+        offer(self.unpin, pinned, "Remove the baseline; the run is kept", "Select a pinned run")
+        offer(self.study, bool(chosen), "Sample size, and the same with another tool", "Select a run")
         sizes = "Hosts, sessions and trials that show a difference, from the noise of the selected runs"
-        _offer(self.sample_size, bool(chosen), sizes, "Select runs")
-        _offer(self.export, bool(chosen), "Export the selected runs as CSV and image (Ctrl+E)", "Select a run")
-        _offer(self.repeat, one, "Open this run's plan to run it again", "Select one run")
-        _offer(self.crosscheck, one, "Measure the same with another tool and compare the results", "Select one run")
+        offer(self.sample_size, bool(chosen), sizes, "Select runs")
+        offer(self.export, bool(chosen), "Export the selected runs as CSV and image (Ctrl+E)", "Select a run")
+        offer(self.again, one, "Run the plan of this run as soon as its hosts are free", "Select one run")
+        offer(self.edit_plan, one, "Open the plan of this run to change it, then run it", "Select one run")
+        offer(self.crosscheck, one, "Measure the same with another tool and compare the results", "Select one run")
         self._offer_changes(chosen)
         self.pin.setVisible(not pinned)
         self.unpin.setVisible(pinned)
         if self.newer is not None:
             for writing in (self.pin, self.unpin, self.rename, self.tag, self.delete, self.restore, self.erase):
-                _offer(writing, False, "", f"{self.newer.message} {self.newer.remedy}")
+                offer(writing, False, "", f"{self.newer.message} {self.newer.remedy}")
 
     def _offer_changes(self, chosen: Sequence[LibraryRow]) -> None:
         """Enable what adds to runs, finds others like them, or deletes them."""
         one = len(chosen) == 1
         running = any(row.summary.state is State.RUNNING for row in chosen)
         binned = any(row.binned for row in chosen)
-        _offer(
+        offer(
             self.rename, one, "Rename this run in place; F2 in the columns Note and Tags edits these", "Select one run"
         )
-        _offer(self.tag, bool(chosen), "Add or remove tags of the selected runs", "Select a run")
+        offer(self.tag, bool(chosen), "Add or remove tags of the selected runs", "Select a run")
         like = one and bool(chosen[0].configurations)
-        _offer(self.like, like, "Show the runs with the same tests and parameters, on any host", "Select one run")
+        offer(self.like, like, "Show the runs with the same tests and parameters, on any host", "Select one run")
         several = len(chosen) > 1
-        _offer(self.differences, several, "Add a column for each parameter that differs", "Select two or more runs")
+        offer(self.differences, several, "Add a column for each parameter that differs", "Select two or more runs")
         reason = "Stop the run first" if running else "Select a run"
-        _offer(self.delete, bool(chosen) and not running and not binned, "Put the selected runs into the bin", reason)
-        _offer(self.restore, binned, "Take the selected runs out of the bin", "Select a run in the bin")
-        _offer(self.erase, bool(chosen) and not running, "Delete the selected runs permanently", reason)
+        offer(self.delete, bool(chosen) and not running and not binned, "Put the selected runs into the bin", reason)
+        offer(self.restore, binned, "Take the selected runs out of the bin", "Select a run in the bin")
+        offer(self.erase, bool(chosen) and not running, "Delete the selected runs permanently", reason)
         self.restore.setVisible(binned)
         self.delete.setVisible(not binned)
 
     def _make(self, text: str, keys: str = "") -> QAction:
         context = Qt.ShortcutContext.WidgetWithChildrenShortcut
         return QAction(text, self, shortcut=QKeySequence(keys), shortcutContext=context)
-
-
-class ActionButton(QPushButton):
-    """Push button bound to an action: text, tooltip, enabled and visible state."""
-
-    def __init__(self, action: QAction) -> None:
-        super().__init__()
-        self._action = action
-        menu = action.menu()
-        if isinstance(menu, QMenu):
-            self.setMenu(menu)
-        else:
-            self.clicked.connect(action.trigger)
-        action.changed.connect(self._follow)
-        self._follow()
-
-    def _follow(self) -> None:
-        keys = self._action.shortcut().toString(QKeySequence.SequenceFormat.NativeText)
-        self.setText(self._action.text())
-        self.setEnabled(self._action.isEnabled())
-        if self.parent() is not None or not self._action.isVisible():  # without a parent it would open as a window
-            self.setVisible(self._action.isVisible())
-        set_tool_tip(self, f"{self._action.property('why')}{f' ({keys})' if keys else ''}")
-
-
-def _offer(action: QAction, possible: bool, tip: str, reason: str) -> None:  # noqa: FBT001 (private)
-    action.setEnabled(possible)
-    action.setProperty("why", tip if possible else reason)
-    action.setToolTip(tip if possible else reason)
-    action.changed.emit()

@@ -119,6 +119,12 @@ OPTIONAL = frozenset({"state", "baseline", "tag"})
 """Columns that are hidden while no run needs them."""
 
 
+_TOPICS = {
+    "verdict": "verdicts", "limit": "verdicts", "baseline": "baselines", "half": "repetition", "trials": "repetition",
+    "session": "sessions",
+}  # fmt: skip
+
+
 def table_column(column: ListColumn, needed: Callable[[], Collection[str]] = lambda: OPTIONAL) -> TableColumn[ListLine]:
     """Return a column of the window's table; `needed` returns the optional columns that are needed."""
     look = _LOOKS.get(column.name) or _Look(max(60, 7 * len(f"{column.title} {column.unit}") + 24))
@@ -142,6 +148,7 @@ def table_column(column: ListColumn, needed: Callable[[], Collection[str]] = lam
         mark=lambda line: look.mark(line) if isinstance(line, LibraryRow) else None,
         width=look.width,
         stretch=look.stretch,
+        topic=_TOPICS.get(column.name, ""),
         least=150 if look.stretch else 0,
         hide_order=look.hide_order,
         needed=None if column.name not in OPTIONAL else lambda _lines: column.name in needed(),

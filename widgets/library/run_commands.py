@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from PySide6.QtCore import QObject, Signal
+from PySide6.QtCore import QObject, Signal, SignalInstance
 from PySide6.QtWidgets import QWidget
 
 from app.baselines.baselines import InvalidBaselineError
@@ -17,8 +17,8 @@ from widgets.compare.sample_size_dialog import show_sample_size
 from widgets.jobs import BackgroundJob
 from widgets.library.run_actions import RunActions
 from widgets.library.run_dialogs import DeleteQuestion, PinDialog, TextQuestion
-from widgets.library.undo import LibraryChanges
 from widgets.parts.dialogs import QuestionDialog, opened
+from widgets.undo import UndoStack
 
 PINNED_INVALID = "A comparison with it has no verdict."
 
@@ -28,24 +28,27 @@ class RunCommands(QObject):
 
     changed = Signal(str)  # the library has changed; what was done
     failed = Signal(object)  # a BenchwrightError
-    repeat_requested = Signal(object)  # a Plan
+    again_requested = Signal(object)  # a Plan to run at once
+    repeat_requested = Signal(object)  # a Plan to edit
 
     def __init__(
-        self, workstation: Workstation, actions: RunActions, chosen: Callable[[], list[LibraryRow]], page: QWidget
+        self,
+        workstation: Workstation,
+        actions: RunActions,
+        chosen: Callable[[], list[LibraryRow]],
+        page: QWidget,
+        undo: UndoStack,
     ) -> None:
         super().__init__(page)
-        self._workstation, self._chosen, self._page = workstation, chosen, page
-        self.changes = LibraryChanges(workstation, self)
-        self.changes.changed.connect(self.changed)
-        self.changes.failed.connect(self.failed)
+        self._workstation, self._chosen, self._page, self._undo = workstation, chosen, page, undo
         self.tags: Sequence[str] = ()
         actions.pin.triggered.connect(self._ask_for_name)
         actions.unpin.triggered.connect(self._unpin)
         actions.sample_size.triggered.connect(self._show_sample_size)
-        actions.repeat.triggered.connect(self._repeat)
+        actions.again.triggered.connect(lambda: self._read_plan(self.again_requested))
+        actions.edit_plan.triggered.connect(lambda: self._read_plan(self.repeat_requested))
         actions.crosscheck.triggered.connect(self._ask_another_tool)
         actions.tag.triggered.connect(self._ask_for_tags)
-        actions.undo.triggered.connect(self.changes.undo)
         actions.delete.triggered.connect(lambda: self._move(now()))
         actions.restore.triggered.connect(lambda: self._move(None))
         actions.erase.triggered.connect(self._ask_to_erase)
@@ -62,14 +65,14 @@ class RunCommands(QObject):
         }[field]()
         done = {"name": f"Renamed to “{plain}”", "note": "Note changed", "tag": "Tags changed"}[field]
         if new != old:
-            self.changes.annotate({row.id: new}, done)
+            self._annotate({row.id: new}, done)
 
     def save_search(self, search: str) -> None:
         """Ask for the name of a search and save it."""
         dialog = TextQuestion("Save this search", search, "Name", self._page)
         dialog.accepted.connect(
             lambda: (
-                self.changes.save_search(dialog.text(), search, f"Saved the search “{dialog.text()}”")
+                self._store_search(dialog.text(), search, f"Saved the search “{dialog.text()}”")
                 if dialog.text()
                 else None
             )
@@ -78,7 +81,13 @@ class RunCommands(QObject):
 
     def delete_search(self, name: str) -> None:
         """Delete a saved search."""
-        self.changes.save_search(name, "", f"Deleted the search “{name}”")
+        self._store_search(name, "", f"Deleted the search “{name}”")
+
+    def _store_search(self, name: str, search: str, done: str) -> None:
+        save = self._workstation.save_search
+        self._undo.do(
+            lambda: save(name, search), lambda before: save(name, before), done, self.changed.emit, self.failed.emit
+        )
 
     def _ask_for_tags(self) -> None:
         rows = self._chosen()
@@ -108,8 +117,9 @@ class RunCommands(QObject):
         self._annotate({row.id: replace(row.annotation, binned=binned) for row in rows}, done)
 
     def _annotate(self, changed: Mapping[str, Annotation], done: str) -> None:
+        annotate = self._workstation.annotate
         if changed:
-            self.changes.annotate(changed, done)
+            self._undo.do(lambda: annotate(changed), annotate, done, self.changed.emit, self.failed.emit)
 
     def _ask_to_erase(self) -> None:
         if not (chosen := self._chosen()):
@@ -166,11 +176,11 @@ class RunCommands(QObject):
             word = ",".join(sorted(row.id for row in chosen))
             show_sample_size(self._workstation, [word], self._page).plan_chosen.connect(self.repeat_requested)
 
-    def _repeat(self) -> None:
+    def _read_plan(self, requested: SignalInstance) -> None:
         if not (chosen := self._chosen()):
             return
         workstation, run_id = self._workstation, chosen[0].id
-        BackgroundJob(lambda: workstation.plan_to_repeat(run_id), self).start(self.repeat_requested, self.failed)
+        BackgroundJob(lambda: workstation.plan_to_repeat(run_id), self).start(requested, self.failed)
 
     def _ask_another_tool(self) -> None:
         from widgets.crosscheck import open_crosscheck

@@ -17,11 +17,12 @@ from widgets.crosscheck import AgreementPanel
 from widgets.library.facts_panel import FactsPanel
 from widgets.library.figure_table import FigureTable
 from widgets.library.history_panel import HistoryPanel
-from widgets.library.run_actions import ActionButton, RunActions
+from widgets.library.run_actions import RunActions
 from widgets.library.run_reader import OpenedRun
 from widgets.library.run_rows import local_time, run_duration
 from widgets.live.model import StepKey
 from widgets.live.run_side_panel import RunSidePanel
+from widgets.parts.actions import ActionButton
 from widgets.parts.boxes import column_in, fill, in_row, scrolled
 from widgets.parts.flow_layout import flowing
 from widgets.parts.names import host_title
@@ -238,7 +239,7 @@ class RunPanel(QWidget):
             actions.study,
             actions.like,
             actions.export,
-            actions.repeat,
+            actions.again,
             actions.delete,
             actions.restore,
         )

@@ -395,7 +395,7 @@ class LivePage(Page):
         self._empty = EmptyState(
             "No run under way",
             "Live shows a run as it is measured: its figures beside a baseline, and the host's CPU, disk and network.",
-            "Measure a host",
+            "New test",
             self.measure_requested.emit,
             icon="live",
         )

@@ -5,7 +5,7 @@ from app.plans.plan import Policy
 from app.runs.messages import link_text
 from suites.base import Command
 from suites.evidence import STOPPED
-from suites.facts import Facts, known
+from suites.facts import Facts, known, virtualisation_of
 from suites.quantities import clock_text, count_text, duration_text, quantity
 from widgets.live.model import LivePhase, RunModel, StepKey, TrialView
 from widgets.parts.names import MARKS, host_label, host_title
@@ -138,7 +138,7 @@ def facts_text(facts: Facts) -> str:
         processors,
         sizes,
         [known(system.distribution), known(system.kernel)],
-        [known(system.virtualisation)],
+        [virtualisation_of(facts)],
     ]
     return "\n".join(" · ".join(str(part) for part in line if part) for line in lines if any(line))
 

@@ -33,10 +33,10 @@ class ResultCardView(QFrame):
         self._hosts = Text(tone=Tone.MUTED)
         self._basis = Text(tone=Tone.MUTED)
         self._results = QWidget()
-        self.copy_text_button = push_button("Copy text", self.copy_text, tip="Copy the results as text (Ctrl+C)")
+        self.copy_text_button = push_button("Copy as text", self.copy_text, tip="Copy the results as text (Ctrl+C)")
         self.copy_text_button.setShortcut("Ctrl+C")
         self.copy_picture_button = push_button(
-            "Copy picture", self.copy_picture, tip="Copy the card, 1200 x 630 pixels (Ctrl+Shift+C)"
+            "Copy as image", self.copy_picture, tip="Copy the card, 1200 x 630 pixels (Ctrl+Shift+C)"
         )
         self.copy_picture_button.setShortcut("Ctrl+Shift+C")
         self.details_button = push_button("Details", self.details_requested, tip="Show the plots and the trials")

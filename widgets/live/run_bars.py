@@ -90,7 +90,7 @@ class OutcomeBar(QFrame):
         self._picture = Picture("info")
         self.message, self.detail = Text(), Text(tone=Tone.MUTED)
         self.show_button = _button("Show in library", self.show_requested)
-        self.pin_button = push_button("Pin as baseline", self._ask_name)
+        self.pin_button = push_button("Pin as baseline…", self._ask_name)
         self.export_button = _button("Export…", self.export_requested)
         self.rerun_button = _button("Run again", self.rerun_requested)
         self.crosscheck_button = _button("Check with another tool…", self.crosscheck_requested)

@@ -271,13 +271,13 @@ class RunController(QObject):
         plan, model = self.start_request.plan, self.model
         hosts = host_label(plan.hosts[0]) + (f" +{len(plan.hosts) - 1}" if len(plan.hosts) > 1 else "")
         title = f"{hosts} · {plan.name}"
+        about = StripLine(self.key, title, self.waits, LineState.RUNNING, hosts=plan.hosts, plan=plan.name)
         if self.over:
-            failed = model.phase is LivePhase.FAILED
-            state = LineState.FAILED if failed else LineState.DONE
-            return StripLine(self.key, title, state_text(model, now), state, figure=self._summary())
+            state = _ENDS.get(model.phase, LineState.FAILED)
+            return replace(about, detail=state_text(model, now), state=state, figure=self._summary())
         if not self.running:
             state = LineState.PAUSED if self.paused else LineState.RUNNING if self.starting else LineState.WAITING
-            return StripLine(self.key, title, self.waits, state)
+            return replace(about, state=state)
         left = left_text(model, now)
         figure = _figure(model)
         trial = "" if model.current is None else trial_text(model, model.current)
@@ -286,9 +286,12 @@ class RunController(QObject):
         share = None
         if not model.links and (remaining := model.remaining(now)) is not None and model.elapsed(now) > 0:
             share = model.elapsed(now) / (model.elapsed(now) + max(0.0, remaining))
-        return StripLine(
-            self.key, title, " · ".join(filter(None, parts)), LineState.RUNNING, figure=figure, left=left, share=share
-        )
+        return replace(about, detail=" · ".join(filter(None, parts)), figure=figure, left=left, share=share)
+
+
+_ENDS = {
+    LivePhase.DONE: LineState.DONE, LivePhase.PARTIAL: LineState.EARLY, LivePhase.DETACHED: LineState.DETACHED,
+}  # fmt: skip
 
 
 def left_text(model: RunModel, now: float) -> str:

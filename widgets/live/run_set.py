@@ -40,6 +40,7 @@ class RunSet(QObject):
     adopted = Signal(object)  # the first RunController of a queue that an earlier Benchwright left
     changed = Signal()
     ended = Signal(object)  # a RunController
+    others_ended = Signal()  # a run of another process has ended, or its process
 
     def __init__(self, workstation: Workstation, asker: Asker, parent: QObject) -> None:
         super().__init__(parent)
@@ -151,7 +152,9 @@ class RunSet(QObject):
         self._looking = BackgroundJob(work, self).start(self._looked, finished=self._look_ended)
 
     def _looked(self, found: _Look) -> None:
-        self._places = found.places
+        before, self._places = self._under_way_elsewhere(), found.places
+        if before - self._under_way_elsewhere():
+            self.others_ended.emit()
         if not self._watcher.directories():  # the look has made it
             self._watcher.addPath(str(self._workstation.queue.path.parent))
         if self.held and found.started:  # taken while the window closed
@@ -171,9 +174,14 @@ class RunSet(QObject):
                 one.wait(place.waits or STARTING, paused=place.entry.state is EntryState.PAUSED)
         self.changed.emit()
 
+    def _under_way_elsewhere(self) -> set[str]:
+        """Return the entries that other processes run."""
+        return {place.entry.id for place in self._places if place.entry.running and not RunQueue.is_own(place.entry)}
+
     def _look_ended(self) -> None:
+        """Look again while something may happen without notice: a host becomes free, a process is killed."""
         self._looking = None
-        waiting = any(not one.running for one in self.active)
+        waiting = any(not one.running for one in self.active) or bool(self._under_way_elsewhere())
         (self._retry.start if waiting else self._retry.stop)()
         if self._look_again:
             self._look_again = False
@@ -249,5 +257,6 @@ def _line_elsewhere(place: QueuePlace) -> StripLine:
     done = f"{entry.done} trials" if entry.done else ""
     where = "" if RunQueue.is_own(entry) else "another Benchwright"
     detail = " · ".join(filter(None, [place.waits, done, left, where]))
-    hosts = host_label(entry.plan.hosts[0])
-    return StripLine(f"entry-{entry.id}", f"{hosts} · {entry.plan.name}", detail, LineState.ELSEWHERE)
+    state = LineState.ELSEWHERE if entry.running else LineState.QUEUED
+    title = f"{host_label(entry.plan.hosts[0])} · {entry.plan.name}"
+    return StripLine(f"entry-{entry.id}", title, detail, state, left=left, hosts=entry.plan.hosts, plan=entry.plan.name)

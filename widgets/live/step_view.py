@@ -21,6 +21,7 @@ from widgets.live.sweep_plots import SweepPlots, sweep_of
 from widgets.live.trial_table import TrialTable
 from widgets.parts.boxes import column_in, fill
 from widgets.parts.controls import tool_button
+from widgets.parts.layouts import remember_splitter
 from widgets.parts.text import visible
 from widgets.plots.span_statistics import SpanTable
 from widgets.theme import SPACE, code_font
@@ -179,7 +180,10 @@ class StepView(QWidget):
 
     def _share_height(self) -> None:
         """Give the plots all height that the tabs do not need."""
-        self._splitter.setSizes([_ALL, self.tabs.minimumHeight()] if self.tabs.folded else list(_HEIGHTS))
+        if self.tabs.folded:
+            self._splitter.setSizes([_ALL, self.tabs.minimumHeight()])
+        elif not remember_splitter(self._splitter, "run"):
+            self._splitter.setSizes(list(_HEIGHTS))
 
 
 def _opening(button: QWidget, popup: Callable[..., object]) -> Callable[[], object]:

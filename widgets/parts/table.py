@@ -13,9 +13,10 @@ from PySide6.QtCore import (
     QModelIndex,
     QPersistentModelIndex,
     Qt,
+    QTimer,
     Signal,
 )
-from PySide6.QtGui import QColor, QGuiApplication, QIcon, QKeyEvent, QKeySequence, QResizeEvent
+from PySide6.QtGui import QColor, QGuiApplication, QIcon, QKeyEvent, QKeySequence, QResizeEvent, QShowEvent
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QHeaderView,
@@ -78,6 +79,9 @@ class TableColumn(Generic[RowT]):
 
     needed: Callable[[Sequence[RowT]], bool] | None = None
     """Returns whether these rows need the column."""
+
+    topic: str = ""
+    """Topic of the help about the column."""
 
 
 class TableModel(QAbstractTableModel, Generic[RowT]):
@@ -147,6 +151,11 @@ class TableModel(QAbstractTableModel, Generic[RowT]):
         """Sort by `column` (stable)."""
         self._sorted_by, self._descending = column, order is Qt.SortOrder.DescendingOrder
         self._rearrange()
+
+    @property
+    def sorted_by(self) -> str:
+        """The name of the column by which the rows are sorted; empty for none."""
+        return self.columns[self._sorted_by].name if 0 <= self._sorted_by < len(self.columns) else ""
 
     def at(self, row: int, name: str) -> QModelIndex:
         """Return the index of the cell of `row` in the column `name`."""
@@ -282,12 +291,17 @@ class Table(QTableView, Generic[RowT]):
         super().__init__()
         self.content = model
         self._identity = identity
-        self._layout_key = ""
+        self._layout_key = f"table/{name}"
+        self._restored = self._placing = False
         self._widths: dict[str, int] = {}  # that the user has set, by column
+        self._order: list[str] = []  # of the columns, if the user has moved one
         self._fitted: list[tuple[str, int, bool]] = []
         model.setParent(self)
         self.setModel(model)
         self._set_look(name, selection, row_padding)
+        self._refit = QTimer(self, singleShot=True, interval=0)
+        self._refit.timeout.connect(self.fit)
+        model.dataChanged.connect(lambda *_: self._refit.start())
         model.modelReset.connect(self.span_headings)
         self.selectionModel().selectionChanged.connect(self._emit_moved)
         self.selectionModel().currentRowChanged.connect(self._emit_moved)
@@ -344,28 +358,36 @@ class Table(QTableView, Generic[RowT]):
         """Return the shown columns as text for a spreadsheet: of the selected rows if several can be, else of all."""
         several = self.selectionMode() is QAbstractItemView.SelectionMode.ExtendedSelection
         rows = sorted(each.row() for each in self.selectionModel().selectedRows()) if several else []
-        shown = [column for column in range(self.content.columnCount()) if not self.isColumnHidden(column)]
+        shown = [column for column in self._visual_order() if not self.isColumnHidden(column)]
         return sheet_text(self.content.texts(shown, rows or None))
 
     def copy(self) -> None:
         """Copy what as_text() returns."""
         QGuiApplication.clipboard().setText(self.as_text())
 
-    def remember_layout(self, key: str) -> None:
-        """Store the widths of the columns and the order of the rows under `key`, and restore them."""
-        self._layout_key = f"table/{key}"
-        with suppress(ValueError, TypeError, KeyError):
+    def showEvent(self, event: QShowEvent) -> None:
+        """Restore the layout when the table is shown for the first time."""
+        super().showEvent(event)
+        if not self._restored:
+            self._restored = True
+            self._restore_layout()
+            head = self.horizontalHeader()
+            head.sectionResized.connect(self._keep_width)
+            head.sectionMoved.connect(self._keep_order)
+            head.sortIndicatorChanged.connect(self._store_layout)
+
+    def _restore_layout(self) -> None:
+        """Restore the widths and the order of the columns, and the order of the rows."""
+        with suppress(ValueError, TypeError, KeyError, AttributeError):
             stored = json.loads(settings.text(self._layout_key) or "{}")
             self._widths = {str(name): int(width) for name, width in stored.get("widths", {}).items()}
+            self._order = [str(name) for name in stored.get("order", [])]
             names = [column.name for column in self.content.columns]
             if stored.get("sort") in names:
                 order = Qt.SortOrder.DescendingOrder if stored["descending"] else Qt.SortOrder.AscendingOrder
                 self.sortByColumn(names.index(stored["sort"]), order)
         self._fitted = []
         self.fit()
-        head = self.horizontalHeader()
-        head.sectionResized.connect(self._keep_width)
-        head.sortIndicatorChanged.connect(self._store_layout)
 
     def _keep_width(self, number: int, _before: int, width: int) -> None:
         """Keep a width that the user has dragged; the table itself sets others."""
@@ -376,13 +398,23 @@ class Table(QTableView, Generic[RowT]):
                 self._widths[column.name] = width
                 self._store_layout()
 
+    def _keep_order(self) -> None:
+        """Keep the order of the columns after the user has moved one."""
+        order = [self.content.columns[number].name for number in self._visual_order()]
+        if not self._placing and order != self._order:
+            self._order = order
+            self._store_layout()
+
+    def _visual_order(self) -> list[int]:
+        """Return the columns from left to right."""
+        return sorted(range(self.content.columnCount()), key=self.horizontalHeader().visualIndex)
+
     def _store_layout(self) -> None:
-        head = self.horizontalHeader()
-        at, names = head.sortIndicatorSection(), [column.name for column in self.content.columns]
         layout = {
             "widths": self._widths,
-            "sort": names[at] if 0 <= at < len(names) else "",
-            "descending": head.sortIndicatorOrder() is Qt.SortOrder.DescendingOrder,
+            "order": self._order,
+            "sort": self.content.sorted_by,
+            "descending": self.horizontalHeader().sortIndicatorOrder() is Qt.SortOrder.DescendingOrder,
         }
         settings.put(self._layout_key, json.dumps(layout))
 
@@ -413,8 +445,10 @@ class Table(QTableView, Generic[RowT]):
             for _order, number in giving:
                 if number in shown and sum(wanted[each] for each in shown) > self.viewport().width():
                     shown.discard(number)
-        for number in range(len(columns)):
+        for number, column in enumerate(columns):
             self.setColumnHidden(number, number not in shown)
+            if number in shown and not (column.stretch or column.width):
+                self.horizontalHeader().resizeSection(number, self._wanted_width(number))
 
     def scaled(self, pixels: int) -> int:
         """Return `pixels`, given for the platform's default text size, scaled to this font."""
@@ -436,8 +470,10 @@ class Table(QTableView, Generic[RowT]):
         column = self.content.columns[number]
         if column.stretch:
             return self.scaled(column.least)
+        if own := self._widths.get(column.name):
+            return own
         if column.width:
-            return self._widths.get(column.name) or self.scaled(column.width)
+            return self.scaled(column.width)
         return max(self.sizeHintForColumn(number), self.horizontalHeader().sectionSizeHint(number))
 
     def _keeping_selection(self, change: Callable[[], None]) -> None:
@@ -477,10 +513,19 @@ class Table(QTableView, Generic[RowT]):
             return
         self._fitted, head = wanted, self.horizontalHeader()
         for number, column in enumerate(self.content.columns):
-            mode = QHeaderView.ResizeMode.Interactive if column.width else QHeaderView.ResizeMode.ResizeToContents
-            head.setSectionResizeMode(number, QHeaderView.ResizeMode.Stretch if column.stretch else mode)
+            mode = QHeaderView.ResizeMode.Stretch if column.stretch else QHeaderView.ResizeMode.Interactive
+            head.setSectionResizeMode(number, mode)
             if column.width:
-                head.resizeSection(number, self._widths.get(column.name) or self.scaled(column.width))
+                head.resizeSection(number, self._wanted_width(number))
+        self._place_columns()
+
+    def _place_columns(self) -> None:
+        """Put the columns into the user's order."""
+        head, names = self.horizontalHeader(), [column.name for column in self.content.columns]
+        self._placing = True
+        for at, name in enumerate(name for name in self._order if name in names):
+            head.moveSection(head.visualIndex(names.index(name)), at)
+        self._placing = False
 
     def _set_look(self, name: str, selection: QAbstractItemView.SelectionMode, row_padding: int) -> None:
         self.setAccessibleName(name)
@@ -496,4 +541,5 @@ class Table(QTableView, Generic[RowT]):
         self.verticalHeader().setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
         self.verticalHeader().setDefaultSectionSize(self.fontMetrics().height() + row_padding)
         self.horizontalHeader().setHighlightSections(False)
+        self.horizontalHeader().setSectionsMovable(not self.content.has_headings)  # a heading spans neighbours
         self.horizontalHeader().setMinimumSectionSize(SPACE[4])

@@ -113,8 +113,8 @@ class ChartView(QWidget):
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
         self.setMouseTracking(True)
         self.setContextMenuPolicy(Qt.ContextMenuPolicy.ActionsContextMenu)
-        self._copy_action("Copy image", "Ctrl+Shift+C").triggered.connect(self.copy_picture)
-        self._copy_action("Copy data", "Ctrl+C").triggered.connect(self.copy_data)
+        self._copy_action("Copy as image", "Ctrl+Shift+C").triggered.connect(self.copy_picture)
+        self._copy_action("Copy as data", "Ctrl+C").triggered.connect(self.copy_data)
 
     def show_chart(self, chart: Chart | None) -> None:
         """Show `chart`, or nothing."""

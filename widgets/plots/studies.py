@@ -49,7 +49,7 @@ class StudyPane(QWidget):
         self.views: list[ChartView] = []
         self.notice = Notice()
         self.notice.hide()
-        self.copy_button = tool_button("Copy data", self.copy_data, tip="Copy every point for a spreadsheet")
+        self.copy_button = tool_button("Copy as data", self.copy_data, tip="Copy every point for a spreadsheet")
         self.export_button = tool_button("Export…", self._ask_export, tip="Charts as PNG, or their data as CSV")
         self._scroll = QScrollArea(widgetResizable=True)
         self._scroll.setAccessibleName(study.value)

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from suites.facts import Absent, Facts, known
+from suites.facts import Absent, Facts, known, virtualisation_of
 from suites.quantities import duration_text, quantity
 
 UNKNOWN = "unknown"
@@ -31,7 +31,7 @@ def long_facts(facts: Facts) -> list[tuple[str, str | Absent]]:
         ("Disk", _disks(facts)),
         ("System", _fact_text(system.distribution)),
         ("Kernel", _fact_text(system.kernel)),
-        ("Virtualisation", _fact_text(system.virtualisation)),
+        ("Virtualisation", virtualisation_of(facts) or _fact_text(system.virtualisation)),
     ]
 
 

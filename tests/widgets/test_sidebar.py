@@ -1,0 +1,227 @@
+"""The sidebar lists hosts, queue, library and saved searches; its items lead to pages, runs, bars and filters."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+import pytest
+from PySide6.QtCore import QModelIndex, QPoint, Qt
+from PySide6.QtGui import QAccessible
+from pytestqt.modeltest import ModelTester
+from pytestqt.qtbot import QtBot
+
+from app.hosts.hosts import THIS_COMPUTER, ConnectReport, HostEntry
+from app.library_digest import ALL, BASELINES, BIN, TODAY, LibraryDigest
+from app.questions import ConnectOutcome
+from app.services import Workstation
+from tests.widgets.library_runs import copied_library
+from widgets import jobs
+from widgets.hosts.host_connections import HostStatus
+from widgets.hosts.hosts_page import HostsPage
+from widgets.library.library_page import LibraryPage
+from widgets.main_window import MainWindow
+from widgets.page import PageName
+from widgets.run_strip import ASKS, LineState, StripLine, with_questions
+from widgets.sidebar.items import SideItem, SideState
+from widgets.sidebar.side_model import ITEM, SideModel
+from widgets.wizard.measure_page import MeasurePage
+
+RUN = StripLine("a", "web-1 · fio", "trial 2 of 6", LineState.RUNNING, left="4:10 left", hosts=("web-1",), plan="fio")
+HOSTS = [THIS_COMPUTER, HostEntry("web-1"), HostEntry("db-1"), HostEntry("db-2")]
+
+
+def listed(state: SideState, title: str) -> Sequence[SideItem]:
+    """Return the items of a section."""
+    return next((section.items for section in state.sections() if section.head.title == title), ())
+
+
+def test_a_host_shows_what_matters_most_there() -> None:
+    refused = HostStatus(report=ConnectReport("db-1", ConnectOutcome.REFUSED, "No."))
+    connected = HostStatus(report=ConnectReport("db-2", ConnectOutcome.CONNECTED, ""))
+    states = {"db-1": refused, "db-2": connected}
+    state = SideState(HOSTS, lambda name: states.get(name, HostStatus()), [RUN])
+    shown = {item.title: (item.icon, item.detail, item.run) for item in listed(state, "Hosts")}
+    assert shown == {
+        "This computer": ("this-computer", "", ""),
+        "web-1": ("live", "4:10 left", "a"),
+        "db-1": ("error", ConnectOutcome.REFUSED.value, ""),
+        "db-2": ("good", "connected", ""),
+    }
+    state.lines = with_questions([RUN, replace(RUN, key="b", hosts=("db-2",))], {"web-1"})
+    asking = {item.title: (item.icon, item.detail) for item in listed(state, "Hosts")}
+    assert asking["web-1"] == ("warning", ASKS)
+    assert asking["db-2"] == ("live", "4:10 left")
+    assert next(section.head.detail for section in state.sections() if section.head.key == PageName.LIVE) == ASKS
+
+
+def test_the_queue_lists_what_waits_and_for_what() -> None:
+    state = SideState(
+        lines=[
+            RUN,
+            replace(RUN, key="b", title="web-1 · stream", detail="waits for web-1", state=LineState.WAITING),
+            replace(RUN, key="c", state=LineState.QUEUED, detail="waits for db-1"),
+            replace(RUN, key="d", state=LineState.EARLY),
+        ],
+        left={"q1": "disk on web-1"},
+        detached=["cpu on db-1"],
+    )
+    found = [(item.key, item.detail) for item in listed(state, "Queue")]
+    assert found[:2] == [("b", "waits for web-1"), ("c", "waits for db-1")]
+    assert [key for key, _ in found[2:]] == ["left:q1", "detached:0"]
+    assert next(section.head.detail for section in state.sections() if section.head.title == "Queue") == "4"
+
+
+def test_the_library_shows_its_filters_and_searches() -> None:
+    digest = LibraryDigest({TODAY: 12, BASELINES: 4, ALL: 230, BIN: 0}, {"slow disks": "suite:fio iops<1k"})
+    state = SideState(digest=digest)
+    assert [(item.title, item.detail) for item in listed(state, "Library")] == [
+        ("Today", "12"),
+        ("Baselines", "4"),
+        ("All", "230"),
+    ]
+    assert [item.key for item in listed(state, "Saved searches")] == ["suite:fio iops<1k"]
+    assert not listed(SideState(), "Saved searches")
+
+
+def test_the_model_is_sound_and_changes_in_place(qtmodeltester: ModelTester) -> None:
+    model, state = SideModel(), SideState(HOSTS)
+    model.show_sections(list(state.sections()))
+    qtmodeltester.check(model)
+    state.hosts, state.lines = HOSTS[:2], [RUN]
+    model.show_sections(list(state.sections()))
+    found = model.find(next(item for item in listed(state, "Hosts") if item.key == "web-1"))
+    assert found.data(Qt.ItemDataRole.AccessibleTextRole) == "web-1, 4:10 left"
+    qtmodeltester.check(model)
+
+
+@pytest.fixture
+def window(qtbot: QtBot, workstation: Workstation) -> Iterator[MainWindow]:
+    copied_library(workstation)
+    workstation.save_hosts(HostEntry("web-1", host_name="127.0.0.1", port=1))
+    made = MainWindow(workstation)
+    qtbot.addWidget(made)
+    with qtbot.waitExposed(made):
+        made.show()
+    made.activateWindow()
+    qtbot.waitUntil(lambda: len(made.sidebar.state.hosts) > 1 and not jobs.running())
+    made.sidebar.show_now()
+    yield made
+    made.close()
+    qtbot.waitUntil(lambda: not jobs.running())
+
+
+def find(window: MainWindow, title: str) -> QModelIndex:
+    """Return the index of the item with a title."""
+    view = window.sidebar.view
+    return view.content.match(
+        view.content.index(0, 0),
+        Qt.ItemDataRole.DisplayRole,
+        title,
+        1,
+        Qt.MatchFlag.MatchExactly | Qt.MatchFlag.MatchRecursive,
+    )[0]
+
+
+def press(qtbot: QtBot, window: MainWindow, title: str) -> None:
+    """Choose an item by the keyboard."""
+    view = window.sidebar.view
+    view.setFocus()
+    view.setCurrentIndex(find(window, title))
+    qtbot.keyClick(view, Qt.Key.Key_Return)
+
+
+def click(qtbot: QtBot, window: MainWindow, title: str) -> QPoint:
+    """Click an item; return where it is."""
+    view = window.sidebar.view
+    at = view.visualRect(find(window, title)).center()
+    qtbot.mouseClick(view.viewport(), Qt.MouseButton.LeftButton, pos=at)
+    return at
+
+
+def test_items_lead_to_their_page_host_and_filter(qtbot: QtBot, window: MainWindow) -> None:
+    click(qtbot, window, "web-1")
+    page = window.splitter.front
+    assert isinstance(page, HostsPage)
+    assert page.table.current_host().name == "web-1"
+    window.workstation.save_search("fio only", "suite:fio")
+    window.digests.refresh()
+    qtbot.waitUntil(lambda: bool(window.sidebar.state.digest.searches) and not jobs.running())
+    window.sidebar.show_now()
+    press(qtbot, window, "fio only")
+    library = window.splitter.front
+    assert isinstance(library, LibraryPage)
+    qtbot.waitUntil(lambda: not jobs.running())
+    assert str(library.filter_bar.shown) == "suite:fio"
+    assert {"fio" in row.summary.suites for row in library.table.lines.matched} == {True}
+    press(qtbot, window, "All")
+    assert len(library.table.lines.matched) == window.sidebar.state.digest.counts[ALL]
+    press(qtbot, window, "New test")
+    assert isinstance(window.splitter.front, MeasurePage)
+
+
+def test_a_host_offers_its_actions_and_two_clicks_plan_a_test(qtbot: QtBot, window: MainWindow) -> None:
+    view = window.sidebar.view
+    menu = window.links.menu_of(find(window, "web-1").data(ITEM))
+    assert menu is not None
+    assert {"New test", "Quick benchmark", "Test connection", "Read facts"} <= {one.text() for one in menu.actions()}
+    assert window.links.menu_of(find(window, "Live").data(ITEM)) is None
+    at = click(qtbot, window, "web-1")
+    qtbot.mouseDClick(view.viewport(), Qt.MouseButton.LeftButton, pos=at)
+    measure = window.splitter.front
+    assert isinstance(measure, MeasurePage)
+    assert measure.draft.hosts == ["web-1"]
+    qtbot.waitUntil(lambda: not jobs.running())
+
+
+def test_it_folds_by_key_and_in_a_narrow_window_each_remembered(qtbot: QtBot, window: MainWindow) -> None:
+    window.resize(1280, 700)
+    assert not window.frame.folded
+    window.resize(1024, 700)
+    assert window.frame.folded
+    assert window.sidebar.width() < 50
+    assert not window.sidebar.view.isExpanded(find(window, "Hosts"))
+    window.actions_of_window.sidebar.trigger()
+    assert not window.frame.folded
+    window.resize(1280, 700)
+    window.sidebar.fold_button.click()
+    assert window.frame.folded
+    again = MainWindow(window.workstation)
+    qtbot.addWidget(again)
+    again.resize(1280, 700)
+    again.show()
+    assert again.frame.folded
+    again.resize(1024, 700)
+    assert not again.frame.folded
+    assert again.sidebar.view.isExpanded(find(again, "Hosts"))
+
+
+def test_a_collapsed_section_stays_collapsed(qtbot: QtBot, window: MainWindow) -> None:
+    view = window.sidebar.view
+    view.setFocus()
+    view.setCurrentIndex(find(window, "Hosts"))
+    qtbot.keyClick(view, Qt.Key.Key_Left)
+    assert not view.isExpanded(find(window, "Hosts"))
+    window.sidebar.show_now()
+    assert not view.isExpanded(find(window, "Hosts"))
+    again = MainWindow(window.workstation)
+    qtbot.addWidget(again)
+    assert not again.sidebar.view.isExpanded(find(again, "Hosts"))
+
+
+def test_the_cursor_stays_on_its_item_when_the_list_changes(window: MainWindow) -> None:
+    view = window.sidebar.view
+    view.setCurrentIndex(find(window, "web-1"))
+    window.sidebar.show_hosts(
+        [THIS_COMPUTER, HostEntry("a"), HostEntry("b"), HostEntry("web-1")], lambda _: HostStatus()
+    )
+    window.sidebar.show_now()
+    assert view.currentIndex().data() == "web-1"
+
+
+def test_a_screen_reader_finds_a_tree_with_names(window: MainWindow) -> None:
+    view = window.sidebar.view
+    read = QAccessible.queryAccessibleInterface(view)
+    assert read is not None
+    assert read.role() is QAccessible.Role.Tree
+    assert read.text(QAccessible.Text.Name) == "Sidebar"
+    names = [read.child(number).text(QAccessible.Text.Name) for number in range(read.childCount())]
+    assert "This computer" in names

@@ -1,0 +1,1 @@
+"""The sidebar of the window: hosts, queue, library and saved searches."""

@@ -1,0 +1,166 @@
+"""What the sidebar lists, as plain data. No Qt."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+
+from app.hosts.hosts import THIS_COMPUTER, HostEntry, Origin
+from app.library_digest import ALL, BASELINES, BIN, TODAY, LibraryDigest
+from widgets.hosts.host_connections import HostStatus
+from widgets.hosts.hosts_table import address_text, connection_text
+from widgets.page import SIGNS, PageName
+from widgets.parts.names import host_title
+from widgets.run_strip import ASKS, ICONS, LineState, StripLine
+
+
+class SideKind(StrEnum):
+    """What an item leads to."""
+
+    PAGE = "page"
+    HOST = "host"
+    RUN = "run"  # its key is that of a run in the strip
+    BAR = "bar"  # its key names a bar above the page
+    FILTER = "filter"  # its key is a filter of the library
+
+
+@dataclass(frozen=True, slots=True)
+class SideItem:
+    """A line of the sidebar: its icon in a `colour` of the palette, its title, and a detail.
+
+    A `tall` one has its detail below the title. `run` is the key of the run under way on a host.
+    """
+
+    kind: SideKind
+    key: str
+    title: str
+    detail: str = ""
+    icon: str = ""
+    colour: str = ""
+    tip: str = ""
+    run: str = ""
+    tall: bool = False
+
+    @property
+    def text(self) -> str:
+        """What a screen reader reads."""
+        return ", ".join(filter(None, (self.title, self.detail)))
+
+
+@dataclass(frozen=True, slots=True)
+class SideSection:
+    """An item at the left edge and the items below it. A `titled` one has the look of a heading."""
+
+    head: SideItem
+    items: tuple[SideItem, ...] = ()
+    titled: bool = True
+
+
+@dataclass(slots=True)
+class SideState:
+    """What the sidebar is made of. `left` are the runs that no process will start, by id; `detached` the texts of
+    detached runs."""
+
+    hosts: Sequence[HostEntry] = (THIS_COMPUTER,)
+    status_of: Callable[[str], HostStatus] = lambda _name: HostStatus()
+    lines: Sequence[StripLine] = ()
+    left: Mapping[str, str] = field(default_factory=dict)
+    detached: Sequence[str] = ()
+    digest: LibraryDigest = field(default_factory=LibraryDigest)
+
+    def sections(self) -> Iterator[SideSection]:
+        """Yield the pages, and the hosts, the queue, the library and the saved searches."""
+        running = sum(line.under_way for line in self.lines)
+        asks = ASKS if any(line.asks for line in self.lines) else ""
+        yield SideSection(_page(PageName.MEASURE), titled=False)
+        yield SideSection(_page(PageName.LIVE, asks or (f"{running} running" if running else "")), titled=False)
+        yield SideSection(_page(PageName.COMPARE), titled=False)
+        yield SideSection(_page(PageName.HOSTS), tuple(map(self._host, self.hosts)))
+        waiting = tuple(self._queue())
+        tip = "" if waiting else "Runs that wait for their hosts"
+        yield SideSection(
+            SideItem(SideKind.PAGE, PageName.LIVE, "Queue", str(len(waiting) or ""), "queue", tip=tip), waiting
+        )
+        yield SideSection(_page(PageName.LIBRARY), tuple(self._library()))
+        if searches := tuple(_search(name, text) for name, text in self.digest.searches.items()):
+            head = SideItem(
+                SideKind.PAGE, PageName.LIBRARY, "Saved searches", "", "search", tip="Searches of the library"
+            )
+            yield SideSection(head, searches)
+
+    def _host(self, entry: HostEntry) -> SideItem:
+        status, title = self.status_of(entry.name), host_title(entry.name)
+        text = connection_text(entry, status)
+        local = entry.origin is Origin.THIS_COMPUTER
+        last = self.digest.last.get(entry.name)
+        result = "" if last is None else f"Last result: {last.headline}"
+        made = SideItem(
+            SideKind.HOST,
+            entry.name,
+            title,
+            "" if text in _QUIET else text,
+            status.level if status.level and not (local and status.level == "good") else "",
+            tip="\n".join(dict.fromkeys(filter(None, (title, address_text(entry), text, result)))),
+        )
+        if not made.icon:
+            made = replace(made, icon="this-computer" if local else "unknown")
+        line = self._line_of(entry.name)
+        return made if line is None else _measured(made, line)
+
+    def _line_of(self, host: str) -> StripLine | None:
+        """Return the run that matters most on a host: one that asks, else one under way."""
+        found = [line for line in self.lines if line.under_way and host in line.hosts]
+        return max(found, key=lambda line: line.asks, default=None)
+
+    def _queue(self) -> Iterator[SideItem]:
+        for line in self.lines:
+            if line.state.waits or line.state is LineState.QUEUED:
+                yield SideItem(
+                    SideKind.RUN, line.key, line.title, line.detail, ICONS[line.state],
+                    tip=f"{line.title}\n{line.detail}", tall=True,
+                )  # fmt: skip
+        for key, name in self.left.items():
+            yield SideItem(
+                SideKind.BAR, f"{LEFT}{key}", name, "not started", "pause", tip=f"{name}\nLeft in the queue: start or "
+                "remove it in the bar above the page", tall=True,
+            )  # fmt: skip
+        for number, text in enumerate(self.detached):
+            yield SideItem(
+                SideKind.BAR, f"{DETACHED}{number}", text, "detached: attach it", "connect", tip=text, tall=True
+            )
+
+    def _library(self) -> Iterator[SideItem]:
+        for text, (title, icon, tip) in _FILTERS.items():
+            count = self.digest.counts.get(text, 0)
+            if count or text != BIN:
+                yield SideItem(SideKind.FILTER, text, title, str(count), icon, tip=tip)
+
+
+LEFT, DETACHED = "left:", "detached:"
+"""Prefixes of the keys of items that lead to a bar."""
+
+_QUIET = {"not tried", "local", "ready"}
+"""States of hosts that need no word."""
+
+_FILTERS = {
+    TODAY: ("Today", "today", "Runs since midnight"),
+    BASELINES: ("Baselines", "pin", "Runs pinned as baselines"),
+    ALL: ("All", "library", "All runs but those in the bin"),
+    BIN: ("Bin", "remove", "Deleted runs, which can be restored"),
+}
+
+
+def _measured(host: SideItem, line: StripLine) -> SideItem:
+    """Return the item of a host on which a run is under way."""
+    tip = f"{host.tip}\n{line.title}: {line.detail}"
+    if line.asks:
+        return replace(host, detail=ASKS, icon="warning", tip=tip, run=line.key)
+    return replace(host, detail=line.left or "running", icon="live", colour="accent", tip=tip, run=line.key)
+
+
+def _page(name: PageName, detail: str = "") -> SideItem:
+    sign = SIGNS[name]
+    return SideItem(SideKind.PAGE, name, name.value, detail, sign.icon, tip=f"{sign.purpose} ({sign.keys})")
+
+
+def _search(name: str, text: str) -> SideItem:
+    return SideItem(SideKind.FILTER, text, name, icon="search", tip=f"{name}\n{text}")

@@ -1,0 +1,81 @@
+"""The commands of the window. Menus, buttons and the palette share one action for each, so that it has one name."""
+
+from collections.abc import Callable
+
+from PySide6.QtCore import QObject
+from PySide6.QtGui import QAction, QKeySequence
+
+from app.plans.plan import LOCAL
+from widgets.run_strip import NEXT_RUN, PREVIOUS_RUN, QueueAction
+from widgets.sidebar.sidebar import FOLD_KEY
+from widgets.window_parts import WindowParts
+
+FIND = "Ctrl+K"
+"""Shortcut of the command palette."""
+
+Keys = QKeySequence.StandardKey | str | None
+
+
+class WindowActions(QObject):
+    """Actions on files, runs and the window itself. Those on hosts and on stored runs are of their pages."""
+
+    def __init__(self, window: WindowParts, parent: QObject) -> None:
+        super().__init__(parent)
+        keys, pages = QKeySequence.StandardKey, window.pages
+        self.new_test = self._make("New test", lambda: pages.measure([]), keys.New, "Plan a test")
+        quick = "Benchmark this computer in under 90 s"
+        self.quick = self._make(
+            "Quick benchmark of this computer", lambda: pages.measure_quickly(LOCAL), "Ctrl+Shift+N", quick
+        )
+        self.quick.setIconText("Quick")
+        self.open_plan = self._make("Open plan…", window.choose_plan_file, keys.Open)
+        self.export = self._make("Export…", window.export, "Ctrl+E")
+        self.undo = window.undo.action
+        self.quit = self._make("Quit", window.close, "Ctrl+Q")
+        self.add_host = self._make("Add a host…", pages.add_host)
+        self.find = self._make("Find or do…", window.open_palette, FIND)
+        self.sidebar = self._make("Sidebar", None, FOLD_KEY)
+        self.help_here = self._make("Help on this", window.help_here, None, "Help on what has the focus")
+        self.help_here.setShortcuts([QKeySequence("F1"), QKeySequence("Shift+F1")])
+        self.about = self._make("About Benchwright", window.show_about)
+        self._window = window
+        self._add_run_actions(window)
+
+    def _add_run_actions(self, window: WindowParts) -> None:
+        act = window.on_live
+        self.again = self._make("Run again", lambda: act(lambda live: live.run_again()))
+        # Ctrl+. is that of the button on the page
+        self.stop = self._make("Stop", lambda: act(lambda live: live.stop()))
+        self.stop_all = self._make("Stop all", lambda: act(lambda live: live.stop_all()))
+        self.next_run = self._make("Next run", window.next_run, NEXT_RUN)
+        self.previous_run = self._make("Previous run", lambda: window.next_run(-1), PREVIOUS_RUN)
+        self.clear = self._make("Clear finished runs", lambda: act(lambda live: live.clear_finished()))
+        self.queued = {each: self._queued(window, each) for each in QueueAction}
+        window.runs_changed.connect(self.fit)
+        self.fit()
+
+    def fit(self) -> None:
+        """Enable the actions that apply to the shown run."""
+        live = self._window.pages.live
+        front = None if live is None else live.front
+        self.again.setEnabled(front is not None)
+        self.stop.setEnabled(front is not None and front.running)
+        self.stop_all.setEnabled(live is not None and live.running)
+        self.clear.setEnabled(live is not None and any(run.over and run is not front for run in live.runs.controllers))
+        for action, entry in self.queued.items():
+            entry.setEnabled(front is not None and action in front.queue_actions)
+
+    def _queued(self, window: WindowParts, action: QueueAction) -> QAction:
+        return self._make(action.value, lambda: window.on_live(lambda live: live.act_on_front(action)))
+
+    def _make(self, text: str, act: Callable[[], object] | None, keys: Keys = None, tip: str = "") -> QAction:
+        made = QAction(text, self)
+        if keys is not None:
+            made.setShortcut(QKeySequence(keys))
+        shown = made.shortcut().toString(QKeySequence.SequenceFormat.NativeText)
+        made.setToolTip(" ".join(filter(None, (tip or text.rstrip("…"), f"({shown})" if shown else ""))))
+        if act is None:
+            made.setCheckable(True)
+        else:
+            made.triggered.connect(lambda _checked: act())
+        return made
