@@ -1,5 +1,8 @@
 """Random walks through the real window: no exception, no page that is stuck, no run or job that is left."""
 
+import sys
+import threading
+import traceback
 from pathlib import Path
 from types import TracebackType
 from typing import cast
@@ -48,9 +51,14 @@ def test_nothing_that_a_user_does_breaks_the_window(
 
 
 def _state() -> list[str]:
-    """Return what is open and under way."""
+    """Return what is open and under way, and where each thread is."""
     shown = [f"{type(one).__name__} “{one.windowTitle()}”" for one in QApplication.topLevelWidgets() if one.isVisible()]
-    return [f"open: {', '.join(shown)}", f"jobs: {[one._work for one in jobs.running()]}"]
+    threads = {thread.ident: thread.name for thread in threading.enumerate()}
+    stacks = [
+        f"{threads.get(number)}:\n{''.join(traceback.format_stack(frame)[-8:])}"
+        for number, frame in sys._current_frames().items()
+    ]
+    return [f"open: {', '.join(shown)}", f"jobs: {[one._work for one in jobs.running()]}", *stacks]
 
 
 def _walk(qtbot: QtBot, window: MainWindow, acts: list[Act], done: list[str]) -> None:
