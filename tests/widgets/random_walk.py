@@ -184,7 +184,7 @@ def _leaves(actions: Sequence[QAction]) -> Iterator[QAction]:
         menu = action.menu()
         if isinstance(menu, QMenu):
             yield from _leaves(menu.actions())
-        elif action.isEnabled() and not action.isSeparator() and action.text() != "&Quit":
+        elif action.isEnabled() and not action.isSeparator() and action.text().replace("&", "") != "Quit":
             yield action
 
 
