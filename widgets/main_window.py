@@ -11,7 +11,6 @@ from PySide6.QtWidgets import QApplication, QMainWindow, QWidget
 from app.command_hints import use_library
 from app.events import LibraryChanged
 from app.margins import DEFAULTS, Margins
-from app.paths import log_path
 from app.services import Workstation
 from app.session_series import SessionSeries
 from widgets import jobs, settings
@@ -22,10 +21,9 @@ from widgets.library.library_bar import LibraryBar
 from widgets.library_digests import LibraryDigests
 from widgets.menus import build_menus, corner_buttons
 from widgets.page import Page, PageName
-from widgets.pages import Pages
+from widgets.pages import Pages, failed_page
 from widgets.parts.boxes import column_in, fill
 from widgets.parts.dialogs import QuestionDialog, ask_for_file, opened
-from widgets.parts.empty_state import EmptyState
 from widgets.parts.help_topics import set_help, topic_of
 from widgets.presence import Presence
 from widgets.questions import WindowAsker
@@ -150,12 +148,6 @@ class MainWindow(QMainWindow):
         """Show the help on the focused widget, else on the page that is shown."""
         self.show_help(topic_of(QApplication.focusWidget()) or topic_of(self.front) or "tour")
 
-    def show_about(self) -> None:
-        """Show name, version and purpose of the program."""
-        from app.version import VERSION
-
-        self.show_message(f"Benchwright {VERSION}", "Benchmark Linux hosts and check whether the results are valid.")
-
     def show_message(self, text: str, more: str) -> None:
         """Show a modal message."""
         opened(QuestionDialog(text, more, "Close", self, decline_text=""))
@@ -276,13 +268,7 @@ class MainWindow(QMainWindow):
 
     def _failure(self, name: PageName) -> QWidget:
         if name not in self._failed:
-            self._failed[name] = EmptyState(
-                f"Cannot open {name.value}",
-                f"This is a bug in Benchwright. The other pages work. The traceback is in {log_path()}.",
-                "Retry",
-                lambda: self.show_page(name),
-                icon="error",
-            )
+            self._failed[name] = failed_page(name, lambda: self.show_page(name))
         return self._failed[name]
 
     def _show_status(self, page: Page, text: str) -> None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Protocol, cast
 from app.detached_runs import DetachedRun
 from app.events import LibraryChanged
 from app.margins import DEFAULTS, Margins
+from app.paths import log_path
 from app.plans.plan import Plan
 from app.questions import Asker
 from app.services import Workstation
@@ -14,6 +15,7 @@ from app.session_series import SessionSeries
 from widgets.jobs import BackgroundJob
 from widgets.library_digests import LibraryDigests
 from widgets.page import SIGNS, Page, PageName
+from widgets.parts.empty_state import EmptyState
 from widgets.parts.help_topics import set_help
 from widgets.run_strip import StripLine
 from widgets.undo import UndoStack
@@ -275,3 +277,9 @@ class Pages:
         from widgets.help_page import HelpPage
 
         return HelpPage(self._workstation, self._asker)
+
+
+def failed_page(name: PageName, retry: Callable[[], object]) -> EmptyState:
+    """Return what is shown instead of a page that could not be opened."""
+    text = f"This is a bug in Benchwright. The other pages work. The traceback is in {log_path()}."
+    return EmptyState(f"Cannot open {name.value}", text, "Retry", retry, icon="error")

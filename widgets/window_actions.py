@@ -37,7 +37,7 @@ class WindowActions(QObject):
         self.sidebar = self._make("Sidebar", None, FOLD_KEY)
         self.help_here = self._make("Help on this", window.help_here, None, "Help on what has the focus")
         self.help_here.setShortcuts([QKeySequence("F1"), QKeySequence("Shift+F1")])
-        self.about = self._make("About Benchwright", window.show_about)
+        self.about = self._make("About Benchwright", lambda: _show_about(window))
         self._window = window
         self._add_run_actions(window)
 
@@ -79,3 +79,10 @@ class WindowActions(QObject):
         else:
             made.triggered.connect(lambda _checked: act())
         return made
+
+
+def _show_about(window: WindowParts) -> None:
+    """Show name, version and purpose of the program."""
+    from app.version import VERSION
+
+    window.show_message(f"Benchwright {VERSION}", "Benchmark Linux hosts and check whether the results are valid.")

@@ -59,8 +59,8 @@ class WindowParts(Protocol):
         """Show the help on the focused widget, else on the page that is shown."""
         ...
 
-    def show_about(self) -> None:
-        """Show name, version and purpose of the program."""
+    def show_message(self, text: str, more: str) -> None:
+        """Show a modal message."""
         ...
 
     def choose_plan_file(self) -> None:
