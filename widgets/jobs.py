@@ -76,7 +76,6 @@ class BackgroundJob(QObject):
         self._cancelled = threading.Event()
         self._thread = threading.Thread(target=self._run, name=f"job-{id(self):x}", daemon=True)
         self._carrier = _get_carrier()
-        _running.add(self)
         known = weakref.ref(self)  # a method of the job would no longer be called
         self.destroyed.connect(lambda: _forget(known()))
 
@@ -93,6 +92,7 @@ class BackgroundJob(QObject):
         for signal, slot in slots.items():
             if slot is not None:
                 signal.connect(slot)
+        _running.add(self)
         self._thread.start()
         return self
 

@@ -31,6 +31,10 @@ def test_what_is_yielded_arrives_in_order_and_the_end_last(qtbot: QtBot) -> None
     assert job not in jobs.running()
 
 
+def test_a_job_that_was_not_started_is_not_waited_for(qtbot: QtBot) -> None:
+    assert BackgroundJob(lambda: None) not in jobs.running()
+
+
 def test_an_error_for_people_arrives_as_it_is_and_a_defect_as_a_sentence(qtbot: QtBot) -> None:
     def refuse() -> object:
         raise BenchwrightError("The host is down.", "Start it.")

@@ -1,6 +1,6 @@
 """Connection status and facts of each host."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from PySide6.QtCore import QObject, Signal
@@ -65,13 +65,11 @@ class HostConnections(QObject):
     def test(self, name: str) -> None:
         """Connect, report the outcome, and read the facts on success."""
         activity = "reading facts…" if name == LOCAL else "connecting…"
-        self._start(name, activity, BackgroundJob(lambda: _test_and_read(self._workstation, name, self._asker), self))
+        self._start(name, activity, lambda: _test_and_read(self._workstation, name, self._asker))
 
     def read(self, name: str) -> None:
         """Read the facts."""
-        self._start(
-            name, "reading facts…", BackgroundJob(lambda: iter((self._workstation.facts(name, self._asker),)), self)
-        )
+        self._start(name, "reading facts…", lambda: iter((self._workstation.facts(name, self._asker),)))
 
     def cancel(self, name: str) -> None:
         """Stop waiting; later results of the worker thread are dropped."""
@@ -87,10 +85,11 @@ class HostConnections(QObject):
         self._statuses.pop(name, None)
         self.changed.emit(name)
 
-    def _start(self, name: str, activity: str, job: BackgroundJob) -> None:
+    def _start(self, name: str, activity: str, work: Callable[[], Iterator[ConnectReport | Facts]]) -> None:
         status = self.of(name)
         if status.job is not None:
             return
+        job = BackgroundJob(work, self)
         status.job, status.activity, status.problem = job, activity, None
         job.yielded.connect(lambda value: self._take(name, job, value))
         job.failed.connect(lambda error: self._fail(name, job, error))
