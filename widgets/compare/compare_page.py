@@ -368,6 +368,7 @@ class ComparePage(Page):
         self.explanation.size_button.clicked.connect(self.show_sample_size)
         self.everything.toggled.connect(self._show_lines)
         self.by_effect.toggled.connect(self._show_lines)
+        self.by_effect.toggled.connect(lambda: self.table.scrollTo(self.table.currentIndex()))
         self.grouping.currentIndexChanged.connect(self._show_lines)
         self.conditions.differences_requested.connect(lambda: self.tabs.setCurrentWidget(self.explanation))
         self.table.activated.connect(self._show_trials)

@@ -500,6 +500,7 @@ class Table(QTableView, Generic[RowT]):
 
     def _sort(self, column: int, order: Qt.SortOrder) -> None:
         self._keeping_selection(lambda: self.content.sort(column, order))
+        self.scrollTo(self.currentIndex())
 
     def _enable_sorting(self) -> None:
         head = self.horizontalHeader()
