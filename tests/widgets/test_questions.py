@@ -61,8 +61,10 @@ def test_the_key_is_trusted_only_by_the_button_that_says_so(qtbot: QtBot, asker:
     dialog = answers.dialog(asker)
     assert isinstance(dialog, HostKeyDialog)
     assert dialog.accept_button.text() == MESSAGES["trust_this_key_and_connect"]
+    assert asker.asking == {"web-1", "bastion"}
     qtbot.mouseClick(dialog.accept_button, Qt.MouseButton.LeftButton)
     assert answers.wait() is True
+    assert asker.asking == frozenset()
 
 
 @pytest.mark.parametrize("key", [Qt.Key.Key_Return, Qt.Key.Key_Escape])

@@ -11,12 +11,13 @@ from pytestqt.qtbot import QtBot
 
 from app.hosts.hosts import THIS_COMPUTER, ConnectReport, HostEntry
 from app.library_digest import ALL, BASELINES, BIN, TODAY, LibraryDigest
-from app.questions import ConnectOutcome
+from app.questions import ConnectOutcome, SecretQuestion
 from app.services import Workstation
 from tests.widgets.library_runs import copied_library
 from widgets import jobs
 from widgets.hosts.host_connections import HostStatus
 from widgets.hosts.hosts_page import HostsPage
+from widgets.jobs import BackgroundJob
 from widgets.library.library_page import LibraryPage
 from widgets.main_window import MainWindow
 from widgets.page import PageName
@@ -38,7 +39,8 @@ def test_a_host_shows_what_matters_most_there() -> None:
     refused = HostStatus(report=ConnectReport("db-1", ConnectOutcome.REFUSED, "No."))
     connected = HostStatus(report=ConnectReport("db-2", ConnectOutcome.CONNECTED, ""))
     states = {"db-1": refused, "db-2": connected}
-    state = SideState(HOSTS, lambda name: states.get(name, HostStatus()), [RUN])
+    early = replace(RUN, key="b", hosts=("db-2",), state=LineState.EARLY)
+    state = SideState(HOSTS, lambda name: states.get(name, HostStatus()), [RUN, early])
     shown = {item.title: (item.icon, item.detail, item.run) for item in listed(state, "Hosts")}
     assert shown == {
         "This computer": ("this-computer", "", ""),
@@ -192,6 +194,22 @@ def test_it_folds_by_key_and_in_a_narrow_window_each_remembered(qtbot: QtBot, wi
     again.resize(1024, 700)
     assert not again.frame.folded
     assert again.sidebar.view.isExpanded(find(again, "Hosts"))
+
+
+def test_a_question_of_a_run_is_seen_in_strip_and_sidebar_until_it_is_answered(
+    qtbot: QtBot, window: MainWindow
+) -> None:
+    window.show_lines([RUN, replace(RUN, key="b", hosts=("db-1",))], RUN.key)
+    question = SecretQuestion("web-1", "ann", "Password:")
+    with qtbot.waitSignal(window.asker.asked) as asked:
+        BackgroundJob(lambda: window.asker.secret(question), window).start()
+    assert [card.line.detail for card in window.strip.cards] == [ASKS, RUN.detail]
+    window.sidebar.show_now()
+    assert find(window, "web-1").data(Qt.ItemDataRole.AccessibleTextRole) == f"web-1, {ASKS}"
+    asked.args[0].reject()
+    qtbot.waitUntil(lambda: not jobs.running())
+    assert [card.line.detail for card in window.strip.cards] == [RUN.detail, RUN.detail]
+    window.show_lines([], "")
 
 
 def test_a_collapsed_section_stays_collapsed(qtbot: QtBot, window: MainWindow) -> None:
