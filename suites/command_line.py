@@ -77,11 +77,25 @@ class CommandSyntax:
 
 
 @dataclass(frozen=True, slots=True)
+class UnreadWord:
+    """A word of a command line that could not be read, and why; without a word, the line itself."""
+
+    word: str
+    why: str
+
+    @property
+    def text(self) -> str:
+        """The word and the reason in one line."""
+        word = self.word if len(self.word) <= 60 else f"{self.word[:57]}…"
+        return f"{word}: {self.why}" if word else self.why
+
+
+@dataclass(frozen=True, slots=True)
 class ParsedCommand:
-    """The values of a command line, and a sentence for each word that could not be read, which begins with the word."""
+    """The values of a command line, and the words that could not be read."""
 
     values: Mapping[str, Value]
-    unread: tuple[str, ...] = ()
+    unread: tuple[UnreadWord, ...] = ()
 
 
 @dataclass(slots=True)
@@ -127,7 +141,7 @@ def parse_command(suite: "Suite", text: str, current: Values, context: "Context"
     try:
         lines = lines_of(text)
     except ValueError as error:
-        return ParsedCommand(current, (str(error),))
+        return ParsedCommand(current, (UnreadWord("", str(error)),))
     reader = _Reader(suite, context, current)
     if not any(reader.starts(line) for line in lines):
         return None
@@ -156,15 +170,15 @@ class _Reader:
     def read(self, lines: Sequence[Words]) -> ParsedCommand:
         """Return the values of `lines`."""
         scan = self._scan(lines)
-        unread: list[str] = []
+        unread: list[UnreadWord] = []
         values = {**self._current, **self._changed(scan, unread)}
         values = self._chosen(self._with_defaults(values, scan), scan)
         values = self._with_defaults(values, scan)
         shown = self._scan(self._lines(values))
         for name, word in scan.words.items():
             if name not in shown.given and name not in self._syntax.unshown and values[name] != self._absent(name):
-                unread.append(f"{word}: not used with these values")
-        unread += [f"{word}: no parameter" for word in (Counter(scan.rest) - Counter(shown.rest * len(lines)))]
+                unread.append(UnreadWord(word, "not used with these values."))
+        unread += [UnreadWord(word, "no parameter for this.") for word in (Counter(scan.rest) - Counter(shown.rest * len(lines)))]
         return ParsedCommand(values, tuple(dict.fromkeys(unread)))
 
     def _lines(self, values: Values) -> list[list[str]]:
@@ -174,7 +188,7 @@ class _Reader:
         own = {name_of(str(self._current[name])) for name in self._syntax.paths} - {""}
         return next((at for at, word in enumerate(line) if name_of(word) in {*self._syntax.programs, *own}), None)
 
-    def _changed(self, scan: _Scan, unread: list[str]) -> dict[str, Value]:
+    def _changed(self, scan: _Scan, unread: list[UnreadWord]) -> dict[str, Value]:
         """Return the values whose text differs from that of the current values; add the invalid ones to `unread`."""
         found: dict[str, Value] = {}
         for name, texts in scan.given.items():
@@ -186,15 +200,15 @@ class _Reader:
                 text = ", ".join(each) if name in self._syntax.joined else list(each)[-1]
                 found[name] = self._parameters[name].parse(text)
             except ParameterError as error:
-                unread.append(f"{scan.words[name]}: {error.remedy}")
+                unread.append(UnreadWord(scan.words[name], error.remedy))
             except ValueError:
-                unread.append(f"{scan.words[name]}: not a value")
+                unread.append(UnreadWord(scan.words[name], "not a value."))
         return found
 
     def _with_defaults(self, values: dict[str, Value], scan: _Scan) -> dict[str, Value]:
         for _ in range(PASSES):
-            lacking = self._scan(self._lines(values)).given.keys() - scan.given.keys()
-            defaults = {name: self._absent(name) for name in lacking}
+            missing = self._scan(self._lines(values)).given.keys() - scan.given.keys()
+            defaults = {name: self._absent(name) for name in missing}
             if defaults.items() <= values.items():
                 break
             values = {**values, **defaults}

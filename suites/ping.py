@@ -320,10 +320,10 @@ def _phase_words(words: Sequence[str]) -> list[str]:
     """Return the arguments of the script with the phase time and the interval of ping as options."""
     ramp, end, *rest = words if len(words) > 1 else ("", "", *words)
     option = re.compile(r" (?:-i|--interval) ([0-9.]+)")
-    apart = [option.sub("", word) for word in rest]
+    shortened = [option.sub("", word) for word in rest]
     intervals = [f"--ping-interval={found[1]}" for word in rest if (found := option.search(word))]
     phase = [f"--phase={int(end) - int(ramp)}"] if ramp.isdecimal() and end.isdecimal() else [ramp, end]
-    return [*phase, *intervals, *IPERF3_SYNTAX.normalised(apart)]
+    return [*phase, *intervals, *IPERF3_SYNTAX.normalised(shortened)]
 
 
 class LatencyUnderLoad(Suite):

@@ -32,7 +32,7 @@ from suites.command.parameters import (
 )
 from suites.command.recognition import recognised
 from suites.command.targets import targets_of_line
-from suites.command_line import ParsedCommand, lines_of
+from suites.command_line import ParsedCommand, UnreadWord, lines_of
 from suites.errors import ParameterError
 from suites.facts import Facts
 from suites.host_files import HostFile
@@ -134,7 +134,7 @@ class UserCommand(Suite):
             timed = next((line for line in lines if line[:2] == ["sh", SCRIPT]), None)
             given = _own_line(text, lines) if timed is None else _timed_values(timed[2:])
         except (ValueError, ParameterError) as error:
-            return ParsedCommand(values, (str(error),))
+            return ParsedCommand(values, (UnreadWord("", str(error)),))
         if words(values["command"], shell=bool(values["shell"])) == _argv({**values, **given}, "command"):
             given.pop(COMMAND.name, None)  # as typed
         return ParsedCommand({**values, **given})

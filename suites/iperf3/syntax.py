@@ -12,12 +12,12 @@ _LONG = {"--client": "-c", "--time": "-t", "--parallel": "-P", "--omit": "-O", "
 _GROUPED = {"-uR": ("-u", "-R"), "-Ru": ("-u", "-R")}
 
 
-def _rates_apart(words: Sequence[str]) -> list[str]:
+def _separate_rates(words: Sequence[str]) -> list[str]:
     """Return the words with different options for the rates of UDP and of TCP; iperf3 has one for both."""
-    apart = [each for word in words for each in _GROUPED.get(word, (word,))]
-    option = "--udp-rate" if {"-u", "--udp"} & set(apart) else "--tcp-rate"
+    separate = [each for word in words for each in _GROUPED.get(word, (word,))]
+    option = "--udp-rate" if {"-u", "--udp"} & set(separate) else "--tcp-rate"
     found: list[str] = []
-    for word in apart:
+    for word in separate:
         match = re.fullmatch(r"(-b|--bitrate|--bandwidth|--fq-rate)=?(.*)", word)
         if match is None:
             found.append(word)
@@ -42,5 +42,5 @@ IPERF3_SYNTAX = CommandSyntax(
     extra={"--udp-rate": "bitrate", "--tcp-rate": "tcp_rate"},
     invisible=frozenset({"bitrate", "tcp_rate"}),
     texts={"bitrate": _megabits, "tcp_rate": _megabits},
-    normalised=_rates_apart,
+    normalised=_separate_rates,
 )

@@ -117,7 +117,7 @@ def test_a_word_that_cannot_be_read_is_named(text: str, word: str) -> None:
     fio = registry.suite("fio")
     parsed = fio.parse_command(text, complete_values(fio, {}), EMPTY)
     assert parsed is not None
-    assert any(unread.startswith(word) for unread in parsed.unread)
+    assert any(unread.text.startswith(word) for unread in parsed.unread)
 
 
 def test_a_changed_word_changes_its_value_only() -> None:

@@ -39,7 +39,9 @@ class ReviewStep(WizardStep):
     row_selected = Signal()
 
     def __init__(self, draft: PlanDraft) -> None:
-        super().__init__(draft, "Review", "")
+        super().__init__(draft)
+        self.explanation = Text(tone=Tone.MUTED)
+        self.column.addWidget(self.explanation)
         self._plan: Plan | None = None
         self._previews: tuple[StepPreview, ...] = ()
         inner = QWidget()
