@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 
     from app.calibration.calibrate import CalibrationDone, CalibrationRequest
     from app.checks.before import CheckReport
+    from app.checks.issues import HostReading
     from app.detached_runs import DetachedRun
     from app.events import Event
     from app.hosts.hosts import HostEntry
@@ -236,6 +237,31 @@ class Workstation(SessionServices):
             except BenchwrightError:
                 log.info("no address for %s; connecting will report why", peer)
         return addresses
+
+    def recheck(self, plan: Plan, facts: Mapping[str, Facts], host: str, asker: Asker) -> HostReading:
+        """Read the facts of `host` again and return the outcome of the pre-run checks; the other `facts` stay."""
+        from app.checks.recheck import facts_reading
+
+        directories = [each.path for each in facts[host].directories] if host in facts else []
+        devices = [each.path for each in facts[host].devices] if host in facts else []
+        read = self.facts(host, asker, directories, devices)
+        return facts_reading(plan, {**facts, host: read}, host, self._addresses(plan))
+
+    def watch_load(self, plan: Plan, facts: Facts, asker: Asker, stopped: threading.Event) -> Generator[HostReading]:
+        """Yield the background load of the host of `facts` every LOAD_PERIOD seconds, until `stopped` is set.
+
+        While somebody measures on that host, nothing is read. Raises what connecting and reading raise.
+        """
+        from app.checks.recheck import LOAD_PERIOD, load_reading
+        from remote.jobs.lease import others
+        from remote.probe import read_load
+        from remote.script import new_mark
+
+        with closing(self._hosts.connect(facts.host, asker)) as session:
+            while not stopped.is_set():
+                if not others(session, "", new_mark()):
+                    yield load_reading(plan, facts, read_load(session, facts.system.container))
+                stopped.wait(LOAD_PERIOD)
 
     # Runs
 

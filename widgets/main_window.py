@@ -1,4 +1,4 @@
-"""The main window: menus, rail, page, side panel and status bar."""
+"""The main window: menus, rail, page and status bar."""
 
 import gc
 import sys
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, cast
 
 from PySide6.QtCore import QEvent, Qt, QTimer, Signal
 from PySide6.QtGui import QAction, QActionGroup, QCloseEvent, QKeySequence
-from PySide6.QtWidgets import QApplication, QMainWindow, QMenu, QWidget
+from PySide6.QtWidgets import QApplication, QMainWindow, QMenu, QStackedWidget, QWidget
 
 from app.command_hints import use_library
 from app.events import LibraryChanged
@@ -38,7 +38,6 @@ from widgets.rail import SIGNS, PageName, Rail
 from widgets.run_strip import NEXT_RUN, PREVIOUS_RUN, LineState, QueueAction, RunStrip, StripLine, counts_text
 from widgets.session_bar import SessionBar
 from widgets.shutdown import CloseGuard, signals_handled
-from widgets.splitter import PageSplitter
 from widgets.status_line import StatusLine
 from widgets.theme import SPACE, Appearance, appearance, icon, set_appearance
 
@@ -83,7 +82,7 @@ class MainWindow(QMainWindow):
         self.pages = Pages(workstation, self.asker, self)
         self.closing = CloseGuard(self, lambda: self.pages.live, self._show_waiting)
         self.rail = Rail()
-        self.splitter = PageSplitter()
+        self._stack = QStackedWidget()
         self.status_line = StatusLine()
         self.library_bar = LibraryBar(workstation)
         self.detached_bar = DetachedBar(workstation)
@@ -97,16 +96,25 @@ class MainWindow(QMainWindow):
         self._summary = ""
         self._lines: Sequence[StripLine] = ()
         self._arrange()
-        self._connect(_build_menus(self))
+        _build_menus(self)
+        self._connect()
         self._corner = _corner(self)  # the menu bar would not keep it
         self.menuBar().setCornerWidget(self._corner)
         self.show_page(PageName.HOSTS)
+
+    @property
+    def front(self) -> QWidget | None:
+        """The page that is shown, or None."""
+        return self._stack.currentWidget()
 
     def show_page(self, name: PageName) -> Page | None:
         """Show the page `name` and return it, or None if it could not be opened."""
         page = self.pages.page(name)
         shown = page or self._failure(name)
-        new = self.splitter.bring_to_front(shown, None if page is None else page.side)
+        new = self._stack.indexOf(shown) < 0
+        if new:
+            self._stack.addWidget(shown)
+        self._stack.setCurrentWidget(shown)
         if new and page is not None:
             page.status.connect(lambda text: self._show_status(page, text))
             page.library_damaged.connect(self.library_bar.show_damage)
@@ -120,6 +128,12 @@ class MainWindow(QMainWindow):
         if not self.rail.hasFocus():
             shown.take_focus() if isinstance(shown, Page) else shown.setFocus()
         return page
+
+    def toggle_issues(self) -> None:
+        """Fold or open the issues drawer of the page, if it has one."""
+        drawer = self.front.drawer if isinstance(self.front, Page) else None
+        if drawer is not None and drawer.isVisible():
+            drawer.set_folded(folded=not drawer.folded)
 
     def show_running(self, summary: str) -> None:
         """Show the run of the page Live in the status bar, if it is under way."""
@@ -186,7 +200,7 @@ class MainWindow(QMainWindow):
 
     def export(self) -> None:
         """Export the content of the current page; if it has none, show the library."""
-        page = self.splitter.front
+        page = self.front
         if not (isinstance(page, Page) and page.export()) and self.show_page(PageName.LIBRARY) is not None:
             self.status_line.show_message("Select a run to export")
 
@@ -204,14 +218,13 @@ class MainWindow(QMainWindow):
             event.ignore()
             return
         settings.put("geometry", self.saveGeometry())
-        self.splitter.store()
         self.asker.close()
         for job in jobs.running():
             job.cancel()
         event.accept()
 
     def _activate_front(self) -> None:
-        page = self.splitter.front
+        page = self.front
         if isinstance(page, Page):
             page.activated()
         self.library_bar.refresh()
@@ -223,7 +236,7 @@ class MainWindow(QMainWindow):
         self.setWindowTitle("Benchwright")
         self.setMinimumSize(*SMALLEST)
         self._inside = QWidget()
-        row = in_row(self.rail, (self.splitter, 1), spacing=0)
+        row = in_row(self.rail, (self._stack, 1), spacing=0)
         bars = (self.library_bar, self.detached_bar, self.queue_bar, self.session_bar, self.strip)
         fill(column_in(self._inside, 0), *bars, (row, 1))
         self.setCentralWidget(self._inside)
@@ -231,7 +244,7 @@ class MainWindow(QMainWindow):
         self.resize(*SIZE)
         self.restoreGeometry(settings.blob("geometry"))
 
-    def _connect(self, fold: QAction) -> None:
+    def _connect(self) -> None:
         self.rail.chosen.connect(self.show_page)
         self.library_bar.is_measuring = self._is_measuring
         self.session_bar.is_under_way = self._is_under_way
@@ -247,12 +260,9 @@ class MainWindow(QMainWindow):
         self.detached_bar.stop_requested.connect(lambda run: self.pages.attach(run, stop=True))
         self.session_bar.start_requested.connect(lambda series, asked: self.pages.run_session(series, show=asked))
         self.status_line.stop_requested.connect(self.stop_run)
-        fold.setChecked(not self.splitter.folded)
-        fold.toggled.connect(lambda shown: self.splitter.set_folded(folded=not shown))
-        self.splitter.fold_changed.connect(lambda folded: fold.setChecked(not folded))
 
     def _show_other_library(self) -> None:
-        page = self.splitter.front
+        page = self.front
         use_library(self.workstation.library_path)
         self.pages.refresh_library()
         if isinstance(page, Page) and page is not self.pages.existing(PageName.LIBRARY):
@@ -295,7 +305,7 @@ class MainWindow(QMainWindow):
 
     def _show_status(self, page: Page, text: str) -> None:
         self._messages[page] = text
-        if self.splitter.front is page:
+        if self.front is page:
             self.status_line.show_message(text)
 
     def _load_plan(self, path: Path) -> None:
@@ -340,8 +350,8 @@ class MainWindow(QMainWindow):
         self.status_line.show_waiting(text)
 
 
-def _build_menus(window: MainWindow) -> QAction:
-    """Fill the window's menu bar; return the checkable action of the side panel."""
+def _build_menus(window: MainWindow) -> None:
+    """Fill the window's menu bar."""
     bar, keys = window.menuBar(), QKeySequence.StandardKey
     titles = ("&File", "&Run", "H&ost", "&View", "&Help")
     file, run, host, view, help_menu = (bar.addMenu(title) for title in titles)
@@ -358,15 +368,13 @@ def _build_menus(window: MainWindow) -> QAction:
     for name, sign in SIGNS.items():
         _add(view, name.value, partial(window.show_page, name), sign.keys)
     view.addSeparator()
-    fold = QAction("&Side panel", view, checkable=True, shortcut=QKeySequence("F9"))
-    view.addAction(fold)
+    _add(view, "Show or hide &issues", window.toggle_issues, "F9")
     _build_appearances(view.addMenu("&Appearance"))
     topics = {"tour": "&Tour", "words": "&Glossary", "rules": "&Rules of measurement", "keyboard": "&Keyboard"}
     for topic, title in topics.items():
         _add(help_menu, title, partial(window.show_help, topic), keys.HelpContents if topic == "tour" else None)
     help_menu.addSeparator()
     _add(help_menu, "&About Benchwright", window.show_about)
-    return fold
 
 
 def _build_run_menu(menu: QMenu, window: MainWindow) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import click
 
+from app.checks.issues import Issue, counts_text, issues_of
 from app.cli.common import json_verb, plain, print_file, print_json, print_note, print_table
 from app.cli.plan_options import (
     Answers,
@@ -47,7 +48,6 @@ from app.plans.totals import totals, totals_text
 from app.plans.tuning import Tuning
 from app.plans.validation import validate
 from app.services import Workstation
-from app.verdict.listing import merged, repetitions
 from remote.local_file import read_bounded
 from suites.base import Estimate, directories_of
 from suites.facts import Facts
@@ -295,24 +295,26 @@ def print_findings(findings: list[Finding], acknowledged: tuple[Acknowledged, ..
     if not findings:
         click.echo("No findings.")
         return
-    rows, why = [], partial(reason_of, acknowledged)
-    groups = sorted(repetitions(findings, why), key=lambda found: (bool(why(found[0])), -found[0].severity.rank))
-    for group in groups:
-        finding, reason = merged(group), why(group[0])
-        steps = dict.fromkeys(one.step for one in group if one.step is not None)
-        install = f" Install it with: {finding.install}" if finding.install else ""
-        action = f"Acknowledged: {reason}" if reason else with_library(f"→ {finding.remedy}{install}")
-        text = f"{finding.measured} {finding.why}\n{action}"
-        rows.append(
-            [
-                finding.severity,
-                finding.id,
-                ", ".join(steps),
-                host_label(finding.host or ""),
-                f"{finding.title}. {text}",
-            ]
-        )
+    issues = issues_of(findings, partial(reason_of, acknowledged))
+    click.echo(plain(f"Issues: {counts_text(issues)}"))
+    rows = [
+        [
+            str(issue.first.severity),
+            issue.first.id,
+            ", ".join(dict.fromkeys(one.step for one in issue.findings if one.step)),
+            ", ".join(dict.fromkeys(host_label(one.host) for one in issue.findings if one.host)),
+            _issue_text(issue),
+        ]
+        for issue in issues
+    ]
     print_table(["Severity", "Finding", "Step", "Host", "Message and remedy"], rows)
+
+
+def _issue_text(issue: Issue) -> str:
+    finding = issue.first
+    install = f" Install it with: {finding.install}" if finding.install else ""
+    action = f"Acknowledged: {issue.reason}" if issue.reason else with_library(f"→ {finding.remedy}{install}")
+    return f"{finding.title}. {chr(10).join(issue.evidence)} {finding.why}\n{action}"
 
 
 def facts_for(

@@ -49,7 +49,7 @@ class Walk:
 
     def front(self, kind: type[P]) -> P:
         """Return the page in front."""
-        page = self.window.splitter.front
+        page = self.window.front
         assert isinstance(page, kind)
         return page
 

@@ -7,13 +7,14 @@ from PySide6.QtCore import QEvent, QObject, QSize, Qt, Signal, SignalInstance
 from PySide6.QtGui import QColor, QGuiApplication, QKeyEvent, QKeySequence, QPainter, QPaintEvent, QPen, QResizeEvent
 from PySide6.QtWidgets import QApplication, QGridLayout, QHBoxLayout, QLineEdit, QPushButton, QToolButton, QWidget
 
+from app.checks.issues import WORDS
 from app.output import escaped
 from app.verdict.listing import merged, repetitions
 from suites.vocab import Finding, Severity
 from widgets.parts.boxes import column_in, fill, in_column, in_row, scrolled
 from widgets.parts.flow_layout import flowing
 from widgets.parts.names import step_host_label
-from widgets.parts.severity import TONES, WORDS, SeverityMark, summary
+from widgets.parts.severity import TONES, SeverityMark, summary
 from widgets.parts.text import Text, Tone, set_tool_tip, small, strong
 from widgets.theme import palette
 
