@@ -5,15 +5,13 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import Any, Protocol
 
 from suites.command.program_rules import name_of, starts
 from suites.command.shell_parser import commands
 from suites.errors import ParameterError
 from suites.parameters import MAXIMUM_TEXT, Parameter, Type, Value, Values
-
-if TYPE_CHECKING:
-    from suites.base import Command, Context, Suite
+from suites.programs import Program
 
 Words = Sequence[str]
 
@@ -37,10 +35,10 @@ def _unchanged(words: Words) -> list[str]:
 class CommandSyntax:
     """How the command line of a suite states its parameters.
 
-    `programs` are the names after which its own words begin; `operand` is a word among them that identifies the suite.
-    `options` maps an option with a value (``-t``, ``--time``; ``bs`` for ``bs=4k``) to its parameter; by default as
-    declared by the parameters, which `extra` completes. `aliases` are other spellings of options and words. Parameters
-    in `choices` are told by the words that they add: the combination is used whose rendering is most similar.
+    `programs` are the names after which its own words begin, by default those of the tool; `operand` is a word among
+    them that identifies the suite. `extra` maps an option with a value (``-t``, ``--time``; ``bs`` for ``bs=4k``) to
+    its parameter, beside those that the parameters declare. `aliases` are other spellings of options and words.
+    Parameters in `choices` are identified by the words that they add: the most similar rendering is used.
     `texts` converts the tool's text of a parameter, `absent` is its value where the line lacks its option, if not the
     tool's default; `joined` are lists with a value in each line. `unshown` are never part of the rendered line.
     `normalised` prepares the words after the program; `invisible` are parameters whose declared option is not one of
@@ -98,6 +96,42 @@ class ParsedCommand:
     unread: tuple[UnreadWord, ...] = ()
 
 
+class HostCommand(Protocol):
+    """A command as this module reads it (suites.base.Command)."""
+
+    @property
+    def argv(self) -> tuple[str, ...]:
+        """Its words."""
+        ...
+
+    @property
+    def line(self) -> str:
+        """The equivalent shell command line."""
+        ...
+
+    @property
+    def purpose(self) -> str:
+        """Why it runs."""
+        ...
+
+    @property
+    def on_peer(self) -> bool:
+        """Whether it runs on the peer."""
+        ...
+
+
+class ReadableSuite(Protocol):
+    """A suite as this module reads it (suites.base.Suite)."""
+
+    program: Program
+    parameters: tuple[Parameter, ...]
+    syntax: CommandSyntax
+
+    def commands(self, values: Values, context: Any) -> Sequence[HostCommand]:
+        """Return all commands of a trial in order."""
+        ...
+
+
 @dataclass(slots=True)
 class _Scan:
     """The words of a command line: texts by parameter with the words they are in, and all other words."""
@@ -107,12 +141,12 @@ class _Scan:
     rest: list[str] = field(default_factory=list)
 
 
-def measured(commands_: Iterable["Command"]) -> list["Command"]:
+def measured(commands_: Iterable[HostCommand]) -> list[HostCommand]:
     """Return the commands of the measurement on the host: those whose lines are edited."""
     return [command for command in commands_ if command.purpose == "measure" and not command.on_peer]
 
 
-def command_text(suite: "Suite", values: Values, context: "Context") -> str:
+def command_text(suite: ReadableSuite, values: Values, context: Any) -> str:
     """Return the command lines of the measurement, as parse_command() reads them."""
     return "\n".join(command.line for command in measured(suite.commands(values, context)))
 
@@ -132,7 +166,7 @@ def lines_of(text: str) -> list[list[str]]:
             for one in found if one.texts or one.written]  # fmt: skip
 
 
-def parse_command(suite: "Suite", text: str, current: Values, context: "Context") -> ParsedCommand | None:
+def parse_command(suite: ReadableSuite, text: str, current: Values, context: Any) -> ParsedCommand | None:
     """Return the values of a suite that `text` states; None if it does not start the suite's program.
 
     A word that the line of the `current` values contains, too, changes nothing. An option that `text` lacks has the
@@ -151,10 +185,11 @@ def parse_command(suite: "Suite", text: str, current: Values, context: "Context"
 class _Reader:
     """Reads lines as values of one suite."""
 
-    def __init__(self, suite: "Suite", context: "Context", current: Values) -> None:
+    def __init__(self, suite: ReadableSuite, context: Any, current: Values) -> None:
         self._suite, self._context, self._current = suite, context, current
         self._syntax = suite.syntax
         self._options = self._syntax.options(suite.parameters)
+        self._programs = self._syntax.programs or suite.program.names
         self._parameters = {known.name: known for known in suite.parameters}
         self._now = self._scan(self._lines(current))
 
@@ -178,7 +213,10 @@ class _Reader:
         for name, word in scan.words.items():
             if name not in shown.given and name not in self._syntax.unshown and values[name] != self._absent(name):
                 unread.append(UnreadWord(word, "not used with these values."))
-        unread += [UnreadWord(word, "no parameter for this.") for word in (Counter(scan.rest) - Counter(shown.rest * len(lines)))]
+        unread += [
+            UnreadWord(word, "no parameter for this.")
+            for word in (Counter(scan.rest) - Counter(shown.rest * len(lines)))
+        ]
         return ParsedCommand(values, tuple(dict.fromkeys(unread)))
 
     def _lines(self, values: Values) -> list[list[str]]:
@@ -186,7 +224,7 @@ class _Reader:
 
     def _program(self, line: Words) -> int | None:
         own = {name_of(str(self._current[name])) for name in self._syntax.paths} - {""}
-        return next((at for at, word in enumerate(line) if name_of(word) in {*self._syntax.programs, *own}), None)
+        return next((at for at, word in enumerate(line) if name_of(word) in {*self._programs, *own}), None)
 
     def _changed(self, scan: _Scan, unread: list[UnreadWord]) -> dict[str, Value]:
         """Return the values whose text differs from that of the current values; add the invalid ones to `unread`."""

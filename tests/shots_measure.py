@@ -50,7 +50,9 @@ def _start(stage: Stage) -> QWidget:
     page.begin([])
     recent = (
         RecentPlan("fio randread 4k on web-1", ("web-1",), ("fio",), "2026-11-26T10:00:00Z", run="1"),
-        RecentPlan("nightly", ("web-1", "web-2", LOCAL), ("fio", "sysbench-cpu"), "2026-11-20T10:00:00Z", path="/n.toml"),
+        RecentPlan(
+            "nightly", ("web-1", "web-2", LOCAL), ("fio", "sysbench-cpu"), "2026-11-20T10:00:00Z", path="/n.toml"
+        ),
     )
     page.plan_step.tests.set_recent(recent)
     return window
@@ -136,7 +138,7 @@ def _with_issues(stage: Stage, step: int) -> tuple[MainWindow, MeasurePage]:
     page.plan_step.changed.emit()
     _settle(stage, page)
     page.go(step)
-    page.drawer.set_folded(folded=False)
+    page.issues.set_folded(folded=False)
     return window, page
 
 
@@ -146,7 +148,7 @@ def _issues(stage: Stage) -> QWidget:
 
 def _issues_fixed(stage: Stage) -> QWidget:
     window, page = _with_issues(stage, REVIEW)
-    page.drawer.fix_all.click()
+    page.issues.fix_all.click()
     _settle(stage, page)
     return window
 

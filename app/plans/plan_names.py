@@ -7,6 +7,7 @@ from suites.base import Suite
 from suites.parameters import Parameter, Type, Value, size_word
 
 NEW_PLAN = "New plan"
+_NAMED = frozenset({Type.CHOICE, Type.SIZE, Type.INTEGER, Type.NUMBER})
 MOST_VALUES = 3
 """Values in the name of a plan with one step."""
 
@@ -41,7 +42,7 @@ def _values(suite: Suite, values: Mapping[str, Value]) -> list[str]:
     """Return the first main values that differ from the tool's defaults; a choice always."""
     known = {parameter.name: parameter for parameter in suite.parameters}
     main = [known[name] for name in suite.main_parameters[:MOST_VALUES]] or list(suite.parameters[:MOST_VALUES])
-    shown = [each for each in main if each.applies(values) and each.type not in {Type.TEXT, Type.LINES, Type.FLAG}]
+    shown = [each for each in main if each.applies(values) and each.type in _NAMED]
     return [
         _text(each, values[each.name])
         for each in shown

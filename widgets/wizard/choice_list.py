@@ -4,11 +4,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from PySide6.QtCore import QSize, Qt, Signal
-from PySide6.QtGui import QColor, QKeyEvent, QResizeEvent
+from PySide6.QtGui import QColor, QFocusEvent, QKeyEvent, QResizeEvent
 from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTreeWidget, QTreeWidgetItem
 
 from widgets.parts.text import visible
 from widgets.theme import SPACE, TextSize, palette, text_font
+
+ROW_HEIGHT = 26
 
 _ENTRY = Qt.ItemDataRole.UserRole
 
@@ -45,10 +47,11 @@ class ChoiceList(QTreeWidget):
     ticked = Signal(str, bool)  # the key
     taken = Signal(str)  # the key, with Enter or a double click
 
-    def __init__(self, name: str, columns: Sequence[str], stretched: int) -> None:
+    def __init__(self, name: str, columns: Sequence[str], stretched: int, first: float) -> None:
+        """`stretched` is the column that takes the rest of the width, `first` the largest share of the first one."""
         super().__init__()
         self._entries: tuple[ChoiceEntry, ...] = ()
-        self._stretched = stretched
+        self._stretched, self._first = stretched, first
         self._words: list[str] = []
         self.setAccessibleName(name)
         self.setHeaderLabels(list(columns))
@@ -69,6 +72,10 @@ class ChoiceList(QTreeWidget):
         """Return the entry `key`."""
         return next(entry for entry in self._entries if entry.key == key)
 
+    def visible_keys(self) -> list[str]:
+        """Return the keys of the rows that the filter shows."""
+        return [_entry(item).key for item in self._items() if not item.isHidden()]
+
     def show_entries(self, entries: Sequence[ChoiceEntry]) -> None:
         """Show `entries`; the current row, the scroll position and the filter stay."""
         shown = tuple(entries)
@@ -83,6 +90,7 @@ class ChoiceList(QTreeWidget):
         self.blockSignals(False)
         self._fit()
         self.set_filter(" ".join(self._words))
+        self._make_current()
 
     def set_filter(self, text: str) -> None:
         """Show the rows in which every word of `text` occurs, and make the best match current."""
@@ -96,8 +104,6 @@ class ChoiceList(QTreeWidget):
         matches = [item for item in items if not item.isHidden()]
         if self._words and matches:
             self.setCurrentItem(min(matches, key=lambda item: _entry(item).rank(self._words)))
-        elif self.currentItem() is None and matches:
-            self.setCurrentItem(matches[0])
 
     def current_key(self) -> str:
         """Return the key of the current row, or an empty string."""
@@ -119,12 +125,23 @@ class ChoiceList(QTreeWidget):
         self._take(self.currentItem())
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Take the current row with Enter."""
+        """Take the current row with Enter, tick it with Space."""
         plain = not event.modifiers() & ~Qt.KeyboardModifier.KeypadModifier
-        if event.key() in {Qt.Key.Key_Return, Qt.Key.Key_Enter} and plain:
+        keys = {Qt.Key.Key_Return, Qt.Key.Key_Enter, Qt.Key.Key_Space}
+        if event.key() in keys and plain:
             self.take()
         else:
             super().keyPressEvent(event)
+
+    def focusInEvent(self, event: QFocusEvent) -> None:
+        """Make the first row current where none is."""
+        super().focusInEvent(event)
+        self._make_current()
+
+    def _make_current(self) -> None:
+        visible_items = [item for item in self._items() if not item.isHidden()]
+        if self.hasFocus() and not self.current_key() and visible_items:
+            self.setCurrentItem(visible_items[0])
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Fit the columns to the width."""
@@ -166,7 +183,7 @@ class ChoiceList(QTreeWidget):
             heading = metrics.horizontalAdvance(self.headerItem().text(column)) if texts else 0
             width = max(widest, heading) + SPACE[3] + (SPACE[4] if column == 0 else 0) if widest else 0
             self.setColumnHidden(column, column != self._stretched and not widest)
-            self.setColumnWidth(column, min(width, space // 2 if column == 0 else space // 3))
+            self.setColumnWidth(column, min(width, round(space * (self._first if column == 0 else 0.22))))
         taken = sum(
             self.columnWidth(column)
             for column in range(self.columnCount())
@@ -195,6 +212,7 @@ def _entry(item: QTreeWidgetItem) -> ChoiceEntry:
 
 def _heading(text: str) -> QTreeWidgetItem:
     heading = QTreeWidgetItem([text])
+    heading.setSizeHint(0, QSize(0, ROW_HEIGHT))
     heading.setFlags(Qt.ItemFlag.ItemIsEnabled)
     heading.setFont(0, text_font(TextSize.SMALL, bold=True))
     heading.setForeground(0, QColor(palette().muted))
@@ -203,11 +221,12 @@ def _heading(text: str) -> QTreeWidgetItem:
 
 def _show(item: QTreeWidgetItem, entry: ChoiceEntry) -> None:
     item.setData(0, _ENTRY, entry)
-    item.setSizeHint(0, QSize(0, 28))
+    item.setSizeHint(0, QSize(0, ROW_HEIGHT))
     for column, text in enumerate(entry.texts):
         item.setText(column, visible(text))
         item.setToolTip(column, visible(entry.tip or text))
         if column:
+            item.setFont(column, text_font(TextSize.SMALL))
             colours = palette()
             item.setForeground(column, QColor(colours.error if entry.failed else colours.muted))
     if entry.ticked is not None:

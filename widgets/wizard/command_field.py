@@ -30,6 +30,7 @@ class _Edit(QPlainTextEdit):
         self._pasted = False
         self.setFont(code_font())
         self.setTabChangesFocus(True)
+        self.setAcceptDrops(False)  # the window opens files
         self.setAccessibleName("Command")
         self.setPlaceholderText("Type or paste a command line")
         self.textChanged.connect(self._changed)

@@ -160,13 +160,13 @@ class MeasurePage(Page):
 
     def _build_drawer(self) -> None:
         actions = IssueActions(can_recheck=lambda finding: bool(finding.host), describe=partial(describe, self.draft))
-        self.drawer = IssuesDrawer("wizard", actions)
-        self.drawer.fix_requested.connect(self._apply)
-        self.drawer.undo_requested.connect(self._undo)
-        self.drawer.install_requested.connect(self._install_finding)
-        self.drawer.recheck_requested.connect(self._reread_facts)
-        self.drawer.acknowledge_requested.connect(self._acknowledge)
-        self.drawer.help_requested.connect(self.help_requested)
+        self.issues = self.drawer = IssuesDrawer("wizard", actions)
+        self.issues.fix_requested.connect(self._apply)
+        self.issues.undo_requested.connect(self._undo)
+        self.issues.install_requested.connect(self._install_finding)
+        self.issues.recheck_requested.connect(self._reread_facts)
+        self.issues.acknowledge_requested.connect(self._acknowledge)
+        self.issues.help_requested.connect(self.help_requested)
 
     def _build_window(self) -> None:
         self.bar = StepBar(tuple(step.title for step in self.steps))
@@ -180,7 +180,7 @@ class MeasurePage(Page):
         padded = QVBoxLayout()
         padded.setContentsMargins(SPACE[4], SPACE[1], SPACE[4], 0)
         padded.addWidget(self.notice)
-        fill(column, padded, (self.stack, 1), self._build_footer(), self.drawer)
+        fill(column, padded, (self.stack, 1), self._build_footer(), self.issues)
 
     def _build_footer(self) -> Footer:
         self.footer = Footer()
@@ -257,8 +257,8 @@ class MeasurePage(Page):
         self.assessor.drop()
         self.notice.hide()
         self._start_pending = False
-        self.drawer.clear()
-        self.drawer.show_message("")
+        self.issues.clear()
+        self.issues.show_message("")
         self.plan_step.hosts.set_hosts(self._entries)
         self._edited()
         self.go(index)
@@ -326,7 +326,7 @@ class MeasurePage(Page):
         self._changes = make_changes(self.draft, plan)
         self.draft.changed = plan.changed
         text = changes_text(self._changes)
-        self.drawer.show_message(text, undo=bool(text))
+        self.issues.show_message(text, undo=bool(text))
         self.status.emit(text)
         self._edited()
 
@@ -342,7 +342,7 @@ class MeasurePage(Page):
     def _undo(self) -> None:
         undo_changes(self.draft, self._changes)
         self._changes = ()
-        self.drawer.show_message("")
+        self.issues.show_message("")
         self._edited()
 
     def _install_finding(self, finding: Finding) -> None:
@@ -378,19 +378,20 @@ class MeasurePage(Page):
     def _details(self) -> tuple[str, ...]:
         draft = self.draft
         wrong = sum(len(step.form.problems()) for step in draft.steps)
-        counts = " + ".join(str(len(things)) for things in (draft.hosts, draft.steps)) if draft.hosts else ""
-        return (counts, f"{wrong} invalid" if wrong else "", "")
+        counts = [str(len(things)) for things in (draft.hosts, draft.steps)] if draft.hosts else []
+        return (" + ".join(counts), f"{wrong} invalid" if wrong else "", "")
 
     def _show_assessment(self) -> None:
         found = self.assessment
-        self.drawer.set_empty_text(self._waiting() if found is None else NO_ISSUES)
+        self.review.show_skipped(() if found is None else found.skipped)
+        self.issues.set_empty_text(self._waiting() if found is None else NO_ISSUES, checked=found is not None)
         if found is not None:
-            self.drawer.show_findings(found.findings, self._reason_of, self._read_times())
+            self.issues.show_findings(found.findings, self._reason_of, self._read_times())
             self.review.show_previews(found.plan, found.previews, found.as_root)
             return
         self.review.show_previews(None, ())
         if not self.assessor.busy:
-            self.drawer.show_findings(())
+            self.issues.show_findings(())
 
     def _read_times(self) -> Mapping[str, float]:
         return {host: time.time() - seconds_since(facts.read_at) for host, facts in self.draft.facts.items()}

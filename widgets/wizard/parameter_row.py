@@ -68,7 +68,7 @@ class ParameterRow(QWidget):
         self.title.setBuddy(self.editor.field)
         self._unit = Text(unit_text(parameter), Tone.MUTED, wrap=False)
         self.hint = Text(tone=Tone.MUTED, wrap=False, font=text_font(TextSize.SMALL))
-        self.hint.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
+        self.hint.setAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
         self._build(lines=parameter.type is Type.LINES)
 
     def _build(self, *, lines: bool) -> None:

@@ -2,13 +2,13 @@
 
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QIcon, QKeySequence, QShortcut
-from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QScrollArea, QTabBar, QToolButton, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QScrollArea, QTabBar, QWidget
 
 from app.plans.command_lines import read_command
 from suites.command_line import UnreadWord, command_text
 from suites.parameters import Parameter
 from widgets.parts.boxes import column_in, in_row, scrolled
-from widgets.parts.controls import line_edit, push_button, tool_button
+from widgets.parts.controls import line_edit, push_button
 from widgets.parts.names import host_label
 from widgets.parts.text import Text, Tone, set_tool_tip
 from widgets.theme import SPACE, TextSize, set_icon, text_font
@@ -91,7 +91,7 @@ class ParametersStep(WizardStep):
             maximumWidth=200,
             minimumWidth=96,
         )
-        self.all: QToolButton = tool_button("All", checkable=True, focusPolicy=Qt.FocusPolicy.TabFocus)
+        self.all = push_button("All", checkable=True)
         self.all.toggled.connect(lambda _shown: self._arrange())
         self.tuned_button = push_button("Use tuned values", self._use_tuned)
         self.defaults_button = push_button("Use tool defaults", self._use_defaults)
@@ -125,11 +125,14 @@ class ParametersStep(WizardStep):
         for row in self.rows:
             row.show_form(step.form)
         self._show_help()
-        self.command.show_command(command_text(step.suite, step.form.values(), self.draft.context(step)))
+        if not step.form.problems():  # else the last valid command stays
+            self.command.show_command(command_text(step.suite, step.form.values(), self.draft.context(step)))
 
     def _draw_rows(self, step: DraftStep | None) -> None:
         if step is not self._shown:
             self.command.revert()
+        for row in self.rows:
+            row.blockSignals(True)  # a field that is left writes its value out, which is that of the other step
         self._shown, self._suite_id = step, "" if step is None else step.suite.id
         clear(self._list)
         self.rows = [ParameterRow(parameter) for parameter in _in_order(step)]

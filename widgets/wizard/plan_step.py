@@ -27,11 +27,12 @@ class PlanStep(WizardStep):
             part.changed.connect(self.changed)
         self.split = QSplitter(Qt.Orientation.Horizontal)
         self.split.setChildrenCollapsible(False)
+        self.split.setHandleWidth(SPACE[3])
         self.split.addWidget(_titled("Hosts", self.hosts))
         self.split.addWidget(_titled("Tests", self.tests))
-        self.split.setStretchFactor(0, 2)
-        self.split.setStretchFactor(1, 5)
-        self.split.setSizes([320, 800])
+        self.split.setStretchFactor(0, 1)
+        self.split.setStretchFactor(1, 3)
+        self.split.setSizes([272, 848])
         self.column.addWidget(self.split, 1)
 
     def refresh(self) -> None:

@@ -39,21 +39,21 @@ RESOURCES = {
     Resource.APPLICATION: "application",
 }
 
-RECENT, QUESTIONS, TESTS = "Recent plans", "Questions", "Tests"
+RECENT, QUESTIONS = "Recent plans", "Questions"
 
 
 def tool_text(suite: Suite, draft: PlanDraft) -> str:
     """Return the version of the suite's tool on the hosts, or which hosts lack a program that its steps need."""
     hosts = [host for host in draft.hosts if host in draft.facts]
     wanted = [step.form.values() for step in draft.steps_of(suite)] or [complete_values(suite, {})]
-    lacking = {
+    incomplete = {
         host: missing
         for host in hosts
         if (missing := _missing(suite, wanted, draft.facts[host]))
     }  # fmt: skip
-    if lacking:
-        programs = " and ".join(dict.fromkeys(name for names in lacking.values() for name in names))
-        return f"{programs} not installed on {listed(map(host_label, lacking))}"
+    if incomplete:
+        programs = " and ".join(dict.fromkeys(name for names in incomplete.values() for name in names))
+        return f"no {programs} on {listed(map(host_label, incomplete))}"
     versions = dict.fromkeys(text for host in hosts if (text := _version(suite, draft.facts[host])) is not None)
     return ", ".join(versions)
 
@@ -130,12 +130,17 @@ class SuiteChoices(QWidget):
             clearButtonEnabled=True,
         )
         self.field.installEventFilter(self)
-        self.list = ChoiceList("Tests", ("Name", "Answers", "Time", "Cost"), stretched=1)
+        self.list = ChoiceList("Tests", ("Name", "What it answers", "Time", "Cost, tool"), stretched=1, first=0.38)
         self.list.ticked.connect(self._tick)
         self.list.taken.connect(self._take)
         self._steps = in_column(spacing=0)
         self._head = Text("Steps of the plan", Tone.MUTED, wrap=False, font=text_font(TextSize.SMALL))
-        fill(column_in(self, SPACE[1]), self.field, (self.list, 1), in_row(self._head, (self._steps, 1), spacing=SPACE[2]))
+        fill(
+            column_in(self, SPACE[1]),
+            self.field,
+            (self.list, 1),
+            in_row(self._head, (self._steps, 1), spacing=SPACE[2]),
+        )
 
     def set_peers(self, hosts: Sequence[str]) -> None:
         """Offer `hosts` as the server host of a network test."""
@@ -185,8 +190,8 @@ class SuiteChoices(QWidget):
     def _suite_entry(self, suite: Suite) -> ChoiceEntry:
         count = len(self._draft.steps_of(suite))
         title = f"{suite.title} (x{count})" if count > 1 else suite.title
-        texts = (title, suite.summary, RESOURCES[suite.resource], tool_text(suite, self._draft))
-        return ChoiceEntry(suite.id, texts, TESTS, ticked=bool(count))
+        texts = (title, suite.summary, "", tool_text(suite, self._draft))
+        return ChoiceEntry(suite.id, texts, f"Tests: {RESOURCES[suite.resource]}", ticked=bool(count))
 
     def _draw_lines(self) -> None:
         clear(self._steps)
@@ -221,7 +226,7 @@ class SuiteChoices(QWidget):
 
 
 def _preset_entry(key: str, preset: Preset, cost: PresetCost | None) -> ChoiceEntry:
-    time = "" if preset.minutes is None else f"up to {duration_text(preset.minutes * 60)}"
+    time = "" if preset.minutes is None else f"≤ {duration_text(preset.minutes * 60)}"
     inputs = "; ".join(f"{ask.parameter.title}{' (optional)' if ask.optional else ''}" for ask in preset.asks)
     tip = "\n".join(filter(None, (preset.answers, minutes_text(preset), f"Asks for: {inputs}" if inputs else "")))
     return ChoiceEntry(key, (preset.title, preset.answers, time, cost.text if cost else ""), QUESTIONS, tip=tip)
