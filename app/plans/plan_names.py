@@ -31,7 +31,9 @@ def automatic_name_of(plan: Plan) -> str:
 
 def has_automatic_name(plan: Plan) -> bool:
     """Return whether the name of `plan` is one that Benchwright made of its content."""
-    return plan.name in {automatic_name_of(plan), NEW_PLAN, f"quick benchmark of {host_label(plan.hosts[0])}"}
+    plain = automatic_name([(step.name, step.suite, {}) for step in plan.steps], plan.hosts)  # of older versions
+    quick = f"quick benchmark of {host_label(plan.hosts[0])}"
+    return plan.name in {automatic_name_of(plan), plain, quick, NEW_PLAN}
 
 
 def _named(step: Step) -> tuple[str, Suite, Mapping[str, Value]]:
@@ -40,6 +42,8 @@ def _named(step: Step) -> tuple[str, Suite, Mapping[str, Value]]:
 
 def _values(suite: Suite, values: Mapping[str, Value]) -> list[str]:
     """Return the first main values that differ from the tool's defaults; a choice always."""
+    if not values:
+        return []
     known = {parameter.name: parameter for parameter in suite.parameters}
     main = [known[name] for name in suite.main_parameters[:MOST_VALUES]] or list(suite.parameters[:MOST_VALUES])
     shown = [each for each in main if each.applies(values) and each.type in _NAMED]

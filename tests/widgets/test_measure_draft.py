@@ -153,6 +153,9 @@ def test_an_automatic_name_follows_the_values_until_one_is_typed() -> None:
     other.adopt(made)
     other.steps[0].form.set_text("threads", "8")
     assert other.plan().name == MESSAGES["eight_threads"]
+    other.adopt(replace(made, name="sysbench-cpu on a"))  # as older versions name it
+    other.steps[0].form.set_text("threads", "8")
+    assert other.plan().name == MESSAGES["eight_threads"]
     other.name = "my CPU test"
     other.adopt(other.plan())
     other.steps[0].form.set_text("threads", "2")

@@ -11,6 +11,8 @@ from widgets.parts.text import visible
 from widgets.theme import SPACE, TextSize, palette, text_font
 
 ROW_HEIGHT = 26
+LEAST = 0.16
+"""Least share of the width for the stretched column."""
 
 _ENTRY = Qt.ItemDataRole.UserRole
 
@@ -175,21 +177,25 @@ class ChoiceList(QTreeWidget):
         return [item for item in every if item is not None]
 
     def _fit(self) -> None:
-        """Give the columns the width of their texts, and the rest to the stretched one; drop it where it is small."""
-        metrics, space = self.fontMetrics(), self.viewport().width()
-        for column in range(self.columnCount()):
-            texts = [entry.texts[column] for entry in self._entries] if column != self._stretched else []
-            widest = max((metrics.horizontalAdvance(text) for text in texts), default=0)
-            heading = metrics.horizontalAdvance(self.headerItem().text(column)) if texts else 0
-            width = max(widest, heading) + SPACE[3] + (SPACE[4] if column == 0 else 0) if widest else 0
-            self.setColumnHidden(column, column != self._stretched and not widest)
-            self.setColumnWidth(column, min(width, round(space * (self._first if column == 0 else 0.22))))
-        taken = sum(
-            self.columnWidth(column)
-            for column in range(self.columnCount())
-            if column != self._stretched and not self.isColumnHidden(column)
-        )
-        self.setColumnWidth(self._stretched, max(0, space - taken))
+        """Give the columns the width of their texts, and the rest to the stretched one; without room it is hidden."""
+        space = self.viewport().width()
+        widths = [self._text_width(column) for column in range(self.columnCount())]
+        fitted = [min(width, round(space * (0.22 if at else self._first))) for at, width in enumerate(widths)]
+        rest = space - sum(width for at, width in enumerate(fitted) if at != self._stretched)
+        narrow = rest < LEAST * space
+        if narrow:
+            fitted[0] += rest
+        for column, width in enumerate(fitted):
+            hidden = narrow if column == self._stretched else not widths[column]
+            self.setColumnHidden(column, hidden)
+            self.setColumnWidth(column, max(0, rest if column == self._stretched else width))
+
+    def _text_width(self, column: int) -> int:
+        """Return the width of the longest text of a column; 0 if it is empty."""
+        metrics = self.fontMetrics()
+        widest = max((metrics.horizontalAdvance(entry.texts[column]) for entry in self._entries), default=0)
+        heading = metrics.horizontalAdvance(self.headerItem().text(column))
+        return max(widest, heading) + SPACE[3] + (0 if column else SPACE[4]) if widest else 0
 
     def _changed(self, item: QTreeWidgetItem, column: int) -> None:
         if column == 0 and item.data(0, _ENTRY) is not None and _entry(item).ticked is not None:

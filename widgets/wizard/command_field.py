@@ -1,9 +1,19 @@
 """The exact command of a step, which can be edited: what is typed or pasted is read back into the parameters."""
 
+import re
 from collections.abc import Sequence
 
 from PySide6.QtCore import QMimeData, QSize, Qt, Signal
-from PySide6.QtGui import QColor, QFocusEvent, QGuiApplication, QKeyEvent, QResizeEvent, QTextCharFormat, QTextCursor
+from PySide6.QtGui import (
+    QColor,
+    QFocusEvent,
+    QFontMetricsF,
+    QGuiApplication,
+    QKeyEvent,
+    QResizeEvent,
+    QTextCharFormat,
+    QTextCursor,
+)
 from PySide6.QtWidgets import QPlainTextEdit, QTextEdit, QWidget
 
 from suites.command_line import UnreadWord
@@ -12,6 +22,7 @@ from widgets.parts.boxes import column_in, fill, in_row
 from widgets.parts.controls import push_button
 from widgets.parts.text import Text, Tone
 from widgets.theme import SPACE, code_font, palette
+from widgets.wizard.command_view import folded
 
 LINES = 4
 """Visible lines before the text scrolls."""
@@ -23,6 +34,7 @@ class _Edit(QPlainTextEdit):
     typed = Signal(bool)  # whether it was pasted
     left = Signal()
     reverted = Signal()
+    resized = Signal()
 
     def __init__(self) -> None:
         super().__init__()
@@ -36,9 +48,11 @@ class _Edit(QPlainTextEdit):
         self.textChanged.connect(self._changed)
 
     def set_text(self, text: str) -> None:
-        """Show `text` without emitting `typed`."""
+        """Show `text`, folded with backslashes, without emitting `typed`."""
+        character = max(1.0, QFontMetricsF(self.font()).horizontalAdvance("0"))
+        columns = int((self.viewport().width() - 2 * self.document().documentMargin() - 4) / character)
         self._setting = True
-        self.setPlainText(text)
+        self.setPlainText(folded(text, columns))
         self._setting = False
 
     def mark(self, words: Sequence[str]) -> None:
@@ -81,6 +95,8 @@ class _Edit(QPlainTextEdit):
         """Fit the height to the wrapped lines."""
         super().resizeEvent(event)
         self._fit()
+        if event.oldSize().width() != event.size().width() and not self._setting:
+            self.resized.emit()
 
     def sizeHint(self) -> QSize:
         """Return a small width; the layout stretches it."""
@@ -111,6 +127,7 @@ class CommandField(QWidget):
         self.edit.typed.connect(self._typed)
         self.edit.left.connect(self._leave)
         self.edit.reverted.connect(self.revert)
+        self.edit.resized.connect(self._refold)
         self.copy_button = push_button("Copy", self._copy, icon="copy", accessibleName="Copy the command")
         self.note = Text(tone=Tone.WARNING)
         self.alternative = push_button("", lambda: self.alternative_requested.emit(self.text()))
@@ -121,8 +138,8 @@ class CommandField(QWidget):
         self.show_unread((), "")
 
     def text(self) -> str:
-        """Return the text of the field."""
-        return self.edit.toPlainText()
+        """Return the text of the field, unfolded."""
+        return re.sub(r" \\\n +", " ", self.edit.toPlainText())
 
     def show_command(self, text: str) -> None:
         """Show the exact command; an edited text stays while it is edited, and the words that it could not read."""
@@ -154,6 +171,10 @@ class CommandField(QWidget):
         self.edit.set_text(text)
         self.edit.moveCursor(QTextCursor.MoveOperation.Start)
         self.edit.mark([each.word for each in self._unread])
+
+    def _refold(self) -> None:
+        if not self._dirty:
+            self._show(self.text())
 
     def _typed(self, pasted: bool) -> None:  # noqa: FBT001 (a signal passes it so)
         self._dirty = True

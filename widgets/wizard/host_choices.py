@@ -32,7 +32,7 @@ class HostChoices(QWidget):
         self.filter = line_edit(
             "Filter hosts", self._filter, placeholderText="Filter hosts", clearButtonEnabled=True, visible=False
         )
-        self.list = ChoiceList("Hosts", ("Host", "State"), stretched=1, first=0.55)
+        self.list = ChoiceList("Hosts", ("Host", "State"), stretched=1, first=0.7)
         self.list.ticked.connect(self._tick)
         self.remedy = Text(tone=Tone.MUTED, font=text_font(TextSize.SMALL))
         self.retry = push_button("Retry", self._retry, icon="refresh", tip="Read the facts of the failed hosts again")

@@ -1,9 +1,7 @@
 """The wizard page: hosts and tests, parameters, review. It requests a run and starts none itself."""
 
 import shlex
-import time
-from collections.abc import Mapping, Sequence
-from functools import partial
+from collections.abc import Sequence
 from pathlib import Path
 
 from PySide6.QtCore import Qt, Signal
@@ -12,22 +10,18 @@ from PySide6.QtWidgets import QAbstractButton, QCheckBox, QStackedWidget, QVBoxL
 
 from app.hosts.hosts import HostEntry
 from app.plans.plan import Plan
-from app.plans.plan_remarks import reason_of, with_reason, with_reason_for
 from app.plans.preset_costs import PresetCost, preset_cost
 from app.plans.presets import Filled, Preset, presets
 from app.plans.recent import RecentPlan
 from app.questions import Asker
 from app.services import Workstation
-from app.timestamps import seconds_since
 from suites.errors import BenchwrightError
+from suites.quantities import count_text
 from suites.vocab import Finding
 from widgets.jobs import BackgroundJob
 from widgets.page import Page
 from widgets.parts.boxes import column_in, fill
 from widgets.parts.dialogs import opened
-from widgets.parts.findings import acknowledged_text
-from widgets.parts.issue_line import IssueActions
-from widgets.parts.issues_drawer import IssuesDrawer
 from widgets.parts.notice import Notice
 from widgets.theme import SPACE
 from widgets.wizard.assessor import Assessment, Assessor
@@ -37,9 +31,9 @@ from widgets.wizard.host_reader import HostReader, Reading
 from widgets.wizard.install_dialog import InstallDialog
 from widgets.wizard.parameters_step import ParametersStep
 from widgets.wizard.plan_files import PlanFiles
+from widgets.wizard.plan_issues import PlanIssues
 from widgets.wizard.plan_start import PlanStart
 from widgets.wizard.plan_step import PlanStep
-from widgets.wizard.remedies import ValueChange, changes_text, describe, make_changes, undo_changes
 from widgets.wizard.review_step import ReviewStep
 from widgets.wizard.step_bar import StepBar
 from widgets.wizard.wizard_step import WizardStep
@@ -48,7 +42,6 @@ PLAN, PARAMETERS, REVIEW = range(3)
 
 CHECKING = "Checking the plan…"
 INCOMPLETE = "Plan incomplete: not checked"
-NO_ISSUES = "No issues"
 
 
 class MeasurePage(Page):
@@ -61,7 +54,6 @@ class MeasurePage(Page):
         self.draft = PlanDraft()
         self.assessment: Assessment | None = None
         self._entries: list[HostEntry] = []
-        self._changes: tuple[ValueChange, ...] = ()
         self._start_pending = False
         self.reader = HostReader(workstation, asker, self)
         self.reader.changed.connect(self._host_changed)
@@ -156,16 +148,13 @@ class MeasurePage(Page):
         self.plan_start.failed.connect(self._show_error)
         self.plan_step.tests.preset_chosen.connect(self.plan_start.choose)
         self.plan_step.tests.plan_chosen.connect(self._open_recent)
-        self._build_drawer()
-
-    def _build_drawer(self) -> None:
-        actions = IssueActions(can_recheck=lambda finding: bool(finding.host), describe=partial(describe, self.draft))
-        self.issues = self.drawer = IssuesDrawer("wizard", actions)
-        self.issues.fix_requested.connect(self._apply)
-        self.issues.undo_requested.connect(self._undo)
+        self.remedies = PlanIssues(self.draft, self.workstation, self)
+        self.issues = self.drawer = self.remedies.drawer
+        self.remedies.edited.connect(self._edited)
+        self.remedies.failed.connect(self._show_error)
+        self.remedies.reported.connect(self.status)
         self.issues.install_requested.connect(self._install_finding)
         self.issues.recheck_requested.connect(self._reread_facts)
-        self.issues.acknowledge_requested.connect(self._acknowledge)
         self.issues.help_requested.connect(self.help_requested)
 
     def _build_window(self) -> None:
@@ -253,12 +242,11 @@ class MeasurePage(Page):
     # The draft changes
 
     def _fresh(self, index: int) -> None:
-        self.assessment, self._changes = None, ()
+        self.assessment = None
         self.assessor.drop()
         self.notice.hide()
         self._start_pending = False
-        self.issues.clear()
-        self.issues.show_message("")
+        self.remedies.reset()
         self.plan_step.hosts.set_hosts(self._entries)
         self._edited()
         self.go(index)
@@ -306,44 +294,7 @@ class MeasurePage(Page):
         self._show_error(error)
         self._show()
 
-    # Remedies
-
-    def _apply(self, findings: Sequence[Finding]) -> None:
-        plan = self.draft.sketch()
-        if plan is None:
-            return
-        workstation = self.workstation
-
-        def applied() -> Plan:
-            fixed = plan
-            for finding in findings:
-                fixed = workstation.apply(fixed, finding)
-            return fixed
-
-        BackgroundJob(applied).start(self._take_remedy, self._show_error)
-
-    def _take_remedy(self, plan: Plan) -> None:
-        self._changes = make_changes(self.draft, plan)
-        self.draft.changed = plan.changed
-        text = changes_text(self._changes)
-        self.issues.show_message(text, undo=bool(text))
-        self.status.emit(text)
-        self._edited()
-
-    def _acknowledge(self, findings: tuple[Finding, ...], reason: str) -> None:
-        for given in with_reason_for(findings, reason):
-            self.draft.acknowledged = with_reason(self.draft.acknowledged, given)
-        self.status.emit(acknowledged_text(findings, reason))
-        self._edited()
-
-    def _reason_of(self, finding: Finding) -> str:
-        return reason_of(self.draft.acknowledged, finding)
-
-    def _undo(self) -> None:
-        undo_changes(self.draft, self._changes)
-        self._changes = ()
-        self.issues.show_message("")
-        self._edited()
+    # Hosts
 
     def _install_finding(self, finding: Finding) -> None:
         if finding.install and finding.host:
@@ -378,23 +329,18 @@ class MeasurePage(Page):
     def _details(self) -> tuple[str, ...]:
         draft = self.draft
         wrong = sum(len(step.form.problems()) for step in draft.steps)
-        counts = [str(len(things)) for things in (draft.hosts, draft.steps)] if draft.hosts else []
-        return (" + ".join(counts), f"{wrong} invalid" if wrong else "", "")
+        counted = ((draft.hosts, "host"), (draft.steps, "test"))
+        counts = [count_text(len(things), noun) for things, noun in counted if things]
+        return (", ".join(counts), f"{wrong} invalid" if wrong else "", "")
 
     def _show_assessment(self) -> None:
         found = self.assessment
+        self.remedies.show_assessment(found, self._waiting())
         self.review.show_skipped(() if found is None else found.skipped)
-        self.issues.set_empty_text(self._waiting() if found is None else NO_ISSUES, checked=found is not None)
         if found is not None:
-            self.issues.show_findings(found.findings, self._reason_of, self._read_times())
             self.review.show_previews(found.plan, found.previews, found.as_root)
-            return
-        self.review.show_previews(None, ())
-        if not self.assessor.busy:
-            self.issues.show_findings(())
-
-    def _read_times(self) -> Mapping[str, float]:
-        return {host: time.time() - seconds_since(facts.read_at) for host, facts in self.draft.facts.items()}
+        else:
+            self.review.show_previews(None, ())
 
     def _waiting(self) -> str:
         """Return why the current plan has no findings."""

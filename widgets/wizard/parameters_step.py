@@ -172,7 +172,7 @@ class ParametersStep(WizardStep):
         self._show_help()
 
     def _show_help(self) -> None:
-        """Show error or help of the row that has the focus; before that, what the suite is for."""
+        """Show the help of the row that has the focus; before that, what the suite is for."""
         row = next((row for row in self.rows if row.parameter.name == self._help_of), None)
         if row is None:
             host = host_label(self.draft.hosts[0]) if self.draft.hosts else ""
@@ -180,8 +180,7 @@ class ParametersStep(WizardStep):
             summary = "" if self._shown is None else self._shown.suite.summary
             text = f"{summary}{tuned} {RESET_KEYS} resets a value."
         else:
-            text = row.error or help_text(row.parameter, row.why)
-        self.help.set_tone(Tone.ERROR if row is not None and row.error else Tone.MUTED)
+            text = help_text(row.parameter, row.why)
         self.help.setText(text)
 
     def _edit(self, name: str, text: str) -> None:

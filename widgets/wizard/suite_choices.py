@@ -130,7 +130,7 @@ class SuiteChoices(QWidget):
             clearButtonEnabled=True,
         )
         self.field.installEventFilter(self)
-        self.list = ChoiceList("Tests", ("Name", "What it answers", "Time", "Cost, tool"), stretched=1, first=0.38)
+        self.list = ChoiceList("Tests", ("Name", "What it answers", "Time", "Cost, tool"), stretched=1, first=0.46)
         self.list.ticked.connect(self._tick)
         self.list.taken.connect(self._take)
         self._steps = in_column(spacing=0)
@@ -139,7 +139,7 @@ class SuiteChoices(QWidget):
             column_in(self, SPACE[1]),
             self.field,
             (self.list, 1),
-            in_row(self._head, (self._steps, 1), spacing=SPACE[2]),
+            in_row((self._head, 0, Qt.AlignmentFlag.AlignTop), (self._steps, 1), spacing=SPACE[2]),
         )
 
     def set_peers(self, hosts: Sequence[str]) -> None:
