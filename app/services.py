@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from app.events import Event
     from app.hosts.hosts import HostEntry
     from app.hosts.leftovers import Leftover
+    from app.hosts.load_probe import LoadProbe
     from app.queue.entries import QueueEntry
     from app.queue.run_queue import RunQueue
     from app.records import ChangeRecord, HostAction, RunRecord
@@ -247,21 +248,11 @@ class Workstation(SessionServices):
         read = self.facts(host, asker, directories, devices)
         return facts_reading(plan, {**facts, host: read}, host, self._addresses(plan))
 
-    def watch_load(self, plan: Plan, facts: Facts, asker: Asker, stopped: threading.Event) -> Generator[HostReading]:
-        """Yield the background load of the host of `facts` every LOAD_PERIOD seconds, until `stopped` is set.
+    def load_probe(self, plan: Plan, facts: Facts, asker: Asker) -> LoadProbe:
+        """Return what reads the background load of the host of `facts`; it connects on its first reading."""
+        from app.hosts.load_probe import LoadProbe
 
-        While somebody measures on that host, nothing is read. Raises what connecting and reading raise.
-        """
-        from app.checks.recheck import LOAD_PERIOD, load_reading
-        from remote.jobs.lease import others
-        from remote.probe import read_load
-        from remote.script import new_mark
-
-        with closing(self._hosts.connect(facts.host, asker)) as session:
-            while not stopped.is_set():
-                if not others(session, "", new_mark()):
-                    yield load_reading(plan, facts, read_load(session, facts.system.container))
-                stopped.wait(LOAD_PERIOD)
+        return LoadProbe(lambda: self._hosts.connect(facts.host, asker), plan, facts)
 
     # Runs
 

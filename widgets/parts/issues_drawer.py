@@ -147,9 +147,8 @@ class IssuesDrawer(QFrame):
         self._show()
 
     def clear(self) -> None:
-        """Forget all findings and their ages: those of another run or plan follow."""
+        """Forget all findings and their ages: show_findings() with those of another run or plan follows."""
         self._history.clear()
-        self._show()
 
     def show_message(self, text: str, *, undo: bool = False) -> None:
         """Show `text` in the bar, such as what remedies changed, with *Undo* if that is possible."""
