@@ -21,7 +21,7 @@ from app.plans.consent import ConsentFile, Consents
 from app.plans.context import step_context
 from app.plans.duet import cpus_of_trial, facts_seen, pinned
 from app.plans.plan import Plan, Policy, with_seed
-from app.plans.plan_changes import apply_remedy
+from app.plans.plan_changes import apply_remedies
 from app.plans.plan_file import read_plan, write_plan
 from app.plans.totals import StepPreview
 from app.plans.validation import validate
@@ -202,9 +202,9 @@ class Workstation(SessionServices):
 
         return check_plan(plan, facts, self._addresses(plan))
 
-    def apply(self, plan: Plan, finding: Finding) -> Plan:
-        """Return the plan with the finding's changes applied to its step and recorded."""
-        return apply_remedy(plan, finding)
+    def apply(self, plan: Plan, *findings: Finding) -> Plan:
+        """Return the plan with the changes of the findings applied and recorded; see apply_remedies()."""
+        return apply_remedies(plan, findings)
 
     def preview(self, plan: Plan, facts: Mapping[str, Facts]) -> list[StepPreview]:
         """Return for each host and step the exact commands and the estimate of one trial."""
