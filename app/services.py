@@ -21,7 +21,7 @@ from app.plans.consent import ConsentFile, Consents
 from app.plans.context import step_context
 from app.plans.duet import cpus_of_trial, facts_seen, pinned
 from app.plans.plan import Plan, Policy, with_seed
-from app.plans.plan_changes import apply_remedy
+from app.plans.plan_changes import apply_remedies
 from app.plans.plan_file import read_plan, write_plan
 from app.plans.totals import StepPreview
 from app.plans.validation import validate
@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from app.events import Event
     from app.hosts.hosts import HostEntry
     from app.hosts.leftovers import Leftover
+    from app.hosts.load_probe import LoadProbe
     from app.queue.entries import QueueEntry
     from app.queue.run_queue import RunQueue
     from app.records import ChangeRecord, HostAction, RunRecord
@@ -201,9 +202,9 @@ class Workstation(SessionServices):
 
         return check_plan(plan, facts, self._addresses(plan))
 
-    def apply(self, plan: Plan, finding: Finding) -> Plan:
-        """Return the plan with the finding's changes applied to its step and recorded."""
-        return apply_remedy(plan, finding)
+    def apply(self, plan: Plan, *findings: Finding) -> Plan:
+        """Return the plan with the changes of the findings applied and recorded; see apply_remedies()."""
+        return apply_remedies(plan, findings)
 
     def preview(self, plan: Plan, facts: Mapping[str, Facts]) -> list[StepPreview]:
         """Return for each host and step the exact commands and the estimate of one trial."""
@@ -247,21 +248,11 @@ class Workstation(SessionServices):
         read = self.facts(host, asker, directories, devices)
         return facts_reading(plan, {**facts, host: read}, host, self._addresses(plan))
 
-    def watch_load(self, plan: Plan, facts: Facts, asker: Asker, stopped: threading.Event) -> Generator[HostReading]:
-        """Yield the background load of the host of `facts` every LOAD_PERIOD seconds, until `stopped` is set.
+    def load_probe(self, plan: Plan, facts: Facts, asker: Asker) -> LoadProbe:
+        """Return what reads the background load of the host of `facts`; it connects on its first reading."""
+        from app.hosts.load_probe import LoadProbe
 
-        While somebody measures on that host, nothing is read. Raises what connecting and reading raise.
-        """
-        from app.checks.recheck import LOAD_PERIOD, load_reading
-        from remote.jobs.lease import others
-        from remote.probe import read_load
-        from remote.script import new_mark
-
-        with closing(self._hosts.connect(facts.host, asker)) as session:
-            while not stopped.is_set():
-                if not others(session, "", new_mark()):
-                    yield load_reading(plan, facts, read_load(session, facts.system.container))
-                stopped.wait(LOAD_PERIOD)
+        return LoadProbe(lambda: self._hosts.connect(facts.host, asker), plan, facts)
 
     # Runs
 

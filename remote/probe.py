@@ -72,12 +72,12 @@ def read_facts(session: Session, directories: Sequence[str] = (), *, watch: bool
     return understand(items, session.host, read_at, read_clock(session))
 
 
-def read_load(session: Session, container: str | Absent, seconds: float = LOAD_WATCH) -> ProbeMeasurements:
-    """Return the background load of the session's host in the next `seconds`, and nothing else of it.
+def read_load(session: Session, container: str | Absent) -> ProbeMeasurements:
+    """Return the background load of the session's host in the next LOAD_WATCH seconds, and nothing else of it.
 
     `container` is that of its facts. Absent with the reason is what cannot be read. Raises what `run_script` raises.
     """
-    mark, hundredths = new_mark(), str(round(100 * seconds))
+    mark, hundredths = new_mark(), str(round(100 * LOAD_WATCH))
     completed = run_script(session, SCRIPT, mark, mark, hundredths, timeout=TIMEOUT, limit=ANSWER_LIMIT)
     items = parse_items(completed.stdout, mark)
     return _load(items, container, Disks.parse(items))

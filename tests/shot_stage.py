@@ -13,7 +13,7 @@ from PySide6.QtWidgets import QApplication, QWidget
 
 from app.hosts.hosts import HostEntry
 from app.services import Workstation
-from widgets import jobs, settings, theme
+from widgets import jobs, theme
 from widgets.main_window import MainWindow
 
 W = TypeVar("W", bound=QWidget)
@@ -52,7 +52,6 @@ class Stage:
 
     def window(self) -> MainWindow:
         """Return a fresh window, shown, with everything read that it reads by itself."""
-        settings.put("folded", "no")
         window = self.keep(MainWindow(self.workstation))
         window.resize(*self.variant.size)
         window.show()

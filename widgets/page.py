@@ -1,12 +1,16 @@
 """Base class of the window's pages."""
 
+from typing import TYPE_CHECKING
+
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QWidget
 
 from app.questions import Asker
 from app.services import Workstation
 from suites.errors import BenchwrightError
-from widgets.parts.issues_drawer import IssuesDrawer
+
+if TYPE_CHECKING:
+    from widgets.parts.issues_drawer import IssuesDrawer
 
 
 class Page(QWidget):

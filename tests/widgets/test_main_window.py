@@ -135,6 +135,7 @@ def test_the_issues_open_by_key_and_stay_open_next_time(
     def drawer(shown: MainWindow) -> IssuesDrawer:
         page = shown.show_page(PageName.LIVE)
         assert isinstance(page, LivePage)
+        page._ensure_view()
         page._stack.setCurrentIndex(1)
         return page.issues
 

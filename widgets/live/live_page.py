@@ -307,6 +307,7 @@ class LivePage(Page):
 
             self.view = StepView(self.workstation)
             self._body.addWidget(self.view, 1)
+            self._column.addWidget(self.issues)  # now, so that Tab reaches it after the view
         return self.view
 
     def _choose_step(self, step_key: StepKey) -> None:
@@ -426,7 +427,7 @@ class LivePage(Page):
         self._busy.resume_requested.connect(lambda: self.act_on_front(QueueAction.RESUME))
         self._body.addWidget(self._busy)
         self.issues.setContentsMargins(SPACE[1], 0, SPACE[1], 0)
-        fill(column_in(body, 0), (above, 1), self.issues)
+        self._column = fill(column_in(body, 0), (above, 1))
         self.card = ResultCardView()
         self.card.details_requested.connect(self._show_details)
         self.card.copied.connect(self.status)

@@ -31,12 +31,11 @@ class RunIssues(IssuesDrawer):
 
     def show_run(self, model: RunModel, *, aged: bool = False) -> None:
         """Show the issues of `model`, with their age if the run is watched (`aged`)."""
-        if model is not self._model:
-            self._model, self._listed = model, ((), ())
-            self.clear()
         listed = besides_limits(model), model.plan.acknowledged
-        if listed != self._listed:
-            self._listed = listed
+        if model is not self._model:
+            self.clear()
+        if model is not self._model or listed != self._listed:
+            self._model, self._listed = model, listed
             read_at = {host: epoch_of(facts) for host, facts in model.facts.items()} if aged else {}
             self.show_findings(listed[0], self.reasons(listed[1]), read_at, aged=aged)
 

@@ -1,5 +1,6 @@
 """Drawer at the foot of a page: its issues in one line, or a line for each."""
 
+import itertools
 import time
 from collections.abc import Collection, Iterable, Mapping
 
@@ -148,9 +149,8 @@ class IssuesDrawer(QFrame):
         self._show()
 
     def clear(self) -> None:
-        """Forget all findings and their ages: those of another run or plan follow."""
+        """Forget all findings and their ages: show_findings() with those of another run or plan follows."""
         self._history.clear()
-        self._show()
 
     def show_message(self, text: str, *, undo: bool = False) -> None:
         """Show `text` in the bar, such as what remedies changed, with *Undo* if that is possible."""
@@ -197,7 +197,7 @@ class IssuesDrawer(QFrame):
         current = next(
             (line.issue.key for line in self.lines if line.focusPolicy() is Qt.FocusPolicy.StrongFocus), None
         )
-        old, self.lines = self.lines, []
+        before, old, self.lines = self.lines, list(self.lines), []
         for issue in self.issues:
             same = next((line for line in old if line.issue.key == issue.key), None)
             if same is not None:
@@ -206,6 +206,8 @@ class IssuesDrawer(QFrame):
         for line in old:
             line.hide()
             line.deleteLater()
+        if self.lines != before:
+            self._order_tabs()
         for index, (line, issue) in enumerate(zip(self.lines, self.issues, strict=True)):
             if self._column.indexOf(line) != index:
                 self._column.insertWidget(index, line)
@@ -216,6 +218,13 @@ class IssuesDrawer(QFrame):
         self._show_ages()
         self._show_bar()
         self._fit()
+
+    def _order_tabs(self) -> None:
+        chain: list[QWidget] = [self.fold]
+        for line in self.lines:
+            chain += [line, *line.buttons.values(), line.reason_field]
+        for first, second in itertools.pairwise(chain):
+            QWidget.setTabOrder(first, second)
 
     def _make_line(self, issue: Issue) -> IssueLine:
         line = IssueLine(issue, self._actions, self._inside)

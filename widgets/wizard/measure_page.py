@@ -148,11 +148,10 @@ class MeasurePage(Page):
         self.plan_start.failed.connect(self._show_error)
         self.plan_step.tests.preset_chosen.connect(self.plan_start.choose)
         self.plan_step.tests.plan_chosen.connect(self._open_recent)
-        self.remedies = PlanIssues(self.draft, self.workstation, self)
-        self.issues = self.drawer = self.remedies.drawer
-        self.remedies.edited.connect(self._edited)
-        self.remedies.failed.connect(self._show_error)
-        self.remedies.reported.connect(self.status)
+        self.issues = self.drawer = PlanIssues(self.draft, self.workstation, self.asker)
+        self.issues.edited.connect(self._edited)
+        self.issues.failed.connect(self._show_error)
+        self.issues.reported.connect(self.status)
         self.issues.install_requested.connect(self._install_finding)
         self.issues.recheck_requested.connect(self._reread_facts)
         self.issues.help_requested.connect(self.help_requested)
@@ -246,7 +245,7 @@ class MeasurePage(Page):
         self.assessor.drop()
         self.notice.hide()
         self._start_pending = False
-        self.remedies.reset()
+        self.issues.reset()
         self.plan_step.hosts.set_hosts(self._entries)
         self._edited()
         self.go(index)
@@ -335,7 +334,7 @@ class MeasurePage(Page):
 
     def _show_assessment(self) -> None:
         found = self.assessment
-        self.remedies.show_assessment(found, self._waiting())
+        self.issues.show_assessment(found, self._waiting())
         self.review.show_skipped(() if found is None else found.skipped)
         if found is not None:
             self.review.show_previews(found.plan, found.previews, found.as_root)
