@@ -5,15 +5,19 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any, Protocol
 
 from suites.command.program_rules import name_of, starts
 from suites.command.shell_parser import commands
 from suites.errors import ParameterError
-from suites.parameters import MAXIMUM_TEXT, Parameter, Type, Value, Values
+from suites.parameters import Parameter, Type, Value, Values
 from suites.programs import Program
 
 Words = Sequence[str]
+
+LONGEST_LINE, LONGEST_WORD, MOST_WORDS = 32 * 1024, 512, 1500
+"""Maximum characters of a text and of a word, and words of a text, that are read while the user types."""
 
 MOST_COMBINATIONS = 64
 """Maximum combinations of choices that are rendered for one line."""
@@ -156,14 +160,23 @@ def lines_of(text: str) -> list[list[str]]:
 
     A prompt and line continuations are removed. A redirection is a word of its own.
     """
-    if len(text) > MAXIMUM_TEXT:
-        raise ValueError(f"Longer than {MAXIMUM_TEXT} characters.")
+    return [list(line) for line in _lines_of(text)]
+
+
+@lru_cache(4)  # every suite reads the same text
+def _lines_of(text: str) -> tuple[tuple[str, ...], ...]:
+    words = text.split()
+    if len(text) > LONGEST_LINE or len(words) > MOST_WORDS or any(len(word) > LONGEST_WORD for word in words):
+        raise ValueError(f"Longer than {LONGEST_LINE} characters, {MOST_WORDS} words or {LONGEST_WORD} in a word.")
     try:
         found = commands(_PROMPT.sub("", _CONTINUATION.sub(" ", text)), by_shell=True)
     except (ValueError, RecursionError):
         raise ValueError("Unclosed quotation mark or bracket.") from None
-    return [[*one.texts, *(f"> {word.text}" for word in one.written), *(f"< {word.text}" for word in one.read)]
-            for one in found if one.texts or one.written]  # fmt: skip
+    return tuple(
+        (*one.texts, *(f"> {word.text}" for word in one.written), *(f"< {word.text}" for word in one.read))
+        for one in found
+        if one.texts or one.written
+    )
 
 
 def parse_command(suite: ReadableSuite, text: str, current: Values, context: Any) -> ParsedCommand | None:

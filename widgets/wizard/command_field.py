@@ -24,6 +24,9 @@ from widgets.parts.text import Text, Tone
 from widgets.theme import SPACE, code_font, palette
 from widgets.wizard.command_view import folded
 
+MOST_MARKS = 20
+"""Maximum words that are underlined."""
+
 LINES = 4
 """Visible lines before the text scrolls."""
 
@@ -61,7 +64,7 @@ class _Edit(QPlainTextEdit):
         style.setUnderlineStyle(QTextCharFormat.UnderlineStyle.WaveUnderline)
         style.setUnderlineColor(QColor(palette().error))
         marks = []
-        for word in filter(None, words):
+        for word in [each for each in words if each][:MOST_MARKS]:
             cursor = self.document().find(word)
             if not cursor.isNull():
                 mark = QTextEdit.ExtraSelection()
