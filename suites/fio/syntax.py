@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 
 from suites.command_line import CommandSyntax
+from suites.errors import ParameterError
 from suites.fio_job.command_line import FLAGS, OWN_FLAGS, options_of
 from suites.fio_job.file import ALIASES, fio_seconds
 
@@ -29,8 +30,7 @@ def _word(name: str, value: str) -> str:
     if name == "rwmixwrite" and value.isdecimal():
         return f"--rwmixread={100 - int(value)}"
     several = name == "bs" and _SPLIT & set(value)
-    of_file = name == "filename" and not value.startswith("/dev/")  # a step has its own files
-    return f"--{'bssplit' if several else 'filename (a file)' if of_file else name}={value}"
+    return f"--{'bssplit' if several else name}={value}"
 
 
 def _seconds(text: str) -> str:
@@ -41,6 +41,8 @@ def _seconds(text: str) -> str:
 
 
 def _path(text: str) -> str:
+    if not text.startswith("/dev/"):
+        raise ParameterError(f"{text} is not a device.", "Only a device: a step has files of its own.")
     return text.replace("\\:", ":")
 
 
