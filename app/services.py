@@ -21,7 +21,7 @@ from app.plans.consent import ConsentFile, Consents
 from app.plans.context import step_context
 from app.plans.duet import cpus_of_trial, facts_seen, pinned
 from app.plans.plan import Plan, Policy, with_seed
-from app.plans.plan_changes import apply_remedy
+from app.plans.plan_changes import apply_remedies
 from app.plans.plan_file import read_plan, write_plan
 from app.plans.totals import StepPreview
 from app.plans.validation import validate
@@ -38,10 +38,12 @@ if TYPE_CHECKING:
 
     from app.calibration.calibrate import CalibrationDone, CalibrationRequest
     from app.checks.before import CheckReport
+    from app.checks.issues import HostReading
     from app.detached_runs import DetachedRun
     from app.events import Event
     from app.hosts.hosts import HostEntry
     from app.hosts.leftovers import Leftover
+    from app.hosts.load_probe import LoadProbe
     from app.queue.entries import QueueEntry
     from app.queue.run_queue import RunQueue
     from app.records import ChangeRecord, HostAction, RunRecord
@@ -204,9 +206,9 @@ class Workstation(SessionServices):
 
         return check_plan(plan, facts, self._addresses(plan))
 
-    def apply(self, plan: Plan, finding: Finding) -> Plan:
-        """Return the plan with the finding's changes applied to its step and recorded."""
-        return apply_remedy(plan, finding)
+    def apply(self, plan: Plan, *findings: Finding) -> Plan:
+        """Return the plan with the changes of the findings applied and recorded; see apply_remedies()."""
+        return apply_remedies(plan, findings)
 
     def preview(self, plan: Plan, facts: Mapping[str, Facts]) -> list[StepPreview]:
         """Return for each host and step the exact commands and the estimate of one trial."""
@@ -240,6 +242,21 @@ class Workstation(SessionServices):
             except BenchwrightError:
                 log.info("no address for %s; connecting will report why", peer)
         return addresses
+
+    def recheck(self, plan: Plan, facts: Mapping[str, Facts], host: str, asker: Asker) -> HostReading:
+        """Read the facts of `host` again and return the outcome of the pre-run checks; the other `facts` stay."""
+        from app.checks.recheck import facts_reading
+
+        directories = [each.path for each in facts[host].directories] if host in facts else []
+        devices = [each.path for each in facts[host].devices] if host in facts else []
+        read = self.facts(host, asker, directories, devices)
+        return facts_reading(plan, {**facts, host: read}, host, self._addresses(plan))
+
+    def load_probe(self, plan: Plan, facts: Facts, asker: Asker) -> LoadProbe:
+        """Return what reads the background load of the host of `facts`; it connects on its first reading."""
+        from app.hosts.load_probe import LoadProbe
+
+        return LoadProbe(lambda: self._hosts.connect(facts.host, asker), plan, facts)
 
     # Runs
 

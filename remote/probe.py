@@ -18,12 +18,15 @@ from remote.questions import plain
 from remote.script import new_mark, run_script
 from remote.session import Session
 from suites import registry
-from suites.facts import Facts, ProbeMeasurements
+from suites.facts import Absent, Facts, ProbeMeasurements
 
 SCRIPT = "facts.sh"
 
 WATCH = 3.0
 """Seconds in which background load is counted before a plan is judged or run."""
+
+LOAD_WATCH = 1.0
+"""Seconds in which it is counted by read_load()."""
 
 LOOK = 0.3
 """Seconds in which it is counted at least where only the other facts matter."""
@@ -69,6 +72,27 @@ def read_facts(session: Session, directories: Sequence[str] = (), *, watch: bool
     return understand(items, session.host, read_at, read_clock(session))
 
 
+def read_load(session: Session, container: str | Absent) -> ProbeMeasurements:
+    """Return the background load of the session's host in the next LOAD_WATCH seconds, and nothing else of it.
+
+    `container` is that of its facts. Absent with the reason is what cannot be read. Raises what `run_script` raises.
+    """
+    mark, hundredths = new_mark(), str(round(100 * LOAD_WATCH))
+    completed = run_script(session, SCRIPT, mark, mark, hundredths, timeout=TIMEOUT, limit=ANSWER_LIMIT)
+    items = parse_items(completed.stdout, mark)
+    return _load(items, container, Disks.parse(items))
+
+
+def _load(items: Items, container: str | Absent, disks: Disks) -> ProbeMeasurements:
+    return ProbeMeasurements(
+        urandom_rate=urandom_rate(items),
+        watched=watched_seconds(items),
+        foreign_cpu=foreign_cpu(items),
+        foreign_processes=foreign_processes(items, container),
+        foreign_disks=foreign_disks(items, disks),
+    )
+
+
 def read_clock(session: Session) -> list[Exchange]:
     """Return readings of the host's clock; none if its date prints whole seconds, or nothing in time."""
     mark, found, text = new_mark(), list[Exchange](), b""
@@ -108,13 +132,7 @@ def understand(items: Items, host: str, read_at: str, exchanges: Sequence[Exchan
         cloud=cloud_facts(items),
         cpu=cpu_facts(items, system.virtualisation),
         memory=memory_facts(items),
-        measured=ProbeMeasurements(
-            urandom_rate=urandom_rate(items),
-            watched=watched_seconds(items),
-            foreign_cpu=foreign_cpu(items),
-            foreign_processes=foreign_processes(items, system.container),
-            foreign_disks=foreign_disks(items, disks),
-        ),
+        measured=_load(items, system.container, disks),
         block_devices=block_devices(items, disks),
         file_systems=file_systems(items, mounts),
         directories=found_directories(items, mounts, disks),

@@ -3,6 +3,7 @@
 # fields of suites/programs.py; "-" is empty. WATCH is the least time in which background load is counted, in centiseconds,
 # from the start of the script. Prints items "@@MARK name length", a line break, that many bytes, a line break;
 # "@@MARK -name length" is the reason of a missing item. The output is parsed in remote/facts.
+# Without more arguments it prints only the background load and the block devices.
 # Slow items are read concurrently by stages of a pipeline; each stage prints its own and copies its input.
 set -u
 LC_ALL=C
@@ -461,6 +462,13 @@ main() {
     began=$now
     load before
     ticks before
+    [ $# -gt 0 ] || {
+        block
+        rest
+        ticks after
+        load after
+        return
+    }
     metadata </dev/null | { programs "$@" && cat; } | { readings "$@" </dev/null && cat; }
     measured "$@"
     item end .

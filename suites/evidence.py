@@ -31,6 +31,8 @@ class HostEvidence:
     steps: tuple[StepEvidence, ...] = ()
     tuned: frozenset[str] = frozenset()
     """Names of the settings that the plan changes on the host while it runs, such as ``governor``."""
+    live: bool = False
+    """Whether the background load is that of now, rather than that before a test."""
     name: None = None
 
 

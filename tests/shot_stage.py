@@ -14,7 +14,7 @@ from PySide6.QtWidgets import QApplication, QWidget
 from app.hosts.hosts import HostEntry
 from app.services import Workstation
 from tests.shot_checks import problems_of
-from widgets import jobs, settings, theme
+from widgets import jobs, theme
 from widgets.main_window import MainWindow
 
 W = TypeVar("W", bound=QWidget)
@@ -56,7 +56,6 @@ class Stage:
 
     def window(self) -> MainWindow:
         """Return a fresh window, shown, with everything read that it reads by itself."""
-        settings.put("folded", "no")
         window = self.keep(MainWindow(self.workstation))
         window.resize(*self.variant.size)
         window.show()

@@ -43,9 +43,7 @@ def _two(stage: Stage) -> QWidget:
 
 
 def _two_folded(stage: Stage) -> QWidget:
-    window = _opened(stage, BEFORE, AFTER)[0]
-    window.splitter.set_folded(folded=True)
-    return window
+    return _opened(stage, BEFORE, AFTER)[0]
 
 
 def _same(stage: Stage) -> QWidget:

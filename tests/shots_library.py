@@ -61,8 +61,9 @@ def _acknowledged(stage: Stage) -> QWidget:
     run = next(run.id for run in stage.workstation.runs() if stage.workstation.load(run.id).findings)
     page.show_run(run)
     stage.settle()
-    page.run_side.findings.acknowledge_requested.emit(
-        page.run_side.findings.cards()[0].group, "three trials are all there was time for; to be run again at night"
+    page.issues.set_folded(folded=False)
+    page.issues.acknowledge_requested.emit(
+        page.issues.issues[0].findings, "three trials are all there was time for; to be run again at night"
     )
     return window
 

@@ -126,6 +126,9 @@ def _disturbed(stage: Stage) -> QWidget:
     with subprocess.Popen([sys.executable, "-c", "while True: pass"], start_new_session=True) as other:
         page.start_run(Plan("Quick benchmark", (LOCAL,), (step,), repetition=Repetition(trials=1)))
         stage.settle(lambda: _found(page, "other-process") or not page.running)
+        page.issues.set_folded(folded=False)
+        page.issues.lines[0].set_open(is_open=True)
+        stage.settle(lambda: True)
         picture = _frozen(stage, window)
         other.kill()
     page.stop()
@@ -133,8 +136,23 @@ def _disturbed(stage: Stage) -> QWidget:
     return picture
 
 
+def _load_gone(stage: Stage) -> QWidget:
+    """Show the background load of a host after a run, which has ended meanwhile."""
+    window = stage.window()
+    page = _page(window)
+    step = make_step("sysbench-cpu", {"time": 2, "threads": 2})
+    page.issues.set_folded(folded=False)
+    with subprocess.Popen([sys.executable, "-c", "while True: pass"], start_new_session=True) as other:
+        page.start_run(Plan("Quick benchmark", (LOCAL,), (step,), repetition=Repetition(trials=1)))
+        stage.settle(lambda: not page.running)
+        stage.settle(lambda: any(" now" in one.first.measured for one in page.issues.issues))
+        other.kill()
+    stage.settle(lambda: any(one.gone is not None for one in page.issues.issues))
+    return _frozen(stage, window)
+
+
 def _found(page: LivePage, check: str) -> bool:
-    return any(finding.id == check for finding in page.run_side._shown[0])
+    return any(finding.id == check for finding in page.issues._listed[0])
 
 
 def _stopped(stage: Stage) -> QWidget:
@@ -166,7 +184,7 @@ def _pinning(stage: Stage) -> QWidget:
 
 
 def _stored(stage: Stage) -> QWidget:
-    shown = stage.keep(RunView(workstation=stage.workstation))
+    shown = stage.keep(RunView(stage.workstation))
     record = stage.workstation.load("last")
     run_id = record.summary.id
     bands = stage.workstation.bands(record.plan, {})
@@ -199,6 +217,7 @@ SHOTS: list[Shot] = [
     ("live-choosing", _choosing),
     ("live-running", _running),
     ("live-disturbed", _disturbed),
+    ("live-load-gone", _load_gone),
     ("live-stopped", _stopped),
     ("live-failed", _failed),
     ("live-pinning", _pinning),

@@ -56,12 +56,6 @@ def _many(stage: Stage) -> QWidget:
     return window
 
 
-def _folded(stage: Stage) -> QWidget:
-    window = stage.window()
-    window.splitter.set_folded(folded=True)
-    return window
-
-
 def _help(topic: str, stage: Stage) -> QWidget:
     window = stage.window()
     window.show_help(topic)
@@ -164,7 +158,6 @@ SHOTS: list[Shot] = [
     ("hosts-first-start", _first_start),
     ("hosts-refused-while-running", _refused),
     ("hosts-many", _many),
-    ("hosts-folded", _folded),
     *((f"help-{topic}", partial(_help, topic)) for topic in (*TOPICS, "check-page-cache", "check-memory-too-small")),
     ("empty-state", _no_measurement),
     ("add-host", _add_host),

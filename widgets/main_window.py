@@ -1,4 +1,4 @@
-"""The main window: sidebar, page, side panel, bars and status bar."""
+"""The main window: menus, sidebar, page, bars and status bar."""
 
 from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QEvent, QTimer, Signal
 from PySide6.QtGui import QCloseEvent
-from PySide6.QtWidgets import QApplication, QMainWindow, QWidget
+from PySide6.QtWidgets import QApplication, QMainWindow, QStackedWidget, QWidget
 
 from app.command_hints import use_library
 from app.events import LibraryChanged
@@ -15,6 +15,7 @@ from app.services import Workstation
 from app.session_series import SessionSeries
 from widgets import jobs, settings
 from widgets.command_palette import CommandPalette, menu_entries
+from widgets.dropped_files import DroppedFiles
 from widgets.hosts.host_bars import DetachedBar
 from widgets.jobs import BackgroundJob
 from widgets.library.library_bar import LibraryBar
@@ -33,7 +34,6 @@ from widgets.session_bar import SessionBar
 from widgets.shutdown import CloseGuard
 from widgets.sidebar.sidebar import Sidebar, SidebarSplitter
 from widgets.sidebar_links import SidebarLinks
-from widgets.splitter import PageSplitter
 from widgets.status_line import StatusLine
 from widgets.undo import UndoStack
 from widgets.window_actions import WindowActions
@@ -60,8 +60,8 @@ class MainWindow(QMainWindow):
         self.pages = Pages(workstation, self.asker, self, self.undo, self.digests)
         self.closing = CloseGuard(self, lambda: self.pages.live, self._show_waiting)
         self.sidebar = Sidebar()
-        self.splitter = PageSplitter()
-        self.frame = SidebarSplitter(self.sidebar, self.splitter)
+        self._stack = QStackedWidget()
+        self.frame = SidebarSplitter(self.sidebar, self._stack)
         self.status_line = StatusLine()
         self.library_bar = LibraryBar(workstation)
         self.detached_bar = DetachedBar(workstation)
@@ -82,18 +82,23 @@ class MainWindow(QMainWindow):
         self.menuBar().setCornerWidget(self._corner)
         self._connect()
         self.links = SidebarLinks(self, self.actions_of_window.sidebar, self)
+        plans = {".toml": self._load_plan, ".fio": self.pages.open_job_file, ".job": self.pages.open_job_file}
+        DroppedFiles(self, {**plans, ".sqlite3": self.library_bar.open_library}, self.show_message)
         self.show_page(PageName.HOSTS)
 
     @property
     def front(self) -> QWidget | None:
         """The page that is shown, or None."""
-        return self.splitter.front
+        return self._stack.currentWidget()
 
     def show_page(self, name: PageName) -> Page | None:
         """Show the page `name` and return it, or None if it could not be opened."""
         page = self.pages.page(name)
         shown = page or self._failure(name)
-        new = self.splitter.bring_to_front(shown, None if page is None else page.side)
+        new = self._stack.indexOf(shown) < 0
+        if new:
+            self._stack.addWidget(shown)
+        self._stack.setCurrentWidget(shown)
         if new and page is not None:
             page.status.connect(lambda text: self._show_status(page, text))
             page.library_damaged.connect(self.library_bar.show_damage)
@@ -106,6 +111,12 @@ class MainWindow(QMainWindow):
             page.activated()
         shown.take_focus() if isinstance(shown, Page) else shown.setFocus()
         return page
+
+    def toggle_issues(self) -> None:
+        """Fold or open the issues drawer of the page, if it has one."""
+        drawer = self.front.drawer if isinstance(self.front, Page) else None
+        if drawer is not None and drawer.isVisible():
+            drawer.set_folded(folded=not drawer.folded)
 
     def show_running(self, summary: str) -> None:
         """Show the run of the page Live in the status bar, if it is under way."""
@@ -191,7 +202,6 @@ class MainWindow(QMainWindow):
         if self.pages.live is not None:
             self.pages.live.runs.hold()
         settings.put("geometry", self.saveGeometry())
-        self.splitter.store()
         self.asker.close()
         for job in jobs.running():
             job.cancel()

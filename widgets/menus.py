@@ -41,8 +41,9 @@ def build_menus(window: WindowParts, actions: WindowActions) -> None:
     host.addAction(actions.add_host)
     window.page_created.connect(lambda: _add_host_actions(window, host))
     settings = _settings_menu(window, bar)
-    _add_groups(view, [actions.find], [_page_action(window, bar, name) for name in SIGNS], [actions.sidebar])
-    _add_side_panel(window, view)
+    _add_groups(
+        view, [actions.find], [_page_action(window, bar, name) for name in SIGNS], [actions.sidebar, actions.issues]
+    )
     view.addMenu(settings)
     topics = [_topic_action(window, bar, topic, title) for topic, title in _TOPICS.items()]
     _add_groups(help_menu, [actions.help_here], topics, [actions.about])
@@ -74,14 +75,6 @@ def _topic_action(window: WindowParts, bar: QMenuBar, topic: str, title: str) ->
     made = QAction(title, bar)
     made.triggered.connect(lambda _checked: window.show_help(topic))
     return made
-
-
-def _add_side_panel(window: WindowParts, menu: QMenu) -> None:
-    fold = QAction("Side panel", menu, checkable=True, shortcut=QKeySequence("F9"))
-    menu.addAction(fold)
-    fold.setChecked(not window.splitter.folded)
-    fold.toggled.connect(lambda shown: window.splitter.set_folded(folded=not shown))
-    window.splitter.fold_changed.connect(lambda folded: fold.setChecked(not folded))
 
 
 def _settings_menu(window: WindowParts, bar: QMenuBar) -> QMenu:

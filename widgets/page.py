@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from enum import StrEnum
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QWidget
@@ -10,6 +10,9 @@ from PySide6.QtWidgets import QWidget
 from app.questions import Asker
 from app.services import Workstation
 from suites.errors import BenchwrightError
+
+if TYPE_CHECKING:
+    from widgets.parts.issues_drawer import IssuesDrawer
 
 
 class PageName(StrEnum):
@@ -51,7 +54,7 @@ SIGNS: Mapping[PageName, PageSign] = {
 class Page(QWidget):
     """Base class of pages. The window connects pages to each other through their signals.
 
-    `side` is the page's side panel (findings, facts, exact commands), or None; the window shows it on the right.
+    `drawer` is the page's drawer of issues, or None; F9 folds or opens it.
     """
 
     status = Signal(str)  # one line for the status bar
@@ -64,7 +67,7 @@ class Page(QWidget):
         super().__init__()
         self.workstation = workstation
         self.asker = asker
-        self.side: QWidget | None = None
+        self.drawer: IssuesDrawer | None = None
         self._first: QWidget | None = None
 
     def begin_at(self, first: QWidget) -> None:

@@ -9,7 +9,6 @@ from app.records import Band
 from app.services import Workstation
 from suites.quantities import clock_text
 from widgets.live.model import RunModel, StepKey
-from widgets.live.run_side_panel import RunSidePanel
 from widgets.live.step_strip import StepStrip
 from widgets.live.step_view import StepView
 from widgets.parts.boxes import column_in, fill
@@ -17,25 +16,23 @@ from widgets.theme import SPACE
 
 
 class RunView(QWidget):
-    """Shows one run of the library, and its details in the side panel `side`.
+    """Shows one run of the library.
 
     Raw output is loaded on demand: answer `output_requested` with set_output().
     """
 
     output_requested = Signal(str, int)  # the run's id and the trial's
 
-    def __init__(self, side: RunSidePanel | None = None, workstation: Workstation | None = None) -> None:
-        """Use `side`, or make a new side panel; `workstation` reads what the plots show beyond samples."""
+    def __init__(self, workstation: Workstation | None = None) -> None:
+        """`workstation` reads what the plots show beyond samples."""
         super().__init__()
         self._model: RunModel | None = None
         self._bands: dict[StepKey, Sequence[Band]] = {}
         self._output: int | None = None
         self.strip = StepStrip()
         self.view = StepView(workstation)
-        self.side = side or RunSidePanel()
         self.strip.step_chosen.connect(self.show_step_key)
         self.view.output_wanted.connect(self._request_output)
-        self.view.front_changed.connect(self._update_side)
         fill(column_in(self, SPACE[1]), self.strip, (self.view, 1))
 
     def set_model(self, model: RunModel, bands: Mapping[StepKey, Sequence[Band]] | None = None) -> None:
@@ -69,6 +66,3 @@ class RunView(QWidget):
         if self._model is not None and trial != self._output:
             self._output = trial
             self.output_requested.emit(self._model.run_id, trial)
-
-    def _update_side(self) -> None:
-        self.side.show_run(self._model, self.view.step_key, self.view.front)

@@ -35,6 +35,7 @@ class WindowActions(QObject):
         self.add_host = self._make("Add a host…", pages.add_host)
         self.find = self._make("Find or do…", window.open_palette, FIND)
         self.sidebar = self._make("Sidebar", None, FOLD_KEY)
+        self.issues = self._make("Show or hide issues", window.toggle_issues, "F9")
         self.help_here = self._make("Help on this", window.help_here, None, "Help on what has the focus")
         self.help_here.setShortcuts([QKeySequence("F1"), QKeySequence("Shift+F1")])
         self.about = self._make("About Benchwright", lambda: _show_about(window))

@@ -13,7 +13,6 @@ from widgets.pages import Pages
 from widgets.presence import Presence
 from widgets.queue_bar import QueueBar
 from widgets.sidebar.sidebar import Sidebar, SidebarSplitter
-from widgets.splitter import PageSplitter
 from widgets.undo import UndoStack
 
 if TYPE_CHECKING:
@@ -28,7 +27,6 @@ class WindowParts(Protocol):
     digests: LibraryDigests
     sidebar: Sidebar
     frame: SidebarSplitter
-    splitter: PageSplitter
     presence: Presence
     detached_bar: DetachedBar
     queue_bar: QueueBar
@@ -61,6 +59,10 @@ class WindowParts(Protocol):
 
     def show_message(self, text: str, more: str) -> None:
         """Show a modal message."""
+        ...
+
+    def toggle_issues(self) -> None:
+        """Fold or open the issues drawer of the page, if it has one."""
         ...
 
     def choose_plan_file(self) -> None:

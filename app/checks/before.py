@@ -8,7 +8,7 @@ from app.checks.catalogue import HOST_CHECKS, OF_EVERY_SUITE
 from app.checks.cloud import STEP_CHECKS as CLOUD_CHECKS
 from app.checks.duet import BLOCKING_CHECKS, DUET_CHECKS, duet_evidence
 from app.checks.goals import GOAL_UNITS
-from app.checks.host import BUSY
+from app.checks.host import BUSY, LOAD_CHECKS
 from app.checks.plans import PLAN_CHECKS, TOOL_MISSING, PlanEvidence
 from app.checks.storage import DIRECTORY_UNSAFE, NOT_A_DISK
 from app.checks.storage_layers import LAYER_CHECKS
@@ -57,6 +57,12 @@ def check_plan(plan: Plan, facts: Mapping[str, Facts], addresses: Mapping[str, s
     a host return NotChecked.
     """
     return _report(_run_checks(plan, facts, addresses))
+
+
+def check_load(plan: Plan, facts: Facts) -> CheckReport:
+    """Run the checks of background load on one host of `plan`, whose `facts` have the load of now."""
+    steps = _step_evidence(plan, facts.host, {facts.host: facts}, None)
+    return _report(evaluate(LOAD_CHECKS, HostEvidence(facts.host, facts, steps, live=True)))
 
 
 def _run_checks(

@@ -43,7 +43,7 @@ OLDEST_KERNEL = (4, 18)
 """The oldest kernel of a distribution with regular support in 2026 (RHEL 8 and its rebuilds)."""
 
 
-def _busy(_evidence: HostEvidence, facts: Facts) -> CheckOutcome | NotChecked | None:
+def _busy(evidence: HostEvidence, facts: Facts) -> CheckOutcome | NotChecked | None:
     share = facts.measured.foreign_cpu
     if isinstance(share, Absent):
         return NotChecked(f"CPU use not read: {share.reason}.")
@@ -52,14 +52,15 @@ def _busy(_evidence: HostEvidence, facts: Facts) -> CheckOutcome | NotChecked | 
     loads = (known(facts.measured.foreign_processes) or ())[:3]
     users = ", ".join(f"{load.name} {share_text(known(load.cpus) or 0.0)}" for load in loads)
     named = f": {users} of a CPU" if users else ""
-    return CheckOutcome(f"{share * 100:.0f} % CPU in use before the test{_when(facts)}{named}.")
+    return CheckOutcome(f"{share * 100:.0f} % CPU in use {_when(evidence, facts)}{named}.")
 
 
-def _when(facts: Facts) -> str:
-    """Return for how long the load was watched, and how long ago if that is more than a minute."""
+def _when(evidence: HostEvidence, facts: Facts) -> str:
+    """Return when and for how long the load was watched, and how long ago if that is more than a minute."""
     seconds, age = known(facts.measured.watched), seconds_since(facts.read_at)
     over = "" if seconds is None else f", over {seconds:.2g} s"
-    return f"{over}, {age_text(age)} ago" if age >= OLD else over
+    when = f"{'now' if evidence.live else 'before the test'}{over}"
+    return f"{when}, {age_text(age)} ago" if age >= OLD else when
 
 
 OLD = 60.0
@@ -86,7 +87,7 @@ def _disk_in_use(evidence: HostEvidence, facts: Facts) -> CheckOutcome | None:
             )
             at_least = "at least " if (known(load.own_requests) or 0.0) > OWN_SHARE * requests else ""
             ios = f", {at_least}{requests:.0f} IOPS" if not at_least or requests >= DISK_REQUESTS else ""
-            return CheckOutcome(f"{load.name}: {', '.join(rates)}{ios} before the test{_when(facts)}.")
+            return CheckOutcome(f"{load.name}: {', '.join(rates)}{ios} {_when(evidence, facts)}.")
     return None
 
 
@@ -440,7 +441,10 @@ def _uncounted(trial: TrialEvidence, watch: HostWatch) -> CheckOutcome | None:
     )
 
 
-HOST_CHECKS = (BUSY, DISK_IN_USE, JUST_BOOTED, SWAP_IN_USE, CLOCK_OFF, SLOW_CLOCK, OLD_KERNEL)
+LOAD_CHECKS = (BUSY, DISK_IN_USE)
+"""Checks of the background load, which can be made again in a second."""
+
+HOST_CHECKS = (*LOAD_CHECKS, JUST_BOOTED, SWAP_IN_USE, CLOCK_OFF, SLOW_CLOCK, OLD_KERNEL)
 
 TRIAL_CHECKS: tuple[TrialCheck, ...] = (
     after_check(

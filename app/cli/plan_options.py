@@ -21,7 +21,7 @@ from app.plans.plan import (
     Policy,
     Repetition,
 )
-from app.plans.plan_changes import acknowledge, apply_remedy, changes_text
+from app.plans.plan_changes import acknowledge, apply_remedies, apply_remedy, changes_text
 from app.plans.plan_file import read_repetition
 from app.plans.plan_remarks import LONGEST, Acknowledged
 from app.plans.presets import Filled, Preset, PresetQuestion, filled_preset, preset, presets
@@ -240,9 +240,7 @@ def answered(workstation: Workstation, plan: Plan, facts: Mapping[str, Facts], a
 
 def _applied(workstation: Workstation, plan: Plan, facts: Mapping[str, Facts], wanted: tuple[str, ...]) -> Plan:
     findings = workstation.check(plan, facts) if wanted else []
-    for finding in findings:
-        if finding.id in wanted:
-            plan = apply_remedy(plan, finding)
+    plan = apply_remedies(plan, (finding for finding in findings if finding.id in wanted))
     for name in wanted:
         if name != EVERY and not any(found.id == name and found.changes for found in findings):
             raise _no_change(name, findings)

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import click
 
+from app.checks.issues import Issue, counts_text, issues_of
 from app.cli.common import json_verb, plain, print_file, print_json, print_note, print_table
 from app.cli.plan_options import (
     Answers,
@@ -40,13 +41,13 @@ from app.plans.job_files import FIO_JOB, job_files_text, with_fio_jobs
 from app.plans.plan import LOCAL, Order, Plan, PlanError, host_label, make_step
 from app.plans.plan_changes import remarks_text
 from app.plans.plan_file import format_plan
+from app.plans.plan_names import NEW_PLAN, automatic_name_of
 from app.plans.plan_remarks import Acknowledged, reason_of
 from app.plans.presets import preset_names
 from app.plans.totals import totals, totals_text
 from app.plans.tuning import Tuning
 from app.plans.validation import validate
 from app.services import Workstation
-from app.verdict.listing import merged, repetitions
 from remote.local_file import read_bounded
 from suites.base import Estimate, directories_of
 from suites.facts import Facts
@@ -98,7 +99,7 @@ plan.add_command(list_presets)
 @click.option("--peer", metavar="HOST", help="The host that runs the server end of network tests.")
 @repeats
 @tunes
-@click.option("--name", default="plan", show_default=True, help="Name of the plan and its runs.")
+@click.option("--name", default="", help="Name of the plan and its runs.  [default: its steps, values and hosts]")
 @click.option("--question", default="", help="The question that the plan answers.")
 @click.option(
     "--goal",
@@ -153,17 +154,18 @@ def new_plan(
             made = filled.tuned(
                 facts_of(workstation, hosts_of_plan(made, peer), facts_files, asker, _directories(made))
             )
-        made, question = replace(made, name=name if name != "plan" else made.name), question or made.question
+        made, question = replace(made, name=name or made.name), question or made.question
     elif defaults:
-        made = workstation.default_plan(hosts, suites, name)
+        made = workstation.default_plan(hosts, suites, name or NEW_PLAN)
     else:
         wanted = [*hosts, peer] if peer else list(hosts)
         facts = facts_of(workstation, wanted, facts_files, asker)
         seen = seen_in_order(options.order or Order.BLOCK, hosts, facts)
-        made = workstation.new_plan(hosts, suites, seen, name)
+        made = workstation.new_plan(hosts, suites, seen, name or NEW_PLAN)
     made = replace(options.of(made), question=question, tuning=tuning)
     made = replace(made, goals=made.goals + goals_of(SEPARATOR.join(goals), made.steps))
     made = validate(_with_settings(_with_peer(with_fio_jobs(made, fio_jobs), peer), settings))
+    made = replace(made, name=automatic_name_of(made)) if made.name == NEW_PLAN else made
     workstation.consents.remember_made(made)
     _write_plan(workstation, made, output, as_json=as_json)
 
@@ -293,24 +295,26 @@ def print_findings(findings: list[Finding], acknowledged: tuple[Acknowledged, ..
     if not findings:
         click.echo("No findings.")
         return
-    rows, why = [], partial(reason_of, acknowledged)
-    groups = sorted(repetitions(findings, why), key=lambda found: (bool(why(found[0])), -found[0].severity.rank))
-    for group in groups:
-        finding, reason = merged(group), why(group[0])
-        steps = dict.fromkeys(one.step for one in group if one.step is not None)
-        install = f" Install it with: {finding.install}" if finding.install else ""
-        action = f"Acknowledged: {reason}" if reason else with_library(f"→ {finding.remedy}{install}")
-        text = f"{finding.measured} {finding.why}\n{action}"
-        rows.append(
-            [
-                finding.severity,
-                finding.id,
-                ", ".join(steps),
-                host_label(finding.host or ""),
-                f"{finding.title}. {text}",
-            ]
-        )
+    issues = issues_of(findings, partial(reason_of, acknowledged))
+    click.echo(plain(f"Issues: {counts_text(issues)}"))
+    rows = [
+        [
+            str(issue.first.severity),
+            issue.first.id,
+            ", ".join(dict.fromkeys(one.step for one in issue.findings if one.step)),
+            ", ".join(dict.fromkeys(host_label(one.host) for one in issue.findings if one.host)),
+            _issue_text(issue),
+        ]
+        for issue in issues
+    ]
     print_table(["Severity", "Finding", "Step", "Host", "Message and remedy"], rows)
+
+
+def _issue_text(issue: Issue) -> str:
+    finding = issue.first
+    install = f" Install it with: {finding.install}" if finding.install else ""
+    action = f"Acknowledged: {issue.reason}" if issue.reason else with_library(f"→ {finding.remedy}{install}")
+    return f"{finding.title}. {chr(10).join(issue.evidence)} {finding.why}\n{action}"
 
 
 def facts_for(

@@ -1,6 +1,6 @@
 """Responses to findings of a plan or a run: apply a remedy, or acknowledge the finding."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from app.plans.plan import Plan, PlanError, Step, make_step
@@ -17,6 +17,16 @@ def apply_remedy(plan: Plan, finding: Finding) -> Plan:
     steps = tuple(new if step.name == old.name else step for step in plan.steps)
     changed = with_remedied(plan.changed, _differences(old, new, finding.id))
     return replace(plan, steps=steps, changed=changed)
+
+
+def apply_remedies(plan: Plan, findings: Iterable[Finding]) -> Plan:
+    """Return `plan` with the changes of all `findings`, in order; a value that an earlier one has changed stays."""
+    made: set[tuple[str | None, str]] = set()
+    for finding in findings:
+        changes = {name: value for name, value in finding.changes.items() if (finding.step, name) not in made}
+        made |= {(finding.step, name) for name in changes}
+        plan = apply_remedy(plan, replace(finding, changes=changes))
+    return plan
 
 
 def _differences(old: Step, new: Step, finding: str) -> Iterator[RemediedValue]:

@@ -7,7 +7,7 @@ import pytest
 from app.checks.before import check_plan
 from app.formats import plan_from_json, plan_to_json, remarks_to_json
 from app.plans.plan import Plan, PlanError, make_step
-from app.plans.plan_changes import acknowledge, apply_remedy, changes_text, still_changed
+from app.plans.plan_changes import acknowledge, apply_remedies, apply_remedy, changes_text, still_changed
 from app.plans.plan_file import format_plan, parse_plan
 from app.plans.plan_remarks import Acknowledged, reason_of
 from suites.vocab import Finding
@@ -22,6 +22,15 @@ PLAN = Plan("p", ("web-1",), (make_step("dd", {"directory": "/srv"}, name="copy"
 
 def findings(plan: Plan = PLAN) -> dict[str, Finding]:
     return {found.id: found for found in check_plan(plan, FACTS).findings}
+
+
+def test_of_several_remedies_of_one_value_the_first_counts() -> None:
+    first = findings()["unflushed-write"]
+    (name, value), *_ = first.changes.items()
+    other = replace(first, id="other", changes={name: "none"})
+    assert apply_remedies(PLAN, [first, other]) == apply_remedy(PLAN, first)
+    assert apply_remedies(PLAN, [other, first]).step("copy").values[name] != value
+    assert apply_remedies(PLAN, []) == PLAN
 
 
 def test_a_remedy_is_made_in_its_step_and_noted_down() -> None:

@@ -43,7 +43,7 @@ def _settle(qtbot: QtBot) -> None:
 
 
 def _page(window: MainWindow) -> HostsPage:
-    page = window.splitter.front
+    page = window.front
     assert isinstance(page, HostsPage)
     return page
 

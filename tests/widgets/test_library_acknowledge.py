@@ -1,4 +1,4 @@
-"""A finding beside a stored run is acknowledged in its card, and taken back there; the library keeps it."""
+"""An issue of a stored run is acknowledged in its line, and withdrawn there; the library stores it."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -17,8 +17,7 @@ from suites.verdict import Trust
 from tests.widgets.library_runs import DISK, FINDING, Made, events, record, recorder
 from widgets import jobs
 from widgets.library.library_page import LibraryPage
-from widgets.live.run_side_panel import RunSidePanel
-from widgets.parts.findings import FindingCard
+from widgets.parts.issue_line import IssueLine
 
 pytestmark = pytest.mark.usefixtures("idle")
 
@@ -36,6 +35,7 @@ def page(qtbot: QtBot, keep: Callable[[QWidget], QWidget], workstation: Workstat
         widget.show()
     page.activated()
     settle(qtbot)
+    page.issues.set_folded(folded=False)
     return page
 
 
@@ -43,14 +43,14 @@ def settle(qtbot: QtBot) -> None:
     qtbot.waitUntil(lambda: not jobs.running())
 
 
-def card(page: LibraryPage) -> FindingCard:
-    (found,) = page.run_side.findings.cards()
+def line(page: LibraryPage) -> IssueLine:
+    (found,) = page.issues.lines
     return found
 
 
 def acknowledge(qtbot: QtBot, page: LibraryPage) -> None:
-    asked = card(page)
-    qtbot.mouseClick(asked.acknowledge, Qt.MouseButton.LeftButton)
+    asked = line(page)
+    qtbot.mouseClick(asked.buttons["acknowledge"], Qt.MouseButton.LeftButton)
     qtbot.keyClicks(asked.reason_field, REASON)
     with qtbot.waitSignal(page.status, check_params_cb=lambda shown: shown == f"Acknowledged: {FINDING.title}"):
         qtbot.keyClick(asked.reason_field, Qt.Key.Key_Return)
@@ -61,10 +61,11 @@ def test_the_reason_is_kept_with_the_run_and_nothing_else_changes(
     qtbot: QtBot, page: LibraryPage, workstation: Workstation
 ) -> None:
     before, table = workstation.load(RUN), page.panel.figures.content.rowCount()
-    assert card(page).buttons == []  # nothing is changed or installed for a run that is over
+    shown = [name for name, button in line(page).buttons.items() if button.isVisible()]
+    assert shown == ["acknowledge"]  # nothing is changed or installed for a run that is over
     acknowledge(qtbot, page)
-    assert card(page).reason == REASON
-    assert "1 acknowledged" in page.run_side._findings_head.text()
+    assert line(page).issue.reason == REASON
+    assert "1 acknowledged" in page.issues.counts.text
     after = workstation.load(RUN)
     assert after.plan.acknowledged == (Acknowledged("interval", REASON, DISK),)
     assert (after.plan_hash, after.verdicts) == (before.plan_hash, before.verdicts)
@@ -72,16 +73,16 @@ def test_the_reason_is_kept_with_the_run_and_nothing_else_changes(
     assert workstation.load(OTHER).plan.acknowledged == ()
 
 
-def test_it_is_taken_back_in_the_same_card(qtbot: QtBot, page: LibraryPage, workstation: Workstation) -> None:
+def test_it_is_withdrawn_in_the_same_line(qtbot: QtBot, page: LibraryPage, workstation: Workstation) -> None:
     acknowledge(qtbot, page)
-    assert card(page).acknowledge.text() == "Withdraw"
-    qtbot.mouseClick(card(page).acknowledge, Qt.MouseButton.LeftButton)
+    assert line(page).buttons["acknowledge"].text() == "Withdraw"
+    qtbot.mouseClick(line(page).buttons["acknowledge"], Qt.MouseButton.LeftButton)
     settle(qtbot)
-    assert card(page).reason == ""
+    assert line(page).issue.reason == ""
     assert workstation.load(RUN).plan.acknowledged == ()
 
 
-def test_a_card_of_several_steps_is_acknowledged_and_withdrawn_in_each(
+def test_an_issue_of_several_steps_is_acknowledged_and_withdrawn_in_each(
     qtbot: QtBot, page: LibraryPage, workstation: Workstation
 ) -> None:
     run = "20260113-081502-a1b2"
@@ -94,20 +95,20 @@ def test_a_card_of_several_steps_is_acknowledged_and_withdrawn_in_each(
     settle(qtbot)
     qtbot.waitUntil(partial(_is_open, page, run))
 
-    def shared() -> FindingCard:
-        (found,) = [each for each in page.run_side.findings.cards() if each.finding.id == busy.id]
+    def shared() -> IssueLine:
+        (found,) = [each for each in page.issues.lines if each.issue.first.id == busy.id]
         return found
 
-    assert "Also in cpu" in shared().finding.measured
+    assert shared().issue.scope == "web-1 · 2 steps"
     shared().reason_field.setText(REASON)
     shared()._give_reason()
     settle(qtbot)
-    assert shared().reason == REASON
+    assert shared().issue.reason == REASON
     assert {one.step for one in workstation.load(run).plan.acknowledged} == {DISK, "cpu"}
     for _ in range(2):
-        qtbot.mouseClick(shared().acknowledge, Qt.MouseButton.LeftButton)
+        qtbot.mouseClick(shared().buttons["acknowledge"], Qt.MouseButton.LeftButton)
         settle(qtbot)
-        assert shared().reason == ""
+        assert shared().issue.reason == ""
         assert workstation.load(run).plan.acknowledged == ()
         for_all = [Acknowledged(busy.id, REASON)]  # as the command line writes it
         page.panel.show_remarks(run, workstation.acknowledge(run, for_all).plan)
@@ -120,12 +121,12 @@ def _is_open(page: LibraryPage, run: str) -> bool:
 def test_it_stands_there_when_the_run_is_looked_at_again(qtbot: QtBot, page: LibraryPage) -> None:
     acknowledge(qtbot, page)
     page.panel.tabs.setCurrentWidget(page.panel._plots)
-    assert card(page).reason == REASON
+    assert line(page).issue.reason == REASON
     for run, reason in ((OTHER, ""), (RUN, REASON)):
         page.show_run(run)
         settle(qtbot)
         qtbot.waitUntil(partial(_is_open, page, run))
-        assert card(page).reason == reason
+        assert line(page).issue.reason == reason
 
 
 def test_what_comes_late_is_not_shown_beside_another_run(
@@ -133,22 +134,14 @@ def test_what_comes_late_is_not_shown_beside_another_run(
 ) -> None:
     answered = workstation.acknowledge(OTHER, [Acknowledged("interval", REASON, DISK)])
     page.panel.show_remarks(OTHER, answered.plan)
-    assert card(page).reason == ""
+    assert line(page).issue.reason == ""
 
 
-def test_a_run_that_is_gone_is_said_and_the_card_stays(
+def test_a_run_that_is_gone_is_said_and_the_line_stays(
     qtbot: QtBot, page: LibraryPage, workstation: Workstation
 ) -> None:
     workstation.delete(RUN)
-    card(page).acknowledge_requested.emit((FINDING,), REASON)
+    line(page).acknowledge_requested.emit((FINDING,), REASON)
     settle(qtbot)
     assert "There is no run" in page.notice.text()
-    assert card(page).reason == ""
-
-
-def test_findings_of_a_run_that_is_watched_are_only_told(qtbot: QtBot) -> None:
-    side = RunSidePanel()
-    qtbot.addWidget(side)
-    side.findings.set_findings([FINDING])
-    side.show()
-    assert not side.findings.cards()[0].acknowledge.isVisible()
+    assert line(page).issue.reason == ""

@@ -43,7 +43,7 @@ def _settle(qtbot: QtBot) -> None:
 
 def _made(qtbot: QtBot, keep: Keep, workstation: Workstation) -> LibraryPage:
     page = LibraryPage(workstation, RefusingAsker())
-    for widget in (page, page.side):
+    for widget in (page,):
         if widget is not None:
             keep(widget)
             widget.show()
@@ -111,7 +111,7 @@ def test_the_newest_run_stands_on_top_and_is_open(page: LibraryPage) -> None:
     assert page.table.lines.matched[0].id == NEWEST == _opened(page)
     assert page.panel.head.name.text() == "quick benchmark of local"
     assert page.panel.figures.isVisible()
-    assert page.run_side.command.toPlainText().startswith("fio")
+    assert page.issues.isVisible()
 
 
 def test_runs_are_found_while_typing(qtbot: QtBot, page: LibraryPage) -> None:
@@ -131,7 +131,6 @@ def test_a_search_that_finds_nothing_says_so_and_shows_no_run(qtbot: QtBot, page
         page.search.setText("<b>db-7")
     assert reported.args == ["0 of 8 runs"]
     assert not page.panel.isVisible()
-    assert not page.run_side.isVisible()
     assert page.export() is False
 
 
@@ -296,7 +295,7 @@ def test_plots_follow_the_chosen_figure_and_explain_it_on_the_side(qtbot: QtBot,
     assert view.view.step_key == (DISK, "web-1")
     page.panel.show_step_key(("cpu", "web-1"))
     assert view.view.step_key == ("cpu", "web-1")
-    assert page.run_side.command.toPlainText().startswith("sysbench")
+    assert view.view.commands.toPlainText().startswith("sysbench")
 
 
 def test_raw_output_is_read_on_demand_and_bounded(qtbot: QtBot, keep: Keep, workstation: Workstation) -> None:

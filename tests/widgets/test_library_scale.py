@@ -68,8 +68,6 @@ def _multiply(workstation: Workstation) -> None:
 def _page(qtbot: QtBot, keep: Keep, workstation: Workstation) -> LibraryPage:
     page = LibraryPage(workstation, RefusingAsker())
     keep(page)
-    if page.side is not None:
-        keep(page.side)
     page.resize(900, 700)
     page.show()
     qtbot.waitUntil(lambda: not jobs.running())

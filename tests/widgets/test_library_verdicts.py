@@ -38,9 +38,7 @@ def test_runs_that_were_never_judged_are_judged_while_the_library_is_shown(
     record(workstation, Made(OLD), Made(NEW))
     stored = Path(workstation._store_path).read_bytes()
     page = LibraryPage(workstation, RefusingAsker())
-    for widget in (page, page.side):
-        if widget is not None:
-            keep(widget)
+    keep(page)
     page.show()
     page.activated()
     _settle(qtbot)

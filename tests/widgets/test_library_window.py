@@ -61,7 +61,7 @@ def _compare(qtbot: QtBot, window: MainWindow) -> ComparePage:
     page.table.settle()
     page.actions_of_runs.compare.trigger()
     _settle(qtbot)
-    front = window.splitter.front
+    front = window.front
     assert isinstance(front, ComparePage)
     return front
 
@@ -93,7 +93,9 @@ def test_a_run_that_was_just_made_is_in_the_library_with_its_figures(qtbot: QtBo
     assert page.panel.opened is not None
     assert page.panel.opened.record.summary.id == made.id
     assert page.panel.figures.content.rowCount() > 1
-    assert "sysbench" in page.run_side.command.toPlainText()
+    page.panel.show_trials(("one second", LOCAL))
+    assert page.panel.run_view is not None
+    assert "sysbench" in page.panel.run_view.view.commands.toPlainText()
 
 
 @pytest.mark.slow
@@ -115,9 +117,9 @@ def test_repeating_opens_the_wizard_with_the_runs_own_plan(qtbot: QtBot, window:
     page.show_run(BEFORE)
     _settle(qtbot)
     page.actions_of_runs.edit_plan.trigger()
-    qtbot.waitUntil(lambda: isinstance(window.splitter.front, MeasurePage))
+    qtbot.waitUntil(lambda: isinstance(window.front, MeasurePage))
     _settle(qtbot)
-    measure = window.splitter.front
+    measure = window.front
     assert isinstance(measure, MeasurePage)
     assert [step.name for step in measure.draft.steps] == ["disk random read", "cpu"]
 
@@ -138,7 +140,7 @@ def test_a_run_of_the_comparison_is_shown_in_the_library(qtbot: QtBot, window: M
     page = _compare(qtbot, window)
     page.chips.chips[1].menu.actions()[1].trigger()
     _settle(qtbot)
-    library = window.splitter.front
+    library = window.front
     assert isinstance(library, LibraryPage)
     assert library.panel.opened is not None
     assert library.panel.opened.record.summary.id == AFTER
@@ -154,7 +156,7 @@ def test_the_steps_of_one_run_are_put_side_by_side(
     _settle(qtbot)
     page.actions_of_runs.compare.trigger()
     _settle(qtbot)
-    front = window.splitter.front
+    front = window.front
     assert isinstance(front, ComparePage)
     assert front.compared is not None
     against = front.compared.comparison.rows[0].against[0]
@@ -164,7 +166,7 @@ def test_the_steps_of_one_run_are_put_side_by_side(
     assert "sides.csv" in [path.name for path in _exported(qtbot, window, tmp_path / "reports" / "sides")]
     front.chips.chips[1].menu.actions()[1].trigger()
     _settle(qtbot)
-    assert isinstance(window.splitter.front, LibraryPage)
+    assert isinstance(window.front, LibraryPage)
     assert page.panel.opened is not None
     assert page.panel.opened.record.summary.id == "20260120-100000-abba"
 

@@ -34,7 +34,7 @@ from widgets.live.messages import (
     trial_text,
 )
 from widgets.live.model import RunModel
-from widgets.live.run_side_panel import RunSidePanel
+from widgets.live.verdict_panel import VerdictPanel
 from widgets.parts.text import OneLine
 from widgets.theme import TextSize, text_font
 
@@ -210,8 +210,8 @@ def test_a_stopwatch() -> None:
     assert (clock_text(41), clock_text(3723), clock_text(-1)) == ("00:41", "1:02:03", "00:00")
 
 
-def test_the_side_panel_shows_what_sampled_the_host(qtbot: QtBot) -> None:
-    panel = RunSidePanel()
+def test_the_verdict_panel_shows_what_sampled_the_host(qtbot: QtBot) -> None:
+    panel = VerdictPanel()
     qtbot.addWidget(panel)
     ended = RunEnded(
         "run-1", State.DONE, "", {"web-1": 0.021, "web-2": 0.0007}, telemetry_program={"web-1": "script", "web-2": SUM}
@@ -221,7 +221,7 @@ def test_the_side_panel_shows_what_sampled_the_host(qtbot: QtBot) -> None:
         ("web-2", "Telemetry: program 19e58bacc5be, 0.07 % of one core."),
         ("web-3", ""),
     ):
-        panel.show_run(folded([ended]), ("disk", host), None)
+        panel.show_step(folded([ended]), ("disk", host))
         assert panel.host.text() == shown
 
 

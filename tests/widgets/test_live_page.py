@@ -97,7 +97,7 @@ def test_samples_are_drawn_before_the_tool_ends(qtbot: QtBot, page: LivePage) ->
     qtbot.waitUntil(lambda: "so far: median" in view_of(page).bar.figure.note.text(), timeout=PATIENCE)
     assert page._step_label.text() == MESSAGES["this_computer_sysbench_cpu"]
     assert "left" in view_of(page).bar.time.note.text()
-    assert "sysbench cpu" in page.run_side.command.toPlainText()
+    assert "sysbench cpu" in view_of(page).commands.toPlainText()
     with qtbot.waitSignal(page.run_finished, timeout=PATIENCE) as finished:
         pass
     assert finished.args == started.args
@@ -267,7 +267,7 @@ def test_a_stored_run_shows_the_same_plots_and_its_raw_output(
     ]
     stored.tabs.open_tab(stored.log)
     assert "events per second" in stored.log.toPlainText()
-    assert "sysbench cpu" in shown.side.command.toPlainText()
+    assert "sysbench cpu" in stored.commands.toPlainText()
 
 
 @pytest.mark.alone

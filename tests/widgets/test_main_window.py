@@ -26,6 +26,7 @@ from widgets.main_window import MainWindow
 from widgets.page import Page, PageName
 from widgets.parts.dialogs import QuestionDialog
 from widgets.parts.empty_state import EmptyState
+from widgets.parts.issues_drawer import IssuesDrawer
 from widgets.run_strip import LineState, StripLine
 
 MESSAGES = messages("widgets", "test_main_window")
@@ -71,9 +72,9 @@ def _front(window: MainWindow) -> str:
 
 
 def test_it_opens_on_the_hosts_with_the_focus_where_work_begins(window: MainWindow) -> None:
-    assert isinstance(window.splitter.front, HostsPage)
+    assert isinstance(window.front, HostsPage)
     assert _front(window) == PageName.HOSTS
-    assert window.splitter.front.table.hasFocus()
+    assert window.front.table.hasFocus()
 
 
 def test_nothing_heavy_is_loaded_before_the_first_painted_window() -> None:
@@ -99,11 +100,11 @@ def test_every_room_has_a_key_and_is_opened_once(qtbot: QtBot, window: MainWindo
     room = list(PageName)[number - 1]
     qtbot.keyClick(window, Qt.Key(Qt.Key.Key_0 + number), Qt.KeyboardModifier.ControlModifier)
     assert _front(window) == room
-    page = window.splitter.front
+    page = window.front
     assert isinstance(page, Page)
     window.show_page(PageName.HOSTS)
     window.show_page(room)
-    assert window.splitter.front is page
+    assert window.front is page
 
 
 def test_a_page_that_fails_to_open_says_so_and_leaves_the_others_usable(
@@ -117,43 +118,34 @@ def test_a_page_that_fails_to_open_says_so_and_leaves_the_others_usable(
     with caplog.at_level(logging.ERROR):
         assert window.show_page(PageName.HELP) is None
     assert "ZeroDivisionError" in caplog.text
-    failure = window.splitter.front
+    failure = window.front
     assert isinstance(failure, EmptyState)
     assert failure.button is not None
     window.show_help("words")
     monkeypatch.setitem(window.pages._makers, PageName.HELP, works)
     qtbot.mouseClick(failure.button, Qt.MouseButton.LeftButton)
-    assert isinstance(window.splitter.front, HelpPage)
+    assert isinstance(window.front, HelpPage)
 
 
-def test_the_side_folds_by_key_and_stays_folded_next_time(
+def test_the_issues_open_by_key_and_stay_open_next_time(
     qtbot: QtBot, window: MainWindow, workstation: Workstation
 ) -> None:
-    page = window.show_page(PageName.MEASURE)
-    assert page is not None
-    side = page.side
-    assert side is not None
-    assert side.isVisible()
+    def drawer(shown: MainWindow) -> IssuesDrawer:
+        page = shown.show_page(PageName.LIVE)
+        assert isinstance(page, LivePage)
+        page._ensure_view()
+        page._stack.setCurrentIndex(1)
+        return page.issues
+
+    assert drawer(window).folded
     qtbot.keyClick(window, Qt.Key.Key_F9)
-    assert not side.isVisible()
-    assert not _action(window, "Side panel").isChecked()
-    qtbot.keyClick(window, Qt.Key.Key_F9)
-    qtbot.waitUntil(side.isVisible)
-    qtbot.keyClick(window, Qt.Key.Key_F9)
+    assert not drawer(window).folded
     window.close()
     again = _open_window(qtbot, workstation)
-    assert again.splitter.folded
+    assert not drawer(again).folded
+    qtbot.keyClick(again, Qt.Key.Key_F9)
+    assert drawer(again).folded
     again.close()
-
-
-def test_a_page_without_a_side_leaves_the_right_empty(window: MainWindow) -> None:
-    panel = window.splitter.widget(1)
-    assert panel is not None
-    assert not panel.isVisible()
-    window.show_page(PageName.MEASURE)
-    assert panel.isVisible()
-    window.show_page(PageName.HELP)
-    assert not panel.isVisible()
 
 
 def test_the_size_of_the_window_is_remembered(qtbot: QtBot, window: MainWindow, workstation: Workstation) -> None:
@@ -165,7 +157,7 @@ def test_the_size_of_the_window_is_remembered(qtbot: QtBot, window: MainWindow, 
 
 
 def test_each_page_has_its_own_line_at_the_bottom(window: MainWindow) -> None:
-    hosts = window.splitter.front
+    hosts = window.front
     assert isinstance(hosts, Page)
     hosts.status.emit("3 hosts")
     assert window.status_line.message.text() == "3 hosts"
@@ -283,7 +275,7 @@ def test_a_second_measurement_of_a_host_waits_in_the_strip_and_can_be_removed(qt
     qtbot.waitUntil(lambda: window.strip.cards[1].line.state is LineState.WAITING)
     window.show_page(PageName.HOSTS)
     qtbot.keyClick(window, Qt.Key.Key_Tab, Qt.KeyboardModifier.ControlModifier)
-    assert window.splitter.front is live
+    assert window.front is live
     assert live.front is first
     _action(window, "Stop").trigger()
     qtbot.waitUntil(lambda: first.over and second.running)

@@ -8,39 +8,18 @@ from pytestqt.qtbot import QtBot
 
 from app.questions import RefusingAsker
 from app.services import Workstation
-from widgets import settings
 from widgets.help_page import HelpPage
 from widgets.parts.dialogs import fit
 from widgets.parts.text import Text, _unbreakable
-from widgets.splitter import SIDE_LEAST, SIDE_MOST, PageSplitter
 from widgets.wizard.footer import Footer
 
 Keep = Callable[[QWidget], QWidget]
 
 
-@pytest.mark.parametrize(("width", "side"), [(864, SIDE_LEAST), (1144, 378), (1784, SIDE_MOST)])
-def test_the_side_is_as_wide_as_the_window_allows_until_it_is_dragged(keep: Keep, width: int, side: int) -> None:
-    middle = PageSplitter()
-    keep(middle)
-    page, explains = QWidget(), QWidget()
-    middle.bring_to_front(page, explains)
-    middle.resize(width, 400)
-    middle.show()
-    assert abs(middle.sizes()[1] - side) <= middle.handleWidth()
-    middle.store()
-    assert settings.text("side_width") == "", "nobody has chosen it"
-    middle.moveSplitter(width - 400, 1)
-    chosen = middle.sizes()[1]
-    middle.resize(width + 200, 400)
-    assert abs(middle.sizes()[1] - chosen) <= middle.handleWidth()
-    middle.store()
-    assert settings.text("side_width") == str(chosen)
-
-
 def test_what_stands_in_the_way_gets_a_row_of_its_own_where_the_buttons_leave_no_room(keep: Keep) -> None:
     foot = Footer()
     keep(foot)
-    foot.show_step("Facts not read: bastion. Retry or deselect.", first=True, last=False, begun=False)
+    foot.show_step("Facts not read: bastion. Retry or deselect.", first=True, last=False)
     arrangement = foot.layout()
     assert arrangement is not None
     foot.resize(1000, 60)
@@ -50,7 +29,7 @@ def test_what_stands_in_the_way_gets_a_row_of_its_own_where_the_buttons_leave_no
     foot.resize(500, 80)
     arrangement.activate()
     assert foot.hint.geometry().bottom() < foot.next.geometry().top()
-    foot.show_step("", first=True, last=False, begun=False)
+    foot.show_step("", first=True, last=False)
     assert not foot.hint.isVisible()
 
 

@@ -156,7 +156,7 @@ def test_the_window_runs_a_series_by_itself_after_its_restart(
     before, after = found.runs
     assert after.started > str(before.ended)
     assert window.pages.live is not None
-    assert window.splitter.front is not window.pages.live  # the page in use stays
+    assert window.front is not window.pages.live  # the page in use stays
     assert not window.session_bar.isVisible()
     page = window.show_page(PageName.LIBRARY)
     assert isinstance(page, LibraryPage)

@@ -141,7 +141,7 @@ def click(qtbot: QtBot, window: MainWindow, title: str) -> QPoint:
 
 def test_items_lead_to_their_page_host_and_filter(qtbot: QtBot, window: MainWindow) -> None:
     click(qtbot, window, "web-1")
-    page = window.splitter.front
+    page = window.front
     assert isinstance(page, HostsPage)
     assert page.table.current_host().name == "web-1"
     window.workstation.save_search("fio only", "suite:fio")
@@ -149,7 +149,7 @@ def test_items_lead_to_their_page_host_and_filter(qtbot: QtBot, window: MainWind
     qtbot.waitUntil(lambda: bool(window.sidebar.state.digest.searches) and not jobs.running())
     window.sidebar.show_now()
     press(qtbot, window, "fio only")
-    library = window.splitter.front
+    library = window.front
     assert isinstance(library, LibraryPage)
     qtbot.waitUntil(lambda: not jobs.running())
     assert str(library.filter_bar.shown) == "suite:fio"
@@ -157,7 +157,7 @@ def test_items_lead_to_their_page_host_and_filter(qtbot: QtBot, window: MainWind
     press(qtbot, window, "All")
     assert len(library.table.lines.matched) == window.sidebar.state.digest.counts[ALL]
     press(qtbot, window, "New test")
-    assert isinstance(window.splitter.front, MeasurePage)
+    assert isinstance(window.front, MeasurePage)
 
 
 def test_a_host_offers_its_actions_and_two_clicks_plan_a_test(qtbot: QtBot, window: MainWindow) -> None:
@@ -168,7 +168,7 @@ def test_a_host_offers_its_actions_and_two_clicks_plan_a_test(qtbot: QtBot, wind
     assert window.links.menu_of(find(window, "Live").data(ITEM)) is None
     at = click(qtbot, window, "web-1")
     qtbot.mouseDClick(view.viewport(), Qt.MouseButton.LeftButton, pos=at)
-    measure = window.splitter.front
+    measure = window.front
     assert isinstance(measure, MeasurePage)
     assert measure.draft.hosts == ["web-1"]
     qtbot.waitUntil(lambda: not jobs.running())

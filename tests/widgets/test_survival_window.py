@@ -147,7 +147,7 @@ def test_a_run_that_is_forgotten_leaves_what_the_leftovers_remove(stage: Stage, 
     stage.answer(window, "Forget")
     stage.qtbot.waitUntil(lambda: not window.detached_bar.isVisible(), timeout=PATIENCE)
     assert workstation.load("last").summary.state is State.PARTIAL
-    page = window.splitter.front
+    page = window.front
     assert isinstance(page, HostsPage)
     stage.press(page.card.leftovers_button)
     dialog = page.findChild(LeftoversDialog)

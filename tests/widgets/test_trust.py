@@ -15,9 +15,10 @@ from tests.messages import messages
 from tests.widgets.library_runs import DISK, copied_library
 from widgets.compare.run_chips import RunChips
 from widgets.library.run_reader import open_run
-from widgets.live.messages import outcome
+from widgets.live.messages import STORED, outcome
 from widgets.live.model import RunModel
-from widgets.live.run_side_panel import RunSidePanel
+from widgets.live.run_issues import besides_limits
+from widgets.live.verdict_panel import VerdictPanel
 from widgets.parts.names import MARKS, mark_of
 from widgets.parts.severity import VerdictView
 
@@ -67,30 +68,33 @@ def test_the_evidence_of_the_limit_is_shown_once_with_the_verdict(qtbot: QtBot) 
         remedy="Double iodepth.",
     )
     made = model(replace(WHOLE, findings=(limit,), step=step_key[0], host=step_key[1]))
-    side = RunSidePanel()
+    side = VerdictPanel()
     qtbot.addWidget(side)
     made.raised.append(limit)
-    side.show_run(made, step_key, None)
+    side.show_step(made, step_key)
     assert side.verdict.limit.text() == f"{limit.measured} {limit.remedy}"
-    assert limit not in side.findings.findings()
-    side.show_run(model(WHOLE), None, None)
-    assert side.verdict.limit.isHidden(), "a run of several steps has no single limit"
+    assert limit not in besides_limits(made)
+    side.show_step(model(WHOLE), step_key)
+    assert side.verdict.isHidden(), "no verdict on this step"
 
 
 def test_a_long_verdict_is_shown_whole_in_a_small_window(qtbot: QtBot) -> None:
     step_key = (run_events.FINDING.step or "", run_events.FINDING.host or "")
     limit = replace(run_events.FINDING, id="limited-by", measured="CPU: test 41 %; disk vda 12 %. " * 60)
-    side = RunSidePanel()
+    side = VerdictPanel()
     qtbot.addWidget(side)
     side.resize(220, 560)
     side.show()
-    side.show_run(model(replace(WHOLE, findings=(limit,), step=step_key[0], host=step_key[1])), step_key, None)
+    side.show_step(model(replace(WHOLE, findings=(limit,), step=step_key[0], host=step_key[1])), step_key)
     text = side.verdict.limit
     qtbot.waitUntil(lambda: text.height() >= text.heightForWidth(text.width()) > side.height())
 
 
 def test_the_outcome_has_its_severity_and_says_it() -> None:
     assert outcome(model(WHOLE)) == ("warning", MESSAGES["finished_on_web_1_0_trials"], WHOLE.summary)
+    step_key = (run_events.STEP.name, "web-1")
+    only = replace(WHOLE, step=step_key[0], host=step_key[1])
+    assert outcome(model(only, WHOLE))[2] == STORED, "the badge of the only step has the verdict"
     assert outcome(model())[0] == "good"
 
 
@@ -101,10 +105,10 @@ def test_beside_a_stored_run_stands_the_verdict_on_the_place(
     qtbot: QtBot, workstation: Workstation, run: str, words: str
 ) -> None:
     copied_library(workstation)
-    side = RunSidePanel()
+    side = VerdictPanel()
     qtbot.addWidget(side)
     opened = open_run(workstation, run)
-    side.show_run(opened.model, (DISK, "web-1"), None)
+    side.show_step(opened.model, (DISK, "web-1"))
     assert side.verdict.words.text().startswith(words)
     assert not side.verdict.isHidden()
 
@@ -125,9 +129,9 @@ def test_the_peer_of_a_step_is_described_as_its_host_is(qtbot: QtBot) -> None:
     for host in ("web-1", "web-2"):
         made.fold(FactsRead(host, Moment.BEFORE, run_events.facts(host)), 1.0)
     made.fold(RunEnded("run", State.DONE, "", {"web-1": 0.001, "web-2": 0.002}), 1.0)
-    side = RunSidePanel()
+    side = VerdictPanel()
     qtbot.addWidget(side)
-    side.show_run(made, ("link", "web-1"), None)
+    side.show_step(made, ("link", "web-1"))
     lines = side.host.text().splitlines()
     peer = lines.index("Peer: web-2")
     assert lines[: peer - 1] == lines[peer + 1 : -1], "the same facts in this test"

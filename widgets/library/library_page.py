@@ -34,11 +34,10 @@ from widgets.library.run_panel import RunPanel
 from widgets.library.run_reader import LibraryRead, OpenedRun, VerdictReader, open_run, read_library
 from widgets.library.run_rows import Trends, baseline_first, summary_of
 from widgets.library.run_table import RunTable
-from widgets.live.run_side_panel import RunSidePanel
 from widgets.page import Page
 from widgets.parts.boxes import column_in, fill
 from widgets.parts.empty_state import EmptyState
-from widgets.parts.findings import acknowledged_text
+from widgets.parts.issue_line import acknowledged_text
 from widgets.parts.layouts import remember_splitter
 from widgets.parts.notice import Notice
 from widgets.parts.text import Text, Tone
@@ -77,16 +76,15 @@ class LibraryPage(Page):
         self._metrics: dict[str, Mapping[str, tuple[float, ...]]] = {}
         self._verdicts = VerdictReader(workstation, self)
         self._verdicts.computed.connect(self._show_verdict)
-        self.run_side = RunSidePanel(acknowledging=True)
-        self.run_side.findings.set_empty_text("No issues found in this run.")
-        self.run_side.findings.more_requested.connect(self.help_requested)
-        self.run_side.findings.acknowledge_requested.connect(self._acknowledge)
         self.actions_of_runs = RunActions(self)
         self.filter_bar = FilterBar()
         self.search = self.filter_bar.search
         self.table = RunTable()
         self.columns = ColumnMenu(self.table)
-        self.panel = RunPanel(self.actions_of_runs, self.run_side, workstation)
+        self.panel = RunPanel(self.actions_of_runs, workstation)
+        self.drawer = self.issues = self.panel.drawer
+        self.issues.help_requested.connect(self.help_requested)
+        self.issues.acknowledge_requested.connect(self._acknowledge)
         self.comparison = ComparePreview(workstation)
         self.commands = RunCommands(workstation, self.actions_of_runs, self._chosen, self, undo)
         self.undo_bar = UndoBar(undo)

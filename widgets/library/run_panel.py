@@ -21,10 +21,12 @@ from widgets.library.run_actions import RunActions
 from widgets.library.run_reader import OpenedRun
 from widgets.library.run_rows import local_time, run_duration
 from widgets.live.model import StepKey
-from widgets.live.run_side_panel import RunSidePanel
+from widgets.live.run_issues import RunIssues
+from widgets.live.verdict_panel import VerdictPanel
 from widgets.parts.actions import ActionButton
-from widgets.parts.boxes import column_in, fill, in_row, scrolled
+from widgets.parts.boxes import column_in, fill, in_row
 from widgets.parts.flow_layout import flowing
+from widgets.parts.issue_line import IssueActions
 from widgets.parts.names import host_title
 from widgets.parts.notice import FieldMessage, Notice, Picture
 from widgets.parts.text import OneLine, Text, Tone, set_tool_tip
@@ -87,9 +89,8 @@ class RunPanel(QWidget):
 
     output_requested = Signal(str, int)  # the run's id and the trial's
 
-    def __init__(self, actions: RunActions, side: RunSidePanel, workstation: Workstation) -> None:
+    def __init__(self, actions: RunActions, workstation: Workstation) -> None:
         super().__init__()
-        self._side = side
         self._opened: OpenedRun | None = None
         self._step_key: StepKey | None = None
         self._drawn: OpenedRun | None = None
@@ -104,7 +105,8 @@ class RunPanel(QWidget):
         self._workstation = workstation
         self.run_view: RunView | None = None
         self._plots = QScrollArea(widgetResizable=True)
-        self.issues = scrolled(side)
+        self.verdict = VerdictPanel()
+        self.drawer = RunIssues("library", IssueActions(fix=False))
         self._no_figures = Text("No counted trials. See the raw output.", Tone.MUTED)
         self._waiting = QTimer(self, singleShot=True, interval=PATIENCE)
         self._waiting.timeout.connect(self._show_waiting)
@@ -130,6 +132,7 @@ class RunPanel(QWidget):
         self._opened = None
         self._waiting.stop()
         self.tabs.hide()
+        self.drawer.hide()
         self.notice.show_error(error)
 
     def show_run(self, opened: OpenedRun) -> None:
@@ -137,6 +140,7 @@ class RunPanel(QWidget):
         self._opened, self._drawn = opened, None
         self._waiting.stop()
         self.tabs.show()
+        self.drawer.show()
         self.head.show_record(opened.record)
         self.notice.hide()
         if opened.problem is not None:
@@ -150,6 +154,7 @@ class RunPanel(QWidget):
         self.studies.show_runs([opened.record.summary.id], opened.missing)
         if self.read_history is not None:
             self.history.show_run(opened.record, self.read_history)
+        self.drawer.show_run(opened.model)
         keys = opened.model.step_keys()
         self.show_step_key(self._step_key if self._step_key in keys else keys[0])
 
@@ -161,8 +166,7 @@ class RunPanel(QWidget):
         if self.tabs.currentWidget() is self._plots:
             self._draw(self._opened, key)
             return
-        trials = self._opened.model.trials_at(key)
-        self._side.show_run(self._opened.model, key, trials[-1] if trials else None)
+        self.verdict.show_step(self._opened.model, key)
 
     def show_trials(self, key: StepKey) -> None:
         """Show the plots of a step on a host, also of a run that is still read."""
@@ -179,11 +183,12 @@ class RunPanel(QWidget):
         self._opened = replace(opened, record=replace(opened.record, plan=plan))
         if self._drawn is opened:
             self._drawn = self._opened
-        self._side.show_remarks(plan.acknowledged)
+        self.drawer.show_run(opened.model)
 
     def _show_waiting(self) -> None:
         self._opened = None  # so that it is shown again by show_run() only
         self.tabs.hide()
+        self.drawer.hide()
         self.notice.show_message("info", "Reading the run…")
 
     def _draw(self, opened: OpenedRun, key: StepKey) -> None:
@@ -198,7 +203,7 @@ class RunPanel(QWidget):
         if self.run_view is None:
             from widgets.run_view import RunView
 
-            self.run_view = RunView(side=self._side, workstation=self._workstation)
+            self.run_view = RunView(self._workstation)
             self.run_view.output_requested.connect(self.output_requested)
             self.run_view.strip.step_chosen.connect(self._follow)
             self.run_view.setContentsMargins(0, SPACE[1], 0, 0)
@@ -223,7 +228,7 @@ class RunPanel(QWidget):
         tabs.setAccessibleName("The selected run")
         tabs.addTab(figures, "Figures")
         tabs.addTab(self._plots, "Plots and output")
-        tabs.addTab(self.issues, "Issues")
+        tabs.addTab(self.verdict, "Verdict")
         tabs.addTab(self.crosscheck, "Cross-check")
         tabs.addTab(self.facts, "Facts")
         tabs.addTab(self.history, "History")
@@ -249,4 +254,5 @@ class RunPanel(QWidget):
         self.tabs.setCornerWidget(corner)
         rows = column_in(self, SPACE[1])
         fill(rows, self.head, flowing(*self.buttons.values(), spacing=SPACE[1]), self.notice, (self.tabs, 1))
+        fill(rows, self.drawer)
         rows.addStretch(0)

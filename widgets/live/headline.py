@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from app.centres import centre_over
-from app.checks.limits import limiter_text
 from app.events import State, Trial
 from app.plans.duet import halves_of_trials
 from app.plans.plan import Plan
@@ -23,7 +22,6 @@ from suites.quantities import (
     uncertainty_text,
 )
 from suites.units import convert
-from suites.verdict import Limiter
 from suites.vocab import Better, Labels, Metric
 from widgets.live.baseline_ratio import band_for, ratio_of_trials, ratio_so_far
 from widgets.live.messages import AWAY, trial_text
@@ -59,7 +57,6 @@ class Headline:
     ratio_caption: str = ""
     current: str = ""
     goal: str = ""
-    limit: str = ""
     n: int = 0
 
     @property
@@ -113,7 +110,6 @@ def headline(model: RunModel, step_key: StepKey, bands: Sequence[Band], now: flo
         _figure(model, step_key, metric, bands),
         current=current_text(model, step_key, metric, now),
         goal=goal_text(model, step_key),
-        limit=limit_text(model, step_key),
     )
 
 
@@ -176,16 +172,6 @@ def goal_text(model: RunModel, step_key: StepKey) -> str:
         return f"ratio within ±{wanted}" if last.settled else f"goal: ratio beyond ±{wanted}"
     reached = "no CI yet" if last.reach is None else f"CI ±{share_text(last.reach)}"
     return f"{reached} of goal ±{wanted}{', reached' if last.settled else ''}"
-
-
-def limit_text(model: RunModel, step_key: StepKey) -> str:
-    """Return what limits the step as its verdict so far has found it: ``limited by: the disk``."""
-    verdict = model.verdicts.get(step_key)
-    if verdict is None or verdict.limited_by is None:
-        return ""
-    if verdict.limited_by is Limiter.UNKNOWN:
-        return "limit not identified"
-    return f"limited by: {limiter_text(verdict.limited_by)}"
 
 
 def counted_estimates(

@@ -9,6 +9,7 @@ from app.events import PolicyDecided
 from widgets.live.headline import Headline
 from widgets.live.interval_view import IntervalView
 from widgets.parts.boxes import FittedWidget, column_in, fill, in_row
+from widgets.parts.severity import VerdictBadge
 from widgets.parts.text import OneLine
 from widgets.theme import SPACE, TextSize, figure_font, text_font
 
@@ -62,7 +63,8 @@ class HeadlineBar(FittedWidget):
             row.addWidget(cell, stretch, Qt.AlignmentFlag.AlignBottom)
         row.addWidget(self.intervals, 0, Qt.AlignmentFlag.AlignBottom)
         row.addWidget(self.time, 3, Qt.AlignmentFlag.AlignBottom)
-        self._line = in_row((self.current, 1), spacing=SPACE[0])
+        self.badge = VerdictBadge()
+        self._line = in_row(self.badge, (self.current, 1), spacing=SPACE[0])
         fill(column_in(self, 0), row, self._line)
         self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
         self.show_time("", "")
@@ -88,7 +90,7 @@ class HeadlineBar(FittedWidget):
         self.tail.show_texts(headline.tail_title, headline.tail)
         self.ratio.show_texts(headline.ratio_title, headline.ratio, headline.ratio_caption)
         self.intervals.show_decisions(decided)
-        parts = (headline.current, headline.goal, headline.limit)
+        parts = (headline.current, headline.goal)
         self.current.set_text("   ".join(part for part in parts if part))
         self.fit()
 

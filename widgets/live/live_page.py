@@ -13,6 +13,7 @@ from app.detached_runs import DetachedRun
 from app.events import FactsRead, Moment, RunDetached, RunEnded, TrialAttached, TrialStarted
 from app.plans.plan import Plan
 from app.questions import Asker
+from app.queue.machines import hosts_of
 from app.records import Band
 from app.runs.control import BusyPolicy
 from app.services import Workstation
@@ -33,8 +34,8 @@ from widgets.live.quick_start import QuickStart
 from widgets.live.result_card import ResultCardView
 from widgets.live.run_bars import BusyBar, ConnectionBar, OutcomeBar
 from widgets.live.run_controller import LogPart, RunController, RunStart, TakenEvents
+from widgets.live.run_issues import LiveIssues
 from widgets.live.run_set import RunSet
-from widgets.live.run_side_panel import RunSidePanel
 from widgets.live.step_strip import StepStrip
 from widgets.page import Page
 from widgets.parts.boxes import column_in, fill, in_column, in_row
@@ -76,9 +77,10 @@ class LivePage(Page):
         self._reading_bands: BackgroundJob | None = None
         self._summary = ""
         self.view: StepView | None = None
-        self.run_side = RunSidePanel()
-        self.run_side.findings.more_requested.connect(self.help_requested)
-        self.side = self.run_side
+        self.drawer = self.issues = LiveIssues(workstation, asker, self._measured_hosts)
+        self.issues.help_requested.connect(self.help_requested)
+        self.runs.changed.connect(self.issues.follow)
+        self.runs.ended.connect(self.issues.follow)
         self._clock = QTimer(self, interval=_TICK)
         self._clock.timeout.connect(self._show_time)
         self._build()
@@ -305,6 +307,7 @@ class LivePage(Page):
 
             self.view = StepView(self.workstation)
             self._body.addWidget(self.view, 1)
+            self._column.addWidget(self.issues)  # now, so that Tab reaches it after the view
         return self.view
 
     def _choose_step(self, step_key: StepKey) -> None:
@@ -332,7 +335,8 @@ class LivePage(Page):
         waits = self._front is not None and self._front.waiting
         self._state_label.set_text("waiting in the queue" if waits else state_text(model, time.monotonic()))
         self._strip.show_step_keys(model)
-        self.run_side.show_run(model, view.step_key, trial)
+        self.issues.show_run(model, aged=True)
+        self.issues.follow()
 
     def _show_time(self) -> None:
         run, view = self._front, self.view
@@ -354,6 +358,10 @@ class LivePage(Page):
 
     def _show_lines(self) -> None:
         self.lines_changed.emit(self.runs.lines(), "" if self._front is None else self._front.key)
+
+    def _measured_hosts(self) -> set[str]:
+        """Return the hosts of the runs under way."""
+        return {host for run in self.runs.active if run.running for host in hosts_of(run.start_request.plan)}
 
     # Baselines
 
@@ -399,8 +407,8 @@ class LivePage(Page):
             self.measure_requested.emit,
             icon="live",
         )
-        body = QWidget()
-        self._body = column_in(body, SPACE[1], (SPACE[3], SPACE[2], SPACE[2], SPACE[1]))
+        body, above = QWidget(), QWidget()
+        self._body = column_in(above, SPACE[1], (SPACE[3], SPACE[2], SPACE[2], 0))
         self._body.addLayout(self._build_head())
         self._strip = StepStrip()
         self._strip.step_chosen.connect(self._choose_step)
@@ -418,6 +426,8 @@ class LivePage(Page):
         self._busy.anyway_requested.connect(lambda: self.act_on_front(QueueAction.ANYWAY))
         self._busy.resume_requested.connect(lambda: self.act_on_front(QueueAction.RESUME))
         self._body.addWidget(self._busy)
+        self.issues.setContentsMargins(SPACE[1], 0, SPACE[1], 0)
+        self._column = fill(column_in(body, 0), (above, 1))
         self.card = ResultCardView()
         self.card.details_requested.connect(self._show_details)
         self.card.copied.connect(self.status)

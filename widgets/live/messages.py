@@ -155,7 +155,9 @@ def outcome(model: RunModel) -> tuple[str, str, str]:
     if model.phase is LivePhase.DONE:
         verdict = model.verdicts.get(None)
         message = f"Finished on {hosts}: {count_text(counted, 'trial')}."
-        level, detail = ("good", STORED) if verdict is None else (MARKS[verdict.trust], verdict.summary)
+        level = "good" if verdict is None else MARKS[verdict.trust]
+        badge = model.verdicts.get(model.step_keys()[0]) if len(model.step_keys()) == 1 else None
+        detail = STORED if verdict is None or badge is not None else verdict.summary  # shown once
         return level, message, f"{detail} {_session(model)}".strip()
     if model.phase is LivePhase.DETACHED:
         message = f"Detached on {hosts}: {_share(counted, wanted)} done."

@@ -1,4 +1,4 @@
-"""View of one step on a host: headline, plots, and foldable tabs with trials, statistics, output and commands."""
+"""View of one step on a host: headline, plots, and foldable tabs with trials, output, commands and verdict."""
 
 import time
 from collections.abc import Callable, Sequence
@@ -19,6 +19,7 @@ from widgets.live.plot_panes import PlotPanes
 from widgets.live.run_plots import RunPlots
 from widgets.live.sweep_plots import SweepPlots, sweep_of
 from widgets.live.trial_table import TrialTable
+from widgets.live.verdict_panel import VerdictPanel
 from widgets.parts.boxes import column_in, fill
 from widgets.parts.controls import tool_button
 from widgets.parts.layouts import remember_splitter
@@ -51,6 +52,7 @@ class StepView(QWidget):
         self.span = SpanTable()
         self.log = LogView()
         self.commands = QPlainTextEdit()
+        self.verdict = VerdictPanel()
         self._build()
 
     @property
@@ -85,6 +87,8 @@ class StepView(QWidget):
             return
         shown = headline(self._model, self._step_key, self._bands, time.monotonic())
         self.bar.show_headline(shown, self._model.decisions.get(self._step_key, ()))
+        self.bar.badge.show_verdict(self._model.verdicts.get(self._step_key))
+        self.verdict.show_step(self._model, self._step_key)
         self._sync_table()
         self.plots.sync()
         if self.plots.window_of_time.selection is not None:
@@ -136,10 +140,11 @@ class StepView(QWidget):
         self.tabs = FoldTabs()
         for page, title in (
             (self.table, "Trials"), (self.log, "Raw output"), (self.commands, "Exact commands"),
-            (self.span, "Selected span"),
+            (self.verdict, "Verdict and host"), (self.span, "Selected span"),
         ):  # fmt: skip
             self.tabs.addTab(page, title)
         self.tabs.currentChanged.connect(self._request_output)
+        self.bar.badge.clicked.connect(lambda: self.tabs.open_tab(self.verdict))
         self.tabs.fold_changed.connect(self._folded)
         self.table.chosen_trial.connect(self.show_trial)
         self.plots.strip.trial_chosen.connect(self._choose_trial)

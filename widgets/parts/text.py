@@ -243,6 +243,12 @@ class OneLine(QWidget):
             self.updateGeometry()
             self.update()
 
+    def set_colour(self, colour: str) -> None:
+        """Set the colour: a field of the palette."""
+        if colour != self._colour:
+            self._colour = colour
+            self.update()
+
     def sizeHint(self) -> QSize:
         """Return the size that shows all of it."""
         metrics = QFontMetricsF(self.font())

@@ -1,0 +1,95 @@
+"""Issues of a run in the drawer of its page; on Live, with checks made again while no run measures the hosts."""
+
+from collections.abc import Callable, Collection
+from functools import partial
+
+from PySide6.QtGui import QHideEvent, QShowEvent
+
+from app.checks.issues import Reason
+from app.checks.limits import LIMITED_BY
+from app.checks.recheck import BACKGROUND_LOAD, can_recheck, epoch_of
+from app.plans.plan_remarks import Acknowledged, reason_of
+from app.questions import Asker
+from app.services import Workstation
+from suites.errors import BenchwrightError
+from suites.vocab import Finding
+from widgets.live.model import RunModel
+from widgets.parts.issue_line import IssueActions
+from widgets.parts.issues_drawer import IssuesDrawer
+from widgets.rechecks import Rechecks
+
+MEASURED = "The host is being measured"
+
+
+class RunIssues(IssuesDrawer):
+    """Issues of a run. Nothing is fixed in it; those of a stored run can be acknowledged."""
+
+    def __init__(self, name: str, actions: IssueActions) -> None:
+        super().__init__(name, actions)
+        self._model: RunModel | None = None
+        self._listed: tuple[tuple[Finding, ...], tuple[Acknowledged, ...]] = ((), ())
+
+    def show_run(self, model: RunModel, *, aged: bool = False) -> None:
+        """Show the issues of `model`, with their age if the run is watched (`aged`)."""
+        listed = besides_limits(model), model.plan.acknowledged
+        if model is not self._model:
+            self.clear()
+        if model is not self._model or listed != self._listed:
+            self._model, self._listed = model, listed
+            read_at = {host: epoch_of(facts) for host, facts in model.facts.items()} if aged else {}
+            self.show_findings(listed[0], self.reasons(listed[1]), read_at, aged=aged)
+
+    @staticmethod
+    def reasons(acknowledged: tuple[Acknowledged, ...]) -> Reason:
+        """Return the reason of each finding in `acknowledged`."""
+        return partial(reason_of, acknowledged)
+
+
+class LiveIssues(RunIssues):
+    """Issues of the run on the page Live. `measured` returns the hosts that runs of the window measure now."""
+
+    def __init__(self, workstation: Workstation, asker: Asker, measured: Callable[[], Collection[str]]) -> None:
+        super().__init__("live", IssueActions(fix=False, acknowledge=False, can_recheck=can_recheck))
+        self._measured = measured
+        self.rechecks = Rechecks(workstation, asker, self)
+        self.rechecks.read.connect(self.take_reading)
+        self.rechecks.failed.connect(self._fail)
+        self.rechecks.busy_changed.connect(lambda busy: self.set_recheck("Reading the host…" if busy else ""))
+        self.recheck_requested.connect(self._recheck)
+
+    def follow(self) -> None:
+        """Watch the background load of the hosts that have such an issue, while shown and not measured."""
+        model, measured = self._model, self._measured()
+        if model is None:
+            return
+        busy = {one.host for issue in self.issues for one in issue.findings if one.id in BACKGROUND_LOAD}
+        free = {host: facts for host, facts in model.facts.items() if host in busy and host not in measured}
+        self.set_recheck(MEASURED if busy & {*measured} else "")
+        if self.isVisible() and free:
+            self.rechecks.watch(model.plan, free)
+        else:
+            self.rechecks.stop()
+
+    def _recheck(self, hosts: tuple[str, ...]) -> None:
+        if self._model is not None:
+            free = [host for host in hosts if host not in self._measured()]
+            self.rechecks.recheck(self._model.plan, self._model.facts, free)
+
+    def _fail(self, error: BenchwrightError) -> None:
+        self.show_message(str(error))
+
+    def showEvent(self, event: QShowEvent) -> None:
+        """Watch again."""
+        super().showEvent(event)
+        self.follow()
+
+    def hideEvent(self, event: QHideEvent) -> None:
+        """Stop watching."""
+        super().hideEvent(event)
+        self.rechecks.stop()
+
+
+def besides_limits(model: RunModel) -> tuple[Finding, ...]:
+    """Return the findings without the limits: the verdict on each step has the evidence of its own."""
+    limits = {(LIMITED_BY.id, *step_key) for step_key in model.verdicts if step_key is not None}
+    return tuple(one for one in model.findings if (one.id, one.step, one.host) not in limits)
