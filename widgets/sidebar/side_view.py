@@ -115,7 +115,7 @@ class _SideDelegate(QStyledItemDelegate):
         """Draw at the right whether a section is collapsed; an empty one cannot be."""
         if index.model().hasChildren(index):
             open_ = self._view.isExpanded(index.sibling(index.row(), 0))
-            icon("down" if open_ else "fold").paint(painter, fold_area(row))
+            icon("down" if open_ else "right").paint(painter, fold_area(row))
             row.setRight(fold_area(row).left() - SPACE[0])
 
     @staticmethod

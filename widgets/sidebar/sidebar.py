@@ -50,7 +50,7 @@ class Sidebar(QWidget):
         self.help_button.clicked.connect(lambda: self.page_chosen.emit(PageName.HELP))
         self.settings_button = self._tool("settings", "Appearance and notifications", "Settings")
         self.settings_button.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
-        self.fold_button = self._tool("unfold", f"Fold the sidebar ({FOLD_KEY})", "Fold the sidebar")
+        self.fold_button = self._tool("left", f"Fold the sidebar ({FOLD_KEY})", "Fold the sidebar")
         self.fold_button.clicked.connect(self.fold_requested)
         foot = QWidget()
         self._foot = QBoxLayout(QBoxLayout.Direction.LeftToRight, foot)
@@ -108,7 +108,7 @@ class Sidebar(QWidget):
         self.view.set_narrow(narrow=folded)
         down, right = QBoxLayout.Direction.TopToBottom, QBoxLayout.Direction.LeftToRight
         self._foot.setDirection(down if folded else right)
-        set_icon(self.fold_button, "fold" if folded else "unfold")
+        set_icon(self.fold_button, "right" if folded else "left")
         text = "Unfold the sidebar" if folded else "Fold the sidebar"
         self.fold_button.setAccessibleName(text)
         set_tool_tip(self.fold_button, f"{text} ({FOLD_KEY})")
