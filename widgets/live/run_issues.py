@@ -47,7 +47,11 @@ class LiveIssues(RunIssues):
         super().__init__("live", IssueActions(fix=False, acknowledge=False, can_recheck=can_recheck))
         self.rechecks = IssueRechecks(self, workstation, asker, measured)
         self.rechecks.failed.connect(lambda error: self.show_message(str(error)))
-        self.recheck_requested.connect(self.rechecks.recheck)
+        self.recheck_requested.connect(self._recheck)
+
+    def _recheck(self, hosts: tuple[str, ...]) -> None:
+        self.show_message("")
+        self.rechecks.recheck(hosts)
 
     def follow(self) -> None:
         """Watch the background load of the hosts that have such an issue, while shown and not measured."""

@@ -100,7 +100,11 @@ class StepView(QWidget):
         if self._model is None or self._step_key is None:
             return
         self._front = view
+        focused = self.plots.focusWidget()
+        has_focus = focused is not None and focused.hasFocus()
         self.plots.show_step(self._model, self._step_key, view, self._bands)
+        if has_focus:  # its plot may be gone
+            self.take_focus()
         self.commands.setPlainText(visible(command_text(view.trial.commands)) if view is not None else "")
         self.sync()
         self.front_changed.emit()
