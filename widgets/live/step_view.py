@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QAction, QKeySequence
-from PySide6.QtWidgets import QPlainTextEdit, QSplitter, QWidget
+from PySide6.QtWidgets import QApplication, QPlainTextEdit, QSplitter, QWidget
 
 from app.records import Band
 from app.services import Workstation
@@ -100,8 +100,8 @@ class StepView(QWidget):
         if self._model is None or self._step_key is None:
             return
         self._front = view
-        focused = self.plots.focusWidget()
-        has_focus = focused is not None and focused.hasFocus()
+        focused = QApplication.focusWidget()
+        has_focus = focused is not None and self.plots.isAncestorOf(focused)
         self.plots.show_step(self._model, self._step_key, view, self._bands)
         if has_focus:  # its plot may be gone
             self.take_focus()
