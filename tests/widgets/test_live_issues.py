@@ -62,8 +62,7 @@ def issues(
         FindingRaised(BUSY),
     ):
         model.fold(event, 0.0)
-    made.show_run(model, aged=True)
-    made.follow()
+    made.show_run(model)
     with qtbot.waitExposed(made):
         made.show()
     return made

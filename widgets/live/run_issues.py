@@ -3,7 +3,6 @@
 from collections.abc import Callable, Collection
 from functools import partial
 
-from app.checks.issues import Reason
 from app.checks.limits import LIMITED_BY
 from app.checks.recheck import can_recheck, epoch_of
 from app.plans.plan_remarks import Acknowledged, reason_of
@@ -24,20 +23,17 @@ class RunIssues(IssuesDrawer):
         self._model: RunModel | None = None
         self._listed: tuple[tuple[Finding, ...], tuple[Acknowledged, ...]] = ((), ())
 
-    def show_run(self, model: RunModel, *, aged: bool = False) -> None:
-        """Show the issues of `model`, with their age if the run is watched (`aged`)."""
+    def show_run(self, model: RunModel, *, aged: bool = False) -> bool:
+        """Show the issues of `model`, with their age if the run is watched (`aged`); return whether they changed."""
         listed = besides_limits(model), model.plan.acknowledged
+        if model is self._model and listed == self._listed:
+            return False
         if model is not self._model:
             self.clear()
-        if model is not self._model or listed != self._listed:
-            self._model, self._listed = model, listed
-            read_at = {host: epoch_of(facts) for host, facts in model.facts.items()} if aged else {}
-            self.show_findings(listed[0], self.reasons(listed[1]), read_at, aged=aged)
-
-    @staticmethod
-    def reasons(acknowledged: tuple[Acknowledged, ...]) -> Reason:
-        """Return the reason of each finding in `acknowledged`."""
-        return partial(reason_of, acknowledged)
+        self._model, self._listed = model, listed
+        read_at = {host: epoch_of(facts) for host, facts in model.facts.items()} if aged else {}
+        self.show_findings(listed[0], partial(reason_of, listed[1]), read_at, aged=aged)
+        return True
 
 
 class LiveIssues(RunIssues):
@@ -48,6 +44,13 @@ class LiveIssues(RunIssues):
         self.rechecks = IssueRechecks(self, workstation, asker, measured)
         self.rechecks.failed.connect(lambda error: self.show_message(str(error)))
         self.recheck_requested.connect(self._recheck)
+
+    def show_run(self, model: RunModel, *, aged: bool = True) -> bool:
+        """Show the issues of `model` with their age, and watch its hosts if they have background load."""
+        changed = super().show_run(model, aged=aged)
+        if changed:
+            self.follow()
+        return changed
 
     def _recheck(self, hosts: tuple[str, ...]) -> None:
         self.show_message("")

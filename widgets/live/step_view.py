@@ -87,7 +87,7 @@ class StepView(QWidget):
         shown = headline(self._model, self._step_key, self._bands, time.monotonic())
         self.bar.show_headline(shown, self._model.decisions.get(self._step_key, ()))
         self.bar.badge.show_verdict(self._model.verdicts.get(self._step_key))
-        self.verdict.show_step(self._model, self._step_key)
+        self._sync_verdict()
         self._sync_table()
         self.plots.sync()
         if self.plots.window_of_time.selection is not None:
@@ -115,6 +115,11 @@ class StepView(QWidget):
         if self._model is not None and self._step_key is not None and not self.tabs.folded:
             metric = headline_metric(self._model, self._step_key)
             self.table.show_trials(self._model.trials_at(self._step_key), metric, self._front)
+
+    def _sync_verdict(self) -> None:
+        """Update the verdict and the host, unless their tab is folded."""
+        if self._model is not None and self._step_key is not None and not self.tabs.folded:
+            self.verdict.show_step(self._model, self._step_key)
 
     def _choose_trial(self, trial: int) -> None:
         view = None if self._model is None else self._model.trials.get(trial)
@@ -184,6 +189,7 @@ class StepView(QWidget):
     def _folded(self) -> None:
         self._share_height()
         self._sync_table()
+        self._sync_verdict()
         self._request_output()
 
     def _share_height(self) -> None:
