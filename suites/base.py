@@ -8,6 +8,7 @@ from enum import StrEnum
 from typing import Protocol, TypeAlias
 
 from suites.checks import Check
+from suites.command_line import CommandSyntax, ParsedCommand, parse_command
 from suites.equivalents import Equivalent, Traits
 from suites.errors import ParameterError
 from suites.facts import Facts
@@ -249,6 +250,8 @@ class Suite:
 
     # ---- Parameters and metrics
     parameters: tuple[Parameter, ...]
+    main_parameters: tuple[str, ...] = ()  # those that matter most, in the order shown; empty: the first six
+    syntax: CommandSyntax = CommandSyntax()  # how its command line states them
     metrics: tuple[Metric, ...] = ()  # the headline first
     parser_type: type[TrialParser] | None = None  # for a parser that needs no values
     needs_peer: bool = False
@@ -271,6 +274,10 @@ class Suite:
     def commands(self, values: Values, context: Context) -> tuple[Command, ...]:
         """Return all commands of a trial in order, exactly as an expert would type them."""
         raise NotImplementedError
+
+    def parse_command(self, text: str, values: Values, context: Context) -> ParsedCommand | None:
+        """Return the values that a command line states, based on `values`; None if it starts another program."""
+        return parse_command(self, text, values, context)
 
     def estimate(self, values: Values, context: Context) -> Estimate:
         """Return the expected cost of one trial; by default of its `time`, if it has one, and without writes."""

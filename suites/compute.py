@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from suites import probe
 from suites.base import Command, Context, Estimate, Suite, TestedTool, TrialParser
+from suites.command_line import CommandSyntax
 from suites.equivalents import CPU_QUESTION, THREADS_MAPPING, Equivalent, MetricMapping, ParameterMapping
 from suites.facts import Absent, Facts
 from suites.parameters import Choice, Parameter, Type, Values
@@ -154,6 +155,7 @@ class Compute(Suite):
     program = bundled("compute")
     other_programs = (COMPILER,)
     parameters = (OPERATION, TIME, probe.THREADS, replace(probe.SWEEP, default="doubling"), probe.BUILD)
+    syntax = CommandSyntax(("compute",), absent={"operation": "both"})
     metrics = METRICS
     checks = (SHORT_RUNTIME, probe.NO_COMPILER, MORE_THREADS_THAN_CPUS)
     calibrates = True

@@ -18,6 +18,7 @@ from suites.base import (
     Workload,
 )
 from suites.checks import Check, CheckOutcome, NotChecked
+from suites.command_line import CommandSyntax
 from suites.facts import Directory, known
 from suites.line_parser import LineParser
 from suites.parameters import Choice, Parameter, Tuned, Type, Values
@@ -298,6 +299,7 @@ class Cp(Suite):
     )
     program = Program("cp", ("cp",), same_package_name("coreutils"), timed=True)
     parameters = CP_PARAMETERS
+    syntax = CommandSyntax(("bash",), choices=("read", "flush", "reflink"))
     metrics = METRICS
     directory_parameter = "directory"
     uniform = True

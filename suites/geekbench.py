@@ -4,6 +4,7 @@ import re
 
 from suites.base import Command, Context, Effect, EffectKind, ParsedTrial, Purpose, StepEvidence, Suite, TestedTool
 from suites.checks import FACTS_NOT_READ, Check, CheckOutcome, NotChecked
+from suites.command_line import CommandSyntax
 from suites.facts import Facts, known
 from suites.line_parser import LineParser
 from suites.parameters import Choice, Parameter, Tuned, Type, Values
@@ -238,6 +239,7 @@ class Geekbench(Suite):
     )
     program = GEEKBENCH
     parameters = (FOLDER, PROGRAM, UPLOAD)
+    syntax = CommandSyntax(("geekbench6", "geekbench5", "geekbench4"), choices=("upload", "program"))
     metrics = METRICS
     parser_type = GeekbenchParser
     checks = (GEEKBENCH_NO_FOLDER, GEEKBENCH_UPLOADS, GEEKBENCH_MEMORY)

@@ -8,6 +8,7 @@ from types import MappingProxyType
 from suites import disk
 from suites.base import Command, Context, Estimate, ParsedTrial, StepEvidence, Suite, TestedTool, TrialParser, Workload
 from suites.checks import Check, CheckOutcome, NotChecked
+from suites.command_line import CommandSyntax
 from suites.equivalents import (
     Bias,
     Equivalent,
@@ -317,6 +318,8 @@ class Ioping(Suite):
     )
     program = Program("ioping", ("ioping",), same_package_name("ioping"), timed=True)
     parameters = IOPING_PARAMETERS
+    main_parameters = ("operation", "cache", "block_size", "working_set", "count", "interval")
+    syntax = CommandSyntax(("ioping",), choices=("operation", "cache"))
     metrics = METRICS
     directory_parameter = "directory"
     usual_cov = 0.10

@@ -6,6 +6,7 @@ from dataclasses import replace
 from suites import probe
 from suites.base import Command, Context, Estimate, StepEvidence, Suite, TestedTool, TrialParser
 from suites.checks import Check, CheckOutcome, NotChecked
+from suites.command_line import CommandSyntax
 from suites.equivalents import (
     MEMORY_QUESTION,
     THREADS_MAPPING,
@@ -25,7 +26,7 @@ from suites.equivalents import (
 )
 from suites.facts import Facts
 from suites.memory_sizes import NO_HUGE_PAGES, cache_for, memory_outcome, memory_too_small, size_beyond_cache
-from suites.parameters import Choice, Parameter, Tuned, Type, Value, Values, format_size, parse_sizes
+from suites.parameters import Choice, Parameter, Tuned, Type, Value, Values, format_size, parse_sizes, sizes_text
 from suites.programs import COMPILER, Program, bundled
 from suites.quantities import quantity
 from suites.thread_checks import MORE_THREADS_THAN_CPUS
@@ -315,6 +316,8 @@ class MemoryBlocks(Suite):
     program = bundled("blocks")
     other_programs = (COMPILER,)
     parameters = PARAMETERS
+    main_parameters = ("operations", "patterns", "blocks", "memory", "threads", "time")
+    syntax = CommandSyntax(("blocks",), texts={"blocks": sizes_text})
     metrics = METRICS
     sweeps = True
     checks = BLOCKS_CHECKS

@@ -154,6 +154,11 @@ def parse_sizes(text: Value) -> tuple[int, ...]:
     return tuple(dict.fromkeys(parse_size(word) for word in str(text).split(",")))
 
 
+def sizes_text(text: str) -> str:
+    """Return sizes separated by commas, as parse_sizes() reads them, in their largest units."""
+    return ", ".join(map(format_size, parse_sizes(text)))
+
+
 def size_word(size: int, letters: str = "kmg") -> str:
     """Return `size` bytes for a tool whose `letters` are powers of 1024: ``4k``, ``1g``, ``1000``."""
     for power in range(len(letters), 0, -1):

@@ -25,6 +25,7 @@ from suites.iperf3.checks import IPERF3_CHECKS
 from suites.iperf3.output import Iperf3Parser
 from suites.iperf3.suite import IPERF3, Iperf3
 from suites.iperf3.suite import PARAMETERS as LOAD_PARAMETERS
+from suites.iperf3.syntax import IPERF3_SYNTAX
 from suites.iperf3.text import THROUGHPUT
 from suites.line_parser import LineParser
 from suites.net_blocks.checks import NET_BLOCKS_CHECKS
@@ -315,6 +316,16 @@ SPARE = 2
 _LOAD = Iperf3()
 
 
+def _phase_words(words: Sequence[str]) -> list[str]:
+    """Return the arguments of the script with the phase time and the interval of ping as options."""
+    ramp, end, *rest = words if len(words) > 1 else ("", "", *words)
+    option = re.compile(r" (?:-i|--interval) ([0-9.]+)")
+    shortened = [option.sub("", word) for word in rest]
+    intervals = [f"--ping-interval={found[1]}" for word in rest if (found := option.search(word))]
+    phase = [f"--phase={int(end) - int(ramp)}"] if ramp.isdecimal() and end.isdecimal() else [ramp, end]
+    return [*phase, *intervals, *IPERF3_SYNTAX.normalised(shortened)]
+
+
 class LatencyUnderLoad(Suite):
     """Queueing delay of a network under load (bufferbloat)."""
 
@@ -331,6 +342,15 @@ class LatencyUnderLoad(Suite):
     program = IPERF3
     other_programs = (COMPILER,)
     parameters = PARAMETERS
+    main_parameters = ("method", "time", "protocol", "direction", "streams", "bitrate")
+    syntax = replace(
+        IPERF3_SYNTAX,
+        programs=("under-load.sh",),
+        choices=("method", "protocol", "direction"),
+        extra={"--udp-rate": "bitrate", "--ping-interval": "interval", "--phase": "time"},
+        invisible=frozenset({"bitrate", "interval"}),
+        normalised=_phase_words,
+    )
     metrics = METRICS
     needs_peer = True
     several_limits = (

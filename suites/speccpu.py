@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from suites.base import Command, Context, Effect, EffectKind, ParsedTrial, StepEvidence, Suite, TestedTool
 from suites.checks import FACTS_NOT_READ, Check, CheckOutcome, NotChecked
+from suites.command_line import CommandSyntax
 from suites.facts import Facts, cpus_for, known
 from suites.line_parser import LineParser
 from suites.memory_sizes import available_memory, memory_outcome
@@ -373,6 +374,10 @@ class SpecCpu(Suite):
     parameters = (
         FOLDER, GENERATION, CONFIG, SUITE, MODE, COPIES, ITERATIONS, LEAVE_OUT_MCF,
     )  # fmt: skip
+    main_parameters = ("config", "suite", "mode", "threads", "iterations", "generation")
+    syntax = CommandSyntax(
+        ("runcpu", "runspec"), choices=("generation", "suite", "mode", "without_mcf"), extra={"--copies": "threads"}
+    )
     metrics = METRICS
     parser_type = SpecCpuParser
     checks = (SPECCPU_NO_FOLDER, SPECCPU_MEMORY, SPECCPU_WITHOUT_MCF, MORE_THREADS_THAN_CPUS)

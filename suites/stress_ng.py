@@ -1,12 +1,13 @@
 """stress-ng: its memory stressors stream and memrate, a cross-check of STREAM and sysbench memory."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
 from suites.base import Command, Context, ParsedTrial, StepEvidence, Suite, TestedTool
 from suites.checks import Check, CheckOutcome, NotChecked
+from suites.command_line import CommandSyntax
 from suites.equivalents import Traits
 from suites.facts import Facts
 from suites.line_parser import LineParser
@@ -255,6 +256,14 @@ STRESS_NG_IN_CACHE = Check(
 )
 
 
+def _method_first(words: Sequence[str]) -> list[str]:
+    """Return the words with the stressor as a word of its own, which tells the method, before its instances."""
+    return [each for word in words for each in ((word[2:], "--instances") if word in STRESSORS else (word,))]
+
+
+STRESSORS = frozenset({"--stream", "--memrate"})
+
+
 class StressNg(Suite):
     """Memory stressors. Fixed time, bytes counted: higher is better."""
 
@@ -265,6 +274,13 @@ class StressNg(Suite):
     tried = TestedTool("0.15.06 run for real; 0.12.06 and 0.19.02 from captured outputs", note="stream and memrate")
     program = Program("stress-ng", ("stress-ng",), same_package_name("stress-ng"), timed=True)
     parameters = (METHOD, INSTANCES, TIME, MEMRATE_BYTES)
+    syntax = CommandSyntax(
+        ("stress-ng",),
+        extra={"-t": "time", "--instances": "threads"},
+        normalised=_method_first,
+        choices=("method",),
+        invisible=frozenset({"threads"}),
+    )
     metrics = METRICS
     parser_type = StressNgParser
     checks = (

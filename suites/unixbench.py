@@ -19,6 +19,7 @@ from suites.base import (
     TrialParser,
 )
 from suites.checks import FACTS_NOT_READ, Check, CheckOutcome, NotChecked
+from suites.command_line import CommandSyntax
 from suites.facts import Facts, known
 from suites.host_files import HostFile
 from suites.line_parser import LineParser
@@ -341,6 +342,7 @@ class UnixBench(Suite):
     program = UNIXBENCH
     other_programs = (PERL, MAKE, COMPILER)
     parameters = (FOLDER_PARAMETER, ARCHIVE_PARAMETER, WORKLOAD, PARTS, COPIES, ITERATIONS)
+    syntax = CommandSyntax(("unixbench", "Run"), choices=("workload", "copies"))
     metrics = METRICS
     usual_cov = 0.05
     checks = (UNIXBENCH_NO_FOLDER, UNIXBENCH_SIXTEEN)

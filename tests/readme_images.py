@@ -86,9 +86,8 @@ def _picture_plan(window: MainWindow, path: Path) -> None:
     os.environ["HOME"] = "/var/tmp"  # the stage's own home, which is gone by tomorrow, would be the tuned directory
     page.begin([LOCAL])
     _until(lambda: not jobs.running() and not page.reader.waiting)
-    page.forward()
     for suite in ("fio", "sysbench-cpu"):
-        page.tests.cards[suite].box.click()
+        page.plan_step.tests.add(suite)
     page.forward()
     assert page.current == PARAMETERS
     _until(lambda: not jobs.running() and not page.assessor.busy)

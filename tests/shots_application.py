@@ -1,6 +1,6 @@
 """Pictures of the wizard with tests of databases and of the user's own programs."""
 
-from PySide6.QtWidgets import QScrollArea, QWidget
+from PySide6.QtWidgets import QWidget
 
 from app.plans.plan import LOCAL, Plan, Repetition, make_step
 from tests.shot_stage import Shot, Stage
@@ -8,7 +8,7 @@ from widgets import jobs
 from widgets.live.live_page import LivePage
 from widgets.main_window import MainWindow
 from widgets.rail import PageName
-from widgets.wizard.measure_page import FINDINGS, PARAMETERS, TESTS, MeasurePage
+from widgets.wizard.measure_page import PARAMETERS, PLAN, MeasurePage
 
 OWN = {"command": "make -j 8 | tail -n 1", "figure": "pattern", "pattern": "built in ([0-9.]+) s", "unit": "s"}
 
@@ -25,8 +25,8 @@ def _planned(stage: Stage, suite: str, texts: dict[str, str]) -> tuple[MainWindo
         raise TypeError("the wizard could not be opened")
     page.begin([LOCAL])
     _settle(stage, page)
-    page.draft.add_step(page.tests.cards[suite].suite)
-    page.tests.changed.emit()
+    page.plan_step.tests.add(suite)
+    page.plan_step.changed.emit()
     _settle(stage, page)
     page.go(PARAMETERS)
     for name, text in texts.items():
@@ -39,11 +39,8 @@ def _planned(stage: Stage, suite: str, texts: dict[str, str]) -> tuple[MainWindo
 
 def _tests(stage: Stage) -> QWidget:
     window, page = _planned(stage, "pgbench", {})
-    page.go(TESTS)
-    _settle(stage, page)
-    card = page.tests.cards["command"]
-    for area in page.tests.findChildren(QScrollArea):
-        area.ensureWidgetVisible(card)
+    page.go(PLAN)
+    page.plan_step.tests.field.setText("application")
     return window
 
 
@@ -53,7 +50,7 @@ def _command(stage: Stage) -> QWidget:
 
 def _command_findings(stage: Stage) -> QWidget:
     window, page = _planned(stage, "command", OWN | {"environment": "PGPASSWORD=x"})
-    page.go(FINDINGS)
+    page.issues.set_folded(folded=False)
     return window
 
 

@@ -1,4 +1,4 @@
-"""Pictures of the wizard: every step, with bad input, with findings, with a tool to install."""
+"""Pictures of the wizard: every page, with bad input, with issues, with a tool to install."""
 
 import shlex
 from collections.abc import Callable
@@ -7,14 +7,15 @@ from PySide6.QtWidgets import QWidget
 
 from app.plans.plan import LOCAL
 from app.plans.presets import fill, preset
-from suites.vocab import Severity
+from app.plans.recent import RecentPlan
+from suites.registry import suite
 from tests.shot_stage import Shot, Stage
 from widgets import jobs
 from widgets.main_window import MainWindow
 from widgets.rail import PageName
 from widgets.wizard.editors import Editor
 from widgets.wizard.install_dialog import InstallDialog
-from widgets.wizard.measure_page import FINDINGS, PARAMETERS, REVIEW, TESTS, MeasurePage
+from widgets.wizard.measure_page import PARAMETERS, PLAN, REVIEW, MeasurePage
 from widgets.wizard.plan_start import AnswersDialog
 
 
@@ -35,30 +36,74 @@ def _planned(stage: Stage, step: int, *hosts: str) -> tuple[MainWindow, MeasureP
     window, page = _opened(stage)
     page.begin([LOCAL, *hosts])
     _settle(stage, page)
-    for suite in ("sysbench-cpu", "fio", "iperf3"):
-        page.draft.add_step(page.tests.cards[suite].suite)
-    page.draft.add_step(page.tests.cards["fio"].suite).name = "fio in sequence"
-    page.tests.changed.emit()
+    for name in ("sysbench-cpu", "fio", "iperf3"):
+        page.draft.add_step(suite(name))
+    page.draft.add_step(suite("fio")).name = "fio in sequence"
+    page.plan_step.changed.emit()
     _settle(stage, page)
     page.go(step)
     return window, page
 
 
-def _hosts(stage: Stage) -> QWidget:
+def _start(stage: Stage) -> QWidget:
     window, page = _opened(stage)
-    page.begin([LOCAL, "bastion"])
-    _settle(stage, page)
+    page.begin([])
+    recent = (
+        RecentPlan("fio randread 4k on web-1", ("web-1",), ("fio",), "2026-11-26T10:00:00Z", run="1"),
+        RecentPlan(
+            "nightly", ("web-1", "web-2", LOCAL), ("fio", "sysbench-cpu"), "2026-11-20T10:00:00Z", path="/n.toml"
+        ),
+    )
+    page.plan_step.tests.set_recent(recent)
     return window
 
 
-def _tests(stage: Stage) -> QWidget:
-    return _planned(stage, TESTS)[0]
+def _searched(stage: Stage) -> QWidget:
+    window, page = _opened(stage)
+    page.begin([LOCAL])
+    _settle(stage, page)
+    page.plan_step.tests.field.setText("disk")
+    return window
+
+
+def _plan(stage: Stage) -> QWidget:
+    return _planned(stage, PLAN, "bastion")[0]
 
 
 def _parameters(stage: Stage) -> QWidget:
     window, page = _planned(stage, PARAMETERS)
     page.parameters.tabs.setCurrentIndex(1)
-    page.parameters.row("rw").editor.setFocus()
+    page.parameters.row("rw").editor.field.setFocus()
+    _settle(stage, page)
+    return window
+
+
+def _one(stage: Stage) -> tuple[MainWindow, MeasurePage]:
+    window, page = _opened(stage)
+    page.begin([LOCAL])
+    _settle(stage, page)
+    page.plan_step.tests.add("fio")
+    _settle(stage, page)
+    page.go(PARAMETERS)
+    return window, page
+
+
+def _all_parameters(stage: Stage) -> QWidget:
+    window, page = _one(stage)
+    page.parameters.all.setChecked(True)
+    return window
+
+
+def _filtered(stage: Stage) -> QWidget:
+    window, page = _one(stage)
+    page.parameters.filter.setText("steady")
+    return window
+
+
+def _pasted(stage: Stage) -> QWidget:
+    window, page = _one(stage)
+    page.parameters.command.edit.setPlainText("fio --name=x --rw=randwrite --bs=16k --zonemode=zbd --iodepth=8")
+    _settle(stage, page)
     return window
 
 
@@ -66,137 +111,68 @@ def _job_file(stage: Stage) -> QWidget:
     window, page = _opened(stage)
     page.begin([LOCAL])
     _settle(stage, page)
-    step = page.draft.add_step(page.tests.cards["fio-job"].suite)
+    step = page.plan_step.tests.add("fio-job")
     step.form.set_text("job", "[global]\nsize=256m\ndirect=1\nruntime=${TIME}\n\n[random]\nrw=randread\nbs=4k\n")
-    page.tests.changed.emit()
+    page.plan_step.changed.emit()
     _settle(stage, page)
     page.go(PARAMETERS)
     return window
 
 
 def _parameters_refused(stage: Stage) -> QWidget:
-    window, page = _planned(stage, PARAMETERS)
-    page.parameters.tabs.setCurrentIndex(1)
+    window, page = _one(stage)
     for name, text in (("block_size", "4 potatoes"), ("iodepth", "100000")):
         editor = page.parameters.row(name).editor
         editor.set_text(text)
         editor.edited.emit(text)
-    page.parameters.row("block_size").editor.setFocus()
+    page.parameters.row("block_size").editor.field.setFocus()
     _settle(stage, page)
     return window
 
 
-def _findings(stage: Stage) -> QWidget:
-    return _with_findings(stage)[0]
-
-
-def _with_findings(stage: Stage) -> tuple[MainWindow, MeasurePage]:
+def _with_issues(stage: Stage, step: int) -> tuple[MainWindow, MeasurePage]:
     window, page = _planned(stage, PARAMETERS)
-    for step in page.draft.steps:
-        step.form.use_defaults()
+    for each in page.draft.steps:
+        each.form.use_defaults()
     page.draft.repetition.set_text("trials", "3")
-    page.tests.changed.emit()
+    page.plan_step.changed.emit()
     _settle(stage, page)
-    page.go(FINDINGS)
+    page.go(step)
+    page.issues.set_folded(folded=False)
     return window, page
 
 
-def _findings_applied(stage: Stage) -> QWidget:
-    window, page = _with_findings(stage)
-    card = next(card for card in page.findings.list.cards() if card.finding.changes)
-    card.buttons[0].click()
+def _issues(stage: Stage) -> QWidget:
+    return _with_issues(stage, PARAMETERS)[0]
+
+
+def _issues_fixed(stage: Stage) -> QWidget:
+    window, page = _with_issues(stage, REVIEW)
+    page.issues.fix_all.click()
     _settle(stage, page)
-    return window
-
-
-def _findings_acknowledged(stage: Stage) -> QWidget:
-    window, page = _with_findings(stage)
-    for card in page.findings.list.cards()[1:3]:
-        if card.finding.severity is not Severity.ERROR:
-            card.acknowledge_requested.emit(card.group, "The default is what is asked for: it stands in our contract.")
-    _settle(stage, page)
-    asked = next(card for card in page.findings.list.cards() if card.finding.severity is not Severity.ERROR)
-    asked.acknowledge.click()
-    asked.reason_field.setText("A first look")
-    return window
-
-
-def _acknowledged(stage: Stage) -> QWidget:
-    window, page = _with_findings(stage)
-    for card in page.findings.list.cards():
-        if card.finding.severity is not Severity.ERROR:
-            card.acknowledge_requested.emit(card.group, "The default is what is asked for: it stands in our contract.")
-    _settle(stage, page)
-    return window
-
-
-def _review_changed(stage: Stage) -> QWidget:
-    window, page = _with_findings(stage)
-    card = next(card for card in page.findings.list.cards() if card.finding.changes)
-    card.buttons[0].click()
-    _settle(stage, page)
-    noted = next(card for card in page.findings.list.cards() if card.finding.id == "few-trials")
-    noted.acknowledge_requested.emit(noted.group, "A first look")
-    _settle(stage, page)
-    page.go(REVIEW)
-    return window
-
-
-def _no_findings(stage: Stage) -> QWidget:
-    window, page = _opened(stage)
-    page.begin([LOCAL])
-    _settle(stage, page)
-    page.draft.add_step(page.tests.cards["sysbench-cpu"].suite)
-    page.tests.changed.emit()
-    _settle(stage, page)
-    page.go(FINDINGS)
     return window
 
 
 def _review(stage: Stage) -> QWidget:
-    window, page = _planned(stage, REVIEW)
+    window, page = _planned(stage, REVIEW, "bastion")
     page.review.table.selectRow(1)
     return window
 
 
-def _until(stage: Stage) -> QWidget:
-    window, page = _planned(stage, REVIEW)
-    _repeat(page, policy="until-interval", order="abba")
-    stage.settle()
-    _settle(stage, page)
+def _review_one(stage: Stage) -> QWidget:
+    window, page = _one(stage)
+    page.go(REVIEW)
     return window
 
 
-def _until_verdict(stage: Stage) -> QWidget:
+def _repeated(stage: Stage, **texts: str) -> QWidget:
     window, page = _planned(stage, REVIEW)
-    _repeat(page, policy="until-verdict", baseline="weekly")
-    stage.settle()
-    _settle(stage, page)
-    return window
-
-
-def _repeat(page: MeasurePage, **texts: str) -> None:
     for name, text in texts.items():
         field = page.review.repetition.fields[name]
         field.editor.set_text(text)
         field.editor.edited.emit(text)
-
-
-def _start(stage: Stage) -> QWidget:
-    return _opened(stage)[0]
-
-
-def _tests_none(stage: Stage) -> QWidget:
-    window, page = _opened(stage)
-    page.begin([LOCAL])
+    stage.settle()
     _settle(stage, page)
-    page.go(TESTS)
-    return window
-
-
-def _questions(stage: Stage) -> QWidget:
-    window, page = _opened(stage)
-    page.plan_start.show_questions()
     return window
 
 
@@ -219,8 +195,7 @@ def _filled(stage: Stage) -> QWidget:
     window, page = _opened(stage)
     page.begin([LOCAL])
     _settle(stage, page)
-    chosen = preset("healthy-instance")
-    page.plan_start.filled.emit(fill(chosen, [LOCAL], {}), "Network not tested: no peer.")
+    page.plan_start.filled.emit(fill(preset("healthy-instance"), [LOCAL], {}), "Network not tested: no peer.")
     _settle(stage, page)
     return window
 
@@ -235,26 +210,24 @@ def _install(stage: Stage) -> QWidget:
 
 
 SHOTS: list[Shot] = [
-    ("measure-0-start", _start),
-    ("measure-0-questions", _questions),
-    ("measure-0-asked", _asked("provisioned-iops")),
-    ("measure-0-asked-wrong", _asked("provisioned-iops", iops="4000", throughput="fast")),
-    ("measure-0-asked-peer", _asked("healthy-instance")),
-    ("measure-0-filled", _filled),
-    ("measure-1-hosts", _hosts),
-    ("measure-2-tests-none", _tests_none),
-    ("measure-2-tests", _tests),
-    ("measure-3-parameters", _parameters),
-    ("measure-3-parameters-refused", _parameters_refused),
-    ("measure-3-job-file", _job_file),
-    ("measure-4-findings", _findings),
-    ("measure-4-findings-applied", _findings_applied),
-    ("measure-4-findings-acknowledged", _findings_acknowledged),
-    ("measure-4-all-acknowledged", _acknowledged),
-    ("measure-4-no-findings", _no_findings),
-    ("measure-5-review", _review),
-    ("measure-5-review-changed", _review_changed),
-    ("measure-5-until", _until),
-    ("measure-5-until-verdict", _until_verdict),
+    ("measure-1-start", _start),
+    ("measure-1-searched", _searched),
+    ("measure-1-plan", _plan),
+    ("measure-1-asked", _asked("provisioned-iops")),
+    ("measure-1-asked-wrong", _asked("provisioned-iops", iops="4000", throughput="fast")),
+    ("measure-1-asked-peer", _asked("healthy-instance")),
+    ("measure-2-parameters", _parameters),
+    ("measure-2-all", _all_parameters),
+    ("measure-2-filtered", _filtered),
+    ("measure-2-pasted", _pasted),
+    ("measure-2-refused", _parameters_refused),
+    ("measure-2-job-file", _job_file),
+    ("measure-2-issues", _issues),
+    ("measure-3-review", _review),
+    ("measure-3-one", _review_one),
+    ("measure-3-fixed", _issues_fixed),
+    ("measure-3-filled", _filled),
+    ("measure-3-until", lambda stage: _repeated(stage, policy="until-interval", order="abba")),
+    ("measure-3-until-verdict", lambda stage: _repeated(stage, policy="until-verdict", baseline="weekly")),
     ("measure-install", _install),
 ]

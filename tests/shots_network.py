@@ -25,8 +25,8 @@ def _parameters(suite: str, stage: Stage) -> QWidget:
         raise TypeError("the wizard could not be opened")
     page.begin([LOCAL])
     stage.settle(lambda: not jobs.running() and not page.assessor.busy and not page.reader.waiting)
-    page.draft.add_step(page.tests.cards[suite].suite)
-    page.tests.changed.emit()
+    page.plan_step.tests.add(suite)
+    page.plan_step.changed.emit()
     stage.settle(lambda: not jobs.running() and not page.assessor.busy and not page.reader.waiting)
     page.go(PARAMETERS)
     return window

@@ -18,7 +18,7 @@ from widgets.main_window import MainWindow
 from widgets.parts.dialogs import QuestionDialog
 from widgets.question_dialogs import ConsentDialog, LossDialog, SecretDialog
 from widgets.rail import PageName
-from widgets.wizard.measure_page import FINDINGS, REVIEW, MeasurePage
+from widgets.wizard.measure_page import PARAMETERS, REVIEW, MeasurePage
 
 RUN = "20261119-141530-k3f9"
 GOVERNOR = "/sys/devices/system/cpu/cpufreq/policy{}/scaling_governor"
@@ -147,10 +147,10 @@ def _planned(stage: Stage, step: int, **device: str) -> tuple[MainWindow, Measur
         raise TypeError("the wizard could not be opened")
     page.begin([LOCAL])
     _settle(stage, page)
-    form = page.draft.add_step(page.tests.cards["fio"].suite).form
+    form = page.plan_step.tests.add("fio").form
     for name, text in device.items():
         form.set_text(name, text)
-    page.tests.changed.emit()
+    page.plan_step.changed.emit()
     _settle(stage, page)
     page.go(step)
     return window, page
@@ -188,7 +188,7 @@ def _tuning_refused(stage: Stage) -> QWidget:
 
 
 def _device(stage: Stage) -> QWidget:
-    return _planned(stage, FINDINGS, device="/dev/vda", rw="randwrite")[0]
+    return _planned(stage, PARAMETERS, device="/dev/vda", rw="randwrite")[0]
 
 
 CHANGED = tuple(

@@ -19,7 +19,7 @@ from widgets.library.library_page import LibraryPage
 from widgets.main_window import MainWindow
 from widgets.plots.studies import StudyPane
 from widgets.rail import PageName
-from widgets.wizard.measure_page import FINDINGS, PARAMETERS, MeasurePage
+from widgets.wizard.measure_page import PARAMETERS, REVIEW, MeasurePage
 
 RUN = "20260116-090000-ssd1"
 SNIA = FioSnia()
@@ -93,8 +93,8 @@ def _wizard(stage: Stage, place: int) -> MainWindow:
         raise TypeError("the wizard could not be opened")
     page.begin([LOCAL])
     _settle(stage, page)
-    page.draft.add_step(page.tests.cards["fio-snia"].suite)
-    page.tests.changed.emit()
+    page.plan_step.tests.add("fio-snia")
+    page.plan_step.changed.emit()
     _settle(stage, page)
     page.go(place)
     return window
@@ -106,7 +106,7 @@ def _settle(stage: Stage, page: MeasurePage) -> None:
 
 SHOTS: list[Shot] = [
     ("snia-parameters", lambda stage: _wizard(stage, PARAMETERS)),
-    ("snia-findings", lambda stage: _wizard(stage, FINDINGS)),
+    ("snia-review", lambda stage: _wizard(stage, REVIEW)),
     ("snia-result", _result),
     ("snia-rounds", _rounds),
 ]

@@ -21,6 +21,7 @@ from app.services import Workstation
 from app.session_series import SessionSeries
 from widgets import jobs, settings, theme
 from widgets.command_palette import CommandPalette, menu_entries
+from widgets.dropped_files import DroppedFiles
 from widgets.hosts.host_bars import DetachedBar
 from widgets.jobs import BackgroundJob
 from widgets.library.library_bar import LibraryBar
@@ -100,6 +101,8 @@ class MainWindow(QMainWindow):
         self._connect()
         self._corner = _corner(self)  # the menu bar would not keep it
         self.menuBar().setCornerWidget(self._corner)
+        plans = {".toml": self._load_plan, ".fio": self.pages.open_job_file, ".job": self.pages.open_job_file}
+        DroppedFiles(self, {**plans, ".sqlite3": self.library_bar.open_library}, self.show_message)
         self.show_page(PageName.HOSTS)
 
     @property

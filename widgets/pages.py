@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Callable, Collection, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, cast
 
 from app.detached_runs import DetachedRun
@@ -119,6 +120,11 @@ class Pages:
         """Open `plan` on Measure."""
         if page := self._services.show_page(PageName.MEASURE):
             cast("MeasurePage", page).load(plan)
+
+    def open_job_file(self, path: Path) -> None:
+        """Open a fio job file on Measure."""
+        if page := self._services.show_page(PageName.MEASURE):
+            cast("MeasurePage", page).load_job_file(path)
 
     def run(self, plan: Plan, basis: Plan | None) -> None:
         """Run `plan`, which was made in this window from `basis`, as soon as its hosts are free; show it live."""

@@ -41,6 +41,7 @@ from app.plans.job_files import FIO_JOB, job_files_text, with_fio_jobs
 from app.plans.plan import LOCAL, Order, Plan, PlanError, host_label, make_step
 from app.plans.plan_changes import remarks_text
 from app.plans.plan_file import format_plan
+from app.plans.plan_names import NEW_PLAN, automatic_name_of
 from app.plans.plan_remarks import Acknowledged, reason_of
 from app.plans.presets import preset_names
 from app.plans.totals import totals, totals_text
@@ -98,7 +99,7 @@ plan.add_command(list_presets)
 @click.option("--peer", metavar="HOST", help="The host that runs the server end of network tests.")
 @repeats
 @tunes
-@click.option("--name", default="plan", show_default=True, help="Name of the plan and its runs.")
+@click.option("--name", default="", help="Name of the plan and its runs.  [default: its steps, values and hosts]")
 @click.option("--question", default="", help="The question that the plan answers.")
 @click.option(
     "--goal",
@@ -153,17 +154,18 @@ def new_plan(
             made = filled.tuned(
                 facts_of(workstation, hosts_of_plan(made, peer), facts_files, asker, _directories(made))
             )
-        made, question = replace(made, name=name if name != "plan" else made.name), question or made.question
+        made, question = replace(made, name=name or made.name), question or made.question
     elif defaults:
-        made = workstation.default_plan(hosts, suites, name)
+        made = workstation.default_plan(hosts, suites, name or NEW_PLAN)
     else:
         wanted = [*hosts, peer] if peer else list(hosts)
         facts = facts_of(workstation, wanted, facts_files, asker)
         seen = seen_in_order(options.order or Order.BLOCK, hosts, facts)
-        made = workstation.new_plan(hosts, suites, seen, name)
+        made = workstation.new_plan(hosts, suites, seen, name or NEW_PLAN)
     made = replace(options.of(made), question=question, tuning=tuning)
     made = replace(made, goals=made.goals + goals_of(SEPARATOR.join(goals), made.steps))
     made = validate(_with_settings(_with_peer(with_fio_jobs(made, fio_jobs), peer), settings))
+    made = replace(made, name=automatic_name_of(made)) if made.name == NEW_PLAN else made
     workstation.consents.remember_made(made)
     _write_plan(workstation, made, output, as_json=as_json)
 

@@ -5,9 +5,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from posixpath import basename, dirname, join
 
-from suites.command.fio_command_line import LineTargets, fio_targets
 from suites.command.program_rules import REMOTE, copies_links, known_program, operands_of
 from suites.command.shell_expansion import ANY, HOST, HOST_END, UNKNOWN, is_whole
+from suites.fio_job.command_line import LineTargets, fio_targets
 from suites.targets import Target, unsure
 
 _RUNNING = frozenset({"-exec", "-execdir", "-ok", "-okdir"})

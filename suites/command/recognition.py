@@ -8,11 +8,11 @@ from pathlib import PurePosixPath
 from types import MappingProxyType
 
 from suites.base import ParametersOf, Recognised
-from suites.command.fio_command_line import job_file, jobs_of, options_of
 from suites.command.program_rules import SHELLS, devices_in, name_of, overwritten, starts
 from suites.command.shell_parser import ShellCommand, commands
 from suites.dd.parameters import FILE, URANDOM, ZERO
 from suites.errors import ParameterError
+from suites.fio_job.command_line import job_file, jobs_of, options_of
 from suites.fio_job.file import JobFileError, Section, read_job_file
 from suites.fio_job.section_values import raw_devices, section_writes
 from suites.parameters import Parameter, Value, parse_size

@@ -1,6 +1,7 @@
 """command: any command of the user as a benchmark, timed, with an optional figure from its output."""
 
 import shlex
+from collections.abc import Sequence
 from dataclasses import replace
 
 from suites.base import (
@@ -31,9 +32,11 @@ from suites.command.parameters import (
 )
 from suites.command.recognition import recognised
 from suites.command.targets import targets_of_line
+from suites.command_line import ParsedCommand, UnreadWord, lines_of
+from suites.errors import ParameterError
 from suites.facts import Facts
 from suites.host_files import HostFile
-from suites.parameters import Values
+from suites.parameters import Value, Values
 from suites.programs import PERL, PYTHON, Program, bundled
 from suites.vocab import Metric, Resource
 
@@ -124,6 +127,18 @@ class UserCommand(Suite):
             *_untimed(values, "clean_up", Purpose.CLEAN_UP),
         )
 
+    def parse_command(self, text: str, values: Values, context: Context) -> ParsedCommand | None:
+        """Return the values of the timed line, or of any other line as the command."""
+        try:
+            lines = lines_of(text)
+            timed = next((line for line in lines if line[:2] == ["sh", SCRIPT]), None)
+            given = _own_line(text, lines) if timed is None else _timed_values(timed[2:])
+        except (ValueError, ParameterError) as error:
+            return ParsedCommand(values, (UnreadWord("", str(error)),))
+        if words(values["command"], shell=bool(values["shell"])) == _argv({**values, **given}, "command"):
+            given.pop(COMMAND.name, None)  # as typed
+        return ParsedCommand({**values, **given})
+
     def effects(self, values: Values) -> tuple[Effect, ...]:
         """Return every command as written, preceded by its directory and environment."""
         before = f"cd -- {shlex.quote(str(values['working_directory']))} && " if values["working_directory"] else ""
@@ -141,6 +156,27 @@ class UserCommand(Suite):
     def parser(self, values: Values) -> TrialParser:
         """Return a new parser, with the source of the figure in `values`."""
         return CommandParser(values)
+
+
+def _timed_values(given: Sequence[str]) -> dict[str, Value]:
+    """Return the values of the arguments of the timing script, if it has a command."""
+    accepted, timeout, directory, *line = given if len(given) > 3 else ("0", "0", "")
+    if not line:
+        return {}
+    end = next((at for at, word in enumerate(line[1:], 1) if "=" not in word), 0) if line[0] == "env" else 0
+    environment, command = line[1:end], line[end:]
+    of_shell = command[:2] == ["sh", "-c"] and len(command) > 2
+    texts = {"accepted": accepted, "timeout": timeout, "working_directory": directory,
+             "environment": shlex.join(environment), "command": command[2] if of_shell else shlex.join(command),
+             "shell": "yes" if of_shell else "no"}  # fmt: skip
+    return {known.name: known.parse(texts[known.name]) for known in COMMAND_PARAMETERS if known.name in texts}
+
+
+def _own_line(text: str, lines: Sequence[Sequence[str]]) -> dict[str, Value]:
+    """Return a line as the command; run by a shell if it consists of more than words."""
+    line = " ".join(text.split("\n")).strip()
+    plain = len(lines) == 1 and shlex.split(line) == list(lines[0])
+    return {"command": COMMAND.parse(line), "shell": not plain}
 
 
 def _argv(values: Values, name: str) -> tuple[str, ...]:

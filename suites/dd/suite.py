@@ -3,6 +3,7 @@
 from types import MappingProxyType
 
 from suites.base import Command, Context, Estimate, Purpose, Suite, TestedTool, Workload
+from suites.command_line import CommandSyntax
 from suites.dd.checks import DD_CHECKS
 from suites.dd.output import METRICS, DdParser
 from suites.dd.parameters import BLOCK_SIZE, DD_PARAMETERS, FILE, TUNED_BLOCK, URANDOM, ZERO, copied, writes
@@ -88,6 +89,11 @@ class Dd(Suite):
     )
     program = Program("dd", ("dd",), same_package_name("coreutils"), timed=True)
     parameters = DD_PARAMETERS
+    syntax = CommandSyntax(
+        ("dd",),
+        choices=("input", "flush", "read"),
+        aliases={"oflag=sync": "oflag=dsync", "conv=fsync": "conv=fdatasync"},
+    )
     metrics = METRICS
     parser_type = DdParser
     directory_parameter = "directory"

@@ -44,6 +44,7 @@ from suites.fio.parameters import (
     waits_for_steady_state,
     writes,
 )
+from suites.fio.syntax import FIO_SYNTAX
 from suites.fio.tuning import tune_fio
 from suites.parameters import Tuned, Value, Values, size_word
 from suites.programs import Program, same_package_name
@@ -257,6 +258,8 @@ class Fio(Suite):
     )
     program = FIO
     parameters = (FIO_DIRECTORY, DEVICE, *FIO_PARAMETERS[1:])
+    main_parameters = ("rw", "block_size", "iodepth", "numjobs", "size", "runtime")
+    syntax = FIO_SYNTAX
     metrics = METRICS
     directory_parameter = "directory"
     uniform = True

@@ -6,6 +6,8 @@ from dataclasses import replace
 from pathlib import PurePosixPath
 
 from suites.base import Command, Context, Effect, EffectKind, Estimate, Histograms, Suite, TestedTool, TrialParser
+from suites.command.program_rules import starts
+from suites.command_line import CommandSyntax, ParsedCommand, lines_of
 from suites.disk import DIRECTORY
 from suites.equivalents import Traits
 from suites.facts import Facts
@@ -13,8 +15,10 @@ from suites.fio.metrics import METRICS, latency_slices
 from suites.fio.output import FioParser
 from suites.fio.parameters import total_size
 from suites.fio.suite import FIO, REPORT, Fio, percentile_options
+from suites.fio.syntax import fio_words
 from suites.fio.tuning import tune_fio
 from suites.fio_job.checks import JOB_CHECKS, concurrent_groups, leads_out, shown
+from suites.fio_job.command_line import REPORTED, job_file, jobs_of, options_of
 from suites.fio_job.file import VARIABLE, JobFileError, Section, effective_sections, read_environment, read_job_file
 from suites.fio_job.section_values import directories_in, may_write_device, section_values, section_writes, sized
 from suites.fio_job.step_targets import step_targets
@@ -76,6 +80,16 @@ WORKLOAD = re.compile(rf"{_WORD}(_{_WORD})*", re.IGNORECASE)
 loads or starts (ld.so(8), sh(1), openssl-env(7))."""
 
 
+def _lines(text: str) -> list[list[str]]:
+    """Return the words of each fio command in `text`, from the program on."""
+    try:
+        found = lines_of(text)
+    except ValueError:
+        return []
+    places = [(line, starts(line)[0]) for line in found]
+    return [line[at[-1] :] for line, at in places if at]
+
+
 class FioJob(Suite):
     """An fio job file. Its sections run concurrently or, behind a stonewall, in order; each has its figures."""
 
@@ -93,6 +107,8 @@ class FioJob(Suite):
         replace(DIRECTORY, help="Directory for files that the job file names without a path."), JOB, ENVIRONMENT,
         EXISTING,
     )  # fmt: skip
+    main_parameters = ("job", "directory", "environment", "existing_files")
+    syntax = CommandSyntax(("fio",), normalised=fio_words)
     metrics = METRICS
     directory_parameter = "directory"
     several_limits = (
@@ -101,6 +117,17 @@ class FioJob(Suite):
     )
     checks = JOB_CHECKS
     histograms = Histograms(latency_slices)
+
+    def parse_command(self, text: str, values: Values, context: Context) -> ParsedCommand | None:
+        """Return the values of a line of fio; its jobs become the job file."""
+        found = super().parse_command(text, values, context)
+        line = next((each for each in _lines(text) if each and each[0] == FIO.title), None)
+        if found is None or line is None:
+            return found
+        common, jobs = jobs_of([each for each in options_of(line[1:]).options if each[0] not in REPORTED])
+        if not jobs:
+            return found
+        return ParsedCommand({**found.values, JOB.name: job_file(common, jobs, where=True)})
 
     def measured_as(self, values: Values, facts: Facts | None) -> tuple[Suite, Values]:
         """Return a file with one section as a step of fio.

@@ -23,6 +23,7 @@ from suites.fio.device import DEVICE_CHECKS, needs_root, on_device
 from suites.fio.metrics import latency_slices
 from suites.fio.parameters import total_size, writes
 from suites.fio.suite import FILES, FIO, REPORT, job_file_of, layout_options, measure_options, percentile_options
+from suites.fio.syntax import FIO_SYNTAX
 from suites.fio.tuning import MOST_JOBS, tune_fio
 from suites.fio_sweep.output import METRICS, SweepParser
 from suites.fio_sweep.parameters import SWEEP_PARAMETERS, file_options, point_values, points, widest
@@ -109,6 +110,13 @@ class FioSweep(Suite):
     )
     program = FIO
     parameters = SWEEP_PARAMETERS
+    main_parameters = ("rw", "blocks", "depths", "job_counts", "size", "runtime")
+    syntax = replace(
+        FIO_SYNTAX,
+        extra={"--runtime": "runtime", "--bssplit": "blocks", "--directory": "directory"},
+        invisible=frozenset({"runtime"}),
+        joined=frozenset({"blocks", "depths", "job_counts"}),
+    )
     metrics = METRICS
     directory_parameter = "directory"
     sweeps = True

@@ -6,6 +6,7 @@ from suites.facts import Facts
 from suites.iperf3.checks import IPERF3_CHECKS
 from suites.iperf3.link import is_paced, is_tcp, is_udp, link_speed, tuned_bitrate, tuned_streams
 from suites.iperf3.output import Iperf3Parser
+from suites.iperf3.syntax import IPERF3_SYNTAX
 from suites.iperf3.text import CONGESTION, METRICS
 from suites.parameters import Choice, Parameter, Tuned, Type, Values
 from suites.peer import ADDRESS, address_effects, peer_address, port_text
@@ -182,6 +183,8 @@ class Iperf3(Suite):
     )
     program = IPERF3
     parameters = PARAMETERS
+    main_parameters = ("protocol", "direction", "streams", "time", "bitrate", "address")
+    syntax = IPERF3_SYNTAX
     metrics = METRICS
     parser_type = Iperf3Parser
     needs_peer = True

@@ -4,6 +4,7 @@ import math
 
 from suites.base import Command, Context, Effect, EffectKind, StepEvidence, Suite, TestedTool
 from suites.checks import FACTS_NOT_READ, Check, CheckOutcome, NotChecked
+from suites.command_line import CommandSyntax
 from suites.equivalents import CPU_QUESTION, THREADS_MAPPING, Equivalent, MetricMapping
 from suites.facts import Facts, cpus_for, known
 from suites.host_files import HostFile
@@ -341,6 +342,12 @@ class Linpack(Suite):
     program = HPC_CHALLENGE
     other_programs = (MPI,)
     parameters = PARAMETERS
+    syntax = CommandSyntax(
+        ("mpirun",),
+        extra=dict.fromkeys(("-np", "-n", "OMP_NUM_THREADS", "MKL_NUM_THREADS"), "threads"),
+        paths=("path",),
+        invisible=frozenset({"block"}),
+    )
     metrics = METRICS
     parser_type = LinpackParser
     checks = LINPACK_CHECKS

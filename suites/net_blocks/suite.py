@@ -1,8 +1,9 @@
 """net-blocks: throughput and round trips between two hosts by buffer size, protocol and flows."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from suites.base import Command, Context, Effect, Estimate, Suite, TestedTool, TrialParser
+from suites.command_line import CommandSyntax
 from suites.equivalents import (
     Equivalent,
     MetricMapping,
@@ -20,7 +21,7 @@ from suites.iperf3.link import UDP_HEADERS, largest_packet
 from suites.net_blocks.checks import NET_BLOCKS_CHECKS
 from suites.net_blocks.output import METRICS, NetBlocksReader
 from suites.net_blocks.parameters import DATAGRAM, PARAMETERS, uses_udp
-from suites.parameters import Tuned, Value, Values, format_size, parse_sizes
+from suites.parameters import Tuned, Value, Values, format_size, parse_sizes, sizes_text
 from suites.peer import address_effects, peer_address, port_text
 from suites.probe import ProbeParser, needed_programs, probe_end, sweep_counts, thread_arguments
 from suites.programs import COMPILER, Program, bundled
@@ -47,6 +48,12 @@ _DIRECTION: Mapping[Value, Value] = {"send": "upload", "receive": "download", "b
 _PROTOCOL = mapped({"tcp": "tcp", "udp": "udp"})
 
 
+def _valued_flags(words: Sequence[str]) -> list[str]:
+    """Return the words with the value of --nodelay behind an equals sign."""
+    text = "\n".join(words)
+    return text.replace("--nodelay\n", "--nodelay=").split("\n")
+
+
 class NetBlocks(Suite):
     """Network throughput and round trips by buffer size. The server end on the peer serves only this client."""
 
@@ -63,6 +70,8 @@ class NetBlocks(Suite):
     program = bundled(PROGRAM)
     other_programs = (COMPILER,)
     parameters = PARAMETERS
+    main_parameters = ("protocol", "tests", "buffers", "threads", "time", "rate")
+    syntax = CommandSyntax(("netblocks",), texts={"buffers": sizes_text}, normalised=_valued_flags)
     metrics = METRICS
     needs_peer = True
     sweeps = True

@@ -16,6 +16,7 @@ from suites.base import (
     version_of,
 )
 from suites.checks import Check, CheckOutcome, NotChecked
+from suites.command_line import CommandSyntax
 from suites.equivalents import Traits
 from suites.facts import Facts, cpus_for, known
 from suites.oltp import server
@@ -23,7 +24,7 @@ from suites.oltp.output import METRICS, OltpParser
 from suites.parameters import Choice, Parameter, Tuned, Type, Values
 from suites.programs import MARIADB_SERVER, POSTGRESQL_SERVER, Program
 from suites.runtime_checks import SHORT_RUNTIME, TRUSTED
-from suites.sysbench.output import PERCENTILE, SYSBENCH, THREADS, TIME, command
+from suites.sysbench.output import ALIASES, PERCENTILE, SYSBENCH, THREADS, TIME, command
 from suites.vocab import Resource, Severity
 
 # Parameters of sysbench's database tests.
@@ -274,6 +275,8 @@ class SysbenchOltp(Suite):
         CONFIG_FILE,
         server.TABLES,
     )
+    main_parameters = ("driver", "workload", "table_count", "table_size", "threads", "time")
+    syntax = CommandSyntax(("sysbench",), aliases=ALIASES, choices=("workload",))
     metrics = METRICS
     parser_type = OltpParser
     directory_parameter = "directory"

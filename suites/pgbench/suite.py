@@ -1,6 +1,6 @@
 """pgbench: PostgreSQL's own benchmark, on the user's server or one started for the test."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from suites.base import (
     Command,
@@ -16,6 +16,7 @@ from suites.base import (
     Workload,
 )
 from suites.checks import Check, CheckOutcome, NotChecked
+from suites.command_line import CommandSyntax
 from suites.equivalents import Equivalent, MetricMapping, ParameterMapping, Traits, backwards, mapped
 from suites.facts import Facts, cpus_for
 from suites.oltp import server
@@ -265,6 +266,16 @@ _OF_OLTP: Mapping[Value, Value] = {
 }  # fmt: skip
 
 
+_LONG_OPTIONS = {"--builtin": "-b", "--client": "-c", "--jobs": "-j", "--time": "-T", "--protocol": "-M",
+                 "--rate": "-R", "--username": "-U", "--port": "-p", "--progress": "-P", "--log": "-l"}  # fmt: skip
+
+
+def _with_share(words: Sequence[str]) -> list[str]:
+    """Return the words with the share of the transactions in the log, also if it is all of them."""
+    log = {"-l", "--log"} & set(words) and not any(word.startswith("--sampling-rate") for word in words)
+    return [*words, "--sampling-rate=1"] if log else list(words)
+
+
 class Pgbench(Suite):
     """pgbench. Each client runs transactions one after another for a fixed time."""
 
@@ -290,6 +301,15 @@ class Pgbench(Suite):
         PORT,
         server.DATABASE,
         server.USER,
+    )
+    main_parameters = ("script", "scale", "clients", "threads", "time", "protocol")
+    syntax = CommandSyntax(
+        ("pgbench",),
+        extra={"--sampling-rate": "logged", "-h": "address", "-U": "user", "--host": "address"},
+        invisible=frozenset({"scale", "logged"}),
+        texts={"logged": lambda share: str(100 * float(share))},
+        aliases=_LONG_OPTIONS,
+        normalised=_with_share,
     )
     metrics = METRICS
     parser_type = PgbenchParser

@@ -1,10 +1,14 @@
 """fio-snia: the tests of the SNIA Solid State Storage Performance Test Specification, in rounds until steady state."""
 
+from collections.abc import Sequence
+from dataclasses import replace
+
 from suites.base import Command, Context, Estimate, Purpose, Suite, TestedTool, TrialParser
 from suites.disk import GIB, best_directory, room_for, whole_mebibytes
 from suites.facts import known
 from suites.fio.device import needs_root, on_device
 from suites.fio.suite import FIO, NAME
+from suites.fio.syntax import FIO_SYNTAX, fio_words
 from suites.fio.tuning import tune_fio
 from suites.host_files import HostFile
 from suites.parameters import Tuned, Values
@@ -27,6 +31,15 @@ START_UP = 0.5
 """Seconds that fio takes to start and end, besides the time of its point."""
 
 
+def _round_words(words: Sequence[str]) -> list[str]:
+    """Return the arguments of the script and, once each, the options of its lines of fio."""
+    lines = [word for word in words if word.startswith("fio ")]
+    options = fio_words(list(dict.fromkeys(word for line in lines for word in line.split()[1:])))
+    end, rounds, *follows = (*(word for word in words if word not in lines), "", "")
+    own = [end, f"--rounds={rounds}"] if not end.startswith("bytes:") else [end, rounds]
+    return [*own, *follows, *options]
+
+
 class FioSnia(Suite):
     """Steady-state performance of a solid-state drive: fio, point by point, until the rounds agree.
 
@@ -46,6 +59,15 @@ class FioSnia(Suite):
     )
     program = FIO
     parameters = SNIA_PARAMETERS
+    main_parameters = ("test", "device", "size", "runtime", "rounds", "purge")
+    syntax = replace(
+        FIO_SYNTAX,
+        programs=(DRIVER.name,),
+        choices=("test", "criterion"),
+        extra={"--runtime": "runtime", "--rounds": "rounds"},
+        invisible=frozenset({"runtime", "blocks", "mixes", "passes"}),
+        normalised=_round_words,
+    )
     metrics = ALL
     directory_parameter = "directory"
     sweeps = True

@@ -3,6 +3,7 @@
 import math
 
 from suites.base import Command, Context, Effect, EffectKind, Estimate, Suite, TestedTool, Workload
+from suites.command_line import CommandSyntax
 from suites.equivalents import (
     MEMORY_QUESTION,
     THREADS_MAPPING,
@@ -67,6 +68,9 @@ class Stream(Suite):
     program = bundled("stream")
     other_programs = (COMPILER,)
     parameters = PARAMETERS
+    syntax = CommandSyntax(
+        ("stream",), paths=("program",), texts={"array_size": lambda elements: str(8 * int(elements))}
+    )
     metrics = METRICS
     parser_type = StreamParser
     checks = STREAM_CHECKS

@@ -30,6 +30,7 @@ from suites.sysbench.output import (
     SysbenchParser,
     command,
     latency_percentile,
+    sysbench_syntax,
     tune_common,
     unresolved_note,
 )
@@ -150,6 +151,7 @@ class SysbenchCpu(Suite):
     )
     program = SYSBENCH
     parameters = (CPU_MAX_PRIME, THREADS, TIME, EVENTS, PERCENTILE)
+    syntax = sysbench_syntax("cpu")
     metrics = (EVENTS_PER_SECOND, *LATENCIES, TOTAL_TIME, TOTAL_EVENTS)
     checks = CPU_CHECKS
     calibrates = True

@@ -29,7 +29,7 @@ from suites.sysbench.fileio_output import (
     read_live,
 )
 from suites.sysbench.fileio_parameters import CREATION, FILEIO_PARAMETERS, direct, mixes, queues, writes
-from suites.sysbench.output import SYSBENCH, SysbenchParser, command, is_old
+from suites.sysbench.output import SYSBENCH, SysbenchParser, command, is_old, sysbench_syntax
 from suites.targets import Match, Target
 from suites.vocab import Resource
 
@@ -57,6 +57,8 @@ class SysbenchFileio(Suite):
     )
     program = SYSBENCH
     parameters = FILEIO_PARAMETERS
+    main_parameters = ("mode", "block_size", "total_size", "threads", "time", "extra_flags")
+    syntax = sysbench_syntax("fileio")
     metrics = METRICS
     directory_parameter = "directory"
     uniform = True

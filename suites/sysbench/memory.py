@@ -31,6 +31,7 @@ from suites.sysbench.output import (
     SysbenchOutput,
     SysbenchParser,
     command,
+    sysbench_syntax,
     tune_common,
     unresolved_note,
 )
@@ -336,6 +337,8 @@ class SysbenchMemory(Suite):
     )
     program = SYSBENCH
     parameters = (BLOCK_SIZE, TOTAL_SIZE, OPERATION, ACCESS_MODE, SCOPE, THREADS, TIME, PERCENTILE)
+    main_parameters = ("operation", "access_mode", "block_size", "total_size", "threads", "time")
+    syntax = sysbench_syntax("memory")
     metrics = (THROUGHPUT, OPERATIONS_PER_SECOND, *LATENCIES, TOTAL_TIME)
     checks = MEMORY_CHECKS
 

@@ -12,6 +12,7 @@ from suites.sysbench.output import (
     SysbenchOutput,
     SysbenchParser,
     command,
+    sysbench_syntax,
     tune_common,
     unresolved_note,
 )
@@ -114,6 +115,7 @@ class SysbenchMutex(Suite):
     )
     program = SYSBENCH
     parameters = (THREADS, MUTEX_NUM, MUTEX_LOCKS, MUTEX_LOOPS, PERCENTILE)
+    syntax = sysbench_syntax("mutex")
     metrics = (TOTAL_TIME, *LATENCIES)
     usual_cov = 0.10
     checks = (SYSBENCH_MUTEX_SHORT, MORE_THREADS_THAN_CPUS)

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from suites.base import Command, Context, ParsedTrial, version_of
+from suites.command_line import CommandSyntax
 from suites.facts import Facts, cpus_for
 from suites.line_parser import MAXIMUM_FAILURES, LineParser
 from suites.parameters import Parameter, Tuned, Type, Values
@@ -266,6 +267,15 @@ def is_old(context: Context) -> bool:
     """Return whether the host's sysbench has the syntax of before 1.0; if not known, it has not."""
     version = version_of(context.facts, "sysbench")
     return version is not None and version < (1,)
+
+
+ALIASES = {"--num-threads": "--threads", "--max-time": "--time", "--max-requests": "--events"}
+"""Options of versions before 1.0 and their names since."""
+
+
+def sysbench_syntax(test: str) -> CommandSyntax:
+    """Return the syntax of ``sysbench TEST --name=value run``."""
+    return CommandSyntax(("sysbench",), operand=test, aliases={**ALIASES, f"--test={test}": test})
 
 
 def command(test: str, options: list[str], values: Values, context: Context, events: int = 0) -> Command:

@@ -17,6 +17,7 @@ from suites.sysbench.output import (
     SysbenchOutput,
     SysbenchParser,
     command,
+    sysbench_syntax,
     tune_common,
     unresolved_note,
 )
@@ -94,6 +95,7 @@ class SysbenchThreads(Suite):
     )
     program = SYSBENCH
     parameters = (THREADS, THREAD_YIELDS, THREAD_LOCKS, TIME, PERCENTILE)
+    syntax = sysbench_syntax("threads")
     metrics = (EVENTS_PER_SECOND, *LATENCIES, TOTAL_TIME, TOTAL_EVENTS)
     usual_cov = 0.10
     checks = (SYSBENCH_THREADS_ALONE, SHORT_RUNTIME)

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from suites.command.fio_command_line import FLAGS, OWN_FLAGS, OWN_VALUED, options_of
 from suites.command.program_rules import FileUse, starts, use_of
 from suites.command.shell_expansion import Variables, all_commands, is_plain
 from suites.command.shell_parser import commands
 from suites.command.targets import targets_of_line
+from suites.fio_job.command_line import FLAGS, OWN_FLAGS, OWN_VALUED, options_of
 from suites.fio_job.file import ENGINES, KNOWN
 from suites.targets import Target
 

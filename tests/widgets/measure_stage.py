@@ -19,7 +19,6 @@ def made_page(qtbot: QtBot, folder: Path) -> MeasurePage:
     """Return a shown page on a workstation of its own."""
     page = MeasurePage(Workstation(folder / "runs.sqlite3", folder / "hosts.toml"), RefusingAsker())
     qtbot.addWidget(page)
-    qtbot.addWidget(page.panel)
     page.resize(1000, 760)
     with qtbot.waitExposed(page):
         page.show()
@@ -35,12 +34,11 @@ def settle(qtbot: QtBot, page: MeasurePage) -> None:
 
 
 def with_tests(qtbot: QtBot, page: MeasurePage, *suites: str) -> None:
-    """Plan `suites` on this computer, with its facts read."""
+    """Plan `suites` on this computer, with its facts read, on the first page."""
     page.begin([LOCAL])
     settle(qtbot, page)
-    page.forward()
     for suite in suites:
-        page.tests.cards[suite].box.click()
+        page.plan_step.tests.add(suite)
     settle(qtbot, page)
 
 

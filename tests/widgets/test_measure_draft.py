@@ -4,15 +4,13 @@ from dataclasses import replace
 
 import pytest
 
-from app.plans.plan import LOCAL, Order, Plan, PlanError, make_step
+from app.plans.plan import Order, PlanError, make_step
 from suites.errors import BenchwrightError
 from suites.facts import Core, CpuFacts, Facts
 from suites.registry import suite
-from suites.verdict import Goal
 from suites.vocab import Finding, Severity
 from tests.messages import messages
 from widgets.wizard.draft import PlanDraft
-from widgets.wizard.plan_files import merged
 from widgets.wizard.remedies import changes_text, describe, make_changes, undo_changes
 
 MESSAGES = messages("widgets-measure", "test_measure_draft")
@@ -139,28 +137,26 @@ def test_what_was_written_since_is_not_taken_back() -> None:
 
 def test_an_unnamed_plan_says_what_it_measures_and_where() -> None:
     draft = _draft()
-    assert draft.plan().name == "sysbench-cpu on a"
+    assert draft.plan().name == MESSAGES["one_step"]
     draft.set_host("b", chosen=True)
     for _ in range(4):
         draft.add_step(suite("dd"))
     assert draft.plan().name == MESSAGES["sysbench_cpu_dd_dd_2_and_2"]
 
 
-def test_findings_that_differ_in_the_host_alone_are_one() -> None:
-    found = [_finding("a"), _finding(LOCAL), _finding("a", measured="other")]
-    assert [finding.host for finding in merged(found)] == ["a, this computer", "a"]
-
-
-def test_consent_to_install_is_asked_host_by_host() -> None:
-    found = [_finding("a", install="apt-get install x"), _finding("b", install="apt-get install x")]
-    assert [finding.host for finding in merged(found)] == ["a", "b"]
-
-
-def test_a_plan_with_a_goal_of_an_older_version_opens_with_all_it_holds() -> None:
-    step = make_step("fio", {"rw": "randread"}, name="disk")
-    draft = PlanDraft()
-    draft.adopt(Plan("older", (LOCAL,), (step,), goals=(Goal("latency_p99", at_least=5e6, step="disk"),)))
-    assert draft.goals == "disk:latency_p99 >= 5 ms"
-    assert "Write disk:latency_p99 <= 5 ms." in draft.goal_problem()
-    draft.goals = "disk:latency_p99 <= 5 ms"
-    assert draft.goal_problem() == ""
+def test_an_automatic_name_follows_the_values_until_one_is_typed() -> None:
+    draft = _draft()
+    draft.steps[0].form.set_text("threads", "4")
+    made = draft.plan()
+    assert made.name == MESSAGES["four_threads"]
+    other = PlanDraft()
+    other.adopt(made)
+    other.steps[0].form.set_text("threads", "8")
+    assert other.plan().name == MESSAGES["eight_threads"]
+    other.adopt(replace(made, name="sysbench-cpu on a"))  # as older versions name it
+    other.steps[0].form.set_text("threads", "8")
+    assert other.plan().name == MESSAGES["eight_threads"]
+    other.name = "my CPU test"
+    other.adopt(other.plan())
+    other.steps[0].form.set_text("threads", "2")
+    assert other.plan().name == "my CPU test"

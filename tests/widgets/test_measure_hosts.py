@@ -1,4 +1,4 @@
-"""The wizard's first step: hosts that answer, hosts that do not, and the other end of a network test."""
+"""The hosts of the wizard's first page: hosts that answer, hosts that do not, and the server of a network test."""
 
 from pathlib import Path
 
@@ -10,7 +10,7 @@ from app.hosts.hosts import HostEntry
 from app.plans.plan import LOCAL
 from tests.lab_sshd import LabHost
 from tests.widgets.measure_stage import made_page, settle
-from widgets.wizard.measure_page import TESTS, MeasurePage
+from widgets.wizard.measure_page import PARAMETERS, MeasurePage
 
 
 @pytest.fixture
@@ -19,42 +19,43 @@ def page(qtbot: QtBot, tmp_path: Path, lab_host: LabHost) -> MeasurePage:
     return made_page(qtbot, tmp_path)
 
 
-def test_a_host_that_does_not_answer_says_why_and_is_tried_again(
+def test_a_host_that_does_not_answer_shows_why_and_is_read_again(
     qtbot: QtBot, page: MeasurePage, lab_host: LabHost
 ) -> None:
     lab_host.stop()
+    hosts = page.plan_step.hosts
     page.begin(["lab"])
+    page.plan_step.tests.add("sysbench-cpu")
     settle(qtbot, page)
-    row = page.hosts.rows["lab"]
-    assert "refused" in row.state.text()
-    assert row.retry.isVisible()
-    assert not page.footer.next.isEnabled()
+    assert "refused" in hosts.list.entry("lab").texts[1]
+    assert hosts.retry.isVisible()
     assert "Facts not read: lab" in page.footer.hint.text()
+    assert not page.footer.next.isEnabled()
     lab_host.start()
-    qtbot.mouseClick(row.retry, Qt.MouseButton.LeftButton)
+    qtbot.mouseClick(hosts.retry, Qt.MouseButton.LeftButton)
     settle(qtbot, page)
-    assert "vCPU" in row.state.text()
-    assert row.retry.isHidden()
+    assert "vCPU" in hosts.list.entry("lab").texts[1]
+    assert hosts.retry.isHidden()
     page.forward()
-    assert page.current == TESTS
+    assert page.current == PARAMETERS
 
 
-def test_a_host_that_does_not_answer_can_be_left_out(qtbot: QtBot, page: MeasurePage, lab_host: LabHost) -> None:
+def test_a_host_that_does_not_answer_can_be_deselected(qtbot: QtBot, page: MeasurePage, lab_host: LabHost) -> None:
     lab_host.stop()
     page.begin([LOCAL, "lab"])
+    page.plan_step.tests.add("sysbench-cpu")
     settle(qtbot, page)
     assert not page.footer.next.isEnabled()
-    page.hosts.rows["lab"].box.click()
+    page.plan_step.hosts.list.toggle("lab")
     assert page.footer.next.isEnabled()
     assert page.draft.hosts == [LOCAL]
 
 
-def test_the_other_end_of_a_network_test_is_another_host(qtbot: QtBot, page: MeasurePage) -> None:
+def test_the_server_of_a_network_test_is_another_host(qtbot: QtBot, page: MeasurePage) -> None:
     page.begin([LOCAL])
+    page.plan_step.tests.add("iperf3")
     settle(qtbot, page)
-    page.forward()
-    page.tests.cards["iperf3"].box.click()
-    peer = page.tests.cards["iperf3"].lines[0].peer
+    peer = page.plan_step.tests.lines[0].peer
     assert [peer.itemText(index) for index in range(peer.count())] == ["This computer", "lab"]
     peer.setFocus()
     qtbot.keyClick(peer, Qt.Key.Key_Down)
@@ -63,24 +64,11 @@ def test_the_other_end_of_a_network_test_is_another_host(qtbot: QtBot, page: Mea
     assert "lab" in page.draft.facts
 
 
-def test_a_host_of_the_plan_that_nobody_knows_is_shown(qtbot: QtBot, page: MeasurePage) -> None:
-    page.begin(["nowhere"])
-    settle(qtbot, page)
-    assert page.hosts.rows["nowhere"].box.isChecked()
-    assert "nowhere" in page.hosts.rows["nowhere"].state.text()
-
-
-def test_many_hosts_can_be_filtered(qtbot: QtBot, page: MeasurePage) -> None:
-    assert page.hosts.filter.isHidden()
-    page.hosts.set_hosts(HostEntry(f"web-{number}") for number in range(20))
-    assert page.hosts.filter.isVisible()
-    qtbot.keyClicks(page.hosts.filter, "web-13")
-    assert [name for name, row in page.hosts.rows.items() if row.isVisible()] == ["web-13"]
-
-
-def test_a_long_name_widens_nothing(page: MeasurePage) -> None:
-    page.resize(460, 600)
-    page.hosts.set_hosts([HostEntry("h" * 300)])
-    row = page.hosts.rows["h" * 300]
-    assert row.minimumSizeHint().width() <= 400
-    assert row.box.accessibleName() == "h" * 300
+def test_many_hosts_can_be_filtered_and_a_long_name_widens_nothing(qtbot: QtBot, page: MeasurePage) -> None:
+    hosts = page.plan_step.hosts
+    assert hosts.filter.isHidden()
+    hosts.set_hosts([*(HostEntry(f"web-{number}") for number in range(20)), HostEntry("h" * 300)])
+    assert hosts.filter.isVisible()
+    qtbot.keyClicks(hosts.filter, "web-13")
+    assert hosts.list.visible_keys() == ["web-13"]
+    assert hosts.minimumSizeHint().width() <= 400

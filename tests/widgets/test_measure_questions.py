@@ -1,4 +1,4 @@
-"""Questions to start from, in the window: offered while nothing is planned, asked what they need, filled in."""
+"""Questions and recent plans in the list of the wizard's first page: found, asked what they need, filled in."""
 
 from pathlib import Path
 
@@ -9,12 +9,12 @@ from pytestqt.qtbot import QtBot
 
 from app.hosts.hosts import HostEntry
 from app.plans.plan import LOCAL
-from app.plans.presets import preset_names, presets
+from app.plans.presets import preset_names
 from tests.messages import messages
-from tests.widgets.measure_stage import made_page, settle
+from tests.widgets.measure_stage import made_page, settle, with_tests
 from widgets.wizard.draft import ValueSource
 from widgets.wizard.editors import Editor
-from widgets.wizard.measure_page import HOSTS, REVIEW, MeasurePage
+from widgets.wizard.measure_page import PLAN, REVIEW, MeasurePage
 from widgets.wizard.plan_start import AnswersDialog
 
 MESSAGES = messages("widgets-measure", "test_measure_questions")
@@ -30,9 +30,12 @@ def dialog_of(page: MeasurePage) -> AnswersDialog:
     return found
 
 
-def choose(qtbot: QtBot, page: MeasurePage, name: str) -> None:
-    (card,) = [card for card in page.plan_start.view.cards if card.preset.name == name]
-    qtbot.mouseClick(card.button, Qt.MouseButton.LeftButton)
+def choose(qtbot: QtBot, page: MeasurePage, text: str) -> None:
+    """Take the best match of `text` with the keyboard alone."""
+    field = page.plan_step.tests.field
+    field.setFocus()
+    qtbot.keyClicks(field, text)
+    qtbot.keyClick(field, Qt.Key.Key_Return)
 
 
 def write(dialog: AnswersDialog, name: str, text: str) -> None:
@@ -47,33 +50,22 @@ def accept(qtbot: QtBot, page: MeasurePage, dialog: AnswersDialog) -> None:
     settle(qtbot, page)
 
 
-def test_the_empty_wizard_offers_every_question_until_a_test_is_chosen(qtbot: QtBot, page: MeasurePage) -> None:
-    assert page.current == HOSTS
-    assert page.hosts.band.isVisible()
-    titles = [each.title for each in presets()]
-    assert [button.text() for button in page.hosts.band.buttons] == titles
-    qtbot.mouseClick(page.hosts.band.more, Qt.MouseButton.LeftButton)
-    assert [card.preset.title for card in page.plan_start.view.cards] == titles
-    assert page.plan_start.view.isVisible()
-    assert page.plan_start.view.cards[0].button.hasFocus()
-    qtbot.mouseClick(page.plan_start.view.back, Qt.MouseButton.LeftButton)
-    assert page.hosts.isVisible()
-    page.begin([LOCAL])
-    settle(qtbot, page)
-    page.draft.add_step(page.tests.cards["sysbench-cpu"].suite)
-    page.tests.changed.emit()
-    settle(qtbot, page)
-    assert page.hosts.band.isHidden()
+def test_every_question_is_found_with_its_time_and_cost(qtbot: QtBot, page: MeasurePage) -> None:
+    tests = page.plan_step.tests
+    assert {key.removeprefix("preset ") for key in tests.presets} == set(preset_names())
+    qtbot.keyClicks(tests.field, "provisioned")
+    assert tests.list.visible_keys() == ["preset provisioned-iops"]
+    _, answers, time, cost = tests.list.entry("preset provisioned-iops").texts
+    assert answers
+    assert (time, cost) == ("≤ 30 min", "writes 10.1 GiB")
 
 
-def test_a_question_that_asks_nothing_is_filled_in_at_once(qtbot: QtBot, page: MeasurePage) -> None:
+def test_a_question_without_inputs_is_filled_in_at_once(qtbot: QtBot, page: MeasurePage) -> None:
     page.begin([LOCAL])
     settle(qtbot, page)
-    page.plan_start.show_questions()
-    choose(qtbot, page, "integer-load")
+    choose(qtbot, page, "integer load")
     settle(qtbot, page)
     assert page.current == REVIEW
-    assert page.review.isVisible()
     assert page.draft.name == "integer load"
     assert "rank" in page.notice.text()
     form = page.draft.steps[1].form
@@ -81,9 +73,8 @@ def test_a_question_that_asks_nothing_is_filled_in_at_once(qtbot: QtBot, page: M
     assert form.source("threads") is not ValueSource.CUSTOM  # tuned to the host, or its default where they agree
 
 
-def test_what_only_the_user_knows_is_asked_and_refused_where_it_does_not_fit(qtbot: QtBot, page: MeasurePage) -> None:
-    page.plan_start.show_questions()
-    choose(qtbot, page, "provisioned-iops")
+def test_what_only_the_user_knows_is_asked_and_refused_if_invalid(qtbot: QtBot, page: MeasurePage) -> None:
+    choose(qtbot, page, "provisioned")
     dialog = dialog_of(page)
     assert not dialog.accept_button.isEnabled()
     assert dialog.message.text() == ""
@@ -106,7 +97,7 @@ def test_a_question_about_two_hosts_asks_for_the_other(qtbot: QtBot, page: Measu
     settle(qtbot, page)
     page.begin([LOCAL])
     settle(qtbot, page)
-    choose(qtbot, page, "healthy-instance")
+    choose(qtbot, page, "healthy")
     dialog = dialog_of(page)
     assert dialog.fields.keys() == {"peer"}
     box = dialog.fields["peer"]
@@ -118,15 +109,34 @@ def test_a_question_about_two_hosts_asks_for_the_other(qtbot: QtBot, page: Measu
     assert "not tested" not in page.notice.text()
 
 
-def test_a_question_that_is_given_up_changes_nothing(qtbot: QtBot, page: MeasurePage) -> None:
-    choose(qtbot, page, "memory-bandwidth")
-    dialog = dialog_of(page)
-    qtbot.mouseClick(dialog.decline_button, Qt.MouseButton.LeftButton)
+def test_a_cancelled_question_changes_nothing(qtbot: QtBot, page: MeasurePage) -> None:
+    choose(qtbot, page, "memory bandwidth enough")
+    qtbot.mouseClick(dialog_of(page).decline_button, Qt.MouseButton.LeftButton)
     settle(qtbot, page)
     assert page.draft.steps == []
 
 
-def test_every_question_is_a_card(qtbot: QtBot, page: MeasurePage) -> None:
-    assert {card.preset.name for card in page.plan_start.view.cards} == set(preset_names())
-    for card in page.plan_start.view.cards:
-        assert card.button.accessibleName() == f"Choose: {card.preset.title}"
+def test_a_new_test_is_fresh_and_the_plan_before_it_is_a_recent_one(
+    qtbot: QtBot, page: MeasurePage, tmp_path: Path
+) -> None:
+    with_tests(qtbot, page, "dd")
+    page.save_to(tmp_path / "saved.toml")
+    settle(qtbot, page)
+    page.plan_step.tests.add("fio")
+    left = page.draft.plan()
+    page.begin([])
+    page.activated()
+    settle(qtbot, page)
+    assert (page.current, page.draft.steps, page.draft.hosts) == (PLAN, [], [])
+    shown = [plan.steps for plan in page.plan_step.tests.recent.values()]
+    assert shown == [("dd", "fio"), ("dd",)]
+    choose(qtbot, page, left.name)
+    settle(qtbot, page)
+    assert page.draft.plan() == left
+    page.begin([])
+    page.activated()
+    settle(qtbot, page)
+    (tmp_path / "saved.toml").unlink()
+    page.activated()
+    settle(qtbot, page)
+    assert [plan.steps for plan in page.plan_step.tests.recent.values()] == [("dd", "fio")]

@@ -14,7 +14,7 @@ from app.plans.totals import Totals
 from suites.verdict import Goal
 from tests.widgets.measure_stage import made_page, settle, with_tests
 from widgets.wizard.editors import Editor
-from widgets.wizard.measure_page import FINDINGS, REVIEW, MeasurePage
+from widgets.wizard.measure_page import REVIEW, MeasurePage
 from widgets.wizard.review_step import _trials as trials_text
 
 PLAN = Plan("disk", ("local",), (make_step("fio", {}),))
@@ -118,13 +118,13 @@ def test_name_and_question_are_the_plans(page: MeasurePage) -> None:
 
 def test_what_could_not_be_told_is_said_beside_the_findings(qtbot: QtBot, page: MeasurePage) -> None:
     page.begin(["nowhere"])
-    page.draft.add_step(page.tests.cards["fio"].suite)
-    page.tests.changed.emit()
+    page.plan_step.tests.add("fio")
+    page.plan_step.changed.emit()
     settle(qtbot, page)
-    page.go(FINDINGS)
+    page.go(REVIEW)
     assert page.assessment is not None
     assert page.assessment.skipped
-    assert page.findings.skipped.text().startswith("Not checked: ")
+    assert page.review.skipped.text().startswith("Not checked: ")
 
 
 def test_the_age_of_what_was_seen_on_the_host_is_that_of_the_moment_it_is_shown(
@@ -136,11 +136,12 @@ def test_the_age_of_what_was_seen_on_the_host_is_that_of_the_moment_it_is_shown(
     busy = replace(old, measured=replace(old.measured, foreign_cpu=0.5, watched=3.0))
     page.assessor.request(plan, {LOCAL: replace(busy, read_at=datetime.now(UTC).isoformat())})
     settle(qtbot, page)
-    assert "7 min ago" not in page.findings.list.findings()[0].measured
+    assert page.assessment is not None
+    assert not any("7 min ago" in found.measured for found in page.assessment.findings)
     page.assessor._assessed = (plan, {LOCAL: busy})
-    page.go(FINDINGS)
+    page.go(REVIEW)
     settle(qtbot, page)
-    found = next(one for one in page.findings.list.findings() if one.id == "host-busy")
+    found = next(one for one in page.assessment.findings if one.id == "host-busy")
     assert "7 min ago" in found.measured
 
 

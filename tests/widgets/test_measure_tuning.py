@@ -106,11 +106,11 @@ def planned_nothing(page: MeasurePage) -> bool:
 
 
 def test_a_raw_device_is_read_and_its_loss_told_before_the_run(qtbot: QtBot, page: MeasurePage) -> None:
-    page.draft.add_step(page.tests.cards["fio"].suite)
+    page.plan_step.tests.add("fio")
     form = page.draft.steps[-1].form
     form.set_text("device", "/dev/no-such-device")
     form.set_text("rw", "randwrite")
-    page.tests.changed.emit()
+    page.plan_step.changed.emit()
     settle(qtbot, page)
     assert page.draft.devices() == ("/dev/no-such-device",)
     assert page.assessment is not None

@@ -19,7 +19,7 @@ Keep = Callable[[QWidget], QWidget]
 def test_what_stands_in_the_way_gets_a_row_of_its_own_where_the_buttons_leave_no_room(keep: Keep) -> None:
     foot = Footer()
     keep(foot)
-    foot.show_step("Facts not read: bastion. Retry or deselect.", first=True, last=False, begun=False)
+    foot.show_step("Facts not read: bastion. Retry or deselect.", first=True, last=False)
     arrangement = foot.layout()
     assert arrangement is not None
     foot.resize(1000, 60)
@@ -29,7 +29,7 @@ def test_what_stands_in_the_way_gets_a_row_of_its_own_where_the_buttons_leave_no
     foot.resize(500, 80)
     arrangement.activate()
     assert foot.hint.geometry().bottom() < foot.next.geometry().top()
-    foot.show_step("", first=True, last=False, begun=False)
+    foot.show_step("", first=True, last=False)
     assert not foot.hint.isVisible()
 
 

@@ -160,10 +160,11 @@ class LibraryBar(Notice):
     def choose_library(self) -> None:
         """Ask for another library and open it."""
         chooser = self._chooser("Open a library", self._workstation.library_path.parent, "Open")
-        chooser.fileSelected.connect(lambda path: self._open(Path(path)))
+        chooser.fileSelected.connect(lambda path: self.open_library(Path(path)))
         opened(chooser)
 
-    def _open(self, path: Path) -> None:
+    def open_library(self, path: Path) -> None:
+        """Open the library at `path`; refused while a test is running."""
         workstation = self._workstation
         job = self._begin(lambda: workstation.open_library(path), "Opening…")
         job.returned.connect(lambda _nothing: self._finish_open())

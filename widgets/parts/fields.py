@@ -1,11 +1,10 @@
 """Small input fields: a percentage and a check box with an elided title."""
 
-from PySide6.QtCore import QLocale, QSize, Qt
-from PySide6.QtGui import QResizeEvent, QValidator
-from PySide6.QtWidgets import QCheckBox, QDoubleSpinBox, QSizePolicy
+from PySide6.QtCore import QLocale
+from PySide6.QtGui import QValidator
+from PySide6.QtWidgets import QDoubleSpinBox
 
-from widgets.parts.text import set_tool_tip, visible
-from widgets.theme import SPACE, TextSize, text_font
+from widgets.theme import SPACE
 
 
 class PerCent(QDoubleSpinBox):
@@ -27,35 +26,3 @@ class PerCent(QDoubleSpinBox):
     def validate(self, text: str, position: int) -> tuple[QValidator.State, str, int]:
         """Accept a decimal comma as a point; as a group separator it would be dropped: 25 for “2,5”."""
         return super().validate(text.replace(",", "."), position)
-
-
-class TitleBox(QCheckBox):
-    """Check box with a bold title, elided in the middle if too long; the tool tip shows all of it."""
-
-    def __init__(self, title: str) -> None:
-        super().__init__()
-        self._title = visible(title)
-        self.setFont(text_font(TextSize.BODY, bold=True))
-        self.setAccessibleName(self._title)
-        self.setSizePolicy(QSizePolicy.Policy.Maximum, QSizePolicy.Policy.Fixed)
-        set_tool_tip(self, self._title)
-        self._fit()
-
-    def sizeHint(self) -> QSize:
-        """Return the width of the whole title."""
-        box = self.style().pixelMetric(self.style().PixelMetric.PM_IndicatorWidth, None, self) + SPACE[2]
-        return QSize(self.fontMetrics().horizontalAdvance(self._title) + box + SPACE[0], super().sizeHint().height())
-
-    def minimumSizeHint(self) -> QSize:
-        """Return the least readable width."""
-        return QSize(min(self.sizeHint().width(), 96), self.sizeHint().height())
-
-    def resizeEvent(self, event: QResizeEvent) -> None:
-        """Elide the title to the width."""
-        super().resizeEvent(event)
-        self._fit()
-
-    def _fit(self) -> None:
-        spare = self.sizeHint().width() - self.fontMetrics().horizontalAdvance(self._title)
-        space = max(16, self.width() - spare + SPACE[0])
-        self.setText(self.fontMetrics().elidedText(self._title, Qt.TextElideMode.ElideMiddle, space).replace("&", "&&"))

@@ -61,8 +61,8 @@ class IssueCounts(QWidget):
         self._row = row_in(self, SPACE[0])
         self.text = ""
 
-    def show_issues(self, issues: Collection[Issue], empty: str) -> None:
-        """Show the counts of `issues`, or `empty` if there are none."""
+    def show_issues(self, issues: Collection[Issue], empty: str, *, checked: bool) -> None:
+        """Show the counts of `issues`, or `empty` if there are none, with a tick if that was `checked`."""
         text = counts_text(issues)
         if (text or empty) == self.text:
             return
@@ -73,7 +73,7 @@ class IssueCounts(QWidget):
                 widget.deleteLater()
         parts = [(ICONS[level], count_of(level, count)) for level, count in open_counts(tuple(issues))]
         acknowledged = sum(bool(one.reason) for one in issues)
-        if not parts:
+        if not parts and checked:
             fill(self._row, Picture("good"))
         for icon, words in parts:
             fill(self._row, Picture(icon), _label(words), SPACE[1])
@@ -114,6 +114,7 @@ class IssuesDrawer(QFrame):
         self._dragged = int(height) if height.isdecimal() else 0
         self._history = IssueHistory()
         self._reason_of: Reason = not_acknowledged
+        self._checked = True
         self._empty, self._why_not, self._message, self._can_undo = "No issues", "", "", False
         self.issues: tuple[Issue, ...] = ()
         self.lines: list[IssueLine] = []
@@ -156,9 +157,9 @@ class IssuesDrawer(QFrame):
         self._message, self._can_undo = text, undo
         self._show_bar()
 
-    def set_empty_text(self, text: str) -> None:
-        """Set the text without issues."""
-        self._empty = text
+    def set_empty_text(self, text: str, *, checked: bool = True) -> None:
+        """Set the text without issues; `checked`: there are none, as far as the checks tell."""
+        self._empty, self._checked = text, checked
         self._show_bar()
 
     def set_recheck(self, why_not: str = "") -> None:
@@ -255,7 +256,7 @@ class IssuesDrawer(QFrame):
     def _show_bar(self) -> None:
         first = next((one for one in self.issues if one.is_open), None)
         fixable = self._fixable()
-        self.counts.show_issues(self.issues, self._empty)
+        self.counts.show_issues(self.issues, self._empty, checked=self._checked)
         finding = None if first is None else first.first
         brief = "" if finding is None else f"{finding.title}: {finding.measured}"
         self.brief.set_text(self._message or (brief if self._folded else ""))

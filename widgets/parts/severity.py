@@ -1,17 +1,14 @@
 """Marks of finding severities and verdicts: shape and word first, colour second."""
 
-from collections.abc import Collection
-
-from PySide6.QtCore import QPointF, QRectF, QSize, Qt
-from PySide6.QtGui import QColor, QIcon, QPainter, QPaintEvent, QPen, QPolygonF
+from PySide6.QtCore import QPointF, QRectF, Qt
+from PySide6.QtGui import QColor, QIcon, QPainter, QPen, QPolygonF
 from PySide6.QtWidgets import QToolButton, QWidget
 
-from app.checks.issues import WORDS, count_of
 from app.checks.limits import LIMITED_BY
 from app.verdict.steps import verdict_text
 from suites.quantities import first_upper
 from suites.verdict import Trust, Verdict
-from suites.vocab import Finding, Severity
+from suites.vocab import Severity
 from widgets.parts.boxes import column_in, fill, in_row
 from widgets.parts.names import MARKS, mark_of
 from widgets.parts.notice import Picture
@@ -21,36 +18,9 @@ from widgets.theme import SPACE, icon, palette, set_icon
 TONES = {Severity.ERROR: Tone.ERROR, Severity.WARNING: Tone.WARNING, Severity.INFO: Tone.INFO}
 
 
-def counts_of(findings: Collection[Finding]) -> list[str]:
-    """Return the number of findings of each severity, the highest first: ``1 error``, ``2 warnings``."""
-    counts = [(level, sum(finding.severity is level for finding in findings)) for level in reversed(Severity)]
-    return [count_of(level, count) for level, count in counts if count]
-
-
-def summary(findings: Collection[Finding]) -> str:
-    """Return the number of findings by severity: ``1 error, 2 warnings``."""
-    return ", ".join(counts_of(findings))
-
-
 def doubt_icon(trust: Trust | None) -> QIcon | None:
     """Return the icon that marks a value of this trust in a table; None for a valid one and without a verdict."""
     return None if trust in {None, Trust.VALID} else icon(mark_of(str(trust)))
-
-
-class SeverityMark(QWidget):
-    """Circle with a cross, triangle with a bar, or ring with an i, which differ without colour."""
-
-    def __init__(self, level: Severity) -> None:
-        super().__init__()
-        self._level = level
-        self.setFixedSize(QSize(16, 16))
-        self.setAccessibleName(WORDS[level])
-
-    def paintEvent(self, _event: QPaintEvent) -> None:
-        """Draw the mark."""
-        painter = QPainter(self)
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        draw_mark(painter, self._level)
 
 
 def draw_mark(painter: QPainter, level: Severity) -> None:

@@ -9,15 +9,14 @@ from app.plans.duet import seen_in_order
 from app.plans.goals import check_goals, goal_example, goals_of, goals_text
 from app.plans.plan import LOCAL, TELEMETRY_DEFAULT, Plan, PlanError, Step, make_step
 from app.plans.plan_changes import still_changed
+from app.plans.plan_names import automatic_name, has_automatic_name
 from app.plans.plan_remarks import Acknowledged, RemediedValue
 from app.plans.tuning import TUNING, tuning_of, tuning_values
 from app.plans.validation import check_duet, validate
-from suites.base import Suite, directories_of
+from suites.base import Context, Suite, directories_of
 from suites.errors import BenchwrightError, ParameterError
 from suites.facts import Facts
 from suites.parameters import Parameter, Tuned, Value
-from widgets.parts.names import host_label
-from widgets.wizard.messages import listed
 from widgets.wizard.repetition_parameters import REPETITION, order_of, problem_of, repetition_of, values_of
 
 
@@ -168,7 +167,8 @@ class PlanDraft:
         The others follow the tuned values. `generated`: Benchwright generated the plan.
         """
         self.basis = None if generated else plan
-        self.name, self.question, self.hosts = plan.name, plan.question, list(plan.hosts)
+        self.name = "" if has_automatic_name(plan) else plan.name
+        self.question, self.hosts = plan.question, list(plan.hosts)
         self.goals = goals_text(plan.goals, plan.steps)
         self.telemetry_interval = plan.telemetry_interval
         self.steps = [
@@ -195,23 +195,43 @@ class PlanDraft:
 
     def retune(self) -> None:
         """Tune every step to the first host; all hosts share the values so that results are comparable."""
-        order = order_of(self.repetition.values())[0]
-        seen = seen_in_order(order, self.hosts, self.facts)
         for step in self.steps:
             if self.hosts:
-                frozen = Step(step.name, step.suite.id, step.form.values(), step.peer)
-                step.form.retune(step.suite.tune(step_context(frozen, self.hosts[0], seen)))
+                step.form.retune(step.suite.tune(self.context(step)))
+
+    def context(self, step: DraftStep) -> Context:
+        """Return the context of `step` on the first host."""
+        order = order_of(self.repetition.values())[0]
+        seen = seen_in_order(order, self.hosts, self.facts)
+        frozen = Step(step.name, step.suite.id, step.form.values(), step.peer)
+        return step_context(frozen, self.hosts[0] if self.hosts else LOCAL, seen)
+
+    def use_command(self, step: DraftStep, suite: Suite, values: Mapping[str, Value]) -> None:
+        """Set the values of a command line; another suite replaces that of the step, and an automatic name."""
+        if suite.id != step.suite.id:
+            automatic = step.name.startswith(step.suite.id)
+            step.suite, step.form = suite, ParameterForm(suite.parameters)
+            step.peer = (step.peer or LOCAL) if suite.needs_peer else None
+            step.name = self._free_name(suite, step) if automatic else step.name
+        for name, value in values.items():
+            if step.form.parsed(name) != value:
+                step.form.use(name, value)
+        self.retune()
 
     def add_step(self, suite: Suite) -> DraftStep:
         """Add a step of `suite`, tuned to the first host, with a unique name."""
-        taken = {step.name for step in self.steps}
-        names = [suite.id, *(f"{suite.id} {number}" for number in range(2, len(taken) + 3))]
-        name = next(name for name in names if name not in taken)
-        step = DraftStep(suite, name, ParameterForm(suite.parameters), LOCAL if suite.needs_peer else None)
+        step = DraftStep(
+            suite, self._free_name(suite), ParameterForm(suite.parameters), LOCAL if suite.needs_peer else None
+        )
         own = self.steps_of(suite)
         self.steps.insert(self.steps.index(own[-1]) + 1 if own else len(self.steps), step)
         self.retune()
         return step
+
+    def _free_name(self, suite: Suite, renamed: DraftStep | None = None) -> str:
+        taken = {step.name for step in self.steps if step is not renamed}
+        names = [suite.id, *(f"{suite.id} {number}" for number in range(2, len(taken) + 3))]
+        return next(name for name in names if name not in taken)
 
     def remove_step(self, step: DraftStep) -> None:
         """Remove `step` from the plan."""
@@ -295,10 +315,9 @@ class PlanDraft:
         return ""
 
     def suggested_name(self) -> str:
-        """Return the default name of the plan: its steps and hosts."""
-        where = host_label(self.hosts[0]) if len(self.hosts) == 1 else f"{len(self.hosts)} hosts"
-        what = listed(step.name for step in self.steps)
-        return f"{what} on {where}" if self.steps and self.hosts else "New plan"
+        """Return the automatic name of the plan, which follows its steps, values and hosts."""
+        steps = [(step.name, step.suite, step.form.values()) for step in self.steps]
+        return automatic_name(steps, self.hosts)
 
     def naming_problem(self) -> str:
         """Return an error where two steps share a name, or an empty string."""

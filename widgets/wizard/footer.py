@@ -22,33 +22,29 @@ class Footer(FittedWidget):
     def __init__(self) -> None:
         super().__init__()
         self.back = push_button("Back", tip="Alt+Left")
-        self.new = push_button("New plan", icon="add")
         self.open = push_button("Open plan…", icon="folder")
-        self.questions = push_button("Start from a question…", tip="Fill in tests and parameters from a question")
         self.next = push_button("Next", primary=True)
         self.hint = Text(tone=Tone.MUTED)
         self.hint.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
-        self._row = in_row(self.back, self.new, self.open, self.questions, None, self.next, spacing=SPACE[2])
+        self._row = in_row(self.back, self.open, None, self.next, spacing=SPACE[2])
         self._rows = column_in(self, SPACE[1], (SPACE[4], SPACE[1], SPACE[4], SPACE[2]))
         self._rows.addLayout(self._row)
         self._above = False
         self._place_hint(above=True)
 
-    def show_step(self, obstacle: str, *, first: bool, last: bool, begun: bool) -> None:
-        """Show the `obstacle`, if any, and the buttons of the step. `begun`: the plan has steps."""
+    def show_step(self, obstacle: str, *, first: bool, last: bool) -> None:
+        """Show the `obstacle`, if any, and the buttons of the page."""
         self.hint.setText(obstacle)
         self.next.setEnabled(not obstacle)
         self.next.setText("Start" if last else "Next")
-        set_tool_tip(self.next, "Ctrl+Return" if last else "Alt+Right")
+        set_tool_tip(self.next, "Ctrl+Return" if last else "Alt+Right; Ctrl+Return starts")
         self.back.setVisible(not first)
         self.open.setVisible(first)
-        self.questions.setVisible(first)
-        self.new.setVisible(first and begun)
         self.fit()
 
     def fit(self) -> None:
         """Move the hint above the buttons where it does not fit between them."""
-        buttons = (self.back, self.new, self.open, self.questions, self.next)
+        buttons = (self.back, self.open, self.next)
         taken = sum(each.sizeHint().width() + SPACE[2] for each in buttons if not each.isHidden())
         self._place_hint(above=taken + self.hint.sizeHint().width() + 2 * SPACE[4] > self.width())
         self.hint.setVisible(bool(self.hint.text()))

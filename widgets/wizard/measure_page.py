@@ -1,4 +1,4 @@
-"""The wizard page: hosts, tests, parameters, findings, review. It requests a run and starts none itself."""
+"""The wizard page: hosts and tests, parameters, review. It requests a run and starts none itself."""
 
 import shlex
 from collections.abc import Sequence
@@ -6,49 +6,46 @@ from pathlib import Path
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QFocusEvent, QKeyEvent, QKeySequence, QShortcut
-from PySide6.QtWidgets import QAbstractButton, QCheckBox, QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QAbstractButton, QCheckBox, QStackedWidget, QVBoxLayout
 
 from app.hosts.hosts import HostEntry
 from app.plans.plan import Plan
-from app.plans.plan_remarks import reason_of, with_reason, with_reason_for
-from app.plans.presets import Filled
+from app.plans.preset_costs import PresetCost, preset_cost
+from app.plans.presets import Filled, Preset, presets
+from app.plans.recent import RecentPlan
 from app.questions import Asker
 from app.services import Workstation
 from suites.errors import BenchwrightError
+from suites.quantities import count_text
 from suites.vocab import Finding
 from widgets.jobs import BackgroundJob
 from widgets.page import Page
 from widgets.parts.boxes import column_in, fill
 from widgets.parts.dialogs import opened
-from widgets.parts.findings import acknowledged_text
 from widgets.parts.notice import Notice
-from widgets.parts.severity import counts_of
 from widgets.theme import SPACE
 from widgets.wizard.assessor import Assessment, Assessor
 from widgets.wizard.draft import PlanDraft
-from widgets.wizard.findings_step import NO_ISSUES, FindingsStep
 from widgets.wizard.footer import Footer, blocker
 from widgets.wizard.host_reader import HostReader, Reading
-from widgets.wizard.hosts_step import HostsStep
 from widgets.wizard.install_dialog import InstallDialog
 from widgets.wizard.parameters_step import ParametersStep
-from widgets.wizard.plan_files import PlanFiles, merged
+from widgets.wizard.plan_files import PlanFiles
+from widgets.wizard.plan_issues import PlanIssues
 from widgets.wizard.plan_start import PlanStart
-from widgets.wizard.remedies import ValueChange, changes_text, describe, make_changes, undo_changes
+from widgets.wizard.plan_step import PlanStep
 from widgets.wizard.review_step import ReviewStep
-from widgets.wizard.side_panel import SidePanel
 from widgets.wizard.step_bar import StepBar
-from widgets.wizard.tests_step import Missing, TestsStep
 from widgets.wizard.wizard_step import WizardStep
 
-HOSTS, TESTS, PARAMETERS, FINDINGS, REVIEW = range(5)
+PLAN, PARAMETERS, REVIEW = range(3)
 
 CHECKING = "Checking the plan…"
-INCOMPLETE = "Plan incomplete: not checked."
+INCOMPLETE = "Plan incomplete: not checked"
 
 
 class MeasurePage(Page):
-    """Wizard that builds a plan in five steps and emits it, frozen, as `run_requested`."""
+    """Wizard that builds a plan on three pages and emits it, frozen, as `run_requested`."""
 
     run_requested = Signal(object, object)  # the Plan, and the opened Plan it is based on or None
 
@@ -57,7 +54,7 @@ class MeasurePage(Page):
         self.draft = PlanDraft()
         self.assessment: Assessment | None = None
         self._entries: list[HostEntry] = []
-        self._changes: tuple[ValueChange, ...] = ()
+        self._start_pending = False
         self.reader = HostReader(workstation, asker, self)
         self.reader.changed.connect(self._host_changed)
         self.assessor = Assessor(workstation, self)
@@ -65,6 +62,7 @@ class MeasurePage(Page):
         self.assessor.failed.connect(self._fail_assessment)
         self._files = PlanFiles(workstation, self)
         self._files.opened.connect(self.load)
+        self._files.job_opened.connect(self._take_job)
         self._files.saved.connect(self._saved)
         self._files.failed.connect(self._show_error)
         self._build_steps()
@@ -75,14 +73,24 @@ class MeasurePage(Page):
     # Called by the window
 
     def begin(self, host_names: Sequence[str] = ()) -> None:
-        """Start a new plan on `host_names`."""
+        """Start a new plan on `host_names`. An unsaved plan that is replaced is among the recent ones."""
+        self._files.keep(self.draft.sketch() if self.draft.steps else None)
         self.draft.reset(host_names)
-        self._fresh(HOSTS)
+        self._fresh(PLAN)
 
     def load(self, plan: Plan, *, generated: bool = False) -> None:
-        """Show `plan` on the Review step. `generated`: Benchwright generated it."""
+        """Show `plan` on the page Review. `generated`: Benchwright generated it."""
         self.draft.adopt(plan, generated=generated)
         self._fresh(REVIEW)
+
+    def load_job_file(self, path: Path) -> None:
+        """Start a new plan that runs the fio job file at `path`, on the hosts of the present plan."""
+        self._files.open_job_file(path, self.draft.hosts)
+
+    def _take_job(self, plan: Plan) -> None:
+        """Show the parameters of a plan that runs a job file; its other values are tuned to the host."""
+        self.draft.adopt(plan, {step.name: frozenset({"job"}) for step in plan.steps})
+        self._fresh(PARAMETERS)
 
     def _take_filled(self, filled: Filled, message: str) -> None:
         """Show the plan of a question; values it does not set are tuned to the host."""
@@ -92,10 +100,16 @@ class MeasurePage(Page):
             self.notice.show_message("info", message)
 
     def activated(self) -> None:
-        """Read the hosts and baselines again, and the questions once."""
-        self.plan_start.offer()
+        """Read hosts, baselines and recent plans again, and the questions once."""
+        if not self.plan_step.tests.presets:
+            BackgroundJob(_costed_presets).start(self.plan_step.tests.set_presets, self._show_error)
+        BackgroundJob(self._files.recent).start(self.plan_step.tests.set_recent, self._show_error)
         self.review.repetition.read_baselines(self.workstation)
         BackgroundJob(self.workstation.hosts).start(self._take_hosts, self._show_error)
+
+    def take_focus(self) -> None:
+        """Focus the first field of the page that is shown."""
+        self.steps[self.current].focus_first()
 
     def save_to(self, path: Path) -> None:
         """Write the plan to `path`."""
@@ -122,40 +136,25 @@ class MeasurePage(Page):
     # Building
 
     def _build_steps(self) -> None:
-        def changes(finding: Finding) -> str:
-            return describe(self.draft, finding)
-
-        self.hosts = HostsStep(self.draft, self.reader)
-        self.tests = TestsStep(self.draft)
+        self.plan_step = PlanStep(self.draft, self.reader)
         self.parameters = ParametersStep(self.draft)
-        self.findings = FindingsStep(self.draft, changes)
         self.review = ReviewStep(self.draft)
-        self._build_starting()
-        self.steps: tuple[WizardStep, ...] = (self.hosts, self.tests, self.parameters, self.findings, self.review)
+        self.steps: tuple[WizardStep, ...] = (self.plan_step, self.parameters, self.review)
         for step in self.steps:
             step.changed.connect(self._user_edited)
-        self.tests.install_requested.connect(self._install_missing)
-        self.parameters.step_selected.connect(self._show_side)
-        self.review.row_selected.connect(self._show_side)
         self.review.save_requested.connect(self._ask_save)
-        self.findings.undo_requested.connect(self._undo)
-        self.findings.recheck_requested.connect(self._reread_facts)
-        self.panel = SidePanel(changes)
-        self.panel.shown.connect(lambda shown: self.parameters.command.setVisible(not shown))
-        self.side = self.panel
-        for source in (self.findings, self.panel):
-            source.apply_requested.connect(self._apply)
-            source.install_requested.connect(self._install_finding)
-            source.acknowledge_requested.connect(self._acknowledge)
-            source.more_requested.connect(self.help_requested)
-
-    def _build_starting(self) -> None:
-        self.plan_start = PlanStart(
-            self.draft, (self.hosts.band, self.tests.band), self, self.workstation.consents.remember_filled
-        )
+        self.plan_start = PlanStart(self.draft, self, self.workstation.consents.remember_filled)
         self.plan_start.filled.connect(self._take_filled)
         self.plan_start.failed.connect(self._show_error)
-        self.plan_start.emptied.connect(self.begin)
+        self.plan_step.tests.preset_chosen.connect(self.plan_start.choose)
+        self.plan_step.tests.plan_chosen.connect(self._open_recent)
+        self.issues = self.drawer = PlanIssues(self.draft, self.workstation, self.asker)
+        self.issues.edited.connect(self._edited)
+        self.issues.failed.connect(self._show_error)
+        self.issues.reported.connect(self.status)
+        self.issues.install_requested.connect(self._install_finding)
+        self.issues.recheck_requested.connect(self._reread_facts)
+        self.issues.help_requested.connect(self.help_requested)
 
     def _build_window(self) -> None:
         self.bar = StepBar(tuple(step.title for step in self.steps))
@@ -164,21 +163,17 @@ class MeasurePage(Page):
         self.stack = QStackedWidget()
         for step in self.steps:
             self.stack.addWidget(step)
-        wizard = QWidget()
-        fill(column_in(self), self.plan_start.hold(wizard))
-        column = column_in(wizard, 0)
+        column = column_in(self, 0)
         column.addWidget(self.bar)
         padded = QVBoxLayout()
         padded.setContentsMargins(SPACE[4], SPACE[1], SPACE[4], 0)
         padded.addWidget(self.notice)
-        fill(column, padded, (self.stack, 1), self._build_footer())
+        fill(column, padded, (self.stack, 1), self._build_footer(), self.issues)
 
     def _build_footer(self) -> Footer:
         self.footer = Footer()
         self.footer.back.clicked.connect(self.back)
-        self.footer.new.clicked.connect(self.plan_start.ask_new)
         self.footer.open.clicked.connect(self._files.ask_open)
-        self.footer.questions.clicked.connect(self.plan_start.show_questions)
         self.footer.next.clicked.connect(self.forward)
         return self.footer
 
@@ -187,34 +182,33 @@ class MeasurePage(Page):
             shortcut = QShortcut(QKeySequence(keys), self, context=Qt.ShortcutContext.WidgetWithChildrenShortcut)
             shortcut.activated.connect(slot)
 
-    # Moving between the steps
+    # Moving between the pages
 
     @property
     def current(self) -> int:
-        """The index of the step that is shown."""
+        """The index of the page that is shown."""
         return self.stack.currentIndex()
 
     def go(self, index: int) -> None:
-        """Show the step `index`, or the last reachable one before it."""
-        self.plan_start.show_wizard()
+        """Show the page `index`, or the last reachable one before it."""
         self.stack.setCurrentIndex(min(index, self._reachable()))
-        if self.current in {FINDINGS, REVIEW}:
+        if self.current == REVIEW:
             self.assessor.renew()
         self.steps[self.current].refresh()
         self.steps[self.current].focus_first()
         self._show()
 
     def back(self) -> None:
-        """Go one step back."""
-        if self.current > HOSTS:
+        """Go one page back."""
+        if self.current > PLAN:
             self.go(self.current - 1)
 
     def forward(self) -> None:
-        """Go to the next step; on the last one, start."""
+        """Go to the next page; on the last one, start."""
         if self.current < REVIEW:
             self._next_step()
-        elif not self._obstacle():
-            self.run_requested.emit(self.draft.plan(), self.draft.basis)
+        else:
+            self._start()
 
     def _next_step(self) -> None:
         if self.current < REVIEW and not self.steps[self.current].problem():
@@ -222,13 +216,18 @@ class MeasurePage(Page):
 
     def _reachable(self) -> int:
         for index, step in enumerate(self.steps[:REVIEW]):  # a loaded plan can be reviewed without facts
-            if step.problem() and not (index == HOSTS and self.draft.steps and self.draft.hosts):
+            if step.problem() and not (index == PLAN and self.draft.steps and self.draft.hosts):
                 return index
         return REVIEW
 
     def _start(self) -> None:
-        if self.current == REVIEW:
-            self.forward()
+        """Start from any page, once the plan is checked; if something blocks it, show the page Review."""
+        obstacle = self._obstacle()
+        self._start_pending = obstacle == CHECKING or self.reader.waiting
+        if not obstacle:
+            self.run_requested.emit(self.draft.plan(), self.draft.basis)
+        elif not self._start_pending:
+            self.go(REVIEW)
 
     def _obstacle(self) -> str:
         """Return why the plan cannot start, or an empty string."""
@@ -242,16 +241,18 @@ class MeasurePage(Page):
     # The draft changes
 
     def _fresh(self, index: int) -> None:
-        self.assessment, self._changes = None, ()
+        self.assessment = None
         self.assessor.drop()
         self.notice.hide()
-        self.findings.show_changes("")
-        self.hosts.set_hosts(self._entries)
+        self._start_pending = False
+        self.issues.reset()
+        self.plan_step.hosts.set_hosts(self._entries)
         self._edited()
         self.go(index)
 
     def _user_edited(self) -> None:
         self.notice.hide()
+        self._start_pending = False
         self._edited()
 
     def _edited(self) -> None:
@@ -269,9 +270,10 @@ class MeasurePage(Page):
     def _take_hosts(self, entries: list[HostEntry]) -> None:
         self._entries = entries
         names = [entry.name for entry in entries]
-        self.tests.set_peers(names)
+        self.plan_step.tests.set_peers(names)
         self.plan_start.set_hosts(names)
-        self.hosts.set_hosts(entries)
+        self.plan_step.hosts.set_hosts(entries)
+        self.plan_step.refresh()
         self._show()
 
     def _host_changed(self, host: str) -> None:
@@ -283,51 +285,19 @@ class MeasurePage(Page):
     def _take_assessment(self, assessment: Assessment) -> None:
         self.assessment = assessment
         self._show()
+        if self._start_pending:
+            self._start()
 
     def _fail_assessment(self, error: BenchwrightError) -> None:
         self.assessment = None
         self._show_error(error)
         self._show()
 
-    # Remedies
-
-    def _apply(self, finding: Finding) -> None:
-        plan = self.draft.sketch()
-        if plan is None:
-            return
-        workstation = self.workstation
-        BackgroundJob(lambda: workstation.apply(plan, finding)).start(self._take_remedy, self._show_error)
-
-    def _take_remedy(self, plan: Plan) -> None:
-        self._changes = make_changes(self.draft, plan)
-        self.draft.changed = plan.changed
-        text = changes_text(self._changes)
-        self.findings.show_changes(text)
-        self.status.emit(text)
-        self._edited()
-
-    def _acknowledge(self, findings: tuple[Finding, ...], reason: str) -> None:
-        for given in with_reason_for(findings, reason):
-            self.draft.acknowledged = with_reason(self.draft.acknowledged, given)
-        self.status.emit(acknowledged_text(findings, reason))
-        self._edited()
-
-    def _reason_of(self, finding: Finding) -> str:
-        return reason_of(self.draft.acknowledged, finding)
-
-    def _undo(self) -> None:
-        undo_changes(self.draft, self._changes)
-        self._changes = ()
-        self.findings.show_changes("")
-        self._edited()
+    # Hosts
 
     def _install_finding(self, finding: Finding) -> None:
         if finding.install and finding.host:
             self._ask_install(finding.host, finding.install)
-
-    def _install_missing(self, missing: Missing) -> None:
-        if missing.install:
-            self._ask_install(missing.host, missing.install)
 
     def _ask_install(self, host: str, command: str) -> None:
         dialog = InstallDialog(self.workstation, self.asker, host, command, self)
@@ -337,9 +307,12 @@ class MeasurePage(Page):
     def _installed(self, host: str) -> None:
         self.reader.reread(host, self.draft.directories(), self.draft.devices())
 
-    def _reread_facts(self) -> None:
-        for host in self.draft.all_hosts():
+    def _reread_facts(self, hosts: Sequence[str]) -> None:
+        for host in hosts:
             self._installed(host)
+
+    def _open_recent(self, plan: RecentPlan) -> None:
+        self._files.open_recent(plan)
 
     # Showing
 
@@ -348,60 +321,37 @@ class MeasurePage(Page):
 
     def _show(self) -> None:
         obstacle = self._obstacle() if self.current == REVIEW else self.steps[self.current].problem()
-        begun = bool(self.draft.steps)
-        self.footer.show_step(obstacle, first=self.current == HOSTS, last=self.current == REVIEW, begun=begun)
+        self.footer.show_step(obstacle, first=self.current == PLAN, last=self.current == REVIEW)
         self._show_assessment()
         self.bar.show_step(self.current, self._reachable(), self._details())
-        self._show_side()
 
     def _details(self) -> tuple[str, ...]:
         draft = self.draft
         wrong = sum(len(step.form.problems()) for step in draft.steps)
-        findings = () if self.assessment is None else merged(self.assessment.findings)
-        found = next(iter(counts_of([each for each in findings if not self._reason_of(each)])), "")
-        counts = [str(len(things)) if things else "" for things in (draft.hosts, draft.steps)]
-        return (*counts, f"{wrong} invalid" if wrong else "", found, "")
+        counted = ((draft.hosts, "host"), (draft.steps, "test"))
+        counts = [count_text(len(things), noun) for things, noun in counted if things]
+        return (", ".join(counts), f"{wrong} invalid" if wrong else "", "")
 
     def _show_assessment(self) -> None:
-        if self.assessment is not None:
-            self.findings.show_report(merged(self.assessment.findings), self.assessment.skipped, self._reason_of)
-            found = self.assessment
+        found = self.assessment
+        self.issues.show_assessment(found, self._waiting())
+        self.review.show_skipped(() if found is None else found.skipped)
+        if found is not None:
             self.review.show_previews(found.plan, found.previews, found.as_root)
         else:
-            self.findings.show_waiting(self._waiting())
             self.review.show_previews(None, ())
-
-    def _show_side(self) -> None:
-        found = () if self.assessment is None else merged(self.assessment.findings)
-        empty = self._waiting() if self.assessment is None else NO_ISSUES
-        self.panel.choose(findings=self.current != FINDINGS, command=self.current not in {REVIEW, HOSTS})
-        self.panel.show_findings(found, empty if self.draft.steps else "No test selected.", self._reason_of)
-        selected = self.review.table.current() if self.current == REVIEW else None
-        host = selected.host if selected is not None else next(iter(self.draft.hosts), "")
-        self.panel.show_facts(self.draft.facts.get(host))
-        text, absent = self._command()
-        for view in (self.panel.command, self.parameters.command):
-            view.set_text(text, absent)
 
     def _waiting(self) -> str:
         """Return why the current plan has no findings."""
         return CHECKING if self.assessor.busy else INCOMPLETE
 
-    def _command(self) -> tuple[str, str]:
-        """Return the exact command of the current step, and the reason where there is none."""
-        step = self.parameters.current() if self.current == PARAMETERS else next(iter(self.draft.steps), None)
-        if self.assessment is None or step is None:
-            return "", "Available when every value is valid."
-        texts = [preview.text for preview in self.assessment.previews if preview.step == step.name]
-        return (texts[0] if texts else ""), ""
-
     def focusInEvent(self, event: QFocusEvent) -> None:
-        """Pass the focus to the current step."""
+        """Pass the focus to the current page."""
         super().focusInEvent(event)
         self.steps[self.current].focus_first()
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Go to the next step on Enter; on a focused button, click it."""
+        """Go to the next page on Enter; on a focused button, click it."""
         if event.key() not in {Qt.Key.Key_Return, Qt.Key.Key_Enter} or event.modifiers() & ~KEYPAD:
             super().keyPressEvent(event)
             return
@@ -413,3 +363,7 @@ class MeasurePage(Page):
 
 
 KEYPAD = Qt.KeyboardModifier.KeypadModifier
+
+
+def _costed_presets() -> list[tuple[Preset, PresetCost | None]]:
+    return [(preset, preset_cost(preset)) for preset in presets()]

@@ -27,6 +27,7 @@ class LinesEditor(Editor):
         super().__init__(self.text, parameter)
         self.text.setFont(code_font())
         self.text.setTabChangesFocus(True)
+        self.text.setAcceptDrops(False)  # the window opens files
         self.text.setLineWrapMode(QPlainTextEdit.LineWrapMode.NoWrap)
         self.text.setPlaceholderText("empty")
         self.text.setFixedHeight(self.text.fontMetrics().lineSpacing() * LINES + 2 * SPACE[1])

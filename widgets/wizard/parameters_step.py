@@ -1,42 +1,56 @@
-"""Third step: the parameters of each test, drawn from the suites' declarations."""
+"""Second page: the parameters of each test, drawn from the suites' declarations, and its command."""
 
-from PySide6.QtCore import Qt, Signal
-from PySide6.QtGui import QIcon
-from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QTabBar, QWidget
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QIcon, QKeySequence, QShortcut
+from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QScrollArea, QTabBar, QWidget
 
+from app.plans.command_lines import read_command
+from suites.command_line import UnreadWord, command_text
+from suites.parameters import Parameter
 from widgets.parts.boxes import column_in, in_row, scrolled
 from widgets.parts.controls import line_edit, push_button
 from widgets.parts.names import host_label
-from widgets.parts.text import set_tool_tip
-from widgets.theme import SPACE, set_icon
-from widgets.wizard.command_view import CommandView
-from widgets.wizard.draft import DraftStep, PlanDraft
-from widgets.wizard.parameter_row import ParameterRow
+from widgets.parts.text import Text, Tone, set_tool_tip
+from widgets.theme import SPACE, TextSize, set_icon, text_font
+from widgets.wizard.command_field import CommandField
+from widgets.wizard.draft import DraftStep, ParameterForm, PlanDraft
+from widgets.wizard.parameter_row import RESET_KEYS, ParameterRow, help_text
 from widgets.wizard.wizard_step import WizardStep, clear
+
+MAIN = 6
+"""Parameters shown first, of a suite that does not say which."""
 
 
 class ParametersStep(WizardStep):
     """A tab for each step of the plan with a row for each parameter."""
 
     title = "Parameters"
-    step_selected = Signal()
 
     def __init__(self, draft: PlanDraft) -> None:
-        super().__init__(draft, "Parameters", "")
+        super().__init__(draft)
         self._drawn: list[DraftStep] = []
         self._shown: DraftStep | None = None
+        self._suite_id = ""
+        self._help_of = ""
         self.rows: list[ParameterRow] = []
         self.tabs = QTabBar(expanding=False, elideMode=Qt.TextElideMode.ElideMiddle)
         self.tabs.setAccessibleName("Steps of the plan")
-        self.tabs.currentChanged.connect(self._select)
+        self.tabs.currentChanged.connect(self._show_step)
         self.column.addWidget(self.tabs)
         self.column.addLayout(self._build_head())
         self._inner = QWidget()
         self._inner.setObjectName("page")
         self._list = column_in(self._inner, 0)
-        self.column.addWidget(scrolled(self._inner), 1)
-        self.command = CommandView("Exact command", lines=3)
+        self._area: QScrollArea = scrolled(self._inner)
+        self.column.addWidget(self._area, 1)
+        self.help = Text(tone=Tone.MUTED, font=text_font(TextSize.SMALL))
+        self.column.addWidget(self.help)
+        self.command = CommandField()
+        self.command.edited.connect(self._read_command)
+        self.command.alternative_requested.connect(self._use_alternative)
         self.column.addWidget(self.command)
+        find = QShortcut(QKeySequence.StandardKey.Find, self, context=Qt.ShortcutContext.WidgetWithChildrenShortcut)
+        find.activated.connect(self._find)
 
     def current(self) -> DraftStep | None:
         """Return the current step."""
@@ -62,17 +76,28 @@ class ParametersStep(WizardStep):
     def focus_first(self) -> None:
         """Focus the first field."""
         if self.rows:
-            self.rows[0].editor.setFocus(Qt.FocusReason.TabFocusReason)
+            self.rows[0].editor.field.setFocus(Qt.FocusReason.TabFocusReason)
 
     def _build_head(self) -> QHBoxLayout:
-        self.name_field = line_edit("Name of the step", maximumWidth=240, minimumWidth=128, maxLength=100)
+        self.name_field = line_edit("Name of the step", maximumWidth=200, minimumWidth=112, maxLength=100)
         set_icon(self.name_field.addAction(QIcon(), QLineEdit.ActionPosition.LeadingPosition), "edit")
         set_tool_tip(self.name_field, "Name of the step")
         self.name_field.textEdited.connect(self._rename)
+        self.filter = line_edit(
+            "Filter parameters",
+            lambda _text: self._arrange(),
+            placeholderText="Filter (Ctrl+F)",
+            clearButtonEnabled=True,
+            maximumWidth=200,
+            minimumWidth=96,
+        )
+        self.all = push_button("All", checkable=True)
+        self.all.toggled.connect(lambda _shown: self._arrange())
         self.tuned_button = push_button("Use tuned values", self._use_tuned)
         self.defaults_button = push_button("Use tool defaults", self._use_defaults)
-        row = in_row((self.name_field, 1), self.tuned_button, self.defaults_button, spacing=SPACE[1])
-        row.insertStretch(1, 0)  # what the name does not need
+        row = in_row((self.filter, 1), self.all, None, (self.name_field, 1), spacing=SPACE[1])
+        for button in (self.tuned_button, self.defaults_button):
+            row.addWidget(button)
         return row
 
     def _redraw_tabs(self) -> None:
@@ -86,34 +111,77 @@ class ParametersStep(WizardStep):
             self.tabs.setCurrentIndex(self._drawn.index(self._shown))
         self.tabs.blockSignals(False)
 
-    def _select(self, _index: int) -> None:
-        self._show_step()
-        self.step_selected.emit()
-
-    def _show_step(self) -> None:
+    def _show_step(self, _index: int = 0) -> None:
         index = self.tabs.currentIndex()
         step = self.draft.steps[index] if 0 <= index < len(self.draft.steps) else None
-        if step is not self._shown:
-            self._shown = step
+        if step is not self._shown or (step is not None and step.suite.id != self._suite_id):
             self._draw_rows(step)
         if step is None:
             return
-        host = host_label(self.draft.hosts[0]) if self.draft.hosts else ""
-        self.explanation.setText(f"{step.suite.summary} Tuned for {host}." if host else "")
         if self.name_field.text() != step.name:
             self.name_field.setText(step.name)
             self.name_field.setCursorPosition(0)
         self.tuned_button.setEnabled(bool(step.form.tuned))
         for row in self.rows:
             row.show_form(step.form)
+        self._show_help()
+        if not step.form.problems():  # else the last valid command stays
+            self.command.show_command(command_text(step.suite, step.form.values(), self.draft.context(step)))
 
     def _draw_rows(self, step: DraftStep | None) -> None:
+        if step is not self._shown:
+            self.command.revert()
+        for row in self.rows:
+            row.blockSignals(True)  # a field that is left writes its value out, which is that of the other step
+        self._shown, self._suite_id = step, "" if step is None else step.suite.id
         clear(self._list)
-        self.rows = [ParameterRow(parameter) for parameter in (step.suite.parameters if step is not None else ())]
+        self.rows = [ParameterRow(parameter) for parameter in _in_order(step)]
         for row in self.rows:
             row.edited.connect(self._edit)
+            row.focused.connect(self._explain)
+            row.step_requested.connect(self._step_row)
             self._list.addWidget(row)
         self._list.addStretch(1)
+        self.all.setText(f"All {len(self.rows)}")
+        self.all.setVisible(len(self.rows) > MAIN)
+        self._help_of = ""
+        self._arrange()
+
+    def _arrange(self) -> None:
+        """Show the main rows, all rows, or those that the filter matches."""
+        words = self.filter.text().casefold().split()
+        main = len(_main(self._shown)) if self._shown is not None else 0
+        for index, row in enumerate(self.rows):
+            wanted = row.matches(words) if words else self.all.isChecked() or index < main
+            row.setVisible(wanted)
+
+    def _find(self) -> None:
+        self.filter.setFocus(Qt.FocusReason.ShortcutFocusReason)
+        self.filter.selectAll()
+
+    def _step_row(self, step: int) -> None:
+        """Focus the visible row after the one that has the focus, or before it."""
+        rows = [row for row in self.rows if row.isVisibleTo(self._inner)]
+        at = rows.index(self.sender()) if self.sender() in rows else 0  # type: ignore[arg-type]
+        if 0 <= at + step < len(rows):
+            rows[at + step].editor.field.setFocus(Qt.FocusReason.TabFocusReason)
+
+    def _explain(self, name: str) -> None:
+        self._help_of = name
+        self._area.ensureWidgetVisible(self.row(name), 0, SPACE[1])
+        self._show_help()
+
+    def _show_help(self) -> None:
+        """Show the help of the row that has the focus; before that, what the suite is for."""
+        row = next((row for row in self.rows if row.parameter.name == self._help_of), None)
+        if row is None:
+            host = host_label(self.draft.hosts[0]) if self.draft.hosts else ""
+            tuned = f" Tuned for {host}." if host else ""
+            summary = "" if self._shown is None else self._shown.suite.summary
+            text = f"{summary}{tuned} {RESET_KEYS} resets a value."
+        else:
+            text = help_text(row.parameter, row.why)
+        self.help.setText(text)
 
     def _edit(self, name: str, text: str) -> None:
         if self._shown is not None:
@@ -134,3 +202,47 @@ class ParametersStep(WizardStep):
         if self._shown is not None:
             self._shown.form.use_defaults()
             self.changed.emit()
+
+    # The command line
+
+    def _read_command(self, text: str, pasted: bool) -> None:  # noqa: FBT001 (a signal passes it so)
+        step = self._shown
+        if step is None:
+            return
+        reading = read_command(text, step.suite, step.form.values(), self.draft.context(step), any_program=pasted)
+        if reading is None:
+            word = (text.split() or [""])[0]
+            self.command.show_unread((UnreadWord(word, "no known tool."),), "")
+            return
+        self.draft.use_command(step, reading.suite, reading.parsed.values)
+        complete = reading.complete.title if reading.complete is not None else ""
+        self.command.show_unread(reading.parsed.unread, complete)
+        self.changed.emit()
+
+    def _use_alternative(self, text: str) -> None:
+        """Run the whole line by the suite that reads all of its words."""
+        step = self._shown
+        reading = None if step is None else read_command(text, step.suite, step.form.values(), self.draft.context(step))
+        if step is None or reading is None or reading.complete is None:
+            return
+        parsed = reading.complete.parse_command(
+            text, ParameterForm(reading.complete.parameters).values(), self.draft.context(step)
+        )
+        if parsed is not None:
+            self.draft.use_command(step, reading.complete, parsed.values)
+            self.command.revert()
+            self.changed.emit()
+
+
+def _main(step: DraftStep) -> tuple[str, ...]:
+    names = tuple(known.name for known in step.suite.parameters)
+    return step.suite.main_parameters or names[:MAIN]
+
+
+def _in_order(step: DraftStep | None) -> list[Parameter]:
+    """Return the parameters of the suite of `step`, those that matter most first."""
+    if step is None:
+        return []
+    main = _main(step)
+    rest = [known.name for known in step.suite.parameters if known.name not in main]
+    return [step.form.parameter(name) for name in (*main, *rest)]

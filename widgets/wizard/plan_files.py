@@ -1,46 +1,32 @@
-"""Open and save plan files; merge findings that differ only in the host."""
+"""Open and save plan files and job files, and list the recent plans."""
 
-from collections.abc import Iterable
-from dataclasses import replace
+from collections.abc import Sequence
 from pathlib import Path
 
 from PySide6.QtCore import QObject, Signal
 from PySide6.QtWidgets import QFileDialog, QWidget
 
-from app.plans.plan import Plan
+from app.plans.job_files import FIO_JOB, with_fio_jobs
+from app.plans.plan import LOCAL, Plan
+from app.plans.plan_names import NEW_PLAN
+from app.plans.presets import default_plan
+from app.plans.recent import RecentPlan, read_saved, recent_of, recent_plans, with_saved
 from app.services import Workstation
 from suites.errors import BenchwrightError
-from suites.vocab import Finding
+from widgets import settings
 from widgets.jobs import BackgroundJob
 from widgets.parts.dialogs import opened
-from widgets.parts.names import host_label
 from widgets.parts.paths import exists
-from widgets.wizard.messages import listed
 
-
-def merged(findings: Iterable[Finding]) -> tuple[Finding, ...]:
-    """Return `findings`, with those that differ only in the host merged into one that lists the hosts.
-
-    Findings with an installation are not merged: consent is given per host.
-    """
-    groups: dict[str, list[Finding]] = {}
-    for finding in findings:
-        key = finding if finding.install else replace(finding, host=None)
-        groups.setdefault(repr(key), []).append(finding)
-    return tuple(_merge(group) for group in groups.values())
-
-
-def _merge(group: list[Finding]) -> Finding:
-    hosts = [finding.host for finding in group if finding.host]
-    if len(group) == 1:
-        return group[0]
-    return replace(group[0], host=listed(map(host_label, hosts)))
+RECENT = "recent_plans"
+"""Setting with the saved plans."""
 
 
 class PlanFiles(QObject):
     """Opens and saves plans in the background; signals report the result."""
 
     opened = Signal(object)  # a Plan
+    job_opened = Signal(object)  # a Plan whose one step runs a job file
     saved = Signal(object)  # the Path
     failed = Signal(object)  # a BenchwrightError
 
@@ -49,6 +35,7 @@ class PlanFiles(QObject):
         self._workstation = workstation
         self._window = window
         self._to_save: tuple[Plan, Plan | None] | None = None
+        self._kept: tuple[Plan, RecentPlan] | None = None
 
     def ask_open(self) -> None:
         """Ask for a plan file and read it."""
@@ -76,6 +63,36 @@ class PlanFiles(QObject):
 
         BackgroundJob(load).start(self.opened, self.failed)
 
+    def open_job_file(self, path: Path, hosts: Sequence[str]) -> None:
+        """Read the fio job file at `path` as a plan on `hosts`."""
+
+        def load() -> Plan:
+            plan = default_plan(hosts or [LOCAL], [FIO_JOB], NEW_PLAN)
+            return with_fio_jobs(plan, [path])
+
+        BackgroundJob(load).start(self.job_opened, self.failed)
+
+    def keep(self, plan: Plan | None) -> None:
+        """Keep an unsaved plan among the recent ones; None changes nothing."""
+        if plan is not None:
+            self._kept = plan, recent_of(plan)
+
+    def recent(self) -> tuple[RecentPlan, ...]:
+        """Return the plans that were run, saved or kept lately; called in the background."""
+        kept = [] if self._kept is None else [self._kept[1]]
+        saved = read_saved(settings.text(RECENT), exists)
+        return recent_plans(self._workstation.runs(), [*kept, *saved])
+
+    def open_recent(self, plan: RecentPlan) -> None:
+        """Read a recent plan."""
+        if plan.path:
+            self.open_from(Path(plan.path))
+        elif plan.run:
+            workstation = self._workstation
+            BackgroundJob(lambda: workstation.plan_to_repeat(plan.run)).start(self.opened, self.failed)
+        elif self._kept is not None:
+            self.opened.emit(self._kept[0])
+
     def save_to(self, plan: Plan, path: Path, basis: Plan | None) -> None:
         """Write `plan`, made from `basis`, to `path`."""
         workstation = self._workstation
@@ -83,6 +100,7 @@ class PlanFiles(QObject):
         def save() -> Path:
             workstation.save_plan(plan, path)
             workstation.consents.remember_made(plan, basis)
+            settings.put(RECENT, with_saved(settings.text(RECENT), recent_of(plan, path)))
             return path
 
         BackgroundJob(save).start(self.saved, self.failed)

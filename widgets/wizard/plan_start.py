@@ -1,12 +1,12 @@
-"""Start of a plan: from a question that fills it in, or empty."""
+"""Start of a plan from a question that fills it in."""
 
 from collections.abc import Callable, Sequence
 
 from PySide6.QtCore import QObject, Signal
-from PySide6.QtWidgets import QComboBox, QLineEdit, QSizePolicy, QStackedWidget, QWidget
+from PySide6.QtWidgets import QComboBox, QLineEdit, QSizePolicy, QWidget
 
 from app.plans.plan import LOCAL, Plan, PlanError
-from app.plans.presets import Filled, Preset, PresetQuestion, filled_preset, presets, read_answers
+from app.plans.presets import Filled, Preset, PresetQuestion, filled_preset, read_answers
 from suites.errors import ParameterError
 from widgets.jobs import BackgroundJob
 from widgets.parts.boxes import column_in, fill
@@ -16,7 +16,7 @@ from widgets.parts.text import Text, Tone
 from widgets.theme import TextSize, text_font
 from widgets.wizard.draft import PlanDraft
 from widgets.wizard.editors import Editor, make_editor
-from widgets.wizard.questions_view import QuestionBand, QuestionsView, minutes_text
+from widgets.wizard.suite_choices import minutes_text
 
 
 class AnswersDialog(QuestionDialog):
@@ -120,51 +120,18 @@ def _host_box(hosts: Sequence[str], title: str) -> QComboBox:
 
 
 class PlanStart(QObject):
-    """Offers the questions, asks for their answers, and fills in the plan."""
+    """Asks for the answers of a question and fills in its plan."""
 
     filled = Signal(object, str)  # a Filled and its notes
     failed = Signal(object)  # a BenchwrightError
-    emptied = Signal()  # start an empty plan
 
-    def __init__(
-        self, draft: PlanDraft, bands: Sequence[QuestionBand], window: QWidget, remember_filled: Callable[[Plan], None]
-    ) -> None:
+    def __init__(self, draft: PlanDraft, window: QWidget, remember_filled: Callable[[Plan], None]) -> None:
         """Call `remember_filled` in a worker thread with each plan that was filled in."""
         super().__init__(window)
         self._remember_filled = remember_filled
         self._draft = draft
         self._window = window
         self._hosts: tuple[str, ...] = (LOCAL,)
-        self.view = QuestionsView()
-        self.view.closed.connect(self.show_wizard)
-        self.view.chosen.connect(self.choose)
-        self._bands = bands
-        for band in bands:
-            band.chosen.connect(self.choose)
-            band.more_requested.connect(self.show_questions)
-        self.front = QStackedWidget()
-        """The wizard or the questions."""
-
-    def hold(self, wizard: QWidget) -> QStackedWidget:
-        """Return a stack that shows either `wizard` or the questions."""
-        self.front.addWidget(wizard)
-        self.front.addWidget(self.view)
-        return self.front
-
-    def show_questions(self) -> None:
-        """Show the questions instead of the steps."""
-        self.front.setCurrentWidget(self.view)
-        self.view.focus_first()
-
-    def show_wizard(self) -> None:
-        """Show the steps."""
-        self.front.setCurrentIndex(0)
-
-    def offer(self) -> None:
-        """Read the questions and show them."""
-        if self.view.cards:
-            return
-        BackgroundJob(presets).start(self._offer, self.failed)
 
     def set_hosts(self, names: Sequence[str]) -> None:
         """Offer the hosts `names` in host fields."""
@@ -179,22 +146,6 @@ class PlanStart(QObject):
         dialog = AnswersDialog(preset, self._hosts, ask_host=not hosts, parent=self._window)
         dialog.accepted.connect(lambda: self._fill(preset, hosts or (dialog.chosen_host(),), dialog.answers()))
         opened(dialog)
-
-    def ask_new(self) -> None:
-        """Ask whether to discard the current plan."""
-        explanation = (
-            "This discards the current hosts, tests and values. To keep them, save the plan on the Review step."
-        )
-        question = QuestionDialog(
-            "Discard this plan?", explanation, "Discard", self._window, decline_text="Keep this plan"
-        )
-        question.accepted.connect(self.emptied)
-        opened(question)
-
-    def _offer(self, found: tuple[Preset, ...]) -> None:
-        self.view.set_presets(found)
-        for band in self._bands:
-            band.set_presets(found)
 
     def _fill(self, preset: Preset, hosts: Sequence[str], answers: dict[str, str]) -> None:
         def fill() -> tuple[Preset, Filled]:

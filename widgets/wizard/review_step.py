@@ -6,6 +6,7 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QComboBox, QFormLayout, QLineEdit, QWidget
 
+from app.checks.before import SkippedCheck
 from app.plans.plan import TELEMETRY_INTERVALS, Order, Plan
 from app.plans.plan_changes import remarks_text
 from app.plans.totals import StepPreview, Totals, quick_look_text, sessions_text, totals
@@ -39,7 +40,9 @@ class ReviewStep(WizardStep):
     row_selected = Signal()
 
     def __init__(self, draft: PlanDraft) -> None:
-        super().__init__(draft, "Review", "")
+        super().__init__(draft)
+        self.explanation = Text(tone=Tone.MUTED)
+        self.column.addWidget(self.explanation)
         self._plan: Plan | None = None
         self._previews: tuple[StepPreview, ...] = ()
         inner = QWidget()
@@ -58,6 +61,8 @@ class ReviewStep(WizardStep):
         self.changed_values = Text(tone=Tone.MUTED)
         self.changed_values.setAccessibleName("Applied remedies and acknowledged findings")
         self._list.addWidget(self.changed_values)
+        self.skipped = Text(tone=Tone.MUTED, font=text_font(TextSize.SMALL))
+        self._list.addWidget(self.skipped)
         self.totals = Text(font=text_font(TextSize.BODY, bold=True))
         self._list.addWidget(self.totals)
         self.command = CommandView("Exact command", lines=5)
@@ -101,6 +106,12 @@ class ReviewStep(WizardStep):
         self._show_totals()
         self.script_button.setEnabled(bool(previews))
         self.refresh()
+
+    def show_skipped(self, skipped: Sequence[SkippedCheck]) -> None:
+        """Show why some checks were not made."""
+        reasons = dict.fromkeys(each.because for each in skipped)
+        self.skipped.setText(f"Not checked: {' '.join(reasons)}")
+        self.skipped.setVisible(bool(reasons))
 
     def problem(self) -> str:
         """Return which of goal, repetition and tuning is invalid."""

@@ -135,7 +135,7 @@ class StepBar(FittedWidget):
 
     def minimumSizeHint(self) -> QSize:
         """Return the width of the circles and one title."""
-        return QSize(5 * (CIRCLE + 3 * SPACE[1]) + 120, HEIGHT + 1)
+        return QSize(len(self.buttons) * (CIRCLE + 3 * SPACE[1]) + 120, HEIGHT + 1)
 
     def paintEvent(self, _event: QPaintEvent) -> None:
         """Draw the line under the row."""

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Protocol
 
 from suites.fio_job.file import ALIASES, ENGINES, KNOWN, REFUSED, Section, section_of
@@ -23,6 +24,9 @@ OWN_VALUED = frozenset({"alloc-size", "aux-path", "client", "daemonize", "debug"
                         "remote-config", "section", "status-interval", "terse-version", "trigger", "trigger-file",
                         "trigger-remote", "trigger-timeout"})  # fmt: skip
 """Options of fio itself whose value follows an equals sign or is the next word."""
+
+REPORTED = frozenset({"output-format", "status-interval", "eta", "eta-interval", "eta-newline", "readonly"})
+"""Options of fio itself that a step has anyway."""
 
 _NAMES = KNOWN | REFUSED.keys() | ALIASES.keys() | FLAGS | OWN_FLAGS | OWN_VALUED
 
@@ -60,6 +64,7 @@ def options_of(arguments: Sequence[str]) -> FioLine:
     return line
 
 
+@lru_cache(1024)
 def _full_name(name: str) -> str:
     """Return the full name of an abbreviated option."""
     found = [each for each in _NAMES if each.startswith(name)]

@@ -1,0 +1,69 @@
+"""fio's command line, as it is read back."""
+
+from collections.abc import Callable, Mapping, Sequence
+
+from suites.command_line import CommandSyntax
+from suites.errors import ParameterError
+from suites.fio_job.command_line import FLAGS, OWN_FLAGS, options_of
+from suites.fio_job.file import ALIASES, fio_seconds
+
+SILENT = frozenset({"name", "group_reporting", "thread"})
+"""Options without a parameter that do not change what is measured; a step has its own."""
+
+_SPLIT = frozenset(",:/-")
+
+
+def fio_words(words: Sequence[str]) -> list[str]:
+    """Return fio's options as ``--name=value`` with full names, without those of SILENT."""
+    line = options_of(words)
+    found = [*line.files]
+    for given, value in line.options:
+        name = ALIASES.get(given, given)
+        if name not in SILENT:
+            found.append(_word({"readwrite": "rw"}.get(name, name), value))
+    return found
+
+
+def _word(name: str, value: str) -> str:
+    if name in FLAGS | OWN_FLAGS and value in {"", "1"}:
+        return f"--{name}"
+    if name == "rwmixwrite" and value.isdecimal():
+        return f"--rwmixread={100 - int(value)}"
+    several = name == "bs" and _SPLIT & set(value)
+    return f"--{'bssplit' if several else name}={value}"
+
+
+def _seconds(text: str) -> str:
+    seconds = fio_seconds(text)
+    if seconds is None:
+        raise ValueError(text)
+    return str(seconds)
+
+
+def _path(text: str) -> str:
+    if not text.startswith("/dev/"):
+        raise ParameterError(f"{text} is not a device.", "Only a device: a step has files of its own.")
+    return text.replace("\\:", ":")
+
+
+FIO_TEXTS: Mapping[str, Callable[[str], str]] = {
+    "device": _path,
+    **dict.fromkeys(("runtime", "ramp_time", "steady_duration", "steady_ramp"), _seconds),
+}
+
+FIO_SYNTAX = CommandSyntax(
+    ("fio",),
+    extra={
+        "--bs": "block_size",
+        "--bsrange": "block_sizes",
+        "--bssplit": "block_sizes",
+        "--directory": "directory",
+        "--runtime": "runtime",
+        "--steadystate_duration": "steady_duration",
+        "--steadystate_ramp_time": "steady_ramp",
+    },
+    invisible=frozenset({"block_sizes", "runtime"}),
+    texts=FIO_TEXTS,
+    unshown=frozenset({"directory"}),
+    normalised=fio_words,
+)

@@ -1,0 +1,139 @@
+"""A command line is read back into the values that it was made of, for every suite."""
+
+import math
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from suites import registry
+from suites.base import Context, Suite, complete_values
+from suites.command_line import command_text
+from suites.parameters import Parameter, Type, Value
+
+EMPTY = Context()
+
+TEXTS = {
+    "block_sizes": ["", "4k-64k", "4k,64k", "4k/60:64k/40"],
+    "steady_state": ["", "iops:10%", "bw_slope:0.5%"],
+    "device": ["", "/dev/nvme9n1", "/dev/disk/by-id/a:b"],
+    "depths": ["1, 4", "32"],
+    "job_counts": ["1", "2, 4"],
+    "blocks": ["4k", "4k, 1m"],
+    "buffers": ["1 B, 1 KiB", "64k"],
+    "congestion": ["", "bbr"],
+    "command": ["sleep 1", "echo 'a b' | wc", "./run --n=1"],
+    "environment": ["", "A=1 B=2"],
+    "config": ["gcc.cfg"],
+    "accepted": ["0", "0 1"],
+    "directory": ["/var/tmp"],
+    "path": ["/opt/hpl/xhpl"],
+}
+"""Valid texts of the parameters whose text is more than any word."""
+
+
+def _value(parameter: Parameter) -> st.SearchStrategy[Value]:
+    low = math.ceil(parameter.minimum if parameter.minimum is not None else 0)
+    high = int(min(parameter.maximum if parameter.maximum is not None else 10**6, 10**6))
+    if parameter.type is Type.CHOICE:
+        return st.sampled_from([choice.value for choice in parameter.choices])
+    if parameter.type is Type.FLAG:
+        return st.booleans()
+    if parameter.type in {Type.TEXT, Type.LINES}:
+        return st.sampled_from(TEXTS.get(parameter.name, [str(parameter.default)]))
+    return st.integers(low, max(low, high))
+
+
+@st.composite
+def _pairs(draw: st.DrawFn, suite: Suite) -> tuple[dict[str, Value], dict[str, Value]]:
+    """Return the values of a command line, and the different ones of the step that it is read into."""
+
+    def drawn() -> dict[str, Value]:
+        return {
+            known.name: draw(_value(known)) if known.name == "path" or draw(st.booleans()) else known.default
+            for known in suite.parameters
+        }
+
+    shown, other = drawn(), drawn()
+    readable = suite.syntax.readable(suite.parameters)
+    kept = {known.name for known in suite.parameters if known.name not in readable or not known.identity}
+    return complete_values(suite, shown), complete_values(suite, {**other, **{name: shown[name] for name in kept}})
+
+
+@pytest.mark.parametrize("suite", registry.SUITES, ids=lambda suite: suite.id)
+@settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
+@given(data=st.data())
+def test_a_line_is_read_back_into_its_values(suite: Suite, data: st.DataObject) -> None:
+    shown, other = data.draw(_pairs(suite))
+    text = command_text(suite, shown, EMPTY)
+    parsed = suite.parse_command(text, other, EMPTY)
+    assert parsed is not None
+    assert parsed.unread == ()
+    assert command_text(suite, parsed.values, EMPTY) == text
+
+
+@pytest.mark.parametrize(
+    ("suite_id", "text", "values"),
+    [
+        ("fio", "fio --name=x --rw=randread --bs=8k", {"rw": "randread", "block_size": 8192, "iodepth": 1}),
+        ("fio", "$ sudo -n env A=1 fio \\\n  --name x -rw=randwrite \\\n  --iodepth 32 --direct=1 --size=2g",
+         {"rw": "randwrite", "iodepth": 32, "direct": True, "size": 2**31}),
+        ("fio", "fio --name=x --readwrite=write --filename=/dev/sdz --runtime=1m",
+         {"device": "/dev/sdz", "runtime": 60.0}),
+        ("fio", "fio --name=x --rw=randrw --rwmixwrite=30", {"rwmixread": 70}),
+        ("sysbench-cpu", "sysbench cpu --threads=4 run", {"threads": 4, "time": 10.0}),
+        ("sysbench-cpu", "sysbench --test=cpu --num-threads=2 --max-time=5 run", {"threads": 2, "time": 5.0}),
+        ("iperf3", "iperf3 -c h -t 30 -P 4", {"address": "h", "time": 30.0, "streams": 4}),
+        ("iperf3", "iperf3 --client h -uR -b 20M -t30", {"protocol": "udp", "direction": "receive", "time": 30.0}),
+        ("dd", "dd if=/dev/zero of=out bs=1M count=100 oflag=direct", {"block_size": 2**20, "flush": "direct"}),
+        ("ioping", "ioping -D -c 5 .", {"cache": "direct", "count": 5}),
+        ("pgbench", "pgbench -c 8 -j 4 -T 60 bench", {"clients": 8, "threads": 4, "time": 60.0}),
+        ("stress-ng", "stress-ng --memrate 2 -t 1m", {"method": "memrate", "threads": 2, "time": 60.0}),
+        ("command", "openssl speed -evp aes-256-gcm", {"command": "openssl speed -evp aes-256-gcm", "shell": False}),
+        ("command", "make && time ./run | tail -1", {"shell": True}),
+        ("fio-job", "fio --bs=4k --name=a --rw=read --name=b --rw=write",
+         {"job": "[global]\nbs=4k\n[job1]\nrw=read\n[job2]\nrw=write"}),
+    ],
+)  # fmt: skip
+def test_a_pasted_line_is_read(suite_id: str, text: str, values: dict[str, Value]) -> None:
+    suite = registry.suite(suite_id)
+    parsed = suite.parse_command(text, complete_values(suite, {}), EMPTY)
+    assert parsed is not None
+    assert values.items() <= parsed.values.items()
+
+
+@pytest.mark.parametrize(
+    ("text", "word"),
+    [
+        ("fio --name=x --rw=read --zonemode=zbd", "--zonemode=zbd"),
+        ("fio --name=x --rw=read --iodepth=none", "--iodepth=none"),
+        ("fio --name=x --rw=read --rwmixread=70", "--rwmixread=70"),
+        ("fio --name=x --rw=read --filename=/srv/file", "--filename=/srv/file"),
+        ("LD_PRELOAD=a.so fio --name=x --rw=read", "LD_PRELOAD=a.so"),
+        ("fio --name=x --rw=read > out; rm -rf /", "rm"),
+        ("fio --rw='read", ""),
+        ("fio " + "x" * 70_000, ""),
+    ],
+)
+def test_a_word_that_cannot_be_read_is_named(text: str, word: str) -> None:
+    fio = registry.suite("fio")
+    parsed = fio.parse_command(text, complete_values(fio, {}), EMPTY)
+    assert parsed is not None
+    assert any(unread.text.startswith(word) for unread in parsed.unread)
+
+
+def test_a_changed_word_changes_its_value_only() -> None:
+    fio = registry.suite("fio")
+    values = complete_values(fio, {"size": 2**30 + 2**20, "runtime": 30.0, "loops": 3, "fsync": 4})
+    text = command_text(fio, values, EMPTY).replace("--iodepth=1", "--iodepth=64")
+    parsed = fio.parse_command(text, values, EMPTY)
+    assert parsed is not None
+    assert parsed.values == {**values, "iodepth": 64}
+
+
+@given(st.text(max_size=300) | st.text("fio -=\\'\"$(){};|<>&\n*[]rw", max_size=80))
+def test_hostile_text_is_read_without_an_exception(text: str) -> None:
+    for suite_id in ("fio", "iperf3", "sysbench-cpu", "command", "fio-job"):
+        suite = registry.suite(suite_id)
+        suite.parse_command(text, complete_values(suite, {}), EMPTY)
+        suite.parse_command(f"fio {text}", complete_values(suite, {}), EMPTY)

@@ -1,0 +1,103 @@
+"""The command of a step is edited and pasted, and what cannot be read stays and is named."""
+
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import QMimeData, Qt
+from PySide6.QtGui import QGuiApplication
+from pytestqt.qtbot import QtBot
+
+from tests.widgets.measure_stage import made_page, settle, type_into, with_tests
+from widgets.wizard.measure_page import MeasurePage
+
+
+@pytest.fixture
+def page(qtbot: QtBot, tmp_path: Path) -> MeasurePage:
+    made = made_page(qtbot, tmp_path)
+    with_tests(qtbot, made, "fio")
+    made.forward()
+    return made
+
+
+def paste(page: MeasurePage, text: str) -> None:
+    mime = QMimeData()
+    mime.setText(text)
+    edit = page.parameters.command.edit
+    edit.setFocus()
+    edit.selectAll()
+    edit.insertFromMimeData(mime)
+
+
+def test_it_follows_the_rows_and_is_copied(qtbot: QtBot, page: MeasurePage) -> None:
+    command = page.parameters.command
+    type_into(qtbot, page.parameters.row("block_size"), "12k")
+    assert " --bs=12k " in command.text()
+    command.copy_button.click()
+    assert QGuiApplication.clipboard().text() == command.text()
+
+
+def test_what_is_typed_changes_the_rows_and_is_written_out_when_left(qtbot: QtBot, page: MeasurePage) -> None:
+    command = page.parameters.command
+    command.edit.setFocus()
+    text = command.text().replace("--iodepth=32", "--iodepth=7").replace("--bs=4k", "--bs=8192")
+    paste(page, text)
+    assert page.draft.steps[0].form.text("iodepth") == "7"
+    assert page.parameters.row("block_size").editor.field.property("text") == "8 KiB"
+    assert command.text() == text
+    page.parameters.row("rw").editor.field.setFocus()
+    assert command.text() == text.replace("--bs=8192", "--bs=8k")
+    assert command.note.isHidden()
+
+
+def test_an_unknown_word_is_named_and_kept(qtbot: QtBot, page: MeasurePage) -> None:
+    command = page.parameters.command
+    paste(page, "fio --name=x --rw=randread --zonemode=zbd --iodepth=8")
+    assert command.note.text() == "--zonemode=zbd: no parameter for this."
+    assert page.draft.steps[0].form.text("iodepth") == "8"
+    type_into(qtbot, page.parameters.row("block_size"), "64k")
+    assert "--bs=64k" in command.text()
+    assert command.text().endswith(" --zonemode=zbd")
+    command.alternative.click()
+    assert page.draft.steps[0].suite.id == "fio-job"
+    assert "zonemode=zbd" in str(page.draft.steps[0].form.values()["job"])
+    assert command.note.isHidden()
+
+
+def test_esc_reverts(qtbot: QtBot, page: MeasurePage) -> None:
+    command = page.parameters.command
+    before = command.text()
+    paste(page, "fio '")
+    assert "quotation" in command.note.text()
+    type_into(qtbot, page.parameters.row("block_size"), "64k")
+    assert command.text() == "fio '"
+    qtbot.keyClick(command.edit, Qt.Key.Key_Escape)
+    assert command.text() == before.replace("--bs=4k", "--bs=64k")
+    assert command.note.isHidden()
+
+
+@pytest.mark.parametrize(
+    ("text", "suite", "values"),
+    [
+        ("sudo sysbench cpu --threads=4 run", "sysbench-cpu", {"threads": 4}),
+        ("$ iperf3 -c h \\\n  -t 30 -P 4", "iperf3", {"address": "h", "streams": 4}),
+        ("openssl speed -evp aes-256-gcm", "command", {"command": "openssl speed -evp aes-256-gcm"}),
+    ],
+)
+def test_the_command_of_another_tool_changes_the_test(
+    qtbot: QtBot, page: MeasurePage, text: str, suite: str, values: dict[str, object]
+) -> None:
+    paste(page, text)
+    settle(qtbot, page)
+    (step,) = page.draft.steps
+    assert (step.suite.id, step.name) == (suite, suite)
+    assert values.items() <= step.form.values().items()
+    assert page.parameters.rows[0].parameter in step.suite.parameters
+    assert page.parameters.command.note.isHidden()
+
+
+def test_a_device_in_a_pasted_command_needs_the_usual_consent(qtbot: QtBot, page: MeasurePage) -> None:
+    paste(page, "fio --name=x --rw=randwrite --filename=/dev/no-such-device --runtime=30 --time_based")
+    settle(qtbot, page)
+    assert page.draft.devices() == ("/dev/no-such-device",)
+    assert page.assessment is not None
+    assert "device-unusable" in {finding.id for finding in page.assessment.findings}

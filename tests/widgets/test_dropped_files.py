@@ -1,0 +1,78 @@
+"""Files dropped on the window open in the wizard; others are named."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import QMimeData, QPointF, Qt, QUrl
+from PySide6.QtGui import QDragEnterEvent, QDropEvent
+from PySide6.QtWidgets import QApplication, QWidget
+from pytestqt.qtbot import QtBot
+
+from app.plans.plan import LOCAL, Plan, make_step
+from app.services import Workstation
+from widgets import jobs
+from widgets.main_window import MainWindow
+from widgets.parts.dialogs import QuestionDialog
+from widgets.parts.text import Text
+from widgets.rail import PageName
+from widgets.wizard.measure_page import PARAMETERS, REVIEW, MeasurePage
+
+pytestmark = pytest.mark.usefixtures("idle")
+Keep = Callable[[QWidget], QWidget]
+
+
+@pytest.fixture
+def window(keep: Keep, qtbot: QtBot, workstation: Workstation) -> MainWindow:
+    made = MainWindow(workstation)
+    keep(made)
+    made.show()
+    qtbot.waitUntil(lambda: not jobs.running())
+    return made
+
+
+def drop(qtbot: QtBot, window: MainWindow, *paths: Path) -> None:
+    mime = QMimeData()
+    mime.setUrls([QUrl.fromLocalFile(str(path)) for path in paths])
+    rest = (mime, Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier)
+    entered = QDragEnterEvent(window.rect().center(), Qt.DropAction.CopyAction, *rest)
+    QApplication.sendEvent(window, entered)
+    assert entered.isAccepted()
+    QApplication.sendEvent(window, QDropEvent(QPointF(9, 9), Qt.DropAction.CopyAction, *rest))
+    qtbot.waitUntil(lambda: not jobs.running())
+
+
+def wizard(window: MainWindow) -> MeasurePage:
+    page = window.pages.existing(PageName.MEASURE)
+    assert isinstance(page, MeasurePage)
+    return page
+
+
+def message(window: MainWindow) -> str:
+    (dialog,) = [each for each in window.findChildren(QuestionDialog) if each.isVisible()]
+    dialog.reject()
+    return " ".join(label.text() for label in dialog.findChildren(Text))
+
+
+def test_a_job_file_opens_as_a_test(qtbot: QtBot, window: MainWindow, tmp_path: Path) -> None:
+    path = tmp_path / "mixed.FIO"
+    path.write_text("[one]\nrw=randread\nsize=1m\n")
+    drop(qtbot, window, path)
+    page = wizard(window)
+    assert page.current == PARAMETERS
+    (step,) = page.draft.steps
+    assert (step.name, step.suite.id, page.draft.hosts) == ("mixed", "fio-job", [LOCAL])
+    assert step.form.values()["job"] == path.read_text()
+
+
+def test_a_plan_opens_and_other_files_are_named(
+    qtbot: QtBot, window: MainWindow, workstation: Workstation, tmp_path: Path
+) -> None:
+    plan = Plan("dropped", (LOCAL,), (make_step("dd", {}),))
+    workstation.save_plan(plan, tmp_path / "a.toml")
+    drop(qtbot, window, tmp_path / "notes.txt")
+    assert "notes.txt" in message(window)
+    drop(qtbot, window, tmp_path / "notes.txt", tmp_path / "a.toml", tmp_path / "b.toml")
+    assert "notes.txt, b.toml" in message(window)
+    page = wizard(window)
+    assert (page.current, page.draft.plan()) == (REVIEW, plan)

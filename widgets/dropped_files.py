@@ -1,0 +1,56 @@
+"""Files dropped on the window: plans and fio job files open in the wizard, libraries as the library."""
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+from PySide6.QtCore import QEvent, QObject
+from PySide6.QtGui import QDragEnterEvent, QDropEvent
+from PySide6.QtWidgets import QWidget
+
+Open = Callable[[Path], object]
+
+MOST_FILES = 20
+
+
+class DroppedFiles(QObject):
+    """Opens what is dropped on a widget. `opens` maps a file name's ending to what opens such a file."""
+
+    def __init__(self, window: QWidget, opens: Mapping[str, Open], show_message: Callable[[str, str], None]) -> None:
+        super().__init__(window)
+        self._opens = opens
+        self._show_message = show_message
+        window.setAcceptDrops(True)
+        window.installEventFilter(self)
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        """Accept files, and open them when they are dropped."""
+        if isinstance(event, QDragEnterEvent) and _files(event):
+            event.acceptProposedAction()
+            return True
+        if isinstance(event, QDropEvent) and event.type() is QEvent.Type.Drop and _files(event):
+            event.acceptProposedAction()
+            self.open(_files(event))
+            return True
+        return super().eventFilter(watched, event)
+
+    def open(self, paths: Sequence[Path]) -> None:
+        """Open the first file of a known type, and name the others."""
+        known = [path for path in paths if path.suffix.lower() in self._opens]
+        if not known:
+            kinds = ", ".join(self._opens)
+            self._show_message(f"Cannot open {_names(paths)}.", f"Drop a file that ends in {kinds}.")
+            return
+        self._opens[known[0].suffix.lower()](known[0])
+        others = [path for path in paths if path != known[0]]
+        if others:
+            self._show_message(f"Opened {known[0].name}.", f"One file at a time. Not opened: {_names(others)}.")
+
+
+def _files(event: QDropEvent) -> list[Path]:
+    urls = event.mimeData().urls()[:MOST_FILES]
+    return [Path(url.toLocalFile()) for url in urls if url.isLocalFile()]
+
+
+def _names(paths: Sequence[Path]) -> str:
+    names = [path.name[:60] for path in paths[:3]]
+    return ", ".join(names) + (f" and {len(paths) - 3} more" if len(paths) > 3 else "")

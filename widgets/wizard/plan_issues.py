@@ -1,0 +1,103 @@
+"""Issues of the plan in the wizard's drawer: remedies, undo, acknowledgements, background load as it changes."""
+
+from functools import partial
+
+from PySide6.QtCore import Signal
+from PySide6.QtGui import QHideEvent, QShowEvent
+
+from app.checks.recheck import BACKGROUND_LOAD, epoch_of
+from app.plans.plan import Plan
+from app.plans.plan_remarks import reason_of, with_reason, with_reason_for
+from app.questions import Asker
+from app.services import Workstation
+from suites.vocab import Finding
+from widgets.jobs import BackgroundJob
+from widgets.parts.findings import acknowledged_text
+from widgets.parts.issue_line import IssueActions
+from widgets.parts.issues_drawer import IssuesDrawer
+from widgets.rechecks import Rechecks
+from widgets.wizard.assessor import Assessment
+from widgets.wizard.draft import PlanDraft
+from widgets.wizard.remedies import ValueChange, changes_text, describe, make_changes, undo_changes
+
+NO_ISSUES = "No issues"
+
+
+class PlanIssues(IssuesDrawer):
+    """Shows what the checks found in a draft, and applies remedies to it."""
+
+    edited = Signal()  # the draft
+    reported = Signal(str)  # one line about what was done
+    failed = Signal(object)  # a BenchwrightError
+
+    def __init__(self, draft: PlanDraft, workstation: Workstation, asker: Asker) -> None:
+        actions = IssueActions(can_recheck=lambda finding: bool(finding.host), describe=partial(describe, draft))
+        super().__init__("wizard", actions)
+        self._draft, self._workstation = draft, workstation
+        self._changes: tuple[ValueChange, ...] = ()
+        self.rechecks = Rechecks(workstation, asker, self)
+        self.rechecks.read.connect(self.take_reading)
+        self.fix_requested.connect(self._apply)
+        self.undo_requested.connect(self._undo)
+        self.acknowledge_requested.connect(self._acknowledge)
+
+    def reset(self) -> None:
+        """Forget the findings and changes of another plan."""
+        self._changes = ()
+        self.clear()
+        self.show_message("")
+
+    def show_assessment(self, found: Assessment | None, waiting: str) -> None:
+        """Show the findings; without an assessment those of the plan before it, or why there are none."""
+        self.set_empty_text(waiting if found is None else NO_ISSUES, checked=found is not None)
+        if found is not None:
+            read_at = {host: epoch_of(facts) for host, facts in self._draft.facts.items()}
+            self.show_findings(found.findings, partial(reason_of, self._draft.acknowledged), read_at)
+        elif self._draft.sketch() is None:
+            self.show_findings(())
+        self._follow()
+
+    def _follow(self) -> None:
+        """Watch the background load of the hosts that have such an issue, while shown."""
+        plan = self._draft.sketch()
+        busy = {one.host for issue in self.issues for one in issue.findings if one.id in BACKGROUND_LOAD}
+        watched = {host: facts for host, facts in self._draft.facts.items() if host in busy}
+        if plan is not None and watched and self.isVisible():
+            self.rechecks.watch(plan, watched)
+        else:
+            self.rechecks.stop()
+
+    def _apply(self, findings: tuple[Finding, ...]) -> None:
+        plan, workstation = self._draft.sketch(), self._workstation
+        if plan is not None:
+            BackgroundJob(lambda: workstation.apply(plan, *findings)).start(self._take, self.failed)
+
+    def _take(self, plan: Plan) -> None:
+        self._changes = make_changes(self._draft, plan)
+        self._draft.changed = plan.changed
+        text = changes_text(self._changes)
+        self.show_message(text, undo=bool(text))
+        self.reported.emit(text)
+        self.edited.emit()
+
+    def _undo(self) -> None:
+        undo_changes(self._draft, self._changes)
+        self._changes = ()
+        self.show_message("")
+        self.edited.emit()
+
+    def _acknowledge(self, findings: tuple[Finding, ...], reason: str) -> None:
+        for given in with_reason_for(findings, reason):
+            self._draft.acknowledged = with_reason(self._draft.acknowledged, given)
+        self.reported.emit(acknowledged_text(findings, reason))
+        self.edited.emit()
+
+    def showEvent(self, event: QShowEvent) -> None:
+        """Watch again."""
+        super().showEvent(event)
+        self._follow()
+
+    def hideEvent(self, event: QHideEvent) -> None:
+        """Stop watching."""
+        super().hideEvent(event)
+        self.rechecks.stop()
