@@ -65,7 +65,11 @@ class IssueRechecks(QObject):
     failed = Signal(object)  # a BenchwrightError
 
     def __init__(
-        self, drawer: IssuesDrawer, workstation: Workstation, asker: Asker, measured: Callable[[], Collection[str]]
+        self,
+        drawer: IssuesDrawer,
+        workstation: Workstation,
+        asker: Asker,
+        measured: Callable[[], Collection[str]] = frozenset,
     ) -> None:
         super().__init__(drawer)
         self._drawer, self._workstation, self._asker, self._measured = drawer, workstation, asker, measured
