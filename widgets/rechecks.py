@@ -1,20 +1,25 @@
 """Checks made again on hosts: the background load every few seconds while it is watched, all of them on request."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from functools import partial
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QObject, QTimer, Signal
+from PySide6.QtCore import QEvent, QObject, QTimer, Signal
 
-from app.checks.recheck import LOAD_PERIOD
+from app.checks.recheck import BACKGROUND_LOAD, LOAD_PERIOD
 from app.plans.plan import Plan
 from app.questions import Asker, RefusingAsker
 from app.services import Workstation
 from suites.facts import Facts
 from widgets.jobs import BackgroundJob
+from widgets.parts.issues_drawer import IssuesDrawer
 
 if TYPE_CHECKING:
     from app.hosts.load_probe import LoadProbe
+
+
+MEASURED, READING = "The host is being measured", "Reading the host…"
+"""Why a host is not read again."""
 
 
 class LoadWatch(QObject):
@@ -50,53 +55,66 @@ class LoadWatch(QObject):
                 self.read.emit(reading)
 
 
-class Rechecks(QObject):
-    """Reads hosts again on background threads. The page decides when: never while a host is measured."""
+class IssueRechecks(QObject):
+    """Reads the hosts of the issues in `drawer` again: their background load while the drawer is shown, all on request.
 
-    read = Signal(object)  # a HostReading
+    `measured` returns the hosts that runs of the window measure now. They are not read, nor is a host that somebody
+    else measures.
+    """
+
     failed = Signal(object)  # a BenchwrightError
-    busy_changed = Signal(bool)  # whether hosts are read on request
 
-    def __init__(self, workstation: Workstation, asker: Asker, parent: QObject) -> None:
-        super().__init__(parent)
-        self._workstation, self._asker = workstation, asker
+    def __init__(
+        self,
+        drawer: IssuesDrawer,
+        workstation: Workstation,
+        asker: Asker,
+        measured: Callable[[], Collection[str]] = frozenset,
+    ) -> None:
+        super().__init__(drawer)
+        self._drawer, self._workstation, self._asker, self._measured = drawer, workstation, asker, measured
+        self._plan: Plan | None = None
+        self._facts: Mapping[str, Facts] = {}
         self._watches: dict[str, LoadWatch] = {}
         self._unreachable: set[str] = set()
         self._reading = 0
+        drawer.installEventFilter(self)
 
     @property
     def watched(self) -> Collection[str]:
         """The hosts whose background load is read every few seconds."""
         return self._watches.keys()
 
-    def watch(self, plan: Plan, facts: Mapping[str, Facts]) -> None:
-        """Read the background load of the hosts of `facts` every few seconds, and no longer that of others.
+    def follow(self, plan: Plan, facts: Mapping[str, Facts]) -> None:
+        """Watch the hosts of `plan` that have an issue of background load; call it after each change of the issues.
 
         Nobody is asked for a password: a host that needs one is not watched.
         """
-        for host in [each for each in self._watches if each not in facts]:
+        self._plan, self._facts = plan, facts
+        measured = {*self._measured()}
+        busy = {one.host for issue in self._drawer.issues for one in issue.findings if one.id in BACKGROUND_LOAD}
+        self._drawer.set_recheck(READING if self._reading else MEASURED if measured & busy else "")
+        shown = self._drawer.isVisible()
+        wanted = {host: known for host, known in facts.items() if shown and host in busy - measured}
+        for host in [each for each in self._watches if each not in wanted]:
             self._watches.pop(host).stop()
-        for host, known in facts.items():
+        for host, known in wanted.items():
             if host not in self._watches and host not in self._unreachable:
                 self._begin(plan, known)
 
-    def stop(self) -> None:
-        """End watching."""
-        self._unreachable.clear()
-        for host in tuple(self._watches):
-            self._watches.pop(host).stop()
-
-    def recheck(self, plan: Plan, facts: Mapping[str, Facts], hosts: Collection[str]) -> None:
+    def recheck(self, hosts: Collection[str]) -> None:
         """Read the facts of `hosts` again and repeat their pre-run checks."""
         for host in hosts:
-            self._count(1)
-            work = partial(self._workstation.recheck, plan, dict(facts), host, self._asker)
-            BackgroundJob(work, self).start(self.read, self.failed, finished=lambda: self._count(-1))
+            if self._plan is not None and host not in self._measured():
+                self._count(1)
+                work = partial(self._workstation.recheck, self._plan, dict(self._facts), host, self._asker)
+                job = BackgroundJob(work, self)
+                job.start(self._drawer.take_reading, self.failed, finished=lambda: self._count(-1))
 
     def _begin(self, plan: Plan, facts: Facts) -> None:
         watch = LoadWatch(self._workstation.load_probe(plan, facts, RefusingAsker()), self)
         self._watches[facts.host] = watch
-        watch.read.connect(self.read)
+        watch.read.connect(self._drawer.take_reading)
         watch.failed.connect(lambda: self._give_up(facts.host))
         watch.start()
 
@@ -107,4 +125,12 @@ class Rechecks(QObject):
 
     def _count(self, change: int) -> None:
         self._reading += change
-        self.busy_changed.emit(self._reading > 0)
+        if self._plan is not None:
+            self.follow(self._plan, self._facts)
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        """Watch while the drawer is shown; try hosts that were not reached again when it is shown again."""
+        if event.type() in {QEvent.Type.Show, QEvent.Type.Hide} and self._plan is not None:
+            self._unreachable.clear()
+            self.follow(self._plan, self._facts)
+        return super().eventFilter(watched, event)

@@ -6,6 +6,8 @@ from dataclasses import replace
 import pytest
 
 from app.checks.issues import HostReading, Issue, IssueHistory, counts_text, issues_of
+from app.cli.plans import print_findings
+from app.plans.plan_remarks import Acknowledged
 from suites.vocab import Finding, Severity
 from tests.messages import messages
 
@@ -112,3 +114,13 @@ def test_a_remedied_finding_of_a_plan_is_shown_as_gone_once() -> None:
     assert titles(history.issues()) == ["Host is busy", "Few"]
     history.clear()
     assert history.issues() == ()
+
+
+def test_the_command_line_prints_the_same_counts_and_one_row_for_an_issue(capsys: pytest.CaptureFixture[str]) -> None:
+    print_findings([BUSY, replace(BUSY, host="web-2", measured="40 %."), NOTE], (Acknowledged("few-trials", "seen"),))
+    counts, head, *rows = capsys.readouterr().out.splitlines()
+    assert counts == MESSAGES["printed"]
+    assert "Finding" in head
+    assert sum("host-busy" in row for row in rows) == 1
+    printed = " ".join(" ".join(rows).split())
+    assert ("web-1: 97 %." in printed, "web-2: 40 %." in printed, "Acknowledged: seen" in printed) == (True, True, True)

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from app.checks.before import check_plan
+from app.hosts.load_probe import LoadProbe
 from app.plans.plan import Plan, make_step
 from remote.probe import read_facts
 from remote.session import Session
@@ -77,3 +78,27 @@ def test_a_program_that_writes_to_the_disk_is_found(session: Session, tmp_path: 
     found = finding(facts, "disk-in-use", tmp_path)
     assert found is not None
     assert found.measured.startswith(f"{known(directory.device)}: ")
+
+
+@pytest.mark.alone
+def test_background_load_is_read_again_over_one_connection(lab_host: LabHost, tmp_path: Path) -> None:
+    if shutil.which("dash") is None:
+        pytest.skip("dash is not installed")
+    shutil.copy(shutil.which("dash") or "", tmp_path / "hog")
+    opened: list[Session] = []
+
+    def connect() -> Session:
+        opened.append(lab_host.connect())
+        return opened[-1]
+
+    facts = Facts(host="lab", read_at="2026-01-01T00:00:00+00:00")
+    probe = LoadProbe(connect, Plan("p", ("lab",), (make_step("sysbench-cpu", {}),)), facts)
+    with running(str(tmp_path / "hog"), "-c", "while :; do :; done"):
+        reading = probe.read()
+    assert reading is not None
+    assert any("now" in found.measured and "hog" in found.measured for found in reading.findings)
+    again = probe.read()
+    assert again is not None
+    assert not any("hog" in found.measured for found in again.findings)
+    assert len(opened) == 1
+    probe.close()

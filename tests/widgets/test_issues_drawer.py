@@ -136,6 +136,7 @@ def test_an_issue_that_stays_keeps_its_line_its_words_and_the_keyboard(qtbot: Qt
     assert line_of(drawer, BUSY) is busy
     assert (busy.word.text(), busy.age.text(), busy.is_open) == ("Gone", "gone just now", True)
     assert busy.hasFocus()
+    assert [line for line in drawer.lines if line.focusPolicy() & Qt.FocusPolicy.TabFocus] == [busy]
     assert drawer.counts.text == MESSAGES["without_busy"]
 
 

@@ -20,7 +20,8 @@ from suites.vocab import Finding, Severity
 from tests.app import run_events
 from widgets import jobs
 from widgets.live.model import RunModel
-from widgets.live.run_issues import MEASURED, LiveIssues
+from widgets.live.run_issues import LiveIssues
+from widgets.rechecks import MEASURED
 
 BUSY = Finding("host-busy", Severity.WARNING, "Host is busy", "97 %", "why", "remedy", "source", host=LOCAL)
 LOAD = frozenset({BUSY.id})
@@ -61,7 +62,7 @@ def issues(
         FindingRaised(BUSY),
     ):
         model.fold(event, 0.0)
-    made.show_run(model, aged=True)
+    made.show_run(model)
     with qtbot.waitExposed(made):
         made.show()
     return made
@@ -95,8 +96,8 @@ def test_a_host_that_cannot_be_reached_is_not_tried_again(
     qtbot: QtBot, readings: list[object], issues: LiveIssues
 ) -> None:
     readings.append(BenchwrightError("No route to host.", ""))
-    issues.rechecks.stop()
-    issues.follow()
+    issues.hide()
+    issues.show()
     qtbot.waitUntil(lambda: not issues.rechecks.watched)
     issues.follow()
     assert not issues.rechecks.watched

@@ -20,6 +20,7 @@ from widgets.jobs import PendingEvents
 from widgets.live import replay
 from widgets.live.live_page import LivePage
 from widgets.live.model import LivePhase, RunModel
+from widgets.live.run_issues import besides_limits
 from widgets.live.step_view import StepView
 from widgets.run_view import RunView
 
@@ -101,6 +102,8 @@ def test_samples_are_drawn_before_the_tool_ends(qtbot: QtBot, page: LivePage) ->
     with qtbot.waitSignal(page.run_finished, timeout=PATIENCE) as finished:
         pass
     assert finished.args == started.args
+    listed = {found for issue in page.issues.issues for found in (one.id for one in issue.findings)}
+    assert listed >= {one.id for one in besides_limits(model_of(page))}
     assert any(summary.startswith(MESSAGES["this_computer_sysbench_cpu_2"]) for summary in summaries)
     assert summaries[-1] == ""
     assert model_of(page).phase is LivePhase.DONE

@@ -335,8 +335,7 @@ class LivePage(Page):
         waits = self._front is not None and self._front.waiting
         self._state_label.set_text("waiting in the queue" if waits else state_text(model, time.monotonic()))
         self._strip.show_step_keys(model)
-        self.issues.show_run(model, aged=True)
-        self.issues.follow()
+        self.issues.show_run(model)
 
     def _show_time(self) -> None:
         run, view = self._front, self.view

@@ -3,22 +3,16 @@
 from collections.abc import Callable, Collection
 from functools import partial
 
-from PySide6.QtGui import QHideEvent, QShowEvent
-
-from app.checks.issues import Reason
 from app.checks.limits import LIMITED_BY
-from app.checks.recheck import BACKGROUND_LOAD, can_recheck, epoch_of
+from app.checks.recheck import can_recheck, epoch_of
 from app.plans.plan_remarks import Acknowledged, reason_of
 from app.questions import Asker
 from app.services import Workstation
-from suites.errors import BenchwrightError
 from suites.vocab import Finding
 from widgets.live.model import RunModel
 from widgets.parts.issue_line import IssueActions
 from widgets.parts.issues_drawer import IssuesDrawer
-from widgets.rechecks import Rechecks
-
-MEASURED = "The host is being measured"
+from widgets.rechecks import IssueRechecks
 
 
 class RunIssues(IssuesDrawer):
@@ -29,20 +23,17 @@ class RunIssues(IssuesDrawer):
         self._model: RunModel | None = None
         self._listed: tuple[tuple[Finding, ...], tuple[Acknowledged, ...]] = ((), ())
 
-    def show_run(self, model: RunModel, *, aged: bool = False) -> None:
-        """Show the issues of `model`, with their age if the run is watched (`aged`)."""
+    def show_run(self, model: RunModel, *, aged: bool = False) -> bool:
+        """Show the issues of `model`, with their age if the run is watched (`aged`); return whether they changed."""
         listed = besides_limits(model), model.plan.acknowledged
+        if model is self._model and listed == self._listed:
+            return False
         if model is not self._model:
             self.clear()
-        if model is not self._model or listed != self._listed:
-            self._model, self._listed = model, listed
-            read_at = {host: epoch_of(facts) for host, facts in model.facts.items()} if aged else {}
-            self.show_findings(listed[0], self.reasons(listed[1]), read_at, aged=aged)
-
-    @staticmethod
-    def reasons(acknowledged: tuple[Acknowledged, ...]) -> Reason:
-        """Return the reason of each finding in `acknowledged`."""
-        return partial(reason_of, acknowledged)
+        self._model, self._listed = model, listed
+        read_at = {host: epoch_of(facts) for host, facts in model.facts.items()} if aged else {}
+        self.show_findings(listed[0], partial(reason_of, listed[1]), read_at, aged=aged)
+        return True
 
 
 class LiveIssues(RunIssues):
@@ -50,43 +41,25 @@ class LiveIssues(RunIssues):
 
     def __init__(self, workstation: Workstation, asker: Asker, measured: Callable[[], Collection[str]]) -> None:
         super().__init__("live", IssueActions(fix=False, acknowledge=False, can_recheck=can_recheck))
-        self._measured = measured
-        self.rechecks = Rechecks(workstation, asker, self)
-        self.rechecks.read.connect(self.take_reading)
-        self.rechecks.failed.connect(self._fail)
-        self.rechecks.busy_changed.connect(lambda busy: self.set_recheck("Reading the host…" if busy else ""))
+        self.rechecks = IssueRechecks(self, workstation, asker, measured)
+        self.rechecks.failed.connect(lambda error: self.show_message(str(error)))
         self.recheck_requested.connect(self._recheck)
+
+    def show_run(self, model: RunModel, *, aged: bool = True) -> bool:
+        """Show the issues of `model` with their age, and watch its hosts if they have background load."""
+        changed = super().show_run(model, aged=aged)
+        if changed:
+            self.follow()
+        return changed
+
+    def _recheck(self, hosts: tuple[str, ...]) -> None:
+        self.show_message("")
+        self.rechecks.recheck(hosts)
 
     def follow(self) -> None:
         """Watch the background load of the hosts that have such an issue, while shown and not measured."""
-        model, measured = self._model, self._measured()
-        if model is None:
-            return
-        busy = {one.host for issue in self.issues for one in issue.findings if one.id in BACKGROUND_LOAD}
-        free = {host: facts for host, facts in model.facts.items() if host in busy and host not in measured}
-        self.set_recheck(MEASURED if busy & {*measured} else "")
-        if self.isVisible() and free:
-            self.rechecks.watch(model.plan, free)
-        else:
-            self.rechecks.stop()
-
-    def _recheck(self, hosts: tuple[str, ...]) -> None:
         if self._model is not None:
-            free = [host for host in hosts if host not in self._measured()]
-            self.rechecks.recheck(self._model.plan, self._model.facts, free)
-
-    def _fail(self, error: BenchwrightError) -> None:
-        self.show_message(str(error))
-
-    def showEvent(self, event: QShowEvent) -> None:
-        """Watch again."""
-        super().showEvent(event)
-        self.follow()
-
-    def hideEvent(self, event: QHideEvent) -> None:
-        """Stop watching."""
-        super().hideEvent(event)
-        self.rechecks.stop()
+            self.rechecks.follow(self._model.plan, self._model.facts)
 
 
 def besides_limits(model: RunModel) -> tuple[Finding, ...]:

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QAction, QKeySequence
-from PySide6.QtWidgets import QPlainTextEdit, QSplitter, QWidget
+from PySide6.QtWidgets import QApplication, QPlainTextEdit, QSplitter, QWidget
 
 from app.records import Band
 from app.services import Workstation
@@ -88,7 +88,7 @@ class StepView(QWidget):
         shown = headline(self._model, self._step_key, self._bands, time.monotonic())
         self.bar.show_headline(shown, self._model.decisions.get(self._step_key, ()))
         self.bar.badge.show_verdict(self._model.verdicts.get(self._step_key))
-        self.verdict.show_step(self._model, self._step_key)
+        self._sync_verdict()
         self._sync_table()
         self.plots.sync()
         if self.plots.window_of_time.selection is not None:
@@ -101,7 +101,11 @@ class StepView(QWidget):
         if self._model is None or self._step_key is None:
             return
         self._front = view
+        focused = QApplication.focusWidget()
+        has_focus = focused is not None and self.plots.isAncestorOf(focused)
         self.plots.show_step(self._model, self._step_key, view, self._bands)
+        if has_focus:  # its plot may be gone
+            self.take_focus()
         self.commands.setPlainText(visible(command_text(view.trial.commands)) if view is not None else "")
         self.sync()
         self.front_changed.emit()
@@ -112,6 +116,11 @@ class StepView(QWidget):
         if self._model is not None and self._step_key is not None and not self.tabs.folded:
             metric = headline_metric(self._model, self._step_key)
             self.table.show_trials(self._model.trials_at(self._step_key), metric, self._front)
+
+    def _sync_verdict(self) -> None:
+        """Update the verdict and the host, unless their tab is folded."""
+        if self._model is not None and self._step_key is not None and not self.tabs.folded:
+            self.verdict.show_step(self._model, self._step_key)
 
     def _choose_trial(self, trial: int) -> None:
         view = None if self._model is None else self._model.trials.get(trial)
@@ -181,6 +190,7 @@ class StepView(QWidget):
     def _folded(self) -> None:
         self._share_height()
         self._sync_table()
+        self._sync_verdict()
         self._request_output()
 
     def _share_height(self) -> None:

@@ -3,19 +3,17 @@
 from functools import partial
 
 from PySide6.QtCore import Signal
-from PySide6.QtGui import QHideEvent, QShowEvent
 
-from app.checks.recheck import BACKGROUND_LOAD, epoch_of
+from app.checks.recheck import epoch_of
 from app.plans.plan import Plan
 from app.plans.plan_remarks import reason_of, with_reason, with_reason_for
 from app.questions import Asker
 from app.services import Workstation
 from suites.vocab import Finding
 from widgets.jobs import BackgroundJob
-from widgets.parts.findings import acknowledged_text
-from widgets.parts.issue_line import IssueActions
+from widgets.parts.issue_line import IssueActions, acknowledged_text
 from widgets.parts.issues_drawer import IssuesDrawer
-from widgets.rechecks import Rechecks
+from widgets.rechecks import IssueRechecks
 from widgets.wizard.assessor import Assessment
 from widgets.wizard.draft import PlanDraft
 from widgets.wizard.remedies import ValueChange, changes_text, describe, make_changes, undo_changes
@@ -35,8 +33,7 @@ class PlanIssues(IssuesDrawer):
         super().__init__("wizard", actions)
         self._draft, self._workstation = draft, workstation
         self._changes: tuple[ValueChange, ...] = ()
-        self.rechecks = Rechecks(workstation, asker, self)
-        self.rechecks.read.connect(self.take_reading)
+        self.rechecks = IssueRechecks(self, workstation, asker)
         self.fix_requested.connect(self._apply)
         self.undo_requested.connect(self._undo)
         self.acknowledge_requested.connect(self._acknowledge)
@@ -55,17 +52,8 @@ class PlanIssues(IssuesDrawer):
             self.show_findings(found.findings, partial(reason_of, self._draft.acknowledged), read_at)
         elif self._draft.sketch() is None:
             self.show_findings(())
-        self._follow()
-
-    def _follow(self) -> None:
-        """Watch the background load of the hosts that have such an issue, while shown."""
-        plan = self._draft.sketch()
-        busy = {one.host for issue in self.issues for one in issue.findings if one.id in BACKGROUND_LOAD}
-        watched = {host: facts for host, facts in self._draft.facts.items() if host in busy}
-        if plan is not None and watched and self.isVisible():
-            self.rechecks.watch(plan, watched)
-        else:
-            self.rechecks.stop()
+        if (plan := self._draft.sketch()) is not None:
+            self.rechecks.follow(plan, self._draft.facts)
 
     def _apply(self, findings: tuple[Finding, ...]) -> None:
         plan, workstation = self._draft.sketch(), self._workstation
@@ -91,13 +79,3 @@ class PlanIssues(IssuesDrawer):
             self._draft.acknowledged = with_reason(self._draft.acknowledged, given)
         self.reported.emit(acknowledged_text(findings, reason))
         self.edited.emit()
-
-    def showEvent(self, event: QShowEvent) -> None:
-        """Watch again."""
-        super().showEvent(event)
-        self._follow()
-
-    def hideEvent(self, event: QHideEvent) -> None:
-        """Stop watching."""
-        super().hideEvent(event)
-        self.rechecks.stop()

@@ -130,7 +130,9 @@ class SuiteChoices(QWidget):
             clearButtonEnabled=True,
         )
         self.field.installEventFilter(self)
-        self.list = ChoiceList("Tests", ("Name", "What it answers", "Time", "Cost, tool"), stretched=1, first=0.46)
+        self.list = ChoiceList(
+            "Tests", ("Name", "What it answers", "Time", "Cost, tool, host"), stretched=1, first=0.46
+        )
         self.list.ticked.connect(self._tick)
         self.list.taken.connect(self._take)
         self._steps = in_column(spacing=0)
@@ -235,7 +237,8 @@ def _preset_entry(key: str, preset: Preset, cost: PresetCost | None) -> ChoiceEn
 def _recent_entry(key: str, plan: RecentPlan) -> ChoiceEntry:
     what = f"{listed(plan.steps)} on {listed(map(host_label, plan.hosts))}"
     kind = f"saved to {plan.path}" if plan.path else "run"
-    return ChoiceEntry(key, (plan.name, what, age_text(plan.when), ""), RECENT, tip=f"{plan.name}\n{what}\n{kind}")
+    texts = (plan.name, what, age_text(plan.when), listed(map(host_label, plan.hosts)))
+    return ChoiceEntry(key, texts, RECENT, tip=f"{plan.name}\n{what}\n{kind}")
 
 
 def age_text(when: str) -> str:
