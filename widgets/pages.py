@@ -252,6 +252,7 @@ class Pages:
         page.show_run_requested.connect(self.show_run)
         page.measure_requested.connect(lambda: self._services.show_page(PageName.MEASURE))
         page.plan_chosen.connect(self.open_plan)
+        page.compare_requested.connect(self.compare)
         page.export_requested.connect(lambda run_id: self._services.open_export([run_id], run_id))
         return page
 

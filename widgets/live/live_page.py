@@ -62,6 +62,7 @@ class LivePage(Page):
     show_run_requested = Signal(str)
     export_requested = Signal(str)
     measure_requested = Signal()
+    compare_requested = Signal(object)  # the baseline's run, and the shown one
     plan_chosen = Signal(object)  # a Plan
     library_changed = Signal(object)  # a LibraryChanged
 
@@ -287,7 +288,8 @@ class LivePage(Page):
             self.card.show_run(self.workstation, model.run_id)
         if run.over and (model.run_id or model.trials):
             measured = any(view.counts for view in model.trials.values())
-            self._outcome.show_message(*outcome(model), stored=bool(model.run_id), measured=measured)
+            compared = measured and bool(self._baselines_of(run))
+            self._outcome.show_message(*outcome(model), stored=bool(model.run_id), measured=measured, compared=compared)
             self._outcome.propose(model.plan.name)
         elif run.over:
             self._outcome.show_message(*not_started(model), stored=False, measured=False)
@@ -376,6 +378,16 @@ class LivePage(Page):
         run.bands = bands
         if run is self._front and any(bands.values()):
             self._show_step(run.step_key)
+            self._show_bars(run)
+
+    def _baselines_of(self, run: RunController) -> list[str]:
+        """Return the runs pinned as baselines of a run, each once."""
+        bands = [band.run_id for bands in run.bands.values() for band in bands if not band.reference]
+        return [run_id for run_id in dict.fromkeys(bands) if run_id != run.model.run_id]
+
+    def _compare(self) -> None:
+        if (run := self._front) is not None:
+            self.compare_requested.emit([*self._baselines_of(run), run.model.run_id])
 
     def _bands_failed(self, error: BenchwrightError) -> None:
         self.status.emit(f"Baseline not read: {error}")
@@ -417,6 +429,7 @@ class LivePage(Page):
         self._outcome.export_requested.connect(lambda: self._request(self.export_requested))
         self._outcome.pin_requested.connect(self._pin)
         self._outcome.crosscheck_requested.connect(self._open_crosscheck)
+        self._outcome.compare_requested.connect(self._compare)
         self._outcome.rerun_requested.connect(self.run_again)
         self._body.addWidget(self._outcome)
         self._connection = ConnectionBar()

@@ -82,6 +82,7 @@ class OutcomeBar(QFrame):
     export_requested = Signal()
     rerun_requested = Signal()
     crosscheck_requested = Signal()
+    compare_requested = Signal()
     pin_requested = Signal(str)  # the baseline's name
 
     def __init__(self) -> None:
@@ -94,6 +95,14 @@ class OutcomeBar(QFrame):
         self.export_button = _button("Export…", self.export_requested)
         self.rerun_button = _button("Run again", self.rerun_requested)
         self.crosscheck_button = _button("Check with another tool…", self.crosscheck_requested)
+        self.compare_button = _button("Compare with baseline", self.compare_requested)
+        for button, keys in (
+            (self.pin_button, "Ctrl+B"),
+            (self.rerun_button, "Ctrl+R"),
+            (self.compare_button, "Ctrl+D"),
+        ):
+            button.setShortcut(keys)
+            set_tool_tip(button, f"{button.text()} ({keys})")
         self.name = line_edit(
             "Name of the baseline", self._enable, placeholderText="Name of the baseline", maxLength=80, minimumWidth=220
         )
@@ -103,10 +112,12 @@ class OutcomeBar(QFrame):
         self._lay_out()
         self.hide()
 
-    def show_message(self, level: str, message: str, detail: str, *, stored: bool, measured: bool = True) -> None:
+    def show_message(
+        self, level: str, message: str, detail: str, *, stored: bool, measured: bool = True, compared: bool = False
+    ) -> None:
         """Show the outcome as `level`. Without a stored run (`stored`) only *Run again* is offered.
 
-        A run without a counted trial (not `measured`) cannot be pinned.
+        A run without a counted trial (not `measured`) cannot be pinned; one that has a baseline can be `compared`.
         """
         self._picture.show_icon(level)
         self._picture.setAccessibleName(SEVERITY_NAMES[level])
@@ -117,8 +128,9 @@ class OutcomeBar(QFrame):
         restyle(self, "level", level)
         for button in (self.show_button, self.pin_button, self.export_button, self.crosscheck_button):
             button.setVisible(stored)
+        self.compare_button.setVisible(stored and compared)
         self.pin_button.setEnabled(stored and measured)
-        why = "" if measured else "No trial counts: nothing to compare against"
+        why = "Pin as baseline (Ctrl+B)" if measured else "No trial counts: nothing to compare against"
         set_tool_tip(self.pin_button, why)
         self._close_name()
         self.show()
@@ -148,8 +160,9 @@ class OutcomeBar(QFrame):
         self._first.setDirection(below if room < TEXT_LEAST else right)
 
     def _lay_out(self) -> None:
-        offers = (self.show_button, self.pin_button, self.export_button, self.crosscheck_button, self.rerun_button)
-        self._actions, self._name_row = flowing(*offers, spacing=SPACE[1]), QWidget()
+        stored = (self.show_button, self.pin_button, self.export_button, self.crosscheck_button)
+        self._actions = flowing(self.compare_button, *stored, self.rerun_button, spacing=SPACE[1])
+        self._name_row = QWidget()
         fill(row_in(self._name_row, SPACE[1]), self.name, self.accept_button, self.cancel_button)
         texts = in_row(self._picture, (self.message, 1), spacing=SPACE[1])
         self._first = QBoxLayout(QBoxLayout.Direction.LeftToRight)
