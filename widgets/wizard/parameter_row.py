@@ -15,6 +15,9 @@ from widgets.wizard.editors import Editor, make_editor
 
 LABEL_WIDTH, FIELD_WIDTH, ROW_HEIGHT = 184, 208, 34
 
+LONGEST_LABEL = 22
+"""Characters of a label."""
+
 RESET_KEYS = "Ctrl+Backspace"
 
 
@@ -37,6 +40,13 @@ def value_text(parameter: Parameter, value: Value) -> str:
 def unit_text(parameter: Parameter) -> str:
     """Return the unit shown after the field; sizes and durations include theirs in the value."""
     return "" if parameter.type in {Type.SIZE, Type.DURATION} else parameter.unit
+
+
+def label_text(parameter: Parameter) -> str:
+    """Return the tool's token of a parameter; a title of ours with the option beside it, where both fit."""
+    both = f"{parameter.title} {parameter.option}".strip()
+    token = parameter.option.lstrip("-=") == parameter.title
+    return parameter.title if token or len(both) > LONGEST_LABEL else both
 
 
 def help_text(parameter: Parameter, why: str = "") -> str:
@@ -64,7 +74,7 @@ class ParameterRow(QWidget):
         self.editor = _editor(parameter)
         self.editor.edited.connect(self._emit)
         self.editor.field.installEventFilter(self)
-        self.title = Text(parameter.title, wrap=False, font=code_font())
+        self.title = Text(label_text(parameter), wrap=False, font=code_font())
         self.title.setBuddy(self.editor.field)
         self._unit = Text(unit_text(parameter), Tone.MUTED, wrap=False)
         self.hint = Text(tone=Tone.MUTED, wrap=False, font=text_font(TextSize.SMALL))
