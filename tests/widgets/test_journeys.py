@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QApplication, QWidget
+from PySide6.QtWidgets import QApplication, QLineEdit, QWidget
 from pytestqt.qtbot import QtBot
 
 from app.plans.plan import LOCAL, Plan, Repetition, make_step
@@ -65,7 +65,8 @@ def _ended(qtbot: QtBot, window: MainWindow, runs: int) -> None:
     """Wait until so many runs have ended and what they left was read."""
     live = window.pages.live
     assert live is not None
-    qtbot.waitUntil(lambda: sum(one.over for one in live.runs.controllers) == runs, timeout=240_000)
+    workstation = window.workstation
+    qtbot.waitUntil(lambda: not live.runs.active and len(workstation.runs()) == runs, timeout=240_000)
     qtbot.waitUntil(lambda: not jobs.running())
 
 
@@ -87,11 +88,13 @@ def test_a_run_against_a_baseline_is_a_picture_within_six_steps(
     window.pages.run(Plan("CPU", (LOCAL,), (step,), repetition=Repetition(trials=2)), None)
     _ended(qtbot, window, 1)
     keys.press(Qt.Key.Key_B, Qt.KeyboardModifier.ControlModifier)  # Pin as baseline
+    qtbot.waitUntil(lambda: isinstance(QApplication.focusWidget(), QLineEdit))
     keys.press(Qt.Key.Key_Return)  # under the proposed name
     qtbot.waitUntil(lambda: not jobs.running())
     keys.press(Qt.Key.Key_R, Qt.KeyboardModifier.ControlModifier)  # Run again
     _ended(qtbot, window, 2)
     keys.press(Qt.Key.Key_D, Qt.KeyboardModifier.ControlModifier)  # Compare with baseline
+    qtbot.waitUntil(lambda: window.pages.existing(PageName.COMPARE) is not None)
     page = window.pages.existing(PageName.COMPARE)
     assert isinstance(page, ComparePage)
     qtbot.waitUntil(lambda: page.table.model().rowCount() > 0 and not jobs.running())
