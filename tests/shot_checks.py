@@ -20,8 +20,13 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from widgets.parts.issue_line import IssueLine
+
 ROLES = frozenset({QAccessible.Role.NoRole, QAccessible.Role.Client})
 """Roles that say nothing about what takes the focus."""
+
+_WITHOUT_ROLE = (QGraphicsView, IssueLine)
+"""Plots, and rows that are widgets of their own: Qt has no role for them, their names say what they are."""
 
 ROUNDING = 2
 """Pixels by which a text may exceed its widget: the metrics of fonts are rounded."""
@@ -38,7 +43,7 @@ def _problems(one: QWidget, window: QWidget) -> Iterator[str]:
     if one.focusPolicy() != Qt.FocusPolicy.NoFocus and one.isEnabled() and not _is_part(one):
         if not found.text(QAccessible.Text.Name).strip():
             yield "has no accessible name"
-        if found.role() in ROLES and not isinstance(one, QGraphicsView):  # Qt has no role for a plot
+        if found.role() in ROLES and not isinstance(one, _WITHOUT_ROLE):
             yield "has no role"
     if (text := _text(one)) and _needed(one, text) > one.width() + ROUNDING and not one.toolTip():
         yield f"“{text[:50]}” is cut"

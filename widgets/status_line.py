@@ -1,12 +1,12 @@
 """Status bar with the run under way and a message of the current page."""
 
-from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QStatusBar, QWidget
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtWidgets import QApplication, QStatusBar, QWidget
 
 from widgets.parts.boxes import fill, row_in
 from widgets.parts.controls import push_button
 from widgets.parts.notice import Picture
-from widgets.parts.text import Text, Tone
+from widgets.parts.text import OneLine, Text, Tone
 from widgets.theme import SPACE, set_icon
 
 IDLE = "No run under way"
@@ -30,10 +30,11 @@ class StatusLine(QStatusBar):
         left = QWidget()
         row = row_in(left, SPACE[1], (SPACE[2], SPACE[0], SPACE[1], SPACE[0]))
         fill(row, self._mark, self.running, self.stop_button)
-        self.message = Text("", Tone.MUTED, wrap=False)
-        self.message.setContentsMargins(0, 0, SPACE[2], 0)
+        self.message = OneLine(QApplication.font(), "muted", Qt.AlignmentFlag.AlignRight)
+        right = QWidget()
+        fill(row_in(right, 0, (0, 0, SPACE[2], 0)), self.message)
         self.addWidget(left)
-        self.addPermanentWidget(self.message)
+        self.addPermanentWidget(right, 1)
         self.show_running("")
 
     def show_running(self, summary: str, *, stoppable: bool = True) -> None:
@@ -51,4 +52,4 @@ class StatusLine(QStatusBar):
 
     def show_message(self, text: str) -> None:
         """Show the message of the current page."""
-        self.message.setText(text)
+        self.message.set_text(text)

@@ -76,7 +76,7 @@ def test_a_quick_benchmark_is_on_the_clipboard_in_two_steps(qtbot: QtBot, window
     keys.press(Qt.Key.Key_N, Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier)
     _ended(qtbot, window, 1)
     keys.press(Qt.Key.Key_C, Qt.KeyboardModifier.ControlModifier)
-    assert "IOPS" in QApplication.clipboard().text()
+    qtbot.waitUntil(lambda: "IOPS" in QApplication.clipboard().text())
     assert keys.pressed == 2
 
 

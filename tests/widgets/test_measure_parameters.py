@@ -1,6 +1,6 @@
 """The parameters' rows are drawn from the suite alone: a suite nobody has heard of needs no widget edited."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
@@ -77,13 +77,14 @@ class Everything(Suite):
 
 
 @pytest.fixture
-def page(qtbot: QtBot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> MeasurePage:
+def page(qtbot: QtBot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[MeasurePage]:
     monkeypatch.setattr(registry, "SUITES", (Everything(),))
     made = made_page(qtbot, tmp_path)
     with_tests(qtbot, made, "everything")
     made.forward()
     made.parameters.all.setChecked(True)
-    return made
+    yield made
+    settle(qtbot, made)  # a check that comes later would look for the suite that has gone
 
 
 def test_every_type_has_a_field_and_its_value_arrives(qtbot: QtBot, page: MeasurePage) -> None:

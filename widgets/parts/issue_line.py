@@ -26,7 +26,7 @@ from widgets.parts.flow_layout import flowing
 from widgets.parts.notice import Picture
 from widgets.parts.severity import TONES
 from widgets.parts.text import OneLine, Text, Tone, set_tool_tip
-from widgets.theme import SPACE, TextSize, figure_font, palette, text_font
+from widgets.theme import SPACE, TextSize, figure_font, palette, set_icon, text_font
 
 Describe = Callable[[Finding], str]
 """Returns what applying a remedy would change, such as ``Threads 1 → 8``; empty if unknown."""
@@ -159,6 +159,12 @@ class IssueLine(QWidget):
             widget.setFixedWidth(max(1, width))
         self._button_row.setFixedWidth(columns.actions)
 
+    def set_compact(self, *, compact: bool) -> None:
+        """Show *Recheck* and *Acknowledge* as icons, where there is no room for their texts."""
+        style = Qt.ToolButtonStyle.ToolButtonIconOnly if compact else Qt.ToolButtonStyle.ToolButtonTextOnly
+        for name in ("recheck", "acknowledge"):
+            self.buttons[name].setToolButtonStyle(style)
+
     def actions_width(self) -> int:
         """Return the width of its buttons."""
         shown = [button for button in self.buttons.values() if not button.isHidden()]
@@ -206,6 +212,8 @@ class IssueLine(QWidget):
             "recheck": self._button("Recheck", self._recheck),
             "acknowledge": self._button("Acknowledge…", self._acknowledge),
         }
+        for name, sign in (("recheck", "refresh"), ("acknowledge", "agrees")):
+            set_icon(made[name], sign)
         self.help = self._button("More", lambda: self.help_requested.emit(f"check-{self.issue.first.id}"))
         set_tool_tip(self.help, "Help page of this check: method, source and remedy")
         return made

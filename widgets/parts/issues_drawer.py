@@ -33,8 +33,11 @@ TICK = 1000
 SHARE, MOST = 1 / 3, 0.6
 """Height of the open drawer as a share of its page: by default, and after dragging at most."""
 
-WIDE = 900
-"""Width in pixels from which lines have a column of the host and step."""
+FIGURE = 24
+"""Characters of the measured value that are shown before buttons become icons and the scope is left out."""
+
+GAPS = 80
+"""Pixels of the icon and of the space between the columns."""
 
 
 class DrawerHandle(QWidget):
@@ -320,12 +323,21 @@ class IssuesDrawer(QFrame):
         def widest(name: str) -> int:
             return max(getattr(line, name).sizeHint().width() for line in self.lines)
 
-        width = self._area.viewport().width()
-        actions = max(line.actions_width() for line in self.lines)
-        scope = min(widest("scope"), width // 6) if self.width() >= WIDE and any(i.scope for i in self.issues) else 0
+        width, metrics = self._area.viewport().width(), self.lines[0].age.fontMetrics()
+        word, title = widest("word"), min(widest("title"), width // 3)
+        scope = min(widest("scope"), width // 6) if any(issue.scope for issue in self.issues) else 0
         aged = any(issue.at is not None or issue.gone is not None for issue in self.issues)
-        sample = self.lines[0].age.fontMetrics().horizontalAdvance("gone 59 min ago") + 2
-        columns = Columns(widest("word"), min(widest("title"), width // 3), scope, sample if aged else 0, actions)
+        age = metrics.horizontalAdvance("gone 59 min ago") + 2 if aged else 0
+        least = FIGURE * metrics.averageCharWidth() + GAPS
+        for compact in (False, True):
+            for line in self.lines:
+                line.set_compact(compact=compact)
+            actions = max(line.actions_width() for line in self.lines)
+            if word + title + scope + age + actions + least <= width:
+                break
+        if word + title + scope + age + actions + least > width:
+            scope = 0
+        columns = Columns(word, title, scope, age, actions)
         for line in self.lines:
             line.set_columns(columns)
 

@@ -4,13 +4,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from PySide6.QtCore import QSize, Qt, Signal
-from PySide6.QtGui import QColor, QFocusEvent, QKeyEvent, QResizeEvent
-from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTreeWidget, QTreeWidgetItem
+from PySide6.QtGui import QColor, QFocusEvent, QFontMetrics, QKeyEvent, QResizeEvent
+from PySide6.QtWidgets import QAbstractItemView, QApplication, QHeaderView, QTreeWidget, QTreeWidgetItem
 
 from widgets.parts.text import visible
 from widgets.theme import SPACE, TextSize, palette, text_font
 
-ROW_HEIGHT = 26
 LEAST = 0.16
 """Least share of the width for the stretched column."""
 
@@ -216,9 +215,14 @@ def _entry(item: QTreeWidgetItem) -> ChoiceEntry:
     return entry
 
 
+def row_height() -> int:
+    """Return the height of a row in pixels."""
+    return max(26, round(1.6 * QFontMetrics(QApplication.font()).height()))
+
+
 def _heading(text: str) -> QTreeWidgetItem:
     heading = QTreeWidgetItem([text])
-    heading.setSizeHint(0, QSize(0, ROW_HEIGHT))
+    heading.setSizeHint(0, QSize(0, row_height()))
     heading.setFlags(Qt.ItemFlag.ItemIsEnabled)
     heading.setFont(0, text_font(TextSize.SMALL, bold=True))
     heading.setForeground(0, QColor(palette().muted))
@@ -227,7 +231,7 @@ def _heading(text: str) -> QTreeWidgetItem:
 
 def _show(item: QTreeWidgetItem, entry: ChoiceEntry) -> None:
     item.setData(0, _ENTRY, entry)
-    item.setSizeHint(0, QSize(0, ROW_HEIGHT))
+    item.setSizeHint(0, QSize(0, row_height()))
     for column, text in enumerate(entry.texts):
         item.setText(column, visible(text))
         item.setToolTip(column, visible(entry.tip or text))

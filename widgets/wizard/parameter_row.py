@@ -1,7 +1,7 @@
 """One parameter in a row of fixed height: the tool's token, field, unit, and a quiet hint; one Tab stop."""
 
 from PySide6.QtCore import QEvent, QObject, Qt, Signal
-from PySide6.QtGui import QAction, QColor, QContextMenuEvent, QKeyEvent, QPainter, QPaintEvent
+from PySide6.QtGui import QAction, QColor, QContextMenuEvent, QFontMetrics, QKeyEvent, QPainter, QPaintEvent
 from PySide6.QtWidgets import QMenu, QWidget
 
 from suites.errors import ParameterError
@@ -13,10 +13,11 @@ from widgets.theme import SPACE, TextSize, code_font, palette, text_font
 from widgets.wizard.draft import ParameterForm
 from widgets.wizard.editors import Editor, make_editor
 
-LABEL_WIDTH, FIELD_WIDTH, ROW_HEIGHT = 184, 208, 34
+LABEL, FIELD = 26, 28
+"""Characters of a label and of a field: of code, so that the fields of all rows begin at one place."""
 
 LONGEST_LABEL = 22
-"""Characters of a label."""
+"""Characters of a label that has the option beside it."""
 
 RESET_KEYS = "Ctrl+Backspace"
 
@@ -83,14 +84,16 @@ class ParameterRow(QWidget):
 
     def _build(self, *, lines: bool) -> None:
         row = row_in(self, SPACE[1], (SPACE[1], 2, SPACE[1], 2))
-        self.title.setFixedWidth(LABEL_WIDTH)
+        metrics = QFontMetrics(code_font())
+        width = metrics.horizontalAdvance("0")
+        self.title.setFixedWidth(LABEL * width)
         fill(row, self.title, (self.editor, 1 if lines else 0), self._unit, (self.hint, 0 if lines else 1))
         if lines:
             row.setAlignment(self.title, Qt.AlignmentFlag.AlignTop)
             self.hint.hide()
         else:
-            self.setFixedHeight(ROW_HEIGHT)
-            self.editor.setFixedWidth(FIELD_WIDTH)
+            self.setFixedHeight(max(34, 2 * metrics.height()))
+            self.editor.setFixedWidth(FIELD * width)
 
     def show_form(self, form: ParameterForm) -> None:
         """Show the text, the suggested values and the error of this parameter."""
