@@ -15,6 +15,7 @@ from suites.programs import Program
 from suites.vocab import Resource, Sample
 from tests.messages import messages
 from tests.widgets.measure_stage import made_page, settle, type_into, with_tests
+from widgets import jobs
 from widgets.wizard.measure_page import MeasurePage
 
 MESSAGES = messages("widgets-measure", "test_measure_parameters")
@@ -84,7 +85,7 @@ def page(qtbot: QtBot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Itera
     made.forward()
     made.parameters.all.setChecked(True)
     yield made
-    settle(qtbot, made)  # a check that comes later would look for the suite that has gone
+    qtbot.waitUntil(lambda: not jobs.running())  # a check that comes later would look for the suite that has gone
 
 
 def test_every_type_has_a_field_and_its_value_arrives(qtbot: QtBot, page: MeasurePage) -> None:

@@ -212,8 +212,8 @@ class IssueLine(QWidget):
             "recheck": self._button("Recheck", self._recheck),
             "acknowledge": self._button("Acknowledge…", self._acknowledge),
         }
-        for name, sign in (("recheck", "refresh"), ("acknowledge", "agrees")):
-            set_icon(made[name], sign)
+        for name, sign in (("recheck", "refresh"), ("acknowledge", "good")):
+            set_icon(made[name], sign, "muted")
         self.help = self._button("More", lambda: self.help_requested.emit(f"check-{self.issue.first.id}"))
         set_tool_tip(self.help, "Help page of this check: method, source and remedy")
         return made
