@@ -21,11 +21,12 @@ from PySide6.QtWidgets import (
 )
 
 from widgets.parts.issue_line import IssueLine
+from widgets.plots.chart_view import ChartView
 
 ROLES = frozenset({QAccessible.Role.NoRole, QAccessible.Role.Client})
 """Roles that say nothing about what takes the focus."""
 
-_WITHOUT_ROLE = (QGraphicsView, IssueLine)
+_WITHOUT_ROLE = (QGraphicsView, ChartView, IssueLine)
 """Plots, and rows that are widgets of their own: Qt has no role for them, their names say what they are."""
 
 ROUNDING = 2

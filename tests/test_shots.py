@@ -26,7 +26,8 @@ LARGEST = 90
 """Largest difference of one part: text that moves by a line."""
 
 COMPARED = (
-    "library-selected", "library-compared", "compare-table", "live-finished", "measure-parameters", "measure-review",
+    "library-several", "library-groups", "compare-two", "compare-27-runs", "charts-heat", "measure-2-parameters",
+    "queue-side-by-side",
 )  # fmt: skip
 
 

@@ -426,7 +426,7 @@ class ComparePage(Page):
         self._content = QWidget()
         content = column_in(self._content, SPACE[1])
         self._controls = self._build_controls()
-        fill(content, self._build_head(), self.chips, self._controls, self.conditions, (self._splitter, 1))
+        fill(content, self._build_head(), self.chips.area, self._controls, self.conditions, (self._splitter, 1))
         content.addStretch(0)
         self._content.hide()
         self._body = QWidget()

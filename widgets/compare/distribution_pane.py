@@ -11,7 +11,7 @@ from app.distributions.charts import ecdf_chart, histogram_chart, pooled_text, s
 from app.distributions.distribution import Distribution
 from suites.errors import BenchwrightError
 from widgets.compare.trial_dots import TrialDots
-from widgets.parts.boxes import column_in, fill
+from widgets.parts.boxes import column_in, fill, scrolled
 from widgets.parts.text import Text, Tone, set_tool_tip
 from widgets.plots.chart_view import ChartView
 from widgets.theme import SPACE
@@ -49,7 +49,7 @@ class DistributionPane(QWidget):
         fill(column_in(charts, SPACE[0]), self.note, (self.view, 1))
         stacked = QWidget()
         self._stack = QStackedLayout(stacked)
-        self._stack.addWidget(self.dots)
+        self._stack.addWidget(scrolled(self.dots))
         self._stack.addWidget(charts)
         fill(column_in(self, SPACE[0]), self.kinds, (stacked, 1))
 

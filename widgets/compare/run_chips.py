@@ -10,7 +10,7 @@ from app.comparison.comparison import run_letter, run_name
 from app.records import RunSummary
 from widgets.compare.cells import draw_mark
 from widgets.compare.messages import distinct_run_names, is_group, numbered_run_name
-from widgets.parts.boxes import FittedWidget, fill, row_in
+from widgets.parts.boxes import FittedWidget, fill, row_in, scrolled
 from widgets.parts.controls import tool_button
 from widgets.parts.flow_layout import flowing
 from widgets.parts.names import mark_of
@@ -137,8 +137,11 @@ class RunChip(QFrame):
         return button
 
 
+MOST_ROWS = 3
+
+
 class RunChips(FittedWidget):
-    """Chips of all runs, in one or more rows."""
+    """Chips of all runs. They scroll in `area`, which is at most MOST_ROWS high: the plots need the room."""
 
     baseline_requested = Signal(int)
     show_requested = Signal(int)
@@ -150,8 +153,17 @@ class RunChips(FittedWidget):
         self.chips: list[RunChip] = []
         self._flow: QWidget | None = None
         self._row = row_in(self)
+        self.area = scrolled(self)
 
     def fit(self) -> None:
+        """Fit the names of the chips, and the height of the area."""
+        self._fit_names()
+        if self._flow is not None and self.chips:
+            row = self.chips[0].sizeHint().height()
+            rows = MOST_ROWS * row + (MOST_ROWS - 1) * SPACE[1]
+            self.area.setFixedHeight(min(rows, self._flow.heightForWidth(max(1, self.width()))))
+
+    def _fit_names(self) -> None:
         """Fit two chips in a row, more than two chips with whole or else distinct names; else one in a row."""
         half = (self.width() - SPACE[1]) // 2 if len(self.chips) > 2 else self.width()
         whole = [chip.label.text() for chip in self.chips]
