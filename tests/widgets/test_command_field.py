@@ -63,6 +63,38 @@ def test_an_unknown_word_is_named_and_kept(qtbot: QtBot, page: MeasurePage) -> N
     assert command.note.isHidden()
 
 
+def test_what_is_stated_is_not_tuned(qtbot: QtBot, page: MeasurePage) -> None:
+    paste(page, "sysbench cpu --threads=1 --time=10 run")
+    settle(qtbot, page)
+    values = page.draft.steps[0].form.values()
+    assert (values["threads"], values["time"], values["cpu_max_prime"]) == (1, 10, 10_000)
+
+
+def test_an_unread_word_stands_in_the_way_until_it_is_removed(qtbot: QtBot, page: MeasurePage) -> None:
+    page.plan_step.tests.add("sysbench-cpu")
+    settle(qtbot, page)
+    command = page.parameters.command
+    paste(page, "fio --name=x --rw=randread --zonemode=zbd --iodepth=8")
+    settle(qtbot, page)
+    assert "--zonemode=zbd" in page._obstacle()
+    page.parameters.tabs.setCurrentIndex(1)
+    assert command.note.isHidden()
+    assert "--zonemode=zbd" in page._obstacle()
+    page.parameters.tabs.setCurrentIndex(0)
+    assert command.note.text() == "--zonemode=zbd: no parameter for this."
+    assert command.text().endswith(" --zonemode=zbd")
+    command.edit.setFocus()
+    qtbot.keyClick(command.edit, Qt.Key.Key_Escape)
+    settle(qtbot, page)
+    assert "--zonemode=zbd" not in page._obstacle()
+
+
+def test_a_name_of_the_users_stays(qtbot: QtBot, page: MeasurePage) -> None:
+    page.draft.steps[0].name = "fio randread"
+    paste(page, "sysbench cpu --threads=4 run")
+    assert page.draft.steps[0].name == "fio randread"
+
+
 def test_esc_reverts(qtbot: QtBot, page: MeasurePage) -> None:
     command = page.parameters.command
     before = command.text()

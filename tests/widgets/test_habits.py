@@ -160,7 +160,7 @@ def names(window: MainWindow) -> dict[str, set[str]]:
     """Return the texts of the buttons of the window by the command that they call."""
     found: dict[str, set[str]] = {}
     for button in window.findChildren(QAbstractButton):
-        if (command := button.property("command")) and "<lambda>" not in command and button.text():
+        if (command := button.property("slot")) and "<lambda>" not in command and button.text():
             found.setdefault(command, set()).add(button.text().replace("&", "").rstrip("…"))
     return found
 

@@ -48,7 +48,7 @@ def line_edit(name: str = "", changed: Slot | None = None, *, tip: str = "", **p
 def _finish(made: ButtonT, clicked: Slot | None, tip: str, icon: str) -> ButtonT:
     if clicked is not None:
         made.clicked.connect(clicked)
-        made.setProperty("command", getattr(clicked, "__qualname__", ""))  # a test finds two names of one command
+        made.setProperty("slot", getattr(clicked, "__qualname__", ""))  # a test finds two names of one command
     if tip:
         set_tool_tip(made, tip)
     if icon:

@@ -120,6 +120,7 @@ class CommandField(QWidget):
 
     edited = Signal(str, bool)  # the text, whether it was pasted
     alternative_requested = Signal(str)  # the text
+    unread_changed = Signal(tuple)  # UnreadWord
 
     def __init__(self) -> None:
         super().__init__()
@@ -156,13 +157,20 @@ class CommandField(QWidget):
 
     def show_unread(self, unread: Sequence[UnreadWord], alternative: str) -> None:
         """Show the first word that could not be read, and the title of a suite that can run the whole line."""
-        self._unread = tuple(unread)
+        if self._unread != tuple(unread):
+            self._unread = tuple(unread)
+            self.unread_changed.emit(self._unread)
         more = f" (and {len(unread) - 1} more)" if len(unread) > 1 else ""
         self.note.setText(f"{unread[0].text}{more}" if unread else "")
         self.note.setVisible(bool(unread))
         self.alternative.setText(f"Use {alternative}")
         self.alternative.setVisible(bool(unread and alternative))
         self.edit.mark([each.word for each in unread])
+
+    def restore(self, unread: Sequence[UnreadWord]) -> None:
+        """Leave the command of a step for that of another, which has words that were not read."""
+        self._dirty, self._exact = False, ""
+        self.show_unread(unread, "")
 
     def revert(self) -> None:
         """Show the exact command of the parameters."""

@@ -1,5 +1,6 @@
 """Editable plan: hosts, steps with their forms, repetition, tuning. No Qt."""
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
@@ -14,9 +15,11 @@ from app.plans.plan_remarks import Acknowledged, RemediedValue
 from app.plans.tuning import TUNING, tuning_of, tuning_values
 from app.plans.validation import check_duet, validate
 from suites.base import Context, Suite, directories_of
+from suites.command_line import UnreadWord
 from suites.errors import BenchwrightError, ParameterError
 from suites.facts import Facts
 from suites.parameters import Parameter, Tuned, Value
+from suites.quantities import count_text
 from widgets.wizard.repetition_parameters import REPETITION, order_of, problem_of, repetition_of, values_of
 
 
@@ -118,12 +121,13 @@ class ParameterForm:
 
 @dataclass(slots=True, eq=False)
 class DraftStep:
-    """One step: suite, name, parameter form and peer host."""
+    """One step: suite, name, parameter form and peer host; `unread` are words of its command that were not read."""
 
     suite: Suite
     name: str
     form: ParameterForm
     peer: str | None = None
+    unread: tuple[UnreadWord, ...] = ()
 
     def step(self) -> Step:
         """Return the frozen step; raise ParameterError for the first invalid text."""
@@ -135,8 +139,12 @@ class DraftStep:
         """Return why the step cannot run, or an empty string."""
         if not self.name.strip():
             return f"A {self.suite.title} step has no name."
-        count = len(self.form.problems())
-        return f"{self.name}: {count} invalid value{'s' if count > 1 else ''}." if count else ""
+        if count := len(self.form.problems()):
+            return f"{self.name}: {count_text(count, 'invalid value')}."
+        if self.unread:
+            word = self.unread[0].word or "the command"
+            return f"{self.name}: {word} was not read. Remove it, or press Esc in the command."
+        return ""
 
 
 class PlanDraft:
@@ -206,15 +214,20 @@ class PlanDraft:
         frozen = Step(step.name, step.suite.id, step.form.values(), step.peer)
         return step_context(frozen, self.hosts[0] if self.hosts else LOCAL, seen)
 
-    def use_command(self, step: DraftStep, suite: Suite, values: Mapping[str, Value]) -> None:
-        """Set the values of a command line; another suite replaces that of the step, and an automatic name."""
+    def use_command(self, step: DraftStep, suite: Suite, values: Mapping[str, Value], *, whole: bool = False) -> None:
+        """Set the values of a command line; another suite replaces that of the step, and an automatic name.
+
+        All values of another suite, or of a `whole` line, are as stated, the tool's defaults where they are not: tuned
+        values do not replace them.
+        """
+        whole = whole or suite.id != step.suite.id
         if suite.id != step.suite.id:
-            automatic = step.name.startswith(step.suite.id)
+            automatic = re.fullmatch(rf"{re.escape(step.suite.id)}( \d+)?", step.name) is not None
             step.suite, step.form = suite, ParameterForm(suite.parameters)
             step.peer = (step.peer or LOCAL) if suite.needs_peer else None
             step.name = self._free_name(suite, step) if automatic else step.name
         for name, value in values.items():
-            if step.form.parsed(name) != value:
+            if whole or step.form.parsed(name) != value:
                 step.form.use(name, value)
         self.retune()
 

@@ -48,6 +48,7 @@ class ParametersStep(WizardStep):
         self.command = CommandField()
         self.command.edited.connect(self._read_command)
         self.command.alternative_requested.connect(self._use_alternative)
+        self.command.unread_changed.connect(self._keep_unread)
         self.column.addWidget(self.command)
         find = QShortcut(QKeySequence.StandardKey.Find, self, context=Qt.ShortcutContext.WidgetWithChildrenShortcut)
         find.activated.connect(self._find)
@@ -129,11 +130,12 @@ class ParametersStep(WizardStep):
             self.command.show_command(command_text(step.suite, step.form.values(), self.draft.context(step)))
 
     def _draw_rows(self, step: DraftStep | None) -> None:
-        if step is not self._shown:
-            self.command.revert()
+        before, self._shown = self._shown, step
+        if step is not before:
+            self.command.restore(() if step is None else step.unread)
         for row in self.rows:
             row.blockSignals(True)  # a field that is left writes its value out, which is that of the other step
-        self._shown, self._suite_id = step, "" if step is None else step.suite.id
+        self._suite_id = "" if step is None else step.suite.id
         clear(self._list)
         self.rows = [ParameterRow(parameter) for parameter in _in_order(step)]
         for row in self.rows:
@@ -214,10 +216,15 @@ class ParametersStep(WizardStep):
             word = (text.split() or [""])[0]
             self.command.show_unread((UnreadWord(word, "no known tool."),), "")
             return
-        self.draft.use_command(step, reading.suite, reading.parsed.values)
+        self.draft.use_command(step, reading.suite, reading.parsed.values, whole=pasted)
         complete = reading.complete.title if reading.complete is not None else ""
         self.command.show_unread(reading.parsed.unread, complete)
         self.changed.emit()
+
+    def _keep_unread(self, unread: tuple[UnreadWord, ...]) -> None:
+        if self._shown is not None and self._shown.unread != unread:
+            self._shown.unread = unread
+            self.changed.emit()
 
     def _use_alternative(self, text: str) -> None:
         """Run the whole line by the suite that reads all of its words."""
