@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QFileSystemWatcher, QTimer, Signal
 
-from app.plans.plan import host_label
+from app.plans.plan import Plan, host_label
 from app.services import Workstation
 from suites.quantities import count_text, listed
 from widgets.hosts.host_bars import NoticeBar
@@ -20,6 +20,12 @@ SETTLE = 1000
 
 MOST = 3
 """Runs named in the bar."""
+
+
+def _title(plan: Plan) -> str:
+    """Return the name of a plan and its first host, which an automatic name has already."""
+    host = host_label(plan.hosts[0])
+    return plan.name if plan.name.endswith(f" on {host}") else f"{plan.name} on {host}"
 
 
 class QueueBar(NoticeBar):
@@ -58,7 +64,7 @@ class QueueBar(NoticeBar):
         if not self._watcher.directories():  # reading the queue has made it
             self._watcher.addPath(str(queue.path.parent))
         left = [entry for entry in entries if entry.owner is None and entry.library == library]
-        self.show_entries([(entry.id, f"{entry.plan.name} on {host_label(entry.plan.hosts[0])}") for entry in left])
+        self.show_entries([(entry.id, _title(entry.plan)) for entry in left])
         if any(entry.running and not queue.is_own(entry) for entry in entries):
             self.others_found.emit()
 

@@ -14,6 +14,8 @@ from widgets.parts.issue_line import IssueActions
 from widgets.parts.issues_drawer import IssuesDrawer
 from widgets.rechecks import IssueRechecks
 
+NO_ISSUES, NOT_CHECKED = "No issues", "Not checked yet"
+
 
 class RunIssues(IssuesDrawer):
     """Issues of a run. Nothing is fixed in it; those of a stored run can be acknowledged."""
@@ -26,6 +28,8 @@ class RunIssues(IssuesDrawer):
     def show_run(self, model: RunModel, *, aged: bool = False) -> bool:
         """Show the issues of `model`, with their age if the run is watched (`aged`); return whether they changed."""
         listed = besides_limits(model), model.plan.acknowledged
+        checked = bool(model.facts) or model.phase.over
+        self.set_empty_text(NO_ISSUES if checked else NOT_CHECKED, checked=checked)
         if model is self._model and listed == self._listed:
             return False
         if model is not self._model:

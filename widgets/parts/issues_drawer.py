@@ -262,13 +262,14 @@ class IssuesDrawer(QFrame):
         self.counts.show_issues(self.issues, self._empty, checked=self._checked)
         finding = None if first is None else first.first
         brief = "" if finding is None else f"{finding.title}: {finding.measured}"
-        self.brief.set_text(self._message or (brief if self._folded else ""))
+        self.brief.set_text(brief if self._folded and brief else self._message)
         can_fix = self._actions.fix and first is not None and bool(first.fixable)
         can_install = self._actions.fix and finding is not None and bool(finding.install)
-        self.main.setVisible(self._folded and not self._message and (can_fix or can_install))
+        self.main.setVisible(self._folded and (can_fix or can_install))
         self.main.setText("Fix" if can_fix else "Install…")
         set_tool_tip(self.main, "" if finding is None else finding.remedy)
         self.undo.setVisible(self._can_undo)
+        set_tool_tip(self.undo, self._message)
         self.fix_all.setVisible(self._actions.fix and sum(bool(one.fixable) for one in self.issues) > 1)
         self.fix_all.setText(f"Fix all ({len(fixable)})")
         self.recheck_all.setVisible(bool(self._hosts()))

@@ -92,8 +92,7 @@ class _SideDelegate(QStyledItemDelegate):
         if not item.tall:
             title.setRight(self._paint_detail(painter, row, item, font))
         painter.setPen(QColor(palette().text))
-        whole = QFontMetrics(font).horizontalAdvance(visible(item.title)) <= title.width()
-        _write(painter, title, item.title if whole else short_title(item), font)
+        _write(painter, title, item.title, font)
         if item.tall:
             row.setTop(row.top() + height - 2)
             painter.setPen(QColor(palette().muted))
@@ -132,18 +131,11 @@ class _SideDelegate(QStyledItemDelegate):
         )
 
 
-def short_title(item: SideItem) -> str:
-    """Return the title of an item where there is little room: of a host without its domain."""
-    if item.kind is not SideKind.HOST or item.title.replace(".", "").isdecimal() or ":" in item.title:
-        return item.title
-    return item.title.partition(".")[0] or item.title
-
-
 def _write(
     painter: QPainter, row: QRect, text: str, font: QFont, elide: Qt.TextElideMode = Qt.TextElideMode.ElideMiddle
 ) -> None:
     painter.setFont(font)
-    painter.drawText(row, _MIDDLE, QFontMetrics(font).elidedText(visible(text), elide, row.width()))
+    painter.drawText(row, _MIDDLE, QFontMetrics(font).elidedText(visible(text).replace("\n", " "), elide, row.width()))
 
 
 def fold_area(row: QRect) -> QRect:
