@@ -161,7 +161,7 @@ def test_the_reason_is_asked_for_in_the_line(qtbot: QtBot, drawer: IssuesDrawer)
 def test_changes_are_undone_and_a_reading_under_way_is_not_repeated(qtbot: QtBot, drawer: IssuesDrawer) -> None:
     drawer.show_message("fio: runtime 4 s → 60 s", undo=True)
     assert drawer.brief.text().startswith("Title error"), "the next issue stays in reach"
-    assert drawer.undo.toolTip() == "fio: runtime 4 s → 60 s"
+    assert "fio: runtime 4 s → 60 s" in drawer.undo.toolTip()
     drawer.set_folded(folded=False)
     assert drawer.brief.text() == "fio: runtime 4 s → 60 s"
     with qtbot.waitSignal(drawer.undo_requested):
