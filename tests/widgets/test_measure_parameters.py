@@ -88,6 +88,17 @@ def page(qtbot: QtBot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Itera
     qtbot.waitUntil(lambda: not jobs.running())  # a check that comes later would look for the suite that has gone
 
 
+def test_tab_goes_through_the_rows_to_the_command(qtbot: QtBot, page: MeasurePage) -> None:
+    rows, command = page.parameters, page.parameters.command
+    page.activateWindow()
+    rows.defaults_button.setFocus()
+    wanted = [row.editor.field for row in rows.rows if row.editor.field.isVisible() and row.editor.field.isEnabled()]
+    for field in (*wanted, command.copy_button, command.edit):
+        qtbot.keyClick(QApplication.focusWidget(), Qt.Key.Key_Tab)
+        reached = QApplication.focusWidget()
+        assert reached is field or field.isAncestorOf(reached), field
+
+
 def test_every_type_has_a_field_and_its_value_arrives(qtbot: QtBot, page: MeasurePage) -> None:
     rows = page.parameters
     for name, text in (("count", "3"), ("rate", "2.25"), ("size", "1.5 GiB"), ("time", "2 min")):

@@ -1,5 +1,7 @@
 """Second page: the parameters of each test, drawn from the suites' declarations, and its command."""
 
+from itertools import pairwise
+
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QIcon, QKeySequence, QShortcut
 from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QScrollArea, QTabBar, QWidget
@@ -146,6 +148,9 @@ class ParametersStep(WizardStep):
         self._list.addStretch(1)
         self.all.setText(f"All {len(self.rows)}")
         self.all.setVisible(len(self.rows) > MAIN)
+        fields = (row.editor.field for row in self.rows)
+        for former, latter in pairwise([self.defaults_button, *fields, self.command.copy_button, self.command.edit]):
+            QWidget.setTabOrder(former, latter)  # rows are made anew: Tab would reach them last
         self._help_of = ""
         self._arrange()
 
