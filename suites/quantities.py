@@ -149,11 +149,6 @@ def figure_text(metric: Metric, value: float, interval: float | None = None) -> 
     return _written(value, interval, *_scale(value, metric.unit, metric.name))
 
 
-def spread_text(metric: Metric, value: float, interval: float) -> str:
-    """Return `value` of `metric` and half the width of its interval: ``412.3k IOPS ± 3.2k``."""
-    return f"{_written(value, interval, *_scale(value, metric.unit, metric.name))} {_half(metric, value, interval)}"
-
-
 def _half(metric: Metric, value: float, interval: float) -> str:
     """Return half the width of the interval of `value` without its unit: ``± 3.2k``."""
     divisor, suffix = _scale(value, metric.unit, metric.name)

@@ -8,7 +8,7 @@ from app.centres import CONFIDENCE
 from app.comparison.estimates import ERROR, FEWEST_HOSTS, FEWEST_TRIALS, NO_VARIANCE, Ratio, margin_edges, more_trials
 from app.comparison.sentences import change_text, claim_text, interval_text
 from suites.quantities import count_text, exact_share_text
-from suites.vocab import Better, Metric, MetricKind
+from suites.vocab import Better, Metric
 
 FEWEST_SESSIONS = 3
 """Sessions that a claim beyond single sessions needs on each side. With 3 % between sessions and 1 % within, intervals
@@ -271,14 +271,6 @@ def decide_exact(sides: tuple[float, float], evidence: VerdictEvidence) -> tuple
 def not_comparable(reasons: str) -> str:
     """Return the sentence for results that are not comparable."""
     return f"not comparable: {reasons}"
-
-
-def direction_word(metric: Metric, ratio: float) -> str:
-    """Return the direction of change in one word: faster or slower for rates, else higher or lower."""
-    up = ratio > 1
-    if (metric.kind, metric.better) == (MetricKind.RATE, Better.HIGHER):
-        return "faster" if up else "slower"
-    return "higher" if up else "lower"
 
 
 def forecast(ratio: Ratio, evidence: VerdictEvidence) -> int | None:

@@ -96,6 +96,7 @@ def test_tab_goes_through_the_rows_to_the_command(qtbot: QtBot, page: MeasurePag
     for field in (*wanted, command.copy_button, command.edit):
         qtbot.keyClick(QApplication.focusWidget(), Qt.Key.Key_Tab)
         reached = QApplication.focusWidget()
+        assert reached is not None
         assert reached is field or field.isAncestorOf(reached), field
 
 

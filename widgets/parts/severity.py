@@ -1,7 +1,7 @@
 """Marks of finding severities and verdicts: shape and word first, colour second."""
 
-from PySide6.QtCore import QPointF, QRectF, Qt
-from PySide6.QtGui import QColor, QIcon, QPainter, QPen, QPolygonF
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QIcon
 from PySide6.QtWidgets import QToolButton, QWidget
 
 from app.checks.limits import LIMITED_BY
@@ -13,7 +13,7 @@ from widgets.parts.boxes import column_in, fill, in_row
 from widgets.parts.names import MARKS, mark_of
 from widgets.parts.notice import Picture
 from widgets.parts.text import Text, Tone, set_tool_tip, strong
-from widgets.theme import SPACE, icon, palette, set_icon
+from widgets.theme import SPACE, icon, set_icon
 
 TONES = {Severity.ERROR: Tone.ERROR, Severity.WARNING: Tone.WARNING, Severity.INFO: Tone.INFO}
 
@@ -21,32 +21,6 @@ TONES = {Severity.ERROR: Tone.ERROR, Severity.WARNING: Tone.WARNING, Severity.IN
 def doubt_icon(trust: Trust | None) -> QIcon | None:
     """Return the icon that marks a value of this trust in a table; None for a valid one and without a verdict."""
     return None if trust in {None, Trust.VALID} else icon(mark_of(str(trust)))
-
-
-def draw_mark(painter: QPainter, level: Severity) -> None:
-    """Draw the mark of `level` into the square from (0, 0) to (16, 16)."""
-    colours = palette()
-    colour = QColor(getattr(colours, TONES[level].value))
-    inside = QPen(QColor(colours.surface), 1.8, c=Qt.PenCapStyle.RoundCap)
-    painter.setPen(Qt.PenStyle.NoPen)
-    painter.setBrush(colour)
-    if level is Severity.ERROR:
-        painter.drawEllipse(QRectF(1, 1, 14, 14))
-        painter.setPen(inside)
-        painter.drawLine(QPointF(5.4, 5.4), QPointF(10.6, 10.6))
-        painter.drawLine(QPointF(10.6, 5.4), QPointF(5.4, 10.6))
-    elif level is Severity.WARNING:
-        painter.drawPolygon(QPolygonF([QPointF(8, 1), QPointF(15.5, 14.5), QPointF(0.5, 14.5)]))
-        painter.setPen(inside)
-        painter.drawLine(QPointF(8, 6), QPointF(8, 9.4))
-        painter.drawPoint(QPointF(8, 12.2))
-    else:
-        painter.setPen(QPen(colour, 1.4))
-        painter.setBrush(Qt.BrushStyle.NoBrush)
-        painter.drawEllipse(QRectF(1.7, 1.7, 12.6, 12.6))
-        painter.setPen(QPen(colour, 1.8, c=Qt.PenCapStyle.RoundCap))
-        painter.drawLine(QPointF(8, 7.4), QPointF(8, 11.4))
-        painter.drawPoint(QPointF(8, 4.8))
 
 
 class VerdictBadge(QToolButton):
