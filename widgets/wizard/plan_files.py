@@ -72,10 +72,9 @@ class PlanFiles(QObject):
 
         BackgroundJob(load).start(self.job_opened, self.failed)
 
-    def keep(self, plan: Plan | None) -> None:
-        """Keep an unsaved plan among the recent ones; None changes nothing."""
-        if plan is not None:
-            self._kept = plan, recent_of(plan)
+    def keep(self, plan: Plan) -> None:
+        """Keep an unsaved plan among the recent ones."""
+        self._kept = plan, recent_of(plan)
 
     def recent(self) -> tuple[RecentPlan, ...]:
         """Return the plans that were run, saved or kept lately; called in the background."""
