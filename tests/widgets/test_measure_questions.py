@@ -161,3 +161,15 @@ def test_the_plan_that_another_one_replaces_is_a_recent_one(
     settle(qtbot, page)
     assert page.draft.steps[0].suite.id == {"plan": "dd", "job file": "fio-job", "question": "sysbench-cpu"}[way]
     assert [(plan.name, plan.steps) for plan in page.plan_step.tests.recent.values()] == [(left.name, ("dd",))]
+
+
+def test_several_unsaved_plans_are_recent_ones_though_alike(qtbot: QtBot, page: MeasurePage) -> None:
+    for size in ("2 KiB", "3 KiB"):
+        page.load(default_plan([LOCAL], ["dd"], "first"))
+        page.draft.steps[0].form.set_text("block_size", size)
+        page.begin([])
+    settle(qtbot, page)
+    recent = list(page.plan_step.tests.recent.values())
+    for plan, size in zip(recent, ("3 KiB", "2 KiB"), strict=True):
+        page.plan_step.tests.plan_chosen.emit(plan)
+        assert page.draft.steps[0].form.text("block_size") == size

@@ -55,6 +55,7 @@ class MeasurePage(Page):
         self.assessment: Assessment | None = None
         self._entries: list[HostEntry] = []
         self._start_pending = False
+        self._listing: BackgroundJob | None = None
         self.reader = HostReader(workstation, asker, self)
         self.reader.changed.connect(self._host_changed)
         self.assessor = Assessor(workstation, self)
@@ -118,7 +119,9 @@ class MeasurePage(Page):
             self._list_recent()
 
     def _list_recent(self) -> None:
-        BackgroundJob(self._files.recent).start(self.plan_step.tests.set_recent, self._show_error)
+        job = self._listing = BackgroundJob(self._files.recent, self)
+        job.returned.connect(lambda plans: self.plan_step.tests.set_recent(plans) if job is self._listing else None)
+        job.start(failed=self._show_error)
 
     def take_focus(self) -> None:
         """Focus the first field of the page that is shown."""
