@@ -36,15 +36,17 @@ def recent_of(plan: Plan, path: Path | None = None) -> RecentPlan:
 
 
 def recent_plans(runs: Iterable[RunSummary], saved: Iterable[RecentPlan]) -> tuple[RecentPlan, ...]:
-    """Return the latest plans, each name with its hosts and steps once."""
+    """Return the latest plans, each name with its hosts and steps once, and every plan that is in no run or file."""
     of_runs = (RecentPlan(run.name, run.hosts, run.steps, run.started, run=run.id) for run in runs)
     newest = sorted([*of_runs, *saved], key=lambda each: each.when, reverse=True)
-    found: dict[object, RecentPlan] = {}
+    listed: list[RecentPlan] = []
+    known = set()
     for each in newest:
-        found.setdefault((each.name, each.hosts, each.steps), each)
-        if len(found) == MOST_RECENT:
-            break
-    return tuple(found.values())
+        key = (each.name, each.hosts, each.steps)
+        if key not in known or not (each.run or each.path):
+            listed.append(each)
+        known.add(key)
+    return tuple(listed[:MOST_RECENT])
 
 
 def with_saved(stored: str, plan: RecentPlan) -> str:

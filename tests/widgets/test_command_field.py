@@ -107,6 +107,33 @@ def test_esc_reverts(qtbot: QtBot, page: MeasurePage) -> None:
     assert command.note.isHidden()
 
 
+def test_esc_restores_the_test_from_before_the_edit(qtbot: QtBot, page: MeasurePage) -> None:
+    command = page.parameters.command
+    type_into(qtbot, page.parameters.row("block_size"), "12k")
+    (step,), before, text = page.draft.steps, page.draft.plan(), command.text()
+    for pasted in ("sysbench cpu --threads=3 run", "fio --name=x --rw=write --iodepth=7", "fio --zonemode=zbd"):
+        paste(page, pasted)
+        qtbot.keyClick(command.edit, Qt.Key.Key_Escape)
+        assert (page.draft.plan(), command.text(), command.note.isHidden()) == (before, text, True)
+        assert page.parameters.rows[0].parameter in step.suite.parameters
+    paste(page, "fio --iodepth=7")
+    page.parameters.row("block_size").editor.field.setFocus()
+    qtbot.keyClick(command.edit, Qt.Key.Key_Escape)  # nothing was edited since the field was left
+    assert step.form.text("iodepth") == "7"
+
+
+@pytest.mark.parametrize(
+    "text", ["fio --zonemode=zbd", "fio job.fio", "fio --bs=many", "sysbench cpu --speed=4", "x '"]
+)
+def test_a_line_of_which_nothing_is_read_changes_nothing(page: MeasurePage, text: str) -> None:
+    page.draft.steps[0].form.set_text("iodepth", "7")
+    before = page.draft.plan()
+    paste(page, text)
+    assert page.draft.plan() == before
+    assert not page.parameters.command.note.isHidden()
+    assert page.parameters.command.text() == text
+
+
 @pytest.mark.parametrize(
     ("text", "suite", "values"),
     [

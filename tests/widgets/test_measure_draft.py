@@ -121,8 +121,13 @@ def test_a_remedy_is_told_before_and_after_and_can_be_taken_back() -> None:
     changes = make_changes(draft, type(plan)(plan.name, plan.hosts, (remedied,)))
     assert changes_text(changes) == "sysbench-cpu: threads 1 → 8"
     assert draft.plan().steps[0].values["threads"] == 8
+    draft.steps[0].name = "renamed"
     undo_changes(draft, changes)
+    draft.steps[0].name = "sysbench-cpu"
     assert draft.plan() == plan
+    draft.use_command(draft.steps[0], suite("dd"), {})
+    undo_changes(draft, changes)
+    assert draft.steps[0].suite.id == "dd"
 
 
 def test_what_was_written_since_is_not_taken_back() -> None:

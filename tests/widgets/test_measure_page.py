@@ -12,7 +12,7 @@ from pytestqt.qtbot import QtBot
 from app.plans.plan import LOCAL, Plan, make_step
 from suites.facts import Absent, Facts, Tool
 from suites.registry import programs
-from suites.vocab import Severity
+from suites.vocab import Finding, Severity
 from tests.widgets.measure_stage import made_page, settle, type_into, with_tests
 from widgets.parts.text import Text
 from widgets.wizard.install_dialog import InstallDialog
@@ -92,6 +92,21 @@ def test_a_remedy_is_applied_and_undone(qtbot: QtBot, page: MeasurePage) -> None
     settle(qtbot, page)
     assert page.draft.plan() == before
     assert issue.first.id in {one.first.id for one in page.issues.issues}
+
+
+def test_each_of_two_remedies_is_undone_the_last_one_first(qtbot: QtBot, page: MeasurePage) -> None:
+    with_tests(qtbot, page, "sysbench-cpu")
+    form = page.draft.steps[0].form
+    form.set_text("threads", "1")
+    for threads in (2, 3):
+        finding = Finding("x", Severity.WARNING, *"TMWRS", step="sysbench-cpu", changes={"threads": threads})
+        page.issues.fix_requested.emit((finding,))
+        settle(qtbot, page)
+    for threads in ("2", "1"):
+        assert page.issues.undo.isVisible()
+        page.issues.undo.click()
+        assert form.text("threads") == threads
+    assert not page.issues.undo.isVisible()
 
 
 def test_a_plan_is_saved_and_opened_again(qtbot: QtBot, page: MeasurePage, tmp_path: Path) -> None:

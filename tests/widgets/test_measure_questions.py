@@ -9,7 +9,7 @@ from pytestqt.qtbot import QtBot
 
 from app.hosts.hosts import HostEntry
 from app.plans.plan import LOCAL
-from app.plans.presets import preset_names
+from app.plans.presets import default_plan, preset_names
 from tests.messages import messages
 from tests.widgets.measure_stage import made_page, settle, with_tests
 from widgets.wizard.draft import ValueSource
@@ -140,3 +140,36 @@ def test_a_new_test_is_fresh_and_the_plan_before_it_is_a_recent_one(
     page.activated()
     settle(qtbot, page)
     assert [plan.steps for plan in page.plan_step.tests.recent.values()] == [("dd", "fio")]
+
+
+@pytest.mark.parametrize("way", ["plan", "job file", "question"])
+def test_the_plan_that_another_one_replaces_is_a_recent_one(
+    qtbot: QtBot, page: MeasurePage, tmp_path: Path, way: str
+) -> None:
+    with_tests(qtbot, page, "dd")
+    left = page.draft.plan()
+    other = default_plan([LOCAL], ["sysbench-cpu"], "other")
+    job = tmp_path / "read.fio"
+    job.write_text("[read]\nsize=1m\n")
+    if way == "plan":
+        page.load(other)
+        page.load(left)  # an unchanged plan of a file is not kept
+    elif way == "job file":
+        page.load_job_file(job)
+    else:
+        choose(qtbot, page, "integer load")
+    settle(qtbot, page)
+    assert page.draft.steps[0].suite.id == {"plan": "dd", "job file": "fio-job", "question": "sysbench-cpu"}[way]
+    assert [(plan.name, plan.steps) for plan in page.plan_step.tests.recent.values()] == [(left.name, ("dd",))]
+
+
+def test_several_unsaved_plans_are_recent_ones_though_alike(qtbot: QtBot, page: MeasurePage) -> None:
+    for size in ("2 KiB", "3 KiB"):
+        page.load(default_plan([LOCAL], ["dd"], "first"))
+        page.draft.steps[0].form.set_text("block_size", size)
+        page.begin([])
+    settle(qtbot, page)
+    recent = list(page.plan_step.tests.recent.values())
+    for plan, size in zip(recent, ("3 KiB", "2 KiB"), strict=True):
+        page.plan_step.tests.plan_chosen.emit(plan)
+        assert page.draft.steps[0].form.text("block_size") == size

@@ -90,9 +90,10 @@ class _Edit(QPlainTextEdit):
             super().keyPressEvent(event)
 
     def focusOutEvent(self, event: QFocusEvent) -> None:
-        """Emit that the field was left."""
+        """Emit that the field was left, not for its own menu or for another window."""
         super().focusOutEvent(event)
-        self.left.emit()
+        if event.reason() not in {Qt.FocusReason.ActiveWindowFocusReason, Qt.FocusReason.PopupFocusReason}:
+            self.left.emit()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Fit the height to the wrapped lines."""
@@ -118,7 +119,9 @@ class _Edit(QPlainTextEdit):
 class CommandField(QWidget):
     """Command, *Copy*, and one line about words that could not be read, with another way to run them."""
 
+    began = Signal()  # the first change since the field was entered or reverted
     edited = Signal(str, bool)  # the text, whether it was pasted
+    reverted = Signal()  # what was changed since `began` is to be undone
     alternative_requested = Signal(str)  # the text
     unread_changed = Signal(tuple)  # UnreadWord
 
@@ -130,7 +133,7 @@ class CommandField(QWidget):
         self.edit = _Edit()
         self.edit.typed.connect(self._typed)
         self.edit.left.connect(self._leave)
-        self.edit.reverted.connect(self.revert)
+        self.edit.reverted.connect(self._revert)
         self.edit.resized.connect(self._refold)
         self.copy_button = push_button("Copy", self._copy, icon="copy", accessibleName="Copy the command")
         self.note = Text(tone=Tone.WARNING)
@@ -178,6 +181,11 @@ class CommandField(QWidget):
         self.show_unread((), "")
         self._show(self._exact)
 
+    def _revert(self) -> None:
+        if self._dirty:
+            self.reverted.emit()
+        self.revert()
+
     def _show(self, text: str) -> None:
         self.edit.set_text(text)
         self.edit.moveCursor(QTextCursor.MoveOperation.Start)
@@ -188,7 +196,9 @@ class CommandField(QWidget):
             self._show(self.text())
 
     def _typed(self, pasted: bool) -> None:  # noqa: FBT001 (a signal passes it so)
-        self._dirty = True
+        if not self._dirty:
+            self._dirty = True
+            self.began.emit()
         self.edited.emit(self.text(), pasted)
 
     def _leave(self) -> None:

@@ -55,6 +55,7 @@ class MeasurePage(Page):
         self.assessment: Assessment | None = None
         self._entries: list[HostEntry] = []
         self._start_pending = False
+        self._listing: BackgroundJob | None = None
         self.reader = HostReader(workstation, asker, self)
         self.reader.changed.connect(self._host_changed)
         self.assessor = Assessor(workstation, self)
@@ -74,12 +75,13 @@ class MeasurePage(Page):
 
     def begin(self, host_names: Sequence[str] = ()) -> None:
         """Start a new plan on `host_names`. An unsaved plan that is replaced is among the recent ones."""
-        self._files.keep(self.draft.sketch() if self.draft.steps else None)
+        self._keep()
         self.draft.reset(host_names)
         self._fresh(PLAN)
 
     def load(self, plan: Plan, *, generated: bool = False) -> None:
         """Show `plan` on the page Review. `generated`: Benchwright generated it."""
+        self._keep()
         self.draft.adopt(plan, generated=generated)
         self._fresh(REVIEW)
 
@@ -89,11 +91,13 @@ class MeasurePage(Page):
 
     def _take_job(self, plan: Plan) -> None:
         """Show the parameters of a plan that runs a job file; its other values are tuned to the host."""
+        self._keep()
         self.draft.adopt(plan, {step.name: frozenset({"job"}) for step in plan.steps})
         self._fresh(PARAMETERS)
 
     def _take_filled(self, filled: Filled, message: str) -> None:
         """Show the plan of a question; values it does not set are tuned to the host."""
+        self._keep()
         self.draft.adopt(filled.plan, filled.chosen, generated=True)
         self._fresh(REVIEW)
         if message:
@@ -103,9 +107,21 @@ class MeasurePage(Page):
         """Read hosts, baselines and recent plans again, and the questions once."""
         if not self.plan_step.tests.presets:
             BackgroundJob(_costed_presets).start(self.plan_step.tests.set_presets, self._show_error)
-        BackgroundJob(self._files.recent).start(self.plan_step.tests.set_recent, self._show_error)
+        self._list_recent()
         self.review.repetition.read_baselines(self.workstation)
         BackgroundJob(self.workstation.hosts).start(self._take_hosts, self._show_error)
+
+    def _keep(self) -> None:
+        """Keep the present plan among the recent ones, unless it is unchanged since it was opened."""
+        plan = self.draft.sketch() if self.draft.steps else None
+        if plan is not None and plan != self.draft.basis:
+            self._files.keep(plan)
+            self._list_recent()
+
+    def _list_recent(self) -> None:
+        job = self._listing = BackgroundJob(self._files.recent, self)
+        job.returned.connect(lambda plans: self.plan_step.tests.set_recent(plans) if job is self._listing else None)
+        job.start(failed=self._show_error)
 
     def take_focus(self) -> None:
         """Focus the first field of the page that is shown."""

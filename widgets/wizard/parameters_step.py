@@ -1,13 +1,16 @@
 """Second page: the parameters of each test, drawn from the suites' declarations, and its command."""
 
+from copy import deepcopy
+from dataclasses import replace
 from itertools import pairwise
 
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QIcon, QKeySequence, QShortcut
 from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QScrollArea, QTabBar, QWidget
 
-from app.plans.command_lines import read_command
-from suites.command_line import UnreadWord, command_text
+from app.plans.command_lines import CommandReading, read_command
+from suites.command.program_rules import name_of
+from suites.command_line import UnreadWord, command_text, lines_of
 from suites.parameters import Parameter
 from widgets.parts.boxes import column_in, in_row, scrolled
 from widgets.parts.controls import line_edit, push_button
@@ -34,6 +37,7 @@ class ParametersStep(WizardStep):
         self._shown: DraftStep | None = None
         self._suite_id = ""
         self._help_of = ""
+        self._before: tuple[DraftStep, DraftStep] | None = None  # a step, and its copy before its command was edited
         self.rows: list[ParameterRow] = []
         self.tabs = QTabBar(expanding=False, elideMode=Qt.TextElideMode.ElideMiddle)
         self.tabs.setAccessibleName("Steps of the plan")
@@ -48,7 +52,9 @@ class ParametersStep(WizardStep):
         self.help = Text(tone=Tone.MUTED, font=text_font(TextSize.SMALL))
         self.column.addWidget(self.help)
         self.command = CommandField()
+        self.command.began.connect(self._remember)
         self.command.edited.connect(self._read_command)
+        self.command.reverted.connect(self._restore)
         self.command.alternative_requested.connect(self._use_alternative)
         self.command.unread_changed.connect(self._keep_unread)
         self.column.addWidget(self.command)
@@ -212,6 +218,19 @@ class ParametersStep(WizardStep):
 
     # The command line
 
+    def _remember(self) -> None:
+        self._before = None if self._shown is None else (self._shown, _copy(self._shown))
+
+    def _restore(self) -> None:
+        """Set the values of the step from before its command was edited."""
+        if self._before is None or self._before[0] is not self._shown:
+            return
+        step, before = self._before
+        step.suite, step.name, step.peer, step.form = before.suite, before.name, before.peer, before.form
+        self._before = None
+        self.draft.retune()
+        self.changed.emit()
+
     def _read_command(self, text: str, pasted: bool) -> None:  # noqa: FBT001 (a signal passes it so)
         step = self._shown
         if step is None:
@@ -221,7 +240,8 @@ class ParametersStep(WizardStep):
             word = (text.split() or [""])[0]
             self.command.show_unread((UnreadWord(word, "no known tool."),), "")
             return
-        self.draft.use_command(step, reading.suite, reading.parsed.values, whole=pasted)
+        if not _nothing_read(text, reading):
+            self.draft.use_command(step, reading.suite, reading.parsed.values, whole=pasted)
         complete = reading.complete.title if reading.complete is not None else ""
         self.command.show_unread(reading.parsed.unread, complete)
         self.changed.emit()
@@ -244,6 +264,22 @@ class ParametersStep(WizardStep):
             self.draft.use_command(step, reading.complete, parsed.values)
             self.command.revert()
             self.changed.emit()
+
+
+def _nothing_read(text: str, reading: CommandReading) -> bool:
+    """Return whether the line is refused, or the program is all that was read of it."""
+    unread = {word for each in reading.parsed.unread for word in (each.word.split() or [""])}
+    if "" in unread or not unread:
+        return "" in unread
+    suite = reading.suite
+    programs = {"sudo", suite.syntax.operand, *suite.syntax.programs, *suite.program.names}
+    return {name_of(word) for line in lines_of(text) for word in line if word not in unread} <= programs
+
+
+def _copy(step: DraftStep) -> DraftStep:
+    """Return a copy of `step` with a form of its own."""
+    form = step.form
+    return replace(step, form=deepcopy(form, {id(form.parameters): form.parameters, id(form.tuned): form.tuned}))
 
 
 def _main(step: DraftStep) -> tuple[str, ...]:

@@ -10,7 +10,7 @@ from app.plans.job_files import FIO_JOB, with_fio_jobs
 from app.plans.plan import LOCAL, Plan
 from app.plans.plan_names import NEW_PLAN
 from app.plans.presets import default_plan
-from app.plans.recent import RecentPlan, read_saved, recent_of, recent_plans, with_saved
+from app.plans.recent import MOST_RECENT, RecentPlan, read_saved, recent_of, recent_plans, with_saved
 from app.services import Workstation
 from suites.errors import BenchwrightError
 from widgets import settings
@@ -35,7 +35,7 @@ class PlanFiles(QObject):
         self._workstation = workstation
         self._window = window
         self._to_save: tuple[Plan, Plan | None] | None = None
-        self._kept: tuple[Plan, RecentPlan] | None = None
+        self._kept: list[tuple[RecentPlan, Plan]] = []
 
     def ask_open(self) -> None:
         """Ask for a plan file and read it."""
@@ -72,14 +72,14 @@ class PlanFiles(QObject):
 
         BackgroundJob(load).start(self.job_opened, self.failed)
 
-    def keep(self, plan: Plan | None) -> None:
-        """Keep an unsaved plan among the recent ones; None changes nothing."""
-        if plan is not None:
-            self._kept = plan, recent_of(plan)
+    def keep(self, plan: Plan) -> None:
+        """Keep an unsaved plan among the recent ones, the last one first."""
+        others = [each for each in self._kept if each[1] != plan]
+        self._kept = [(recent_of(plan), plan), *others][:MOST_RECENT]
 
     def recent(self) -> tuple[RecentPlan, ...]:
         """Return the plans that were run, saved or kept lately; called in the background."""
-        kept = [] if self._kept is None else [self._kept[1]]
+        kept = [recent for recent, _ in self._kept]
         saved = read_saved(settings.text(RECENT), exists)
         return recent_plans(self._workstation.runs(), [*kept, *saved])
 
@@ -90,8 +90,9 @@ class PlanFiles(QObject):
         elif plan.run:
             workstation = self._workstation
             BackgroundJob(lambda: workstation.plan_to_repeat(plan.run)).start(self.opened, self.failed)
-        elif self._kept is not None:
-            self.opened.emit(self._kept[0])
+        else:
+            for kept in [kept for recent, kept in self._kept if recent is plan]:
+                self.opened.emit(kept)
 
     def save_to(self, plan: Plan, path: Path, basis: Plan | None) -> None:
         """Write `plan`, made from `basis`, to `path`."""

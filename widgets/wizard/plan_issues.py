@@ -32,7 +32,7 @@ class PlanIssues(IssuesDrawer):
         actions = IssueActions(can_recheck=lambda finding: bool(finding.host), describe=partial(describe, draft))
         super().__init__("wizard", actions)
         self._draft, self._workstation = draft, workstation
-        self._changes: tuple[ValueChange, ...] = ()
+        self._changes: list[tuple[ValueChange, ...]] = []  # of each remedy that can be undone
         self.rechecks = IssueRechecks(self, workstation, asker)
         self.fix_requested.connect(self._apply)
         self.undo_requested.connect(self._undo)
@@ -40,7 +40,7 @@ class PlanIssues(IssuesDrawer):
 
     def reset(self) -> None:
         """Forget the findings and changes of another plan."""
-        self._changes = ()
+        self._changes.clear()
         self.clear()
         self.show_message("")
 
@@ -61,18 +61,23 @@ class PlanIssues(IssuesDrawer):
             BackgroundJob(lambda: workstation.apply(plan, *findings)).start(self._take, self.failed)
 
     def _take(self, plan: Plan) -> None:
-        self._changes = make_changes(self._draft, plan)
+        changes = make_changes(self._draft, plan)
         self._draft.changed = plan.changed
-        text = changes_text(self._changes)
-        self.show_message(text, undo=bool(text))
-        self.reported.emit(text)
+        if changes:
+            self._changes.append(changes)
+        self._show_last()
+        self.reported.emit(changes_text(changes))
         self.edited.emit()
 
     def _undo(self) -> None:
-        undo_changes(self._draft, self._changes)
-        self._changes = ()
-        self.show_message("")
+        undo_changes(self._draft, self._changes.pop())
+        self._show_last()
         self.edited.emit()
+
+    def _show_last(self) -> None:
+        """Show the last remedy that can be undone."""
+        text = changes_text(self._changes[-1]) if self._changes else ""
+        self.show_message(text, undo=bool(text))
 
     def _acknowledge(self, findings: tuple[Finding, ...], reason: str) -> None:
         for given in with_reason_for(findings, reason):

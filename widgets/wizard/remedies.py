@@ -14,7 +14,7 @@ from widgets.wizard.draft import DraftStep, PlanDraft
 class ValueChange:
     """One value of one step before and after a remedy, as text."""
 
-    step: str
+    step: DraftStep
     parameter: str
     title: str
     before: str
@@ -46,23 +46,24 @@ def make_changes(draft: PlanDraft, plan: Plan) -> tuple[ValueChange, ...]:
                 before = step.form.text(name)
                 step.form.use(name, value)
                 title = step.form.parameter(name).title
-                made.append(ValueChange(step.name, name, title, before, step.form.text(name)))
+                made.append(ValueChange(step, name, title, before, step.form.text(name)))
     return tuple(made)
 
 
 def undo_changes(draft: PlanDraft, changes: Sequence[ValueChange]) -> None:
-    """Undo `changes`, except of values that were edited since."""
+    """Undo `changes`, except of values that were edited and tests that were replaced or removed since."""
     for change in changes:
-        step = _step(draft, change.step)
-        if step is not None and step.form.text(change.parameter) == change.after:
-            step.form.set_text(change.parameter, change.before)
+        form, name = change.step.form, change.parameter
+        known = change.step in draft.steps and name in form.values()
+        if known and form.text(name) == change.after:
+            form.set_text(name, change.before)
 
 
 def changes_text(changes: Sequence[ValueChange]) -> str:
     """Return `changes` grouped by step: ``fio: Threads 1 → 8, Runtime 4 s → 30 s``."""
     by_step: dict[str, list[str]] = {}
     for change in changes:
-        by_step.setdefault(change.step, []).append(_change_text(change.title, change.before, change.after))
+        by_step.setdefault(change.step.name, []).append(_change_text(change.title, change.before, change.after))
     return "; ".join(f"{step}: {', '.join(texts)}" for step, texts in by_step.items())
 
 
