@@ -1,6 +1,9 @@
 """A command line is read back into the values that it was made of, for every suite."""
 
+import json
 import math
+import shutil
+import subprocess
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -12,6 +15,7 @@ from suites.command_line import command_text
 from suites.parameters import Parameter, Type, Value
 
 EMPTY = Context()
+FIO = shutil.which("fio") or ""
 
 TEXTS = {
     "block_sizes": ["", "4k-64k", "4k,64k", "4k/60:64k/40"],
@@ -108,6 +112,7 @@ def test_a_pasted_line_is_read(suite_id: str, text: str, values: dict[str, Value
         ("fio --name=x --rw=read --zonemode=zbd", "--zonemode=zbd"),
         ("fio --name=x --rw=read --iodepth=none", "--iodepth=none"),
         ("fio --name=x --rw=read --rwmixread=70", "--rwmixread=70"),
+        ("fio --name=x --rw=randrw --bs=4KiB,8KiB", "--bssplit=4KiB,8KiB"),
         ("fio --name=x --rw=read --filename=/srv/file", "--filename=/srv/file"),
         ("LD_PRELOAD=a.so fio --name=x --rw=read", "LD_PRELOAD=a.so"),
         ("fio --name=x --rw=read > out; rm -rf /", "rm"),
@@ -120,6 +125,18 @@ def test_a_word_that_cannot_be_read_is_named(text: str, word: str) -> None:
     parsed = fio.parse_command(text, complete_values(fio, {}), EMPTY)
     assert parsed is not None
     assert any(unread.text.startswith(word) for unread in parsed.unread)
+
+
+@pytest.mark.skipif(not FIO, reason="needs fio")
+@pytest.mark.parametrize("size", ["2m", "2MB", "2Mi", "2MiB", "2000KiB", "2000kB", "0x200000"])
+def test_sizes_are_those_of_fio(size: str) -> None:
+    words = ["fio", "--name=a", "--ioengine=null", f"--size={size}", f"--bs={size}"]
+    answer = subprocess.run([FIO, *words[1:], "--output-format=json"], capture_output=True, check=True)
+    fio = registry.suite("fio")
+    parsed = fio.parse_command(" ".join(words), complete_values(fio, {}), EMPTY)
+    assert parsed is not None
+    read = json.loads(answer.stdout)["jobs"][0]["read"]["io_bytes"]
+    assert (parsed.values["block_size"], parsed.values["size"]) == (read, read)
 
 
 def test_a_changed_word_changes_its_value_only() -> None:
