@@ -3,9 +3,9 @@
 import re
 from collections.abc import Callable, Mapping, Sequence
 
-from suites.command_line import CommandSyntax
+from suites.command_line import CommandSyntax, UnreadWord
 from suites.errors import ParameterError
-from suites.fio_job.command_line import FLAGS, OWN_FLAGS, options_of
+from suites.fio_job.command_line import FLAGS, OWN_FLAGS, Options, options_of
 from suites.fio_job.file import ALIASES, fio_seconds, fio_size
 
 SILENT = frozenset({"name", "group_reporting", "thread"})
@@ -18,14 +18,28 @@ _OTHER_BASE = re.compile(r"[kmgtp]i?b", re.IGNORECASE)
 
 
 def fio_words(words: Sequence[str]) -> list[str]:
-    """Return fio's options as ``--name=value`` with full names, without those of SILENT."""
+    """Return fio's options as ``--name=value`` with full names, without those of SILENT and of other jobs."""
     line = options_of(words)
     found = [*line.files]
-    for given, value in line.options:
+    for given, value in _one_job(line.options):
         name = ALIASES.get(given, given)
         if name not in SILENT:
             found.append(_word({"readwrite": "rw"}.get(name, name), value))
     return found
+
+
+def _one_job(options: Options) -> Options:
+    """Return the options that apply to the first job: those before it, and its own."""
+    jobs = [at for at, (name, value) in enumerate(options) if name == "name" and value != "global"]
+    later = (at for at, (name, _) in enumerate(options) if name == "name" and at > jobs[0]) if jobs else iter(())
+    return options[: next(later, None)]
+
+
+def refused_words(words: Sequence[str]) -> list[UnreadWord]:
+    """Return the words of a line of fio that no parameter stands for although its option is known."""
+    options = options_of(words).options
+    other = options[len(_one_job(options)) :]
+    return [UnreadWord(f"--name={value}", "another job; a step has one.") for name, value in other if name == "name"]
 
 
 def _word(name: str, value: str) -> str:
@@ -86,4 +100,5 @@ FIO_SYNTAX = CommandSyntax(
     texts=FIO_TEXTS,
     unshown=frozenset({"directory"}),
     normalised=fio_words,
+    refused=refused_words,
 )

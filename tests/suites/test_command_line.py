@@ -114,6 +114,9 @@ def test_a_pasted_line_is_read(suite_id: str, text: str, values: dict[str, Value
         ("fio --name=x --rw=read --rwmixread=70", "--rwmixread=70"),
         ("fio --name=x --rw=randrw --bs=4KiB,8KiB", "--bssplit=4KiB,8KiB"),
         ("fio --name=x --rw=read --filename=/srv/file", "--filename=/srv/file"),
+        ("fio --name=x --rw=read --size=1g --name=y --rw=write --size=2g", "--name=y"),
+        ("fio --name=x --rw=read --size=1g && fio --name=y --rw=write --size=2g", "fio"),
+        ("fio --name=x --rw=read; echo fio --rw=write", "--rw=write"),
         ("LD_PRELOAD=a.so fio --name=x --rw=read", "LD_PRELOAD=a.so"),
         ("fio --name=x --rw=read > out; rm -rf /", "rm"),
         ("fio --rw='read", ""),
@@ -125,6 +128,25 @@ def test_a_word_that_cannot_be_read_is_named(text: str, word: str) -> None:
     parsed = fio.parse_command(text, complete_values(fio, {}), EMPTY)
     assert parsed is not None
     assert any(unread.text.startswith(word) for unread in parsed.unread)
+    assert parsed.values["rw"] != "write"
+    assert parsed.values["size"] == 2**30
+
+
+@pytest.mark.parametrize(
+    ("second", "depths", "unread"),
+    [
+        ("--rw=read --iodepth=4", "1, 4", []),
+        ("--rw=write --iodepth=4", "1, 4", ["--rw=write"]),
+        ("--rw=read --iodepth=4 --numjobs=2", "1, 4", [""]),
+    ],
+)
+def test_a_sweep_reads_commands_that_differ_in_its_lists_only(second: str, depths: str, unread: list[str]) -> None:
+    sweep = registry.suite("fio-sweep")
+    text = "\n".join(f"fio --name=x {words}" for words in ("--rw=read --iodepth=1 --numjobs=1", second))
+    parsed = sweep.parse_command(text, complete_values(sweep, {}), EMPTY)
+    assert parsed is not None
+    assert parsed.values["depths"] == depths
+    assert [each.word for each in parsed.unread] == unread
 
 
 @pytest.mark.skipif(not FIO, reason="needs fio")
