@@ -275,8 +275,8 @@ class _Reader:
                 continue
             try:
                 convert = self._syntax.texts.get(name, str)
-                each = dict.fromkeys(convert(text) for text in texts)
-                text = ", ".join(each) if name in self._syntax.joined else list(each)[-1]
+                each = [convert(text) for text in texts]
+                text = ", ".join(dict.fromkeys(each)) if name in self._syntax.joined else each[-1]
                 found[name] = self._parameters[name].parse(text)
             except ParameterError as error:
                 unread.append(UnreadWord(scan.words[name], error.remedy))

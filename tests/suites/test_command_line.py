@@ -161,6 +161,26 @@ def test_sizes_are_those_of_fio(size: str) -> None:
     assert (parsed.values["block_size"], parsed.values["size"]) == (read, read)
 
 
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("A=1 taskset -c 0 fio {}", {"A=1", "taskset", "-c", "0"}),
+        ("cd /srv && time fio {} | tee out", {"cd", "/srv", "time", "tee", "out"}),
+        ("for i in 1 2; do fio {}; done", {"for", "i", "in", "1", "2", "do", "done"}),
+        ("fio {} && fio {}", {"fio"}),
+        ("fio {} job.fio other.fio --output=a", {"job.fio", "other.fio", "--output=a"}),
+        ("fio job.fio", {"job.fio"}),
+        ("fio {} --output-format=json", set()),
+    ],
+)
+def test_a_job_file_is_one_whole_command(text: str, words: set[str]) -> None:
+    suite = registry.suite("fio-job")
+    line = text.replace("{}", "--name=x --rw=read --zonemode=zbd")
+    parsed = suite.parse_command(line, complete_values(suite, {}), EMPTY)
+    assert parsed is not None
+    assert {each.word for each in parsed.unread} == words
+
+
 def test_a_changed_word_changes_its_value_only() -> None:
     fio = registry.suite("fio")
     values = complete_values(fio, {"size": 2**30 + 2**20, "runtime": 30.0, "loops": 3, "fsync": 4})
