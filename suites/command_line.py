@@ -25,6 +25,8 @@ MOST_COMBINATIONS = 64
 PASSES = 3
 """Renderings after which the options that a line lacks have their defaults: one may enable another."""
 
+SECOND = "another command; a step has one."
+
 _CONTINUATION = re.compile(r"\\[ \t]*\r?\n[ \t]*")
 _PROMPT = re.compile(r"^\s*[$#]\s+")
 _OPTION = re.compile(r"--?[A-Za-z][\w-]*")
@@ -33,6 +35,24 @@ _HARMLESS = frozenset({"sudo", "env", "-n", "-E", "--"})
 
 def _unchanged(words: Words) -> list[str]:
     return list(words)
+
+
+@dataclass(frozen=True, slots=True)
+class UnreadWord:
+    """A word of a command line that could not be read, and why; without a word, the line itself."""
+
+    word: str
+    why: str
+
+    @property
+    def text(self) -> str:
+        """The word and the reason in one line."""
+        word = self.word if len(self.word) <= 60 else f"{self.word[:57]}…"
+        return f"{word}: {self.why}" if word else self.why
+
+
+def _none(_words: Words) -> list[UnreadWord]:
+    return []
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,8 +65,9 @@ class CommandSyntax:
     Parameters in `choices` are identified by the words that they add: the most similar rendering is used.
     `texts` converts the tool's text of a parameter, `absent` is its value where the line lacks its option, if not the
     tool's default; `joined` are lists with a value in each line. `unshown` are never part of the rendered line.
-    `normalised` prepares the words after the program; `invisible` are parameters whose declared option is not one of
-    that line. Parameters in `paths` hold the path of a program that replaces the tool.
+    `normalised` prepares the words after the program, without those that `refused` names with the reason; `invisible`
+    are parameters whose declared option is not one of that line. Parameters in `paths` hold the path of a program that
+    replaces the tool.
     """
 
     programs: tuple[str, ...] = ()
@@ -60,6 +81,7 @@ class CommandSyntax:
     unshown: frozenset[str] = frozenset()
     invisible: frozenset[str] = frozenset()
     normalised: Callable[[Words], list[str]] = _unchanged
+    refused: Callable[[Words], list[UnreadWord]] = _none
     paths: tuple[str, ...] = ()
 
     def options(self, parameters: Iterable[Parameter]) -> dict[str, str]:
@@ -76,20 +98,6 @@ class CommandSyntax:
     def readable(self, parameters: Sequence[Parameter]) -> frozenset[str]:
         """Return the names of the parameters that a line states."""
         return frozenset({*self.options(parameters).values(), *self.choices} - self.unshown)
-
-
-@dataclass(frozen=True, slots=True)
-class UnreadWord:
-    """A word of a command line that could not be read, and why; without a word, the line itself."""
-
-    word: str
-    why: str
-
-    @property
-    def text(self) -> str:
-        """The word and the reason in one line."""
-        word = self.word if len(self.word) <= 60 else f"{self.word[:57]}…"
-        return f"{word}: {self.why}" if word else self.why
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,9 +224,13 @@ class _Reader:
         return not wanted or wanted in {self._syntax.aliases.get(word, word) for word in line[at:]}
 
     def read(self, lines: Sequence[Words]) -> ParsedCommand:
-        """Return the values of `lines`."""
-        scan = self._scan(lines)
-        unread: list[UnreadWord] = []
+        """Return the values of `lines`: those of one command, or of the points of a sweep, and no other command's."""
+        own = [line for line in lines if self.starts(line)]
+        taken = own if self._syntax.joined else own[: max(1, sum(map(self.starts, self._lines(self._current))))]
+        unread = [UnreadWord(line[self._program(line) or 0], SECOND) for line in own[len(taken) :]]
+        scan = self._scan(taken)
+        scan.rest += [word for line in lines if line not in own for word in line]
+        unread += [*self._refused(taken), *self._differing(taken)]
         values = {**self._current, **self._changed(scan, unread)}
         values = self._chosen(self._with_defaults(values, scan), scan)
         values = self._with_defaults(values, scan)
@@ -228,9 +240,25 @@ class _Reader:
                 unread.append(UnreadWord(word, "not used with these values."))
         unread += [
             UnreadWord(word, "no parameter for this.")
-            for word in (Counter(scan.rest) - Counter(shown.rest * len(lines)))
+            for word in (Counter(scan.rest) - Counter(shown.rest * len(taken)))
         ]
+        if len(taken) > 1 and len(self._lines(values)) != len(taken):
+            unread.append(UnreadWord("", "Not every combination of the lists."))
         return ParsedCommand(values, tuple(dict.fromkeys(unread)))
+
+    def _refused(self, lines: Iterable[Words]) -> list[UnreadWord]:
+        starts_ = [(line, self._program(line) or 0) for line in lines]
+        return [word for line, at in starts_ for word in self._syntax.refused(line[at + 1 :])]
+
+    def _differing(self, lines: Iterable[Words]) -> list[UnreadWord]:
+        """Return the options that differ between the commands of a sweep, without being one of its lists."""
+        scans = [self._scan([line]) for line in lines]
+        return [
+            UnreadWord({**scans[0].words, **scan.words}[name], "differs between the commands.")
+            for scan in scans[1:]
+            for name in {**scans[0].given, **scan.given}
+            if name not in self._syntax.joined and scan.given.get(name) != scans[0].given.get(name)
+        ]
 
     def _lines(self, values: Values) -> list[list[str]]:
         return [list(each.argv) for each in measured(self._suite.commands(values, self._context))]
@@ -247,8 +275,8 @@ class _Reader:
                 continue
             try:
                 convert = self._syntax.texts.get(name, str)
-                each = dict.fromkeys(convert(text) for text in texts)
-                text = ", ".join(each) if name in self._syntax.joined else list(each)[-1]
+                each = [convert(text) for text in texts]
+                text = ", ".join(dict.fromkeys(each)) if name in self._syntax.joined else each[-1]
                 found[name] = self._parameters[name].parse(text)
             except ParameterError as error:
                 unread.append(UnreadWord(scan.words[name], error.remedy))

@@ -6,8 +6,8 @@ from dataclasses import replace
 from pathlib import PurePosixPath
 
 from suites.base import Command, Context, Effect, EffectKind, Estimate, Histograms, Suite, TestedTool, TrialParser
-from suites.command.program_rules import starts
-from suites.command_line import CommandSyntax, ParsedCommand, lines_of
+from suites.command.program_rules import name_of, starts
+from suites.command_line import CommandSyntax, ParsedCommand, UnreadWord, lines_of
 from suites.disk import DIRECTORY
 from suites.equivalents import Traits
 from suites.facts import Facts
@@ -18,7 +18,7 @@ from suites.fio.suite import FIO, REPORT, Fio, percentile_options
 from suites.fio.syntax import fio_words
 from suites.fio.tuning import tune_fio
 from suites.fio_job.checks import JOB_CHECKS, concurrent_groups, leads_out, shown
-from suites.fio_job.command_line import REPORTED, job_file, jobs_of, options_of
+from suites.fio_job.command_line import OWN_FLAGS, OWN_VALUED, REPORTED, job_file, jobs_of, options_of
 from suites.fio_job.file import VARIABLE, JobFileError, Section, effective_sections, read_environment, read_job_file
 from suites.fio_job.section_values import directories_in, may_write_device, section_values, section_writes, sized
 from suites.fio_job.step_targets import step_targets
@@ -80,14 +80,26 @@ WORKLOAD = re.compile(rf"{_WORD}(_{_WORD})*", re.IGNORECASE)
 loads or starts (ld.so(8), sh(1), openssl-env(7))."""
 
 
-def _lines(text: str) -> list[list[str]]:
-    """Return the words of each fio command in `text`, from the program on."""
+def _arguments(text: str) -> list[str]:
+    """Return the arguments of the first fio command in `text`."""
     try:
         found = lines_of(text)
     except ValueError:
         return []
-    places = [(line, starts(line)[0]) for line in found]
-    return [line[at[-1] :] for line, at in places if at]
+    places = ((line, starts(line)[0]) for line in found)
+    return next((line[at[-1] + 1 :] for line, at in places if at and name_of(line[at[-1]]) == FIO.title), [])
+
+
+def _job_words(words: Sequence[str]) -> list[str]:
+    """Return the words of a line of fio that a job file cannot hold; all of them if the line states no job."""
+    line = options_of(words)
+    if not jobs_of(line.options)[1]:
+        return fio_words(words)
+    own = (OWN_FLAGS | OWN_VALUED) - REPORTED
+    return [
+        *line.files,
+        *(f"--{name}={value}" if value else f"--{name}" for name, value in line.options if name in own),
+    ]
 
 
 class FioJob(Suite):
@@ -108,7 +120,7 @@ class FioJob(Suite):
         EXISTING,
     )  # fmt: skip
     main_parameters = ("job", "directory", "environment", "existing_files")
-    syntax = CommandSyntax(("fio",), normalised=fio_words)
+    syntax = CommandSyntax(("fio",), normalised=_job_words)
     metrics = METRICS
     directory_parameter = "directory"
     several_limits = (
@@ -119,15 +131,17 @@ class FioJob(Suite):
     histograms = Histograms(latency_slices)
 
     def parse_command(self, text: str, values: Values, context: Context) -> ParsedCommand | None:
-        """Return the values of a line of fio; its jobs become the job file."""
+        """Return the values of a line of fio; its jobs become the job file. What else it says stays unread."""
         found = super().parse_command(text, values, context)
-        line = next((each for each in _lines(text) if each and each[0] == FIO.title), None)
-        if found is None or line is None:
+        line = options_of(_arguments(text))
+        if found is None or not (line.options or line.files):
             return found
-        common, jobs = jobs_of([each for each in options_of(line[1:]).options if each[0] not in REPORTED])
-        if not jobs:
-            return found
-        return ParsedCommand({**found.values, JOB.name: job_file(common, jobs, where=True)})
+        kept = [(name, value) for name, value in line.options if name not in OWN_FLAGS | OWN_VALUED]
+        common, jobs = jobs_of(kept)
+        own = bool(values[JOB.name]) or text == self.commands(values, context)[0].line
+        if FILE in line.files and (jobs or not own):
+            found = replace(found, unread=(*found.unread, UnreadWord(FILE, "its content is unknown: open the file.")))
+        return replace(found, values={**found.values, JOB.name: job_file(common, jobs, where=True)}) if jobs else found
 
     def measured_as(self, values: Values, facts: Facts | None) -> tuple[Suite, Values]:
         """Return a file with one section as a step of fio.

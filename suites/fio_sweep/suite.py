@@ -113,7 +113,7 @@ class FioSweep(Suite):
     main_parameters = ("rw", "blocks", "depths", "job_counts", "size", "runtime")
     syntax = replace(
         FIO_SYNTAX,
-        extra={"--runtime": "runtime", "--bssplit": "blocks", "--directory": "directory"},
+        extra={"--runtime": "runtime", "--directory": "directory"},
         invisible=frozenset({"runtime"}),
         joined=frozenset({"blocks", "depths", "job_counts"}),
     )

@@ -1,6 +1,9 @@
 """A command line is read back into the values that it was made of, for every suite."""
 
+import json
 import math
+import shutil
+import subprocess
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -12,6 +15,7 @@ from suites.command_line import command_text
 from suites.parameters import Parameter, Type, Value
 
 EMPTY = Context()
+FIO = shutil.which("fio") or ""
 
 TEXTS = {
     "block_sizes": ["", "4k-64k", "4k,64k", "4k/60:64k/40"],
@@ -108,7 +112,11 @@ def test_a_pasted_line_is_read(suite_id: str, text: str, values: dict[str, Value
         ("fio --name=x --rw=read --zonemode=zbd", "--zonemode=zbd"),
         ("fio --name=x --rw=read --iodepth=none", "--iodepth=none"),
         ("fio --name=x --rw=read --rwmixread=70", "--rwmixread=70"),
+        ("fio --name=x --rw=randrw --bs=4KiB,8KiB", "--bssplit=4KiB,8KiB"),
         ("fio --name=x --rw=read --filename=/srv/file", "--filename=/srv/file"),
+        ("fio --name=x --rw=read --size=1g --name=y --rw=write --size=2g", "--name=y"),
+        ("fio --name=x --rw=read --size=1g && fio --name=y --rw=write --size=2g", "fio"),
+        ("fio --name=x --rw=read; echo fio --rw=write", "--rw=write"),
         ("LD_PRELOAD=a.so fio --name=x --rw=read", "LD_PRELOAD=a.so"),
         ("fio --name=x --rw=read > out; rm -rf /", "rm"),
         ("fio --rw='read", ""),
@@ -120,6 +128,57 @@ def test_a_word_that_cannot_be_read_is_named(text: str, word: str) -> None:
     parsed = fio.parse_command(text, complete_values(fio, {}), EMPTY)
     assert parsed is not None
     assert any(unread.text.startswith(word) for unread in parsed.unread)
+    assert parsed.values["rw"] != "write"
+    assert parsed.values["size"] == 2**30
+
+
+@pytest.mark.parametrize(
+    ("second", "depths", "unread"),
+    [
+        ("--rw=read --iodepth=4", "1, 4", []),
+        ("--rw=write --iodepth=4", "1, 4", ["--rw=write"]),
+        ("--rw=read --iodepth=4 --numjobs=2", "1, 4", [""]),
+    ],
+)
+def test_a_sweep_reads_commands_that_differ_in_its_lists_only(second: str, depths: str, unread: list[str]) -> None:
+    sweep = registry.suite("fio-sweep")
+    text = "\n".join(f"fio --name=x {words}" for words in ("--rw=read --iodepth=1 --numjobs=1", second))
+    parsed = sweep.parse_command(text, complete_values(sweep, {}), EMPTY)
+    assert parsed is not None
+    assert parsed.values["depths"] == depths
+    assert [each.word for each in parsed.unread] == unread
+
+
+@pytest.mark.skipif(not FIO, reason="needs fio")
+@pytest.mark.parametrize("size", ["2m", "2MB", "2Mi", "2MiB", "2000KiB", "2000kB", "0x200000"])
+def test_sizes_are_those_of_fio(size: str) -> None:
+    words = ["fio", "--name=a", "--ioengine=null", f"--size={size}", f"--bs={size}"]
+    answer = subprocess.run([FIO, *words[1:], "--output-format=json"], capture_output=True, check=True)
+    fio = registry.suite("fio")
+    parsed = fio.parse_command(" ".join(words), complete_values(fio, {}), EMPTY)
+    assert parsed is not None
+    read = json.loads(answer.stdout)["jobs"][0]["read"]["io_bytes"]
+    assert (parsed.values["block_size"], parsed.values["size"]) == (read, read)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("A=1 taskset -c 0 fio {}", {"A=1", "taskset", "-c", "0"}),
+        ("cd /srv && time fio {} | tee out", {"cd", "/srv", "time", "tee", "out"}),
+        ("for i in 1 2; do fio {}; done", {"for", "i", "in", "1", "2", "do", "done"}),
+        ("fio {} && fio {}", {"fio"}),
+        ("fio {} job.fio other.fio --output=a", {"job.fio", "other.fio", "--output=a"}),
+        ("fio job.fio", {"job.fio"}),
+        ("fio {} --output-format=json", set()),
+    ],
+)
+def test_a_job_file_is_one_whole_command(text: str, words: set[str]) -> None:
+    suite = registry.suite("fio-job")
+    line = text.replace("{}", "--name=x --rw=read --zonemode=zbd")
+    parsed = suite.parse_command(line, complete_values(suite, {}), EMPTY)
+    assert parsed is not None
+    assert {each.word for each in parsed.unread} == words
 
 
 def test_a_changed_word_changes_its_value_only() -> None:
