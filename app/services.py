@@ -97,6 +97,10 @@ class Workstation(SessionServices):
         """Add or replace hosts, and those named in `instead`; return what was replaced. None if one is invalid."""
         return self._hosts.saved.save(*entries, instead=instead)
 
+    def restore_hosts(self, *before: HostEntry, after: Sequence[HostEntry] = ()) -> None:
+        """Undo a change of saved hosts, which left `after`; raise HostsError if they were changed since."""
+        self._hosts.saved.restore(*before, after=after)
+
     def remove_host(self, name: str) -> list[HostEntry]:
         """Delete a saved host and return it. Its runs stay in the library."""
         return self._hosts.saved.remove(name)

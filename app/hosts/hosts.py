@@ -1,7 +1,7 @@
 """The user's hosts: this computer, saved hosts, and the aliases of ~/.ssh/config."""
 
 import threading
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from enum import StrEnum
@@ -126,6 +126,17 @@ class SavedHosts:
             known = self._read()
             self._write([*(entry for entry in known if entry.name not in names), *entries])
             return [entry for entry in known if entry.name in names]
+
+    def restore(self, *before: HostEntry, after: Sequence[HostEntry] = ()) -> None:
+        """Put `before` in the place of `after`; raise HostsError if the hosts of these names are not `after` now."""
+        names = {entry.name for entry in (*before, *after)}
+        with self._lock:
+            known = self._read()
+            if {entry.name: entry for entry in known if entry.name in names} != {entry.name: entry for entry in after}:
+                raise HostsError(
+                    f"Not undone: {', '.join(sorted(names))} changed since.", "Edit or add the hosts instead."
+                )
+            self._write([*(entry for entry in known if entry.name not in names), *before])
 
     def remove(self, name: str) -> list[HostEntry]:
         """Remove the host `name` and return it; raise HostsError if it is not saved."""

@@ -256,6 +256,21 @@ def test_changing_renaming_and_removing_a_host_can_be_undone(qtbot: QtBot, page:
     assert not page.undo_bar.undo_button.isVisible()
 
 
+def test_undo_replaces_no_newer_host_of_the_name(qtbot: QtBot, page: HostsPage) -> None:
+    page.workstation.save_hosts(HostEntry("web-1", host_name="192.0.2.1"))
+    page.activated()
+    _settle(qtbot)
+    page.table.select("web-1")
+    _press_in_table(qtbot, page, Qt.Key.Key_Delete)
+    _settle(qtbot)
+    newer = HostEntry("web-1", host_name="192.0.2.2")
+    page.workstation.save_hosts(newer)
+    qtbot.keyClick(page.table, Qt.Key.Key_Z, Qt.KeyboardModifier.ControlModifier)
+    _settle(qtbot)
+    assert newer in page.workstation.hosts()
+    assert "web-1" in page.notice.text()
+
+
 def test_a_search_appears_with_many_hosts_and_keeps_the_matching_ones(qtbot: QtBot, page: HostsPage) -> None:
     for number in range(8):
         page.workstation.save_hosts(HostEntry(f"fleet-{number}", host_name=f"198.51.100.{number}"))

@@ -99,13 +99,15 @@ def test_each_of_two_remedies_is_undone_the_last_one_first(qtbot: QtBot, page: M
     form = page.draft.steps[0].form
     form.set_text("threads", "1")
     for threads in (2, 3):
-        finding = Finding("x", Severity.WARNING, *"TMWRS", step="sysbench-cpu", changes={"threads": threads})
+        words = dict.fromkeys(("title", "measured", "why", "remedy", "source"), "words")
+        step, changes = "sysbench-cpu", {"threads": threads}
+        finding = Finding("x", severity=Severity.WARNING, step=step, changes=changes, **words)
         page.issues.fix_requested.emit((finding,))
         settle(qtbot, page)
-    for threads in ("2", "1"):
+    for text in ("2", "1"):
         assert page.issues.undo.isVisible()
         page.issues.undo.click()
-        assert form.text("threads") == threads
+        assert form.text("threads") == text
     assert not page.issues.undo.isVisible()
 
 

@@ -152,7 +152,7 @@ class HostsPage(Page):
     def _take_saved(self, entries: Sequence[HostEntry], edited: HostEntry | None, before: list[HostEntry]) -> None:
         """Select the saved hosts and connect to them; saving can be undone."""
         names = [entry.name for entry in entries]
-        undo = partial(self.workstation.save_hosts, *before, instead=names)
+        undo = partial(self.workstation.restore_hosts, *before, after=entries)
         changed = [*names, *(entry.name for entry in before)]
         text = _saved_text(names, edited)
         self._undo.add(UndoableChange(text, undo, lambda _text: self._show_changed(*changed), self.notice.show_error))
@@ -189,7 +189,7 @@ class HostsPage(Page):
         if entry.origin is Origin.SAVED:
             self._undo.do(
                 lambda: workstation.remove_host(entry.name),
-                lambda before: workstation.save_hosts(*before),
+                lambda before: workstation.restore_hosts(*before),
                 f"Removed {entry.name}; its runs stay in the library",
                 lambda _text: self._show_changed(entry.name),
                 self.notice.show_error,
