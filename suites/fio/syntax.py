@@ -8,8 +8,8 @@ from suites.errors import ParameterError
 from suites.fio_job.command_line import FLAGS, OWN_FLAGS, Options, options_of
 from suites.fio_job.file import ALIASES, fio_seconds, fio_size
 
-SILENT = frozenset({"name", "group_reporting", "thread"})
-"""Options without a parameter that do not change what is measured; a step has its own."""
+SILENT = frozenset({"group_reporting", "thread"})
+"""Options without a parameter that each step has with the value 1."""
 
 _SPLIT = frozenset(",:/-")
 
@@ -18,12 +18,12 @@ _OTHER_BASE = re.compile(r"[kmgtp]i?b", re.IGNORECASE)
 
 
 def fio_words(words: Sequence[str]) -> list[str]:
-    """Return fio's options as ``--name=value`` with full names, without those of SILENT and of other jobs."""
+    """Return fio's options as ``--name=value`` with full names, without its name, those of SILENT and other jobs."""
     line = options_of(words)
     found = [*line.files]
     for given, value in _one_job(line.options):
         name = ALIASES.get(given, given)
-        if name not in SILENT:
+        if name != "name" and (name not in SILENT or value not in {"", "1"}):
             found.append(_word({"readwrite": "rw"}.get(name, name), value))
     return found
 

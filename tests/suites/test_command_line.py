@@ -117,6 +117,10 @@ def test_a_pasted_line_is_read(suite_id: str, text: str, values: dict[str, Value
         ("fio --name=x --rw=read --size=1g --name=y --rw=write --size=2g", "--name=y"),
         ("fio --name=x --rw=read --size=1g && fio --name=y --rw=write --size=2g", "fio"),
         ("fio --name=x --rw=read; echo fio --rw=write", "--rw=write"),
+        ("./fio-3.36/fio --name=x --rw=read", "./fio-3.36/fio"),
+        ("sudo -E fio --name=x --rw=read", "sudo"),
+        ("fio --name=x --rw=read --thread=0", "--thread=0"),
+        ("fio --name=x --rw=read --group_reporting=0", "--group_reporting=0"),
         ("LD_PRELOAD=a.so fio --name=x --rw=read", "LD_PRELOAD=a.so"),
         ("fio --name=x --rw=read > out; rm -rf /", "rm"),
         ("fio --rw='read", ""),
@@ -159,6 +163,15 @@ def test_sizes_are_those_of_fio(size: str) -> None:
     assert parsed is not None
     read = json.loads(answer.stdout)["jobs"][0]["read"]["io_bytes"]
     assert (parsed.values["block_size"], parsed.values["size"]) == (read, read)
+
+
+@pytest.mark.parametrize("word", ["conv=fsync", "oflag=sync", "bs=4b"])
+def test_a_word_of_dd_with_another_meaning_is_named(word: str) -> None:
+    dd = registry.suite("dd")
+    parsed = dd.parse_command(f"dd if=/dev/zero count=8 {word}", complete_values(dd, {}), EMPTY)
+    assert parsed is not None
+    assert [each.word for each in parsed.unread] == [word]
+    assert (parsed.values["flush"], parsed.values["block_size"]) == ("none", 512)
 
 
 @pytest.mark.parametrize(
