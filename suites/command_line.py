@@ -242,9 +242,21 @@ class _Reader:
             UnreadWord(word, "no parameter for this.")
             for word in (Counter(scan.rest) - Counter(shown.rest * len(taken)))
         ]
+        unread += self._elsewhere(taken, values)
         if len(taken) > 1 and len(self._lines(values)) != len(taken):
             unread.append(UnreadWord("", "Not every combination of the lists."))
         return ParsedCommand(values, tuple(dict.fromkeys(unread)))
+
+    def _elsewhere(self, lines: Iterable[Words], values: Values) -> list[UnreadWord]:
+        """Return sudo and the paths of programs in `lines` that are not those of the line of `values`."""
+        lines_shown = [each.line for each in measured(self._suite.commands(values, self._context))]
+        shown = {word for line in self._lines(values) for word in line}
+        before = [line[: (self._program(line) or 0) + 1] for line in lines]
+        as_root = any(line.startswith("sudo ") for line in lines_shown)
+        asked = not as_root and any("sudo" in map(name_of, words) for words in before)
+        found = [UnreadWord("sudo", "not used; the step runs as the user of the connection.")] if asked else []
+        paths = [words[-1] for words in before if "/" in words[-1] and words[-1] not in shown]
+        return found + [UnreadWord(path, f"the step starts the host’s own {name_of(path)}.") for path in paths]
 
     def _refused(self, lines: Iterable[Words]) -> list[UnreadWord]:
         starts_ = [(line, self._program(line) or 0) for line in lines]

@@ -1,5 +1,6 @@
 """dd: a sequential copy in one process."""
 
+import re
 from types import MappingProxyType
 
 from suites.base import Command, Context, Estimate, Purpose, Suite, TestedTool, Workload
@@ -73,6 +74,13 @@ _FLAGS = mapped({"direct": "direct", "dsync": "dsync", "none": "none", "fdatasyn
 _CLOCK = tool_difference("dd’s clock runs from its start to its end, including open and close.", Bias.OTHER)
 
 
+def _size(text: str) -> str:
+    """Return a size unchanged if dd reads it as Benchwright does: its b is 512 bytes (GNU manual, dd invocation)."""
+    if not re.fullmatch(r"\d+(?:[kKMGT](?:i?B)?)?", text):
+        raise ValueError(text)
+    return text
+
+
 class Dd(Suite):
     """dd: writes a file from zeros or random bytes, or reads one back."""
 
@@ -89,11 +97,7 @@ class Dd(Suite):
     )
     program = Program("dd", ("dd",), same_package_name("coreutils"), timed=True)
     parameters = DD_PARAMETERS
-    syntax = CommandSyntax(
-        ("dd",),
-        choices=("input", "flush", "read"),
-        aliases={"oflag=sync": "oflag=dsync", "conv=fsync": "conv=fdatasync"},
-    )
+    syntax = CommandSyntax(("dd",), choices=("input", "flush", "read"), texts={"block_size": _size})
     metrics = METRICS
     parser_type = DdParser
     directory_parameter = "directory"

@@ -8,8 +8,8 @@ from suites.errors import ParameterError
 from suites.fio_job.command_line import FLAGS, OWN_FLAGS, Options, options_of
 from suites.fio_job.file import ALIASES, fio_seconds, fio_size
 
-SILENT = frozenset({"name", "group_reporting", "thread"})
-"""Options without a parameter that do not change what is measured; a step has its own."""
+SILENT = frozenset({"group_reporting", "thread"})
+"""Options without a parameter that each step has with the value 1."""
 
 _SPLIT = frozenset(",:/-")
 
@@ -18,28 +18,44 @@ _OTHER_BASE = re.compile(r"[kmgtp]i?b", re.IGNORECASE)
 
 
 def fio_words(words: Sequence[str]) -> list[str]:
-    """Return fio's options as ``--name=value`` with full names, without those of SILENT and of other jobs."""
-    line = options_of(words)
-    found = [*line.files]
-    for given, value in _one_job(line.options):
-        name = ALIASES.get(given, given)
-        if name not in SILENT:
-            found.append(_word({"readwrite": "rw"}.get(name, name), value))
-    return found
+    """Return fio's options as ``--name=value`` with full names.
+
+    Those of SILENT and of other jobs, the job's name and a runtime that does not determine its end are left out.
+    """
+    own = _one_job(words)
+    ignored = {"name"} if _loops(own) else {"name", "runtime"}
+    kept = [
+        (name, value) for name, value in own if name not in ignored and (name not in SILENT or value not in {"", "1"})
+    ]
+    return [*options_of(words).files, *(_word({"readwrite": "rw"}.get(name, name), value) for name, value in kept)]
 
 
-def _one_job(options: Options) -> Options:
-    """Return the options that apply to the first job: those before it, and its own."""
-    jobs = [at for at, (name, value) in enumerate(options) if name == "name" and value != "global"]
-    later = (at for at, (name, _) in enumerate(options) if name == "name" and at > jobs[0]) if jobs else iter(())
-    return options[: next(later, None)]
+def _one_job(words: Sequence[str]) -> Options:
+    """Return the options that apply to the first job, those before it and its own, without aliases."""
+    options = [(ALIASES.get(name, name), value) for name, value in options_of(words).options]
+    names = [at for at, (name, _) in enumerate(options) if name == "name"]
+    first = next((number for number, at in enumerate(names) if options[at][1] != "global"), len(names))
+    return options[: next(iter(names[first + 1 :]), None)]
 
 
 def refused_words(words: Sequence[str]) -> list[UnreadWord]:
     """Return the words of a line of fio that no parameter stands for although its option is known."""
-    options = options_of(words).options
-    other = options[len(_one_job(options)) :]
-    return [UnreadWord(f"--name={value}", "another job; a step has one.") for name, value in other if name == "name"]
+    own = _one_job(words)
+    jobs = [f"--name={value}" for name, value in options_of(words).options[len(own) :] if name == "name"]
+    ends = [f"--runtime={value}" for name, value in own if name == "runtime" and fio_seconds(value) != 0]
+    return [
+        *(UnreadWord(word, "another job; a step has one.") for word in jobs),
+        *(
+            UnreadWord(word, "needs --time_based: a step ends by its time or its size.")
+            for word in ends
+            if not _loops(own)
+        ),
+    ]
+
+
+def _loops(options: Options) -> bool:
+    """Return whether a job loops over its file until its runtime is over; without this, it ends with the file."""
+    return dict(options).get("time_based", "0") in {"", "1"}
 
 
 def _word(name: str, value: str) -> str:

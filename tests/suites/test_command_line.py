@@ -82,7 +82,7 @@ def test_a_line_is_read_back_into_its_values(suite: Suite, data: st.DataObject) 
         ("fio", "fio --name=x --rw=randread --bs=8k", {"rw": "randread", "block_size": 8192, "iodepth": 1}),
         ("fio", "$ sudo -n env A=1 fio \\\n  --name x -rw=randwrite \\\n  --iodepth 32 --direct=1 --size=2g",
          {"rw": "randwrite", "iodepth": 32, "direct": True, "size": 2**31}),
-        ("fio", "fio --name=x --readwrite=write --filename=/dev/sdz --runtime=1m",
+        ("fio", "fio --name=x --readwrite=write --filename=/dev/sdz --runtime=1m --time_based",
          {"device": "/dev/sdz", "runtime": 60.0}),
         ("fio", "fio --name=x --rw=randrw --rwmixwrite=30", {"rwmixread": 70}),
         ("sysbench-cpu", "sysbench cpu --threads=4 run", {"threads": 4, "time": 10.0}),
@@ -115,8 +115,15 @@ def test_a_pasted_line_is_read(suite_id: str, text: str, values: dict[str, Value
         ("fio --name=x --rw=randrw --bs=4KiB,8KiB", "--bssplit=4KiB,8KiB"),
         ("fio --name=x --rw=read --filename=/srv/file", "--filename=/srv/file"),
         ("fio --name=x --rw=read --size=1g --name=y --rw=write --size=2g", "--name=y"),
+        ("fio --name=global --size=1g --name=x --rw=read --name=global --rw=write", "--name=global"),
         ("fio --name=x --rw=read --size=1g && fio --name=y --rw=write --size=2g", "fio"),
         ("fio --name=x --rw=read; echo fio --rw=write", "--rw=write"),
+        ("fio --name=x --rw=read --runtime=30 --size=1g", "--runtime=30"),
+        ("fio --name=x --rw=read --runtime=30 --time_based=0", "--runtime=30"),
+        ("./fio-3.36/fio --name=x --rw=read", "./fio-3.36/fio"),
+        ("sudo -E fio --name=x --rw=read", "sudo"),
+        ("fio --name=x --rw=read --thread=0", "--thread=0"),
+        ("fio --name=x --rw=read --group_reporting=0", "--group_reporting=0"),
         ("LD_PRELOAD=a.so fio --name=x --rw=read", "LD_PRELOAD=a.so"),
         ("fio --name=x --rw=read > out; rm -rf /", "rm"),
         ("fio --rw='read", ""),
@@ -129,7 +136,7 @@ def test_a_word_that_cannot_be_read_is_named(text: str, word: str) -> None:
     assert parsed is not None
     assert any(unread.text.startswith(word) for unread in parsed.unread)
     assert parsed.values["rw"] != "write"
-    assert parsed.values["size"] == 2**30
+    assert (parsed.values["size"], parsed.values["runtime"]) == (2**30, 0)
 
 
 @pytest.mark.parametrize(
@@ -159,6 +166,15 @@ def test_sizes_are_those_of_fio(size: str) -> None:
     assert parsed is not None
     read = json.loads(answer.stdout)["jobs"][0]["read"]["io_bytes"]
     assert (parsed.values["block_size"], parsed.values["size"]) == (read, read)
+
+
+@pytest.mark.parametrize("word", ["conv=fsync", "oflag=sync", "bs=4b"])
+def test_a_word_of_dd_with_another_meaning_is_named(word: str) -> None:
+    dd = registry.suite("dd")
+    parsed = dd.parse_command(f"dd if=/dev/zero count=8 {word}", complete_values(dd, {}), EMPTY)
+    assert parsed is not None
+    assert [each.word for each in parsed.unread] == [word]
+    assert (parsed.values["flush"], parsed.values["block_size"]) == ("none", 512)
 
 
 @pytest.mark.parametrize(
