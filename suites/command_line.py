@@ -39,10 +39,14 @@ def _unchanged(words: Words) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class UnreadWord:
-    """A word of a command line that could not be read, and why; without a word, the line itself."""
+    """A word of a command line that could not be read, and why; without a word, the line itself.
+
+    One that does not `block` is named only: the step does the same without it.
+    """
 
     word: str
     why: str
+    blocks: bool = True
 
     @property
     def text(self) -> str:
@@ -254,7 +258,11 @@ class _Reader:
         before = [line[: (self._program(line) or 0) + 1] for line in lines]
         as_root = any(line.startswith("sudo ") for line in lines_shown)
         asked = not as_root and any("sudo" in map(name_of, words) for words in before)
-        found = [UnreadWord("sudo", "not used; the step runs as the user of the connection.")] if asked else []
+        found = (
+            [UnreadWord("sudo", "not used; the step runs as the user of the connection.", blocks=False)]
+            if asked
+            else []
+        )
         paths = [words[-1] for words in before if "/" in words[-1] and words[-1] not in shown]
         return found + [UnreadWord(path, f"the step starts the host’s own {name_of(path)}.") for path in paths]
 

@@ -141,9 +141,11 @@ class DraftStep:
             return f"A {self.suite.title} step has no name."
         if count := len(self.form.problems()):
             return f"{self.name}: {count_text(count, 'invalid value')}."
-        if self.unread:
-            word = self.unread[0].word or "the command"
-            return f"{self.name}: {word} was not read. Remove it, or press Esc in the command."
+        blocking = next((each for each in self.unread if each.blocks), None)
+        if blocking is not None:
+            return (
+                f"{self.name}: {blocking.word or 'the command'} was not read. Remove it, or press Esc in the command."
+            )
         return ""
 
 
