@@ -66,6 +66,7 @@ def overlap(one: RunRecord, other: RunRecord) -> bool:
     return span(one)[0] < span(other)[1] and span(other)[0] < span(one)[1]
 
 
+@pytest.mark.slow
 def test_runs_on_different_machines_go_side_by_side(tmp_path: Path, start_machine: StartMachine) -> None:
     for alias in ("one", "two", "three"):
         start_machine(alias)

@@ -80,6 +80,7 @@ def test_a_quick_benchmark_is_on_the_clipboard_in_two_steps(qtbot: QtBot, window
     assert keys.pressed == 2
 
 
+@pytest.mark.slow
 @pytest.mark.lab
 def test_a_run_against_a_baseline_is_a_picture_within_six_steps(
     qtbot: QtBot, window: MainWindow, keys: Keyboard

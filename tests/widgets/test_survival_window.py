@@ -113,6 +113,7 @@ def leave_one(stage: Stage, count: int, trials: int = 1) -> MainWindow:
     return following
 
 
+@pytest.mark.slow
 def test_a_window_that_closes_can_keep_its_run_running(stage: Stage, workstation: Workstation) -> None:
     window = leave_one(stage, 250, trials=2)
     bar = window.detached_bar
