@@ -110,7 +110,7 @@ def _term(text: str, start: int) -> Term:
     if not all(values):
         if text[at] == '"':
             raise FilterError("The text in quotes is empty", "", start, end)
-        raise FilterError("A comma stands between two alternatives", "Write a,b without a space.", start, end)
+        raise FilterError("A comma separates two alternatives", "Write a,b without a space.", start, end)
     if _NO_WORD.match(text, at) or text[at:end] in _LOGIC:
         raise FilterError(f"“{text[at:end][:60]}” is no word", _REMEDY, start, end)
     return Term("", "", values, negated, start, end)

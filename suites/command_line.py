@@ -28,8 +28,9 @@ PASSES = 3
 SECOND = "another command; a step has one."
 
 _CONTINUATION = re.compile(r"\\[ \t]*\r?\n[ \t]*")
-_PROMPT = re.compile(r"^\s*[$#]\s+")
-_OPTION = re.compile(r"--?[A-Za-z][\w-]*")
+_PROMPT = re.compile(r"^\s*(?:\[[^\]\n]{0,80}\]|[\w.-]{1,64}@[\w.-]{1,64}:\S{0,200}?)?[$#]\s+")
+"""A shell prompt: ``$``, ``root@web-1:~#``, ``[ann@web-1 ~]$``."""
+
 _HARMLESS = frozenset({"sudo", "env", "-n", "-E", "--"})
 
 
@@ -41,7 +42,7 @@ def _unchanged(words: Words) -> list[str]:
 class UnreadWord:
     """A word of a command line that could not be read, and why; without a word, the line itself.
 
-    One that does not `block` is named only: the step does the same without it.
+    One that does not `block` is named, and does not prevent the start.
     """
 
     word: str
@@ -258,13 +259,10 @@ class _Reader:
         before = [line[: (self._program(line) or 0) + 1] for line in lines]
         as_root = any(line.startswith("sudo ") for line in lines_shown)
         asked = not as_root and any("sudo" in map(name_of, words) for words in before)
-        found = (
-            [UnreadWord("sudo", "not used; the step runs as the user of the connection.", blocks=False)]
-            if asked
-            else []
-        )
+        sudo = UnreadWord("sudo", "not used; the step runs as the user of the connection.", blocks=False)
         paths = [words[-1] for words in before if "/" in words[-1] and words[-1] not in shown]
-        return found + [UnreadWord(path, f"the step starts the host’s own {name_of(path)}.") for path in paths]
+        found = [UnreadWord(path, f"the step starts the host’s own {name_of(path)}.") for path in paths]
+        return [sudo, *found] if asked else found
 
     def _refused(self, lines: Iterable[Words]) -> list[UnreadWord]:
         starts_ = [(line, self._program(line) or 0) for line in lines]

@@ -257,7 +257,7 @@ STRESS_NG_IN_CACHE = Check(
 
 
 def _method_first(words: Sequence[str]) -> list[str]:
-    """Return the words with the stressor as a word of its own, which tells the method, before its instances."""
+    """Return the words with the stressor, which decides the method, as a word of its own before its instances."""
     return [each for word in words for each in ((word[2:], "--instances") if word in STRESSORS else (word,))]
 
 

@@ -58,8 +58,8 @@ class LoadWatch(QObject):
 class IssueRechecks(QObject):
     """Reads the hosts of the issues in `drawer` again: their background load while the drawer is shown, all on request.
 
-    `measured` returns the hosts that runs of the window measure now. They are not read, nor is a host that somebody
-    else measures.
+    `measured` returns the hosts that runs of the window measure now. They are not read, nor is a host that a run of
+    another process measures.
     """
 
     failed = Signal(object)  # a BenchwrightError
@@ -88,7 +88,7 @@ class IssueRechecks(QObject):
     def follow(self, plan: Plan, facts: Mapping[str, Facts]) -> None:
         """Watch the hosts of `plan` that have an issue of background load; call it after each change of the issues.
 
-        Nobody is asked for a password: a host that needs one is not watched.
+        A host that asks for a password is not watched.
         """
         self._plan, self._facts = plan, facts
         measured = {*self._measured()}

@@ -46,7 +46,7 @@ class SidebarLinks(QObject):
             page.connections.changed.connect(lambda _name: sidebar.refresh())
 
     def follow(self, item: SideItem) -> None:
-        """Show what an item stands for: of a host its run, if one is under way there."""
+        """Show the target of an item: of a host its run, if one is under way there."""
         window = self._window
         if item.kind is SideKind.PAGE:
             window.show_page(PageName(item.key))

@@ -45,7 +45,7 @@ def missing_statistics(trials: int) -> str:
     """Return what fewer than FEWEST_TRIALS trials do not give."""
     if trials < 2:
         return "no spread and no 95 % interval"
-    return "no verdict of a comparison; a 95 % interval takes their distribution to be normal"
+    return "no verdict of a comparison; the 95 % interval assumes normally distributed trials"
 
 
 def _one_after_another(evidence: PlanEvidence) -> CheckOutcome | NotChecked | None:

@@ -314,7 +314,8 @@ def _issue_text(issue: Issue) -> str:
     finding = issue.first
     install = f" Install it with: {finding.install}" if finding.install else ""
     action = f"Acknowledged: {issue.reason}" if issue.reason else with_library(f"→ {finding.remedy}{install}")
-    return f"{finding.title}. {chr(10).join(issue.evidence)} {finding.why}\n{action}"
+    measured = "\n".join(issue.evidence)
+    return f"{finding.title}. {measured} {finding.why}\n{action}"
 
 
 def facts_for(

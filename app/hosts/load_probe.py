@@ -22,7 +22,7 @@ class LoadProbe:
         self._lock = threading.Lock()
 
     def read(self) -> HostReading | None:
-        """Return the findings of the background load; None, without reading it, while somebody measures on the host.
+        """Return the findings of the background load; None, without reading it, while a run measures the host.
 
         Raises what connecting and reading raise.
         """

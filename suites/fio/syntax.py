@@ -39,7 +39,7 @@ def _one_job(words: Sequence[str]) -> Options:
 
 
 def refused_words(words: Sequence[str]) -> list[UnreadWord]:
-    """Return the words of a line of fio that no parameter stands for although its option is known."""
+    """Return the words of a line of fio whose option is known, and whose value has no parameter."""
     own = _one_job(words)
     jobs = [f"--name={value}" for name, value in options_of(words).options[len(own) :] if name == "name"]
     ends = [f"--runtime={value}" for name, value in own if name == "runtime" and fio_seconds(value) != 0]

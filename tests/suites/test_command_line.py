@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from suites import registry
 from suites.base import Context, Suite, complete_values
-from suites.command_line import command_text
+from suites.command_line import command_text, lines_of
 from suites.parameters import Parameter, Type, Value
 
 EMPTY = Context()
@@ -212,3 +212,9 @@ def test_hostile_text_is_read_without_an_exception(text: str) -> None:
         suite = registry.suite(suite_id)
         suite.parse_command(text, complete_values(suite, {}), EMPTY)
         suite.parse_command(f"fio {text}", complete_values(suite, {}), EMPTY)
+
+
+@pytest.mark.parametrize("prompt", ["$ ", "# ", "root@web-1:~# ", "[ann@web-1 ~]$ ", "ann@h:/tmp/x$ "])
+def test_a_copied_prompt_is_no_word(prompt: str) -> None:
+    assert lines_of(f"{prompt}fio --name=x") == [["fio", "--name=x"]]
+    assert lines_of(f"echo {prompt}fio")[0][0] == "echo"

@@ -12,7 +12,6 @@ from app.hosts.hosts import HostEntry
 from app.plans.plan import Plan
 from app.plans.preset_costs import PresetCost, preset_cost
 from app.plans.presets import Filled, Preset, presets
-from app.plans.recent import RecentPlan
 from app.questions import Asker
 from app.services import Workstation
 from suites.errors import BenchwrightError
@@ -163,7 +162,7 @@ class MeasurePage(Page):
         self.plan_start.filled.connect(self._take_filled)
         self.plan_start.failed.connect(self._show_error)
         self.plan_step.tests.preset_chosen.connect(self.plan_start.choose)
-        self.plan_step.tests.plan_chosen.connect(self._open_recent)
+        self.plan_step.tests.plan_chosen.connect(self._files.open_recent)
         self.issues = self.drawer = PlanIssues(self.draft, self.workstation, self.asker)
         self.issues.edited.connect(self._edited)
         self.issues.failed.connect(self._show_error)
@@ -326,9 +325,6 @@ class MeasurePage(Page):
     def _reread_facts(self, hosts: Sequence[str]) -> None:
         for host in hosts:
             self._installed(host)
-
-    def _open_recent(self, plan: RecentPlan) -> None:
-        self._files.open_recent(plan)
 
     # Showing
 

@@ -44,7 +44,7 @@ def unit_text(parameter: Parameter) -> str:
 
 
 def label_text(parameter: Parameter) -> str:
-    """Return the tool's token of a parameter; a title of ours with the option beside it, where both fit."""
+    """Return the tool's token of a parameter; without one, the title with the option, if both fit."""
     both = f"{parameter.title} {parameter.option}".strip()
     token = parameter.option.lstrip("-=") == parameter.title
     return parameter.title if token or len(both) > LONGEST_LABEL else both
