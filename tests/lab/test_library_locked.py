@@ -38,6 +38,7 @@ def test_a_library_in_use_pauses_the_run_and_loses_nothing(library: Path, tmp_pa
         assert printed == b"".join(b"line %d of the output\n" % number for number in range(1, 41))
 
 
+@pytest.mark.slow
 def test_a_stop_ends_though_the_library_is_in_use(library: Path, tmp_path: Path) -> None:
     with running(library, plan(tmp_path, seconds=60)) as run:
         run.measures()

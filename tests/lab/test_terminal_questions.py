@@ -51,6 +51,7 @@ def test_any_other_answer_gives_up(make_loop: MakeLoop, tmp_path: Path, answer: 
     assert not any(backing_file(device).read_bytes())
 
 
+@pytest.mark.slow
 def test_sudos_password_is_typed_unseen_and_kept_nowhere(
     start_sudo_host: StartSudoHost, make_loop: MakeLoop, tmp_path: Path
 ) -> None:

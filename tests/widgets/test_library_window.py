@@ -124,6 +124,7 @@ def test_repeating_opens_the_wizard_with_the_runs_own_plan(qtbot: QtBot, window:
     assert [step.name for step in measure.draft.steps] == ["disk random read", "cpu"]
 
 
+@pytest.mark.slow
 def test_selected_runs_are_compared_and_the_comparison_is_exported(
     qtbot: QtBot, window: MainWindow, tmp_path: Path
 ) -> None:

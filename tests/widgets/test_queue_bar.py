@@ -102,6 +102,7 @@ for event in workstation.run(plan, RefusingAsker(), Control()):
 """
 
 
+@pytest.mark.slow
 @pytest.mark.lab
 def test_a_killed_run_of_another_process_can_be_attached(
     qtbot: QtBot, workstation: Workstation, window: MainWindow, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

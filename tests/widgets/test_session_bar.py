@@ -142,6 +142,7 @@ def window(qtbot: QtBot, workstation: Workstation, monkeypatch: pytest.MonkeyPat
     made.deleteLater()
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("few_programs")
 def test_the_window_runs_a_series_by_itself_after_its_restart(
     qtbot: QtBot, workstation: Workstation, window: MainWindow
