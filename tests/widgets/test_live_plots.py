@@ -62,7 +62,7 @@ def test_the_test_stands_above_the_host_and_what_matters_less_is_one_click_away(
         sample(41_000.0, 1.0),
     ])  # fmt: skip
     show(plots, model)
-    assert [plot.title for plot in plots.plots.values()] == [
+    assert list(plots.titles().values()) == [
         "I/Os per second", "Latency", "Completion latency, mean", "Bandwidth", "Host: CPU", "Host: disk busy",
         "Host: disk", "Host: network",
     ]  # fmt: skip
@@ -73,7 +73,7 @@ def test_the_test_stands_above_the_host_and_what_matters_less_is_one_click_away(
 
 def test_plots_are_made_one_after_the_other_so_that_the_window_answers(plots: RunPlots) -> None:
     model = folded(
-        [watched((NETWORK, 1.0, ""), (DISK_BUSY, 5.0, "vda"), (CPU_USER, 9.0, "")), begin(), sample(9.0, 1.0)]
+        [watched((NETWORK, 1.0, ""), (DISK_READ, 5.0, "vda"), (CPU_USER, 9.0, "")), begin(), sample(9.0, 1.0)]
     )
     plots.show_step(model, PLACE, model.trials_at(PLACE)[-1], ())
     assert plots.drawing
@@ -83,7 +83,12 @@ def test_plots_are_made_one_after_the_other_so_that_the_window_answers(plots: Ru
         made.append(len(plots.plots))
     assert made[0] <= 2
     assert all(after - before <= 1 for before, after in pairwise(made))
-    assert made[-1] == 4
+    assert made[-1] == 3
+    assert "host network B/s" in plots.titles()
+    assert "host network B/s" not in plots.plots, "made when it is chosen"
+    plots.chooser.toggled.emit("host network B/s", True)
+    finish(plots)
+    assert [line.end() for line in plots.plots["host network B/s"].lines.values()] == [1.0]
 
 
 def test_what_holds_a_host_back_is_one_click_away_and_what_is_only_counted_is_not_drawn(plots: RunPlots) -> None:
@@ -94,7 +99,7 @@ def test_what_holds_a_host_back_is_one_click_away_and_what_is_only_counted_is_no
     ]
     model = folded([watched((CPU_USER, 9.0, ""), *((metric, 1.0, "") for metric in metrics)), begin()])
     show(plots, model)
-    titles = [plot.title for plot in plots.plots.values() if plot.title.startswith("Host")]
+    titles = [title for title in plots.titles().values() if title.startswith("Host")]
     assert titles == ["Host: CPU", "Host: CPU per core", "Host: disk queue", "Host: network drops"]
     assert [plots.plots[name].title for name in plots.shown() if name.startswith("host")] == ["Host: CPU"]
 
@@ -228,7 +233,7 @@ def test_the_peer_is_drawn_on_its_own_clock_below_the_host(plots: RunPlots) -> N
     of_peer = TelemetryRead("web-2", (Sample(91.0, CPU_USER, 99.0), Sample(91.0, NETWORK, 1.0)))
     model = folded([watched((CPU_USER, 9.0, "")), of_peer, started], Plan("Link", ("web-1",), (step,)))
     show(plots, model)
-    assert [plot.title for plot in plots.plots.values()][1:] == ["Host: CPU", "Peer: CPU", "Peer: network"]
+    assert list(plots.titles().values())[1:] == ["Host: CPU", "Peer: CPU", "Peer: network"]
     assert [plots.plots[name].title for name in plots.shown()][1:] == ["Host: CPU", "Peer: CPU"]
     line = plots.plots["peer host cpu %"].lines["peer", ("cpu_user", ())]
     assert (line.title, line.latest()) == ("user", 1.0)

@@ -72,6 +72,7 @@ class RunPlots(PlotStack):
         self._budget = 0
         self._more = QTimer(self, singleShot=True, interval=0)
         self._more.timeout.connect(self.sync)
+        self.chooser.toggled.connect(self.sync)
 
     def show_step(self, model: RunModel, step_key: StepKey, front: TrialView | None, bands: Sequence[Band]) -> None:
         """Show a step with the trial `front`, or empty plots of a step that has not run yet."""
@@ -218,6 +219,8 @@ class RunPlots(PlotStack):
             plot.set_pieces(key, pieces)
             return
         if plot is None:
+            if not self.wanted(group.name, group.title, group.rank, shown=group.shown):
+                return
             if not self._budget:
                 self._more.start()
                 return

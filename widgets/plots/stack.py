@@ -40,6 +40,7 @@ class PlotStack(QWidget):
         self.chooser = PlotChooser(self)
         self.chooser.toggled.connect(self._choose)
         self.menu = QMenu(self)
+        self._titles: dict[str, str] = {}
         self._chosen: dict[str, bool] = _stored_choice()
         self._defaults: dict[str, bool] = {}
         self._ranks: dict[str, int] = {}
@@ -51,6 +52,15 @@ class PlotStack(QWidget):
         area.setFrameShape(QFrame.Shape.NoFrame)
         fill(column_in(self), area)
         self._add_actions()
+
+    def wanted(self, name: str, title: str, rank: int, *, shown: bool) -> bool:
+        """List a plot in the chooser and return whether it is to be drawn.
+
+        `shown` is whether it is, unless the user has chosen. A plot takes 10 ms to make, and most are never looked at.
+        """
+        self._titles[name], self._ranks[name] = title, rank
+        self._defaults[name] = shown
+        return self._is_shown(name)
 
     def add_plot(
         self,
@@ -79,7 +89,7 @@ class PlotStack(QWidget):
         plot.view.setMinimumHeight(_LEAST_MAIN_HEIGHT if stretch >= _MAIN_STRETCH else _LEAST_HEIGHT)
         before = [other for other in self.plots if self._ranks[other] <= rank]
         after = [other for other in self.plots if self._ranks[other] > rank]
-        self._ranks[name], self._defaults[name] = rank, shown
+        self.wanted(name, title, rank, shown=shown)
         self.plots = {other: self.plots.get(other, plot) for other in [*before, name, *after]}
         self._column.insertWidget(len(before) + 1, plot, stretch)
         self._show_chosen()
@@ -91,22 +101,25 @@ class PlotStack(QWidget):
             self._column.removeWidget(plot)
             plot.hide()
             plot.deleteLater()
-        self.plots.clear()
-        self._defaults.clear()
-        self._ranks.clear()
+        for known in (self.plots, self._titles, self._defaults, self._ranks):
+            known.clear()
 
     def shown(self) -> tuple[str, ...]:
         """Return the names of the shown plots, from top to bottom."""
-        return tuple(name for name in self.plots if self._chosen.get(name, self._defaults[name]))
+        return tuple(name for name in self.plots if self._is_shown(name))
 
     def shown_plots(self) -> list[TimePlot]:
         """Return the shown plots, from top to bottom."""
         return [self.plots[name] for name in self.shown()]
 
+    def titles(self) -> dict[str, str]:
+        """Return the title of every plot that can be shown, by name, from top to bottom."""
+        return {name: self._titles[name] for name in sorted(self._titles, key=self._ranks.__getitem__)}
+
     def choose_plots(self, button: QWidget) -> None:
         """Open the list of plots at `button`."""
-        titles = {name: plot.title for name, plot in self.plots.items()}
-        self.chooser.open_below(button, titles, frozenset(self.shown()))
+        titles = self.titles()
+        self.chooser.open_below(button, titles, frozenset(filter(self._is_shown, titles)))
 
     def copy_picture(self) -> None:
         """Copy all shown plots as one picture."""
@@ -119,6 +132,9 @@ class PlotStack(QWidget):
     def picture(self) -> QPixmap:
         """Return the stack as it is shown, also what is scrolled out of view."""
         return picture_of(self._inner)
+
+    def _is_shown(self, name: str) -> bool:
+        return self._chosen.get(name, self._defaults[name])
 
     def _choose(self, name: str, shown: bool) -> None:  # noqa: FBT001 (a slot takes what its signal sends)
         self._chosen[name] = shown
