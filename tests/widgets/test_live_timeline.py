@@ -13,6 +13,7 @@ from pytestqt.qtbot import QtBot
 from app.events import (
     Decision,
     Event,
+    FindingRaised,
     LinkChanged,
     LinkState,
     PolicyDecided,
@@ -25,7 +26,7 @@ from app.events import (
 from app.services import Workstation
 from suites.fio.metrics import IOPS, LATENCY_P99
 from suites.vocab import LatencySlice, Sample
-from tests.app.run_events import run_record
+from tests.app.run_events import FINDING, run_record
 from tests.perf.fleet_client import memory
 from tests.widgets.live_events import CLOCK, CPU_USER, PLACE, READ, end, folded, plan, sample, trial
 from widgets.live.live_page import LivePage
@@ -111,11 +112,14 @@ def test_a_stored_run_marks_the_gap_that_a_lost_connection_left_in_its_telemetry
     samples = {first.id: tuple(Sample(float(at), IOPS, 41_000.0, READ) for at in range(1, 61))}
     watched_at = (*range(10), *range(42, 61), 400)
     telemetry = {first.host: tuple(Sample(CLOCK + at, CPU_USER, 50.0) for at in watched_at)}
-    model = stored(record, samples, telemetry)
-    found = timeline_of(model, (first.step, first.host))
-    assert found is not None
-    marks = [mark for mark in run_marks(model, (first.step, first.host), found) if mark.kind is MarkKind.LINK]
-    assert [(mark.time, mark.text) for mark in marks] == [(9.0, "no telemetry for 33 s")]
+    seen = FindingRaised(replace(FINDING, host=first.host), first.id, CLOCK + 50.0)
+    for raised, marked in (([seen], [(50.0, MarkKind.FINDING)]), ([replace(seen, clock=None)], [])):  # an old run
+        model = stored(record.with_raised(raised), samples, telemetry)
+        found = timeline_of(model, (first.step, first.host))
+        assert found is not None
+        marks = [one for one in run_marks(model, (first.step, first.host), found) if one.kind is not MarkKind.DECISION]
+        assert [(mark.time, mark.kind) for mark in marks] == [*marked, (9.0, MarkKind.LINK)]
+        assert marks[-1].text == "no telemetry for 33 s"
 
 
 def test_one_curve_spans_the_run_and_the_crosshair_reads_trial_and_value(keep: Callable[[QWidget], QWidget]) -> None:

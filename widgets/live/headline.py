@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from app.centres import centre_over
+from app.checks.limits import limiter_text
 from app.events import State, Trial
 from app.plans.duet import halves_of_trials
 from app.plans.plan import Plan
@@ -22,6 +23,7 @@ from suites.quantities import (
     uncertainty_text,
 )
 from suites.units import convert
+from suites.verdict import Limiter
 from suites.vocab import Better, Labels, Metric
 from widgets.live.baseline_ratio import band_for, ratio_of_trials, ratio_so_far
 from widgets.live.messages import AWAY, trial_text
@@ -42,7 +44,7 @@ class Headline:
 
     `caption` describes the figure `text`, `n` is the number of finished trials that it is of, 0 if it is of a single
     trial that does not count yet. `current` is the trial or phase under way, `goal` the interval so far against the
-    goal of the repetition policy.
+    goal of the repetition policy, `limit` what limited the trials so far.
     """
 
     title: str
@@ -57,6 +59,7 @@ class Headline:
     ratio_caption: str = ""
     current: str = ""
     goal: str = ""
+    limit: str = ""
     n: int = 0
 
     @property
@@ -110,6 +113,7 @@ def headline(model: RunModel, step_key: StepKey, bands: Sequence[Band], now: flo
         _figure(model, step_key, metric, bands),
         current=current_text(model, step_key, metric, now),
         goal=goal_text(model, step_key),
+        limit=limit_text(model, step_key),
     )
 
 
@@ -172,6 +176,14 @@ def goal_text(model: RunModel, step_key: StepKey) -> str:
         return f"ratio within ±{wanted}" if last.settled else f"goal: ratio beyond ±{wanted}"
     reached = "no CI yet" if last.reach is None else f"CI ±{share_text(last.reach)}"
     return f"{reached} of goal ±{wanted}{', reached' if last.settled else ''}"
+
+
+def limit_text(model: RunModel, step_key: StepKey) -> str:
+    """Return what limited the trials so far; empty before the first one, and once the verdict names the limit."""
+    if model.phase.over or step_key in model.verdicts or not model.trials_at(step_key):
+        return ""
+    limiter = model.limits.get(step_key, Limiter.UNKNOWN)
+    return "limit not found yet" if limiter is Limiter.UNKNOWN else f"limited by {limiter_text(limiter)} so far"
 
 
 def counted_estimates(
