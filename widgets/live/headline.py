@@ -9,7 +9,7 @@ from app.centres import centre_over
 from app.checks.limits import limiter_text
 from app.events import State, Trial
 from app.plans.duet import halves_of_trials
-from app.plans.plan import Plan
+from app.plans.plan import Plan, host_label
 from app.records import Band
 from app.summary import tail_of
 from suites.errors import UnitError, UnknownSuiteError
@@ -26,8 +26,8 @@ from suites.units import convert
 from suites.verdict import Limiter
 from suites.vocab import Better, Labels, Metric
 from widgets.live.baseline_ratio import band_for, ratio_of_trials, ratio_so_far
-from widgets.live.messages import AWAY, trial_text
-from widgets.live.model import LivePhase, LiveSeries, RunModel, StepKey, TrialView
+from widgets.live.messages import AWAY, trial_text, under_way_text
+from widgets.live.model import LiveSeries, RunModel, StepKey, TrialView
 from widgets.plots.series import Numbers
 
 NO_FIGURE = "No figure"
@@ -158,8 +158,11 @@ def current_text(model: RunModel, step_key: StepKey, metric: Metric | None, now:
     link = model.links.get(step_key[1])
     trouble = "" if link is None else f"connection {AWAY.get(link.state, link.state.value)}"
     if view is None:
-        between = "stopping" if model.phase is LivePhase.STOPPING else model.activity
-        return trouble or (f"now: {between}" if between else "")
+        other = model.under_way()
+        now_text = under_way_text(model, other)
+        if other is not None and other.ended is None:
+            now_text = f"{other.trial.step} on {host_label(other.trial.host)}, {now_text}"
+        return trouble or (f"now: {now_text}" if now_text else "")
     figure = figure_so_far(view, metric)
     parts = [f"{trial_text(model, view)}{f': {figure} so far' if figure else ''}", _trial_time(view, now), trouble]
     return ", ".join(filter(None, parts))

@@ -251,6 +251,10 @@ class RunModel:
         """Return the trial under way, or None."""
         return next((view for view in self.trials.values() if view.step_key == step_key and view.ended is None), None)
 
+    def under_way(self, step_key: StepKey | None = None) -> TrialView | None:
+        """Return the trial of a step that is under way, else the latest one of the run."""
+        return (None if step_key is None else self.running_at(step_key)) or self.current
+
     def is_under_way(self, step_key: StepKey) -> bool:
         """Return whether the current trial is of a step on a host, or of its partner in a duet."""
         if self.current is None:

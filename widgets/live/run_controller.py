@@ -28,9 +28,10 @@ from app.runs.control import BusyPolicy, Control
 from app.runs.messages import lost_text
 from app.services import Workstation
 from suites.errors import BenchwrightError
-from suites.quantities import clock_text, figure_text
+from suites.quantities import clock_text
 from widgets.jobs import PERIOD, BackgroundJob, EventBatch, PendingEvents
-from widgets.live.messages import remaining_text, state_text, step_host_text, trial_text
+from widgets.live.headline import figure_so_far, headline_metric
+from widgets.live.messages import remaining_text, state_text, step_host_text, trial_text, under_way_text
 from widgets.live.model import LivePhase, RunModel, StepKey
 from widgets.run_strip import LineState, QueueAction, StripLine, actions_of
 
@@ -279,10 +280,10 @@ class RunController(QObject):
             state = LineState.PAUSED if self.paused else LineState.RUNNING if self.starting else LineState.WAITING
             return replace(about, state=state)
         left = left_text(model, now)
-        figure = _figure(model)
-        trial = "" if model.current is None else trial_text(model, model.current)
-        quiet = model.links or model.phase is LivePhase.STOPPING or model.current is None
-        parts = [state_text(model, now)] if quiet else [trial, left, figure]
+        view = model.under_way(self.step_key)
+        figure = "" if view is None else figure_so_far(view, headline_metric(model, view.step_key))
+        quiet = model.links or model.phase is LivePhase.STOPPING or view is None
+        parts = [state_text(model, now)] if quiet or view is None else [under_way_text(model, view), left, figure]
         share = None
         if not model.links and (remaining := model.remaining(now)) is not None and model.elapsed(now) > 0:
             share = model.elapsed(now) / (model.elapsed(now) + max(0.0, remaining))
@@ -300,13 +301,3 @@ def left_text(model: RunModel, now: float) -> str:
     if remaining is None or remaining < 1.0:
         return "" if model.links else remaining_text(remaining)
     return f"{clock_text(remaining).removeprefix('0')} left"
-
-
-def _figure(model: RunModel) -> str:
-    """Return the latest sample of the headline metric of the trial under way; empty if there is none."""
-    if model.current is None:
-        return ""
-    headline = model.plan.step(model.current.trial.step).headline
-    found = [series for key, series in model.current.series.items() if key[0] == headline.name]
-    shown = next((series.buffer.values() for series in found if len(series.buffer)), None)
-    return "" if shown is None else figure_text(headline, float(shown[-1]))
