@@ -24,6 +24,11 @@ class State(StrEnum):
     PARTIAL = "partial"
     FAILED = "failed"
 
+    @property
+    def text(self) -> str:
+        """The state as it is shown."""
+        return "ended early" if self is State.PARTIAL else self.value
+
 
 class Moment(StrEnum):
     """Whether facts were read before or after the run."""

@@ -256,6 +256,12 @@ class RunRecord:
     sources: Mapping[int, TrialSource] = field(default_factory=dict)  # of several runs as one: by trial id
 
     @property
+    def ending(self) -> str:
+        """How a run ended that is not done: ``Ended early. Stopped by you.``; empty for one that is."""
+        state = self.summary.state
+        return "" if state is State.DONE else f"{state.text.capitalize()}. {self.reason}".strip()
+
+    @property
     def verdict(self) -> Verdict | None:
         """The verdict of the run; None without one."""
         return self.verdict_on(None, None)

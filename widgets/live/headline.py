@@ -355,5 +355,5 @@ def _no_figure_reason(model: RunModel, step_key: StepKey) -> str:
     if ended and ended[-1].reason:
         return ended[-1].reason
     if model.phase.over:
-        return "no trial counted"
+        return "no trial counted" if model.run_id else "not started"
     return "figure at the end of the trial" if model.running_at(step_key) is not None else "not measured yet"

@@ -300,7 +300,7 @@ class LivePage(Page):
         self._stop_button.setEnabled(not run.control.over)
         self._stop_button.setText("Stop" if run.running or run.starting else "Remove from queue")
         model = run.model
-        if run.start_request.card and model.phase is LivePhase.DONE:
+        if run.start_request.card and run.over and model.run_id and model.phase is not LivePhase.DETACHED:
             self.card.show_run(self.workstation, model.run_id)
         if run.over and (model.run_id or model.trials):
             measured = any(view.counts for view in model.trials.values())

@@ -163,24 +163,25 @@ def outcome(model: RunModel) -> tuple[str, str, str]:
     wanted = _wanted(model)
     hosts = ", ".join(host_label(host) for host in model.plan.hosts)
     stored = _stored(model, counted, wanted)
+    verdict = model.verdicts.get(None)
+    badge = len(model.step_keys()) == 1  # it shows the verdict
+    judged = "" if verdict is None or badge else verdict.summary
     if model.phase is LivePhase.DONE:
-        verdict = model.verdicts.get(None)
         message = f"Finished on {hosts}: {count_text(counted, 'trial')}."
         level = "good" if verdict is None else MARKS[verdict.trust]
-        badge = model.verdicts.get(model.step_keys()[0]) if len(model.step_keys()) == 1 else None
-        detail = STORED if verdict is None or badge is not None else verdict.summary  # shown once
-        return level, message, f"{detail} {_session(model)}".strip()
+        return level, message, f"{judged or STORED} {_session(model)}".strip()
     if model.phase is LivePhase.DETACHED:
         message = f"Detached on {hosts}: {_share(counted, wanted)} done."
         return "info", message, "The trial under way continues there. Attach the run to start the next trials."
     if model.phase is LivePhase.PARTIAL:
         message = f"Ended early on {hosts}: {_share(counted, wanted)} done."
         rest = [problem for problem in model.problems if not problem.endswith(STOPPED)]
+        texts = [STOPPED, judged, stored, *rest]
         if len(rest) == len(model.problems):
-            return "warning", message, f"{model.reason or 'The run did not finish.'} {stored}".strip()
-        return "warning", message, " ".join(filter(None, [STOPPED, stored, *rest]))
-    reason = model.reason or "Reason unknown."
-    return "error", f"Failed on {hosts}: {_share(counted, wanted)} done.", f"{reason} {stored}".strip()
+            texts = [model.reason or "The run did not finish.", judged, stored]
+        return "warning", message, " ".join(filter(None, texts))
+    detail = " ".join(filter(None, [model.reason or "Reason unknown.", judged, stored]))
+    return "error", f"Failed on {hosts}: {_share(counted, wanted)} done.", detail
 
 
 def not_started(model: RunModel) -> tuple[str, str, str]:

@@ -27,6 +27,7 @@ from app.records import Band
 from app.runs.control import BusyPolicy, Control
 from app.runs.messages import lost_text
 from app.services import Workstation
+from app.verdict.steps import verdict_text
 from suites.errors import BenchwrightError
 from suites.quantities import clock_text
 from widgets.jobs import PERIOD, BackgroundJob, EventBatch, PendingEvents
@@ -262,11 +263,6 @@ class RunController(QObject):
 
     # Texts
 
-    def _summary(self) -> str:
-        """Return the verdict of a run that is over in one line, or why it failed."""
-        verdict = self.model.verdicts.get(None)
-        return self.model.reason if verdict is None else verdict.summary
-
     def line(self, now: float) -> StripLine:
         """Return the run for the strip and the title, at `now` (monotonic seconds)."""
         plan, model = self.start_request.plan, self.model
@@ -274,8 +270,10 @@ class RunController(QObject):
         title = f"{hosts} · {plan.name}"
         about = StripLine(self.key, title, self.waits, LineState.RUNNING, hosts=plan.hosts, plan=plan.name)
         if self.over:
-            state = _ENDS.get(model.phase, LineState.FAILED)
-            return replace(about, detail=state_text(model, now), state=state, figure=self._summary())
+            state, verdict = _ENDS.get(model.phase, LineState.FAILED), model.verdicts.get(None)
+            short, whole = ("", model.reason) if verdict is None else (verdict_text(verdict), verdict.summary)
+            detail = " · ".join(filter(None, [state_text(model, now), short or whole]))
+            return replace(about, detail=detail, state=state, figure=whole)
         if not self.running:
             state = LineState.PAUSED if self.paused else LineState.RUNNING if self.starting else LineState.WAITING
             return replace(about, state=state)
