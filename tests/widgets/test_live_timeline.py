@@ -274,10 +274,10 @@ def test_a_heat_map_is_read_when_a_trial_has_ended(
 def test_plots_have_three_fifths_of_the_page(
     qtbot: QtBot, keep: Callable[[QWidget], QWidget], workstation: Workstation, phase: str
 ) -> None:
-    """At 1280x800, during and after a run, on the page without rail, menu and status bar: 1130x745."""
+    """At 1280x800, during and after a run, on the page beside sidebar, strip of runs and bars: 1046x706."""
     page = LivePage(workstation, None)  # type: ignore[arg-type]  # nobody is asked
     keep(page)
-    page.resize(1130, 745)
+    page.resize(1046, 706)
     with qtbot.waitExposed(page):
         page.show()
     model = folded([watched(0.0, 40), *ran(1, 1, 0.0), *ran(2, 2, 13.0)], plan(hosts=("web-1", "web-2")))
@@ -288,8 +288,9 @@ def test_plots_have_three_fifths_of_the_page(
     page._strip.show_step_keys(model)
     if phase == "done":
         model.fold(RunEnded("run-1", State.DONE), 60.0)
-        page._outcome.show_message("good", "Finished on web-1: 2 trials.", "Valid.", stored=True)
+        run.over = True
     page._show_step(PLACE)
+    page._show_bars(run)
     while view.plots.drawing:
         QApplication.processEvents()
     QApplication.processEvents()

@@ -311,6 +311,7 @@ class LivePage(Page):
             self._outcome.show_message(*not_started(model), stored=False, measured=False)
         else:
             self._outcome.hide()
+        self._state_label.setHidden(run.over)  # the outcome has it
         if run.waiting:
             self._busy.wait(f"{run.waits[:1].upper()}{run.waits[1:]}.", paused=run.paused)
         else:
@@ -435,7 +436,7 @@ class LivePage(Page):
             icon="live",
         )
         body, above = QWidget(), QWidget()
-        self._body = column_in(above, SPACE[1], (SPACE[3], SPACE[2], SPACE[2], 0))
+        self._body = column_in(above, SPACE[0], (SPACE[3], SPACE[0], SPACE[2], 0))
         self._body.addLayout(self._build_head())
         self._strip = StepStrip()
         self._strip.step_chosen.connect(self._choose_step)

@@ -30,7 +30,7 @@ class ResultCardView(QFrame):
         self._reading: BackgroundJob | None = None
         self._run = ""
         self._title = Text(font=text_font(TextSize.TITLE, bold=True))
-        self._ending, self._hosts = Text(Tone.ERROR), Text(tone=Tone.MUTED)
+        self._ending, self._hosts = Text(tone=Tone.ERROR), Text(tone=Tone.MUTED)
         self._basis = Text(tone=Tone.MUTED)
         self._results = QWidget()
         self.copy_text_button = push_button("Copy as text", self.copy_text, tip="Copy the results as text (Ctrl+C)")
