@@ -12,7 +12,7 @@ from remote.jobs.job_record import JobStart
 from remote.jobs.workspace import Workspace
 from suites.base import Command, ParsedTrial, Purpose
 from suites.facts import Facts
-from suites.verdict import Verdict
+from suites.verdict import Limiter, Verdict
 from suites.vocab import Finding, Labels, Metric, Sample
 
 
@@ -23,6 +23,11 @@ class State(StrEnum):
     DONE = "done"
     PARTIAL = "partial"
     FAILED = "failed"
+
+    @property
+    def text(self) -> str:
+        """The state as it is shown."""
+        return "ended early" if self is State.PARTIAL else self.value
 
 
 class Moment(StrEnum):
@@ -117,10 +122,23 @@ class FactsRead(Event):
 
 @dataclass(frozen=True, slots=True)
 class FindingRaised(Event):
-    """A finding of a check. `trial` is the id of its trial, None for the whole step or plan."""
+    """A finding of a check. `trial` is the id of its trial, None for the whole step or plan.
+
+    `clock` is the time on its host's monotonic clock (s) at which it was seen during a trial, None if it has none.
+    """
 
     finding: Finding
     trial: int | None = None
+    clock: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class LimitSeen(Event):
+    """What limited the trials of a step on a host so far, by their own evidence. The verdict replaces it."""
+
+    step: str
+    host: str
+    limiter: Limiter
 
 
 @dataclass(frozen=True, slots=True)

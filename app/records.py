@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import NamedTuple
 
-from app.events import HostChange, PlannedSession, State, Trial
+from app.events import FindingRaised, HostChange, PlannedSession, State, Trial
 from app.plans.plan import Plan, host_label
 from suites.base import Purpose
 from suites.errors import BenchwrightError
@@ -203,10 +203,10 @@ class Published:
 
 @dataclass(frozen=True, slots=True)
 class ComputedVerdicts:
-    """Verdicts of a run that has none stored, and the findings that they add, each with its trial."""
+    """Verdicts of a run that has none stored, and the findings that they add."""
 
     verdicts: tuple[Verdict, ...] = ()
-    findings: tuple[tuple[Finding, int | None], ...] = ()
+    findings: tuple[FindingRaised, ...] = ()
 
     @property
     def of_run(self) -> Verdict | None:
@@ -248,6 +248,7 @@ class RunRecord:
     changes: tuple[ChangeRecord, ...] = ()
     verdicts: tuple[Verdict, ...] = ()  # of each step on each host, and of the run
     finding_trials: tuple[int | None, ...] = ()  # trial id by finding; None for findings outside trials
+    finding_clocks: tuple[float | None, ...] = ()  # host's clock by finding (s); None for those seen at no known time
     calibrations: tuple[Calibration, ...] = ()  # of its hosts, newest first, including those that do not apply
     published: Published | None = None  # set for a published table, which is not a run of this program
     telemetry_program: Mapping[str, str] = field(default_factory=dict)  # by host: SHA-256, or "script"
@@ -255,15 +256,31 @@ class RunRecord:
     sources: Mapping[int, TrialSource] = field(default_factory=dict)  # of several runs as one: by trial id
 
     @property
+    def ending(self) -> str:
+        """How a run ended that is not done: ``Ended early. Stopped by you.``; empty for one that is."""
+        state = self.summary.state
+        return "" if state is State.DONE else f"{state.text.capitalize()}. {self.reason}".strip()
+
+    @property
     def verdict(self) -> Verdict | None:
         """The verdict of the run; None without one."""
         return self.verdict_on(None, None)
 
     @property
-    def raised(self) -> tuple[tuple[Finding, int | None], ...]:
-        """The findings, each with the id of the trial that it is about; None for those outside trials."""
-        trials = self.finding_trials or (None,) * len(self.findings)
-        return tuple(zip(self.findings, trials, strict=True))
+    def raised(self) -> tuple[FindingRaised, ...]:
+        """The findings, each with its trial and the time at which it was seen."""
+        unknown = (None,) * len(self.findings)
+        parts = (self.findings, self.finding_trials or unknown, self.finding_clocks or unknown)
+        return tuple(map(FindingRaised, *parts))
+
+    def with_raised(self, raised: Sequence[FindingRaised]) -> "RunRecord":
+        """Return the run with these findings."""
+        return replace(
+            self,
+            findings=tuple(one.finding for one in raised),
+            finding_trials=tuple(one.trial for one in raised),
+            finding_clocks=tuple(one.clock for one in raised),
+        )
 
     def verdict_on(self, step: str | None, host: str | None) -> Verdict | None:
         """Return the verdict of `step` on `host`; None without one."""

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from app.checks.limits import limiter_text
-from app.events import State
 from app.hosts.short_facts import host_text
 from app.plans.plan import host_label
 from app.records import RunRecord
@@ -54,9 +53,10 @@ class StepResult:
 
 @dataclass(frozen=True, slots=True)
 class ResultCard:
-    """The results of a run, also as text and as a PNG picture."""
+    """The results of a run, also as text and as a PNG picture; `ending` as in RunRecord."""
 
     title: str
+    ending: str
     hosts: tuple[str, ...]
     results: tuple[StepResult, ...]
     basis: str
@@ -109,8 +109,8 @@ def results_text(record: RunRecord) -> str:
     figures = [f"{one.figure} {one.interval}".strip() for one in found]
     wide, tall = (max(map(len, texts), default=0) for texts in (names, figures))
     lines = [first_upper(record.plan.name), *host_lines(record), ""]
-    if record.summary.state is not State.DONE:
-        lines.insert(1, f"{record.summary.state.capitalize()}. {record.reason}".strip())
+    if record.ending:
+        lines.insert(1, record.ending)
     for name, figure, one in zip(names, figures, found, strict=True):
         lines.append(f"{name:<{wide}}  {figure:>{tall}}  {one.detail:<12}  {one.judgement}".rstrip())
     return "\n".join([*lines, "", basis_text(record)])

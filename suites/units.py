@@ -125,13 +125,18 @@ def same_dimension(one: Unit, other: Unit) -> bool:
 
 _DISPLAY_LADDERS: tuple[tuple[frozenset[Unit], tuple[tuple[float, str], ...]], ...] = (
     (
-        frozenset({Unit.BYTES_PER_SECOND, Unit.KB_PER_SECOND, Unit.MB_PER_SECOND}),
+        frozenset(
+            {
+                Unit.BYTES_PER_SECOND,
+                Unit.KB_PER_SECOND,
+                Unit.MB_PER_SECOND,
+                Unit.KIB_PER_SECOND,
+                Unit.MIB_PER_SECOND,
+                Unit.GIB_PER_SECOND,
+            }
+        ),
         ((1e9, "GB/s"), (1e6, "MB/s"), (1e3, "kB/s"), (1.0, "B/s")),
-    ),
-    (
-        frozenset({Unit.KIB_PER_SECOND, Unit.MIB_PER_SECOND, Unit.GIB_PER_SECOND}),
-        ((2.0**30, "GiB/s"), (2.0**20, "MiB/s"), (2.0**10, "KiB/s")),
-    ),
+    ),  # also those of tools that count in MiB/s: the figures of one run have one family of units
     (
         frozenset({Unit.BITS_PER_SECOND, Unit.MBIT_PER_SECOND}),
         ((1e9 / 8, "Gbit/s"), (1e6 / 8, "Mbit/s"), (1e3 / 8, "kbit/s"), (1 / 8, "bit/s")),
@@ -165,7 +170,7 @@ class Display(NamedTuple):
 def display(largest: float, origin: Unit) -> Display:
     """Return the prefix for a column whose largest figure is `largest`.
 
-    SI prefixes for rates and times, binary for sizes, as the tools print them.
+    SI prefixes for rates and times, whatever the tool prints, and binary ones for sizes.
     """
     factor = _SCALES[origin].factor
     base = abs(largest) * factor

@@ -3,14 +3,13 @@
 from collections.abc import Iterator
 
 from PySide6.QtCore import QPoint, QRect, Qt
-from PySide6.QtGui import QAccessible
+from PySide6.QtGui import QAccessible, QAccessibleInterface
 from PySide6.QtWidgets import (
     QAbstractButton,
     QAbstractScrollArea,
     QAbstractSpinBox,
     QCheckBox,
     QComboBox,
-    QGraphicsView,
     QLabel,
     QPushButton,
     QRadioButton,
@@ -21,13 +20,13 @@ from PySide6.QtWidgets import (
 )
 
 from widgets.parts.issue_line import IssueLine
-from widgets.plots.chart_view import ChartView
+from widgets.plots.accessible import Described
 
 ROLES = frozenset({QAccessible.Role.NoRole, QAccessible.Role.Client})
 """Roles that say nothing about what takes the focus."""
 
-_WITHOUT_ROLE = (QGraphicsView, ChartView, IssueLine)
-"""Plots, and rows that are widgets of their own: Qt has no role for them, their names say what they are."""
+_WITHOUT_ROLE = (IssueLine,)
+"""Rows that are widgets of their own: Qt has no role for them, their names say what they are."""
 
 ROUNDING = 2
 """Pixels by which a text may exceed its widget: the metrics of fonts are rounded."""
@@ -46,12 +45,27 @@ def _problems(one: QWidget, window: QWidget) -> Iterator[str]:
             yield "has no accessible name"
         if found.role() in ROLES and not isinstance(one, _WITHOUT_ROLE):
             yield "has no role"
+        if isinstance(one, Described):
+            yield from _plot_problems(one, found)
     if (text := _text(one)) and _needed(one, text) > one.width() + ROUNDING and not one.toolTip():
         yield f"“{text[:50]}” is cut"
     area = QRect(one.mapTo(window, QPoint()), one.size())
     seen = one is not window and not one.visibleRegion().isEmpty()
     if seen and not _scrolled(one, window) and not window.rect().contains(area):
         yield f"is in part outside the window: {area}"
+
+
+def _plot_problems(one: QWidget, found: QAccessibleInterface) -> Iterator[str]:
+    """Yield what a plot lacks for those who do not see it: a role, what it shows, and its data by key and menu."""
+    if found.role() is not QAccessible.Role.Chart:
+        yield "is no chart to a screen reader"
+    if not found.text(QAccessible.Text.Description):
+        yield "has no description"
+    at: QWidget | None = one
+    while at is not None and not any(action.text() == "Copy as data" and action.shortcut() for action in at.actions()):
+        at = at.parentWidget()
+    if at is None:
+        yield "has no key that copies its data"
 
 
 def _is_part(one: QWidget) -> bool:

@@ -237,7 +237,7 @@ class _ProgressPrinter:
             case RunAttached(age=age):
                 self._line(f"attached to a run started {duration_text(age)} ago")
             case RunEnded(state=state, reason=reason):
-                self._line(f"{state}. {reason}".strip())
+                self._line(f"{state.text}. {reason}".strip())
             case RunDetached(run_id=run_id):
                 self._line(f"detached; resume it with: benchwright attach {run_id}")
 

@@ -79,6 +79,7 @@ def join(runs: Sequence[RunRecord], samples: Mapping[str, SampleSeries]) -> tupl
         telemetry_program={},
         verdicts=(*verdicts, *([] if whole is None else [whole])),
         finding_trials=(),
+        finding_clocks=(),
         parts=tuple(runs),
         sources=sources,
     )

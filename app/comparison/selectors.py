@@ -117,13 +117,8 @@ def only_step(record: RunRecord, step: str) -> RunRecord:
 
 def _part_of(kept: RunRecord, summary: RunSummary, concerns: Callable[[Finding], bool]) -> RunRecord:
     """Return a part of a run with its `summary`, judged by its verdicts, and the findings that concern it."""
-    raised = [one for one in kept.raised if concerns(one[0])]
-    return replace(
-        kept,
-        summary=_judged(summary, kept.verdicts),
-        findings=tuple(finding for finding, _ in raised),
-        finding_trials=tuple(trial for _, trial in raised),
-    )
+    raised = [one for one in kept.raised if concerns(one.finding)]
+    return replace(kept, summary=_judged(summary, kept.verdicts)).with_raised(raised)
 
 
 def _judged(summary: RunSummary, verdicts: Sequence[Verdict]) -> RunSummary:

@@ -6,6 +6,7 @@ from app.report_image.sections import VERDICT_MARKS
 from app.report_image.sheet import (
     BODY,
     CONTENT,
+    ERROR,
     FAINT,
     HEADING,
     INK,
@@ -39,6 +40,10 @@ def draw_card(record: RunRecord) -> Sheet:
     """Return the card of `record`; results beyond MOST are counted."""
     sheet = Sheet()
     sheet.paragraph(first_upper(record.plan.name), TITLE)
+    if record.ending:
+        style = Style(SUBTITLE.size, SUBTITLE.leading, ERROR, bold=True)
+        sheet.text(MARGIN, sheet.y, wrap(record.ending, style, CONTENT)[0], style)
+        sheet.y += style.leading
     for facts in host_lines(record)[:2]:
         sheet.text(MARGIN, sheet.y, wrap(facts, SUBTITLE, CONTENT)[0], SUBTITLE)
         sheet.y += SUBTITLE.leading
@@ -60,7 +65,8 @@ def result_card(record: RunRecord) -> ResultCard:
     """Return the card of `record` as data, text and picture."""
     results = tuple(step_results(record))
     title, hosts = first_upper(record.plan.name), tuple(host_lines(record))
-    return ResultCard(title, hosts, results, basis_text(record), results_text(record), draw_card(record).png())
+    texts = basis_text(record), results_text(record)
+    return ResultCard(title, record.ending, hosts, results, *texts, draw_card(record).png())
 
 
 def _draw_result(sheet: Sheet, one: StepResult, row: float, *, named: bool) -> None:

@@ -5,7 +5,6 @@ from datetime import UTC, datetime
 from functools import partial
 
 from app.comparison.comparison import run_letters, run_name
-from app.events import State
 from app.hosts.short_facts import host_text
 from app.plans.plan import host_label
 from app.plans.plan_remarks import reason_of
@@ -88,9 +87,8 @@ def _entry(sheet: Sheet, name: str, text: str) -> None:
 
 
 def _draw_state(sheet: Sheet, record: RunRecord, x: float) -> None:
-    if record.summary.state is not State.DONE:
-        text = f"{record.summary.state.capitalize()}. {record.reason}".strip()
-        sheet.paragraph(text, Style(BODY.size, BODY.leading, ERROR, bold=True), x, WIDTH - MARGIN - x)
+    if record.ending:
+        sheet.paragraph(record.ending, Style(BODY.size, BODY.leading, ERROR, bold=True), x, WIDTH - MARGIN - x)
 
 
 VERDICT_MARKS: Mapping[Trust, tuple[str, str]] = {  # sign and colour

@@ -129,6 +129,7 @@ class RecordReader:
                 host_log.changes(rows.changes[run_id]),
                 tuple(verdict_of(row._asdict()) for row in rows.verdicts[run_id]),
                 tuple(row.trial for row in findings),
+                tuple(_finite(row.clock) for row in findings),
                 self._calibrations(plan.hosts),
                 telemetry_program=_programs(run["telemetry_program"]),
             )

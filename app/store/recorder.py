@@ -18,6 +18,7 @@ from app.events import (
     Activity,
     Event,
     LibraryChanged,
+    LimitSeen,
     LinkChanged,
     OutputRead,
     Progress,
@@ -150,7 +151,7 @@ class Recorder:
 
     def _take(self, event: Event) -> None:
         match event:
-            case Activity() | LibraryChanged() | Progress() | LinkChanged() | RunAttached() | StepEnded():
+            case Activity() | LibraryChanged() | Progress() | LinkChanged() | RunAttached() | StepEnded() | LimitSeen():
                 return
             case OutputRead(trial, stream, data):
                 self._buffer.add_output(trial, stream, data)

@@ -251,8 +251,8 @@ class RunWriter:
                 same = [table.c[name] == value for name, value in row.items()]
                 connection.execute(delete(table).where(*same))
                 self._insert(connection, table, {**row, "content": to_text(facts_to_json(facts))})
-            case FindingRaised(finding, trial):
-                about = {"run_id": self._run_id, "trial": trial}
+            case FindingRaised(finding, trial, clock):
+                about = {"run_id": self._run_id, "trial": trial, "clock": clock}
                 self._insert(connection, schema.findings, {**about, **finding_row(finding)})
             case VerdictReached(verdict):
                 self._write_verdict(connection, verdict)

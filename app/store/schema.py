@@ -1,4 +1,4 @@
-"""Tables of the library, format 12. Any change of them needs a new format and a converter from this one.
+"""Tables of the library, format 13. Any change of them needs a new format and a converter from this one.
 
 A change that only adds tables or columns keeps READ_FORMAT, so that older programs can read the new library.
 """
@@ -30,7 +30,7 @@ from sqlalchemy import (
 from sqlalchemy.schema import CreateColumn
 
 APPLICATION_ID = 0x42575231  # "BWR1"; identifies a library, also to file(1)
-FORMAT = 12
+FORMAT = 13
 """Format required to write this library: the file's user_version."""
 
 READ_FORMAT = 6
@@ -141,6 +141,7 @@ findings = Table(
     Column("host", Text),
     Column("changes", Text, nullable=False),  # JSON object
     Column("install", Text),
+    Column("clock", Float),  # since format 13: when it was seen during a trial, on its host's clock
     Index("findings_of_run", "run_id"),
 )
 
@@ -440,7 +441,7 @@ def rows_of_run(run_id: str) -> Iterator[tuple[Table, Select[Any]]]:
 def upgrade(connection: Connection) -> None:
     """Upgrade a library of any older format: add missing tables and columns, convert pins to baselines.
 
-    Formats 2 to 12 only added tables, columns and indexes, so that no steps in between are needed. The summaries of
+    Formats 2 to 13 only added tables, columns and indexes, so that no steps in between are needed. The summaries of
     the runs are written later: run_summaries.complete().
     """
     _tables.create_all(connection)

@@ -1,25 +1,27 @@
-"""Stages that add findings during trials and verdicts of steps and run to the events of a run."""
+"""Stages that add findings and limits during trials and verdicts of steps and run to the events of a run."""
 
 import logging
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
-from itertools import starmap
 from typing import Protocol
 
 from app.checks.catalogue import DURING_CHECKS
 from app.checks.evidence import RUNNING
+from app.checks.limits import LIMITED_BY
 from app.detached_runs import DetachedRun
 from app.events import (
     Event,
     FactsRead,
     FindingRaised,
+    LimitSeen,
     Moment,
     RunAttached,
     RunEnded,
     RunStarted,
     SampleRead,
+    State,
     StepEnded,
     TelemetryRead,
     Trial,
@@ -33,7 +35,7 @@ from app.plans.duet import facts_seen
 from app.plans.plan import Plan
 from app.records import RunRecord, SampleSeries
 from app.runs.schedule import StepKey
-from app.verdict.steps import new_findings, run_verdict
+from app.verdict.steps import common_limiter, new_findings, run_verdict
 from app.verdict.stored import (
     MARGIN,
     Telemetry,
@@ -46,6 +48,7 @@ from app.verdict.stored import (
 from suites.checks import CheckOutcome
 from suites.evidence import HostWatch, Point, TrialCheck, TrialEvidence
 from suites.facts import Facts
+from suites.verdict import Limiter
 from suites.vocab import Labels, Sample, Severity
 
 log = logging.getLogger(__name__)
@@ -70,6 +73,7 @@ class _Open:
     raised: dict[str, Severity] = field(default_factory=dict)
     unnamed: set[str] = field(default_factory=set)  # checks whose finding lacks names
     uncounted: bool = False
+    attached: bool = False  # its first samples and telemetry are not here
     origin: float | None = None
     next: float = CHECK_INTERVAL
 
@@ -109,13 +113,22 @@ class TrialMonitor:
     _plan: Plan | None = None
     _before: dict[str, deque[Sample]] = field(default_factory=dict)  # the last seconds of each host
     _open: dict[int, _Open] = field(default_factory=dict)
+    _limits: dict[StepKey, Counter[Limiter]] = field(default_factory=dict)  # counted trials by their limit
 
     def __call__(self, event: Event) -> Iterator[Event]:
-        """Yield `event`, then the findings that it adds to running trials."""
+        """Yield `event`, then the findings that it adds to running trials, or the limit of the trials so far."""
         self._take(event)
-        yield event
-        if isinstance(event, TelemetryRead):
-            yield from self._check_due(event)
+        yield self._timed(event) if isinstance(event, FindingRaised) else event
+        match event:
+            case TelemetryRead():
+                yield from self._check_due(event)
+            case TrialEnded(trial=number) if number in self._open:
+                yield from self._limit_so_far(self._open.pop(number), event)
+
+    def _timed(self, event: FindingRaised) -> FindingRaised:
+        """Return a finding on a trial with the latest time known of its host's clock."""
+        known = self._before.get(event.finding.host or "")
+        return event if event.trial is None or not known else replace(event, clock=known[-1].time)
 
     def _take(self, event: Event) -> None:
         match event:
@@ -124,7 +137,7 @@ class TrialMonitor:
             case FactsRead(host=host, moment=Moment.BEFORE, facts=facts):
                 self.facts[host] = facts
             case TrialStarted(trial=trial, expected=expected) if trial.clock is not None:
-                self._begin(trial, expected, ())
+                self._begin(trial, expected)
             case TrialAttached(trial=trial, expected=expected, samples=samples) if trial.clock is not None:
                 self._begin(trial, expected, samples)
             case SampleRead(trial=number, sample=sample, origin=origin) if number in self._open:
@@ -132,13 +145,11 @@ class TrialMonitor:
                 self._open[number].origin = origin
             case TelemetryRead(host=host, samples=samples):
                 self._add_telemetry(host, samples)
-            case TrialEnded(trial=number):
-                self._open.pop(number, None)
 
-    def _begin(self, trial: Trial, expected: float | None, samples: tuple[Sample, ...]) -> None:
+    def _begin(self, trial: Trial, expected: float | None, samples: tuple[Sample, ...] | None = None) -> None:
         if trial.warm_up:
             return
-        opened = self._open[trial.id] = _Open(trial, expected, list(samples))
+        opened = self._open[trial.id] = _Open(trial, expected, list(samples or ()), attached=samples is not None)
         opened.uncounted = self._plan is not None and is_uncounted(self._plan, trial)
         opened.raised |= {one.finding.id: one.finding.severity for one in self.raised if one.trial == trial.id}
         opened.watch(self._before.get(trial.host, ()))
@@ -184,7 +195,25 @@ class TrialMonitor:
                 continue
             trial.raised[check.id] = finding.severity
             (trial.unnamed.add if outcome.lacks_names else trial.unnamed.discard)(check.id)
-            yield FindingRaised(finding, trial.trial.id)
+            yield FindingRaised(finding, trial.trial.id, now)
+
+    def _limit_so_far(self, trial: _Open, ended: TrialEnded) -> Iterator[Event]:
+        """Yield what limited the counted trials of its step, with that of a trial that has ended."""
+        known = self._before.get(trial.trial.host)
+        if self._plan is None or not known or trial.attached or trial.uncounted or ended.state is not State.DONE:
+            return
+        evidence = replace(
+            self._evidence(self._plan, trial, known[-1].time if ended.ended_clock is None else ended.ended_clock),
+            state=ended.state.value,
+            exit_status=ended.exit_status,
+            figures=ended.parsed.figures,
+            samples=ended.parsed.samples,
+        )
+        outcome = LIMITED_BY.outcome(evidence)
+        if isinstance(outcome, CheckOutcome) and outcome.limiter is not None:
+            counts = self._limits.setdefault((trial.trial.step, trial.trial.host), Counter())
+            counts[outcome.limiter] += 1
+            yield LimitSeen(trial.trial.step, trial.trial.host, common_limiter(counts) or Limiter.UNKNOWN)
 
     def _evidence(self, plan: Plan, trial: _Open, now: float) -> TrialEvidence:
         own = trial.trial
@@ -222,7 +251,7 @@ def resumed_watching(detached: DetachedRun | None) -> TrialMonitor:
     if detached is None:
         return TrialMonitor()
     record = detached.record
-    return TrialMonitor(dict(record.facts_before), tuple(starmap(FindingRaised, record.raised)))
+    return TrialMonitor(dict(record.facts_before), record.raised)
 
 
 class Stored(Protocol):

@@ -159,6 +159,12 @@ def _counted(measured: str, count: int, whole: int) -> str:
     return f"{measured} In {'all' if count == whole else f'{count} of'} {whole} trials."
 
 
+def common_limiter(counts: Counter[Limiter]) -> Limiter | None:
+    """Return the limit of at least MOST_TRIALS of the trials, which are counted by limit; None if they differ."""
+    most, count = counts.most_common(1)[0]
+    return most if count >= MOST_TRIALS * counts.total() else None
+
+
 def _limiter(step: StepOutcomeEvidence, not_checked: dict[str, NotChecked]) -> tuple[Limiter, RatedFinding] | None:
     """Return the limit of the trials, with the evidence of the first such trial; None if there is none.
 
@@ -174,7 +180,7 @@ def _limiter(step: StepOutcomeEvidence, not_checked: dict[str, NotChecked]) -> t
     counts = Counter(limiter for _, _, limiter in found)
     most, count = counts.most_common(1)[0]
     trial, outcome, _ = next(one for one in found if one[2] is most)
-    if len(counts) > 1 and count < MOST_TRIALS * len(found):
+    if common_limiter(counts) is None:
         first = {one: outcome for _, outcome, one in reversed(found)}
         each = " ".join(
             f"{first_upper(_named(one))} ({number} of {len(found)}):{first[one].measured.partition(':')[2]}"

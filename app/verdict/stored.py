@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from app.calibration.calibration import UNWATCHED, counted_calibration
 from app.checks.catalogue import AFTER_IDS, DURING_IDS
 from app.checks.run_findings import INTERRUPTIONS
-from app.events import State, Trial
+from app.events import FindingRaised, State, Trial
 from app.plans.context import step_context
 from app.plans.duet import facts_seen, on_first_half
 from app.plans.plan import Order, Plan, Policy, Step
@@ -65,14 +65,8 @@ def judged(store: "Store", record: RunRecord) -> RunRecord:
     known = store.computed[run]
     if not known.verdicts:
         return record
-    raised = (*record.raised, *known.findings)
-    return replace(
-        record,
-        summary=known.complete(record.summary),
-        findings=tuple(finding for finding, _ in raised),
-        finding_trials=tuple(trial for _, trial in raised),
-        verdicts=known.verdicts,
-    )
+    whole = replace(record, summary=known.complete(record.summary), verdicts=known.verdicts)
+    return whole.with_raised((*record.raised, *known.findings))
 
 
 def _computed(record: RunRecord, samples: SampleSeries, telemetry: Telemetry) -> ComputedVerdicts:
@@ -80,7 +74,7 @@ def _computed(record: RunRecord, samples: SampleSeries, telemetry: Telemetry) ->
     whole = run_verdict(one.verdict for one in made)
     found = (one for step in made for one in new_findings(step, record.findings))
     verdicts = () if whole is None else (*(one.verdict for one in made), whole)
-    return ComputedVerdicts(verdicts, tuple((one.finding, one.trial) for one in found))
+    return ComputedVerdicts(verdicts, tuple(FindingRaised(one.finding, one.trial) for one in found))
 
 
 @contextlib.contextmanager
@@ -165,7 +159,7 @@ def _findings(record: RunRecord, step: str, host: str, trials: Mapping[int, Stat
 
     Those raised during a completed trial are kept: the verdict counts what the end of the trial does not confirm too.
     """
-    for finding, trial in record.raised:
+    for finding, trial in ((one.finding, one.trial) for one in record.raised):
         here = finding.step in {None, step} and finding.host in {None, host} and (trial is None or trial in trials)
         during = trial is not None and trials.get(trial) is State.DONE and finding.id in DURING_IDS
         if here and (during or finding.id not in AFTER_IDS):
@@ -183,7 +177,8 @@ def _trial(
 ) -> TrialEvidence:
     host, interval = one.trial.host, record.interval(one, samples)
     uncounted = is_uncounted(record.plan, one.trial)
-    raised = [finding.id for finding, trial in record.raised if trial == one.trial.id and finding.host == host]
+    seen = (each.finding for each in record.raised if each.trial == one.trial.id)
+    raised = [finding.id for finding in seen if finding.host == host]
 
     def watch(name: str | None, at_start: float | None) -> HostWatch | None:
         """Return telemetry of a host whose clock was `at_start` when the trial began, on the clock of the trial's."""

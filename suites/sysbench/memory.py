@@ -179,8 +179,8 @@ def _total(evidence: StepEvidence) -> CheckOutcome | None:
         return None
     return CheckOutcome(
         measured=f"memory-total-size is {format_size(total)}: moved in {seconds:.2g} s at "
-        f"{_rate(values, block) / 2**30:.3g} GiB/s, which a current server reaches with so many threads ({threads}); "
-        f"time is {asked:g} s.",
+        f"{quantity(_rate(values, block), Unit.BYTES_PER_SECOND)}, which a current server reaches with so many threads "
+        f"({threads}); time is {asked:g} s.",
         changes={"total_size": AMPLE_TOTAL},
     )
 
@@ -449,5 +449,5 @@ def _conclude(output: SysbenchOutput, asked: Value) -> tuple[list[Figure], list[
     if _operation(output, asked) == "none":
         notes.append("memory-oper none moves no bytes: no throughput.")
     if output.old:
-        notes.append(f"sysbench {output.version} prints MB/sec for 2^20 bytes per second: shown as MiB/s.")
+        notes.append(f"sysbench {output.version} prints MB/sec for 2^20 bytes per second: read as MiB/s.")
     return figures, notes

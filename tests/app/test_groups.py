@@ -259,7 +259,7 @@ def test_a_part_of_a_run_has_the_findings_that_concern_it() -> None:
     findings = tuple(replace(FINDING, step=step, host=host) for step, host in hosts)
     RUNS["two"] = replace(two_hosts(), findings=findings, finding_trials=(1, 2, None, None, 3))
     (host,) = choose(load, "two@web-1")
-    assert [found for _, found in host.raised] == [1, 2, None, 3]
+    assert [one.trial for one in host.raised] == [1, 2, None, 3]
     (step,) = choose(load, "two@web-1:again")
     assert step.findings == (findings[1], findings[3], findings[4])
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from app.events import HostChange, RunEnded, State, TrialEnded, VerdictReached
+from app.events import FindingRaised, HostChange, RunEnded, State, TrialEnded, VerdictReached
 from app.store.store import Store
 from suites.verdict import Limiter, Trust, Verdict
 from suites.vocab import Figure
@@ -116,6 +116,20 @@ def test_a_store_of_format_8_takes_the_program_of_the_telemetry(tmp_path: Path) 
         for event in run_events.run_events("20261124-141530-k3f9"):
             recorder.record(replace(event, telemetry_program=program) if isinstance(event, RunEnded) else event)
     assert Store(path).load("20261124-141530-k3f9").telemetry_program == program
+
+
+def test_a_store_of_format_12_has_findings_without_a_time_and_takes_them(tmp_path: Path) -> None:
+    path = tmp_path / "runs.sqlite3"
+    shutil.copy(STORES / "format-12.sqlite3", path)
+    old = Store(path).load("20261126-141530-k3f9")
+    assert [(one.finding.id, one.trial, one.clock) for one in old.raised] == [
+        ("page-cache", None, None),
+        ("cpu-stolen", 1, None),
+    ]
+    with Store(path).recorder("20261127-141530-k3f9") as recorder:
+        for event in run_events.run_events("20261127-141530-k3f9"):
+            recorder.record(replace(event, trial=1, clock=1001.5) if isinstance(event, FindingRaised) else event)
+    assert Store(path).load("20261127-141530-k3f9").raised == (FindingRaised(run_events.FINDING, 1, 1001.5),)
 
 
 def columns(path: Path) -> dict[str, set[str]]:

@@ -9,6 +9,7 @@ from app.events import (
     Event,
     FactsRead,
     FindingRaised,
+    LimitSeen,
     Moment,
     RunStarted,
     SampleRead,
@@ -20,6 +21,7 @@ from app.events import (
     apply_stages,
 )
 from app.plans.plan import Plan, make_step
+from app.runs.findings import connection_lost
 from app.verdict.listing import current_findings
 from app.verdict.stages import TrialMonitor
 from suites.base import ParsedTrial
@@ -27,7 +29,8 @@ from suites.checks import Check, CheckOutcome, CheckPhase
 from suites.evidence import TrialCheck, TrialEvidence
 from suites.registry import suite
 from suites.units import Unit
-from suites.vocab import Better, Metric, MetricKind, Sample, Severity
+from suites.verdict import Limiter
+from suites.vocab import Better, Figure, Metric, MetricKind, Sample, Severity
 from tests.app.trial_evidence import CLOCK, facts
 from tests.messages import messages
 
@@ -72,6 +75,27 @@ def test_stolen_time_is_told_when_the_trial_cannot_be_without_it_any_more() -> N
     assert event.finding.step == "sysbench-cpu"
     assert MESSAGES["5_of_the_processor_time_of"] in event.finding.measured  # 0.75 s of 60 s
     assert reported == len(begun()) + 15
+    assert event.clock == CLOCK + 15
+
+
+def test_a_finding_of_the_run_about_a_trial_has_the_time_of_its_host() -> None:
+    lost = FindingRaised(connection_lost("web-1", 5.0, ""))
+    events = apply_stages([*begun(), *stolen([0.0] * 4), replace(lost, trial=1), lost], TrialMonitor())
+    assert [one.clock for one in events if isinstance(one, FindingRaised)] == [CLOCK + 4, None]
+
+
+def test_the_limit_of_the_trials_so_far_follows_each_trial() -> None:
+    levels = {"tool_cpu_user": 99.0, "tool_cpu_system": 0.0, "other_cpu": 0.5, "cpu_idle": 0.5, "cpu_steal": 0.0}
+    metrics = {name: replace(STEAL, name=name) for name in levels}
+    used = [
+        TelemetryRead("web-1", tuple(Sample(CLOCK + at, metrics[name], level) for name, level in levels.items()))
+        for at in range(1, 11)
+    ]
+    figure = Figure(suite("sysbench-cpu").metrics[0], 1000.0)
+    ended = TrialEnded(1, State.DONE, 0, ParsedTrial((figure,)), ended_clock=CLOCK + 10)
+    for end, limits in ((ended, [Limiter.CPU]), (replace(ended, state=State.FAILED), [])):
+        events = [*apply_stages([*begun(), *used, end], TrialMonitor())]
+        assert [one.limiter for one in events if isinstance(one, LimitSeen)] == limits
 
 
 def test_it_is_told_again_where_it_gets_graver_and_only_then() -> None:

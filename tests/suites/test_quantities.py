@@ -30,7 +30,8 @@ from suites.quantities import (
     times_text,
     uncertainty_text,
 )
-from suites.units import Unit, convert
+from suites.registry import SUITES
+from suites.units import Unit, convert, same_dimension
 from suites.vocab import Better, Metric, MetricKind
 
 IOPS = Metric("iops", "I/O operations", Unit.PER_SECOND, Better.HIGHER, MetricKind.RATE)
@@ -78,7 +79,7 @@ def test_spread_stands_in_the_prefix_of_its_value() -> None:
     [
         (1.5e9, Unit.BYTES_PER_SECOND, "1.5 GB/s"),
         (1500.0, Unit.MB_PER_SECOND, "1.5 GB/s"),
-        (1024.0, Unit.MIB_PER_SECOND, "1 GiB/s"),
+        (1024.0, Unit.MIB_PER_SECOND, "1.07 GB/s"),
         (941.5, Unit.MBIT_PER_SECOND, "942 Mbit/s"),
         (0.83, Unit.PERCENT, "0.83 %"),
         (3.14159, Unit.ONE, "3.14"),
@@ -88,6 +89,14 @@ def test_spread_stands_in_the_prefix_of_its_value() -> None:
 )
 def test_quantity_takes_the_prefix_of_its_unit(value: float, unit: Unit, text: str) -> None:
     assert quantity(value, unit) == text
+
+
+def test_byte_rates_of_every_tool_are_shown_in_one_family_of_units() -> None:
+    rates = [one for each in SUITES for one in each.metrics if same_dimension(one.unit, Unit.BYTES_PER_SECOND)]
+    binary = {one.unit for one in rates} & {Unit.KIB_PER_SECOND, Unit.MIB_PER_SECOND}
+    assert binary == {Unit.KIB_PER_SECOND, Unit.MIB_PER_SECOND}, "tools count in several"
+    shown = {figure_text(one, convert(5e9, Unit.BYTES_PER_SECOND, one.unit)) for one in rates}
+    assert shown == {"5.00 GB/s", "40.0 Gbit/s"}
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QApplication, QToolTip
 from pytestqt.qtbot import QtBot
 
 from app.comparison.estimates import ratio_of
-from app.events import Activity, LinkChanged, Progress, RunEnded, State
+from app.events import Activity, Event, LimitSeen, LinkChanged, Progress, RunEnded, State, VerdictReached
 from app.plans.plan import Policy, Repetition
 from app.records import Band
 from remote.connection_state import LinkState
@@ -18,6 +18,7 @@ from suites.base import Command
 from suites.facts import Absent, CloudFacts, CpuFacts, Facts, MemoryFacts, SystemFacts
 from suites.fio.metrics import LATENCY_MAX, LATENCY_P50, LATENCY_P99
 from suites.quantities import clock_text
+from suites.verdict import Limiter, Trust, Verdict
 from tests.messages import messages
 from tests.widgets.live_events import PLACE, READ, WRITE, begin, end, folded, plan, sample
 from widgets.live.headline import NO_FIGURE, headline
@@ -56,6 +57,18 @@ def test_before_the_first_sample_there_is_no_figure() -> None:
     shown = headline(folded([begin()]), PLACE, [])
     assert (shown.text, shown.caption) == (NO_FIGURE, MESSAGES["figure_at_the_end"])
     assert headline(folded([]), PLACE, []).caption == "not measured yet"
+
+
+def test_the_limit_of_the_trials_so_far_is_named_until_the_verdict_names_it() -> None:
+    def text(*events: Event) -> str:
+        return headline(folded([*events]), PLACE, []).limit
+
+    known = [begin(), end(41_000.0), LimitSeen(*PLACE, Limiter.DEVICE)]
+    assert (text(), text(begin())) == ("", "limit not found yet")
+    assert text(*known) == "limited by the device so far"
+    assert text(*known, LimitSeen(*PLACE, Limiter.UNKNOWN)) == "limit not found yet"
+    verdict = Verdict(Trust.VALID, Limiter.DEVICE, "", (), *PLACE)
+    assert text(*known, VerdictReached(verdict)) == ""
 
 
 def test_while_it_runs_the_median_so_far_leads_with_its_range() -> None:

@@ -15,6 +15,7 @@ from suites.vocab import Figure, Finding, Sample, Severity
 from tests.widgets.live_events import CLOCK, CPU_USER, PLACE, READ, WRITE, begin, end, folded, plan, sample, trial
 from widgets.live.model import LivePhase, RunModel
 from widgets.live.replay import stored
+from widgets.plots.timeline import PlotMark
 
 FINDING = Finding(
     id="stolen",
@@ -91,16 +92,10 @@ def test_telemetry_is_kept_by_host_on_the_hosts_clock() -> None:
     assert len(model.telemetry["web-2"][("cpu_user", ())].buffer) == 1
 
 
-def test_a_finding_about_a_trial_under_way_is_marked_at_its_moment() -> None:
-    model = folded([
-        FindingRaised(FINDING),
-        begin(),
-        sample(1.0, 4.0),
-        FindingRaised(FINDING, 1),
-        end(1.0),
-        FindingRaised(FINDING, 1),
-    ])  # fmt: skip
-    assert model.trials[1].marks == [(4.0, "CPU stolen: 4.2 %")]
+def test_a_finding_is_marked_at_its_time_and_not_without_one() -> None:
+    during = FindingRaised(replace(FINDING, host="web-1"), 1, CLOCK + 4.0)
+    model = folded([FindingRaised(FINDING), begin(), during, end(1.0), FindingRaised(FINDING, 1)])
+    assert model.marks == {"web-1": [PlotMark(CLOCK + 4.0, "CPU stolen: 4.2 %")]}
     assert len(model.findings) == 3
 
 

@@ -22,6 +22,7 @@ from widgets.live.live_page import LivePage
 from widgets.live.model import LivePhase, RunModel
 from widgets.live.run_issues import besides_limits
 from widgets.live.step_view import StepView
+from widgets.run_strip import StripLine
 from widgets.run_view import RunView
 
 pytestmark = pytest.mark.usefixtures("few_programs")
@@ -113,6 +114,22 @@ def test_samples_are_drawn_before_the_tool_ends(qtbot: QtBot, page: LivePage) ->
 
 
 @pytest.mark.alone
+def test_headline_bar_strip_and_title_name_the_same_trial(qtbot: QtBot, page: LivePage) -> None:
+    run = page.start_run(plan_of(cpu(1), trials=3))
+    line: list[StripLine] = []
+    shown: list[tuple[bool, ...]] = []
+
+    def note(_taken: object) -> None:  # after the page has taken the same events
+        if (view := run.model.running_at(run.step_key)) is not None:
+            texts = (view_of(page).bar.current.text(), page._summary, line[-1].detail)
+            shown.append(tuple(f"trial {view.trial.number} of 3" in text for text in texts))
+
+    page.lines_changed.connect(lambda lines, _front: line.append(lines[0]))
+    run.taken.connect(note)
+    qtbot.waitUntil(lambda: not page.running, timeout=PATIENCE)
+    assert set(shown) == {(True, True, True)}
+
+
 def test_the_hosts_own_curves_stand_on_the_trials_clock(qtbot: QtBot, page: LivePage) -> None:
     run_to_end(qtbot, page, plan_of(cpu(3)))
     plots = view_of(page).plots.plots

@@ -174,16 +174,27 @@ def phases(plots: RunPlots) -> list[tuple[PhaseKind, float, float]]:
 
 def test_findings_during_a_trial_are_marks(plots: RunPlots) -> None:
     finding = Finding(
-        id="x", severity=Severity.WARNING, title="CPU stolen", measured="4 %", why="", remedy="", source="", step="disk"
-    )
-    model = folded([begin(), sample(1.0, 3.0), FindingRaised(finding, 1)])
+        id="x",
+        severity=Severity.WARNING,
+        title="CPU stolen",
+        measured="4 %",
+        why="",
+        remedy="",
+        source="",
+        step="disk",
+        host="web-1",
+    )  # fmt: skip
+    started = replace(begin(), trial=replace(begin().trial, clock=CLOCK))
+    between = FindingRaised(finding, 1, CLOCK + 30.0)  # of another step, on an axis of its own
+    model = folded([started, sample(1.0, 3.0), FindingRaised(finding, 1, CLOCK + 3.0), between])
     show(plots, model)
-    plots.sync()
-    finish(plots)
-    plots.plots["headline"].refresh()
-    assert [(mark.time, mark.text) for mark in plots.plots["headline"].view.foreground.marks] == [
-        (3.0, "CPU stolen: 4 %")
-    ]
+    for overlay in (False, True):
+        plots.set_overlay(overlay=overlay)
+        finish(plots)
+        plots.plots["headline"].refresh()
+        marks = [(mark.time, mark.text) for mark in plots.plots["headline"].view.foreground.marks]
+        assert marks[:1] == [(3.0, "CPU stolen: 4 %")]
+        assert len(marks) == (1 if overlay else 2)
 
 
 def test_a_limited_number_of_other_trials_stands_faintly_behind(plots: RunPlots) -> None:

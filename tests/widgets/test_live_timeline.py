@@ -13,6 +13,7 @@ from pytestqt.qtbot import QtBot
 from app.events import (
     Decision,
     Event,
+    FindingRaised,
     LinkChanged,
     LinkState,
     PolicyDecided,
@@ -25,7 +26,7 @@ from app.events import (
 from app.services import Workstation
 from suites.fio.metrics import IOPS, LATENCY_P99
 from suites.vocab import LatencySlice, Sample
-from tests.app.run_events import run_record
+from tests.app.run_events import FINDING, run_record
 from tests.perf.fleet_client import memory
 from tests.widgets.live_events import CLOCK, CPU_USER, PLACE, READ, end, folded, plan, sample, trial
 from widgets.live.live_page import LivePage
@@ -111,11 +112,14 @@ def test_a_stored_run_marks_the_gap_that_a_lost_connection_left_in_its_telemetry
     samples = {first.id: tuple(Sample(float(at), IOPS, 41_000.0, READ) for at in range(1, 61))}
     watched_at = (*range(10), *range(42, 61), 400)
     telemetry = {first.host: tuple(Sample(CLOCK + at, CPU_USER, 50.0) for at in watched_at)}
-    model = stored(record, samples, telemetry)
-    found = timeline_of(model, (first.step, first.host))
-    assert found is not None
-    marks = [mark for mark in run_marks(model, (first.step, first.host), found) if mark.kind is MarkKind.LINK]
-    assert [(mark.time, mark.text) for mark in marks] == [(9.0, "no telemetry for 33 s")]
+    seen = FindingRaised(replace(FINDING, host=first.host), first.id, CLOCK + 50.0)
+    for raised, marked in (([seen], [(50.0, MarkKind.FINDING)]), ([replace(seen, clock=None)], [])):  # an old run
+        model = stored(record.with_raised(raised), samples, telemetry)
+        found = timeline_of(model, (first.step, first.host))
+        assert found is not None
+        marks = [one for one in run_marks(model, (first.step, first.host), found) if one.kind is not MarkKind.DECISION]
+        assert [(mark.time, mark.kind) for mark in marks] == [*marked, (9.0, MarkKind.LINK)]
+        assert marks[-1].text == "no telemetry for 33 s"
 
 
 def test_one_curve_spans_the_run_and_the_crosshair_reads_trial_and_value(keep: Callable[[QWidget], QWidget]) -> None:
@@ -270,10 +274,10 @@ def test_a_heat_map_is_read_when_a_trial_has_ended(
 def test_plots_have_three_fifths_of_the_page(
     qtbot: QtBot, keep: Callable[[QWidget], QWidget], workstation: Workstation, phase: str
 ) -> None:
-    """At 1280x800, during and after a run, on the page without rail, menu and status bar: 1130x745."""
+    """At 1280x800, during and after a run, on the page beside sidebar, strip of runs and bars: 1046x706."""
     page = LivePage(workstation, None)  # type: ignore[arg-type]  # nobody is asked
     keep(page)
-    page.resize(1130, 745)
+    page.resize(1046, 706)
     with qtbot.waitExposed(page):
         page.show()
     model = folded([watched(0.0, 40), *ran(1, 1, 0.0), *ran(2, 2, 13.0)], plan(hosts=("web-1", "web-2")))
@@ -284,8 +288,9 @@ def test_plots_have_three_fifths_of_the_page(
     page._strip.show_step_keys(model)
     if phase == "done":
         model.fold(RunEnded("run-1", State.DONE), 60.0)
-        page._outcome.show_message("good", "Finished on web-1: 2 trials.", "Valid.", stored=True)
+        run.over = True
     page._show_step(PLACE)
+    page._show_bars(run)
     while view.plots.drawing:
         QApplication.processEvents()
     QApplication.processEvents()

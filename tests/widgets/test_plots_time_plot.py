@@ -7,11 +7,12 @@ from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
+from unittest.mock import MagicMock
 
 import numpy as np
 import pytest
 from PySide6.QtCore import QPoint, QPointF, Qt
-from PySide6.QtGui import QColor, QFont, QGuiApplication, QImage, QPainter, QWheelEvent
+from PySide6.QtGui import QAccessible, QColor, QFont, QGuiApplication, QImage, QPainter, QWheelEvent
 from PySide6.QtWidgets import QApplication, QScrollArea, QToolButton, QWidget
 from pytestqt.qtbot import QtBot
 
@@ -68,6 +69,25 @@ def colours(image: QImage) -> set[str]:
     return {image.pixelColor(x, y).name() for x in range(image.width()) for y in range(image.height())}
 
 
+def described(plot: TimePlot) -> str:
+    """Return what a screen reader reads of a plot, which it takes for a chart."""
+    found = QAccessible.queryAccessibleInterface(plot.view)
+    assert found.role() is QAccessible.Role.Chart
+    assert found.text(QAccessible.Text.Name) == f"Plot: {plot.title}"
+    return found.text(QAccessible.Text.Description)
+
+
+def test_the_words_of_a_plot_are_made_when_they_are_read(shown: Show) -> None:
+    plot = shown()
+    assert described(plot) == "no samples"
+    filled(plot, "read", points=60)
+    made = MagicMock(side_effect=plot.plot_description)
+    plot.view.describe = made
+    drawn(plot)
+    assert made.call_count == 0
+    assert described(plot) == "latest read 59.0/s"
+
+
 def test_the_crosshair_reads_all_curves_and_the_baseline_at_once(shown: Show) -> None:
     plot = shown()
     filled(plot, "read", lambda index: 41_000.0 + index)
@@ -77,7 +97,7 @@ def test_the_crosshair_reads_all_curves_and_the_baseline_at_once(shown: Show) ->
     plot.window_of_time.move_cursor(20.2)
     reading = plot.head.reading.text()
     assert reading == "0:20.2   read 41.0k/s   write 12.0k/s   baseline 40.0k/s"
-    assert plot.view.accessibleDescription() == reading
+    assert described(plot) == f"latest read 41.1k/s, write no sample; {plot._band_text()}; {reading}"
     plot.window_of_time.move_cursor(50.0)
     assert "write no sample" in plot.head.reading.text()
 

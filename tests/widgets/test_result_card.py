@@ -6,19 +6,26 @@ from dataclasses import replace
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication
-from PySide6.QtWidgets import QWidget
+from PySide6.QtWidgets import QLabel, QWidget
 from pytestqt.qtbot import QtBot
 
+from app.events import State
 from app.plans.plan import LOCAL
 from app.questions import RefusingAsker
+from app.report_image.card import result_card
 from app.services import Workstation
+from app.step_results import results_text
 from suites.facts import Absent, Facts, Tool
+from suites.verdict import Trust, Verdict
 from tests.app.test_false_warnings import server
 from tests.widgets.library_runs import copied_library
 from widgets import jobs
 from widgets.live.live_page import LivePage
+from widgets.live.messages import outcome
 from widgets.live.quick_start import QuickStart
+from widgets.live.replay import stored
 from widgets.live.result_card import ResultCardView
+from widgets.live.run_controller import RunController, RunStart
 from widgets.main_window import MainWindow
 
 pytestmark = pytest.mark.usefixtures("idle")
@@ -47,6 +54,28 @@ def test_a_card_shows_and_copies_every_result(qtbot: QtBot, keep: Keep, workstat
     card.copy_picture_button.click()
     size = QGuiApplication.clipboard().image().size()
     assert (size.width(), size.height()) == (1200, 630)
+
+
+@pytest.mark.parametrize(("state", "ending"), [(State.FAILED, "Failed."), (State.PARTIAL, "Ended early.")])
+def test_every_view_of_a_run_that_is_not_done_has_its_end_and_its_verdict(
+    keep: Keep, workstation: Workstation, state: State, ending: str
+) -> None:
+    copied_library(workstation)
+    found = workstation.load(RUN)
+    whole = Verdict(Trust.INVALID, None, "Invalid: no figure.")
+    each = replace(whole, step=found.plan.steps[0].name, host=found.plan.hosts[0])
+    summary = replace(found.summary, state=state)
+    record = replace(found, summary=summary, reason="The disk is full.", verdicts=(each, whole))
+    card = ResultCardView()
+    keep(card)
+    card.show_card(result_card(record))
+    assert {f"{ending} The disk is full.", "Invalid"} <= {label.text() for label in card.findChildren(QLabel)}
+    assert f"{ending} The disk is full." in results_text(record)
+    run = RunController(RunStart(record.plan), workstation, RefusingAsker(), card)
+    run.model, run.over = stored(record, {}, {}), True
+    assert run.line(0.0).detail == f"{ending[:-1].lower()} · invalid"
+    assert run.line(0.0).figure == "Invalid: no figure."
+    assert ending[:-1] in outcome(run.model)[1]
 
 
 def _quick(

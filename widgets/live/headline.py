@@ -6,9 +6,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from app.centres import centre_over
+from app.checks.limits import limiter_text
 from app.events import State, Trial
 from app.plans.duet import halves_of_trials
-from app.plans.plan import Plan
+from app.plans.plan import Plan, host_label
 from app.records import Band
 from app.summary import tail_of
 from suites.errors import UnitError, UnknownSuiteError
@@ -22,10 +23,11 @@ from suites.quantities import (
     uncertainty_text,
 )
 from suites.units import convert
+from suites.verdict import Limiter
 from suites.vocab import Better, Labels, Metric
 from widgets.live.baseline_ratio import band_for, ratio_of_trials, ratio_so_far
-from widgets.live.messages import AWAY, trial_text
-from widgets.live.model import LivePhase, LiveSeries, RunModel, StepKey, TrialView
+from widgets.live.messages import AWAY, trial_text, under_way_text
+from widgets.live.model import LiveSeries, RunModel, StepKey, TrialView
 from widgets.plots.series import Numbers
 
 NO_FIGURE = "No figure"
@@ -42,7 +44,7 @@ class Headline:
 
     `caption` describes the figure `text`, `n` is the number of finished trials that it is of, 0 if it is of a single
     trial that does not count yet. `current` is the trial or phase under way, `goal` the interval so far against the
-    goal of the repetition policy.
+    goal of the repetition policy, `limit` what limited the trials so far.
     """
 
     title: str
@@ -57,6 +59,7 @@ class Headline:
     ratio_caption: str = ""
     current: str = ""
     goal: str = ""
+    limit: str = ""
     n: int = 0
 
     @property
@@ -110,6 +113,7 @@ def headline(model: RunModel, step_key: StepKey, bands: Sequence[Band], now: flo
         _figure(model, step_key, metric, bands),
         current=current_text(model, step_key, metric, now),
         goal=goal_text(model, step_key),
+        limit=limit_text(model, step_key),
     )
 
 
@@ -154,8 +158,11 @@ def current_text(model: RunModel, step_key: StepKey, metric: Metric | None, now:
     link = model.links.get(step_key[1])
     trouble = "" if link is None else f"connection {AWAY.get(link.state, link.state.value)}"
     if view is None:
-        between = "stopping" if model.phase is LivePhase.STOPPING else model.activity
-        return trouble or (f"now: {between}" if between else "")
+        other = model.under_way()
+        now_text = under_way_text(model, other)
+        if other is not None and other.ended is None:
+            now_text = f"{other.trial.step} on {host_label(other.trial.host)}, {now_text}"
+        return trouble or (f"now: {now_text}" if now_text else "")
     figure = figure_so_far(view, metric)
     parts = [f"{trial_text(model, view)}{f': {figure} so far' if figure else ''}", _trial_time(view, now), trouble]
     return ", ".join(filter(None, parts))
@@ -172,6 +179,14 @@ def goal_text(model: RunModel, step_key: StepKey) -> str:
         return f"ratio within ±{wanted}" if last.settled else f"goal: ratio beyond ±{wanted}"
     reached = "no CI yet" if last.reach is None else f"CI ±{share_text(last.reach)}"
     return f"{reached} of goal ±{wanted}{', reached' if last.settled else ''}"
+
+
+def limit_text(model: RunModel, step_key: StepKey) -> str:
+    """Return what limited the trials so far; empty before the first one, and once the verdict names the limit."""
+    if model.phase.over or step_key in model.verdicts or not model.trials_at(step_key):
+        return ""
+    limiter = model.limits.get(step_key, Limiter.UNKNOWN)
+    return "limit not found yet" if limiter is Limiter.UNKNOWN else f"limited by {limiter_text(limiter)} so far"
 
 
 def counted_estimates(
@@ -340,5 +355,5 @@ def _no_figure_reason(model: RunModel, step_key: StepKey) -> str:
     if ended and ended[-1].reason:
         return ended[-1].reason
     if model.phase.over:
-        return "no trial counted"
+        return "no trial counted" if model.run_id else "not started"
     return "figure at the end of the trial" if model.running_at(step_key) is not None else "not measured yet"

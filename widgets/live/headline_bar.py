@@ -90,7 +90,7 @@ class HeadlineBar(FittedWidget):
         self.tail.show_texts(headline.tail_title, headline.tail)
         self.ratio.show_texts(headline.ratio_title, headline.ratio, headline.ratio_caption)
         self.intervals.show_decisions(decided)
-        parts = (headline.current, headline.goal)
+        parts = (headline.current, headline.goal, headline.limit)
         self.current.set_text("   ".join(part for part in parts if part))
         self.fit()
 

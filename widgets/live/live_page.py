@@ -10,7 +10,17 @@ from PySide6.QtGui import QKeySequence
 from PySide6.QtWidgets import QHBoxLayout, QStackedLayout, QWidget
 
 from app.detached_runs import DetachedRun
-from app.events import FactsRead, Moment, RunDetached, RunEnded, TrialAttached, TrialStarted
+from app.events import (
+    Activity,
+    FactsRead,
+    LinkChanged,
+    Moment,
+    RunDetached,
+    RunEnded,
+    TrialAttached,
+    TrialEnded,
+    TrialStarted,
+)
 from app.plans.plan import Plan
 from app.questions import Asker
 from app.queue.machines import hosts_of
@@ -50,6 +60,10 @@ if TYPE_CHECKING:
 
 _TICK = 500
 """Milliseconds between updates of the times while a run is under way."""
+
+
+_MOVES_ON = TrialStarted | TrialAttached | TrialEnded | Activity | LinkChanged
+"""Events that change what the run does."""
 
 
 class LivePage(Page):
@@ -246,6 +260,8 @@ class LivePage(Page):
                 self.view.log.flush()
         self.view.sync()
         self._show_texts()
+        if any(isinstance(event, _MOVES_ON) for event in taken.events):
+            self._show_time()  # headline, bar, strip and title name the same trial
 
     @staticmethod
     def _write_log(view: "StepView", part: LogPart) -> None:
@@ -284,7 +300,7 @@ class LivePage(Page):
         self._stop_button.setEnabled(not run.control.over)
         self._stop_button.setText("Stop" if run.running or run.starting else "Remove from queue")
         model = run.model
-        if run.start_request.card and model.phase is LivePhase.DONE:
+        if run.start_request.card and run.over and model.run_id and model.phase is not LivePhase.DETACHED:
             self.card.show_run(self.workstation, model.run_id)
         if run.over and (model.run_id or model.trials):
             measured = any(view.counts for view in model.trials.values())
@@ -295,6 +311,7 @@ class LivePage(Page):
             self._outcome.show_message(*not_started(model), stored=False, measured=False)
         else:
             self._outcome.hide()
+        self._state_label.setHidden(run.over)  # the outcome has it
         if run.waiting:
             self._busy.wait(f"{run.waits[:1].upper()}{run.waits[1:]}.", paused=run.paused)
         else:
@@ -351,7 +368,7 @@ class LivePage(Page):
         self._connection.show_links(run.lost_texts(now) if run.running else ())
         if run.running and model.links:
             self._state_label.set_text(state_text(model, now))
-        summary = summary_text(model, now) if run.running else ""
+        summary = summary_text(model, now, view.step_key) if run.running else ""
         if summary != self._summary:
             self._summary = summary
             self.summary_changed.emit(summary)
@@ -419,7 +436,7 @@ class LivePage(Page):
             icon="live",
         )
         body, above = QWidget(), QWidget()
-        self._body = column_in(above, SPACE[1], (SPACE[3], SPACE[2], SPACE[2], 0))
+        self._body = column_in(above, SPACE[0], (SPACE[3], SPACE[0], SPACE[2], 0))
         self._body.addLayout(self._build_head())
         self._strip = StepStrip()
         self._strip.step_chosen.connect(self._choose_step)

@@ -47,6 +47,14 @@ def trial_text(model: RunModel, view: TrialView) -> str:
     return f"trial {view.trial.number}{most}"
 
 
+def under_way_text(model: RunModel, view: TrialView | None) -> str:
+    """Return the trial under way, or what the run does after `view`, its latest trial."""
+    between = "stopping" if model.phase is LivePhase.STOPPING else model.activity
+    if view is None:
+        return between
+    return trial_text(model, view) if view.ended is None else between or trial_text(model, view)
+
+
 def trouble_text(model: RunModel, now: float) -> str:
     """Return the state of links in trouble, of hosts still measured; empty if there is none."""
     return _links_text(model, now, given_up=False)
@@ -83,8 +91,11 @@ def state_text(model: RunModel, now: float) -> str:
     }.get(model.phase, "failed")
 
 
-def summary_text(model: RunModel, now: float) -> str:
-    """Return the run in one line for the bar: ``i-0ab1 · fio · trial 2 of 3 · 00:41 of 02:10``."""
+def summary_text(model: RunModel, now: float, step_key: StepKey | None = None) -> str:
+    """Return the run in one line for the bar: ``i-0ab1 · fio · trial 2 of 3 · 00:41 of 02:10``.
+
+    Of several trials under way, that of `step_key`, which the page shows.
+    """
     elapsed, remaining = model.elapsed(now), model.remaining(now)
     time = clock_text(elapsed)
     if remaining is not None and remaining >= 0:
@@ -92,14 +103,14 @@ def summary_text(model: RunModel, now: float) -> str:
     elif remaining is None:
         time = f"{time}, remaining time not known"
     time = " · ".join(filter(None, [time, given_up_text(model, now)]))
-    view, trouble = model.current, trouble_text(model, now)
+    view, trouble = model.under_way(step_key), trouble_text(model, now)
     if trouble:
         return trouble if view is None else f"{view.trial.step} · {trouble}"
     if view is None:
         return f"{model.activity or 'starting'} · {time}"
     if model.phase is LivePhase.STOPPING:
         return f"{host_title(view.trial.host)} · {view.trial.step} · stopping"
-    return f"{host_title(view.trial.host)} · {view.trial.step} · {trial_text(model, view)} · {time}"
+    return f"{host_title(view.trial.host)} · {view.trial.step} · {under_way_text(model, view)} · {time}"
 
 
 def step_progress(model: RunModel, step_key: StepKey) -> str:
@@ -152,24 +163,25 @@ def outcome(model: RunModel) -> tuple[str, str, str]:
     wanted = _wanted(model)
     hosts = ", ".join(host_label(host) for host in model.plan.hosts)
     stored = _stored(model, counted, wanted)
+    verdict = model.verdicts.get(None)
+    badge = len(model.step_keys()) == 1  # it shows the verdict
+    judged = "" if verdict is None or badge else verdict.summary
     if model.phase is LivePhase.DONE:
-        verdict = model.verdicts.get(None)
         message = f"Finished on {hosts}: {count_text(counted, 'trial')}."
         level = "good" if verdict is None else MARKS[verdict.trust]
-        badge = model.verdicts.get(model.step_keys()[0]) if len(model.step_keys()) == 1 else None
-        detail = STORED if verdict is None or badge is not None else verdict.summary  # shown once
-        return level, message, f"{detail} {_session(model)}".strip()
+        return level, message, f"{judged or STORED} {_session(model)}".strip()
     if model.phase is LivePhase.DETACHED:
         message = f"Detached on {hosts}: {_share(counted, wanted)} done."
         return "info", message, "The trial under way continues there. Attach the run to start the next trials."
     if model.phase is LivePhase.PARTIAL:
         message = f"Ended early on {hosts}: {_share(counted, wanted)} done."
         rest = [problem for problem in model.problems if not problem.endswith(STOPPED)]
+        texts = [STOPPED, judged, stored, *rest]
         if len(rest) == len(model.problems):
-            return "warning", message, f"{model.reason or 'The run did not finish.'} {stored}".strip()
-        return "warning", message, " ".join(filter(None, [STOPPED, stored, *rest]))
-    reason = model.reason or "Reason unknown."
-    return "error", f"Failed on {hosts}: {_share(counted, wanted)} done.", f"{reason} {stored}".strip()
+            texts = [model.reason or "The run did not finish.", judged, stored]
+        return "warning", message, " ".join(filter(None, texts))
+    detail = " ".join(filter(None, [model.reason or "Reason unknown.", judged, stored]))
+    return "error", f"Failed on {hosts}: {_share(counted, wanted)} done.", detail
 
 
 def not_started(model: RunModel) -> tuple[str, str, str]:

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 import numpy as np
@@ -13,6 +13,7 @@ from app.events import (
     FactsRead,
     FindingRaised,
     LibraryChanged,
+    LimitSeen,
     LinkChanged,
     LinkState,
     Moment,
@@ -36,9 +37,10 @@ from app.plans.plan import Order, Plan
 from app.verdict.listing import current_findings
 from suites.facts import Facts
 from suites.quantities import duration_text
-from suites.verdict import Verdict
+from suites.verdict import Limiter, Verdict
 from suites.vocab import Figure, Finding, Labels, Metric, Sample
 from widgets.plots.series import Numbers, SeriesBuffer
+from widgets.plots.timeline import MarkKind, PlotMark
 
 StepKey = tuple[str, str]
 """A step's name and a host."""
@@ -120,7 +122,6 @@ class TrialView:
     ended: TrialEnded | None = None
     seconds: float | None = None  # duration, once it has ended
     series: dict[SeriesKey, LiveSeries] = field(default_factory=dict)
-    marks: list[tuple[float, str]] = field(default_factory=list)
     origin: float | None = None  # the tool's time 0 on the host's clock, as far as known
 
     @property
@@ -191,11 +192,12 @@ class RunModel:
     raised: list[Finding] = field(default_factory=list)
     telemetry: dict[str, dict[SeriesKey, LiveSeries]] = field(default_factory=dict)
     links: dict[str, LinkChanged] = field(default_factory=dict)  # hosts whose connection is broken
-    outages: dict[str, list[tuple[float, str]]] = field(default_factory=dict)  # by host: its clock at the loss, text
+    marks: dict[str, list[PlotMark]] = field(default_factory=dict)  # by host, on its clock: findings, lost connections
     telemetry_cost: Mapping[str, float] = field(default_factory=dict)
     telemetry_program: Mapping[str, str] = field(default_factory=dict)
     progress: Progress | None = None
     decisions: dict[StepKey, list[PolicyDecided]] = field(default_factory=dict)
+    limits: dict[StepKey, Limiter] = field(default_factory=dict)  # of the trials so far
     verdicts: dict[StepKey | None, Verdict] = field(default_factory=dict)  # None: of the whole run
     _progress_at: float = 0.0
     _findings: tuple[Finding, ...] | None = None
@@ -249,6 +251,10 @@ class RunModel:
         """Return the trial under way, or None."""
         return next((view for view in self.trials.values() if view.step_key == step_key and view.ended is None), None)
 
+    def under_way(self, step_key: StepKey | None = None) -> TrialView | None:
+        """Return the trial of a step that is under way, else the latest one of the run."""
+        return (None if step_key is None else self.running_at(step_key)) or self.current
+
     def is_under_way(self, step_key: StepKey) -> bool:
         """Return whether the current trial is of a step on a host, or of its partner in a duet."""
         if self.current is None:
@@ -280,6 +286,8 @@ class RunModel:
                 self.progress, self._progress_at = event, now
             case PolicyDecided():
                 self.decisions.setdefault((event.step, event.host), []).append(event)
+            case LimitSeen(step=step, host=host, limiter=limiter):
+                self.limits[step, host] = limiter
             case VerdictReached(verdict=verdict):
                 step_key = None if verdict.step is None or verdict.host is None else (verdict.step, verdict.host)
                 self.verdicts[step_key] = verdict
@@ -303,11 +311,13 @@ class RunModel:
                 self._fold_link(event, now)
 
     def _fold_link(self, event: LinkChanged, now: float) -> None:
-        found, before = self.outages.setdefault(event.host, []), self.links.get(event.host)
-        if event.state is LinkState.BACK and before is not None and found:
-            found[-1] = found[-1][0], f"reconnected after {duration_text(round(now - before.since))}"
+        marks, before = self.marks.setdefault(event.host, []), self.links.get(event.host)
+        lost = next((number for number, mark in reversed(list(enumerate(marks))) if mark.kind is MarkKind.LINK), None)
+        if event.state is LinkState.BACK and before is not None and lost is not None:
+            text = f"reconnected after {duration_text(round(now - before.since))}"
+            marks[lost] = replace(marks[lost], text=text)
         elif event.state is not LinkState.BACK and before is None and (clock := self.clock_of(event.host)) is not None:
-            found.append((clock, f"connection {event.state.value}"))
+            marks.append(PlotMark(clock, f"connection {event.state.value}", MarkKind.LINK))
         if event.state is LinkState.BACK and not event.restarted:
             self.links.pop(event.host, None)
         else:
@@ -339,9 +349,9 @@ class RunModel:
     def _add_finding(self, event: FindingRaised) -> None:
         self.raised.append(event.finding)
         self._findings = None
-        view = None if event.trial is None else self.trials.get(event.trial)
-        if view is not None and view.ended is None:
-            view.marks.append((view.latest(), f"{event.finding.title}: {event.finding.measured}"))
+        if event.clock is not None and event.finding.host is not None:
+            text = f"{event.finding.title}: {event.finding.measured}"
+            self.marks.setdefault(event.finding.host, []).append(PlotMark(event.clock, text))
 
     def _add_telemetry(self, event: TelemetryRead) -> None:
         watched = self.telemetry.setdefault(event.host, {})

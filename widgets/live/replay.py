@@ -9,7 +9,6 @@ import numpy as np
 from app.events import (
     Event,
     FactsRead,
-    FindingRaised,
     Moment,
     RunEnded,
     RunStarted,
@@ -26,6 +25,7 @@ from suites.base import ParsedTrial
 from suites.quantities import duration_text
 from suites.vocab import Sample
 from widgets.live.model import GAP, RunModel, TrialView
+from widgets.plots.timeline import MarkKind, PlotMark
 
 TimedEvents = Iterator[tuple[Event, float]]
 
@@ -36,12 +36,12 @@ def stored(record: RunRecord, samples: SampleSeries, telemetry: Mapping[str, tup
     for event, now in _replayed(record, samples, telemetry):
         model.fold(event, now)
     for view in model.trials.values():
-        model.outages.setdefault(view.trial.host, []).extend(_silences(model, view))
+        model.marks.setdefault(view.trial.host, []).extend(_silences(model, view))
     return model
 
 
-def _silences(model: RunModel, view: TrialView) -> Iterator[tuple[float, str]]:
-    """Yield the gaps in the telemetry of a host during a trial, which a lost connection leaves: time and text."""
+def _silences(model: RunModel, view: TrialView) -> Iterator[PlotMark]:
+    """Yield the gaps in the telemetry of a host during a trial, which a lost connection leaves."""
     watched = model.telemetry.get(view.trial.host, {}).values()
     longest = max(watched, key=lambda series: len(series.buffer), default=None)
     if view.zero is None or longest is None:
@@ -50,7 +50,7 @@ def _silences(model: RunModel, view: TrialView) -> Iterator[tuple[float, str]]:
     times = times[(times >= view.zero) & (times <= view.zero + view.latest()) & np.isfinite(longest.buffer.values())]
     for index in np.flatnonzero(np.diff(times) > GAP):
         lost, back = float(times[index]), float(times[index + 1])
-        yield lost, f"no telemetry for {duration_text(round(back - lost))}"
+        yield PlotMark(lost, f"no telemetry for {duration_text(round(back - lost))}", MarkKind.LINK)
 
 
 def _replayed(record: RunRecord, samples: SampleSeries, telemetry: Mapping[str, tuple[Sample, ...]]) -> TimedEvents:
@@ -59,8 +59,8 @@ def _replayed(record: RunRecord, samples: SampleSeries, telemetry: Mapping[str, 
     yield RunStarted(summary.id, record.plan, summary.started), began
     for host, facts in record.facts_before.items():
         yield FactsRead(host, Moment.BEFORE, facts), began
-    for finding in record.findings:
-        yield FindingRaised(finding), began
+    for raised in record.raised:
+        yield raised, began
     for host, watched in telemetry.items():
         yield TelemetryRead(host, watched), began
     decided = replayed(record)

@@ -30,7 +30,7 @@ class ResultCardView(QFrame):
         self._reading: BackgroundJob | None = None
         self._run = ""
         self._title = Text(font=text_font(TextSize.TITLE, bold=True))
-        self._hosts = Text(tone=Tone.MUTED)
+        self._ending, self._hosts = Text(tone=Tone.ERROR), Text(tone=Tone.MUTED)
         self._basis = Text(tone=Tone.MUTED)
         self._results = QWidget()
         self.copy_text_button = push_button("Copy as text", self.copy_text, tip="Copy the results as text (Ctrl+C)")
@@ -42,7 +42,7 @@ class ResultCardView(QFrame):
         self.details_button = push_button("Details", self.details_requested, tip="Show the plots and the trials")
         buttons = in_row(self.copy_text_button, self.copy_picture_button, self.details_button, None, spacing=SPACE[1])
         self._rows = column_in(self, SPACE[1], (SPACE[4], SPACE[3], SPACE[4], SPACE[3]))
-        fill(self._rows, self._title, self._hosts, self._results, self._basis, None, buttons)
+        fill(self._rows, self._title, self._ending, self._hosts, self._results, self._basis, None, buttons)
 
     @property
     def card(self) -> ResultCard | None:
@@ -75,6 +75,8 @@ class ResultCardView(QFrame):
         """Show `card`."""
         self._card = card
         self._title.setText(card.title)
+        self._ending.setText(card.ending)
+        self._ending.setVisible(bool(card.ending))
         self._hosts.setText("\n".join(card.hosts))
         self._basis.setText(card.basis)
         shown = QWidget()

@@ -71,7 +71,7 @@ class ConnectionBar(QFrame):
         self.setVisible(bool(texts))
 
 
-TEXT_LEAST = 280
+TEXT_LEAST = 180
 """Least width in pixels of the text; with less, the buttons move below it."""
 
 
@@ -168,7 +168,7 @@ class OutcomeBar(QFrame):
         self._first = QBoxLayout(QBoxLayout.Direction.LeftToRight)
         self._first.setSpacing(SPACE[1])
         fill(self._first, (texts, 1), self._actions, self._name_row)
-        fill(column_in(self, SPACE[1], (SPACE[2], SPACE[1], SPACE[1], SPACE[1])), self._first, self.detail)
+        fill(column_in(self, SPACE[0], (SPACE[2], SPACE[0], SPACE[1], SPACE[0])), self._first, self.detail)
         self._name_row.hide()
 
     def _ask_name(self) -> None:

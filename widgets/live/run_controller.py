@@ -27,10 +27,12 @@ from app.records import Band
 from app.runs.control import BusyPolicy, Control
 from app.runs.messages import lost_text
 from app.services import Workstation
+from app.verdict.steps import verdict_text
 from suites.errors import BenchwrightError
-from suites.quantities import clock_text, figure_text
+from suites.quantities import clock_text
 from widgets.jobs import PERIOD, BackgroundJob, EventBatch, PendingEvents
-from widgets.live.messages import remaining_text, state_text, step_host_text, trial_text
+from widgets.live.headline import figure_so_far, headline_metric
+from widgets.live.messages import remaining_text, state_text, step_host_text, trial_text, under_way_text
 from widgets.live.model import LivePhase, RunModel, StepKey
 from widgets.run_strip import LineState, QueueAction, StripLine, actions_of
 
@@ -261,11 +263,6 @@ class RunController(QObject):
 
     # Texts
 
-    def _summary(self) -> str:
-        """Return the verdict of a run that is over in one line, or why it failed."""
-        verdict = self.model.verdicts.get(None)
-        return self.model.reason if verdict is None else verdict.summary
-
     def line(self, now: float) -> StripLine:
         """Return the run for the strip and the title, at `now` (monotonic seconds)."""
         plan, model = self.start_request.plan, self.model
@@ -273,16 +270,18 @@ class RunController(QObject):
         title = f"{hosts} · {plan.name}"
         about = StripLine(self.key, title, self.waits, LineState.RUNNING, hosts=plan.hosts, plan=plan.name)
         if self.over:
-            state = _ENDS.get(model.phase, LineState.FAILED)
-            return replace(about, detail=state_text(model, now), state=state, figure=self._summary())
+            state, verdict = _ENDS.get(model.phase, LineState.FAILED), model.verdicts.get(None)
+            short, whole = ("", model.reason) if verdict is None else (verdict_text(verdict), verdict.summary)
+            detail = " · ".join(filter(None, [state_text(model, now), short or whole]))
+            return replace(about, detail=detail, state=state, figure=whole)
         if not self.running:
             state = LineState.PAUSED if self.paused else LineState.RUNNING if self.starting else LineState.WAITING
             return replace(about, state=state)
         left = left_text(model, now)
-        figure = _figure(model)
-        trial = "" if model.current is None else trial_text(model, model.current)
-        quiet = model.links or model.phase is LivePhase.STOPPING or model.current is None
-        parts = [state_text(model, now)] if quiet else [trial, left, figure]
+        view = model.under_way(self.step_key)
+        figure = "" if view is None else figure_so_far(view, headline_metric(model, view.step_key))
+        quiet = model.links or model.phase is LivePhase.STOPPING or view is None
+        parts = [state_text(model, now)] if quiet or view is None else [under_way_text(model, view), left, figure]
         share = None
         if not model.links and (remaining := model.remaining(now)) is not None and model.elapsed(now) > 0:
             share = model.elapsed(now) / (model.elapsed(now) + max(0.0, remaining))
@@ -300,13 +299,3 @@ def left_text(model: RunModel, now: float) -> str:
     if remaining is None or remaining < 1.0:
         return "" if model.links else remaining_text(remaining)
     return f"{clock_text(remaining).removeprefix('0')} left"
-
-
-def _figure(model: RunModel) -> str:
-    """Return the latest sample of the headline metric of the trial under way; empty if there is none."""
-    if model.current is None:
-        return ""
-    headline = model.plan.step(model.current.trial.step).headline
-    found = [series for key, series in model.current.series.items() if key[0] == headline.name]
-    shown = next((series.buffer.values() for series in found if len(series.buffer)), None)
-    return "" if shown is None else figure_text(headline, float(shown[-1]))

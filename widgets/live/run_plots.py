@@ -17,7 +17,7 @@ from widgets.live.headline import headline_metric
 from widgets.live.heat_maps import HeatMaps, OutputReader
 from widgets.live.model import LiveSeries, RunModel, SeriesKey, StepKey, TrialView
 from widgets.live.plot_groups import HEADLINE, LATENCY, Group, factor, fits, of_host, of_test, series_title, style
-from widgets.live.run_timeline import RunTimeline, overlay_phases, run_marks, timeline_of, trial_marks
+from widgets.live.run_timeline import RunTimeline, overlay_marks, overlay_phases, run_marks, timeline_of, trial_marks
 from widgets.plots.lines import Piece
 from widgets.plots.stack import PlotStack
 from widgets.plots.time_plot import TimePlot
@@ -162,7 +162,8 @@ class RunPlots(PlotStack):
         self._show_heat({view.trial.id: 0.0})
         if view.zero is not None:
             self._draw_hosts(shown, view, [(view.zero, -np.inf, np.inf)])
-        self.window_of_time.set_axis(TimeMap(), overlay_phases(view), self._trial_marks(view, 0.0))
+        marks = [*self._trial_marks(view, 0.0), *overlay_marks(shown.model, view)]
+        self.window_of_time.set_axis(TimeMap(), overlay_phases(view), marks)
         if view.ended is not None:
             self.window_of_time.set_range(0.0, view.latest() or view.seconds or FIRST, follow=False)
         else:

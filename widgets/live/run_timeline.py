@@ -1,7 +1,7 @@
 """The time axis of a step on a host: its trials on the host's clock, with gaps, other steps and events. No Qt."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from statistics import median
 
@@ -73,9 +73,7 @@ def overlay_phases(view: TrialView) -> tuple[TimePhase, ...]:
 
 
 def trial_marks(view: TrialView, metric: Metric | None, zero: float = 0.0) -> Iterator[PlotMark]:
-    """Yield the findings during a trial and the end of a start-up phase; `zero` is its time 0 on the axis."""
-    for time, text in view.marks:
-        yield PlotMark(zero + time, text)
+    """Yield the end of the start-up phase of a trial; `zero` is its time 0 on the axis."""
     for series in view.series.values():
         if view.counts and metric is not None and series.metric.name == metric.name:
             start = start_of(*series.counted_pairs())
@@ -83,11 +81,21 @@ def trial_marks(view: TrialView, metric: Metric | None, zero: float = 0.0) -> It
                 yield PlotMark(zero + start.until, f"{series.metric.title}: {start_text(start)}")
 
 
+def overlay_marks(model: RunModel, view: TrialView) -> Iterator[PlotMark]:
+    """Yield the findings and lost connections during a trial on its own time axis."""
+    zero = view.zero
+    for mark in model.marks.get(view.trial.host, ()) if zero is not None else ():
+        if 0.0 <= mark.time - (zero or 0.0) <= view.latest():
+            yield replace(mark, time=mark.time - (zero or 0.0))
+
+
 def run_marks(model: RunModel, step_key: StepKey, timeline: RunTimeline) -> Iterator[PlotMark]:
-    """Yield the events between trials: lost connections, decisions of the stopping rule, the verdict."""
-    to_axis = timeline.time_map.to_axis
-    for clock, text in model.outages.get(step_key[1], ()) if timeline.by_clock else ():
-        yield PlotMark(to_axis(clock), text, MarkKind.LINK)
+    """Yield the events on the axis: findings, lost connections, decisions of the stopping rule, the verdict."""
+    time_map = timeline.time_map
+    to_axis = time_map.to_axis
+    for mark in model.marks.get(step_key[1], ()) if timeline.by_clock else ():
+        if mark.kind is MarkKind.LINK or time_map.shows(mark.time):
+            yield replace(mark, time=to_axis(mark.time))
     counted = [place for place in timeline.places if place.view.counts]
     for decided in model.decisions.get(step_key, ()):
         decision = decided.decision

@@ -21,6 +21,7 @@ from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
 from app.chart import Chart, ChartAxis, ChartMark, ChartSeries, HeatCell, chart_table
 from suites.quantities import decimals
 from widgets.parts.text import sheet_text, tool_tip, visible
+from widgets.plots.accessible import install_accessible_plots
 from widgets.plots.axis import tick_font, value_width
 from widgets.plots.scale import logarithmic_ticks, plain, tick_step, ticks
 from widgets.theme import SPACE, TextSize, palette, series_colour, text_font
@@ -113,6 +114,7 @@ class ChartView(QWidget):
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
         self.setMouseTracking(True)
         self.setContextMenuPolicy(Qt.ContextMenuPolicy.ActionsContextMenu)
+        install_accessible_plots()
         self._copy_action("Copy as image", "Ctrl+Shift+C").triggered.connect(self.copy_picture)
         self._copy_action("Copy as data", "Ctrl+C").triggered.connect(self.copy_data)
 
@@ -122,8 +124,16 @@ class ChartView(QWidget):
         rows = len(chart.y.names) if chart is not None else 0
         self.setMinimumSize(QSize(220, round(4.2 * _row()) + max(70, _ROW * rows)))
         self.setAccessibleName(chart.title if chart is not None else "")
-        self.setAccessibleDescription(chart.note if chart is not None else "")
         self.update()
+
+    def plot_description(self) -> str:
+        """Return the axes, the series with their last points, and the note."""
+        if self.chart is None:
+            return ""
+        axes = " by ".join(filter(None, (self.chart.y.title, self.chart.x.title)))
+        drawn = [series for series in self.chart.series if len(series.xs)]
+        lasts = [_point_text(self.chart, series, len(series.xs) - 1).replace("\n", ", ") for series in drawn]
+        return "; ".join(filter(None, [axes, *lasts, self.chart.note]))
 
     def copy_picture(self) -> None:
         """Copy the chart as a picture."""

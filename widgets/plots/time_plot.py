@@ -9,10 +9,11 @@ from PySide6.QtGui import QColor, QShowEvent
 from PySide6.QtWidgets import QWidget
 
 from app.records import Band
-from suites.quantities import direction_text, quantity
+from suites.quantities import count_text, direction_text, quantity
 from suites.units import Display, Unit, unit
 from suites.vocab import Better
 from widgets.parts.boxes import column_in, fill
+from widgets.plots.accessible import announce
 from widgets.plots.annotations import Annotations, toned
 from widgets.plots.axis import TimeAxis, prefix
 from widgets.plots.heat import HeatGrid
@@ -232,6 +233,19 @@ class TimePlot(QWidget):
         mark = self.view.foreground.mark_at(time)
         return "   ".join([*parts, *([f"{mark.kind} {mark.text}"] if mark else [])])
 
+    def plot_description(self) -> str:
+        """Return the plot in words: unit, direction, trials, latest value of each curve, baseline, crosshair."""
+        trials = sum(phase.kind is PhaseKind.TRIAL for phase in self.window_of_time.phases)
+        ends = [(line.title, self._figure(line, end)) for line in self._named() if (end := line.latest()) is not None]
+        parts = [
+            "" if self._better is None else direction_text(self._better),
+            count_text(trials, "trial") if trials else "",
+            f"latest {', '.join(' '.join(one) for one in ends)}" if ends else "no samples",
+            self._band_text(),
+            self.reading(),
+        ]
+        return "; ".join(filter(None, parts))
+
     def _time_text(self, time: float, step: float) -> str:
         phase = self.window_of_time.phase_at(time)
         text = self.view.time_axis.text(time, step)
@@ -252,6 +266,7 @@ class TimePlot(QWidget):
         self.legend.hide()
         self.setAccessibleName(self.title)
         self.view.setAccessibleName(f"Plot: {self.title}")
+        self.view.describe = self.plot_description
         self.head.menu_button.setAccessibleName(f"Menu of the plot {self.title}")
         self.menu = PlotMenu(self, self)
         self.head.menu_button.clicked.connect(self._open_menu)
@@ -363,13 +378,13 @@ class TimePlot(QWidget):
             fixed = edge if chosen is None else chosen[0] if chosen[1] == cursor else chosen[1]
             self.window_of_time.select((fixed, time))
         self.window_of_time.move_cursor(time)
+        announce(self.view)
 
     def _show_reading(self) -> None:
         time, cursor = self.window_of_time.cursor, self.view.cursor
         start, end = self.window_of_time.shown
         cursor.setVisible(time is not None and start <= time <= end)
         reading = self.reading()
-        self.view.setAccessibleDescription(reading)
         named = self._named()
         if len(named) > NAMED_AT_CURVE:
             entries = [

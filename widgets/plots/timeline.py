@@ -76,6 +76,10 @@ class TimeMap:
         """Whether it is other than the clock itself."""
         return self != TimeMap()
 
+    def shows(self, clock: float) -> bool:
+        """Return whether `clock` is on the axis, not cut out or before it."""
+        return any(span.start <= clock <= span.end for span in self.spans)
+
     def to_axis(self, clock: float) -> float:
         """Return the place of `clock` on the axis; within a cut, that of its end."""
         if not self.cut:

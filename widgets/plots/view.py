@@ -1,5 +1,7 @@
 """Drawing area of a plot. Mouse and keys only emit signals."""
 
+from collections.abc import Callable
+
 import pyqtgraph as pg
 from PySide6.QtCore import QEvent, QPoint, QPointF, QRectF, Qt, Signal
 from PySide6.QtGui import (
@@ -17,6 +19,7 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QScrollArea, QWidget
 
 from widgets.parts.text import set_tool_tip
+from widgets.plots.accessible import install_accessible_plots
 from widgets.plots.axis import TimeAxis, ValueAxis, tick_font
 from widgets.plots.layers import Backdrop, Cursor, CurveLabels, Foreground
 from widgets.theme import palette
@@ -53,9 +56,15 @@ class PlotView(pg.GraphicsView):
         self.backdrop, self.foreground, self.cursor = Backdrop(self.box), Foreground(self.box), Cursor(self.box)
         self._pressed: QPointF | None = None
         self._selecting = False
+        self.describe: Callable[[], str] = str
+        install_accessible_plots()
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setMinimumHeight(56)
         self.restyle()
+
+    def plot_description(self) -> str:
+        """Return what the plot shows; `describe` makes it."""
+        return self.describe()
 
     def restyle(self) -> None:
         """Apply the current colours."""
