@@ -20,14 +20,13 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from widgets.parts.issue_line import IssueLine
 from widgets.plots.chart_view import ChartView
 
 ROLES = frozenset({QAccessible.Role.NoRole, QAccessible.Role.Client})
 """Roles that say nothing about what takes the focus."""
 
-_WITHOUT_ROLE = (QGraphicsView, ChartView, IssueLine)
-"""Plots, and rows that are widgets of their own: Qt has no role for them, their names say what they are."""
+_WITHOUT_ROLE = (QGraphicsView, ChartView)
+"""Plots: Qt has no role for them, their names say what they are."""
 
 ROUNDING = 2
 """Pixels by which a text may exceed its widget: the metrics of fonts are rounded."""
