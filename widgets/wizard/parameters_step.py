@@ -13,6 +13,7 @@ from suites.command_line import UnreadWord, command_text
 from suites.parameters import Parameter
 from widgets.parts.boxes import column_in, in_row, scrolled
 from widgets.parts.controls import line_edit, push_button
+from widgets.parts.help_topics import set_help
 from widgets.parts.names import host_label
 from widgets.parts.text import Text, Tone, set_tool_tip
 from widgets.theme import SPACE, TextSize, set_icon, text_font
@@ -145,7 +146,9 @@ class ParametersStep(WizardStep):
         self._suite_id = "" if step is None else step.suite.id
         clear(self._list)
         self.rows = [ParameterRow(parameter) for parameter in _in_order(step)]
+        set_help(self, f"suite-{self._suite_id}" if step else "")
         for row in self.rows:
+            set_help(row, f"suite-{self._suite_id}#{row.parameter.title}")
             row.edited.connect(self._edit)
             row.focused.connect(self._explain)
             row.step_requested.connect(self._step_row)

@@ -34,7 +34,7 @@ class PlanStep(WizardStep):
         self.split.addWidget(_titled("Tests", self.tests))
         self.split.setStretchFactor(0, 1)
         self.split.setStretchFactor(1, 3)
-        self.split.setSizes([272, 848])
+        self.split.setSizes([240, 880])
         self.column.addWidget(self.split, 1)
 
     def refresh(self) -> None:
