@@ -2,11 +2,12 @@
 
 import itertools
 import re
+import shlex
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from typing import Any, Protocol
+from typing import Any, Protocol, Self
 
 from suites.command.program_rules import name_of, starts
 from suites.command.shell_parser import commands
@@ -28,14 +29,39 @@ PASSES = 3
 SECOND = "another command; a step has one."
 
 _CONTINUATION = re.compile(r"\\[ \t]*\r?\n[ \t]*")
-_PROMPT = re.compile(r"^\s*(?:\[[^\]\n]{0,80}\]|[\w.-]{1,64}@[\w.-]{1,64}:\S{0,200}?)?[$#]\s+")
+_HOST = r"(?:\[[^\]\n]{0,80}\]|[\w.-]{1,64}@[\w.-]{1,64}:\S{0,200}?)"
+_PROMPT = re.compile(rf"^[ \t]*(?:{_HOST}[$#]|\$)[ \t]+", re.MULTILINE)
 """A shell prompt: ``$``, ``root@web-1:~#``, ``[ann@web-1 ~]$``."""
+
+_ROOT_PROMPT = re.compile(r"^[ \t]*#[ \t]+", re.MULTILINE)
+_COMMENT = re.compile(r"^[ \t]*#.*\n?", re.MULTILINE)
+
+SHELL_WORD = re.compile(r"""(?:[^\s'"]|'[^']*'|"[^"]*")+""")
+"""A word with its quotation marks."""
 
 _HARMLESS = frozenset({"sudo", "env", "-n", "-E", "--"})
 
 
 def _unchanged(words: Words) -> list[str]:
     return list(words)
+
+
+class Respelled(str):
+    """A word in the spelling that is read, and as it was `typed`."""
+
+    __slots__ = ("typed",)
+    typed: str
+
+    def __new__(cls, word: str, typed: str) -> Self:
+        """Return `word`, which was typed as `typed`, or as the word was from which that one was made."""
+        made = super().__new__(cls, word)
+        made.typed = as_typed(typed)
+        return made
+
+
+def as_typed(word: str) -> str:
+    """Return a word of a command line as it was typed."""
+    return word.typed if isinstance(word, Respelled) else word
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,9 +96,9 @@ class CommandSyntax:
     Parameters in `choices` are identified by the words that they add: the most similar rendering is used.
     `texts` converts the tool's text of a parameter, `absent` is its value where the line lacks its option, if not the
     tool's default; `joined` are lists with a value in each line. `unshown` are never part of the rendered line.
-    `normalised` prepares the words after the program, without those that `refused` names with the reason; `invisible`
-    are parameters whose declared option is not one of that line. Parameters in `paths` hold the path of a program that
-    replaces the tool.
+    `normalised` prepares the words after the program, Respelled where it changes them, without those that `refused`
+    names with the reason; `invisible` are parameters whose declared option is not one of that line. Parameters in
+    `paths` hold the path of a program that replaces the tool.
     """
 
     programs: tuple[str, ...] = ()
@@ -107,10 +133,21 @@ class CommandSyntax:
 
 @dataclass(frozen=True, slots=True)
 class ParsedCommand:
-    """The values of a command line, and the words that could not be read."""
+    """The values of a command line, and the words that could not be read; `bare`: the program is all that was read."""
 
     values: Mapping[str, Value]
     unread: tuple[UnreadWord, ...] = ()
+    bare: bool = False
+
+    @property
+    def can_start(self) -> bool:
+        """Whether no unread word prevents the start."""
+        return not any(each.blocks for each in self.unread)
+
+    @property
+    def is_refused(self) -> bool:
+        """Whether the values are not those of the line."""
+        return self.bare or not all(each.word for each in self.unread)
 
 
 class HostCommand(Protocol):
@@ -168,10 +205,21 @@ def command_text(suite: ReadableSuite, values: Values, context: Any) -> str:
     return "\n".join(command.line for command in measured(suite.commands(values, context)))
 
 
+def without_prompts(text: str) -> str:
+    """Return the lines of `text` without prompts, line continuations and lines that are comments.
+
+    A ``#`` is the prompt of root if each line begins with one or has another prompt; else it begins a comment.
+    """
+    joined = _CONTINUATION.sub(" ", text)
+    plain = _PROMPT.sub("", joined)
+    as_root = all(line.lstrip()[:1] in {"#", ""} for line in joined.splitlines())
+    return (_ROOT_PROMPT if as_root else _COMMENT).sub("", plain)
+
+
 def lines_of(text: str) -> list[list[str]]:
     """Return the words of each command in `text`; raise ValueError for an unclosed quotation mark or too long a text.
 
-    A prompt and line continuations are removed. A redirection is a word of its own.
+    A redirection is a word of its own.
     """
     return [list(line) for line in _lines_of(text)]
 
@@ -182,7 +230,7 @@ def _lines_of(text: str) -> tuple[tuple[str, ...], ...]:
     if len(text) > LONGEST_LINE or len(words) > MOST_WORDS or any(len(word) > LONGEST_WORD for word in words):
         raise ValueError(f"Longer than {LONGEST_LINE} characters, {MOST_WORDS} words or {LONGEST_WORD} in a word.")
     try:
-        found = commands(_PROMPT.sub("", _CONTINUATION.sub(" ", text)), by_shell=True)
+        found = commands(without_prompts(text), by_shell=True)
     except (ValueError, RecursionError):
         raise ValueError("Unclosed quotation mark or bracket.") from None
     return tuple(
@@ -205,7 +253,26 @@ def parse_command(suite: ReadableSuite, text: str, current: Values, context: Any
     reader = _Reader(suite, context, current)
     if not any(reader.starts(line) for line in lines):
         return None
-    return reader.read(lines)
+    found = reader.read(lines)
+    unread = {word for each in found.unread for word in each.word.split()}
+    bare = bool(unread) and {name_of(word) for line in lines for word in line if word not in unread} <= reader.names
+    quoted = {_unquoted(word): word for word in SHELL_WORD.findall(text)}
+    shown = (replace(each, word=_quoted(each.word, quoted, text)) for each in found.unread)
+    return replace(found, unread=tuple(sorted(shown, key=lambda each: not each.blocks)), bare=bare)
+
+
+def _unquoted(word: str) -> str:
+    try:
+        return "".join(shlex.split(word))
+    except ValueError:
+        return word
+
+
+def _quoted(word: str, quoted: Mapping[str, str], text: str) -> str:
+    """Return a word or a redirection as it is in `text`."""
+    if word[:2] in {"> ", "< "} and (found := re.search(rf"[\d&]*[<>|&]+\s*{re.escape(word[2:])}", text)):
+        return found[0]
+    return quoted.get(word, word)
 
 
 class _Reader:
@@ -216,6 +283,7 @@ class _Reader:
         self._syntax = suite.syntax
         self._options = self._syntax.options(suite.parameters)
         self._programs = self._syntax.programs or suite.program.names
+        self.names = {"sudo", self._syntax.operand, *self._programs, *suite.program.names}
         self._parameters = {known.name: known for known in suite.parameters}
         self._now = self._scan(self._lines(current))
 
@@ -244,7 +312,7 @@ class _Reader:
             if name not in shown.given and name not in self._syntax.unshown and values[name] != self._absent(name):
                 unread.append(UnreadWord(word, "not used with these values."))
         unread += [
-            UnreadWord(word, "no parameter for this.")
+            UnreadWord(as_typed(word), "no parameter for this.")
             for word in (Counter(scan.rest) - Counter(shown.rest * len(taken)))
         ]
         unread += self._elsewhere(taken, values)
@@ -350,7 +418,7 @@ class _Reader:
                 scan.rest.append(word)
 
     def _scan_words(self, words: Words, scan: _Scan) -> None:
-        left = [self._syntax.aliases.get(word, word) for word in words]
+        left = [Respelled(self._syntax.aliases.get(word, word), word) for word in words]
         while left:
             word = left.pop(0)
             name, equals, value = word.partition("=")
@@ -362,7 +430,7 @@ class _Reader:
                 _add(scan, known, "yes", word)
             elif known is not None and name.startswith("-") and left:
                 value = left.pop(0)
-                _add(scan, known, value, f"{word} {value}")
+                _add(scan, known, value, f"{as_typed(word)} {as_typed(value)}")
             elif self._glued(word):
                 _add(scan, self._options[word[:2]], word[2:], word)
             else:
@@ -376,7 +444,7 @@ class _Reader:
 
 def _add(scan: _Scan, name: str, text: str, word: str) -> None:
     scan.given.setdefault(name, []).append(text)
-    scan.words[name] = word
+    scan.words[name] = as_typed(word)
 
 
 def _alternatives(parameter: Parameter, current: Value) -> list[Value]:

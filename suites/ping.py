@@ -19,6 +19,7 @@ from suites.base import (
     complete_values,
 )
 from suites.checks import Check, CheckOutcome, NotChecked
+from suites.command_line import Respelled
 from suites.facts import Facts
 from suites.host_files import HostFile
 from suites.iperf3.checks import IPERF3_CHECKS
@@ -321,8 +322,11 @@ def _phase_words(words: Sequence[str]) -> list[str]:
     ramp, end, *rest = words if len(words) > 1 else ("", "", *words)
     option = re.compile(r" (?:-i|--interval) ([0-9.]+)")
     shortened = [option.sub("", word) for word in rest]
-    intervals = [f"--ping-interval={found[1]}" for word in rest if (found := option.search(word))]
-    phase = [f"--phase={int(end) - int(ramp)}"] if ramp.isdecimal() and end.isdecimal() else [ramp, end]
+    intervals = [
+        Respelled(f"--ping-interval={found[1]}", found[0][1:]) for word in rest if (found := option.search(word))
+    ]
+    timed = ramp.isdecimal() and end.isdecimal()
+    phase = [Respelled(f"--phase={int(end) - int(ramp)}", f"{ramp} {end}")] if timed else [ramp, end]
     return [*phase, *intervals, *IPERF3_SYNTAX.normalised(shortened)]
 
 

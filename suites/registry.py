@@ -75,6 +75,17 @@ def help_table(resource: Resource) -> str:
     return "\n".join(("| suite | tool and versions tried | live | note |", "|---|---|---|---|", *rows))
 
 
+def help_page(suite_id: str) -> str:
+    """Return the help of a suite as Markdown, with a heading for each parameter; raise UnknownSuiteError."""
+    chosen = suite(suite_id)
+    about = (
+        f"### {each.title}\n\n{f'`{each.option}`. ' if each.option else ''}{each.help} "
+        f"Default: {each.format(each.default) or 'empty'}{f' ({each.bounds()})' if each.bounds() else ''}."
+        for each in chosen.parameters
+    )
+    return "\n\n".join((f"# {chosen.title}", chosen.summary, "[Supported tools](suites.md)", *about))
+
+
 def suite(suite_id: str) -> Suite:
     """Return the suite `suite_id`; raise UnknownSuiteError if there is none."""
     for candidate in SUITES:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from suites.base import Command, Context, ParsedTrial, StepEvidence, Suite, TestedTool
 from suites.checks import Check, CheckOutcome, NotChecked
-from suites.command_line import CommandSyntax
+from suites.command_line import CommandSyntax, Respelled
 from suites.equivalents import Traits
 from suites.facts import Facts
 from suites.line_parser import LineParser
@@ -258,7 +258,11 @@ STRESS_NG_IN_CACHE = Check(
 
 def _method_first(words: Sequence[str]) -> list[str]:
     """Return the words with the stressor, which decides the method, as a word of its own before its instances."""
-    return [each for word in words for each in ((word[2:], "--instances") if word in STRESSORS else (word,))]
+    return [
+        each
+        for word in words
+        for each in ((Respelled(word[2:], word), Respelled("--instances", word)) if word in STRESSORS else (word,))
+    ]
 
 
 STRESSORS = frozenset({"--stream", "--memrate"})

@@ -19,14 +19,10 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from widgets.parts.issue_line import IssueLine
 from widgets.plots.accessible import Described
 
 ROLES = frozenset({QAccessible.Role.NoRole, QAccessible.Role.Client})
 """Roles that say nothing about what takes the focus."""
-
-_WITHOUT_ROLE = (IssueLine,)
-"""Rows that are widgets of their own: Qt has no role for them, their names say what they are."""
 
 ROUNDING = 2
 """Pixels by which a text may exceed its widget: the metrics of fonts are rounded."""
@@ -43,7 +39,7 @@ def _problems(one: QWidget, window: QWidget) -> Iterator[str]:
     if one.focusPolicy() != Qt.FocusPolicy.NoFocus and one.isEnabled() and not _is_part(one):
         if not found.text(QAccessible.Text.Name).strip():
             yield "has no accessible name"
-        if found.role() in ROLES and not isinstance(one, _WITHOUT_ROLE):
+        if found.role() in ROLES:
             yield "has no role"
         if isinstance(one, Described):
             yield from _plot_problems(one, found)

@@ -152,7 +152,7 @@ def _load_gone(stage: Stage) -> QWidget:
 
 
 def _found(page: LivePage, check: str) -> bool:
-    return any(finding.id == check for finding in page.issues._listed[0])
+    return any(finding.id == check for issue in page.issues.issues for finding in issue.findings)
 
 
 def _stopped(stage: Stage) -> QWidget:

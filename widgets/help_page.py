@@ -20,7 +20,7 @@ from PySide6.QtWidgets import QListWidget, QListWidgetItem, QTextBrowser
 import resources
 from app.questions import Asker
 from app.services import Workstation
-from suites.registry import help_table
+from suites.registry import help_page, help_table
 from suites.vocab import Resource
 from widgets.page import Page
 from widgets.parts.boxes import column_in, fill, in_row
@@ -57,6 +57,9 @@ TOPICS = {
 
 CHECKS, CHECK = "checks", "check-"
 """Topic of the list of checks, and prefix of the topic of one check."""
+
+SUITES, SUITE = "suites", "suite-"
+"""Topic of all suites, and prefix of that of one; its parameter follows after #."""
 
 READING_WIDTH = 640
 """Largest width in pixels of a line of prose."""
@@ -132,7 +135,7 @@ class HelpPage(Page):
 
     def show_topic(self, topic: str) -> None:
         """Show the page of `topic`; ignore an unknown one."""
-        listed = CHECKS if topic.startswith(CHECK) else topic
+        listed = CHECKS if topic.startswith(CHECK) else SUITES if topic.startswith(SUITE) else topic
         if listed not in TOPICS:
             return
         with QSignalBlocker(self.topics):  # the page is rendered once, below
@@ -149,10 +152,10 @@ class HelpPage(Page):
         self._show(str(item.data(Qt.ItemDataRole.UserRole)))
 
     def _show(self, topic: str) -> None:
-        self.topic = topic
+        self.topic, heading = topic, topic.partition("#")[2]
         self.browser.setMarkdown(text_of(topic))
         typeset(self.browser.document())
-        self.browser.verticalScrollBar().setValue(0)
+        self.browser.verticalScrollBar().setValue(_top_of(self.browser.document(), heading))
 
     def _fit_pictures(self) -> None:
         """Render a page with pictures again at the current line width."""
@@ -169,8 +172,20 @@ class HelpPage(Page):
         fill(rows, Text("Help", font=text_font(TextSize.TITLE, bold=True)), (row, 1))
 
 
+def _top_of(document: QTextDocument, heading: str) -> int:
+    """Return the position in pixels of a heading of a parameter; 0 if there is none."""
+    block = document.begin()
+    while block.isValid():
+        if block.blockFormat().headingLevel() == 3 and block.text() == heading:
+            return round(document.documentLayout().blockBoundingRect(block).top())
+        block = block.next()
+    return 0
+
+
 def text_of(topic: str) -> str:
     """Return the page of `topic` as Markdown; for an unknown check, the list of checks."""
+    if topic.startswith(SUITE):
+        return help_page(topic.removeprefix(SUITE).partition("#")[0])
     if topic != CHECKS and not topic.startswith(CHECK):
         text = resources.read_text(f"help/{topic}.md")
         return re.sub(

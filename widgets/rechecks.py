@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QEvent, QObject, QTimer, Signal
 
-from app.checks.recheck import BACKGROUND_LOAD, LOAD_PERIOD
+from app.checks.issues import HostReading
+from app.checks.recheck import BACKGROUND_LOAD, LOAD_PERIOD, epoch_of
 from app.plans.plan import Plan
 from app.questions import Asker, RefusingAsker
 from app.services import Workstation
@@ -75,6 +76,7 @@ class IssueRechecks(QObject):
         self._drawer, self._workstation, self._asker, self._measured = drawer, workstation, asker, measured
         self._plan: Plan | None = None
         self._facts: Mapping[str, Facts] = {}
+        self._checked_at: dict[str, float] = {}  # by host, in seconds since the epoch
         self._watches: dict[str, LoadWatch] = {}
         self._unreachable: set[str] = set()
         self._reading = 0
@@ -93,7 +95,11 @@ class IssueRechecks(QObject):
         self._plan, self._facts = plan, facts
         measured = {*self._measured()}
         busy = {one.host for issue in self._drawer.issues for one in issue.findings if one.id in BACKGROUND_LOAD}
-        self._drawer.set_recheck(READING if self._reading else MEASURED if measured & busy else "")
+        checked_at = {
+            host: max(epoch_of(facts[host]), self._checked_at.get(host, 0.0)) for host in plan.hosts if host in facts
+        }
+        why_not = MEASURED if measured & {*busy, *checked_at} else ""
+        self._drawer.set_recheck(READING if self._reading else why_not, checked_at)
         shown = self._drawer.isVisible()
         wanted = {host: known for host, known in facts.items() if shown and host in busy - measured}
         for host in [each for each in self._watches if each not in wanted]:
@@ -109,7 +115,11 @@ class IssueRechecks(QObject):
                 self._count(1)
                 work = partial(self._workstation.recheck, self._plan, dict(self._facts), host, self._asker)
                 job = BackgroundJob(work, self)
-                job.start(self._drawer.take_reading, self.failed, finished=lambda: self._count(-1))
+                job.start(self._take, self.failed, finished=lambda: self._count(-1))
+
+    def _take(self, reading: HostReading) -> None:
+        self._checked_at[reading.host] = reading.at
+        self._drawer.take_reading(reading)
 
     def _begin(self, plan: Plan, facts: Facts) -> None:
         watch = LoadWatch(self._workstation.load_probe(plan, facts, RefusingAsker()), self)

@@ -41,7 +41,7 @@ from app.plans.job_files import FIO_JOB, job_files_text, with_fio_jobs
 from app.plans.plan import LOCAL, Order, Plan, PlanError, host_label, make_step
 from app.plans.plan_changes import remarks_text
 from app.plans.plan_file import format_plan
-from app.plans.plan_names import NEW_PLAN, automatic_name_of
+from app.plans.plan_names import NEW_PLAN, automatic_name_of, on_hosts
 from app.plans.plan_remarks import Acknowledged, reason_of
 from app.plans.presets import preset_names
 from app.plans.totals import totals, totals_text
@@ -268,7 +268,7 @@ def check(
     """Check the plan in the file PLAN on its hosts before it runs."""
     loaded = workstation.load_plan(file)
     if host is not None:
-        loaded = replace(loaded, hosts=(host,))
+        loaded = on_hosts(loaded, [host])
     workstation.stopping_baseline(loaded)
     facts = facts_for(workstation, loaded, facts_files, asker)
     loaded = answered(workstation, loaded, facts, answers)

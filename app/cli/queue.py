@@ -20,6 +20,7 @@ from app.cli.prompts import TerminalAsker, agrees, with_asker
 from app.cli.runs import print_queued_runs
 from app.cli.side_by_side import SideBySide
 from app.plans.plan import host_label
+from app.plans.plan_names import on_hosts
 from app.queue.entries import EntryState, QueuePlace
 from app.services import Workstation
 from suites.quantities import count_text
@@ -83,11 +84,9 @@ def place_to_json(place: QueuePlace) -> dict[str, Any]:
 @json_verb
 def add(workstation: Workstation, files: tuple[Path, ...], hosts: tuple[str, ...], *, as_json: bool) -> None:
     """Add the plans in the files PLAN. They start with “benchwright queue run”, or in the window."""
-    from dataclasses import replace
-
     plans = [workstation.load_plan(file) for file in files]
     for plan in plans:
-        chosen = replace(plan, hosts=hosts) if hosts else plan
+        chosen = on_hosts(plan, hosts) if hosts else plan
         workstation.queue.add(chosen, workstation.library_path, owned=False)
     _print_queue(workstation, as_json=as_json)
     if not as_json:

@@ -25,6 +25,7 @@ from app.events import State
 from app.output import make_folder
 from app.paths import reports_path
 from app.plans.plan import LOCAL, MAXIMUM_TRIALS, QUICK_LOOK, Plan
+from app.plans.plan_names import on_hosts
 from app.runs.control import BusyPolicy, Control
 from app.runs.messages import detached_detail, detached_text
 from app.services import Workstation
@@ -81,7 +82,7 @@ def run(
     for file in files:
         plan = workstation.load_plan(file)
         if hosts:
-            plan = replace(plan, hosts=hosts)
+            plan = on_hosts(plan, hosts)
         if quick:
             plan = replace(plan, repetition=QUICK_LOOK)
         if interval is not None:

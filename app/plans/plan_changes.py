@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from app.plans.plan import Plan, PlanError, Step, make_step
+from app.plans.plan_names import named_after
 from app.plans.plan_remarks import LONGEST, Acknowledged, RemediedValue, with_reason, with_remedied
 from suites.vocab import Finding, Severity
 
@@ -16,7 +17,7 @@ def apply_remedy(plan: Plan, finding: Finding) -> Plan:
     new = make_step(old.suite_id, {**old.values, **finding.changes}, name=old.name, peer=old.peer)
     steps = tuple(new if step.name == old.name else step for step in plan.steps)
     changed = with_remedied(plan.changed, _differences(old, new, finding.id))
-    return replace(plan, steps=steps, changed=changed)
+    return named_after(replace(plan, steps=steps, changed=changed), plan)
 
 
 def apply_remedies(plan: Plan, findings: Iterable[Finding]) -> Plan:

@@ -23,6 +23,7 @@ from app.plans.plan import (
     Step,
     make_step,
 )
+from app.plans.plan_names import NEW_PLAN, has_automatic_name, named_after, step_name
 from app.plans.plan_remarks import LONGEST, Acknowledged, RemediedValue
 from app.plans.tuning import TUNING, Tuning, tuning_of, tuning_values
 from app.plans.validation import validate
@@ -71,9 +72,9 @@ def plan_of(content: Mapping[str, Any], *, usable_goals: bool = True) -> Plan:
         raise PlanError(f"format is {str(written)[:60]!r}.", f"This Benchwright reads {', '.join(FORMATS)}.")
     written_steps = _sequence(content.get("step", []), "step", dict)
     steps = tuple(_read_step(step, number) for number, step in enumerate(written_steps, 1))
-    return validate(
+    plan = validate(
         Plan(
-            name=_text(content.get("name", "plan"), "name"),
+            name=_text(content.get("name", ""), "name") or NEW_PLAN,
             question=_text(content.get("question", ""), "question"),
             hosts=tuple(_text(host, "hosts") for host in _sequence(content.get("hosts", []), "hosts", str)),
             steps=steps,
@@ -87,9 +88,12 @@ def plan_of(content: Mapping[str, Any], *, usable_goals: bool = True) -> Plan:
         ),
         usable_goals=usable_goals,
     )
+    return named_after(plan, plan)
 
 
 def _read_step(content: Mapping[str, Any], number: int) -> Step:
+    from suites.registry import SUITES  # loading all suites delays the start of the window
+
     where = f"step {number}"
     _refuse_unknown(content, _STEP_KEYS, where)
     if "suite" not in content:
@@ -99,12 +103,12 @@ def _read_step(content: Mapping[str, Any], number: int) -> Step:
         raise PlanError(
             f"{where}: parameters is not a table.", "Write [step.parameters] with one parameter on each line."
         )
-    peer = content.get("peer")
+    peer, name = content.get("peer"), _text(content.get("name", ""), "name")
     try:
         return make_step(
             _text(content["suite"], "suite"),
             parameters,
-            name=_text(content.get("name", ""), "name"),
+            name=step_name(name, str(content["suite"]), {suite.id for suite in SUITES}),
             peer=None if peer is None else _text(peer, "peer"),
         )
     except BenchwrightError as error:
@@ -167,7 +171,8 @@ def format_plan(plan: Plan) -> str:
     document = tomlkit.document()
     document.add(tomlkit.comment("A Benchwright plan: hosts x steps x repetition. Run it with: benchwright run FILE"))
     document["format"] = plan.format
-    document["name"] = plan.name
+    if not has_automatic_name(plan):
+        document["name"] = plan.name
     document["question"] = plan.question
     document["hosts"] = list(plan.hosts)
     document["order"] = str(plan.order)
@@ -205,7 +210,8 @@ def _format_tuning(tuning: Tuning) -> tomlkit.items.Table:
 def _format_step(step: Step) -> tomlkit.items.Table:
     table = tomlkit.table()
     table["suite"] = step.suite_id
-    table["name"] = step.name
+    if step.name != step.suite_id:
+        table["name"] = step.name
     if step.peer is not None:
         table["peer"] = _commented(step.peer, "the host that runs the server")
     parameters = tomlkit.table()

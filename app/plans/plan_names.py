@@ -1,6 +1,8 @@
 """Names that plans get by themselves: of their steps, the values that matter, and hosts."""
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 
 from app.plans.plan import Plan, Step, host_label
 from suites.base import Suite
@@ -29,10 +31,28 @@ def automatic_name_of(plan: Plan) -> str:
     return automatic_name([_named(step) for step in plan.steps], plan.hosts)
 
 
+def named_after(plan: Plan, before: Plan) -> Plan:
+    """Return `plan`, made from the plan `before`, with another automatic name if that one had one."""
+    return replace(plan, name=automatic_name_of(plan)) if has_automatic_name(before) else plan
+
+
+def on_hosts(plan: Plan, hosts: Sequence[str]) -> Plan:
+    """Return `plan` for other hosts."""
+    return named_after(replace(plan, hosts=tuple(hosts)), plan)
+
+
+def step_name(name: str, suite_id: str, suite_ids: Collection[str]) -> str:
+    """Return the name of a step; one that a step of another suite gets by itself becomes that of its own suite."""
+    found = re.fullmatch(r"(.+?)([ -]\d+)?", name)
+    if found is None or found[1] not in suite_ids:
+        return name or suite_id
+    return suite_id + (found[2] or "")
+
+
 def has_automatic_name(plan: Plan) -> bool:
     """Return whether the name of `plan` is one that Benchwright made of its content."""
     plain = automatic_name([(step.name, step.suite, {}) for step in plan.steps], plan.hosts)  # of older versions
-    quick = f"quick benchmark of {host_label(plan.hosts[0])}"
+    quick = f"quick benchmark of {host_label(plan.hosts[0])}" if plan.hosts else ""
     return plan.name in {automatic_name_of(plan), plain, quick, NEW_PLAN}
 
 

@@ -32,7 +32,7 @@ from suites.command.parameters import (
 )
 from suites.command.recognition import recognised
 from suites.command.targets import targets_of_line
-from suites.command_line import ParsedCommand, UnreadWord, lines_of
+from suites.command_line import ParsedCommand, UnreadWord, lines_of, without_prompts
 from suites.errors import ParameterError
 from suites.facts import Facts
 from suites.host_files import HostFile
@@ -132,7 +132,7 @@ class UserCommand(Suite):
         try:
             lines = lines_of(text)
             timed = next((line for line in lines if line[:2] == ["sh", SCRIPT]), None)
-            given = _own_line(text, lines) if timed is None else _timed_values(timed[2:])
+            given = _own_line(without_prompts(text), lines) if timed is None else _timed_values(timed[2:])
         except (ValueError, ParameterError) as error:
             return ParsedCommand(values, (UnreadWord("", str(error)),))
         if words(values["command"], shell=bool(values["shell"])) == _argv({**values, **given}, "command"):
@@ -173,8 +173,10 @@ def _timed_values(given: Sequence[str]) -> dict[str, Value]:
 
 
 def _own_line(text: str, lines: Sequence[Sequence[str]]) -> dict[str, Value]:
-    """Return a line as the command; run by a shell if it consists of more than words."""
-    line = " ".join(text.split("\n")).strip()
+    """Return a line as the command; run by a shell if it consists of more than words. Raises ValueError for several."""
+    line = text.strip()
+    if "\n" in line:
+        raise ValueError("Several lines: write one, with “;” or “&&” between the commands.")
     plain = len(lines) == 1 and shlex.split(line) == list(lines[0])
     return {"command": COMMAND.parse(line), "shell": not plain}
 

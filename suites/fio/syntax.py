@@ -3,13 +3,18 @@
 import re
 from collections.abc import Callable, Mapping, Sequence
 
-from suites.command_line import CommandSyntax, UnreadWord
+from suites.command_line import CommandSyntax, Respelled, UnreadWord, as_typed
 from suites.errors import ParameterError
 from suites.fio_job.command_line import FLAGS, OWN_FLAGS, Options, options_of
 from suites.fio_job.file import ALIASES, fio_seconds, fio_size
+from suites.fio_job.targets import parts
 
 SILENT = frozenset({"group_reporting", "thread"})
 """Options without a parameter that each step has with the value 1."""
+
+ONE_FILE = "one file or directory only; “fio job file” runs several."
+
+THREADS = UnreadWord("--thread", "added; without it fio runs processes, as “thread=0” in a job file.", blocks=False)
 
 _SPLIT = frozenset(",:/-")
 
@@ -27,12 +32,12 @@ def fio_words(words: Sequence[str]) -> list[str]:
     kept = [
         (name, value) for name, value in own if name not in ignored and (name not in SILENT or value not in {"", "1"})
     ]
-    return [*options_of(words).files, *(_word({"readwrite": "rw"}.get(name, name), value) for name, value in kept)]
+    return [*options_of(words).files, *(Respelled(_word(name, value), name) for name, value in kept)]
 
 
 def _one_job(words: Sequence[str]) -> Options:
     """Return the options that apply to the first job, those before it and its own, without aliases."""
-    options = [(ALIASES.get(name, name), value) for name, value in options_of(words).options]
+    options: Options = [(Respelled(ALIASES.get(name, name), name), value) for name, value in options_of(words).options]
     names = [at for at, (name, _) in enumerate(options) if name == "name"]
     first = next((number for number, at in enumerate(names) if options[at][1] != "global"), len(names))
     return options[: next(iter(names[first + 1 :]), None)]
@@ -41,15 +46,15 @@ def _one_job(words: Sequence[str]) -> Options:
 def refused_words(words: Sequence[str]) -> list[UnreadWord]:
     """Return the words of a line of fio whose option is known, and whose value has no parameter."""
     own = _one_job(words)
-    jobs = [f"--name={value}" for name, value in options_of(words).options[len(own) :] if name == "name"]
-    ends = [f"--runtime={value}" for name, value in own if name == "runtime" and fio_seconds(value) != 0]
+    names = [name for name, _ in own]
+    jobs = [name for name, _ in options_of(words).options[len(own) :] if name == "name"]
+    files = [name for name in names if name == "filename"][1:]  # they add up
+    ends = [] if _loops(own) else [name for name, value in own if name == "runtime" and fio_seconds(value) != 0]
     return [
-        *(UnreadWord(word, "another job; a step has one.") for word in jobs),
-        *(
-            UnreadWord(word, "needs --time_based: a step ends by its time or its size.")
-            for word in ends
-            if not _loops(own)
-        ),
+        *(UnreadWord(as_typed(word), "another job; a step has one.") for word in jobs),
+        *(UnreadWord(as_typed(word), ONE_FILE) for word in files),
+        *(UnreadWord(as_typed(word), "needs --time_based: a step ends by its time or its size.") for word in ends),
+        *([] if not own or "thread" in names else [THREADS]),
     ]
 
 
@@ -88,14 +93,23 @@ def _sizes(text: str) -> str:
     return text
 
 
-def _path(text: str) -> str:
+def _one(text: str) -> str:
+    """Return the one name in a list that colons separate."""
+    names = parts(text)
+    if len(names) != 1:
+        raise ParameterError(f"{text} is not one name.", ONE_FILE)
+    return names[0]
+
+
+def _device(text: str) -> str:
     if not text.startswith("/dev/"):
         raise ParameterError(f"{text} is not a device.", "Only a device: a step has files of its own.")
-    return text.replace("\\:", ":")
+    return _one(text)
 
 
 FIO_TEXTS: Mapping[str, Callable[[str], str]] = {
-    "device": _path,
+    "device": _device,
+    "directory": _one,
     **dict.fromkeys(("block_size", "size"), _size),
     **dict.fromkeys(("block_sizes", "blocks"), _sizes),
     **dict.fromkeys(("runtime", "ramp_time", "steady_duration", "steady_ramp"), _seconds),

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Protocol
 
+from suites.command_line import Respelled
 from suites.fio_job.file import ALIASES, ENGINES, KNOWN, REFUSED, Section, section_of
 from suites.fio_job.targets import engine_of, external_dependencies, opened, programs
 from suites.targets import Target, agreed, refused
@@ -38,7 +39,7 @@ Options = list[tuple[str, str]]
 
 @dataclass(slots=True)
 class FioLine:
-    """fio's arguments: its options in order with full names, job files to read, and unknown options."""
+    """fio's arguments: its options in order with full names (Respelled), job files to read, and unknown options."""
 
     options: Options = field(default_factory=list)
     files: list[str] = field(default_factory=list)
@@ -55,12 +56,13 @@ def options_of(arguments: Sequence[str]) -> FioLine:
             line.files.append(word)
             continue
         given, equals, value = word.lstrip("-").partition("=")
-        name = _full_name(given)
+        name, typed = _full_name(given), word
         if name not in _NAMES:
             line.unknown.append(given)
         elif not equals and name not in FLAGS | OWN_FLAGS and left:
             value = left.pop(0)
-        line.options.append((name, value))
+            typed = f"{word} {value}"
+        line.options.append((Respelled(name, typed), value))
     return line
 
 

@@ -7,7 +7,7 @@ from pathlib import PurePosixPath
 
 from suites.base import Command, Context, Effect, EffectKind, Estimate, Histograms, Suite, TestedTool, TrialParser
 from suites.command.program_rules import name_of, starts
-from suites.command_line import CommandSyntax, ParsedCommand, UnreadWord, lines_of
+from suites.command_line import CommandSyntax, ParsedCommand, Respelled, UnreadWord, lines_of
 from suites.disk import DIRECTORY
 from suites.equivalents import Traits
 from suites.facts import Facts
@@ -15,7 +15,7 @@ from suites.fio.metrics import METRICS, latency_slices
 from suites.fio.output import FioParser
 from suites.fio.parameters import total_size
 from suites.fio.suite import FIO, REPORT, Fio, percentile_options
-from suites.fio.syntax import fio_words
+from suites.fio.syntax import THREADS, fio_words
 from suites.fio.tuning import tune_fio
 from suites.fio_job.checks import JOB_CHECKS, concurrent_groups, leads_out, shown
 from suites.fio_job.command_line import OWN_FLAGS, OWN_VALUED, REPORTED, job_file, jobs_of, options_of
@@ -98,7 +98,11 @@ def _job_words(words: Sequence[str]) -> list[str]:
     own = (OWN_FLAGS | OWN_VALUED) - REPORTED
     return [
         *line.files,
-        *(f"--{name}={value}" if value else f"--{name}" for name, value in line.options if name in own),
+        *(
+            Respelled(f"--{name}={value}" if value else f"--{name}", name)
+            for name, value in line.options
+            if name in own
+        ),
     ]
 
 
@@ -141,7 +145,11 @@ class FioJob(Suite):
         own = bool(values[JOB.name]) or text == self.commands(values, context)[0].line
         if FILE in line.files and (jobs or not own):
             found = replace(found, unread=(*found.unread, UnreadWord(FILE, "its content is unknown: open the file.")))
-        return replace(found, values={**found.values, JOB.name: job_file(common, jobs, where=True)}) if jobs else found
+        if not jobs:
+            return found
+        added = () if "thread" in dict(kept) else (THREADS,)
+        job = job_file(common, jobs, where=True)
+        return replace(found, values={**found.values, JOB.name: job}, unread=(*found.unread, *added))
 
     def measured_as(self, values: Values, facts: Facts | None) -> tuple[Suite, Values]:
         """Return a file with one section as a step of fio.

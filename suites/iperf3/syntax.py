@@ -3,7 +3,7 @@
 import re
 from collections.abc import Sequence
 
-from suites.command_line import CommandSyntax
+from suites.command_line import CommandSyntax, Respelled
 
 _LONG = {"--client": "-c", "--time": "-t", "--parallel": "-P", "--omit": "-O", "--length": "-l", "--port": "-p",
          "--window": "-w", "--set-mss": "-M", "--congestion": "-C", "--udp": "-u", "--reverse": "-R",
@@ -23,7 +23,7 @@ def _separate_rates(words: Sequence[str]) -> list[str]:
             found.append(word)
             continue
         found += [match[1]] if match[1] == "--fq-rate" else []
-        found.append(f"{option}={match[2]}" if match[2] else option)
+        found.append(Respelled(f"{option}={match[2]}" if match[2] else option, word))
     return found
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from suites.base import Command, Context, Effect, Estimate, Suite, TestedTool, TrialParser
-from suites.command_line import CommandSyntax
+from suites.command_line import CommandSyntax, Respelled
 from suites.equivalents import (
     Equivalent,
     MetricMapping,
@@ -50,8 +50,13 @@ _PROTOCOL = mapped({"tcp": "tcp", "udp": "udp"})
 
 def _valued_flags(words: Sequence[str]) -> list[str]:
     """Return the words with the value of --nodelay behind an equals sign."""
-    text = "\n".join(words)
-    return text.replace("--nodelay\n", "--nodelay=").split("\n")
+    found: list[str] = []
+    for word in words:
+        if found and found[-1] == "--nodelay":
+            found[-1] = Respelled(f"--nodelay={word}", f"--nodelay {word}")
+        else:
+            found.append(word)
+    return found
 
 
 class NetBlocks(Suite):

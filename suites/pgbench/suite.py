@@ -16,7 +16,7 @@ from suites.base import (
     Workload,
 )
 from suites.checks import Check, CheckOutcome, NotChecked
-from suites.command_line import CommandSyntax
+from suites.command_line import CommandSyntax, Respelled
 from suites.equivalents import Equivalent, MetricMapping, ParameterMapping, Traits, backwards, mapped
 from suites.facts import Facts, cpus_for
 from suites.oltp import server
@@ -273,7 +273,7 @@ _LONG_OPTIONS = {"--builtin": "-b", "--client": "-c", "--jobs": "-j", "--time": 
 def _with_share(words: Sequence[str]) -> list[str]:
     """Return the words with the share of the transactions in the log, also if it is all of them."""
     log = {"-l", "--log"} & set(words) and not any(word.startswith("--sampling-rate") for word in words)
-    return [*words, "--sampling-rate=1"] if log else list(words)
+    return [*words, Respelled("--sampling-rate=1", "-l")] if log else list(words)
 
 
 class Pgbench(Suite):

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from suites.base import Command, Context, Estimate, Purpose, Suite, TestedTool, TrialParser
+from suites.command_line import Respelled
 from suites.disk import GIB, best_directory, room_for, whole_mebibytes
 from suites.facts import known
 from suites.fio.device import needs_root, on_device
@@ -36,7 +37,7 @@ def _round_words(words: Sequence[str]) -> list[str]:
     lines = [word for word in words if word.startswith("fio ")]
     options = fio_words(list(dict.fromkeys(word for line in lines for word in line.split()[1:])))
     end, rounds, *follows = (*(word for word in words if word not in lines), "", "")
-    own = [end, f"--rounds={rounds}"] if not end.startswith("bytes:") else [end, rounds]
+    own = [end, Respelled(f"--rounds={rounds}", rounds)] if not end.startswith("bytes:") else [end, rounds]
     return [*own, *follows, *options]
 
 

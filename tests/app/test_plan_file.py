@@ -1,13 +1,17 @@
 """Plans as files: what is written is read back, and what cannot be read says why."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from app.formats import read_json
 from app.plans.plan import Order, Plan, PlanError, Repetition, make_step
+from app.plans.plan_changes import apply_remedy
 from app.plans.plan_file import format_plan, parse_plan, read_plan, write_plan
+from app.plans.plan_names import automatic_name_of, on_hosts
 from suites.errors import BenchwrightError
+from suites.vocab import Finding, Severity
 
 PLAN = Plan(
     name="volume",
@@ -94,3 +98,30 @@ def test_text_of_several_lines_is_written_as_lines_and_survives(text: str) -> No
     assert parse_plan(written) == plan
     if text.startswith("[a]\nrw"):
         assert '"""[a]\nrw=read\n"""' in written
+
+
+def test_an_automatic_name_follows_the_file_as_it_is_edited_by_hand() -> None:
+    made = Plan("", ("web-1",), (make_step("fio", {}), make_step("fio", {}, name="fio 2")))
+    made = replace(made, name=automatic_name_of(made))
+    assert "name = " not in format_plan(made).replace('name = "fio 2"', "")
+    text = format_plan(made).replace('hosts = ["web-1"]', 'hosts = ["web-2"]').replace('suite = "fio"', 'suite = "dd"')
+    text = "\n".join(line for line in text.splitlines() if line.partition(" ")[0] in KEPT)
+    edited = parse_plan(text)
+    assert [step.name for step in edited.steps] == ["dd", "dd 2"]
+    assert edited.name == automatic_name_of(edited) != made.name
+    assert parse_plan(text.replace("hosts", 'name = "my disks"\nhosts')).name == "my disks"
+
+
+KEPT = {"hosts", "[[step]]", "suite", "name"}
+
+
+def test_an_automatic_name_follows_a_remedy_and_another_host() -> None:
+    made = Plan("", ("web-1",), (make_step("fio", {"rw": "read"}),))
+    longer = Finding("x", Severity.WARNING, "", "", "", "", "", step="fio", changes={"rw": "randread"})
+    for plan in (replace(made, name=automatic_name_of(made)), replace(made, name="mine")):
+        changed, moved = apply_remedy(plan, longer), on_hosts(plan, ["web-2"])
+        own = plan.name == "mine"
+        assert [changed.name, moved.name] == ["mine"] * 2 if own else [
+            automatic_name_of(changed), automatic_name_of(moved)
+        ]  # fmt: skip
+    assert automatic_name_of(changed) != automatic_name_of(made)

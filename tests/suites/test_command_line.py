@@ -2,6 +2,8 @@
 
 import json
 import math
+import re
+import shlex
 import shutil
 import subprocess
 
@@ -12,6 +14,7 @@ from hypothesis import strategies as st
 from suites import registry
 from suites.base import Context, Suite, complete_values
 from suites.command_line import command_text, lines_of
+from suites.fio_job.file import ALIASES
 from suites.parameters import Parameter, Type, Value
 
 EMPTY = Context()
@@ -76,6 +79,32 @@ def test_a_line_is_read_back_into_its_values(suite: Suite, data: st.DataObject) 
     assert command_text(suite, parsed.values, EMPTY) == text
 
 
+SPELLINGS: dict[str, dict[str, str]] = {
+    "fio": {new: old for old, new in ALIASES.items()} | {"rwmixread": "rwmixwrite"},
+    "iperf3": {"-t": "--time", "-P": "--parallel"},
+}
+"""Other spellings of options by suite."""
+
+
+@pytest.mark.parametrize("suite", registry.SUITES, ids=lambda suite: suite.id)
+@settings(max_examples=20, deadline=None, suppress_health_check=list(HealthCheck))
+@given(data=st.data())
+def test_a_refusal_quotes_the_words_as_typed(suite: Suite, data: st.DataObject) -> None:
+    """Each value of a command in turn is replaced by a bad one, and options by their other spellings."""
+    shown, _ = data.draw(_pairs(suite))
+    typed = shlex.split(command_text(suite, shown, EMPTY))
+    at = data.draw(st.integers(1, max(1, len(typed) - 1)))
+    for other, name in SPELLINGS.get(suite.id, {}).items():
+        typed = [re.sub(rf"^(-*){other}(?==|$)", rf"\g<1>{name}", word) for word in typed]
+    dashes, equals, _ = typed[-1 if at >= len(typed) else at].partition("=")
+    typed[at:at] = [] if at < len(typed) else ["x"]
+    typed[at] = f"{dashes}=-9z" if equals else "-9z"
+    text = shlex.join(typed)
+    parsed = suite.parse_command(text, complete_values(suite, {}), EMPTY)
+    if parsed is not None:
+        assert [each.word for each in parsed.unread if each.blocks and each.word not in text] == []
+
+
 @pytest.mark.parametrize(
     ("suite_id", "text", "values"),
     [
@@ -112,7 +141,15 @@ def test_a_pasted_line_is_read(suite_id: str, text: str, values: dict[str, Value
         ("fio --name=x --rw=read --zonemode=zbd", "--zonemode=zbd"),
         ("fio --name=x --rw=read --iodepth=none", "--iodepth=none"),
         ("fio --name=x --rw=read --rwmixread=70", "--rwmixread=70"),
-        ("fio --name=x --rw=randrw --bs=4KiB,8KiB", "--bssplit=4KiB,8KiB"),
+        ("fio --name=x --rw=randrw --bs=4KiB,8KiB", "--bs=4KiB,8KiB"),
+        ("fio --name=x --rw=randrw --rwmixwrite 150", "--rwmixwrite 150"),
+        ("fio --name=x --readwrite=many --blocksize=none", "--readwrite=many"),
+        ("fio --name=x --rw=read '--blocksize=no size'", "'--blocksize=no size'"),
+        ("fio --name=x --rw=read --filename=/dev/sdy:/dev/sdz", "--filename=/dev/sdy:/dev/sdz"),
+        ("fio --name=x --rw=read --filename=/dev/sdy --filename=/dev/sdz", "--filename=/dev/sdz"),
+        ("fio --name=x --rw=read --directory=/srv/a:/srv/b", "--directory=/srv/a:/srv/b"),
+        ("fio --name=x --rw=read 2>>out", "2>>out"),
+        ("fio --name=x --rw=read", "--thread"),
         ("fio --name=x --rw=read --filename=/srv/file", "--filename=/srv/file"),
         ("fio --name=x --rw=read --size=1g --name=y --rw=write --size=2g", "--name=y"),
         ("fio --name=global --size=1g --name=x --rw=read --name=global --rw=write", "--name=global"),
@@ -153,7 +190,7 @@ def test_a_sweep_reads_commands_that_differ_in_its_lists_only(second: str, depth
     parsed = sweep.parse_command(text, complete_values(sweep, {}), EMPTY)
     assert parsed is not None
     assert parsed.values["depths"] == depths
-    assert [each.word for each in parsed.unread] == unread
+    assert [each.word for each in parsed.unread if each.blocks] == unread
 
 
 @pytest.mark.skipif(not FIO, reason="needs fio")
@@ -194,7 +231,7 @@ def test_a_job_file_is_one_whole_command(text: str, words: set[str]) -> None:
     line = text.replace("{}", "--name=x --rw=read --zonemode=zbd")
     parsed = suite.parse_command(line, complete_values(suite, {}), EMPTY)
     assert parsed is not None
-    assert {each.word for each in parsed.unread} == words
+    assert {each.word for each in parsed.unread if each.blocks} == words
 
 
 def test_a_changed_word_changes_its_value_only() -> None:
@@ -218,3 +255,13 @@ def test_hostile_text_is_read_without_an_exception(text: str) -> None:
 def test_a_copied_prompt_is_no_word(prompt: str) -> None:
     assert lines_of(f"{prompt}fio --name=x") == [["fio", "--name=x"]]
     assert lines_of(f"echo {prompt}fio")[0][0] == "echo"
+    assert lines_of(f"{prompt}cd /srv\n{prompt}fio") == [["cd", "/srv"], ["fio"]]
+
+
+@pytest.mark.parametrize("prompt", ["", "$ ", "root@web-1:~# "])
+def test_a_comment_above_a_command_is_no_word(prompt: str) -> None:
+    assert lines_of(f"# random reads\n\n  # of one job\n{prompt}fio --name=x  # as root") == [["fio", "--name=x"]]
+    command = registry.suite("command")
+    parsed = command.parse_command(f"# speed\n{prompt}openssl speed", complete_values(command, {}), EMPTY)
+    assert parsed is not None
+    assert (parsed.values["command"], parsed.values["shell"], parsed.unread) == ("openssl speed", False, ())

@@ -7,6 +7,8 @@ from PySide6.QtCore import QMimeData, Qt
 from PySide6.QtGui import QGuiApplication
 from pytestqt.qtbot import QtBot
 
+from suites.base import complete_values
+from suites.registry import suite
 from tests.widgets.measure_stage import made_page, settle, type_into, with_tests
 from widgets.wizard.measure_page import MeasurePage
 
@@ -52,7 +54,7 @@ def test_what_is_typed_changes_the_rows_and_is_written_out_when_left(qtbot: QtBo
 def test_an_unknown_word_is_named_and_kept(qtbot: QtBot, page: MeasurePage) -> None:
     command = page.parameters.command
     paste(page, "fio --name=x --rw=randread --zonemode=zbd --iodepth=8")
-    assert command.note.text() == "--zonemode=zbd: no parameter for this."
+    assert command.note.text().startswith("--zonemode=zbd: no parameter for this.")
     assert page.draft.steps[0].form.text("iodepth") == "8"
     type_into(qtbot, page.parameters.row("block_size"), "64k")
     assert "--bs=64k" in command.text()
@@ -61,6 +63,39 @@ def test_an_unknown_word_is_named_and_kept(qtbot: QtBot, page: MeasurePage) -> N
     assert page.draft.steps[0].suite.id == "fio-job"
     assert "zonemode=zbd" in str(page.draft.steps[0].form.values()["job"])
     assert command.note.isHidden()
+
+
+@pytest.mark.parametrize(
+    ("own", "text", "complete"),
+    [
+        ("fio", "openssl speed", "command"),
+        ("fio", "sysbench cpu --speed=4", "command"),
+        ("command", "fio --name=x --rw=read", "fio"),
+        ("command", "sysbench cpu --threads=3 run", "sysbench-cpu"),
+    ],
+)
+def test_another_suite_can_be_used_for_any_command(page: MeasurePage, own: str, text: str, complete: str) -> None:
+    step = page.draft.steps[0]
+    page.draft.use_command(step, suite(own), complete_values(suite(own), {}))
+    page.parameters.refresh()
+    command = page.parameters.command
+    command.edit.setFocus()
+    command.edit.setPlainText(text)
+    assert command.alternative.isVisible()
+    command.alternative.click()
+    assert (step.suite.id, command.note.isHidden(), command.alternative.isHidden()) == (complete, True, True)
+
+
+def test_what_the_step_adds_is_named_and_does_not_block(page: MeasurePage) -> None:
+    command = page.parameters.command
+    paste(page, "# random reads\nfio --name=x --rw=randread --size=1g")
+    assert command.note.text().startswith("--thread: ")
+    page.parameters.row("rw").editor.field.setFocus()
+    assert command.text().startswith("fio --name=benchwright --rw=randread ")
+    assert "--thread=1" in command.text()
+    assert not command.text().endswith("--thread")
+    assert command.note.isVisible()
+    assert not page.parameters.problem()
 
 
 def test_what_is_stated_is_not_tuned(qtbot: QtBot, page: MeasurePage) -> None:
@@ -81,7 +116,7 @@ def test_an_unread_word_stands_in_the_way_until_it_is_removed(qtbot: QtBot, page
     assert command.note.isHidden()
     assert "--zonemode=zbd" in page._obstacle()
     page.parameters.tabs.setCurrentIndex(0)
-    assert command.note.text() == "--zonemode=zbd: no parameter for this."
+    assert command.note.text().startswith("--zonemode=zbd: no parameter for this.")
     assert command.text().endswith(" --zonemode=zbd")
     command.edit.setFocus()
     qtbot.keyClick(command.edit, Qt.Key.Key_Escape)

@@ -9,11 +9,12 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QAbstractButton, QMenu, QSplitter, QWidget
 from pytestqt.qtbot import QtBot
 
+from app.plans.plan import LOCAL
 from app.services import Workstation
 from tests.widgets.library_runs import copied_library
 from widgets import jobs
 from widgets.command_palette import menu_entries
-from widgets.help_page import HelpPage
+from widgets.help_page import TOPICS, HelpPage, text_of
 from widgets.hosts.hosts_page import HostsPage
 from widgets.live.live_page import LivePage
 from widgets.main_window import MainWindow
@@ -21,6 +22,7 @@ from widgets.page import PageName
 from widgets.parts.help_topics import set_help, topic_of
 from widgets.parts.layouts import remember_splitter
 from widgets.parts.table import Table, TableColumn, TableModel
+from widgets.wizard.measure_page import PARAMETERS, MeasurePage
 
 Keep = Callable[[QWidget], QWidget]
 
@@ -204,3 +206,22 @@ def test_an_empty_window_leads_to_a_result_in_one_click(qtbot: QtBot, window: Ma
     assert live.runs.running[0].start_request.card
     live.stop_all()
     qtbot.waitUntil(lambda: not live.running and not jobs.running())
+
+
+def test_f1_on_a_parameter_shows_its_help(qtbot: QtBot, window: MainWindow) -> None:
+    page = window.show_page(PageName.MEASURE)
+    assert isinstance(page, MeasurePage)
+    page.begin([LOCAL])
+    page.plan_step.tests.add("fio")
+    page.stack.setCurrentIndex(PARAMETERS)
+    page.parameters.refresh()
+    field = page.parameters.row("runtime").editor.field
+    field.setFocus()
+    assert topic_of(field) == "suite-fio#runtime"
+    qtbot.keyClick(field, Qt.Key.Key_F1)
+    assert shown_topic(window) == "suite-fio#runtime"
+    help_page = window.front
+    assert isinstance(help_page, HelpPage)
+    assert "### runtime" in text_of("suite-fio")
+    assert help_page.browser.verticalScrollBar().value() > 0
+    assert help_page.topics.currentItem().text() == TOPICS["suites"]

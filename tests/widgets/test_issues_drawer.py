@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import pytest
 from PySide6.QtCore import Qt
-from PySide6.QtGui import QGuiApplication
+from PySide6.QtGui import QAccessible, QGuiApplication
 from PySide6.QtWidgets import QApplication, QLineEdit, QTextEdit, QWidget
 from pytestqt.qtbot import QtBot
 
@@ -174,6 +174,25 @@ def test_changes_are_undone_and_a_reading_under_way_is_not_repeated(qtbot: QtBot
     with qtbot.waitSignal(drawer.recheck_requested) as asked:
         qtbot.mouseClick(drawer.recheck_all, CLICK)
     assert asked.args == [("web-1",)]
+
+
+def test_without_issues_its_hosts_can_be_checked_again(qtbot: QtBot, drawer: IssuesDrawer) -> None:
+    drawer.show_findings([])
+    drawer.set_recheck(checked_at={"web-1": time.time() - 125, "web-2": time.time()})
+    assert drawer.checked.text() == "checked 2 min ago"
+    with qtbot.waitSignal(drawer.recheck_requested) as asked:
+        qtbot.mouseClick(drawer.recheck_all, CLICK)
+    assert asked.args == [("web-1", "web-2")]
+
+
+def test_a_line_is_a_button_that_a_screen_reader_presses(drawer: IssuesDrawer) -> None:
+    drawer.set_folded(folded=False)
+    line = drawer.lines[0]
+    found = QAccessible.queryAccessibleInterface(line)
+    assert (found.role(), found.text(QAccessible.Text.Name)) == (QAccessible.Role.Button, line.accessibleName())
+    for is_open in (True, False):
+        line.click()
+        assert line.is_open is is_open
 
 
 def test_without_issues_it_says_so(drawer: IssuesDrawer) -> None:

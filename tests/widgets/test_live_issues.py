@@ -120,4 +120,12 @@ def test_a_recheck_on_request_reads_the_host_once(
     qtbot.waitUntil(issues.recheck_all.isEnabled)
     assert asked == [LOCAL]
     assert issues.issues[0].gone is not None
+    assert issues.checked.text() == "checked 0 s ago"
+    model = RunModel(run_events.plan(hosts=(LOCAL,)))
+    assert issues.show_run(model)
+    model.fold(FactsRead(LOCAL, Moment.BEFORE, run_events.facts(LOCAL)), 0.0)
+    assert issues.show_run(model)
+    assert not issues.issues
+    with qtbot.waitSignal(issues.recheck_requested):
+        qtbot.mouseClick(issues.recheck_all, Qt.MouseButton.LeftButton)
     end(qtbot, issues)

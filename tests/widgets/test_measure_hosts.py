@@ -1,5 +1,6 @@
 """The hosts of the wizard's first page: hosts that answer, hosts that do not, and the server of a network test."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -9,8 +10,11 @@ from pytestqt.qtbot import QtBot
 from app.hosts.hosts import HostEntry
 from app.plans.plan import LOCAL
 from tests.lab_sshd import LabHost
+from tests.messages import messages
 from tests.widgets.measure_stage import made_page, settle
-from widgets.wizard.measure_page import PARAMETERS, MeasurePage
+from widgets.wizard.measure_page import PARAMETERS, REVIEW, MeasurePage
+
+MESSAGES = messages("widgets-measure", "test_measure_hosts")
 
 
 @pytest.fixture
@@ -72,3 +76,39 @@ def test_many_hosts_can_be_filtered_and_a_long_name_widens_nothing(qtbot: QtBot,
     qtbot.keyClicks(hosts.filter, "web-13")
     assert hosts.list.visible_keys() == ["web-13"]
     assert hosts.minimumSizeHint().width() <= 400
+
+
+def test_the_plan_follows_its_hosts(qtbot: QtBot, page: MeasurePage, lab_host: LabHost) -> None:
+    """One is saved, renamed, removed, and the removal is undone."""
+    workstation = page.workstation
+    identity = str(lab_host.keys.client)
+    entry = HostEntry("web-1", host_name=lab_host.address, port=lab_host.port, identity_file=identity)
+    workstation.save_hosts(entry)
+    page.activated()
+    page.begin(["web-1"])
+    page.plan_step.tests.add("sysbench-cpu")
+    page.draft.steps[0].peer = "web-1"
+    settle(qtbot, page)
+    workstation.save_hosts(replace(entry, name="web-2"), instead=["web-1"])
+    page.list_hosts()
+    settle(qtbot, page)
+    assert (page.draft.hosts, page.draft.steps[0].peer) == (["web-2"], "web-2")
+    assert page.plan_step.hosts.list.entry("web-2").ticked
+    assert "vCPU" in page.plan_step.hosts.list.entry("web-2").texts[1]
+    assert not page._obstacle()
+    before = workstation.remove_host("web-2")
+    page.list_hosts()
+    settle(qtbot, page)
+    page.go(REVIEW)
+    page.forward()
+    assert page.footer.hint.text() == MESSAGES["removed"]
+    assert not page.footer.next.isEnabled()
+    assert page.plan_step.hosts.list.entry("web-2").failed
+    workstation.restore_hosts(*before)
+    page.list_hosts()
+    settle(qtbot, page)
+    assert page.footer.next.isEnabled()
+    workstation.save_hosts(replace(before[0], host_name="no-such-host.invalid"), instead=["web-2"])
+    page.list_hosts()
+    settle(qtbot, page)
+    assert "web-2" not in page.draft.facts

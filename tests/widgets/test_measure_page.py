@@ -179,7 +179,7 @@ def test_a_missing_tool_keeps_the_plan_from_being_started(qtbot: QtBot, page: Me
     page.draft.set_facts(_without(read, "sysbench"))
     page.plan_step.changed.emit()
     settle(qtbot, page)
-    assert "no sysbench" in page.plan_step.tests.list.entry("sysbench-cpu").texts[3]
+    assert "no sysbench" in page.plan_step.tests.list.entry("sysbench-cpu").texts[2]
     page.go(REVIEW)
     assert not page.footer.next.isEnabled()
     assert "not installed" in page.footer.hint.text()
@@ -205,7 +205,7 @@ def test_a_missing_server_or_compiler_is_installed_from_its_finding(
     page.draft.set_facts(_without(replace(facts, system=system, tools=every), program))
     page.plan_step.changed.emit()
     settle(qtbot, page)
-    assert words in page.plan_step.tests.list.entry(suite).texts[3]
+    assert words in page.plan_step.tests.list.entry(suite).texts[2]
     (found,) = (issue.first for issue in page.issues.issues if issue.first.id == "tool-missing")
     page.issues.install_requested.emit(found)
     (dialog,) = page.findChildren(InstallDialog)

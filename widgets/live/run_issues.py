@@ -5,7 +5,7 @@ from functools import partial
 
 from app.checks.limits import LIMITED_BY
 from app.checks.recheck import can_recheck, epoch_of
-from app.plans.plan_remarks import Acknowledged, reason_of
+from app.plans.plan_remarks import reason_of
 from app.questions import Asker
 from app.services import Workstation
 from suites.vocab import Finding
@@ -23,11 +23,12 @@ class RunIssues(IssuesDrawer):
     def __init__(self, name: str, actions: IssueActions) -> None:
         super().__init__(name, actions)
         self._model: RunModel | None = None
-        self._listed: tuple[tuple[Finding, ...], tuple[Acknowledged, ...]] = ((), ())
+        self._listed: tuple[object, ...] = ()
 
     def show_run(self, model: RunModel, *, aged: bool = False) -> bool:
         """Show the issues of `model`, with their age if the run is watched (`aged`); return whether they changed."""
-        listed = besides_limits(model), model.plan.acknowledged
+        findings = besides_limits(model)
+        listed = findings, model.plan.acknowledged, tuple(model.facts)
         checked = bool(model.facts) or model.phase.over
         self.set_empty_text(NO_ISSUES if checked else NOT_CHECKED, checked=checked)
         if model is self._model and listed == self._listed:
@@ -36,7 +37,7 @@ class RunIssues(IssuesDrawer):
             self.clear()
         self._model, self._listed = model, listed
         read_at = {host: epoch_of(facts) for host, facts in model.facts.items()} if aged else {}
-        self.show_findings(listed[0], partial(reason_of, listed[1]), read_at, aged=aged)
+        self.show_findings(findings, partial(reason_of, model.plan.acknowledged), read_at, aged=aged)
         return True
 
 

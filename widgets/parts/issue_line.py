@@ -3,18 +3,17 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from PySide6.QtCore import QEvent, QRect, Qt, Signal
+from PySide6.QtCore import QEvent, QPoint, QRect, Qt, Signal
 from PySide6.QtGui import (
     QColor,
     QFocusEvent,
     QGuiApplication,
     QKeyEvent,
     QKeySequence,
-    QMouseEvent,
     QPainter,
     QPaintEvent,
 )
-from PySide6.QtWidgets import QGridLayout, QLineEdit, QToolButton, QWidget
+from PySide6.QtWidgets import QAbstractButton, QGridLayout, QLineEdit, QSizePolicy, QToolButton, QWidget
 
 from app.checks.issues import WORDS, Issue
 from app.output import escaped
@@ -89,10 +88,10 @@ class Columns:
     actions: int
 
 
-class IssueLine(QWidget):
-    """An issue: severity, title, figure, scope, age and actions in one line. Enter opens the words below it.
+class IssueLine(QAbstractButton):
+    """An issue: severity, title, figure, scope, age and actions in one line. A click or Enter opens the words below it.
 
-    Its buttons only emit signals.
+    The buttons in it only emit signals.
     """
 
     fix_requested = Signal(tuple)  # findings
@@ -106,6 +105,8 @@ class IssueLine(QWidget):
 
     def __init__(self, issue: Issue, actions: IssueActions, parent: QWidget | None = None) -> None:
         super().__init__(parent)
+        self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Preferred)
+        self.clicked.connect(lambda: self.set_open(is_open=not self.is_open))
         self.issue, self._actions = issue, actions
         self._words: QWidget | None = None
         self.mark = Picture(icon_of(issue))
@@ -309,17 +310,15 @@ class IssueLine(QWidget):
         elif key in {Qt.Key.Key_Down, Qt.Key.Key_Up}:
             self.move_requested.emit(1 if key == Qt.Key.Key_Down else -1)
         elif key in {Qt.Key.Key_Return, Qt.Key.Key_Enter, Qt.Key.Key_Space}:
-            self.set_open(is_open=not self.is_open)
+            self.click()
         elif key in {Qt.Key.Key_Right, Qt.Key.Key_Left}:
             self.set_open(is_open=key == Qt.Key.Key_Right)
         else:
             super().keyPressEvent(event)
 
-    def mousePressEvent(self, event: QMouseEvent) -> None:
-        """Open or close the words on a click on the line."""
-        super().mousePressEvent(event)
-        if event.button() == Qt.MouseButton.LeftButton and event.position().y() < self._head.height():
-            self.set_open(is_open=not self.is_open)
+    def hitButton(self, at: QPoint) -> bool:
+        """Return whether a click is on the line, not on the words below it."""
+        return at.y() < self._head.height()
 
     def focusInEvent(self, event: QFocusEvent) -> None:
         """Become the current line."""

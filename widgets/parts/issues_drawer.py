@@ -18,6 +18,7 @@ from app.checks.issues import (
     not_acknowledged,
     open_counts,
 )
+from suites.quantities import age_text
 from suites.vocab import Finding
 from widgets import settings
 from widgets.parts.boxes import column_in, fill, row_in, scrolled
@@ -25,7 +26,7 @@ from widgets.parts.controls import tool_button
 from widgets.parts.issue_line import ICONS, Columns, IssueActions, IssueLine, line_height
 from widgets.parts.notice import Picture
 from widgets.parts.text import OneLine, set_tool_tip
-from widgets.theme import SPACE, TextSize, text_font
+from widgets.theme import SPACE, TextSize, figure_font, text_font
 
 TICK = 1000
 """Milliseconds between updates of the ages."""
@@ -118,7 +119,8 @@ class IssuesDrawer(QFrame):
         self._history = IssueHistory()
         self._reason_of: Reason = not_acknowledged
         self._checked = True
-        self._empty, self._why_not, self._message, self._can_undo = "No issues", "", "", False
+        self._empty, self._message, self._can_undo = "No issues", "", False
+        self._why_not, self._checked_at = "", dict[str, float]()
         self.issues: tuple[Issue, ...] = ()
         self.lines: list[IssueLine] = []
         self._clock = QTimer(self, interval=TICK)
@@ -165,13 +167,19 @@ class IssuesDrawer(QFrame):
         self._empty, self._checked = text, checked
         self._show_bar()
 
-    def set_recheck(self, why_not: str = "") -> None:
-        """Enable checking again, or disable it because of `why_not`."""
-        self._why_not = why_not
+    def set_recheck(self, why_not: str = "", checked_at: Mapping[str, float] | None = None) -> None:
+        """Enable checking again, or disable it because of `why_not`.
+
+        `checked_at` are the hosts that can be checked again even without issues, and when each was checked last, in
+        seconds since the epoch.
+        """
+        self._why_not, self._checked_at = why_not, dict(checked_at or {})
         self.recheck_all.setEnabled(not why_not)
         set_tool_tip(self.recheck_all, why_not or "Read the hosts again and repeat the checks")
         for line in self.lines:
             line.set_recheck(why_not)
+        self.recheck_all.setVisible(bool(self._hosts()))
+        self._show_ages()
 
     @property
     def folded(self) -> bool:
@@ -217,8 +225,7 @@ class IssuesDrawer(QFrame):
             line.show_issue(issue)
         kept = (line for line in self.lines if line.issue.key == current)
         self._make_current(next(kept, next(iter(self.lines), None)))
-        self.set_recheck(self._why_not)
-        self._show_ages()
+        self.set_recheck(self._why_not, self._checked_at)
         self._show_bar()
         self._fit()
 
@@ -255,6 +262,9 @@ class IssuesDrawer(QFrame):
         now = time.time()
         for line in self.lines:
             line.show_age(now)
+        oldest = min(self._checked_at.values(), default=None)
+        self.checked.set_text("" if oldest is None else f"checked {age_text(now - oldest)} ago")
+        self.checked.setFixedWidth(self.checked.sizeHint().width())
 
     def _show_bar(self) -> None:
         first = next((one for one in self.issues if one.is_open), None)
@@ -272,16 +282,16 @@ class IssuesDrawer(QFrame):
         set_tool_tip(self.undo, self._message)
         self.fix_all.setVisible(self._actions.fix and sum(bool(one.fixable) for one in self.issues) > 1)
         self.fix_all.setText(f"Fix all ({len(fixable)})")
-        self.recheck_all.setVisible(bool(self._hosts()))
         self.main.setAccessibleName(f"{self.main.text()} {brief}")
 
     def _fixable(self) -> tuple[Finding, ...]:
         return tuple(finding for issue in self.issues for finding in issue.fixable)
 
     def _hosts(self) -> tuple[str, ...]:
-        """Return the hosts of the findings that can be checked again."""
+        """Return the hosts that can be checked again: those of the page, and of findings."""
         every = (finding for issue in self.issues for finding in issue.findings)
-        return tuple(dict.fromkeys(one.host for one in every if one.host and self._actions.can_recheck(one)))
+        found = (one.host for one in every if one.host and self._actions.can_recheck(one))
+        return tuple(dict.fromkeys([*self._checked_at, *found]))
 
     def _act_first(self) -> None:
         first = next(one for one in self.issues if one.is_open)
@@ -357,13 +367,15 @@ class IssuesDrawer(QFrame):
     def _build_bar(self) -> QWidget:
         self.bar = QWidget()
         self.counts, self.brief = IssueCounts(), OneLine(text_font(TextSize.BODY), "muted")
+        self.checked = OneLine(figure_font(text_font(TextSize.BODY).pointSizeF()), "muted")
         self.main = self._button("Fix", self._act_first)
         self.undo = self._button("Undo", self.undo_requested.emit)
         self.fix_all = self._button("Fix all", lambda: self.fix_requested.emit(self._fixable()))
         self.recheck_all = self._button("Recheck", lambda: self.recheck_requested.emit(self._hosts()))
         self.fold = tool_button("▴", self._toggle, autoRaise=True)
         row = row_in(self.bar, SPACE[1], (SPACE[1], 0, SPACE[0], 0))
-        fill(row, self.counts, (self.brief, 1), self.main, self.undo, self.fix_all, self.recheck_all, self.fold)
+        buttons = (self.main, self.undo, self.fix_all, self.checked, self.recheck_all, self.fold)
+        fill(row, self.counts, (self.brief, 1), *buttons)
         self.bar.setFixedHeight(line_height())
         self.bar.installEventFilter(self)
         return self.bar

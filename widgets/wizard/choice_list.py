@@ -179,7 +179,7 @@ class ChoiceList(QTreeWidget):
         """Give the columns the width of their texts, and the rest to the stretched one; without room it is hidden."""
         space = self.viewport().width()
         widths = [self._text_width(column) for column in range(self.columnCount())]
-        fitted = [min(width, round(space * (0.22 if at else self._first))) for at, width in enumerate(widths)]
+        fitted = [min(width, round(space * (0.28 if at else self._first))) for at, width in enumerate(widths)]
         rest = space - sum(width for at, width in enumerate(fitted) if at != self._stretched)
         narrow = rest < LEAST * space
         if narrow:

@@ -155,8 +155,7 @@ class CommandField(QWidget):
         self._exact = text
         if self._dirty or any(not each.word for each in self._unread):
             return
-        words = [each.word for each in self._unread if each.word]
-        self._show(" ".join([text, *words]))
+        self._show(" ".join([text, *self._blocking()]))
 
     def show_unread(self, unread: Sequence[UnreadWord], alternative: str) -> None:
         """Show the first word that could not be read, and the title of a suite that can run the whole line."""
@@ -166,9 +165,14 @@ class CommandField(QWidget):
         more = f" (and {len(unread) - 1} more)" if len(unread) > 1 else ""
         self.note.setText(f"{unread[0].text}{more}" if unread else "")
         self.note.setVisible(bool(unread))
+        self.note.set_tone(Tone.WARNING if self._blocking() else Tone.MUTED)
         self.alternative.setText(f"Use {alternative}")
-        self.alternative.setVisible(bool(unread and alternative))
-        self.edit.mark([each.word for each in unread])
+        self.alternative.setVisible(bool(alternative))
+        self.edit.mark(self._blocking())
+
+    def _blocking(self) -> list[str]:
+        """Return the words that prevent the start."""
+        return [each.word for each in self._unread if each.blocks]
 
     def restore(self, unread: Sequence[UnreadWord]) -> None:
         """Leave the command of a step for that of another, which has words that were not read."""
@@ -189,7 +193,7 @@ class CommandField(QWidget):
     def _show(self, text: str) -> None:
         self.edit.set_text(text)
         self.edit.moveCursor(QTextCursor.MoveOperation.Start)
-        self.edit.mark([each.word for each in self._unread])
+        self.edit.mark(self._blocking())
 
     def _refold(self) -> None:
         if not self._dirty:
@@ -202,9 +206,9 @@ class CommandField(QWidget):
         self.edited.emit(self.text(), pasted)
 
     def _leave(self) -> None:
-        """Show the exact command if all words were read, else leave the text as it is."""
-        if self._dirty and not self._unread:
-            self.revert()
+        """Show the exact command if no word prevents the start, else leave the text as it is."""
+        if self._dirty and not self._blocking():
+            self._show(self._exact)
         self._dirty = False
 
     def _copy(self) -> None:

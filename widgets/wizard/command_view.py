@@ -1,6 +1,5 @@
 """Read-only view of exact commands, folded with backslashes, with a Copy button."""
 
-import re
 import shlex
 from collections.abc import Sequence
 
@@ -10,12 +9,12 @@ from PySide6.QtWidgets import QPlainTextEdit, QSizePolicy, QWidget
 
 from app.plans.plan import Plan
 from app.plans.totals import StepPreview
+from suites.command_line import SHELL_WORD
 from widgets.parts.boxes import column_in, fill, in_row
 from widgets.parts.controls import push_button
 from widgets.parts.text import MAXIMUM_TEXT, Text, Tone, visible
 from widgets.theme import SPACE, code_font
 
-_WORD = re.compile(r"""(?:[^\s'"]|'[^']*'|"[^"]*")+""")
 _LEAST_COLUMNS = 20
 
 
@@ -31,7 +30,7 @@ def _fold(line: str, columns: int) -> str:
     if len(line) <= columns:
         return line
     lines, current = [], ""
-    for word in _WORD.findall(line):
+    for word in SHELL_WORD.findall(line):
         if current and len(current) + len(word) + 3 > columns:
             lines.append(f"{current} \\")
             current = f"  {word}"

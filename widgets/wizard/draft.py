@@ -1,6 +1,5 @@
 """Editable plan: hosts, steps with their forms, repetition, tuning. No Qt."""
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
@@ -10,7 +9,7 @@ from app.plans.duet import seen_in_order
 from app.plans.goals import check_goals, goal_example, goals_of, goals_text
 from app.plans.plan import LOCAL, TELEMETRY_DEFAULT, Plan, PlanError, Step, make_step
 from app.plans.plan_changes import still_changed
-from app.plans.plan_names import automatic_name, has_automatic_name
+from app.plans.plan_names import automatic_name, has_automatic_name, step_name
 from app.plans.plan_remarks import Acknowledged, RemediedValue
 from app.plans.tuning import TUNING, tuning_of, tuning_values
 from app.plans.validation import check_duet, validate
@@ -155,6 +154,7 @@ class PlanDraft:
     def __init__(self) -> None:
         self.facts: dict[str, Facts] = {}
         self.pinned: frozenset[str] | None = None  # names of baselines, once read
+        self.removed: frozenset[str] = frozenset()  # hosts that are no longer among the user's
         self.reset()
 
     def reset(self, hosts: Sequence[str] = ()) -> None:
@@ -198,6 +198,13 @@ class PlanDraft:
             self.hosts.remove(host)
         self.retune()
 
+    def rename_host(self, old: str, new: str) -> None:
+        """Name a host of the plan `new` where it was `old`."""
+        self.hosts = list(dict.fromkeys(new if host == old else host for host in self.hosts))
+        for step in self.steps:
+            step.peer = new if step.peer == old else step.peer
+        self.facts.pop(old, None)
+
     def set_facts(self, facts: Facts) -> None:
         """Store the facts of a host and update the untouched values."""
         self.facts[facts.host] = facts
@@ -224,7 +231,7 @@ class PlanDraft:
         """
         whole = whole or suite.id != step.suite.id
         if suite.id != step.suite.id:
-            automatic = re.fullmatch(rf"{re.escape(step.suite.id)}( \d+)?", step.name) is not None
+            automatic = step_name(step.name, suite.id, {step.suite.id}) != step.name
             step.suite, step.form = suite, ParameterForm(suite.parameters)
             step.peer = (step.peer or LOCAL) if suite.needs_peer else None
             step.name = self._free_name(suite, step) if automatic else step.name

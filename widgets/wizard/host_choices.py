@@ -57,8 +57,10 @@ class HostChoices(QWidget):
 
     def _entry(self, host: HostEntry) -> ChoiceEntry:
         known, chosen = self._reader.of(host.name), host.name in self._draft.hosts
-        failed = chosen and known.reading is Reading.FAILED
+        removed = host.name in self._draft.removed
+        failed = removed or (chosen and known.reading is Reading.FAILED)
         state = _state_text(known) if chosen or known.reading is Reading.READ else ""
+        state = "Removed from the hosts" if removed else state
         tip = "\n".join(part for part in (_address(host), state) if part)
         return ChoiceEntry(host.name, (host_title(host.name), state), ticked=chosen, tip=tip, failed=failed)
 
@@ -76,6 +78,17 @@ class HostChoices(QWidget):
 
     def _filter(self, text: str) -> None:
         self.list.set_filter(text)
+
+
+def renamed_hosts(before: Iterable[HostEntry], after: Iterable[HostEntry]) -> dict[str, str]:
+    """Return the new name of each host that is in the list `after` under another name, at the same address."""
+    old, new = ({entry.name: entry for entry in entries} for entries in (before, after))
+    added = {_login(entry): name for name, entry in new.items() if name not in old}
+    return {name: added[_login(entry)] for name, entry in old.items() if name not in new and _login(entry) in added}
+
+
+def _login(entry: HostEntry) -> tuple[str, str | None]:
+    return ssh_address(entry), entry.identity_file
 
 
 def _state_text(known: HostFacts) -> str:

@@ -117,6 +117,10 @@ class HostReader(QObject):
         for host in unread:
             self.of(host).start(directories, devices)
 
+    def forget(self, host: str) -> None:
+        """Forget the facts of `host`, whose address has changed."""
+        self._hosts.pop(host, None)
+
     def reread(self, host: str, directories: Paths = (), devices: Paths = ()) -> None:
         """Read `host` again."""
         self.of(host).start(directories, devices)

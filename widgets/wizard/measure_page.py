@@ -26,6 +26,7 @@ from widgets.theme import SPACE
 from widgets.wizard.assessor import Assessment, Assessor
 from widgets.wizard.draft import PlanDraft
 from widgets.wizard.footer import Footer, blocker
+from widgets.wizard.host_choices import renamed_hosts
 from widgets.wizard.host_reader import HostReader, Reading
 from widgets.wizard.install_dialog import InstallDialog
 from widgets.wizard.parameters_step import ParametersStep
@@ -108,6 +109,10 @@ class MeasurePage(Page):
             BackgroundJob(_costed_presets).start(self.plan_step.tests.set_presets, self._show_error)
         self._list_recent()
         self.review.repetition.read_baselines(self.workstation)
+        self.list_hosts()
+
+    def list_hosts(self) -> None:
+        """Read the hosts again: the plan follows those that were renamed, added or removed."""
         BackgroundJob(self.workstation.hosts).start(self._take_hosts, self._show_error)
 
     def _keep(self) -> None:
@@ -272,7 +277,8 @@ class MeasurePage(Page):
 
     def _edited(self) -> None:
         """Handle a change of the draft: read missing facts, check the plan, refresh the page."""
-        self.reader.need(self.draft.all_hosts(), self.draft.directories(), self.draft.devices())
+        hosts = [host for host in self.draft.all_hosts() if host not in self.draft.removed]
+        self.reader.need(hosts, self.draft.directories(), self.draft.devices())
         plan = self.draft.sketch()
         if plan is None:
             self.assessor.drop()
@@ -283,13 +289,20 @@ class MeasurePage(Page):
         self._show()
 
     def _take_hosts(self, entries: list[HostEntry]) -> None:
-        self._entries = entries
+        before, self._entries = self._entries, entries
         names = [entry.name for entry in entries]
+        renamed = renamed_hosts(before, entries)
+        for old, new in renamed.items():
+            self.draft.rename_host(old, new)
+        known = {entry.name for entry in before}
+        for name in [entry.name for entry in entries if entry not in before and entry.name in known]:
+            self.reader.forget(name)
+            self.draft.facts.pop(name, None)
+        self.draft.removed = (self.draft.removed | known).difference(names)
         self.plan_step.tests.set_peers(names)
         self.plan_start.set_hosts(names)
         self.plan_step.hosts.set_hosts(entries)
-        self.plan_step.refresh()
-        self._show()
+        self._edited()
 
     def _host_changed(self, host: str) -> None:
         state = self.reader.of(host)

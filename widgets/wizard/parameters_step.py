@@ -8,17 +8,17 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QIcon, QKeySequence, QShortcut
 from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QScrollArea, QTabBar, QWidget
 
-from app.plans.command_lines import CommandReading, read_command
-from suites.command.program_rules import name_of
-from suites.command_line import UnreadWord, command_text, lines_of
+from app.plans.command_lines import read_command
+from suites.command_line import UnreadWord, command_text
 from suites.parameters import Parameter
 from widgets.parts.boxes import column_in, in_row, scrolled
 from widgets.parts.controls import line_edit, push_button
+from widgets.parts.help_topics import set_help
 from widgets.parts.names import host_label
 from widgets.parts.text import Text, Tone, set_tool_tip
 from widgets.theme import SPACE, TextSize, set_icon, text_font
 from widgets.wizard.command_field import CommandField
-from widgets.wizard.draft import DraftStep, ParameterForm, PlanDraft
+from widgets.wizard.draft import DraftStep, PlanDraft
 from widgets.wizard.parameter_row import RESET_KEYS, ParameterRow, help_text
 from widgets.wizard.wizard_step import WizardStep, clear
 
@@ -146,7 +146,9 @@ class ParametersStep(WizardStep):
         self._suite_id = "" if step is None else step.suite.id
         clear(self._list)
         self.rows = [ParameterRow(parameter) for parameter in _in_order(step)]
+        set_help(self, f"suite-{self._suite_id}" if step else "")
         for row in self.rows:
+            set_help(row, f"suite-{self._suite_id}#{row.parameter.title}")
             row.edited.connect(self._edit)
             row.focused.connect(self._explain)
             row.step_requested.connect(self._step_row)
@@ -236,14 +238,11 @@ class ParametersStep(WizardStep):
         if step is None:
             return
         reading = read_command(text, step.suite, step.form.values(), self.draft.context(step), any_program=pasted)
-        if reading is None:
-            word = (text.split() or [""])[0]
-            self.command.show_unread((UnreadWord(word, "no known tool."),), "")
-            return
-        if not _nothing_read(text, reading):
+        if not reading.parsed.is_refused:
             self.draft.use_command(step, reading.suite, reading.parsed.values, whole=pasted)
-        complete = reading.complete.title if reading.complete is not None else ""
-        self.command.show_unread(reading.parsed.unread, complete)
+        self.command.show_unread(
+            reading.parsed.unread, "" if reading.complete is None else reading.complete.suite.title
+        )
         self.changed.emit()
 
     def _keep_unread(self, unread: tuple[UnreadWord, ...]) -> None:
@@ -254,26 +253,11 @@ class ParametersStep(WizardStep):
     def _use_alternative(self, text: str) -> None:
         """Run the whole line by the suite that reads all of its words."""
         step = self._shown
-        reading = None if step is None else read_command(text, step.suite, step.form.values(), self.draft.context(step))
-        if step is None or reading is None or reading.complete is None:
-            return
-        parsed = reading.complete.parse_command(
-            text, ParameterForm(reading.complete.parameters).values(), self.draft.context(step)
-        )
-        if parsed is not None:
-            self.draft.use_command(step, reading.complete, parsed.values)
+        complete = step and read_command(text, step.suite, step.form.values(), self.draft.context(step)).complete
+        if step and complete:
+            self.draft.use_command(step, complete.suite, complete.parsed.values)
             self.command.revert()
             self.changed.emit()
-
-
-def _nothing_read(text: str, reading: CommandReading) -> bool:
-    """Return whether the line is refused, or the program is all that was read of it."""
-    unread = {word for each in reading.parsed.unread for word in (each.word.split() or [""])}
-    if "" in unread or not unread:
-        return "" in unread
-    suite = reading.suite
-    programs = {"sudo", suite.syntax.operand, *suite.syntax.programs, *suite.program.names}
-    return {name_of(word) for line in lines_of(text) for word in line if word not in unread} <= programs
 
 
 def _copy(step: DraftStep) -> DraftStep:

@@ -4,11 +4,13 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QSplitter, QWidget
 
 from widgets.parts.boxes import column_in, fill
+from widgets.parts.names import host_label
 from widgets.parts.text import Text
 from widgets.theme import SPACE, TextSize, text_font
 from widgets.wizard.draft import PlanDraft
 from widgets.wizard.host_choices import HostChoices
 from widgets.wizard.host_reader import HostReader
+from widgets.wizard.messages import listed
 from widgets.wizard.suite_choices import SuiteChoices
 from widgets.wizard.wizard_step import WizardStep
 
@@ -32,7 +34,7 @@ class PlanStep(WizardStep):
         self.split.addWidget(_titled("Tests", self.tests))
         self.split.setStretchFactor(0, 1)
         self.split.setStretchFactor(1, 3)
-        self.split.setSizes([272, 848])
+        self.split.setSizes([240, 880])
         self.column.addWidget(self.split, 1)
 
     def refresh(self) -> None:
@@ -41,11 +43,14 @@ class PlanStep(WizardStep):
         self.tests.refresh()
 
     def problem(self) -> str:
-        """Return whether hosts, facts or tests are missing."""
+        """Return whether hosts, their facts or tests are missing."""
         if not self.draft.hosts:
             return "Select at least one host."
         if not self.draft.steps:
             return "Select at least one test."
+        removed = [host_label(host) for host in self.draft.all_hosts() if host in self.draft.removed]
+        if removed:
+            return f"Removed from the hosts: {listed(removed)}. Add it again, or choose another host."
         return self._reader.problem(self.draft.hosts)
 
     def focus_first(self) -> None:

@@ -130,17 +130,18 @@ class SuiteChoices(QWidget):
             clearButtonEnabled=True,
         )
         self.field.installEventFilter(self)
-        self.list = ChoiceList(
-            "Tests", ("Name", "What it answers", "Time", "Cost, tool, host"), stretched=1, first=0.46
-        )
+        self.list = ChoiceList("Tests", ("Name", "What it answers", "Time, cost, tool"), stretched=1, first=0.4)
         self.list.ticked.connect(self._tick)
         self.list.taken.connect(self._take)
+        self.list.currentItemChanged.connect(self._show_answer)
+        self.answer = Text(tone=Tone.MUTED, font=text_font(TextSize.SMALL))
         self._steps = in_column(spacing=0)
         self._head = Text("Steps of the plan", Tone.MUTED, wrap=False, font=text_font(TextSize.SMALL))
         fill(
             column_in(self, SPACE[1]),
             self.field,
             (self.list, 1),
+            self.answer,
             in_row((self._head, 0, Qt.AlignmentFlag.AlignTop), (self._steps, 1), spacing=SPACE[2]),
         )
 
@@ -192,7 +193,7 @@ class SuiteChoices(QWidget):
     def _suite_entry(self, suite: Suite) -> ChoiceEntry:
         count = len(self._draft.steps_of(suite))
         title = f"{suite.title} (x{count})" if count > 1 else suite.title
-        texts = (title, suite.summary, "", tool_text(suite, self._draft))
+        texts = (title, suite.summary, tool_text(suite, self._draft))
         return ChoiceEntry(suite.id, texts, f"Tests: {RESOURCES[suite.resource]}", ticked=bool(count))
 
     def _draw_lines(self) -> None:
@@ -223,6 +224,11 @@ class SuiteChoices(QWidget):
         elif key in self.recent:
             self.plan_chosen.emit(self.recent[key])
 
+    def _show_answer(self) -> None:
+        """Show what the current row answers in full: its column may be narrow."""
+        key = self.list.current_key()
+        self.answer.setText(self.list.entry(key).texts[1] if key else "")
+
     def _filter(self, text: str) -> None:
         self.list.set_filter(text)
 
@@ -231,14 +237,14 @@ def _preset_entry(key: str, preset: Preset, cost: PresetCost | None) -> ChoiceEn
     time = "" if preset.minutes is None else f"≤ {duration_text(preset.minutes * 60)}"
     inputs = "; ".join(f"{ask.parameter.title}{' (optional)' if ask.optional else ''}" for ask in preset.asks)
     tip = "\n".join(filter(None, (preset.answers, minutes_text(preset), f"Asks for: {inputs}" if inputs else "")))
-    return ChoiceEntry(key, (preset.title, preset.answers, time, cost.text if cost else ""), QUESTIONS, tip=tip)
+    costs = ", ".join(filter(None, (time, cost.text if cost else "")))
+    return ChoiceEntry(key, (preset.title, preset.answers, costs), QUESTIONS, tip=tip)
 
 
 def _recent_entry(key: str, plan: RecentPlan) -> ChoiceEntry:
     what = f"{listed(plan.steps)} on {listed(map(host_label, plan.hosts))}"
     kind = f"saved to {plan.path}" if plan.path else "run"
-    texts = (plan.name, what, age_text(plan.when), listed(map(host_label, plan.hosts)))
-    return ChoiceEntry(key, texts, RECENT, tip=f"{plan.name}\n{what}\n{kind}")
+    return ChoiceEntry(key, (plan.name, what, age_text(plan.when)), RECENT, tip=f"{plan.name}\n{what}\n{kind}")
 
 
 def age_text(when: str) -> str:
