@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from app.saved_margins import SavedMargins
     from app.step_results import ResultCard
     from app.store.errors import StoreError
+    from app.store.library_version import LibraryVersion
     from app.store.store import Store
     from suites.facts import Facts
     from suites.vocab import Sample
@@ -78,6 +79,10 @@ class LibraryServices(ABC):
             for row in found.rows
         )
         return replace(found, rows=tuple(rows))
+
+    def library_version(self, known: LibraryVersion | None = None) -> LibraryVersion:
+        """Return the version of library(), whichever process wrote to it; cheap while it is still `known`."""
+        return self._store.version(known)
 
     def matching(self, text: str) -> tuple[LibraryRows, list[LibraryRow]]:
         """Return the library and the rows that match a filter. Raises FilterError."""

@@ -84,6 +84,7 @@ class MainWindow(QMainWindow):
         self.links = SidebarLinks(self, self.actions_of_window.sidebar, self)
         plans = {".toml": self._load_plan, ".fio": self.pages.open_job_file, ".job": self.pages.open_job_file}
         DroppedFiles(self, {**plans, ".sqlite3": self.library_bar.open_library}, self.show_message)
+        self.digests.watch(self)
         self.show_page(PageName.HOSTS)
 
     @property
@@ -143,8 +144,7 @@ class MainWindow(QMainWindow):
 
     def run_ended(self) -> None:
         """Update the window after the end of a run."""
-        self.detached_bar.refresh()
-        self.session_bar.refresh()
+        self._refresh_bars()
         self.closing.run_ended()
 
     def show_library_change(self, change: LibraryChanged) -> None:
@@ -211,9 +211,7 @@ class MainWindow(QMainWindow):
         page = self.front
         if isinstance(page, Page):
             page.activated()
-        self.library_bar.refresh()
-        self.detached_bar.refresh()
-        self.session_bar.refresh()
+        self._refresh_bars()
         self.queue_bar.refresh()
 
     def _arrange(self) -> None:
@@ -235,6 +233,9 @@ class MainWindow(QMainWindow):
         self.asker.asked.connect(self.presence.note_question)
         self.asker.asking_changed.connect(lambda: self.show_lines(*self._shown_lines))
         self.undo.changed.connect(self.status_line.show_message)
+        self.digests.changed.connect(self._follow_library)
+        self.digests.read.connect(lambda _digest: self.library_bar.show_listed())
+        self.digests.failed.connect(self.library_bar.show_unlisted)
         self.queue_bar.others_found.connect(lambda: self.pages.page(PageName.LIVE))  # it shows them in the strip
         self.queue_bar.start_requested.connect(self.pages.run_queue)
         self.strip.chosen.connect(self.pages.show_live)
@@ -247,15 +248,24 @@ class MainWindow(QMainWindow):
         self.session_bar.start_requested.connect(lambda series, asked: self.pages.run_session(series, show=asked))
         self.status_line.stop_requested.connect(self.actions_of_window.stop.trigger)
 
+    def _refresh_bars(self) -> None:
+        """Read what the bars show of the library."""
+        self.library_bar.refresh()
+        self.detached_bar.refresh()
+        self.session_bar.refresh()
+
+    def _follow_library(self) -> None:
+        """Show what another process has changed in the library."""
+        self.pages.refresh_library()
+        self._refresh_bars()
+
     def _show_other_library(self) -> None:
         page = self.front
         use_library(self.workstation.library_path)
         self.undo.forget()
-        self.pages.refresh_library()
+        self._follow_library()
         if isinstance(page, Page) and page is not self.pages.existing(PageName.LIBRARY):
             page.activated()
-        self.detached_bar.refresh()
-        self.session_bar.refresh()
 
     def _is_measuring(self) -> bool:
         return self.pages.live is not None and self.pages.live.running

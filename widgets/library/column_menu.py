@@ -9,6 +9,7 @@ from PySide6.QtWidgets import QMenu
 
 from app.library_rows import LibraryRow, LibraryRows
 from app.library_table import COLUMNS, ListColumn, columns_of, differing_parameters
+from app.natural_order import natural_key
 from app.run_matching import MetricReader, parameter_names
 from widgets import settings
 from widgets.library.run_columns import TREND_COLUMN, TREND_NAME
@@ -104,7 +105,7 @@ class ColumnMenu(QObject):
         self._add(self.menu, TREND_NAME, TREND_COLUMN)
         self.menu.addSeparator()
         tokens = {value.token for one in self._library.configurations for value in one.values.values()}
-        self._add_all(self.menu.addMenu("Parameter"), {token: token for token in sorted(tokens)})
+        self._add_all(self.menu.addMenu("Parameter"), {token: token for token in sorted(tokens, key=natural_key)})
         metrics = {name: f"{metric.title} ({name})" for name, metric in sorted(self._library.metrics.items())}
         self._add_all(self.menu.addMenu("Metric"), metrics)
         self.menu.addSeparator()

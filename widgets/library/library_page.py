@@ -71,6 +71,7 @@ class LibraryPage(Page):
         self._opening: BackgroundJob | None = None
         self._completing: BackgroundJob | None = None
         self._wanted: str | None = None
+        self._unread = self._stale = False  # the list could not be read; it was read while a cell was edited
         self.library = LibraryRows()
         self._summary = summary_of(())
         self._metrics: dict[str, Mapping[str, tuple[float, ...]]] = {}
@@ -101,11 +102,16 @@ class LibraryPage(Page):
         self.refresh()
 
     def refresh(self) -> None:
-        """Read the list of runs; keep the current run."""
+        """Read the list of runs; close the message about what failed before."""
+        self.notice.hide()
+        self.follow()
+
+    def follow(self) -> None:
+        """Read the list of runs, which has changed; keep the current run, the selection and the place in the table."""
         workstation, metrics = self.workstation, tuple(self._metrics)
         job = self._reading = BackgroundJob(lambda: read_library(workstation, metrics), self)
         job.yielded.connect(lambda found: self._take(found) if job is self._reading else None)
-        job.failed.connect(self._fail)
+        job.failed.connect(self._fail_reading)
         job.start()
 
     def show_run(self, run_id: str) -> None:
@@ -156,17 +162,27 @@ class LibraryPage(Page):
         return self.table.runs() or ([current] if current is not None else [])
 
     def _take(self, found: LibraryRead | Trends) -> None:
-        if isinstance(found, LibraryRead):
+        if self.table.editing:
+            self._stale = True  # new rows would end the edit: they are read again after it
+        elif isinstance(found, LibraryRead):
             self._show_read(found)
         else:
             self.table.show_trends(found)
+
+    def _refresh_stale(self) -> None:
+        """Read what came while a cell was edited."""
+        if self._stale:
+            self._stale = False
+            self.follow()
 
     def _show_read(self, found: LibraryRead) -> None:
         self.actions_of_runs.newer = found.newer
         first = not self.table.content.rows
         self.library, self._summary = found.library, found.summary
         self._metrics = dict(found.metrics)
-        self.notice.hide()
+        if self._unread:
+            self._unread = False
+            self.notice.hide()
         self.filter_bar.show_library(self.library)
         self.commands.tags = found.summary.tags
         self._stack.setCurrentWidget(self._body if self.library.rows else self.empty)
@@ -370,6 +386,10 @@ class LibraryPage(Page):
         self.refresh()
         self.status.emit(text)
 
+    def _fail_reading(self, error: BenchwrightError) -> None:
+        self._unread = True
+        self._fail(error)
+
     def _fail(self, error: BenchwrightError) -> None:
         if not self.report_damage(error):
             self.notice.show_error(error)
@@ -401,6 +421,7 @@ class LibraryPage(Page):
         self.filter_bar.delete_requested.connect(self.commands.delete_search)
         self.columns.metrics_requested.connect(self._read_metrics)
         self.table.lines.edited.connect(self.commands.edit)
+        self.table.edit_ended.connect(self._refresh_stale)
         self.table.moved.connect(self._show_current)
         self.table.rested.connect(self._open_current)
         self.table.activated.connect(self._toggle_list)

@@ -267,6 +267,7 @@ class RunTable(Table[ListLine]):
     """Table of runs, newest first by default; multiple selection."""
 
     rested = Signal()  # the cursor has not moved for SETTLED ms
+    edit_ended = Signal()
 
     def __init__(self) -> None:
         self.lines = RunListModel()
@@ -276,7 +277,11 @@ class RunTable(Table[ListLine]):
             identity=lambda line: line.title if isinstance(line, GroupLine) else line.id,
             selection=QAbstractItemView.SelectionMode.ExtendedSelection,
         )
-        self.setItemDelegate(RunDelegate(self))
+        delegate = RunDelegate(self)
+        delegate.closeEditor.connect(
+            self.edit_ended, Qt.ConnectionType.QueuedConnection
+        )  # after the view has closed it
+        self.setItemDelegate(delegate)
         self._resting = QTimer(self, singleShot=True, interval=SETTLED)
         self._resting.timeout.connect(self.rested)
         self.moved.connect(self._resting.start)
@@ -306,7 +311,7 @@ class RunTable(Table[ListLine]):
         `needed` are the optional columns that they need; without it, it is found.
         """
         self.lines.needed = summary_of(rows).needed if needed is None else needed
-        self._keeping_selection(lambda: self.lines.show_all(rows, columns, select))
+        self._keeping_place(lambda: self.lines.show_all(rows, columns, select))
         self.fit()
 
     def show_trends(self, trends: Trends) -> None:

@@ -26,6 +26,7 @@ from PySide6.QtWidgets import (
     QTableView,
 )
 
+from app.natural_order import natural_key
 from widgets import settings
 from widgets.parts.text import sheet_text, strong, tool_tip, visible
 from widgets.theme import SPACE, figure_font, palette
@@ -220,12 +221,21 @@ class TableModel(QAbstractTableModel, Generic[RowT]):
     def _arranged(self) -> tuple[RowT, ...]:
         found = [row for row in self.rows if all(word in self._searched(row) for word in self._search_words)]
         key = self.columns[self._sorted_by].key if 0 <= self._sorted_by < len(self.columns) else None
-        return tuple(found if key is None else sorted(found, key=key, reverse=self._descending))
+        return tuple(found if key is None else sorted(found, key=_ordered(key), reverse=self._descending))
 
     def _rearrange(self) -> None:
         self.beginResetModel()
         self.shown = self._arranged()
         self.endResetModel()
+
+
+def _ordered(key: Callable[[RowT], Any]) -> Callable[[RowT], Any]:
+    """Return a sort key with texts in natural order."""
+
+    def ordered(row: RowT) -> object:
+        return natural_key(found) if isinstance(found := key(row), str) else found
+
+    return ordered
 
 
 def _heading(title: str, role: int) -> object:
@@ -309,6 +319,11 @@ class Table(QTableView, Generic[RowT]):
             self._enable_sorting()
         self.fit()
 
+    @property
+    def editing(self) -> bool:
+        """Whether a cell is edited in place."""
+        return self.state() is QAbstractItemView.State.EditingState
+
     def current(self) -> RowT | None:
         """Return the current row; None if there is none, or it is a heading."""
         index = self.currentIndex()
@@ -335,7 +350,7 @@ class Table(QTableView, Generic[RowT]):
 
     def show_rows(self, rows: Iterable[RowT], columns: Sequence[TableColumn[RowT]] | None = None) -> None:
         """Replace the rows."""
-        self._keeping_selection(lambda: self.content.show_rows(rows, columns))
+        self._keeping_place(lambda: self.content.show_rows(rows, columns))
         self.fit()
 
     def search(self, words: str) -> None:
@@ -475,6 +490,19 @@ class Table(QTableView, Generic[RowT]):
         if column.width:
             return self.scaled(column.width)
         return max(self.sizeHintForColumn(number), self.horizontalHeader().sectionSizeHint(number))
+
+    def _keeping_place(self, change: Callable[[], None]) -> None:
+        """Make a change of the rows; the selection stays, and the row at the top, unless it is the first."""
+        across, down = self.horizontalScrollBar(), self.verticalScrollBar()
+        left, top, row = across.value(), down.value(), self.rowAt(0)
+        known, shown = self._identity, self.content.shown
+        first = known(shown[row]) if known is not None and top and 0 <= row < len(shown) else None
+        self._keeping_selection(change)
+        if first is not None and (now := self.row_of(first)) >= 0:
+            top += (now - row) * self.verticalHeader().defaultSectionSize()
+        self.updateGeometries()
+        across.setValue(left)
+        down.setValue(top)
 
     def _keeping_selection(self, change: Callable[[], None]) -> None:
         if (known := self._identity) is None:
