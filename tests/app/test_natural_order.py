@@ -16,7 +16,8 @@ from app.natural_order import natural_key
     ],
 )
 def test_numbers_in_texts_count_as_numbers(ordered: list[str]) -> None:
-    assert sorted(reversed(ordered), key=natural_key) == ordered
+    as_text = sorted(ordered)
+    assert sorted(as_text, key=natural_key) == ordered
 
 
 def test_any_text_has_a_key() -> None:

@@ -33,6 +33,7 @@ class ColumnMenu(QObject):
         self._differing: list[str] = []
         self.menu = QMenu("Columns", table)
         self.menu.aboutToShow.connect(self._fill)
+        table.columns_moved.connect(self._take_order, Qt.ConnectionType.QueuedConnection)  # after the drag
         head = table.horizontalHeader()
         head.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
         head.customContextMenuRequested.connect(self._popup)
@@ -58,8 +59,15 @@ class ColumnMenu(QObject):
             self.names.remove(name)
         else:
             self.names.insert(self._place_of(name), name)
-        self.names = self.names or list(WINDOW_COLUMNS)
-        settings.put(_KEY, json.dumps(self.names))
+        self._keep(self.names or list(WINDOW_COLUMNS))
+
+    def _take_order(self, names: Sequence[str]) -> None:
+        """Show the columns in the order in which the user has put them."""
+        self._keep([*(name for name in names if name in self.names), *(one for one in self.names if one not in names)])
+
+    def _keep(self, names: list[str]) -> None:
+        self.names = names
+        settings.put(_KEY, json.dumps(names))
         self._show()
 
     def _place_of(self, name: str) -> int:

@@ -268,6 +268,7 @@ class RunTable(Table[ListLine]):
 
     rested = Signal()  # the cursor has not moved for SETTLED ms
     edit_ended = Signal()
+    columns_moved = Signal(list)  # the names of the columns in their new order
 
     def __init__(self) -> None:
         self.lines = RunListModel()
@@ -286,6 +287,7 @@ class RunTable(Table[ListLine]):
         self._resting.timeout.connect(self.rested)
         self.moved.connect(self._resting.start)
         self.setContextMenuPolicy(Qt.ContextMenuPolicy.ActionsContextMenu)
+        self.horizontalHeader().setSectionsMovable(True)
         self.lines.sort(0, Qt.SortOrder.DescendingOrder)
         self.horizontalHeader().setSortIndicator(0, Qt.SortOrder.DescendingOrder)
 
@@ -312,7 +314,7 @@ class RunTable(Table[ListLine]):
         """
         self.lines.needed = summary_of(rows).needed if needed is None else needed
         self._keeping_place(lambda: self.lines.show_all(rows, columns, select))
-        self.fit()
+        self._arrange_head()
 
     def show_trends(self, trends: Trends) -> None:
         """Show the trends of the runs."""
@@ -322,6 +324,29 @@ class RunTable(Table[ListLine]):
     def set_columns(self, columns: Sequence[ListColumn | None]) -> None:
         """Show other columns; None is the trend."""
         self._keeping_selection(lambda: self.lines.set_columns(columns))
+        self._arrange_head()
+
+    def _keep_order(self) -> None:
+        """Report the order of the columns after the user has moved one.
+
+        It becomes that of the model: the heads of groups span columns of the model.
+        """
+        names = [self.lines.names[number] for number in self._visual_order()]
+        if not self._placing and names != self.lines.names:
+            self.columns_moved.emit(names)
+
+    def _arrange_head(self) -> None:
+        """Put the columns, and the mark of the one that is sorted by, where the model has them."""
+        head = self.horizontalHeader()
+        self._placing = True
+        for number in range(head.count()):
+            head.moveSection(head.visualIndex(number), number)
+        self._placing = False
+        names = [column.name for column in self.lines.columns]
+        if self.lines.sorted_by in names:
+            head.blockSignals(True)
+            head.setSortIndicator(names.index(self.lines.sorted_by), head.sortIndicatorOrder())
+            head.blockSignals(False)
         self.fit()
 
     def keep(self, select: Selection) -> None:
