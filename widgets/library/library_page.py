@@ -11,6 +11,7 @@ from PySide6.QtGui import QAction, QHideEvent, QKeySequence, QResizeEvent
 from PySide6.QtWidgets import QSplitter, QStackedLayout, QStackedWidget, QWidget
 
 from app.comparison.selectors import parts_side_by_side
+from app.distributions.studies import StudyKind
 from app.library_rows import LibraryRow, LibraryRows
 from app.plans.plan import LOCAL
 from app.plans.plan_remarks import with_reason_for
@@ -363,6 +364,13 @@ class LibraryPage(Page):
         self.table.select(*runs)
         self.status.emit(f"{count_text(len(runs), 'session')} of the same plan")
 
+    def _show_sample_size(self) -> None:
+        """Bring the sample size of the selected runs to the front, or report what it needs."""
+        if self._preview.isHidden():
+            self.actions_of_runs.preview.trigger()
+        several = len(self._chosen()) > 1
+        self.status.emit((self.comparison if several else self.panel).studies.bring(StudyKind.SAMPLE_SIZE))
+
     def _show_like(self) -> None:
         """Filter by the tests and the parameters of the current run."""
         if chosen := self._chosen():
@@ -411,6 +419,9 @@ class LibraryPage(Page):
         actions.sessions.triggered.connect(self._select_sessions)
         actions.rename.triggered.connect(self.table.edit_cell)
         actions.export.triggered.connect(self.export)
+        actions.sample_size.triggered.connect(self._show_sample_size)
+        for pane in (self.panel.sample_size, self.comparison.sample_size):
+            pane.plan_chosen.connect(self.repeat_requested)
         self.commands.changed.connect(self._show_change)
         self.commands.failed.connect(self._fail)
         self.commands.again_requested.connect(self.again_requested)

@@ -24,7 +24,7 @@ class RunActions(QObject):
         self.sessions = self._make("Select all sessions", "Ctrl+Shift+A")
         self.pin = self._make("Pin as baseline…", "Ctrl+B")
         self.unpin = self._make("Unpin", "Ctrl+B")
-        self.sample_size = self._make("Sample size…")
+        self.sample_size = self._make("Sample size")
         self.export = self._make("Export…")
         self.again = self._make("Run again", "Ctrl+R")
         self.edit_plan = self._make("Edit plan", "Ctrl+Shift+R")
