@@ -42,6 +42,7 @@ class DesignTable(Table[DesignRow]):
 
 
 _HIDE_ORDER = {"Days": 1, "Each host": 2, "Shows at upper limits": 3}
+"""The columns that a narrow table hides, the first first."""
 
 
 def _column(number: int, name: str) -> TableColumn[DesignRow]:
@@ -51,7 +52,7 @@ def _column(number: int, name: str) -> TableColumn[DesignRow]:
         align=RIGHT if number else LEFT,
         bold=not number,
         stretch=not number,
-        least=130,
+        least=165,
         hide_order=_HIDE_ORDER.get(name, 0),
     )
 
