@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from PySide6.QtCore import QEvent, QTimer, Signal
 from PySide6.QtGui import QCloseEvent
@@ -39,6 +39,7 @@ from widgets.undo import UndoStack
 from widgets.window_actions import WindowActions
 
 if TYPE_CHECKING:
+    from widgets.library.library_page import LibraryPage
     from widgets.live.live_page import LivePage
 
 SIZE = (1280, 800)
@@ -83,7 +84,7 @@ class MainWindow(QMainWindow):
         self._connect()
         self.links = SidebarLinks(self, self.actions_of_window.sidebar, self)
         plans = {".toml": self._load_plan, ".fio": self.pages.open_job_file, ".job": self.pages.open_job_file}
-        DroppedFiles(self, {**plans, ".sqlite3": self.library_bar.open_library}, self.show_message)
+        DroppedFiles(self, {**plans, ".sqlite3": self.library_bar.open_dropped}, self.show_message)
         self.digests.watch(self)
         self.show_page(PageName.HOSTS)
 
@@ -180,6 +181,15 @@ class MainWindow(QMainWindow):
         """Ask for a plan file and open it."""
         ask_for_file(self, "Open a plan", self._load_plan, ["Plans (*.toml)", "All files (*)"])
 
+    def import_runs(self) -> None:
+        """Ask for the library file of another Benchwright, and whether to import its runs."""
+        self.library_bar.choose_import()
+
+    def export_library(self) -> None:
+        """Export the selected runs of the library as a library file."""
+        if page := self.show_page(PageName.LIBRARY):
+            cast("LibraryPage", page).export_library()
+
     def export(self) -> None:
         """Export the content of the current page; if it has none, show the library."""
         page = self.front
@@ -241,6 +251,7 @@ class MainWindow(QMainWindow):
         self.strip.chosen.connect(self.pages.show_live)
         self.strip.stop_requested.connect(lambda key: self.on_live(lambda live: live.stop_key(key)))
         self.strip.queue_requested.connect(lambda key, action: self.on_live(lambda live: live.act_on_key(key, action)))
+        self.library_bar.imported.connect(self._follow_library)
         self.library_bar.opened.connect(self._show_other_library)
         self.library_bar.save_requested.connect(self._save_library)
         self.detached_bar.attach_requested.connect(self.pages.attach)

@@ -44,6 +44,7 @@ from app.store.full_disk import on_full_disk
 from app.store.library_version import LibraryVersion, stamps_of, version_of
 from app.store.ownership import RecordingOwner
 from app.store.recorder import Recorder
+from app.store.run_transfer import Imported, export_runs, import_runs
 from suites.facts import Facts
 from suites.vocab import Sample
 
@@ -194,6 +195,14 @@ class Store:
                 _delete(connection, run_id)
         except StoreFullError:
             on_full_disk(self.path, lambda connection: _delete(connection, run_id))
+
+    def export_runs(self, runs: Sequence[str], path: Path) -> None:
+        """Write finished runs to a new library at `path`."""
+        export_runs(self._database, runs, path)
+
+    def import_runs(self, path: Path, runs: Sequence[str] = ()) -> Imported:
+        """Copy finished runs, by default all, from the library at `path`, which is only read."""
+        return import_runs(path, self._database, runs)
 
     def pin(
         self,

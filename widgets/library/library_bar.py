@@ -12,15 +12,18 @@ from PySide6.QtWidgets import QFileDialog, QPushButton, QWidget
 from app.events import LibraryChanged
 from app.services import Workstation
 from suites.errors import BenchwrightError
+from suites.quantities import count_text
 from widgets.jobs import BackgroundJob
+from widgets.library.run_dialogs import list_runs
 from widgets.parts.boxes import column_in
 from widgets.parts.controls import push_button
-from widgets.parts.dialogs import opened
+from widgets.parts.dialogs import QuestionDialog, ask_for_file, opened
 from widgets.parts.empty_state import EmptyState
 from widgets.parts.notice import Notice
 from widgets.parts.text import set_tool_tip
 
 if TYPE_CHECKING:
+    from app.store.run_transfer import FinishedRun, Imported
     from app.store.salvage import Salvaged
 
 
@@ -78,6 +81,7 @@ class LibraryBar(Notice):
     """Bar about the state of the library, hidden while there is no problem. It never writes to that library."""
 
     opened = Signal()  # the workstation uses another library now
+    imported = Signal()
     save_requested = Signal(Path)  # a new file for the current run
 
     def __init__(self, workstation: Workstation) -> None:
@@ -108,7 +112,7 @@ class LibraryBar(Notice):
     def show_read_only(self, newer: BenchwrightError | None) -> None:
         """Show that the library is read-only because of `newer`; None: it is writable."""
         if newer is None:
-            self._end(_Topic.READ_ONLY, _Topic.REFUSAL)
+            self._end(_Topic.READ_ONLY, *([] if self.is_measuring() else [_Topic.REFUSAL]))
         elif self.isHidden() or self._topic in {_Topic.READ_ONLY, _Topic.REFUSAL}:
             self._offer(_Topic.READ_ONLY, self.other_button)
             self.show_message("info", newer.message, newer.remedy)
@@ -192,6 +196,10 @@ class LibraryBar(Notice):
 
     # Open another
 
+    def choose_import(self) -> None:
+        """Ask for the library of another Benchwright, and what to do with it."""
+        ask_for_file(self, "Import runs", self.open_dropped, _FILES.split(";;"))
+
     def choose_library(self) -> None:
         """Ask for another library and open it."""
         chooser = self._chooser("Open a library", self._workstation.library_path.parent, "Open")
@@ -204,6 +212,37 @@ class LibraryBar(Notice):
         job = self._begin(lambda: workstation.open_library(path), "Opening…")
         job.returned.connect(lambda _nothing: self._finish_open())
         job.start()
+
+    # Import runs of another library
+
+    def open_dropped(self, path: Path) -> None:
+        """Ask whether to import the runs of the library at `path` or to open it."""
+        workstation = self._workstation
+        job = self._begin(lambda: workstation.runs_to_import(path), "Reading…", switches=False)
+        job.returned.connect(lambda runs: self._ask(path, runs))
+        job.start()
+
+    def _ask(self, path: Path, runs: "list[FinishedRun]") -> None:
+        self.hide()
+        number = count_text(len(runs), "finished run")
+        text = "The runs are copied into your library. The file is only read, and no command in it is run."
+        question = QuestionDialog(f"{number} in {path.name}", text, "Import", self)
+        list_runs(question, [(run.started, run.name) for run in runs])
+        question.accept_button.setEnabled(bool(runs))
+        question.add_extra_button("Open instead", lambda: self.open_library(path))
+        question.accepted.connect(lambda: self._import(path))
+        opened(question)
+
+    def _import(self, path: Path) -> None:
+        workstation = self._workstation
+        job = self._begin(lambda: workstation.import_runs(path), "Importing…", switches=False)
+        job.returned.connect(self._show_imported)
+        job.start()
+
+    def _show_imported(self, found: "Imported") -> None:
+        self._offer(_Topic.FAILURE, self.close_button)
+        self.show_message("warning" if found.refused else "good", found.text)
+        self.imported.emit()
 
     def _finish_open(self) -> None:
         self.hide()
@@ -219,10 +258,10 @@ class LibraryBar(Notice):
         chooser.setDefaultSuffix("sqlite3")
         return chooser
 
-    def _begin(self, work: Callable[[], object], text: str) -> BackgroundJob:
-        """Prepare `work`, which switches libraries; refused while a run writes to the current one."""
+    def _begin(self, work: Callable[[], object], text: str, *, switches: bool = True) -> BackgroundJob:
+        """Prepare `work`; if it `switches` libraries, it is refused while a run writes to the current one."""
         offered = {button for button in self._buttons if not button.isHidden()} | {self.close_button}
-        measuring = self.is_measuring()
+        measuring = switches and self.is_measuring()
         topic = _Topic.REFUSAL if measuring else _Topic.FAILURE
         job = BackgroundJob(_refuse if measuring else work, self)
         job.failed.connect(lambda error: self._show_failed(error, topic, offered))

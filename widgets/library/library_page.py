@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
+from pathlib import Path
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QAction, QHideEvent, QKeySequence, QResizeEvent
@@ -37,6 +38,7 @@ from widgets.library.run_rows import Trends, baseline_first, summary_of
 from widgets.library.run_table import RunTable
 from widgets.page import Page
 from widgets.parts.boxes import column_in, fill
+from widgets.parts.dialogs import ask_for_file
 from widgets.parts.empty_state import EmptyState
 from widgets.parts.issue_line import acknowledged_text
 from widgets.parts.layouts import remember_splitter
@@ -135,6 +137,20 @@ class LibraryPage(Page):
         ids = baseline_first(chosen)
         self.export_requested.emit(ids, ids[0] + more)
         return True
+
+    def export_library(self) -> None:
+        """Ask for a new file and write the selected runs to it as a library, or report that there are none."""
+        if not self.actions_of_runs.export_library.isEnabled():
+            self.status.emit(self.actions_of_runs.export_library.toolTip())
+            return
+        runs, workstation = [row.id for row in self._chosen()], self.workstation
+
+        def write(path: Path) -> None:
+            BackgroundJob(lambda: workstation.export_library(runs, path), self).start(
+                lambda written: self.status.emit(f"Written: {written}"), self._fail
+            )
+
+        ask_for_file(self, "Export runs as a library file", write, ["Libraries (*.sqlite3)"], save_as="runs.sqlite3")
 
     def hideEvent(self, event: QHideEvent) -> None:
         """Stop computing verdicts while hidden: they would take CPU from a test on this computer."""
@@ -419,6 +435,7 @@ class LibraryPage(Page):
         actions.sessions.triggered.connect(self._select_sessions)
         actions.rename.triggered.connect(self.table.edit_cell)
         actions.export.triggered.connect(self.export)
+        actions.export_library.triggered.connect(self.export_library)
         actions.sample_size.triggered.connect(self._show_sample_size)
         for pane in (self.panel.sample_size, self.comparison.sample_size):
             pane.plan_chosen.connect(self.repeat_requested)
