@@ -221,7 +221,7 @@ def test_the_layout_is_remembered(qtbot: QtBot, keep: Keep, page: LibraryPage, w
     assert [head.visualIndex(number) for number in range(head.count())] == list(range(head.count()))
     assert page.table.lines.names[head.sortIndicatorSection()] == "name"
     page.actions_of_runs.preview.trigger()
-    assert page._preview.isHidden()
+    assert page.preview.isHidden()
     page.hide()
     again = opened(qtbot, keep, workstation)
     assert "kernel" in again.table.lines.names
@@ -229,7 +229,7 @@ def test_the_layout_is_remembered(qtbot: QtBot, keep: Keep, page: LibraryPage, w
     names = [row.summary.name for row in again.table.lines.matched]
     assert names == sorted(names, key=str.casefold)
     assert again.filter_bar.grouping == "host"
-    assert again._preview.isHidden()
+    assert again.preview.isHidden()
 
 
 def test_a_baseline_is_seen_in_the_table(page: LibraryPage) -> None:

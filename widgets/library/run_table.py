@@ -7,7 +7,7 @@ from typing import Any, cast
 
 from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QPointF, QRectF, Qt, QTimer, Signal
 from PySide6.QtGui import QColor, QKeyEvent, QMouseEvent, QPainter, QPen, QPolygonF
-from PySide6.QtWidgets import QAbstractItemView, QStyleOptionViewItem
+from PySide6.QtWidgets import QAbstractItemView, QLineEdit, QStyleOptionViewItem, QWidget
 
 from app.library_rows import LibraryRow
 from app.library_table import COLUMNS, ListColumn, grouped, sorted_rows
@@ -237,7 +237,12 @@ def _in_unit(
 
 
 class RunDelegate(RowDelegate):
-    """Draws trends as sparklines."""
+    """Draws trends as sparklines; a text that is edited stays when its row changes, as by a verdict."""
+
+    def setEditorData(self, editor: QWidget, index: Index) -> None:
+        """Fill an editor in which nothing was typed."""
+        if not (isinstance(editor, QLineEdit) and editor.isModified()):
+            super().setEditorData(editor, index)
 
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
         """Draw a cell."""
