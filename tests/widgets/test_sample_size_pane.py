@@ -207,9 +207,9 @@ def test_a_run_without_noise_has_the_reason_at_its_tab(qtbot: QtBot, tmp_path: P
     qtbot.waitUntil(lambda: page.panel.opened is not None)
     index = page.panel.tabs.indexOf(page.panel.sample_size)
     assert not page.panel.tabs.isTabEnabled(index)
-    with qtbot.waitSignal(page.status) as said:
+    with qtbot.waitSignal(page.status) as reported:
         page.actions_of_runs.sample_size.trigger()
-    assert said.args == [page.panel.tabs.tabToolTip(index)]
+    assert reported.args == [page.panel.tabs.tabToolTip(index)]
     assert "duet" in page.panel.tabs.tabToolTip(index)
 
 
