@@ -32,6 +32,8 @@ if TYPE_CHECKING:
     from app.saved_margins import SavedMargins
     from app.step_results import ResultCard
     from app.store.errors import StoreError
+    from app.store.library_version import LibraryVersion
+    from app.store.run_transfer import FinishedRun, Imported
     from app.store.store import Store
     from suites.facts import Facts
     from suites.vocab import Sample
@@ -78,6 +80,10 @@ class LibraryServices(ABC):
             for row in found.rows
         )
         return replace(found, rows=tuple(rows))
+
+    def library_version(self, known: LibraryVersion | None = None) -> LibraryVersion:
+        """Return the version of library(), whichever process wrote to it; cheap while it is still `known`."""
+        return self._store.version(known)
 
     def matching(self, text: str) -> tuple[LibraryRows, list[LibraryRow]]:
         """Return the library and the rows that match a filter. Raises FilterError."""
@@ -311,6 +317,22 @@ class LibraryServices(ABC):
         """Write the report image; several runs are compared as in compare(), and so are the sides of one duet."""
         sides = self.duet_sides(runs[0]) if len(runs) == 1 else ()
         return self._selection.export_png(sides or runs, path, self.margins(margins), overruled, tested)
+
+    def export_library(self, runs: Sequence[str], path: Path) -> Path:
+        """Write finished runs to a new library at `path`, which another Benchwright opens or imports."""
+        self._store.export_runs([run for word in runs for run in self._selection.expanded(word)], path)
+        return path
+
+    def runs_to_import(self, path: Path) -> list[FinishedRun]:
+        """Return the finished runs of the library at `path`, which is only read, the newest first."""
+        from app.store.run_transfer import finished_runs
+
+        return finished_runs(path)
+
+    def import_runs(self, path: Path, runs: Sequence[str] = ()) -> Imported:
+        """Copy finished runs, by default all, from the library at `path`, which is only read."""
+        self.check_writable()
+        return self._store.import_runs(path, runs)
 
     def result_card(self, run: str) -> ResultCard:
         """Return the results of a run as text, and as a picture of 1200 x 630 pixels."""

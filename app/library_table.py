@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import Any
 
 from app.library_rows import LibraryRow, LibraryRows
+from app.natural_order import natural_key
 from app.plans.plan import host_label
 from app.run_matching import MetricReader, configurations_of, parameter_names
 from suites.errors import BenchwrightError
@@ -33,7 +34,7 @@ def _textual(name: str, title: str, read: Callable[[LibraryRow], Iterable[str]])
     def text(row: LibraryRow) -> str:
         return ", ".join(read(row))
 
-    return ListColumn(name, title, text, lambda row: _key(text(row).casefold() or None))
+    return ListColumn(name, title, text, lambda row: _key(natural_key(text(row)) if text(row) else None))
 
 
 def _numeric(
@@ -142,7 +143,7 @@ def parameter_column(name: str, token: str = "") -> ListColumn:
 
     def key(row: LibraryRow) -> Key:
         value = next((one.values[name] for one in row.configurations if name in one.values), None)
-        return (True, 0) if value is None else (False, (value.number is None, value.number or 0.0, value.text))
+        return _key(value and (value.number is None, value.number or 0.0, natural_key(value.text)))
 
     return ListColumn(token or name, token or name, lambda row: parameter_text(row, name), key, number=True)
 

@@ -10,6 +10,7 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 from app.library_rows import Configuration, LibraryRow, LibraryRows, ParameterValue
+from app.natural_order import natural_key
 from app.plans.plan import host_label
 from app.run_filter import FilterError, RunFilter, Term
 from suites.errors import BenchwrightError
@@ -120,7 +121,7 @@ def values_of_field(rows: Iterable[LibraryRow], name: str) -> list[tuple[str, in
             counted.update(set(TEXTS[name](row)))
         else:
             counted.update({one.values[name].text for one in row.configurations if name in one.values})
-    return sorted(counted.items(), key=lambda item: (-item[1], item[0]))
+    return sorted(counted.items(), key=lambda item: (-item[1], natural_key(item[0])))
 
 
 def _test(term: Term, library: LibraryRows, values_of: MetricReader, now: datetime) -> Test:

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import logging
 import threading
-import time
 from contextlib import closing, suppress
 from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from app.hosts.hosts import ConnectReport, Hosts, SavedHosts
+from app.host_services import HostServices
+from app.hosts.hosts import Hosts, SavedHosts
 from app.margins import with_margins
 from app.paths import consent_path, hosts_path, queue_path, store_path
 from app.plans.consent import ConsentFile, Consents
@@ -27,9 +27,8 @@ from app.plans.totals import StepPreview
 from app.plans.validation import validate
 from app.runs.delivery import file_text, files_of
 from app.saved_margins import MARGINS_FILE, SavedMargins
-from app.session_services import RunOptions, SessionServices
+from app.session_services import RunOptions
 from remote.connection_state import PATIENCE, ReconnectPolicy
-from remote.errors import ConnectError, ConnectOutcome
 from suites.errors import BenchwrightError
 
 if TYPE_CHECKING:
@@ -41,26 +40,24 @@ if TYPE_CHECKING:
     from app.checks.issues import HostReading
     from app.detached_runs import DetachedRun
     from app.events import Event
-    from app.hosts.hosts import HostEntry
     from app.hosts.leftovers import Leftover
     from app.hosts.load_probe import LoadProbe
     from app.queue.entries import QueueEntry
     from app.queue.run_queue import RunQueue
-    from app.records import ChangeRecord, HostAction, RunRecord
+    from app.records import RunRecord
     from app.runs.control import Control
     from app.runs.request import RunRequest
     from app.runs.root_commands import RootCommand
     from app.store.salvage import Salvaged
     from app.store.store import Store
     from remote.questions import Asker
-    from remote.tuning import RestoredSetting, SettingNote
     from suites.facts import Facts
     from suites.vocab import Finding
 
 log = logging.getLogger(__name__)
 
 
-class Workstation(SessionServices):
+class Workstation(HostServices):
     """All services of the application."""
 
     def __init__(
@@ -78,94 +75,6 @@ class Workstation(SessionServices):
         self.consents = Consents(self._memory)
         self._opening = threading.Lock()
         self._opened: Store | None = None
-
-    # Hosts
-
-    def hosts(self) -> list[HostEntry]:
-        """Return this computer, the saved hosts, and the aliases of ~/.ssh/config, in this order."""
-        return self._hosts.entries()
-
-    def hosts_problem(self) -> str:
-        """Return why the aliases of ~/.ssh/config are missing from the hosts, or an empty string."""
-        return self._hosts.problem()
-
-    def resolved_hosts(self) -> Mapping[str, str]:
-        """Return where ssh connects to for each host: ``ann@192.0.2.14:2222 via bastion``."""
-        return self._hosts.resolved()
-
-    def save_hosts(self, *entries: HostEntry, instead: Sequence[str] = ()) -> list[HostEntry]:
-        """Add or replace hosts, and those named in `instead`; return what was replaced. None if one is invalid."""
-        return self._hosts.saved.save(*entries, instead=instead)
-
-    def restore_hosts(self, *before: HostEntry, after: Sequence[HostEntry] = ()) -> None:
-        """Undo a change of saved hosts, which left `after`; raise HostsError if they were changed since."""
-        self._hosts.saved.restore(*before, after=after)
-
-    def remove_host(self, name: str) -> list[HostEntry]:
-        """Delete a saved host and return it. Its runs stay in the library."""
-        return self._hosts.saved.remove(name)
-
-    def forget_secrets(self, name: str) -> int:
-        """Delete the password and passphrases of a host, also from the system's keyring; return their number."""
-        return self._hosts.forget_secrets(name)
-
-    def test_connection(self, name: str, asker: Asker, entry: HostEntry | None = None) -> ConnectReport:
-        """Connect and report the outcome; never raises for a failure to connect.
-
-        With `entry`, use it instead of the host saved under `name`.
-        """
-        began = time.monotonic()
-        try:
-            with closing(self._hosts.connect(name, asker, entry)):
-                seconds = time.monotonic() - began
-                return ConnectReport(name, ConnectOutcome.CONNECTED, f"Connected to {name}.", "", seconds)
-        except ConnectError as error:
-            return ConnectReport(name, error.outcome, error.message, error.remedy, time.monotonic() - began)
-        except BenchwrightError as error:
-            return ConnectReport(name, ConnectOutcome.PROTOCOL, error.message, error.remedy, time.monotonic() - began)
-
-    def facts(self, name: str, asker: Asker, directories: Sequence[str] = (), devices: Sequence[str] = ()) -> Facts:
-        """Read the facts of a host, of the `directories` for disk tests, and of raw `devices`."""
-        from remote.devices import read_devices
-        from remote.probe import read_facts
-
-        with closing(self._hosts.connect(name, asker)) as session:
-            facts = read_facts(session, tuple(directories), watch=True)
-            return replace(facts, devices=read_devices(session, devices))
-
-    def install(self, name: str, command: str, asker: Asker, what: str = "install") -> Generator[str]:
-        """Run the command that installs a tool, with the user's consent; yield its output line by line.
-
-        Output and exit status are recorded with the purpose `what`: see host_log().
-        """
-        from app.hosts.packages import InstallCommand
-
-        self.check_writable()
-        with closing(self._hosts.connect(name, asker)) as session:
-            yield from InstallCommand(session, asker, self._store, command, what).lines()
-
-    def host_log(self, name: str) -> list[HostAction]:
-        """Return the commands run on a host with the user's consent, newest first."""
-        return self._store.actions(name)
-
-    def pending_changes(self, name: str | None = None) -> list[ChangeRecord]:
-        """Return the settings that runs changed and did not restore, of one host or all."""
-        return self._store.pending_changes(name)
-
-    def host_notes(self, name: str, asker: Asker) -> tuple[SettingNote, ...]:
-        """Return the notes on a host about settings that runs changed there; needs no root."""
-        from remote.tuning import notes
-
-        with closing(self._hosts.connect(name, asker)) as session:
-            return notes(session)
-
-    def restore(self, name: str, asker: Asker) -> tuple[RestoredSetting, ...]:
-        """Restore every setting that runs left changed on a host, as root; return the outcome of each."""
-        from app.hosts.leftovers import restore
-
-        self.check_writable()
-        with closing(self._hosts.connect(name, asker)) as session:
-            return restore(session, asker, self._store)
 
     @property
     def saved_margins(self) -> SavedMargins:

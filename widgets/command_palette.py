@@ -46,11 +46,12 @@ class PaletteEntry:
     perform: Callable[[], object]
     keys: str = ""
     icon: str = ""
+    words: str = ""  # by which it is found besides
 
     @cached_property
     def _text(self) -> str:
         """A space before each word that is searched."""
-        return f" {self.title} {self.detail}".casefold()
+        return f" {self.title} {self.detail} {self.words}".casefold()
 
     def rank(self, words: Sequence[str]) -> int | None:
         """Return how well `words` (case-folded) match, 0 the best; None if one of them does not occur."""
@@ -82,7 +83,8 @@ def _entries_of(action: QAction, above: str) -> list[PaletteEntry]:
         return [entry for each in menu.actions() for entry in _entries_of(each, path)]
     if action.isSeparator() or not action.isEnabled() or not title:
         return []
-    return [PaletteEntry(title, above, action.trigger, action.shortcut().toString())]
+    words = action.whatsThis()
+    return [PaletteEntry(title, above, action.trigger, action.shortcut().toString(), words=words)]
 
 
 class _EntryDelegate(QStyledItemDelegate):

@@ -1,12 +1,25 @@
-"""Reads the digest of the library in the background, when something in it may have changed."""
+"""Reads the digest of the library in the background, when something in it may have changed, by any process."""
 
+import time
 from datetime import UTC, datetime
+from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QObject, Signal
+from PySide6.QtCore import QObject, QTimer, Signal
+from PySide6.QtWidgets import QWidget
 
 from app.library_digest import LibraryDigest, digest_of
 from app.services import Workstation
+from suites.errors import BenchwrightError
 from widgets.jobs import BackgroundJob, collection_paused
+
+if TYPE_CHECKING:
+    from app.store.library_version import LibraryVersion
+
+INTERVAL = 1.0
+"""Seconds between two looks at the library while the window is visible."""
+
+SHARE = 0.01
+"""Largest share of a CPU that looking takes: after a slow look the next one is later."""
 
 
 class LibraryDigests(QObject):
@@ -14,26 +27,72 @@ class LibraryDigests(QObject):
 
     read = Signal(object)  # a LibraryDigest
     failed = Signal(object)  # a BenchwrightError
+    changed = Signal()  # another process has changed the list of runs, or the library can be read again or no longer
 
     def __init__(self, workstation: Workstation, parent: QObject) -> None:
         super().__init__(parent)
         self._workstation = workstation
         self._reading: BackgroundJob | None = None
         self._again = False
+        self._version: LibraryVersion | None = None  # of the last digest; None if the library could not be read
+        self._next_look = QTimer(self, singleShot=True, interval=round(1000 * INTERVAL))
 
     def refresh(self) -> None:
         """Read the library."""
         if self._reading is not None:
             self._again = True
             return
-        self._reading = BackgroundJob(self._read, self).start(self.read, self.failed, finished=self._finish)
+        self._reading = BackgroundJob(self._read, self).start(self._take, self._fail, finished=self._finish)
 
-    def _read(self) -> LibraryDigest:
+    def watch(self, window: QWidget) -> None:
+        """Look once a second whether another process has changed the library, while `window` is visible."""
+        self._next_look.timeout.connect(lambda: self._look(window))
+        self._next_look.start()
+
+    def _read(self) -> "tuple[LibraryVersion, LibraryDigest]":
         with collection_paused():
-            return digest_of(self._workstation.library(), datetime.now(UTC))
+            version = self._workstation.library_version(self._version)
+            return version, digest_of(self._workstation.library(), datetime.now(UTC))
+
+    def _take(self, found: "tuple[LibraryVersion, LibraryDigest]") -> None:
+        self._version, digest = found
+        self.read.emit(digest)
+
+    def _fail(self, error: BenchwrightError) -> None:
+        self._version = None
+        self.failed.emit(error)
 
     def _finish(self) -> None:
         self._reading = None
         if self._again:
             self._again = False
             self.refresh()
+
+    def _look(self, window: QWidget) -> None:
+        if self._reading is not None or not window.isVisible() or window.isMinimized():
+            self._next_look.start()
+            return
+        job = BackgroundJob(self._compared, self)
+        job.finished.connect(job.deleteLater)
+        job.start(self._follow)
+
+    def _compared(self) -> "tuple[LibraryVersion | None, float]":
+        """Return the present version of the library, None if it cannot be read, and the CPU seconds that this took."""
+        from app.store.errors import StoreBusyError
+
+        began, version = time.thread_time(), self._version
+        try:
+            version = self._workstation.library_version(version)
+        except StoreBusyError:
+            pass  # locked for a while
+        except BenchwrightError:
+            version = None
+        return version, time.thread_time() - began
+
+    def _follow(self, found: "tuple[LibraryVersion | None, float]") -> None:
+        known, (version, seconds) = self._version, found
+        self._next_look.start(round(1000 * max(INTERVAL, seconds / SHARE)))
+        if self._reading is None and version != known:
+            self._version = version
+            if version is None or known is None or version.content != known.content:
+                self.changed.emit()

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from PySide6.QtCore import QEvent, QTimer, Signal
 from PySide6.QtGui import QCloseEvent
@@ -39,6 +39,7 @@ from widgets.undo import UndoStack
 from widgets.window_actions import WindowActions
 
 if TYPE_CHECKING:
+    from widgets.library.library_page import LibraryPage
     from widgets.live.live_page import LivePage
 
 SIZE = (1280, 800)
@@ -83,7 +84,8 @@ class MainWindow(QMainWindow):
         self._connect()
         self.links = SidebarLinks(self, self.actions_of_window.sidebar, self)
         plans = {".toml": self._load_plan, ".fio": self.pages.open_job_file, ".job": self.pages.open_job_file}
-        DroppedFiles(self, {**plans, ".sqlite3": self.library_bar.open_library}, self.show_message)
+        DroppedFiles(self, {**plans, ".sqlite3": self.library_bar.open_dropped}, self.show_message)
+        self.digests.watch(self)
         self.show_page(PageName.HOSTS)
 
     @property
@@ -143,8 +145,7 @@ class MainWindow(QMainWindow):
 
     def run_ended(self) -> None:
         """Update the window after the end of a run."""
-        self.detached_bar.refresh()
-        self.session_bar.refresh()
+        self._refresh_bars()
         self.closing.run_ended()
 
     def show_library_change(self, change: LibraryChanged) -> None:
@@ -180,6 +181,15 @@ class MainWindow(QMainWindow):
         """Ask for a plan file and open it."""
         ask_for_file(self, "Open a plan", self._load_plan, ["Plans (*.toml)", "All files (*)"])
 
+    def import_runs(self) -> None:
+        """Ask for the library file of another Benchwright, and whether to import its runs."""
+        self.library_bar.choose_import()
+
+    def export_library(self) -> None:
+        """Export the selected runs of the library as a library file."""
+        if page := self.show_page(PageName.LIBRARY):
+            cast("LibraryPage", page).export_library()
+
     def export(self) -> None:
         """Export the content of the current page; if it has none, show the library."""
         page = self.front
@@ -211,9 +221,7 @@ class MainWindow(QMainWindow):
         page = self.front
         if isinstance(page, Page):
             page.activated()
-        self.library_bar.refresh()
-        self.detached_bar.refresh()
-        self.session_bar.refresh()
+        self._refresh_bars()
         self.queue_bar.refresh()
 
     def _arrange(self) -> None:
@@ -235,11 +243,15 @@ class MainWindow(QMainWindow):
         self.asker.asked.connect(self.presence.note_question)
         self.asker.asking_changed.connect(lambda: self.show_lines(*self._shown_lines))
         self.undo.changed.connect(self.status_line.show_message)
+        self.digests.changed.connect(self._follow_library)
+        self.digests.read.connect(lambda _digest: self.library_bar.show_listed())
+        self.digests.failed.connect(self.library_bar.show_unlisted)
         self.queue_bar.others_found.connect(lambda: self.pages.page(PageName.LIVE))  # it shows them in the strip
         self.queue_bar.start_requested.connect(self.pages.run_queue)
         self.strip.chosen.connect(self.pages.show_live)
         self.strip.stop_requested.connect(lambda key: self.on_live(lambda live: live.stop_key(key)))
         self.strip.queue_requested.connect(lambda key, action: self.on_live(lambda live: live.act_on_key(key, action)))
+        self.library_bar.imported.connect(self._follow_library)
         self.library_bar.opened.connect(self._show_other_library)
         self.library_bar.save_requested.connect(self._save_library)
         self.detached_bar.attach_requested.connect(self.pages.attach)
@@ -247,15 +259,24 @@ class MainWindow(QMainWindow):
         self.session_bar.start_requested.connect(lambda series, asked: self.pages.run_session(series, show=asked))
         self.status_line.stop_requested.connect(self.actions_of_window.stop.trigger)
 
+    def _refresh_bars(self) -> None:
+        """Read what the bars show of the library."""
+        self.library_bar.refresh()
+        self.detached_bar.refresh()
+        self.session_bar.refresh()
+
+    def _follow_library(self) -> None:
+        """Show what another process has changed in the library."""
+        self.pages.refresh_library()
+        self._refresh_bars()
+
     def _show_other_library(self) -> None:
         page = self.front
         use_library(self.workstation.library_path)
         self.undo.forget()
-        self.pages.refresh_library()
+        self._follow_library()
         if isinstance(page, Page) and page is not self.pages.existing(PageName.LIBRARY):
             page.activated()
-        self.detached_bar.refresh()
-        self.session_bar.refresh()
 
     def _is_measuring(self) -> bool:
         return self.pages.live is not None and self.pages.live.running

@@ -28,7 +28,8 @@ def build_menus(window: WindowParts, actions: WindowActions) -> None:
     file, run, host, view, help_menu = (bar.addMenu(title) for title in titles)
     _add_groups(
         file,
-        [actions.new_test, actions.quick, actions.open_plan, actions.export],
+        [actions.new_test, actions.quick, actions.open_plan],
+        [actions.export, actions.export_library, actions.import_runs],
         [actions.undo],
         [actions.quit],
     )

@@ -217,11 +217,11 @@ class Pages:
         BackgroundJob(self._workstation.end_interrupted, page).start(finished=self._run_finished)
 
     def refresh_library(self) -> None:
-        """Refresh what is shown of the library."""
+        """Refresh what is shown of the library; a hidden page is refreshed when it is shown."""
         self._digests.refresh()
         library = cast("LibraryPage | None", self._pages.get(PageName.LIBRARY))
-        if library is not None:
-            library.refresh()
+        if library is not None and library.isVisible():
+            library.follow()
 
     def _make_hosts(self) -> Page:
         from widgets.hosts.hosts_page import HostsPage

@@ -30,6 +30,10 @@ class WindowActions(QObject):
         self.quick.setIconText("Quick")
         self.open_plan = self._make("Open plan…", window.choose_plan_file, keys.Open)
         self.export = self._make("Export…", window.export, "Ctrl+E")
+        self.export_library = self._make("Export runs as a library file…", window.export_library)
+        self.import_runs = self._make("Import runs…", window.import_runs)
+        for action in (self.export_library, self.import_runs):
+            action.setWhatsThis("run bundle")  # found by this, too
         self.undo = window.undo.action
         self.quit = self._make("Quit", window.close, "Ctrl+Q")
         self.add_host = self._make("Add a host…", pages.add_host)

@@ -69,6 +69,14 @@ class WindowParts(Protocol):
         """Ask for a plan file and open it."""
         ...
 
+    def import_runs(self) -> None:
+        """Ask for the library file of another Benchwright, and whether to import its runs."""
+        ...
+
+    def export_library(self) -> None:
+        """Export the selected runs of the library as a library file."""
+        ...
+
     def export(self) -> None:
         """Export the content of the current page."""
         ...

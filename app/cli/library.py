@@ -174,6 +174,12 @@ def _print_trials(record: RunRecord) -> None:
     help="Write the metrics to this file, the samples to another next to it; needs pyarrow.",
 )
 @click.option("--png", "png_path", type=click.Path(path_type=Path), help="Write the report image to this file.")
+@click.option(
+    "--library",
+    "library_path",
+    type=click.Path(path_type=Path),
+    help="Write the runs to this new library file, for another Benchwright to import.",
+)
 @margin_option
 @overrule_option
 @metrics_option
@@ -185,15 +191,16 @@ def export(
     csv_path: Path | None,
     parquet_path: Path | None,
     png_path: Path | None,
+    library_path: Path | None,
     margins: Margins,
     overrule: str,
     metrics: tuple[str, ...],
     everything: bool,
     as_json: bool,
 ) -> None:
-    """Export RUNS as CSV, Parquet or PNG."""
-    if csv_path is None and parquet_path is None and png_path is None:
-        raise BenchwrightError("No output file given.", "Add --csv FILE, --parquet FILE or --png FILE.")
+    """Export RUNS as CSV, Parquet or PNG, or as a library file with everything (a run bundle)."""
+    if not any((csv_path, parquet_path, png_path, library_path)):
+        raise BenchwrightError("No output file given.", "Add --csv, --parquet, --png or --library with a FILE.")
     written: list[Path] = []
     if csv_path is not None:
         written.extend(workstation.export_csv(runs, csv_path))
@@ -202,11 +209,28 @@ def export(
     if png_path is not None:
         tested = tested_of(metrics, everything=everything)
         written.append(workstation.export_png(runs, png_path, margins, overrule, tested))
+    if library_path is not None:
+        written.append(workstation.export_library(runs, library_path))
     if as_json:
         print_json({"files": [str(path) for path in written]})
         return
     for path in written:
         click.echo(plain(f"Wrote {path}"))
+
+
+@click.command("import")
+@click.argument("file", type=click.Path(path_type=Path))
+@click.argument("runs", nargs=-1)
+@json_verb
+def import_runs(workstation: Workstation, file: Path, runs: tuple[str, ...], *, as_json: bool) -> None:
+    """Import RUNS, by default all finished ones, from the library FILE (a run bundle), which is only read."""
+    found = workstation.import_runs(file, runs)
+    if as_json:
+        print_json({"runs": found.runs, "present": found.present, "refused": dict(found.refused)})
+    else:
+        click.echo(plain(found.text))
+    if found.refused:
+        raise SystemExit(FAILED)
 
 
 @click.command("acknowledge")

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from app.json_converter import publish
+from app.natural_order import natural_key
 from app.plans.context import work_directory
 from app.plans.plan import Repetition, Step
 from suites.errors import UnknownSuiteError
@@ -234,7 +235,7 @@ def _one_machine(side: Profile) -> Iterator[str]:
         boot = known(facts.system.boot_id)
         if boot is not None and facts.host in side.hosts:
             names.setdefault(boot, set()).add(facts.host)
-    yield from (" = ".join(sorted(hosts)) for hosts in names.values() if len(hosts) > 1)
+    yield from (" = ".join(sorted(hosts, key=natural_key)) for hosts in names.values() if len(hosts) > 1)
 
 
 def _machine(ours: Profile, baseline: Profile) -> Iterator[Difference]:
@@ -383,4 +384,4 @@ def _hosts(side: Profile) -> str:
 
 
 def _joined(values: Iterable[str]) -> str:
-    return " and ".join(sorted(values))
+    return " and ".join(sorted(values, key=natural_key))

@@ -90,7 +90,7 @@ def compare(
         note
         for side in sides
         for run in side.runs  # an invalid run of a group stays excluded: its valid ones are the values
-        for note in excluded_trials(run, overruled=bool(overruled.strip()) and len(side.runs) == 1)
+        for note in excluded_trials(run, invalid=not overruled.strip() or len(side.runs) > 1)
     ]
     notes = tuple(dict.fromkeys([*excluded, *overruling, *remarks, *caveats, *halves]))
     summaries = tuple(side.summary for side in sides)

@@ -15,21 +15,21 @@ from suites.verdict import Trust, Verdict
 from suites.vocab import Finding, Sample
 
 
-def excluded_trials(record: RunRecord, *, overruled: bool = False) -> Iterator[str]:
-    """Yield a line for each trial and invalid step that is excluded, of each joined run. Warm-ups are not listed.
+def excluded_trials(record: RunRecord, *, invalid: bool = True) -> Iterator[str]:
+    """Yield a line for each trial that is excluded, of each joined run, and with `invalid` for each invalid step.
 
-    `overruled`: invalid steps are not excluded.
+    Warm-ups are not listed.
     """
     if record.parts:
         for part in record.parts:
-            yield from excluded_trials(part, overruled=overruled)
+            yield from excluded_trials(part, invalid=invalid)
         return
     for trial in record.trials:
         if trial.state is not State.DONE and not trial.trial.warm_up:
             where = f"trial {trial.trial.number} of {trial.trial.step} on {host_label(trial.trial.host)}"
             yield f"{record.summary.id}: {where} is excluded, {trial.state}: {trial.reason or 'no reason recorded'}"
     for verdict in record.verdicts:
-        if verdict.trust is Trust.INVALID and verdict.step is not None and not overruled:
+        if verdict.trust is Trust.INVALID and verdict.step is not None and invalid:
             where = f"{verdict.step} on {host_label(verdict.host or '')}"
             yield f"{record.summary.id}: {where} is not compared, {verdict.text}"
 

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from enum import StrEnum
 
 from app.comparison.sides import Side
+from app.plans.plan import Order
 from app.records import RunRecord
 from app.scaling.sweeps import curves, curves_of_steps
 from suites.registry import histograms_of
@@ -17,6 +18,8 @@ class StudyKind(StrEnum):
     SCALING = "Scaling"
     HEAT = "Heat map"
     ROUNDS = "Rounds"
+    SAMPLE_SIZE = "Sample size"
+    RANK = "Rank"
 
 
 def missing_for(records: Sequence[RunRecord]) -> dict[StudyKind, str]:
@@ -25,6 +28,7 @@ def missing_for(records: Sequence[RunRecord]) -> dict[StudyKind, str]:
         StudyKind.NOISE: ("two counted trials of a step", _has_repetition),
         StudyKind.SCALING: ("a sweep of threads, depth or streams, or steps that differ in one number", _has_sweep),
         StudyKind.HEAT: ("latency histograms of every second, as fio records them", _has_histograms),
+        StudyKind.SAMPLE_SIZE: ("two counted trials of a step; a duet has none", _has_pilot),
         StudyKind.ROUNDS: ("rounds of an SSD steady-state test", _has_rounds),
     }
     return {study: f"Needs {what}." for study, (what, has) in needs.items() if not any(map(has, records))}
@@ -34,6 +38,10 @@ def _has_repetition(record: RunRecord) -> bool:
     return any(
         len(record.trials_of(step.name, host)) > 1 for step in record.plan.steps for host in record.summary.hosts
     )
+
+
+def _has_pilot(record: RunRecord) -> bool:
+    return _has_repetition(record) and all(part.plan.order is not Order.DUET for part in record.parts or (record,))
 
 
 def _has_sweep(record: RunRecord) -> bool:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import tomlkit
 
 from app.hosts.credentials import CredentialCache, key_account, password_account
+from app.natural_order import natural_key
 from app.output import WriteError, write_whole
 from app.plans.context import LOOPBACK
 from app.plans.plan import LOCAL
@@ -159,7 +160,7 @@ class SavedHosts:
     def _write(self, entries: list[HostEntry]) -> None:
         document = {
             entry.name: {key: getattr(entry, key) for key in _KEYS if getattr(entry, key) is not None}
-            for entry in sorted(entries, key=lambda entry: entry.name)
+            for entry in sorted(entries, key=lambda entry: natural_key(entry.name))
         }
         try:
             write_whole(self._path, tomlkit.dumps(document).encode(), private=True)
@@ -169,7 +170,7 @@ class SavedHosts:
 
 def _entries(text: str) -> list[HostEntry]:
     content = parse_toml(text, HostsError, "Fix or move the file.")
-    return sorted((_entry(name, table) for name, table in content.items()), key=lambda entry: entry.name)
+    return [_entry(name, content[name]) for name in sorted(content, key=natural_key)]
 
 
 def _entry(name: str, table: object) -> HostEntry:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from app.events import Event, Progress, RunAttached, RunStarted
+from app.natural_order import natural_key
 from app.plans.plan import LOCAL, Plan, host_label
 from app.queue.entries import EntryState, QueueEntry, QueuePlace, again, moved, placed
 from app.queue.machines import BOOT, Machine
@@ -223,7 +224,7 @@ class RunMark:
 
         def read(content: QueueContent) -> list[str]:
             others = [entry for entry in _living(content).entries if entry.running and entry.id != self.entry_id]
-            return sorted({machine.name for entry in others for machine in entry.machines} - {LOCAL})
+            return sorted({machine.name for entry in others for machine in entry.machines} - {LOCAL}, key=natural_key)
 
         return self._file.update(read)
 

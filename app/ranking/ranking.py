@@ -309,9 +309,10 @@ def _order(found: Sequence[Candidate], criteria: RankingCriteria) -> str:
 
 
 def _excluded(sides: Sequence[Sequence[RunRecord]]) -> Iterator[str]:
-    """Yield what does not count of each run."""
-    for run in itertools.chain(*sides):
-        yield from (f"{line}." for line in excluded_trials(run))
+    """Yield what does not count of each run; an invalid run that is no part of a group is itself not ranked."""
+    for runs in sides:
+        for run in runs:
+            yield from (f"{line}." for line in excluded_trials(run, invalid=len(runs) > 1))
 
 
 def _other_steps(

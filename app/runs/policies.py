@@ -91,8 +91,9 @@ def check_baseline(plan: Plan, baseline: RunRecord, sessions: int) -> None:
         )
     if sessions > 1:
         raise PlanError(
-            f"“{name}” has {sessions} sessions: one session has a single value beside them, however many trials.",
-            "Choose a baseline of one run, or a fixed number of trials in several sessions.",
+            f"“{name}” has {sessions} sessions: the verdict then compares sessions, and the trials of this one session "
+            "count as one value. More trials do not settle it.",
+            "Choose a baseline of one run, or repeat a fixed number of trials in as many sessions.",
         )
     cells = paired(plan, side)
     obstacles = [

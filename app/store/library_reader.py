@@ -11,6 +11,7 @@ from sqlalchemy import Connection, Select, delete, insert, select
 
 from app.events import State
 from app.library_rows import NO_ANNOTATION, Annotation, Configuration, LibraryRow, LibraryRows, ParameterValue
+from app.natural_order import natural_key
 from app.records import RunSummary
 from app.store import ownership, run_reader, schema
 from app.store.errors import StoreError
@@ -66,7 +67,8 @@ def annotate(connection: Connection, changed: Mapping[str, Annotation]) -> Mappi
 def searches(connection: Connection) -> Mapping[str, str]:
     """Return the saved searches by name."""
     table = schema.saved_searches.c
-    return _pairs(connection, select(table.name, table.search).order_by(table.name))
+    found = _pairs(connection, select(table.name, table.search))
+    return {name: found[name] for name in sorted(found, key=natural_key)}
 
 
 def save_search(connection: Connection, name: str, search: str) -> str:

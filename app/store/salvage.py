@@ -68,7 +68,7 @@ def salvage(source: Path, target: Path) -> Salvaged:
         raise translated(error, source) from error
     try:
         with temporary_space(2 * found.st_size + _size(wal_of(source))) as folder:
-            copy = _copied(source, Path(folder))
+            copy = copy_of(source, Path(folder))
             return _best(copy, target)
     except BaseException as error:
         target.unlink(missing_ok=True)
@@ -88,7 +88,8 @@ def _size(path: Path) -> int:
     return 0
 
 
-def _copied(source: Path, folder: Path) -> Path:
+def copy_of(source: Path, folder: Path) -> Path:
+    """Return a copy of the library at `source` in `folder`, with its write-ahead log."""
     copy = folder / "copy"
     shutil.copyfile(source, copy)
     with contextlib.suppress(FileNotFoundError):  # commits since the last checkpoint, if any

@@ -41,8 +41,10 @@ from app.store import (
 from app.store.database import Database
 from app.store.errors import StoreBusyError, StoreError, StoreFullError, StoreLostError
 from app.store.full_disk import on_full_disk
+from app.store.library_version import LibraryVersion, stamps_of, version_of
 from app.store.ownership import RecordingOwner
 from app.store.recorder import Recorder
+from app.store.run_transfer import Imported, export_runs, import_runs
 from suites.facts import Facts
 from suites.vocab import Sample
 
@@ -89,6 +91,14 @@ class Store:
         """Return every run as a row of the library, those in the bin included, and the saved searches."""
         with self._database.reading() as connection:
             return library_reader.library(connection)
+
+    def version(self, known: LibraryVersion | None = None) -> LibraryVersion:
+        """Return the version of library(); cheap if nothing was written since the version `known`."""
+        stamps = stamps_of(self.path)
+        if known is not None and known.holds(stamps):
+            return known
+        with self._database.reading() as connection:
+            return version_of(connection, stamps)
 
     def metric_values(self, metric: str) -> Mapping[str, tuple[float, ...]]:
         """Return the values of a metric by run, in the order of its steps."""
@@ -185,6 +195,14 @@ class Store:
                 _delete(connection, run_id)
         except StoreFullError:
             on_full_disk(self.path, lambda connection: _delete(connection, run_id))
+
+    def export_runs(self, runs: Sequence[str], path: Path) -> None:
+        """Write finished runs to a new library at `path`."""
+        export_runs(self._database, runs, path)
+
+    def import_runs(self, path: Path, runs: Sequence[str] = ()) -> Imported:
+        """Copy finished runs, by default all, from the library at `path`, which is only read."""
+        return import_runs(path, self._database, runs)
 
     def pin(
         self,

@@ -1,6 +1,8 @@
 """sysbench memory: bandwidth of writing or reading blocks of memory."""
 
 import re
+from collections.abc import Sequence
+from math import inf
 
 from suites.base import (
     QUICK_SECONDS,
@@ -19,7 +21,7 @@ from suites.equivalents import Traits
 from suites.facts import Facts
 from suites.memory_sizes import CACHE_FACTOR, UNKNOWN_CACHE_SIZE, available_memory, memory_outcome, memory_too_small
 from suites.parameters import Choice, Parameter, Tuned, Type, Value, Values, format_size, size_word
-from suites.quantities import quantity
+from suites.quantities import count_text, quantity
 from suites.runtime_checks import SHORT_RUNTIME
 from suites.sysbench.output import (
     LATENCIES,
@@ -88,6 +90,12 @@ def power_at_most(size: int) -> int:
 
 # Checks of sysbench's memory test.
 
+
+QUICK_BLOCK = 256 * 2**20
+"""Bytes up to which the blocks of a quick run are those of a long one: dozens end in its time."""
+
+FEW_BLOCKS = 20
+"""Blocks of a trial below which the figure is coarse: a thread that is done waits for the last block of the others."""
 
 CALL_OVERHEAD_BLOCK = 64 * 1024
 """Bytes: one operation costs about 80 ns besides its block (0.61 of 130 ns at 1 KiB), 4 % of the 2 us of 64 KiB."""
@@ -405,8 +413,12 @@ class SysbenchMemory(Suite):
         )
 
     def quick_steps(self, context: Context) -> tuple[QuickStep, ...]:
-        """Return a run of sequential writes."""
-        return (("memory write", {"time": QUICK_SECONDS}),)
+        """Return a run of sequential writes; large blocks are only four times the cache in all, so that more end."""
+        tuned = self.tune(context)
+        block, threads = int(tuned["block_size"].value), int(tuned["threads"].value) if "threads" in tuned else 1
+        cache = None if context.facts is None else context.facts.last_level_cache()
+        least = power_at_least(CACHE_FACTOR * (cache or UNKNOWN_CACHE_SIZE) // threads)
+        return (("memory write", {"time": QUICK_SECONDS, "block_size": min(block, max(least, QUICK_BLOCK))}),)
 
 
 def _tune_block(context: Context, threads: int) -> Tuned:
@@ -422,6 +434,12 @@ def _tune_block(context: Context, threads: int) -> Tuned:
         f"{threads} x {format_size(block)} is {block * threads / cache:.3g} times the {format_size(cache)} of "
         "last-level cache, so that memory is measured; the default of 1 KiB measures the cost of the loop.",
     )
+
+
+def _blocks(figures: Sequence[Figure]) -> float:
+    """Return the number of blocks that a trial moved; infinity if it is not known, or none."""
+    values = {figure.metric: figure.value for figure in figures}
+    return values.get(OPERATIONS_PER_SECOND, 0.0) * values.get(TOTAL_TIME, 0.0) or inf
 
 
 def _operation(output: SysbenchOutput, asked: Value) -> str:
@@ -448,6 +466,8 @@ def _conclude(output: SysbenchOutput, asked: Value) -> tuple[list[Figure], list[
     notes = unresolved_note(output)
     if _operation(output, asked) == "none":
         notes.append("memory-oper none moves no bytes: no throughput.")
+    elif (blocks := _blocks(figures)) < FEW_BLOCKS:
+        notes.append(f"Only {count_text(round(blocks), 'block')} moved: throughput is resolved to {1 / blocks:.0%}.")
     if output.old:
         notes.append(f"sysbench {output.version} prints MB/sec for 2^20 bytes per second: read as MiB/s.")
     return figures, notes

@@ -24,7 +24,7 @@ from app.history import HistoryQuery, history_of, history_to_json, read_history
 from app.plans.plan import PlanError, Policy, Repetition
 from app.ranking.candidates import RankingCriteria
 from app.ranking.ranking import rank
-from app.ranking.report import ranking_csv, ranking_rows, ranking_to_json, shown_columns
+from app.ranking.report import closing_lines, ranking_csv, ranking_rows, ranking_to_json, shown_columns
 from app.records import HistoryRow, RunRecord
 from app.report_image.report import _headlines_compared
 from app.report_image.tables import rows_compared
@@ -158,6 +158,7 @@ def test_an_invalid_candidate_is_not_the_best() -> None:
     ranking = rank(("good", "other", "third"), runs, criteria)
     assert {one.candidate.name for one in ranking.ranked} == {"web-1", "web-3"}
     assert ranking.left_out == (("web-2", f"invalid: {FINDING.title}"),)
+    assert [line for line in closing_lines(ranking) if "web-2" in line] == [closing_lines(ranking)[0]]  # once
     assert [row[-1] for row in ranking_rows(ranking)].count("doubtful") == 1
     assert len(ranking_rows(ranking)[0]) - 1 in shown_columns(ranking)
     assert any("web-3" in note and FINDING.title in note for note in ranking.notes)

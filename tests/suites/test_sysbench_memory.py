@@ -1,5 +1,7 @@
 """sysbench memory: its commands, its tuning, and what is read from the real tool's output."""
 
+from dataclasses import replace
+
 import pytest
 
 from suites.base import Context, ParsedTrial, complete_values, tuned_values
@@ -82,6 +84,26 @@ def test_all_tuned_blocks_together_exceed_the_caches_fourfold(threads: int, cach
     block = tuned_block(cache, threads, 10**13)
     assert block * threads >= 4 * cache
     assert block.bit_count() == 1
+
+
+@pytest.mark.parametrize(
+    ("facts", "block"),
+    [
+        (host(cpus=2, cache=300 * MIB, available=64 * GIB), GIB),  # not 2 x 2 GiB, of which a few end in six seconds
+        (host(cpus=8, cache=32 * MIB, available=64 * GIB), 128 * MIB),  # as tuned
+        (host(cpus=1, cache=300 * MIB, available=GIB), 512 * MIB),
+    ],
+)
+def test_quick_blocks_exceed_the_caches_fourfold_in_all(facts: Facts, block: int) -> None:
+    ((_name, values),) = SUITE.quick_steps(Context(facts))
+    assert values["block_size"] == block
+
+
+def test_few_blocks_have_a_note_with_the_resolution() -> None:
+    whole = capture("sysbench/1.0.20/memory_report_interval")
+    coarse = replace(whole, stdout=whole.stdout.replace(b"243.76 per second", b"1.33 per second"))
+    (note,) = coarse.parse(SUITE.parser(DEFAULTS)).notes
+    assert ("4 blocks" in note, "25%" in note) == (True, True)
 
 
 def test_one_thread_keeps_the_scope() -> None:

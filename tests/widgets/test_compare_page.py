@@ -30,6 +30,7 @@ from widgets.compare.compare_table import INTERVAL, METRIC, MOST_MEASURED, RATIO
 from widgets.compare.explanation_panel import OverruleQuestion
 from widgets.compare.pickers import RunPicker
 from widgets.parts.table import HEADING, RowDelegate
+from widgets.plots.studies import StudyPane
 
 MESSAGES = messages("widgets-compare", "test_compare_page")
 
@@ -443,12 +444,13 @@ def test_studies_are_tabs_and_say_what_they_need(qtbot: QtBot, page: ComparePage
     offered = {page.tabs.tabText(index): page.tabs.isTabEnabled(index) for index in range(page.tabs.count())}
     assert offered == {
         "Plots": True, "Explanation": True, "Noise": True, "Scaling": False, "Heat map": True, "Rounds": False,
-        "Rank": True,
+        "Sample size": True, "Rank": True,
     }  # fmt: skip
     assert "Needs a sweep" in page.tabs.tabToolTip(3)
     page.tabs.setCurrentIndex(2)
     _settle(qtbot)
     (noise, *_) = page.studies.panes
+    assert isinstance(noise, StudyPane)
     assert noise.views
     page.tabs.setCurrentWidget(page.rank)
     qtbot.waitUntil(lambda: page.rank.ranking is not None)

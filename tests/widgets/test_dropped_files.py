@@ -6,11 +6,12 @@ from pathlib import Path
 import pytest
 from PySide6.QtCore import QMimeData, QPointF, Qt, QUrl
 from PySide6.QtGui import QDragEnterEvent, QDropEvent
-from PySide6.QtWidgets import QApplication, QWidget
+from PySide6.QtWidgets import QApplication, QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 
 from app.plans.plan import LOCAL, Plan, make_step
 from app.services import Workstation
+from tests.widgets.library_runs import Made, record
 from widgets import jobs
 from widgets.main_window import MainWindow
 from widgets.page import PageName
@@ -63,6 +64,64 @@ def test_a_job_file_opens_as_a_test(qtbot: QtBot, window: MainWindow, tmp_path: 
     (step,) = page.draft.steps
     assert (step.name, step.suite.id, page.draft.hosts) == ("mixed", "fio-job", [LOCAL])
     assert step.form.values()["job"] == path.read_text()
+
+
+def question(window: MainWindow) -> QuestionDialog:
+    (found,) = [each for each in window.findChildren(QuestionDialog) if each.isVisible()]
+    return found
+
+
+def test_the_runs_of_a_dropped_library_are_imported_after_consent(
+    qtbot: QtBot, window: MainWindow, workstation: Workstation, tmp_path: Path
+) -> None:
+    other = Workstation(tmp_path / "other.sqlite3")
+    (run,) = record(other, Made("20260101-000000-0000", iops=(1000.0, 1010.0), samples=2))
+    other.close()
+    drop(qtbot, window, other.library_path)
+    assert "Import" in question(window).accept_button.text()
+    qtbot.keyClick(question(window), Qt.Key.Key_Return)  # Enter declines
+    qtbot.waitUntil(lambda: not jobs.running())
+    assert workstation.runs() == []
+    drop(qtbot, window, other.library_path)
+    question(window).accept_button.click()
+    qtbot.waitUntil(lambda: [one.id for one in workstation.runs()] == [run])
+    qtbot.waitUntil(lambda: not jobs.running())
+    assert window.library_bar.isVisible()
+    assert "1 run" in window.library_bar.text()
+    drop(qtbot, window, other.library_path)
+    (open_instead,) = [each for each in question(window).findChildren(QPushButton) if each.text().startswith("Open")]
+    open_instead.click()
+    qtbot.waitUntil(lambda: workstation.library_path == other.library_path)
+
+
+def test_the_bar_about_a_bad_library_goes_when_it_is_closed_or_another_one_opens(
+    qtbot: QtBot, window: MainWindow, tmp_path: Path
+) -> None:
+    bad, bar = tmp_path / "bad.sqlite3", window.library_bar
+    bad.write_bytes(b"no library" * 100)
+    drop(qtbot, window, bad)
+    assert bar.isVisible()
+    assert "bad.sqlite3" in bar.text()
+    bar.close_button.click()
+    qtbot.waitUntil(lambda: not jobs.running())
+    assert not bar.isVisible()
+    drop(qtbot, window, bad)
+    assert bar.isVisible()
+    bar.open_library(tmp_path / "new.sqlite3")
+    qtbot.waitUntil(lambda: not jobs.running())
+    assert not bar.isVisible()
+
+
+def test_a_refusal_because_of_a_run_goes_with_the_run(qtbot: QtBot, window: MainWindow, tmp_path: Path) -> None:
+    bar = window.library_bar
+    bar.is_measuring = lambda: True
+    bar.open_library(tmp_path / "new.sqlite3")
+    qtbot.waitUntil(lambda: not jobs.running())
+    assert bar.isVisible()
+    bar.is_measuring = lambda: False
+    window.run_ended()
+    qtbot.waitUntil(lambda: not jobs.running())
+    assert not bar.isVisible()
 
 
 def test_a_plan_opens_and_other_files_are_named(

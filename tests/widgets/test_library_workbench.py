@@ -215,15 +215,21 @@ def test_the_layout_is_remembered(qtbot: QtBot, keep: Keep, page: LibraryPage, w
     page.columns.toggle("kernel")
     page.table.sortByColumn(page.table.lines.names.index("name"), Qt.SortOrder.AscendingOrder)
     page.filter_bar.set_grouping("host")
+    head, names = page.table.horizontalHeader(), page.table.lines.names
+    head.moveSection(head.visualIndex(names.index("verdict")), 1)
+    qtbot.waitUntil(lambda: page.table.lines.names[1] == "verdict")  # heads of groups span columns of the model
+    assert [head.visualIndex(number) for number in range(head.count())] == list(range(head.count()))
+    assert page.table.lines.names[head.sortIndicatorSection()] == "name"
     page.actions_of_runs.preview.trigger()
-    assert page._preview.isHidden()
+    assert page.preview.isHidden()
     page.hide()
     again = opened(qtbot, keep, workstation)
     assert "kernel" in again.table.lines.names
+    assert again.table.lines.names[:3] == ["started", "verdict", "name"]
     names = [row.summary.name for row in again.table.lines.matched]
     assert names == sorted(names, key=str.casefold)
     assert again.filter_bar.grouping == "host"
-    assert again._preview.isHidden()
+    assert again.preview.isHidden()
 
 
 def test_a_baseline_is_seen_in_the_table(page: LibraryPage) -> None:

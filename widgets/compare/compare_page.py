@@ -34,7 +34,7 @@ from widgets.compare.messages import status_text
 from widgets.compare.pickers import BaselinePicker, RunPicker
 from widgets.compare.rank_pane import RankPane
 from widgets.compare.run_chips import RunChips
-from widgets.compare.sample_size_dialog import show_sample_size
+from widgets.compare.sample_size_pane import SampleSizePane
 from widgets.jobs import BackgroundJob
 from widgets.page import Page
 from widgets.parts.boxes import column_in, fill
@@ -92,9 +92,8 @@ class ComparePage(Page):
         self.conditions = ConditionsLine()
         self.tabs = QTabWidget(documentMode=True)
         self.tabs.addTab(self.explanation, "Explanation")
-        self.studies = StudyTabs(self.tabs, workstation)
-        self.rank = RankPane(workstation)
-        self.tabs.addTab(self.rank, "Rank")
+        self.sample_size, self.rank = SampleSizePane(workstation), RankPane(workstation)
+        self.studies = StudyTabs(self.tabs, workstation, self.sample_size, self.rank)
         self.notice = Notice()
         self.margin = MarginField()
         self.everything = QCheckBox("Show all metrics")
@@ -205,7 +204,6 @@ class ComparePage(Page):
             part.setVisible(bool(compared.comparison.rows))
         self.conditions.show_compared(compared)
         self.studies.show_runs(self._ids, compared.missing)
-        self.rank.show_runs(self._ids)
         self._show_lines()
         if not compared.comparison.rows:
             self.explanation.show_nothing()
@@ -365,7 +363,8 @@ class ComparePage(Page):
         self.table.copy_requested.connect(self.copy_text)
         self.include_action.triggered.connect(self._include)
         self.explanation.include_button.clicked.connect(self._include)
-        self.explanation.size_button.clicked.connect(self.show_sample_size)
+        self.explanation.size_button.clicked.connect(lambda: self.tabs.setCurrentWidget(self.sample_size))
+        self.sample_size.plan_chosen.connect(self.plan_chosen)
         self.everything.toggled.connect(self._show_lines)
         self.by_effect.toggled.connect(self._show_lines)
         self.by_effect.toggled.connect(lambda: self.table.scrollTo(self.table.currentIndex()))
@@ -389,22 +388,16 @@ class ComparePage(Page):
         button.setMenu(menu)
         return button
 
-    def show_sample_size(self) -> None:
-        """Open the sample size that settles a difference, from the noise of these runs."""
-        show_sample_size(self.workstation, self._ids, self).plan_chosen.connect(self.plan_chosen)
-
     def _build_head(self) -> QWidget:
         self.add_button = push_button("Add runs…", self._ask_for_runs)
         set_icon(self.add_button, "add", "text")
         self.baseline_button = QPushButton("Add baseline…")
         set_tool_tip(self.baseline_button, "Compare with a pinned baseline or a published table")
         self.baseline_button.clicked.connect(self._ask_for_baseline)
-        size_tip = "Hosts, sessions and trials that show a difference, and their cost"
-        self.size_button = push_button("Sample size…", self.show_sample_size, tip=size_tip)
         self.copy_button = self._build_copy()
         self.export_button = push_button("Export…", self.export, tip="Export the runs as CSV and image (Ctrl+E)")
         title = Text("Compare", font=text_font(TextSize.TITLE, bold=True), wrap=False)
-        buttons = (self.add_button, self.baseline_button, self.size_button, self.copy_button, self.export_button)
+        buttons = (self.add_button, self.baseline_button, self.copy_button, self.export_button)
         return flowing(title, *buttons, spacing=SPACE[1])
 
     def _build_controls(self) -> QWidget:

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from app.comparison.comparison import ComparisonRow
+from app.natural_order import natural_key
 from app.services import Workstation
 from app.summary import MetricSummary
 from suites.errors import UnknownSuiteError
@@ -69,7 +70,7 @@ def _chosen(side: MetricSummary) -> dict[TrialKey, float]:
     median = side.median
     distances = {
         key: abs(side.values[index] - median)
-        for _, found in sorted(side.by_host().items())
+        for _, found in sorted(side.by_host().items(), key=lambda each: natural_key(each[0]))
         for index in found
         for key in (side.trials[index],)
     }

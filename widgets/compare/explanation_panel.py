@@ -139,7 +139,7 @@ class ExplanationPane(QWidget):
         self.change = _Section("To change the verdict")
         self.include_button = push_button("Include in the verdicts", visible=False)
         set_tool_tip(self.include_button, "Ctrl+I in the table")
-        self.size_button = push_button("Sample size…", visible=False)
+        self.size_button = push_button("Sample size", visible=False)
         set_tool_tip(self.size_button, "Hosts, sessions and trials that show a difference, and their cost")
         self.gate = GatePanel()
         self.notes = _Section("Notes")

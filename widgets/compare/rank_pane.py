@@ -1,12 +1,13 @@
 """Pane that ranks runs by chosen criteria and exports the ranking as a picture or CSV."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from functools import partial
 from pathlib import Path
 
-from PySide6.QtGui import QPixmap, QShowEvent
+from PySide6.QtGui import QPixmap
 from PySide6.QtWidgets import QPushButton, QWidget
 
+from app.distributions.studies import StudyKind
 from app.output import write_whole
 from app.ranking.candidates import read_prices
 from app.ranking.ranking import Ranking
@@ -23,28 +24,23 @@ from widgets.jobs import BackgroundJob
 from widgets.parts.boxes import column_in, fill, row_in, scrolled
 from widgets.parts.dialogs import ask_for_file, button_row
 from widgets.parts.images import png
-from widgets.parts.notice import Notice
 from widgets.parts.text import Text, Tone, set_tool_tip
+from widgets.plots.studies import RunsPane
 from widgets.theme import SPACE, TextSize, text_font
 
 MOST_METRICS = 200
 
 
-class RankPane(QWidget):
+class RankPane(RunsPane):
     """Criteria above, ranking below, of the runs of show_runs(); reads in the background when it is seen."""
 
     def __init__(self, workstation: Workstation) -> None:
-        super().__init__()
-        self._workstation = workstation
-        self._runs: tuple[str, ...] = ()
-        self._offered = False
-        self._job: BackgroundJob | None = None
+        super().__init__(StudyKind.RANK, workstation)
         self.ranking: Ranking | None = None
         self.form = RankForm()
         self.table = RankTable()
         self.heading = Text("", font=text_font(TextSize.BODY, bold=True))
         self.notes = Text("", Tone.MUTED)
-        self.notice = Notice()
         self.copy_button = QPushButton("Copy")
         self.export_button = QPushButton("Export…")
         self._arrange()
@@ -52,29 +48,9 @@ class RankPane(QWidget):
         self.form.table_button.setAutoDefault(False)
         self.form.table_button.clicked.connect(lambda _checked: self._ask_for_prices())
 
-    def show_runs(self, runs: Sequence[str]) -> None:
-        """Rank `runs`, at once if the pane is visible, else when it is shown."""
-        if tuple(runs) != self._runs:
-            self._runs, self._offered, self.ranking, self._job = tuple(runs), False, None, None
-            self._ready(shown=False)
-        if self.isVisible():
-            self._read()
-
-    def showEvent(self, event: QShowEvent) -> None:
-        """Read the metrics of the runs, and rank."""
-        super().showEvent(event)
-        self._read()
-
     def _read(self) -> None:
-        if not self._runs or self._offered:
-            return
-        self._offered = True
-        self.notice.show_message("info", "Reading the runs…")
         workstation, runs = self._workstation, self._runs
-        job = self._job = BackgroundJob(lambda: choices_of(map(workstation.joined_record, runs)), self)
-        job.returned.connect(lambda found: self._offer(found) if job is self._job else None)
-        job.failed.connect(lambda error: self._fail(error) if job is self._job else None)
-        job.start()
+        self._start(lambda: choices_of(map(workstation.joined_record, runs)), self._offer)
 
     def rank(self) -> None:
         """Rank by the current criteria."""
@@ -85,10 +61,7 @@ class RankPane(QWidget):
             self._fail(error)
             return
         workstation, runs = self._workstation, self._runs
-        job = self._job = BackgroundJob(lambda: workstation.rank(runs, question), self)
-        job.returned.connect(lambda found: self._show(found) if job is self._job else None)
-        job.failed.connect(lambda error: self._fail(error) if job is self._job else None)
-        job.start()
+        self._start(lambda: workstation.rank(runs, question), self._show)
 
     def picture(self) -> QPixmap:
         """Return the ranking as a self-contained picture."""
@@ -138,9 +111,8 @@ class RankPane(QWidget):
         self.notes.setText("\n".join(closing_lines(ranking)))
         self._ready(shown=True)
 
-    def _fail(self, error: BenchwrightError) -> None:
+    def _clear(self) -> None:
         self.ranking = None
-        self.notice.show_error(error)
         self._ready(shown=False)
 
     def _ready(self, *, shown: bool) -> None:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QCheckBox, QComboBox, QGridLayout, QSpinBox, QWidget
+from PySide6.QtWidgets import QCheckBox, QComboBox, QFormLayout, QSpinBox, QWidget
 
 from app.comparison.power import POWER, PlannedTest
 from app.margins import DEFAULT_MARGIN
@@ -15,7 +15,7 @@ from suites.vocab import Labels
 from widgets.parts.controls import line_edit
 from widgets.parts.fields import PerCent
 from widgets.parts.table import LEFT, RIGHT, Table, TableColumn, TableModel
-from widgets.parts.text import Text, Tone, set_tool_tip, visible
+from widgets.parts.text import set_tool_tip, visible
 from widgets.theme import SPACE
 
 MOST = 1000
@@ -41,9 +41,19 @@ class DesignTable(Table[DesignRow]):
             self.selectRow(0)
 
 
+_HIDE_ORDER = {"Days": 1, "Each host": 2, "Shows at upper limits": 3}
+"""The columns that a narrow table hides, the first first."""
+
+
 def _column(number: int, name: str) -> TableColumn[DesignRow]:
     return TableColumn(
-        name, lambda row: row[1][number], align=RIGHT if number else LEFT, bold=not number, stretch=not number
+        name,
+        lambda row: row[1][number],
+        align=RIGHT if number else LEFT,
+        bold=not number,
+        stretch=not number,
+        least=165,
+        hide_order=_HIDE_ORDER.get(name, 0),
     )
 
 
@@ -114,27 +124,22 @@ class SampleSizeForm(QWidget):
         set_tool_tip(self.power, "Share of comparisons that show it")
         set_tool_tip(self.paired, "Before and after a change: differences between hosts cancel")
         set_tool_tip(self.price, "Price of a host and hour; without one, host-hours decide")
-        grid = QGridLayout(self)
-        grid.setContentsMargins(0, 0, 0, 0)
-        grid.setHorizontalSpacing(SPACE[2])
-        grid.setVerticalSpacing(SPACE[1])
-        rows: tuple[tuple[tuple[str, QWidget], ...], ...] = (
-            (("Difference", self.wanted), ("Power", self.power), ("Price per hour", self.price)),
-            (("Most hosts", self.hosts), ("Most sessions", self.sessions), ("Most trials", self.trials)),
-        )
-        self._label(grid, 0, 0, "Metric", self.metric_box)
-        grid.addWidget(self.metric_box, 0, 1, 1, 3)
-        grid.addWidget(self.paired, 0, 4, 1, 2)
-        for row, fields in enumerate(rows, 1):
-            for number, (name, field) in enumerate(fields):
-                self._label(grid, row, 2 * number, name, field)
-                grid.addWidget(field, row, 2 * number + 1)
-                grid.setColumnStretch(2 * number + 1, 1)
-
-    @staticmethod
-    def _label(grid: QGridLayout, row: int, column: int, name: str, field: QWidget) -> None:
-        grid.addWidget(Text(name, Tone.MUTED, wrap=False), row, column)
-        field.setAccessibleName(name)
+        form = QFormLayout(self)
+        form.setContentsMargins(0, 0, 0, 0)
+        form.setHorizontalSpacing(SPACE[3])
+        form.setVerticalSpacing(SPACE[1])
+        for name, field in (
+            ("Metric", self.metric_box),
+            ("Difference", self.wanted),
+            ("Power", self.power),
+            ("Price per hour", self.price),
+            ("Most hosts", self.hosts),
+            ("Most sessions", self.sessions),
+            ("Most trials", self.trials),
+        ):
+            field.setAccessibleName(name)
+            form.addRow(name, field)
+        form.addRow("", self.paired)
 
 
 def _limit(value: int) -> QSpinBox:

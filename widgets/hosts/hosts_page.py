@@ -72,7 +72,7 @@ class HostsPage(Page):
         self.start_card = self._build_start_card()
         self.search = self._build_search()
         self.changed = ChangedBar(workstation)
-        self._read = False
+        self._read = self._unlisted = False  # this computer's facts; whether the library could not be read
         self._connect()
         self._arrange()
         self.begin_at(self.table)
@@ -84,7 +84,6 @@ class HostsPage(Page):
         BackgroundJob(self.workstation.hosts, self).start(self._show_entries, self.notice.show_error)
         BackgroundJob(self.workstation.hosts_problem, self).start(self._show_problem)
         self._digests.refresh()
-        self.changed.refresh()
         if not self._read:
             self._read = True
             self.connections.read(LOCAL)
@@ -132,7 +131,11 @@ class HostsPage(Page):
                 self.connections.test(entry.name)
 
     def _show_digest(self, digest: LibraryDigest) -> None:
+        if self._unlisted:
+            self._unlisted = False
+            self.notice.hide()
         self.table.show_last_runs(digest.last)
+        self.changed.refresh()
         self._offer_start(empty=digest.empty)
 
     def _offer_start(self, *, empty: bool) -> None:
@@ -141,6 +144,7 @@ class HostsPage(Page):
 
     def _show_library_error(self, error: BenchwrightError) -> None:
         self._offer_start(empty=False)
+        self._unlisted = True
         if not self.report_damage(error):
             self.notice.show_error(error)
 

@@ -9,6 +9,7 @@ from PySide6.QtWidgets import QMenu
 
 from app.library_rows import LibraryRow, LibraryRows
 from app.library_table import COLUMNS, ListColumn, columns_of, differing_parameters
+from app.natural_order import natural_key
 from app.run_matching import MetricReader, parameter_names
 from widgets import settings
 from widgets.library.run_columns import TREND_COLUMN, TREND_NAME
@@ -32,6 +33,7 @@ class ColumnMenu(QObject):
         self._differing: list[str] = []
         self.menu = QMenu("Columns", table)
         self.menu.aboutToShow.connect(self._fill)
+        table.columns_moved.connect(self._take_order, Qt.ConnectionType.QueuedConnection)  # after the drag
         head = table.horizontalHeader()
         head.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
         head.customContextMenuRequested.connect(self._popup)
@@ -57,8 +59,15 @@ class ColumnMenu(QObject):
             self.names.remove(name)
         else:
             self.names.insert(self._place_of(name), name)
-        self.names = self.names or list(WINDOW_COLUMNS)
-        settings.put(_KEY, json.dumps(self.names))
+        self._keep(self.names or list(WINDOW_COLUMNS))
+
+    def _take_order(self, names: Sequence[str]) -> None:
+        """Show the columns in the order in which the user has put them."""
+        self._keep([*(name for name in names if name in self.names), *(one for one in self.names if one not in names)])
+
+    def _keep(self, names: list[str]) -> None:
+        self.names = names
+        settings.put(_KEY, json.dumps(names))
         self._show()
 
     def _place_of(self, name: str) -> int:
@@ -104,7 +113,7 @@ class ColumnMenu(QObject):
         self._add(self.menu, TREND_NAME, TREND_COLUMN)
         self.menu.addSeparator()
         tokens = {value.token for one in self._library.configurations for value in one.values.values()}
-        self._add_all(self.menu.addMenu("Parameter"), {token: token for token in sorted(tokens)})
+        self._add_all(self.menu.addMenu("Parameter"), {token: token for token in sorted(tokens, key=natural_key)})
         metrics = {name: f"{metric.title} ({name})" for name, metric in sorted(self._library.metrics.items())}
         self._add_all(self.menu.addMenu("Metric"), metrics)
         self.menu.addSeparator()

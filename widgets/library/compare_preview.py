@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from PySide6.QtCore import QTimer, Signal
-from PySide6.QtWidgets import QWidget
+from PySide6.QtWidgets import QTabWidget, QWidget
 
 from app.comparison.comparison import run_letter
 from app.library_rows import LibraryRow
@@ -15,6 +15,7 @@ from suites.errors import BenchwrightError
 from suites.quantities import count_text
 from widgets.compare.compare_rows import Compared, lines_of, read_runs
 from widgets.compare.compare_table import CompareTable
+from widgets.compare.sample_size_pane import SampleSizePane
 from widgets.jobs import BackgroundJob
 from widgets.library.run_rows import baseline_first, local_time
 from widgets.parts.boxes import column_in, fill, in_row
@@ -23,6 +24,7 @@ from widgets.parts.names import MISSING, host_label
 from widgets.parts.notice import Notice
 from widgets.parts.table import Table, TableColumn, TableModel
 from widgets.parts.text import OneLine, Text, Tone
+from widgets.plots.studies import StudyTabs
 from widgets.theme import SPACE, TextSize, text_font
 
 MOST_RUNS = 8
@@ -84,8 +86,15 @@ class ComparePreview(QWidget):
         self.notice = Notice()
         self.differences = Table("What differs between the runs", TableModel[DifferenceLine](_columns(2)))
         self.table = CompareTable()
+        self.sample_size = SampleSizePane(workstation)
         head = in_row((self.title, 1), self.open_button, spacing=SPACE[1])
-        fill(column_in(self, SPACE[1]), head, self.runs, self.notice, self.differences, (self.table, 1))
+        compared = QWidget()
+        fill(column_in(compared, SPACE[1], (0, SPACE[1], 0, 0)), self.notice, self.differences, (self.table, 1))
+        self.tabs = QTabWidget(documentMode=True)
+        self.tabs.setAccessibleName("The selected runs")
+        self.tabs.addTab(compared, "Comparison")
+        self.studies = StudyTabs(self.tabs, workstation, self.sample_size)
+        fill(column_in(self, SPACE[1]), head, self.runs, (self.tabs, 1))
         self._delay = QTimer(self, singleShot=True, interval=DELAY)
         self._delay.timeout.connect(self._read)
 
@@ -105,6 +114,7 @@ class ComparePreview(QWidget):
         self.differences.setMaximumHeight(self.differences.whole_height(6))
         self.table.hide()
         self.notice.hide()
+        self.studies.show_runs(self._wanted, {}, sessions=True)
         if len(rows) > MOST_RUNS:
             self.notice.show_message("info", f"Select at most {MOST_RUNS} runs to compare them here.")
         else:
@@ -126,6 +136,7 @@ class ComparePreview(QWidget):
 
     def _show(self, compared: Compared) -> None:
         self.compared = compared
+        self.studies.show_runs(self._wanted, compared.missing, sessions=True)
         lines = lines_of(compared, everything=False)
         self.table.show_lines(lines, compared.comparison.margin)
         self.table.setVisible(bool(lines))

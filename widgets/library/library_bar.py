@@ -1,7 +1,8 @@
 """Library that cannot be read or written: bar above the page, and replacement of the run list."""
 
 import shlex
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection
+from enum import Enum, auto
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,15 +12,18 @@ from PySide6.QtWidgets import QFileDialog, QPushButton, QWidget
 from app.events import LibraryChanged
 from app.services import Workstation
 from suites.errors import BenchwrightError
+from suites.quantities import count_text
 from widgets.jobs import BackgroundJob
+from widgets.library.run_dialogs import list_runs
 from widgets.parts.boxes import column_in
 from widgets.parts.controls import push_button
-from widgets.parts.dialogs import opened
+from widgets.parts.dialogs import QuestionDialog, ask_for_file, opened
 from widgets.parts.empty_state import EmptyState
 from widgets.parts.notice import Notice
 from widgets.parts.text import set_tool_tip
 
 if TYPE_CHECKING:
+    from app.store.run_transfer import FinishedRun, Imported
     from app.store.salvage import Salvaged
 
 
@@ -63,10 +67,21 @@ _PAUSED = "The run is paused: new measurements are in memory, and the trial cont
 _SALVAGE = "Salvage the intact runs into a new library. The damaged file is not changed."
 
 
+class _Topic(Enum):
+    """What the bar is about, and so what ends it."""
+
+    READ_ONLY = auto()  # until the library is writable
+    DAMAGE = auto()  # until the library is read again
+    FAILURE = auto()  # an action that failed: until another library opens
+    REFUSAL = auto()  # an action refused because of a run: until a run ends
+    RUN = auto()  # the run under way, or the result of an action
+
+
 class LibraryBar(Notice):
     """Bar about the state of the library, hidden while there is no problem. It never writes to that library."""
 
     opened = Signal()  # the workstation uses another library now
+    imported = Signal()
     save_requested = Signal(Path)  # a new file for the current run
 
     def __init__(self, workstation: Workstation) -> None:
@@ -74,13 +89,14 @@ class LibraryBar(Notice):
         self._workstation = workstation
         self.is_measuring: Callable[[], bool] = lambda: False
         self._lost, self._lost_path = "", workstation.library_path
+        self._topic, self._listed = _Topic.RUN, True
         self.save_button = QPushButton("Salvage…")
         self.save_as_button = QPushButton("Save as…")
         self.other_button = push_button("Open another…", self.choose_library, tip="Open another library or create one")
         self.close_button = QPushButton("Close")
         set_tool_tip(self.save_button, "Copy the readable runs to a new library and open it")
         self.save_button.clicked.connect(self.choose_salvage_path)
-        self.close_button.clicked.connect(self.hide)
+        self.close_button.clicked.connect(self._dismiss)
         set_tool_tip(self.save_as_button, "Save the results to a new library and continue there")
         self.save_as_button.clicked.connect(self._choose_save_path)
         self._buttons = (self.save_button, self.save_as_button, self.other_button, self.close_button)
@@ -95,17 +111,40 @@ class LibraryBar(Notice):
 
     def show_read_only(self, newer: BenchwrightError | None) -> None:
         """Show that the library is read-only because of `newer`; None: it is writable."""
-        if newer is not None:
-            self._offer(self.other_button)
+        if newer is None:
+            self._end(_Topic.READ_ONLY, *([] if self.is_measuring() else [_Topic.REFUSAL]))
+        elif self.isHidden() or self._topic in {_Topic.READ_ONLY, _Topic.REFUSAL}:
+            self._offer(_Topic.READ_ONLY, self.other_button)
             self.show_message("info", newer.message, newer.remedy)
+
+    def show_unlisted(self, error: BenchwrightError) -> None:
+        """Show that the list of runs cannot be read because of `error`."""
+        self._listed = False
+        self.show_damage(error)
+
+    def show_listed(self) -> None:
+        """Show that the list of runs was read; damage that it was read despite of stays shown."""
+        if not self._listed:
+            self._end(_Topic.DAMAGE)
+        self._listed = True
 
     def show_damage(self, error: BenchwrightError) -> None:
         """Offer salvage for a damaged library; callers show other errors themselves."""
         from app.store.errors import DamagedError
 
         if isinstance(error, DamagedError):
-            self._offer(self.save_button, self.other_button)
+            self._offer(_Topic.DAMAGE, self.save_button, self.other_button)
             self.show_message("error", error.message, _SALVAGE)
+
+    def _end(self, *topics: _Topic) -> None:
+        if self._topic in topics:
+            self.hide()
+
+    def _dismiss(self) -> None:
+        """Close the bar; behind a failed action is the state of the library."""
+        self.hide()
+        if self._topic in {_Topic.FAILURE, _Topic.REFUSAL}:
+            self.refresh()
 
     # Library not writable during a run
 
@@ -116,11 +155,11 @@ class LibraryBar(Notice):
         self._lost = change.problem
         if change.problem:
             self._lost_path = change.path
-            self._offer(self.save_as_button)
+            self._offer(_Topic.RUN, self.save_as_button)
             on_stop = f"Stop ends the run: {change.on_stop}." if change.on_stop else ""
             self.show_message("error", change.problem, f"{change.remedy} {_PAUSED} {on_stop}".strip())
             return
-        self._offer(self.close_button)
+        self._offer(_Topic.RUN, self.close_button)
         moved = change.path != self._lost_path
         title = "The run is saved in another library." if moved else "The library is writable again."
         self.show_message("good", title, f"Library: {change.path}.{f' {_next_time(change.path)}' if moved else ''}")
@@ -150,12 +189,16 @@ class LibraryBar(Notice):
     def _show_saved(self, saved: "Salvaged", new: Path) -> None:
         from app.store.salvage import saved_text
 
-        self._offer(self.close_button)
+        self._offer(_Topic.RUN, self.close_button)
         title, doubt = saved_text(saved, new)
         self.show_message("warning" if doubt else "good", title, f"{doubt} It is open now. {_next_time(new)}".strip())
         self.opened.emit()
 
     # Open another
+
+    def choose_import(self) -> None:
+        """Ask for the library of another Benchwright, and what to do with it."""
+        ask_for_file(self, "Import runs", self.open_dropped, _FILES.split(";;"))
 
     def choose_library(self) -> None:
         """Ask for another library and open it."""
@@ -169,6 +212,37 @@ class LibraryBar(Notice):
         job = self._begin(lambda: workstation.open_library(path), "Opening…")
         job.returned.connect(lambda _nothing: self._finish_open())
         job.start()
+
+    # Import runs of another library
+
+    def open_dropped(self, path: Path) -> None:
+        """Ask whether to import the runs of the library at `path` or to open it."""
+        workstation = self._workstation
+        job = self._begin(lambda: workstation.runs_to_import(path), "Reading…", switches=False)
+        job.returned.connect(lambda runs: self._ask(path, runs))
+        job.start()
+
+    def _ask(self, path: Path, runs: "list[FinishedRun]") -> None:
+        self.hide()
+        number = count_text(len(runs), "finished run")
+        text = "The runs are copied into your library. The file is only read, and no command in it is run."
+        question = QuestionDialog(f"{number} in {path.name}", text, "Import", self)
+        list_runs(question, [(run.started, run.name) for run in runs])
+        question.accept_button.setEnabled(bool(runs))
+        question.add_extra_button("Open instead", lambda: self.open_library(path))
+        question.accepted.connect(lambda: self._import(path))
+        opened(question)
+
+    def _import(self, path: Path) -> None:
+        workstation = self._workstation
+        job = self._begin(lambda: workstation.import_runs(path), "Importing…", switches=False)
+        job.returned.connect(self._show_imported)
+        job.start()
+
+    def _show_imported(self, found: "Imported") -> None:
+        self._offer(_Topic.FAILURE, self.close_button)
+        self.show_message("warning" if found.refused else "good", found.text)
+        self.imported.emit()
 
     def _finish_open(self) -> None:
         self.hide()
@@ -184,20 +258,23 @@ class LibraryBar(Notice):
         chooser.setDefaultSuffix("sqlite3")
         return chooser
 
-    def _begin(self, work: Callable[[], object], text: str) -> BackgroundJob:
-        """Prepare `work`, which switches libraries; refused while a run writes to the current one."""
-        offered = [button for button in self._buttons if not button.isHidden()]
-        job = BackgroundJob(_refuse if self.is_measuring() else work, self)
-        job.failed.connect(lambda error: self._show_failed(error, offered))
-        self._offer()
+    def _begin(self, work: Callable[[], object], text: str, *, switches: bool = True) -> BackgroundJob:
+        """Prepare `work`; if it `switches` libraries, it is refused while a run writes to the current one."""
+        offered = {button for button in self._buttons if not button.isHidden()} | {self.close_button}
+        measuring = switches and self.is_measuring()
+        topic = _Topic.REFUSAL if measuring else _Topic.FAILURE
+        job = BackgroundJob(_refuse if measuring else work, self)
+        job.failed.connect(lambda error: self._show_failed(error, topic, offered))
+        self._offer(_Topic.RUN)
         self.show_message("info", text)
         return job
 
-    def _show_failed(self, error: BenchwrightError, offered: Sequence[QPushButton]) -> None:
-        self._offer(*offered)
+    def _show_failed(self, error: BenchwrightError, topic: _Topic, offered: Collection[QPushButton]) -> None:
+        self._offer(topic, *offered)
         self.show_error(error)
 
-    def _offer(self, *buttons: QPushButton) -> None:
+    def _offer(self, topic: _Topic, *buttons: QPushButton) -> None:
+        self._topic = topic
         for button in self._buttons:
             button.setVisible(button in buttons)
 

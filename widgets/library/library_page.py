@@ -5,39 +5,37 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
+from pathlib import Path
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QAction, QHideEvent, QKeySequence, QResizeEvent
-from PySide6.QtWidgets import QSplitter, QStackedLayout, QStackedWidget, QWidget
+from PySide6.QtWidgets import QSplitter, QStackedLayout, QWidget
 
 from app.comparison.selectors import parts_side_by_side
 from app.library_rows import LibraryRow, LibraryRows
 from app.plans.plan import LOCAL
-from app.plans.plan_remarks import with_reason_for
 from app.questions import Asker
-from app.records import RunRecord, RunSummary
+from app.records import RunSummary
 from app.run_filter import FilterError, parse_filter
 from app.run_matching import Selection, matcher, metric_names
 from app.services import Workstation
 from suites.errors import BenchwrightError
 from suites.quantities import count_text
-from suites.vocab import Finding
 from widgets import settings
 from widgets.jobs import BackgroundJob
 from widgets.library.column_menu import ColumnMenu
-from widgets.library.compare_preview import ComparePreview
 from widgets.library.filter_bar import FilterBar
 from widgets.library.library_bar import Unreadable
 from widgets.library.run_actions import RunActions
 from widgets.library.run_commands import RunCommands
-from widgets.library.run_panel import RunPanel
-from widgets.library.run_reader import LibraryRead, OpenedRun, VerdictReader, open_run, read_library
+from widgets.library.run_preview import RunPreview
+from widgets.library.run_reader import LibraryRead, VerdictReader, read_library
 from widgets.library.run_rows import Trends, baseline_first, summary_of
 from widgets.library.run_table import RunTable
 from widgets.page import Page
 from widgets.parts.boxes import column_in, fill
+from widgets.parts.dialogs import ask_for_file
 from widgets.parts.empty_state import EmptyState
-from widgets.parts.issue_line import acknowledged_text
 from widgets.parts.layouts import remember_splitter
 from widgets.parts.notice import Notice
 from widgets.parts.text import Text, Tone
@@ -68,9 +66,9 @@ class LibraryPage(Page):
         undo = undo or UndoStack(self)
         self.addAction(undo.action)
         self._reading: BackgroundJob | None = None
-        self._opening: BackgroundJob | None = None
         self._completing: BackgroundJob | None = None
         self._wanted: str | None = None
+        self._unread = self._stale = False  # the list could not be read; it was read while a cell was edited
         self.library = LibraryRows()
         self._summary = summary_of(())
         self._metrics: dict[str, Mapping[str, tuple[float, ...]]] = {}
@@ -81,11 +79,10 @@ class LibraryPage(Page):
         self.search = self.filter_bar.search
         self.table = RunTable()
         self.columns = ColumnMenu(self.table)
-        self.panel = RunPanel(self.actions_of_runs, workstation)
+        self.preview = RunPreview(self.actions_of_runs, workstation)
+        self.panel, self.comparison = self.preview.panel, self.preview.comparison
         self.drawer = self.issues = self.panel.drawer
         self.issues.help_requested.connect(self.help_requested)
-        self.issues.acknowledge_requested.connect(self._acknowledge)
-        self.comparison = ComparePreview(workstation)
         self.commands = RunCommands(workstation, self.actions_of_runs, self._chosen, self, undo)
         self.undo_bar = UndoBar(undo)
         self.notice = Notice()
@@ -101,11 +98,16 @@ class LibraryPage(Page):
         self.refresh()
 
     def refresh(self) -> None:
-        """Read the list of runs; keep the current run."""
+        """Read the list of runs; close the message about what failed before."""
+        self.notice.hide()
+        self.follow()
+
+    def follow(self) -> None:
+        """Read the list of runs, which has changed; keep the current run, the selection and the place in the table."""
         workstation, metrics = self.workstation, tuple(self._metrics)
         job = self._reading = BackgroundJob(lambda: read_library(workstation, metrics), self)
         job.yielded.connect(lambda found: self._take(found) if job is self._reading else None)
-        job.failed.connect(self._fail)
+        job.failed.connect(self._fail_reading)
         job.start()
 
     def show_run(self, run_id: str) -> None:
@@ -128,6 +130,20 @@ class LibraryPage(Page):
         ids = baseline_first(chosen)
         self.export_requested.emit(ids, ids[0] + more)
         return True
+
+    def export_library(self) -> None:
+        """Ask for a new file and write the selected runs to it as a library, or report that there are none."""
+        if not self.actions_of_runs.export_library.isEnabled():
+            self.status.emit(self.actions_of_runs.export_library.toolTip())
+            return
+        runs, workstation = [row.id for row in self._chosen()], self.workstation
+
+        def write(path: Path) -> None:
+            BackgroundJob(lambda: workstation.export_library(runs, path), self).start(
+                lambda written: self.status.emit(f"Written: {written}"), self._fail
+            )
+
+        ask_for_file(self, "Export runs as a library file", write, ["Libraries (*.sqlite3)"], save_as="runs.sqlite3")
 
     def hideEvent(self, event: QHideEvent) -> None:
         """Stop computing verdicts while hidden: they would take CPU from a test on this computer."""
@@ -156,17 +172,27 @@ class LibraryPage(Page):
         return self.table.runs() or ([current] if current is not None else [])
 
     def _take(self, found: LibraryRead | Trends) -> None:
-        if isinstance(found, LibraryRead):
+        if self.table.editing:
+            self._stale = True  # new rows would end the edit: they are read again after it
+        elif isinstance(found, LibraryRead):
             self._show_read(found)
         else:
             self.table.show_trends(found)
+
+    def _refresh_stale(self) -> None:
+        """Read what came while a cell was edited."""
+        if self._stale:
+            self._stale = False
+            self.follow()
 
     def _show_read(self, found: LibraryRead) -> None:
         self.actions_of_runs.newer = found.newer
         first = not self.table.content.rows
         self.library, self._summary = found.library, found.summary
         self._metrics = dict(found.metrics)
-        self.notice.hide()
+        if self._unread:
+            self._unread = False
+            self.notice.hide()
         self.filter_bar.show_library(self.library)
         self.commands.tags = found.summary.tags
         self._stack.setCurrentWidget(self._body if self.library.rows else self.empty)
@@ -262,48 +288,9 @@ class LibraryPage(Page):
     # The preview
 
     def _show_current(self) -> None:
-        row, chosen = self.table.run, self._chosen()
+        chosen = self._chosen()
         self.actions_of_runs.show_chosen(chosen)
-        several = len(chosen) > 1
-        self._preview.setVisible(bool(chosen) and (self.actions_of_runs.preview.isChecked() or self._alone))
-        self._preview.setCurrentWidget(self.comparison if several else self.panel)
-        if several:
-            self.comparison.show_runs(chosen)
-        elif row is not None:
-            self.panel.show_line(row.summary)
-
-    def _is_open(self, row: LibraryRow) -> bool:
-        opened = self.panel.opened
-        return opened is not None and opened.record.summary == row.summary
-
-    def _open_current(self) -> None:
-        row = self.table.run
-        if row is not None and len(self._chosen()) < 2 and not self._preview.isHidden() and not self._is_open(row):
-            self._open(row.id)
-
-    def _open(self, run_id: str) -> None:
-        workstation = self.workstation
-        job = self._opening = BackgroundJob(lambda: open_run(workstation, run_id), self)
-        job.returned.connect(lambda opened: self._show_opened(job, opened))
-        job.failed.connect(lambda error: self.panel.show_failure(error) if job is self._opening else None)
-        job.start()
-
-    def _show_opened(self, job: BackgroundJob, opened: OpenedRun) -> None:
-        row = self.table.run
-        if job is self._opening and row is not None and row.id == opened.record.summary.id:
-            self.panel.show_run(opened)
-            self._show_verdict(opened.record.summary)
-
-    def _read_output(self, run_id: str, trial: int) -> None:
-        workstation = self.workstation
-        BackgroundJob(lambda: workstation.output(run_id, trial), self).start(
-            lambda output: self._show_output(run_id, trial, output), self._fail
-        )
-
-    def _show_output(self, run_id: str, trial: int, output: dict[str, bytes]) -> None:
-        opened, view = self.panel.opened, self.panel.run_view
-        if view is not None and opened is not None and opened.record.summary.id == run_id:
-            view.set_output(trial, output)
+        self.preview.show_chosen(chosen, shown=self.actions_of_runs.preview.isChecked() or self._alone)
 
     @property
     def _alone(self) -> bool:
@@ -319,12 +306,12 @@ class LibraryPage(Page):
         self.filter_bar.setVisible(not alone)
         self.actions_of_runs.open.setText("Show the list" if alone else "Show alone")
         self._show_current()
-        self._open_current()
+        self.preview.open_current()
         (self.panel.tabs if alone else self.table).setFocus()
 
     def _toggle_preview(self) -> None:
         self._show_current()
-        self._open_current()
+        self.preview.open_current()
         self._store_layout()
 
     # Actions
@@ -347,28 +334,24 @@ class LibraryPage(Page):
         self.table.select(*runs)
         self.status.emit(f"{count_text(len(runs), 'session')} of the same plan")
 
+    def _show_sample_size(self) -> None:
+        """Bring the sample size of the selected runs to the front, or report what it needs."""
+        if self.preview.isHidden():
+            self.actions_of_runs.preview.trigger()
+        self.preview.bring_sample_size()
+
     def _show_like(self) -> None:
         """Filter by the tests and the parameters of the current run."""
         if chosen := self._chosen():
             self.filter_bar.set_filter(parse_filter(f"like:{chosen[0].id}"))
 
-    def _acknowledge(self, findings: tuple[Finding, ...], reason: str) -> None:
-        """Store the reason for acknowledging findings with the run; an empty reason removes it."""
-        if (opened := self.panel.opened) is None:
-            return
-        workstation, run_id = self.workstation, opened.record.summary.id
-        given = with_reason_for(findings, reason)
-        text = acknowledged_text(findings, reason)
-
-        def show(record: RunRecord) -> None:
-            self.panel.show_remarks(run_id, record.plan)
-            self.status.emit(text)
-
-        BackgroundJob(lambda: workstation.acknowledge(run_id, given), self).start(show, self._fail)
-
     def _show_change(self, text: str) -> None:
         self.refresh()
         self.status.emit(text)
+
+    def _fail_reading(self, error: BenchwrightError) -> None:
+        self._unread = True
+        self._fail(error)
 
     def _fail(self, error: BenchwrightError) -> None:
         if not self.report_damage(error):
@@ -391,6 +374,10 @@ class LibraryPage(Page):
         actions.sessions.triggered.connect(self._select_sessions)
         actions.rename.triggered.connect(self.table.edit_cell)
         actions.export.triggered.connect(self.export)
+        actions.export_library.triggered.connect(self.export_library)
+        actions.sample_size.triggered.connect(self._show_sample_size)
+        for pane in (self.panel.sample_size, self.comparison.sample_size):
+            pane.plan_chosen.connect(self.repeat_requested)
         self.commands.changed.connect(self._show_change)
         self.commands.failed.connect(self._fail)
         self.commands.again_requested.connect(self.again_requested)
@@ -401,12 +388,14 @@ class LibraryPage(Page):
         self.filter_bar.delete_requested.connect(self.commands.delete_search)
         self.columns.metrics_requested.connect(self._read_metrics)
         self.table.lines.edited.connect(self.commands.edit)
+        self.table.edit_ended.connect(self._refresh_stale)
         self.table.moved.connect(self._show_current)
-        self.table.rested.connect(self._open_current)
+        self.table.rested.connect(self.preview.open_current)
         self.table.activated.connect(self._toggle_list)
         self.comparison.open_requested.connect(self._compare)
-        self.panel.output_requested.connect(self._read_output)
-        self.panel.read_history = self.workstation.history
+        self.preview.read.connect(self._show_verdict)
+        self.preview.failed.connect(self._fail)
+        self.preview.status.connect(self.status)
         self.panel.history.run_chosen.connect(self.show_run)
         for keys, slot in (
             (QKeySequence.StandardKey.Find, self.search.setFocus),
@@ -446,13 +435,9 @@ class LibraryPage(Page):
             self.table.verticalHeader().defaultSectionSize() * (MIN_VISIBLE_ROWS + 1) + SPACE[1]
         )
         fill(column_in(self._list, SPACE[1]), self._unmatched, (self.table, 1))
-        self._preview = QStackedWidget()
-        self._preview.setMinimumSize(320, 180)
-        self._preview.addWidget(self.panel)
-        self._preview.addWidget(self.comparison)
         self._splitter = QSplitter(Qt.Orientation.Vertical, childrenCollapsible=False, handleWidth=SPACE[2])
         self._splitter.addWidget(self._list)
-        self._splitter.addWidget(self._preview)
+        self._splitter.addWidget(self.preview)
         self._splitter.setStretchFactor(0, 3)
         self._splitter.setStretchFactor(1, 2)
         self._body = QWidget()

@@ -24,8 +24,9 @@ class RunActions(QObject):
         self.sessions = self._make("Select all sessions", "Ctrl+Shift+A")
         self.pin = self._make("Pin as baseline…", "Ctrl+B")
         self.unpin = self._make("Unpin", "Ctrl+B")
-        self.sample_size = self._make("Sample size…")
+        self.sample_size = self._make("Sample size")
         self.export = self._make("Export…")
+        self.export_library = self._make("Export as a library file…")
         self.again = self._make("Run again", "Ctrl+R")
         self.edit_plan = self._make("Edit plan", "Ctrl+Shift+R")
         self.crosscheck = self._make("Check with another tool…")
@@ -48,8 +49,8 @@ class RunActions(QObject):
         """Return the actions in display order."""
         return (
             self.open, self.compare, self.like, self.differences, self.sessions, self.pin, self.unpin, self.study,
-            self.export, self.again, self.edit_plan, self.rename, self.tag, self.delete, self.restore, self.erase,
-            self.preview,
+            self.export, self.export_library, self.again, self.edit_plan, self.rename, self.tag, self.delete,
+            self.restore, self.erase, self.preview,
         )  # fmt: skip
 
     def show_chosen(self, chosen: Sequence[LibraryRow]) -> None:
@@ -71,6 +72,10 @@ class RunActions(QObject):
         sizes = "Hosts, sessions and trials that show a difference, from the noise of the selected runs"
         offer(self.sample_size, bool(chosen), sizes, "Select runs")
         offer(self.export, bool(chosen), "Export the selected runs as CSV and image (Ctrl+E)", "Select a run")
+        running = any(row.summary.state is State.RUNNING for row in chosen)
+        bundle = "One file with all data of the selected runs, for another Benchwright to open or import"
+        reason = "Stop the run first" if running else "Select a run"
+        offer(self.export_library, bool(chosen) and not running, bundle, reason)
         offer(self.again, one, "Run the plan of this run as soon as its hosts are free", "Select one run")
         offer(self.edit_plan, one, "Open the plan of this run to change it, then run it", "Select one run")
         offer(self.crosscheck, one, "Measure the same with another tool and compare the results", "Select one run")

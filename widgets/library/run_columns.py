@@ -98,7 +98,7 @@ _LOOKS = {
     "step": _Look(140, 2, more=lambda row: "\n".join(row.summary.steps), tone="muted"),
     "headline": _Look(124, 0, "Headline metric of the first step: geometric mean of its trials", _nothing, bold=True),
     "half": _Look(58, 7, "Half of the 95 % interval of the headline value", _nothing, "muted"),
-    "trials": _Look(36, 6, "Completed trials without warm-ups", _nothing, "muted"),
+    "trials": _Look(46, 6, "Completed trials without warm-ups", _nothing, "muted"),
     "verdict": _Look(148, tip="Trust in the result: the worst of its steps", more=_verdict, mark=_verdict_mark),
     "limit": _Look(96, 3, tone="muted"),
     "issues": _Look(50, 3, "Errors and warnings that are not acknowledged", _nothing),

@@ -13,7 +13,6 @@ from app.services import Workstation
 from app.timestamps import now
 from suites.errors import BenchwrightError
 from suites.quantities import count_text
-from widgets.compare.sample_size_dialog import show_sample_size
 from widgets.jobs import BackgroundJob
 from widgets.library.run_actions import RunActions
 from widgets.library.run_dialogs import DeleteQuestion, PinDialog, TextQuestion
@@ -44,7 +43,6 @@ class RunCommands(QObject):
         self.tags: Sequence[str] = ()
         actions.pin.triggered.connect(self._ask_for_name)
         actions.unpin.triggered.connect(self._unpin)
-        actions.sample_size.triggered.connect(self._show_sample_size)
         actions.again.triggered.connect(lambda: self._read_plan(self.again_requested))
         actions.edit_plan.triggered.connect(lambda: self._read_plan(self.repeat_requested))
         actions.crosscheck.triggered.connect(self._ask_another_tool)
@@ -169,12 +167,6 @@ class RunCommands(QObject):
             self._change(lambda: self._workstation.unpin(name), f"Unpinned “{name}”; the run is kept")
 
     # Analyses and plans
-
-    def _show_sample_size(self) -> None:
-        """Open the sample size from the selected runs, which are sessions of one configuration."""
-        if chosen := self._chosen():
-            word = ",".join(sorted(row.id for row in chosen))
-            show_sample_size(self._workstation, [word], self._page).plan_chosen.connect(self.repeat_requested)
 
     def _read_plan(self, requested: SignalInstance) -> None:
         if not (chosen := self._chosen()):

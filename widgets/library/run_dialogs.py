@@ -32,11 +32,16 @@ class DeleteQuestion(QuestionDialog):
             names = ", ".join(f"“{name}”" for name in pinned)
             text.append(f"Removed from {names}; a baseline without runs is deleted.")
         super().__init__(f"Delete {many} for good?", " ".join(text), "Delete for good", parent)
-        for line in lines[:LISTED]:
-            run = line.summary
-            self.add_fact(local_time(run.started), f"{one_line(run.name)} · {one_line(run.headline or MISSING)}")
-        if len(lines) > LISTED:
-            self.add_fact("", f"and {len(lines) - LISTED} more")
+        summaries = [line.summary for line in lines]
+        list_runs(self, [(run.started, f"{run.name} · {run.headline or MISSING}") for run in summaries])
+
+
+def list_runs(question: QuestionDialog, runs: Sequence[tuple[str, str]]) -> None:
+    """List the first runs, each with its start and a text, and the number of the others."""
+    for started, text in runs[:LISTED]:
+        question.add_fact(local_time(started), one_line(text))
+    if len(runs) > LISTED:
+        question.add_fact("", f"and {len(runs) - LISTED} more")
 
 
 class TextQuestion(QuestionDialog):

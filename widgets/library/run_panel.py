@@ -13,6 +13,7 @@ from app.plans.plan import Plan
 from app.records import RunRecord, RunSummary
 from app.services import Workstation
 from suites.errors import BenchwrightError
+from widgets.compare.sample_size_pane import SampleSizePane
 from widgets.crosscheck import AgreementPanel
 from widgets.library.facts_panel import FactsPanel
 from widgets.library.figure_table import FigureTable
@@ -232,7 +233,8 @@ class RunPanel(QWidget):
         tabs.addTab(self.crosscheck, "Cross-check")
         tabs.addTab(self.facts, "Facts")
         tabs.addTab(self.history, "History")
-        self.studies = StudyTabs(tabs, workstation)
+        self.sample_size = SampleSizePane(workstation)
+        self.studies = StudyTabs(tabs, workstation, self.sample_size)
         tabs.currentChanged.connect(self._show_tab)
         return tabs
 

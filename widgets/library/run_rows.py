@@ -7,6 +7,7 @@ from datetime import datetime
 from app.events import State
 from app.library_rows import LibraryRow
 from app.library_table import local_moment
+from app.natural_order import natural_key
 from app.records import RunSummary
 from app.summary import MetricSummary
 from suites.quantities import duration_text, uncertainty_text
@@ -75,7 +76,7 @@ def summary_of(rows: Sequence[LibraryRow]) -> LibrarySummary:
     return LibrarySummary(
         sum(row.binned for row in rows),
         frozenset(name for name, there in present.items() if there),
-        tuple(sorted(tags)),
+        tuple(sorted(tags, key=natural_key)),
         tuple(run for run in runs if not run.trust or run.state is State.RUNNING),
     )
 

@@ -7,7 +7,7 @@ from typing import Any, cast
 
 from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QPointF, QRectF, Qt, QTimer, Signal
 from PySide6.QtGui import QColor, QKeyEvent, QMouseEvent, QPainter, QPen, QPolygonF
-from PySide6.QtWidgets import QAbstractItemView, QStyleOptionViewItem
+from PySide6.QtWidgets import QAbstractItemView, QLineEdit, QStyleOptionViewItem, QWidget
 
 from app.library_rows import LibraryRow
 from app.library_table import COLUMNS, ListColumn, grouped, sorted_rows
@@ -237,7 +237,12 @@ def _in_unit(
 
 
 class RunDelegate(RowDelegate):
-    """Draws trends as sparklines."""
+    """Draws trends as sparklines; a text that is edited stays when its row changes, as by a verdict."""
+
+    def setEditorData(self, editor: QWidget, index: Index) -> None:
+        """Fill an editor in which nothing was typed."""
+        if not (isinstance(editor, QLineEdit) and editor.isModified()):
+            super().setEditorData(editor, index)
 
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
         """Draw a cell."""
@@ -267,6 +272,8 @@ class RunTable(Table[ListLine]):
     """Table of runs, newest first by default; multiple selection."""
 
     rested = Signal()  # the cursor has not moved for SETTLED ms
+    edit_ended = Signal()
+    columns_moved = Signal(list)  # the names of the columns in their new order
 
     def __init__(self) -> None:
         self.lines = RunListModel()
@@ -276,11 +283,16 @@ class RunTable(Table[ListLine]):
             identity=lambda line: line.title if isinstance(line, GroupLine) else line.id,
             selection=QAbstractItemView.SelectionMode.ExtendedSelection,
         )
-        self.setItemDelegate(RunDelegate(self))
+        delegate = RunDelegate(self)
+        delegate.closeEditor.connect(
+            self.edit_ended, Qt.ConnectionType.QueuedConnection
+        )  # after the view has closed it
+        self.setItemDelegate(delegate)
         self._resting = QTimer(self, singleShot=True, interval=SETTLED)
         self._resting.timeout.connect(self.rested)
         self.moved.connect(self._resting.start)
         self.setContextMenuPolicy(Qt.ContextMenuPolicy.ActionsContextMenu)
+        self.horizontalHeader().setSectionsMovable(True)
         self.lines.sort(0, Qt.SortOrder.DescendingOrder)
         self.horizontalHeader().setSortIndicator(0, Qt.SortOrder.DescendingOrder)
 
@@ -306,8 +318,8 @@ class RunTable(Table[ListLine]):
         `needed` are the optional columns that they need; without it, it is found.
         """
         self.lines.needed = summary_of(rows).needed if needed is None else needed
-        self._keeping_selection(lambda: self.lines.show_all(rows, columns, select))
-        self.fit()
+        self._keeping_place(lambda: self.lines.show_all(rows, columns, select))
+        self._arrange_head()
 
     def show_trends(self, trends: Trends) -> None:
         """Show the trends of the runs."""
@@ -317,6 +329,29 @@ class RunTable(Table[ListLine]):
     def set_columns(self, columns: Sequence[ListColumn | None]) -> None:
         """Show other columns; None is the trend."""
         self._keeping_selection(lambda: self.lines.set_columns(columns))
+        self._arrange_head()
+
+    def _keep_order(self) -> None:
+        """Report the order of the columns after the user has moved one.
+
+        It becomes that of the model: the heads of groups span columns of the model.
+        """
+        names = [self.lines.names[number] for number in self._visual_order()]
+        if not self._placing and names != self.lines.names:
+            self.columns_moved.emit(names)
+
+    def _arrange_head(self) -> None:
+        """Put the columns, and the mark of the one that is sorted by, where the model has them."""
+        head = self.horizontalHeader()
+        self._placing = True
+        for number in range(head.count()):
+            head.moveSection(head.visualIndex(number), number)
+        self._placing = False
+        names = [column.name for column in self.lines.columns]
+        if self.lines.sorted_by in names:
+            head.blockSignals(True)
+            head.setSortIndicator(names.index(self.lines.sorted_by), head.sortIndicatorOrder())
+            head.blockSignals(False)
         self.fit()
 
     def keep(self, select: Selection) -> None:

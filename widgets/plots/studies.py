@@ -14,6 +14,7 @@ from app.export import write_csv
 from app.noise import NOISE_COLUMNS, noise_charts, noise_entry_rows
 from app.scaling.scaling import SCALING_COLUMNS, scaling_charts, scaling_rows
 from app.services import Workstation
+from suites.errors import BenchwrightError
 from widgets.jobs import BackgroundJob
 from widgets.parts.boxes import column_in, fill, in_row
 from widgets.parts.controls import tool_button
@@ -37,37 +38,69 @@ class StudyCharts:
     files: Mapping[str, Writer] = field(default_factory=dict)
 
 
-class StudyPane(QWidget):
-    """A study of the runs of show_runs(), computed in the background when the pane is seen."""
+class RunsPane(QWidget):
+    """A study of the runs of show_runs(), which are read in the background when the pane is seen."""
 
     def __init__(self, study: StudyKind, workstation: Workstation) -> None:
         super().__init__()
         self.study, self._workstation = study, workstation
         self._runs: tuple[str, ...] = ()
+        self._unread = False
         self._job: BackgroundJob | None = None
+        self.notice = Notice()
+
+    def show_runs(self, runs: Sequence[str]) -> None:
+        """Study `runs`, at once if the pane is visible, else when it is shown."""
+        if tuple(runs) != self._runs:
+            self._runs, self._job, self._unread = tuple(runs), None, bool(runs)
+            self._clear()
+        if self.isVisible():
+            self._read_unread()
+
+    def showEvent(self, event: QShowEvent) -> None:
+        """Read the runs."""
+        super().showEvent(event)
+        self._read_unread()
+
+    def _read_unread(self) -> None:
+        if self._unread:
+            self._unread = False
+            self.notice.show_message("info", "Reading the runs…")
+            self._read()
+
+    def _start(self, work: Callable[[], object], show: Callable[..., None]) -> None:
+        """Run `work` in the background; results of a job that a newer one replaced are dropped."""
+        job = self._job = BackgroundJob(work, self)
+        job.returned.connect(lambda found: show(found) if job is self._job else None)
+        job.failed.connect(lambda error: self._fail(error) if job is self._job else None)
+        job.start()
+
+    def _clear(self) -> None:
+        """Hide what is shown of other runs."""
+        raise NotImplementedError
+
+    def _read(self) -> None:
+        """Read the runs."""
+        raise NotImplementedError
+
+    def _fail(self, error: BenchwrightError) -> None:
+        self._clear()
+        self.notice.show_error(error)
+
+
+class StudyPane(RunsPane):
+    """The charts of a study."""
+
+    def __init__(self, study: StudyKind, workstation: Workstation) -> None:
+        super().__init__(study, workstation)
         self.content: StudyCharts | None = None
         self.views: list[ChartView] = []
-        self.notice = Notice()
-        self.notice.hide()
         self.copy_button = tool_button("Copy as data", self.copy_data, tip="Copy every point for a spreadsheet")
         self.export_button = tool_button("Export…", self._ask_export, tip="Charts as PNG, or their data as CSV")
         self._scroll = QScrollArea(widgetResizable=True)
         self._scroll.setAccessibleName(study.value)
         buttons = in_row(self.copy_button, self.export_button, None, spacing=SPACE[0])
         fill(column_in(self, SPACE[0]), self.notice, buttons, (self._scroll, 1))
-
-    def show_runs(self, runs: Sequence[str]) -> None:
-        """StudyKind `runs`, at once if the pane is visible, else when it is shown."""
-        if tuple(runs) != self._runs:
-            self._runs, self._job, self.content = tuple(runs), None, None
-            self._offer()
-        if self.isVisible():
-            self._read()
-
-    def showEvent(self, event: QShowEvent) -> None:
-        """Compute the study."""
-        super().showEvent(event)
-        self._read()
 
     def copy_data(self) -> None:
         """Copy the data of every chart for a spreadsheet."""
@@ -89,14 +122,12 @@ class StudyPane(QWidget):
         )
 
     def _read(self) -> None:
-        if not self._runs or self._job is not None:
-            return
-        self.notice.show_message("info", "Reading the runs…")
         read, workstation, runs = _READERS[self.study], self._workstation, self._runs
-        job = self._job = BackgroundJob(lambda: read(workstation, runs), self)
-        job.returned.connect(lambda found: self._show(found) if job is self._job else None)
-        job.failed.connect(lambda error: self.notice.show_error(error) if job is self._job else None)
-        job.start()
+        self._start(lambda: read(workstation, runs), self._show)
+
+    def _clear(self) -> None:
+        self.content = None
+        self._offer()
 
     def _show(self, content: StudyCharts) -> None:
         self.content, self.views = content, []
@@ -135,19 +166,32 @@ class StudyPane(QWidget):
 class StudyTabs:
     """The studies as tabs of `tabs`; those without data are disabled and say what they need."""
 
-    def __init__(self, tabs: QTabWidget, workstation: Workstation) -> None:
+    def __init__(self, tabs: QTabWidget, workstation: Workstation, *others: RunsPane) -> None:
+        """Add a tab for each study that is only drawn, and for the `others`."""
         self._tabs = tabs
-        self.panes = [StudyPane(study, workstation) for study in StudyKind]
+        self.panes: list[RunsPane] = [*(StudyPane(study, workstation) for study in _READERS), *others]
         for pane in self.panes:
             tabs.addTab(pane, pane.study.value)
 
-    def show_runs(self, runs: Sequence[str], missing: Mapping[StudyKind, str]) -> None:
-        """StudyKind `runs`; `missing` is what the studies without data need."""
+    def show_runs(self, runs: Sequence[str], missing: Mapping[StudyKind, str], *, sessions: bool = False) -> None:
+        """Study `runs`; `missing` is what the studies without data need.
+
+        A sample size takes them as sessions of one configuration, if they are `sessions`, else as one each.
+        """
         for pane in self.panes:
             index = self._tabs.indexOf(pane)
             self._tabs.setTabEnabled(index, pane.study not in missing)
             self._tabs.setTabToolTip(index, tool_tip(missing.get(pane.study, "")))
-            pane.show_runs(() if pane.study in missing else runs)
+            joined = sessions and pane.study is StudyKind.SAMPLE_SIZE
+            pane.show_runs(() if pane.study in missing else [",".join(sorted(runs))] if joined else runs)
+
+    def bring(self, study: StudyKind) -> str:
+        """Bring a study to the front; return what it needs if it has no data, else an empty text."""
+        pane = next(pane for pane in self.panes if pane.study is study)
+        if self._tabs.isTabEnabled(self._tabs.indexOf(pane)):
+            self._tabs.setCurrentWidget(pane)
+            return ""
+        return self._tabs.tabToolTip(self._tabs.indexOf(pane))
 
 
 def _noise(workstation: Workstation, runs: Sequence[str]) -> StudyCharts:

@@ -5,6 +5,7 @@ from typing import cast
 from PySide6.QtCore import QEvent, QObject, QStringListModel, Qt, Signal
 from PySide6.QtWidgets import QCompleter, QLineEdit, QWidget
 
+from app.natural_order import natural_key
 from app.services import Workstation
 from widgets.jobs import BackgroundJob
 from widgets.parts.boxes import column_in, fill
@@ -75,7 +76,7 @@ class RepetitionForm(QWidget):
 
     def _take_baselines(self, names: frozenset[str]) -> None:
         self._draft.pinned = names
-        self.names.offer(sorted(names))
+        self.names.offer(sorted(names, key=natural_key))
         self.refresh()
 
     def _edit(self, name: str, text: str) -> None:

@@ -1,10 +1,11 @@
-"""Window that proposes hosts x sessions x trials from the variance of stored runs; does not block the main window."""
+"""Pane that proposes hosts x sessions x trials from the variance of stored runs."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from PySide6.QtCore import QTimer, Signal
-from PySide6.QtWidgets import QAbstractItemView, QDialog, QWidget
+from PySide6.QtWidgets import QAbstractItemView, QWidget
 
+from app.distributions.studies import StudyKind
 from app.sample_size.pilot import Pilot, missing_hosts_text, plan_of, refuse_unusable
 from app.sample_size.report import (
     COMPONENT_HEAD,
@@ -19,17 +20,15 @@ from suites.errors import BenchwrightError
 from suites.vocab import Labels
 from widgets.compare.rank_pane import choices_of
 from widgets.compare.sample_size_form import DesignTable, SampleSizeForm
-from widgets.jobs import BackgroundJob
-from widgets.parts.boxes import column_in, fill, scrolled
+from widgets.parts.boxes import column_in, fill, row_in, scrolled
 from widgets.parts.controls import push_button
-from widgets.parts.dialogs import button_row, dialog_column, fit
-from widgets.parts.notice import Notice
+from widgets.parts.dialogs import button_row
 from widgets.parts.table import LEFT, RIGHT, Table, TableColumn, TableModel
 from widgets.parts.text import Text, Tone, strong
 from widgets.plots.chart_view import ChartView
+from widgets.plots.studies import RunsPane
 from widgets.theme import SPACE
 
-SIZE = (980, 760)
 TABLE_MOST = 210
 CHART_LEAST = 230
 """Heights in pixels."""
@@ -42,34 +41,27 @@ EACH_SIDE = "Run it for each side."
 Choices = list[tuple[str, str, str, Labels]]
 
 
-class SampleSizeDialog(QDialog):
-    """Form above, designs, chart and components below; reads and calculates in the background."""
+class SampleSizePane(RunsPane):
+    """Form at the left, designs, chart and components at the right; reads and calculates while it is seen."""
 
     plan_chosen = Signal(object)  # a Plan
 
-    def __init__(self, workstation: Workstation, runs: Sequence[str], parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self._workstation, self._runs = workstation, tuple(runs)
-        self._job: BackgroundJob | None = None
+    def __init__(self, workstation: Workstation) -> None:
+        super().__init__(StudyKind.SAMPLE_SIZE, workstation)
         self.pilot: Pilot | None = None
         self.found: SampleSize | None = None
         self.form, self.table, self.chart = SampleSizeForm(), DesignTable(), ChartView()
-        self.notice = Notice()
         self.heading, self.lines = Text(font=strong()), Text(tone=Tone.MUTED)
         columns = [_component_column(number, name) for number, name in enumerate(COMPONENT_HEAD)]
         self.components: Table[list[str]] = Table(
             "Variance components", TableModel(columns), selection=QAbstractItemView.SelectionMode.NoSelection
         )
-        self.plan_button = push_button("New plan with this design", self.choose_plan, primary=True, enabled=False)
-        self.close_button = push_button("Close", self.reject, autoDefault=False)
+        self.plan_button = push_button("New plan with this design", self.choose_plan, enabled=False)
         self._waiting = QTimer(self, singleShot=True, interval=DELAY)
         self._waiting.timeout.connect(self.calculate)
         self._arrange()
         self.form.changed.connect(self._waiting.start)
         self.form.metric_changed.connect(self._read_pilot)
-        self.finished.connect(self.deleteLater)
-        self.notice.show_message("info", "Reading the runs…")
-        BackgroundJob(lambda: _usable_choices(workstation, self._runs), self).start(self._offer, self._refuse)
 
     def calculate(self) -> None:
         """Calculate the designs for the fields."""
@@ -96,13 +88,18 @@ class SampleSizeDialog(QDialog):
         self.notice.show_message("good", "The plan is on New test.", f"{missing_hosts_text(plan, design)} {EACH_SIDE}")
         self.plan_chosen.emit(plan)
 
+    def _read(self) -> None:
+        workstation, runs = self._workstation, self._runs
+        self.pilot = None
+        self._start(lambda: _usable_choices(workstation, runs), self._offer)
+
     def _offer(self, choices: Choices) -> None:
         self.form.offer(choices)
         self._read_pilot()
 
     def _read_pilot(self) -> None:
-        query, self.pilot = self.form.query(), None
-        self._start(lambda: self._workstation.sample_pilot(self._runs, query), self._show_pilot)
+        query, runs, self.pilot = self.form.query(), self._runs, None
+        self._start(lambda: self._workstation.sample_pilot(runs, query), self._show_pilot)
 
     def _show_pilot(self, pilot: Pilot) -> None:
         self.pilot = pilot
@@ -110,13 +107,6 @@ class SampleSizeDialog(QDialog):
         self.components.show_rows(component_rows(pilot))
         self.components.setFixedHeight(self.components.whole_height())
         self.calculate()
-
-    def _start(self, work: Callable[[], object], show: Callable[..., None]) -> None:
-        """Run `work` in the background; results of a job that a newer one replaced are dropped."""
-        job = self._job = BackgroundJob(work, self)
-        job.returned.connect(lambda found: show(found) if job is self._job else None)
-        job.failed.connect(lambda error: self._fail(error) if job is self._job else None)
-        job.start()
 
     def _show(self, found: SampleSize) -> None:
         self.found = found
@@ -127,33 +117,31 @@ class SampleSizeDialog(QDialog):
         self.table.setFixedHeight(min(TABLE_MOST, self.table.whole_height()))
         self.chart.show_chart(sample_size_chart(found))
         self.chart.setMinimumHeight(CHART_LEAST)
-        self._results.show()
+        self._ready(shown=True)
         self.table.setVisible(bool(found.designs))
         self.plan_button.setEnabled(bool(found.designs))
 
-    def _refuse(self, error: BenchwrightError) -> None:
-        """Show only the message: no field changes it."""
-        self.form.hide()
-        self._fail(error)
-        self.resize(self.width(), self.minimumSizeHint().height())
+    def _clear(self) -> None:
+        self.found = None
+        self._waiting.stop()
+        self._ready(shown=False)
 
-    def _fail(self, error: BenchwrightError) -> None:
-        self._results.hide()
-        self.notice.show_error(error)
-        self.plan_button.setEnabled(False)
+    def _ready(self, *, shown: bool) -> None:
+        self._results.setVisible(shown)
+        self.plan_button.setEnabled(shown)
 
     def _arrange(self) -> None:
-        self.setWindowTitle("Sample size")
-        fit(self, SIZE)
         sheet = QWidget()
         found = column_in(sheet, SPACE[2], (0, 0, SPACE[1], 0))
         fill(found, self.heading, self.table, (self.chart, 1), self.lines, self.components)
         self._results = scrolled(sheet)
-        rows = dialog_column(self, "Sample size")
-        fill(rows, self.form, self.notice, (self._results, 1))
         self._results.hide()
+        result = QWidget()
+        rows = column_in(result, SPACE[1])
+        fill(rows, self.notice, (self._results, 1))
         rows.addStretch(0)
-        rows.addLayout(button_row(self.plan_button, None, self.close_button))
+        rows.addLayout(button_row(self.plan_button, None))
+        fill(row_in(self, SPACE[3]), (scrolled(self.form), 1), (result, 2))
 
 
 def _usable_choices(workstation: Workstation, runs: Sequence[str]) -> Choices:
@@ -165,10 +153,3 @@ def _usable_choices(workstation: Workstation, runs: Sequence[str]) -> Choices:
 
 def _component_column(number: int, name: str) -> TableColumn[list[str]]:
     return TableColumn(name, lambda row: row[number], align=RIGHT if number else LEFT, stretch=not number)
-
-
-def show_sample_size(workstation: Workstation, runs: Sequence[str], parent: QWidget) -> SampleSizeDialog:
-    """Open a sample size from `runs` beside the main window."""
-    dialog = SampleSizeDialog(workstation, runs, parent)
-    dialog.show()
-    return dialog

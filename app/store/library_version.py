@@ -1,0 +1,64 @@
+"""Version of the list of runs: it changes when the list does, not with the samples and heartbeats of a run."""
+
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from sqlalchemy import Connection
+
+from app.store import ownership
+from app.store.library_file import wal_of
+
+Stamp = tuple[int, int, int]
+"""Inode, size and time of the last change of a file."""
+
+
+@dataclass(frozen=True, slots=True)
+class LibraryVersion:
+    """`stamps` are those of the library and of its log, to see cheaply that nothing was written; `content` is a hash of
+    what the list is made of. While a run is `running`, its process may end without writing anything."""
+
+    stamps: tuple[Stamp | None, ...]
+    content: int
+    running: bool
+
+    def holds(self, stamps: tuple[Stamp | None, ...]) -> bool:
+        """Return whether the list is certainly unchanged, by the present stamps of its files."""
+        return stamps == self.stamps and not self.running
+
+
+def stamps_of(path: Path) -> tuple[Stamp | None, ...]:
+    """Return the stamps of the library at `path` and of its log; None for one that is missing or empty.
+
+    Readers create and remove an empty log, and write to no other file than its index.
+    """
+    return tuple(map(_stamp, (path, wal_of(path))))
+
+
+def version_of(connection: Connection, stamps: tuple[Stamp | None, ...]) -> LibraryVersion:
+    """Return the version of the list; `stamps` were taken before. Takes about 10 ms for 20,000 runs."""
+    running = frozenset(ownership.running(connection))
+    found = [tuple(map(tuple, connection.exec_driver_sql(query).all())) for query in _QUERIES]
+    left = frozenset(ownership.unrecorded_runs(connection))
+    return LibraryVersion(stamps, hash((tuple(found), running, left)), bool(running))
+
+
+def _stamp(path: Path) -> Stamp | None:
+    with suppress(OSError):
+        found = path.stat()
+        return (found.st_ino, found.st_size, found.st_mtime_ns) if found.st_size else None
+    return None
+
+
+_QUERIES = (
+    # A run is added, ended or deleted: read from the index of states.
+    "SELECT state, count(*), total(rowid) FROM runs GROUP BY state",
+    # A summary is written anew, for instance after a finding was acknowledged.
+    "SELECT count(*), max(rowid), total(trials), total(errors), total(warnings), total(value) FROM run_summaries",
+    "SELECT run_id, name, note, tags, binned FROM annotations",
+    "SELECT name, search FROM saved_searches",
+    "SELECT id, name, version FROM baselines",
+    "SELECT baseline, run_id FROM baseline_parts",
+    "SELECT id, sessions, ended FROM session_series",
+)
+"""What the list is made of, and the bars above it."""

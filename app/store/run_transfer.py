@@ -1,0 +1,192 @@
+"""Transfer of finished runs between libraries: to a new file, and from one that comes from another computer.
+
+What may still be on hosts is left behind: directories, commands and settings to restore belong to the library in which
+the run was recorded, and restoring those of a stranger would write to hosts as root.
+"""
+
+import errno
+import os
+import re
+import sqlite3
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import Connection, Table, insert, select
+from sqlalchemy.exc import DBAPIError, StatementError
+
+from app.events import State
+from app.store import errors, record_reader, run_reader, run_summaries, schema
+from app.store.database import Database
+from app.store.library_file import (
+    cannot_open,
+    check_kind,
+    create_file,
+    driver_of,
+    remove_library,
+    temporary_space,
+)
+from app.store.run_writer import WrittenIds, metric_id
+from app.store.salvage import copy_of
+from suites.quantities import count_text
+
+LONGEST = 64 * 2**20
+"""Bytes of a value that is read from a library of another computer."""
+
+ROWS = 10_000
+"""Rows in one statement."""
+
+_LEFT = frozenset({schema.metrics, schema.workspaces, schema.jobs, schema.changes})
+_NO_OWNER = {
+    "owner_pid": 0, "owner_boot": "", "owner_started": 0, "owner_space": None, "owner_host": None, "touched": None,
+    "left_at": None,
+}  # fmt: skip
+_RUN_ID = re.compile(r"[A-Za-z0-9_.-]{1,64}")
+
+
+@dataclass(frozen=True, slots=True)
+class FinishedRun:
+    """A run that can be imported."""
+
+    id: str
+    name: str
+    started: str
+
+
+@dataclass(frozen=True, slots=True)
+class Imported:
+    """The runs that were imported, those that the library had already, and why the others were not, by run."""
+
+    runs: tuple[str, ...]
+    present: tuple[str, ...]
+    refused: tuple[tuple[str, str], ...]
+
+    @property
+    def text(self) -> str:
+        """What was imported, in a sentence or more."""
+        present = f" {count_text(len(self.present), 'run')} already in the library." if self.present else ""
+        refused = "".join(f" Not imported: {run}: {reason}" for run, reason in self.refused[:3])
+        return f"Imported {count_text(len(self.runs), 'run')}.{present}{refused}"
+
+
+def export_runs(source: Database, runs: Sequence[str], path: Path) -> None:
+    """Write finished runs to a new library at `path`. Raises StoreError, and then leaves no file."""
+    with source.reading() as old:
+        found = list(dict.fromkeys(run_reader.find(old, run) for run in runs))
+        create_file(path)
+        target = Database(path)
+        try:
+            for run in found:
+                with target.writing() as new:
+                    _copy(old, new, run)
+        except BaseException:
+            remove_library(path)
+            raise
+        finally:
+            target.close()
+
+
+def import_runs(path: Path, target: Database, runs: Sequence[str] = ()) -> Imported:
+    """Copy finished runs, by default all, from the library at `path`, which is only read. Raises StoreError."""
+    done, present, refused = list[str](), list[str](), list[tuple[str, str]]()
+    with _opened(path) as old:
+        for run in [run_reader.find(old, each) for each in runs] or [run.id for run in _finished(old)]:
+            try:
+                with target.writing() as new:
+                    known = _has(new, run)
+                    if not known:
+                        _copy(old, new, run)
+            except errors.StoreError as error:
+                refused.append((run, error.message))
+            else:
+                (present if known else done).append(run)
+    return Imported(tuple(done), tuple(present), tuple(refused))
+
+
+def finished_runs(path: Path) -> list[FinishedRun]:
+    """Return the finished runs of the library at `path`, which is only read, the newest first. Raises StoreError."""
+    with _opened(path) as connection:
+        return _finished(connection)
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[Connection]:
+    """Give a connection to a copy of the library at `path`: opening one may write to it or upgrade it."""
+    found = check_kind(path)
+    if found is None:
+        raise cannot_open(path, FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT)))
+    try:
+        with temporary_space(2 * found.st_size) as folder:
+            database = Database(copy_of(path, Path(folder)))
+            try:
+                with database.reading() as connection:
+                    driver_of(connection).setlimit(sqlite3.SQLITE_LIMIT_LENGTH, LONGEST)
+                    yield connection
+            except errors.StoreError as error:
+                raise type(error)(error.message.replace(str(database.path), str(path)), error.remedy) from error
+            finally:
+                database.close()
+    except OSError as error:
+        raise errors.translated(error, path) from error
+
+
+def _finished(connection: Connection) -> list[FinishedRun]:
+    table = schema.runs.c
+    query = select(table.id, table.name, table.started).where(table.state != State.RUNNING.value)
+    return [FinishedRun(*map(str, row)) for row in connection.execute(query.order_by(table.started.desc()))]
+
+
+def _has(connection: Connection, run: str) -> bool:
+    return connection.execute(select(schema.runs.c.id).where(schema.runs.c.id == run)).first() is not None
+
+
+def _copy(old: Connection, new: Connection, run: str) -> None:
+    """Copy a finished run with new row numbers. Raises StoreError for one that is under way or malformed."""
+    try:
+        state = old.execute(select(schema.runs.c.state).where(schema.runs.c.id == run)).scalar()
+        if not _RUN_ID.fullmatch(run) or state == State.RUNNING.value:
+            raise errors.StoreError(f"The run {run[:80]} has not ended.", "Stop it first.")
+        _copy_rows(old, new, run)
+        record_reader.record(new, run)
+    except (ValueError, TypeError, LookupError, OverflowError, StatementError) as error:
+        if isinstance(error, DBAPIError):
+            raise
+        raise errors.StoreError(f"The run {run[:80]} is malformed.") from error
+    run_summaries.write(new, run)
+
+
+def _copy_rows(old: Connection, new: Connection, run: str) -> None:
+    metrics, known, series = run_reader.metrics_by_id(old), WrittenIds(), dict[int, int]()
+    for table, query in schema.rows_of_run(run):
+        if table in _LEFT:
+            continue
+        for rows in old.execute(query).mappings().partitions(ROWS):
+            made = [_renumbered(table, dict(row), series) for row in rows]
+            for values in made:
+                if "metric" in values:
+                    values["metric"] = metric_id(new, metrics[values["metric"]], known)
+            if table is schema.series:
+                for row, values in zip(rows, made, strict=True):
+                    series[row["id"]] = new.execute(insert(table).values(values)).lastrowid
+            else:
+                new.execute(insert(table), made)
+
+
+def _renumbered(table: Table, row: dict[str, Any], series: Mapping[int, int]) -> dict[str, Any]:
+    """Return a row without its own number, with that of its series in the new library; a run without its owner.
+
+    Raises ValueError for a value of another type than that of its column: SQLite stores any.
+    """
+    for name, value in row.items():
+        kind = table.c[name].type.python_type
+        if value is not None and not isinstance(value, (int, float) if kind is float else kind):
+            raise ValueError(f"{table.name}.{name} is no {kind.__name__}")
+    if table is schema.runs:
+        return row | _NO_OWNER
+    if table is not schema.trials:
+        row.pop("id", None)
+    if table is schema.samples:
+        row["series"] = series[row["series"]]
+    return row
