@@ -44,7 +44,7 @@ def in_its_own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         (("show", "nothing"), ["nothing", "benchwright list"]),
         (("compare", "one"), ["no run “one”"]),
         (("compare", "one", "two"), ["one"]),
-        (("export", "nothing"), ["--csv FILE"]),
+        (("export", "nothing"), ["--csv, "]),
         (("export", "nothing", "--csv", "a.csv"), ["nothing"]),
         (("delete", "nothing", "--yes"), ["nothing"]),
         (("baseline", "pin", "nothing", "name"), ["nothing"]),

@@ -253,7 +253,7 @@ def test_what_failed_is_said_with_its_reason() -> None:
         run, trials=(*run.trials, failed), summary=replace(run.summary, state=State.PARTIAL), reason="Stopped by you."
     )
     shown_text = text_of(drawn(partial))
-    assert "Ended early. Stopped by you." in shown_text
+    assert MESSAGES["ended_early_stopped_by_you"] in shown_text
     assert MESSAGES["trial_9_of_random_read_on"] in shown_text
 
 

@@ -181,6 +181,7 @@ def test_a_change_of_a_host_asks_and_shows_the_command() -> None:
     assert MESSAGES["echo_performance_tee_sys"] in shown
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(shutil.which("fio") is None, reason="fio is not installed")
 def test_a_plan_that_only_runs_benchmark_tools_never_asks(folder: Path) -> None:
     job = "[job]\nrw=randwrite\nsize=1m\nioengine=psync\n"

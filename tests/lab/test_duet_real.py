@@ -113,6 +113,7 @@ def _affinities(home: Path) -> list[str]:
     return found
 
 
+@pytest.mark.slow
 def test_a_side_waits_until_the_other_is_prepared(workstation: Workstation, lab: LabHost) -> None:
     run(workstation, duet(counting("a"), counting("b", prepare=2)))
     ((one, two),) = pairs(workstation.load("last").trials)
@@ -162,6 +163,7 @@ def _kill_on(home: Path, cpu: int) -> int:
     pytest.fail(f"nothing counts on CPU {cpu}")
 
 
+@pytest.mark.slow
 def test_a_side_that_ended_first_is_of_no_use_if_the_other_fails(workstation: Workstation, lab: LabHost) -> None:
     def kill_the_longer(event: Event, _control: Control) -> None:
         if isinstance(event, SampleRead) and event.trial == 2 and event.sample.value == 200:

@@ -430,6 +430,7 @@ def test_a_file_system_that_is_unmounted_and_mounted_again(
     assert_whole(workstation, 1, COUNT)
 
 
+@pytest.mark.slow
 def test_the_end_is_reported_after_the_stored_data_was_read_back(
     workstation: Workstation, library: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

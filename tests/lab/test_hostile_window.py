@@ -164,6 +164,7 @@ def test_an_answer_is_whole_by_its_end_not_by_an_exit_status(
     assert status_of.facts.system.kernel == "6.18.44"
 
 
+@pytest.mark.slow
 def test_a_million_disks(qtbot: QtBot, page: HostsPage, start_lab_host: Start) -> None:
     _hostile(start_lab_host, "a million disks")
     status_of = _visit(qtbot, page)

@@ -287,6 +287,7 @@ def test_the_next_trial_of_a_host_that_is_back_follows_in_order(
     assert whole(workstation, 30)
 
 
+@pytest.mark.slow
 def test_a_host_that_never_returns_loses_only_its_own_trials(workstation: Workstation, start_lab_host: Start) -> None:
     workstation._patience = ReconnectPolicy(first=0.1, longest=0.2, total=0.5)
     hosts = live(start_lab_host, 2)

@@ -64,9 +64,9 @@ def received(found: ParsedTrial, direction: str) -> float:
     ("given", "direction"),
     [
         ({}, "send"),
-        ({"streams": 4}, "send"),
+        pytest.param({"streams": 4}, "send", marks=pytest.mark.slow),
         ({"omit": 1}, "send"),
-        ({"direction": "receive"}, "receive"),
+        pytest.param({"direction": "receive"}, "receive", marks=pytest.mark.slow),
         pytest.param({"protocol": "udp", "bitrate": 50}, "send", marks=pytest.mark.alone),
         pytest.param(
             {"protocol": "udp", "bitrate": 50, "direction": "receive", "streams": 2},

@@ -304,6 +304,7 @@ def test_stop_ends_a_run_whose_host_accepts_a_connection_and_says_nothing(
 # What else is done at the end
 
 
+@pytest.mark.slow
 def test_settings_that_are_not_put_back_in_time_are_named(
     workstation: Workstation, start_lab_host: Start, monkeypatch: pytest.MonkeyPatch
 ) -> None:

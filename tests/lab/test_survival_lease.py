@@ -89,6 +89,7 @@ def test_a_run_that_waits_can_be_stopped(workstation: Workstation, other: Other)
     assert trial_ends(events) == []
 
 
+@pytest.mark.slow
 def test_a_second_run_may_go_on_and_says_so(workstation: Workstation, other: Other) -> None:
     events = run(workstation, counting_plan(10), control=Control(BusyPolicy.ANYWAY))
     assert end(events).state is State.DONE

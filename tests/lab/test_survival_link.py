@@ -225,6 +225,7 @@ def test_a_restart_of_the_host_is_recognised(workstation: Workstation, lab: LabH
     assert_no_leftovers(lab.home)
 
 
+@pytest.mark.slow
 def test_a_restart_between_trials_leaves_a_run_that_is_not_whole(
     workstation: Workstation, lab: LabHost, other_boot: list[str]
 ) -> None:

@@ -83,7 +83,7 @@ def test_a_signal_at_a_question_stops_the_run(
         screen.expect("Password for sudo, to drop the page cache before each trial")
         screen.send(number)
         assert screen.status() == FAILED
-        assert "partial. Stopped by you." in screen.seen
+        assert MESSAGES["ended_early_stopped_by_you"] in screen.seen
         assert "Traceback" not in screen.seen
 
 

@@ -147,6 +147,7 @@ def test_it_is_put_back_however_the_run_ends(
     assert workstation.pending_changes() == []
 
 
+@pytest.mark.slow
 def test_a_run_that_its_reader_leaves_puts_back_all_the_same(
     start_machine: Callable[[str], Machine], workstation: Workstation
 ) -> None:

@@ -39,6 +39,7 @@ def test_it_runs_where_the_user_has_it(lab_host: LabHost, folder: Path, tmp_path
     assert sorted(path.name for path in folder.iterdir()) == ["Makefile", "Run", "report"]
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(shutil.which("make") is None, reason="make is not installed")
 def test_an_archive_is_copied_unpacked_built_and_run(lab_host: LabHost, folder: Path, tmp_path: Path) -> None:
     lab_host.add_to_home()

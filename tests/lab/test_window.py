@@ -185,6 +185,7 @@ def walk(qtbot: QtBot, lab_host: LabHost, tmp_path: Path) -> Iterator[Walk]:
     workstation.close()
 
 
+@pytest.mark.slow
 def test_from_the_first_host_to_the_report(qtbot: QtBot, walk: Walk) -> None:
     walk.add_host()
     measure = walk.plan()

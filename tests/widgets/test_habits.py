@@ -37,7 +37,6 @@ def window(qtbot: QtBot, workstation: Workstation) -> Iterator[MainWindow]:
     qtbot.waitUntil(lambda: made.sidebar.state.digest.counts != {} and not jobs.running())
     yield made
     qtbot.waitUntil(lambda: not jobs.running())
-    made.close()
 
 
 def shown_topic(window: MainWindow) -> str:

@@ -65,7 +65,7 @@ def test_the_limit_of_the_trials_so_far_is_named_until_the_verdict_names_it() ->
 
     known = [begin(), end(41_000.0), LimitSeen(*PLACE, Limiter.DEVICE)]
     assert (text(), text(begin())) == ("", "limit not found yet")
-    assert text(*known) == "limited by the device so far"
+    assert text(*known) == MESSAGES["limited_by_the_device_so_far"]
     assert text(*known, LimitSeen(*PLACE, Limiter.UNKNOWN)) == "limit not found yet"
     verdict = Verdict(Trust.VALID, Limiter.DEVICE, "", (), *PLACE)
     assert text(*known, VerdictReached(verdict)) == ""

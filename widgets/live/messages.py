@@ -164,7 +164,8 @@ def outcome(model: RunModel) -> tuple[str, str, str]:
     hosts = ", ".join(host_label(host) for host in model.plan.hosts)
     stored = _stored(model, counted, wanted)
     verdict = model.verdicts.get(None)
-    badge = len(model.step_keys()) == 1  # it shows the verdict
+    keys = model.step_keys()
+    badge = len(keys) == 1 and keys[0] in model.verdicts  # it shows the verdict of the only step
     judged = "" if verdict is None or badge else verdict.summary
     if model.phase is LivePhase.DONE:
         message = f"Finished on {hosts}: {count_text(counted, 'trial')}."

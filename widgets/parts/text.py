@@ -56,6 +56,8 @@ def visible(text: str) -> str:
     """
     text = with_library(text)
     cut = text if len(text) <= MAXIMUM_TEXT else f"{text[: MAXIMUM_TEXT - 1]}…"
+    if cut.isprintable():  # most are, and a table asks for thousands
+        return cut
     return "".join(
         f"\\u{ord(letter):04x}" if unicodedata.category(letter) in _INVISIBLE and letter != "\n" else letter
         for letter in cut
