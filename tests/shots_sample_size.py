@@ -3,6 +3,7 @@
 from dataclasses import replace
 from pathlib import Path
 from tempfile import mkdtemp
+from unittest.mock import patch
 
 from PySide6.QtWidgets import QWidget
 
@@ -29,8 +30,9 @@ def _window(stage: Stage) -> MainWindow:
     """Return the window over a pilot of minutes: the library of the tests is recorded at once."""
     stage.workstation.open_library(library_of_pilot(Path(mkdtemp())))
     read = stage.workstation.sample_pilot
-    timed = lambda *given: replace(read(*given), effort=Effort(62.0, 45.0))  # noqa: E731
-    setattr(stage.workstation, "sample_pilot", timed)  # noqa: B010
+    patch.object(
+        stage.workstation, "sample_pilot", lambda *given: replace(read(*given), effort=Effort(62.0, 45.0))
+    ).start()
     return stage.window()
 
 

@@ -26,7 +26,7 @@ from widgets.jobs import BackgroundJob
 from widgets.parts.boxes import column_in, fill
 from widgets.parts.controls import line_edit
 from widgets.parts.names import host_title
-from widgets.parts.table import Index
+from widgets.parts.table_model import Index
 from widgets.parts.text import Text, Tone, visible
 from widgets.theme import ICON_SIZE, SPACE, TextSize, icon, palette, text_font
 

@@ -29,7 +29,8 @@ from widgets.compare.compare_rows import Compared, CompareLine, Grouping, LineKi
 from widgets.compare.compare_table import INTERVAL, METRIC, MOST_MEASURED, RATIO, RUN, VALUE, VERDICT, CompareTable, N
 from widgets.compare.explanation_panel import OverruleQuestion
 from widgets.compare.pickers import RunPicker
-from widgets.parts.table import HEADING, RowDelegate
+from widgets.parts.table import RowDelegate
+from widgets.parts.table_model import HEADING
 from widgets.plots.studies import StudyPane
 
 MESSAGES = messages("widgets-compare", "test_compare_page")

@@ -21,7 +21,8 @@ from widgets.main_window import MainWindow
 from widgets.page import PageName
 from widgets.parts.help_topics import set_help, topic_of
 from widgets.parts.layouts import remember_splitter
-from widgets.parts.table import Table, TableColumn, TableModel
+from widgets.parts.table import Table
+from widgets.parts.table_model import TableColumn, TableModel
 from widgets.wizard.measure_page import PARAMETERS, MeasurePage
 
 Keep = Callable[[QWidget], QWidget]

@@ -24,7 +24,7 @@ from widgets.hosts.add_host_dialog import AddHostDialog, typed
 from widgets.hosts.host_connections import HostStatus
 from widgets.hosts.hosts_page import HostsPage
 from widgets.hosts.hosts_table import address_text, connection_text, host_columns
-from widgets.parts.table import TableModel
+from widgets.parts.table_model import TableModel
 
 MESSAGES = messages("widgets-hosts", "test_hosts_page")
 

@@ -16,7 +16,7 @@ from tests.widgets.library_runs import Made, copied_library, record
 from widgets import theme
 from widgets.library.figure_table import FIGURE_COLUMNS, FigureTable, figure_lines
 from widgets.library.run_table import RunTable
-from widgets.parts.table import HEADING
+from widgets.parts.table_model import HEADING
 
 MESSAGES = messages("widgets-library", "test_library_tables")
 

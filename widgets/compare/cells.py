@@ -13,7 +13,8 @@ from app.comparison.comparison import RelativeFigure
 from app.comparison.verdicts import ComparisonVerdict
 from suites.quantities import edges_text
 from widgets.compare.compare_rows import CompareLine, LineKind
-from widgets.parts.table import ROW, Index, RowDelegate
+from widgets.parts.table import RowDelegate
+from widgets.parts.table_model import ROW, Index
 from widgets.theme import SPACE, TextSize, figure_font, palette, series_colour, text_font
 
 

@@ -26,7 +26,8 @@ from widgets.library.run_rows import half_interval_text
 from widgets.parts.boxes import column_in, fill
 from widgets.parts.names import MISSING, step_host_label
 from widgets.parts.severity import doubt_icon
-from widgets.parts.table import CENTRE, RIGHT, Table, TableColumn, TableModel
+from widgets.parts.table import Table
+from widgets.parts.table_model import CENTRE, RIGHT, TableColumn, TableModel
 from widgets.parts.text import Text, Tone
 from widgets.theme import SPACE, TextSize, figure_font, icon, text_font
 

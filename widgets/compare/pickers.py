@@ -16,7 +16,8 @@ from widgets.parts.boxes import fill, in_row
 from widgets.parts.controls import line_edit, push_button
 from widgets.parts.dialogs import ask_for_file, button_row, dialog_column, fit
 from widgets.parts.notice import Notice
-from widgets.parts.table import LEFT, RIGHT, Table, TableColumn, TableModel
+from widgets.parts.table import Table
+from widgets.parts.table_model import LEFT, RIGHT, TableColumn, TableModel
 from widgets.parts.text import Text, Tone, set_tool_tip
 from widgets.theme import SPACE
 

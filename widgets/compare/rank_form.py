@@ -15,7 +15,8 @@ from widgets.parts.controls import line_edit
 from widgets.parts.dialogs import button_row
 from widgets.parts.fields import PerCent
 from widgets.parts.severity import doubt_icon
-from widgets.parts.table import LEFT, RIGHT, Table, TableColumn, TableModel
+from widgets.parts.table import Table
+from widgets.parts.table_model import LEFT, RIGHT, TableColumn, TableModel
 from widgets.parts.text import Text, Tone, set_tool_tip, visible
 from widgets.theme import SPACE
 

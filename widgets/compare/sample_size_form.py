@@ -14,7 +14,8 @@ from app.sample_size.report import SampleSize, design_head, design_rows
 from suites.vocab import Labels
 from widgets.parts.controls import line_edit
 from widgets.parts.fields import PerCent
-from widgets.parts.table import LEFT, RIGHT, Table, TableColumn, TableModel
+from widgets.parts.table import Table
+from widgets.parts.table_model import LEFT, RIGHT, TableColumn, TableModel
 from widgets.parts.text import set_tool_tip, visible
 from widgets.theme import SPACE
 

@@ -23,7 +23,8 @@ from widgets.compare.sample_size_form import DesignTable, SampleSizeForm
 from widgets.parts.boxes import column_in, fill, row_in, scrolled
 from widgets.parts.controls import push_button
 from widgets.parts.dialogs import button_row
-from widgets.parts.table import LEFT, RIGHT, Table, TableColumn, TableModel
+from widgets.parts.table import Table
+from widgets.parts.table_model import LEFT, RIGHT, TableColumn, TableModel
 from widgets.parts.text import Text, Tone, strong
 from widgets.plots.chart_view import ChartView
 from widgets.plots.studies import RunsPane

@@ -21,7 +21,8 @@ from widgets.parts.controls import line_edit, push_button
 from widgets.parts.dialogs import ask_for_file, button_row, dialog_column, grow
 from widgets.parts.notice import FieldMessage, Notice, ProgressNotice
 from widgets.parts.paths import exists, typed_path
-from widgets.parts.table import Table, TableColumn, TableModel
+from widgets.parts.table import Table
+from widgets.parts.table_model import TableColumn, TableModel
 from widgets.parts.text import Text, Tone, set_tool_tip
 from widgets.theme import SPACE, code_font, icon, restyle
 

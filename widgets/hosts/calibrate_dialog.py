@@ -24,7 +24,8 @@ from widgets.parts.controls import push_button
 from widgets.parts.dialogs import button_row, dialog_column, fit
 from widgets.parts.names import host_label
 from widgets.parts.notice import Notice, ProgressNotice
-from widgets.parts.table import LEFT, RIGHT, Table, TableColumn, TableModel
+from widgets.parts.table import Table
+from widgets.parts.table_model import LEFT, RIGHT, TableColumn, TableModel
 from widgets.parts.text import Text, Tone, set_tool_tip, strong
 from widgets.theme import SPACE
 

@@ -11,7 +11,8 @@ from suites.quantities import count_text
 from widgets.parts.boxes import column_in, fill, in_row
 from widgets.parts.controls import line_edit, tool_button
 from widgets.parts.names import host_title
-from widgets.parts.table import Table, TableColumn, TableModel
+from widgets.parts.table import Table
+from widgets.parts.table_model import TableColumn, TableModel
 from widgets.parts.text import Text, Tone
 from widgets.theme import SPACE, TextSize, text_font
 from widgets.wizard.messages import listed

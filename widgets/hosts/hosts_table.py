@@ -11,7 +11,8 @@ from app.library_rows import LibraryRow
 from suites.facts import Facts
 from widgets.hosts.host_connections import HostConnections, HostStatus
 from widgets.parts.names import host_title, mark_of
-from widgets.parts.table import RIGHT, Table, TableColumn, TableModel
+from widgets.parts.table import Table
+from widgets.parts.table_model import RIGHT, TableColumn, TableModel
 from widgets.theme import SPACE, icon
 
 

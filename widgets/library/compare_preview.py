@@ -22,7 +22,8 @@ from widgets.parts.boxes import column_in, fill, in_row
 from widgets.parts.controls import push_button
 from widgets.parts.names import MISSING, host_label
 from widgets.parts.notice import Notice
-from widgets.parts.table import Table, TableColumn, TableModel
+from widgets.parts.table import Table
+from widgets.parts.table_model import TableColumn, TableModel
 from widgets.parts.text import OneLine, Text, Tone
 from widgets.plots.studies import StudyTabs
 from widgets.theme import SPACE, TextSize, text_font

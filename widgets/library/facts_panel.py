@@ -10,7 +10,8 @@ from suites.facts import Facts
 from widgets.hosts.facts_view import FactsView
 from widgets.parts.boxes import column_in, fill
 from widgets.parts.names import host_title
-from widgets.parts.table import Table, TableColumn, TableModel
+from widgets.parts.table import Table
+from widgets.parts.table_model import TableColumn, TableModel
 from widgets.parts.text import Text, Tone, strong, visible
 from widgets.theme import SPACE
 

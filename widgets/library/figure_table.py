@@ -11,7 +11,8 @@ from suites.quantities import better_text, figure_text, metric_text, range_text,
 from widgets.library.run_rows import half_interval_text
 from widgets.parts.names import MISSING, step_host_label
 from widgets.parts.severity import doubt_icon
-from widgets.parts.table import RIGHT, Table, TableColumn, TableModel
+from widgets.parts.table import Table
+from widgets.parts.table_model import RIGHT, TableColumn, TableModel
 from widgets.parts.text import sheet_text
 
 

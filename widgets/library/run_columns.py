@@ -11,7 +11,7 @@ from app.session_text import session_text
 from suites.quantities import count_text
 from widgets.library.run_rows import one_line
 from widgets.parts.names import MISSING, mark_of
-from widgets.parts.table import LEFT, RIGHT, TableColumn
+from widgets.parts.table_model import LEFT, RIGHT, TableColumn
 from widgets.theme import icon
 
 

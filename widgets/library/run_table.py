@@ -25,7 +25,8 @@ from widgets.library.run_columns import (
 )
 from widgets.library.run_rows import Trends, summary_of
 from widgets.parts.names import MISSING
-from widgets.parts.table import ROW, RowDelegate, Table, TableColumn, TableModel
+from widgets.parts.table import RowDelegate, Table
+from widgets.parts.table_model import ROW, TableColumn, TableModel
 from widgets.parts.text import strong, visible
 from widgets.theme import palette
 

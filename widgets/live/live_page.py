@@ -10,17 +10,7 @@ from PySide6.QtGui import QKeySequence
 from PySide6.QtWidgets import QHBoxLayout, QStackedLayout, QWidget
 
 from app.detached_runs import DetachedRun
-from app.events import (
-    Activity,
-    FactsRead,
-    LinkChanged,
-    Moment,
-    RunDetached,
-    RunEnded,
-    TrialAttached,
-    TrialEnded,
-    TrialStarted,
-)
+from app.events import FactsRead, Moment, RunDetached, RunEnded, TrialAttached, TrialStarted
 from app.plans.plan import Plan
 from app.questions import Asker
 from app.queue.machines import hosts_of
@@ -60,10 +50,6 @@ if TYPE_CHECKING:
 
 _TICK = 500
 """Milliseconds between updates of the times while a run is under way."""
-
-
-_MOVES_ON = TrialStarted | TrialAttached | TrialEnded | Activity | LinkChanged
-"""Events that change what the run does."""
 
 
 class LivePage(Page):
@@ -260,7 +246,7 @@ class LivePage(Page):
                 self.view.log.flush()
         self.view.sync()
         self._show_texts()
-        if any(isinstance(event, _MOVES_ON) for event in taken.events):
+        if taken.moves_on:
             self._show_time()  # headline, bar, strip and title name the same trial
 
     @staticmethod

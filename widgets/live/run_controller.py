@@ -9,10 +9,12 @@ from PySide6.QtCore import QObject, QTimer, Signal
 
 from app.detached_runs import DetachedRun
 from app.events import (
+    Activity,
     Event,
     JobBegan,
     JobPlanned,
     LibraryChanged,
+    LinkChanged,
     OutputRead,
     RunStarted,
     TrialAttached,
@@ -73,6 +75,14 @@ class TakenEvents:
 
     events: tuple[Event, ...]
     log: tuple[LogPart, ...]
+
+    @property
+    def moves_on(self) -> bool:
+        """Whether they change what the run does."""
+        return any(
+            isinstance(event, TrialStarted | TrialAttached | TrialEnded | Activity | LinkChanged)
+            for event in self.events
+        )
 
 
 class RunController(QObject):

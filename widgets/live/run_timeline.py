@@ -83,10 +83,11 @@ def trial_marks(view: TrialView, metric: Metric | None, zero: float = 0.0) -> It
 
 def overlay_marks(model: RunModel, view: TrialView) -> Iterator[PlotMark]:
     """Yield the findings and lost connections during a trial on its own time axis."""
-    zero = view.zero
-    for mark in model.marks.get(view.trial.host, ()) if zero is not None else ():
-        if 0.0 <= mark.time - (zero or 0.0) <= view.latest():
-            yield replace(mark, time=mark.time - (zero or 0.0))
+    if (zero := view.zero) is None:
+        return
+    for mark in model.marks.get(view.trial.host, ()):
+        if 0.0 <= mark.time - zero <= view.latest():
+            yield replace(mark, time=mark.time - zero)
 
 
 def run_marks(model: RunModel, step_key: StepKey, timeline: RunTimeline) -> Iterator[PlotMark]:

@@ -9,7 +9,8 @@ from widgets.live.headline import NO_FIGURE, Headline, figure_so_far, headline, 
 from widgets.live.messages import step_progress
 from widgets.live.model import RunModel, StepKey
 from widgets.parts.names import host_title
-from widgets.parts.table import RIGHT, Table, TableColumn, TableModel
+from widgets.parts.table import Table
+from widgets.parts.table_model import RIGHT, TableColumn, TableModel
 from widgets.theme import SPACE
 
 LEAST_ROWS = 3

@@ -12,7 +12,8 @@ from suites.vocab import Labels, Metric
 from widgets.live.headline import SampleSpread, spread_of
 from widgets.live.model import TrialView
 from widgets.parts.names import MISSING
-from widgets.parts.table import RIGHT, Table, TableColumn, TableModel
+from widgets.parts.table import Table
+from widgets.parts.table_model import RIGHT, TableColumn, TableModel
 from widgets.plots.axis import prefix
 
 SPREAD_UP_TO = 3

@@ -17,23 +17,9 @@ from PySide6.QtWidgets import (
 )
 
 from widgets import settings
-from widgets.parts.table_model import (
-    CENTRE,
-    HEADING,
-    LEFT,
-    RIGHT,
-    ROW,
-    Index,
-    RowT,
-    TableColumn,
-    TableModel,
-)
+from widgets.parts.table_model import HEADING, ROW, Index, RowT, TableColumn, TableModel
 from widgets.parts.text import sheet_text
 from widgets.theme import SPACE
-
-__all__ = [
-    "CENTRE", "HEADING", "LEFT", "RIGHT", "ROW", "Index", "RowDelegate", "Table", "TableColumn", "TableModel",
-]  # fmt: skip
 
 
 class RowDelegate(QStyledItemDelegate):

@@ -8,7 +8,8 @@ import numpy as np
 from suites.quantities import quantity, share_text
 from suites.units import Unit
 from widgets.parts.names import MISSING
-from widgets.parts.table import RIGHT, Table, TableColumn, TableModel
+from widgets.parts.table import Table
+from widgets.parts.table_model import RIGHT, TableColumn, TableModel
 from widgets.plots.series import Numbers
 from widgets.plots.time_plot import TimePlot
 from widgets.theme import SPACE

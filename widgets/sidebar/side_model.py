@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from PySide6.QtCore import QModelIndex, Qt
 from PySide6.QtGui import QStandardItem, QStandardItemModel
 
-from widgets.parts.table import Index
+from widgets.parts.table_model import Index
 from widgets.parts.text import tool_tip, visible
 from widgets.sidebar.items import SideItem, SideSection
 

@@ -16,7 +16,7 @@ from PySide6.QtWidgets import (
 from widgets import settings
 from widgets.page import SIGNS, PageName
 from widgets.parts.help_topics import set_help
-from widgets.parts.table import Index
+from widgets.parts.table_model import Index
 from widgets.parts.text import small, strong, visible
 from widgets.sidebar.items import SideItem, SideKind, SideSection
 from widgets.sidebar.side_model import ITEM, TITLED, SideModel

@@ -60,7 +60,7 @@ class HostChoices(QWidget):
         removed = host.name in self._draft.removed
         failed = removed or (chosen and known.reading is Reading.FAILED)
         state = _state_text(known) if chosen or known.reading is Reading.READ else ""
-        state = "Removed from the hosts" if removed else state
+        state = "No longer a host" if removed else state
         tip = "\n".join(part for part in (_address(host), state) if part)
         return ChoiceEntry(host.name, (host_title(host.name), state), ticked=chosen, tip=tip, failed=failed)
 

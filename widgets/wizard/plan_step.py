@@ -50,7 +50,7 @@ class PlanStep(WizardStep):
             return "Select at least one test."
         removed = [host_label(host) for host in self.draft.all_hosts() if host in self.draft.removed]
         if removed:
-            return f"Removed from the hosts: {listed(removed)}. Add it again, or choose another host."
+            return f"No longer a host: {listed(removed)}. Select another host, or add it again on Hosts."
         return self._reader.problem(self.draft.hosts)
 
     def focus_first(self) -> None:

@@ -18,7 +18,8 @@ from widgets.parts.controls import push_button
 from widgets.parts.flow_layout import flowing
 from widgets.parts.names import host_label, host_title
 from widgets.parts.notice import FieldMessage
-from widgets.parts.table import RIGHT, Table, TableColumn, TableModel
+from widgets.parts.table import Table
+from widgets.parts.table_model import RIGHT, TableColumn, TableModel
 from widgets.parts.text import Text, Tone
 from widgets.theme import SPACE, TextSize, text_font
 from widgets.wizard.command_view import CommandView, shell_script
