@@ -13,7 +13,7 @@ from widgets.theme import SPACE, TextSize, code_font, palette, text_font
 from widgets.wizard.draft import ParameterForm
 from widgets.wizard.editors import Editor, make_editor
 
-LABEL, FIELD = 26, 28
+LABEL, FIELD = 27, 28
 """Characters of a label and of a field: of code, so that the fields of all rows begin at one place."""
 
 LONGEST_LABEL = 22
