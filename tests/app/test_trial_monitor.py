@@ -1,5 +1,6 @@
 """A run watched as it goes: what comes true is told at once, once, and again only where it gets graver."""
 
+from collections import Counter
 from dataclasses import replace
 from itertools import pairwise
 
@@ -16,6 +17,7 @@ from app.events import (
     State,
     TelemetryRead,
     Trial,
+    TrialAttached,
     TrialEnded,
     TrialStarted,
     apply_stages,
@@ -24,6 +26,7 @@ from app.plans.plan import Plan, make_step
 from app.runs.findings import connection_lost
 from app.verdict.listing import current_findings
 from app.verdict.stages import TrialMonitor
+from app.verdict.steps import common_limiter
 from suites.base import ParsedTrial
 from suites.checks import Check, CheckOutcome, CheckPhase
 from suites.evidence import TrialCheck, TrialEvidence
@@ -93,9 +96,23 @@ def test_the_limit_of_the_trials_so_far_follows_each_trial() -> None:
     ]
     figure = Figure(suite("sysbench-cpu").metrics[0], 1000.0)
     ended = TrialEnded(1, State.DONE, 0, ParsedTrial((figure,)), ended_clock=CLOCK + 10)
-    for end, limits in ((ended, [Limiter.CPU]), (replace(ended, state=State.FAILED), [])):
-        events = [*apply_stages([*begun(), *used, end], TrialMonitor())]
-        assert [one.limiter for one in events if isinstance(one, LimitSeen)] == limits
+
+    def seen(start: list[Event], end: TrialEnded) -> list[Limiter]:
+        events = apply_stages([*start, *used, end], TrialMonitor())
+        return [one.limiter for one in events if isinstance(one, LimitSeen)]
+
+    *before, started = begun()
+    assert isinstance(started, TrialStarted)
+    assert seen([*before, started], ended) == [Limiter.CPU]
+    assert seen([*before, started], replace(ended, state=State.FAILED)) == []
+    assert seen([*before, TrialAttached(started.trial, 60.0, ())], ended) == [], "its first telemetry is missing"
+
+
+@pytest.mark.parametrize(
+    ("device", "cpu", "common"), [(2, 1, Limiter.DEVICE), (1, 1, None), (0, 1, Limiter.CPU), (5, 4, None)]
+)
+def test_a_common_limit_is_that_of_two_thirds_of_the_trials(device: int, cpu: int, common: Limiter | None) -> None:
+    assert common_limiter(Counter({Limiter.DEVICE: device, Limiter.CPU: cpu})) is common
 
 
 def test_it_is_told_again_where_it_gets_graver_and_only_then() -> None:
