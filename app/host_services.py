@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from app.hosts.hosts import HostEntry, Hosts
     from app.records import ChangeRecord, HostAction
+    from remote.local_file import FileStamp
     from remote.questions import Asker
     from remote.tuning import RestoredSetting, SettingNote
     from suites.facts import Facts
@@ -31,6 +32,10 @@ class HostServices(SessionServices):
     def hosts(self) -> list[HostEntry]:
         """Return this computer, the saved hosts, and the aliases of ~/.ssh/config, in this order."""
         return self._hosts.entries()
+
+    def hosts_stamps(self) -> tuple[FileStamp | None, ...]:
+        """Return what changes when a process changes the files of hosts. Included files are not watched."""
+        return self._hosts.stamps()
 
     def hosts_problem(self) -> str:
         """Return why the aliases of ~/.ssh/config are missing from the hosts, or an empty string."""

@@ -93,8 +93,8 @@ class LibraryRow:
         """Its case-folded text for a search."""
         run, added = self.summary, self.annotation
         texts = (
-            run.name, *run.hosts, *map(host_label, run.hosts), *run.steps, *run.suites, run.status, run.trust,
-            self.headline, *self.baselines, run.question, run.id, run.started[:10], added.note, *added.tags,
+            run.name, *run.hosts, *map(host_label, run.hosts), *run.steps, *run.suites, run.status, run.status_text,
+            run.trust, self.headline, *self.baselines, run.question, run.id, run.started[:10], added.note, *added.tags,
             self.instance, self.virtualisation, self.kernel, run.session.series if run.session else "",
         )  # fmt: skip
         return "\n".join(filter(None, texts)).casefold()

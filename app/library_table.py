@@ -104,7 +104,7 @@ COLUMNS: tuple[ListColumn, ...] = (
     ListColumn("verdict", "Verdict", lambda row: row.summary.trust, _trust),
     _textual("limit", "Limited by", lambda row: filter(None, (row.summary.limited_by,))),
     _numeric("issues", "Issues", lambda row: row.errors + row.warnings, _count),
-    _textual("state", "State", lambda row: (row.summary.status,)),
+    _textual("state", "State", lambda row: (row.summary.status_text,)),
     _textual("baseline", "Baseline", lambda row: row.baselines),
     _textual("tag", "Tags", lambda row: row.annotation.tags),
     _textual("note", "Note", lambda row: filter(None, (row.annotation.note,))),

@@ -52,8 +52,13 @@ class RunSummary:
 
     @property
     def status(self) -> str:
-        """The state, or "detached"."""
+        """The state, or "detached", as exports write it."""
         return "detached" if self.detached else self.state.value
+
+    @property
+    def status_text(self) -> str:
+        """The state, or "detached", as it is shown."""
+        return "detached" if self.detached else self.state.text
 
 
 @dataclass(frozen=True, slots=True)

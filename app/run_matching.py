@@ -9,6 +9,7 @@ from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
+from app.events import State
 from app.library_rows import Configuration, LibraryRow, LibraryRows, ParameterValue
 from app.natural_order import natural_key
 from app.plans.plan import host_label
@@ -22,6 +23,9 @@ from suites.vocab import Metric
 
 Test = Callable[[LibraryRow], bool]
 Selection = Callable[[Iterable[LibraryRow]], list[LibraryRow]]
+_WRITTEN = {State.PARTIAL.text: State.PARTIAL.value}
+"""Texts that exports write otherwise."""
+
 MetricReader = Callable[[str], Mapping[str, tuple[float, ...]]]
 """Returns the values of a metric by run."""
 
@@ -33,7 +37,7 @@ TEXTS: Mapping[str, Callable[[LibraryRow], Iterable[str]]] = {
     "limit": lambda row: filter(None, (row.summary.limited_by,)),
     "tag": lambda row: row.annotation.tags,
     "baseline": lambda row: row.baselines,
-    "state": lambda row: (row.summary.status,),
+    "state": lambda row: (row.summary.status_text,),
     "name": lambda row: (row.summary.name,),
     "step": lambda row: row.summary.steps,
     "kernel": lambda row: filter(None, (row.kernel,)),
@@ -183,7 +187,7 @@ def _text_test(term: Term) -> Test:
     def matches(row: LibraryRow) -> bool:
         texts = tuple(read(row))
         if texts not in known:
-            found = [one.casefold() for one in (*texts, *map(host_label, texts))]
+            found = [each.casefold() for one in texts for each in (one, host_label(one), _WRITTEN.get(one, one))]
             known[texts] = any(_matches_text(value, found, same=exact or value in _VERDICTS) for value in wanted)
         return known[texts]
 

@@ -7,6 +7,7 @@ import stat
 import time
 import tomllib
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -15,8 +16,19 @@ from suites.quantities import quantity
 
 T = TypeVar("T")
 
+FileStamp = tuple[int, int, int]
+"""Inode, size and time of the last change of a file."""
+
 PATIENCE = 10.0
 """Seconds without data after which a pipe is given up."""
+
+
+def stamp_of(path: Path) -> FileStamp | None:
+    """Return the stamp of the file at `path`; None if it is missing, unreadable or empty."""
+    with suppress(OSError):
+        found = path.stat()
+        return (found.st_ino, found.st_size, found.st_mtime_ns) if found.st_size else None
+    return None
 
 
 def read_bounded(path: Path, most: int) -> bytes:

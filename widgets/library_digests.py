@@ -1,6 +1,7 @@
-"""Reads the digest of the library in the background, when something in it may have changed, by any process."""
+"""Reads the digest of the library in the background, and follows what other processes do to library and hosts."""
 
 import time
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
@@ -27,6 +28,7 @@ class LibraryDigests(QObject):
 
     read = Signal(object)  # a LibraryDigest
     failed = Signal(object)  # a BenchwrightError
+    hosts_changed = Signal()  # any process has changed the saved hosts or ~/.ssh/config
     changed = Signal()  # another process has changed the list of runs, or the library can be read again or no longer
 
     def __init__(self, workstation: Workstation, parent: QObject) -> None:
@@ -35,6 +37,7 @@ class LibraryDigests(QObject):
         self._reading: BackgroundJob | None = None
         self._again = False
         self._version: LibraryVersion | None = None  # of the last digest; None if the library could not be read
+        self._hosts: tuple[object, ...] | None = None  # the stamps of the last look, None before the first
         self._next_look = QTimer(self, singleShot=True, interval=round(1000 * INTERVAL))
 
     def refresh(self) -> None:
@@ -45,7 +48,7 @@ class LibraryDigests(QObject):
         self._reading = BackgroundJob(self._read, self).start(self._take, self._fail, finished=self._finish)
 
     def watch(self, window: QWidget) -> None:
-        """Look once a second whether another process has changed the library, while `window` is visible."""
+        """Look once a second whether the library or the hosts were changed, while `window` is visible."""
         self._next_look.timeout.connect(lambda: self._look(window))
         self._next_look.start()
 
@@ -76,8 +79,7 @@ class LibraryDigests(QObject):
         job.finished.connect(job.deleteLater)
         job.start(self._follow)
 
-    def _compared(self) -> "tuple[LibraryVersion | None, float]":
-        """Return the present version of the library, None if it cannot be read, and the CPU seconds that this took."""
+    def _compared(self) -> "_Look":
         from app.store.errors import StoreBusyError
 
         began, version = time.thread_time(), self._version
@@ -87,12 +89,25 @@ class LibraryDigests(QObject):
             pass  # locked for a while
         except BenchwrightError:
             version = None
-        return version, time.thread_time() - began
+        return _Look(version, self._workstation.hosts_stamps(), time.thread_time() - began)
 
-    def _follow(self, found: "tuple[LibraryVersion | None, float]") -> None:
-        known, (version, seconds) = self._version, found
-        self._next_look.start(round(1000 * max(INTERVAL, seconds / SHARE)))
+    def _follow(self, found: "_Look") -> None:
+        known, version, hosts = self._version, found.library, self._hosts
+        self._next_look.start(round(1000 * max(INTERVAL, found.seconds / SHARE)))
+        self._hosts = found.hosts
+        if hosts != found.hosts:
+            self.hosts_changed.emit()
         if self._reading is None and version != known:
             self._version = version
             if version is None or known is None or version.content != known.content:
                 self.changed.emit()
+
+
+@dataclass(frozen=True, slots=True)
+class _Look:
+    """What a look found: the version of the library, None if it cannot be read, the stamps of the files of hosts, and
+    the CPU seconds that it took."""
+
+    library: "LibraryVersion | None"
+    hosts: tuple[object, ...]
+    seconds: float

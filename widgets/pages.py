@@ -238,7 +238,7 @@ class Pages:
 
         page = MeasurePage(self._workstation, self._asker)
         page.run_requested.connect(self.run)
-        self._undo.changed.connect(lambda _text: page.list_hosts())
+        self._digests.hosts_changed.connect(page.list_hosts)
         return page
 
     def _make_live(self) -> Page:

@@ -64,7 +64,9 @@ def show(workstation: Workstation, run: str, *, trials: bool, distribution: str 
 def print_run(record: RunRecord, within: WithinTrials, *, trials: bool = False) -> None:
     """Print a stored run: hosts, verdicts, figures with their spread, findings, commands."""
     summary = record.summary
-    click.echo(plain(f"{summary.name}  ({summary.id}, {summary.started[:19].replace('T', ' ')} UTC, {summary.state})"))
+    click.echo(
+        plain(f"{summary.name}  ({summary.id}, {summary.started[:19].replace('T', ' ')} UTC, {summary.status_text})")
+    )
     if summary.session is not None:
         click.echo(plain(f"{session_text(summary.session, summary.started)}."))
     for host, facts in record.facts_before.items():
@@ -151,7 +153,7 @@ def _print_levels(record: RunRecord, within: WithinTrials) -> None:
 def _print_trials(record: RunRecord) -> None:
     rows = [
         [trial.trial.step, host_label(trial.trial.host),
-         f"{trial.trial.number}{' (warm-up)' if trial.trial.warm_up else ''}", trial.state,
+         f"{trial.trial.number}{' (warm-up)' if trial.trial.warm_up else ''}", trial.state.text,
          metric_text(figure.metric, figure.labels), figure_text(figure.metric, figure.value)]
         for trial in record.trials
         for figure in trial.figures

@@ -298,7 +298,7 @@ def run_due(workstation: Workstation, busy: BusyPolicy, *, quiet: bool, as_json:
     for run in () if as_json else ran:
         line, session = run.summary, run.summary.session
         where = "" if session is None else session_text(session, line.started)
-        click.echo(plain(f"{line.name}: {where}: {line.state}, {line.headline}  ({line.id})"))
+        click.echo(plain(f"{line.name}: {where}: {line.status_text}, {line.headline}  ({line.id})"))
     if failed:
         raise SystemExit(FAILED)
 

@@ -27,7 +27,8 @@ def excluded_trials(record: RunRecord, *, invalid: bool = True) -> Iterator[str]
     for trial in record.trials:
         if trial.state is not State.DONE and not trial.trial.warm_up:
             where = f"trial {trial.trial.number} of {trial.trial.step} on {host_label(trial.trial.host)}"
-            yield f"{record.summary.id}: {where} is excluded, {trial.state}: {trial.reason or 'no reason recorded'}"
+            reason = trial.reason or "no reason recorded"
+            yield f"{record.summary.id}: {where} is excluded, {trial.state.text}: {reason}"
     for verdict in record.verdicts:
         if verdict.trust is Trust.INVALID and verdict.step is not None and invalid:
             where = f"{verdict.step} on {host_label(verdict.host or '')}"

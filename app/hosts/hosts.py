@@ -1,8 +1,7 @@
 """The user's hosts: this computer, saved hosts, and the aliases of ~/.ssh/config."""
 
-import threading
-from collections.abc import Collection, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
@@ -16,7 +15,8 @@ from app.output import WriteError, write_whole
 from app.plans.context import LOOPBACK
 from app.plans.plan import LOCAL
 from remote.errors import ConnectError, ConnectOutcome, outcome_of
-from remote.local_file import parse_toml, read_file
+from remote.local_file import FileStamp, parse_toml, read_file, stamp_of
+from remote.locked_file import locked
 from remote.questions import Asker, RefusingAsker
 from remote.session import Session
 from suites.errors import BenchwrightError
@@ -101,16 +101,14 @@ class HostsError(BenchwrightError):
 
 
 class SavedHosts:
-    """The saved hosts, in a TOML file without secrets."""
+    """The saved hosts, in a TOML file without secrets. Other processes may change it."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._lock = threading.Lock()
 
     def entries(self) -> list[HostEntry]:
         """Return the saved hosts by name; raise HostsError for a damaged file."""
-        with self._lock:
-            return self._read()
+        return self._read()
 
     def save(self, *entries: HostEntry, instead: Collection[str] = ()) -> list[HostEntry]:
         """Add `entries`, replacing those with the same name and those named in `instead`; return what was replaced.
@@ -123,7 +121,7 @@ class SavedHosts:
             if any(ord(character) <= 32 for character in entry.name) or entry.name.startswith("-"):
                 raise HostsError(f"Invalid host name “{entry.name}”.", "Remove spaces and a leading dash.")
         names = {entry.name for entry in entries} | set(instead)
-        with self._lock:
+        with self._locked():
             known = self._read()
             self._write([*(entry for entry in known if entry.name not in names), *entries])
             return [entry for entry in known if entry.name in names]
@@ -131,7 +129,7 @@ class SavedHosts:
     def restore(self, *before: HostEntry, after: Sequence[HostEntry] = ()) -> None:
         """Put `before` in the place of `after`; raise HostsError if the hosts of these names are not `after` now."""
         names = {entry.name for entry in (*before, *after)}
-        with self._lock:
+        with self._locked():
             known = self._read()
             if {entry.name: entry for entry in known if entry.name in names} != {entry.name: entry for entry in after}:
                 raise HostsError(
@@ -141,13 +139,29 @@ class SavedHosts:
 
     def remove(self, name: str) -> list[HostEntry]:
         """Remove the host `name` and return it; raise HostsError if it is not saved."""
-        with self._lock:
+        with self._locked():
             entries = self._read()
             others = [entry for entry in entries if entry.name != name]
             if len(others) == len(entries):
                 raise HostsError(f"“{name}” is not a saved host.", "Remove hosts of ~/.ssh/config in that file.")
             self._write(others)
             return [entry for entry in entries if entry.name == name]
+
+    def stamp(self) -> FileStamp | None:
+        """Return the stamp of the file, None without one."""
+        return stamp_of(self._path)
+
+    @contextmanager
+    def _locked(self) -> Iterator[None]:
+        """Hold the file, so that changes of two processes do not overwrite each other."""
+        try:
+            with locked(self._path):
+                yield
+        except OSError as error:
+            reason = "another process holds it" if isinstance(error, BlockingIOError) else error.strerror
+            raise HostsError(
+                f"{self._path} was not changed: {reason}.", "Check its permissions, or try again."
+            ) from error
 
     def _read(self) -> list[HostEntry]:
         try:
@@ -202,6 +216,12 @@ class Hosts:
     def problem(self) -> str:
         """Return why the aliases of ~/.ssh/config are missing, or an empty string."""
         return self._aliases()[1]
+
+    def stamps(self) -> tuple[FileStamp | None, ...]:
+        """Return the stamps of the files of hosts, to see cheaply that none was changed."""
+        from remote.ssh.ssh_config import user_config
+
+        return self.saved.stamp(), stamp_of(user_config())
 
     @staticmethod
     def _aliases() -> tuple[list[str], str]:

@@ -1,13 +1,11 @@
 """The file of the queue, shared by all processes of the user on this computer."""
 
-import fcntl
 import json
 import logging
 import os
 import tempfile
-import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
@@ -16,7 +14,7 @@ from app.queue.entries import EntryState, QueueEntry
 from app.queue.machines import Machine
 from app.runs.control import BusyPolicy
 from app.store.ownership import Owner
-from remote.local_directory import make_directory
+from remote.locked_file import locked
 from suites.errors import BenchwrightError
 
 log = logging.getLogger(__name__)
@@ -24,9 +22,6 @@ log = logging.getLogger(__name__)
 T = TypeVar("T")
 
 QUEUE_FORMAT = "benchwright-queue-file/1"
-
-LOCK_PATIENCE = 5.0
-"""Seconds to wait for another process to finish with the file; each needs milliseconds."""
 
 LARGEST = 32 * 2**20
 """Size limit of the file in bytes."""
@@ -56,7 +51,7 @@ class QueueFile:
     def update(self, change: Callable[[QueueContent], T]) -> T:
         """Return what `change` returns for the content, and store the content if it changed."""
         try:
-            with self._locked():
+            with locked(self.path):
                 return self._change(change)
         except OSError as error:
             log.warning("the queue is not shared: %s", error)
@@ -70,24 +65,6 @@ class QueueFile:
         if after != before:
             self._write(after)
         return made
-
-    @contextmanager
-    def _locked(self) -> Iterator[None]:
-        make_directory(self.path.parent)
-        handle = os.open(self.path.with_suffix(".lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
-        try:
-            deadline = time.monotonic() + LOCK_PATIENCE
-            while True:
-                try:
-                    fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                    break
-                except BlockingIOError:
-                    if time.monotonic() > deadline:
-                        raise
-                    time.sleep(0.005)
-            yield
-        finally:
-            os.close(handle)
 
     def _read(self) -> dict[str, Any]:
         try:

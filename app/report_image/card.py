@@ -29,6 +29,9 @@ HEIGHT = 630
 MOST = 9
 """Most results on a card."""
 
+MOST_ENDING = 3
+"""Most lines of why the run failed or ended early."""
+
 _ROW = 60
 _FIGURE = Style(22, 30, INK, bold=True)
 _NAME = Style(16, 24, INK)
@@ -42,8 +45,9 @@ def draw_card(record: RunRecord) -> Sheet:
     sheet.paragraph(first_upper(record.plan.name), TITLE)
     if record.ending:
         style = Style(SUBTITLE.size, SUBTITLE.leading, ERROR, bold=True)
-        sheet.text(MARGIN, sheet.y, wrap(record.ending, style, CONTENT)[0], style)
-        sheet.y += style.leading
+        lines = wrap(record.ending, style, CONTENT)[:MOST_ENDING]
+        sheet.lines(MARGIN, sheet.y, lines, style)
+        sheet.y += len(lines) * style.leading
     for facts in host_lines(record)[:2]:
         sheet.text(MARGIN, sheet.y, wrap(facts, SUBTITLE, CONTENT)[0], SUBTITLE)
         sheet.y += SUBTITLE.leading

@@ -216,7 +216,7 @@ def _curve(colours: _Colours, series: CurveKey, trial: TrialRecord, samples: Seq
     if trial.trial.warm_up:
         name = f"warm-up {name}"
     elif not counts:
-        name = f"{name}, {trial.state}"
+        name = f"{name}, {trial.state.text}"
     times, values = with_gaps([sample.time for sample in samples], [sample.value for sample in samples])
     warm_up = max((sample.time for sample in samples if sample.warm_up), default=0.0)
     return PlotCurve(

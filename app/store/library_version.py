@@ -1,6 +1,5 @@
 """Version of the list of runs: it changes when the list does, not with the samples and heartbeats of a run."""
 
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -8,9 +7,7 @@ from sqlalchemy import Connection
 
 from app.store import ownership
 from app.store.library_file import wal_of
-
-Stamp = tuple[int, int, int]
-"""Inode, size and time of the last change of a file."""
+from remote.local_file import FileStamp, stamp_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,36 +15,29 @@ class LibraryVersion:
     """`stamps` are those of the library and of its log, to see cheaply that nothing was written; `content` is a hash of
     what the list is made of. While a run is `running`, its process may end without writing anything."""
 
-    stamps: tuple[Stamp | None, ...]
+    stamps: tuple[FileStamp | None, ...]
     content: int
     running: bool
 
-    def holds(self, stamps: tuple[Stamp | None, ...]) -> bool:
+    def holds(self, stamps: tuple[FileStamp | None, ...]) -> bool:
         """Return whether the list is certainly unchanged, by the present stamps of its files."""
         return stamps == self.stamps and not self.running
 
 
-def stamps_of(path: Path) -> tuple[Stamp | None, ...]:
+def stamps_of(path: Path) -> tuple[FileStamp | None, ...]:
     """Return the stamps of the library at `path` and of its log; None for one that is missing or empty.
 
     Readers create and remove an empty log, and write to no other file than its index.
     """
-    return tuple(map(_stamp, (path, wal_of(path))))
+    return tuple(map(stamp_of, (path, wal_of(path))))
 
 
-def version_of(connection: Connection, stamps: tuple[Stamp | None, ...]) -> LibraryVersion:
+def version_of(connection: Connection, stamps: tuple[FileStamp | None, ...]) -> LibraryVersion:
     """Return the version of the list; `stamps` were taken before. Takes about 10 ms for 20,000 runs."""
     running = frozenset(ownership.running(connection))
     found = [tuple(map(tuple, connection.exec_driver_sql(query).all())) for query in _QUERIES]
     left = frozenset(ownership.unrecorded_runs(connection))
     return LibraryVersion(stamps, hash((tuple(found), running, left)), bool(running))
-
-
-def _stamp(path: Path) -> Stamp | None:
-    with suppress(OSError):
-        found = path.stat()
-        return (found.st_ino, found.st_size, found.st_mtime_ns) if found.st_size else None
-    return None
 
 
 _QUERIES = (

@@ -103,7 +103,12 @@ def load(config: Path | None) -> tuple[Entry, ...]:
 
 def load_user_config(config: Path | None = None) -> tuple[Entry, ...]:
     """Return the entries of ~/.ssh/config (or `config`) and its includes; raise ConnectError as load() does."""
-    return _read(config or user_folder() / "config", user_folder(), 0)
+    return _read(config or user_config(), user_folder(), 0)
+
+
+def user_config() -> Path:
+    """Return the user's ~/.ssh/config."""
+    return user_folder() / "config"
 
 
 def user_folder() -> Path:

@@ -173,6 +173,14 @@ def test_a_card_has_the_size_of_a_link_preview_and_every_result() -> None:
     assert "no interval" in lines[-1]
 
 
+def test_a_card_has_the_whole_reason_of_a_run_that_ended_early() -> None:
+    run = quick_run()
+    reason = " ".join(f"word{number}" for number in range(30))
+    sheet = draw_card(replace(run, summary=replace(run.summary, state=State.PARTIAL), reason=reason))
+    check_layout(sheet)
+    assert reason in " ".join(text_of(sheet).split())
+
+
 def test_two_runs_say_ratio_interval_and_verdict_once_for_each_reason() -> None:
     shown_text = text_of(drawn(a_run(), a_run("b", (1100.0, 1110.0, 1090.0))))
     assert "A, baseline" in shown_text
@@ -304,7 +312,7 @@ def test_a_trial_that_does_not_count_is_faint_and_named() -> None:
     second = replace(run.trials[1], trial=replace(run.trials[1].trial, warm_up=True))
     (panel,) = panels(shown(replace(run, trials=(first, second, run.trials[2]))))
     assert [(curve.name, curve.faint) for curve in panel.curves] == [
-        ("trial 1, partial", True), ("warm-up trial 2", True), ("trial 3", False),
+        ("trial 1, ended early", True), ("warm-up trial 2", True), ("trial 3", False),
     ]  # fmt: skip
 
 

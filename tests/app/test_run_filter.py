@@ -92,6 +92,7 @@ def selected(library: tuple[LibraryRows, Store], text: str) -> int:
         ("verdict:valid", "verdict=valid"),
         ("web-1,web-2", '"web-1","web-2"'),
         ("state:done trials=6", ""),
+        ("-state:partial", '-state:"ended early"'),
     ],
 )
 def test_filters_that_mean_the_same(library: tuple[LibraryRows, Store], text: str, same: str) -> None:

@@ -1,6 +1,7 @@
 """The hosts a user has typed in, and the aliases of ~/.ssh/config beside them."""
 
 import os
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,13 @@ WEB = HostEntry("web", Origin.SAVED, host_name="10.0.0.5", port=2222, user="admi
 def test_a_saved_host_is_there_the_next_time(tmp_path: Path) -> None:
     SavedHosts(tmp_path / "folder" / "hosts.toml").save(WEB)
     assert SavedHosts(tmp_path / "folder" / "hosts.toml").entries() == [WEB]
+
+
+def test_processes_that_save_at_once_lose_no_host(tmp_path: Path) -> None:
+    names = [f"web-{number}" for number in range(16)]
+    with ThreadPoolExecutor(8) as threads:  # each its own object and so its own lock, as in another process
+        list(threads.map(lambda name: SavedHosts(tmp_path / "hosts.toml").save(HostEntry(name)), names))
+    assert {entry.name for entry in SavedHosts(tmp_path / "hosts.toml").entries()} == set(names)
 
 
 def test_saving_again_replaces(tmp_path: Path) -> None:

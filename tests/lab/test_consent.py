@@ -303,7 +303,7 @@ def test_a_run_from_a_foreign_library_continues_only_with_consent(folder: Path) 
     assert markers(folder) == set()
     assert len(benchwright("attach", "--list", "--json").json) == 1
     ended = benchwright("attach", "--stop", "--yes")
-    assert "partial" in ended.out, ended.err
+    assert "ended early" in ended.out, ended.err
     assert markers(folder) == {"clean_up"}
 
 

@@ -445,7 +445,7 @@ def test_the_command_line_names_the_host_that_is_down_and_fails(lab: LabHost, tm
     ran = benchwright("run", path)
     assert ran.status == FAILED
     assert "dead: not measured (dead (127.0.0.1 port" in ran.err
-    assert "partial" in ran.err
+    assert "ended early" in ran.err
     ran = benchwright("run", path, "--json")
     assert ran.status == FAILED
     assert ran.json["state"] == "partial"

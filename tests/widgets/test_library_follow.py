@@ -2,23 +2,28 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QLineEdit, QWidget
 from pytestqt.qtbot import QtBot
 
+from app.hosts.hosts import ConnectReport, HostEntry, SavedHosts
 from app.library_digest import ALL, BIN
+from app.questions import ConnectOutcome
 from app.services import Workstation
 from app.store.library_version import LibraryVersion
 from tests.program import DONE, benchwright
 from tests.widgets.library_runs import Made, record
 from widgets import jobs, library_digests
+from widgets.hosts.hosts_page import HostsPage
 from widgets.library.library_page import LibraryPage
 from widgets.library.run_columns import GroupLine
 from widgets.main_window import MainWindow
 from widgets.page import PageName
 from widgets.sidebar.items import SideKind
+from widgets.wizard.measure_page import MeasurePage
 
 pytestmark = pytest.mark.usefixtures("few_programs")
 
@@ -111,6 +116,22 @@ def test_a_run_of_another_process_comes_after_the_edit_in_place(
     qtbot.keyClick(editor, Qt.Key.Key_Return)
     qtbot.waitUntil(lambda: listed(page)[:2] == [new.run_id, LAST])
     qtbot.waitUntil(lambda: page.table.lines.matched[1].summary.name == "kept")
+
+
+def test_hosts_of_another_process_are_listed_and_chosen(qtbot: QtBot, window: MainWindow, tmp_path: Path) -> None:
+    saved = SavedHosts(tmp_path / "hosts.toml")  # as another process has it
+    hosts = window.show_page(PageName.HOSTS)
+    assert isinstance(hosts, HostsPage)
+    measure = window.show_page(PageName.MEASURE)
+    assert isinstance(measure, MeasurePage)
+    saved.save(HostEntry("web-90", host_name="192.0.2.9"))
+    qtbot.waitUntil(lambda: "web-90" in [entry.name for entry in hosts.table.content.rows])
+    qtbot.waitUntil(lambda: "web-90" in measure.plan_step.hosts.list.visible_keys())
+    hosts.connections.of("web-90").report = ConnectReport("web-90", ConnectOutcome.CONNECTED, "", "", 0.1)
+    saved.save(HostEntry("web-90", host_name="192.0.2.10"))
+    qtbot.waitUntil(lambda: hosts.connections.of("web-90").report is None)
+    saved.remove("web-90")
+    qtbot.waitUntil(lambda: "web-90" not in [entry.name for entry in hosts.table.content.rows])
 
 
 def test_a_hidden_window_does_not_look(qtbot: QtBot, window: MainWindow, monkeypatch: pytest.MonkeyPatch) -> None:

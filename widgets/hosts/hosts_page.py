@@ -81,7 +81,7 @@ class HostsPage(Page):
     def activated(self) -> None:
         """Read the list of hosts again; the first time, read this computer's facts as well."""
         self.notice.hide()
-        BackgroundJob(self.workstation.hosts, self).start(self._show_entries, self.notice.show_error)
+        self._list()
         BackgroundJob(self.workstation.hosts_problem, self).start(self._show_problem)
         self._digests.refresh()
         if not self._read:
@@ -91,6 +91,19 @@ class HostsPage(Page):
     def add_host(self) -> None:
         """Ask for a host, save it and connect to it."""
         self._edit(None)
+
+    def _list(self) -> BackgroundJob:
+        return BackgroundJob(self.workstation.hosts, self).start(self._show_entries, self.notice.show_error)
+
+    def _relist(self) -> None:
+        BackgroundJob(self.workstation.hosts, self).start(self._follow, self.notice.show_error)
+
+    def _follow(self, entries: list[HostEntry]) -> None:
+        """Show the hosts that were changed by any process; the states of those that differ are not known any more."""
+        for entry in self.table.content.rows:
+            if entry not in entries:
+                self.connections.forget(entry.name)
+        self._show_entries(entries)
 
     def _show_entries(self, entries: list[HostEntry]) -> None:
         self.table.show_rows(entries)
@@ -160,8 +173,7 @@ class HostsPage(Page):
         changed = [*names, *(entry.name for entry in before)]
         text = _saved_text(names, edited)
         self._undo.add(UndoableChange(text, undo, lambda _text: self._show_changed(*changed), self.notice.show_error))
-        listing = BackgroundJob(self.workstation.hosts, self).start(self._show_entries, self.notice.show_error)
-        listing.returned.connect(lambda _entries: self.table.select(*names))
+        self._list().returned.connect(lambda _entries: self.table.select(*names))
         for name in names:
             self.connections.test(name)
 
@@ -169,7 +181,7 @@ class HostsPage(Page):
         """List the hosts again; the states of those that were changed are not known any more."""
         for name in names:
             self.connections.forget(name)
-        BackgroundJob(self.workstation.hosts, self).start(self._show_entries, self.notice.show_error)
+        self._list()
 
     def _show_leftovers(self) -> None:
         from widgets.hosts.cleanup_dialogs import LeftoversDialog
@@ -220,6 +232,7 @@ class HostsPage(Page):
         self.connections.changed.connect(self._show_status)
         self._digests.read.connect(self._show_digest)
         self._digests.failed.connect(self._show_library_error)
+        self._digests.hosts_changed.connect(self._relist)
         self.facts_view.read_requested.connect(self.actions_of_hosts.facts.trigger)
         self.compared_facts.read_requested.connect(self._read_missing)
         self.card.cancel_requested.connect(lambda: self.connections.cancel(name()))

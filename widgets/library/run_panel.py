@@ -68,7 +68,7 @@ class RunHead(QWidget):
         self.question.set_text(run.question)
         self.question.setVisible(bool(run.question))
         self.mark.show_icon(STATE_ICONS[run.state])
-        self.state.set_text(run.status)
+        self.state.set_text(run.status_text)
         self._show_reason(run.state, "")
 
     def show_record(self, record: RunRecord) -> None:

@@ -11,6 +11,9 @@ from widgets.plots.timeline import PlotMark, TimeMap, TimePhase
 FIRST = 10.0
 """Seconds shown while the length of a trial is unknown."""
 
+LEAST = 1.0
+"""Least seconds of the whole range: a failed run may have no time at all."""
+
 _MOST_ZOOMS = 50
 """Most zooms that can be gone back."""
 
@@ -71,7 +74,7 @@ class TimeWindow(QObject):
     def set_range(self, start: float, end: float, *, follow: bool = True) -> None:
         """Show this range unless the user has zoomed; with `follow`, extend it with new samples."""
         self._follows = follow
-        whole = (start, max(end, start + 1e-3))
+        whole = (start, max(end, start + LEAST))
         if whole != self._whole:
             self._whole = whole
             self.changed.emit()
