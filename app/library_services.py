@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from app.margins import DEFAULTS, Margins
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Generator, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from app.baselines.baselines import Baseline
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from app.step_results import ResultCard
     from app.store.errors import StoreError
     from app.store.library_version import LibraryVersion
-    from app.store.run_transfer import FinishedRun, Imported
+    from app.store.run_transfer import Exported, FinishedRun, Imported
     from app.store.store import Store
     from suites.facts import Facts
     from suites.vocab import Sample
@@ -318,10 +318,12 @@ class LibraryServices(ABC):
         sides = self.duet_sides(runs[0]) if len(runs) == 1 else ()
         return self._selection.export_png(sides or runs, path, self.margins(margins), overruled, tested)
 
-    def export_library(self, runs: Sequence[str], path: Path) -> Path:
-        """Write finished runs to a new library at `path`, which another Benchwright opens or imports."""
-        self._store.export_runs([run for word in runs for run in self._selection.expanded(word)], path)
-        return path
+    def export_library(self, runs: Sequence[str], path: Path) -> Generator[Exported]:
+        """Write finished runs to a new library at `path`, which another Benchwright opens or imports.
+
+        Yields what is done so far; closed before its end, it leaves no file.
+        """
+        yield from self._store.export_runs([run for word in runs for run in self._selection.expanded(word)], path)
 
     def runs_to_import(self, path: Path) -> list[FinishedRun]:
         """Return the finished runs of the library at `path`, which is only read, the newest first."""
@@ -329,10 +331,13 @@ class LibraryServices(ABC):
 
         return finished_runs(path)
 
-    def import_runs(self, path: Path, runs: Sequence[str] = ()) -> Imported:
-        """Copy finished runs, by default all, from the library at `path`, which is only read."""
+    def import_runs(self, path: Path, runs: Sequence[str] = ()) -> Generator[Imported]:
+        """Copy finished runs, by default all, from the library at `path`, which is only read.
+
+        Yields what is done so far; what was imported stays if it is closed before its end.
+        """
         self.check_writable()
-        return self._store.import_runs(path, runs)
+        yield from self._store.import_runs(path, runs)
 
     def result_card(self, run: str) -> ResultCard:
         """Return the results of a run as text, and as a picture of 1200 x 630 pixels."""

@@ -177,6 +177,10 @@ class MainWindow(QMainWindow):
 
         opened(ExportDialog(self.workstation, runs, name, self, margins=margins, overruled=overruled, tested=tested))
 
+    def write_library(self, runs: Sequence[str], path: Path) -> None:
+        """Write `runs` to a new library at `path`."""
+        self.library_bar.export_runs(runs, path)
+
     def choose_plan_file(self) -> None:
         """Ask for a plan file and open it."""
         ask_for_file(self, "Open a plan", self._load_plan, ["Plans (*.toml)", "All files (*)"])

@@ -70,6 +70,10 @@ class WindowServices(Protocol):
         """Open the export dialog for `runs`."""
         ...
 
+    def write_library(self, runs: Sequence[str], path: Path) -> None:
+        """Write `runs` to a new library at `path`."""
+        ...
+
 
 class Pages:
     """Creates pages and forwards requests between them. Its only state is the pages."""
@@ -266,6 +270,7 @@ class Pages:
         page.again_requested.connect(self.run_again)
         page.repeat_requested.connect(self.open_plan)
         page.export_requested.connect(self._services.open_export)
+        page.library_export_requested.connect(self._services.write_library)
         page.measure_requested.connect(lambda: self._services.show_page(PageName.MEASURE))
         page.quick_requested.connect(self.measure_quickly)
         return page

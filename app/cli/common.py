@@ -183,3 +183,9 @@ def start_log() -> None:
     logging.getLogger("paramiko").setLevel(
         logging.CRITICAL
     )  # connect() reports its failures; paramiko would log tracebacks as well
+
+
+def show_part(what: str, done: int, total: int) -> None:
+    """Show on a terminal how much is done: ``Importing 12 of 300``, in a line of its own."""
+    if sys.stderr.isatty():
+        click.echo(f"\r{what} {done} of {total}", nl=done == total, err=True)

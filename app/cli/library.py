@@ -5,7 +5,7 @@ from pathlib import Path
 
 import click
 
-from app.cli.common import FAILED, json_option, json_verb, plain, print_json, print_table, report_errors
+from app.cli.common import FAILED, json_option, json_verb, plain, print_json, print_table, report_errors, show_part
 from app.cli.plans import print_findings
 from app.cli.studies import (
     Study,
@@ -212,7 +212,9 @@ def export(
         tested = tested_of(metrics, everything=everything)
         written.append(workstation.export_png(runs, png_path, margins, overrule, tested))
     if library_path is not None:
-        written.append(workstation.export_library(runs, library_path))
+        for part in workstation.export_library(runs, library_path):
+            show_part("Exporting", part.done, part.total)
+        written.append(library_path)
     if as_json:
         print_json({"files": [str(path) for path in written]})
         return
@@ -226,7 +228,8 @@ def export(
 @json_verb
 def import_runs(workstation: Workstation, file: Path, runs: tuple[str, ...], *, as_json: bool) -> None:
     """Import RUNS, by default all finished ones, from the library FILE (a run bundle), which is only read."""
-    found = workstation.import_runs(file, runs)
+    for found in workstation.import_runs(file, runs):
+        show_part("Importing", found.done, found.total)
     if as_json:
         print_json({"runs": found.runs, "present": found.present, "refused": dict(found.refused)})
     else:

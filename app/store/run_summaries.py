@@ -30,8 +30,11 @@ FigureKey = tuple[str, str, Metric, Labels]
 """Step, host, metric and labels."""
 
 
-def write(connection: Connection, run_id: str) -> None:
-    """Write the summary of a run anew; that of a damaged run has what its own row says."""
+def write(connection: Connection, run_id: str, record: RunRecord | None = None) -> None:
+    """Write the summary of a run anew, which is read unless its `record` is given.
+
+    That of a damaged run has what its own row says.
+    """
     for table in (schema.run_summaries, schema.run_metrics):
         connection.execute(delete(table).where(table.c.run_id == run_id))
     runs = schema.runs.c
@@ -42,7 +45,7 @@ def write(connection: Connection, run_id: str) -> None:
     own = dict(connection.execute(select(*columns).where(runs.id == run_id)).mappings().one())
     own |= {"run_id": run_id, "duration": _duration(own["started"], own["ended"])}
     try:
-        record = record_reader.record(connection, run_id)
+        record = record or record_reader.record(connection, run_id)
     except StoreError:
         connection.execute(insert(schema.run_summaries).values(storable(own | _UNREADABLE)))
         return

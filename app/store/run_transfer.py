@@ -8,9 +8,9 @@ import errno
 import os
 import re
 import sqlite3
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -56,31 +56,69 @@ class FinishedRun:
 
 
 @dataclass(frozen=True, slots=True)
-class Imported:
-    """The runs that were imported, those that the library had already, and why the others were not, by run."""
+class Exported:
+    """How many of how many runs were written to a new library."""
 
-    runs: tuple[str, ...]
-    present: tuple[str, ...]
-    refused: tuple[tuple[str, str], ...]
+    path: Path
+    done: int
+    total: int
+
+    @property
+    def whole(self) -> bool:
+        """Whether all were written."""
+        return self.done == self.total
+
+    @property
+    def text(self) -> str:
+        """What was written, in a sentence."""
+        return f"Wrote {count_text(self.total, 'run')} to {self.path}." if self.whole else "Export cancelled."
+
+
+@dataclass(frozen=True, slots=True)
+class Imported:
+    """Of `total` runs, those that were imported, those that the library had, and why others were not, by run."""
+
+    total: int
+    runs: tuple[str, ...] = ()
+    present: tuple[str, ...] = ()
+    refused: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def done(self) -> int:
+        """The number of runs that were looked at."""
+        return len(self.runs) + len(self.present) + len(self.refused)
+
+    @property
+    def whole(self) -> bool:
+        """Whether the library has all of them now."""
+        return len(self.runs) + len(self.present) == self.total
 
     @property
     def text(self) -> str:
         """What was imported, in a sentence or more."""
+        left = f" Cancelled: {self.total - self.done} of {self.total} left." if self.done < self.total else ""
         present = f" {count_text(len(self.present), 'run')} already in the library." if self.present else ""
         refused = "".join(f" Not imported: {run}: {reason}" for run, reason in self.refused[:3])
-        return f"Imported {count_text(len(self.runs), 'run')}.{present}{refused}"
+        return f"Imported {count_text(len(self.runs), 'run')}.{present}{refused}{left}"
 
 
-def export_runs(source: Database, runs: Sequence[str], path: Path) -> None:
-    """Write finished runs to a new library at `path`. Raises StoreError, and then leaves no file."""
+Transfer = Exported | Imported
+
+
+def export_runs(source: Database, runs: Sequence[str], path: Path) -> Generator[Exported]:
+    """Write finished runs to a new library at `path`; yield what is done so far.
+
+    Raises StoreError; then, and if it is closed before its end, no file is left.
+    """
     with source.reading() as old:
         found = list(dict.fromkeys(run_reader.find(old, run) for run in runs))
         create_file(path)
         target = Database(path)
         try:
-            for run in found:
+            for done, run in enumerate(found, 1):
                 with target.writing() as new:
                     _copy(old, new, run)
+                yield Exported(path, done, len(found))
         except BaseException:
             remove_library(path)
             raise
@@ -88,21 +126,27 @@ def export_runs(source: Database, runs: Sequence[str], path: Path) -> None:
             target.close()
 
 
-def import_runs(path: Path, target: Database, runs: Sequence[str] = ()) -> Imported:
-    """Copy finished runs, by default all, from the library at `path`, which is only read. Raises StoreError."""
-    done, present, refused = list[str](), list[str](), list[tuple[str, str]]()
+def import_runs(path: Path, target: Database, runs: Sequence[str] = ()) -> Generator[Imported]:
+    """Copy finished runs, by default all, from the library at `path`, which is only read; yield what is done so far.
+
+    Raises StoreError.
+    """
     with _opened(path) as old:
-        for run in [run_reader.find(old, each) for each in runs] or [run.id for run in _finished(old)]:
+        wanted = [run_reader.find(old, each) for each in runs] or [run.id for run in _finished(old)]
+        so_far = Imported(len(wanted))
+        yield so_far
+        for run in wanted:
             try:
                 with target.writing() as new:
                     known = _has(new, run)
                     if not known:
                         _copy(old, new, run)
             except errors.StoreError as error:
-                refused.append((run, error.message))
+                so_far = replace(so_far, refused=(*so_far.refused, (run, error.message)))
             else:
-                (present if known else done).append(run)
-    return Imported(tuple(done), tuple(present), tuple(refused))
+                found = (*(so_far.present if known else so_far.runs), run)
+                so_far = replace(so_far, present=found) if known else replace(so_far, runs=found)
+            yield so_far
 
 
 def finished_runs(path: Path) -> list[FinishedRun]:
@@ -149,12 +193,12 @@ def _copy(old: Connection, new: Connection, run: str) -> None:
         if not _RUN_ID.fullmatch(run) or state == State.RUNNING.value:
             raise errors.StoreError(f"The run {run[:80]} has not ended.", "Stop it first.")
         _copy_rows(old, new, run)
-        record_reader.record(new, run)
+        record = record_reader.record(new, run)
     except (ValueError, TypeError, LookupError, OverflowError, StatementError) as error:
         if isinstance(error, DBAPIError):
             raise
         raise errors.StoreError(f"The run {run[:80]} is malformed.") from error
-    run_summaries.write(new, run)
+    run_summaries.write(new, run, record)
 
 
 def _copy_rows(old: Connection, new: Connection, run: str) -> None:

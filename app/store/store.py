@@ -1,7 +1,7 @@
 """Store: the interface of the library."""
 
 import time
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
@@ -44,7 +44,7 @@ from app.store.full_disk import on_full_disk
 from app.store.library_version import LibraryVersion, stamps_of, version_of
 from app.store.ownership import RecordingOwner
 from app.store.recorder import Recorder
-from app.store.run_transfer import Imported, export_runs, import_runs
+from app.store.run_transfer import Exported, Imported, export_runs, import_runs
 from suites.facts import Facts
 from suites.vocab import Sample
 
@@ -196,12 +196,12 @@ class Store:
         except StoreFullError:
             on_full_disk(self.path, lambda connection: _delete(connection, run_id))
 
-    def export_runs(self, runs: Sequence[str], path: Path) -> None:
-        """Write finished runs to a new library at `path`."""
-        export_runs(self._database, runs, path)
+    def export_runs(self, runs: Sequence[str], path: Path) -> Generator[Exported]:
+        """Write finished runs to a new library at `path`; yield what is done so far."""
+        return export_runs(self._database, runs, path)
 
-    def import_runs(self, path: Path, runs: Sequence[str] = ()) -> Imported:
-        """Copy finished runs, by default all, from the library at `path`, which is only read."""
+    def import_runs(self, path: Path, runs: Sequence[str] = ()) -> Generator[Imported]:
+        """Copy finished runs, by default all, from the library at `path`; yield what is done so far."""
         return import_runs(path, self._database, runs)
 
     def pin(

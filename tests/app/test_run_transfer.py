@@ -1,7 +1,7 @@
 """Runs go from one library to another as a file; what a stranger put into that file is not believed."""
 
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
 
@@ -10,6 +10,7 @@ import pytest
 from app.library_rows import Annotation
 from app.services import Workstation
 from app.store.errors import StoreError
+from app.store.run_transfer import Imported
 from app.summary import run_to_json
 from tests.program import DONE, FAILED, benchwright
 from tests.widgets.library_runs import Made, record
@@ -44,6 +45,19 @@ def content(workstation: Workstation, run: str) -> object:
     return run_to_json(record, workstation.within([run])), row, series, outputs, workstation.telemetry(run)
 
 
+def written(workstation: Workstation, runs: Sequence[str], path: Path) -> Path:
+    """Export runs as a library file and return it."""
+    *_, last = workstation.export_library(runs, path)
+    assert last.whole
+    return path
+
+
+def imported(workstation: Workstation, path: Path, runs: Sequence[str] = ()) -> Imported:
+    """Import runs and return what was done."""
+    *_, last = workstation.import_runs(path, runs)
+    return last
+
+
 def change(path: Path, statement: str) -> None:
     """Change a library behind the back of the program that wrote it."""
     with closing(sqlite3.connect(path)) as connection:
@@ -52,16 +66,30 @@ def change(path: Path, statement: str) -> None:
 
 
 def test_a_run_has_everything_in_another_library(source: Workstation, target: Workstation, tmp_path: Path) -> None:
-    bundle = source.export_library([FIRST.run_id], tmp_path / "bundle.sqlite3")
+    bundle = written(source, [FIRST.run_id], tmp_path / "bundle.sqlite3")
     before = bundle.read_bytes()
     assert [run.id for run in target.runs_to_import(bundle)] == [FIRST.run_id]
-    assert target.import_runs(bundle).runs == (FIRST.run_id,)
+    assert imported(target, bundle).runs == (FIRST.run_id,)
     assert content(target, FIRST.run_id) == content(source, FIRST.run_id)
-    assert target.import_runs(bundle).present == (FIRST.run_id,)
+    assert imported(target, bundle).present == (FIRST.run_id,)
     assert bundle.read_bytes() == before
     assert sorted(path.name for path in tmp_path.glob("bundle*")) == ["bundle.sqlite3"]
     with pytest.raises(StoreError, match="exists"):
-        source.export_library([FIRST.run_id], bundle)
+        written(source, [FIRST.run_id], bundle)
+
+
+def test_a_transfer_that_is_cancelled_leaves_no_file_and_says_what_was_imported(
+    source: Workstation, target: Workstation, tmp_path: Path
+) -> None:
+    exporting = source.export_library([FIRST.run_id, SECOND.run_id], tmp_path / "bundle.sqlite3")
+    reached = next(exporting)
+    assert (reached.done, reached.total, reached.whole) == (1, 2, False)
+    exporting.close()
+    assert list(tmp_path.glob("bundle*")) == []
+    importing = target.import_runs(written(source, [FIRST.run_id, SECOND.run_id], tmp_path / "bundle.sqlite3"))
+    assert [next(importing).done for _ in range(2)] == [0, 1]
+    importing.close()
+    assert len(target.runs()) == 2
 
 
 def test_the_command_line_exports_and_imports(source: Workstation, target: Workstation, tmp_path: Path) -> None:
@@ -83,7 +111,7 @@ def test_what_may_be_on_hosts_stays_with_the_library_that_ran(source: Workstatio
         "'governor', '/etc/passwd', 'x', 'y', 'z', '' FROM runs",
     )
     assert source.pending_changes()
-    target.import_runs(source.library_path)
+    imported(target, source.library_path)
     assert target.pending_changes() == []
     assert target.detached_runs() == []
 
@@ -92,7 +120,7 @@ def test_a_run_under_way_is_refused(source: Workstation, target: Workstation, tm
     change(source.library_path, f"UPDATE runs SET state = 'running' WHERE id = '{FIRST.run_id}'")
     assert [run.id for run in target.runs_to_import(source.library_path)] == [SECOND.run_id]
     with pytest.raises(StoreError, match="not ended"):
-        source.export_library([FIRST.run_id], tmp_path / "bundle.sqlite3")
+        written(source, [FIRST.run_id], tmp_path / "bundle.sqlite3")
     assert not (tmp_path / "bundle.sqlite3").exists()
 
 
@@ -112,7 +140,7 @@ def test_a_malformed_run_is_refused_and_the_others_are_imported(
 ) -> None:
     change(source.library_path, statement.replace("{run}", FIRST.run_id))
     before = [run.id for run in target.runs()]
-    found = target.import_runs(source.library_path)
+    found = imported(target, source.library_path)
     refused = [run for run, _ in found.refused]
     assert refused[-1].endswith(FIRST.run_id)
     assert [run.id for run in target.runs()] == [*before, *found.runs]
@@ -125,4 +153,4 @@ def test_a_library_with_code_is_not_read(source: Workstation, target: Workstatio
     with pytest.raises(StoreError, match="trigger t"):
         target.runs_to_import(source.library_path)
     with pytest.raises(StoreError, match="trigger t"):
-        target.import_runs(source.library_path)
+        imported(target, source.library_path)

@@ -94,6 +94,22 @@ def test_the_runs_of_a_dropped_library_are_imported_after_consent(
     qtbot.waitUntil(lambda: workstation.library_path == other.library_path)
 
 
+def test_an_export_to_a_library_file_can_be_cancelled(
+    qtbot: QtBot, window: MainWindow, workstation: Workstation, tmp_path: Path
+) -> None:
+    made = (Made(f"2026010{day}-000000-0000", iops=(1000.0, 1010.0), samples=2) for day in range(1, 4))
+    runs, bar = record(workstation, *made), window.library_bar
+    window.write_library(runs, tmp_path / "part.sqlite3")
+    bar.cancel_button.click()
+    qtbot.waitUntil(lambda: not jobs.running())
+    assert "cancelled" in bar.text()
+    assert list(tmp_path.glob("part*")) == []
+    window.write_library(runs, tmp_path / "whole.sqlite3")
+    qtbot.waitUntil(lambda: "whole.sqlite3" in bar.text())
+    assert "3 runs" in bar.text()
+    assert len(workstation.runs_to_import(tmp_path / "whole.sqlite3")) == 3
+
+
 def test_the_bar_about_a_bad_library_goes_when_it_is_closed_or_another_one_opens(
     qtbot: QtBot, window: MainWindow, tmp_path: Path
 ) -> None:

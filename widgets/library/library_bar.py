@@ -1,7 +1,7 @@
 """Library that cannot be read or written: bar above the page, and replacement of the run list."""
 
 import shlex
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator, Sequence
 from enum import Enum, auto
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -23,7 +23,7 @@ from widgets.parts.notice import Notice
 from widgets.parts.text import set_tool_tip
 
 if TYPE_CHECKING:
-    from app.store.run_transfer import FinishedRun, Imported
+    from app.store.run_transfer import FinishedRun, Transfer
     from app.store.salvage import Salvaged
 
 
@@ -99,7 +99,16 @@ class LibraryBar(Notice):
         self.close_button.clicked.connect(self._dismiss)
         set_tool_tip(self.save_as_button, "Save the results to a new library and continue there")
         self.save_as_button.clicked.connect(self._choose_save_path)
-        self._buttons = (self.save_button, self.save_as_button, self.other_button, self.close_button)
+        self.cancel_button = push_button("Cancel", self._cancel)
+        self._transferring: BackgroundJob | None = None
+        self._reached: Transfer | None = None  # of the last transfer of runs, None if it failed
+        self._buttons = (
+            self.save_button,
+            self.save_as_button,
+            self.other_button,
+            self.cancel_button,
+            self.close_button,
+        )
         row = self.layout()
         if row is not None:
             for button in self._buttons:
@@ -235,14 +244,39 @@ class LibraryBar(Notice):
 
     def _import(self, path: Path) -> None:
         workstation = self._workstation
-        job = self._begin(lambda: workstation.import_runs(path), "Importing…", switches=False)
-        job.returned.connect(self._show_imported)
+        self._transfer(lambda: workstation.import_runs(path), "Importing")
+
+    # Export runs as a library file
+
+    def export_runs(self, runs: Sequence[str], path: Path) -> None:
+        """Write `runs` to a new library at `path`."""
+        workstation = self._workstation
+        self._transfer(lambda: workstation.export_library(runs, path), "Exporting")
+
+    def _transfer(self, work: "Callable[[], Iterator[Transfer]]", what: str) -> None:
+        job = self._begin(work, f"{what}…", switches=False)
+        self._reached, self._transferring = None, job
+        job.yielded.connect(lambda reached: self._show_reached(what, reached))
+        job.failed.connect(lambda _error: self._show_reached(what, None))
+        job.finished.connect(self._show_transferred)
+        self._offer(_Topic.RUN, self.cancel_button)
         job.start()
 
-    def _show_imported(self, found: "Imported") -> None:
-        self._offer(_Topic.FAILURE, self.close_button)
-        self.show_message("warning" if found.refused else "good", found.text)
-        self.imported.emit()
+    def _cancel(self) -> None:
+        if self._transferring is not None:
+            self._transferring.cancel()
+
+    def _show_reached(self, what: str, reached: "Transfer | None") -> None:
+        self._reached = reached
+        if reached is not None:
+            self.show_message("info", f"{what} {reached.done} of {reached.total}…")
+
+    def _show_transferred(self) -> None:
+        self._transferring = None
+        if (reached := self._reached) is not None:
+            self._offer(_Topic.FAILURE, self.close_button)
+            self.show_message("good" if reached.whole else "warning", reached.text)
+            self.imported.emit()
 
     def _finish_open(self) -> None:
         self.hide()

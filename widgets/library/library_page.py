@@ -58,6 +58,7 @@ class LibraryPage(Page):
     again_requested = Signal(object)  # a Plan to run at once
     repeat_requested = Signal(object)  # a Plan to edit
     export_requested = Signal(list, str)  # run ids, base name of the files
+    library_export_requested = Signal(list, Path)  # run ids, a new file
     measure_requested = Signal()
     quick_requested = Signal(str)  # the name of a host
 
@@ -136,14 +137,14 @@ class LibraryPage(Page):
         if not self.actions_of_runs.export_library.isEnabled():
             self.status.emit(self.actions_of_runs.export_library.toolTip())
             return
-        runs, workstation = [row.id for row in self._chosen()], self.workstation
-
-        def write(path: Path) -> None:
-            BackgroundJob(lambda: workstation.export_library(runs, path), self).start(
-                lambda written: self.status.emit(f"Written: {written}"), self._fail
-            )
-
-        ask_for_file(self, "Export runs as a library file", write, ["Libraries (*.sqlite3)"], save_as="runs.sqlite3")
+        runs = [row.id for row in self._chosen()]
+        ask_for_file(
+            self,
+            "Export runs as a library file",
+            lambda path: self.library_export_requested.emit(runs, path),
+            ["Libraries (*.sqlite3)"],
+            save_as="runs.sqlite3",
+        )
 
     def hideEvent(self, event: QHideEvent) -> None:
         """Stop computing verdicts while hidden: they would take CPU from a test on this computer."""
