@@ -82,6 +82,7 @@ def _several(stage: Stage) -> QWidget:
     stage.settle()
     page.table.select(*(line.id for line in page.table.lines.matched[1:4]))
     page.table.settle()
+    stage.settle(lambda: page.preview.comparison.compared is not None)
     return window
 
 

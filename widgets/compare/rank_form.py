@@ -3,7 +3,16 @@
 from collections.abc import Sequence
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QComboBox, QFormLayout, QLineEdit, QListWidget, QListWidgetItem, QPushButton, QWidget
+from PySide6.QtWidgets import (
+    QComboBox,
+    QFormLayout,
+    QLineEdit,
+    QListWidget,
+    QListWidgetItem,
+    QPushButton,
+    QSizePolicy,
+    QWidget,
+)
 
 from app.margins import DEFAULT_MARGIN, DEFAULTS, Margins
 from app.ranking.candidates import Prices, RankingCriteria, RankingGoal, Threshold, limit_of, parse_pairs, weights_of
@@ -88,6 +97,7 @@ class RankForm(QWidget):
         self.margin.setMaximumWidth(_NARROW)
         set_tool_tip(self.margin, "Equivalence margin: smaller differences do not matter")
         self.origin = Text("", Tone.MUTED, wrap=False)
+        self.origin.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)  # else its row grows
         self._typed_margin = False
         self.table_button = QPushButton("From table…")
         set_tool_tip(self.table_button, "CSV file with host or instance_type, price and optionally currency")

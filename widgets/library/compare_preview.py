@@ -90,7 +90,10 @@ class ComparePreview(QWidget):
         self.sample_size = SampleSizePane(workstation)
         head = in_row((self.title, 1), self.open_button, spacing=SPACE[1])
         compared = QWidget()
-        fill(column_in(compared, SPACE[1], (0, SPACE[1], 0, 0)), self.notice, self.differences, (self.table, 1))
+        column = fill(
+            column_in(compared, SPACE[1], (0, SPACE[1], 0, 0)), self.notice, self.differences, (self.table, 1)
+        )
+        column.addStretch(0)  # takes the room of a table that is hidden
         self.tabs = QTabWidget(documentMode=True)
         self.tabs.setAccessibleName("The selected runs")
         self.tabs.addTab(compared, "Comparison")

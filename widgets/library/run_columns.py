@@ -102,7 +102,7 @@ _LOOKS = {
     "verdict": _Look(148, tip="Trust in the result: the worst of its steps", more=_verdict, mark=_verdict_mark),
     "limit": _Look(96, 3, tone="muted"),
     "issues": _Look(50, 3, "Errors and warnings that are not acknowledged", _nothing),
-    "state": _Look(78, 6, mark=_state_mark, more=_nothing),
+    "state": _Look(118, 6, mark=_state_mark, more=_nothing),
     "baseline": _Look(104, 5, "Baselines that the run is pinned as", mark=_pin),
     "tag": _Look(92, 5),
     "note": _Look(140, 1, tone="muted"),
