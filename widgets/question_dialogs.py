@@ -59,6 +59,7 @@ class HostKeyDialog(QuestionDialog):
             note.show_message("warning", question.note)
             self.form.addRow("", note)
         self.expected = QLineEdit(placeholderText="Paste the expected fingerprint to compare")
+        self.expected.setAccessibleName("Expected fingerprint")
         self.expected.setFont(code_font())
         self.expected.setMaxLength(1000)
         self.expected.textChanged.connect(self._compare)

@@ -233,6 +233,9 @@ def test_every_trial_is_a_dot_and_every_run_a_curve(qtbot: QtBot, page: CompareP
     assert page.plots is not None
     lanes = page.plots.dots._lanes
     assert [len(lane.dots) for lane in lanes] == [8, 8]
+    page.plots.dots.copy_data()
+    assert len(QGuiApplication.clipboard().text().splitlines()) == 17
+    assert page.plots.dots.plot_description().startswith("A: ")
     plot = page.plots.overlay.plot
     assert plot is not None
     named = [line.title for line in plot.lines.values() if not line.faint]

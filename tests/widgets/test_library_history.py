@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from PySide6.QtCore import QPoint, QPointF, Qt
+from PySide6.QtGui import QAccessible, QGuiApplication
 from pytestqt.qtbot import QtBot
 
 from app.history import HistoryError, HistoryQuery, read_history
@@ -50,6 +51,21 @@ def test_a_change_is_named_with_what_changed_beside_it(qtbot: QtBot, stored: Pat
     assert panel.notes.text().startswith(MESSAGES["30_comparable_runs_higher_is"])
     assert panel.changes.y() < panel.plot.y()
     assert panel.metrics.currentText() == "I/O operations, read · random read"
+
+
+def test_it_copies_as_data_by_key_and_reads_the_run_at_hand(qtbot: QtBot, stored: Path) -> None:
+    plot = shown(qtbot, stored).plot
+    QGuiApplication.clipboard().clear()
+    plot.setFocus()
+    qtbot.keyClick(plot, Qt.Key.Key_C, Qt.KeyboardModifier.ControlModifier)
+    head, *rows = [line.split("\t") for line in QGuiApplication.clipboard().text().splitlines()]
+    assert head[:3] == ["run", "started", "value [1/s]"]
+    assert len(rows) == 30
+    assert [bool(row[-1]) for row in rows].index(True) == 15
+    interface = QAccessible.queryAccessibleInterface(plot)
+    qtbot.keyClick(plot, Qt.Key.Key_Left)
+    assert interface.role() is QAccessible.Role.Chart
+    assert rows[28][0] in interface.text(QAccessible.Text.Description)
 
 
 def test_a_change_within_the_margin_is_drawn_quieter(qtbot: QtBot, stored: Path) -> None:

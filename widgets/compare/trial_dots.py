@@ -4,9 +4,8 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, Qt
-from PySide6.QtGui import QColor, QHelpEvent, QPainter, QPaintEvent, QPen
-from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
+from PySide6.QtCore import QPointF, QRectF, QSize, Qt
+from PySide6.QtGui import QColor, QPainter, QPaintEvent, QPen
 
 from app.comparison.comparison import ComparisonRow, run_letter
 from app.events import State
@@ -16,7 +15,8 @@ from suites.units import Unit
 from suites.vocab import Labels, Metric
 from widgets.compare.cells import draw_mark, run_colour
 from widgets.compare.compare_rows import Compared
-from widgets.parts.text import tool_tip, visible
+from widgets.parts.text import visible
+from widgets.plots.drawn_plot import DrawnPlot, SheetRow
 from widgets.plots.scale import fitted, plain, tick_step, ticks
 from widgets.theme import SPACE, TextSize, figure_font, palette, text_font
 
@@ -70,7 +70,7 @@ def _exclusion_reason(trial: TrialRecord) -> str:
     if trial.trial.warm_up:
         return "warm-up, not counted"
     if trial.state is not State.DONE:
-        return f"{trial.state.value}, not counted" + (f": {trial.reason}" if trial.reason else "")
+        return f"{trial.state.text}, not counted" + (f": {trial.reason}" if trial.reason else "")
     return ""
 
 
@@ -102,7 +102,7 @@ class _DotAxis:
         return self.area.left() + (value - self.low) / (self.high - self.low) * self.area.width()
 
 
-class TrialDots(QWidget):
+class TrialDots(DrawnPlot):
     """Lanes of dots on one axis fitted to the data; the tick in a lane is the mean."""
 
     def __init__(self) -> None:
@@ -112,16 +112,30 @@ class TrialDots(QWidget):
         self._lanes: Sequence[RunLane] = ()
         self._margin = 0.0
         self.setMinimumSize(QSize(200, _TITLE + _AXIS + 2 * _LANE))
-        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
-        self.setMouseTracking(True)
 
     def show_lanes(self, metric: Metric, labelled: Labels, lanes: Sequence[RunLane], margin: float) -> None:
         """Show the trials of `metric`; the margin around the baseline’s value is shaded."""
         self._metric, self._labels, self._lanes, self._margin = metric, labelled, lanes, margin
         self.setMinimumHeight(_TITLE + _AXIS + _LANE * len(lanes))
         self.setAccessibleName(f"Trials: {metric_text(metric, labelled)}")
-        self.setAccessibleDescription("; ".join(self._lane_text(lane) for lane in lanes))
         self.update()
+
+    def plot_description(self) -> str:
+        """Return the values of each run."""
+        return "; ".join(self._lane_text(lane) for lane in self._lanes)
+
+    def data_rows(self) -> Sequence[SheetRow]:
+        """Return a row for each trial, values in the unit of the metric."""
+        if self._metric is None:
+            return []
+        head = ("run", "trial", f"value [{self._metric.unit.value}]", "left out")
+        rows = [(lane.letter, dot.number, dot.value, dot.left_out) for lane in self._lanes for dot in lane.dots]
+        return [head, *rows]
+
+    def text_at(self, position: QPointF) -> str:
+        """Return the trial at `position`, or an empty string."""
+        found = self.dot_at(position)
+        return self._dot_text(*found) if found else ""
 
     def dot_at(self, position: QPointF) -> tuple[RunLane, Dot] | None:
         """Return the trial under the pointer, or None."""
@@ -134,14 +148,6 @@ class TrialDots(QWidget):
             if near:
                 return lane, min(near, key=lambda pair: (pair[1] - position).manhattanLength())[0]
         return None
-
-    def event(self, event: QEvent) -> bool:
-        """Show the trial under the pointer in a tooltip."""
-        if isinstance(event, QHelpEvent) and event.type() is QEvent.Type.ToolTip:
-            found = self.dot_at(QPointF(event.pos()))
-            QToolTip.showText(event.globalPos(), tool_tip(self._dot_text(*found)) if found else "", self)
-            return True
-        return super().event(event)
 
     def paintEvent(self, _event: QPaintEvent) -> None:
         """Draw the title, the axis and the lanes."""
@@ -157,6 +163,7 @@ class TrialDots(QWidget):
         self._draw_axis(painter, self._metric, axis)
         for index, lane in enumerate(self._lanes):
             self._draw_lane(painter, axis, lane, self._y(axis, index))
+        self.draw_focus(painter)
 
     def _axis(self) -> _DotAxis | None:
         values = [dot.value for lane in self._lanes for dot in lane.dots]

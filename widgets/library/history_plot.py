@@ -2,15 +2,15 @@
 
 from collections.abc import Sequence
 
-from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, Qt, Signal
-from PySide6.QtGui import QColor, QFocusEvent, QHelpEvent, QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QPen
-from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
+from PySide6.QtCore import QPointF, QRectF, QSize, Qt, Signal
+from PySide6.QtGui import QColor, QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QPen
 
 from app.history import History, HistoryPoint
 from suites.quantities import count_text, figure_text, range_text, scale
 from suites.verdict import Trust
 from widgets.library.run_rows import local_time
-from widgets.parts.text import tool_tip
+from widgets.plots.accessible import announce
+from widgets.plots.drawn_plot import DrawnPlot, SheetRow
 from widgets.plots.scale import Range, fitted, plain, tick_step, ticks
 from widgets.theme import figure_font, palette
 
@@ -39,7 +39,7 @@ def date_texts(starts: Sequence[str]) -> list[str]:
     return [moment[_DAY:].strip() if again else day for moment, day, again in zip(moments, days, repeated, strict=True)]
 
 
-class HistoryPlot(QWidget):
+class HistoryPlot(DrawnPlot):
     """Runs in order of time at equal distances. A click or Enter emits the run."""
 
     run_chosen = Signal(str)
@@ -50,19 +50,43 @@ class HistoryPlot(QWidget):
         self._current = ""
         self._at: int | None = None
         self.setMinimumSize(QSize(240, 140))
-        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
-        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
-        self.setMouseTracking(True)
 
     def show_history(self, history: History, current: str) -> None:
         """Show a history; highlight the run `current`."""
         self._history, self._current = history, current
         self._at = next((index for index, point in enumerate(history.points) if point.run == current), None)
         self.setAccessibleName(f"History: {history.title}")
+        self.update()
+
+    def plot_description(self) -> str:
+        """Return the number of runs, what changed, and the run at the keyboard's position."""
+        if (history := self._history) is None:
+            return ""
         texts = [f"{local_time(marked.after.started)} {marked.text}" for marked in history.marked]
         marks = "; ".join([*texts, *(f"drift {drift.text}" for drift in history.drifts)])
-        self.setAccessibleDescription(f"{count_text(len(history.points), 'run')}. {marks or 'No change detected.'}")
-        self.update()
+        here = "" if self._at is None else self.details(history.points[self._at]).replace("\n", ", ")
+        return f"{count_text(len(history.points), 'run')}. {marks or 'No change detected.'} {here}".strip()
+
+    def data_rows(self) -> Sequence[SheetRow]:
+        """Return a row for each run, values in the unit of the metric."""
+        if self._history is None:
+            return []
+        unit = f"[{self._history.metric.unit.value}]"
+        changes: dict[str, list[str]] = {}
+        for marked in self._history.marked:
+            changes.setdefault(marked.after.run, []).append(marked.text)
+        head = ("run", "started", f"value {unit}", f"low {unit}", f"high {unit}", "n", "verdict", "change")
+        rows = [
+            (each.run, each.started, each.value, each.low, each.high, each.n, str(each.trust or ""),
+             "; ".join(changes.get(each.run, ())))
+            for each in self._history.points
+        ]  # fmt: skip
+        return [head, *rows]
+
+    def text_at(self, position: QPointF) -> str:
+        """Return the details of the run at `position`, or an empty string."""
+        found = self.point_at(position)
+        return self.details(found) if found else ""
 
     def point_at(self, position: QPointF) -> HistoryPoint | None:
         """Return the run under the pointer, or None."""
@@ -92,14 +116,6 @@ class HistoryPlot(QWidget):
 
     # Input
 
-    def event(self, event: QEvent) -> bool:
-        """Show the run under the pointer in a tooltip."""
-        if isinstance(event, QHelpEvent) and event.type() is QEvent.Type.ToolTip:
-            found = self.point_at(QPointF(event.pos()))
-            QToolTip.showText(event.globalPos(), tool_tip(self.details(found)) if found else "", self)
-            return True
-        return super().event(event)
-
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:
         """Emit the run under the pointer."""
         found = self.point_at(event.position())
@@ -115,22 +131,12 @@ class HistoryPlot(QWidget):
         elif key in steps:
             last = len(history.points) - 1
             self._at = min(last, max(0, (last if self._at is None else self._at) + steps[key]))
-            self.setAccessibleDescription(self.details(history.points[self._at]))
+            announce(self)
             self.update()
         elif key in {Qt.Key.Key_Return, Qt.Key.Key_Enter} and self._at is not None:
             self.run_chosen.emit(history.points[self._at].run)
         else:
             super().keyPressEvent(event)
-
-    def focusInEvent(self, event: QFocusEvent) -> None:
-        """Draw the focus frame."""
-        super().focusInEvent(event)
-        self.update()
-
-    def focusOutEvent(self, event: QFocusEvent) -> None:
-        """Remove the focus frame."""
-        super().focusOutEvent(event)
-        self.update()
 
     # Drawing
 
@@ -145,10 +151,7 @@ class HistoryPlot(QWidget):
         self._draw_axes(painter, self._history, bounds)
         self._draw_marks(painter, self._history, bounds)
         self._draw_points(painter, self._history, bounds)
-        if self.hasFocus():
-            painter.setPen(QColor(palette().accent))
-            painter.setBrush(Qt.BrushStyle.NoBrush)
-            painter.drawRect(self.rect().adjusted(0, 0, -1, -1))
+        self.draw_focus(painter)
 
     def _area(self) -> QRectF:
         return QRectF(_LEFT, _TOP, max(1, self.width() - _LEFT - _RIGHT), max(1, self.height() - _TOP - _FOOTER))

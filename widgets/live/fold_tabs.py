@@ -47,6 +47,11 @@ class FoldTabs(QTabWidget):
         self.setCurrentWidget(page)
         self.set_folded(folded=False)
 
+    def tabInserted(self, index: int) -> None:
+        """Give the bar the height of its tabs."""
+        super().tabInserted(index)
+        self._fit()
+
     def _toggle(self) -> None:
         self.set_folded(folded=not self._folded)
 

@@ -1,28 +1,24 @@
 """Widget that draws a chart (title, legend, axes, series) and copies it as picture or data."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, Qt
+from PySide6.QtCore import QPointF, QRectF, QSize, Qt
 from PySide6.QtGui import (
-    QAction,
     QColor,
     QFontMetricsF,
-    QGuiApplication,
-    QHelpEvent,
-    QKeySequence,
     QPainter,
     QPaintEvent,
     QPen,
     QPolygonF,
 )
-from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
 
 from app.chart import Chart, ChartAxis, ChartMark, ChartSeries, HeatCell, chart_table
 from suites.quantities import decimals
-from widgets.parts.text import sheet_text, tool_tip, visible
-from widgets.plots.accessible import install_accessible_plots
+from widgets.parts.text import visible
 from widgets.plots.axis import tick_font, value_width
+from widgets.plots.drawn_plot import DrawnPlot, SheetRow
 from widgets.plots.scale import logarithmic_ticks, plain, tick_step, ticks
 from widgets.theme import SPACE, TextSize, palette, series_colour, text_font
 
@@ -104,19 +100,12 @@ def _row() -> float:
     return QFontMetricsF(text_font(TextSize.SMALL)).height() + 3
 
 
-class ChartView(QWidget):
-    """Widget of one chart. A tool tip reads the point under the pointer; the menu copies."""
+class ChartView(DrawnPlot):
+    """Widget of one chart."""
 
     def __init__(self) -> None:
         super().__init__()
         self.chart: Chart | None = None
-        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
-        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
-        self.setMouseTracking(True)
-        self.setContextMenuPolicy(Qt.ContextMenuPolicy.ActionsContextMenu)
-        install_accessible_plots()
-        self._copy_action("Copy as image", "Ctrl+Shift+C").triggered.connect(self.copy_picture)
-        self._copy_action("Copy as data", "Ctrl+C").triggered.connect(self.copy_data)
 
     def show_chart(self, chart: Chart | None) -> None:
         """Show `chart`, or nothing."""
@@ -135,14 +124,9 @@ class ChartView(QWidget):
         lasts = [_point_text(self.chart, series, len(series.xs) - 1).replace("\n", ", ") for series in drawn]
         return "; ".join(filter(None, [axes, *lasts, self.chart.note]))
 
-    def copy_picture(self) -> None:
-        """Copy the chart as a picture."""
-        QGuiApplication.clipboard().setPixmap(self.grab())
-
-    def copy_data(self) -> None:
-        """Copy the chart's data for a spreadsheet."""
-        if self.chart is not None:
-            QGuiApplication.clipboard().setText(sheet_text(chart_table(self.chart)))
+    def data_rows(self) -> Sequence[SheetRow]:
+        """Return the chart's data."""
+        return [] if self.chart is None else chart_table(self.chart)
 
     def text_at(self, position: QPointF) -> str:
         """Return the text of the point or cell at `position`, or an empty string."""
@@ -161,14 +145,6 @@ class ChartView(QWidget):
         near = min(found, default=(_NEAR + 1, None, 0), key=lambda each: each[0])
         return "" if near[1] is None or near[0] > _NEAR else _point_text(self.chart, near[1], near[2])
 
-    def event(self, event: QEvent) -> bool:
-        """Show the point under the pointer in a tool tip."""
-        if isinstance(event, QHelpEvent) and event.type() is QEvent.Type.ToolTip:
-            text = self.text_at(QPointF(event.pos()))
-            QToolTip.showText(event.globalPos(), tool_tip(text) if text else "", self)
-            return True
-        return super().event(event)
-
     def paintEvent(self, _event: QPaintEvent) -> None:
         """Draw the chart."""
         if self.chart is None:
@@ -184,15 +160,7 @@ class ChartView(QWidget):
         for series in self.chart.series:
             _draw_series(painter, frame, series)
         painter.restore()
-        if self.hasFocus():
-            painter.setPen(QColor(palette().accent))
-            painter.setBrush(Qt.BrushStyle.NoBrush)
-            painter.drawRect(self.rect().adjusted(0, 0, -1, -1))
-
-    def _copy_action(self, text: str, keys: str) -> QAction:
-        action = QAction(text, self, shortcut=QKeySequence(keys), shortcutContext=Qt.ShortcutContext.WidgetShortcut)
-        self.addAction(action)
-        return action
+        self.draw_focus(painter)
 
     def _names_end(self) -> float:
         """Return the width in pixels of the row names or the y axis's tick labels."""
