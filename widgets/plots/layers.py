@@ -57,8 +57,10 @@ class CurveLabels(pg.GraphicsWidget):
         font = tick_font()
         painter.setFont(font)
         metrics = QFontMetricsF(font)
-        ordered = sorted(self._labels, key=lambda label: -label.value)
         height = float(self.size().height())
+        fit = len(self._labels) * metrics.height() <= height
+        grey = QColor(palette().baseline)  # the head names baselines too
+        ordered = sorted((one for one in self._labels if fit or one.colour != grey), key=lambda label: -label.value)
         distance = min(metrics.height(), height / max(1, len(ordered)))  # in a low plot they overlap
         rows = spread([self._row(label) for label in ordered], distance, height)
         for label, row in zip(ordered, rows, strict=True):

@@ -4,13 +4,14 @@ import json
 from collections.abc import Callable, Iterable
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtGui import QAction, QGuiApplication, QKeySequence, QPixmap
+from PySide6.QtGui import QAction, QFontMetricsF, QGuiApplication, QKeySequence, QPixmap
 from PySide6.QtWidgets import QFrame, QMenu, QScrollArea, QWidget
 
 from suites.units import Unit
 from suites.vocab import Better
 from widgets import settings
 from widgets.parts.boxes import column_in, fill
+from widgets.plots.axis import tick_font
 from widgets.plots.plot_chooser import PlotChooser
 from widgets.plots.plot_menu import copy_table, picture_of, table_of
 from widgets.plots.time_plot import TimePlot
@@ -18,8 +19,9 @@ from widgets.plots.time_window import TimeWindow
 from widgets.plots.timeline_strip import TimelineStrip
 from widgets.theme import SPACE
 
-_LEAST_HEIGHT, _LEAST_MAIN_HEIGHT = 50, 88
-"""Pixels in which a curve and two tick labels are readable; of the main plot."""
+_LEAST_ROWS, _LEAST_MAIN_ROWS = 4.3, 7.6
+"""Height in lines of tick labels in which a curve, two of them and the names of four curves are readable; of the main
+plot."""
 
 _MAIN_STRETCH = 4
 
@@ -86,7 +88,8 @@ class PlotStack(QWidget):
             window=self.window_of_time,
             parent=self._inner,
         )
-        plot.view.setMinimumHeight(_LEAST_MAIN_HEIGHT if stretch >= _MAIN_STRETCH else _LEAST_HEIGHT)
+        rows = _LEAST_MAIN_ROWS if stretch >= _MAIN_STRETCH else _LEAST_ROWS
+        plot.view.setMinimumHeight(round(rows * QFontMetricsF(tick_font()).height()))
         before = [other for other in self.plots if self._ranks[other] <= rank]
         after = [other for other in self.plots if self._ranks[other] > rank]
         self.wanted(name, title, rank, shown=shown)
