@@ -45,6 +45,8 @@ def _problems(one: QWidget, window: QWidget) -> Iterator[str]:
             yield from _plot_problems(one, found)
     if (text := _text(one)) and _needed(one, text) > one.width() + ROUNDING and not one.toolTip():
         yield f"“{text[:50]}” is cut"
+    if isinstance(one, QLabel) and one.wordWrap() and one.heightForWidth(one.width()) > one.height() + ROUNDING:
+        yield f"“{one.text()[:50]}” has lines that are cut"
     area = QRect(one.mapTo(window, QPoint()), one.size())
     seen = one is not window and not one.visibleRegion().isEmpty()
     if seen and not _scrolled(one, window) and not window.rect().contains(area):

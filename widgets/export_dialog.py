@@ -81,11 +81,10 @@ class ExportDialog(QDialog):
 
     def _arrange(self) -> None:
         self.setWindowTitle("Export")
-        self.setMinimumWidth(WIDTH)
         many = f"{len(self._runs)} runs" if len(self._runs) > 1 else "1 run"
         path = in_row((self.path, 1), self.browse_button, spacing=SPACE[1])
         buttons = button_row(self.open_button, None, self.export_button, self.close_button)
-        rows = dialog_column(self, f"Export {many}")
+        rows = dialog_column(self, f"Export {many}", WIDTH)
         fill(rows, self.csv_box, self.png_box, Text("Folder and name, without extension", Tone.MUTED), path)
         fill(rows, self.message, self.working, self.outcome, None, buttons)
 

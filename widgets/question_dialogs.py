@@ -213,8 +213,8 @@ class ConsentDialog(QuestionDialog):
             "hosts.",
             "Agree and run",
             parent,
+            width=WIDTH,
         )
-        self.setMinimumWidth(WIDTH)
         self.list = _EffectList(question.items)
         self.list.verticalScrollBar().valueChanged.connect(self._check_read)
         self.list.verticalScrollBar().rangeChanged.connect(self._check_read)

@@ -18,7 +18,7 @@ from suites.quantities import count_text
 from widgets.jobs import BackgroundJob
 from widgets.parts.boxes import column_in, fill, in_row
 from widgets.parts.controls import line_edit, push_button
-from widgets.parts.dialogs import ask_for_file, button_row, dialog_column, grow
+from widgets.parts.dialogs import ask_for_file, button_row, dialog_column
 from widgets.parts.notice import FieldMessage, Notice, ProgressNotice
 from widgets.parts.paths import exists, typed_path
 from widgets.parts.table import Table
@@ -233,7 +233,6 @@ class AddHostDialog(QDialog):
         super().reject()
 
     def _arrange(self) -> None:
-        self.setMinimumWidth(520)
         self._form = QWidget()
         form = QFormLayout(self._form)
         form.setContentsMargins(0, 0, 0, 0)
@@ -302,7 +301,6 @@ class AddHostDialog(QDialog):
             self.lines.setMinimumHeight(self.lines.whole_height(_VISIBLE_LINES))
         else:
             self._fill_from_line()
-        grow(self)
 
     def _fill_from_line(self) -> None:
         line = self._lines[0] if self._lines else None
@@ -327,7 +325,6 @@ class AddHostDialog(QDialog):
             self.fields[name].show_message("In ~/.ssh/config; empty fields use its settings.", "info")
         else:
             self.fields[name].show_message(fault)
-        grow(self)
 
     def _complete(self) -> bool:
         """Show the error of every field or line; return whether all are valid."""
@@ -343,7 +340,6 @@ class AddHostDialog(QDialog):
             field.show_message(found.get(name, ""))
         if found:
             self.fields[next(iter(found))].edit.setFocus()
-        grow(self)
         return not found
 
     def _browse(self) -> None:

@@ -101,7 +101,6 @@ def _column(number: int) -> TableColumn[Leftover]:
 COLUMNS = tuple(map(_column, range(len(HEAD))))
 
 
-WIDTH = 520
 MOST = 12
 """Limit of settings listed: a host has a governor for each CPU."""
 
@@ -116,7 +115,6 @@ class RestoreDialog(QDialog):
         self._workstation, self._asker, self._host = workstation, asker, host
         self._job: BackgroundJob | None = None
         self.setWindowTitle("Restore settings")
-        self.setMinimumWidth(WIDTH)
         self.settings = Text()
         self.working = ProgressNotice()
         self.working.cancelled.connect(self.reject)

@@ -134,7 +134,7 @@ class FactsView(QWidget):
         self.filter.textChanged.connect(self._show_rows)
         self.empty = EmptyState(
             "No facts yet",
-            "One shell script reads the host's hardware and software in under a second and leaves nothing behind.",
+            "One shell script reads hardware and software in under a second and leaves nothing behind.",
             "Read facts",
             self.read_requested.emit,
         )

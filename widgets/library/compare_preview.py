@@ -87,6 +87,7 @@ class ComparePreview(QWidget):
         self.notice = Notice()
         self.differences = Table("What differs between the runs", TableModel[DifferenceLine](_columns(2)))
         self.table = CompareTable()
+        self.table.setMinimumHeight(0)  # the preview may be low
         self.sample_size = SampleSizePane(workstation)
         head = in_row((self.title, 1), self.open_button, spacing=SPACE[1])
         compared = QWidget()

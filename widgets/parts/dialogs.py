@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TypeVar
 
-from PySide6.QtCore import QSize
+from PySide6.QtCore import QEvent, QObject, QSize
 from PySide6.QtWidgets import (
     QDialog,
     QDialogButtonBox,
@@ -30,15 +30,20 @@ def fit(dialog: QWidget, size: tuple[int, int]) -> None:
     dialog.resize(QSize(*size).boundedTo(room - QSize(SPACE[4], SPACE[4])))
 
 
-def grow(dialog: QWidget) -> None:
-    """Grow `dialog` to the height its texts need: Qt does not when a wrapped text changes."""
-    arrangement = dialog.layout()
-    if arrangement is None:
-        return
-    arrangement.activate()
-    wanted = arrangement.totalHeightForWidth(dialog.width())
-    if wanted > dialog.height():
-        dialog.resize(dialog.width(), wanted)
+class _Grower(QObject):
+    """Grows a dialog to the height its texts need, at most that of the screen: Qt does not for wrapped texts."""
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        """Grow the dialog when it is shown, and when its content changes."""
+        shown = event.type() in {QEvent.Type.Show, QEvent.Type.LayoutRequest}
+        if shown and isinstance(watched, QDialog) and (arrangement := watched.layout()) is not None:
+            arrangement.invalidate()  # heights of wrapped texts are cached
+            arrangement.activate()
+            room = watched.screen().availableGeometry().height()
+            wanted = min(room, arrangement.totalHeightForWidth(watched.width()))
+            if wanted > watched.height():
+                watched.resize(watched.width(), wanted)
+        return super().eventFilter(watched, event)
 
 
 DialogT = TypeVar("DialogT", bound=QDialog)
@@ -74,14 +79,20 @@ def button_row(*widgets: QWidget | None) -> QHBoxLayout:
     return row
 
 
-def dialog_column(dialog: QDialog, title: str) -> QVBoxLayout:
-    """Return the column of a dialog, which begins with its title as a heading."""
+WIDTH = 520
+"""Pixels of a dialog's content at least."""
+
+
+def dialog_column(dialog: QDialog, title: str, width: int = WIDTH) -> QVBoxLayout:
+    """Return the column of a dialog, which begins with its title as a heading.
+
+    Its content has at least `width` pixels, and more if large text needs it, unlike with a minimum width.
+    """
     rows = column_in(dialog, SPACE[2], (SPACE[4], SPACE[4], SPACE[4], SPACE[3]))
+    dialog.installEventFilter(_Grower(dialog))
+    rows.addStrut(width - 2 * SPACE[4])
     rows.addWidget(Text(title, font=text_font(TextSize.HEADING, bold=True)))
     return rows
-
-
-WIDTH = 520
 
 
 class QuestionDialog(QDialog):
@@ -91,16 +102,23 @@ class QuestionDialog(QDialog):
     """
 
     def __init__(
-        self, title: str, explanation: str, accept_text: str, parent: QWidget | None, *, decline_text: str = "Cancel"
+        self,
+        title: str,
+        explanation: str,
+        accept_text: str,
+        parent: QWidget | None,
+        *,
+        decline_text: str = "Cancel",
+        width: int = WIDTH,
     ) -> None:
         """Make the dialog; without a `decline_text` it has only one button."""
         super().__init__(parent)
         self.setWindowTitle(title)
-        self.setMinimumWidth(WIDTH)
         self.form = QFormLayout()
         self.form.setHorizontalSpacing(SPACE[3])
         self.form.setVerticalSpacing(SPACE[1])
         self.form.setFieldGrowthPolicy(QFormLayout.FieldGrowthPolicy.ExpandingFieldsGrow)
+        self.form.setRowWrapPolicy(QFormLayout.RowWrapPolicy.WrapLongRows)
         self.accept_button = QPushButton(accept_text)
         self.decline_button = QPushButton(decline_text)
         self._buttons = buttons = QDialogButtonBox()
@@ -111,7 +129,7 @@ class QuestionDialog(QDialog):
             buttons.addButton(self.decline_button, QDialogButtonBox.ButtonRole.RejectRole)
         buttons.accepted.connect(self.accept)
         buttons.rejected.connect(self.reject)
-        fill(dialog_column(self, title), Text(explanation), self.form, None, SPACE[1], buttons)
+        fill(dialog_column(self, title, width), Text(explanation), self.form, None, SPACE[1], buttons)
         self.make_default(self.decline_button if decline_text else self.accept_button)
 
     def add_extra_button(self, text: str, callback: Callable[[], None]) -> QPushButton:

@@ -3,8 +3,8 @@
 import time
 from typing import ClassVar
 
-from PySide6.QtCore import QEvent, Qt, QTimer, Signal
-from PySide6.QtGui import QAction, QGuiApplication, QKeyEvent, QKeySequence
+from PySide6.QtCore import QEvent, QSize, Qt, QTimer, Signal
+from PySide6.QtGui import QAction, QGuiApplication, QKeyEvent, QKeySequence, QResizeEvent
 from PySide6.QtWidgets import QFrame, QLabel, QSizePolicy, QWidget
 
 from suites.errors import BenchwrightError
@@ -57,6 +57,17 @@ class Notice(QFrame):
         self.setContextMenuPolicy(Qt.ContextMenuPolicy.ActionsContextMenu)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)  # a remedy is often a command to paste elsewhere
         self.hide()
+
+    def sizeHint(self) -> QSize:
+        """Return the size with the height of the texts at the present width: it is the largest one, see the policy."""
+        wanted = super().sizeHint()
+        return QSize(wanted.width(), max(wanted.height(), self.heightForWidth(self.width())))
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Take the height that the texts need at another width."""
+        super().resizeEvent(event)
+        if event.size().width() != event.oldSize().width():
+            self.updateGeometry()
 
     def show_message(self, level: str, message: str, remedy: str = "") -> None:
         """Show `message` and `remedy` as `level`: info, good, warning or error."""

@@ -33,7 +33,6 @@ class InstallDialog(QDialog):
         self._job: BackgroundJob | None = None
         self._worked = False
         self.setWindowTitle("Install a tool")
-        self.setMinimumWidth(520)
         column = dialog_column(self, f"Run this command on {host_label(host)}?")
         column.addWidget(Text(command, font=code_font()))
         explanation = (
