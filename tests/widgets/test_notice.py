@@ -9,12 +9,15 @@ from pytestqt.qtbot import QtBot
 from remote.errors import ConnectError, ConnectOutcome
 from suites.errors import BenchwrightError
 from tests.messages import messages
+from tests.shot_checks import problems_of
+from widgets.parts.dialogs import QuestionDialog
 from widgets.parts.empty_state import EmptyState
 from widgets.parts.notice import Notice, ProgressNotice
 from widgets.parts.text import tool_tip
 
 MESSAGES = messages("widgets", "test_notice")
 
+WORDS = "words " * 40
 HOSTILE = "<img src=file:///etc/passwd>\u202etxt.exe"
 
 
@@ -81,3 +84,18 @@ def test_what_the_user_cancelled_is_no_error(qtbot: QtBot) -> None:
     qtbot.addWidget(notice)
     notice.show_error(ConnectError(ConnectOutcome.CANCELLED, "Connecting to web-1 was cancelled."))
     assert notice.property("level") == "info"
+
+
+@pytest.mark.parametrize("points", [9, 14, 18])
+def test_a_dialog_has_room_for_its_texts_and_buttons_at_every_text_size(qtbot: QtBot, points: int) -> None:
+    dialog = QuestionDialog("A question", WORDS, "Accept what is asked", None, decline_text="Keep the window open")
+    qtbot.addWidget(dialog)
+    dialog.setStyleSheet(f"* {{ font-size: {points}pt; }}")
+    dialog.add_extra_button("Do something else", lambda: None)
+    notice = Notice()
+    dialog.form.addRow(notice)
+    dialog.show()
+    assert problems_of(dialog) == []
+    notice.show_message("error", WORDS, WORDS)
+    qtbot.waitUntil(lambda: problems_of(dialog) == [])
+    assert notice.height() > 3 * notice.fontMetrics().height()
