@@ -1,15 +1,18 @@
 """Short messages in place: read by eye and by ear, literal whatever they say; and work that can be left."""
 
+from collections.abc import Iterator
+
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication
-from PySide6.QtWidgets import QLabel
+from PySide6.QtWidgets import QApplication, QLabel, QVBoxLayout, QWidget
 from pytestqt.qtbot import QtBot
 
 from remote.errors import ConnectError, ConnectOutcome
 from suites.errors import BenchwrightError
 from tests.messages import messages
 from tests.shot_checks import problems_of
+from widgets.parts.boxes import column_in, fill
 from widgets.parts.dialogs import QuestionDialog
 from widgets.parts.empty_state import EmptyState
 from widgets.parts.notice import Notice, ProgressNotice
@@ -17,7 +20,6 @@ from widgets.parts.text import tool_tip
 
 MESSAGES = messages("widgets", "test_notice")
 
-WORDS = "words " * 40
 HOSTILE = "<img src=file:///etc/passwd>\u202etxt.exe"
 
 
@@ -86,16 +88,40 @@ def test_what_the_user_cancelled_is_no_error(qtbot: QtBot) -> None:
     assert notice.property("level") == "info"
 
 
-@pytest.mark.parametrize("points", [9, 14, 18])
-def test_a_dialog_has_room_for_its_texts_and_buttons_at_every_text_size(qtbot: QtBot, points: int) -> None:
-    dialog = QuestionDialog("A question", WORDS, "Accept what is asked", None, decline_text="Keep the window open")
+@pytest.fixture
+def large_text(qapp: QApplication) -> Iterator[None]:
+    before, large = qapp.font(), qapp.font()
+    large.setPointSizeF(1.5 * before.pointSizeF())
+    qapp.setFont(large)
+    yield
+    qapp.setFont(before)
+
+
+@pytest.mark.usefixtures("large_text")
+@pytest.mark.parametrize("number", range(6, 18, 2))
+def test_a_dialog_has_room_for_large_texts_and_for_a_notice_that_appears(qtbot: QtBot, number: int) -> None:
+    words = number * "words "
+    dialog = QuestionDialog("A question", words, "Accept what is asked", None, decline_text="Keep the window open")
     qtbot.addWidget(dialog)
-    dialog.setStyleSheet(f"* {{ font-size: {points}pt; }}")
     dialog.add_extra_button("Do something else", lambda: None)
+    dialog.add_fact("What there is to read", words)
+    column = dialog.layout()
+    assert isinstance(column, QVBoxLayout)
     notice = Notice()
-    dialog.form.addRow(notice)
+    column.insertWidget(2, notice)
     dialog.show()
     assert problems_of(dialog) == []
-    notice.show_message("error", WORDS, WORDS)
+    notice.show_message("error", words, words)
     qtbot.waitUntil(lambda: problems_of(dialog) == [])
-    assert notice.height() > 3 * notice.fontMetrics().height()
+    assert notice.height() == notice.heightForWidth(notice.width())
+
+
+def test_a_notice_has_room_for_all_lines_of_its_texts(qtbot: QtBot) -> None:
+    holder, notice = QWidget(), Notice()
+    qtbot.addWidget(holder)
+    fill(column_in(holder), notice, None)
+    holder.resize(300, 400)
+    holder.show()
+    notice.show_message("error", 12 * "words ", 12 * "words ")
+    qtbot.waitUntil(lambda: notice.height() == notice.heightForWidth(notice.width()))
+    assert problems_of(holder) == []
