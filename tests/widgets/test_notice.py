@@ -5,14 +5,13 @@ from collections.abc import Iterator
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication
-from PySide6.QtWidgets import QApplication, QLabel, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QApplication, QLabel, QVBoxLayout
 from pytestqt.qtbot import QtBot
 
 from remote.errors import ConnectError, ConnectOutcome
 from suites.errors import BenchwrightError
 from tests.messages import messages
 from tests.shot_checks import problems_of
-from widgets.parts.boxes import column_in, fill
 from widgets.parts.dialogs import QuestionDialog
 from widgets.parts.empty_state import EmptyState
 from widgets.parts.notice import Notice, ProgressNotice
@@ -114,14 +113,3 @@ def test_a_dialog_has_room_for_large_texts_and_for_a_notice_that_appears(qtbot: 
     notice.show_message("error", words, words)
     qtbot.waitUntil(lambda: problems_of(dialog) == [])
     assert notice.height() == notice.heightForWidth(notice.width())
-
-
-def test_a_notice_has_room_for_all_lines_of_its_texts(qtbot: QtBot) -> None:
-    holder, notice = QWidget(), Notice()
-    qtbot.addWidget(holder)
-    fill(column_in(holder), notice, None)
-    holder.resize(300, 400)
-    holder.show()
-    notice.show_message("error", 12 * "words ", 12 * "words ")
-    qtbot.waitUntil(lambda: notice.height() == notice.heightForWidth(notice.width()))
-    assert problems_of(holder) == []
