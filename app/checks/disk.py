@@ -39,6 +39,9 @@ NONE = 0.05
 AMPLIFIED = 1.5
 """Device bytes per issued byte from which amplification is reported."""
 
+AGREES = 0.8
+"""Least share of the larger number of bytes that the smaller one has, for both to agree."""
+
 LEAST_CACHED = 0.05
 """The share of the bytes in the page cache from which the figure has a caveat."""
 
@@ -356,7 +359,7 @@ def _merged(trial: TrialEvidence) -> CheckOutcome | NotChecked | None:
         did, got = issued(trial, operation), reached(watch, disk, operation)
         if did is None or not did.size or not did.ios or got.size is None or got.ios is None:
             continue
-        if got.size >= HALF * did.size and got.ios < HALF * did.ios:
+        if AGREES <= got.size / did.size <= 1 / AGREES and got.ios < HALF * did.ios:
             return CheckOutcome(
                 f"{did.ios:.0f} I/Os issued ({operation}), {got.ios:.0f} at {disk}; the bytes agree "
                 f"({share_text(got.size / did.size)})."

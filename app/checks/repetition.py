@@ -325,7 +325,7 @@ def latency_text(step: StepOutcomeEvidence) -> str:
     for statistic, template in _LATENCIES:
         latencies = [one for trial in step.done if (one := trial.latency(statistic, at)) is not None]
         if latencies:
-            middle = statistics.median(one.value for one in latencies)
+            middle = mean_of([one.value for one in latencies])  # as the headline, so that its parts fit together
             found.append(template.format(figure_text(latencies[0].metric, middle)))
     return f"at {what}{', '.join(found)}" if found else ""
 
@@ -343,7 +343,7 @@ def _other_way(step: StepOutcomeEvidence, figure: Figure) -> str:
 def _both_ways(step: StepOutcomeEvidence, metric: str) -> str:
     """Return the parts of a total: ``(read 7,000 IOPS, write 3,000 IOPS)``; empty for one, which is the total."""
     parts = [
-        f"{label_text(one.labels)} {figure_text(one.metric, statistics.median(step.over_trials(metric, one.labels)))}"
+        f"{label_text(one.labels)} {figure_text(one.metric, mean_of(step.over_trials(metric, one.labels)))}"
         for one in step.done[0].all_of(metric)
     ]
     return f"({', '.join(parts)})" if len(parts) > 1 else ""

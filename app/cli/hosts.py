@@ -1,5 +1,6 @@
 """benchwright hosts, facts: manage hosts, and read their facts."""
 
+import re
 import shlex
 from collections.abc import Sequence
 from dataclasses import replace
@@ -59,9 +60,12 @@ def hosts(context: click.Context, workstation: Workstation, *, as_json: bool) ->
 @click.option("--user", metavar="NAME", help="Account on the host.  [default: that of ssh]")
 @click.option("--identity-file", help="The private key to use.")
 @click.option("--jump", help="Jump hosts, as in ProxyJump: user@host:port,…")
+@click.option("--replace", "replacing", is_flag=True, help="Replace saved hosts of the same name.")
 @verb
-def add_hosts(workstation: Workstation, /, destinations: tuple[str, ...], name: str | None, **given: Any) -> None:
-    """Save each HOST, replacing one of the same name.
+def add_hosts(
+    workstation: Workstation, /, destinations: tuple[str, ...], name: str | None, *, replacing: bool, **given: Any
+) -> None:
+    """Save each HOST.
 
     HOST is an alias of ~/.ssh/config, user@host:port, an ssh:// URL, or an ssh command in quotes. The options apply to
     all of them.
@@ -70,7 +74,7 @@ def add_hosts(workstation: Workstation, /, destinations: tuple[str, ...], name: 
         raise HostsError("--name names one host.", "Add the hosts one by one, or without --name.")
     lines = host_lines("\n".join(destinations))
     if wrong := next((line for line in lines if line.entry is None), None):
-        raise HostsError(f"{wrong.text}: {wrong.fault}", "")
+        raise HostsError(f"{re.sub(':[^@]*@', ':…@', wrong.text)}: {wrong.fault}", "")
     set_values = {key: value for key, value in given.items() if value is not None}
     found = [replace(line.entry, **set_values) for line in lines if line.entry is not None]
     if name is not None:
@@ -78,6 +82,11 @@ def add_hosts(workstation: Workstation, /, destinations: tuple[str, ...], name: 
     if not found:
         raise HostsError("No host given.", "Name an alias, user@host:port, an ssh:// URL, or an ssh command in quotes.")
     before = {entry.name: entry for entry in workstation.hosts() if entry.origin is Origin.SAVED}
+    if other := next((entry for entry in found if before.get(entry.name, entry) != entry and not replacing), None):
+        raise HostsError(
+            f"{other.name} is saved already: {ssh_address(before[other.name])}.",
+            "Give the new one a name with --name, or replace the saved one with --replace.",
+        )
     workstation.save_hosts(*found)
     for entry in found:
         old = before.get(entry.name, entry)

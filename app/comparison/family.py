@@ -29,8 +29,8 @@ def descriptive(step: Step, sides: Sequence[Mapping[Key, MetricSummary]], select
     """Return the metrics of a cell outside the family of tests, each with the reason.
 
     `sides` are the metrics of each side, `selected` the names of those tested besides headline and tail metrics. A
-    metric that is the same number as a tested one, or its inverse, is not tested even if selected: events/s, total
-    events and mean latency are one test.
+    metric that varies from trial to trial as a tested one, or as its inverse, is not tested even if selected: events/s,
+    total events and mean latency are one test.
     """
     found = {key: side[key] for side in reversed(sides) for key in side}
     keys = dict.fromkeys(key for side in sides for key in side)
@@ -44,7 +44,7 @@ def descriptive(step: Step, sides: Sequence[Mapping[Key, MetricSummary]], select
             continue
         same = next((other for other in tested if _same_number(vectors[key], vectors[other])), None)
         if same is not None:
-            reasons[key] = f"the same number as {metric_text(found[same].metric, same[1])}"
+            reasons[key] = f"varies as {metric_text(found[same].metric, same[1])}"
         elif ALL_METRICS in selected or key[0] in selected:
             tested.append(key)
         else:

@@ -169,7 +169,8 @@ def _opened(path: Path) -> Iterator[Connection]:
                     driver_of(connection).setlimit(sqlite3.SQLITE_LIMIT_LENGTH, LONGEST)
                     yield connection
             except errors.StoreError as error:
-                raise type(error)(error.message.replace(str(database.path), str(path)), error.remedy) from error
+                texts = (each.replace(str(database.path), str(path)) for each in (error.message, error.remedy))
+                raise type(error)(*texts) from error
             finally:
                 database.close()
     except OSError as error:

@@ -55,6 +55,8 @@ def parse_destination(text: str) -> Destination:
 def parse_address(text: str) -> Destination:
     """Return the destination ``user@host:port``, ``[::1]:22`` or ``ssh://user@host:port``; raise ConnectError."""
     user, at, rest = text.rpartition("@")
+    if ":" in user.removeprefix("ssh://"):
+        raise _invalid("A password is not accepted here.", "Enter it without: Benchwright asks when it signs in.")
     if _is_ipv6(rest) and bool(user) is bool(at):
         return Destination(rest, user or None)
     match = _ADDRESS.fullmatch(text)
@@ -99,6 +101,8 @@ def _command(text: str) -> Destination:
             field, given = _setting(option, value)
             found.setdefault(field, given)
     address, port = parse_address(words[0]), found.get("port")
+    if port is not None and address.port not in {None, parse_port(port, text)}:
+        raise _invalid(f"Two ports: {address.port} and {port}.", "Enter one of them.")
     return Destination(
         address.host,
         address.user or found.get("user"),

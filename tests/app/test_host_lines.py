@@ -41,12 +41,17 @@ def test_a_host_whose_name_is_in_use_is_named_by_user() -> None:
     assert line.entry == HostEntry("ann-web-1", host_name="web-1", user="ann")
 
 
-def test_the_command_line_says_which_host_it_replaces(tmp_path: Path) -> None:
+def test_the_command_line_replaces_a_host_only_on_request(tmp_path: Path) -> None:
     def add(*words: str) -> Result:
         workstation = Workstation(tmp_path / "runs.sqlite3", tmp_path / "hosts.toml")
         return CliRunner().invoke(benchwright, ["hosts", "add", *words], obj=workstation)
 
     assert add("root@h1:2222").stdout.startswith("Saved h1. ")
-    assert "Replaced h1, which was root@h1:2222." in add("ssh root@h1 -p 2223").stdout
+    assert add("root@h1:2222").exit_code == 0  # the same again
+    refused = add("ssh root@h1 -p 2223")
+    assert (refused.exit_code, "root@h1:2222" in refused.stderr, "--replace" in refused.stderr) == (2, True, True)
+    assert "Replaced h1, which was root@h1:2222." in add("ssh root@h1 -p 2223", "--replace").stdout
+    secret = add("ssh://ann:pw@h2")
+    assert (secret.exit_code, "pw" in secret.output) == (2, False)
     assert add("").exit_code == 2
     assert add("--name", "x", "a", "b").exit_code == 2

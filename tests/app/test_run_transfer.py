@@ -148,6 +148,17 @@ def test_a_malformed_run_is_refused_and_the_others_are_imported(
         target.load(run.id)
 
 
+def test_a_damaged_file_is_named_as_its_owner_knows_it(
+    source: Workstation, target: Workstation, tmp_path: Path
+) -> None:
+    cut = tmp_path / "cut.sqlite3"
+    cut.write_bytes(written(source, [FIRST.run_id], tmp_path / "bundle.sqlite3").read_bytes()[:30_000])
+    with pytest.raises(StoreError) as caught:
+        imported(target, cut)
+    assert str(cut) in f"{caught.value.message} {caught.value.remedy}"
+    assert "/copy" not in f"{caught.value.message} {caught.value.remedy}"
+
+
 def test_a_library_with_code_is_not_read(source: Workstation, target: Workstation) -> None:
     change(source.library_path, "CREATE TRIGGER t AFTER INSERT ON runs BEGIN DELETE FROM runs; END")
     with pytest.raises(StoreError, match="trigger t"):

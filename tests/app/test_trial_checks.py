@@ -12,6 +12,7 @@ from app.checks.evidence import RUNNING, in_flight, seconds_of
 from app.checks.repetition import latency_text
 from app.checks.timing import SHAPE_CHECKS
 from app.events import State, Trial
+from app.numeric import mean_of
 from app.records import TrialRecord
 from app.verdict.steps import step_verdict
 from app.verdict.stored import MARGIN
@@ -574,6 +575,13 @@ def test_a_mixed_workload_is_quoted_with_both_directions() -> None:
     assert mixed.headline is not None
     assert mixed.headline.metric.name == "total_iops"
     assert re.fullmatch(r"\(read [\d,.k]+ IOPS, write [\d,.k]+ IOPS\)", latency_text(step(mixed)))
+    trials = [
+        replace(mixed, id=number, figures=tuple(replace(one, value=one.value * by) for one in mixed.figures))
+        for number, by in enumerate((1.0, 1.0, 8.0))
+    ]
+    total = mean_of(step(*trials).over_trials("total_iops", mixed.headline.labels))
+    parts = [float(text) for text in re.findall(r"([\d.]+)k IOPS", latency_text(step(*trials)))]
+    assert sum(parts) * 1000 == pytest.approx(total, rel=0.02), "the total and its parts are one statistic"
 
 
 def test_a_slow_start_of_the_second_direction_is_found() -> None:

@@ -164,7 +164,8 @@ def test_one_that_was_killed_is_taken_over_once_its_signs_of_life_are_old(
         attach(workstation)
     monkeypatch.setattr(ownership, "HEARTBEAT_TIMEOUT", 1.0)
     time.sleep(2.0)
-    assert end(attach(workstation)).state is State.DONE
+    ended = end(attach(workstation))
+    assert (ended.state, ended.reason) == (State.DONE, "")
     for trial in (1, 2):
         assert_whole(workstation, trial, 600)
 

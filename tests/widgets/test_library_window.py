@@ -85,6 +85,8 @@ def test_a_run_that_was_just_made_is_in_the_library_with_its_figures(qtbot: QtBo
     assert live is not None
     qtbot.waitUntil(lambda: not live.running)
     _settle(qtbot)
+    window.show_page(PageName.LIBRARY)
+    _settle(qtbot)
     made = page.table.lines.matched[0]
     assert (made.summary.name, made.summary.trials, made.summary.suites) == ("really made", 1, ("sysbench-cpu",))
     assert made.summary.headline
