@@ -248,8 +248,8 @@ def _user_of(content: QueueContent, own: QueueEntry, host: str) -> str:
     """Return which run that is under way uses the machine of `host`, too."""
     known = {machine.name: machine.known(content.boots) for machine in own.machines}
     for other in content.entries:
-        if other.id == own.id or not other.running:
-            continue
+        if other.id == own.id or not other.running or (own.run and other.run == own.run):
+            continue  # the entry of a run that is attached may be left by its former process
         for its in (machine.known(content.boots) for machine in other.machines):
             if its.keys & known[host].keys:
                 alias = "" if its.name == host else f", as {host_label(its.name)}"
