@@ -155,9 +155,9 @@ def _half(metric: Metric, value: float, interval: float) -> str:
     return f"± {_number(interval / divisor, decimals(value / divisor, interval / divisor))}{_glued(suffix)}"
 
 
-WIDE = 0.5
-"""Share of the value from which an interval on logarithms is written as a factor: ± would misplace its lower end by a
-third of its width."""
+WIDE = 0.2
+"""Share of the value from which an interval on logarithms is written as a factor: with ±, its lower distance would be a
+sixth too large, h - (1 - 1 / (1 + h)) over h."""
 
 
 def uncertainty_text(metric: Metric, value: float, upper: float) -> str:
@@ -165,7 +165,7 @@ def uncertainty_text(metric: Metric, value: float, upper: float) -> str:
     if upper < WIDE * value or value <= 0:
         return _half(metric, value, upper)
     factor = 1 + upper / value
-    return f"×/÷ {factor:,.{1 if factor < 10 else 0}f}"
+    return f"×/÷ {factor:,.{2 if factor < 2 else 1 if factor < 10 else 0}f}"
 
 
 def range_text(metric: Metric, low: float, high: float, interval: float | None = None) -> str:

@@ -305,5 +305,6 @@ def test_a_count_has_the_noun_that_goes_with_it(count: float, text: str) -> None
 
 def test_a_wide_interval_is_a_factor_for_no_rate_is_below_zero() -> None:
     rate = Metric("rate", "Rate", Unit.PER_SECOND, Better.HIGHER, MetricKind.RATE)
-    assert uncertainty_text(rate, 1000.0, 490.0).startswith("± ")
+    assert uncertainty_text(rate, 1000.0, 190.0).startswith("± ")
+    assert uncertainty_text(rate, 25_500.0, 9000.0) == "×/÷ 1.35"
     assert uncertainty_text(rate, 1000.0, 4905.0) == "×/÷ 5.9"

@@ -43,7 +43,7 @@ def test_every_step_and_host_has_its_headline_and_many_scroll(qtbot: QtBot) -> N
     strip = StepStrip()
     qtbot.addWidget(strip)
     strip.show_step_keys(folded(events, named))
-    assert rows(strip)[0][:3] == ["disk", "web-1", "41.0k IOPS ± 14.9k   n=2"]
+    assert rows(strip)[0][:3] == ["disk", "web-1", "41.0k IOPS ×/÷ 1.36   n=2"]
     assert rows(strip)[0][4] == "2/3"
     assert rows(strip)[0][5].startswith("trial 3: 9.00 IOPS")
     assert rows(strip)[1][1:5] == ["web-2", "no figure", "", "0/3"]

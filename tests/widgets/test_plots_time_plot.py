@@ -135,6 +135,17 @@ def test_arrow_keys_move_the_crosshair_from_sample_to_sample(qtbot: QtBot, shown
     assert "3700/s" in plot.reading()
 
 
+def test_the_figure_of_a_trial_is_within_the_axis_even_without_its_samples(qtbot: QtBot, shown: Show) -> None:
+    plot = shown()
+    filled(plot, values=lambda _index: 100.0)
+    plot.set_levels([("read", 0.0, 30.0, 100.0), ("read", 30.0, 60.0, 400.0)])
+    plot.refresh()
+    assert plot.scaling.bounds.high >= 400.0
+    plot.window_of_time.zoom_to(1.0, 20.0)
+    plot.refresh()
+    assert plot.scaling.bounds.high < 400.0
+
+
 def test_the_pointer_moves_the_crosshair_of_all_plots_of_a_stack(qtbot: QtBot, keep: Keep) -> None:
     stack = PlotStack()
     keep(stack)

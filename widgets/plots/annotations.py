@@ -1,6 +1,6 @@
 """What a plot shows besides its curves: baseline bands, marks, phases, figures of trials and heat maps."""
 
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Container, Hashable, Mapping
 from dataclasses import dataclass, field
 from math import log10
 
@@ -67,6 +67,10 @@ class Annotations:
         if marks != foreground.marks:
             foreground.marks = marks
             foreground.update()
+
+    def levels_between(self, start: float, end: float, lines: Container[Hashable]) -> list[float]:
+        """Return the figures that are drawn with `lines`, of trials in part between `start` and `end` on the axis."""
+        return [value for key, began, ended, value in self.levels if key in lines and began < end and ended > start]
 
     def draw_levels(self, view: PlotView, lines: Mapping[Hashable, PlotLine], to_view: ToView) -> None:
         """Draw the figures of trials in the colours of their curves."""

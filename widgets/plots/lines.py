@@ -265,10 +265,12 @@ class AxisScaling:
         return self.may_be_logarithmic and greatest / positive > factor
 
 
-def extent(lines: Iterable[PlotLine], stripes: Iterable[Stripe]) -> tuple[float, float, float | None] | None:
+def extent(
+    lines: Iterable[PlotLine], stripes: Iterable[Stripe], levels: Iterable[float] = ()
+) -> tuple[float, float, float | None] | None:
     """Return the minimum, the maximum and the least value above zero (or None) shown; None without values."""
     shown = [line.shown[1] for line in lines if len(line.shown[1])]
-    edges = [edge for stripe in stripes for edge in (stripe.low, stripe.median, stripe.high)]
+    edges = [*levels, *(edge for stripe in stripes for edge in (stripe.low, stripe.median, stripe.high))]
     values = np.concatenate([*shown, np.array(edges)])
     values = values[np.isfinite(values)]
     if not len(values):

@@ -193,7 +193,7 @@ class TimePlot(QWidget):
         columns = max(1, int(self.view.box.width()))
         for line in lines:
             line.decimated(start, end, columns)
-        found = extent(lines, stripes)
+        found = extent(lines, stripes, self._notes.levels_between(start, end, self.lines))
         zoom = self.window_of_time.zoom
         if zoom is not None and zoom.plot is self:
             self.scaling.show_box(zoom.low, zoom.high)
