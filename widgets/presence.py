@@ -54,11 +54,11 @@ class Presence(QObject):
 
 
 def title_of(lines: Sequence[StripLine]) -> str:
-    """Return the title: ``412k IOPS · 4:10 left – Benchwright``, or the number of several runs."""
+    """Return the title: ``412k IOPS · trial 2 of 6 · 4:10 left – Benchwright``, or the number of several runs."""
     running = [line for line in lines if line.state is LineState.RUNNING]
     text = counts_text(lines)
     if len(running) == 1 and not text:
-        text = " · ".join(filter(None, [running[0].figure, running[0].left])) or running[0].detail
+        text = " · ".join(filter(None, [running[0].figure, running[0].doing, running[0].left])) or running[0].detail
     return f"{text} – {PROGRAM}" if text else PROGRAM
 
 

@@ -62,14 +62,16 @@ ASKS = "needs an answer"
 class StripLine:
     """What the strip shows of a run: `title` is host and plan, `detail` its progress or what it waits for.
 
-    `key` names it in the signals. `figure` and `left` are the figure so far and the remaining time, for the title of
-    the window; `share` is the share done (0 to 1), None if unknown. It `asks` if a question of it is open.
+    `key` names it in the signals. `doing`, `figure` and `left` are the trial under way, the headline's figure and the
+    remaining time, for the title of the window; `share` is the share done (0 to 1), None if unknown. It `asks` if a
+    question of it is open.
     """
 
     key: str
     title: str
     detail: str
     state: LineState
+    doing: str = field(default="", compare=False)
     figure: str = field(default="", compare=False)
     left: str = field(default="", compare=False)
     share: float | None = field(default=None, compare=False)

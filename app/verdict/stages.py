@@ -313,9 +313,8 @@ def _of_step_key(stored: Stored, step_key: StepKey, known: RunRecord | None = No
 def _at_the_end(stored: Stored) -> Iterator[Event]:
     """Recompute all verdicts, since later events may have added evidence, and raise the findings that changed."""
     record = stored.stored()
-    begun = {(one.trial.step, one.trial.host) for one in record.trials}
     verdicts = []
-    for step_key in (each for each in step_keys(record.plan) if each in begun):
+    for step_key in step_keys(record.plan):
         for event in _of_step_key(stored, step_key, record):
             if isinstance(event, VerdictReached):
                 verdicts.append(event.verdict)

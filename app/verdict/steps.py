@@ -239,7 +239,7 @@ def _measured(step: StepOutcomeEvidence) -> str:
     text = f"{metric_text(figure.metric, figure.labels)} {shown}"
     latency = latency_text(step)
     count = len(values)
-    trials = f"mean of {count_text(count, 'trial')}"
+    trials = f"{'geometric mean' if min(values) > 0 else 'mean'} of {count_text(count, 'trial')}"
     if count == 1:
         quick = step.planned == 1 and not step.suite.repeats_itself
         trials = "quick look: 1 trial, no interval" if quick else "1 trial"

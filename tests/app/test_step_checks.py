@@ -254,7 +254,8 @@ def test_a_sound_step_is_valid_and_says_so_in_a_sentence_to_quote() -> None:
     made = step_verdict(repeated(disk(), STEADY))
     assert made.verdict.trust is Trust.VALID
     assert made.verdict.summary == (
-        "Valid: I/Os per second, read 10.008k IOPS at 3.20 ms on average, p99 9.00 ms (mean of 6 trials), "
+        "Valid: I/Os per second, read 10.008k IOPS at 3.20 ms on average, p99 9.00 ms (geometric mean of 6 "
+        "trials), "
         "limited by the device."
     )
     assert [finding.id for finding in made.verdict.findings] == ["limited-by"]

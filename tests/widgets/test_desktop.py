@@ -61,7 +61,9 @@ monitor.terminate()
 print(json.dumps([received, monitor.stdout.read()]))
 """
 
-RUNNING = StripLine("a", "web-1 · fio", "trial 2 of 6", LineState.RUNNING, "412k IOPS", "4:10 left", 0.251)
+RUNNING = StripLine(
+    "a", "web-1 · fio", "trial 2 of 6", LineState.RUNNING, "trial 2 of 6", "412k IOPS", "4:10 left", 0.251
+)
 DONE = StripLine("a", "web-1 · fio", "finished", LineState.DONE, figure="Valid: 6 results.")
 
 
@@ -97,3 +99,4 @@ def test_progress_and_title_are_known_or_absent() -> None:
     assert share_of([RUNNING, unknown]) is None
     assert title_of([unknown]) == MESSAGES["title_lost"]
     assert title_of([DONE]) == "Benchwright"
+    assert title_of([RUNNING]).startswith("412k IOPS · trial 2 of 6 · 4:10 left")

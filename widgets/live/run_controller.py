@@ -33,7 +33,7 @@ from app.verdict.steps import verdict_text
 from suites.errors import BenchwrightError
 from suites.quantities import clock_text
 from widgets.jobs import PERIOD, BackgroundJob, EventBatch, PendingEvents
-from widgets.live.headline import figure_so_far, headline_metric
+from widgets.live.headline import leading_figure
 from widgets.live.messages import remaining_text, state_text, step_host_text, trial_text, under_way_text
 from widgets.live.model import LivePhase, RunModel, StepKey
 from widgets.run_strip import LineState, QueueAction, StripLine, actions_of
@@ -289,13 +289,16 @@ class RunController(QObject):
             return replace(about, state=state)
         left = left_text(model, now)
         view = model.under_way(self.step_key)
-        figure = "" if view is None else figure_so_far(view, headline_metric(model, view.step_key))
-        quiet = model.links or model.phase is LivePhase.STOPPING or view is None
-        parts = [state_text(model, now)] if quiet or view is None else [under_way_text(model, view), left, figure]
+        figure = leading_figure(model, self.step_key if view is None else view.step_key)
+        quiet = model.links or model.phase is LivePhase.STOPPING
+        doing = state_text(model, now) if quiet or view is None else under_way_text(model, view)
+        parts = [doing] if quiet else [doing, left, figure]
         share = None
         if not model.links and (remaining := model.remaining(now)) is not None and model.elapsed(now) > 0:
             share = model.elapsed(now) / (model.elapsed(now) + max(0.0, remaining))
-        return replace(about, detail=" · ".join(filter(None, parts)), figure=figure, left=left, share=share)
+        return replace(
+            about, detail=" · ".join(filter(None, parts)), figure=figure, left=left, share=share, doing=doing
+        )
 
 
 _ENDS = {
