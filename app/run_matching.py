@@ -23,6 +23,9 @@ from suites.vocab import Metric
 
 Test = Callable[[LibraryRow], bool]
 Selection = Callable[[Iterable[LibraryRow]], list[LibraryRow]]
+_MEANT = {"date": "started", "day": "started", "time": "started", "label": "tag", "cpu": "type", "instance": "type"}
+"""Fields by other names that people try."""
+
 _WRITTEN = {State.PARTIAL.text: State.PARTIAL.value}
 """Texts that exports write otherwise."""
 
@@ -168,8 +171,8 @@ def _like_test(term: Term, library: LibraryRows) -> Test:
 
 
 def _unknown(term: Term, names: Iterable[str]) -> FilterError:
-    like = difflib.get_close_matches(term.name, list(names), 1)
-    remedy = f"Did you mean {like[0]}?" if like else f"Put it in quotes to search for the text: “{term}”."
+    like = _MEANT.get(term.name) or next(iter(difflib.get_close_matches(term.name, list(names), 1)), "")
+    remedy = f"Did you mean {like}?" if like else f"Put it in quotes to search for the text: “{term}”."
     return FilterError(f"“{term.name}” is not a field, parameter or metric of this library", remedy, *_span(term))
 
 

@@ -118,8 +118,10 @@ class SavedHosts:
         for entry in entries:
             if not entry.name or entry.name == LOCAL:
                 raise HostsError(f"A host cannot be named “{entry.name}”.", "Choose another name.")
-            if any(ord(character) <= 32 for character in entry.name) or entry.name.startswith("-"):
-                raise HostsError(f"Invalid host name “{entry.name}”.", "Remove spaces and a leading dash.")
+            if " " in entry.name or not entry.name.isprintable() or entry.name.startswith("-"):
+                raise HostsError(
+                    f"Invalid host name “{entry.name}”.", "Remove spaces, hidden characters, leading dashes."
+                )
         names = {entry.name for entry in entries} | set(instead)
         with self._locked():
             known = self._read()

@@ -9,7 +9,7 @@ import os
 import re
 import sqlite3
 from collections.abc import Generator, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -158,21 +158,21 @@ def finished_runs(path: Path) -> list[FinishedRun]:
 @contextmanager
 def _opened(path: Path) -> Iterator[Connection]:
     """Give a connection to a copy of the library at `path`: opening one may write to it or upgrade it."""
-    found = check_kind(path)
-    if found is None:
-        raise cannot_open(path, FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT)))
+    copy = path
     try:
+        found = check_kind(path)
+        if found is None:
+            raise cannot_open(path, FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT)))
+        if not found.st_size:
+            raise errors.damaged(path, errors.NOT_SQLITE)
         with temporary_space(2 * found.st_size) as folder:
-            database = Database(copy_of(path, Path(folder)))
-            try:
-                with database.reading() as connection:
-                    driver_of(connection).setlimit(sqlite3.SQLITE_LIMIT_LENGTH, LONGEST)
-                    yield connection
-            except errors.StoreError as error:
-                texts = (each.replace(str(database.path), str(path)) for each in (error.message, error.remedy))
-                raise type(error)(*texts) from error
-            finally:
-                database.close()
+            copy = copy_of(path, Path(folder))
+            with closing(Database(copy)) as database, database.reading() as connection:
+                driver_of(connection).setlimit(sqlite3.SQLITE_LIMIT_LENGTH, LONGEST)
+                yield connection
+    except errors.StoreError as error:  # named as the user does, who chose it as the file to import
+        message, remedy = (each.replace(str(copy), str(path)) for each in (error.message, error.remedy))
+        raise type(error)(message, remedy.replace(" with --store", "")) from error
     except OSError as error:
         raise errors.translated(error, path) from error
 

@@ -62,7 +62,7 @@ def parse_address(text: str) -> Destination:
     match = _ADDRESS.fullmatch(text)
     parts = {} if match is None else match.groupdict()
     host = parts.get("literal") or parts.get("host") or ""
-    if not host or host.startswith("-") or any(ord(character) <= 32 for character in text):
+    if not host or host.startswith("-") or " " in text or not text.isprintable():
         raise _invalid(
             f"Invalid host name “{text[:60]}”.",
             "Enter an alias of ~/.ssh/config, a name or address, or user@host:port.",

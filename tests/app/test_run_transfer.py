@@ -159,6 +159,19 @@ def test_a_damaged_file_is_named_as_its_owner_knows_it(
     assert "/copy" not in f"{caught.value.message} {caught.value.remedy}"
 
 
+@pytest.mark.parametrize("content", [None, b"", b"text that is no library"])
+def test_what_is_no_library_is_refused_as_the_file_to_import(
+    target: Workstation, tmp_path: Path, content: bytes | None
+) -> None:
+    path = tmp_path / "bundle.sqlite3"
+    if content is not None:
+        path.write_bytes(content)
+    with pytest.raises(StoreError) as caught:
+        imported(target, path)
+    assert str(path) in caught.value.message
+    assert "--store" not in caught.value.remedy
+
+
 def test_a_library_with_code_is_not_read(source: Workstation, target: Workstation) -> None:
     change(source.library_path, "CREATE TRIGGER t AFTER INSERT ON runs BEGIN DELETE FROM runs; END")
     with pytest.raises(StoreError, match="trigger t"):

@@ -35,7 +35,7 @@ def test_removing_an_unknown_host_says_so(tmp_path: Path) -> None:
         SavedHosts(tmp_path / "hosts.toml").remove("web")
 
 
-@pytest.mark.parametrize("name", ["", "local", "two words", "-option", "new\nline"])
+@pytest.mark.parametrize("name", ["", "local", "two words", "-option", "new\nline", "right\u202eleft"])
 def test_names_that_would_mislead_are_refused(tmp_path: Path, name: str) -> None:
     with pytest.raises(HostsError):
         SavedHosts(tmp_path / "hosts.toml").save(HostEntry(name))

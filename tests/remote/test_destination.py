@@ -49,6 +49,7 @@ def test_a_destination_as_for_ssh(text: str, wanted: Destination) -> None:
         ("ssh -4 h", "option -4"),
         ("ssh -- -oProxyCommand=sh", "Invalid host name"),
         ("a b", "Invalid host name"),
+        ("h\u202ex", "Invalid host name"),
         ("h" * 3000, "Longer than"),
     ],
 )

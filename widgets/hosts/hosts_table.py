@@ -72,7 +72,9 @@ def host_columns(
         TableColumn("Memory", fact(memory_text), align=RIGHT, hide_order=3),
         TableColumn("System", fact(system_text), tone="muted", hide_order=2),
         TableColumn(
-            "Clock offset", fact(clock_text), align=RIGHT, hide_order=1,
+            "Clock offset",
+            lambda entry: "" if entry.origin is Origin.THIS_COMPUTER else fact(clock_text)(entry),
+            align=RIGHT, hide_order=1,
             tip="Clock of the host minus that of this computer, and the range that the round trip leaves",
             topic="faults",
         ),

@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QAbstractItemView, QLineEdit, QStyleOptionViewItem
 from app.library_rows import LibraryRow
 from app.library_table import COLUMNS, ListColumn, grouped, sorted_rows
 from app.run_matching import Selection
-from suites.quantities import decimals, scale
+from suites.quantities import WIDE, decimals, scale, uncertainty_text
 from suites.units import Display
 from suites.vocab import Metric
 from widgets.library.run_columns import (
@@ -35,6 +35,9 @@ SETTLED = 120
 
 LOOKED_AT = 1000
 """Rows from which the shared unit is taken."""
+
+MORE = 2
+"""Decimals of a headline value beyond three digits of the median: a precise run must not widen them all."""
 
 TREND = Qt.ItemDataRole.UserRole + 2
 """Role of the values of a trend and the number of the run in it."""
@@ -191,7 +194,7 @@ class RunListModel(TableModel[ListLine]):
                 yield from group.rows
 
     def _share_unit(self, rows: Sequence[LibraryRow]) -> None:
-        """Put the unit of the headline values into the head if all have the same metric, with as many decimals each."""
+        """Put the unit of the headline values into the head if all have the same metric, and align their points."""
         metrics = list({id(row.metric): row.metric for row in rows if row.metric is not None}.values())
         shared = _shared_unit(metrics[0], rows) if len(set(metrics)) == 1 else None
         self.columns = tuple(
@@ -203,17 +206,26 @@ class RunListModel(TableModel[ListLine]):
 
 
 def _shared_unit(metric: Metric, rows: Sequence[LibraryRow]) -> tuple[Display, int]:
-    """Return the scale and the decimals of the headline values: those of the median and its interval.
+    """Return the scale of the headline values, that of their median, and the most decimals that one of them has.
 
     Of many rows only some are looked at.
     """
     rows = rows[:: 1 + len(rows) // LOOKED_AT]
     values = [abs(row.value) for row in rows if row.value]
     middle = statistics.median(values) if values else 1.0
-    halves = [row.half for row in rows if row.half]
     display = scale(metric, middle)
-    half = statistics.median(halves) / display.divisor if halves else None
-    return display, decimals(middle / display.divisor, half)
+    places = (_places(row, display.divisor) for row in rows if row.value)
+    return display, min(max(places, default=0), decimals(middle / display.divisor) + MORE)
+
+
+def _places(row: LibraryRow, divisor: float) -> int:
+    """Return the decimals of a headline value and its interval, which decides."""
+    return decimals((row.value or 0.0) / divisor, row.half and row.half / divisor)
+
+
+def _aligned(text: str, places: int, most: int) -> str:
+    """Return a number of `places` decimals with the room of `most`, so that decimal points are below each other."""
+    return text + "\N{FIGURE SPACE}" * (most - places) + "\N{PUNCTUATION SPACE}" * (places == 0 < most)
 
 
 def _in_unit(
@@ -222,19 +234,26 @@ def _in_unit(
     """Return the column of the headline values or of their intervals in a shared unit, or each in its own."""
     if shared is None:
         return column
-    (divisor, unit), places = shared
+    (divisor, unit), most = shared
 
-    def text(line: ListLine) -> str:
+    def headline(line: ListLine) -> str:
         if not isinstance(line, LibraryRow):
             return ""
-        value = line.value if listed.name == "headline" else line.half
-        return (
-            (MISSING if listed.name == "headline" else "")
-            if value is None
-            else f"{'± ' * (listed.name == 'half')}{value / divisor:,.{places}f}"
-        )
+        if line.value is None:
+            return MISSING
+        places = min(most, _places(line, divisor))
+        return _aligned(f"{line.value / divisor:,.{places}f}", places, most)
 
-    return replace(column, text=text, unit=unit if listed.name == "headline" else "")
+    def half(line: ListLine) -> str:
+        if not isinstance(line, LibraryRow) or not line.half or not line.value or line.metric is None:
+            return ""
+        if line.half >= WIDE * line.value:
+            return uncertainty_text(line.metric, line.value, line.half)
+        places = min(most, _places(line, divisor))
+        return _aligned(f"± {line.half / divisor:,.{places}f}", places, most)
+
+    of_value = listed.name == "headline"
+    return replace(column, text=headline if of_value else half, unit=unit if of_value else "")
 
 
 class RunDelegate(RowDelegate):
