@@ -188,4 +188,5 @@ def start_log() -> None:
 def show_part(what: str, done: int, total: int) -> None:
     """Show on a terminal how much is done: ``Importing 12 of 300``, in a line of its own."""
     if sys.stderr.isatty():
-        click.echo(f"\r{what} {done} of {total}", nl=done == total, err=True)
+        click.echo("\r", nl=False, err=True)
+        click.echo(plain(f"{what} {done} of {total}"), nl=done == total, err=True)
