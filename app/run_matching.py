@@ -23,7 +23,7 @@ from suites.vocab import Metric
 
 Test = Callable[[LibraryRow], bool]
 Selection = Callable[[Iterable[LibraryRow]], list[LibraryRow]]
-_MEANT = {"date": "started", "day": "started", "time": "started", "label": "tag", "cpu": "type", "instance": "type"}
+_MEANT = {"date": "started", "day": "started", "time": "started", "label": "tag", "instance": "type"}
 """Fields by other names that people try."""
 
 _WRITTEN = {State.PARTIAL.text: State.PARTIAL.value}

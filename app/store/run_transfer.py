@@ -118,12 +118,14 @@ def export_runs(source: Database, runs: Sequence[str], path: Path) -> Generator[
             for done, run in enumerate(found, 1):
                 with target.writing() as new:
                     _copy(old, new, run)
-                yield Exported(path, done, len(found))
+                if done < len(found):
+                    yield Exported(path, done, len(found))
         except BaseException:
             remove_library(path)
             raise
         finally:
             target.close()
+    yield Exported(path, len(found), len(found))  # the file is whole: closed here, it stays
 
 
 def import_runs(path: Path, target: Database, runs: Sequence[str] = ()) -> Generator[Imported]:

@@ -86,6 +86,10 @@ def test_a_transfer_that_is_cancelled_leaves_no_file_and_says_what_was_imported(
     assert (reached.done, reached.total, reached.whole) == (1, 2, False)
     exporting.close()
     assert list(tmp_path.glob("bundle*")) == []
+    exporting = source.export_library([FIRST.run_id], tmp_path / "whole.sqlite3")
+    assert next(exporting).whole
+    exporting.close()  # cancelled too late: what is called written stays
+    assert [run.id for run in target.runs_to_import(tmp_path / "whole.sqlite3")] == [FIRST.run_id]
     importing = target.import_runs(written(source, [FIRST.run_id, SECOND.run_id], tmp_path / "bundle.sqlite3"))
     assert [next(importing).done for _ in range(2)] == [0, 1]
     importing.close()

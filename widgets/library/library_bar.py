@@ -1,6 +1,7 @@
 """Library that cannot be read or written: bar above the page, and replacement of the run list."""
 
 import shlex
+from collections import deque
 from collections.abc import Callable, Collection, Iterator, Sequence
 from enum import Enum, auto
 from pathlib import Path
@@ -101,7 +102,6 @@ class LibraryBar(Notice):
         self.save_as_button.clicked.connect(self._choose_save_path)
         self.cancel_button = push_button("Cancel", self._cancel)
         self._transferring: BackgroundJob | None = None
-        self._reached: Transfer | None = None  # of the last transfer of runs, None if it failed
         self._buttons = (
             self.save_button,
             self.save_as_button,
@@ -244,7 +244,7 @@ class LibraryBar(Notice):
 
     def _import(self, path: Path) -> None:
         workstation = self._workstation
-        self._transfer(lambda: workstation.import_runs(path), "Importing")
+        self._transfer(lambda: workstation.import_runs(path), "Importing").finished.connect(self.imported)
 
     # Export runs as a library file
 
@@ -253,30 +253,29 @@ class LibraryBar(Notice):
         workstation = self._workstation
         self._transfer(lambda: workstation.export_library(runs, path), "Exporting")
 
-    def _transfer(self, work: "Callable[[], Iterator[Transfer]]", what: str) -> None:
+    def _transfer(self, work: "Callable[[], Iterator[Transfer]]", what: str) -> BackgroundJob:
+        """Copy runs with progress in the bar, which shows the last of several; return the job."""
+        reached = deque["Transfer"](maxlen=1)
         job = self._begin(work, f"{what}…", switches=False)
-        self._reached, self._transferring = None, job
-        job.yielded.connect(lambda reached: self._show_reached(what, reached))
-        job.failed.connect(lambda _error: self._show_reached(what, None))
-        job.finished.connect(self._show_transferred)
+        self._transferring = job
+        job.yielded.connect(reached.append)
+        job.yielded.connect(lambda part: self._show_reached(job, f"{what} {part.done} of {part.total}…"))
+        job.failed.connect(lambda _error: reached.clear())
+        job.finished.connect(lambda: self._show_transferred(reached[-1]) if reached else None)
         self._offer(_Topic.RUN, self.cancel_button)
-        job.start()
+        return job.start()
 
     def _cancel(self) -> None:
         if self._transferring is not None:
             self._transferring.cancel()
 
-    def _show_reached(self, what: str, reached: "Transfer | None") -> None:
-        self._reached = reached
-        if reached is not None:
-            self.show_message("info", f"{what} {reached.done} of {reached.total}…")
+    def _show_reached(self, job: BackgroundJob, text: str) -> None:
+        if job is self._transferring:
+            self.show_message("info", text)
 
-    def _show_transferred(self) -> None:
-        self._transferring = None
-        if (reached := self._reached) is not None:
-            self._offer(_Topic.FAILURE, self.close_button)
-            self.show_message("good" if reached.whole else "warning", reached.text)
-            self.imported.emit()
+    def _show_transferred(self, end: "Transfer") -> None:
+        self._offer(_Topic.FAILURE, self.close_button)
+        self.show_message("good" if end.whole else "warning", end.text)
 
     def _finish_open(self) -> None:
         self.hide()
