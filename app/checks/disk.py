@@ -1,20 +1,22 @@
-"""Checks of a disk trial: whether the I/O reached the device, and whether rate, block size and depth agree."""
+"""Checks of a disk trial: whether the I/O reached the device, and what it was on the way."""
 
-from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+from app.checks.disk_others import OTHERS_ON_THE_DISK
+from app.checks.disk_rates import DISK_RATES
 from app.checks.evidence import (
     HALF,
     MIXED,
+    OWN_RATE,
     READ,
     WRITE,
     IoCount,
     as_measured,
     directions,
     disk_and_watch,
-    in_flight,
     in_sequence,
     issued,
+    moves_bytes,
     reached,
     seconds_of,
     sum_of_both,
@@ -23,7 +25,6 @@ from app.checks.evidence import (
     workers_of,
     workload_of,
 )
-from app.checks.network import on_network_file_system, only_link, over
 from suites.checks import CheckOutcome, NotChecked, after_check
 from suites.disk import LOOP, MEMORY_KINDS, lowest_device
 from suites.evidence import HostWatch, TrialCheck, TrialEvidence
@@ -31,7 +32,7 @@ from suites.facts import known
 from suites.quantities import count_text, figure_text, quantity, share_text
 from suites.units import Unit, convert
 from suites.verdict import Limiter, Trust
-from suites.vocab import Labels, Resource, Severity
+from suites.vocab import Resource, Severity
 
 NONE = 0.05
 """The share of the issued bytes at the device below which the figure is invalid."""
@@ -57,30 +58,7 @@ PERSISTENT = "pmem"
 SETTLED = 3.0
 """Seconds of a trial from which the samples of its processes cover most of it."""
 
-OWN_RATE = {READ: "tool_read_rate", WRITE: "tool_write_rate"}
-"""The rate at the block layer of the test's own processes."""
-
 _VERBS = {READ: "Read", WRITE: "Written", MIXED: "Read and written"}
-
-FOREIGN = 0.05
-"""Others' bytes at the disk, relative to the tool's, from which they are reported."""
-
-LARGE_WRITE = 64 * 2**10
-"""Bytes of a write from which the journal's share of it is negligible."""
-
-IN_MEMORY = 1e5
-"""B/s of a database at its disk below which it works in memory, and others on the disk do not slow it down."""
-
-COMMITTED = 3
-"""Bytes at the disk for each byte that a database writes, at most: its log and the journal of the file system."""
-
-JOURNAL_BLOCK = 4096
-"""Bytes that the journal of a file system of IN_PLACE adds to one small direct write without a sync, at most."""
-
-IN_PLACE = frozenset({"ext2", "ext3", "ext4", "xfs"})
-
-LEAST_FOREIGN = 2e6
-"""B/s of others below which they are logs and metadata."""
 
 ENOUGH = 64 * 2**20
 """Bytes at the device below which background I/O dominates."""
@@ -97,7 +75,7 @@ IDLE_DISK = 60.0
 
 def _cache(trial: TrialEvidence) -> CheckOutcome | NotChecked | None:
     trial = as_measured(trial)
-    if trial.suite.resource is not Resource.DISK or not trial.done or not _moves_bytes(trial):
+    if trial.suite.resource is not Resource.DISK or not trial.done or not moves_bytes(trial):
         return None
     in_memory = _in_memory(trial)
     if in_memory:
@@ -196,7 +174,7 @@ def _still_dirty(trial: TrialEvidence, watch: HostWatch, did: IoCount) -> float:
 
 def _partly_cached(trial: TrialEvidence) -> CheckOutcome | NotChecked | None:
     trial = as_measured(trial)
-    if trial.suite.resource is not Resource.DISK or not trial.done or not _moves_bytes(trial):
+    if trial.suite.resource is not Resource.DISK or not trial.done or not moves_bytes(trial):
         return None
     if not workload_of(trial).buffered:
         return None
@@ -226,100 +204,6 @@ def _too_fast(trial: TrialEvidence) -> CheckOutcome | None:
                 f"Direct I/O{on} took {mean} on average; the fastest drives need about {FASTEST_DRIVE}."
             )
     return None
-
-
-def _others(trial: TrialEvidence) -> CheckOutcome | NotChecked | None:
-    """Report I/O of other processes on the disk, in the directions in which it is certain."""
-    trial = as_measured(trial)
-    if trial.done and trial.suite.uses_server:
-        return _beside_server(trial)
-    if trial.suite.resource is not Resource.DISK or not trial.done or not _moves_bytes(trial):
-        return None
-    watched, seconds = disk_and_watch(trial), seconds_of(trial)
-    if isinstance(watched, NotChecked) or not seconds:
-        return watched if isinstance(watched, NotChecked) else None
-    disk, watch = watched
-    tool = sum(did.size or 0.0 for one in directions(trial) if (did := issued(trial, one)) is not None) / seconds
-    return _foreign(disk, {one: _foreign_rate(trial, disk, watch, one) for one in (READ, WRITE)}, tool)
-
-
-def _beside_server(trial: TrialEvidence) -> CheckOutcome | None:
-    """Report I/O of others on the disk of a database server that belongs to the test, and is counted with it."""
-    facts, watch = trial.context.facts, trial.watch
-    if facts is None or watch is None or trial.values.get("server") != "own":
-        return None
-    disk = lowest_device(trial.suite, trial.values, facts) or ""
-    rates, own = {}, {one: watch.mean_within(OWN_RATE[one]) for one in OWN_RATE}
-    for operation, rate in own.items():
-        whole, journal = watch.mean_within(f"disk_{operation}_rate", device=disk), 1 if operation == READ else COMMITTED
-        if whole is not None and rate is not None:
-            rates[operation] = whole - journal * rate - (_flushed_rate(watch) if operation == WRITE else 0.0)
-    tool = sum(rate or 0.0 for rate in own.values())
-    return _foreign(disk, rates, tool) if tool >= IN_MEMORY else None
-
-
-def _flushed_rate(watch: HostWatch) -> float:
-    """Return the rate at which pages were written that were dirty before the trial."""
-    dirty = watch.values("memory_dirty")
-    return max(0.0, dirty[0] - dirty[-1]) / watch.seconds if len(dirty) > 1 and watch.seconds else 0.0
-
-
-def _foreign(disk: str, rates: Mapping[str, float | None], tool: float) -> CheckOutcome | None:
-    """Return the rates of others at a disk that are worth a report beside the rate of the test."""
-    parts = []
-    for operation, rate in rates.items():
-        if rate is not None and rate >= max(LEAST_FOREIGN, FOREIGN * tool):
-            parts.append(
-                (rate, f"{quantity(rate, Unit.BYTES_PER_SECOND)} {'read' if operation == READ else 'written'}")
-            )
-    if not parts:
-        return None
-    far = sum(rate for rate, _ in parts) >= HALF * tool
-    return CheckOutcome(
-        f"Other processes on {disk}: {', '.join(text for _, text in parts)}; the tool moved "
-        f"{quantity(tool, Unit.BYTES_PER_SECOND)}.",
-        trust=Trust.DOUBTFUL if far else None,
-    )
-
-
-def _foreign_rate(trial: TrialEvidence, disk: str, watch: HostWatch, operation: str) -> float | None:
-    """Return the rate of others' I/O at the disk in B/s; None where the counters do not separate it from the tool's.
-
-    The tool's own small or synchronous writes cause journal writes. Pages that were dirty before the trial, and are
-    written during it, are not others'.
-    """
-    whole, own = watch.mean_within(f"disk_{operation}_rate", device=disk), watch.mean_within(OWN_RATE[operation])
-    did, seconds = issued(trial, operation), seconds_of(trial)
-    uses = did is not None or issued(trial, MIXED) is not None
-    if whole is None or (own is None and (uses or (operation == READ and workload_of(trial).buffered))):
-        return None
-    journal = _journal_rate(trial) if operation == WRITE and uses else 0.0
-    if journal is None:
-        return None
-    flushed = _flushed_rate(watch) if operation == WRITE else 0.0
-    asked = 0.0 if did is None or not seconds or workload_of(trial).buffered else (did.size or 0.0) / seconds
-    return whole - max(own or 0.0, asked) - flushed - journal
-
-
-def _journal_rate(trial: TrialEvidence) -> float | None:
-    """Return at most what a journal adds to the tool’s writes in B/s: next to nothing to large ones; None if unknown.
-
-    Pages of buffered writes are counted when they become dirty, and a file system that copies on write may write many
-    blocks for one.
-    """
-    did, workload, seconds = issued(trial, WRITE) or issued(trial, MIXED), workload_of(trial), seconds_of(trial)
-    if did is None or not did.size or not did.ios or not seconds or workload.writes_per_sync or workload.buffered:
-        return None
-    if did.size >= LARGE_WRITE * did.ios:
-        return 0.0
-    facts, path = trial.context.facts, str(trial.values.get(trial.suite.directory_parameter or "", ""))
-    directory = None if facts is None else facts.directory(path)
-    in_place = trial.suite.device(trial.values) or (directory is not None and known(directory.kind) in IN_PLACE)
-    return JOURNAL_BLOCK * did.ios / seconds if in_place else None
-
-
-def _moves_bytes(trial: TrialEvidence) -> bool:
-    return trial.suite.uniform and bool(trial.all_of("bandwidth"))
 
 
 def _in_memory(trial: TrialEvidence) -> str:
@@ -432,96 +316,6 @@ def _source(trial: TrialEvidence) -> CheckOutcome | NotChecked | None:
     )
 
 
-VOLUME_SHARE = 0.896
-"""The share of a link's speed that a volume behind it can use: 896 of 1000 Mbit/s, 112 MB/s (check M26)."""
-
-SAME_RATE = 0.02
-"""Tolerated relative difference of IOPS × block size and bandwidth: tools print rounded figures (check M25)."""
-
-SAME_DEPTH = 0.10
-"""Tolerated relative excess of IOPS × latency over the depth: start and end of the run (check M24, Little’s law)."""
-
-LEAST_RATE = 10.0
-"""Least bandwidth in its unit: below it, two printed decimals are too coarse for the identity."""
-
-
-def _over_volume(trial: TrialEvidence) -> CheckOutcome | NotChecked | None:
-    facts = trial.context.facts
-    if trial.suite.resource is not Resource.DISK or not trial.done or not on_network_file_system(trial):
-        return None
-    link = only_link(facts)
-    speed = None if link is None else known(link.speed)
-    rates = [convert(one.value, one.metric.unit, Unit.BYTES_PER_SECOND) for one in trial.all_of("bandwidth")]
-    if link is None or not speed or not rates:
-        return NotChecked("The link to the volume, or its speed, is unknown.")
-    ceiling = VOLUME_SHARE * speed / 8
-    if not over(max(rates), ceiling):
-        return None
-    return CheckOutcome(
-        f"{quantity(max(rates), Unit.BYTES_PER_SECOND)} from a volume behind {link.name} "
-        f"({quantity(float(speed), Unit.BITS_PER_SECOND)}, at most {quantity(ceiling, Unit.BYTES_PER_SECOND)})."
-    )
-
-
-def _pairs(trial: TrialEvidence) -> Iterator[tuple[Labels, float, float, Unit]]:
-    """Yield the labels, IOPS, bandwidth and its unit of each operation that has both."""
-    rates = {figure.labels: figure for figure in trial.all_of("bandwidth")}
-    for figure in trial.all_of("iops"):
-        rate = rates.get(figure.labels)
-        if rate is not None and rate.value >= LEAST_RATE:
-            yield figure.labels, figure.value, rate.value, rate.metric.unit
-
-
-def _other_block(trial: TrialEvidence) -> CheckOutcome | None:
-    block = trial.values.get("block_size")
-    if not trial.done or not trial.suite.uniform or not isinstance(block, int) or trial.values.get("block_sizes"):
-        return None
-    for at, ios, rate, unit in _pairs(trial):
-        given = convert(rate, unit, Unit.BYTES_PER_SECOND)
-        deviation = abs(ios * block / given - 1)
-        if deviation > SAME_RATE:
-            reported = quantity(given, Unit.BYTES_PER_SECOND)
-            expected = quantity(ios * block, Unit.BYTES_PER_SECOND)
-            operation = dict(at).get("operation", "all")
-            return CheckOutcome(
-                f"{operation}: {ios:.0f} IOPS × {block} B = {expected}; the tool reports {reported} "
-                f"({share_text(deviation)} difference)."
-            )
-    return None
-
-
-def _too_many(trial: TrialEvidence) -> CheckOutcome | None:
-    found, most = in_flight(trial), workload_of(trial).concurrency
-    if not trial.done or found is None or most is None or found <= (1 + SAME_DEPTH) * most:
-        return None
-    return CheckOutcome(f"Rate × mean latency = {found:.3g} in flight; requested: {most}.")
-
-
-FEW_IN_FLIGHT = 4
-"""I/Os in flight below which the tool's own time between two I/Os matters unless each takes SLOW_IO."""
-
-SLOW_IO = 100e-6
-"""Seconds of a whole request, of which fio's own time is less than a tenth."""
-
-
-def _waits(trial: TrialEvidence) -> bool:
-    latencies = [convert(one.value, one.metric.unit, Unit.SECOND) for one in trial.all_of("total_latency_mean")]
-    return bool(latencies) and min(latencies) >= SLOW_IO
-
-
-def _half_empty(trial: TrialEvidence) -> CheckOutcome | None:
-    """Report fewer than half of the requested I/Os in flight on average."""
-    found, requested = in_flight(trial), workload_of(trial)
-    most = requested.concurrency
-    if not trial.done or found is None or most is None or found >= most / 2:
-        return None
-    if most < FEW_IN_FLIGHT and not _waits(trial):
-        return None
-    if requested.rate_limit is not None or isinstance(watched_disk(trial), NotChecked):
-        return None
-    return CheckOutcome(f"IOPS × mean latency = {found:.3g} in flight; requested: {most}.")
-
-
 _KERNEL = "The kernel’s counters (/proc/diskstats) against the tool’s figure."
 
 NOT_FROM_THE_DEVICE: TrialCheck = after_check(
@@ -552,17 +346,6 @@ GENERATOR_BOUND: TrialCheck = after_check(
 )
 
 
-OTHERS_ON_THE_DISK = after_check(
-    id="others-on-the-disk",
-    severity=Severity.WARNING,
-    title="Other processes used the disk",
-    why="They took a part of its bandwidth and added latency: the figure is what was left.",
-    remedy="Find them (iotop, pidstat -d), stop them, and run it again.",
-    source="The disk’s counters (/proc/diskstats) minus those of the test’s own processes (/proc/PID/io).",
-    evaluate=_others,
-    needs="the kernel’s counters of the disk, and the tool’s own bytes or its directions",
-)
-
 TRIAL_CHECKS: tuple[TrialCheck, ...] = (
     after_check(
         id="partly-cached",
@@ -587,51 +370,7 @@ TRIAL_CHECKS: tuple[TrialCheck, ...] = (
         trust=Trust.DOUBTFUL,
     ),
     OTHERS_ON_THE_DISK,
-    after_check(
-        id="over-volume-link",
-        severity=Severity.ERROR,
-        title="Bandwidth exceeds the volume’s link",
-        why="The page cache, or another cache on the path, served the I/O.",
-        remedy="Use direct I/O, or files of at least twice the memory.",
-        source="896 of 1000 Mbit/s: measured on a volume behind such a link.",
-        evaluate=_over_volume,
-        needs="the bandwidth, and the speed of the link to a network file system",
-        trust=Trust.INVALID,
-    ),
-    after_check(
-        id="rate-against-block",
-        severity=Severity.ERROR,
-        title="IOPS and bandwidth disagree",
-        why="IOPS × block size must equal the bandwidth. Either a unit is wrong, or the block size is not the "
-        "requested one.",
-        remedy="Check the block sizes in the tool’s own output; report a bug if they are as requested.",
-        source="Identity: IOPS × block size = bandwidth.",
-        evaluate=_other_block,
-        needs="IOPS, bandwidth and one block size",
-        trust=Trust.INVALID,
-    ),
-    after_check(
-        id="more-in-flight-than-asked",
-        severity=Severity.ERROR,
-        title="Rate and latency disagree (Little’s law)",
-        why="More I/Os in flight than requested are impossible: one of the two figures is wrong, or they cover "
-        "different times.",
-        remedy="Compare both with the tool’s own output; check whether the clock was stepped during the trial.",
-        source="Little’s law: rate × latency = number in flight.",
-        evaluate=_too_many,
-        needs="rate, mean latency, and the depth or threads",
-        trust=Trust.DOUBTFUL,
-    ),
-    after_check(
-        id="queue-half-empty",
-        severity=Severity.WARNING,
-        title="Queue depth not reached",
-        why="The figure is that of a smaller depth: the tool submits more slowly than the device completes.",
-        remedy="Use more jobs or a cheaper engine (io_uring), or request the depth that is reached.",
-        source="Little’s law: rate × latency = number in flight.",
-        evaluate=_half_empty,
-        needs="IOPS, mean latency and the depth",
-    ),
+    *DISK_RATES,
     NOT_FROM_THE_DEVICE,
     after_check(
         id="merged-on-the-way",

@@ -238,6 +238,9 @@ READ, WRITE = "read", "write"
 MIXED = "mixed"
 """Reads and writes together, as a tool labels a figure of which it does not report the parts."""
 
+OWN_RATE = {READ: "tool_read_rate", WRITE: "tool_write_rate"}
+"""The rate at the block layer of the test's own processes."""
+
 
 @dataclass(frozen=True, slots=True)
 class IoCount:
@@ -359,3 +362,8 @@ def as_measured(trial: TrialEvidence) -> TrialEvidence:
 def workload_of(trial: TrialEvidence) -> Workload:
     """Return the workload that the trial's step requests of its tool."""
     return trial.suite.workload(trial.values)
+
+
+def moves_bytes(trial: TrialEvidence) -> bool:
+    """Whether the tool reports bytes of I/O that are all alike."""
+    return trial.suite.uniform and bool(trial.all_of("bandwidth"))

@@ -2,7 +2,8 @@
 
 import pytest
 
-from app.checks.disk import NOT_FROM_THE_DEVICE, OTHERS_ON_THE_DISK
+from app.checks.disk import NOT_FROM_THE_DEVICE
+from app.checks.disk_others import OTHERS_ON_THE_DISK
 from app.checks.evidence import as_measured
 from app.checks.limits import LIMITED_BY
 from suites.checks import CheckOutcome

@@ -4,8 +4,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from app.checks.cloud import allowance_text
-from app.checks.disk import NOT_FROM_THE_DEVICE, OTHERS_ON_THE_DISK, OWN_RATE
+from app.checks.disk import NOT_FROM_THE_DEVICE
+from app.checks.disk_others import OTHERS_ON_THE_DISK
 from app.checks.evidence import (
+    OWN_RATE,
     READ,
     WRITE,
     directions,

@@ -2,7 +2,8 @@
 
 from collections.abc import Callable, Iterator
 
-from app.checks.disk import GENERATOR_BOUND, OTHERS_ON_THE_DISK
+from app.checks.disk import GENERATOR_BOUND
+from app.checks.disk_others import OTHERS_ON_THE_DISK
 from app.checks.evidence import as_measured, share, workers_parameter, workload_of
 from app.checks.limits import cpu, disk, memory, network
 from app.checks.limits.disk import WITH_FIO, WITHOUT_OTHERS
