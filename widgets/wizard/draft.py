@@ -41,6 +41,7 @@ class ParameterForm:
         self.parameters = parameters
         self.tuned: Mapping[str, Tuned] = {}
         self._texts = {known.name: known.format(known.default) for known in parameters}
+        self._parsed: dict[str, tuple[str, Value | ParameterError]] = {}  # with the text it was parsed from
         self._touched: set[str] = set()
         for name, value in (given or {}).items():
             self.use(name, value)
@@ -85,10 +86,13 @@ class ParameterForm:
 
     def parsed(self, name: str) -> Value | ParameterError:
         """Return the parsed value, or the error that names the accepted values."""
-        try:
-            return self.parameter(name).parse(self._texts[name])
-        except ParameterError as error:
-            return error
+        text = self._texts[name]
+        if name not in self._parsed or self._parsed[name][0] != text:
+            try:
+                self._parsed[name] = text, self.parameter(name).parse(text)
+            except ParameterError as error:
+                self._parsed[name] = text, error
+        return self._parsed[name][1]
 
     def values(self) -> dict[str, Value]:
         """Return a value for every parameter: the suggested one where the text is invalid."""
