@@ -3,6 +3,7 @@
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -175,6 +176,48 @@ def test_a_process_that_ends_leaves_its_waiting_entries_and_nothing_starts_by_it
     assert queue.adopt(Path("/other.sqlite3")) == []
     assert [entry.id for entry in queue.adopt(LIBRARY)] == [kept.id]
     assert started(queue) == ["on kept"]
+
+
+MEASURE = """
+import sys, time
+from pathlib import Path
+from app.queue.run_queue import RunQueue
+from app.store import ownership
+from tests.app.test_queue import LIBRARY, by_name, plan_on
+if sys.argv[2:]:
+    ownership._boot_id = lambda: "another"
+queue = RunQueue(Path(sys.argv[1]), by_name)
+queue.add(plan_on("a"), LIBRARY)
+queue.take()
+print("taken", flush=True)
+time.sleep(600)
+"""
+
+
+@pytest.mark.parametrize("container", [True, False], ids=["container", "boot"])
+def test_one_that_is_killed_where_its_process_cannot_be_seen_frees_its_hosts(
+    queue: RunQueue, *, container: bool
+) -> None:
+    unshared = ["unshare", "--pid", "--fork", "--mount-proc", "--kill-child"] if container else []
+    if container and subprocess.run([*unshared, "true"], capture_output=True, check=False).returncode:
+        pytest.skip("another PID namespace needs root")
+    queue.add(plan_on("a"), LIBRARY)
+    queue.pause(queue.places()[0].entry.id)
+    words = [*unshared, sys.executable, "-c", MEASURE, str(queue.path), *([] if container else ["boot"])]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "taken\n"
+        queue.pause(queue.places()[1].entry.id, paused=False)
+        before = started(queue)
+        with RunQueue(queue.path, by_name).under_way(plan_on("b"), LIBRARY, BusyPolicy.REFUSE):  # in this process
+            names = sorted(waits(queue))
+        process.kill()
+    assert (before, names) == ([], ["on a", "on b"])
+    deadline = time.monotonic() + 10.0  # the kernel ends the namespace's processes after its first
+    while not (taken := started(queue)) and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert taken == ["on a"]
+    assert len(queue.places()) == 1
 
 
 def test_what_was_taken_and_not_begun_is_put_back(queue: RunQueue) -> None:
