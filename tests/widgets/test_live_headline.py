@@ -172,7 +172,8 @@ def test_one_trial_has_no_spread_and_a_failed_one_says_why() -> None:
         (83.0, "about 1 min 25 s left"),
         (7.4, "about 7 s left"),
         (0.2, "about to end"),
-        (-12.0, "12 s longer than expected"),
+        (-12.0, "about to end"),
+        (-32.0, "32 s longer than expected"),
     ],
 )
 def test_the_time_left_is_told_as_far_as_it_is_known(seconds: float | None, text: str) -> None:

@@ -11,16 +11,18 @@ from widgets.live.model import LivePhase, RunModel, StepKey, TrialView
 from widgets.parts.names import MARKS, host_label, host_title
 
 _ROUGH_FROM = 10.0
+_LATE_FROM = 15.0
+"""Seconds within which the end of a run is not late: the last trial and the end of a run vary by that much."""
 
 AWAY = {LinkState.GIVEN_UP: "lost", LinkState.NOT_REACHED: "not reached"}
 """Labels of links over which nothing more is measured."""
 
 
 def remaining_text(seconds: float | None) -> str:
-    """Return the remaining time, rounded to 5 s from 20 s on."""
+    """Return the remaining time, rounded to 5 s from 20 s on; how late the run is, once it is by _LATE_FROM."""
     if seconds is None:
         return "remaining time not known"
-    if seconds < -1.0:
+    if seconds < -_LATE_FROM:
         return f"{duration_text(round(-seconds))} longer than expected"
     if seconds < 1.0:
         return "about to end"
