@@ -33,6 +33,7 @@ from widgets.live.messages import (
     step_progress,
     summary_text,
     trial_text,
+    under_way_text,
 )
 from widgets.live.model import RunModel
 from widgets.live.verdict_panel import VerdictPanel
@@ -201,6 +202,15 @@ def test_states_and_places_are_told_in_words() -> None:
     assert step_host_text(model, PLACE) == "web-1 · c7i.2xlarge  ›  disk"
     model.stopping()
     assert state_text(model, 1.0) == "stopping: ending the process group on web-1"
+
+
+def test_between_trials_the_number_stays() -> None:
+    model = folded([begin(2, 2), end(1.0, 2), Activity("preparing disk on web-1")])
+    assert under_way_text(model, model.under_way(PLACE)) == "trial 2 of 3 · preparing disk on web-1"
+    model.fold(Activity("measuring disk on web-1", "web-1", measures=True), 42.0)
+    assert summary_text(model, 43.0) == MESSAGES["between_two_trials"]
+    model.fold(begin(3, 3), 44.0)
+    assert under_way_text(model, model.under_way(PLACE)) == "trial 3 of 3"
 
 
 def test_how_far_a_place_is() -> None:

@@ -50,11 +50,12 @@ def trial_text(model: RunModel, view: TrialView) -> str:
 
 
 def under_way_text(model: RunModel, view: TrialView | None) -> str:
-    """Return the trial under way, or what the run does after `view`, its latest trial."""
+    """Return the trial under way; after `view`, the latest trial, its number and what the run does: until the next."""
     between = "stopping" if model.phase is LivePhase.STOPPING else model.activity
     if view is None:
         return between
-    return trial_text(model, view) if view.ended is None else between or trial_text(model, view)
+    after = view.ended is not None and not model.measures
+    return " · ".join(filter(None, [trial_text(model, view), between if after else ""]))
 
 
 def trouble_text(model: RunModel, now: float) -> str:
