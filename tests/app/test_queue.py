@@ -12,6 +12,7 @@ import pytest
 from click.testing import CliRunner
 
 from app.cli.main import benchwright
+from app.cli.side_by_side import QueuedRun
 from app.events import Progress, RunStarted
 from app.hosts.hosts import HostEntry, Hosts, SavedHosts
 from app.plans.plan import LOCAL, Plan, make_step
@@ -19,7 +20,7 @@ from app.plans.plan_file import write_plan
 from app.queue.entries import EntryState, QueueEntry, moved, placed
 from app.queue.machines import Machine, machines_of
 from app.queue.run_queue import QueueError, RunQueue
-from app.runs.control import BusyPolicy, HostInUseError
+from app.runs.control import BusyPolicy, Control, HostInUseError
 from app.store.ownership import this_process
 from tests.messages import messages
 
@@ -268,6 +269,12 @@ def test_moving_keeps_those_under_way_first() -> None:
     assert [entry.id for entry in moved(entries, "c", 1)] == ["a", "c", "b"]
     assert [entry.id for entry in moved(entries, "b", 9)] == ["a", "c", "b"]
     assert not any(place.waits for place in placed(entries, 0.0))
+
+
+def test_a_run_is_named_by_its_plan_and_each_host_once() -> None:
+    for name in ("fio", "fio on web-1"):
+        entry = QueueEntry("q1", replace(plan_on("web-1"), name=name), "", ())
+        assert QueuedRun(entry, Control()).title == "fio on web-1"
 
 
 def test_the_command_line_adds_orders_and_removes(tmp_path: Path) -> None:

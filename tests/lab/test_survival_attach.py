@@ -138,19 +138,19 @@ def test_a_killed_run_is_called_detached_everywhere(
     measuring(count=600).kill_at(10)
     left, runner = detached_runs(workstation), CliRunner()
 
-    def said(*words: str) -> str:
+    def printed(*words: str) -> str:
         return runner.invoke(benchwright, ["--store", str(tmp_path / "runs.sqlite3"), *words]).stdout
 
-    assert json.loads(said("list", "--json"))[0]["state"] == "detached"
-    assert json.loads(said("show", "last", "--json"))["state"] == "detached"
-    assert "UTC, detached)" in said("show", "last")
-    assert "detached" in said("list")
-    assert said("attach", "--list").startswith(f"{left.id}  Detached run on lab,")
-    row = next(line for line in said("queue").splitlines() if left.id in line)
+    assert json.loads(printed("list", "--json"))[0]["state"] == "detached"
+    assert json.loads(printed("show", "last", "--json"))["state"] == "detached"
+    assert "UTC, detached)" in printed("show", "last")
+    assert "detached" in printed("list")
+    assert printed("attach", "--list").startswith(f"{left.id}  Detached run on lab,")
+    row = next(line for line in printed("queue").splitlines() if left.id in line)
     assert all(word in row for word in ("lab", "detached", "benchwright --store"))
-    assert [one["run"] for one in json.loads(said("queue", "--json"))["detached"]] == [left.id]
+    assert [one["run"] for one in json.loads(printed("queue", "--json"))["detached"]] == [left.id]
     attach(workstation, lambda _event, control: control.stop())
-    assert "detached" not in said("queue") + said("list")
+    assert "detached" not in printed("queue") + printed("list")
 
 
 @pytest.mark.slow

@@ -206,7 +206,7 @@ def test_states_and_places_are_told_in_words() -> None:
 
 def test_between_trials_the_number_stays() -> None:
     model = folded([begin(2, 2), end(1.0, 2), Activity("preparing disk on web-1")])
-    assert under_way_text(model, model.under_way(PLACE)) == "trial 2 of 3 · preparing disk on web-1"
+    assert under_way_text(model, model.under_way(PLACE)) == MESSAGES["before_the_next_trial"]
     model.fold(Activity("measuring disk on web-1", "web-1", measures=True), 42.0)
     assert summary_text(model, 43.0) == MESSAGES["between_two_trials"]
     model.fold(begin(3, 3), 44.0)
@@ -241,8 +241,8 @@ def test_the_verdict_panel_shows_what_sampled_the_host(qtbot: QtBot) -> None:
         "run-1", State.DONE, "", {"web-1": 0.021, "web-2": 0.0007}, telemetry_program={"web-1": "script", "web-2": SUM}
     )
     for host, shown in (
-        ("web-1", "Telemetry: script, 2.1 % of one core."),
-        ("web-2", "Telemetry: program 19e58bacc5be, 0.07 % of one core."),
+        ("web-1", "Telemetry: shell script, 2.1 % of one core."),
+        ("web-2", "Telemetry: shipped program, 0.07 % of one core."),
         ("web-3", ""),
     ):
         panel.show_step(folded([ended]), ("disk", host))
