@@ -208,6 +208,11 @@ def _public_writer(kind: type, made: "cattrs.BaseConverter") -> Callable[[Any], 
 publish(Figure, "name=metric.name value unit=metric.unit better=metric.better labels")
 publish(Sample, "time name=metric.name value unit=metric.unit labels warm_up")
 publish(PlannedSession, "series number of=total due")
+publish(
+    RunSummary,
+    "id name question hosts steps state=status started ended trials headline baseline suites left=detached trust "
+    "limited_by session",
+)
 publish(Command, "line argv purpose on_peer files root")
 
 _FIRST_FIELDS = 3
@@ -266,10 +271,6 @@ def _overrides(made: "cattrs.Converter") -> dict[type, Json]:
         Plan: dict.fromkeys(("seed", "acknowledged", "changed", "goals", "telemetry_interval"), optional),
         Finding: {"severity": as_level},
         Verdict: {"trust": as_level},
-        RunSummary: {
-            "detached": override(rename="left"),
-            **dict.fromkeys(("chosen_steps", "chosen_hosts"), override(omit=True)),  # of a part, never of a whole run
-        },
         MetricNoise: {
             "labels": override(
                 struct_hook=lambda given, _: tuple(made.structure(given, labels).items()), unstruct_hook=dict

@@ -263,8 +263,8 @@ class RunRecord:
     @property
     def ending(self) -> str:
         """How a run ended that is not done: ``Ended early. Stopped by you.``; empty for one that is."""
-        state = self.summary.state
-        return "" if state is State.DONE else f"{state.text.capitalize()}. {self.reason}".strip()
+        summary = self.summary
+        return "" if summary.state is State.DONE else f"{summary.status_text.capitalize()}. {self.reason}".strip()
 
     @property
     def verdict(self) -> Verdict | None:

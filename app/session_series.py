@@ -26,6 +26,11 @@ class SessionRun:
     due: str
     detached: bool = False
 
+    @property
+    def status(self) -> str:
+        """The state, or "detached"."""
+        return "detached" if self.detached else self.state.value
+
 
 @dataclass(frozen=True, slots=True)
 class SessionSeries:

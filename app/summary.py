@@ -326,12 +326,12 @@ def run_to_json(record: RunRecord, within: WithinTrials | None = None) -> Json:
 
 
 def telemetry_text(program: str | None, cost: float | None) -> str:
-    """Return what sampled a host, by its SHA-256, and the CPU time it used; empty if not known.
+    """Return what sampled a host and the CPU time it used; empty if not known.
 
-    ``Telemetry: program 19e58bacc5be, 0.07 % of one core.`` The script is the fallback where no program runs.
+    ``Telemetry: shipped program, 0.07 % of one core.`` The script is the fallback where no program runs.
     """
     known = [
-        program and (program if program == "script" else f"program {program[:12]}"),
+        program and ("shell script" if program == "script" else "shipped program"),
         None if cost is None else f"{share_text(cost)} of one core",
     ]
     parts = [part for part in known if part]

@@ -1,4 +1,4 @@
-"""A lock that processes of this computer share."""
+"""Locks that processes share: one held for a moment, and one that shows that its process lives."""
 
 import errno
 import fcntl
@@ -6,6 +6,7 @@ import os
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 
 from remote.local_directory import make_directory
@@ -15,6 +16,28 @@ PATIENCE = 5.0
 
 _UNSUPPORTED = {errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOSYS}
 """Not every file system supports locks."""
+
+
+@cache
+def _opened(path: Path, _pid: int) -> int:
+    """Open the file at `path` once: closing it would release every lock that this process has on it (fcntl(2))."""
+    return os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+
+
+def hold(path: Path, number: int) -> None:
+    """Lock byte `number` of the file at `path` until this process ends, however it ends; raise OSError."""
+    fcntl.lockf(_opened(path, os.getpid()), fcntl.LOCK_EX | fcntl.LOCK_NB, 1, number)
+
+
+def is_held(path: Path, number: int) -> bool:
+    """Return whether another process, of any PID namespace or computer that shares the file, holds byte `number`."""
+    handle = _opened(path, os.getpid())
+    try:
+        fcntl.lockf(handle, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, number)
+    except BlockingIOError:
+        return True
+    fcntl.lockf(handle, fcntl.LOCK_UN, 1, number)
+    return False
 
 
 @contextmanager

@@ -178,10 +178,15 @@ def range_text(metric: Metric, low: float, high: float, interval: float | None =
     first, last = (
         NOT_KNOWN
         if not math.isfinite(value)
-        else _number(value / divisor, decimals(value / divisor) if places is None else places) + unit
-        for value, unit in ((low, _glued(suffix)), (high, suffix))
+        else _number(value / divisor, decimals(value / divisor) if places is None else places) + _glued(suffix)
+        for value in (low, high)
     )
-    return f"{first} to {last}"
+    return ends_text(first, last, suffix.removeprefix(_glued(suffix)) if math.isfinite(high) else "")
+
+
+def ends_text(low: str, high: str, unit: str = "", link: str = " to ") -> str:
+    """Return a range of printed figures, ``0.38 to 0.41 %``; one figure if both are printed alike."""
+    return f"{low}{unit}" if low == high else f"{low}{link}{high}{unit}"
 
 
 def times_text(ratio: float) -> str:

@@ -7,7 +7,7 @@ from app.calibration.sessions import DESIGNS, MOST, SessionNoise
 from app.json_converter import Json, published
 from app.margins import Margins
 from app.records import Calibration, Instrument
-from suites.quantities import label_text, quantity, share_text
+from suites.quantities import ends_text, label_text, quantity, share_text
 from suites.units import Unit
 
 UNKNOWN = "unknown"
@@ -113,7 +113,7 @@ def telemetry_line(found: Calibration) -> str:
     change = f"{'+' if effect.ratio >= 1 else '−'}{share_text(abs(effect.ratio - 1))}"
     low, high = (f"{'+' if edge >= 1 else '−'}{share_text(abs(edge - 1))}" for edge in (effect.low, effect.high))
     result = "not significant" if effect.low <= 1 <= effect.high else "significant"
-    return f"Effect of telemetry on the figure: {change} (95 % CI {low} to {high}), {result}."
+    return f"Effect of telemetry on the figure: {change} (95 % CI {ends_text(low, high)}), {result}."
 
 
 LIST_HEAD = ("Made (UTC)", "Suite", "CoV", "Run", "")

@@ -15,7 +15,7 @@ from app.numeric import mean_of, stats
 from suites.checks import CheckOutcome, NotChecked, after_check
 from suites.evidence import HostWatch, OutcomeCheck, StepOutcomeEvidence, TrialCheck, TrialEvidence
 from suites.facts import Facts, known
-from suites.quantities import count_text, figure_text, frequency_text, label_text, metric_text, share_text
+from suites.quantities import count_text, ends_text, figure_text, frequency_text, label_text, metric_text, share_text
 from suites.verdict import Trust
 from suites.vocab import Figure, Severity, labels
 
@@ -137,7 +137,7 @@ def _spread(step: StepOutcomeEvidence) -> CheckOutcome | NotChecked | None:
             else f"{share_text(max(values) / min(values) - 1) if min(values) > 0 else 'all'} apart"
         )
         return CheckOutcome(
-            f"{_named_in(step, figure)}: {lowest} to {highest} over {len(values)} trials, {spread}{noise}.",
+            f"{_named_in(step, figure)}: {ends_text(lowest, highest)} over {len(values)} trials, {spread}{noise}.",
             trust=Trust.DOUBTFUL if variation >= VERY_NOISY else None,
         )
     return None
@@ -166,7 +166,7 @@ def _drifted(step: StepOutcomeEvidence) -> CheckOutcome | None:
             first, last = values[0], values[-1]
             course = ", ".join(figure_text(figure.metric, value) for value in values)
         else:
-            ends = f"{figure_text(figure.metric, first)} to {figure_text(figure.metric, last)}"
+            ends = ends_text(figure_text(figure.metric, first), figure_text(figure.metric, last))
             course = f"{ends}, medians of the first and last {third} of {len(values)} trials"
         return CheckOutcome(f"{_named_in(step, figure)} {way}: {course} ({share_text(abs(last / first - 1))}).")
     return None

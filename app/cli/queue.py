@@ -1,5 +1,6 @@
 """benchwright queue: list the runs that wait and those under way, add, order, pause, remove and run them."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +18,9 @@ from app.cli.common import (
     verb,
 )
 from app.cli.prompts import TerminalAsker, agrees, with_asker
-from app.cli.runs import print_queued_runs
+from app.cli.runs import detached_to_json, print_queued_runs
 from app.cli.side_by_side import SideBySide
+from app.detached_runs import DetachedRun
 from app.plans.plan import host_label
 from app.plans.plan_names import on_hosts
 from app.queue.entries import EntryState, QueuePlace
@@ -34,20 +36,32 @@ QUEUE_JSON = "benchwright-queue/1"
 @click.pass_context
 @report_errors
 def queue(context: click.Context, workstation: Workstation, *, as_json: bool) -> None:
-    """List the runs under way and those that wait for their hosts, of every Benchwright of this user here."""
+    """List the runs under way, those that wait for their hosts, and the detached ones of this library.
+
+    The first two are those of every Benchwright of this user here.
+    """
     if context.invoked_subcommand is not None:
         return
-    _print_queue(workstation, as_json=as_json)
+    _print_queue(workstation, workstation.detached_runs(), as_json=as_json)
 
 
-def _print_queue(workstation: Workstation, *, as_json: bool) -> None:
+def _print_queue(workstation: Workstation, detached: Sequence[DetachedRun] = (), *, as_json: bool) -> None:
     places = workstation.queue.places()
     if as_json:
-        print_json({"format": QUEUE_JSON, "entries": [place_to_json(place) for place in places]})
-    elif not places:
-        click.echo("The queue is empty, and no run is under way.")
+        left = [detached_to_json(run) for run in detached]
+        print_json({"format": QUEUE_JSON, "entries": [place_to_json(place) for place in places], "detached": left})
+        return
+    rows = [*map(_row, places), *map(_detached_row, detached)]
+    if rows:
+        print_table(["Entry", "Plan", "Hosts", "State", "Run", "Done", "Waits"], rows)
     else:
-        print_table(["Entry", "Plan", "Hosts", "State", "Run", "Done", "Waits"], [_row(place) for place in places])
+        click.echo("The queue is empty, and no run is under way.")
+
+
+def _detached_row(run: DetachedRun) -> list[str]:
+    summary = run.record.summary
+    hosts, attach = ", ".join(map(host_label, summary.hosts)), plain(f"benchwright attach {run.id}")
+    return ["", summary.name, hosts, summary.status, run.id, str(summary.trials), attach]
 
 
 def _row(place: QueuePlace) -> list[str]:

@@ -146,7 +146,7 @@ def queued_run_to_json(workstation: Workstation, run: QueuedRun, *, stored: bool
     return {
         "plan": run.entry.plan.name,
         "hosts": list(run.entry.plan.hosts),
-        "state": None if run.state is None else run.state.value,
+        "state": "detached" if run.state is State.RUNNING else run.state,
         "error": None if run.error is None else str(run.error),
         "run": None if record is None else run_to_json(record, workstation.within([run.run_id])),
     }

@@ -105,7 +105,7 @@ def series_to_json(series: SessionSeries) -> Json:
     }
 
 
-publish(SessionRun, "run number state started ended due left=detached")
+publish(SessionRun, "run number state=status started ended due left=detached")
 
 
 def _starts(command: Callable[..., None]) -> Callable[..., None]:

@@ -71,7 +71,8 @@ class QueuedRun:
     @property
     def title(self) -> str:
         """The plan with its hosts: ``fio on web-1 and web-2``."""
-        return f"{self.entry.plan.name} on {' and '.join(map(host_label, self.entry.plan.hosts))}"
+        where = f" on {' and '.join(map(host_label, self.entry.plan.hosts))}"
+        return self.entry.plan.name.removesuffix(where) + where
 
 
 @dataclass(slots=True)

@@ -22,6 +22,7 @@ from app.summary import MetricSummary
 from suites.quantities import (
     count_text,
     direction_text,
+    ends_text,
     figure_text,
     metric_text,
     range_text,
@@ -141,7 +142,7 @@ def _icc(levels: VarianceLevels) -> str:
         return ""
     if levels.icc_low is None or levels.icc_high is None:
         return f"{levels.icc:.2f}"
-    return f"{levels.icc:.2f} ({levels.icc_low:.2f} to {levels.icc_high:.2f})"
+    return f"{levels.icc:.2f} ({ends_text(f'{levels.icc_low:.2f}', f'{levels.icc_high:.2f}')})"
 
 
 def print_comparison(
@@ -251,7 +252,7 @@ def _shift(metric: Metric, found: QuantileShift | None) -> str:
     text = _percent(found.ratio)
     if found.ratio_low is None or found.ratio_high is None:
         return text
-    return f"{text} ({_percent(found.ratio_low)} to {_percent(found.ratio_high)})"
+    return f"{text} ({ends_text(_percent(found.ratio_low), _percent(found.ratio_high))})"
 
 
 def _percent(ratio: float) -> str:
@@ -313,7 +314,7 @@ def spread_cells(spread: Spread) -> list[str]:
 def _interval(spread: Spread) -> str:
     if spread.low is None or spread.high is None:
         return ""
-    return " to ".join(f"{share} %" for share in shares_text(spread.low, spread.high))
+    return ends_text(*(f"{share} %" for share in shares_text(spread.low, spread.high)))
 
 
 def print_scaling(found: Sequence[ScalingAnalysis]) -> None:

@@ -4,7 +4,7 @@ import math
 from collections.abc import Sequence
 
 from app.comparison.estimates import Ratio
-from suites.quantities import MOST_TIMES, interval_decimals, share_text, shares_text
+from suites.quantities import MOST_TIMES, ends_text, interval_decimals, share_text, shares_text
 from suites.vocab import Better, Metric, MetricKind
 
 FACTORS_FROM = 2.0
@@ -109,7 +109,7 @@ def change_text(ratio: Ratio, margin: float | None = None) -> str:
     if ratio.low is None or ratio.high is None:
         return signed_share(ratio.value)
     value, low, high, unit = _changes(ratio, ratio.low, ratio.high, margin)
-    return f"{value}{unit} (95 % CI {low} to {high}{unit})"
+    return f"{value}{unit} (95 % CI {ends_text(low, high, unit)})"
 
 
 def signed_share(ratio: float) -> str:
@@ -122,7 +122,7 @@ def signed_share(ratio: float) -> str:
 def interval_text(ratio: Ratio, margin: float | None = None) -> str:
     """Return the interval as changes, ``−1.2 to +3.4 %``, or as factors, ``0.40x to 3.1x``."""
     _, low, high, unit = _changes(ratio, ratio.low or 1.0, ratio.high or 1.0, margin)
-    return f"{low} to {high}{unit}"
+    return ends_text(low, high, unit)
 
 
 def _changes(ratio: Ratio, low: float, high: float, margin: float | None) -> tuple[str, str, str, str]:

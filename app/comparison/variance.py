@@ -10,7 +10,7 @@ from app.centres import CONFIDENCE
 from app.json_converter import publish
 from app.numeric import Numbers, np, special
 from app.sample_statistics import WithinTrial
-from suites.quantities import share_text
+from suites.quantities import ends_text, share_text
 
 SAMPLE, TRIAL, RUN, HOST = "sample", "trial", "run", "host"
 """The levels, innermost first; the trials of one run on a host are a session."""
@@ -77,7 +77,7 @@ def hosts_text(found: VarianceLevels, side: str) -> str:
     if found.icc is None or found.icc <= HOSTS_DOMINATE or not found.icc_low or found.icc_high is None:
         return ""
     claim = "hosts dominate: " if found.icc_low > HOSTS_DOMINATE else ""
-    interval = f"95 % CI {100 * found.icc_low:.0f} to {100 * found.icc_high:.0f} %"
+    interval = f"95 % CI {ends_text(f'{100 * found.icc_low:.0f}', f'{100 * found.icc_high:.0f}', ' %')}"
     return f"{claim}{share_text(found.icc)} of the variance of {side} is between hosts ({interval})"
 
 

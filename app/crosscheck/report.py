@@ -8,7 +8,7 @@ from app.crosscheck.proposal import CarriedParameter, Proposal
 from app.formats import plan_to_json
 from app.json_converter import Json, publish, published
 from app.plans.plan import host_label
-from suites.quantities import exact_share_text, figure_text, metric_text, share_text
+from suites.quantities import ends_text, exact_share_text, figure_text, metric_text, share_text
 from suites.verdict import Trust, trust_mark
 
 
@@ -42,7 +42,7 @@ def agreement_line(found: Agreement) -> str:
     scaled = "" if found.factor == 1 else f" times {found.factor:g}"
     change = f"{theirs}{scaled} against {ours}: {_change(ratio.value)}"
     interval = "" if ratio.low is None or ratio.high is None else (
-        f" (95 % CI {_change(ratio.low)} to {_change(ratio.high)})"
+        f" (95 % CI {ends_text(_change(ratio.low), _change(ratio.high))})"
     )  # fmt: skip
     margin = f"±{exact_share_text(found.margin)}{f', {found.origin}' if found.origin else ''}"
     outcome = {

@@ -13,7 +13,7 @@ from app.comparison.verdicts import ComparisonVerdict, Scope, capped, verdict_of
 from app.events import Decision
 from app.plans.plan import Policy, Repetition
 from app.plans.sequential import look_level
-from suites.quantities import count_text, duration_text, exact_share_text, share_text, shares_text
+from suites.quantities import count_text, duration_text, ends_text, exact_share_text, share_text, shares_text
 from suites.vocab import Better
 
 HITS = 2
@@ -183,7 +183,9 @@ class UntilVerdict:
         interval = ratio if isinstance(ratio, str) else ratio.reason
         if not isinstance(ratio, str) and ratio.low is not None and ratio.high is not None:
             level = f"{share_text(self.confidence)} sequential CI"
-            interval = f"ratio {ratio.value:.3f} ({level} {ratio.low:.3f}–{ratio.high:.3f})"
+            interval = (
+                f"ratio {ratio.value:.3f} ({level} {ends_text(f'{ratio.low:.3f}', f'{ratio.high:.3f}', link='–')})"
+            )
         mark = f" (baseline: {self.mark})" if self.mark else ""
         result = f"{interval} after {count} trials, margin ±{exact_share_text(self.margin)}{mark}"
         if verdict:

@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 from app.plans.plan import Order, Plan, Policy
 from suites.base import Command, Estimate
 from suites.parameters import format_duration
-from suites.quantities import count_text, duration_text, quantity
+from suites.quantities import count_text, duration_text, ends_text, quantity
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +90,9 @@ def totals_text(sums: Totals) -> str:
     """Return the known sums in a line: ``12 trials, 2 min 50 s, 1.2 GiB written, 50 MiB of space``."""
     trials = count_text(sums.trials, "trial")
     if sums.grows:
-        trials = f"{sums.trials} to {sums.most} trials" if sums.most is not None else f"at least {trials}"
+        trials = (
+            f"{ends_text(str(sums.trials), str(sums.most))} trials" if sums.most is not None else f"at least {trials}"
+        )
     parts = [
         trials,
         _span(sums),
@@ -121,8 +123,9 @@ def sessions_text(sums: Totals, start: datetime | None = None) -> str:
 def _span(sums: Totals) -> str:
     if "duration" in sums.open:
         return f"at least {duration_text(sums.duration)}" if sums.duration else "duration unknown"
-    most = f" to {duration_text(sums.longest)}" if sums.longest is not None else ""
-    return duration_text(sums.duration) + most
+    return ends_text(
+        duration_text(sums.duration), duration_text(sums.duration if sums.longest is None else sums.longest)
+    )
 
 
 def _volume(size: int, what: str, *, is_open: bool, grows: bool) -> str:

@@ -47,7 +47,7 @@ def machines_of(plan: Plan, target: Callable[[str], "SshTarget"]) -> tuple[Machi
 
 def _keys(host: str, target: Callable[[str], "SshTarget"]) -> Iterable[str]:
     if host == LOCAL:
-        return {LOCAL, BOOT + Path("/proc/sys/kernel/random/boot_id").read_text().strip()}
+        return {BOOT + Path("/proc/sys/kernel/random/boot_id").read_text().strip()}
     try:
         found = target(host)
     except BenchwrightError:  # connecting will report why

@@ -6,15 +6,15 @@ import os
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
 from app.queue.entries import EntryState, QueueEntry
 from app.queue.machines import Machine
 from app.runs.control import BusyPolicy
-from app.store.ownership import Owner
-from remote.locked_file import locked
+from app.store.ownership import Owner, this_process
+from remote.locked_file import hold, is_held, locked
 from suites.errors import BenchwrightError
 
 log = logging.getLogger(__name__)
@@ -59,12 +59,26 @@ class QueueFile:
 
     def _change(self, change: Callable[[QueueContent], T]) -> T:
         before = self._read()
-        self._content = _content(before)
-        made = change(self._content)
+        content = _content(before)
+        self._drop_dead(content)
+        self._content = content
+        made = change(content)
         after = _document(self._content)
         if after != before:
             self._write(after)
         return made
+
+    def _drop_dead(self, content: QueueContent) -> None:
+        """Remove what ended processes left: runs under way (see detached runs), what they alone would have started."""
+        me, alive = this_process(), self.path.with_suffix(".alive")
+        hold(alive, me.number)
+        owners = {entry.owner for entry in content.entries if entry.owner is not None} - {me}
+        dead = {owner for owner in owners if not is_held(alive, owner.number)}
+        content.entries = [
+            replace(entry, owner=None) if entry.owner in dead else entry
+            for entry in content.entries
+            if entry.owner not in dead or (entry.stays and not entry.running)
+        ]
 
     def _read(self) -> dict[str, Any]:
         try:

@@ -2,7 +2,7 @@
 
 import secrets
 import time
-from collections.abc import Callable, Collection, Generator, Iterator, Sequence
+from collections.abc import Callable, Collection, Generator, Iterator
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -14,7 +14,7 @@ from app.queue.entries import EntryState, QueueEntry, QueuePlace, again, moved, 
 from app.queue.machines import BOOT, Machine
 from app.queue.queue_file import QueueContent, QueueFile
 from app.runs.control import BusyPolicy, HostInUseError
-from app.store.ownership import READABLE, Owner, is_alive, is_of_this_boot, this_process
+from app.store.ownership import READABLE, this_process
 from suites.errors import BenchwrightError
 
 RETRY_AFTER = 15.0
@@ -79,7 +79,7 @@ class RunQueue:
             stays=stays,
             owner=this_process() if owned else None,
         )
-        self._file.update(lambda content: _living(content).entries.append(made))
+        self._file.update(lambda content: content.entries.append(made))
         return made
 
     def take(self, chosen: Collection[str] | None = None) -> list[QueueEntry]:
@@ -115,9 +115,7 @@ class RunQueue:
         me = this_process()
 
         def change(content: QueueContent) -> list[QueueEntry]:
-            free = [
-                entry for entry in _living(content).entries if entry.owner is None and entry.library == str(library)
-            ]
+            free = [entry for entry in content.entries if entry.owner is None and entry.library == str(library)]
             adopted = [replace(entry, owner=me) for entry in free if paused or entry.state is EntryState.WAITING]
             for entry in adopted:
                 _put(content, entry)
@@ -223,7 +221,7 @@ class RunMark:
         """Return the other hosts whose runs stream their results through this computer now."""
 
         def read(content: QueueContent) -> list[str]:
-            others = [entry for entry in _living(content).entries if entry.running and entry.id != self.entry_id]
+            others = [entry for entry in content.entries if entry.running and entry.id != self.entry_id]
             return sorted({machine.name for entry in others for machine in entry.machines} - {LOCAL}, key=natural_key)
 
         return self._file.update(read)
@@ -258,7 +256,7 @@ def _user_of(content: QueueContent, own: QueueEntry, host: str) -> str:
 
 
 def _placed(content: QueueContent) -> tuple[QueuePlace, ...]:
-    _living(content).entries.sort(key=lambda entry: not entry.running)
+    content.entries.sort(key=lambda entry: not entry.running)
     known = [
         replace(entry, machines=tuple(machine.known(content.boots) for machine in entry.machines))
         for entry in content.entries
@@ -266,29 +264,12 @@ def _placed(content: QueueContent) -> tuple[QueuePlace, ...]:
     return placed(known, time.time())
 
 
-def _living(content: QueueContent) -> QueueContent:
-    """Remove what ended processes left: runs under way (see detached runs) and what they alone would have started."""
-    content.entries = [kept for entry in content.entries for kept in _kept(entry)]
-    return content
-
-
-def _kept(entry: QueueEntry) -> Sequence[QueueEntry]:
-    if entry.owner is None or _may_live(entry.owner):
-        return [entry]
-    return [replace(entry, owner=None)] if entry.stays and not entry.running else []
-
-
-def _may_live(owner: Owner) -> bool:
-    """Return whether a process may still run; one in another container of this boot counts as alive."""
-    return is_of_this_boot(owner) and is_alive(owner) is not False
-
-
 def _find(content: QueueContent, entry_id: str) -> QueueEntry | None:
     return next((entry for entry in content.entries if entry.id == entry_id), None)
 
 
 def _waiting(content: QueueContent, entry_id: str) -> QueueEntry:
-    found = _find(_living(content), entry_id)
+    found = _find(content, entry_id)
     if found is None:
         raise QueueError(f"The queue has no entry “{entry_id[:40]}”.", _LIST)
     if found.running:

@@ -6,7 +6,7 @@ from app.export import csv_text
 from app.json_converter import Json, publish, published
 from app.ranking.candidates import RankingGoal
 from app.ranking.ranking import RankedCandidate, Ranking
-from suites.quantities import direction_text, exact_share_text, exact_text, figure_text, range_text
+from suites.quantities import direction_text, ends_text, exact_share_text, exact_text, figure_text, range_text
 from suites.verdict import trust_mark
 from suites.vocab import Better, Metric
 
@@ -64,7 +64,7 @@ def _interval(metric: Metric | None, ranked: RankedCandidate) -> str:
     if ranked.low is None or ranked.high is None:
         return ""
     if metric is None:
-        return f"{ranked.low:.3f} to {ranked.high:.3f}"
+        return ends_text(f"{ranked.low:.3f}", f"{ranked.high:.3f}")
     return range_text(metric, ranked.low, ranked.high, (ranked.high - ranked.low) / 2)
 
 

@@ -34,6 +34,7 @@ from suites.quantities import (
     better_text,
     direction_text,
     edges_text,
+    ends_text,
     metric_text,
     range_text,
     ratio_text,
@@ -403,7 +404,7 @@ def _verdict_cells(against: RelativeFigure | None, margin: float, reason: str) -
         return
     yield TableCell("" if against.ratio is None else times_text(against.ratio), STRONG)
     known = against.low is not None and against.high is not None
-    yield TableCell(" to ".join(edges_text(against.low or 1.0, against.high or 1.0, 3)) if known else "", QUIET)
+    yield TableCell(ends_text(*edges_text(against.low or 1.0, against.high or 1.0, 3)) if known else "", QUIET)
     text = verdict_text(against.verdict, margin)
     if reason and against.verdict in {ComparisonVerdict.UNDECIDED, ComparisonVerdict.NOT_COMPARABLE}:
         text += f": {reason}"

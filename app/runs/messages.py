@@ -41,10 +41,9 @@ def _half(decision: Decision) -> float | None:
 
 
 def detached_text(run: DetachedRun) -> str:
-    """Return hosts and age: ``Detached run on web-1, last recorded 12 min ago``; interrupted if its process ended."""
+    """Return hosts and age: ``Detached run on web-1, last recorded 12 min ago``."""
     hosts = " and ".join(map(host_label, run.hosts))
-    kind = "Detached run" if run.by_choice else "Interrupted run"
-    return f"{kind} on {hosts}, last recorded {age_text(run.age)} ago"
+    return f"Detached run on {hosts}, last recorded {age_text(run.age)} ago"
 
 
 def detached_detail(run: DetachedRun) -> str:

@@ -2,6 +2,7 @@
 
 import itertools
 import random
+import statistics
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -100,6 +101,7 @@ class Schedule:
         self._make_rule = make_rule
         self._past: set[tuple[StepKey, int, bool]] = set()
         self._done = 0
+        self._gaps: list[float] = []
         for key in self._states:
             self._update_verdict(key)
 
@@ -149,6 +151,10 @@ class Schedule:
         """Return whether no step gets another slot."""
         return not any(map(self.open, self._states))
 
+    def record_gap(self, seconds: float) -> None:
+        """Add the time between two trials, without the pause: preparation, reading the results, checks."""
+        self._gaps.append(max(0.0, seconds))
+
     def record_trial(self, slot: Slot, figures: Sequence[Figure], seconds: float, spent: float) -> TrialsVerdict | None:
         """Add the figures of a trial or warm-up; return the decision for its step.
 
@@ -194,9 +200,9 @@ class Schedule:
         more = None if state.verdict is None else state.verdict.decision.more
         if more is None:
             return None, None
-        each = state.each
+        each, gap = state.each, statistics.median(self._gaps) if self._gaps else 0.0
         trials = warm_ups + max(1 if not warm_ups else 0, more)
-        return trials, None if each is None else trials * (each + repetition.pause)
+        return trials, None if each is None else trials * (each + repetition.pause + gap)
 
     def _update_verdict(self, key: StepKey) -> None:
         state = self._states[key]

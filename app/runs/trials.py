@@ -44,6 +44,8 @@ class Trials:
         """Running tasks: trials, and the clean-up of hosts that no trial needs any more."""
         self.measuring: list[TrialRun] = []
         """Running trials whose command has begun."""
+        self.idle_since = 0.0
+        """When the last trial was accounted for (monotonic seconds); 0 before."""
         self._streams_reported = False
         detached_run = request.detached_run
         self._last = (
@@ -162,6 +164,8 @@ class TrialTask:
         self.trial = trial
         self.since = time.monotonic()
         """When its slot began (monotonic seconds); for a detached trial, before it was attached."""
+        self.prepared = 0.0
+        """Seconds for preparing the step, most of them before its first trial."""
         self._trials, self._request, self._hosts = trials, trials.request, trials.hosts
         self._steps, self._outcome = trials.steps, trials.steps.outcome
 
@@ -219,7 +223,9 @@ class TrialTask:
         trial.expected = schedule.expected(slot.key)
         try:
             self._refuse_if_blocked()
+            began = time.monotonic()
             yield from trial.host_step.prepare(trial.id)
+            self.prepared = time.monotonic() - began
             if not control.over:
                 yield from self._trials.setup.root.before_trial(slot.host, trial.id)
         except BenchwrightError as error:
@@ -241,6 +247,7 @@ class TrialTask:
         else:
             yield from self._hosts.leases.look(slot.host)
             yield from self._trials.look_for_streams(slot)
+            self._learn_gap()
             yield from decided(schedule.record_trial(slot, trial.ended.parsed.figures, trial.seconds, spent))
         if trial.duet is not None:
             yield from trial.duet.count(trial.id, "" if trial.ended is None else trial.ended.reason)
@@ -248,6 +255,14 @@ class TrialTask:
             yield from self._await_last_sample()
             yield from self._steps.close(slot.key)
             yield StepEnded(slot.step.name, slot.host)
+
+    def _learn_gap(self) -> None:
+        """Report what passed beside the trial since the one before; nothing for the second of a duet."""
+        trials, now = self._trials, time.monotonic()
+        began, trials.idle_since = trials.idle_since or self.since, now
+        gap = now - began - self.trial.seconds - self.prepared
+        if gap >= 0:
+            trials.schedule.record_gap(gap - (self._request.plan.repetition.pause if began != self.since else 0.0))
 
     def _give_up(self) -> Iterator[Event]:
         slot = self.trial.slot

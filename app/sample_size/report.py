@@ -25,7 +25,7 @@ from app.sample_size.designs import (
 )
 from app.sample_size.pilot import Pilot
 from suites.errors import BenchwrightError
-from suites.quantities import count_text, duration_text, exact_share_text, metric_text, share_text
+from suites.quantities import count_text, duration_text, ends_text, exact_share_text, metric_text, share_text
 
 FORMAT = "benchwright-sample-size/1"
 
@@ -115,7 +115,7 @@ def _component_row(pilot: Pilot, one: VarianceComponent) -> list[str]:
     if one.variance is None or one.low is None or one.high is None or one.upper is None:
         return [name, str(one.n), _unknown(one, paired=False), "", ""]
     low, high = (share_text(cov_of(edge)) for edge in (one.low, one.high))
-    return [name, str(one.n), share_text(cov_of(one.variance)), f"{low} to {high}", share_text(cov_of(one.upper))]
+    return [name, str(one.n), share_text(cov_of(one.variance)), ends_text(low, high), share_text(cov_of(one.upper))]
 
 
 def cov_of(variance: float) -> float:

@@ -11,6 +11,7 @@ from app.scaling.fits import CLAMPED, Fit, ParameterEstimate, fit_models
 from app.scaling.models import LIMIT, ONE
 from app.scaling.sweeps import SweepCurve, SweepPoint
 from suites.quantities import (
+    ends_text,
     figure_text,
     interval_decimals,
     label_pairs,
@@ -222,7 +223,7 @@ def _peak_text(peak: ParameterEstimate) -> str:
     low, high = peak.low or 0.0, peak.high or 0.0
     places = max(0, interval_decimals((high - low) / 2) - 1)
     value, *ends = (f"{each:.{places}f}" for each in (peak.value, low, high))
-    return f"{value} ({' to '.join(ends)})"
+    return f"{value} ({ends_text(*ends)})"
 
 
 def share_interval_text(found: Efficiency | ParameterEstimate, mark: str = "") -> str:
@@ -230,7 +231,7 @@ def share_interval_text(found: Efficiency | ParameterEstimate, mark: str = "") -
     if found.low is None or found.high is None:
         return share_text(found.value)
     value, low, high = shares_text(found.value, found.low, found.high)
-    return f"{value} % ({mark}{low} to {high} %)"
+    return f"{value} % ({mark}{ends_text(low, high, ' %')})"
 
 
 FORMAT = "benchwright-scaling/1"

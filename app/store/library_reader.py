@@ -144,7 +144,6 @@ class _RowReader:
         self._annotations = _annotations(connection)
         self._baselines = _baselines(connection)
         self.running = frozenset(ownership.running(connection))
-        self._detached = frozenset(ownership.unrecorded_runs(connection))
         configurations = _configurations(connection)
         self.every_configuration = tuple(configurations.values())
         series = schema.session_series.c
@@ -165,7 +164,6 @@ class _RowReader:
 
     def current(self, stored: LibraryRow | None, summary: RunSummary) -> LibraryRow:
         """Return the row of a run that is under way, or whose summary an older version did not write."""
-        summary = replace(summary, detached=summary.id in self._detached)
         if stored is not None:
             return replace(stored, summary=summary)
         added, pinned = self._annotations.get(summary.id, NO_ANNOTATION), self._baselines.get(summary.id, ())

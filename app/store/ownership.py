@@ -1,6 +1,7 @@
 """Run ids, and ownership of runs: which process records a run, whether it is alive, and taking a run over."""
 
 import getpass
+import hashlib
 import os
 import secrets
 import socket
@@ -50,6 +51,12 @@ class Owner:
     started: int
     space: str | None = None
     where: str = ""
+
+    @property
+    def number(self) -> int:
+        """A number that no other process has, below 2**56."""
+        identity = repr((self.pid, self.boot, self.started, self.space))
+        return int.from_bytes(hashlib.sha256(identity.encode()).digest()[:7])
 
 
 def this_process() -> Owner:

@@ -3,6 +3,7 @@
 import json
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
@@ -12,7 +13,7 @@ from app.events import Moment, PlannedSession, State
 from app.formats import facts_from_json, plan_from_json
 from app.plans.plan import Plan
 from app.records import HistoryRow, RunSummary, SampleSeries
-from app.store import baselines, schema
+from app.store import baselines, ownership, schema
 from app.store.errors import StoreError
 from suites.facts import Facts
 from suites.units import Unit
@@ -24,7 +25,11 @@ CANDIDATES = 5
 
 def summaries(connection: Connection, run_ids: Sequence[str]) -> list[RunSummary]:
     """Return the summaries of `run_ids`, newest first."""
-    return [_summary(row) for row in connection.execute(_some_summaries(), {_RUNS: run_ids}).mappings()]
+    found = [_summary(row) for row in connection.execute(_some_summaries(), {_RUNS: run_ids}).mappings()]
+    if all(summary.state is not State.RUNNING for summary in found):
+        return found
+    detached = set(ownership.unrecorded_runs(connection))
+    return [replace(summary, detached=summary.id in detached) for summary in found]
 
 
 @cache

@@ -143,8 +143,7 @@ class Store:
         Raises StoreError if there is none or a prefix matches several, which it lists.
         """
         with self._database.reading() as connection:
-            found = record_reader.record(connection, run_reader.find(connection, run))
-            return replace(found, summary=_marked_detached(connection, [found.summary])[0])
+            return record_reader.record(connection, run_reader.find(connection, run))
 
     @contextmanager
     def loading(self, expected: Sequence[str] = ()) -> Iterator[Callable[[str], RunRecord]]:
@@ -471,9 +470,3 @@ def _end(connection: Connection, runs: Sequence[str], reason: str) -> None:
         connection.execute(update(table).where(under_way).values(state=State.PARTIAL.value, reason=reason))
     for run in runs:
         run_summaries.write(connection, run)
-
-
-def _marked_detached(connection: Connection, lines: list[RunSummary]) -> list[RunSummary]:
-    """Return `lines` with the detached runs marked."""
-    detached = set(ownership.unrecorded_runs(connection))
-    return [replace(line, detached=True) if line.id in detached else line for line in lines]

@@ -7,7 +7,7 @@ from suites.facts import Absent, known
 from suites.fio.device import on_device
 from suites.fio.suite import NAME, time_text
 from suites.parameters import Values, size_word
-from suites.quantities import quantity
+from suites.quantities import ends_text, quantity
 from suites.snia.parameters import LATENCY, SATURATION, SniaPoint, fewest_rounds, most_rounds, points
 
 DOCUMENTS = 12
@@ -163,8 +163,7 @@ def _wear(evidence: StepEvidence, most: float) -> str:
 
 
 def _between(least: float, most: float) -> str:
-    first, last = _hours(least), _hours(most)
-    return first if first == last else f"{first} to {last}"
+    return ends_text(_hours(least), _hours(most))
 
 
 def _hours(seconds: float) -> str:

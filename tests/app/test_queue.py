@@ -3,6 +3,7 @@
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -11,6 +12,7 @@ import pytest
 from click.testing import CliRunner
 
 from app.cli.main import benchwright
+from app.cli.side_by_side import QueuedRun
 from app.events import Progress, RunStarted
 from app.hosts.hosts import HostEntry, Hosts, SavedHosts
 from app.plans.plan import LOCAL, Plan, make_step
@@ -18,7 +20,7 @@ from app.plans.plan_file import write_plan
 from app.queue.entries import EntryState, QueueEntry, moved, placed
 from app.queue.machines import Machine, machines_of
 from app.queue.run_queue import QueueError, RunQueue
-from app.runs.control import BusyPolicy, HostInUseError
+from app.runs.control import BusyPolicy, Control, HostInUseError
 from app.store.ownership import this_process
 from tests.messages import messages
 
@@ -177,6 +179,48 @@ def test_a_process_that_ends_leaves_its_waiting_entries_and_nothing_starts_by_it
     assert started(queue) == ["on kept"]
 
 
+MEASURE = """
+import sys, time
+from pathlib import Path
+from app.queue.run_queue import RunQueue
+from app.store import ownership
+from tests.app.test_queue import LIBRARY, by_name, plan_on
+if sys.argv[2:]:
+    ownership._boot_id = lambda: "another"
+queue = RunQueue(Path(sys.argv[1]), by_name)
+queue.add(plan_on("a"), LIBRARY)
+queue.take()
+print("taken", flush=True)
+time.sleep(600)
+"""
+
+
+@pytest.mark.parametrize("container", [True, False], ids=["container", "boot"])
+def test_one_that_is_killed_where_its_process_cannot_be_seen_frees_its_hosts(
+    queue: RunQueue, *, container: bool
+) -> None:
+    unshared = ["unshare", "--pid", "--fork", "--mount-proc", "--kill-child"] if container else []
+    if container and subprocess.run([*unshared, "true"], capture_output=True, check=False).returncode:
+        pytest.skip("another PID namespace needs root")
+    queue.add(plan_on("a"), LIBRARY)
+    queue.pause(queue.places()[0].entry.id)
+    words = [*unshared, sys.executable, "-c", MEASURE, str(queue.path), *([] if container else ["boot"])]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "taken\n"
+        queue.pause(queue.places()[1].entry.id, paused=False)
+        before = started(queue)
+        with RunQueue(queue.path, by_name).under_way(plan_on("b"), LIBRARY, BusyPolicy.REFUSE):  # in this process
+            names = sorted(waits(queue))
+        process.kill()
+    assert (before, names) == ([], ["on a", "on b"])
+    deadline = time.monotonic() + 10.0  # the kernel ends the namespace's processes after its first
+    while not (taken := started(queue)) and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert taken == ["on a"]
+    assert len(queue.places()) == 1
+
+
 def test_what_was_taken_and_not_begun_is_put_back(queue: RunQueue) -> None:
     for name in ("a", "b"):
         queue.add(replace(plan_on("web-1"), name=name), Path("runs.sqlite3"))
@@ -225,6 +269,12 @@ def test_moving_keeps_those_under_way_first() -> None:
     assert [entry.id for entry in moved(entries, "c", 1)] == ["a", "c", "b"]
     assert [entry.id for entry in moved(entries, "b", 9)] == ["a", "c", "b"]
     assert not any(place.waits for place in placed(entries, 0.0))
+
+
+def test_a_run_is_named_by_its_plan_and_each_host_once() -> None:
+    for name in ("fio", "fio on web-1"):
+        entry = QueueEntry("q1", replace(plan_on("web-1"), name=name), "", ())
+        assert QueuedRun(entry, Control()).title == "fio on web-1"
 
 
 def test_the_command_line_adds_orders_and_removes(tmp_path: Path) -> None:

@@ -140,6 +140,22 @@ def test_what_is_left_adds_what_is_known() -> None:
     assert schedule.forecast() == Forecast(1, 12, 2 * 5.0 + 9 * 11.0, exact=True)
 
 
+def test_the_time_left_learns_the_gaps_and_never_grows() -> None:
+    """Trials of 8 s, each followed by about 3 s of other work, and one by a lost connection."""
+    steps: dict[StepKey, float | None] = dict.fromkeys([("a", "x"), ("a", "y"), ("b", "x"), ("b", "y")], 8.0)
+    schedule = Schedule(plan(repetition=Repetition(trials=6)), steps)
+    total = schedule.forecast().total or 0
+    shown, gaps = [], itertools.cycle([3.0, 3.2, 2.9, 3.1, 60.0])
+    for slot in schedule.slots():
+        gap = next(gaps)
+        schedule.record_gap(gap)
+        schedule.record_trial(slot, [Figure(EVENTS, 100.0)], 8.0, 8.0 + gap)
+        shown.append(schedule.forecast().seconds or 0.0)
+    assert shown[0] == pytest.approx((total - 1) * 11.0)
+    assert all(before - 8.0 > after for before, after in itertools.pairwise(shown))
+    assert shown[-1] == 0.0
+
+
 def test_the_time_left_is_unknown_as_soon_as_one_trial_is() -> None:
     estimates: dict[StepKey, float | None] = {("a", "x"): 10.0, ("a", "y"): 10.0, ("b", "x"): 10.0}
     assert Schedule(plan(), estimates).forecast() == Forecast(0, 8, None, exact=True)

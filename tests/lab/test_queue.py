@@ -4,18 +4,21 @@ import json
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
 from app.checks.run_findings import STREAMS_HERE
-from app.events import State
+from app.events import Event, Progress, State
 from app.plans.plan import LOCAL, Plan, Repetition, make_step
 from app.plans.plan_file import write_plan
 from app.records import RunRecord
+from app.runs.control import Control
 from app.services import Workstation
 from tests.lab.machines import StartMachine
+from tests.lab.survival import run
 from tests.messages import messages
 
 pytestmark = pytest.mark.usefixtures("few_programs")
@@ -119,3 +122,17 @@ def test_ctrl_c_stops_every_run_in_order(tmp_path: Path, start_machine: StartMac
     assert process.returncode == 1
     assert [record.summary.state for record in records(tmp_path, plans[:2])] == [State.PARTIAL, State.PARTIAL]
     assert MESSAGES["not_started"] in errors
+
+
+def test_the_time_left_counts_what_passes_between_trials(workstation: Workstation) -> None:
+    plan = Plan("gaps", (LOCAL,), (make_step("command", {"command": "sleep 0.3"}),), repetition=Repetition(trials=4))
+    seen: list[tuple[float, Progress]] = []
+
+    def note(event: Event, _control: Control) -> None:
+        if isinstance(event, Progress):
+            seen.append((time.monotonic(), event))
+
+    run(workstation, plan, note)
+    (began, _), (then, first) = seen[:2]
+    assert first.remaining is not None
+    assert 0.3 * 3 + 0.2 < first.remaining < 3 * (then - began)

@@ -1,5 +1,6 @@
 """A run survives its Benchwright: killed or closed while a command measures, it is found and followed by another."""
 
+import json
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -7,7 +8,9 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
+from app.cli.main import benchwright
 from app.detached_runs import DetachedRun
 from app.events import (
     Event,
@@ -127,6 +130,27 @@ def test_a_killed_benchwright_loses_no_byte(
     assert workstation.output(record.summary.id, 1) == written
     assert workstation.detached_runs() == []
     assert_no_leftovers(lab.home if host == "lab" else Path.home())
+
+
+def test_a_killed_run_is_called_detached_everywhere(
+    workstation: Workstation, lab: LabHost, measuring: Measuring, tmp_path: Path
+) -> None:
+    measuring(count=600).kill_at(10)
+    left, runner = detached_runs(workstation), CliRunner()
+
+    def printed(*words: str) -> str:
+        return runner.invoke(benchwright, ["--store", str(tmp_path / "runs.sqlite3"), *words]).stdout
+
+    assert json.loads(printed("list", "--json"))[0]["state"] == "detached"
+    assert json.loads(printed("show", "last", "--json"))["state"] == "detached"
+    assert "UTC, detached)" in printed("show", "last")
+    assert "detached" in printed("list")
+    assert printed("attach", "--list").startswith(f"{left.id}  Detached run on lab,")
+    row = next(line for line in printed("queue").splitlines() if left.id in line)
+    assert all(word in row for word in ("lab", "detached", "benchwright --store"))
+    assert [one["run"] for one in json.loads(printed("queue", "--json"))["detached"]] == [left.id]
+    attach(workstation, lambda _event, control: control.stop())
+    assert "detached" not in printed("queue") + printed("list")
 
 
 @pytest.mark.slow

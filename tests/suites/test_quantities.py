@@ -15,6 +15,7 @@ from suites.quantities import (
     direction_text,
     duration_text,
     edges_text,
+    ends_text,
     figure_text,
     first_upper,
     frequency_text,
@@ -230,6 +231,9 @@ def test_share_text(share: float, text: str) -> None:
 
 def test_a_range_says_its_unit_once() -> None:
     assert range_text(IOPS, 97_430.0, 412_337.0, 3214.0) == "97.4k to 412.3k IOPS"
+    assert range_text(IOPS, 962.8, 963.2, 10.0) == "963 IOPS"
+    assert range_text(IOPS, 97_430.0, 97_431.0, 3214.0) == "97.4k IOPS"
+    assert (ends_text("0.38", "0.41", " %"), ends_text("0.41", "0.41", " %")) == ("0.38 to 0.41 %", "0.41 %")
     assert range_text(IOPS, 2976.0, 3012.0, 10.0) == "2976 to 3012 IOPS"
     assert range_text(FLOPS, 7.02e9, 7.31e9) == "7.02 to 7.31 GFLOPS"
     assert range_text(LATENCY, 212.3, 1212.3) == "0.212 to 1.21 ms"

@@ -33,6 +33,7 @@ from widgets.live.messages import (
     step_progress,
     summary_text,
     trial_text,
+    under_way_text,
 )
 from widgets.live.model import RunModel
 from widgets.live.verdict_panel import VerdictPanel
@@ -172,7 +173,8 @@ def test_one_trial_has_no_spread_and_a_failed_one_says_why() -> None:
         (83.0, "about 1 min 25 s left"),
         (7.4, "about 7 s left"),
         (0.2, "about to end"),
-        (-12.0, "12 s longer than expected"),
+        (-12.0, "about to end"),
+        (-32.0, "32 s longer than expected"),
     ],
 )
 def test_the_time_left_is_told_as_far_as_it_is_known(seconds: float | None, text: str) -> None:
@@ -200,6 +202,15 @@ def test_states_and_places_are_told_in_words() -> None:
     assert step_host_text(model, PLACE) == "web-1 · c7i.2xlarge  ›  disk"
     model.stopping()
     assert state_text(model, 1.0) == "stopping: ending the process group on web-1"
+
+
+def test_between_trials_the_number_stays() -> None:
+    model = folded([begin(2, 2), end(1.0, 2), Activity("preparing disk on web-1")])
+    assert under_way_text(model, model.under_way(PLACE)) == MESSAGES["before_the_next_trial"]
+    model.fold(Activity("measuring disk on web-1", "web-1", measures=True), 42.0)
+    assert summary_text(model, 43.0) == MESSAGES["between_two_trials"]
+    model.fold(begin(3, 3), 44.0)
+    assert under_way_text(model, model.under_way(PLACE)) == "trial 3 of 3"
 
 
 def test_how_far_a_place_is() -> None:
@@ -230,8 +241,8 @@ def test_the_verdict_panel_shows_what_sampled_the_host(qtbot: QtBot) -> None:
         "run-1", State.DONE, "", {"web-1": 0.021, "web-2": 0.0007}, telemetry_program={"web-1": "script", "web-2": SUM}
     )
     for host, shown in (
-        ("web-1", "Telemetry: script, 2.1 % of one core."),
-        ("web-2", "Telemetry: program 19e58bacc5be, 0.07 % of one core."),
+        ("web-1", "Telemetry: shell script, 2.1 % of one core."),
+        ("web-2", "Telemetry: shipped program, 0.07 % of one core."),
         ("web-3", ""),
     ):
         panel.show_step(folded([ended]), ("disk", host))

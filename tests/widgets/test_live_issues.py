@@ -92,6 +92,20 @@ def test_background_load_is_read_again_until_the_host_is_measured(
     end(qtbot, issues)
 
 
+@pytest.mark.usefixtures("readings")
+def test_load_that_the_run_did_not_have_is_no_issue_of_it(qtbot: QtBot, issues: LiveIssues) -> None:
+    qtbot.waitUntil(lambda: issues.issues[0].gone is not None)
+    during = replace(BUSY, id="other-process", step="random-read")
+    model = RunModel(run_events.plan(hosts=(LOCAL,)))
+    for finding in (BUSY, during):
+        model.fold(FindingRaised(finding), 0.0)
+    issues.show_run(model)
+    stored = [issue.first for issue in issues.issues]
+    issues.take_reading(HostReading(LOCAL, time.time(), (BUSY, replace(BUSY, id="disk-in-use")), LOAD))
+    assert [issue.first for issue in issues.issues] == stored
+    end(qtbot, issues)
+
+
 def test_a_host_that_cannot_be_reached_is_not_tried_again(
     qtbot: QtBot, readings: list[object], issues: LiveIssues
 ) -> None:

@@ -25,6 +25,7 @@ from suites.quantities import (
     count_text,
     direction_text,
     edges_text,
+    ends_text,
     exact_share_text,
     figure_text,
     first_upper,
@@ -169,7 +170,7 @@ def interval_text(against: RelativeFigure) -> str:
     """Return the 95 % interval of the ratio, with enough digits to distinguish its ends."""
     if against.low is None or against.high is None:
         return MISSING
-    return " to ".join(edges_text(against.low, against.high))
+    return ends_text(*edges_text(against.low, against.high))
 
 
 def value_text(side: MetricSummary) -> str:

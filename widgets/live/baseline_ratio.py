@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from app.baselines.baselines import counts_text
 from app.comparison.estimates import ratio_of
 from app.records import Band
-from suites.quantities import ratio_text, times_text
+from suites.quantities import ends_text, ratio_text, times_text
 from suites.units import convert, unit
 from suites.vocab import Labels, Metric
 
@@ -32,7 +32,7 @@ def ratio_of_trials(
     if not isinstance(found, str) and found.low is not None and found.high is not None and not band.reference:
         ratio = value / convert(band.figure, unit(band.unit), metric.unit)
         low, high = (times_text(ratio * edge / found.value) for edge in (found.low, found.high))
-        note = f"{low}–{high}, 95 % CI · {band.label}"
+        note = f"{ends_text(low, high, link='–')}, 95 % CI · {band.label}"
         clear = found.low > 1 or found.high < 1
         return _kind(band, over=over), ratio_text(ratio, metric.better) if clear else times_text(ratio), note
     note = counts_text(len(values), band) if over else "no verdict yet"

@@ -144,7 +144,8 @@ def samples_text(metric: Metric, spread: SampleSpread) -> str:
         return "1 sample"
     low, high = figure_text(metric, spread.least), figure_text(metric, spread.greatest)
     (number, _, suffix), (_, _, same) = low.partition(" "), high.partition(" ")
-    return f"median of {spread.n} samples, {number if suffix == same else low}–{high}"
+    ends = high if low == high else f"{number if suffix == same else low}–{high}"
+    return f"median of {spread.n} samples, {ends}"
 
 
 def estimate_text(metric: Metric, estimate: TrialsEstimate) -> str:

@@ -11,16 +11,18 @@ from widgets.live.model import LivePhase, RunModel, StepKey, TrialView
 from widgets.parts.names import MARKS, host_label, host_title
 
 _ROUGH_FROM = 10.0
+_LATE_FROM = 15.0
+"""Seconds within which the end of a run is not late: the last trial and the end of a run vary by that much."""
 
 AWAY = {LinkState.GIVEN_UP: "lost", LinkState.NOT_REACHED: "not reached"}
 """Labels of links over which nothing more is measured."""
 
 
 def remaining_text(seconds: float | None) -> str:
-    """Return the remaining time, rounded to 5 s from 20 s on."""
+    """Return the remaining time, rounded to 5 s from 20 s on; how late the run is, once it is by _LATE_FROM."""
     if seconds is None:
         return "remaining time not known"
-    if seconds < -1.0:
+    if seconds < -_LATE_FROM:
         return f"{duration_text(round(-seconds))} longer than expected"
     if seconds < 1.0:
         return "about to end"
@@ -48,11 +50,12 @@ def trial_text(model: RunModel, view: TrialView) -> str:
 
 
 def under_way_text(model: RunModel, view: TrialView | None) -> str:
-    """Return the trial under way, or what the run does after `view`, its latest trial."""
+    """Return the trial under way; after `view`, the latest trial, its number and what the run does: until the next."""
     between = "stopping" if model.phase is LivePhase.STOPPING else model.activity
     if view is None:
         return between
-    return trial_text(model, view) if view.ended is None else between or trial_text(model, view)
+    after = view.ended is not None and not model.measures
+    return " · ".join(filter(None, [trial_text(model, view), between if after else ""]))
 
 
 def trouble_text(model: RunModel, now: float) -> str:

@@ -182,6 +182,7 @@ class RunModel:
     reason: str = ""
     problems: tuple[str, ...] = ()  # the sentences of the reason
     activity: str = ""
+    measures: bool = False  # the activity is a measurement: the trial it begins has no number yet
     waits_for: str = ""  # why the run waits for a host in use, or empty
     began: float | None = None
     session: PlannedSession | None = None  # the session of a series that the run is
@@ -279,7 +280,7 @@ class RunModel:
                 self.run_id, self.began, self.session = event.run_id, now, event.session
                 self.phase = LivePhase.RUNNING if self.phase is LivePhase.STARTING else self.phase
             case Activity():
-                self.activity, self.waits_for = event.text, event.waits_for
+                self.activity, self.waits_for, self.measures = event.text, event.waits_for, event.measures
             case FactsRead(moment=Moment.BEFORE):
                 self.facts[event.host] = event.facts
             case Progress():

@@ -1,8 +1,10 @@
 """Issues of a run in the drawer of its page; on Live, with checks made again while no run measures the hosts."""
 
 from collections.abc import Callable, Collection
+from dataclasses import replace
 from functools import partial
 
+from app.checks.issues import HostReading, key_of
 from app.checks.limits import LIMITED_BY
 from app.checks.recheck import can_recheck, epoch_of
 from app.plans.plan_remarks import reason_of
@@ -56,6 +58,11 @@ class LiveIssues(RunIssues):
         if changed:
             self.follow()
         return changed
+
+    def take_reading(self, reading: HostReading) -> None:
+        """Update the issues of the run by `reading`; a condition that the run did not have is none of them."""
+        known = set() if self._model is None else {key_of(one) for one in besides_limits(self._model)}
+        super().take_reading(replace(reading, findings=tuple(one for one in reading.findings if key_of(one) in known)))
 
     def _recheck(self, hosts: tuple[str, ...]) -> None:
         self.show_message("")

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from PySide6.QtCore import Signal
 
 from app.events import State
-from suites.quantities import decimals, first_upper, label_text
+from suites.quantities import decimals, ends_text, first_upper, label_text
 from suites.units import Display
 from suites.vocab import Labels, Metric
 from widgets.live.headline import SampleSpread, spread_of
@@ -64,7 +64,11 @@ class TrialSeries:
     def range(self, view: TrialView) -> str:
         """Return the least and the greatest sample of a trial: ``40.9–41.8``."""
         found = self.within.get(view.trial.id)
-        return MISSING if found is None or found.n < 2 else f"{self.text(found.least)}–{self.text(found.greatest)}"
+        return (
+            MISSING
+            if found is None or found.n < 2
+            else ends_text(self.text(found.least), self.text(found.greatest), link="–")
+        )
 
     def within_text(self, view: TrialView) -> str:
         """Return the range of the samples within a trial for a tool tip; empty if unknown."""

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from suites.quantities import quantity, share_text
+from suites.quantities import ends_text, quantity, share_text
 from suites.units import Unit
 from widgets.parts.names import MISSING
 from widgets.parts.table import Table
@@ -81,7 +81,7 @@ _COLUMNS: tuple[TableColumn[SpanStatistics], ...] = (
     TableColumn("n", lambda row: str(row.n), align=RIGHT, tip="Samples in the span"),
     TableColumn("Mean", lambda row: row.text(row.mean), align=RIGHT),
     TableColumn("Median", lambda row: row.text(row.median), align=RIGHT),
-    TableColumn("Min–max", lambda row: f"{row.text(row.least)}–{row.text(row.greatest)}", align=RIGHT),
+    TableColumn("Min–max", lambda row: ends_text(row.text(row.least), row.text(row.greatest), link="–"), align=RIGHT),
     TableColumn(
         "CoV", lambda row: MISSING if row.variation is None else share_text(row.variation), align=RIGHT,
         tip="Coefficient of variation: standard deviation / mean",
