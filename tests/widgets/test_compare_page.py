@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 import pytest
-from PySide6.QtCore import QEvent, QModelIndex, QPersistentModelIndex, QPoint, QPointF, QSize, Qt
+from PySide6.QtCore import QEvent, QModelIndex, QPersistentModelIndex, QPointF, QSize, Qt
 from PySide6.QtGui import QGuiApplication, QHelpEvent
 from PySide6.QtWidgets import QStyleOptionViewItem, QToolTip, QWidget
 from pytestqt.modeltest import ModelTester
@@ -127,7 +127,7 @@ def test_only_what_leads_is_shown_until_everything_is_wanted(qtbot: QtBot, page:
     _compare(qtbot, page, BEFORE, AFTER)
     assert page.everything.text() == MESSAGES["show_all_metrics_3_more"]
     few = len(_lines(page))
-    qtbot.mouseClick(page.everything, Qt.MouseButton.LeftButton, pos=QPoint(8, page.everything.height() // 2))
+    page.everything.trigger()
     assert len(_lines(page)) == few + 3 * 2
     assert "Bandwidth, read" in _texts(page, METRIC)
 
@@ -467,7 +467,7 @@ def test_rows_are_grouped_and_the_largest_effect_comes_first(qtbot: QtBot, page:
     ratios = [line.against.ratio for line in _lines(page) if line.against is not None and line.against.ratio]
     effects = [abs(math.log(ratio)) for ratio in ratios]
     assert effects == sorted(effects, reverse=True)
-    page.grouping.setCurrentIndex(page.grouping.findData(Grouping.METRIC))
+    next(one for one in page.grouping.actions() if one.data() == Grouping.METRIC.value).trigger()
     headings = [line.heading for line in page.table.content.shown if line.heading]
     titles = {metric_text(line.row.metric, line.row.labels) for line in _lines(page) if line.row is not None}
     assert set(headings) == titles

@@ -44,7 +44,7 @@ _FRAME = 2
 MOST_MEASURED = 50
 """Most cells of a column whose width is measured."""
 
-MIN_VISIBLE_ROWS = 5
+MIN_VISIBLE_ROWS = 4
 """Minimum number of visible rows."""
 
 _TONES = {
@@ -134,6 +134,8 @@ class CompareTable(Table[CompareLine]):
         runs = [row for row, line in enumerate(lines) if line.kind is LineKind.RUN]
         if same or runs:
             self.selectRow((same or runs)[0])
+        if not same:
+            self.scrollToTop()  # selectRow() scrolled past the baseline where the table has no room yet
 
     def copy(self) -> None:
         """Request a copy of the whole comparison, including hidden metrics."""
