@@ -3,7 +3,7 @@
 import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtGui import QAction, QActionGroup, QGuiApplication, QKeySequence, QResizeEvent
@@ -23,7 +23,7 @@ from app.questions import Asker
 from app.services import Workstation
 from suites.errors import BenchwrightError
 from suites.quantities import count_text
-from widgets.compare.compare_rows import Compared, CompareLine, Grouping, folded, lines_of, read_runs, rows_for_text
+from widgets.compare.compare_rows import Compared, CompareLine, Grouping, folded, lines_of, read_runs, remaining, rows_for_text
 from widgets.compare.compare_table import CompareTable
 from widgets.compare.conditions_line import ConditionsLine, VerdictLine
 from widgets.compare.curves import read_curves
@@ -50,7 +50,7 @@ from widgets.theme import SPACE, TextSize, set_icon, text_font
 if TYPE_CHECKING:
     from widgets.compare.row_plots import RowPlots
 
-_ORIGIN_FROM = 1000
+_ORIGIN_FROM = 1200
 """Width in pixels from which the origin of the margin is shown."""
 
 _INCLUDE, _WITHDRAW = "Include in the verdicts", "Leave out of the verdicts"
@@ -58,6 +58,8 @@ _INCLUDE, _WITHDRAW = "Include in the verdicts", "Leave out of the verdicts"
 _ALL_METRICS = "Show all metrics"
 
 _CHOOSE = "Select runs in the library"
+
+_READING = "Reading the runs…"
 
 _PATIENCE = 150
 """Delay before *Reading the runs…* is shown, in ms."""
@@ -124,8 +126,38 @@ class ComparePage(Page):
         self._read(lambda: read_runs(self.workstation, *chosen), self._show)
 
     def activated(self) -> None:
-        """Focus the table."""
+        """Focus the table, and follow the library."""
         self.table.setFocus()
+        self.follow()
+
+    def follow(self) -> None:
+        """Read the runs again, which may have another name or be deleted; show them if they are not the same."""
+        before, ids, workstation = self._compared, tuple(self._ids), self.workstation
+        if before is None:
+            return
+        chosen = (self.margin.margins(), self._tested, self._overruled)
+
+        def work() -> tuple[Compared | None, list[str]]:
+            left = remaining(workstation, ids)
+            if len(left) < 2:
+                read_runs(workstation, ids, *chosen)  # raises the error
+            found = read_runs(workstation, left, *chosen)
+            return (None if found.comparison == before.comparison else found), left
+
+        self._read(work, self._show_followed)
+
+    def _show_followed(self, found: object) -> None:
+        compared, left = cast("tuple[Compared | None, list[str]]", found)
+        gone, baseline = [run for run in self._ids if run not in left], self._ids[0]
+        self._ids = left
+        self._waiting.stop()
+        if compared is not None:
+            self._show(compared)
+        elif self.notice.text() == _READING:
+            self.notice.hide()
+        if gone:
+            others = f" The baseline is {left[0]} now." if baseline in gone else ""
+            self.notice.show_message("warning", f"No longer in the library: {', '.join(gone)}.{others}")
 
     def export(self) -> bool:
         """Request the export of the comparison; return False if there is none."""
@@ -385,7 +417,7 @@ class ComparePage(Page):
         self.margin.changed.connect(self._recompare)
         self.margin.keep_requested.connect(self._keep_margin)
         self._waiting = QTimer(self, singleShot=True, interval=_PATIENCE)
-        self._waiting.timeout.connect(lambda: self.notice.show_message("info", "Reading the runs…"))
+        self._waiting.timeout.connect(lambda: self.notice.show_message("info", _READING))
 
     def _build_copy(self) -> QPushButton:
         button = QPushButton("Copy")

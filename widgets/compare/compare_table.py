@@ -5,7 +5,7 @@ from collections.abc import Collection, Mapping, Sequence
 from types import MappingProxyType
 
 from PySide6.QtCore import QSize, Qt, Signal
-from PySide6.QtGui import QFontMetrics, QIcon, QPixmap
+from PySide6.QtGui import QFontMetrics, QIcon, QPixmap, QResizeEvent
 from PySide6.QtWidgets import QStyle, QStyleOptionViewItem, QVBoxLayout, QWidget
 
 from app.comparison.comparison import RelativeFigure, run_letter, run_name
@@ -134,8 +134,18 @@ class CompareTable(Table[CompareLine]):
         runs = [row for row, line in enumerate(lines) if line.kind is LineKind.RUN]
         if same or runs:
             self.selectRow((same or runs)[0])
-        if not same:
-            self.scrollToTop()  # selectRow() scrolled past the baseline where the table has no room yet
+            self._show_baseline()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Fit the columns, and keep the baseline in view."""
+        super().resizeEvent(event)
+        self._show_baseline()
+
+    def _show_baseline(self) -> None:
+        """Scroll to the baseline above the current line of the first run: selectRow() scrolls past it without room."""
+        line, index = self.current(), self.currentIndex()
+        if line is not None and line.number == 1 and self.viewport().rect().intersects(self.visualRect(index)):
+            self.scrollTo(self.content.index(max(0, index.row() - 2), RUN))
 
     def copy(self) -> None:
         """Request a copy of the whole comparison, including hidden metrics."""
