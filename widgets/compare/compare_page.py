@@ -23,7 +23,16 @@ from app.questions import Asker
 from app.services import Workstation
 from suites.errors import BenchwrightError
 from suites.quantities import count_text
-from widgets.compare.compare_rows import Compared, CompareLine, Grouping, folded, lines_of, read_runs, remaining, rows_for_text
+from widgets.compare.compare_rows import (
+    Compared,
+    CompareLine,
+    Grouping,
+    folded,
+    lines_of,
+    read_runs,
+    remaining,
+    rows_for_text,
+)
 from widgets.compare.compare_table import CompareTable
 from widgets.compare.conditions_line import ConditionsLine, VerdictLine
 from widgets.compare.curves import read_curves
