@@ -133,7 +133,8 @@ class CompareTable(Table[CompareLine]):
         same = [row for row, line in enumerate(lines) if before is not None and _key(line) == _key(before)]
         runs = [row for row, line in enumerate(lines) if line.kind is LineKind.RUN]
         if same or runs:
-            self.selectRow((same or runs)[0])
+            # Not a cell of METRIC: Qt would scroll to the end of its span, past the baseline.
+            self.setCurrentIndex(self.content.index((same or runs)[0], RUN))
             self._show_baseline()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
@@ -142,7 +143,7 @@ class CompareTable(Table[CompareLine]):
         self._show_baseline()
 
     def _show_baseline(self) -> None:
-        """Scroll to the baseline above the current line of the first run: selectRow() scrolls past it without room."""
+        """Scroll to the baseline above the current line of the first run: Qt scrolls past it where there is no room."""
         line, index = self.current(), self.currentIndex()
         if line is not None and line.number == 1 and self.viewport().rect().intersects(self.visualRect(index)):
             self.scrollTo(self.content.index(max(0, index.row() - 2), RUN))
