@@ -1,6 +1,7 @@
 """The comparison on a real store: two runs and five, another baseline, another margin, what cannot be compared."""
 
 import math
+import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
@@ -526,3 +527,13 @@ def test_a_long_table_measures_few_cells_of_it(qtbot: QtBot, monkeypatch: pytest
     monkeypatch.setattr(RowDelegate, "sizeHint", counted)
     table.show_lines(lines, 0.05)
     assert 0 < len(measured) <= 4 * MOST_MEASURED
+
+
+def test_thirty_runs_are_compared_in_three_seconds(qtbot: QtBot, page: ComparePage, workstation: Workstation) -> None:
+    """Of the CPU time of this process: others may keep the processors busy."""
+    runs = [Made(f"202603{day:02d}-080000-many", STEADY) for day in range(1, 31)]
+    record(workstation, *runs)
+    began = time.process_time()
+    _compare(qtbot, page, *(run.run_id for run in runs))
+    assert len(page.chips.chips) == 30
+    assert time.process_time() - began < 3

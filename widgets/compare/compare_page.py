@@ -147,10 +147,14 @@ class ComparePage(Page):
         chosen = (self.margin.margins(), self._tested, self._overruled)
 
         def work() -> tuple[Compared | None, list[str]]:
-            left = remaining(workstation, ids)
-            if len(left) < 2:
-                read_runs(workstation, ids, *chosen)  # raises the error
-            found = read_runs(workstation, left, *chosen)
+            left = list(ids)
+            try:
+                found = read_runs(workstation, left, *chosen)
+            except BenchwrightError:
+                left = remaining(workstation, ids)
+                if len(left) < 2:
+                    raise
+                found = read_runs(workstation, left, *chosen)
             return (None if found.comparison == before.comparison else found), left
 
         self._read(work, self._show_followed)
@@ -454,7 +458,7 @@ class ComparePage(Page):
 
     def _build_rows(self) -> QPushButton:
         """Build the button with the metrics that the table shows, their groups and their order."""
-        self.rows_button = QPushButton()
+        self.rows_button = QPushButton("Metrics")
         set_tool_tip(self.rows_button, "Metrics, groups and order of the rows")
         menu = QMenu(self.rows_button)
         menu.addActions([self.everything, self.by_effect])
