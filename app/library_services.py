@@ -275,10 +275,10 @@ class LibraryServices(ABC):
         return duet_sides(self._selection.record(run))
 
     def compared(
-        self, runs: Sequence[str], margins: Margins = DEFAULTS, tested: Collection[str] = ()
+        self, runs: Sequence[str], margins: Margins = DEFAULTS, tested: Collection[str] = (), overruled: str = ""
     ) -> tuple[Comparison, tuple[RunRecord, ...]]:
         """Return the comparison of compare(), and each run, or group of runs as one, without samples."""
-        return self._selection.compared(runs, self.margins(margins), tested)
+        return self._selection.compared(runs, self.margins(margins), tested, overruled)
 
     def trial_samples(
         self, trials: Iterable[tuple[str, int]], metrics: Collection[str]

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from app.events import State
 from app.library_rows import LibraryRow, LibraryRows
 from app.natural_order import natural_key
 from app.plans.plan import host_label
@@ -55,6 +56,12 @@ def _count(value: float) -> str:
     return str(int(value)) if value else ""
 
 
+def _verdict(row: LibraryRow) -> str:
+    """Return the trust in a run. A verdict that is not stored is computed when the run is opened or compared."""
+    ended = row.summary.state is not State.RUNNING and not row.summary.detached
+    return row.summary.trust or ("not computed" if ended else "")
+
+
 def _trust(row: LibraryRow) -> Key:
     trust = row.summary.trust
     return _key(Trust(trust).rank if trust in set(Trust) else None)
@@ -101,7 +108,7 @@ COLUMNS: tuple[ListColumn, ...] = (
     ListColumn("headline", "Headline", lambda row: row.headline, _headline_key, number=True),
     ListColumn("half", "±", _half, _half_key, number=True),
     _numeric("trials", "Trials", lambda row: row.summary.trials, _count),
-    ListColumn("verdict", "Verdict", lambda row: row.summary.trust, _trust),
+    ListColumn("verdict", "Verdict", _verdict, _trust),
     _textual("limit", "Limited by", lambda row: filter(None, (row.summary.limited_by,))),
     _numeric("issues", "Issues", lambda row: row.errors + row.warnings, _count),
     _textual("state", "State", lambda row: (row.summary.status_text,)),

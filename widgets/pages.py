@@ -226,6 +226,9 @@ class Pages:
         library = cast("LibraryPage | None", self._pages.get(PageName.LIBRARY))
         if library is not None and library.isVisible():
             library.follow()
+        compare = cast("ComparePage | None", self._pages.get(PageName.COMPARE))
+        if compare is not None and compare.isVisible():
+            compare.follow()
 
     def _make_hosts(self) -> Page:
         from widgets.hosts.hosts_page import HostsPage

@@ -3,7 +3,7 @@
 import sys
 from dataclasses import asdict, dataclass
 from enum import StrEnum
-from functools import lru_cache
+from functools import cache, lru_cache
 from pathlib import Path
 from string import Template
 from typing import cast
@@ -13,6 +13,7 @@ from PySide6.QtGui import QAction, QColor, QFont, QFontDatabase, QGuiApplication
 from PySide6.QtWidgets import QAbstractButton, QApplication, QWidget
 
 import resources
+from app.series_shades import SHADES, shaded
 from resources import read_text
 from widgets import settings
 
@@ -143,7 +144,7 @@ class Palette:
 LIGHT = Palette(
     dark=False, window="#f6f6f4", surface="#ffffff", raised="#f0f0ed", text="#1c1d1f", muted="#5f6368",
     line="#dededa", accent="#0072B2", selected="#dbeaf4", baseline="#8a8d91",
-    info="#0072B2", warning="#8a5c00", error="#b3261e", good="#00704f", on_accent="#ffffff", border="#b9bab6",
+    info="#00629c", warning="#8a5c00", error="#b3261e", good="#00704f", on_accent="#ffffff", border="#b9bab6",
 )  # fmt: skip
 DARK = Palette(
     dark=True, window="#17181a", surface="#1f2123", raised="#2a2c2f", text="#e6e6e3", muted="#a0a4a9",
@@ -188,17 +189,29 @@ def palette() -> Palette:
 
 
 def series_colour(index: int) -> QColor:
-    """Return the current colour of the series `index`; colours repeat after six."""
-    return QColor((DARK_SERIES if palette().dark else SERIES)[index % len(SERIES)])
+    """Return the current colour of the series `index`; those after six are shaded, and repeat after 36."""
+    return QColor(shaded(DARK_SERIES if palette().dark else SERIES, index, palette().text))
+
+
+@cache
+def _series_indices() -> dict[int, int]:
+    """Return the index of every colour of a series, light or dark, by its RGB value."""
+    return {
+        QColor(shaded(series, index, ink)).rgb(): index
+        for index in reversed(range(len(SERIES) * len(SHADES)))
+        for series, ink in ((SERIES, LIGHT.text), (DARK_SERIES, DARK.text))
+    }
+
+
+def series_index(colour: QColor) -> int | None:
+    """Return the index of the series that `colour` belongs to; None for other colours."""
+    return _series_indices().get(colour.rgb())
 
 
 def in_force(colour: QColor) -> QColor:
     """Return the current colour of the series that `colour` belongs to; other colours unchanged."""
-    for series in (SERIES, DARK_SERIES):
-        for index, name in enumerate(series):
-            if QColor(name).rgb() == colour.rgb():
-                return series_colour(index)
-    return colour
+    index = series_index(colour)
+    return colour if index is None else series_colour(index)
 
 
 def text_font(size: TextSize, *, bold: bool = False) -> QFont:

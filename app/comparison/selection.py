@@ -140,12 +140,12 @@ class RunSelection:
         return self._compare(self.chosen(selectors), selectors, margins, overruled, tested)
 
     def compared(
-        self, selectors: Sequence[str], margins: Margins, tested: Collection[str] = ()
+        self, selectors: Sequence[str], margins: Margins, tested: Collection[str] = (), overruled: str = ""
     ) -> tuple[Comparison, tuple[RunRecord, ...]]:
         """Return the comparison, and each run or joined group of runs without samples."""
         groups = self.chosen(selectors)
         records = tuple(join(group, {record.summary.id: {} for record in group})[0] for group in groups)
-        return self._compare(groups, selectors, margins, "", tested), records
+        return self._compare(groups, selectors, margins, overruled, tested), records
 
     def trial_samples(
         self, trials: Iterable[tuple[str, int]], metrics: Collection[str]

@@ -14,6 +14,7 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Rectangle
 
 from app.output import escaped
+from app.series_shades import shaded
 
 WIDTH = 1200
 MARGIN = 36
@@ -58,8 +59,8 @@ CODE = Style(12, 18, fixed=True)
 
 
 def series_colour(index: int) -> str:
-    """Return the colour of the series `index`; they repeat after six."""
-    return SERIES[index % len(SERIES)]
+    """Return the colour of the series `index`; those after six are darker."""
+    return shaded(SERIES, index, INK)
 
 
 DPI = 100

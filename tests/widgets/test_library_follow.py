@@ -17,6 +17,7 @@ from app.store.library_version import LibraryVersion
 from tests.program import DONE, benchwright
 from tests.widgets.library_runs import Made, record
 from widgets import jobs, library_digests
+from widgets.compare.compare_page import ComparePage
 from widgets.hosts.hosts_page import HostsPage
 from widgets.library.library_page import LibraryPage
 from widgets.library.run_columns import GroupLine
@@ -31,7 +32,7 @@ Keep = Callable[[QWidget], QWidget]
 
 FIRST = Made("20260101-000000-0000", iops=(1000.0, 1010.0), samples=2)
 RUNS = [replace(FIRST, run_id=f"202601{day:02}-000000-00{day:02}", host=f"web-{day}") for day in range(1, 29)]
-LAST, MIDDLE, NEXT = RUNS[-1].run_id, RUNS[9].run_id, RUNS[8].run_id
+FIRST_RUN, LAST, MIDDLE, NEXT = (RUNS[at].run_id for at in (0, -1, 9, 8))
 
 
 @pytest.fixture
@@ -94,6 +95,19 @@ def test_tags_and_deletions_of_another_process_are_shown_in_place(
     assert listed(page) == [made.run_id for made in RUNS[1:]]  # web-2 before web-10
     qtbot.waitUntil(lambda: counts(window)[BIN] == "1")
     assert counts(window)[ALL] == str(len(RUNS) - 1)
+
+
+def test_compare_follows_names_and_deletions_of_another_process(qtbot: QtBot, window: MainWindow) -> None:
+    page = window.show_page(PageName.COMPARE)
+    assert isinstance(page, ComparePage)
+    page.compare([FIRST_RUN, NEXT, MIDDLE])
+    qtbot.waitUntil(lambda: page.compared is not None and not jobs.running())
+    elsewhere(window, "annotate", MIDDLE, "--name", "with the new kernel")
+    qtbot.waitUntil(lambda: "with the new kernel" in page.chips.chips[2].label.text())
+    elsewhere(window, "delete", FIRST_RUN, "--for-good", "--yes")
+    qtbot.waitUntil(lambda: len(page.chips.chips) == 2)
+    assert FIRST_RUN in page.notice.text()
+    assert f"The baseline is {NEXT} now." in page.notice.text()
 
 
 def test_a_run_of_another_process_comes_after_the_edit_in_place(

@@ -15,8 +15,9 @@ from app.questions import RefusingAsker
 from app.services import Workstation
 from suites.verdict import Trust, Verdict
 from tests.messages import messages
-from tests.widgets.library_runs import DISK, Made, copied_library, plan_of, record
+from tests.widgets.library_runs import DISK, STEADY, Made, copied_library, plan_of, record
 from widgets import jobs
+from widgets.compare.compare_table import VALUE
 from widgets.library.library_page import LibraryPage
 from widgets.library.run_dialogs import DeleteQuestion, PinDialog
 from widgets.live.log_view import LINE_LIMIT
@@ -132,6 +133,31 @@ def test_a_search_that_finds_nothing_says_so_and_shows_no_run(qtbot: QtBot, page
     assert reported.args == ["0 of 8 runs"]
     assert not page.panel.isVisible()
     assert page.export() is False
+
+
+def test_differences_of_more_runs_than_are_compared_are_all_listed(
+    qtbot: QtBot, page: LibraryPage, workstation: Workstation
+) -> None:
+    runs = [Made(f"202603{day:02d}-080000-many", STEADY, host=f"web-{day}") for day in range(1, 31)]
+    record(workstation, *runs)
+    page.refresh()
+    _settle(qtbot)
+    _select(qtbot, page, *(run.run_id for run in runs))
+    assert page.comparison.runs.text().endswith("and 22 more")
+    differences = page.comparison.differences
+    (line,) = differences.content.shown
+    assert line.texts == tuple(f"web-{day}" for day in range(1, 31))
+    assert differences.horizontalScrollBar().maximum() > 0
+    assert differences.columnWidth(0) >= differences.sizeHintForColumn(0)
+
+
+def test_a_comparison_in_place_shows_the_baseline(qtbot: QtBot, page: LibraryPage) -> None:
+    _select(qtbot, page, AFTER, BEFORE, "20260114-090120-i9j0")
+    qtbot.waitUntil(page.comparison.table.isVisible)
+    _settle(qtbot)
+    table = page.comparison.table
+    baseline = table.visualRect(table.content.index(1, VALUE))
+    assert table.viewport().rect().contains(baseline)
 
 
 def test_two_selected_runs_are_compared_with_the_pinned_one_as_baseline(qtbot: QtBot, page: LibraryPage) -> None:

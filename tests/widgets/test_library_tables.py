@@ -51,7 +51,7 @@ def test_a_run_is_told_with_its_state_in_a_word_and_a_mark(qtbot: QtBot, worksta
     assert pinned["Baseline"] == "before the update"
     failed, unjudged = named["20260114-101500-k1l2"], named["20260114-090120-i9j0"]
     assert (failed["Headline [k IOPS]"], failed["State"], failed["Trials"]) == ("—", "failed", "")
-    assert (pinned["Verdict"], failed["Verdict"], unjudged["Verdict"]) == ("valid", "invalid", "")
+    assert (pinned["Verdict"], failed["Verdict"], unjudged["Verdict"]) == ("valid", "invalid", "not computed")
     at = table.content.at
     assert at(table.row_of("20260114-090120-i9j0"), "Verdict").data(Qt.ItemDataRole.DecorationRole) is None
     for run_id, state in (("20260114-101500-k1l2", "failed"), ("20260112-081502-a1b2", "done")):

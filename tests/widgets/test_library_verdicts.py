@@ -58,6 +58,8 @@ def test_a_library_that_nobody_looks_at_judges_nothing(qtbot: QtBot, keep: Keep,
     page.refresh()
     qtbot.waitUntil(lambda: len(page.table.content.rows) == 1)
     assert _verdicts(page) == {OLD: ""}
+    column = page.table.lines.names.index("verdict")
+    assert page.table.lines.index(0, column).data() == "not computed"
 
 
 def test_the_newest_is_judged_first_and_nothing_while_something_is_measured(

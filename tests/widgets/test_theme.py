@@ -11,6 +11,7 @@ from pytestqt.qtbot import QtBot
 from app.report_image import sheet
 from suites.units import Unit
 from widgets import settings, theme
+from widgets.plots.markers import shape_of
 from widgets.plots.time_plot import TimePlot
 from widgets.theme import DARK, LIGHT, Appearance, Palette, icon, pixmap, set_icon
 
@@ -63,6 +64,24 @@ def test_every_curve_stands_out_from_its_ground(dark: bool) -> None:  # noqa: FB
 def test_each_curve_is_as_visible_in_dark_as_in_light() -> None:
     pairs = zip(theme.DARK_SERIES, theme.SERIES, strict=True)
     assert all(_contrast(dark, DARK.surface) >= _contrast(light, LIGHT.surface) for dark, light in pairs)
+
+
+@pytest.mark.parametrize("colours", [LIGHT, DARK], ids=["light", "dark"])
+def test_marks_stand_out_from_a_selected_row(colours: Palette) -> None:
+    for name in (*theme.SEVERITIES, "muted"):
+        assert _contrast(getattr(colours, name), colours.selected) >= 4.5, name
+
+
+@pytest.mark.parametrize("appearance", [Appearance.LIGHT, Appearance.DARK])
+def test_thirty_runs_have_thirty_looks(appearance: Appearance) -> None:
+    theme.set_appearance(appearance)
+    colours = [theme.series_colour(number) for number in range(36)]
+    assert len({colour.name() for colour in colours}) == 36
+    assert len({(number % 6, shape_of(colour)) for number, colour in enumerate(colours)}) == 36
+    theme.set_appearance(Appearance.LIGHT)
+    assert [sheet.series_colour(number).lower() for number in range(36)] == [
+        theme.series_colour(number).name() for number in range(36)
+    ]
 
 
 def test_report_images_keep_the_colours_of_white_paper() -> None:

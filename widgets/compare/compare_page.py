@@ -3,13 +3,11 @@
 import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from PySide6.QtCore import Qt, QTimer, Signal
-from PySide6.QtGui import QAction, QGuiApplication, QKeySequence, QResizeEvent
+from PySide6.QtGui import QAction, QActionGroup, QGuiApplication, QKeySequence, QResizeEvent
 from PySide6.QtWidgets import (
-    QCheckBox,
-    QComboBox,
     QMenu,
     QPushButton,
     QSplitter,
@@ -24,7 +22,17 @@ from app.margins import Margin
 from app.questions import Asker
 from app.services import Workstation
 from suites.errors import BenchwrightError
-from widgets.compare.compare_rows import Compared, CompareLine, Grouping, folded, lines_of, read_runs, rows_for_text
+from suites.quantities import count_text
+from widgets.compare.compare_rows import (
+    Compared,
+    CompareLine,
+    Grouping,
+    folded,
+    lines_of,
+    read_runs,
+    remaining,
+    rows_for_text,
+)
 from widgets.compare.compare_table import CompareTable
 from widgets.compare.conditions_line import ConditionsLine, VerdictLine
 from widgets.compare.curves import read_curves
@@ -37,7 +45,7 @@ from widgets.compare.run_chips import RunChips
 from widgets.compare.sample_size_pane import SampleSizePane
 from widgets.jobs import BackgroundJob
 from widgets.page import Page
-from widgets.parts.boxes import column_in, fill
+from widgets.parts.boxes import column_in, fill, in_row
 from widgets.parts.controls import push_button
 from widgets.parts.dialogs import opened
 from widgets.parts.empty_state import EmptyState
@@ -51,18 +59,22 @@ from widgets.theme import SPACE, TextSize, set_icon, text_font
 if TYPE_CHECKING:
     from widgets.compare.row_plots import RowPlots
 
-_ORIGIN_FROM = 600
+_ORIGIN_FROM = 1200
 """Width in pixels from which the origin of the margin is shown."""
 
 _INCLUDE, _WITHDRAW = "Include in the verdicts", "Leave out of the verdicts"
 
+_ALL_METRICS = "Show all metrics"
+
 _CHOOSE = "Select runs in the library"
+
+_READING = "Reading the runs…"
 
 _PATIENCE = 150
 """Delay before *Reading the runs…* is shown, in ms."""
 
-_TABLE_MOST = 0.4
-"""Largest share of the height that the table gets by default."""
+PLOTS_LEAST = 0.6
+"""Least share of the page's height that the plots with their tabs get by default, but for MIN_VISIBLE_ROWS."""
 
 
 class ComparePage(Page):
@@ -96,7 +108,9 @@ class ComparePage(Page):
         self.studies = StudyTabs(self.tabs, workstation, self.sample_size, self.rank)
         self.notice = Notice()
         self.margin = MarginField()
-        self.everything = QCheckBox("Show all metrics")
+        self.everything = QAction(_ALL_METRICS, self, checkable=True)
+        self.by_effect = QAction("Largest effect first", self, checkable=True)
+        self.grouping = QActionGroup(self)
         self.include_action = QAction(_INCLUDE, self.table, shortcut=QKeySequence("Ctrl+I"), enabled=False)
         self.include_action.setShortcutContext(Qt.ShortcutContext.WidgetShortcut)
         self.table.addAction(self.include_action)
@@ -121,8 +135,42 @@ class ComparePage(Page):
         self._read(lambda: read_runs(self.workstation, *chosen), self._show)
 
     def activated(self) -> None:
-        """Focus the table."""
+        """Focus the table, and follow the library."""
         self.table.setFocus()
+        self.follow()
+
+    def follow(self) -> None:
+        """Read the runs again, which may have another name or be deleted; show them if they are not the same."""
+        before, ids, workstation = self._compared, tuple(self._ids), self.workstation
+        if before is None:
+            return
+        chosen = (self.margin.margins(), self._tested, self._overruled)
+
+        def work() -> tuple[Compared | None, list[str]]:
+            left = list(ids)
+            try:
+                found = read_runs(workstation, left, *chosen)
+            except BenchwrightError:
+                left = remaining(workstation, ids)
+                if len(left) < 2:
+                    raise
+                found = read_runs(workstation, left, *chosen)
+            return (None if found.comparison == before.comparison else found), left
+
+        self._read(work, self._show_followed)
+
+    def _show_followed(self, found: object) -> None:
+        compared, left = cast("tuple[Compared | None, list[str]]", found)
+        gone, baseline = [run for run in self._ids if run not in left], self._ids[0]
+        self._ids = left
+        self._waiting.stop()
+        if compared is not None:
+            self._show(compared)
+        elif self.notice.text() == _READING:
+            self.notice.hide()
+        if gone:
+            others = f" The baseline is {left[0]} now." if baseline in gone else ""
+            self.notice.show_message("warning", f"No longer in the library: {', '.join(gone)}.{others}")
 
     def export(self) -> bool:
         """Request the export of the comparison; return False if there is none."""
@@ -194,13 +242,17 @@ class ComparePage(Page):
         self.back_button.hide()
         self._compared = compared
         self.chips.show_runs(compared.comparison.runs)
-        for before, after in itertools.pairwise([self.export_button, *self.chips.chips, self.margin.value]):
-            QWidget.setTabOrder(before, after)  # Tab order follows the layout: chips before the margin
+        for before, after in itertools.pairwise([self.rows_button, *self.chips.chips, self.table]):
+            QWidget.setTabOrder(before, after)  # Tab order follows the layout
         hidden = folded(compared)
-        self.everything.setText(f"Show all metrics ({hidden} more)" if hidden else "Show all metrics")
+        self.everything.setText(f"{_ALL_METRICS} ({hidden} more)" if hidden else _ALL_METRICS)
         self.everything.setEnabled(hidden > 0)
         self._content.show()
-        for part in (self._controls, self._splitter):  # no margin and no figures, of the comparison before neither
+        for part in (
+            self.margin,
+            self.rows_button,
+            self._splitter,
+        ):  # no margin and no figures, of the comparison before neither
             part.setVisible(bool(compared.comparison.rows))
         self.conditions.show_compared(compared)
         self.studies.show_runs(self._ids, compared.missing)
@@ -215,9 +267,12 @@ class ComparePage(Page):
             lines = lines_of(
                 self._compared,
                 everything=self.everything.isChecked(),
-                grouping=self.grouping.currentData(),
+                grouping=Grouping(self.grouping.checkedAction().data()),
                 by_effect=self.by_effect.isChecked(),
             )
+            total = len(self._compared.comparison.rows)
+            shown = total if self.everything.isChecked() else total - folded(self._compared)
+            self.rows_button.setText(f"{shown} of {count_text(total, 'metric')}")
             self.table.show_lines(lines, self._compared.comparison.margin)
             self._share_height()
 
@@ -271,11 +326,12 @@ class ComparePage(Page):
         )
 
     def _share_height(self) -> None:
-        """Give the table its full height up to its share, and the plots the rest."""
+        """Give the plots their least share, and the table of what is left as much as it needs."""
         if self._moved:
             return
         whole = sum(self._splitter.sizes())
-        table = min(self.table.whole_height(), round(whole * _TABLE_MOST))
+        below = round(self.height() * PLOTS_LEAST) + self._lines.sizeHint().height() + SPACE[0]
+        table = min(self.table.whole_height(), max(self.table.minimumHeight(), whole - below))
         self._splitter.setSizes([table, whole - table])
 
     def _keep_heights(self) -> None:
@@ -368,13 +424,13 @@ class ComparePage(Page):
         self.everything.toggled.connect(self._show_lines)
         self.by_effect.toggled.connect(self._show_lines)
         self.by_effect.toggled.connect(lambda: self.table.scrollTo(self.table.currentIndex()))
-        self.grouping.currentIndexChanged.connect(self._show_lines)
+        self.grouping.triggered.connect(self._show_lines)
         self.conditions.differences_requested.connect(lambda: self.tabs.setCurrentWidget(self.explanation))
         self.table.activated.connect(self._show_trials)
         self.margin.changed.connect(self._recompare)
         self.margin.keep_requested.connect(self._keep_margin)
         self._waiting = QTimer(self, singleShot=True, interval=_PATIENCE)
-        self._waiting.timeout.connect(lambda: self.notice.show_message("info", "Reading the runs…"))
+        self._waiting.timeout.connect(lambda: self.notice.show_message("info", _READING))
 
     def _build_copy(self) -> QPushButton:
         button = QPushButton("Copy")
@@ -398,28 +454,36 @@ class ComparePage(Page):
         self.export_button = push_button("Export…", self.export, tip="Export the runs as CSV and image (Ctrl+E)")
         title = Text("Compare", font=text_font(TextSize.TITLE, bold=True), wrap=False)
         buttons = (self.add_button, self.baseline_button, self.copy_button, self.export_button)
-        return flowing(title, *buttons, spacing=SPACE[1])
+        return flowing(title, *buttons, self.margin, self._build_rows(), spacing=SPACE[1])
 
-    def _build_controls(self) -> QWidget:
-        self.grouping = QComboBox()
-        self.grouping.setAccessibleName("Group by")
+    def _build_rows(self) -> QPushButton:
+        """Build the button with the metrics that the table shows, their groups and their order."""
+        self.rows_button = QPushButton("Metrics")
+        set_tool_tip(self.rows_button, "Metrics, groups and order of the rows")
+        menu = QMenu(self.rows_button)
+        menu.addActions([self.everything, self.by_effect])
+        menu.addSeparator()
         for grouping in Grouping:
-            self.grouping.addItem(f"By {grouping.value}", grouping)
-        self.by_effect = QCheckBox("Largest effect first")
-        return flowing(self.margin, self.grouping, self.by_effect, self.everything, spacing=SPACE[3])
+            action = self.grouping.addAction(f"Group by {grouping.value}")
+            action.setCheckable(True)
+            action.setChecked(grouping is Grouping.STEP)
+            action.setData(grouping.value)
+        menu.addActions(self.grouping.actions())
+        self.rows_button.setMenu(menu)
+        return self.rows_button
 
     def _arrange(self) -> None:
         self._splitter = QSplitter(Qt.Orientation.Vertical, childrenCollapsible=False, handleWidth=SPACE[2])
         below = QWidget()
-        fill(column_in(below, SPACE[0]), self.verdict, (self.tabs, 1))
+        self._lines = in_row((self.verdict, 1), (self.conditions, 1), spacing=SPACE[2])
+        fill(column_in(below, SPACE[0]), self._lines, (self.tabs, 1))
         self._splitter.addWidget(self.table)
         self._splitter.addWidget(below)
         self._moved = remember_splitter(self._splitter, "compare")
         self._splitter.splitterMoved.connect(self._keep_heights)
         self._content = QWidget()
         content = column_in(self._content, SPACE[1])
-        self._controls = self._build_controls()
-        fill(content, self._build_head(), self.chips.area, self._controls, self.conditions, (self._splitter, 1))
+        fill(content, self._build_head(), self.chips.area, (self._splitter, 1))
         content.addStretch(0)
         self._content.hide()
         self._body = QWidget()

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from enum import Enum
 
@@ -13,6 +14,7 @@ from app.plans.plan import Step, host_label
 from app.records import RunRecord
 from app.services import Workstation
 from app.summary import MetricSummary
+from suites.errors import BenchwrightError
 from suites.facts import known
 from suites.quantities import metric_text
 from widgets.jobs import collection_paused
@@ -34,12 +36,22 @@ class Compared:
 
 
 def read_runs(
-    workstation: Workstation, runs: Sequence[str], margins: Margins, tested: Collection[str] = ()
+    workstation: Workstation, runs: Sequence[str], margins: Margins, tested: Collection[str] = (), overruled: str = ""
 ) -> Compared:
-    """Read and compare runs or groups of runs, without their samples; `tested` are those of compare()."""
+    """Read and compare runs or groups of runs, without their samples; `tested` and `overruled` are as in compare()."""
     with collection_paused():
-        comparison, records = workstation.compared(runs, margins, tested)
+        comparison, records = workstation.compared(runs, margins, tested, overruled)
         return Compared(comparison, records, missing_for(records))
+
+
+def remaining(workstation: Workstation, runs: Sequence[str]) -> list[str]:
+    """Return those of `runs` that can be read."""
+    found = []
+    for run in runs:
+        with suppress(BenchwrightError):
+            workstation.joined_record(run)
+            found.append(run)
+    return found
 
 
 class LineKind(Enum):

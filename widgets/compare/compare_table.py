@@ -5,7 +5,7 @@ from collections.abc import Collection, Mapping, Sequence
 from types import MappingProxyType
 
 from PySide6.QtCore import QSize, Qt, Signal
-from PySide6.QtGui import QFontMetrics, QIcon, QPixmap
+from PySide6.QtGui import QFontMetrics, QIcon, QPixmap, QResizeEvent
 from PySide6.QtWidgets import QStyle, QStyleOptionViewItem, QVBoxLayout, QWidget
 
 from app.comparison.comparison import RelativeFigure, run_letter, run_name
@@ -44,7 +44,7 @@ _FRAME = 2
 MOST_MEASURED = 50
 """Most cells of a column whose width is measured."""
 
-MIN_VISIBLE_ROWS = 5
+MIN_VISIBLE_ROWS = 4
 """Minimum number of visible rows."""
 
 _TONES = {
@@ -133,7 +133,20 @@ class CompareTable(Table[CompareLine]):
         same = [row for row, line in enumerate(lines) if before is not None and _key(line) == _key(before)]
         runs = [row for row, line in enumerate(lines) if line.kind is LineKind.RUN]
         if same or runs:
-            self.selectRow((same or runs)[0])
+            # Not a cell of METRIC: Qt would scroll to the end of its span, past the baseline.
+            self.setCurrentIndex(self.content.index((same or runs)[0], RUN))
+            self._show_baseline()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Fit the columns, and keep the baseline in view."""
+        super().resizeEvent(event)
+        self._show_baseline()
+
+    def _show_baseline(self) -> None:
+        """Scroll to the baseline above the current line of the first run: Qt scrolls past it where there is no room."""
+        line, index = self.current(), self.currentIndex()
+        if line is not None and line.number == 1 and self.viewport().rect().intersects(self.visualRect(index)):
+            self.scrollTo(self.content.index(max(0, index.row() - 2), RUN))
 
     def copy(self) -> None:
         """Request a copy of the whole comparison, including hidden metrics."""

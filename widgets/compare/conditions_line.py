@@ -1,4 +1,4 @@
-"""Lines above and below the comparison table: differences in how the runs were measured, and the selected verdict."""
+"""Lines below the comparison table: differences in how the runs were measured, and the selected verdict."""
 
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QWidget

@@ -68,6 +68,7 @@ class MarginField(QWidget):
     def _describe(self) -> None:
         own = "" if self._metric is None else f"{self._metric.name}, {self._shown.origin or 'default'}"
         self.origin.setText("all metrics" if self.typed else own)
+        set_tool_tip(self.value, f"{_TIP}\nNow: {self.origin.text()}")
 
     def _fill_menu(self) -> None:
         self.menu.clear()

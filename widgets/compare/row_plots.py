@@ -16,7 +16,7 @@ from widgets.compare.trial_dots import lanes_of
 from widgets.parts.boxes import FittedWidget, column_in, fill, in_row
 from widgets.parts.text import Text, Tone
 from widgets.plots.time_plot import TimePlot
-from widgets.theme import SPACE
+from widgets.theme import SERIES, SPACE
 
 _PATIENCE = 150
 """Delay before *Reading…* is shown instead of the curves of another row, in ms."""
@@ -73,6 +73,7 @@ class Overlay(QWidget):
             plot.add_series(
                 key, run_letter(curve.number), run_colour(curve.number), buffer=series.buffer,
                 factor=convert(1.0, series.metric.unit, plot.unit), faint=not curve.front,
+                dashed=curve.number > len(SERIES),
             )  # fmt: skip
             ends.append(float(series.buffer.times()[-1]))
             warm += [] if series.warm_up_until is None else [series.warm_up_until]

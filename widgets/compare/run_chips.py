@@ -137,7 +137,7 @@ class RunChip(QFrame):
         return button
 
 
-MOST_ROWS = 3
+MOST_ROWS = 2
 
 
 class RunChips(FittedWidget):

@@ -1,5 +1,6 @@
 """Comparison of the selected runs in place: what differs in their parameters, then their figures with verdicts."""
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -31,6 +32,9 @@ from widgets.theme import SPACE, TextSize, text_font
 MOST_RUNS = 8
 """Runs that are compared in place; more open in Compare."""
 
+MOST_COLUMNS = 100
+"""Runs whose parameters and facts are compared."""
+
 DELAY = 200
 """Milliseconds after the last change of the selection before the runs are read."""
 
@@ -59,14 +63,11 @@ def difference_lines(rows: Sequence[LibraryRow]) -> list[DifferenceLine]:
     return lines
 
 
-def _columns(count: int) -> list[TableColumn[DifferenceLine]]:
-    def column(number: int) -> TableColumn[DifferenceLine]:
-        return TableColumn(run_letter(number), lambda line: line.texts[number], width=120)
+def _columns(rows: Sequence[LibraryRow]) -> list[TableColumn[DifferenceLine]]:
+    def column(number: int, row: LibraryRow) -> TableColumn[DifferenceLine]:
+        return TableColumn(run_letter(number), lambda line: line.texts[number], width=120, tip=_name(row))
 
-    return [
-        TableColumn("Differs", lambda line: line.name, stretch=True, least=100),
-        *(column(number) for number in range(count)),
-    ]
+    return [TableColumn("Differs", lambda line: line.name), *itertools.starmap(column, enumerate(rows))]
 
 
 class ComparePreview(QWidget):
@@ -85,7 +86,7 @@ class ComparePreview(QWidget):
             "Compare", self.open_requested, tip="Compare these runs on a page of their own (Ctrl+D)"
         )
         self.notice = Notice()
-        self.differences = Table("What differs between the runs", TableModel[DifferenceLine](_columns(2)))
+        self.differences = Table("What differs between the runs", TableModel[DifferenceLine](_columns(())))
         self.table = CompareTable()
         self.table.setMinimumHeight(0)  # the preview may be low
         self.sample_size = SampleSizePane(workstation)
@@ -112,11 +113,15 @@ class ComparePreview(QWidget):
         self._wanted = tuple(row.id for row in ordered)
         self.title.set_text(f"{count_text(len(rows), 'run')} selected")
         shown = ordered[:MOST_RUNS]
-        self.runs.setText("   ".join(f"{run_letter(at)} {_name(row)}" for at, row in enumerate(shown)))
-        lines = difference_lines(shown)
-        self.differences.show_rows(lines, _columns(len(shown)))
+        more = f"   and {len(rows) - MOST_RUNS} more" if len(rows) > MOST_RUNS else ""
+        if len(rows) > MOST_COLUMNS:
+            more += f"; differences of the first {MOST_COLUMNS} runs"
+        self.runs.setText("   ".join(f"{run_letter(at)} {_name(row)}" for at, row in enumerate(shown)) + more)
+        listed = ordered[:MOST_COLUMNS]
+        lines = difference_lines(listed)
+        self.differences.show_rows(lines, _columns(listed))
         self.differences.setVisible(bool(lines))
-        self.differences.setMaximumHeight(self.differences.whole_height(6))
+        self.differences.setMaximumHeight(self.differences.whole_height(4))
         self.table.hide()
         self.notice.hide()
         self.studies.show_runs(self._wanted, {}, sessions=True)

@@ -305,6 +305,7 @@ class LibraryPage(Page):
         alone = not self._alone
         self._list.setVisible(not alone)
         self.filter_bar.setVisible(not alone)
+        self.panel.set_alone(alone=alone)
         self.actions_of_runs.open.setText("Show the list" if alone else "Show alone")
         self._show_current()
         self.preview.open_current()

@@ -67,6 +67,8 @@ def _started(row: LibraryRow) -> str:
 
 def _verdict(row: LibraryRow) -> str:
     limited = f"limited by {row.summary.limited_by}" if row.summary.limited_by else ""
+    if not row.summary.trust:
+        return "The verdict is not stored. It is computed when the run is opened or compared, or while no run measures."
     return f"{row.summary.trust}\n{limited}".strip()
 
 

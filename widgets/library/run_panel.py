@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt, QTimer, Signal
-from PySide6.QtWidgets import QScrollArea, QTabWidget, QToolButton, QWidget
+from PySide6.QtWidgets import QMenu, QScrollArea, QTabWidget, QToolButton, QWidget
 
 from app.events import State
 from app.history import History, HistoryQuery
@@ -25,7 +25,8 @@ from widgets.live.model import StepKey
 from widgets.live.run_issues import RunIssues
 from widgets.live.verdict_panel import VerdictPanel
 from widgets.parts.actions import ActionButton
-from widgets.parts.boxes import column_in, fill, in_row
+from widgets.parts.boxes import column_in, fill, in_row, row_in
+from widgets.parts.controls import tool_button
 from widgets.parts.flow_layout import flowing
 from widgets.parts.issue_line import IssueActions
 from widgets.parts.names import host_title
@@ -119,6 +120,11 @@ class RunPanel(QWidget):
         """The run that is shown, or None."""
         return self._opened
 
+    def set_alone(self, *, alone: bool) -> None:
+        """Show the actions as a menu if the run fills the page: the plots get the room of the buttons."""
+        self._row.setVisible(not alone)
+        self._menu.setVisible(alone)
+
     def show_line(self, run: RunSummary) -> None:
         """Show the summary of `run`; of another run than the one shown, the rest follows."""
         self.head.show_line(run)
@@ -205,6 +211,7 @@ class RunPanel(QWidget):
             from widgets.run_view import RunView
 
             self.run_view = RunView(self._workstation)
+            self.run_view.view.tabs.take_turns(self.drawer)
             self.run_view.output_requested.connect(self.output_requested)
             self.run_view.strip.step_chosen.connect(self._follow)
             self.run_view.setContentsMargins(0, SPACE[1], 0, 0)
@@ -251,10 +258,16 @@ class RunPanel(QWidget):
             actions.restore,
         )
         self.buttons = {action: ActionButton(action) for action in offered}
-        corner = QToolButton()
-        corner.setDefaultAction(actions.open)
+        self._row = flowing(*self.buttons.values(), spacing=SPACE[1])
+        self._menu = tool_button("Actions", visible=False, popupMode=QToolButton.ToolButtonPopupMode.InstantPopup)
+        self._menu.setMenu(QMenu(self._menu))
+        self._menu.menu().addActions(list(offered))
+        button = QToolButton()
+        button.setDefaultAction(actions.open)
+        corner = QWidget()
+        fill(row_in(corner), self._menu, button)
         self.tabs.setCornerWidget(corner)
         rows = column_in(self, SPACE[1])
-        fill(rows, self.head, flowing(*self.buttons.values(), spacing=SPACE[1]), self.notice, (self.tabs, 1))
+        fill(rows, self.head, self._row, self.notice, (self.tabs, 1))
         fill(rows, self.drawer)
         rows.addStretch(0)

@@ -7,7 +7,7 @@ from typing import Any, cast
 
 from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QPointF, QRectF, Qt, QTimer, Signal
 from PySide6.QtGui import QColor, QKeyEvent, QMouseEvent, QPainter, QPen, QPolygonF
-from PySide6.QtWidgets import QAbstractItemView, QLineEdit, QStyleOptionViewItem, QWidget
+from PySide6.QtWidgets import QAbstractItemView, QLineEdit, QStyle, QStyleOptionViewItem, QWidget
 
 from app.library_rows import LibraryRow
 from app.library_table import COLUMNS, ListColumn, grouped, sorted_rows
@@ -280,10 +280,11 @@ class RunDelegate(RowDelegate):
         ]
         painter.save()
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        painter.setPen(QPen(QColor(palette().muted), 1.0))
+        selected = bool(option.state & QStyle.StateFlag.State_Selected)
+        painter.setPen(QPen(QColor(palette().text if selected else palette().muted), 1.4))
         painter.drawPolyline(QPolygonF(points))
         painter.setPen(Qt.PenStyle.NoPen)
-        painter.setBrush(QColor(palette().accent))
+        painter.setBrush(QColor(palette().info))
         painter.drawEllipse(points[at], 2.5, 2.5)
         painter.restore()
 

@@ -6,6 +6,7 @@ from PySide6.QtWidgets import QTabWidget, QWidget
 from widgets import settings
 from widgets.parts.boxes import fill, row_in
 from widgets.parts.controls import tool_button
+from widgets.parts.issues_drawer import IssuesDrawer
 from widgets.parts.text import set_tool_tip
 
 _SETTING = "live_details"
@@ -41,6 +42,17 @@ class FoldTabs(QTabWidget):
             settings.put(_SETTING, "folded" if folded else "open")
             self._fit()
             self.fold_changed.emit()
+
+    def take_turns(self, drawer: IssuesDrawer) -> None:
+        """Fold the tabs when `drawer` opens, and it when they unfold: both would leave the plots no room."""
+
+        def fold_drawer() -> None:
+            if not self._folded:
+                drawer.set_folded(folded=True)
+
+        fold_drawer()
+        self.fold_changed.connect(fold_drawer)
+        drawer.fold_changed.connect(lambda folded: None if folded else self.set_folded(folded=True))
 
     def open_tab(self, page: QWidget) -> None:
         """Unfold the tabs with `page` in front."""

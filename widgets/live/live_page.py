@@ -311,6 +311,7 @@ class LivePage(Page):
             from widgets.live.step_view import StepView
 
             self.view = StepView(self.workstation)
+            self.view.tabs.take_turns(self.issues)
             self._body.addWidget(self.view, 1)
             self._column.addWidget(self.issues)  # now, so that Tab reaches it after the view
         return self.view

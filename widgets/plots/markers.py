@@ -3,7 +3,7 @@
 from PySide6.QtCore import QPointF
 from PySide6.QtGui import QColor, QPainter, QPolygonF
 
-from widgets.theme import DARK_SERIES, SERIES
+from widgets.theme import SERIES, series_index
 
 _SIZE = 2.8
 """Half the height of a shape in pixels."""
@@ -16,16 +16,13 @@ _OUTLINES: tuple[tuple[tuple[float, float], ...], ...] = (
     ((0.0, 1.2), (1.1, -0.9), (-1.1, -0.9)),
     ((-1.2, -0.5), (1.2, -0.5), (1.2, 0.5), (-1.2, 0.5)),
 )
-"""Shapes by the index of a series' colour: circle, square, triangle, diamond, triangle on its tip, bar."""
+"""Shapes of the first six series: circle, square, triangle, diamond, triangle on its tip, bar."""
 
 
 def shape_of(colour: QColor) -> int:
-    """Return the shape of the series that has `colour`; a circle for other colours."""
-    for series in (SERIES, DARK_SERIES):
-        for index, name in enumerate(series):
-            if QColor(name).rgb() == colour.rgb():
-                return index
-    return 0
+    """Return the shape of the series that has `colour`, another one where hues repeat; a circle for other colours."""
+    index = series_index(colour) or 0
+    return (index + index // len(SERIES)) % len(_OUTLINES)
 
 
 def draw_shape(painter: QPainter, shape: int, place: QPointF) -> None:
