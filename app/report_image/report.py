@@ -40,7 +40,6 @@ from suites.quantities import (
     figure_text,
     first_upper,
     metric_text,
-    range_text,
     ratio_text,
     times_text,
     uncertainty_text,
@@ -91,7 +90,7 @@ def _single_run_headlines(shown: ReportStep) -> Iterator[tuple[str, Style, str]]
 def _of_trials(summary: MetricSummary) -> str:
     if summary.n == 1:
         return "One trial: variance unknown."
-    spread = range_text(summary.metric, summary.minimum, summary.maximum, summary.uncertainty)
+    spread = summary.range_text
     interval = (
         f", {uncertainty_text(summary.metric, summary.value, half)} (95 % CI)" if (half := summary.uncertainty) else ""
     )
