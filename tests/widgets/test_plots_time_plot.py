@@ -73,6 +73,7 @@ def described(plot: TimePlot) -> str:
     """Return what a screen reader reads of a plot, which it takes for a chart."""
     found = QAccessible.queryAccessibleInterface(plot.view)
     assert found.role() is QAccessible.Role.Chart
+    assert found.childCount() == 0
     assert found.text(QAccessible.Text.Name) == f"Plot: {plot.title}"
     return found.text(QAccessible.Text.Description)
 
