@@ -60,6 +60,7 @@ class LibraryRow:
     duration: float | None = None  # seconds
     baselines: tuple[str, ...] = ()  # the newest first
     configurations: tuple[Configuration, ...] = ()  # of its steps
+    headline_trials: int | None = None  # those of the value
 
     @property
     def id(self) -> str:
@@ -77,6 +78,11 @@ class LibraryRow:
         if self.metric is None or self.value is None:
             return self.summary.headline
         return figure_text(self.metric, self.value, self.half)
+
+    @property
+    def trials(self) -> int:
+        """The trials of the headline value; without one, of all steps."""
+        return self.summary.trials if self.headline_trials is None else self.headline_trials
 
     @property
     def platform(self) -> str:

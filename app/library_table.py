@@ -107,7 +107,7 @@ COLUMNS: tuple[ListColumn, ...] = (
     _textual("step", "Steps", lambda row: row.summary.steps),
     ListColumn("headline", "Headline", lambda row: row.headline, _headline_key, number=True),
     ListColumn("half", "±", _half, _half_key, number=True),
-    _numeric("trials", "Trials", lambda row: row.summary.trials, _count),
+    _numeric("trials", "Trials", lambda row: row.trials, _count),
     ListColumn("verdict", "Verdict", _verdict, _trust),
     _textual("limit", "Limited by", lambda row: filter(None, (row.summary.limited_by,))),
     _numeric("issues", "Issues", lambda row: row.errors + row.warnings, _count),

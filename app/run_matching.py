@@ -52,7 +52,7 @@ TEXTS: Mapping[str, Callable[[LibraryRow], Iterable[str]]] = {
 """Fields with texts, in the order of menus. ``yes`` and ``no``: with and without one."""
 
 NUMBERS: Mapping[str, Callable[[LibraryRow], float | None]] = {
-    "trials": lambda row: row.summary.trials,
+    "trials": lambda row: row.trials,
     "duration": lambda row: row.duration,
     "errors": lambda row: row.errors,
     "warnings": lambda row: row.warnings,
@@ -107,7 +107,13 @@ def metric_names(wanted: RunFilter, library: LibraryRows) -> tuple[str, ...]:
     """Return the metrics whose values a filter needs."""
     named = parameter_names(library.configurations)
     used = (term.name for term in wanted.terms if term.name in library.metrics and term.name not in named)
-    return tuple(dict.fromkeys(name for name in used if name not in {*TEXTS, *NUMBERS, *OTHERS}))
+    own = [name for name in used if name not in {*TEXTS, *NUMBERS, *OTHERS}]
+    return tuple(dict.fromkeys(one for name in own for one in _with_total(name, library)))
+
+
+def _with_total(name: str, library: LibraryRows) -> list[str]:
+    """Return a metric and its total over reads and writes, which is the headline of a mixed run."""
+    return [one for one in (name, f"total_{name}") if one in library.metrics]
 
 
 def parameter_names(configurations: Iterable[Configuration]) -> Mapping[str, str]:
@@ -151,7 +157,8 @@ def _positive(term: Term, library: LibraryRows, values_of: MetricReader, now: da
     if name in parameters:
         return _parameter_test(replace(term, name=parameters[name]))
     if name in library.metrics:
-        return _metric_test(term, library.metrics[name], values_of(name))
+        found = map(values_of, _with_total(name, library))
+        return _metric_test(term, library.metrics[name], list(found))
     raise _unknown(term, [*TEXTS, *NUMBERS, *OTHERS, *parameters, *library.metrics])
 
 
@@ -233,7 +240,7 @@ def _value_test(term: Term) -> Test:
     return matches
 
 
-def _metric_test(term: Term, metric: Metric, values: Mapping[str, tuple[float, ...]]) -> Test:
+def _metric_test(term: Term, metric: Metric, found: Sequence[Mapping[str, tuple[float, ...]]]) -> Test:
     compare, limits = _COMPARE[term.operator], []
     for given in (_quantity(term, one) for one in term.values):
         limit = _in_unit(given, metric)
@@ -241,7 +248,9 @@ def _metric_test(term: Term, metric: Metric, values: Mapping[str, tuple[float, .
             needs = "needs a unit" if given[1] is Unit.ONE else f"is in {metric.unit}, not in {given[1]}"
             raise FilterError(f"“{term.name}” {needs}", f"Write a value in {metric.unit}.", *_span(term))
         limits.append(limit)
-    return lambda row: any(compare(value, limit) for value in values.get(row.id, ()) for limit in limits)
+    return lambda row: any(
+        compare(value, limit) for values in found for value in values.get(row.id, ()) for limit in limits
+    )
 
 
 def _quantity(term: Term, text: str) -> tuple[float, Unit | None]:

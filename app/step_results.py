@@ -8,7 +8,7 @@ from app.hosts.short_facts import host_text
 from app.plans.plan import host_label
 from app.records import RunRecord
 from app.summary import MetricSummary, headline_metrics, summaries, tail_of
-from suites.quantities import figure_text, first_upper, metric_text, uncertainty_text
+from suites.quantities import figure_text, first_upper, label_text, metric_text, uncertainty_text
 from suites.verdict import Limiter, Trust, Verdict
 
 
@@ -85,9 +85,6 @@ def step_results(record: RunRecord) -> list[StepResult]:
 
 
 def _result(head: MetricSummary, own: Sequence[MetricSummary], verdict: Verdict | None) -> StepResult:
-    tail = tail_of(one.metric for one in own if one.labels == head.labels)
-    detail = next((one for one in own if one.metric == tail and one.labels == head.labels), None)
-    shown = "" if detail is None else f"p{detail.metric.percentile:g} {figure_text(detail.metric, detail.value)}"
     half = head.uncertainty
     return StepResult(
         head.step,
@@ -96,9 +93,29 @@ def _result(head: MetricSummary, own: Sequence[MetricSummary], verdict: Verdict 
         figure_text(head.metric, head.value, half),
         "" if half is None else uncertainty_text(head.metric, head.value, half),
         head.n,
-        shown,
+        _tail_text(head, own),
         verdict,
     )
+
+
+def _tail_text(head: MetricSummary, own: Sequence[MetricSummary]) -> str:
+    """Return the tail beside a headline: ``p99 212 µs``; of a total that has none, those of its parts."""
+    beside = [one for one in own if one.labels == head.labels]
+    if tail_of(one.metric for one in beside) is None:
+        beside = [one for one in own if set(one.labels) > set(head.labels)]
+    tail = tail_of(one.metric for one in beside)
+    tails = [one for one in beside if one.metric == tail]
+    if tail is None or len(tails) > _MOST_TAILS:
+        return ""
+    parts = [
+        f"{label_text(tuple(label for label in one.labels if label not in head.labels))} {figure_text(tail, one.value)}"
+        for one in tails
+    ]
+    return f"p{tail.percentile:g} {', '.join(map(str.strip, parts))}"
+
+
+_MOST_TAILS = 3
+"""Most parts of a total whose tails are shown: read, write and sync."""
 
 
 def results_text(record: RunRecord) -> str:

@@ -20,7 +20,7 @@ from app.sample_statistics import WithinTrials
 from app.verdict.listing import listed
 from suites.errors import UnknownSuiteError
 from suites.facts import known
-from suites.quantities import count_text, figure_text, share_text
+from suites.quantities import count_text, figure_text, range_text, share_text
 from suites.verdict import Trust, Verdict, trust_mark
 from suites.vocab import Labels, Metric
 
@@ -209,6 +209,11 @@ class MetricSummary(OfTrials):
         """What the value is the mean of: ``8 trials``, ``3 sessions (18 trials)``."""
         trials, sessions = count_text(self.n, "trial"), len(self.session_means)
         return trials if sessions == 1 else f"{count_text(sessions, 'session')} ({trials})"
+
+    @property
+    def range_text(self) -> str:
+        """Least to greatest trial in the unit of the value."""
+        return range_text(self.metric, self.minimum, self.maximum, self.uncertainty, value=self.value)
 
     @property
     def uncertainty(self) -> float | None:

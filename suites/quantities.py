@@ -168,20 +168,25 @@ def uncertainty_text(metric: Metric, value: float, upper: float) -> str:
     return f"×/÷ {factor:,.{2 if factor < 2 else 1 if factor < 10 else 0}f}"
 
 
-def range_text(metric: Metric, low: float, high: float, interval: float | None = None) -> str:
-    """Return a range of `metric` with its unit once, both ends with the prefix of the upper one.
+def range_text(
+    metric: Metric, low: float, high: float, interval: float | None = None, *, value: float | None = None
+) -> str:
+    """Return a range of `metric` with its unit once, both ends with the prefix of `value`, else of the upper one.
 
-    ``76 to 82 IOPS``, ``0.21 to 1.21 ms``; a prefix of the number is repeated: ``97k to 412k IOPS``.
+    The `interval` decides the decimals, with at least two digits of an end: ``76 to 82 IOPS``, ``4.0 to 994 ms``; a
+    prefix of the number is repeated: ``97k to 412k IOPS``.
     """
-    divisor, suffix = _scale(high, metric.unit, metric.name)
+    divisor, suffix = _scale(high if value is None else value, metric.unit, metric.name)
     places = interval_decimals(interval / divisor) if interval else None
-    first, last = (
-        NOT_KNOWN
-        if not math.isfinite(value)
-        else _number(value / divisor, decimals(value / divisor) if places is None else places) + _glued(suffix)
-        for value in (low, high)
-    )
-    return ends_text(first, last, suffix.removeprefix(_glued(suffix)) if math.isfinite(high) else "")
+
+    def written(end: float) -> str:
+        if not math.isfinite(end):
+            return NOT_KNOWN
+        scaled = end / divisor
+        digits = decimals(scaled) if places is None else max(places, interval_decimals(scaled))
+        return _number(scaled, digits) + _glued(suffix)
+
+    return ends_text(written(low), written(high), suffix.removeprefix(_glued(suffix)) if math.isfinite(high) else "")
 
 
 def ends_text(low: str, high: str, unit: str = "", link: str = " to ") -> str:

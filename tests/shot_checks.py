@@ -13,8 +13,6 @@ from PySide6.QtWidgets import (
     QLabel,
     QPushButton,
     QRadioButton,
-    QScrollArea,
-    QTabWidget,
     QToolButton,
     QWidget,
 )
@@ -57,6 +55,8 @@ def _plot_problems(one: QWidget, found: QAccessibleInterface) -> Iterator[str]:
     """Yield what a plot lacks for those who do not see it: a role, what it shows, and its data by key and menu."""
     if found.role() is not QAccessible.Role.Chart:
         yield "is no chart to a screen reader"
+    if any(not found.child(number).text(QAccessible.Text.Name) for number in range(found.childCount())):
+        yield "has parts without a name"
     if not found.text(QAccessible.Text.Description):
         yield "has no description"
     at: QWidget | None = one
@@ -70,7 +70,7 @@ def _is_part(one: QWidget) -> bool:
     """Return whether a widget is the inside of one that has the name and the role."""
     parent = one.parentWidget()
     viewport = isinstance(parent, QAbstractScrollArea) and parent.viewport() is one
-    return viewport or isinstance(one, QTabWidget | QScrollArea) or isinstance(parent, QComboBox | QAbstractSpinBox)
+    return viewport or isinstance(parent, QComboBox | QAbstractSpinBox)
 
 
 def _text(one: QWidget) -> str:

@@ -79,14 +79,15 @@ def print_run(record: RunRecord, within: WithinTrials, *, trials: bool = False) 
     _print_verdicts(record)
     rows = []
     for figure in summaries(record):
-        spread = range_text(figure.metric, figure.minimum, figure.maximum, figure.uncertainty)
-        edges = figure.interval
+        edges, of = figure.interval, figure.value
         interval = (
-            "" if edges is None else range_text(figure.metric, edges.low or 0.0, edges.high or 0.0, figure.uncertainty)
+            ""
+            if edges is None
+            else range_text(figure.metric, edges.low or 0.0, edges.high or 0.0, figure.uncertainty, value=of)
         )
         rows.append(
             [figure.step, host_label(figure.host), metric_text(figure.metric, figure.labels),
-             figure.marked_value, interval, spread, str(figure.n),
+             figure.marked_value, interval, figure.range_text, str(figure.n),
              better_text(figure.metric.better)]
         )  # fmt: skip
     if rows:

@@ -114,7 +114,7 @@ def row_to_json(row: LibraryRow) -> dict[str, object]:
     if row.metric is not None and row.value is not None:
         figure = {"name": row.metric.name, "value": row.value, "half": row.half, "unit": row.metric.unit.value}
     return {
-        **published(row.summary),
+        **published(row.summary), "trials": row.trials,
         "instance": row.instance, "virtualisation": row.virtualisation, "kernel": row.kernel,
         "plan_hash": row.plan_hash, "duration": row.duration, "headline_metric": figure, "errors": row.errors,
         "warnings": row.warnings, "baselines": list(row.baselines), "tags": list(row.annotation.tags),

@@ -218,7 +218,9 @@ def _print_history(found: History, *, everything: bool) -> None:
     for point in shown:
         reach = ""
         if point.low is not None and point.high is not None:
-            reach = range_text(found.metric, point.low, point.high) + ("" if point.interval else " (range)")
+            reach = range_text(found.metric, point.low, point.high, value=point.value) + (
+                "" if point.interval else " (range)"
+            )
         moment = point.started[:16].replace("T", " ")
         value, doubt = figure_text(found.metric, point.value), trust_mark(point.trust)
         rows.append([point.run, moment, value, reach, str(point.n), doubt])

@@ -240,7 +240,7 @@ def _percentile_text(metric: Metric, found: Percentile | None) -> str:
     if found.low is None or found.high is None:
         return f"{figure_text(metric, found.value)}{together}"
     half = (found.high - found.low) / 2 or None
-    interval = range_text(metric, found.low, found.high, half)
+    interval = range_text(metric, found.low, found.high, half, value=found.value)
     return f"{figure_text(metric, found.value, half)} ({interval}{together})"
 
 
@@ -339,7 +339,7 @@ def _points(one: ScalingAnalysis) -> list[list[str]]:
         [
             point.text,
             figure_text(metric, point.value, (point.maximum - point.minimum) / 2 or None),
-            range_text(metric, point.minimum, point.maximum) if len(point.values) > 1 else "",
+            range_text(metric, point.minimum, point.maximum, value=point.value) if len(point.values) > 1 else "",
             str(len(point.values)),
             share_interval_text(found) if (found := efficient.get(point.x)) else "",
         ]

@@ -94,8 +94,8 @@ def draw_panel(sheet: Sheet, panel: Panel, x: float, available: float, *, small:
     shown = scale(panel.metric, span.high)
     unit = f" ({shown.suffix})" if shown.suffix not in {"", "/s"} else ""
     direction = f", {direction_text(panel.metric.better)}" if panel.directed else ""
-    sheet.text(x, sheet.y, f"{panel.metric.title}{unit}{direction}", SMALL)
-    top = sheet.y + SMALL.leading + 6
+    title = f"{panel.metric.title}{unit}{direction}"
+    top = sheet.lines(x, sheet.y, wrap(title, SMALL, available), SMALL) + 6
     names = [] if small else list(_names(panel))
     widest = max((width(name.text, NAME) + 26 for name in names), default=0.0)
     at_curves = len(names) <= NAMES and widest <= WIDEST_NAME

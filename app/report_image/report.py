@@ -40,7 +40,6 @@ from suites.quantities import (
     figure_text,
     first_upper,
     metric_text,
-    range_text,
     ratio_text,
     times_text,
     uncertainty_text,
@@ -91,7 +90,7 @@ def _single_run_headlines(shown: ReportStep) -> Iterator[tuple[str, Style, str]]
 def _of_trials(summary: MetricSummary) -> str:
     if summary.n == 1:
         return "One trial: variance unknown."
-    spread = range_text(summary.metric, summary.minimum, summary.maximum, summary.uncertainty)
+    spread = summary.range_text
     interval = (
         f", {uncertainty_text(summary.metric, summary.value, half)} (95 % CI)" if (half := summary.uncertainty) else ""
     )
@@ -182,6 +181,7 @@ ACROSS = 4
 def draw_steps(sheet: Sheet, found: Sequence[ReportStep]) -> None:
     """Draw the headline plot of each step, ACROSS in a row; the table of results has the figures."""
     each = (CONTENT - GUTTER * (ACROSS - 1)) / ACROSS
+    drawn: list[Panel] = []
     for first in range(0, len(found), ACROSS):
         ends, top = [], sheet.y
         for column, shown in enumerate(found[first : first + ACROSS]):
@@ -190,11 +190,20 @@ def draw_steps(sheet: Sheet, found: Sequence[ReportStep]) -> None:
             sheet.text(left, top, wrap(next(iter(shown.names)), STRONG, each)[0], STRONG)
             sheet.y += STRONG.leading
             plots = sweep_plots(shown) or panels(shown)
+            drawn += plots[:1]
             ends.append(draw_panel(sheet, plots[0], left, each, small=True)[0] if plots else sheet.y)
         sheet.y = max(ends) + 10
     names = dict.fromkeys(band.name for shown in found for band in shown.bands)
     grey = f" Grey: baseline {', '.join(f'“{name}”' for name in names)}." if names else ""
-    sheet.paragraph(f"One curve for each trial.{grey}", QUIET)
+    shapes = dict.fromkeys("dot" if _has_dots(panel) else "curve" for panel in drawn if not panel.ticks)
+    each_trial = f"One {' or '.join(shapes)} for each trial." if shapes else ""
+    if caption := f"{each_trial}{grey}".strip():
+        sheet.paragraph(caption, QUIET)
+
+
+def _has_dots(panel: Panel) -> bool:
+    """Return whether a plot has no line: figures of trials, or curves of one sample."""
+    return all(curve.dots or len(curve.times) == 1 for curve in panel.curves)
 
 
 SECTION = 30

@@ -36,7 +36,6 @@ from suites.quantities import (
     edges_text,
     ends_text,
     metric_text,
-    range_text,
     ratio_text,
     scale,
     share_text,
@@ -326,7 +325,7 @@ def _rank(found: Sequence[MetricSummary], summary: MetricSummary) -> int:
 
 def _spread(summary: MetricSummary) -> Iterator[TableCell]:
     yield TableCell(summary.marked_value, STRONG)
-    spread = range_text(summary.metric, summary.minimum, summary.maximum, summary.uncertainty)
+    spread = summary.range_text
     yield TableCell(spread if summary.n > 1 else "", QUIET)
     yield TableCell("" if summary.cov is None else share_text(summary.cov), QUIET)
 

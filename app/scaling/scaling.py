@@ -215,7 +215,9 @@ def _estimate(one: ScalingAnalysis, each: ParameterEstimate) -> str:
     if not rate:
         return share_interval_text(each)
     metric, half = one.curve.metric, (each.high - each.low) / 2 or None
-    return f"{figure_text(metric, each.value, half)} ({range_text(metric, each.low, each.high, half)})"
+    return (
+        f"{figure_text(metric, each.value, half)} ({range_text(metric, each.low, each.high, half, value=each.value)})"
+    )
 
 
 def _peak_text(peak: ParameterEstimate) -> str:

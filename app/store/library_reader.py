@@ -173,7 +173,7 @@ class _RowReader:
         (
             run, name, question, plan_hash, hosts, steps, configured, state, started, ended, duration, headline,
             instance, virtualisation, kernel, trials, metric, value, half, trust, limited_by, errors, warnings,
-            series, session, due,
+            series, session, due, headline_trials,
         ) = row  # fmt: skip
         added, pinned = self._annotations.get(run, NO_ANNOTATION), self._baselines.get(run, ())
         configurations, suites = self._configurations(configured)
@@ -184,5 +184,5 @@ class _RowReader:
         )  # fmt: skip
         return LibraryRow(
             summary, plan_hash, added, instance, virtualisation, kernel, self.metrics.get(metric), value, half,
-            errors, warnings, duration, pinned, configurations,
+            errors, warnings, duration, pinned, configurations, headline_trials,
         )  # fmt: skip

@@ -44,7 +44,8 @@ _QUERIES = (
     # A run is added, ended or deleted: read from the index of states.
     "SELECT state, count(*), total(rowid) FROM runs GROUP BY state",
     # A summary is written anew, for instance after a finding was acknowledged.
-    "SELECT count(*), max(rowid), total(trials), total(errors), total(warnings), total(value) FROM run_summaries",
+    """SELECT count(*), max(rowid), total(trials), total(headline_trials), total(errors), total(warnings), total(value)
+    FROM run_summaries""",
     "SELECT run_id, name, note, tags, binned FROM annotations",
     "SELECT name, search FROM saved_searches",
     "SELECT id, name, version FROM baselines",

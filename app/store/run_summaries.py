@@ -139,12 +139,13 @@ def _headline(
     places = [(step.name, record.plan.hosts[0]) for step in record.plan.steps[:1]]
     key = next((key for key in figures if key[:2] in places), None)
     if key is None:
-        return {"metric": None, "value": None, "half": None}
+        return {"metric": None, "value": None, "half": None, "headline_trials": None}
     numbered = figures[key]
     values = [value for _, value in numbered]
     found = centre_over(values, _halves(record, key[0], numbered))
     half = None if found.high is None or min(values) == max(values) else found.high - found.value
-    return {"metric": _metric_ids(connection)[key[2]], "value": found.value, "half": half}
+    metric = _metric_ids(connection)[key[2]]
+    return {"metric": metric, "value": found.value, "half": half, "headline_trials": len(values)}
 
 
 def _verdict(record: RunRecord) -> Row:

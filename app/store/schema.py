@@ -1,4 +1,4 @@
-"""Tables of the library, format 13. Any change of them needs a new format and a converter from this one.
+"""Tables of the library, format 14. Any change of them needs a new format and a converter from this one.
 
 A change that only adds tables or columns keeps READ_FORMAT, so that older programs can read the new library.
 """
@@ -30,7 +30,7 @@ from sqlalchemy import (
 from sqlalchemy.schema import CreateColumn
 
 APPLICATION_ID = 0x42575231  # "BWR1"; identifies a library, also to file(1)
-FORMAT = 13
+FORMAT = 14
 """Format required to write this library: the file's user_version."""
 
 READ_FORMAT = 6
@@ -382,6 +382,7 @@ run_summaries = Table(  # since format 12: derived from the other tables, so tha
     Column("session_series", Text),
     Column("session", Integer),
     Column("session_due", Text),
+    Column("headline_trials", Integer),  # since format 14: those of the value
 )
 
 run_metrics = Table(  # since format 12: derived, the mean over the counted trials of a step on a host
@@ -441,8 +442,8 @@ def rows_of_run(run_id: str) -> Iterator[tuple[Table, Select[Any]]]:
 def upgrade(connection: Connection) -> None:
     """Upgrade a library of any older format: add missing tables and columns, convert pins to baselines.
 
-    Formats 2 to 13 only added tables, columns and indexes, so that no steps in between are needed. The summaries of
-    the runs are written later: run_summaries.complete().
+    Formats 2 to 14 only added tables, columns and indexes, so that no steps in between are needed. The summaries of
+    the runs are written anew later: run_summaries.complete().
     """
     _tables.create_all(connection)
     for table in _tables.sorted_tables:
@@ -453,6 +454,7 @@ def upgrade(connection: Connection) -> None:
                 connection.exec_driver_sql(f"ALTER TABLE {table.name} ADD COLUMN {described}")
         for index in table.indexes:
             index.create(connection, checkfirst=True)
+    connection.execute(delete(run_summaries))
     _count_sessions(connection)
     if connection.exec_driver_sql("SELECT 1 FROM sqlite_master WHERE name = 'pins'").first():  # before format 4
         connection.exec_driver_sql(

@@ -21,12 +21,12 @@ from app.report_image.panels import ReportStep, host_panel, panels, with_gaps
 from app.report_image.report import draw_report, write_report
 from app.report_image.sheet import BASELINE, BODY, CODE, CONTENT, SERIES, WIDTH, Sheet, printable, width, wrap
 from app.report_image.tables import ImageColumn, TableCell, TableRow, _widths
-from app.step_results import results_text
+from app.step_results import results_text, step_results
 from app.store.store import Store
 from remote.telemetry.telemetry_metrics import CPU_IDLE
 from suites.base import Command
 from suites.verdict import Limiter, Trust, Verdict
-from suites.vocab import Figure, Sample
+from suites.vocab import Figure, Metric, Sample
 from tests.app import run_events
 from tests.app.run_events import IOPS, P99, READ, STEP
 from tests.app.stores import record
@@ -142,9 +142,10 @@ def test_it_says_everything_a_reader_needs() -> None:
         assert needed in shown_text
 
 
-def quick_run() -> RunRecord:
+def quick_run(values: tuple[float, ...] = (1000.0,), metric: Metric = IOPS) -> RunRecord:
     """Return a run of seven steps with a verdict each."""
-    parts = [a_run(values=(1000.0,), step=replace(STEP, name=f"step {number}")) for number in range(7)]
+    steps = [replace(STEP, name=f"step {number}") for number in range(7)]
+    parts = [run_events.run_record("a", values, step=step, metric=metric) for step in steps]
     verdicts = tuple(Verdict(Trust.VALID, Limiter.DEVICE, "Valid.", (), f"step {n}", "web-1") for n in range(7))
     trials = [trial for part in parts for trial in part.trials]
     trials = [replace(one, trial=replace(one.trial, id=number)) for number, one in enumerate(trials, 1)]
@@ -159,6 +160,21 @@ def test_a_quick_benchmark_begins_with_its_results_and_fits_two_screens() -> Non
     texts = [words.text for words in sheet._texts]
     assert texts.index("step 6") < texts.index("Findings")
     assert texts.count(MESSAGES["limited"]) == 7
+
+
+def test_titles_of_small_plots_are_wrapped_and_the_caption_names_their_dots() -> None:
+    metric = replace(IOPS, title="I/Os per second of all reads and writes together, both ways")
+    sheet = drawn(quick_run((1000.0, 1010.0), metric), samples=False)
+    check_layout(sheet)
+    assert "One dot for each trial." in [words.text for words in sheet._texts]
+
+
+def test_the_tail_beside_a_total_is_that_of_its_parts() -> None:
+    total = replace(IOPS, name="total_iops")
+    tails = [Figure(P99, value, (("operation", name),)) for name, value in (("read", 663.0), ("write", 885.0))]
+    run = a_run()
+    mixed = [replace(one, figures=(Figure(total, 2000.0), *tails)) for one in run.trials]
+    assert [one.detail for one in step_results(replace(run, trials=tuple(mixed)))] == ["p99 read 663 µs, write 885 µs"]
 
 
 def test_a_card_has_the_size_of_a_link_preview_and_every_result() -> None:

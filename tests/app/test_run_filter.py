@@ -12,8 +12,12 @@ from app.run_filter import FilterError, RunFilter, Term, parse_filter
 from app.run_matching import matcher, metric_names, values_of_field
 from app.store.store import Store
 from suites.units import Unit
-from suites.vocab import Better, Metric, MetricKind
+from suites.vocab import Better, Figure, Metric, MetricKind
+from tests.app import run_events
+from tests.app.stores import RUN, record, store
 from tests.perf.large_library import START, make_library
+
+__all__ = ["store"]  # a fixture
 
 NAMES = st.from_regex(r"[a-z][a-z_]{0,6}", fullmatch=True)
 OPERATORS = st.sampled_from([":", "=", ">", "<", ">=", "<="])
@@ -167,3 +171,11 @@ def test_the_values_that_exist_are_counted(library: tuple[LibraryRows, Store]) -
     assert dict(values_of_field(rows.rows, "host"))["web-1"] == selected(library, "host=web-1")
     assert {value for value, _ in values_of_field(rows.rows, "iodepth")} == {"1", "4", "32", "64"}
     assert metric_names(parse_filter("iops>1 host:web rw=read"), rows) == ("iops",)
+
+
+def test_a_rate_matches_its_total_of_a_mixed_run(store: Store) -> None:
+    total = replace(run_events.IOPS, name="total_iops")
+    both = [Figure(total, 24_000.0), Figure(run_events.IOPS, 16_000.0, run_events.READ)]
+    first, *_, last = run_events.run_events(RUN)
+    record(store, RUN, [first, *run_events.trial_events(run_events.trial(1), both), last])
+    assert [selected((store.library(), store), f"iops>{limit}k") for limit in (20, 25)] == [1, 0]

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from app.cli.run_list import row_to_json
 from app.events import RunStarted
 from app.history import HistoryQuery
 from app.library_rows import Annotation
@@ -99,6 +100,17 @@ def test_a_row_has_what_the_run_measured(store: Store) -> None:
     assert store.library().rows[0].warnings == 0
 
 
+def test_the_trials_of_a_row_are_those_of_its_headline(store: Store) -> None:
+    second = replace(run_events.STEP, name="random write")
+    _, *events, ended = run_events.run_events(RUN, (1000.0, 1100.0))
+    later = run_events.trial_events(replace(run_events.trial(3), step=second.name), [], [])
+    started = RunStarted(RUN, run_events.plan(run_events.STEP, second, trials=2), "2026-11-20T14:15:30+00:00")
+    record(store, RUN, [started, *events, *later, ended])
+    (row,) = store.library().rows
+    assert (row.summary.trials, row.trials, row_to_json(row)["trials"]) == (3, 2, 2)
+    assert [one.text(row) for one in COLUMNS if one.name == "trials"] == ["2"]
+
+
 def test_a_run_under_way_is_listed_with_its_plan(store: Store) -> None:
     with store.recorder(RUN) as recorder:
         recorder.record(RunStarted(RUN, run_events.plan(), "2026-11-20T14:15:30+00:00"))
@@ -115,7 +127,7 @@ def listed(store: Store) -> list[RunSummary]:
     return [replace(run, suites=()) for run in store.runs()]
 
 
-@pytest.mark.parametrize("number", range(1, 12))
+@pytest.mark.parametrize("number", range(1, 14))
 def test_runs_of_older_formats_are_listed_at_once_and_completed(tmp_path: Path, number: int) -> None:
     store = Store(Path(shutil.copy(STORES / f"format-{number}.sqlite3", tmp_path / "runs.sqlite3")))
     before, found = listed(store), store.library()

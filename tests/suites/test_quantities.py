@@ -237,6 +237,8 @@ def test_a_range_says_its_unit_once() -> None:
     assert range_text(IOPS, 2976.0, 3012.0, 10.0) == "2976 to 3012 IOPS"
     assert range_text(FLOPS, 7.02e9, 7.31e9) == "7.02 to 7.31 GFLOPS"
     assert range_text(LATENCY, 212.3, 1212.3) == "0.212 to 1.21 ms"
+    assert range_text(LATENCY, 100.0, 3500.0, 1200.0, value=619.0) == "100 to 3500 µs"
+    assert range_text(LATENCY, 4000.0, 994_000.0, 400_000.0) == "4.0 to 994 ms"
 
 
 def test_an_axis_has_the_prefix_of_its_largest_figure() -> None:

@@ -47,7 +47,7 @@ def test_a_run_is_told_with_its_state_in_a_word_and_a_mark(qtbot: QtBot, worksta
     named = {line.id: dict(zip(heads, row, strict=True)) for line, row in zip(table.lines.matched, rows, strict=True)}
     pinned = named["20260112-081502-a1b2"]
     assert (pinned["Name"], pinned["Hosts"], pinned["Type"]) == ("volume check", "web-1", "c7i.2xlarge")
-    assert (pinned["Headline [k IOPS]"], pinned["±"], pinned["Trials"]) == ("412.0", "± 1.7", "16")
+    assert (pinned["Headline [k IOPS]"], pinned["±"], pinned["Trials"]) == ("412.0", "± 1.7", "8")
     assert pinned["Baseline"] == "before the update"
     failed, unjudged = named["20260114-101500-k1l2"], named["20260114-090120-i9j0"]
     assert (failed["Headline [k IOPS]"], failed["State"], failed["Trials"]) == ("—", "failed", "")

@@ -46,7 +46,7 @@ def test_figures_share_unit_and_digits_and_reasons_stay(
     table = TrialTable()
     qtbot.addWidget(table)
     table.show_trials(run.trials_at(PLACE), IOPS, None)
-    assert heads(table) == ["Trial", "Read [k/s]", "Min–max [k/s]", "Samples", "State"]
+    assert heads(table) == ["Trial", "Read [k IOPS]", "Min–max [k IOPS]", "Samples", "State"]
     assert rows(table) == [
         ["warm-up 1", "30.00", "—", "0", "warm-up, not counted"],
         ["1", "41.23", "41.00–41.60", "4", "done"],
@@ -63,7 +63,7 @@ def test_each_direction_has_its_columns(qtbot: QtBot, run: RunModel) -> None:
     table = TrialTable()
     qtbot.addWidget(table)
     table.show_trials(run.trials_at(PLACE), IOPS, None)
-    assert heads(table)[1:5] == ["Read [k/s]", "Min–max [k/s]", "Write [k/s]", "Min–max [k/s]"]
+    assert heads(table)[1:5] == ["Read [k IOPS]", "Min–max [k IOPS]", "Write [k IOPS]", "Min–max [k IOPS]"]
     assert rows(table)[3][1:5] == ["40.00", "—", "17.0", "—"]
     assert rows(table)[1][3:5] == ["—", "—"]
 
@@ -102,7 +102,7 @@ def test_of_many_series_each_has_one_column_named_by_what_tells_it_apart(qtbot: 
     table.show_trials(folded([begin(1), *samples]).trials_at(PLACE), IOPS, None)
     assert heads(table) == [
         "Trial",
-        *(f"Depth {depth} [/s]" for depth in range(1, SPREAD_UP_TO + 2)),
+        *(f"Depth {depth} [IOPS]" for depth in range(1, SPREAD_UP_TO + 2)),
         "Samples",
         "State",
     ]

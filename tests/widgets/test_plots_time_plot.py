@@ -73,6 +73,7 @@ def described(plot: TimePlot) -> str:
     """Return what a screen reader reads of a plot, which it takes for a chart."""
     found = QAccessible.queryAccessibleInterface(plot.view)
     assert found.role() is QAccessible.Role.Chart
+    assert found.childCount() == 0
     assert found.text(QAccessible.Text.Name) == f"Plot: {plot.title}"
     return found.text(QAccessible.Text.Description)
 
@@ -271,6 +272,23 @@ def test_copying_as_data_gives_whole_figures_with_units_and_leaves_gaps_empty(sh
     assert rows[0][3:] == [f"before the upgrade {words} [1/s]" for words in ("median", "low", "high")]
     assert rows[1] == ["1", "41234.567", "", "40000", "39000", "41000"]
     assert rows[2] == ["2", "", "12", "40000", "39000", "41000"]
+
+
+def test_copying_as_data_gives_the_figure_of_every_trial(shown: Show) -> None:
+    plot = shown()
+    plot.add_series("read", "read", series_colour(0))
+    plot.append("read", 1.0, 90.0)
+    plot.append("read", 2.0, 110.0)
+    plot.set_levels([("read", 0.0, 3.0, 101.5), ("read", 4.0, 7.0, 400.0)])  # the second has no samples
+    plot.menu.copy_data()
+    rows = [row.split("\t") for row in QGuiApplication.clipboard().text().splitlines()]
+    assert rows == [
+        ["time [s]", "read [1/s]", "read, whole trial [1/s]"],
+        ["0", "", "101.5"],
+        ["1", "90", "101.5"],
+        ["2", "110", "101.5"],
+        ["4", "", "400"],
+    ]
 
 
 def test_copying_as_picture_and_saving_give_the_plot_twice_as_fine(

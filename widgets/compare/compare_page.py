@@ -103,6 +103,7 @@ class ComparePage(Page):
         self.verdict = VerdictLine()
         self.conditions = ConditionsLine()
         self.tabs = QTabWidget(documentMode=True)
+        self.tabs.setAccessibleName("Details of the comparison")
         self.tabs.addTab(self.explanation, "Explanation")
         self.sample_size, self.rank = SampleSizePane(workstation), RankPane(workstation)
         self.studies = StudyTabs(self.tabs, workstation, self.sample_size, self.rank)

@@ -162,6 +162,7 @@ class CalibrateDialog(QDialog):
         found = column_in(sheet, SPACE[2], (0, 0, SPACE[1], 0))
         fill(found, self._when, self.lines, self.instrument, self.noise, None)
         scroll = QScrollArea(widgetResizable=True)
+        scroll.setAccessibleName("Calibration")
         scroll.setWidget(sheet)
         rows.addWidget(scroll, 1)
         rows.addLayout(button_row(None, self.start_button, self.close_button))

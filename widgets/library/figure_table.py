@@ -7,7 +7,7 @@ from PySide6.QtCore import Signal
 
 from app.records import RunRecord
 from app.summary import MetricSummary, headline_metrics, summaries
-from suites.quantities import better_text, figure_text, metric_text, range_text, share_text
+from suites.quantities import better_text, figure_text, metric_text, share_text
 from widgets.library.run_rows import half_interval_text
 from widgets.parts.names import MISSING, step_host_label
 from widgets.parts.severity import doubt_icon
@@ -48,7 +48,7 @@ def figure_lines(record: RunRecord) -> list[FigureLine]:
 
 def _range(line: FigureLine) -> str:
     one = line.figure
-    return range_text(one.metric, one.minimum, one.maximum, one.uncertainty) if one.n > 1 else MISSING
+    return one.range_text if one.n > 1 else MISSING
 
 
 def _metric_tip(line: FigureLine) -> str:

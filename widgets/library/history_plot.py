@@ -106,7 +106,7 @@ class HistoryPlot(DrawnPlot):
         if point.low is not None and point.high is not None:
             kind = "95 % interval" if point.interval else "range"
             noun = "hosts" if len(point.hosts) > 1 else "trials"
-            lines.append(f"{range_text(metric, point.low, point.high)} ({kind} of {point.n} {noun})")
+            lines.append(f"{range_text(metric, point.low, point.high, value=point.value)} ({kind} of {point.n} {noun})")
         if point.trust not in {None, Trust.VALID}:
             lines.append(f"Verdict: {point.trust}")
         if point.run in self._history.outliers:

@@ -107,6 +107,7 @@ class RunPanel(QWidget):
         self._workstation = workstation
         self.run_view: RunView | None = None
         self._plots = QScrollArea(widgetResizable=True)
+        self._plots.setAccessibleName("Plots and output")
         self.verdict = VerdictPanel()
         self.drawer = RunIssues("library", IssueActions(fix=False))
         self._no_figures = Text("No counted trials. See the raw output.", Tone.MUTED)

@@ -23,6 +23,7 @@ class FoldTabs(QTabWidget):
     def __init__(self) -> None:
         super().__init__(documentMode=True)
         self._folded = settings.text(_SETTING, "folded") != "open"
+        self.setAccessibleName("Trials, output and commands")
         self._fold = tool_button("", self._toggle, autoRaise=True)
         corner = QWidget()
         fill(row_in(corner), self._fold)

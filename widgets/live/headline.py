@@ -19,6 +19,7 @@ from suites.quantities import (
     figure_text,
     label_text,
     metric_text,
+    range_text,
     share_text,
     uncertainty_text,
 )
@@ -139,13 +140,10 @@ def spread_of(series: LiveSeries) -> SampleSpread | None:
 
 
 def samples_text(metric: Metric, spread: SampleSpread) -> str:
-    """Return the number and range of samples: ``median of 5 samples, 40.9k–41.8k IOPS``."""
+    """Return the number and range of samples: ``median of 5 samples, 40.9k to 41.8k IOPS``."""
     if spread.n == 1:
         return "1 sample"
-    low, high = figure_text(metric, spread.least), figure_text(metric, spread.greatest)
-    (number, _, suffix), (_, _, same) = low.partition(" "), high.partition(" ")
-    ends = high if low == high else f"{number if suffix == same else low}–{high}"
-    return f"median of {spread.n} samples, {ends}"
+    return f"median of {spread.n} samples, {range_text(metric, spread.least, spread.greatest, value=spread.median)}"
 
 
 def estimate_text(metric: Metric, estimate: TrialsEstimate) -> str:

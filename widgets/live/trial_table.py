@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from PySide6.QtCore import Signal
 
 from app.events import State
-from suites.quantities import decimals, ends_text, first_upper, label_text
+from suites.quantities import decimals, ends_text, first_upper, label_text, scale
 from suites.units import Display
 from suites.vocab import Labels, Metric
 from widgets.live.headline import SampleSpread, spread_of
@@ -14,7 +14,6 @@ from widgets.live.model import TrialView
 from widgets.parts.names import MISSING
 from widgets.parts.table import Table
 from widgets.parts.table_model import RIGHT, TableColumn, TableModel
-from widgets.plots.axis import prefix
 
 SPREAD_UP_TO = 3
 """Up to this many series have a column for their range; of more, the tool tip shows it."""
@@ -43,7 +42,7 @@ class TrialSeries:
         if not values:
             return
         largest = max(values, key=abs)
-        self.display = prefix(largest, self.metric.unit)
+        self.display = scale(self.metric, largest)
         ranges = [found.greatest - found.least for found in self.within.values() if found is not None]
         least = min((found for found in ranges if found), default=0.0)
         divisor = self.display.divisor

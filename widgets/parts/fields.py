@@ -19,6 +19,11 @@ class PerCent(QDoubleSpinBox):
         self.setLocale(QLocale.c())  # textFromValue() writes a point
         self.lineEdit().setTextMargins(SPACE[1], 0, 0, 0)  # aligned with the text of other fields
 
+    def setAccessibleName(self, name: str) -> None:
+        """Name the field, and the line in it, which takes the focus."""
+        super().setAccessibleName(name)
+        self.lineEdit().setAccessibleName(name)
+
     def textFromValue(self, value: float) -> str:
         """Return `value` without trailing zeros."""
         return f"{value:g}"

@@ -1,11 +1,15 @@
-"""Plots for screen readers: role *chart*, and a description that is made when it is read, not with each sample."""
+"""Plots, tabs and scroll areas for screen readers.
+
+A plot has the role *chart*, and a description that is made when it is read, not with each sample. Qt gives tabs and
+scroll areas the role *client*, which says nothing.
+"""
 
 from functools import cache
 from typing import Protocol, runtime_checkable
 
 from PySide6.QtCore import QObject
 from PySide6.QtGui import QAccessible, QAccessibleEvent
-from PySide6.QtWidgets import QAccessibleWidget, QWidget
+from PySide6.QtWidgets import QAbstractScrollArea, QAccessibleWidget, QScrollArea, QTabWidget, QWidget
 
 
 @runtime_checkable
@@ -28,10 +32,14 @@ class AccessiblePlot(QAccessibleWidget):
         """Return the name of the widget, or the description as it is now."""
         return self._plot.plot_description() if kind is QAccessible.Text.Description else super().text(kind)
 
+    def childCount(self) -> int:
+        """Return the number of parts, without the viewport of a scroll area, which is drawn on."""
+        return 0 if isinstance(self.widget(), QAbstractScrollArea) else super().childCount()
+
 
 @cache
 def install_accessible_plots() -> None:
-    """Tell Qt of the role of plots; once."""
+    """Tell Qt of the roles of plots, tabs and scroll areas; once."""
     QAccessible.installFactory(_interface_of)
 
 
@@ -40,7 +48,9 @@ def announce(widget: QWidget) -> None:
     QAccessible.updateAccessibility(QAccessibleEvent(widget, QAccessible.Event.DescriptionChanged))
 
 
-def _interface_of(_name: str, made_for: QObject) -> AccessiblePlot | None:
-    if not isinstance(made_for, QWidget):
-        return None
-    return AccessiblePlot(made_for, made_for) if isinstance(made_for, Described) else None
+def _interface_of(_name: str, made_for: QObject) -> QAccessibleWidget | None:
+    if isinstance(made_for, QTabWidget | QScrollArea):
+        return QAccessibleWidget(made_for, QAccessible.Role.Pane)
+    if isinstance(made_for, QWidget) and isinstance(made_for, Described):
+        return AccessiblePlot(made_for, made_for)
+    return None

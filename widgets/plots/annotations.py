@@ -18,6 +18,9 @@ from widgets.theme import palette
 
 _FAINT, _FAINT_DARK = 110, 165
 
+Level = tuple[Hashable, float, float, float]
+"""Figure of a whole trial: the curve it belongs to, start and end on the axis, and value."""
+
 ToView = Callable[[float], float]
 """Maps a value to the view's coordinates."""
 
@@ -33,14 +36,13 @@ def toned(colour: QColor, *, faint: bool) -> QColor:
 class Annotations:
     """Annotations of one plot; those of the shared time axis come from its window.
 
-    `levels` are figures of whole trials: the curve they belong to, start and end on the axis, and value. `heat` are
-    heat maps with their time 0 on the axis.
+    `heat` are heat maps with their time 0 on the axis.
     """
 
     bands: dict[Hashable, Band] = field(default_factory=dict)
     marks: list[PlotMark] = field(default_factory=list)
     phases: tuple[TimePhase, ...] = ()
-    levels: tuple[tuple[Hashable, float, float, float], ...] = ()
+    levels: tuple[Level, ...] = ()
     heat: tuple[tuple[HeatGrid, float], ...] = ()
     _heat_drawn: tuple[tuple[tuple[HeatGrid, float], ...], int] = ((), 0)
 

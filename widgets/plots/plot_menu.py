@@ -2,7 +2,7 @@
 
 import csv
 import io
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Sequence
 from pathlib import Path
 from typing import Protocol
 
@@ -18,6 +18,7 @@ from widgets.jobs import BackgroundJob
 from widgets.parts.dialogs import opened
 from widgets.parts.images import png
 from widgets.parts.text import sheet_cell
+from widgets.plots.annotations import Level
 from widgets.plots.axis import TimeAxis
 from widgets.plots.lines import AxisScaling, PlotLine
 from widgets.plots.plot_header import PlotHead
@@ -40,6 +41,10 @@ class Plotted(Protocol):
         """Return the baseline's bands by the curves they belong to."""
         ...
 
+    def levels(self) -> Sequence[Level]:
+        """Return the figures of whole trials."""
+        ...
+
     def touch(self) -> None:
         """Request a redraw."""
         ...
@@ -49,13 +54,24 @@ Rows = list[tuple[str, ...]]
 
 
 def table_of(plots: Iterable[Plotted]) -> Rows:
-    """Return a table with one row per time or position of any point of `plots`. Values are not decimated."""
-    shown = [(plot, line) for plot in plots for line in plot.lines.values() if line.taken]
+    """Return a table with one row per time or position of any point of `plots`. Values are not decimated.
+
+    Figures of whole trials are in every row of their trial, and one row begins each.
+    """
+    curves = [(plot, line) for plot in plots for line in plot.lines.values()]
+    levels = [
+        (plot, line, own) for plot, line in curves if (own := [one for one in plot.levels() if one[0] == line.key])
+    ]
+    shown = [(plot, line) for plot, line in curves if line.taken or any(line is one for _, one, _ in levels)]
     several = len({id(plot) for plot, _ in shown}) > 1
-    times = np.unique(np.concatenate([line.points()[0] for _, line in shown])) if shown else np.empty(0)
+    starts = [np.array([start for _, start, _, _ in own]) for _, _, own in levels]
+    times = np.unique(np.concatenate([*(line.points()[0] for _, line in shown), *starts])) if shown else np.empty(0)
     columns = [_column(line, times) for _, line in shown]
     axis = shown[0][0].view.time_axis if shown else TimeAxis()
     heads = [axis.head, *(_head(plot, line, named=several) for plot, line in shown)]
+    for plot, line, own in levels:
+        heads.append(_head(plot, line, named=several, of=", whole trial"))
+        columns.append(_level_column(own, times))
     for plot in dict.fromkeys(plot for plot, _ in shown):
         for band in plot.bands().values():
             for name, value in (("median", band.median), ("low", band.low), ("high", band.high)):
@@ -83,8 +99,16 @@ def picture_of(widget: QWidget) -> QPixmap:
     return picture
 
 
-def _head(plot: Plotted, line: PlotLine, *, named: bool) -> str:
-    return f"{f'{plot.title}: ' if named else ''}{line.title} [{plot.unit.value}]"
+def _head(plot: Plotted, line: PlotLine, *, named: bool, of: str = "") -> str:
+    return f"{f'{plot.title}: ' if named else ''}{line.title}{of} [{plot.unit.value}]"
+
+
+def _level_column(levels: Iterable[Level], times: np.ndarray) -> list[str]:
+    cells = [""] * len(times)
+    for _, start, end, value in levels:
+        first, last = np.searchsorted(times, [start, end])
+        cells[first : max(last, first + 1)] = [f"{value:.9g}"] * max(1, int(last - first))
+    return cells
 
 
 def _column(line: PlotLine, times: np.ndarray) -> list[str]:

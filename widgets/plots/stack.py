@@ -49,6 +49,7 @@ class PlotStack(QWidget):
         self._inner = QWidget()
         self._column = fill(column_in(self._inner, SPACE[0]), self.strip)
         area = QScrollArea(self)
+        area.setAccessibleName("Plots")
         area.setWidget(self._inner)
         area.setWidgetResizable(True)
         area.setFrameShape(QFrame.Shape.NoFrame)

@@ -14,7 +14,7 @@ from suites.units import Display, Unit, unit
 from suites.vocab import Better
 from widgets.parts.boxes import column_in, fill
 from widgets.plots.accessible import announce
-from widgets.plots.annotations import Annotations, toned
+from widgets.plots.annotations import Annotations, Level, toned
 from widgets.plots.axis import TimeAxis, prefix
 from widgets.plots.heat import HeatGrid
 from widgets.plots.layers import Label, Stripe
@@ -138,8 +138,12 @@ class TimePlot(QWidget):
         """Return the baseline's bands by the curves they belong to."""
         return dict(self._notes.bands)
 
-    def set_levels(self, levels: Sequence[tuple[Hashable, float, float, float]]) -> None:
-        """Draw figures of whole trials: the curve they belong to, start and end on the axis, and the value."""
+    def levels(self) -> Sequence[Level]:
+        """Return the figures of whole trials."""
+        return self._notes.levels
+
+    def set_levels(self, levels: Sequence[Level]) -> None:
+        """Draw figures of whole trials."""
         if tuple(levels) != self._notes.levels:
             self._notes.levels = tuple(levels)
             self.touch()
