@@ -90,8 +90,8 @@ def test_six_chips_can_be_told_apart(qtbot: QtBot, page: ComparePage, workstatio
     _compare(qtbot, page, *(run.run_id for run in runs))
     chips = page.chips.chips
     qtbot.waitUntil(lambda: all(chip.geometry().right() < page.chips.width() for chip in chips))
+    qtbot.waitUntil(lambda: len({chip.mapTo(page, chip.rect().topLeft()).y() for chip in chips}) == 3)
     assert len({_shown_label(chip) for chip in chips}) == 6
-    assert len({chip.mapTo(page, chip.rect().topLeft()).y() for chip in chips}) == 3
     for number, chip in enumerate(chips):
         assert chip.letter.text() == "ABCDEF"[number]
         assert chip.letter.fits()
