@@ -40,7 +40,7 @@ def _take(folder: Path, wanted: str, modules: Sequence[str]) -> None:
 
     from tests.shot_stage import VARIANTS, stage, take
     from widgets import theme
-    from widgets.plots.accessible import install_accessible_plots
+    from widgets.plots.accessible import install_accessible_roles
 
     variant = next(variant for variant in VARIANTS if variant.name == wanted)
     application = QApplication([])
@@ -48,7 +48,7 @@ def _take(folder: Path, wanted: str, modules: Sequence[str]) -> None:
     font.setPointSizeF(variant.text * font.pointSizeF())
     application.setFont(font)
     theme.apply(application)
-    install_accessible_plots()
+    install_accessible_roles()
     problems = list[str]()
     for name in modules or sorted(path.stem for path in HERE.glob("shots_*.py")):
         with tempfile.TemporaryDirectory() as home, stage(Path(home), variant) as made:

@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QApplication
 from app.services import Workstation
 from widgets import jobs, theme
 from widgets.main_window import MainWindow
-from widgets.plots.accessible import install_accessible_plots
+from widgets.plots.accessible import install_accessible_roles
 from widgets.shutdown import signals_handled
 from widgets.theme import icon
 
@@ -39,7 +39,7 @@ def open_window(workstation: Workstation) -> int:
     application.setApplicationDisplayName("Benchwright")
     application.setDesktopFileName("benchwright")
     theme.apply(application)
-    install_accessible_plots()
+    install_accessible_roles()
     application.setWindowIcon(icon("benchwright", "accent"))
     window = MainWindow(workstation)
     window.page_created.connect(_freeze_loaded)

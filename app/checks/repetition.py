@@ -166,7 +166,7 @@ def _drifted(step: StepOutcomeEvidence) -> CheckOutcome | None:
             first, last = values[0], values[-1]
             course = ", ".join(figure_text(figure.metric, value) for value in values)
         else:
-            ends = ends_text(figure_text(figure.metric, first), figure_text(figure.metric, last))
+            ends = f"{figure_text(figure.metric, first)} to {figure_text(figure.metric, last)}"
             course = f"{ends}, medians of the first and last {third} of {len(values)} trials"
         return CheckOutcome(f"{_named_in(step, figure)} {way}: {course} ({share_text(abs(last / first - 1))}).")
     return None

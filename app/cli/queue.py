@@ -45,13 +45,13 @@ def queue(context: click.Context, workstation: Workstation, *, as_json: bool) ->
     _print_queue(workstation, workstation.detached_runs(), as_json=as_json)
 
 
-def _print_queue(workstation: Workstation, detached: Sequence[DetachedRun] = (), *, as_json: bool) -> None:
+def _print_queue(workstation: Workstation, detached: Sequence[DetachedRun] | None = None, *, as_json: bool) -> None:
     places = workstation.queue.places()
     if as_json:
-        left = [detached_to_json(run) for run in detached]
-        print_json({"format": QUEUE_JSON, "entries": [place_to_json(place) for place in places], "detached": left})
+        found = {"format": QUEUE_JSON, "entries": [place_to_json(place) for place in places]}
+        print_json(found if detached is None else {**found, "detached": [detached_to_json(run) for run in detached]})
         return
-    rows = [*map(_row, places), *map(_detached_row, detached)]
+    rows = [*map(_row, places), *map(_detached_row, detached or ())]
     if rows:
         print_table(["Entry", "Plan", "Hosts", "State", "Run", "Done", "Waits"], rows)
     else:

@@ -123,9 +123,8 @@ def sessions_text(sums: Totals, start: datetime | None = None) -> str:
 def _span(sums: Totals) -> str:
     if "duration" in sums.open:
         return f"at least {duration_text(sums.duration)}" if sums.duration else "duration unknown"
-    return ends_text(
-        duration_text(sums.duration), duration_text(sums.duration if sums.longest is None else sums.longest)
-    )
+    shortest = duration_text(sums.duration)
+    return shortest if sums.longest is None else ends_text(shortest, duration_text(sums.longest))
 
 
 def _volume(size: int, what: str, *, is_open: bool, grows: bool) -> str:

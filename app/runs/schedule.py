@@ -152,7 +152,7 @@ class Schedule:
         return not any(map(self.open, self._states))
 
     def record_gap(self, seconds: float) -> None:
-        """Add the time between two trials, without the pause: preparation, reading the results, checks."""
+        """Add the seconds between two trials for reading results and for checks: no pause, no preparation of a step."""
         self._gaps.append(max(0.0, seconds))
 
     def record_trial(self, slot: Slot, figures: Sequence[Figure], seconds: float, spent: float) -> TrialsVerdict | None:

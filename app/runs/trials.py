@@ -257,7 +257,7 @@ class TrialTask:
             yield StepEnded(slot.step.name, slot.host)
 
     def _learn_gap(self) -> None:
-        """Report what passed beside the trial since the one before; nothing for the second of a duet."""
+        """Record the time since the last trial ended, without this one; not for the second side of a duet."""
         trials, now = self._trials, time.monotonic()
         began, trials.idle_since = trials.idle_since or self.since, now
         gap = now - began - self.trial.seconds - self.prepared

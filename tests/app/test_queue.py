@@ -3,7 +3,6 @@
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -23,6 +22,7 @@ from app.queue.run_queue import QueueError, RunQueue
 from app.runs.control import BusyPolicy, Control, HostInUseError
 from app.store.ownership import this_process
 from tests.messages import messages
+from tests.processes import until
 
 MESSAGES = messages("app", "test_queue")
 
@@ -214,10 +214,7 @@ def test_one_that_is_killed_where_its_process_cannot_be_seen_frees_its_hosts(
             names = sorted(waits(queue))
         process.kill()
     assert (before, names) == ([], ["on a", "on b"])
-    deadline = time.monotonic() + 10.0  # the kernel ends the namespace's processes after its first
-    while not (taken := started(queue)) and time.monotonic() < deadline:
-        time.sleep(0.01)
-    assert taken == ["on a"]
+    until(lambda: started(queue) == ["on a"])  # the kernel ends the namespace's processes after its first
     assert len(queue.places()) == 1
 
 

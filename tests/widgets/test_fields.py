@@ -10,7 +10,7 @@ from pytestqt.qtbot import QtBot
 
 from widgets.live.fold_tabs import FoldTabs
 from widgets.parts.fields import PerCent
-from widgets.plots.accessible import install_accessible_plots
+from widgets.plots.accessible import install_accessible_roles
 from widgets.plots.stack import PlotStack
 
 
@@ -45,7 +45,7 @@ def test_the_line_of_a_percentage_has_the_name_of_its_field(qtbot: QtBot) -> Non
 
 
 def test_tabs_and_scroll_areas_have_a_role(qtbot: QtBot) -> None:
-    install_accessible_plots()
+    install_accessible_roles()
     tabs, stack = FoldTabs(), PlotStack()
     for whole in (tabs, stack):
         qtbot.addWidget(whole)

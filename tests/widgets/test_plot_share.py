@@ -1,10 +1,10 @@
 """Plots have three fifths of the height of a page in a window of 1280x800, and a part of it beside lists."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import cast
 
 import pytest
-from PySide6.QtWidgets import QApplication, QWidget
+from PySide6.QtWidgets import QWidget
 from pytestqt.qtbot import QtBot
 
 from app.services import Workstation
@@ -20,21 +20,18 @@ pytestmark = pytest.mark.usefixtures("idle")
 
 
 @pytest.fixture
-def window(qtbot: QtBot, keep: Callable[[QWidget], QWidget], workstation: Workstation) -> Iterator[MainWindow]:
+def window(qtbot: QtBot, keep: Callable[[QWidget], QWidget], workstation: Workstation) -> MainWindow:
     copied_library(workstation)
     made = MainWindow(workstation)
     keep(made)
     made.resize(1280, 800)
     with qtbot.waitExposed(made):
         made.show()
-    yield made
-    _settle(qtbot)
+    return made
 
 
 def _settle(qtbot: QtBot) -> None:
     qtbot.waitUntil(lambda: not jobs.running())
-    for _ in range(20):
-        QApplication.processEvents()
 
 
 @pytest.mark.parametrize("runs", [(BEFORE, AFTER), (BEFORE, AGAIN, AFTER, OTHER, BLOCKS)])
@@ -42,10 +39,11 @@ def test_on_compare(qtbot: QtBot, window: MainWindow, runs: tuple[str, ...]) -> 
     page = cast("ComparePage", window.show_page(PageName.COMPARE))
     page.compare(runs)
     _settle(qtbot)
-    assert page.tabs.height() >= 0.6 * page.height()
+    qtbot.waitUntil(lambda: page.tabs.height() >= 0.6 * page.height())
     assert page.plots is not None
     assert page.plots.isVisible()
-    assert page.table.visualRect(page.table.content.index(1, 2)).intersects(page.table.viewport().rect())
+    baseline = page.table.content.index(1, 2)
+    qtbot.waitUntil(lambda: page.table.visualRect(baseline).intersects(page.table.viewport().rect()))
 
 
 def test_of_a_stored_run_alone(qtbot: QtBot, window: MainWindow) -> None:
@@ -58,12 +56,12 @@ def test_of_a_stored_run_alone(qtbot: QtBot, window: MainWindow) -> None:
     view = page.panel.run_view
     assert view is not None
     stack, tabs = view.view.plots, view.view.tabs
-    assert stack.height() >= 0.6 * page.height()
+    qtbot.waitUntil(lambda: stack.height() >= 0.6 * page.height())
     tabs.set_folded(folded=False)
     page.panel.drawer.set_folded(folded=False)
     assert tabs.folded
     tabs.set_folded(folded=False)
     assert page.panel.drawer.folded
-    _settle(qtbot)
+    qtbot.waitUntil(lambda: stack.height() < 0.6 * page.height())
     assert stack.height() >= 0.4 * page.height()
     tabs.set_folded(folded=True)

@@ -249,11 +249,7 @@ class ComparePage(Page):
         self.everything.setText(f"{_ALL_METRICS} ({hidden} more)" if hidden else _ALL_METRICS)
         self.everything.setEnabled(hidden > 0)
         self._content.show()
-        for part in (
-            self.margin,
-            self.rows_button,
-            self._splitter,
-        ):  # no margin and no figures, of the comparison before neither
+        for part in (self.margin, self.rows_button, self._splitter):  # without rows, those of the last comparison
             part.setVisible(bool(compared.comparison.rows))
         self.conditions.show_compared(compared)
         self.studies.show_runs(self._ids, compared.missing)

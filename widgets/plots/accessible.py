@@ -38,7 +38,7 @@ class AccessiblePlot(QAccessibleWidget):
 
 
 @cache
-def install_accessible_plots() -> None:
+def install_accessible_roles() -> None:
     """Tell Qt of the roles of plots, tabs and scroll areas; once."""
     QAccessible.installFactory(_interface_of)
 

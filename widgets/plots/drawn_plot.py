@@ -7,7 +7,7 @@ from PySide6.QtGui import QAction, QColor, QFocusEvent, QGuiApplication, QHelpEv
 from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
 
 from widgets.parts.text import sheet_text, tool_tip
-from widgets.plots.accessible import install_accessible_plots
+from widgets.plots.accessible import install_accessible_roles
 from widgets.theme import palette
 
 SheetRow = Sequence[str | float | None]
@@ -23,7 +23,7 @@ class DrawnPlot(QWidget):
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
         self.setMouseTracking(True)
         self.setContextMenuPolicy(Qt.ContextMenuPolicy.ActionsContextMenu)
-        install_accessible_plots()
+        install_accessible_roles()
         self._copy_action("Copy as image", "Ctrl+Shift+C").triggered.connect(self.copy_picture)
         self._copy_action("Copy as data", "Ctrl+C").triggered.connect(self.copy_data)
 

@@ -19,7 +19,7 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QScrollArea, QWidget
 
 from widgets.parts.text import set_tool_tip
-from widgets.plots.accessible import install_accessible_plots
+from widgets.plots.accessible import install_accessible_roles
 from widgets.plots.axis import TimeAxis, ValueAxis, tick_font
 from widgets.plots.layers import Backdrop, Cursor, CurveLabels, Foreground
 from widgets.theme import palette
@@ -57,7 +57,7 @@ class PlotView(pg.GraphicsView):
         self._pressed: QPointF | None = None
         self._selecting = False
         self.describe: Callable[[], str] = str
-        install_accessible_plots()
+        install_accessible_roles()
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setMinimumHeight(56)
         self.restyle()
