@@ -4,7 +4,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 READY_DEV := $(VENV)/.ready-dev
-PIP := $(BIN)/python -m pip install --disable-pip-version-check --progress-bar off
+# Python compiles a module when it is first imported: most of what is installed never is.
+PIP := $(BIN)/python -m pip install --disable-pip-version-check --progress-bar off --no-compile
 
 .PHONY: help run test test-slow lint format bench shots fresh setup setup-dev setup-test clean
 

@@ -31,6 +31,7 @@ def test_its_time_is_that_of_a_clock_by_hand(lab_host: LabHost, tmp_path: Path) 
     assert figures(ended.parsed)["wall_time"] == pytest.approx(by_hand, abs=0.1)
 
 
+@pytest.mark.slow
 def test_its_own_figure_leads_and_its_surroundings_are_as_asked(lab_host: LabHost, tmp_path: Path) -> None:
     lab_host.add_to_home()
     ended = run(  # noqa: S604 (the suite's own parameter; the shell is the lab host's)
@@ -62,6 +63,7 @@ def test_what_was_prepared_is_cleaned_up_after_a_failure_too(lab_host: LabHost, 
     assert not (tmp_path / "made").exists()
 
 
+@pytest.mark.slow
 def test_a_cleaning_up_that_fails_is_told(lab_host: LabHost, tmp_path: Path) -> None:
     lab_host.add_to_home()
     with workstation_in(tmp_path) as workstation:
@@ -82,6 +84,7 @@ def test_what_runs_before_each_trial_may_fail(lab_host: LabHost, tmp_path: Path)
     assert "/nowhere/at/all" in failed.reason
 
 
+@pytest.mark.slow
 def test_a_time_limit_ends_it_on_the_host(lab_host: LabHost, tmp_path: Path) -> None:
     lab_host.add_to_home()
     ended = run(tmp_path, command="sleep 60", timeout=1)

@@ -92,6 +92,7 @@ def test_a_job_whose_leader_was_killed_leaves_no_group_once_it_is_found_again(st
     assert groups(job.workspace.nonce) == []
 
 
+@pytest.mark.slow
 def test_what_a_job_leaves_behind_ends_with_the_workspace(start: Start) -> None:
     """It has no mark in its environment, a session of its own, and a child that nobody collects."""
     job = start("env -i setsid -f sh -c 'sleep 0 & exec sleep 61'")
@@ -102,6 +103,7 @@ def test_what_a_job_leaves_behind_ends_with_the_workspace(start: Start) -> None:
     assert groups(job.workspace.nonce) == []
 
 
+@pytest.mark.slow
 def test_a_group_whose_note_was_removed_goes_with_the_workspace(start: Start) -> None:
     """As a cleaner of temporary files does it in the middle of a trial; a group below it is of the command's own."""
     job = start("sleep 60")
@@ -114,6 +116,7 @@ def test_a_group_whose_note_was_removed_goes_with_the_workspace(start: Start) ->
     assert groups(job.workspace.nonce) == []
 
 
+@pytest.mark.slow
 def test_a_group_whose_directory_is_gone_is_found_and_removed(start: Start) -> None:
     job = start("sleep 60")
     until(lambda: len(device_groups(job.workspace.nonce)) == 1)

@@ -125,6 +125,7 @@ def test_a_side_waits_until_the_other_is_prepared(workstation: Workstation, lab:
     assert share > 0.5
 
 
+@pytest.mark.slow
 def test_a_side_is_not_measured_if_the_other_cannot_start(workstation: Workstation, lab: LabHost) -> None:
     broken = make_step("command", {"command": "true", "prepare": "false"}, name="b")
     events = run(workstation, duet(counting("a"), broken, trials=3))
@@ -136,6 +137,7 @@ def test_a_side_is_not_measured_if_the_other_cannot_start(workstation: Workstati
     assert_no_leftovers(lab.home)
 
 
+@pytest.mark.slow
 def test_the_other_side_is_ended_when_one_fails(workstation: Workstation, lab: LabHost) -> None:
     killed: list[int] = []
 
@@ -177,6 +179,7 @@ def test_a_side_that_ended_first_is_of_no_use_if_the_other_fails(workstation: Wo
     assert not workstation.duet_sides("last")
 
 
+@pytest.mark.slow
 def test_stop_ends_both_sides(workstation: Workstation, lab: LabHost) -> None:
     plan, control = duet(counting("a", 5000), counting("b", 5000), trials=2), Control()
     events = run(workstation, plan, at_count(20, control.stop), control)

@@ -125,6 +125,7 @@ def test_a_full_host_is_reported_and_cleaned_up(workstation: Workstation, start_
     assert [path.name for path in small.iterdir()] == ["ballast"]
 
 
+@pytest.mark.slow
 def test_where_a_directory_is_read_only_the_next_is_used(workstation: Workstation, start_lab_host: Start) -> None:
     prefix = ["unshare", "-m", "sh", "-c", 'mount --bind /tmp /tmp && mount -o remount,ro,bind /tmp && exec "$@"', "sh"]
     if subprocess.run([*prefix, "true"], capture_output=True, check=False).returncode:
@@ -226,6 +227,7 @@ def test_a_run_on_a_host_with_few_sessions_is_stopped_as_fast_as_any(
 # A tool that does not end
 
 
+@pytest.mark.slow
 def test_a_tool_that_takes_far_too_long_is_ended_and_told_so(
     workstation: Workstation, monkeypatch: pytest.MonkeyPatch
 ) -> None:

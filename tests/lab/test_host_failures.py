@@ -266,6 +266,7 @@ def test_trials_that_were_left_running_at_once_say_so(
 # A start that waits for a lost host
 
 
+@pytest.mark.slow
 def test_a_waiting_start_is_reported_at_once_and_not_made_after_stop(
     workstation: Workstation, start_lab_host: Start
 ) -> None:
@@ -298,6 +299,7 @@ def test_a_waiting_start_is_reported_at_once_and_not_made_after_stop(
     assert jobs_on(host.home) == []
 
 
+@pytest.mark.slow
 def test_a_trial_that_is_not_begun_since_the_run_is_stopped_lets_the_other_end(
     workstation: Workstation, start_lab_host: Start, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -171,6 +171,7 @@ def test_the_run_names_the_host_that_is_down(
         assert_no_leftovers(host.home)
 
 
+@pytest.mark.slow
 def test_no_host_at_all_fails_the_run_and_names_each(workstation: Workstation) -> None:
     for alias in ("dead-1", "dead-2"):
         add_dead(free_port(), alias)
@@ -180,6 +181,7 @@ def test_no_host_at_all_fails_the_run_and_names_each(workstation: Workstation) -
     assert "dead-2 (127" in end(events).reason
 
 
+@pytest.mark.slow
 def test_a_step_whose_peer_is_down_is_not_measured_and_the_others_are(
     workstation: Workstation, lab: LabHost, dead_port: int
 ) -> None:
@@ -313,6 +315,7 @@ def test_patience_does_not_run_out_while_others_are_measured(workstation: Workst
     assert whole(workstation, 150)
 
 
+@pytest.mark.slow
 def test_stop_ends_all_at_once_while_a_host_is_away(workstation: Workstation, start_lab_host: Start) -> None:
     hosts = live(start_lab_host, 2)
     losing = lose_at("web-1", 10, hosts["web-1"].stop)

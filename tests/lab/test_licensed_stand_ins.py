@@ -3,6 +3,8 @@
 import os
 from pathlib import Path
 
+import pytest
+
 from app.events import State
 from tests.lab.probe_runs import run_once, workstation_in
 from tests.lab_sshd import LabHost
@@ -38,6 +40,7 @@ def test_geekbench_with_a_licence_gives_its_scores(lab_host: LabHost, tmp_path: 
     assert figures(ended.parsed)["integer multi"] == 3890
 
 
+@pytest.mark.slow
 def test_geekbench_without_a_licence_is_never_started(tmp_path: Path) -> None:
     geekbench(tmp_path / "gb", "Tryout")
     with workstation_in(tmp_path) as workstation:
@@ -47,6 +50,7 @@ def test_geekbench_without_a_licence_is_never_started(tmp_path: Path) -> None:
     assert ended.parsed.figures == ()
 
 
+@pytest.mark.slow
 def test_of_spec_only_the_results_of_this_run_are_read(lab_host: LabHost, tmp_path: Path) -> None:
     lab_host.add_to_home()
     folder = tmp_path / "cpu2017"
@@ -64,6 +68,7 @@ def test_of_spec_only_the_results_of_this_run_are_read(lab_host: LabHost, tmp_pa
     assert (folder / "words").read_text().endswith("--copies=2 intrate\n")
 
 
+@pytest.mark.slow
 def test_a_folder_without_spec_is_said(tmp_path: Path) -> None:
     with workstation_in(tmp_path) as workstation:
         ended, _ = run_once(workstation, "speccpu", "local", folder=str(tmp_path), config="mine.cfg")

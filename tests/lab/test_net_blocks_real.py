@@ -87,6 +87,7 @@ def test_the_server_end_is_gone_with_its_client(tmp_path: Path) -> None:
         socket.create_connection(("127.0.0.1", port))
 
 
+@pytest.mark.slow
 def test_another_version_is_named(tmp_path: Path) -> None:
     program, port = built("netblocks", tmp_path, "-O1"), free_port()
     (tmp_path / "newer").mkdir()
@@ -120,6 +121,7 @@ def test_the_two_ends_by_hand_give_the_same_figure(tmp_path: Path) -> None:
     assert float(rate) == pytest.approx(40e6, rel=0.03)
 
 
+@pytest.mark.slow
 def test_a_server_end_that_is_killed_is_named(tmp_path: Path) -> None:
     step = make_step("net-blocks", {"protocol": "tcp", "buffers": "64 KiB", "time": 5}, peer="local")
     plan = Plan("killed", ("local",), (step,), repetition=Repetition(trials=1))

@@ -169,6 +169,7 @@ def test_what_is_in_use_is_refused_without_a_question(workstation: Workstation, 
     assert digest(mounted_partition) == before
 
 
+@pytest.mark.slow
 def test_reading_what_is_in_use_is_allowed(workstation: Workstation, mounted_partition: str) -> None:
     events, ended = execute(workstation, plan(mounted_partition, "read"), AnsweringAsker())
     assert ended.state is State.DONE, ended.reason

@@ -53,6 +53,7 @@ def fio_on(device: str) -> list[int]:
     return processes_with(f"--filename={device}\0", "cmdline")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "sudoers", [pytest.param(WITHOUT_PASSWORD, marks=pytest.mark.slow), WITH_PASSWORD], ids=["no password", "password"]
 )

@@ -204,6 +204,7 @@ def test_a_killed_tool_fails_its_trial_and_keeps_its_samples(workstation: Workst
     assert workstation.samples(record.summary.id)[1]
 
 
+@pytest.mark.slow
 def test_a_directory_that_may_not_be_written_fails_only_its_step(
     start_lab_host: Callable[..., LabHost], workstation: Workstation, tmp_path: Path
 ) -> None:
@@ -242,6 +243,7 @@ def test_a_host_that_is_down_fails_the_run_by_name(workstation: Workstation, lab
     assert workstation.load("last").summary.state is State.FAILED
 
 
+@pytest.mark.slow
 def test_a_host_that_never_comes_back_keeps_what_was_measured(lab: LabHost, tmp_path: Path) -> None:
     workstation = Workstation(
         tmp_path / "runs.sqlite3", tmp_path / "hosts.toml", patience=ReconnectPolicy(first=0.1, longest=0.2, total=1.0)
@@ -299,6 +301,7 @@ def test_two_workstations_run_at_once_on_one_store(workstation: Workstation, lab
     second.close()
 
 
+@pytest.mark.slow
 def test_warm_ups_are_kept_apart(workstation: Workstation) -> None:
     plan = Plan(
         "warm", (LOCAL,), (make_step("sysbench-cpu", {"time": 1}),), repetition=Repetition(trials=1, warm_ups=1)

@@ -139,6 +139,7 @@ def test_a_timer_runs_what_is_due_and_nothing_that_needs_a_person(library: Path)
     assert states[by_hand.id] == "ended"
 
 
+@pytest.mark.slow
 def test_a_session_that_fails_is_reported_and_stays_due_later(library: Path) -> None:
     step = make_step("command", {"command": "false"})
     series = begun(library, replace(plan(2, every=3600.0), steps=(step,)))

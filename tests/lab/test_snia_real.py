@@ -68,6 +68,7 @@ def test_rounds_over_ssh_have_fios_own_figures_live(lab_host: LabHost, tmp_path:
     assert not any(tmp_path.glob("benchwright-*"))
 
 
+@pytest.mark.slow
 def test_a_loop_device_is_given_up_purged_and_measured(workstation: Workstation, make_loop: MakeLoop) -> None:
     device = make_loop("scratch.img")
     backing_file(device).write_bytes(b"\xa5" * 2**20 + b"\0" * (15 * 2**20))

@@ -255,6 +255,7 @@ def test_a_trial_that_is_stopped_is_not_counted_as_done(workstation: Workstation
     assert [(event.done, event.total) for event in events if isinstance(event, Progress)][-1] == (0, 2)
 
 
+@pytest.mark.slow
 def test_stop_between_two_trials_is_partial(workstation: Workstation, start_lab_host: Start) -> None:
     host = live(start_lab_host, 1)["web-1"]
     step = make_step("counting", {"count": 5})
@@ -404,6 +405,7 @@ def test_a_peer_that_hangs_does_not_keep_the_host_from_being_tidied(
     kill_jobs(hosts["web-2"].home)
 
 
+@pytest.mark.slow
 def test_a_run_that_is_given_up_names_its_directories(workstation: Workstation, start_lab_host: Start) -> None:
     host = live(start_lab_host, 1)["web-1"]
     run(workstation, counting_plan(400, host="web-1"), at_count_leave)
@@ -448,6 +450,7 @@ def test_attach_stopped_while_its_host_says_nothing_leaves_the_run(
     assert_no_leftovers(host.home)
 
 
+@pytest.mark.slow
 def test_attach_stopped_in_the_middle_ends_the_run(workstation: Workstation, start_lab_host: Start) -> None:
     host = live(start_lab_host, 1)["web-1"]
     run(workstation, counting_plan(2000, host="web-1", trials=2), at_count_leave)
@@ -459,6 +462,7 @@ def test_attach_stopped_in_the_middle_ends_the_run(workstation: Workstation, sta
     assert_no_leftovers(host.home)
 
 
+@pytest.mark.slow
 def test_stop_while_another_host_reconnects(workstation: Workstation, start_lab_host: Start) -> None:
     hosts = live(start_lab_host, 2)
     own = plan(tuple(hosts), command="sleep 60", clean_up=HANGS)

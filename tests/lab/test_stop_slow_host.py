@@ -112,6 +112,7 @@ def test_a_run_that_only_begins_is_stopped_though_its_host_drips(
     assert time.monotonic() - began < 15.0
 
 
+@pytest.mark.slow
 def test_output_that_never_ends_is_not_waited_for(
     start_lab_host: Callable[..., LabHost], tmp_path: Path, workstation: Workstation, monkeypatch: pytest.MonkeyPatch
 ) -> None:

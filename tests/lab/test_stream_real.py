@@ -66,6 +66,7 @@ def test_a_program_of_the_users_that_is_missing_is_named(tmp_path: Path) -> None
     assert MESSAGES["no_such_file_or_directory"] in ended.reason
 
 
+@pytest.mark.slow
 def test_a_program_of_the_users_runs_once_for_each_thread_count(tmp_path: Path) -> None:
     """A stand-in prints a captured output with the thread count it was told, as the original does."""
     captured = Path(__file__).parent.parent / "data/stream/5.10/one_thread.stdout"
@@ -93,6 +94,7 @@ def test_writing_agrees_with_sysbench(tmp_path: Path) -> None:
     assert 0.2 < scale / 2 / written < 5
 
 
+@pytest.mark.slow
 def test_the_compiler_is_that_of_the_host(tmp_path: Path) -> None:
     reported = subprocess.run(["gcc", "-dumpfullversion"], capture_output=True, text=True, check=True).stdout.strip()
     with workstation_in(tmp_path) as workstation:

@@ -81,6 +81,7 @@ def test_a_server_that_is_gone_for_a_while_is_found_again(workstation: Workstati
     assert_no_leftovers(lab.home)
 
 
+@pytest.mark.slow
 def test_a_trial_that_ended_meanwhile_is_read_to_its_end(workstation: Workstation, lab: LabHost) -> None:
     cut = at_count(10, lab.stop)
 
@@ -177,6 +178,7 @@ def test_a_passphrase_is_asked_for_once(workstation: Workstation, lab_host: LabH
     assert_whole(workstation, 1, 300)
 
 
+@pytest.mark.slow
 def test_stopping_a_run_whose_host_is_away_does_not_wait_for_it(workstation: Workstation, lab: LabHost) -> None:
     lose = at_count(10, lab.stop)
 
@@ -197,6 +199,7 @@ def test_stopping_a_run_whose_host_is_away_does_not_wait_for_it(workstation: Wor
     assert_no_leftovers(lab.home)
 
 
+@pytest.mark.slow
 def test_patience_ends(workstation: Workstation, lab: LabHost) -> None:
     workstation._patience = ReconnectPolicy(first=0.1, longest=0.2, total=0.5)
     events = run(workstation, counting_plan(3000), at_count(10, lab.stop))

@@ -193,6 +193,7 @@ def test_without_root_nothing_is_measured_and_it_says_what_cannot_be_done(
     assert machine.governors == ["powersave", "schedutil"]
 
 
+@pytest.mark.slow
 def test_without_root_the_run_goes_on_only_where_the_plan_says_so(
     start_machine: Callable[[str], Machine], workstation: Workstation
 ) -> None:
@@ -217,6 +218,7 @@ def test_what_the_host_does_not_have_stops_the_run_before_anything_is_measured(
     assert machine.governors == ["powersave", "schedutil"]  # what could be set is back
 
 
+@pytest.mark.slow
 def test_the_password_is_found_nowhere(
     start_machine: Callable[[str], Machine], workstation: Workstation, tmp_path: Path
 ) -> None:

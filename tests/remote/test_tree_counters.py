@@ -190,8 +190,8 @@ needs_a_group = pytest.mark.skipif(not counts_groups(), reason="a cgroup of vers
     ("text", "script"),
     [
         (SPIN, False),
-        (SHORT_LIVED, False),
-        (ORPHAN, False),
+        pytest.param(SHORT_LIVED, False, marks=pytest.mark.slow),
+        pytest.param(ORPHAN, False, marks=pytest.mark.slow),
         pytest.param(UNWAITED, False, marks=needs_a_group),
         pytest.param(SPIN, True, marks=pytest.mark.slow),
         pytest.param(SHORT_LIVED, True, marks=pytest.mark.slow),

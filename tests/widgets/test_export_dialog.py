@@ -7,26 +7,19 @@ import pytest
 from PySide6.QtCore import Qt
 from pytestqt.qtbot import QtBot
 
-from app.plans.plan import LOCAL, Plan, Repetition, make_step
-from app.questions import RefusingAsker
-from app.runs.control import Control
 from app.services import Workstation
 from tests.messages import messages
+from tests.widgets.library_runs import Made, record
 from widgets import export_dialog, jobs
 from widgets.export_dialog import ExportDialog, safe_name
 
 MESSAGES = messages("widgets", "test_export_dialog")
 
-pytestmark = [pytest.mark.lab, pytest.mark.usefixtures("idle")]
-
 
 @pytest.fixture
 def run_id(workstation: Workstation) -> str:
-    """Return a run of one second that was really made."""
-    step = make_step("sysbench-cpu", {"time": 1})
-    plan = Plan("short", (LOCAL,), (step,), repetition=Repetition(trials=1))
-    for _event in workstation.run(plan, RefusingAsker(), Control()):
-        pass
+    """Return a run that is stored."""
+    record(workstation, Made("20260101-000000-0000", samples=2))
     return workstation.runs()[0].id
 
 

@@ -8,7 +8,7 @@ from app.hosts.facts_rows import ComparedFact, compared_facts
 from app.records import RunRecord
 from suites.facts import Facts
 from widgets.hosts.facts_view import FactsView
-from widgets.parts.boxes import column_in, fill
+from widgets.parts.boxes import column_in, fill, scrolled
 from widgets.parts.names import host_title
 from widgets.parts.table import Table
 from widgets.parts.table_model import TableColumn, TableModel
@@ -81,9 +81,12 @@ class FactsPanel(QWidget):
         changed.setContentsMargins(SPACE[2], SPACE[1], SPACE[2], 0)
         changed.setSpacing(SPACE[0])
         fill(changed, self.hosts, self._head, self._note, self.table)
-        rows = column_in(self, 0)
+        self.facts.tree.setMinimumHeight(self.table.verticalHeader().defaultSectionSize() * MIN_VISIBLE_ROWS)
+        inner = QWidget()
+        rows = column_in(inner, 0)
         fill(rows, changed, (self.facts, 1))
         rows.addStretch(0)
+        fill(column_in(self), scrolled(inner))
 
 
 def _note_text(before: Facts | None, after: Facts | None, found: Sequence[ComparedFact]) -> str:
