@@ -210,6 +210,24 @@ def test_a_limited_number_of_other_trials_stands_faintly_behind(plots: RunPlots)
     assert faint[-1] == f"trial {FAINT_LIMIT + 3}"
 
 
+@pytest.mark.parametrize("overlay", [False, True])
+def test_without_samples_the_figures_of_the_trials_are_the_curve(plots: RunPlots, *, overlay: bool) -> None:
+    plots.set_overlay(overlay=overlay)
+    model = folded([begin(), end(40_000.0), begin(2, 2)])
+    show(plots, model)
+    plot = plots.plots["headline"]
+    assert [level[-1] for level in plot.levels()] == [40_000.0]
+    model.fold(end(44_000.0, 2), 5.0)
+    show(plots, model)
+    plot.refresh()
+    assert [level[-1] for level in plot.levels()] == [40_000.0, 44_000.0]
+    assert len(plot.view.backdrop.levels) == 2
+    assert plot.scaling.bounds.high >= 44_000.0
+    plots.window_of_time.move_cursor(plot.levels()[0][1])
+    assert "40.0k" in plot.reading()
+    assert "44.0k" in plot.plot_description()
+
+
 def test_the_time_axis_follows_a_trial_and_ends_with_it(plots: RunPlots) -> None:
     model = folded([begin(expected=60.0), sample(1.0, 3.0)])
     show(plots, model)

@@ -1,7 +1,7 @@
 """Plots of a step on a host: all its trials on one time axis, or overlaid from their starts."""
 
 from collections import Counter
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeGuard
 
@@ -18,6 +18,7 @@ from widgets.live.heat_maps import HeatMaps, OutputReader
 from widgets.live.model import LiveSeries, RunModel, SeriesKey, StepKey, TrialView
 from widgets.live.plot_groups import HEADLINE, LATENCY, Group, factor, fits, of_host, of_test, series_title, style
 from widgets.live.run_timeline import RunTimeline, overlay_marks, overlay_phases, run_marks, timeline_of, trial_marks
+from widgets.plots.annotations import Level
 from widgets.plots.lines import Piece
 from widgets.plots.stack import PlotStack
 from widgets.plots.time_plot import TimePlot
@@ -145,7 +146,8 @@ class RunPlots(PlotStack):
             marks += self._trial_marks(place.view, zero)
         for key, one in series.items():
             self._draw(("test", key), one, of_test(one, shown.metric), tuple(pieces[key]))
-        self._show_levels(shown, timeline)
+        to_axis = timeline.time_map.to_axis
+        self._show_levels(shown, [(at.view, to_axis(at.zero), to_axis(at.end)) for at in timeline.places])
         if timeline.by_clock:
             spans = [(span.start - span.shown, span.start, span.end) for span in timeline.time_map.spans]
             self._draw_hosts(shown, timeline.places[0].view, spans)
@@ -159,6 +161,8 @@ class RunPlots(PlotStack):
         for key, series in view.series.items():
             self._draw(("test", key), series, of_test(series, shown.metric), (Piece(series.buffer),))
         self._draw_earlier(shown)
+        others = (other for other in shown.model.trials_at(shown.step_key) if not other.series)
+        self._show_levels(shown, [(other, 0.0, other.seconds or FIRST) for other in others])
         self._show_heat({view.trial.id: 0.0})
         if view.zero is not None:
             self._draw_hosts(shown, view, [(view.zero, -np.inf, np.inf)])
@@ -169,17 +173,23 @@ class RunPlots(PlotStack):
         else:
             self.window_of_time.set_range(0.0, FIRST if view.expected is None else view.expected * 1.05 + 1)
 
-    def _show_levels(self, shown: StepShown, timeline: RunTimeline) -> None:
-        """Draw the figure of each counted trial over its samples: a drift from trial to trial shows."""
+    def _show_levels(self, shown: StepShown, trials: Iterable[tuple[TrialView, float, float]]) -> None:
+        """Draw the figure of each counted trial from its start to its end on the axis, also of a tool without samples.
+
+        A drift from trial to trial shows.
+        """
         if shown.metric is None or (plot := self.plots.get(HEADLINE)) is None:
             return
-        to_axis = timeline.time_map.to_axis
-        plot.set_levels([
-            (("test", (figure.metric.name, figure.labels)), to_axis(place.zero), to_axis(place.end), figure.value)
-            for place in timeline.places
-            for figure in (place.view.figures if place.view.counts else ())
-            if figure.metric == shown.metric
-        ])  # fmt: skip
+        levels = list[Level]()
+        for view, start, end in trials:
+            for figure in view.figures if view.counts else ():
+                if figure.metric == shown.metric:
+                    key = ("test", (figure.metric.name, figure.labels))
+                    if key not in plot.lines:
+                        series = LiveSeries(figure.metric, figure.labels)
+                        self._draw(key, series, of_test(series, shown.metric), ())
+                    levels.append((key, start, end, figure.value))
+        plot.set_levels(levels)
 
     def _show_heat(self, zeros: Mapping[int, float]) -> None:
         """Draw the heat maps of the trials that are shown, by time 0 of each on the axis."""

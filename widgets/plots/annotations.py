@@ -74,10 +74,14 @@ class Annotations:
         """Return the figures that are drawn with `lines`, of trials in part between `start` and `end` on the axis."""
         return [value for key, began, ended, value in self.levels if key in lines and began < end and ended > start]
 
+    def level_at(self, line: Hashable, time: float) -> float | None:
+        """Return the figure of the trial that was under way at `time` on the axis, or None."""
+        return next((value for key, start, end, value in self.levels if key == line and start <= time <= end), None)
+
     def draw_levels(self, view: PlotView, lines: Mapping[Hashable, PlotLine], to_view: ToView) -> None:
-        """Draw the figures of trials in the colours of their curves."""
+        """Draw the figures of trials in the colours of their curves, fainter than these where there are samples."""
         levels = tuple(
-            TrialLevel(start, end, to_view(value), toned(lines[key].colour, faint=True))
+            TrialLevel(start, end, to_view(value), toned(lines[key].colour, faint=bool(lines[key].taken)))
             for key, start, end, value in self.levels
             if key in lines
         )

@@ -241,10 +241,12 @@ class TimePlot(QWidget):
         """Return the plot in words: unit, direction, trials, latest value of each curve, baseline, crosshair."""
         trials = sum(phase.kind is PhaseKind.TRIAL for phase in self.window_of_time.phases)
         ends = [(line.title, self._figure(line, end)) for line in self._named() if (end := line.latest()) is not None]
+        levels = self._notes.levels
+        without = f"last trial {quantity(levels[-1][-1], self.unit, measured=True)}" if levels else "no samples"
         parts = [
             "" if self._better is None else direction_text(self._better),
             count_text(trials, "trial") if trials else "",
-            f"latest {', '.join(' '.join(one) for one in ends)}" if ends else "no samples",
+            f"latest {', '.join(' '.join(one) for one in ends)}" if ends else without,
             self._band_text(),
             self.reading(),
         ]
@@ -263,6 +265,8 @@ class TimePlot(QWidget):
 
     def _figure(self, line: PlotLine, time: float) -> str:
         value = line.at(time)
+        if value is None and not line.taken:
+            value = self._notes.level_at(line.key, time)
         return "no sample" if value is None else quantity(value, self.unit, measured=True)
 
     def _build(self, axis: TimeAxis | None) -> None:
