@@ -228,6 +228,10 @@ def test_facts_of_selected_hosts_are_compared_and_filtered(qtbot: QtBot, tmp_pat
     page.table.select("a")
     page.facts_view.filter.setText("kernel of")
     assert page.facts_view.model.rowCount() == 1
+    view.filter.clear()
+    view.every.setChecked(True)
+    view.show_hosts({"a": page.facts_view.facts, "b": None})
+    assert not view.table.content.shown, "there is nothing to compare with"
 
 
 def test_changing_renaming_and_removing_a_host_can_be_undone(qtbot: QtBot, page: HostsPage) -> None:

@@ -134,7 +134,7 @@ def test_both_directions_and_the_tail_are_told() -> None:
         sample(8e6, 1.0, metric=LATENCY_P99, labelled=WRITE),
     ])  # fmt: skip
     shown = headline(model, PLACE, [])
-    assert shown.others == "write 17.0k IOPS"
+    assert shown.others == "17.0k IOPS write"
     assert (shown.tail_title, shown.tail) == ("p99 latency", "2.00 ms")
 
 

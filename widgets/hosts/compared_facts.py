@@ -56,7 +56,7 @@ class ComparedFactsView(QWidget):
         self.missing.setVisible(bool(without))
         if without:
             self.missing.setText(f"Facts not read: {listed(without)}")
-        self._found = compared_facts(list(read.values()))
+        self._found = compared_facts(list(read.values())) if len(read) > 1 else ()
         self._columns = [_TITLE, *(_column(host, number) for number, host in enumerate(read))]
         self._show()
 

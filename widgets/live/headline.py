@@ -218,7 +218,7 @@ def _of_counted(model: RunModel, step_key: StepKey, metric: Metric, bands: Seque
         estimate_text(metric, estimate),
         f"{_interval_text(estimate)}, n={estimate.n}{_excluded(model, step_key)}",
         metric.better,
-        " · ".join(f"{label_text(at)} {figure_text(metric, one.value, one.half)}" for at, one in found[1:]),
+        " · ".join(f"{figure_text(metric, one.value, one.half)} {label_text(at)}" for at, one in found[1:]),
         *(("", "") if tail is None else (_tail_title(tail), figure_text(tail, shown[tail, labelled].value))),
         *ratio_of_trials(
             metric, estimate.value, estimate.values, band_for(bands, metric, labelled), over=model.phase.over
@@ -260,7 +260,7 @@ def _of_trial(model: RunModel, view: TrialView, metric: Metric | None, bands: Se
         figure_text(one.metric, spread.median),
         caption,
         one.metric.better,
-        " · ".join(f"{label_text(o.labels)} {figure_text(o.metric, s.median)}" for o, s in spreads[1:]),
+        " · ".join(f"{figure_text(o.metric, s.median)} {label_text(o.labels)}" for o, s in spreads[1:]),
         *(
             ("", "")
             if tail is None or tail_spread is None

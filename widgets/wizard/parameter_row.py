@@ -121,7 +121,7 @@ class ParameterRow(QWidget):
         if not applies:
             return "not used with these values"
         texts = {kind: value_text(self.parameter, each) for kind, each in suggested.items()}
-        return " · ".join(kind if suggested[kind] == value else f"{kind} {text}" for kind, text in texts.items())
+        return " · ".join(kind if suggested[kind] == value else f"{kind} {text or 'empty'}" for kind, text in texts.items())
 
     def matches(self, words: list[str]) -> bool:
         """Return whether every one of `words` (case-folded) occurs in name, token, help or value."""
