@@ -120,8 +120,8 @@ class ParameterRow(QWidget):
         """Return the suggested values: ``tuned 32 · default 1``; only the name of the one that is set."""
         if not applies:
             return "not used with these values"
-        texts = {kind: value_text(self.parameter, each) for kind, each in suggested.items()}
-        return " · ".join(kind if suggested[kind] == value else f"{kind} {text or 'empty'}" for kind, text in texts.items())
+        texts = {kind: value_text(self.parameter, each) or "empty" for kind, each in suggested.items()}
+        return " · ".join(kind if suggested[kind] == value else f"{kind} {text}" for kind, text in texts.items())
 
     def matches(self, words: list[str]) -> bool:
         """Return whether every one of `words` (case-folded) occurs in name, token, help or value."""
