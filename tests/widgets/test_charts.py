@@ -16,7 +16,7 @@ from app.services import Workstation
 from tests.widgets.library_runs import copied_library
 from widgets import jobs
 from widgets.compare.compare_page import ComparePage
-from widgets.plots.chart_view import ChartView
+from widgets.plots.chart_view import ChartView, _row
 from widgets.plots.studies import StudyPane
 
 Keep = Callable[[QWidget], QWidget]
@@ -64,6 +64,15 @@ def test_the_pointer_reads_a_point_and_nothing_beside_it(view: ChartView) -> Non
     point = view._frame(CHART).point(2.0, 0.4)
     assert view.text_at(point).splitlines() == ["measured", "threads: 2", "40.0 %"]
     assert view.text_at(point + QPointF(60, 5)) == ""
+
+
+def test_a_legend_that_is_too_wide_has_rows_above_the_plot(view: ChartView) -> None:
+    wide = view._frame(CHART).area.top()
+    view.resize(view.minimumWidth(), 300)
+    rows = {row for _, row, _ in view._keys(CHART)}
+    assert len(rows) > 1
+    assert all(left < view.width() for _, _, left in view._keys(CHART))
+    assert view._frame(CHART).area.top() - wide == pytest.approx(max(rows) * _row())
 
 
 def test_a_chart_is_copied_as_data_and_picture(view: ChartView) -> None:

@@ -1,6 +1,7 @@
 """Plots of a sweep: each metric by queue depth, size, rate and so on."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 import numpy as np
 from PySide6.QtWidgets import QWidget
@@ -8,6 +9,7 @@ from PySide6.QtWidgets import QWidget
 from app.scaling.scaling import ScalingAnalysis, scaling_charts
 from app.scaling.sweeps import SweepPanel, curves_of, panels_of
 from app.services import Workstation
+from suites.quantities import metric_text
 from suites.vocab import Figure
 from widgets.jobs import BackgroundJob
 from widgets.live.model import RunModel, StepKey, TrialView
@@ -103,11 +105,14 @@ class SweepPlots(QWidget):
             view.hide()
             view.deleteLater()
         self.charts = []
-        for chart in (chart for one in found for chart in scaling_charts(one)):
-            view = ChartView()
-            view.show_chart(chart)
-            self._column.insertWidget(len(self.charts), view, 1)
-            self.charts.append(view)
+        for one in found:
+            measured, *rest = scaling_charts(one)
+            title = metric_text(one.curve.metric, one.curve.rest)  # the page names step and host
+            for chart in (replace(measured, title=title), *rest):
+                view = ChartView()
+                view.show_chart(chart)
+                self._column.insertWidget(len(self.charts), view, 1)
+                self.charts.append(view)
         fitted = {_title(panel) for panel in self._panels if panel.metric in {one.curve.metric for one in found}}
         for plot in self.plots:
             plot.setVisible(plot.title not in fitted)

@@ -1,7 +1,7 @@
 """Widget that draws a chart (title, legend, axes, series) and copies it as picture or data."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from PySide6.QtCore import QPointF, QRectF, QSize, Qt
@@ -90,6 +90,9 @@ _WIDEST = 0.45
 _NEAR = 9
 """Distance in pixels within which the pointer reads a point."""
 
+_KEY = 22
+"""Width in pixels of the mark of a legend entry with the gap after it."""
+
 _SHADE = 45
 _LIGHTEST = 0.08
 """Alpha (0 to 1) of the lightest cell of a heat map."""
@@ -172,25 +175,34 @@ class ChartView(DrawnPlot):
 
     def _frame(self, chart: Chart) -> Frame:
         left = self._names_end()
-        top = 1.2 * _row() + (_row() if any(series.name for series in chart.series) else 0)
+        top = (1.2 + max((row + 1 for _, row, _ in self._keys(chart)), default=0)) * _row()
         area = QRectF(left, top, max(20.0, self.width() - left - _RIGHT), max(20.0, self.height() - top - 2 * _row()))
         return frame_of(chart, area)
 
     def _draw_texts(self, painter: QPainter, chart: Chart, frame: Frame) -> None:
         painter.setFont(text_font(TextSize.SMALL, bold=True))
         painter.setPen(QColor(palette().text))
-        unit = _titled("", frame.y)
-        shown = painter.fontMetrics().elidedText(
-            visible(f"{chart.title}{unit}"), Qt.TextElideMode.ElideRight, self.width()
-        )
-        painter.drawText(QRectF(0, 0, self.width(), 1.2 * _row()), int(Qt.AlignmentFlag.AlignVCenter), shown)
+        unit, fonts = _titled("", frame.y), painter.fontMetrics()
+        room = self.width() - fonts.horizontalAdvance(unit)
+        title = fonts.elidedText(visible(chart.title), Qt.TextElideMode.ElideMiddle, room)
+        painter.drawText(QRectF(0, 0, self.width(), 1.2 * _row()), int(Qt.AlignmentFlag.AlignVCenter), f"{title}{unit}")
         painter.setFont(text_font(TextSize.SMALL))
         painter.setPen(QColor(palette().muted))
         below = QRectF(0, self.height() - _row(), self.width() - _RIGHT, _row())
         painter.drawText(below, int(Qt.AlignmentFlag.AlignRight), _titled(chart.x.title, frame.x))
-        left = 0.0
+        for series, row, left in self._keys(chart):
+            _draw_key(painter, series, left, (1.7 + row) * _row(), self.width())
+
+    def _keys(self, chart: Chart) -> Iterator[tuple[ChartSeries, int, float]]:
+        """Yield the entries of the legend with their rows and left edges; one that does not fit begins a row."""
+        left, row, fonts = 0.0, 0, QFontMetricsF(text_font(TextSize.SMALL))
         for series in chart.series:
-            left = _draw_key(painter, series, left, 1.7 * _row()) if series.name else left
+            if series.name:
+                wide = _KEY + fonts.horizontalAdvance(visible(series.name))
+                if left and left + wide > self.width():
+                    left, row = 0.0, row + 1
+                yield series, row, left
+                left += wide + SPACE[3]
 
 
 def _titled(title: str, direction: AxisSpan) -> str:
@@ -239,8 +251,8 @@ def colour_of(series: ChartSeries) -> QColor:
     return QColor(palette().baseline) if series.colour is None else series_colour(series.colour)
 
 
-def _draw_key(painter: QPainter, series: ChartSeries, left: float, middle: float) -> float:
-    """Draw a legend entry; return the left edge of the next one."""
+def _draw_key(painter: QPainter, series: ChartSeries, left: float, middle: float, right: float) -> None:
+    """Draw a legend entry from `left` to `right` at most."""
     painter.setPen(_pen(series, 2))
     if series.mark is ChartMark.DOTS:
         painter.setBrush(colour_of(series))
@@ -248,10 +260,9 @@ def _draw_key(painter: QPainter, series: ChartSeries, left: float, middle: float
     else:
         painter.drawLine(QPointF(left, middle), QPointF(left + 16, middle))
     painter.setPen(QColor(palette().text))
-    wide = painter.fontMetrics().horizontalAdvance(series.name)
-    box = QRectF(left + 22, middle - _row() / 2, wide + 2, _row())
-    painter.drawText(box, int(Qt.AlignmentFlag.AlignVCenter), visible(series.name))
-    return left + 22 + wide + SPACE[3]
+    box = QRectF(left + _KEY, middle - _row() / 2, max(0.0, right - left - _KEY), _row())
+    shown = painter.fontMetrics().elidedText(visible(series.name), Qt.TextElideMode.ElideRight, math.ceil(box.width()))
+    painter.drawText(box, int(Qt.AlignmentFlag.AlignVCenter), shown)
 
 
 def _pen(series: ChartSeries, width: float = 1) -> QPen:
