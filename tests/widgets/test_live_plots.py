@@ -214,12 +214,17 @@ def test_a_limited_number_of_other_trials_stands_faintly_behind(plots: RunPlots)
 def test_without_samples_the_figures_of_the_trials_are_the_curve(plots: RunPlots, *, overlay: bool) -> None:
     plots.set_overlay(overlay=overlay)
     model = folded([begin(), end(40_000.0), begin(2, 2)])
+    show(plots, folded([begin()]))
+    plot = plots.plots["headline"]
+    plot.refresh()
+    assert plot.view.backdrop.blank
     show(plots, model)
     plot = plots.plots["headline"]
     assert [level[-1] for level in plot.levels()] == [40_000.0]
     model.fold(end(44_000.0, 2), 5.0)
     show(plots, model)
     plot.refresh()
+    assert not plot.view.backdrop.blank
     assert [level[-1] for level in plot.levels()] == [40_000.0, 44_000.0]
     assert len(plot.view.backdrop.levels) == 2
     assert plot.scaling.bounds.high >= 44_000.0

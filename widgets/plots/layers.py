@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QGraphicsItem, QStyleOptionGraphicsItem, QWidget
 from widgets.plots.axis import tick_font
 from widgets.plots.markers import draw_shape, shape_of
 from widgets.plots.timeline import MarkKind, PhaseKind, PlotMark, TimePhase
-from widgets.theme import palette
+from widgets.theme import TextSize, palette, text_font
 
 _WIDEST_LABEL = "p99.9 read, jobs"
 _SWATCH = 14
@@ -168,6 +168,13 @@ class Backdrop(_Layer):
         self.phases: tuple[TimePhase, ...] = ()
         self.heat: tuple[HeatImage, ...] = ()
         self.levels: tuple[TrialLevel, ...] = ()
+        self.blank = False
+
+    def set_blank(self, *, blank: bool) -> None:
+        """Set whether to say that there is nothing to draw."""
+        if blank is not self.blank:
+            self.blank = blank
+            self.update()
 
     def paint(self, painter: QPainter, _option: QStyleOptionGraphicsItem, _widget: QWidget | None = None) -> None:
         """Draw the phases, the heat maps, the figures, then the bands."""
@@ -193,6 +200,11 @@ class Backdrop(_Layer):
             painter.setPen(QPen(colour, 1, Qt.PenStyle.DashLine))
             row = self.y(stripe.median)
             painter.drawLine(QPointF(0, row), QPointF(self._box.width(), row))
+        if self.blank:
+            painter.setPen(QColor(palette().muted))
+            painter.setFont(text_font(TextSize.SMALL))
+            area = QRectF(0, 0, self._box.width(), height)
+            painter.drawText(area, int(Qt.AlignmentFlag.AlignCenter), "no samples")
 
 
 _HATCHES = {

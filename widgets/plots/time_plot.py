@@ -204,6 +204,7 @@ class TimePlot(QWidget):
         elif found is not None:
             self.scaling.follow(*found, percent=self.unit is Unit.PERCENT)
         self.view.value_axis.set_blank(blank=found is None)
+        self.view.backdrop.set_blank(blank=found is None)
         self._set_ranges(start, end)
         smooth = sum(len(line.shown[0]) for line in lines) <= _SMOOTH
         for line in lines:
