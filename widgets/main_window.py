@@ -29,7 +29,7 @@ from widgets.parts.help_topics import set_help, topic_of
 from widgets.presence import Presence
 from widgets.questions import WindowAsker
 from widgets.queue_bar import QueueBar
-from widgets.run_strip import LineState, RunStrip, StripLine, counts_text, with_questions
+from widgets.run_strip import LineState, RunStrip, StripLine, counts_text, only_run_text, with_questions
 from widgets.session_bar import SessionBar
 from widgets.shutdown import CloseGuard
 from widgets.sidebar.sidebar import Sidebar, SidebarSplitter
@@ -139,7 +139,7 @@ class MainWindow(QMainWindow):
         """Show the run of the page Live in the status bar, and how many others there are."""
         if self.closing.waits:
             return
-        text = counts_text(self._lines)
+        text = counts_text(self._lines) if self._summary else only_run_text(self._lines)
         one = bool(self._summary) and sum(line.state is LineState.RUNNING for line in self._lines) < 2
         self.status_line.show_running("   ".join(filter(None, [text, self._summary])), stoppable=one)
 

@@ -6,7 +6,7 @@ from PySide6.QtCore import QObject
 from PySide6.QtWidgets import QApplication, QDialog, QMainWindow
 
 from widgets import desktop, settings
-from widgets.run_strip import LineState, StripLine, counts_text
+from widgets.run_strip import LineState, StripLine, counts_text, only_run_text
 
 PROGRAM = "Benchwright"
 
@@ -59,6 +59,8 @@ def title_of(lines: Sequence[StripLine]) -> str:
     text = counts_text(lines)
     if len(running) == 1 and not text:
         text = " · ".join(filter(None, [running[0].figure, running[0].doing, running[0].left])) or running[0].detail
+    elif not text:
+        text = only_run_text(lines)
     return f"{text} – {PROGRAM}" if text else PROGRAM
 
 

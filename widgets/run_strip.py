@@ -231,5 +231,11 @@ def counts_text(lines: Sequence[StripLine]) -> str:
     return ", ".join(filter(None, parts))
 
 
+def only_run_text(lines: Sequence[StripLine]) -> str:
+    """Return the run that goes on or waits, if there is one alone, with what it does; else their number, or nothing."""
+    active = [line for line in lines if line.under_way or line.state.waits]
+    return f"{active[0].title} · {active[0].detail}" if len(active) == 1 else counts_text(lines)
+
+
 NEXT_RUN = "Ctrl+Tab"
 PREVIOUS_RUN = "Ctrl+Shift+Tab"

@@ -5,6 +5,7 @@ import os
 import shutil
 import subprocess
 import sys
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -99,4 +100,5 @@ def test_progress_and_title_are_known_or_absent() -> None:
     assert share_of([RUNNING, unknown]) is None
     assert title_of([unknown]) == MESSAGES["title_lost"]
     assert title_of([DONE]) == "Benchwright"
+    assert title_of([DONE, replace(unknown, state=LineState.WAITING)]) == MESSAGES["title_waits"]
     assert title_of([RUNNING]).startswith("412k IOPS · trial 2 of 6 · 4:10 left")

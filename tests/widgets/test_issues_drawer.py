@@ -185,6 +185,21 @@ def test_without_issues_its_hosts_can_be_checked_again(qtbot: QtBot, drawer: Iss
     assert asked.args == [("web-1", "web-2")]
 
 
+def test_the_age_is_that_of_the_issue_beside_it(drawer: IssuesDrawer) -> None:
+    drawer.show_findings([BUSY], read_at={"web-1": time.time() - 125})
+    drawer.set_recheck(checked_at={"web-1": time.time() - 125})
+    assert drawer.checked.text() == "2 min ago"
+    drawer.take_reading(HostReading("web-1", time.time(), (BUSY,), frozenset({"host-busy"})))
+    assert drawer.checked.text() == "just now"
+    drawer.set_folded(folded=False)
+    assert drawer.checked.text() == "checked 2 min ago"
+    drawer.clear()
+    drawer.show_findings([])
+    drawer.set_empty_text("Plan incomplete: not checked", checked=False)
+    assert not drawer.checked.text()
+    assert not drawer.recheck_all.isVisible()
+
+
 def test_a_line_is_a_button_that_a_screen_reader_presses(drawer: IssuesDrawer) -> None:
     drawer.set_folded(folded=False)
     line = drawer.lines[0]

@@ -185,9 +185,14 @@ def test_what_runs_is_seen_from_everywhere(window: MainWindow) -> None:
     assert not window.status_line.stop_button.isVisible()
     assert MESSAGES["counts"] in window.status_line.running.text()
     assert [card.button.accessibleName() for card in window.strip.cards][2] == MESSAGES["card_waits"]
-    window.show_running("")
+    window.show_running("")  # another run than that under way is in front, or it only waits
+    for line in (LINE, WAITING):
+        window.show_lines([line], "")
+        assert window.status_line.running.text() == f"{line.title} · {line.detail}"
+        assert window.windowTitle() != "Benchwright"
     window.show_lines([], "")
     assert window.windowTitle() == "Benchwright"
+    assert window.status_line.running.text() == "No run under way"
     assert not window.status_line.stop_button.isVisible()
 
 

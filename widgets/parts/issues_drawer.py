@@ -165,6 +165,7 @@ class IssuesDrawer(QFrame):
     def set_empty_text(self, text: str, *, checked: bool = True) -> None:
         """Set the text without issues; `checked`: there are none, as far as the checks tell."""
         self._empty, self._checked = text, checked
+        self.set_recheck(self._why_not, self._checked_at)
         self._show_bar()
 
     def set_recheck(self, why_not: str = "", checked_at: Mapping[str, float] | None = None) -> None:
@@ -178,7 +179,7 @@ class IssuesDrawer(QFrame):
         set_tool_tip(self.recheck_all, why_not or "Read the hosts again and repeat the checks")
         for line in self.lines:
             line.set_recheck(why_not)
-        self.recheck_all.setVisible(bool(self._hosts()))
+        self.recheck_all.setVisible(bool(self._hosts()) and self._was_checked())
         self._show_ages()
 
     @property
@@ -191,6 +192,7 @@ class IssuesDrawer(QFrame):
         if folded is self._folded:
             return
         self._folded = folded
+        self._show_ages()
         settings.put(self._setting, "folded" if folded else "open")
         self._fit()
         if not folded:
@@ -262,8 +264,10 @@ class IssuesDrawer(QFrame):
         now = time.time()
         for line in self.lines:
             line.show_age(now)
-        oldest = min(self._checked_at.values(), default=None)
-        self.checked.set_text("" if oldest is None else f"checked {age_text(now - oldest)} ago")
+        first = next((one for one in self.issues if one.is_open), None) if self._folded else None
+        oldest = min(self._checked_at.values(), default=None) if self._was_checked() else None
+        when = "" if oldest is None else f"checked {age_text(now - oldest)} ago"
+        self.checked.set_text(when if first is None else first.age(now))  # of what is read beside it
         self.checked.setFixedWidth(self.checked.sizeHint().width())
 
     def _show_bar(self) -> None:
@@ -286,6 +290,9 @@ class IssuesDrawer(QFrame):
 
     def _fixable(self) -> tuple[Finding, ...]:
         return tuple(finding for issue in self.issues for finding in issue.fixable)
+
+    def _was_checked(self) -> bool:
+        return self._checked or any(one.is_open for one in self.issues)
 
     def _hosts(self) -> tuple[str, ...]:
         """Return the hosts that can be checked again: those of the page, and of findings."""
