@@ -210,6 +210,13 @@ def test_a_limited_number_of_other_trials_stands_faintly_behind(plots: RunPlots)
     assert faint[-1] == f"trial {FAINT_LIMIT + 3}"
 
 
+def test_a_curve_alone_is_named_where_the_title_does_not_name_it(plots: RunPlots) -> None:
+    show(plots, folded([begin(), sample(9e4, 1.0, metric=LATENCY_P99), sample(41_000.0, 1.0)]))
+    for name, expected in (("headline", "read"), ("latency", "p99 read")):
+        plots.plots[name].refresh()
+        assert [label.text for label in plots.plots[name].view.labels._labels] == [expected]
+
+
 @pytest.mark.parametrize("overlay", [False, True])
 def test_without_samples_the_figures_of_the_trials_are_the_curve(plots: RunPlots, *, overlay: bool) -> None:
     plots.set_overlay(overlay=overlay)

@@ -49,6 +49,10 @@ def test_every_step_and_host_has_its_headline_and_many_scroll(qtbot: QtBot) -> N
     assert rows(strip)[1][1:5] == ["web-2", "no figure", "", "0/3"]
     assert len(rows(strip)) == 12
     assert strip.height() <= (LEAST_ROWS + 1) * strip.rowHeight(0)
+    model = folded(events, named)
+    strip.show_step_key(model.step_keys()[11])
+    strip.show_step_keys(model)
+    assert strip.viewport().rect().contains(strip.visualRect(strip.currentIndex())), "the step in front is in view"
     strip.show_step_keys(folded(events, replace(named, hosts=("web-1",), steps=named.steps[:1])))
     assert strip.isHidden(), "a single step has the headline bar"
 

@@ -28,6 +28,7 @@ class StepStrip(Table[StepKey]):
     def __init__(self) -> None:
         self._model: RunModel | None = None
         self._step_keys: tuple[StepKey, ...] = ()
+        self._followed = (-1, 0)
         self._headlines: dict[StepKey, tuple[tuple[int, ...], Headline]] = {}
         super().__init__("Steps of the run", TableModel(self._columns()), row_padding=SPACE[0])
         self.setFrameShape(QFrame.Shape.NoFrame)
@@ -54,6 +55,7 @@ class StepStrip(Table[StepKey]):
         most = max(LEAST_ROWS, int(_SHARE * self.window().height() / self.verticalHeader().defaultSectionSize()))
         self.setFixedHeight(self.whole_height(most) - self.horizontalHeader().sizeHint().height())
         self.setVisible(len(step_keys) > 1)
+        self._follow()
 
     def show_step_key(self, step_key: StepKey) -> None:
         """Make the row of `step_key` the current one."""
@@ -62,6 +64,14 @@ class StepStrip(Table[StepKey]):
             self.setCurrentIndex(self.content.index(self._step_keys.index(step_key), 0))
             self.selectionModel().blockSignals(quiet)
             self.viewport().update()
+            self._follow()
+
+    def _follow(self) -> None:
+        """Scroll to the current row once, when it or the number of visible rows has changed."""
+        place = self.currentIndex().row(), self.height()
+        if place != self._followed:
+            self._followed = place
+            self.scrollTo(self.currentIndex())
 
     def _choose(self) -> None:
         step_key = self.current()

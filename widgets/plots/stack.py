@@ -19,9 +19,9 @@ from widgets.plots.time_window import TimeWindow
 from widgets.plots.timeline_strip import TimelineStrip
 from widgets.theme import SPACE
 
-_LEAST_ROWS, _LEAST_MAIN_ROWS = 4.3, 7.6
+_LEAST_ROWS, _LEAST_MAIN_ROWS, _AXIS_ROWS = 4.3, 7.6, 1.5
 """Height in lines of tick labels in which a curve, two of them and the names of four curves are readable; of the main
-plot."""
+plot; of the labels of the time axis."""
 
 _MAIN_STRETCH = 4
 
@@ -89,8 +89,6 @@ class PlotStack(QWidget):
             window=self.window_of_time,
             parent=self._inner,
         )
-        rows = _LEAST_MAIN_ROWS if stretch >= _MAIN_STRETCH else _LEAST_ROWS
-        plot.view.setMinimumHeight(round(rows * QFontMetricsF(tick_font()).height()))
         before = [other for other in self.plots if self._ranks[other] <= rank]
         after = [other for other in self.plots if self._ranks[other] > rank]
         self.wanted(name, title, rank, shown=shown)
@@ -149,7 +147,13 @@ class PlotStack(QWidget):
         shown = self.shown()
         for name, plot in self.plots.items():
             plot.setVisible(name in shown)
-            plot.show_time_axis(shown=bool(shown) and name == shown[-1])
+            is_last = bool(shown) and name == shown[-1]
+            plot.show_time_axis(shown=is_last)
+            rows = (
+                _LEAST_MAIN_ROWS if self._column.stretch(self._column.indexOf(plot)) >= _MAIN_STRETCH else _LEAST_ROWS
+            )
+            rows += _AXIS_ROWS if is_last else 0
+            plot.view.setMinimumHeight(round(rows * QFontMetricsF(tick_font()).height()))
         self.plots_changed.emit()
 
     def _fit(self, *, from_zero: bool) -> None:

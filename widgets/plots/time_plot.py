@@ -345,7 +345,7 @@ class TimePlot(QWidget):
             Label(self._in_view(stripe.median), self._band_title(key), grey, dashed=True)
             for key, stripe in zip(self._notes.bands, stripes, strict=True)
         ]
-        if 1 < len(named) <= NAMED_AT_CURVE:
+        if len(named) <= NAMED_AT_CURVE and (len(named) > 1 or any(line.title != self.title for line in named)):
             ends = [(line, line.end()) for line in named]
             labels += [
                 Label(self._in_view(end), line.title, line.colour, line.dashed) for line, end in ends if end is not None
