@@ -9,8 +9,11 @@ from pytestqt.qtbot import QtBot
 
 from suites.base import complete_values
 from suites.registry import suite
+from tests.messages import messages
 from tests.widgets.measure_stage import made_page, settle, type_into, with_tests
 from widgets.wizard.measure_page import MeasurePage
+
+MESSAGES = messages("widgets", "test_command_field")
 
 
 @pytest.fixture
@@ -186,7 +189,7 @@ def test_the_command_of_another_tool_changes_the_test(
     assert (step.suite.id, step.name) == (suite, suite)
     assert values.items() <= step.form.values().items()
     assert page.parameters.rows[0].parameter in step.suite.parameters
-    assert page.parameters.command.note.isHidden()
+    assert page.parameters.command.note.text() == MESSAGES["test_changed"].replace("SUITE", step.suite.title)
 
 
 def test_a_device_in_a_pasted_command_needs_the_usual_consent(qtbot: QtBot, page: MeasurePage) -> None:

@@ -157,14 +157,17 @@ class CommandField(QWidget):
             return
         self._show(" ".join([text, *self._blocking()]))
 
-    def show_unread(self, unread: Sequence[UnreadWord], alternative: str) -> None:
-        """Show the first word that could not be read, and the title of a suite that can run the whole line."""
+    def show_unread(self, unread: Sequence[UnreadWord], alternative: str, changed: str = "") -> None:
+        """Show the first word that could not be read, and the title of a suite that can run the whole line.
+
+        Where every word was read: what the line has `changed` besides the values.
+        """
         if self._unread != tuple(unread):
             self._unread = tuple(unread)
             self.unread_changed.emit(self._unread)
         more = f" (and {len(unread) - 1} more)" if len(unread) > 1 else ""
-        self.note.setText(f"{unread[0].text}{more}" if unread else "")
-        self.note.setVisible(bool(unread))
+        self.note.setText(f"{unread[0].text}{more}" if unread else changed)
+        self.note.setVisible(bool(unread or changed))
         self.note.set_tone(Tone.WARNING if self._blocking() else Tone.MUTED)
         self.alternative.setText(f"Use {alternative}")
         self.alternative.setVisible(bool(alternative))

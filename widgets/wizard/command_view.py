@@ -4,7 +4,7 @@ import shlex
 from collections.abc import Sequence
 
 from PySide6.QtCore import QSize
-from PySide6.QtGui import QFontMetricsF, QGuiApplication, QResizeEvent, QTextOption
+from PySide6.QtGui import QFontMetricsF, QGuiApplication, QResizeEvent, QTextCursor, QTextOption
 from PySide6.QtWidgets import QPlainTextEdit, QSizePolicy, QWidget
 
 from app.plans.plan import Plan
@@ -133,6 +133,9 @@ class _Code(QPlainTextEdit):
             self.setPlainText(shown)
         height = self.fontMetrics().lineSpacing() * min(self._most, max(1, len(lines)))
         self.setFixedHeight(height + 2 * SPACE[1])
+        if "\nEOF\n" in shown:  # the command itself stands below the files that it needs
+            self.moveCursor(QTextCursor.MoveOperation.End)
+            self.ensureCursorVisible()
 
     def sizeHint(self) -> QSize:
         """Return a small width; the layout stretches it."""

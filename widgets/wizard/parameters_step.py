@@ -238,10 +238,13 @@ class ParametersStep(WizardStep):
         if step is None:
             return
         reading = read_command(text, step.suite, step.form.values(), self.draft.context(step), any_program=pasted)
+        changed = ""
         if not reading.parsed.is_refused:
+            if reading.suite is not step.suite:
+                changed = f"Test changed from “{step.suite.title}” to “{reading.suite.title}”. Esc reverts."
             self.draft.use_command(step, reading.suite, reading.parsed.values, whole=pasted)
         self.command.show_unread(
-            reading.parsed.unread, "" if reading.complete is None else reading.complete.suite.title
+            reading.parsed.unread, "" if reading.complete is None else reading.complete.suite.title, changed
         )
         self.changed.emit()
 
