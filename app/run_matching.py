@@ -23,7 +23,8 @@ from suites.vocab import Metric
 
 Test = Callable[[LibraryRow], bool]
 Selection = Callable[[Iterable[LibraryRow]], list[LibraryRow]]
-_MEANT = {"date": "started", "day": "started", "time": "started", "label": "tag", "instance": "type"}
+_MEANT = {"date": "started", "day": "started", "time": "started", "label": "tag", "instance": "type",
+          "headline": "value", "run": "id"}  # fmt: skip
 """Fields by other names that people try."""
 
 _WRITTEN = {State.PARTIAL.text: State.PARTIAL.value}
@@ -143,6 +144,9 @@ def _test(term: Term, library: LibraryRows, values_of: MetricReader, now: dateti
 
 
 def _positive(term: Term, library: LibraryRows, values_of: MetricReader, now: datetime) -> Test:
+    names = {*TEXTS, *NUMBERS, *OTHERS}
+    if term.name not in names and term.name.casefold() in names:
+        term = replace(term, name=term.name.casefold())
     name = term.name
     if not name:
         words = [value.casefold() for value in term.values]
@@ -192,6 +196,8 @@ def _text_test(term: Term) -> Test:
         raise FilterError(f"“{term.name}” is text and has no order", f"Write {term.name}:VALUE.", *_span(term))
     read, exact = TEXTS[term.name], term.operator == "="
     wanted = [value.casefold() for value in term.values]
+    if term.name == "verdict":
+        _reject_unless(term, lambda value: any(value in one for one in Trust), f"Verdicts: {', '.join(Trust)}.")
     known: dict[tuple[str, ...], bool] = {}  # many rows have the same texts
 
     def matches(row: LibraryRow) -> bool:
@@ -331,7 +337,15 @@ def _number_of(given: str, like: str) -> float | None:
     return _prefixed(given)
 
 
+def _reject_unless(term: Term, known: Callable[[str], bool], remedy: str) -> None:
+    """Raise FilterError for a value that nothing can have, neither a `known` one nor yes or no."""
+    for value in term.values:
+        if not (value.casefold() in _TRUE | _FALSE or known(value.casefold())):
+            raise FilterError(f"“{term.name}” has no value “{value[:60]}”", remedy, *_span(term))
+
+
 def _bin_test(term: Term) -> Test:
+    _reject_unless(term, lambda _value: False, "Write bin:yes or bin:no.")
     wanted = {value.casefold() in _TRUE for value in term.values}
     return lambda row: (row.annotation.binned is not None) in wanted
 

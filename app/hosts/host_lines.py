@@ -11,6 +11,9 @@ from remote.ssh.destination import Destination, parse_destination
 MOST = 1000
 """Limit of lines."""
 
+MAXIMUM = 255
+"""Longest name, address or user in characters: the limit of DNS names."""
+
 
 @dataclass(frozen=True, slots=True)
 class HostLine:
@@ -44,6 +47,8 @@ def _line(number: int, text: str, names: set[str]) -> HostLine:
         wanted = parse_destination(text)
     except ConnectError as error:
         return HostLine(number, text, fault=f"{error.message} {error.remedy}".strip())
+    if any(len(word or "") > MAXIMUM for word in (wanted.host, wanted.host_name, wanted.user)):
+        return HostLine(number, text, fault=f"Longer than {MAXIMUM} characters.")
     name = _name(wanted, names)
     if name is None:
         return HostLine(number, text, fault=f"{wanted.host} is already in the list.")

@@ -36,6 +36,12 @@ def test_each_line_is_a_host_or_says_why_it_is_none() -> None:
     assert local.entry is None
 
 
+def test_a_name_that_no_host_can_have_is_refused() -> None:
+    long, user = host_lines(f"{'h' * 256}\n{'u' * 256}@web-1")
+    assert (long.entry, user.entry) == (None, None)
+    assert "255" in long.fault
+
+
 def test_a_host_whose_name_is_in_use_is_named_by_user() -> None:
     (line,) = host_lines("ann@web-1", taken={"web-1"})
     assert line.entry == HostEntry("ann-web-1", host_name="web-1", user="ann")

@@ -85,6 +85,7 @@ def selected(library: tuple[LibraryRows, Store], text: str) -> int:
         ("since:5h until:2026-11-30", "since:2026-11-26T04:00:00+00:00"),
         ('"web-1" randread', "randread host=web-1"),
         ("bin:no", ""),
+        ("HOST:web Bin:no", "host:web"),
         ("rw!=read", "-rw=read"),
         ("-rw!=randread", "rw==randread"),
         ("started>=2026-11-26", "since:2026-11-26"),
@@ -154,6 +155,10 @@ def test_a_prefix_alone_is_of_the_unit_of_the_metric(
         ("rw =read", "operator", (3, 8)),
         ("--serach x", "no word", (0, 8)),
         ("web-1, web-2", "a,b", (0, 6)),
+        ("bin:maybe", "bin:yes", (0, 9)),
+        ("verdict:bogus", "doubtful", (0, 13)),
+        ("headline>100k", "value?", (0, 13)),
+        ("run:2026", "id?", (0, 8)),
     ],
 )
 def test_a_fault_names_its_place(

@@ -198,11 +198,11 @@ def test_several_lines_add_several_hosts(qtbot: QtBot, page: HostsPage) -> None:
     _settle(qtbot)
     page.add_host()
     dialog = _open(page, AddHostDialog)
-    dialog.destinations.setPlainText("a@127.0.0.1:1\nb@127.0.0.1:1\nssh://c d")
-    assert dialog.save_button.text() == "Add 3 hosts"
+    dialog.destinations.setPlainText("a@127.0.0.1:1\nb@127.0.0.1:1\nssh://c d\nssh://c d")
+    assert dialog.save_button.text() == "Add 2 hosts"
     dialog.save_button.click()
     assert dialog.isVisible()
-    assert dialog.outcome.text().startswith("Line 3: ")
+    assert [line[:8] for line in dialog.outcome.text().splitlines()] == ["Line 3: ", "Line 4: "]
     dialog.destinations.setPlainText("a@127.0.0.1:1\nb@127.0.0.1:1")
     dialog.save_button.click()
     _settle(qtbot)

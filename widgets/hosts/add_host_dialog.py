@@ -8,7 +8,7 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QDialog, QFormLayout, QHBoxLayout, QPlainTextEdit, QWidget
 
-from app.hosts.host_lines import HostLine, host_lines
+from app.hosts.host_lines import MAXIMUM, HostLine, host_lines
 from app.hosts.hosts import ConnectReport, HostEntry, Origin, ssh_address
 from app.plans.plan import LOCAL
 from app.questions import Asker, ConnectOutcome
@@ -29,9 +29,6 @@ from widgets.theme import SPACE, code_font, icon, restyle
 FIELDS = ("name", "host_name", "port", "user", "identity_file", "jump")
 
 _VISIBLE_LINES = 8
-
-MAXIMUM = 255
-"""Longest name, address or user in characters: the limit of DNS names."""
 
 _WORD = re.compile(r"[^\s\x00-\x1f\x7f/\\\"'`$;|&<>(){}*?!]+")
 _JUMP = re.compile(r"(?:(?P<user>[^@]+)@)?(?P<host>\[[0-9a-fA-F:]+\]|[^:@]+)(?::(?P<port>\d+))?")
@@ -295,7 +292,7 @@ class AddHostDialog(QDialog):
         self._form.setVisible(not several)
         self.lines.setVisible(several)
         self.test_button.setVisible(not several)
-        self.save_button.setText(f"Add {len(self._lines)} hosts" if several else "Add host")
+        self.save_button.setText(f"Add {count_text(len(self.entries()), 'host')}" if several else "Add host")
         if several:
             self.lines.show_rows(self._lines)
             self.lines.setMinimumHeight(self.lines.whole_height(_VISIBLE_LINES))
@@ -328,9 +325,10 @@ class AddHostDialog(QDialog):
 
     def _complete(self) -> bool:
         """Show the error of every field or line; return whether all are valid."""
-        wrong = next((line for line in self._lines if line.fault), None)
-        if wrong is not None:
-            self.outcome.show_message("error", f"Line {wrong.number}: {wrong.fault}" if self._several else wrong.fault)
+        wrong = [line for line in self._lines if line.fault]
+        if wrong:
+            lines = "\n".join(f"Line {line.number}: {line.fault}" for line in wrong[:_VISIBLE_LINES])
+            self.outcome.show_message("error", lines if self._several else wrong[0].fault)
             self.destinations.setFocus()
             return False
         if self._several:
