@@ -111,6 +111,7 @@ def test_an_empty_library_says_what_it_is_for_and_offers_the_next_step(qtbot: Qt
 def test_the_newest_run_stands_on_top_and_is_open(page: LibraryPage) -> None:
     assert page.table.lines.matched[0].id == NEWEST == _opened(page)
     assert page.panel.head.name.text() == "quick benchmark of local"
+    assert page.panel.head.state.text() == "done · valid"
     assert page.panel.figures.isVisible()
     assert page.issues.isVisible()
 

@@ -29,7 +29,7 @@ from widgets.parts.boxes import column_in, fill, in_row, row_in
 from widgets.parts.controls import tool_button
 from widgets.parts.flow_layout import flowing
 from widgets.parts.issue_line import IssueActions
-from widgets.parts.names import host_title
+from widgets.parts.names import host_title, mark_of
 from widgets.parts.notice import FieldMessage, Notice, Picture
 from widgets.parts.text import OneLine, Text, Tone, set_tool_tip
 from widgets.plots.studies import StudyTabs
@@ -68,8 +68,9 @@ class RunHead(QWidget):
         set_tool_tip(self.details, "\n".join(part for part in parts if part))
         self.question.set_text(run.question)
         self.question.setVisible(bool(run.question))
-        self.mark.show_icon(STATE_ICONS[run.state])
-        self.state.set_text(run.status_text)
+        judged = run.state is State.DONE and run.trust
+        self.mark.show_icon(mark_of(run.trust) if judged else STATE_ICONS[run.state])
+        self.state.set_text(" · ".join(filter(None, (run.status_text, run.trust))))
         self._show_reason(run.state, "")
 
     def show_record(self, record: RunRecord) -> None:
