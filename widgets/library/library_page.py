@@ -161,9 +161,14 @@ class LibraryPage(Page):
             self._share_room()
 
     def _share_room(self) -> None:
+        """Share the room as the user has; else the table gets half of the height, or what its runs need."""
         across = self._splitter.orientation() is Qt.Orientation.Horizontal
         if not remember_splitter(self._splitter, "library"):
-            self._splitter.setSizes([620, 380] if across else [500, 500])
+            height = sum(self._splitter.sizes())
+            rows = len(self.library.rows) * self.table.verticalHeader().defaultSectionSize()
+            rows += self.table.horizontalHeader().sizeHint().height() + SPACE[1]
+            down = min(rows, height // 2) if height else 1
+            self._splitter.setSizes([620, 380] if across else [down, max(height, 2) - down])
 
     # The list
 
@@ -197,6 +202,8 @@ class LibraryPage(Page):
         self.filter_bar.show_library(self.library)
         self.commands.tags = found.summary.tags
         self._stack.setCurrentWidget(self._body if self.library.rows else self.empty)
+        if first:
+            self._share_room()
         columns = self.columns.listed(self.library, self._values_of)
         self.table.show_lines(self.library.rows, columns, self._selection(), found.summary.needed)
         self._show_count()
