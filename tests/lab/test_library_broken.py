@@ -76,9 +76,9 @@ def test_a_run_is_read_completely_from_the_named_file(library: Path, tmp_path: P
     assert (f"Run saved to {where} and verified" in run.shown_text) == bool(there), run.shown_text
     assert "Free space" not in run.shown_text
     complete = "2 of 2 trials done" in run.shown_text  # else the pause came first, and Ctrl+C stopped the trial
-    state = "done" if complete else "running" if by == "HUP" else "partial"
+    state = "done" if complete else "detached" if by == "HUP" else "partial"
     record = assert_readable(where, state)
-    assert record["trials"][0]["state"] == ("done" if last else state)
+    assert record["trials"][0]["state"] == ("done" if last else "running" if by == "HUP" else state)
     assert status == (DONE if complete else FAILED), run.shown_text
     if by == "HUP":
         assert benchwright("--store", where, "attach", "--stop").status == FAILED
