@@ -155,7 +155,13 @@ class DestinationEdit(QPlainTextEdit):
         self.setFont(code_font())
         self.setTabChangesFocus(True)
         self.setLineWrapMode(QPlainTextEdit.LineWrapMode.NoWrap)
-        self.setFixedHeight(round(4.5 * self.fontMetrics().lineSpacing()))
+        self.textChanged.connect(self._fit)
+        self._fit()
+
+    def _fit(self) -> None:
+        """Take the height of the lines, within limits."""
+        lines = min(max(self.blockCount(), 2), _VISIBLE_LINES) + 0.6
+        self.setFixedHeight(round(lines * self.fontMetrics().lineSpacing()))
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """Confirm on Enter."""

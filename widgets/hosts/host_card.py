@@ -1,7 +1,7 @@
 """Card of the selected host: address, facts, connection status and actions."""
 
 from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QFrame
+from PySide6.QtWidgets import QFrame, QWidget
 
 from app.hosts.hosts import HostEntry, Origin
 from app.hosts.short_facts import short_facts
@@ -9,7 +9,7 @@ from app.questions import ConnectOutcome
 from widgets.hosts.host_actions import HostActions
 from widgets.hosts.host_connections import HostStatus
 from widgets.parts.actions import ActionButton, ActionTool
-from widgets.parts.boxes import column_in, fill, in_row
+from widgets.parts.boxes import column_in, fill, in_row, scrolled
 from widgets.parts.flow_layout import flowing
 from widgets.parts.names import host_title
 from widgets.parts.notice import Notice, ProgressNotice
@@ -41,9 +41,13 @@ class HostCard(QFrame):
         self.leftovers_button = ActionButton(actions.leftovers)
         calibrate = ActionButton(actions.calibrate)
         buttons = (self.new_test_button, self.quick_button, self.test_button, calibrate, self.leftovers_button)
-        rows = column_in(self, SPACE[1], (SPACE[3], SPACE[2], SPACE[2], SPACE[3]))
+        inner = QWidget()
         texts = (self._address, self._summary, self.working, self.notice)
-        fill(rows, head, *texts, flowing(*buttons, spacing=SPACE[1]), None)
+        fill(column_in(inner, SPACE[1]), head, *texts, flowing(*buttons, spacing=SPACE[1]), None)
+        area = scrolled(inner)
+        for part in (inner, area.viewport()):
+            part.setAutoFillBackground(False)  # the card's own shows
+        fill(column_in(self, 0, (SPACE[3], SPACE[2], SPACE[2], SPACE[2])), area)
 
     def show_host(self, entry: HostEntry, address: str, status: HostStatus) -> None:
         """Show `entry`, its address and its status."""
