@@ -56,7 +56,7 @@ def running(*values: float) -> RunModel:
 
 def test_before_the_first_sample_there_is_no_figure() -> None:
     shown = headline(folded([begin()]), PLACE, [])
-    assert (shown.text, shown.caption) == (NO_FIGURE, MESSAGES["no_sample_yet"])
+    assert (shown.text, shown.caption) == (NO_FIGURE, "no sample yet")
     assert headline(folded([]), PLACE, []).caption == "not measured yet"
     command = replace(plan(), steps=(make_step("command", {"command": "true"}, name="disk"),))
     assert headline(folded([begin()], command), PLACE, []).caption == MESSAGES["figure_at_the_end"]

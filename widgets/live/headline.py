@@ -374,4 +374,4 @@ def _no_figure_reason(model: RunModel, step_key: StepKey, metric: Metric | None)
     if model.running_at(step_key) is None:
         return "not measured yet"
     live = "no" if metric is None else model.plan.step(step_key[0]).suite.tried.live
-    return "figure at the end of the trial" if live == "no" else f"no sample yet ({live})"
+    return "figure at the end of the trial" if live == "no" else "no sample yet"

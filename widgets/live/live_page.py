@@ -71,7 +71,7 @@ class LivePage(Page):
         self.runs = RunSet(workstation, asker, self)
         self.runs.added.connect(self._connect_run)
         self.runs.adopted.connect(self.show_run)
-        self.runs.changed.connect(self._show_lines)
+        self.runs.changed.connect(self._show_time)
         self.runs.ended.connect(self._run_ended)
         self._front: RunController | None = None
         self._shown_model: RunModel | None = None
@@ -344,10 +344,14 @@ class LivePage(Page):
         self.issues.show_run(model)
 
     def _show_time(self) -> None:
-        run, view = self._front, self.view
-        if run is None or view is None:
-            return
-        now, model = time.monotonic(), run.model
+        """Show the times of the page, the bar, the strip and the title, all of one moment."""
+        now, run = time.monotonic(), self._front
+        if run is not None and self.view is not None:
+            self._show_time_of(run, self.view, now)
+        self.lines_changed.emit(self.runs.lines(now), "" if run is None else run.key)
+
+    def _show_time_of(self, run: RunController, view: "StepView", now: float) -> None:
+        model = run.model
         left = "" if run.over else remaining_text(model.remaining(now))
         view.bar.show_time(clock_text(model.elapsed(now)), left, over=model.phase.over)
         self._connection.show_links(run.lost_texts(now) if run.running else ())
@@ -357,10 +361,6 @@ class LivePage(Page):
         if summary != self._summary:
             self._summary = summary
             self.summary_changed.emit(summary)
-        self._show_lines()
-
-    def _show_lines(self) -> None:
-        self.lines_changed.emit(self.runs.lines(), "" if self._front is None else self._front.key)
 
     def _measured_hosts(self) -> set[str]:
         """Return the hosts of the runs under way."""

@@ -123,12 +123,12 @@ def summary_text(model: RunModel, now: float, step_key: StepKey | None = None) -
 def step_progress(model: RunModel, step_key: StepKey) -> str:
     """Return the progress of a step on a host: ``2/3``, ``failed``, ``not reached``; with a goal ``4/≥9``."""
     views = [view for view in model.trials_at(step_key) if not view.trial.warm_up]
-    if any(view.ended is not None and view.ended.state is State.FAILED for view in views):
-        return "failed"
     done = sum(view.counts for view in views)
     link = model.links.get(step_key[1])
     if link is not None and link.state in AWAY:
         return f"{done} done, {AWAY[link.state]}" if done else AWAY[link.state]
+    if any(view.ended is not None and view.ended.state is State.FAILED for view in views):
+        return "failed"
     repetition = model.plan.repetition
     if repetition.policy is Policy.FIXED:
         return f"{done}/{repetition.trials}"
