@@ -228,6 +228,6 @@ def _stored(model: RunModel, counted: int, wanted: int | None) -> str:
     if counted:
         return "Finished trials are in the library; the others do not count."
     remedy = " Remove the cause and run again." if model.phase is LivePhase.FAILED else ""
-    if not any(view.trial.clock is not None for view in model.trials.values()):
+    if all(view.never_began for view in model.trials.values()):
         return f"No trial began.{remedy}"
     return f"No trial counts; the data received is in the library.{remedy}"

@@ -141,6 +141,11 @@ class TrialView:
         return self.ended is not None and self.ended.state is State.DONE and not self.trial.warm_up
 
     @property
+    def never_began(self) -> bool:
+        """Whether it ended without a command: its host was not reached, or the trial was refused."""
+        return self.ended is not None and self.trial.clock is None and not self.series
+
+    @property
     def figures(self) -> tuple[Figure, ...]:
         """The tool's own figures, once it has ended."""
         return self.ended.parsed.figures if self.ended is not None else ()
