@@ -89,12 +89,16 @@ class RunStarted(Event):
 
 @dataclass(frozen=True, slots=True)
 class Activity(Event):
-    """Text of the current activity; `waits_for` is what it waits for, `measures` that it is a measurement."""
+    """Text of the current activity; `waits_for` is what it waits for, `measures` that it is a measurement.
+
+    `command` is the beginning of its command, if it has one.
+    """
 
     text: str
     host: str | None = None
     waits_for: str = ""
     measures: bool = False
+    command: str = ""
 
 
 @dataclass(frozen=True, slots=True)

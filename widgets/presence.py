@@ -54,7 +54,7 @@ class Presence(QObject):
 
 
 def title_of(lines: Sequence[StripLine]) -> str:
-    """Return the title: ``412k IOPS · trial 2 of 6 · 4:10 left – Benchwright``, or the number of several runs."""
+    """Return the title: ``412k IOPS · trial 2 of 6 · about 4 min left – Benchwright``, or the number of runs."""
     running = [line for line in lines if line.state is LineState.RUNNING]
     text = counts_text(lines)
     if len(running) == 1 and not text:

@@ -187,8 +187,8 @@ class _ProgressPrinter:
         if self._quiet:
             return
         match event:
-            case Activity(text=text):
-                self._line(text)
+            case Activity(text=text, command=command):
+                self._line(f"{text}: {command}" if command else text)
             case RunStarted(plan=plan):
                 self._plan = plan
             case PolicyDecided() if self._plan is not None and self._plan.repetition.policy is not Policy.FIXED:

@@ -49,6 +49,7 @@ class Attachment:
         """Feed finished trials to the schedule, reopen steps that may have directories, follow the running trials."""
         run, trials, schedule = self._run, self._trials, self._trials.schedule
         yield from replay_trials(schedule, run)
+        yield trials.progress()
         self._restore_steps()
         yield from self._steps.end(detached=True)
         for record in run.under_way:
@@ -103,7 +104,6 @@ class Attachment:
         find = partial(find_trial, run, taken, sessions, self._stored_output.get(taken.id, ()))
         trial.overlapping |= overlapping(run, taken)  # also noted on a trial that is not found again
         trial.detached_trial = yield from self._hosts.queue.during(find)
-        yield self._trials.progress()
         if trial.detached_trial is None:
             yield from trial.broken_off(NEVER_BEGAN)
             self._steps.outcome.ended(trial.slot.step.name, trial.ended)

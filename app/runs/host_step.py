@@ -183,7 +183,7 @@ class HostStep:
         yield from self._deliver()
         control = self.hosts.control
         for number, command in enumerate(self.commands_for(Purpose.PREPARE)):
-            yield Activity(f"preparing {self.step.name}: {' '.join(command.argv[:6])}", self.host)
+            yield Activity(f"preparing {self.step.name}", self.host, command=" ".join(command.argv[:6]))
             job = yield from self.start(command, trial, number, {})
             output, _ = yield from self.queue.during(partial(_read_to_end, job, lambda: not control.over))
             if job.exit_status != 0 and not control.over:
@@ -293,7 +293,7 @@ class HostStep:
         host = host_label(self._where(on_peer=on_peer))
         commands = [command for command in self.commands_for(Purpose.CLEAN_UP) if command.on_peer is on_peer]
         for number, command in enumerate(commands):
-            yield Activity(f"cleaning up {self.step.name}: {' '.join(command.argv[:6])}", self.host)
+            yield Activity(f"cleaning up {self.step.name}", self.host, command=" ".join(command.argv[:6]))
             failed = f"Clean-up of {self.step.name} on {host} failed"
             limit = _TimeLimit(self.hosts.control, others + len(commands) - number)
             try:

@@ -6,6 +6,9 @@ from app.plans.plan import host_label
 from suites.quantities import age_text, count_text, duration_text, figure_text, metric_text
 from suites.vocab import Labels, Metric
 
+NOT_HEARD = frozenset({LinkState.STALLED, LinkState.LOST, LinkState.RECONNECTING})
+"""States of a link over which nothing is heard, though its host may still measure."""
+
 
 def decision_text(metric: Metric | None, labels: Labels, decision: Decision) -> str:
     """Return the decision with its figure: ``IOPS, read: 412k IOPS, ±3.1 % after 7 trials, wanted ±2 %``."""
@@ -52,10 +55,10 @@ def detached_detail(run: DetachedRun) -> str:
     done = sum(trial.state != "running" for trial in record.trials)
     ended = f"{count_text(done, 'trial')} ended"
     if not run.under_way:
-        return f"{record.summary.name}: {ended}, none running. Attach to run the rest."
+        return f"{record.summary.name}: {ended}, none running. Attach to finish the run."
     trials = " and ".join(_trial_text(trial.trial) for trial in run.under_way)
     were = "was" if len(run.under_way) == 1 else "were"
-    return f"{record.summary.name}: {ended}, {trials} {were} running. Attach to read and run the rest."
+    return f"{record.summary.name}: {ended}, {trials} {were} running. Attach to finish the run."
 
 
 def _trial_text(trial: Trial) -> str:
@@ -70,7 +73,7 @@ def lost_text(event: LinkChanged, now: float, *, job: bool) -> tuple[str, str]:
     `job`: a command of the run was started there and its end is not known. It does not need the connection; whether
     the host still runs is not known.
     """
-    if event.state not in {LinkState.STALLED, LinkState.LOST, LinkState.RECONNECTING}:
+    if event.state not in NOT_HEARD:
         return "", ""
     host, age = host_label(event.host), age_text(now - event.since)
     if event.state is LinkState.STALLED:

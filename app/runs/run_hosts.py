@@ -260,6 +260,7 @@ class RunHosts:
         self.leases = Leases(run_id, queue, control, self.sessions, admit)
         self.telemetry = HostTelemetry(queue, self.sessions, self.leases, interval)
         self._connect, self._patience = connect, patience
+        self.link_changes = 0  # of all hosts so far
         self._losses: dict[str, _Loss] = {}  # hosts without a connection
         self._occupied: dict[str, str] = {}  # hosts where a command of the run may still run, with the message
         self._closing = False
@@ -303,6 +304,7 @@ class RunHosts:
 
     def _note_link(self, host: str, link: Link) -> None:
         """Report a change of the link; called on any thread."""
+        self.link_changes += 1
         loss = self._losses.get(host)
         if link.state in {LinkState.LOST, LinkState.RECONNECTING}:
             known = loss or _Loss(time.monotonic())

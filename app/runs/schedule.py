@@ -3,7 +3,7 @@
 import itertools
 import random
 import statistics
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from app.events import Decision
@@ -125,6 +125,7 @@ class Schedule:
     def estimated(self, key: StepKey, estimate: float | None) -> None:
         """Set the estimated seconds per trial of a step, once its host is reached."""
         self._states[key].estimate = estimate
+        self._update_verdict(key)
 
     def open(self, key: StepKey) -> bool:
         """Return whether the step gets another slot; both steps of a duet do, or neither."""
@@ -184,9 +185,9 @@ class Schedule:
         """Return the expected seconds per trial of a step, None if unknown."""
         return self._states[key].each
 
-    def forecast(self) -> Forecast:
-        """Return the trials done and the forecast of the rest."""
-        remaining = [self._remaining(key) for key in self._states if self.open(key)]
+    def forecast(self, unreached: Collection[StepKey] = ()) -> Forecast:
+        """Return the trials done and the forecast of the rest; steps on `unreached` hosts end at their first slot."""
+        remaining = [(1, 0.0) if key in unreached else self._remaining(key) for key in self._states if self.open(key)]
         trials = [trials for trials, _ in remaining]
         seconds = [seconds for _, seconds in remaining]
         total = None if None in trials else self._done + sum(count or 0 for count in trials)

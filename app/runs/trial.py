@@ -154,7 +154,7 @@ class TrialRun:
             if self.duet is not None:
                 yield from self.duet.end(self.id, "" if self.ended.state is State.DONE else self.ended.reason)
             ended = self._with_overlap(self._with_cut_servers(self._with_partner(self.ended)))
-            self.ended = replace(ended, origin=self.origin, ended_clock=self.ended_clock)
+            self.ended = replace(ended, origin=self._origin_at_end(), ended_clock=self.ended_clock)
             yield self._reported(self.ended)
 
     def refused(self, reason: str) -> Iterator[Event]:
@@ -381,6 +381,13 @@ class TrialRun:
             at = clock + max(0.0, time.monotonic() - here - sample.time)
             self.origin = at if self.origin is None else min(self.origin, at)
         return self.origin
+
+    def _origin_at_end(self) -> float | None:
+        """Return the tool's time 0, as its last sample precedes the end of its command: all may have arrived late."""
+        if self.origin is None or self._start is None or self.ended_clock is None or self.ended is None:
+            return self.origin
+        last = max((sample.time for sample in self.ended.parsed.samples), default=0.0)
+        return min(self.origin, max(self._start[1], self.ended_clock - last))
 
     def _drain_servers(self) -> Iterator[Event]:
         """Yield the servers' last output."""

@@ -1,5 +1,6 @@
 """Trials of a run: their order, and the work before and after each."""
 
+import itertools
 import logging
 import time
 from collections.abc import Callable, Generator, Iterator, Sequence
@@ -46,6 +47,8 @@ class Trials:
         """Running trials whose command has begun."""
         self.idle_since = 0.0
         """When the last trial was accounted for (monotonic seconds); 0 before."""
+        self.link_changes = 0
+        """Changes of connections until then."""
         self._streams_reported = False
         detached_run = request.detached_run
         self._last = (
@@ -56,12 +59,7 @@ class Trials:
     def schedule(self) -> Schedule:
         """The schedule, made on first use, after the facts of the first hosts are read."""
         plan = self.request.plan
-        estimates = {
-            (step.name, host): self.steps.estimate(Slot(step, host, 1, warm_up=False))
-            for step in plan.steps
-            for host in plan.hosts
-        }
-        return Schedule(plan, estimates, verdict_rules(plan, self.request.baseline, self.setup.facts))
+        return Schedule(plan, None, verdict_rules(plan, self.request.baseline, self.setup.facts))
 
     def events(self) -> Iterator[Event]:
         """Run trials until no step gets another or the run is over; yield their events."""
@@ -110,8 +108,15 @@ class Trials:
         self.tasks.append(Task(task.events(ready or task.ready()), hosts_of(slot.step, slot.host)))
 
     def progress(self) -> Progress:
-        """Return the progress of the run."""
-        ahead = self.schedule.forecast()
+        """Return the progress of the run, and estimate the steps on hosts whose facts were read meanwhile."""
+        plan, schedule, unreached = self.request.plan, self.schedule, list[StepKey]()
+        for step, host in itertools.product(plan.steps, plan.hosts):
+            key = step.name, host
+            if hosts_of(step, host) & self.setup.failed.keys():
+                unreached.append(key)
+            elif not schedule.expected(key):
+                schedule.estimated(key, self.steps.estimate(Slot(step, host, 1, warm_up=False)))
+        ahead = schedule.forecast(unreached)
         return Progress(ahead.done, ahead.total, ahead.seconds, ahead.exact)
 
     def look_for_streams(self, slot: Slot) -> Iterator[Event]:
@@ -218,8 +223,6 @@ class TrialTask:
             return False
         self.since = time.monotonic()
         yield from self._hosts.telemetry.switch(slot.host, on=slot.step.name not in self._request.unwatched)
-        if not schedule.expected(slot.key):
-            schedule.estimated(slot.key, self._steps.estimate(slot))
         trial.expected = schedule.expected(slot.key)
         try:
             self._refuse_if_blocked()
@@ -257,11 +260,15 @@ class TrialTask:
             yield StepEnded(slot.step.name, slot.host)
 
     def _learn_gap(self) -> None:
-        """Record the time since the last trial ended, without this one; not for the second side of a duet."""
+        """Record the time since the last trial ended, without this one.
+
+        Not for the second side of a duet, nor if a connection was lost or made meanwhile: that is no usual gap.
+        """
         trials, now = self._trials, time.monotonic()
+        changes, trials.link_changes = trials.link_changes, self._hosts.link_changes
         began, trials.idle_since = trials.idle_since or self.since, now
         gap = now - began - self.trial.seconds - self.prepared
-        if gap >= 0:
+        if gap >= 0 and changes == trials.link_changes:
             trials.schedule.record_gap(gap - (self._request.plan.repetition.pause if began != self.since else 0.0))
 
     def _give_up(self) -> Iterator[Event]:

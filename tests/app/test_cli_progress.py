@@ -81,6 +81,12 @@ def test_of_an_attached_run_the_past_is_not_told_again(capsys: pytest.CaptureFix
     ]
 
 
+def test_an_activity_is_printed_with_its_command(capsys: pytest.CaptureFixture[str]) -> None:
+    activity = Activity("preparing disk", "web-1", command="fio --name=prepare")
+    shown, _state = reported(capsys, activity, RunEnded("run-1", State.DONE))
+    assert shown[0] == "preparing disk: fio --name=prepare"
+
+
 def test_a_run_that_is_let_go_of_says_how_to_go_on(capsys: pytest.CaptureFixture[str]) -> None:
     shown, state = reported(
         capsys, RunStarted("run-1", run_events.plan(), "2026-11-20T14:15:30+00:00"), RunDetached("run-1")

@@ -68,7 +68,7 @@ def place(monkeypatch: pytest.MonkeyPatch) -> Iterator[HostStep]:
 
 def test_files_are_there_before_the_first_command(place: HostStep) -> None:
     shown = [event.text for event in place.prepare(1) if isinstance(event, Activity) and event is not IDLE]
-    assert shown[:2] == [MESSAGES["copying_input_txt_for_step"], "copying say for step"]
+    assert shown[:3] == [MESSAGES["copying_input_txt_for_step"], "copying say for step", "preparing step"]
     assert place.workspace is not None
     assert Path(place.workspace.path, "said").read_text() == "one\ntwo\n"
 

@@ -158,7 +158,17 @@ def test_the_time_left_learns_the_gaps_and_never_grows() -> None:
 
 def test_the_time_left_is_unknown_as_soon_as_one_trial_is() -> None:
     estimates: dict[StepKey, float | None] = {("a", "x"): 10.0, ("a", "y"): 10.0, ("b", "x"): 10.0}
-    assert Schedule(plan(), estimates).forecast() == Forecast(0, 8, None, exact=True)
+    schedule = Schedule(plan(), estimates)
+    assert schedule.forecast() == Forecast(0, 8, None, exact=True)
+    assert schedule.forecast({("b", "y")}) == Forecast(0, 7, 60.0, exact=True), "one slot records that it is unreached"
+
+
+def test_an_estimate_that_comes_late_counts_for_a_budget() -> None:
+    schedule = Schedule(plan(repetition=Repetition(policy=Policy.BUDGET, budget=80.0)))
+    assert schedule.forecast().total is None
+    for key in itertools.product("ab", "xy"):
+        schedule.estimated(key, 10.0)
+    assert schedule.forecast() == Forecast(0, 8, 80.0, exact=False)
 
 
 def test_where_the_trials_decide_the_total_is_a_forecast() -> None:

@@ -14,6 +14,7 @@ from app.events import (
     Event,
     JobBegan,
     LinkChanged,
+    Progress,
     RunDetached,
     RunEnded,
     SampleRead,
@@ -167,6 +168,8 @@ def test_the_run_names_the_host_that_is_down(
     assert record.summary.state is State.PARTIAL
     (shown,) = [event for event in events if isinstance(event, LinkChanged)]
     assert (shown.host, shown.state) == ("dead", LinkState.NOT_REACHED)
+    left = [event.remaining for event in events[events.index(shown) :] if isinstance(event, Progress)]
+    assert None not in left
     for host in hosts.values():
         assert_no_leftovers(host.home)
 

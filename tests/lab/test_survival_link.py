@@ -9,7 +9,17 @@ from pathlib import Path
 
 import pytest
 
-from app.events import Event, FindingRaised, LinkChanged, SampleRead, State, TelemetryRead, TrialEnded, TrialStarted
+from app.events import (
+    Event,
+    FindingRaised,
+    LinkChanged,
+    Progress,
+    SampleRead,
+    State,
+    TelemetryRead,
+    TrialEnded,
+    TrialStarted,
+)
 from app.hosts.leftovers import LeftoverOwner
 from app.questions import RefusingAsker
 from app.runs.control import Control
@@ -94,6 +104,27 @@ def test_a_trial_that_ended_meanwhile_is_read_to_its_end(workstation: Workstatio
     events = run(workstation, counting_plan(30), hand)
     assert end(events).state is State.DONE
     assert_whole(workstation, 1, 30)
+
+
+@pytest.mark.slow
+def test_an_outage_is_neither_the_length_of_a_trial_nor_of_a_gap(workstation: Workstation, lab: LabHost) -> None:
+    outage = 6.0
+
+    def hand(event: Event, _control: Control) -> None:
+        if isinstance(event, TrialStarted) and event.trial.number == 1:  # all its samples arrive late
+            lab.stop()
+        if isinstance(event, LinkChanged) and event.state is LinkState.LOST:
+            time.sleep(outage)
+            lab.start()
+
+    events = run(workstation, counting_plan(30, trials=2), hand)
+    first = trial_ends(events)[0]
+    assert first.origin is not None
+    assert first.ended_clock is not None
+    assert first.origin + first.parsed.samples[-1].time <= first.ended_clock
+    left = [event.remaining for event in events if isinstance(event, Progress) and event.done == 1]
+    assert left
+    assert all(seconds is not None and seconds < outage for seconds in left)
 
 
 @pytest.mark.slow

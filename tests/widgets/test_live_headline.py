@@ -10,8 +10,8 @@ from PySide6.QtWidgets import QApplication, QToolTip
 from pytestqt.qtbot import QtBot
 
 from app.comparison.estimates import ratio_of
-from app.events import Activity, Event, LimitSeen, LinkChanged, Progress, RunEnded, State, VerdictReached
-from app.plans.plan import Policy, Repetition
+from app.events import Activity, Event, LimitSeen, LinkChanged, Progress, RunEnded, State, TrialStarted, VerdictReached
+from app.plans.plan import Policy, Repetition, make_step
 from app.records import Band
 from remote.connection_state import LinkState
 from suites.base import Command
@@ -20,8 +20,8 @@ from suites.fio.metrics import LATENCY_MAX, LATENCY_P50, LATENCY_P99
 from suites.quantities import clock_text
 from suites.verdict import Limiter, Trust, Verdict
 from tests.messages import messages
-from tests.widgets.live_events import PLACE, READ, WRITE, begin, end, folded, plan, sample
-from widgets.live.headline import NO_FIGURE, headline
+from tests.widgets.live_events import PLACE, READ, WRITE, begin, end, folded, plan, sample, trial
+from widgets.live.headline import NO_FIGURE, headline, leading_figure
 from widgets.live.headline_bar import HeadlineBar
 from widgets.live.messages import (
     command_text,
@@ -35,7 +35,7 @@ from widgets.live.messages import (
     trial_text,
     under_way_text,
 )
-from widgets.live.model import RunModel
+from widgets.live.model import RunModel, StepKey
 from widgets.live.verdict_panel import VerdictPanel
 from widgets.parts.text import OneLine
 from widgets.theme import TextSize, text_font
@@ -56,8 +56,40 @@ def running(*values: float) -> RunModel:
 
 def test_before_the_first_sample_there_is_no_figure() -> None:
     shown = headline(folded([begin()]), PLACE, [])
-    assert (shown.text, shown.caption) == (NO_FIGURE, MESSAGES["figure_at_the_end"])
+    assert (shown.text, shown.caption) == (NO_FIGURE, "no sample yet")
     assert headline(folded([]), PLACE, []).caption == "not measured yet"
+    command = replace(plan(), steps=(make_step("command", {"command": "true"}, name="disk"),))
+    assert headline(folded([begin()], command), PLACE, []).caption == MESSAGES["figure_at_the_end"]
+
+
+def test_the_title_has_no_figure_that_does_not_count() -> None:
+    run = [begin(), sample(41_000.0, 1.0)]
+    assert leading_figure(folded(run), PLACE) == "41.0k IOPS so far"
+    assert leading_figure(folded([*run, end(41_000.0)]), PLACE) == "41.0k IOPS"
+    assert leading_figure(folded([*run, end(41_000.0, state=State.FAILED)]), PLACE) == ""
+    assert leading_figure(folded([begin(warm_up=True), sample(41_000.0, 1.0)]), PLACE) == ""
+
+
+def test_a_trial_that_never_began_does_not_come_to_the_front() -> None:
+    never = TrialStarted(replace(trial(2), host="web-2", clock=None), None)
+    model = folded(
+        [begin(), end(41_000.0), never, end(None, 2, State.FAILED, "Not measured.")], plan(hosts=("web-1", "web-2"))
+    )
+    assert model.current is model.trials[1]
+    assert headline(model, PLACE, []).current == "after trial 1 of 3"
+    assert folded([never]).current is None
+
+
+def test_what_a_step_shows_between_trials_is_not_under_way() -> None:
+    def current(*events: Event, step_key: StepKey = PLACE) -> str:
+        return headline(folded([begin(), end(41_000.0), *events]), step_key, []).current
+
+    measuring, preparing = Activity("measuring disk", "web-1", measures=True), Activity("preparing cpu", "web-1")
+    assert current(measuring) == "after trial 1 of 3"
+    verdict = VerdictReached(Verdict(Trust.VALID, Limiter.DEVICE, "", (), *PLACE))
+    assert (current(measuring, verdict), current(preparing, verdict)) == ("", "now: preparing cpu")
+    assert current(preparing, step_key=("cpu", "web-1")) == "now: preparing cpu"
+    assert current(begin(2, 2), step_key=("cpu", "web-1")) == "now: disk on web-1, trial 2 of 3"
 
 
 def test_the_limit_of_the_trials_so_far_is_named_until_the_verdict_names_it() -> None:
@@ -280,6 +312,9 @@ def test_the_outcome_says_what_happened_what_is_kept_and_what_to_do() -> None:
     assert (
         detail == "fio: no space. No trial counts; the data received is in the library. Remove the cause and run again."
     )
+    unreached = TrialStarted(replace(trial(), clock=None), None)
+    never = folded([unreached, end(None, 1, State.FAILED), RunEnded("run-1", State.FAILED, "Failed.")])
+    assert outcome(never)[2] == MESSAGES["no_trial_began"]
     never = RunModel(plan())
     never.fail("The store is full. Free some space.", 1.0)
     assert outcome(never)[2].endswith(MESSAGES["nothing_was_measured_so"])

@@ -4,6 +4,7 @@ import re
 import subprocess
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,15 +12,17 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QWidget
 from pytestqt.qtbot import QtBot
 
-from app.events import Event, SampleRead, State
+from app.events import Event, LinkChanged, LinkState, Progress, SampleRead, State
 from app.plans.plan import LOCAL, Plan, Repetition, Step, make_step
 from app.questions import RefusingAsker
 from app.services import Workstation
 from tests.messages import messages
-from widgets.jobs import PendingEvents
+from tests.widgets import live_events
+from widgets.jobs import BackgroundJob, PendingEvents
 from widgets.live import replay
 from widgets.live.live_page import LivePage
 from widgets.live.model import LivePhase, RunModel
+from widgets.live.run_controller import RunController, RunStart
 from widgets.live.run_issues import besides_limits
 from widgets.live.step_view import StepView
 from widgets.run_strip import StripLine
@@ -118,16 +121,39 @@ def test_headline_bar_strip_and_title_name_the_same_trial(qtbot: QtBot, page: Li
     run = page.start_run(plan_of(cpu(1), trials=3))
     line: list[StripLine] = []
     shown: list[tuple[bool, ...]] = []
+    left: set[tuple[str, str]] = set()
 
     def note(_taken: object) -> None:  # after the page has taken the same events
         if (view := run.model.running_at(run.step_key)) is not None:
             texts = (view_of(page).bar.current.text(), page._summary, line[-1].detail)
             shown.append(tuple(f"trial {view.trial.number} of 3" in text for text in texts))
 
-    page.lines_changed.connect(lambda lines, _front: line.append(lines[0]))
+    def keep_line(lines: list[StripLine], _front: str) -> None:
+        line.append(lines[0])
+        if run.running and not run.model.phase.over:
+            left.add((view_of(page).bar.time.note.text(), lines[0].left))
+
+    page.lines_changed.connect(keep_line)
     run.taken.connect(note)
     qtbot.waitUntil(lambda: not page.running, timeout=PATIENCE)
     assert set(shown) == {(True, True, True)}
+    assert all(ours == theirs for ours, theirs in left)
+    assert view_of(page).bar.time.note.text() == "run time"
+    assert page._step_label.text() == MESSAGES["step_of_a_run_that_is_over"]
+
+
+def test_a_host_that_is_not_reached_hides_neither_trial_nor_time_nor_figure(page: LivePage) -> None:
+    away = LinkChanged("web-2", LinkState.NOT_REACHED, 0.0)
+    run = RunController(RunStart(live_events.plan()), page.workstation, page.asker, page)
+    run._job = BackgroundJob(lambda: iter(()), page)
+    run.model = live_events.folded([away, live_events.begin(), live_events.end(41_000.0), live_events.begin(2, 2)])
+    run.model.fold(Progress(1, 6, 30.0), 5.0)
+    line = run.line(5.0)
+    assert (line.doing, line.left, line.figure) == ("trial 2 of 3", "about 30 s left", "41.0k IOPS")
+    assert line.share is not None
+    run.model.fold(replace(away, host="web-1", state=LinkState.LOST), 5.0)
+    line = run.line(5.0)
+    assert (line.doing, line.left, line.share) == (MESSAGES["lost"], "", None)
 
 
 def test_the_hosts_own_curves_stand_on_the_trials_clock(qtbot: QtBot, page: LivePage) -> None:

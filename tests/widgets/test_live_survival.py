@@ -2,15 +2,27 @@
 
 import math
 from collections.abc import Iterable
+from dataclasses import replace
 
 import pytest
 
-from app.events import Activity, Event, LinkChanged, LinkState, RunAttached, RunDetached, TelemetryRead, TrialAttached
+from app.events import (
+    Activity,
+    Event,
+    LinkChanged,
+    LinkState,
+    Progress,
+    RunAttached,
+    RunDetached,
+    TelemetryRead,
+    TrialAttached,
+)
 from app.runs.messages import link_text
 from suites.fio.metrics import IOPS
 from suites.vocab import Sample
 from tests.messages import messages
 from tests.widgets.live_events import CPU_USER, PLACE, READ, begin, end, folded, plan, trial
+from widgets.live.headline import headline
 from widgets.live.messages import outcome, state_text, summary_text
 from widgets.live.model import LivePhase, RunModel
 
@@ -42,6 +54,7 @@ def test_a_lost_link_is_said_on_the_page_and_in_the_bar_until_it_is_back() -> No
     words = "web-1: connection lost, last data 12 s ago"
     assert state_text(model, 22.0) == words
     assert summary_text(model, 22.0) == f"disk · {words}"
+    assert headline(model, PLACE, [], 22.0).current == MESSAGES["trial_1_state_not_known"]
     model.fold(link(LinkState.BACK), 5.0)
     assert state_text(model, 22.0) == "measuring"
     assert "trial 1 of 3" in summary_text(model, 22.0)
@@ -54,6 +67,11 @@ def test_a_lost_link_is_said_on_the_page_and_in_the_bar_until_it_is_back() -> No
 def test_a_host_that_is_sought_no_more_is_said_beside_what_goes_on(state: LinkState, words: str) -> None:
     model = folded([Activity("measuring"), LinkChanged("web-9", state, 10.0, 0, "it did not answer"), begin()])
     assert state_text(model, 22.0) == f"measuring · {words}"
+    model.fold(Progress(0, 3, 30.0), 22.0)
+    assert model.remaining(22.0) == 30.0
+    model.fold(link(LinkState.STALLED), 22.0)
+    assert model.remaining(22.0) is None
+    model.fold(link(LinkState.BACK), 22.0)
     assert "trial 1 of 3" in summary_text(model, 22.0)
     assert summary_text(model, 22.0).endswith(words)
 
@@ -113,5 +131,9 @@ def test_a_run_that_is_let_go_of_is_over_here_and_says_what_goes_on() -> None:
     level, shown, more = outcome(model)
     assert level == "info"
     assert shown.startswith("Detached on web-1")
-    assert MESSAGES["wait_until_the_run_is"] in more
+    assert more == MESSAGES["the_trial_continues"]
+    between = folded([begin(), end(1.0), RunDetached("run-1")])
+    assert outcome(between)[2] == MESSAGES["no_trial_is_under_way"]
+    whole = folded([begin(), end(1.0), RunDetached("run-1")], replace(plan(1), steps=plan().steps[:1]))
+    assert outcome(whole)[2] == MESSAGES["all_trials_ended"]
     assert state_text(model, 22.0) == MESSAGES["detached_attach_to_go_on"]

@@ -21,6 +21,7 @@ from app.events import (
     SampleRead,
     State,
     TelemetryRead,
+    TrialEnded,
     TrialStarted,
 )
 from app.services import Workstation
@@ -103,6 +104,29 @@ def test_events_are_marks_on_the_axis() -> None:
     marks = list(run_marks(model, PLACE, found))
     assert [(mark.kind, mark.time) for mark in marks] == [(MarkKind.LINK, 16.0), (MarkKind.DECISION, 10.0)]
     assert marks[0].text.startswith("reconnected after ")
+
+
+def test_a_trial_that_never_began_has_no_place_and_takes_none_from_the_others(
+    keep: Callable[[QWidget], QWidget],
+) -> None:
+    never = [TrialStarted(replace(trial(2, 2), clock=None), None), end(None, 2, State.FAILED)]
+    model, view = folded([*ran(1, 1, 0.0), *never]), StepView()
+    keep(view)
+    view.show_step_key(model, PLACE, ())
+    assert view.front is model.trials[1]
+    found = timeline_of(model, PLACE)
+    assert found is not None
+    assert (found.by_clock, [place.view.trial.id for place in found.places]) == (True, [1])
+    assert timeline_of(folded(never), PLACE) is None
+
+
+def test_a_trial_whose_samples_came_late_is_where_it_ran() -> None:
+    first, second = ran(1, 1, 0.0), ran(2, 2, 12.0)
+    late = [replace(event, origin=CLOCK + 42.0) if isinstance(event, SampleRead) else event for event in second[:-1]]
+    ended = second[-1]
+    assert isinstance(ended, TrialEnded)
+    model = folded([*first, *late, replace(ended, origin=CLOCK + 12.4, ended_clock=CLOCK + 22.4)])
+    assert bands(model)[-1] == (PhaseKind.TRIAL, 12.4, 22.4)
 
 
 def test_a_stored_run_marks_the_gap_that_a_lost_connection_left_in_its_telemetry() -> None:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 
-from PySide6.QtCore import Signal, SignalInstance
+from PySide6.QtCore import QTimer, Signal, SignalInstance
 from PySide6.QtWidgets import QFrame, QPushButton
 
 from app.detached_runs import DetachedRun
@@ -94,6 +94,9 @@ class DetachedBar(NoticeBar):
         self.forget_button = push_button("Forget…", tip="End the run without contacting its host")
         super().__init__(workstation, "info", self.attach_button, self.stop_button, self.forget_button)
         self._run: DetachedRun | None = None
+        self._runs: list[DetachedRun] = []
+        self._age_clock = QTimer(self, interval=1000)
+        self._age_clock.timeout.connect(self._update_age)
         self.attach_button.clicked.connect(lambda: self._request(self.attach_requested))
         self.stop_button.clicked.connect(lambda: self._request(self.stop_requested))
         self.forget_button.clicked.connect(self._ask_to_forget)
@@ -105,15 +108,20 @@ class DetachedBar(NoticeBar):
 
     def show_detached(self, runs: list[DetachedRun]) -> None:
         """Show the first of `runs`, the newest; hide the bar if there is none."""
-        self._run = runs[0] if runs else None
+        self._runs, self._run = runs, runs[0] if runs else None
         self.setVisible(bool(runs))
         self.shown.emit(runs)
+        (self._age_clock.start if runs else self._age_clock.stop)()
         if self._run is None:
             return
         more = "" if len(runs) == 1 else f" And {len(runs) - 1} more."
         self._write(f"{detached_text(self._run)}.{more}", detached_detail(self._run))
         for button in self._buttons:
             button.setEnabled(True)
+
+    def _update_age(self) -> None:
+        if self._run is not None and not self.message.text().startswith(f"{detached_text(self._run)}."):
+            self.show_detached(self._runs)
 
     def _request(self, signal: SignalInstance) -> None:
         if self._run is not None:

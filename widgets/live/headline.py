@@ -27,7 +27,7 @@ from suites.units import convert
 from suites.verdict import Limiter
 from suites.vocab import Better, Labels, Metric
 from widgets.live.baseline_ratio import band_for, ratio_of_trials, ratio_so_far
-from widgets.live.messages import AWAY, trial_text, under_way_text
+from widgets.live.messages import AWAY, between_text, trial_text, under_way_text
 from widgets.live.model import LiveSeries, RunModel, StepKey, TrialView
 from widgets.plots.series import Numbers
 
@@ -119,9 +119,12 @@ def headline(model: RunModel, step_key: StepKey, bands: Sequence[Band], now: flo
 
 
 def leading_figure(model: RunModel, step_key: StepKey) -> str:
-    """Return the figure of the headline alone: ``41.2k IOPS ± 0.9k``; empty before the first one."""
-    shown = _figure(model, step_key, headline_metric(model, step_key), ())
-    return "" if shown.text == NO_FIGURE else shown.text
+    """Return the figure of the counted trials, else of the one under way: ``41.2k IOPS so far``; empty without."""
+    metric, view = headline_metric(model, step_key), model.running_at(step_key)
+    if metric is not None and (counted := _of_counted(model, step_key, metric, ())) is not None:
+        return counted.text
+    figure = "" if view is None or view.trial.warm_up else figure_so_far(view, metric)
+    return figure and f"{figure} so far"
 
 
 def _figure(model: RunModel, step_key: StepKey, metric: Metric | None, bands: Sequence[Band]) -> Headline:
@@ -130,7 +133,7 @@ def _figure(model: RunModel, step_key: StepKey, metric: Metric | None, bands: Se
         return counted
     found = (_of_trial(model, view, metric, bands) for view in reversed(model.trials_at(step_key)))
     title = "" if metric is None else metric.title
-    without = Headline(title, NO_FIGURE, _no_figure_reason(model, step_key))
+    without = Headline(title, NO_FIGURE, _no_figure_reason(model, step_key, metric))
     return next((one for one in found if one is not None), without)
 
 
@@ -163,14 +166,21 @@ def current_text(model: RunModel, step_key: StepKey, metric: Metric | None, now:
     link = model.links.get(step_key[1])
     trouble = "" if link is None else f"connection {AWAY.get(link.state, link.state.value)}"
     if view is None:
-        other = model.under_way()
-        now_text = under_way_text(model, other)
-        if other is not None and other.ended is None:
-            now_text = f"{other.trial.step} on {host_label(other.trial.host)}, {now_text}"
-        return trouble or (f"now: {now_text}" if now_text else "")
+        return trouble or _current_elsewhere(model, step_key)
     figure = figure_so_far(view, metric)
-    parts = [f"{trial_text(model, view)}{f': {figure} so far' if figure else ''}", _trial_time(view, now), trouble]
-    return ", ".join(filter(None, parts))
+    time = f"state not known, {trouble}" if trouble else _trial_time(view, now)
+    return ", ".join(filter(None, [f"{trial_text(model, view)}{f': {figure} so far' if figure else ''}", time]))
+
+
+def _current_elsewhere(model: RunModel, step_key: StepKey) -> str:
+    """Return what the run does while no trial of the step is under way."""
+    latest = model.current
+    if latest is not None and latest.ended is None:
+        return f"now: {latest.trial.step} on {host_label(latest.trial.host)}, {trial_text(model, latest)}"
+    if latest is not None and latest.step_key == step_key and step_key not in model.verdicts:
+        return under_way_text(model, latest)
+    activity = between_text(model)
+    return f"now: {activity}" if activity else ""
 
 
 def goal_text(model: RunModel, step_key: StepKey) -> str:
@@ -355,10 +365,13 @@ def _tail_title(metric: Metric) -> str:
     return f"p{metric.percentile:g} latency"
 
 
-def _no_figure_reason(model: RunModel, step_key: StepKey) -> str:
+def _no_figure_reason(model: RunModel, step_key: StepKey, metric: Metric | None) -> str:
     ended = [view.ended for view in model.trials_at(step_key) if view.ended is not None]
     if ended and ended[-1].reason:
         return ended[-1].reason
     if model.phase.over:
         return "no trial counted" if model.run_id else "not started"
-    return "figure at the end of the trial" if model.running_at(step_key) is not None else "not measured yet"
+    if model.running_at(step_key) is None:
+        return "not measured yet"
+    live = "no" if metric is None else model.plan.step(step_key[0]).suite.tried.live
+    return "figure at the end of the trial" if live == "no" else "no sample yet"

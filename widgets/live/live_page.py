@@ -71,7 +71,7 @@ class LivePage(Page):
         self.runs = RunSet(workstation, asker, self)
         self.runs.added.connect(self._connect_run)
         self.runs.adopted.connect(self.show_run)
-        self.runs.changed.connect(self._show_lines)
+        self.runs.changed.connect(self._show_time)
         self.runs.ended.connect(self._run_ended)
         self._front: RunController | None = None
         self._shown_model: RunModel | None = None
@@ -257,10 +257,10 @@ class LivePage(Page):
             view.log.write(part.data, part.stream)
 
     def _follow(self, run: RunController) -> None:
-        if run.follows and run.model.current is not None and self.view is not None:
-            shown = self.view.step_key
-            both = shown is not None and run.model.is_under_way(shown)  # of a duet, the step that was shown stays
-            self._show_step(shown if both and shown is not None else run.model.current.step_key)
+        if run.follows:
+            current, shown = run.model.current, run.step_key
+            stays = current is None or run.model.is_under_way(shown)  # of a duet, the step that was shown stays
+            self._show_step(shown if stays or current is None else current.step_key)
 
     def _run_changed(self, run: RunController) -> None:
         """Show a change of the shown run outside of its events: its place in the queue, stopping, its end."""
@@ -335,7 +335,7 @@ class LivePage(Page):
         model, view = self.model, self.view
         if model is None or view is None or view.step_key is None:
             return
-        trial = view.front
+        trial = model.running_at(view.step_key)
         parts = [step_host_text(model, view.step_key), trial_text(model, trial) if trial is not None else ""]
         self._step_label.set_text("   ".join(part for part in parts if part))
         waits = self._front is not None and self._front.waiting
@@ -344,14 +344,16 @@ class LivePage(Page):
         self.issues.show_run(model)
 
     def _show_time(self) -> None:
-        run, view = self._front, self.view
-        if run is None or view is None:
-            return
-        now, model = time.monotonic(), run.model
-        remaining = None if model.links else model.remaining(now)
-        view.bar.show_time(
-            clock_text(model.elapsed(now)), "" if run.over else remaining_text(remaining), over=model.phase.over
-        )
+        """Show the times of the page, the bar, the strip and the title, all of one moment."""
+        now, run = time.monotonic(), self._front
+        if run is not None and self.view is not None:
+            self._show_time_of(run, self.view, now)
+        self.lines_changed.emit(self.runs.lines(now), "" if run is None else run.key)
+
+    def _show_time_of(self, run: RunController, view: "StepView", now: float) -> None:
+        model = run.model
+        left = "" if run.over else remaining_text(model.remaining(now))
+        view.bar.show_time(clock_text(model.elapsed(now)), left, over=model.phase.over)
         self._connection.show_links(run.lost_texts(now) if run.running else ())
         if run.running and model.links:
             self._state_label.set_text(state_text(model, now))
@@ -359,10 +361,6 @@ class LivePage(Page):
         if summary != self._summary:
             self._summary = summary
             self.summary_changed.emit(summary)
-        self._show_lines()
-
-    def _show_lines(self) -> None:
-        self.lines_changed.emit(self.runs.lines(), "" if self._front is None else self._front.key)
 
     def _measured_hosts(self) -> set[str]:
         """Return the hosts of the runs under way."""

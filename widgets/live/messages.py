@@ -50,12 +50,16 @@ def trial_text(model: RunModel, view: TrialView) -> str:
 
 
 def under_way_text(model: RunModel, view: TrialView | None) -> str:
-    """Return the trial under way; after `view`, the latest trial, its number and what the run does: until the next."""
-    between = "stopping" if model.phase is LivePhase.STOPPING else model.activity
-    if view is None:
-        return between
-    after = view.ended is not None and not model.measures
-    return " · ".join(filter(None, [trial_text(model, view), between if after else ""]))
+    """Return the trial under way; after `view`, the latest trial, ``after trial 1 of 2`` and what the run does."""
+    if view is not None and view.ended is None:
+        return trial_text(model, view)
+    after = "" if view is None else f"after {trial_text(model, view)}"
+    return " · ".join(filter(None, [after, between_text(model)]))
+
+
+def between_text(model: RunModel) -> str:
+    """Return what the run does between trials; empty if not known."""
+    return "stopping" if model.phase is LivePhase.STOPPING else "" if model.measures else model.activity
 
 
 def trouble_text(model: RunModel, now: float) -> str:
@@ -104,7 +108,7 @@ def summary_text(model: RunModel, now: float, step_key: StepKey | None = None) -
     if remaining is not None and remaining >= 0:
         time = f"{time} of {clock_text(elapsed + remaining)}"
     elif remaining is None:
-        time = f"{time}, remaining time not known"
+        time = f"{time}, {remaining_text(remaining)}"
     time = " · ".join(filter(None, [time, given_up_text(model, now)]))
     view, trouble = model.under_way(step_key), trouble_text(model, now)
     if trouble:
@@ -119,12 +123,12 @@ def summary_text(model: RunModel, now: float, step_key: StepKey | None = None) -
 def step_progress(model: RunModel, step_key: StepKey) -> str:
     """Return the progress of a step on a host: ``2/3``, ``failed``, ``not reached``; with a goal ``4/≥9``."""
     views = [view for view in model.trials_at(step_key) if not view.trial.warm_up]
-    if any(view.ended is not None and view.ended.state is State.FAILED for view in views):
-        return "failed"
     done = sum(view.counts for view in views)
     link = model.links.get(step_key[1])
     if link is not None and link.state in AWAY:
         return f"{done} done, {AWAY[link.state]}" if done else AWAY[link.state]
+    if any(view.ended is not None and view.ended.state is State.FAILED for view in views):
+        return "failed"
     repetition = model.plan.repetition
     if repetition.policy is Policy.FIXED:
         return f"{done}/{repetition.trials}"
@@ -176,7 +180,9 @@ def outcome(model: RunModel) -> tuple[str, str, str]:
         return level, message, f"{judged or STORED} {_session(model)}".strip()
     if model.phase is LivePhase.DETACHED:
         message = f"Detached on {hosts}: {_share(counted, wanted)} done."
-        return "info", message, "The trial under way continues there. Attach the run to start the next trials."
+        running = any(view.ended is None for view in model.trials.values())
+        state = "The trial under way continues there." if running else "No trial is under way."
+        return "info", message, f"{'All trials ended.' if counted == wanted else state} Attach the run to finish it."
     if model.phase is LivePhase.PARTIAL:
         message = f"Ended early on {hosts}: {_share(counted, wanted)} done."
         rest = [problem for problem in model.problems if not problem.endswith(STOPPED)]
@@ -222,4 +228,6 @@ def _stored(model: RunModel, counted: int, wanted: int | None) -> str:
     if counted:
         return "Finished trials are in the library; the others do not count."
     remedy = " Remove the cause and run again." if model.phase is LivePhase.FAILED else ""
+    if all(view.never_began for view in model.trials.values()):
+        return f"No trial began.{remedy}"
     return f"No trial counts; the data received is in the library.{remedy}"

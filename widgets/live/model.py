@@ -34,6 +34,7 @@ from app.events import (
     VerdictReached,
 )
 from app.plans.plan import Order, Plan
+from app.runs.messages import NOT_HEARD
 from app.verdict.listing import current_findings
 from suites.facts import Facts
 from suites.quantities import duration_text
@@ -140,6 +141,11 @@ class TrialView:
         return self.ended is not None and self.ended.state is State.DONE and not self.trial.warm_up
 
     @property
+    def never_began(self) -> bool:
+        """Whether it ended without a command: its host was not reached, or the trial was refused."""
+        return self.ended is not None and self.trial.clock is None and not self.series
+
+    @property
     def figures(self) -> tuple[Figure, ...]:
         """The tool's own figures, once it has ended."""
         return self.ended.parsed.figures if self.ended is not None else ()
@@ -188,7 +194,7 @@ class RunModel:
     session: PlannedSession | None = None  # the session of a series that the run is
     over_at: float | None = None
     trials: dict[int, TrialView] = field(default_factory=dict)
-    current: TrialView | None = None
+    current: TrialView | None = None  # the latest trial that began
     facts: dict[str, Facts] = field(default_factory=dict)
     raised: list[Finding] = field(default_factory=list)
     telemetry: dict[str, dict[SeriesKey, LiveSeries]] = field(default_factory=dict)
@@ -219,8 +225,9 @@ class RunModel:
             case TelemetryRead():
                 self._add_telemetry(event)
             case TrialStarted():
-                self.current = TrialView(event.trial, event.expected, now)
-                self.trials[event.trial.id] = self.current
+                view = self.trials[event.trial.id] = TrialView(event.trial, event.expected, now)
+                if event.trial.clock is not None:  # otherwise it never began
+                    self.current = view
             case TrialAttached():
                 self._attach_trial(event, now)
             case TrialEnded() if event.trial in self.trials:
@@ -269,8 +276,9 @@ class RunModel:
         return 0.0 if self.began is None else (self.over_at or now) - self.began
 
     def remaining(self, now: float) -> float | None:
-        """Return the expected remaining seconds, negative when overdue; None if unknown."""
-        if self.progress is None or self.progress.remaining is None:
+        """Return the expected remaining seconds, negative when overdue; None if unknown: while a host is lost."""
+        lost = any(link.state in NOT_HEARD for link in self.links.values())
+        if lost or self.progress is None or self.progress.remaining is None:
             return None
         return self.progress.remaining - (now - self._progress_at)
 
@@ -341,7 +349,7 @@ class RunModel:
 
     def _end_trial(self, event: TrialEnded, now: float) -> None:
         view = self.trials[event.trial]
-        view.ended = event
+        view.ended, view.origin = event, view.origin if event.origin is None else event.origin
         view.seconds = None if view.began is None else now - view.began
         view.exclude(event.parsed.samples)
         if view is self.current:  # the trial of a host with a lost connection may still be under way

@@ -16,6 +16,7 @@ from app.events import (
     LibraryChanged,
     LinkChanged,
     OutputRead,
+    Progress,
     RunStarted,
     TrialAttached,
     TrialEnded,
@@ -31,10 +32,9 @@ from app.runs.messages import lost_text
 from app.services import Workstation
 from app.verdict.steps import verdict_text
 from suites.errors import BenchwrightError
-from suites.quantities import clock_text
 from widgets.jobs import PERIOD, BackgroundJob, EventBatch, PendingEvents
 from widgets.live.headline import leading_figure
-from widgets.live.messages import remaining_text, state_text, step_host_text, trial_text, under_way_text
+from widgets.live.messages import remaining_text, state_text, step_host_text, trial_text, trouble_text, under_way_text
 from widgets.live.model import LivePhase, RunModel, StepKey
 from widgets.run_strip import LineState, QueueAction, StripLine, actions_of
 
@@ -80,7 +80,7 @@ class TakenEvents:
     def moves_on(self) -> bool:
         """Whether they change what the run does."""
         return any(
-            isinstance(event, TrialStarted | TrialAttached | TrialEnded | Activity | LinkChanged)
+            isinstance(event, TrialStarted | TrialAttached | TrialEnded | Activity | LinkChanged | Progress)
             for event in self.events
         )
 
@@ -225,10 +225,9 @@ class RunController(QObject):
                 self.began.emit(event.run_id)
             elif isinstance(event, LibraryChanged):
                 self.library_changed.emit(event)
-            elif isinstance(event, TrialStarted | TrialAttached) and model.current is not None:
-                log.append(
-                    f"── {step_host_text(model, model.current.step_key)} · {trial_text(model, model.current)} ──"
-                )
+            elif isinstance(event, TrialStarted | TrialAttached):
+                view = model.trials[event.trial.id]
+                log.append(f"── {step_host_text(model, view.step_key)} · {trial_text(model, view)} ──")
         if batch.unshown:
             log.append(f"… {batch.unshown} bytes not shown: output too fast; the stored output is complete …")
         self.log.extend([*log, *later])
@@ -287,14 +286,15 @@ class RunController(QObject):
         if not self.running:
             state = LineState.PAUSED if self.paused else LineState.RUNNING if self.starting else LineState.WAITING
             return replace(about, state=state)
-        left = left_text(model, now)
         view = model.under_way(self.step_key)
         figure = leading_figure(model, self.step_key if view is None else view.step_key)
-        quiet = model.links or model.phase is LivePhase.STOPPING
+        quiet = trouble_text(model, now) or model.phase is LivePhase.STOPPING
         doing = state_text(model, now) if quiet or view is None else under_way_text(model, view)
+        share, left, remaining = None, "", model.remaining(now)
+        if not quiet:
+            left = remaining_text(remaining)
         parts = [doing] if quiet else [doing, left, figure]
-        share = None
-        if not model.links and (remaining := model.remaining(now)) is not None and model.elapsed(now) > 0:
+        if remaining is not None and model.elapsed(now) > 0:
             share = model.elapsed(now) / (model.elapsed(now) + max(0.0, remaining))
         return replace(
             about, detail=" · ".join(filter(None, parts)), figure=figure, left=left, share=share, doing=doing
@@ -304,11 +304,3 @@ class RunController(QObject):
 _ENDS = {
     LivePhase.DONE: LineState.DONE, LivePhase.PARTIAL: LineState.EARLY, LivePhase.DETACHED: LineState.DETACHED,
 }  # fmt: skip
-
-
-def left_text(model: RunModel, now: float) -> str:
-    """Return the remaining time as a clock: ``4:10 left``; it is not known while a connection is lost."""
-    remaining = None if model.links else model.remaining(now)
-    if remaining is None or remaining < 1.0:
-        return "" if model.links else remaining_text(remaining)
-    return f"{clock_text(remaining).removeprefix('0')} left"

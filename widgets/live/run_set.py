@@ -241,9 +241,8 @@ class RunSet(QObject):
 
     # Texts
 
-    def lines(self) -> list[StripLine]:
-        """Return every run of this window, then those of other processes, for the strip."""
-        now = time.monotonic()
+    def lines(self, now: float) -> list[StripLine]:
+        """Return every run of this window at `now`, then those of other processes, for the strip."""
         own = {one.entry.id for one in self.controllers if one.entry is not None}
         own |= {one.model.run_id for one in self.controllers if one.model.run_id}
         others = [place for place in self._places if not {place.entry.id, place.entry.run} & own and place.entry.owner]

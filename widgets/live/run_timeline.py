@@ -51,7 +51,7 @@ class RunTimeline:
 
 def timeline_of(model: RunModel, step_key: StepKey) -> RunTimeline | None:
     """Return the time axis of a step so far; None before its first trial."""
-    views = model.trials_at(step_key)
+    views = [view for view in model.trials_at(step_key) if not view.never_began]
     if not views:
         return None
     by_clock = all(view.zero is not None for view in views)

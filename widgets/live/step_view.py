@@ -66,10 +66,11 @@ class StepView(QWidget):
         return self._front
 
     def show_step_key(self, model: RunModel, step_key: StepKey, bands: Sequence[Band]) -> None:
-        """Show a step on a host, with its trial under way or its last one in front."""
+        """Show a step on a host, with its trial under way or its last one in front, if one began."""
         self._model, self._step_key, self._bands = model, step_key, bands
-        views = model.trials_at(step_key)
-        self._show_front(views[-1] if views else None)
+        self._show_front(
+            max(model.trials_at(step_key), key=lambda view: (not view.never_began, view.trial.id), default=None)
+        )
 
     def take_focus(self) -> None:
         """Focus the uppermost plot, whose keys are those of all plots."""
