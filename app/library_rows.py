@@ -6,7 +6,6 @@ from functools import cached_property
 
 from app.plans.plan import host_label
 from app.records import RunSummary
-from suites.quantities import figure_text
 from suites.vocab import Metric
 
 
@@ -74,15 +73,15 @@ class LibraryRow:
 
     @property
     def headline(self) -> str:
-        """The value of the headline metric with its unit; empty without one."""
-        if self.metric is None or self.value is None:
-            return self.summary.headline
-        return figure_text(self.metric, self.value, self.half)
+        """The value of the headline metric with its unit, and its step if that is not the first; empty without one."""
+        return self.summary.headline
 
     @property
     def trials(self) -> int:
-        """The trials of the headline value; without one, of all steps."""
-        return self.summary.trials if self.headline_trials is None else self.headline_trials
+        """The trials of the headline value; of all steps if an older version wrote it."""
+        if self.headline_trials is None:
+            return self.summary.trials if self.headline else 0
+        return self.headline_trials
 
     @property
     def platform(self) -> str:

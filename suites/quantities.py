@@ -155,6 +155,12 @@ def _half(metric: Metric, value: float, interval: float) -> str:
     return f"± {_number(interval / divisor, decimals(value / divisor, interval / divisor))}{_glued(suffix)}"
 
 
+def estimate_text(metric: Metric, value: float, upper: float | None) -> str:
+    """Return `value` with its unit and interval, None for no interval: ``41.2k IOPS ± 0.9k``."""
+    figure = figure_text(metric, value, upper)
+    return f"{figure} {uncertainty_text(metric, value, upper)}" if upper else figure
+
+
 WIDE = 0.2
 """Share of the value from which an interval on logarithms is written as a factor: with ±, its lower distance would be a
 sixth too large, h - (1 - 1 / (1 + h)) over h."""

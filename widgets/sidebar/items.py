@@ -92,7 +92,7 @@ class SideState:
         text = connection_text(entry, status)
         local = entry.origin is Origin.THIS_COMPUTER
         last = self.digest.last.get(entry.name)
-        result = "" if last is None else f"Last result: {last.headline}"
+        result = "" if last is None else f"Last result: {last.figure.estimate_text}"
         made = SideItem(
             SideKind.HOST,
             entry.name,
