@@ -6,6 +6,7 @@ from functools import cached_property
 
 from app.plans.plan import host_label
 from app.records import RunSummary
+from suites.quantities import uncertainty_text
 from suites.vocab import Metric
 
 
@@ -75,6 +76,19 @@ class LibraryRow:
     def headline(self) -> str:
         """The value of the headline metric with its unit, and its step if that is not the first; empty without one."""
         return self.summary.headline
+
+    @property
+    def half_text(self) -> str:
+        """The distance of the farther end of the interval with the prefix of the value; empty without one."""
+        if self.metric is None or self.value is None or not self.half:
+            return ""
+        return uncertainty_text(self.metric, self.value, self.half)
+
+    @property
+    def result(self) -> str:
+        """The headline with interval, number of trials and verdict: ``528/s ×/÷ 1.23, n=3, doubtful``."""
+        figure = f"{self.headline} {self.half_text}".rstrip()
+        return ", ".join(filter(None, (figure, f"n={self.trials}" if figure else "", self.summary.trust)))
 
     @property
     def trials(self) -> int:
