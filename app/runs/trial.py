@@ -420,9 +420,9 @@ class TrialRun:
         notes = "; ".join(note.rstrip(".") for note in parsed.notes if note != ended) or "no figures in the output"
         status = "was killed" if exit_status is None else f"exit status {exit_status}"
         known = exit_status is not None and exit_text(exit_status) in notes
-        said = "; ".join(filter(None, ("" if known else status, self._why)))
+        how = "; ".join(filter(None, ("" if known else status, self._why)))
         denial = denied(host, self._stderr + notes.encode(), closed=self._closed)
-        return f"{what} on {host}: {notes}{f' ({said})' if said else ''}.{denial}"
+        return f"{what} on {host}: {notes}{f' ({how})' if how else ''}.{denial}"
 
     @property
     def _what(self) -> str:

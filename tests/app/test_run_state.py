@@ -134,9 +134,9 @@ def test_what_goes_wrong_beside_the_trials_counts(first: str | None, then: State
 
 def test_a_step_is_named_once_in_its_problem() -> None:
     found = RunOutcome()
-    found.trial("fio", State.FAILED, "fio on web-1: no space.")
-    found.trial("fio 2", State.FAILED, "fio on web-1: no room.")
-    assert found.problems == ["fio on web-1: no space.", "fio 2: fio on web-1: no room."]
+    found.trial("fio", State.FAILED, "fio on a: full.")
+    found.trial("fio 2", State.FAILED, "fio on a: late.")
+    assert found.problems == ["fio on a: full.", "fio 2: fio on a: late."]
 
 
 def test_no_trial_is_under_way_in_a_run_that_has_ended(tmp_path: Path) -> None:

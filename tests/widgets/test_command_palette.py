@@ -12,10 +12,13 @@ from pytestqt.qtbot import QtBot
 
 from app.hosts.hosts import HostEntry
 from app.services import Workstation
+from tests.messages import messages
 from tests.widgets.library_runs import copied_library
 from widgets import jobs
 from widgets.command_palette import MOST, CommandPalette, PaletteEntry, matching, menu_entries
 from widgets.parts.actions import offer
+
+MESSAGES = messages("widgets", "test_command_palette")
 
 pytestmark = pytest.mark.usefixtures("idle")
 
@@ -62,7 +65,7 @@ def test_a_command_of_a_menu_and_a_host_are_found_by_keys(
     workstation.save_hosts(HostEntry("web-1"))
     commands = menu_entries(window.menuBar())
     assert [(one.title, one.detail) for one in commands] == [
-        ("New test", "File"), ("Dark", "File > Appearance"), ("Stop", "File, disabled: No run is under way"),
+        ("New test", "File"), ("Dark", "File > Appearance"), ("Stop", MESSAGES["disabled"]),
     ]  # fmt: skip
 
     def opened() -> CommandPalette:

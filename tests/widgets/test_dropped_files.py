@@ -11,6 +11,7 @@ from pytestqt.qtbot import QtBot
 
 from app.plans.plan import LOCAL, Plan, make_step
 from app.services import Workstation
+from tests.messages import messages
 from tests.widgets.library_runs import Made, record
 from widgets import jobs
 from widgets.main_window import MainWindow
@@ -19,6 +20,7 @@ from widgets.parts.dialogs import QuestionDialog
 from widgets.wizard.measure_page import PARAMETERS, REVIEW, MeasurePage
 
 pytestmark = pytest.mark.usefixtures("idle")
+MESSAGES = messages("widgets", "test_dropped_files")
 Keep = Callable[[QWidget], QWidget]
 
 
@@ -159,7 +161,7 @@ def test_what_could_not_be_opened_is_shown_until_the_next_drop(
     empty.touch()
     malformed.write_text("name = ")
     drop(qtbot, window, empty)
-    assert "empty.sqlite3 is not a library: the file is empty" in message(window)
+    assert MESSAGES["empty"] in message(window)
     assert "damaged" not in message(window)
     drop(qtbot, window, malformed)
     assert message(window) == ""
