@@ -6,7 +6,7 @@ from functools import cached_property
 
 from app.plans.plan import host_label
 from app.records import RunSummary
-from suites.quantities import figure_text
+from suites.quantities import uncertainty_text
 from suites.vocab import Metric
 
 
@@ -74,15 +74,28 @@ class LibraryRow:
 
     @property
     def headline(self) -> str:
-        """The value of the headline metric with its unit; empty without one."""
-        if self.metric is None or self.value is None:
-            return self.summary.headline
-        return figure_text(self.metric, self.value, self.half)
+        """The value of the headline metric with its unit, and its step if that is not the first; empty without one."""
+        return self.summary.headline
+
+    @property
+    def half_text(self) -> str:
+        """The distance of the farther end of the interval with the prefix of the value; empty without one."""
+        if self.metric is None or self.value is None or not self.half:
+            return ""
+        return uncertainty_text(self.metric, self.value, self.half)
+
+    @property
+    def result(self) -> str:
+        """The headline with interval, number of trials and verdict: ``528/s ×/÷ 1.23, n=3, doubtful``."""
+        figure = f"{self.headline} {self.half_text}".rstrip()
+        return ", ".join(filter(None, (figure, f"n={self.trials}" if figure else "", self.summary.trust)))
 
     @property
     def trials(self) -> int:
-        """The trials of the headline value; without one, of all steps."""
-        return self.summary.trials if self.headline_trials is None else self.headline_trials
+        """The trials of the headline value; of all steps if an older version wrote it."""
+        if self.headline_trials is None:
+            return self.summary.trials if self.headline else 0
+        return self.headline_trials
 
     @property
     def platform(self) -> str:

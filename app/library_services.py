@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from app.margins import DEFAULTS, Margins
+from suites.errors import BenchwrightError
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Generator, Iterable, Iterator, Mapping, Sequence
@@ -35,6 +38,7 @@ if TYPE_CHECKING:
     from app.store.library_version import LibraryVersion
     from app.store.run_transfer import Exported, FinishedRun, Imported
     from app.store.store import Store
+    from app.summary import MetricSummary
     from suites.facts import Facts
     from suites.vocab import Sample
 
@@ -51,6 +55,11 @@ class LibraryServices(ABC):
     @abstractmethod
     def saved_margins(self) -> SavedMargins:
         """The user's own margins by metric."""
+
+    @cached_property
+    def _first_figures(self) -> dict[str, tuple[LibraryRow, Mapping[str, MetricSummary]]]:
+        """What first_figures() read, by run."""
+        return {}
 
     # Library
 
@@ -101,6 +110,19 @@ class LibraryServices(ABC):
     def complete_summaries(self) -> Iterator[tuple[int, int]]:
         """Write the summaries that older versions did not; yield how many of how many are written."""
         return self._store.complete_summaries()
+
+    def first_figures(self, row: LibraryRow) -> Mapping[str, MetricSummary]:
+        """Return the first metric of a run by host, with the verdicts known; remembered while its row is unchanged."""
+        from app.summary import summaries
+
+        known = self._first_figures.get(row.id)
+        if known is None or known[0] != row:
+            found: dict[str, MetricSummary] = {}
+            with suppress(BenchwrightError):  # a damaged run, or deleted meanwhile
+                for one in summaries((self.load if row.summary.trust else self._store.load)(row.id)):
+                    found.setdefault(one.host, one)
+            known = self._first_figures[row.id] = row, found
+        return known[1]
 
     def annotate(self, changed: Mapping[str, Annotation]) -> Mapping[str, Annotation]:
         """Replace names, notes and tags of runs, or put them into the bin; return what there was before."""

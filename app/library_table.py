@@ -11,7 +11,7 @@ from app.natural_order import natural_key
 from app.plans.plan import host_label
 from app.run_matching import MetricReader, configurations_of, parameter_names
 from suites.errors import BenchwrightError
-from suites.quantities import decimals, duration_text, figure_text, range_text, scale, uncertainty_text
+from suites.quantities import decimals, duration_text, figure_text, range_text, scale
 from suites.verdict import Trust
 from suites.vocab import Metric
 
@@ -85,13 +85,6 @@ def _headline_key(row: LibraryRow) -> Key:
     return _key(None if row.metric is None or row.value is None else (row.metric.name, row.value))
 
 
-def _half(row: LibraryRow) -> str:
-    """Return the distance of the farther end of the interval with the prefix of its value."""
-    if row.metric is None or row.value is None or not row.half:
-        return ""
-    return uncertainty_text(row.metric, row.value, row.half)
-
-
 def _half_key(row: LibraryRow) -> Key:
     return _key(row.half / row.value if row.half and row.value else None)
 
@@ -106,7 +99,7 @@ COLUMNS: tuple[ListColumn, ...] = (
     _textual("suite", "Tests", lambda row: row.summary.suites),
     _textual("step", "Steps", lambda row: row.summary.steps),
     ListColumn("headline", "Headline", lambda row: row.headline, _headline_key, number=True),
-    ListColumn("half", "±", _half, _half_key, number=True),
+    ListColumn("half", "±", lambda row: row.half_text, _half_key, number=True),
     _numeric("trials", "Trials", lambda row: row.trials, _count),
     ListColumn("verdict", "Verdict", _verdict, _trust),
     _textual("limit", "Limited by", lambda row: filter(None, (row.summary.limited_by,))),

@@ -18,7 +18,7 @@ from suites.vocab import Figure, Finding, Labels, Metric, Sample
 
 @dataclass(frozen=True, slots=True)
 class RunSummary:
-    """Summary of a run. `headline` is the text of the first step's first figure; times are UTC, ISO 8601."""
+    """Summary of a run. `headline` is the text of the first figure; times are UTC, ISO 8601."""
 
     id: str
     name: str

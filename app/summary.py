@@ -20,7 +20,7 @@ from app.sample_statistics import WithinTrials
 from app.verdict.listing import listed
 from suites.errors import UnknownSuiteError
 from suites.facts import known
-from suites.quantities import count_text, figure_text, range_text, share_text
+from suites.quantities import count_text, estimate_text, figure_text, range_text, share_text
 from suites.verdict import Trust, Verdict, trust_mark
 from suites.vocab import Labels, Metric
 
@@ -91,6 +91,11 @@ class MetricSummary(OfTrials):
         """The value with its unit and mark: ``2002 IOPS (doubtful)``."""
         text = figure_text(self.metric, self.value, self.uncertainty)
         return f"{text} ({self.doubt})" if self.doubt else text
+
+    @property
+    def estimate_text(self) -> str:
+        """The value with its unit and interval: ``2002 IOPS ± 31``."""
+        return estimate_text(self.metric, self.value, self.uncertainty)
 
     @property
     def cov(self) -> float | None:

@@ -19,6 +19,10 @@ class LinkState(StrEnum):
     NOT_REACHED = "not reached"
 
 
+BROKEN = frozenset({LinkState.LOST, LinkState.RECONNECTING, LinkState.GIVEN_UP})
+"""States of a connection over which nothing arrives until it is made again, if at all."""
+
+
 @dataclass(frozen=True, slots=True)
 class Link:
     """A change of a connection's state. `since` is when data last arrived, on this computer's monotonic clock.

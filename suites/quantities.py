@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from suites.errors import BenchwrightError
 from suites.units import Display, Unit, display, displayed_unit
 from suites.units import unit as unit_of
-from suites.vocab import Better, Labels, Metric
+from suites.vocab import Better, Labels, Metric, MetricKind
 
 SIGNIFICANT = 3
 """Significant digits of a value without an interval."""
@@ -28,7 +28,7 @@ _MOST_PLACES = 6
 """Decimals at which two shares are treated as equal."""
 
 _THOUSANDS_FROM = 10_000.0
-"""Event rates are written out below this, as their tools print them, and with k or M from here on."""
+"""Event rates and counts are written out below this, as their tools print them, and with k or M from here on."""
 
 _NAMED_RATES = {
     "iops": "IOPS",
@@ -146,13 +146,19 @@ def frequency_text(hertz: float) -> str:
 
 def figure_text(metric: Metric, value: float, interval: float | None = None) -> str:
     """Return `value` of `metric` with its unit; named rates get their name: ``412k IOPS``."""
-    return _written(value, interval, *_scale(value, metric.unit, metric.name))
+    return _written(value, interval, *_scale_of(metric, value))
 
 
 def _half(metric: Metric, value: float, interval: float) -> str:
     """Return half the width of the interval of `value` without its unit: ``± 3.2k``."""
-    divisor, suffix = _scale(value, metric.unit, metric.name)
+    divisor, suffix = _scale_of(metric, value)
     return f"± {_number(interval / divisor, decimals(value / divisor, interval / divisor))}{_glued(suffix)}"
+
+
+def estimate_text(metric: Metric, value: float, upper: float | None) -> str:
+    """Return `value` with its unit and interval, None for no interval: ``41.2k IOPS ± 0.9k``."""
+    figure = figure_text(metric, value, upper)
+    return f"{figure} {uncertainty_text(metric, value, upper)}" if upper else figure
 
 
 WIDE = 0.2
@@ -176,7 +182,7 @@ def range_text(
     The `interval` decides the decimals, with at least two digits of an end: ``76 to 82 IOPS``, ``4.0 to 994 ms``; a
     prefix of the number is repeated: ``97k to 412k IOPS``.
     """
-    divisor, suffix = _scale(high if value is None else value, metric.unit, metric.name)
+    divisor, suffix = _scale_of(metric, high if value is None else value)
     places = interval_decimals(interval / divisor) if interval else None
 
     def written(end: float) -> str:
@@ -314,15 +320,23 @@ def metric_text(metric: Metric, labels: Labels = ()) -> str:
 
 def scale(metric: Metric, largest: float) -> Display:
     """Return the unit of a column or axis of `metric` whose largest figure is `largest`: ``k IOPS``."""
-    divisor, suffix = _scale(largest, metric.unit, metric.name)
+    divisor, suffix = _scale_of(metric, largest)
     return Display(divisor, suffix.strip())
+
+
+def _scale_of(metric: Metric, value: float) -> tuple[float, str]:
+    counted = metric.kind is MetricKind.COUNT and metric.unit is Unit.ONE
+    return _prefixed(value, "") if counted else _scale(value, metric.unit, metric.name)
 
 
 def _scale(value: float, unit: Unit, name: str) -> tuple[float, str]:
     if unit is not Unit.PER_SECOND:
         divisor, suffix = display(value, unit) if math.isfinite(value) else (1.0, unit.value)
         return divisor, f" {suffix}" if suffix else ""
-    noun = f" {_NAMED_RATES[name]}" if name in _NAMED_RATES else "/s"
+    return _prefixed(value, f" {_NAMED_RATES[name]}" if name in _NAMED_RATES else "/s")
+
+
+def _prefixed(value: float, noun: str) -> tuple[float, str]:
     for factor, prefix in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
         if abs(value) >= max(factor, _THOUSANDS_FROM):
             return factor, f" {prefix}{noun.strip()}" if noun.strip() in _ABBREVIATED else prefix + noun

@@ -25,7 +25,7 @@ from suites.errors import BenchwrightError
 from widgets.jobs import BackgroundJob
 from widgets.parts.boxes import column_in, fill
 from widgets.parts.controls import line_edit
-from widgets.parts.names import host_title
+from widgets.parts.names import host_label, host_title
 from widgets.parts.table_model import Index
 from widgets.parts.text import Text, Tone, visible
 from widgets.theme import ICON_SIZE, SPACE, TextSize, icon, palette, text_font
@@ -39,7 +39,8 @@ _ENTRY = Qt.ItemDataRole.UserRole
 
 @dataclass(frozen=True)
 class PaletteEntry:
-    """Something that can be performed: its title, where it belongs, its shortcut, and its icon."""
+    """Something that can be performed, or that `disabled` says why not: its title, where it belongs, its shortcut, and
+    its icon."""
 
     title: str
     detail: str
@@ -47,6 +48,7 @@ class PaletteEntry:
     keys: str = ""
     icon: str = ""
     words: str = ""  # by which it is found besides
+    disabled: bool = False
 
     @cached_property
     def _text(self) -> str:
@@ -66,12 +68,12 @@ class PaletteEntry:
 def matching(entries: Iterable[PaletteEntry], text: str) -> list[PaletteEntry]:
     """Return the entries in which every word of `text` occurs, the best matches first, MOST at most."""
     words = text.casefold().split()
-    ranked = [(rank, number, entry) for number, entry in enumerate(entries) if (rank := entry.rank(words)) is not None]
-    return [entry for _, _, entry in sorted(ranked, key=lambda found: found[:2])[:MOST]]
+    ranked = [(rank, entry) for entry in entries if (rank := entry.rank(words)) is not None]
+    return [entry for _, entry in sorted(ranked, key=lambda found: (found[0], found[1].disabled))[:MOST]]
 
 
 def menu_entries(bar: QMenuBar) -> list[PaletteEntry]:
-    """Return the enabled actions of a menu bar, with the names of their menus."""
+    """Return the actions of a menu bar with the names of their menus, disabled ones with the reason."""
     return [entry for action in bar.actions() for entry in _entries_of(action, "")]
 
 
@@ -81,10 +83,12 @@ def _entries_of(action: QAction, above: str) -> list[PaletteEntry]:
     if isinstance(menu, QMenu):
         path = f"{above} > {title}" if above else title
         return [entry for each in menu.actions() for entry in _entries_of(each, path)]
-    if action.isSeparator() or not action.isEnabled() or not title:
+    if action.isSeparator() or not action.isVisible() or not title:
         return []
-    words = action.whatsThis()
-    return [PaletteEntry(title, above, action.trigger, action.shortcut().toString(), words=words)]
+    why = action.toolTip() if action.toolTip() != title else ""
+    detail = above if action.isEnabled() else f"{above}, disabled{f': {why}' if why else ''}"
+    keys, words = action.shortcut().toString(), action.whatsThis()
+    return [PaletteEntry(title, detail, action.trigger, keys, words=words, disabled=not action.isEnabled())]
 
 
 class _EntryDelegate(QStyledItemDelegate):
@@ -110,7 +114,7 @@ class _EntryDelegate(QStyledItemDelegate):
         if entry.keys:
             painter.drawText(row, middle | int(Qt.AlignmentFlag.AlignRight), entry.keys)
             row.setRight(row.right() - option.fontMetrics.horizontalAdvance(entry.keys) - SPACE[3])
-        painter.setPen(QColor(colours.text))
+        painter.setPen(QColor(colours.muted if entry.disabled else colours.text))
         title = option.fontMetrics.elidedText(visible(entry.title), Qt.TextElideMode.ElideRight, row.width())
         painter.drawText(row, middle, title)
         row.setLeft(row.left() + option.fontMetrics.horizontalAdvance(title) + SPACE[2])
@@ -213,9 +217,12 @@ class CommandPalette(QFrame):
     def _runs(self, workstation: Workstation) -> list[PaletteEntry]:
         """Return the runs, ready to be searched; called in the background."""
         found = []
-        for run in workstation.runs():
-            started = run.started[:16].replace("T", " ")
-            about = f"Run of {started} UTC, {', '.join(run.hosts)}, {run.headline} {run.id}"
+        for row in workstation.library().rows:
+            if row.binned:
+                continue
+            run, started = row.summary, row.summary.started[:16].replace("T", " ")
+            hosts = ", ".join(map(host_label, run.hosts))
+            about = ", ".join(filter(None, ("Run", row.result, hosts, f"{started} UTC", run.id)))
             entry = PaletteEntry(run.name, about, partial(self._show_run, run.id), icon="library")
             entry.rank(())
             found.append(entry)
@@ -249,6 +256,6 @@ class CommandPalette(QFrame):
         self.adjustSize()
 
     def _perform(self, item: QListWidgetItem | None) -> None:
-        if item is not None:
+        if item is not None and not item.data(_ENTRY).disabled:
             self.close_palette()
             item.data(_ENTRY).perform()

@@ -7,18 +7,21 @@ from PySide6.QtCore import QEvent, QObject
 from PySide6.QtGui import QDragEnterEvent, QDropEvent
 from PySide6.QtWidgets import QWidget
 
+from widgets.library.library_bar import LibraryBar
+
 Open = Callable[[Path], object]
 
 MOST_FILES = 20
 
 
 class DroppedFiles(QObject):
-    """Opens what is dropped on a widget. `opens` maps a file name's ending to what opens such a file."""
+    """Opens what is dropped on a widget. `opens` maps a file name's ending to what opens such a file; `bar` names the
+    others until the next drop."""
 
-    def __init__(self, window: QWidget, opens: Mapping[str, Open], show_message: Callable[[str, str], None]) -> None:
+    def __init__(self, window: QWidget, opens: Mapping[str, Open], bar: LibraryBar) -> None:
         super().__init__(window)
         self._opens = opens
-        self._show_message = show_message
+        self._bar = bar
         window.setAcceptDrops(True)
         window.installEventFilter(self)
 
@@ -35,15 +38,16 @@ class DroppedFiles(QObject):
 
     def open(self, paths: Sequence[Path]) -> None:
         """Open the first file of a known type, and name the others."""
+        self._bar.end_failure()
         known = [path for path in paths if path.suffix.lower() in self._opens]
         if not known:
             kinds = ", ".join(self._opens)
-            self._show_message(f"Cannot open {_names(paths)}.", f"Drop a file that ends in {kinds}.")
+            self._bar.show_failure(f"Cannot open {_names(paths)}.", f"Drop a file that ends in {kinds}.")
             return
         self._opens[known[0].suffix.lower()](known[0])
         others = [path for path in paths if path != known[0]]
         if others:
-            self._show_message(f"Opened {known[0].name}.", f"One file at a time. Not opened: {_names(others)}.")
+            self._bar.show_failure(f"Opened {known[0].name}.", f"One file at a time. Not opened: {_names(others)}.")
 
 
 def _files(event: QDropEvent) -> list[Path]:

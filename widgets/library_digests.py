@@ -55,7 +55,7 @@ class LibraryDigests(QObject):
     def _read(self) -> "tuple[LibraryVersion, LibraryDigest]":
         with collection_paused():
             version = self._workstation.library_version(self._version)
-            return version, digest_of(self._workstation.library(), datetime.now(UTC))
+            return version, digest_of(self._workstation.library(), datetime.now(UTC), self._workstation.first_figures)
 
     def _take(self, found: "tuple[LibraryVersion, LibraryDigest]") -> None:
         self._version, digest = found

@@ -17,7 +17,6 @@ from widgets import jobs, settings
 from widgets.command_palette import CommandPalette, menu_entries
 from widgets.dropped_files import DroppedFiles
 from widgets.hosts.host_bars import DetachedBar
-from widgets.jobs import BackgroundJob
 from widgets.library.library_bar import LibraryBar
 from widgets.library_digests import LibraryDigests
 from widgets.menus import build_menus, corner_buttons
@@ -83,8 +82,8 @@ class MainWindow(QMainWindow):
         self.menuBar().setCornerWidget(self._corner)
         self._connect()
         self.links = SidebarLinks(self, self.actions_of_window.sidebar, self)
-        plans = {".toml": self._load_plan, ".fio": self.pages.open_job_file, ".job": self.pages.open_job_file}
-        DroppedFiles(self, {**plans, ".sqlite3": self.library_bar.open_dropped}, self.show_message)
+        plans = {".toml": self.pages.open_plan_file, ".fio": self.pages.open_job_file, ".job": self.pages.open_job_file}
+        DroppedFiles(self, {**plans, ".sqlite3": self.library_bar.open_dropped}, self.library_bar)
         self.digests.watch(self)
         self.show_page(PageName.HOSTS)
 
@@ -183,7 +182,7 @@ class MainWindow(QMainWindow):
 
     def choose_plan_file(self) -> None:
         """Ask for a plan file and open it."""
-        ask_for_file(self, "Open a plan", self._load_plan, ["Plans (*.toml)", "All files (*)"])
+        ask_for_file(self, "Open a plan", self.pages.open_plan_file, ["Plans (*.toml)", "All files (*)"])
 
     def import_runs(self) -> None:
         """Ask for the library file of another Benchwright, and whether to import its runs."""
@@ -310,11 +309,6 @@ class MainWindow(QMainWindow):
         self._messages[page] = text
         if self.front is page:
             self.status_line.show_message(text)
-
-    def _load_plan(self, path: Path) -> None:
-        BackgroundJob(lambda: self.workstation.load_plan(path, usable_goals=False), self).start(
-            self.pages.open_plan, lambda error: self.show_message(error.message, error.remedy)
-        )
 
     def _save_library(self, path: Path) -> None:
         if self.pages.live is not None:

@@ -139,8 +139,13 @@ class Pages:
         if page := self._services.show_page(PageName.MEASURE):
             cast("MeasurePage", page).load(plan)
 
+    def open_plan_file(self, path: Path) -> None:
+        """Open the plan at `path` on New test, which shows why it cannot be read."""
+        if page := self._services.show_page(PageName.MEASURE):
+            cast("MeasurePage", page).open_from(path)
+
     def open_job_file(self, path: Path) -> None:
-        """Open a fio job file on Measure."""
+        """Open a fio job file on New test."""
         if page := self._services.show_page(PageName.MEASURE):
             cast("MeasurePage", page).load_job_file(path)
 

@@ -63,8 +63,8 @@ class StripLine:
     """What the strip shows of a run: `title` is host and plan, `detail` its progress or what it waits for.
 
     `key` names it in the signals. `doing`, `figure` and `left` are the trial under way, the headline's figure and the
-    remaining time, for the title of the window; `share` is the share done (0 to 1), None if unknown. It `asks` if a
-    question of it is open.
+    remaining time, for the title of the window; `share` is the share done (0 to 1), None if unknown. The connections to
+    the hosts `lost` are. It `asks` if a question of it is open.
     """
 
     key: str
@@ -77,6 +77,7 @@ class StripLine:
     share: float | None = field(default=None, compare=False)
     hosts: tuple[str, ...] = ()
     plan: str = ""
+    lost: tuple[str, ...] = ()
     asks: bool = False
 
     @property

@@ -6,6 +6,7 @@ from PySide6.QtCore import QObject
 from PySide6.QtGui import QAction, QKeySequence
 
 from app.plans.plan import LOCAL
+from widgets.parts.actions import offer
 from widgets.run_strip import NEXT_RUN, PREVIOUS_RUN, QueueAction
 from widgets.sidebar.sidebar import FOLD_KEY
 from widgets.window_parts import WindowParts
@@ -63,12 +64,14 @@ class WindowActions(QObject):
         """Enable the actions that apply to the shown run."""
         live = self._window.pages.live
         front = None if live is None else live.front
-        self.again.setEnabled(front is not None)
-        self.stop.setEnabled(front is not None and front.running)
-        self.stop_all.setEnabled(live is not None and live.running)
-        self.clear.setEnabled(live is not None and any(run.over and run is not front for run in live.runs.controllers))
+        finished = live is not None and any(run.over and run is not front for run in live.runs.controllers)
+        offer(self.again, front is not None, "Run the plan of the shown run again", "Live shows no run")
+        offer(self.stop, front is not None and front.running, "Stop the shown run", "Live shows no run under way")
+        offer(self.stop_all, live is not None and live.running, "Stop every run", "No run is under way")
+        offer(self.clear, finished, "Remove finished runs from Live", "No other run has finished")
         for action, entry in self.queued.items():
-            entry.setEnabled(front is not None and action in front.queue_actions)
+            possible = front is not None and action in front.queue_actions
+            offer(entry, possible, action.value, "Live shows no run that waits for this")
 
     def _queued(self, window: WindowParts, action: QueueAction) -> QAction:
         return self._make(action.value, lambda: window.on_live(lambda live: live.act_on_front(action)))

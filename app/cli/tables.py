@@ -23,13 +23,13 @@ from suites.quantities import (
     count_text,
     direction_text,
     ends_text,
+    estimate_text,
     figure_text,
     metric_text,
     range_text,
     share_text,
     shares_text,
     times_text,
-    uncertainty_text,
 )
 from suites.verdict import trust_mark
 from suites.vocab import Better, Metric
@@ -85,9 +85,7 @@ def _value(side: MetricSummary | None) -> tuple[str, str]:
     """Return the value ± its 95 % interval, marked if it is not valid, and the number of trials."""
     if side is None:
         return "—", "0"
-    half = side.uncertainty
-    text = figure_text(side.metric, side.value, half)
-    text += f" {uncertainty_text(side.metric, side.value, half)}" if half else ""
+    text = estimate_text(side.metric, side.value, side.uncertainty)
     return f"{text} ({side.doubt})" if side.doubt else text, str(side.n)
 
 

@@ -29,8 +29,9 @@ class QueueEntry:
     `session_series` and `detached` name what it continues: a session series, or a detached run. `run` is its run id
     once it has begun, `done` its progress such as ``3/6``, and `ends` when it is expected to end (seconds since the
     epoch), None if unknown. `refused` is why a host did not admit it, and `retry_at` when it tries again; its turn
-    passes to others until then. `waits`: it waits for a host that another process measures, instead of ending.
-    `stays`: it remains in the queue when its process ends before it began.
+    passes to others until then; of a run under way, `refused` is which connection is lost. `waits`: it waits for a host
+    that another process measures, instead of ending. `stays`: it remains in the queue when its process ends before it
+    began.
     """
 
     id: str
@@ -63,7 +64,7 @@ class QueueEntry:
 
 @dataclass(frozen=True, slots=True)
 class QueuePlace:
-    """An entry with the reason why it `waits`, empty if it is under way or may start."""
+    """An entry with the reason why it `waits`, empty if it may start; under way, only for a lost connection."""
 
     entry: QueueEntry
     waits: str = ""
@@ -87,7 +88,7 @@ def _places(entries: Sequence[QueueEntry], now: float) -> Iterator[QueuePlace]:
     ahead = [entry for entry in entries if entry.running]
     for entry in entries:
         if entry.running:
-            yield QueuePlace(entry)
+            yield QueuePlace(entry, entry.refused)
             continue
         if entry.state is EntryState.PAUSED or entry.owner is None:
             yield QueuePlace(entry, "paused" if entry.owner is not None else NOT_STARTED)

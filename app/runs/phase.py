@@ -123,7 +123,7 @@ class RunOutcome:
         else:
             self._states.add(state)
             if reason:
-                self._add_problem(f"{step}: {reason}")
+                self._add_problem(reason if reason.startswith(f"{step} ") else f"{step}: {reason}")
 
     def ended(self, step: str, ended: TrialEnded | None) -> None:
         """Add a trial if it has ended."""

@@ -39,6 +39,7 @@ from suites.errors import BenchwrightError
 from suites.evidence import STOPPED
 from suites.facts import known
 from suites.quantities import duration_text
+from suites.tool_messages import exit_text
 from suites.vocab import Sample
 
 PEER = "peer "
@@ -425,8 +426,10 @@ class TrialRun:
         ended = f"{tool} ended with exit status {exit_status}."  # follows in parentheses
         notes = "; ".join(note.rstrip(".") for note in parsed.notes if note != ended) or "no figures in the output"
         status = "was killed" if exit_status is None else f"exit status {exit_status}"
+        known = exit_status is not None and exit_text(exit_status) in notes
+        how = "; ".join(filter(None, ("" if known else status, self._why)))
         denial = denied(host, self._stderr + notes.encode(), closed=self._closed)
-        return f"{what} on {host}: {notes} ({f'{status}; {self._why}' if self._why else status}).{denial}"
+        return f"{what} on {host}: {notes}{f' ({how})' if how else ''}.{denial}"
 
     @property
     def _what(self) -> str:

@@ -197,6 +197,11 @@ def foreign_file(path: Path) -> StoreError:
     )
 
 
+def empty_file(path: Path) -> StoreError:
+    """Return the error that the file at `path` is empty."""
+    return StoreError(f"{path} is not a library: the file is empty.", "Choose another file.")
+
+
 def with_code(path: Path, names: Sequence[str]) -> DamagedError:
     """Return the error that the file at `path` contains triggers, views or similar code."""
     return DamagedError(

@@ -10,12 +10,12 @@ from contextlib import suppress
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Connection, delete, insert, select
+from sqlalchemy import Connection, delete, insert, select, update
 
 from app.centres import centre_over
 from app.numeric import balanced_mean
 from app.plans.duet import halves_of_trials
-from app.plans.plan import Step
+from app.plans.plan import Step, host_label
 from app.plans.plan_remarks import reason_of
 from app.records import RunRecord
 from app.store import record_reader, run_reader, schema
@@ -24,6 +24,7 @@ from app.store.rows import Row, storable, to_text
 from suites.errors import UnknownSuiteError
 from suites.facts import known, virtualisation_of
 from suites.parameters import Parameter, Value
+from suites.quantities import figure_text
 from suites.vocab import Finding, Labels, Metric, Severity
 
 FigureKey = tuple[str, str, Metric, Labels]
@@ -50,12 +51,15 @@ def write(connection: Connection, run_id: str, record: RunRecord | None = None) 
         connection.execute(insert(schema.run_summaries).values(storable(own | _UNREADABLE)))
         return
     figures = _figures(record)
+    headline = _headline(connection, record, figures)
+    if headline["headline"] != own["headline"]:
+        connection.execute(update(schema.runs).where(runs.id == run_id).values(headline=headline["headline"]))
     _write_metrics(connection, run_id, record, figures)
     steps = to_text([_configuration(connection, step) for step in record.plan.steps])
     row = {
         **own,
         **_platform(record),
-        **_headline(connection, record, figures),
+        **headline,
         **_verdict(record),
         "configurations": steps,
         "trials": record.summary.trials,
@@ -135,17 +139,23 @@ def _halves(record: RunRecord, step: str, values: Sequence[tuple[int, float]]) -
 def _headline(
     connection: Connection, record: RunRecord, figures: Mapping[FigureKey, Sequence[tuple[int, float]]]
 ) -> Row:
-    """Return the first figure of the first step on the first host, as the run's own headline."""
-    places = [(step.name, record.plan.hosts[0]) for step in record.plan.steps[:1]]
-    key = next((key for key in figures if key[:2] in places), None)
-    if key is None:
-        return {"metric": None, "value": None, "half": None, "headline_trials": None}
+    """Return the first figure of the first step that has one, on the first such host. Others than the first are named
+    in its text: ``528/s (sysbench-cpu on web-2)``."""
+    if not figures:
+        return {"headline": "", "metric": None, "value": None, "half": None, "headline_trials": 0}
+    hosts, first = record.plan.hosts, next(iter(figures))[0]  # they are in the order of the steps
+    key = min((key for key in figures if key[0] == first), key=lambda key: hosts.index(key[1]))
+    step, host, metric, _ = key
     numbered = figures[key]
     values = [value for _, value in numbered]
     found = centre_over(values, _halves(record, key[0], numbered))
     half = None if found.high is None or min(values) == max(values) else found.high - found.value
-    metric = _metric_ids(connection)[key[2]]
-    return {"metric": metric, "value": found.value, "half": half, "headline_trials": len(values)}
+    text = figure_text(metric, found.value, half)
+    named = [step] * (step != record.plan.steps[0].name) + [f"on {host_label(host)}"] * (host != hosts[0])
+    return {
+        "headline": f"{text} ({' '.join(named)})" if named else text, "metric": _metric_ids(connection)[metric],
+        "value": found.value, "half": half, "headline_trials": len(values),
+    }  # fmt: skip
 
 
 def _verdict(record: RunRecord) -> Row:

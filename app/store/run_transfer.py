@@ -166,7 +166,7 @@ def _opened(path: Path) -> Iterator[Connection]:
         if found is None:
             raise cannot_open(path, FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT)))
         if not found.st_size:
-            raise errors.damaged(path, errors.NOT_SQLITE)
+            raise errors.empty_file(path)
         with temporary_space(2 * found.st_size) as folder:
             copy = copy_of(path, Path(folder))
             with closing(Database(copy)) as database, database.reading() as connection:

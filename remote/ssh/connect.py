@@ -89,9 +89,10 @@ def _addresses(host_name: str, port: int, family: socket.AddressFamily, deadline
     if isinstance(result, list) and result:
         return result
     reason = f" ({result.strerror})" if isinstance(result, OSError) and result.strerror else ""
+    named = host_name if host_name == host else f"{host_name} of host {host}"
     raise ConnectError(
         ConnectOutcome.NAME_NOT_FOUND,
-        f"Host name {host_name} of host {host} was not found{reason}.",
+        f"Host name {named} was not found{reason}.",
         "Check the spelling and HostName in ~/.ssh/config, or use the address.",
         host=host,
     )

@@ -390,7 +390,7 @@ def test_library_history_and_verdict_have_the_value_of_the_step(tmp_path: Path) 
     assert value.interval is not None
     store = stored_duet(tmp_path / "runs.sqlite3", run)
     (listed,) = store.runs()
-    assert listed.headline == figure_text(IOPS, value.value)
+    assert listed.headline == figure_text(IOPS, value.value, value.uncertainty)
     (point,) = read_history(store, HistoryQuery(("web-1",), "iops", step="a")).points
     assert (point.value, point.low, point.high) == pytest.approx((value.value, value.interval.low, value.interval.high))
     first = next(iter(step_verdicts(run, {}, {})))

@@ -12,7 +12,7 @@ from click.testing import CliRunner
 
 from app.cli.main import benchwright
 from app.cli.side_by_side import QueuedRun
-from app.events import Progress, RunStarted
+from app.events import LinkChanged, LinkState, Progress, RunStarted
 from app.hosts.hosts import HostEntry, Hosts, SavedHosts
 from app.plans.plan import LOCAL, Plan, make_step
 from app.plans.plan_file import write_plan
@@ -27,6 +27,7 @@ from tests.processes import until
 MESSAGES = messages("app", "test_queue")
 
 LIBRARY = Path("/runs.sqlite3")
+LOST = "connection to web/x lost"
 
 
 def plan_on(*hosts: str, peer: str | None = None) -> Plan:
@@ -72,6 +73,9 @@ def test_the_reason_names_the_run_the_alias_and_the_time_left(queue: RunQueue) -
                 list(mark.noted(one for one in (event,)))
             assert waits(queue)["on x"] == MESSAGES["x_waits"]
             assert queue.places()[0].entry.done == "2/6"
+            for state, reason in ((LinkState.LOST, LOST), (LinkState.RECONNECTING, LOST), (LinkState.BACK, "")):
+                list(mark.noted(one for one in (LinkChanged("web/x", state, 0.0),)))
+                assert (waits(queue)["on web/x"], queue.places()[0].entry.ends) == (reason, None)
 
     events()
     assert waits(queue) == {"on x": ""}

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from app.cli.run_list import row_to_json
-from app.events import RunStarted
+from app.events import Event, RunEnded, RunStarted, State
 from app.history import HistoryQuery
 from app.library_rows import Annotation
 from app.library_table import (
@@ -28,6 +28,7 @@ from app.services import Workstation
 from app.store.errors import StoreError
 from app.store.store import Store
 from suites.errors import BenchwrightError
+from suites.vocab import Figure
 from tests.app import run_events
 from tests.app.stores import RUN, record, store
 from tests.perf.large_library import make_library
@@ -111,6 +112,27 @@ def test_the_trials_of_a_row_are_those_of_its_headline(store: Store) -> None:
     assert [one.text(row) for one in COLUMNS if one.name == "trials"] == ["2"]
 
 
+def test_the_first_step_with_a_figure_has_the_headline(store: Store) -> None:
+    second = replace(run_events.STEP, name="random write")
+
+    def failed() -> Iterator[Event]:
+        return run_events.trial_events(run_events.trial(1), [], state=State.FAILED)
+
+    figures = [Figure(run_events.IOPS, 528.0)]
+    good = run_events.trial_events(replace(run_events.trial(2), step=second.name, host="web-2"), figures)
+    plan = run_events.plan(run_events.STEP, second, hosts=("web-1", "web-2"))
+    other = f"{RUN}x"
+    record(store, RUN, [RunStarted(RUN, plan, "2026-11-20T14:15:30+00:00"), *failed(), RunEnded(RUN, State.FAILED)])
+    (row,) = store.library().rows
+    assert (row.headline, row.trials) == ("", 0)
+    started = RunStarted(other, plan, "2026-11-20T15:15:30+00:00")
+    record(store, other, [started, *failed(), *good, RunEnded(other, State.PARTIAL)])
+    row = store.library().rows[0]
+    text = "528 IOPS (random write on web-2)"
+    assert (row.headline, row.trials, row.value, row_to_json(row)["headline"]) == (text, 1, 528.0, text)
+    assert store.load(other).summary.headline == text
+
+
 def test_a_run_under_way_is_listed_with_its_plan(store: Store) -> None:
     with store.recorder(RUN) as recorder:
         recorder.record(RunStarted(RUN, run_events.plan(), "2026-11-20T14:15:30+00:00"))
@@ -123,8 +145,8 @@ def test_a_run_under_way_is_listed_with_its_plan(store: Store) -> None:
 
 
 def listed(store: Store) -> list[RunSummary]:
-    """Return the runs without what only a summary has."""
-    return [replace(run, suites=()) for run in store.runs()]
+    """Return the runs without what only a summary has, and without the digits of the headline."""
+    return [replace(run, suites=(), headline=run.headline.split(" ")[-1]) for run in store.runs()]
 
 
 @pytest.mark.parametrize("number", range(1, 14))

@@ -132,6 +132,13 @@ def test_what_goes_wrong_beside_the_trials_counts(first: str | None, then: State
     assert found.reason.count("Stopped by you.") == 1
 
 
+def test_a_step_is_named_once_in_its_problem() -> None:
+    found = RunOutcome()
+    found.trial("fio", State.FAILED, "fio on a: full.")
+    found.trial("fio 2", State.FAILED, "fio on a: late.")
+    assert found.problems == ["fio on a: full.", "fio 2: fio on a: late."]
+
+
 def test_no_trial_is_under_way_in_a_run_that_has_ended(tmp_path: Path) -> None:
     with closing(Store(tmp_path / "runs.sqlite3")) as store:
         with store.recorder(RUN) as recorder:

@@ -59,7 +59,7 @@ def test_what_was_prepared_is_cleaned_up_after_a_failure_too(lab_host: LabHost, 
     lab_host.add_to_home()
     ended = run(tmp_path, command="false", prepare=f"touch {tmp_path}/made", clean_up=f"rm {tmp_path}/made")
     assert ended.state is State.FAILED
-    assert "exit status 1" in ended.reason
+    assert ended.reason.count("exit status 1") == 1
     assert not (tmp_path / "made").exists()
 
 

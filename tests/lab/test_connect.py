@@ -128,6 +128,7 @@ def test_a_name_that_is_not_found(lab_host: LabHost) -> None:
         error = refusal(SshTarget("lab", name), lab_host.known_hosts)
         assert error.outcome is ConnectOutcome.NAME_NOT_FOUND
         assert name in error.message
+    assert refusal(SshTarget(name, name), lab_host.known_hosts).message.count(name) == 1
 
 
 def test_a_port_where_nothing_listens(lab_host: LabHost) -> None:

@@ -314,3 +314,12 @@ def test_a_wide_interval_is_a_factor_for_no_rate_is_below_zero() -> None:
     assert uncertainty_text(rate, 1000.0, 190.0).startswith("± ")
     assert uncertainty_text(rate, 25_500.0, 9000.0) == "×/÷ 1.35"
     assert uncertainty_text(rate, 1000.0, 4905.0) == "×/÷ 5.9"
+
+
+def test_large_counts_have_a_prefix_and_the_digits_of_their_interval() -> None:
+    issued = Metric("issued_ios", "I/Os", Unit.ONE, Better.HIGHER, MetricKind.COUNT)
+    assert figure_text(issued, 124471.0, 58275.0) == "124k"
+    assert range_text(issued, 84779.0, 182746.0, 58275.0, value=124471.0) == "85k to 183k"
+    assert figure_text(issued, 1345.0) == "1345"
+    index = Metric("index", "Index", Unit.ONE, Better.HIGHER, MetricKind.RATE)
+    assert figure_text(index, 12345.0) == "12345"

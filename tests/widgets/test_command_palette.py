@@ -1,5 +1,6 @@
 """The command palette finds what the words name, and performs it."""
 
+import re
 from collections.abc import Iterator
 
 import pytest
@@ -11,8 +12,13 @@ from pytestqt.qtbot import QtBot
 
 from app.hosts.hosts import HostEntry
 from app.services import Workstation
+from tests.messages import messages
+from tests.widgets.library_runs import copied_library
 from widgets import jobs
 from widgets.command_palette import MOST, CommandPalette, PaletteEntry, matching, menu_entries
+from widgets.parts.actions import offer
+
+MESSAGES = messages("widgets", "test_command_palette")
 
 pytestmark = pytest.mark.usefixtures("idle")
 
@@ -55,10 +61,12 @@ def test_a_command_of_a_menu_and_a_host_are_found_by_keys(
     file = window.menuBar().addMenu("&File")
     file.addAction("&New test", lambda: done.append("new"))
     file.addMenu("&Appearance").addAction("&Dark", lambda: done.append("dark"))
-    file.addAction("Export").setEnabled(False)
+    offer(file.addAction("Stop", lambda: done.append("stop")), False, "Stop the run", "No run is under way")
     workstation.save_hosts(HostEntry("web-1"))
     commands = menu_entries(window.menuBar())
-    assert [(one.title, one.detail) for one in commands] == [("New test", "File"), ("Dark", "File > Appearance")]
+    assert [(one.title, one.detail) for one in commands] == [
+        ("New test", "File"), ("Dark", "File > Appearance"), ("Stop", MESSAGES["disabled"]),
+    ]  # fmt: skip
 
     def opened() -> CommandPalette:
         return CommandPalette(workstation, commands, done.append, done.append, window)
@@ -73,3 +81,23 @@ def test_a_command_of_a_menu_and_a_host_are_found_by_keys(
     qtbot.keyClick(palette.field, Qt.Key.Key_Down)
     qtbot.keyClick(palette.field, Qt.Key.Key_Return)
     assert done == ["dark", "web-1"]
+    palette = opened()
+    qtbot.keyClicks(palette.field, "stop")
+    qtbot.keyClick(palette.field, Qt.Key.Key_Return)
+    assert (palette.isVisible(), done) == (True, ["dark", "web-1"])
+
+
+def test_a_run_has_its_figure_with_interval_trials_and_verdict(
+    qtbot: QtBot, window: QMainWindow, workstation: Workstation
+) -> None:
+    copied_library(workstation)
+    rows = [row for row in workstation.library().rows if not row.binned]
+    palette = CommandPalette(workstation, [], print, print, window)
+    qtbot.waitUntil(lambda: palette.list.count() == len(rows) + 1)  # and this computer
+    texts = {palette.list.item(number).text() for number in range(palette.list.count())}
+    for row in rows:
+        (text,) = [text for text in texts if text.endswith(row.id)]
+        assert row.result in text
+        assert ", ," not in text
+    (shown,) = [row.result for row in rows if row.id == "20260112-081502-a1b2"]
+    assert re.fullmatch(r"\S+ IOPS (±|×/÷) \S+, n=\d+(, \w+)?", shown)

@@ -11,15 +11,16 @@ from pytestqt.qtbot import QtBot
 
 from app.plans.plan import LOCAL, Plan, make_step
 from app.services import Workstation
+from tests.messages import messages
 from tests.widgets.library_runs import Made, record
 from widgets import jobs
 from widgets.main_window import MainWindow
 from widgets.page import PageName
 from widgets.parts.dialogs import QuestionDialog
-from widgets.parts.text import Text
 from widgets.wizard.measure_page import PARAMETERS, REVIEW, MeasurePage
 
 pytestmark = pytest.mark.usefixtures("idle")
+MESSAGES = messages("widgets", "test_dropped_files")
 Keep = Callable[[QWidget], QWidget]
 
 
@@ -50,9 +51,9 @@ def wizard(window: MainWindow) -> MeasurePage:
 
 
 def message(window: MainWindow) -> str:
-    (dialog,) = [each for each in window.findChildren(QuestionDialog) if each.isVisible()]
-    dialog.reject()
-    return " ".join(label.text() for label in dialog.findChildren(Text))
+    """Return what the bar shows; there is no dialog."""
+    assert not [each for each in window.findChildren(QuestionDialog) if each.isVisible()]
+    return window.library_bar.text() if window.library_bar.isVisible() else ""
 
 
 def test_a_job_file_opens_as_a_test(qtbot: QtBot, window: MainWindow, tmp_path: Path) -> None:
@@ -151,3 +152,20 @@ def test_a_plan_opens_and_other_files_are_named(
     assert "notes.txt, b.toml" in message(window)
     page = wizard(window)
     assert (page.current, page.draft.plan()) == (REVIEW, plan)
+
+
+def test_what_could_not_be_opened_is_shown_until_the_next_drop(
+    qtbot: QtBot, window: MainWindow, workstation: Workstation, tmp_path: Path
+) -> None:
+    empty, malformed = tmp_path / "empty.sqlite3", tmp_path / "malformed.toml"
+    empty.touch()
+    malformed.write_text("name = ")
+    drop(qtbot, window, empty)
+    assert MESSAGES["empty"] in message(window)
+    assert "damaged" not in message(window)
+    drop(qtbot, window, malformed)
+    assert message(window) == ""
+    assert "malformed.toml" in wizard(window).notice.text()
+    workstation.save_plan(Plan("dropped", (LOCAL,), (make_step("dd", {}),)), malformed)
+    drop(qtbot, window, malformed)
+    assert wizard(window).notice.isHidden()

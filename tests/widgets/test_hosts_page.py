@@ -433,6 +433,8 @@ def test_the_last_result_of_a_host_is_shown_with_its_verdict(qtbot: QtBot, page:
     page.activated()
     _settle(qtbot)
     newest = next(row for row in page.workstation.library().rows if "web-1" in row.summary.hosts and row.headline)
+    figure = page.workstation.first_figures(newest)["web-1"]
     cell = page.table.content.at(page.table.row_of("web-1"), "Last result")
-    assert cell.data() == newest.headline
-    assert newest.summary.name in cell.data(Qt.ItemDataRole.ToolTipRole)
+    assert cell.data() == figure.estimate_text
+    tip = cell.data(Qt.ItemDataRole.ToolTipRole)
+    assert all(part in tip for part in (figure.metric.title, f"n={figure.n}", newest.summary.name))

@@ -11,6 +11,9 @@ from pytestqt.qtbot import QtBot
 from app.events import State
 from app.library_rows import LibraryRow
 from app.services import Workstation
+from suites.fio.metrics import IOPS
+from suites.units import Unit
+from suites.vocab import Better, Metric, MetricKind
 from tests.messages import messages
 from tests.widgets.library_runs import Made, copied_library, record
 from widgets import theme
@@ -227,6 +230,16 @@ def test_no_headline_is_cut(qtbot: QtBot, qapp: QApplication, workstation: Works
     run = workstation.runs()[0]
     table.resize(900, 300)
     table.show()
-    table.show_lines([LibraryRow(replace(run, headline=headline))])
-    column = next(number for number, each in enumerate(table.content.columns) if each.name == "Headline")
-    assert table.sizeHintForColumn(column) <= table.columnWidth(column)
+    other = Metric("events_per_second", "Events per second", Unit.PER_SECOND, Better.HIGHER, MetricKind.RATE)
+    rows = [
+        LibraryRow(replace(run, headline=headline), metric=IOPS, value=1000.0, half=13.46),
+        LibraryRow(replace(run, id="wide", headline="532/s (cpu)"), metric=other, value=532.0, half=278.9),
+        LibraryRow(replace(run, id="wider"), metric=other, value=70_400.0, half=1e8),
+    ]
+    table.show_lines(rows)
+    assert table.content.at(1, "±").data() == "×/÷ 1.52"
+    assert (table.content.at(1, "Headline").data(), rows[1].headline) == ("532/s", "532/s (cpu)")
+    for name in ("Headline", "±", "Trials"):
+        column = table.content.at(0, name).column()
+        assert not table.isColumnHidden(column)
+        assert table.sizeHintForColumn(column) <= table.columnWidth(column)

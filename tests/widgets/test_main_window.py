@@ -28,6 +28,7 @@ from widgets.parts.dialogs import QuestionDialog
 from widgets.parts.empty_state import EmptyState
 from widgets.parts.issues_drawer import IssuesDrawer
 from widgets.run_strip import LineState, StripLine
+from widgets.wizard.measure_page import MeasurePage
 
 MESSAGES = messages("widgets", "test_main_window")
 
@@ -291,9 +292,11 @@ def test_a_second_measurement_of_a_host_waits_in_the_strip_and_can_be_removed(qt
 
 
 def test_a_plan_that_cannot_be_read_is_said_in_words(qtbot: QtBot, window: MainWindow, tmp_path: Path) -> None:
-    window._load_plan(tmp_path / "missing.toml")
+    window.pages.open_plan_file(tmp_path / "missing.toml")
     qtbot.waitUntil(lambda: not jobs.running())
-    assert "missing.toml" in _question(window).windowTitle()
+    page = window.pages.existing(PageName.MEASURE)
+    assert isinstance(page, MeasurePage)
+    assert "missing.toml" in page.notice.text()
 
 
 def test_every_button_has_a_name(window: MainWindow) -> None:

@@ -72,6 +72,12 @@ def test_the_queue_lists_what_waits_and_for_what() -> None:
     assert next(section.head.detail for section in state.sections() if section.head.title == "Queue") == "4"
 
 
+def test_a_host_whose_connection_is_lost_does_not_run() -> None:
+    state = SideState(HOSTS, lines=[replace(RUN, left="", lost=("web-1",))])
+    (host,) = [item for item in listed(state, "Hosts") if item.key == "web-1"]
+    assert (host.detail, host.icon) == ("connection lost", "warning")
+
+
 def test_the_library_shows_its_filters_and_searches() -> None:
     digest = LibraryDigest({TODAY: 12, BASELINES: 4, ALL: 230, BIN: 0}, {"slow disks": "suite:fio iops<1k"})
     state = SideState(digest=digest)

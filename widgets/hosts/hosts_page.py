@@ -147,7 +147,7 @@ class HostsPage(Page):
         if self._unlisted:
             self._unlisted = False
             self.notice.hide()
-        self.table.show_last_runs(digest.last)
+        self.table.show_results(digest.last)
         self.changed.refresh()
         self._offer_start(empty=digest.empty)
 

@@ -7,8 +7,9 @@ from PySide6.QtWidgets import QAbstractItemView
 
 from app.hosts.hosts import THIS_COMPUTER, HostEntry, Origin, ssh_address
 from app.hosts.short_facts import clock_text, cpu_text, memory_text, system_text
-from app.library_rows import LibraryRow
+from app.library_digest import HostResult
 from suites.facts import Facts
+from suites.quantities import metric_text
 from widgets.hosts.host_connections import HostConnections, HostStatus
 from widgets.parts.names import host_title, mark_of
 from widgets.parts.table import Table
@@ -34,7 +35,7 @@ def connection_text(entry: HostEntry, status: HostStatus) -> str:
 
 def host_columns(
     status: Callable[[str], HostStatus],
-    last_run: Callable[[str], LibraryRow | None] = lambda _name: None,
+    last_result: Callable[[str], HostResult | None] = lambda _name: None,
     resolved: Callable[[str], str | None] = lambda _name: None,
 ) -> tuple[TableColumn[HostEntry], ...]:
     """Return the columns of hosts: name, state, address, last result, hardware, system and clock."""
@@ -42,8 +43,8 @@ def host_columns(
     def address(entry: HostEntry) -> str:
         return resolved(entry.name) or address_text(entry)
 
-    def result(text: Callable[[LibraryRow], str]) -> Callable[[HostEntry], str]:
-        return lambda entry: "" if (row := last_run(entry.name)) is None else text(row)
+    def result(text: Callable[[HostResult], str]) -> Callable[[HostEntry], str]:
+        return lambda entry: "" if (last := last_result(entry.name)) is None else text(last)
 
     def fact(text: Callable[[Facts], str]) -> Callable[[HostEntry], str]:
         return lambda entry: "" if (facts := status(entry.name).facts) is None else text(facts)
@@ -64,9 +65,9 @@ def host_columns(
             more=lambda entry: "\n".join(dict.fromkeys((address(entry), address_text(entry), entry.origin.value))),
         ),
         TableColumn(
-            "Last result", result(lambda row: row.headline), align=RIGHT, hide_order=5,
-            mark=lambda entry: icon(mark_of(row.summary.trust)) if (row := last_run(entry.name)) and row.summary.trust
-            else None, more=result(_about_result), topic="verdicts",
+            "Last result", result(lambda last: last.figure.estimate_text), align=RIGHT, hide_order=5,
+            mark=lambda entry: icon(level) if (level := result(_verdict_mark)(entry)) else None,
+            more=result(_about_result), topic="verdicts",
         ),
         TableColumn("CPU", fact(cpu_text), align=RIGHT, hide_order=4),
         TableColumn("Memory", fact(memory_text), align=RIGHT, hide_order=3),
@@ -81,22 +82,29 @@ def host_columns(
     )  # fmt: skip
 
 
-def _about_result(row: LibraryRow) -> str:
-    started = row.summary.started[:16].replace("T", " ")
-    return "\n".join(
-        filter(None, (row.summary.name, f"{started} UTC", row.summary.trust, row.summary.limited_by or ""))
-    )
+def _verdict_mark(last: HostResult) -> str:
+    return mark_of(last.figure.trust or "")
+
+
+def _about_result(last: HostResult) -> str:
+    """Return the condition of a result, its verdict, and the run."""
+    figure, run = last.figure, last.row.summary
+    limiter = None if figure.verdict is None else figure.verdict.limited_by
+    verdict = f"{figure.trust or ''}{f', limited by {limiter.value}' if limiter else ''}"
+    condition = f"{figure.step}: {metric_text(figure.metric, figure.labels)}, {figure.estimate_text}, n={figure.n}"
+    started = run.started[:16].replace("T", " ")
+    return "\n".join(filter(None, (condition, verdict, f"{run.name}, {started} UTC")))
 
 
 class HostsTable(Table[HostEntry]):
     """Table of hosts; the actions on them are in its context menu."""
 
     def __init__(self, connections: HostConnections) -> None:
-        self._last_runs: dict[str, LibraryRow] = {}
+        self._last: dict[str, HostResult] = {}
         self._resolved: dict[str, str] = {}
         super().__init__(
             "Hosts",
-            TableModel(host_columns(connections.of, self._last_runs.get, self._resolved.get)),
+            TableModel(host_columns(connections.of, self._last.get, self._resolved.get)),
             identity=lambda entry: entry.name,
             selection=QAbstractItemView.SelectionMode.ExtendedSelection,
             row_padding=2 * SPACE[1],
@@ -104,10 +112,10 @@ class HostsTable(Table[HostEntry]):
         connections.changed.connect(lambda _name: self.content.refresh())
         self.setContextMenuPolicy(Qt.ContextMenuPolicy.ActionsContextMenu)
 
-    def show_last_runs(self, last: Mapping[str, LibraryRow]) -> None:
-        """Show the result of the last run of each host."""
-        self._last_runs.clear()
-        self._last_runs |= last
+    def show_results(self, last: Mapping[str, HostResult]) -> None:
+        """Show the last result of each host."""
+        self._last.clear()
+        self._last |= last
         self.content.refresh()
         self.fit()
 

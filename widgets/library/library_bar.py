@@ -149,6 +149,16 @@ class LibraryBar(Notice):
         if self._topic in topics:
             self.hide()
 
+    def show_failure(self, message: str, remedy: str) -> None:
+        """Show what an action did not do."""
+        self._offer(_Topic.FAILURE, self.close_button)
+        self.show_message("warning", message, remedy)
+
+    def end_failure(self) -> None:
+        """Close what an action before could not do."""
+        if self._topic is _Topic.FAILURE:
+            self._dismiss()
+
     def _dismiss(self) -> None:
         """Close the bar; behind a failed action is the state of the library."""
         self.hide()

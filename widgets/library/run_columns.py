@@ -98,8 +98,8 @@ _LOOKS = {
     "type": _Look(88, 4, "Instance type, else the virtualisation", tone="muted"),
     "suite": _Look(80, 3, "Suites of the steps"),
     "step": _Look(140, 2, more=lambda row: "\n".join(row.summary.steps), tone="muted"),
-    "headline": _Look(124, 0, "Headline metric of the first step: geometric mean of its trials", _nothing, bold=True),
-    "half": _Look(58, 7, "Half of the 95 % interval of the headline value", _nothing, "muted"),
+    "headline": _Look(124, 0, "Headline metric of the first step: geometric mean of its trials", bold=True),
+    "half": _Look(58, 7, "Half of the 95 % interval of the headline value", tone="muted"),
     "trials": _Look(46, 6, "Completed trials without warm-ups", _nothing, "muted"),
     "verdict": _Look(148, tip="Trust in the result: the worst of its steps", more=_verdict, mark=_verdict_mark),
     "limit": _Look(96, 3, tone="muted"),
@@ -132,7 +132,9 @@ def table_column(column: ListColumn, needed: Callable[[], Collection[str]] = lam
     look = _LOOKS.get(column.name) or _Look(max(60, 7 * len(f"{column.title} {column.unit}") + 24))
 
     def text(row: LibraryRow) -> str:
-        return one_line(column.text(row)) or (MISSING if column.name == "headline" else "")
+        if column.name == "headline":  # its step is in the tip
+            return one_line(row.headline.partition(" (")[0]) or MISSING
+        return one_line(column.text(row))
 
     def of_run(read: Callable[[LibraryRow], str]) -> Callable[[ListLine], str]:
         return lambda line: read(line) if isinstance(line, LibraryRow) else ""

@@ -9,6 +9,7 @@ from PySide6.QtCore import QObject, QTimer, Signal
 
 from app.detached_runs import DetachedRun
 from app.events import (
+    BROKEN,
     Activity,
     Event,
     JobBegan,
@@ -296,9 +297,9 @@ class RunController(QObject):
         parts = [doing] if quiet else [doing, left, figure]
         if remaining is not None and model.elapsed(now) > 0:
             share = model.elapsed(now) / (model.elapsed(now) + max(0.0, remaining))
-        return replace(
-            about, detail=" · ".join(filter(None, parts)), figure=figure, left=left, share=share, doing=doing
-        )
+        lost = tuple(host for host, link in model.links.items() if link.state in BROKEN)
+        detail = " · ".join(filter(None, parts))
+        return replace(about, detail=detail, figure=figure, left=left, share=share, doing=doing, lost=lost)
 
 
 _ENDS = {

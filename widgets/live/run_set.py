@@ -258,4 +258,6 @@ def _line_elsewhere(place: QueuePlace) -> StripLine:
     detail = " · ".join(filter(None, [place.waits, done, left, where]))
     state = LineState.ELSEWHERE if entry.running else LineState.QUEUED
     title = f"{host_label(entry.plan.hosts[0])} · {entry.plan.name}"
-    return StripLine(f"entry-{entry.id}", title, detail, state, left=left, hosts=entry.plan.hosts, plan=entry.plan.name)
+    hosts = entry.plan.hosts
+    lost = hosts if entry.running and place.waits and len(hosts) == 1 else ()
+    return StripLine(f"entry-{entry.id}", title, detail, state, left=left, hosts=hosts, plan=entry.plan.name, lost=lost)

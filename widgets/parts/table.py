@@ -17,9 +17,12 @@ from PySide6.QtWidgets import (
 )
 
 from widgets import settings
-from widgets.parts.table_model import HEADING, ROW, Index, RowT, TableColumn, TableModel
+from widgets.parts.table_model import HEADING, LEFT, ROW, Index, RowT, TableColumn, TableModel
 from widgets.parts.text import sheet_text
 from widgets.theme import SPACE
+
+MEASURED = 100
+"""Rows whose texts are measured for the width of a column."""
 
 
 class RowDelegate(QStyledItemDelegate):
@@ -211,16 +214,14 @@ class Table(QTableView, Generic[RowT]):
         columns, rows = self.content.columns, self.content.rows
         self._set_widths()
         shown = {number for number, each in enumerate(columns) if each.needed is None or each.needed(rows)}
-        giving = sorted((each.hide_order, number) for number, each in enumerate(columns) if each.hide_order)
-        if giving:
-            wanted = {number: self._wanted_width(number) for number in shown}
-            for _order, number in giving:
-                if number in shown and sum(wanted[each] for each in shown) > self.viewport().width():
-                    shown.discard(number)
+        wanted = {number: self._wanted_width(number) for number in shown}
+        for _order, number in sorted((each.hide_order, number) for number, each in enumerate(columns)):
+            if columns[number].hide_order and sum(wanted[each] for each in shown) > self.viewport().width():
+                shown.discard(number)
         for number, column in enumerate(columns):
             self.setColumnHidden(number, number not in shown)
-            if number in shown and not (column.stretch or column.width):
-                self.horizontalHeader().resizeSection(number, self._wanted_width(number))
+            if number in shown and not column.stretch and (column.align != LEFT or not column.width):
+                self.horizontalHeader().resizeSection(number, wanted[number])
 
     def scaled(self, pixels: int) -> int:
         """Return `pixels`, given for the platform's default text size, scaled to this font."""
@@ -244,9 +245,18 @@ class Table(QTableView, Generic[RowT]):
             return self.scaled(column.least)
         if own := self._widths.get(column.name):
             return own
-        if column.width:
+        if column.width and column.align == LEFT:
             return self.scaled(column.width)
+        if column.width:
+            return max(self.scaled(column.width), self._longest_width(number))
         return max(self.sizeHintForColumn(number), self.horizontalHeader().sectionSizeHint(number))
+
+    def _longest_width(self, number: int) -> int:
+        """Return the width of the longest text of a column, for figures, which are not cut; of many rows some count."""
+        shown, text = self.content.shown, self.content.columns[number].text
+        rows, advance = range(0, len(shown), 1 + len(shown) // MEASURED), self.fontMetrics().horizontalAdvance
+        longest = max(rows, key=lambda row: advance(text(shown[row])), default=-1)
+        return self.sizeHintForIndex(self.content.index(longest, number)).width()
 
     def _keeping_place(self, change: Callable[[], None]) -> None:
         """Make a change of the rows; the selection stays, and the row at the top, unless it is the first."""

@@ -92,7 +92,7 @@ class SideState:
         text = connection_text(entry, status)
         local = entry.origin is Origin.THIS_COMPUTER
         last = self.digest.last.get(entry.name)
-        result = "" if last is None else f"Last result: {last.headline}"
+        result = "" if last is None else f"Last result: {last.figure.estimate_text}"
         made = SideItem(
             SideKind.HOST,
             entry.name,
@@ -154,6 +154,8 @@ def _measured(host: SideItem, line: StripLine) -> SideItem:
     tip = f"{host.tip}\n{line.title}: {line.detail}"
     if line.asks:
         return replace(host, detail=ASKS, icon="warning", tip=tip, run=line.key)
+    if host.key in line.lost:
+        return replace(host, detail="connection lost", icon="warning", tip=tip, run=line.key)
     return replace(host, detail=line.left or "running", icon="live", colour="accent", tip=tip, run=line.key)
 
 
