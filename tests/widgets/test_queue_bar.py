@@ -118,7 +118,7 @@ def test_a_killed_run_of_another_process_can_be_attached(
         qtbot.waitUntil(window.strip.isVisible)
         other.kill()
     qtbot.waitUntil(lambda: window.detached_bar.isVisible() and not window.strip.isVisible())
-    assert window.detached_bar.message.text().startswith("Interrupted")
+    assert window.detached_bar.message.text().startswith("Detached run")
     window.sidebar.show_now()
     item = next(one for section in window.sidebar.state.sections() for one in section.items if one.key == "detached:0")
     window.links.follow(item)
