@@ -3,11 +3,14 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
+from typing import TYPE_CHECKING
 
 from app.library_rows import LibraryRow, LibraryRows
 from app.run_filter import parse_filter
 from app.run_matching import matcher
-from app.summary import MetricSummary
+
+if TYPE_CHECKING:
+    from app.summary import MetricSummary
 
 TODAY, BASELINES, ALL, BIN = "since:today", "baseline:yes", "", "bin:yes"
 """Filters of the library that the window offers."""
@@ -18,10 +21,10 @@ class HostResult:
     """The first metric that a run measured on a host, with its verdict there."""
 
     row: LibraryRow
-    figure: MetricSummary
+    figure: "MetricSummary"
 
 
-FiguresReader = Callable[[LibraryRow], Mapping[str, MetricSummary]]
+FiguresReader = Callable[[LibraryRow], "Mapping[str, MetricSummary]"]
 """Returns the first metric of a run by host."""
 
 

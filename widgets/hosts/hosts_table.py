@@ -10,6 +10,7 @@ from app.hosts.short_facts import clock_text, cpu_text, memory_text, system_text
 from app.library_digest import HostResult
 from suites.facts import Facts
 from suites.quantities import metric_text
+from suites.verdict import Limiter
 from widgets.hosts.host_connections import HostConnections, HostStatus
 from widgets.parts.names import host_title, mark_of
 from widgets.parts.table import Table
@@ -90,7 +91,8 @@ def _about_result(last: HostResult) -> str:
     """Return the condition of a result, its verdict, and the run."""
     figure, run = last.figure, last.row.summary
     limiter = None if figure.verdict is None else figure.verdict.limited_by
-    verdict = f"{figure.trust or ''}{f', limited by {limiter.value}' if limiter else ''}"
+    limited = "" if limiter in {None, Limiter.UNKNOWN} else f"limited by {limiter}"
+    verdict = ", ".join(filter(None, (figure.trust, limited)))
     condition = f"{figure.step}: {metric_text(figure.metric, figure.labels)}, {figure.estimate_text}, n={figure.n}"
     started = run.started[:16].replace("T", " ")
     return "\n".join(filter(None, (condition, verdict, f"{run.name}, {started} UTC")))
