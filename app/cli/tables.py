@@ -29,7 +29,6 @@ from suites.quantities import (
     share_text,
     shares_text,
     times_text,
-    uncertainty_text,
 )
 from suites.verdict import trust_mark
 from suites.vocab import Better, Metric
@@ -85,10 +84,8 @@ def _value(side: MetricSummary | None) -> tuple[str, str]:
     """Return the value ± its 95 % interval, marked if it is not valid, and the number of trials."""
     if side is None:
         return "—", "0"
-    half = side.uncertainty
-    text = figure_text(side.metric, side.value, half)
-    text += f" {uncertainty_text(side.metric, side.value, half)}" if half else ""
-    return f"{text} ({side.doubt})" if side.doubt else text, str(side.n)
+    text = f"{side.value_text} {side.interval_text}".rstrip()
+    return f"{text} ({side.doubt})" if side.doubt else text, side.n_text
 
 
 def _against(against: RelativeFigure) -> tuple[str, str]:

@@ -1,5 +1,6 @@
 """The canvas of a report: colours and styles, text metrics, and drawing primitives."""
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
@@ -19,6 +20,7 @@ from app.series_shades import shaded
 WIDTH = 1200
 MARGIN = 36
 CONTENT = WIDTH - 2 * MARGIN
+GUTTER = 24
 
 SERIES = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00")
 """The palette of Okabe and Ito, distinguishable by colour-blind readers."""
@@ -113,7 +115,7 @@ def wrap(text: str, style: Style, available: float, indent: str = "") -> list[st
     lines: list[str] = []
     for paragraph in printable(text).split("\n"):
         line = ""
-        for word in paragraph.split(" "):
+        for word in re.split(" (?!%)", paragraph):
             joined = f"{line} {word}" if line else word
             if width(joined, style) <= available:
                 line = joined
