@@ -146,7 +146,7 @@ def test_labels_of_an_interval_stay_in_its_column(qtbot: QtBot, page: ComparePag
 def test_the_spread_is_hidden_before_the_ends_of_the_interval(qtbot: QtBot, page: ComparePage) -> None:
     _compare(qtbot, page, BEFORE, AFTER)
     table = page.table
-    for width in range(PAGE_AT_900, PAGE_AT_1280, 20):
+    for width in range(420, PAGE_AT_1024, 10):
         page.resize(width, PAGE_HEIGHT)
         qtbot.wait(1)
         _, labelled = table.interval_cell.axis(table.visualRect(table.content.index(2, INTERVAL)))
