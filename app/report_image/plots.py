@@ -28,6 +28,7 @@ from app.report_image.sheet import (
     Sheet,
     Style,
     font,
+    printable,
     series_colour,
     width,
     wrap,
@@ -248,7 +249,8 @@ def _frame(axes: Axes, span: _Range, divisor: float) -> None:
     _style_axes(axes, "y")
 
 
-def _style_axes(axes: Axes, grid: Literal["both", "y"] = "both") -> None:
+def _style_axes(axes: Axes, grid: Literal["both", "y"] = "both", names: str = "") -> None:
+    """Style axes whose labels have the characters of `names`."""
     axes.grid(visible=True, axis=grid, color=FAINT, linewidth=_HAIR)
     axes.set_axisbelow(True)
     axes.set_facecolor("none")
@@ -258,7 +260,7 @@ def _style_axes(axes: Axes, grid: Literal["both", "y"] = "both") -> None:
         spine.set_linewidth(_HAIR)
     axes.tick_params(colors=LINE, labelcolor=MUTED, length=3, width=_HAIR, pad=4)
     for label in [*axes.get_xticklabels(), *axes.get_yticklabels()]:
-        label.set_fontproperties(font(SMALL))
+        label.set_fontproperties(font(SMALL, names))
         label.set_parse_math(False)
 
 
@@ -406,11 +408,11 @@ def _frame_chart(axes: Axes, chart: Chart, across: float, upward: float) -> None
         drawn.set_major_formatter(FuncFormatter(lambda value, _position, names=names: _tick(value, names)))
         ends = (low / divisor, high / divisor)
         limit(*(reversed(ends) if names else ends))
-    _style_axes(axes)
+    _style_axes(axes, names="".join((*chart.x.names, *chart.y.names)))
 
 
 def _tick(value: float, names: Sequence[str]) -> str:
     if not names:
         return f"{value:g}"
     index = round(value)
-    return names[index] if 0 <= index < len(names) else ""
+    return printable(names[index]) if 0 <= index < len(names) else ""

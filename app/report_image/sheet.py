@@ -1,5 +1,6 @@
 """The canvas of a report: colours and styles, text metrics, and drawing primitives."""
 
+import logging
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -7,10 +8,11 @@ from functools import cache, lru_cache
 from io import BytesIO
 from typing import Literal
 
+from matplotlib import get_data_path
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg, RendererAgg
 from matplotlib.figure import Figure
-from matplotlib.font_manager import FontProperties, findfont, get_font
+from matplotlib.font_manager import FontProperties, findfont, fontManager, get_font
 from matplotlib.lines import Line2D
 from matplotlib.patches import Rectangle
 
@@ -81,27 +83,55 @@ def _shown(character: str) -> str:
     if character == "\n":
         return character
     shown = escaped(character)
-    return shown if shown != character or ord(character) in _characters() else "\N{REPLACEMENT CHARACTER}"
+    return shown if shown != character or _family_of(character) is not None else "\N{REPLACEMENT CHARACTER}"
+
+
+logging.getLogger("matplotlib.font_manager").setLevel(logging.ERROR)  # a family without bold is no news to the user
+
+_SANS, _MONO = "DejaVu Sans", "DejaVu Sans Mono"
+"""The fonts that matplotlib ships, so that reports look the same everywhere."""
+
+
+@lru_cache(maxsize=4096)
+def _family_of(character: str) -> str | None:
+    """Return the first family that has `character`; None if no font has it."""
+    return next((family for family in _families() if ord(character) in _characters(family)), None)
 
 
 @cache
-def _characters() -> frozenset[int]:
-    """Return the characters in both fonts."""
-    fonts = (get_font(findfont(font(Style(12, 16, fixed=fixed)))) for fixed in (False, True))
-    return frozenset.intersection(*(frozenset(each.get_charmap()) for each in fonts))
+def _families() -> tuple[str, ...]:
+    """Return the families of reports, then those installed on the system; matplotlib's others are of formulas."""
+    installed = {each.name for each in fontManager.ttflist if not each.fname.startswith(get_data_path())}
+    return (_SANS, _MONO, *sorted(installed - {_SANS, _MONO}))
 
 
 @cache
-def font(style: Style) -> FontProperties:
-    """Return the font of `style`, which matplotlib ships, so that reports look the same everywhere."""
-    family = "DejaVu Sans Mono" if style.fixed else "DejaVu Sans"
-    return FontProperties(family=family, weight="bold" if style.bold else "normal", size=style.size * 72 / DPI)
+def _characters(family: str) -> frozenset[int]:
+    """Return the characters of a family; none of one without outlines, or that cannot be read."""
+    try:
+        face = get_font(findfont(FontProperties(family), fallback_to_default=False))
+    except (OSError, RuntimeError, ValueError):
+        return frozenset()
+    return frozenset(face.get_charmap() if face.scalable else ())
+
+
+def font(style: Style, text: str = "") -> FontProperties:
+    """Return the font of `style`, with the families of the characters of `text` that it does not have."""
+    found = (_family_of(character) for character in text if not character.isascii())
+    return _font(style, tuple(dict.fromkeys(family for family in found if family is not None)))
+
+
+@cache
+def _font(style: Style, others: tuple[str, ...]) -> FontProperties:
+    families = list(dict.fromkeys([_MONO if style.fixed else _SANS, *others]))
+    return FontProperties(family=families, weight="bold" if style.bold else "normal", size=style.size * 72 / DPI)
 
 
 @lru_cache(maxsize=65536)
 def width(text: str, style: Style) -> float:
     """Return the width of one line of `text` in pixels."""
-    measured = _renderer().get_text_width_height_descent(printable(text), font(style), ismath=False)
+    text = printable(text)
+    measured = _renderer().get_text_width_height_descent(text, font(style, text), ismath=False)
     return float(measured[0]) * _SLACK
 
 
@@ -220,7 +250,7 @@ class Sheet:
         for text in self._texts:
             figure.text(
                 text.x / WIDTH, 1 - text.baseline / height, text.text, color=text.style.colour,
-                fontproperties=font(text.style), ha=text.align, va="baseline", parse_math=False,
+                fontproperties=font(text.style, text.text), ha=text.align, va="baseline", parse_math=False,
             )  # fmt: skip
         buffer = BytesIO()
         figure.savefig(buffer, format="png", dpi="figure", metadata={"Software": "Benchwright"})

@@ -1,11 +1,14 @@
 """The report picture stands alone: nothing is missing, cut, covered or drawn off the page, whatever a host says."""
 
+import shutil
 import struct
+from collections.abc import Iterator
 from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
 
 import pytest
+from matplotlib.font_manager import findfont, fontManager
 
 from app.comparison.compare import compare
 from app.comparison.joined import join
@@ -16,6 +19,7 @@ from app.events import State
 from app.output import WriteError
 from app.plans.plan import QUICK_LOOK, Repetition, Step, make_step
 from app.records import Band, RunRecord, TrialRecord
+from app.report_image import sheet
 from app.report_image.card import draw_card
 from app.report_image.panels import ReportStep, host_panel, panels, with_gaps
 from app.report_image.report import draw_report, write_report
@@ -468,6 +472,31 @@ def test_words_that_would_be_wrapped_take_the_room_that_other_columns_leave() ->
 
 def test_what_turns_or_controls_text_is_shown_escaped() -> None:
     assert printable("a\u202eb\x1bc\u4f60\td") == "a\\u202eb\\x1bc\N{REPLACEMENT CHARACTER}    d"
+
+
+@pytest.fixture
+def installed_font(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Install a font with letters that those of reports do not have."""
+    caches = (sheet._families, sheet._family_of, sheet._shown, sheet._characters)
+    monkeypatch.setattr(fontManager, "ttflist", list(fontManager.ttflist))
+    path = Path(findfont("STIXGeneral"))
+    fontManager.addfont(shutil.copy(path, tmp_path / path.name))
+    for cache in caches:
+        cache.cache_clear()
+    yield
+    for cache in caches:
+        cache.cache_clear()
+
+
+@pytest.mark.usefixtures("installed_font")
+def test_letters_that_a_font_of_the_system_has_are_drawn_with_it(recwarn: pytest.WarningsRecorder) -> None:
+    text = "mix שלום اختبار \u24b6"
+    assert printable(text) == text
+    drawn_text = Sheet()
+    for style in (BODY, CODE):
+        drawn_text.paragraph(text, style)
+    drawn_text.png()
+    assert [str(each.message) for each in recwarn if "missing from" in str(each.message)] == []
 
 
 @pytest.mark.parametrize("style", [BODY, CODE])
