@@ -145,7 +145,7 @@ def wrap(text: str, style: Style, available: float, indent: str = "") -> list[st
     lines: list[str] = []
     for paragraph in printable(text).split("\n"):
         line = ""
-        for word in re.split(" (?!%)", paragraph):
+        for word in re.split(" (?![%↑↓])", paragraph):
             joined = f"{line} {word}" if line else word
             if width(joined, style) <= available:
                 line = joined
@@ -170,6 +170,16 @@ def _broken(word: str, style: Style, available: float) -> list[str]:
         pieces.append(word[:low])
         word = word[low:]
     return [*pieces, word]
+
+
+_RIGHT_TO_LEFT = re.compile(
+    r"[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]+(?: +[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]+)*"
+)
+
+
+def _in_order(text: str) -> str:
+    """Return `text` with words from right to left between marks: what is around them stays from left to right."""
+    return _RIGHT_TO_LEFT.sub("\u200e\\g<0>\u200e", text)
 
 
 Align = Literal["left", "center", "right"]
@@ -249,7 +259,7 @@ class Sheet:
             draw(figure, height)
         for text in self._texts:
             figure.text(
-                text.x / WIDTH, 1 - text.baseline / height, text.text, color=text.style.colour,
+                text.x / WIDTH, 1 - text.baseline / height, _in_order(text.text), color=text.style.colour,
                 fontproperties=font(text.style, text.text), ha=text.align, va="baseline", parse_math=False,
             )  # fmt: skip
         buffer = BytesIO()

@@ -455,7 +455,7 @@ def test_a_doubtful_figure_is_marked_in_the_table_and_in_large_type() -> None:
     doubtful = Verdict(Trust.DOUBTFUL, None, "Doubtful.", (run_events.FINDING,), STEP.name, "web-1")
     assert "doubtful" not in text_of(drawn(run))
     text = text_of(drawn(replace(run, verdicts=(doubtful,))))
-    assert "Metric, 3 trials, doubtful" in text
+    assert MESSAGES["doubtful_table"] in text
     assert "Doubtful: I/O operations" in text
 
 
@@ -497,6 +497,10 @@ def test_letters_that_a_font_of_the_system_has_are_drawn_with_it(recwarn: pytest
         drawn_text.paragraph(text, style)
     drawn_text.png()
     assert [str(each.message) for each in recwarn if "missing from" in str(each.message)] == []
+
+
+def test_words_from_right_to_left_leave_the_rest_in_order() -> None:
+    assert sheet._in_order("שלום עולם, 27 x") == "\u200eשלום עולם\u200e, 27 x"
 
 
 @pytest.mark.parametrize("style", [BODY, CODE])

@@ -177,9 +177,9 @@ def test_each_side_says_its_mean_and_interval() -> None:
 def test_a_trial_of_zero_is_the_reason_of_an_arithmetic_mean() -> None:
     found, row = _compared(STEADY, (0.0, *STEADY[1:]))
     reported = explain(found, row, 1)
-    assert reported.compared[1].endswith("arithmetic mean of 8 trials (a trial is 0)")
+    assert reported.compared[1].endswith(MESSAGES["arithmetic"])
     assert reported.change == MESSAGES["above_zero"]
-    assert any(note.endswith("arithmetic mean without interval of this run: a trial is 0") for note in found.notes)
+    assert any(note.endswith(MESSAGES["arithmetic_note"]) for note in found.notes)
 
 
 def test_the_reason_of_an_undecided_ratio_is_one_clause() -> None:
