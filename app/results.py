@@ -40,8 +40,8 @@ RUNS = {
 METRICS = {
     "run": TEXT, "started": TIME, "plan": TEXT, "host": TEXT, "step": TEXT, "suite": TEXT, "trial": WHOLE,
     "warm_up": TRUTH, "state": TEXT, "metric": TEXT, "labels": TEXT, "value": REAL, "unit": TEXT, "better": TEXT,
-    "n": WHOLE, "median": REAL, "minimum": REAL, "maximum": REAL, "cov": REAL, "tool_version": TEXT, "command": TEXT,
-    "findings": TEXT, "acknowledged": TEXT, "trust": TEXT, "limited_by": TEXT,
+    "n": WHOLE, "ci95_low": REAL, "ci95_high": REAL, "median": REAL, "minimum": REAL, "maximum": REAL, "cov": REAL,
+    "tool_version": TEXT, "command": TEXT, "findings": TEXT, "acknowledged": TEXT, "trust": TEXT, "limited_by": TEXT,
 }  # fmt: skip
 """A row for each metric over all counted trials, with `trial` missing and `n` to `cov` set, and one for each trial."""
 
@@ -181,9 +181,12 @@ def _of_all(record: RunRecord, summary: MetricSummary) -> Row:
     trials = record.trials_of(summary.step, summary.host)
     commands = dict.fromkeys(command_line(trial) for trial in trials)
     versions = dict.fromkeys(trial.trial.tool_version for trial in trials if trial.trial.tool_version is not None)
+    interval = summary.interval
     return {
         **_figure(Figure(summary.metric, summary.value, summary.labels)),
         "n": summary.n,
+        "ci95_low": None if interval is None else interval.low,
+        "ci95_high": None if interval is None else interval.high,
         "median": summary.median,
         "minimum": summary.minimum,
         "maximum": summary.maximum,

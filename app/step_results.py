@@ -8,7 +8,7 @@ from app.hosts.short_facts import host_text
 from app.plans.plan import host_label
 from app.records import RunRecord
 from app.summary import MetricSummary, headline_metrics, summaries, tail_of
-from suites.quantities import figure_text, first_upper, label_text, metric_text, uncertainty_text
+from suites.quantities import figure_text, first_upper, label_text, metric_text
 from suites.verdict import Limiter, Trust, Verdict
 
 
@@ -25,7 +25,7 @@ class StepResult:
     metric: str
     figure: str
     interval: str
-    n: int
+    n: str
     detail: str
     verdict: Verdict | None
 
@@ -47,8 +47,13 @@ class StepResult:
     @property
     def limit_text(self) -> str:
         """What limited the result: ``limited by the device``; empty if not identified."""
-        limiter = None if self.verdict is None else self.verdict.limited_by
-        return "" if limiter in {None, Limiter.UNKNOWN} else f"limited by {limiter_text(limiter)}"
+        return limit_text(self.verdict)
+
+
+def limit_text(verdict: Verdict | None) -> str:
+    """Return what limited a result: ``limited by the device``; empty if not identified."""
+    limiter = None if verdict is None else verdict.limited_by
+    return "" if limiter in {None, Limiter.UNKNOWN} else f"limited by {limiter_text(limiter)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,20 +84,19 @@ def step_results(record: RunRecord) -> list[StepResult]:
             heads = [one for one in own if one.metric.name in names and one.metric != tail]
             verdict = record.verdict_on(step.name, host)
             if not heads:
-                results.append(StepResult(step.name, host, "", "no result", "", 0, "", verdict))
+                results.append(StepResult(step.name, host, "", "no result", "", "0", "", verdict))
             results += [_result(one, own, verdict) for one in heads]
     return results
 
 
 def _result(head: MetricSummary, own: Sequence[MetricSummary], verdict: Verdict | None) -> StepResult:
-    half = head.uncertainty
     return StepResult(
         head.step,
         head.host,
         metric_text(head.metric, head.labels),
-        figure_text(head.metric, head.value, half),
-        "" if half is None else uncertainty_text(head.metric, head.value, half),
-        head.n,
+        head.value_text,
+        head.interval_text,
+        head.n_text,
         _tail_text(head, own),
         verdict,
     )

@@ -20,7 +20,7 @@ from app.sample_statistics import WithinTrials
 from app.verdict.listing import listed
 from suites.errors import UnknownSuiteError
 from suites.facts import known
-from suites.quantities import count_text, estimate_text, figure_text, range_text, share_text
+from suites.quantities import count_text, estimate_text, figure_text, range_text, share_text, uncertainty_text
 from suites.verdict import Trust, Verdict, trust_mark
 from suites.vocab import Labels, Metric
 
@@ -89,8 +89,18 @@ class MetricSummary(OfTrials):
     @property
     def marked_value(self) -> str:
         """The value with its unit and mark: ``2002 IOPS (doubtful)``."""
-        text = figure_text(self.metric, self.value, self.uncertainty)
-        return f"{text} ({self.doubt})" if self.doubt else text
+        return f"{self.value_text} ({self.doubt})" if self.doubt else self.value_text
+
+    @property
+    def value_text(self) -> str:
+        """The value with its unit: ``2002 IOPS``."""
+        return figure_text(self.metric, self.value, self.uncertainty)
+
+    @property
+    def interval_text(self) -> str:
+        """The 95 % interval of the value: ``± 3.2k``; empty without one."""
+        half = self.uncertainty
+        return uncertainty_text(self.metric, self.value, half) if half else ""
 
     @property
     def estimate_text(self) -> str:
@@ -211,9 +221,30 @@ class MetricSummary(OfTrials):
 
     @property
     def units_text(self) -> str:
-        """What the value is the mean of: ``8 trials``, ``3 sessions (18 trials)``."""
-        trials, sessions = count_text(self.n, "trial"), len(self.session_means)
-        return trials if sessions == 1 else f"{count_text(sessions, 'session')} ({trials})"
+        """What the value is the mean of: ``8 trials``, ``3 sessions (18 trials)``, ``2 hosts (16 trials)``."""
+        trials = count_text(self.n, "trial")
+        for means, noun in ((self.host_means, "host"), (self.session_means, "session")):
+            if len(means) > 1:
+                return f"{count_text(len(means), noun)} ({trials})"
+        return trials
+
+    @property
+    def no_logarithm(self) -> str:
+        """Why the value is an arithmetic mean without an interval: ``a trial is 0``; empty for a geometric mean."""
+        if min(self.values) > 0 or min(self.values) == max(self.values):
+            return ""
+        return "a trial is 0" if not min(self.values) else "a trial is below 0"
+
+    @property
+    def mean_text(self) -> str:
+        """What the value is: ``geometric mean of 8 trials``, ``arithmetic mean of 8 trials (a trial is 0)``."""
+        reason = self.no_logarithm
+        return f"{'arithmetic' if reason else 'geometric'} mean of {self.units_text}{f' ({reason})' if reason else ''}"
+
+    @property
+    def n_text(self) -> str:
+        """The n of the interval: ``8``, or as in `units_text` if it is over sessions or hosts."""
+        return str(self.n) if len(self.session_means) == 1 else self.units_text
 
     @property
     def range_text(self) -> str:

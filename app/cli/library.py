@@ -81,13 +81,13 @@ def print_run(record: RunRecord, within: WithinTrials, *, trials: bool = False) 
     for figure in summaries(record):
         edges, of = figure.interval, figure.value
         interval = (
-            ""
+            figure.no_logarithm and f"arithmetic mean: {figure.no_logarithm}"
             if edges is None
             else range_text(figure.metric, edges.low or 0.0, edges.high or 0.0, figure.uncertainty, value=of)
         )
         rows.append(
             [figure.step, host_label(figure.host), metric_text(figure.metric, figure.labels),
-             figure.marked_value, interval, figure.range_text, str(figure.n),
+             figure.marked_value, interval, figure.range_text, figure.n_text,
              better_text(figure.metric.better)]
         )  # fmt: skip
     if rows:

@@ -23,7 +23,6 @@ from suites.quantities import (
     count_text,
     direction_text,
     ends_text,
-    estimate_text,
     figure_text,
     metric_text,
     range_text,
@@ -85,8 +84,8 @@ def _value(side: MetricSummary | None) -> tuple[str, str]:
     """Return the value ± its 95 % interval, marked if it is not valid, and the number of trials."""
     if side is None:
         return "—", "0"
-    text = estimate_text(side.metric, side.value, side.uncertainty)
-    return f"{text} ({side.doubt})" if side.doubt else text, str(side.n)
+    text = side.estimate_text
+    return f"{text} ({side.doubt})" if side.doubt else text, side.n_text
 
 
 def _against(against: RelativeFigure) -> tuple[str, str]:

@@ -23,7 +23,7 @@ from app.comparison.crossover import HalfEffect, overlap_caveat, overlaps
 from app.comparison.estimates import FEWEST_TRIALS, Ratio, beyond_p, holm, widened, within_p
 from app.comparison.family import descriptive
 from app.comparison.joined import excluded_trials
-from app.comparison.notes import caveats_of, half_effects, lettered
+from app.comparison.notes import arithmetic_means, caveats_of, half_effects, lettered
 from app.comparison.replication import OnFirst, Rounds, Units, units_of
 from app.comparison.sides import (
     Censored,
@@ -85,14 +85,14 @@ def compare(
     remarks = tuple(lettered(table.remarks(), len(sides)))
     overruling = [f"Overruled: {overruled.strip()}"] if overruled.strip() else []
     caveats = tuple(lettered(caveats_of(rows), len(sides)))
-    halves = lettered(half_effects(rows), len(sides))
+    more = lettered([*half_effects(rows), *arithmetic_means(rows)], len(sides))
     excluded = [
         note
         for side in sides
         for run in side.runs  # an invalid run of a group stays excluded: its valid ones are the values
         for note in excluded_trials(run, invalid=not overruled.strip() or len(side.runs) > 1)
     ]
-    notes = tuple(dict.fromkeys([*excluded, *overruling, *remarks, *caveats, *halves]))
+    notes = tuple(dict.fromkeys([*excluded, *overruling, *remarks, *caveats, *more]))
     summaries = tuple(side.summary for side in sides)
     return Comparison(summaries, margins, rows, notes, remarks, (*overruling, *caveats), overruled=overruled.strip())
 

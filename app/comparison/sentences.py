@@ -8,10 +8,11 @@ from suites.quantities import MOST_TIMES, ends_text, interval_decimals, share_te
 from suites.vocab import Better, Metric, MetricKind
 
 FACTORS_FROM = 2.0
-"""Ratio from which (and below its inverse) a change is written as a factor: 2.4x higher, not 140 % higher."""
+"""Ratio from which a change is written as a factor: 2.4x higher, not 140 % higher; so is one below its inverse that is
+not a claim: 0.40x."""
 
 _FAR = 0.1
-"""Ratio below which a time is written as a factor alone: its share, ``99.99 % less``, hides the size of the change."""
+"""Ratio below which a difference is written as a factor: its share, ``99.99 % less``, hides the size of the change."""
 
 _NEAR, _PLACES = (0.1, 10.0), (2, 1)
 """Factors with decimals, and how many: below FACTORS_FROM, and from there."""
@@ -24,34 +25,25 @@ def claim_text(ratio: Ratio, metric: Metric, margin: float | None = None) -> str
     """Return a difference with its interval: ``20 % faster (95 % CI 19–21 %)``.
 
     Rates are faster or slower, times take more or less time, and all others, percentiles included, are higher or lower,
-    with the better direction. The digits distinguish value, interval and `margin`.
+    with the better direction. The digits distinguish value, interval and `margin`. A factor is that of the ratio:
+    ``0.050x as fast``.
     """
-    up, factor = ratio.value > 1, not 1 / FACTORS_FROM < ratio.value < FACTORS_FROM
-    is_time = (metric.kind, metric.better, metric.percentile) == (MetricKind.TIME, Better.LOWER, None)
-    if is_time and ratio.value < _FAR:
-        amount, interval = _amounts(ratio, margin, factor=True)
-        return f"{amount} faster{f' (95 % CI {interval})' if interval else ''}"
-    if is_time and not (up and factor):
-        times = f"{_factors(max(ratio.value, 1 / ratio.value), 1.0)[0]} {'slower' if up else 'faster'}"
-        amount, interval = _amounts(ratio, margin, factor=False)
-        interval = f"{times}, 95 % CI {interval}" if interval else times
-        return f"takes {amount} {'more' if up else 'less'} time ({interval})"
+    up, factor = ratio.value > 1, _by_factor(ratio.value)
     amount, interval = _amounts(ratio, margin, factor=factor)
     behind = f" (95 % CI {interval})" if interval else ""
-    if is_time:
-        return f"takes {amount} as long{behind}"
+    if (metric.kind, metric.better, metric.percentile) == (MetricKind.TIME, Better.LOWER, None):
+        return f"takes {amount} {'as long' if factor else 'more time' if up else 'less time'}{behind}"
     if (metric.kind, metric.better) == (MetricKind.RATE, Better.HIGHER):
-        return f"{amount} {'faster' if up else 'slower'}{behind}"
-    good = up == (metric.better is Better.HIGHER)
-    return f"{amount} {'higher' if up else 'lower'}{behind}, which is {'better' if good else 'worse'}"
+        return f"{amount} {'faster' if up else 'as fast' if factor else 'slower'}{behind}"
+    good = "better" if up == (metric.better is Better.HIGHER) else "worse"
+    return f"{amount} {'higher' if up else 'as high' if factor else 'lower'}{behind}, which is {good}"
 
 
 def _amounts(ratio: Ratio, margin: float | None, *, factor: bool) -> tuple[str, str]:
     """Return a change and its interval without sign, as shares or as factors; the interval is empty without one."""
     edges = [] if ratio.low is None or ratio.high is None else [ratio.low, ratio.high]
     if factor:
-        first, *ends = (value if ratio.value > 1 else 1 / value for value in (ratio.value, *edges))
-        amount, *interval = _factors(first, *sorted(ends))
+        amount, *interval = _factors(ratio.value, *edges)
         return amount, "–".join(interval) if len(set(interval)) > 1 else ""
     shares = [abs(ratio.value - 1), *sorted(abs(edge - 1) for edge in edges)]
     amount, *interval = _beside(margin, shares)
@@ -63,11 +55,14 @@ def amount_text(ratio: Ratio, margin: float | None = None, *, claimed: bool) -> 
     beside = None if ratio.low is None else margin
     if not claimed:
         return change_text(ratio, beside).partition(" (")[0]
-    factor = not 1 / FACTORS_FROM < ratio.value < FACTORS_FROM
-    if factor and ratio.value < 1:
-        return _factor(ratio.value)
+    factor = _by_factor(ratio.value)
     amount, _ = _amounts(ratio, beside, factor=factor)
     return amount if factor else _signed(amount, ratio.value)
+
+
+def _by_factor(ratio: float) -> bool:
+    """Return whether a difference is written as the ratio itself: a share would hide its size."""
+    return ratio >= FACTORS_FROM or ratio < _FAR
 
 
 def _beside(margin: float | None, shares: Sequence[float]) -> list[str]:

@@ -92,7 +92,8 @@ def _rank_line(ranking: Ranking) -> Iterator[str]:
         what = "Within one result of the threshold, each rank is separate"
     else:
         what = "Each rank is separate"
-    basis = "95 % intervals of the ratios, Holm's correction for all pairs"
+    of = "one metric; a comparison corrects for all its metrics" if ranking.metric is not None else "one score"
+    basis = f"95 % intervals of the ratios, Holm's correction for all pairs of {of}"
     yield f"{what} at a margin of {margin_text(ranking)} ({basis})."
 
 

@@ -109,13 +109,13 @@ class ReportStep:
 def panels(shown: ReportStep) -> list[Panel]:
     """Return the plots of a step: its headline metric, and a latency.
 
-    With fewer than FEWEST_SAMPLES samples, the plot has a dot for each trial.
+    With fewer than FEWEST_SAMPLES samples, the plot has a dot for each trial. One sample of one trial has no plot.
     """
     found = [Panel(metric, tuple(_curves(shown, metric)), tuple(_bands(shown, metric))) for metric in _headlines(shown)]
     lengths = [len(curve.times) for panel in found[:1] for curve in panel.curves]
     if lengths and statistics.median(lengths) >= FEWEST_SAMPLES:
         return found
-    return list(_dots(shown)) or found
+    return list(_dots(shown)) or [panel for panel in found if any(len(curve.times) > 1 for curve in panel.curves)]
 
 
 def _headlines(shown: ReportStep) -> list[Metric]:

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
@@ -18,6 +18,7 @@ from app.report_image.sheet import (
     CONTENT,
     DPI,
     FAINT,
+    GUTTER,
     INK,
     LINE,
     MARGIN,
@@ -27,6 +28,7 @@ from app.report_image.sheet import (
     Sheet,
     Style,
     font,
+    printable,
     series_colour,
     width,
     wrap,
@@ -35,8 +37,8 @@ from app.version import VERSION
 from suites.quantities import direction_text, scale
 from suites.vocab import MetricKind
 
-HEIGHT = 200
-LOW = 120
+HEIGHT = 140
+LOW = 100
 LEFT = 52
 PLAIN_RIGHT = 12
 NAMES = 4
@@ -247,7 +249,8 @@ def _frame(axes: Axes, span: _Range, divisor: float) -> None:
     _style_axes(axes, "y")
 
 
-def _style_axes(axes: Axes, grid: Literal["both", "y"] = "both") -> None:
+def _style_axes(axes: Axes, grid: Literal["both", "y"] = "both", names: str = "") -> None:
+    """Style axes whose labels have the characters of `names`."""
     axes.grid(visible=True, axis=grid, color=FAINT, linewidth=_HAIR)
     axes.set_axisbelow(True)
     axes.set_facecolor("none")
@@ -257,17 +260,17 @@ def _style_axes(axes: Axes, grid: Literal["both", "y"] = "both") -> None:
         spine.set_linewidth(_HAIR)
     axes.tick_params(colors=LINE, labelcolor=MUTED, length=3, width=_HAIR, pad=4)
     for label in [*axes.get_xticklabels(), *axes.get_yticklabels()]:
-        label.set_fontproperties(font(SMALL))
+        label.set_fontproperties(font(SMALL, names))
         label.set_parse_math(False)
 
 
 CHART_HEIGHT = 240
+HEIGHT_BESIDE = 160
 ROW = 26
 """Height of a labelled row in pixels."""
 
 CHART_LEFT = 60
 CHART_RIGHT = 12
-GUTTER = 24
 WIDEST = 420
 """Largest width of row labels in pixels."""
 
@@ -284,25 +287,35 @@ def write_charts(charts: Sequence[Chart], path: Path) -> Path:
     return write_whole(path, sheet.png())
 
 
-def draw_side_by_side(sheet: Sheet, charts: Sequence[Chart]) -> None:
-    """Draw charts in rows of two, from the sheet's `y` on."""
-    available = (CONTENT - GUTTER) / 2
-    for first in range(0, len(charts), 2):
-        top, ends = sheet.y, []
-        for column, chart in enumerate(charts[first : first + 2]):
+ACROSS = 4
+"""Small plots in a row."""
+
+
+def draw_side_by_side(sheet: Sheet, charts: Sequence[Chart], noted: set[str]) -> None:
+    """Draw charts in rows of two, or of ACROSS, from the sheet's `y` on, and below them their notes not in `noted`."""
+    across = ACROSS if len(charts) > 2 else 2
+    available = (CONTENT - GUTTER * (across - 1)) / across
+    for first in range(0, len(charts), across):
+        top, ends, row = sheet.y, [], charts[first : first + across]
+        for column, chart in enumerate(row):
             sheet.y = top
-            draw_chart(sheet, chart, MARGIN + column * (available + GUTTER), available)
+            left = MARGIN + column * (available + GUTTER)
+            draw_chart(sheet, replace(chart, note=""), left, available, HEIGHT_BESIDE)
             ends.append(sheet.y)
-        sheet.y = max(ends)
+        sheet.y = max(ends) - 10
+        for note in dict.fromkeys(chart.note for chart in row if chart.note not in {"", *noted}):
+            sheet.paragraph(note, SMALL)
+            noted.add(note)
+        sheet.y += 10
 
 
-def draw_chart(sheet: Sheet, chart: Chart, x: float, available: float) -> None:
+def draw_chart(sheet: Sheet, chart: Chart, x: float, available: float, tall: float = CHART_HEIGHT) -> None:
     """Draw a chart with its title, legend and note at `x`, `available` pixels wide, from the sheet's `y` on."""
-    sheet.text(x, sheet.y, _titled(chart), SMALL)
-    top = _chart_legend(sheet, chart, x, sheet.y + SMALL.leading + 4, available)
+    sheet.y = sheet.lines(x, sheet.y, wrap(_titled(chart), SMALL, available), SMALL)
+    top = _chart_legend(sheet, chart, x, sheet.y + 4, available)
     names = max((width(name, SMALL) for name in chart.y.names), default=0.0)
     left = max(CHART_LEFT, min(WIDEST, names + 12))
-    height = max(90.0, ROW * len(chart.y.names)) if chart.y.names else CHART_HEIGHT
+    height = max(90.0, ROW * len(chart.y.names)) if chart.y.names else tall
     sheet.plot(x + left, top, available - left - CHART_RIGHT, height, lambda axes: _draw_marks(axes, chart))
     sheet.text(x + available - CHART_RIGHT, top + height + 20, _axis_title(chart, chart.x), SMALL, "right")
     sheet.y = top + height + 20 + SMALL.leading + 4
@@ -395,11 +408,11 @@ def _frame_chart(axes: Axes, chart: Chart, across: float, upward: float) -> None
         drawn.set_major_formatter(FuncFormatter(lambda value, _position, names=names: _tick(value, names)))
         ends = (low / divisor, high / divisor)
         limit(*(reversed(ends) if names else ends))
-    _style_axes(axes)
+    _style_axes(axes, names="".join((*chart.x.names, *chart.y.names)))
 
 
 def _tick(value: float, names: Sequence[str]) -> str:
     if not names:
         return f"{value:g}"
     index = round(value)
-    return names[index] if 0 <= index < len(names) else ""
+    return printable(names[index]) if 0 <= index < len(names) else ""

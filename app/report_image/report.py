@@ -14,13 +14,27 @@ from app.crosscheck.agreement import agreements
 from app.crosscheck.report import agreement_line, why_lines
 from app.distributions.charts import distribution_charts
 from app.distributions.distribution import Distribution
+from app.distributions.percentiles import ValueLevel
 from app.output import write_whole
 from app.plans.plan import Step, host_label
 from app.records import Band, RunRecord
 from app.report_image.panels import Panel, ReportStep, Samples, Telemetry, host_panel, panels, sweep_plots
-from app.report_image.plots import GUTTER, draw_panel, draw_side_by_side
+from app.report_image.plots import ACROSS, draw_panel, draw_side_by_side
 from app.report_image.sections import draw_commands, draw_findings, draw_footer, draw_head, draw_notes
-from app.report_image.sheet import BODY, CONTENT, HEADING, HEADLINE, MARGIN, QUIET, STRONG, Sheet, Style, width, wrap
+from app.report_image.sheet import (
+    BODY,
+    CONTENT,
+    GUTTER,
+    HEADING,
+    HEADLINE,
+    MARGIN,
+    QUIET,
+    STRONG,
+    Sheet,
+    Style,
+    width,
+    wrap,
+)
 from app.report_image.tables import (
     COMPARED,
     RESULTS,
@@ -35,22 +49,14 @@ from app.report_image.tables import (
     toned,
 )
 from app.summary import MetricSummary, summaries
-from suites.quantities import (
-    direction_text,
-    figure_text,
-    first_upper,
-    metric_text,
-    ratio_text,
-    times_text,
-    uncertainty_text,
-)
+from suites.quantities import count_text, direction_text, first_upper, metric_text, ratio_text, times_text
 
 HEADLINES = 6
 """Most figures in large type above the plot; the table has all."""
 
 
 def draw_step(sheet: Sheet, shown: ReportStep, comparison: Comparison | None, telemetry: Telemetry) -> None:
-    """Draw a step; with several runs, compared with the first."""
+    """Draw a step; of several runs without the table of metrics, which is above all steps."""
     name, *others = dict.fromkeys(step.name for step in shown.steps if step is not None)
     sheet.paragraph(f"{name} against {', '.join(others)}" if others else name, HEADING)
     lines = list(_single_run_headlines(shown) if comparison is None else _headlines_compared(comparison, name))
@@ -59,16 +65,27 @@ def draw_step(sheet: Sheet, shown: ReportStep, comparison: Comparison | None, te
     sheet.y += 8
     _draw_sweep(sheet, shown)
     _draw_panels(sheet, shown, telemetry)
-    made = matrices(shown) if comparison is None else []
+    if comparison is not None:
+        return
+    made = matrices(shown)
     for matrix in made:
         draw_matrix(sheet, matrix)
-    rows = single_run_rows(shown, made) if comparison is None else rows_compared(comparison, name)
+    rows = single_run_rows(shown, made)
     if rows:
-        draw_table(sheet, single_run_columns(shown) if comparison is None else COMPARED, rows)
-        for line in _about_baselines(shown) if comparison is None else ():
+        draw_table(sheet, single_run_columns(shown), rows, folded=True)
+        for line in _about_baselines(shown):
             sheet.paragraph(line, QUIET)
     else:
         sheet.paragraph("This step has no results.", QUIET)
+
+
+def draw_comparison(sheet: Sheet, comparison: Comparison) -> None:
+    """Draw the table of the tested metrics of all steps, and how many others there are."""
+    rows = rows_compared(comparison)
+    if rows:
+        draw_table(sheet, COMPARED, rows)
+    if hidden := sum(not row.tested for row in comparison.rows):
+        sheet.paragraph(f"Not tested: {count_text(hidden, 'more metric')}. The CSV export has their values.", QUIET)
 
 
 def _single_run_headlines(shown: ReportStep) -> Iterator[tuple[str, Style, str]]:
@@ -83,18 +100,14 @@ def _single_run_headlines(shown: ReportStep) -> Iterator[tuple[str, Style, str]]
                 _of_trials(summary),
                 _against_band(summary, shown),
             ]
-            text = figure_text(summary.metric, summary.value, summary.uncertainty)
-            yield text, HEADLINE, " ".join(part for part in parts if part)
+            yield summary.value_text, HEADLINE, " ".join(part for part in parts if part)
 
 
 def _of_trials(summary: MetricSummary) -> str:
     if summary.n == 1:
         return "One trial: variance unknown."
-    spread = summary.range_text
-    interval = (
-        f", {uncertainty_text(summary.metric, summary.value, half)} (95 % CI)" if (half := summary.uncertainty) else ""
-    )
-    return f"Mean of {summary.units_text}{interval}, {spread}."
+    interval = f", {summary.interval_text} (95 % CI)" if summary.interval_text else ""
+    return f"{first_upper(summary.mean_text)}{interval}, {summary.range_text}."
 
 
 def _against_band(summary: MetricSummary, shown: ReportStep) -> str:
@@ -174,9 +187,6 @@ def _draw_row(sheet: Sheet, panels: Sequence[Panel], available: float, *, small:
 COMPACT_FROM = 3
 """Number of steps from which a single run has one small plot for each step."""
 
-ACROSS = 4
-"""Small plots in a row."""
-
 
 def draw_steps(sheet: Sheet, found: Sequence[ReportStep]) -> None:
     """Draw the headline plot of each step, ACROSS in a row; the table of results has the figures."""
@@ -247,20 +257,26 @@ def draw_report(
     sheet = Sheet()
     draw_head(sheet, records)
     found = list(_steps(records))
-    if comparison is None and len(found) > 1:
+    if comparison is not None:
+        sheet.y += SECTION
+        draw_comparison(sheet, comparison)
+    elif len(found) > 1:
         sheet.y += SECTION
         draw_table(sheet, RESULTS, result_rows(records[0]))
     if comparison is None and len(found) >= COMPACT_FROM:
         sheet.y += SECTION
         draw_steps(sheet, [ReportStep(records, steps, samples, bands) for steps in found])
         found = []
+    noted: set[str] = set()
     for steps in found:
         sheet.y += SECTION
         draw_step(sheet, ReportStep(records, steps, samples, bands), comparison, telemetry)
         name = next(step.name for step in steps if step is not None)
         sheet.y += 10
-        draw_side_by_side(sheet, distribution_charts([one for one in distributions if one.step == name]))
-        draw_side_by_side(sheet, charts.get(name, ()))
+        # dots of the trials are above
+        own = [one for one in distributions if one.step == name and one.source is not ValueLevel.TRIALS]
+        of_step = distribution_charts(own)
+        draw_side_by_side(sheet, [*of_step, *charts.get(name, ())], noted)
     sheet.y += SECTION
     draw_findings(sheet, records)
     for heading, notes in _notes(records, comparison):
@@ -280,9 +296,8 @@ def _notes(records: Sequence[RunRecord], comparison: Comparison | None) -> Itera
         yield "Differences and caveats", [NOTHING_COMPARED, *comparison.notes]
         return
     if comparison is not None:
-        yield "Margin", [f"{comparison.margin_text}."]
         yield "Differences and caveats", comparison.notes
-        yield ("Method", [f"{first_upper(comparison.method)}."])
+        yield "Method", [f"Margin {comparison.margin_text}.", f"{first_upper(comparison.method)}."]
         return
     found = [one for record in records for one in agreements(record)]
     lines = [(f"{host_label(one.host)}: {agreement_line(one)}", *why_lines(one)) for one in found]

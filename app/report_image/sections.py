@@ -32,6 +32,7 @@ from app.report_image.sheet import (
     width,
     wrap,
 )
+from app.step_results import limit_text
 from app.summary import telemetry_text
 from app.verdict.listing import listed, without_repetitions
 from app.verdict.steps import step_host_text
@@ -104,18 +105,19 @@ def _draw_verdict(sheet: Sheet, record: RunRecord, x: float) -> None:
     whole = record.verdict
     if whole is None:
         return
-    _draw_sentence(sheet, whole, x, "")
+    _draw_sentence(sheet, whole, x, whole.summary)
     if x == MARGIN:  # of a single run, whose table of results has those of its steps
         return
     steps = [one for one in record.verdicts if one.step is not None]
     for one in steps if len(steps) > 1 else ():
-        _draw_sentence(sheet, one, x + _STEP, f"{step_host_text(one)}: ")
+        limit = limit_text(one)
+        _draw_sentence(sheet, one, x + _STEP, f"{step_host_text(one)}: {one.text}{f', {limit}' if limit else ''}.")
 
 
-def _draw_sentence(sheet: Sheet, verdict: Verdict, x: float, before: str) -> None:
+def _draw_sentence(sheet: Sheet, verdict: Verdict, x: float, text: str) -> None:
     mark, colour = VERDICT_MARKS[verdict.trust]
     sheet.text(x, sheet.y, mark, Style(BODY.size, BODY.leading, colour, bold=True))
-    sheet.paragraph(f"{before}{verdict.summary}", BODY, x + _STEP, WIDTH - MARGIN - x - _STEP)
+    sheet.paragraph(text, BODY, x + _STEP, WIDTH - MARGIN - x - _STEP)
 
 
 def _when(record: RunRecord) -> str:
@@ -163,7 +165,7 @@ _MARKS: Mapping[Severity, tuple[str, str]] = {
 
 
 def draw_findings(sheet: Sheet, records: Sequence[RunRecord]) -> None:
-    """Draw the distinct findings of all runs, the most severe first, acknowledged ones last."""
+    """Draw the distinct findings of all runs, the most severe first, acknowledged ones last; of several no notes."""
     sheet.paragraph("Findings", HEADING)
     found: dict[tuple[str, str | None, str | None, str], tuple[Finding, list[int], list[str]]] = {}
     for number, record in enumerate(records):
@@ -174,15 +176,23 @@ def draw_findings(sheet: Sheet, records: Sequence[RunRecord]) -> None:
             reasons.append(reason_of(record.plan.acknowledged, finding))
     if not found:
         sheet.paragraph("No findings.", QUIET)
-    for finding, runs, reasons in sorted(found.values(), key=lambda each: (all(each[2]), -each[0].severity.rank)):
+    ids = list(dict.fromkeys(key[0] for key in found))
+    explained: set[str] = set()
+    for finding, runs, reasons in sorted(
+        found.values(), key=lambda each: (all(each[2]), -each[0].severity.rank, ids.index(each[0].id))
+    ):
         letters = run_letters(runs) if len(records) > 1 else ""
-        _draw_finding(sheet, finding, letters, " / ".join(dict.fromkeys(reasons)) if all(reasons) else "")
+        info = finding.severity is Severity.INFO  # lowers no trust
+        if letters and info:
+            continue
+        brief = bool(letters) or info or finding.id in explained  # the report of each of several runs explains them
+        explained.add(finding.id)
+        _draw_finding(sheet, finding, letters, " / ".join(dict.fromkeys(reasons)) if all(reasons) else "", brief=brief)
 
 
-def _draw_finding(sheet: Sheet, finding: Finding, runs: str, acknowledged: str) -> None:
-    """Draw a finding; in muted colour with the reason if all runs acknowledge it."""
-    note = finding.severity is Severity.INFO  # one that lowers no trust has no more than its measurement
-    sheet.y += 2 if note else 6
+def _draw_finding(sheet: Sheet, finding: Finding, runs: str, acknowledged: str, *, brief: bool) -> None:
+    """Draw a finding, only title and measurement if `brief`; muted, with the reason, if all runs acknowledge it."""
+    sheet.y += 2 if brief else 6
     word, colour = _MARKS[finding.severity]
     colour = QUIET.colour if acknowledged else colour
     sheet.text(MARGIN, sheet.y, word, Style(BODY.size, BODY.leading, colour, bold=True))
@@ -191,7 +201,7 @@ def _draw_finding(sheet: Sheet, finding: Finding, runs: str, acknowledged: str) 
     about = [" ".join(part for part in scope if part), f"run {runs}" if runs else ""]
     where = ", ".join(part for part in about if part)
     title = f"{finding.title} ({where})" if where else finding.title
-    if note:
+    if brief:
         text = f"{title}: {finding.measured}"
     else:
         sheet.paragraph(title, STRONG, x, available)

@@ -1,15 +1,18 @@
 """The canvas of a report: colours and styles, text metrics, and drawing primitives."""
 
+import logging
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from io import BytesIO
 from typing import Literal
 
+from matplotlib import get_data_path
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg, RendererAgg
 from matplotlib.figure import Figure
-from matplotlib.font_manager import FontProperties, findfont, get_font
+from matplotlib.font_manager import FontProperties, findfont, fontManager, get_font
 from matplotlib.lines import Line2D
 from matplotlib.patches import Rectangle
 
@@ -19,6 +22,7 @@ from app.series_shades import shaded
 WIDTH = 1200
 MARGIN = 36
 CONTENT = WIDTH - 2 * MARGIN
+GUTTER = 24
 
 SERIES = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00")
 """The palette of Okabe and Ito, distinguishable by colour-blind readers."""
@@ -79,27 +83,55 @@ def _shown(character: str) -> str:
     if character == "\n":
         return character
     shown = escaped(character)
-    return shown if shown != character or ord(character) in _characters() else "\N{REPLACEMENT CHARACTER}"
+    return shown if shown != character or _family_of(character) is not None else "\N{REPLACEMENT CHARACTER}"
+
+
+logging.getLogger("matplotlib.font_manager").setLevel(logging.ERROR)  # a family without bold is no news to the user
+
+_SANS, _MONO = "DejaVu Sans", "DejaVu Sans Mono"
+"""The fonts that matplotlib ships, so that reports look the same everywhere."""
+
+
+@lru_cache(maxsize=4096)
+def _family_of(character: str) -> str | None:
+    """Return the first family that has `character`; None if no font has it."""
+    return next((family for family in _families() if ord(character) in _characters(family)), None)
 
 
 @cache
-def _characters() -> frozenset[int]:
-    """Return the characters in both fonts."""
-    fonts = (get_font(findfont(font(Style(12, 16, fixed=fixed)))) for fixed in (False, True))
-    return frozenset.intersection(*(frozenset(each.get_charmap()) for each in fonts))
+def _families() -> tuple[str, ...]:
+    """Return the families of reports, then those installed on the system; matplotlib's others are of formulas."""
+    installed = {each.name for each in fontManager.ttflist if not each.fname.startswith(get_data_path())}
+    return (_SANS, _MONO, *sorted(installed - {_SANS, _MONO}))
 
 
 @cache
-def font(style: Style) -> FontProperties:
-    """Return the font of `style`, which matplotlib ships, so that reports look the same everywhere."""
-    family = "DejaVu Sans Mono" if style.fixed else "DejaVu Sans"
-    return FontProperties(family=family, weight="bold" if style.bold else "normal", size=style.size * 72 / DPI)
+def _characters(family: str) -> frozenset[int]:
+    """Return the characters of a family; none of one without outlines, or that cannot be read."""
+    try:
+        face = get_font(findfont(FontProperties(family), fallback_to_default=False))
+    except (OSError, RuntimeError, ValueError):
+        return frozenset()
+    return frozenset(face.get_charmap() if face.scalable else ())
+
+
+def font(style: Style, text: str = "") -> FontProperties:
+    """Return the font of `style`, with the families of the characters of `text` that it does not have."""
+    found = (_family_of(character) for character in text if not character.isascii())
+    return _font(style, tuple(dict.fromkeys(family for family in found if family is not None)))
+
+
+@cache
+def _font(style: Style, others: tuple[str, ...]) -> FontProperties:
+    families = list(dict.fromkeys([_MONO if style.fixed else _SANS, *others]))
+    return FontProperties(family=families, weight="bold" if style.bold else "normal", size=style.size * 72 / DPI)
 
 
 @lru_cache(maxsize=65536)
 def width(text: str, style: Style) -> float:
     """Return the width of one line of `text` in pixels."""
-    measured = _renderer().get_text_width_height_descent(printable(text), font(style), ismath=False)
+    text = printable(text)
+    measured = _renderer().get_text_width_height_descent(text, font(style, text), ismath=False)
     return float(measured[0]) * _SLACK
 
 
@@ -113,7 +145,7 @@ def wrap(text: str, style: Style, available: float, indent: str = "") -> list[st
     lines: list[str] = []
     for paragraph in printable(text).split("\n"):
         line = ""
-        for word in paragraph.split(" "):
+        for word in re.split(" (?![%↑↓])", paragraph):
             joined = f"{line} {word}" if line else word
             if width(joined, style) <= available:
                 line = joined
@@ -138,6 +170,16 @@ def _broken(word: str, style: Style, available: float) -> list[str]:
         pieces.append(word[:low])
         word = word[low:]
     return [*pieces, word]
+
+
+_RIGHT_TO_LEFT = re.compile(
+    r"[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]+(?: +[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]+)*"
+)
+
+
+def _in_order(text: str) -> str:
+    """Return `text` with words from right to left between marks: what is around them stays from left to right."""
+    return _RIGHT_TO_LEFT.sub("\u200e\\g<0>\u200e", text)
 
 
 Align = Literal["left", "center", "right"]
@@ -217,8 +259,8 @@ class Sheet:
             draw(figure, height)
         for text in self._texts:
             figure.text(
-                text.x / WIDTH, 1 - text.baseline / height, text.text, color=text.style.colour,
-                fontproperties=font(text.style), ha=text.align, va="baseline", parse_math=False,
+                text.x / WIDTH, 1 - text.baseline / height, _in_order(text.text), color=text.style.colour,
+                fontproperties=font(text.style, text.text), ha=text.align, va="baseline", parse_math=False,
             )  # fmt: skip
         buffer = BytesIO()
         figure.savefig(buffer, format="png", dpi="figure", metadata={"Software": "Benchwright"})

@@ -2,10 +2,10 @@
 
 import statistics
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from app.centres import CONFIDENCE
-from app.comparison.comparison import Comparison, ComparisonRow, RelativeFigure, run_name
+from app.comparison.comparison import Comparison, ComparisonRow, RelativeFigure, run_letter
 from app.comparison.verdicts import ComparisonVerdict, verdict_text
 from app.plans.plan import host_label
 from app.records import Band, RunRecord
@@ -17,6 +17,7 @@ from app.report_image.sheet import (
     ERROR,
     FAINT,
     GOOD,
+    GUTTER,
     LINE,
     MARGIN,
     QUIET,
@@ -31,7 +32,6 @@ from app.scaling.sweeps import number_of
 from app.step_results import StepResult, step_results
 from app.summary import MetricSummary, summaries
 from suites.quantities import (
-    better_text,
     direction_text,
     edges_text,
     ends_text,
@@ -44,16 +44,13 @@ from suites.quantities import (
 from suites.verdict import Trust
 from suites.vocab import Labels, Metric
 
-GAP = 20
-PADDING = 5
+GAP = 16
+PADDING = 3
 
 
 @dataclass(frozen=True, slots=True)
 class ImageColumn:
-    """A column, right-aligned for figures. Cells are at most `widest` pixels wide; longer text is wrapped.
-
-    `least` aligns the columns of the tables of one report.
-    """
+    """A column of `least` to `widest` pixels, right-aligned for figures; longer text is wrapped."""
 
     head: str
     right: bool = False
@@ -78,26 +75,54 @@ class TableRow:
     opens: bool = True
 
 
+DENSE = replace(SMALL, colour=BODY.colour)
+DENSE_STRONG = replace(DENSE, bold=True)
+
 MARK = 18
 """Width of a coloured square in pixels."""
 
 
-def draw_table(sheet: Sheet, columns: Sequence[ImageColumn], rows: Sequence[TableRow]) -> None:
-    """Draw the table at the sheet's `y` and advance it. Empty columns are omitted."""
+def draw_table(sheet: Sheet, columns: Sequence[ImageColumn], rows: Sequence[TableRow], *, folded: bool = False) -> None:
+    """Draw the table at the sheet's `y` and advance it. Empty columns are omitted.
+
+    A `folded` one continues in a second block beside the first, if there is room for both.
+    """
     used = [index for index in range(len(columns)) if any(row.cells[index].text for row in rows)]
     columns = [columns[index] for index in used]
     rows = [TableRow(tuple(row.cells[index] for index in used), row.opens) for row in rows]
     widths = _widths(columns, rows)
-    lefts = [MARGIN + sum(widths[:index]) + GAP * index for index in range(len(columns))]
+    beside = (CONTENT - GUTTER) / 2
+    folded = folded and len(rows) > 1 and sum(widths) + GAP * (len(widths) - 1) <= beside
+    half = -(-len(rows) // 2)
+    if not folded or not rows[half].opens:
+        _draw_block(sheet, columns, rows, widths, (MARGIN, CONTENT))
+        return
+    top = sheet.y
+    _draw_block(sheet, columns, rows[:half], widths, (MARGIN, beside))
+    end, sheet.y = sheet.y, top
+    _draw_block(sheet, columns, rows[half:], widths, (MARGIN + beside + GUTTER, beside))
+    sheet.y = max(end, sheet.y)
+
+
+def _draw_block(
+    sheet: Sheet,
+    columns: Sequence[ImageColumn],
+    rows: Sequence[TableRow],
+    widths: Sequence[float],
+    frame: tuple[float, float],
+) -> None:
+    """Draw a table in `frame` (left, width)."""
+    start, available = frame
+    lefts = [start + sum(widths[:index]) + GAP * index for index in range(len(columns))]
     heads = [wrap(column.head, SMALL, wide) for column, wide in zip(columns, widths, strict=True)]
     foot = sheet.y + max(map(len, heads)) * SMALL.leading
     for head, column, left, wide in zip(heads, columns, lefts, widths, strict=True):
         _draw_lines(sheet, head, SMALL, column, (left, foot - len(head) * SMALL.leading, wide))
     sheet.y = foot + 3
-    sheet.rule((MARGIN, sheet.y), (MARGIN + CONTENT, sheet.y), colour=LINE)
+    sheet.rule((start, sheet.y), (start + available, sheet.y), colour=LINE)
     for number, row in enumerate(rows):
         if number and row.opens:
-            sheet.rule((MARGIN, sheet.y), (MARGIN + CONTENT, sheet.y), colour=FAINT)
+            sheet.rule((start, sheet.y), (start + available, sheet.y), colour=FAINT)
         bottom = sheet.y
         for cell, column, left, wide in zip(row.cells, columns, lefts, widths, strict=True):
             bottom = max(bottom, _draw_cell(sheet, cell, column, left, wide))
@@ -221,24 +246,26 @@ def _figure(value: float) -> str:
     return f"{value:.0f}" if value >= 99.95 else f"{value:#.3g}"
 
 
+INTERVAL = f"{share_text(CONFIDENCE)} interval"
+
 COMPARED = (
-    ImageColumn("Metric", least=250, widest=260),
-    ImageColumn("Run", least=80, widest=180),
-    ImageColumn("Value", right=True, least=90),
-    ImageColumn("Range", right=True, least=120, widest=200),
-    ImageColumn("n", right=True, least=24),
+    ImageColumn("Metric", widest=340),
+    ImageColumn("Run", widest=180),
+    ImageColumn("Value", right=True),
+    ImageColumn(INTERVAL, right=True),
+    ImageColumn("n", right=True),
     ImageColumn("Ratio to A", right=True),
-    ImageColumn(f"{share_text(CONFIDENCE)} interval", right=True, widest=120),
-    ImageColumn("Verdict", least=180, widest=330),
+    ImageColumn(f"{INTERVAL} of the ratio", right=True, widest=110),
+    ImageColumn("Verdict", widest=250),
 )
 
 
 RESULTS = (
-    ImageColumn("Step", least=120, widest=240),
+    ImageColumn("Step", widest=240),
     ImageColumn("Host", widest=180),
     ImageColumn("Metric", widest=240),
-    ImageColumn("Result", right=True, least=90),
-    ImageColumn("95 % interval", right=True),
+    ImageColumn("Result", right=True),
+    ImageColumn(INTERVAL, right=True),
     ImageColumn("n", right=True),
     ImageColumn("Tail", widest=120),
     ImageColumn("Verdict", widest=460),
@@ -257,7 +284,7 @@ def result_rows(record: RunRecord) -> list[TableRow]:
             TableCell(one.metric, QUIET),
             TableCell(one.figure, STRONG),
             TableCell(one.interval, QUIET),
-            TableCell(str(one.n)),
+            TableCell(one.n),
             TableCell(one.detail),
             TableCell(
                 f"{mark} {one.judgement}".strip(),
@@ -273,18 +300,28 @@ def _reduced(one: StepResult) -> bool:
 
 
 def single_run_columns(shown: ReportStep) -> tuple[ImageColumn, ...]:
-    """Return the columns of a single run; the header names the baseline if there is only one."""
-    names = _baselines(shown)
+    """Return the columns of a single run.
+
+    The header has what is common to all rows: trials, the mark of the values, the name of the baseline.
+    """
+    own, names = _summaries(shown), _baselines(shown)
+    common = [next(iter(found)) for found in (_units(own), {one.doubt for one in own}) if len(found) == 1]
     return (
-        ImageColumn("Metric", least=290, widest=330),
+        ImageColumn(", ".join(["Metric", *filter(None, common)]), widest=330),
         ImageColumn("Host", widest=180),
-        ImageColumn("Value", right=True, least=110),
-        ImageColumn("Range", right=True, least=170),
-        ImageColumn("CoV", right=True, least=50),
-        ImageColumn("n", right=True, least=24),
-        ImageColumn(f"Against “{names[0]}”" if len(names) == 1 else "Against the baseline", least=130, widest=240),
-        ImageColumn("Better", widest=140),
+        ImageColumn("Value", right=True),
+        ImageColumn(INTERVAL, right=True),
+        ImageColumn("n", right=True),
+        ImageColumn(f"Against “{names[0]}”" if len(names) == 1 else "Against the baseline", widest=240),
     )
+
+
+def _summaries(shown: ReportStep) -> list[MetricSummary]:
+    return [one for record in shown.records for one in summaries(record) if one.step in shown.names]
+
+
+def _units(own: Sequence[MetricSummary]) -> set[str]:
+    return {one.units_text for one in own}
 
 
 def _baselines(shown: ReportStep) -> list[str]:
@@ -297,37 +334,35 @@ def single_run_rows(shown: ReportStep, made: Sequence[Matrix] = ()) -> list[Tabl
 
     Metrics of the matrices `made` are omitted unless they have a baseline.
     """
-    own = [one for record in shown.records for one in summaries(record) if one.step in shown.names]
+    own = _summaries(shown)
     found = [one for one in own if band_of(one, shown.bands) or not any(matrix.covers(one) for matrix in made)]
     several = len({summary.host for summary in found}) > 1
-    lines = []
+    lines, marks = [], len({one.doubt for one in own})
     before: tuple[Metric, Labels] | None = None
     for summary in sorted(found, key=lambda summary: _rank(found, summary)) if several else found:
         opens = (summary.metric, summary.labels) != before
         before = (summary.metric, summary.labels)
         cells = (
-            TableCell(metric_text(summary.metric, summary.labels) if opens else ""),
-            TableCell(host_label(summary.host) if several else "", QUIET),
-            *_spread(summary),
-            TableCell(f"{summary.n}" if len(summary.session_means) == 1 else summary.units_text),
-            TableCell(_against_band(summary, shown.bands, named=len(_baselines(shown)) > 1)),
-            TableCell(better_text(summary.metric.better) if opens else "", QUIET),
+            TableCell(_title(summary.metric, summary.labels) if opens else "", DENSE),
+            TableCell(host_label(summary.host) if several else "", SMALL),
+            TableCell(summary.value_text if marks == 1 else summary.marked_value, DENSE_STRONG),
+            TableCell(summary.interval_text, SMALL),
+            TableCell(summary.n_text if len(_units(own)) > 1 else "", SMALL),
+            TableCell(_against_band(summary, shown.bands, named=len(_baselines(shown)) > 1), DENSE),
         )
         lines.append(TableRow(cells, opens))
     return lines
+
+
+def _title(metric: Metric, labels: Labels) -> str:
+    """Return a metric with an arrow for the better direction."""
+    return f"{metric_text(metric, labels)} {direction_text(metric.better)[0]}"
 
 
 def _rank(found: Sequence[MetricSummary], summary: MetricSummary) -> int:
     """Return the first position of the metric of `summary`, which groups its hosts."""
     same = (each for each in found if (each.metric, each.labels) == (summary.metric, summary.labels))
     return found.index(next(same))
-
-
-def _spread(summary: MetricSummary) -> Iterator[TableCell]:
-    yield TableCell(summary.marked_value, STRONG)
-    spread = summary.range_text
-    yield TableCell(spread if summary.n > 1 else "", QUIET)
-    yield TableCell("" if summary.cov is None else share_text(summary.cov), QUIET)
 
 
 def _against_band(summary: MetricSummary, bands: Sequence[Band], *, named: bool) -> str:
@@ -355,15 +390,22 @@ def band_of(summary: MetricSummary, bands: Sequence[Band]) -> Band | None:
     )
 
 
-def rows_compared(comparison: Comparison, step: str) -> list[TableRow]:
-    """Return the rows of several runs: for each metric the baseline, then each run against it.
+def rows_compared(comparison: Comparison) -> list[TableRow]:
+    """Return the rows of the tested metrics: for each the baseline, then each run against it, below those of its step.
 
     A reason common to several metrics of a run is shown once.
     """
-    shown: set[tuple[int, str]] = set()
-    rows = [row for row in comparison.rows if row.step == step]
-    several = len({(row.metric, row.labels) for row in rows}) < len(rows)
-    return [line for row in rows for line in _compared(row, comparison, shown, several=several)]
+    found: list[TableRow] = []
+    tested = [row for row in comparison.rows if row.tested]
+    steps = dict.fromkeys(row.step for row in tested)
+    for step in steps:
+        shown: set[tuple[int, str]] = set()
+        rows = [row for row in tested if row.step == step]
+        several = len({(row.metric, row.labels) for row in rows}) < len(rows)
+        if len(steps) > 1:
+            found.append(TableRow((TableCell(step, STRONG), *[TableCell("")] * (len(COMPARED) - 1))))
+        found += [line for row in rows for line in _compared(row, comparison, shown, several=several)]
+    return found
 
 
 def _compared(
@@ -371,7 +413,6 @@ def _compared(
 ) -> Iterator[TableRow]:
     """Yield the lines of a row, with the hosts where sides, or `several` rows of a metric, differ in them."""
     hosts = several or len({side.host for side in row.sides if side is not None}) > 1
-    titles = {0: TableCell(metric_text(row.metric, row.labels)), 1: TableCell(direction_text(row.metric.better), QUIET)}
     for number, side in enumerate(row.sides):
         against = row.against[number - 1] if number else None
         reason = "" if against is None or (number, against.ground) in shown else against.ground
@@ -379,8 +420,8 @@ def _compared(
         where = f", {host_label(side.host)}" if hosts and side is not None else ""
         yield TableRow(
             (
-                titles.get(number, TableCell("")),
-                TableCell(run_name(number) + where, QUIET),
+                TableCell("" if number else _title(row.metric, row.labels)),
+                TableCell(run_letter(number) + where, QUIET),
                 *_side(side),
                 *_verdict_cells(against, comparison.margin_in(row), reason),
             ),
@@ -393,8 +434,8 @@ def _side(side: MetricSummary | None) -> Iterator[TableCell]:
         yield TableCell("not measured", QUIET)
         yield from (TableCell(""), TableCell("0"))
         return
-    value, spread, _ = _spread(side)
-    yield from (value, spread, TableCell(f"{side.n}"))
+    yield TableCell(side.marked_value, STRONG)
+    yield from (TableCell(side.interval_text, QUIET), TableCell(side.n_text))
 
 
 def _verdict_cells(against: RelativeFigure | None, margin: float, reason: str) -> Iterator[TableCell]:

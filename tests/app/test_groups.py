@@ -115,6 +115,8 @@ def test_hosts_that_share_no_name_are_taken_together_and_one_host_is_one_value()
     assert MESSAGES["5_against_4_hosts_margin_5"] in against.text
     assert [side.host for side in row.sides if side is not None] == ["4 hosts", "5 hosts"]
     assert [side.n for side in row.sides if side is not None] == [20, 25]
+    assert [side.n_text for side in row.sides if side is not None] == ["4 hosts (20 trials)", "5 hosts (25 trials)"]
+    assert [cells[5] for cells in comparison_rows(comparison)] == ["4 hosts (20 trials)", "5 hosts (25 trials)"]
     assert {caveat.id for caveat in against.caveats} == {"hosts-dominate"}
     assert MESSAGES["hosts_not_trials_decide"] in against.reason
 

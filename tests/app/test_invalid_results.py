@@ -78,7 +78,7 @@ def test_invalid_trials_do_not_lower_the_share_of_failed_ones() -> None:
 def test_a_report_image_of_several_hosts_names_them() -> None:
     runs = [judged(f"{run}-{host}", BASE, Trust.VALID, host) for run in ("a", "b") for host in ("web-1", "web-2")]
     comparison = compare([runs[:2], runs[2:]])
-    names = [line.cells[1].text for line in rows_compared(comparison, comparison.rows[0].step)]
+    names = [line.cells[1].text for line in rows_compared(comparison)]
     assert [name.partition(", web-")[2] for name in names] == ["", "", "1", "1", "2", "2"]
     texts = [text for _, _, text in _headlines_compared(comparison, comparison.rows[0].step)]
     assert [text.partition(": ")[0] for text in texts] == [row.host for row in comparison.rows]
@@ -129,7 +129,7 @@ def test_a_comparison_carries_the_verdict_everywhere(trust: Trust) -> None:
     assert not comparison_rows(comparison)[0][4].endswith(")")  # the valid one is not marked
     (entry,) = comparison_to_json(comparison)
     assert (entry["trust"], entry["baseline"]["trust"]) == (trust, Trust.VALID)
-    assert [line.cells[2].text.endswith(f"({mark})") for line in rows_compared(comparison, row.step)] == [False, True]
+    assert [line.cells[2].text.endswith(f"({mark})") for line in rows_compared(comparison)] == [False, True]
     ((_, _, headline),) = _headlines_compared(comparison, row.step)
     assert f"({mark}) against A" in headline
     line = CompareLine(LineKind.RUN, row=row, number=1)

@@ -447,6 +447,7 @@ def test_the_threshold_is_printed_as_it_was_set_and_ties_only_if_there_are_some(
     assert not any("at a margin of" in line for line in closing_lines(split))
     distinct = ranked([machine("x", 1000.0, 1), machine("y", 2000.0, 2)], HIGHEST)
     assert not any("tied" in line for line in closing_lines(distinct))
+    assert any(MESSAGES["one_metric"] in line for line in closing_lines(distinct))
 
 
 def test_prices_are_read_from_a_table() -> None:

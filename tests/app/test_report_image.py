@@ -1,11 +1,14 @@
 """The report picture stands alone: nothing is missing, cut, covered or drawn off the page, whatever a host says."""
 
+import shutil
 import struct
+from collections.abc import Iterator
 from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
 
 import pytest
+from matplotlib.font_manager import findfont, fontManager
 
 from app.comparison.compare import compare
 from app.comparison.joined import join
@@ -16,6 +19,7 @@ from app.events import State
 from app.output import WriteError
 from app.plans.plan import QUICK_LOOK, Repetition, Step, make_step
 from app.records import Band, RunRecord, TrialRecord
+from app.report_image import sheet
 from app.report_image.card import draw_card
 from app.report_image.panels import ReportStep, host_panel, panels, with_gaps
 from app.report_image.report import draw_report, write_report
@@ -206,6 +210,43 @@ def test_two_runs_say_ratio_interval_and_verdict_once_for_each_reason() -> None:
     assert MESSAGES["not_comparable_block_size_16"] in differing
 
 
+def test_intervals_stand_beside_the_values() -> None:
+    for runs in ([a_run()], [a_run(), a_run("b")]):
+        texts = [words.text for words in drawn(*runs)._texts]
+        assert texts[texts.index("95 % interval") :].count("± 25") >= len(runs)
+
+
+def test_a_comparison_begins_with_the_tested_metrics_and_only_counts_the_others() -> None:
+    names = [f"part {number}" for number in range(30)]
+    figures = tuple(Figure(P99, 212.0, (("operation", name),)) for name in names)
+    two = [
+        replace(run, trials=tuple(replace(one, figures=(*one.figures, *_others(figures))) for one in run.trials))
+        for run in (a_run(), a_run("b", (1100.0, 1110.0, 1090.0)))
+    ]
+    sheet = drawn(*two)
+    check_layout(sheet)
+    assert sheet.y < 1500
+    texts = [words.text for words in sheet._texts]
+    assert texts.index("Ratio to A") < texts.index(STEP.name)
+    assert MESSAGES["not_tested"] in texts
+
+
+def _others(figures: tuple[Figure, ...]) -> list[Figure]:
+    return [replace(one, metric=replace(P99, name="latency_mean", percentile=None)) for one in figures]
+
+
+def test_findings_of_several_runs_and_of_several_steps_are_explained_once() -> None:
+    run = a_run()
+    twice = replace(run, findings=(run_events.FINDING, replace(run_events.FINDING, measured="another")))
+    assert text_of(drawn(twice)).count(run_events.FINDING.why) == 1
+    assert run_events.FINDING.why not in text_of(drawn(run, a_run("b")))
+
+
+def test_one_sample_of_one_trial_has_no_plot() -> None:
+    run = a_run(values=(1000.0,))
+    assert panels(ReportStep([run], [STEP], {"a": {1: (Sample(1.0, IOPS, 5.0, READ),)}}, ())) == []
+
+
 def test_the_values_shown_are_those_of_the_ratio() -> None:
     odd = drawn(a_run("a", (620.0, 625.0, 615.0, 220.0)), a_run("b", (530.0, 535.0, 525.0, 700.0)), samples=False)
     shown_text = text_of(odd)
@@ -237,7 +278,7 @@ def two_parts() -> list[RunRecord]:
 def test_a_finding_of_one_step_is_that_of_its_side() -> None:
     texts = [words.text for words in drawn(*two_parts(), samples=False)._texts]
     found = [text for text in texts if text.startswith(run_events.FINDING.title)]
-    assert [text.partition("(")[2] for text in found] == [MESSAGES["in_a"], MESSAGES["in_b"]]
+    assert [text.partition("(")[2].partition(":")[0] for text in found] == [MESSAGES["in_a"], MESSAGES["in_b"]]
 
 
 def test_the_footer_has_a_run_of_two_sides_once() -> None:
@@ -414,7 +455,7 @@ def test_a_doubtful_figure_is_marked_in_the_table_and_in_large_type() -> None:
     doubtful = Verdict(Trust.DOUBTFUL, None, "Doubtful.", (run_events.FINDING,), STEP.name, "web-1")
     assert "doubtful" not in text_of(drawn(run))
     text = text_of(drawn(replace(run, verdicts=(doubtful,))))
-    assert "1000 IOPS (doubtful)" in text
+    assert MESSAGES["doubtful_table"] in text
     assert "Doubtful: I/O operations" in text
 
 
@@ -431,6 +472,35 @@ def test_words_that_would_be_wrapped_take_the_room_that_other_columns_leave() ->
 
 def test_what_turns_or_controls_text_is_shown_escaped() -> None:
     assert printable("a\u202eb\x1bc\u4f60\td") == "a\\u202eb\\x1bc\N{REPLACEMENT CHARACTER}    d"
+
+
+@pytest.fixture
+def installed_font(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Install a font with letters that those of reports do not have."""
+    caches = (sheet._families, sheet._family_of, sheet._shown, sheet._characters)
+    monkeypatch.setattr(fontManager, "ttflist", list(fontManager.ttflist))
+    path = Path(findfont("STIXGeneral"))
+    fontManager.addfont(shutil.copy(path, tmp_path / path.name))
+    for cache in caches:
+        cache.cache_clear()
+    yield
+    for cache in caches:
+        cache.cache_clear()
+
+
+@pytest.mark.usefixtures("installed_font")
+def test_letters_that_a_font_of_the_system_has_are_drawn_with_it(recwarn: pytest.WarningsRecorder) -> None:
+    text = "mix שלום اختبار \u24b6"
+    assert printable(text) == text
+    drawn_text = Sheet()
+    for style in (BODY, CODE):
+        drawn_text.paragraph(text, style)
+    drawn_text.png()
+    assert [str(each.message) for each in recwarn if "missing from" in str(each.message)] == []
+
+
+def test_words_from_right_to_left_leave_the_rest_in_order() -> None:
+    assert sheet._in_order("שלום עולם, 27 x") == "\u200eשלום עולם\u200e, 27 x"
 
 
 @pytest.mark.parametrize("style", [BODY, CODE])
@@ -452,5 +522,5 @@ def test_figures_of_two_metrics_stand_in_one_table() -> None:
     figures = (Figure(IOPS, 1000.0, READ), Figure(P99, 212.0, READ))
     shown_text = text_of(drawn(replace(run, trials=(replace(run.trials[0], figures=figures),))))
     assert "212 µs" in shown_text
-    assert "↓ lower" in shown_text
+    assert "percentile, read ↓" in shown_text
     assert MESSAGES["one_trial_so_its_spread_is"] in shown_text

@@ -64,6 +64,8 @@ def test_metrics_are_those_of_the_trials_and_of_all(library: Library) -> None:
     assert (whole["median"], whole["n"], whole["minimum"], whole["maximum"]) == (1100.0, 3, 1000.0, 1200.0)
     assert whole["value"] == pytest.approx(1096.96, abs=0.01)
     assert whole["cov"] == pytest.approx(100 / 1100)
+    assert (whole["ci95_low"], whole["ci95_high"]) == (pytest.approx(874.6, abs=0.1), pytest.approx(1375.9, abs=0.1))
+    assert iops[iops["trial"].notna()]["ci95_low"].isna().all()
     assert set(iops["unit"]) == {"1/s"}
 
 

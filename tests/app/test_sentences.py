@@ -39,7 +39,8 @@ def test_an_edge_next_to_the_margin_does_not_look_like_it() -> None:
     assert change_text(Ratio(0.99, 0.9497, 1.0289), 0.05) == MESSAGES["across_5"]
 
 
-def test_a_time_below_a_tenth_is_a_factor() -> None:
+def test_a_ratio_below_a_tenth_is_a_factor_and_half_is_a_share() -> None:
+    assert claim_text(Ratio(0.002, 0.0019, 0.0021), IOPS) == MESSAGES["rate"]
     assert claim_text(Ratio(0.002, 0.0019, 0.0021), TIME) == MESSAGES["factor"]
     assert claim_text(Ratio(0.5, 0.48, 0.52), TIME) == MESSAGES["share"]
 

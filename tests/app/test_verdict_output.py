@@ -8,6 +8,7 @@ import pytest
 from click.testing import CliRunner
 
 import resources
+from app.cli.library import print_run
 from app.cli.main import benchwright
 from app.events import VerdictReached
 from app.services import Workstation
@@ -87,3 +88,8 @@ def test_a_run_of_before_verdicts_is_judged_when_it_is_read(tmp_path: Path) -> N
 def test_the_picture_of_a_judged_run_says_it(stored: Path, tmp_path: Path) -> None:
     judged = library(stored).export_png([RUN], tmp_path / "judged.png")
     assert judged.stat().st_size > 10_000
+
+
+def test_an_arithmetic_mean_is_named_in_place_of_its_interval(capsys: pytest.CaptureFixture[str]) -> None:
+    print_run(run_events.run_record("a", (0.0, 1000.0, 1010.0)), {})
+    assert "mean: a trial is 0" in capsys.readouterr().out

@@ -18,7 +18,7 @@ from tests.widgets.test_compare_page import AFTER, AGAIN, BEFORE, BLOCKS
 from widgets import jobs
 from widgets.compare.cells import VerdictCell, fitted_verdict
 from widgets.compare.compare_page import ComparePage
-from widgets.compare.compare_table import INTERVAL, VERDICT
+from widgets.compare.compare_table import INTERVAL, SPREAD, VERDICT
 from widgets.compare.run_chips import RunChip
 from widgets.theme import TextSize, figure_font, text_font
 
@@ -141,6 +141,16 @@ def test_labels_of_an_interval_stay_in_its_column(qtbot: QtBot, page: ComparePag
     beside = max(map(metrics.horizontalAdvance, ends)) + 8  # dot and gap
     assert labelled
     assert min(axis.left() - cell.left(), cell.right() + 1 - axis.right()) >= beside
+
+
+def test_the_spread_is_hidden_before_the_ends_of_the_interval(qtbot: QtBot, page: ComparePage) -> None:
+    _compare(qtbot, page, BEFORE, AFTER)
+    table = page.table
+    for width in range(420, PAGE_AT_1024, 10):
+        page.resize(width, PAGE_HEIGHT)
+        qtbot.wait(1)
+        _, labelled = table.interval_cell.axis(table.visualRect(table.content.index(2, INTERVAL)))
+        assert labelled or table.isColumnHidden(SPREAD), width
 
 
 @pytest.mark.parametrize(

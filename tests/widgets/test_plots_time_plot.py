@@ -178,6 +178,17 @@ def test_a_rate_starts_at_zero_and_the_unit_stands_in_the_head(shown: Show) -> N
     assert plot.view.box.viewRange()[1][0] > 40_000
 
 
+def test_an_emptied_plot_forgets_its_range(shown: Show) -> None:
+    plot = shown()
+    filled(plot, values=lambda _index: 900_000.0)
+    plot.refresh()
+    plot.clear()
+    filled(plot, values=lambda _index: 412_000.0)
+    plot.refresh()
+    assert plot.view.box.viewRange()[1] == [0.0, 500_000.0]
+    assert plot.head.unit.text() == "[k/s]"
+
+
 def test_a_latency_over_more_than_two_decades_is_logarithmic(shown: Show) -> None:
     plot = shown("Latency", Unit.NANOSECOND, may_be_logarithmic=True)
     filled(plot, "p50", lambda _index: 80_000.0)

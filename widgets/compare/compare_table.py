@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QStyle, QStyleOptionViewItem, QVBoxLayout, QWidget
 
 from app.comparison.comparison import RelativeFigure, run_letter, run_name
 from app.comparison.verdicts import ComparisonVerdict
-from suites.quantities import direction_text, figure_text, metric_text
+from suites.quantities import direction_text, figure_text, first_upper, metric_text
 from widgets.compare.cells import IntervalCell, MetricCell, RunCell, VerdictCell
 from widgets.compare.compare_rows import Compared, CompareLine, LineKind, lines_of
 from widgets.compare.messages import (
@@ -18,11 +18,9 @@ from widgets.compare.messages import (
     interval_text,
     numbered_run_name,
     row_ratio_text,
-    value_text,
     verdict_head,
     verdict_line,
 )
-from widgets.library.run_rows import half_interval_text
 from widgets.parts.boxes import column_in, fill
 from widgets.parts.names import MISSING, step_host_label
 from widgets.parts.severity import doubt_icon
@@ -174,7 +172,7 @@ class CompareTable(Table[CompareLine]):
     def _fitted_widths(self, optional: set[int]) -> tuple[dict[int, int], int]:
         """Return the widths of the columns but the verdict, and the pixels that are free; negative if some are lacking.
 
-        What is cut, in this order: the prose of the verdict, the interval, the metric.
+        What is cut, in this order: the prose of the verdict, `optional` columns, the ends of the interval, the metric.
         """
         columns = enumerate(self.content.columns)
         wanted = {n: self._widest.get(n, self.scaled(each.width)) for n, each in columns if each.width}
@@ -184,7 +182,7 @@ class CompareTable(Table[CompareLine]):
         free = self.viewport().width() - sum(widths.values())
         for number, least in (
             (VERDICT, max(self.scaled(_VERDICT_BASELINE), self._verdict)),
-            (INTERVAL, self.scaled(_NARROW_INTERVAL)),
+            (INTERVAL, widths[INTERVAL] if optional else self.scaled(_NARROW_INTERVAL)),
             (METRIC, self._least_metric(widths[METRIC])),
         ):
             cut = min(max(0, -free), max(0, widths[number] - least))
@@ -257,8 +255,8 @@ def _value_columns() -> tuple[TableColumn[CompareLine], ...]:
             more=lambda line: f"{run_name(line.number)}: {_spread(line)}",
         ),
         TableColumn(
-            "n", _count, align=RIGHT, width=38, tone="muted", tip="Counted trials",
-            more=lambda line: f"{run_name(line.number)}: {_count(line)}",
+            "n", _count, align=RIGHT, width=38, tone="muted", tip="Counted trials, sessions or hosts of the interval",
+            more=lambda line: f"{run_name(line.number)}: {'0' if line.side is None else line.side.units_text}",
         ),
     )  # fmt: skip
 
@@ -280,13 +278,14 @@ def _metric_tip(line: CompareLine) -> str:
 
 
 def _value(line: CompareLine) -> str:
-    return MISSING if line.side is None else value_text(line.side)
+    return MISSING if line.side is None else line.side.value_text
 
 
 def _value_tip(line: CompareLine) -> str:
     verdict = None if line.side is None else line.side.verdict
     lines = (
         f"{run_name(line.number)}: {_value(line)}",
+        "" if line.side is None else first_upper(line.side.mean_text),
         "" if line.side is None else f"Median: {figure_text(line.side.metric, line.side.median)}",
         f"Verdict: {verdict.text}" if verdict is not None else "",
     )
@@ -299,11 +298,12 @@ def _trust_mark(line: CompareLine) -> QIcon | None:
 
 
 def _spread(line: CompareLine) -> str:
-    return MISSING if line.side is None else half_interval_text(line.side)
+    return (line.side and line.side.interval_text) or MISSING
 
 
 def _count(line: CompareLine) -> str:
-    return "0" if line.side is None else str(line.side.n)
+    """Return the n of the interval: ``8``, ``2 hosts``."""
+    return "0" if line.side is None else line.side.n_text.partition(" (")[0]
 
 
 def _ratio(line: CompareLine) -> str:

@@ -20,19 +20,17 @@ from app.comparison.verdicts import (
     insufficient_side,
 )
 from app.records import RunSummary
-from app.summary import MetricSummary
 from suites.quantities import (
     count_text,
     direction_text,
     edges_text,
     ends_text,
     exact_share_text,
-    figure_text,
     first_upper,
     share_text,
     times_text,
 )
-from widgets.library.run_rows import half_interval_text, local_time
+from widgets.library.run_rows import local_time
 from widgets.parts.names import MISSING, host_title
 
 
@@ -173,11 +171,6 @@ def interval_text(against: RelativeFigure) -> str:
     return ends_text(*edges_text(against.low, against.high))
 
 
-def value_text(side: MetricSummary) -> str:
-    """Return the value of a side."""
-    return figure_text(side.metric, side.value, side.uncertainty)
-
-
 def explain(comparison: Comparison, row: ComparisonRow, number: int) -> Explanation:
     """Explain the verdict of `row` on the run `number`, which is not the baseline."""
     against = row.against[number - 1]
@@ -199,12 +192,8 @@ def _side(row: ComparisonRow, side_number: int) -> str:
     if side is None:
         return f"{name}: not measured"
     if side.n == 1:
-        return f"{name}: {value_text(side)}, one trial"
-    sessions, hosts = len(side.session_means), len(side.host_means)
-    of = [count_text(side.n, "trial"), *([count_text(sessions, "session")] if sessions > 1 else [])]
-    of += [count_text(hosts, "host")] if hosts > 1 else []
-    half = half_interval_text(side)
-    return f"{name}: {value_text(side)}{'' if half == MISSING else f' {half}'}, mean of {', '.join(of)}"
+        return f"{name}: {side.value_text}, one trial"
+    return f"{name}: {f'{side.value_text} {side.interval_text}'.rstrip()}, {side.mean_text}"
 
 
 _LEVELS = {
@@ -238,7 +227,7 @@ def _why(comparison: Comparison, row: ComparisonRow, against: RelativeFigure) ->
         return f"{first_upper(reason) if decided else f'No verdict: {reason}'}."
     ratio = f"Ratio of geometric means {row_ratio_text(against)}, 95 % interval {interval_text(against)}"
     if against.verdict in _UNDECIDED:
-        return f"{ratio}, but {reason}."
+        return f"{ratio}: {reason}."
     which = "" if against.verdict in EQUIVALENT else f" {direction[2:].capitalize()}."
     return f"{ratio}, margin {margin}: {reason}.{which}"
 
@@ -268,13 +257,16 @@ def _change(comparison: Comparison, row: ComparisonRow, number: int) -> str:
     if against.low is None and against.verdict in DIFFERENT | EQUIVALENT:
         return ""  # exact
     if against.low is None or against.high is None:
-        return _more(row, number) or "Trials with different results: a spread of zero gives no interval."
+        zero = any(side is not None and side.minimum <= 0 for side in (row.sides[0], row.sides[number]))
+        return _more(row, number) or (_ABOVE_ZERO if zero else _DIFFERING)
     near, far = sorted(abs(edge - 1) for edge in (against.low, against.high))
     tests = sum(one.p is not None for each in comparison.rows for one in each.against)
     text = _of_margin(row, number, near, far)
     return f"{text} {_CORRECTED}" if tests > 1 and text.startswith(_A_MARGIN) else text
 
 
+_ABOVE_ZERO = "Trials above zero: a ratio to 0 is not defined."
+_DIFFERING = "Trials with different results: a spread of zero gives no interval."
 _A_MARGIN = "A margin"
 _CORRECTED = "The edge is that of the interval: Holm’s correction moves it towards undecided."
 

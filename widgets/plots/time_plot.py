@@ -22,6 +22,7 @@ from widgets.plots.lines import AxisScaling, CurveItem, Piece, PlotLine, extent
 from widgets.plots.plot_header import Legend, LegendEntry, PlotHead
 from widgets.plots.plot_menu import PlotMenu
 from widgets.plots.redraw import Redraw
+from widgets.plots.scale import Range
 from widgets.plots.series import SeriesBuffer
 from widgets.plots.time_window import TimeWindow
 from widgets.plots.timeline import PhaseKind, PlotMark, TimePhase
@@ -119,6 +120,7 @@ class TimePlot(QWidget):
         for key in tuple(self.lines):
             self.remove_series(key)
         self._notes.clear()
+        self.scaling.bounds = Range(0.0, 1.0)  # other data: the range before is no reason to keep it
         self.touch()
 
     def append(self, key: Hashable, time: float, value: float) -> None:
