@@ -26,7 +26,7 @@ LARGEST = 90
 """Largest difference of one part: text that moves by a line."""
 
 COMPARED = (
-    "library-several", "library-groups", "compare-two", "compare-27-runs", "charts-heat", "measure-2-parameters",
+    "library-several", "library-groups", "compare-two", "compare-27-runs", "charts-scaling", "measure-2-parameters",
     "queue-side-by-side",
 )  # fmt: skip
 
