@@ -139,19 +139,21 @@ def _halves(record: RunRecord, step: str, values: Sequence[tuple[int, float]]) -
 def _headline(
     connection: Connection, record: RunRecord, figures: Mapping[FigureKey, Sequence[tuple[int, float]]]
 ) -> Row:
-    """Return the first figure of the first step that has one, on the first such host. Others than the first are named
-    in its text: ``528/s (sysbench-cpu on web-2)``."""
+    """Return the first figure of the first step that has one, on the first such host.
+
+    Its text names another step than the first, and the host of several: ``528/s (sysbench-cpu on web-2)``.
+    """
     if not figures:
         return {"headline": "", "metric": None, "value": None, "half": None, "headline_trials": 0}
     hosts, first = record.plan.hosts, next(iter(figures))[0]  # they are in the order of the steps
-    key = min((key for key in figures if key[0] == first), key=lambda key: hosts.index(key[1]))
+    key = min((key for key in figures if key[0] == first), key=lambda key: (*hosts, key[1]).index(key[1]))
     step, host, metric, _ = key
     numbered = figures[key]
     values = [value for _, value in numbered]
     found = centre_over(values, _halves(record, key[0], numbered))
     half = None if found.high is None or min(values) == max(values) else found.high - found.value
     text = figure_text(metric, found.value, half)
-    named = [step] * (step != record.plan.steps[0].name) + [f"on {host_label(host)}"] * (host != hosts[0])
+    named = [step] * (step != record.plan.steps[0].name) + [f"on {host_label(host)}"] * (hosts != (host,))
     return {
         "headline": f"{text} ({' '.join(named)})" if named else text, "metric": _metric_ids(connection)[metric],
         "value": found.value, "half": half, "headline_trials": len(values),
