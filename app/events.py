@@ -7,7 +7,6 @@ from itertools import chain
 from pathlib import Path
 
 from app.plans.plan import Plan
-from remote.connection_state import BROKEN as BROKEN  # noqa: PLC0414 (re-exported for the window)
 from remote.connection_state import LinkState as LinkState  # noqa: PLC0414 (re-exported for the window)
 from remote.jobs.job_record import JobStart
 from remote.jobs.workspace import Workspace

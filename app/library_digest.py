@@ -1,5 +1,6 @@
 """What the window shows of the library everywhere: numbers of runs, saved searches, the last result of each host."""
 
+from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -14,6 +15,9 @@ if TYPE_CHECKING:
 
 TODAY, BASELINES, ALL, BIN = "since:today", "baseline:yes", "", "bin:yes"
 """Filters of the library that the window offers."""
+
+MOST_READ = 3
+"""Most runs of a host that are read for its last result: it may never have had one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,8 +53,11 @@ def digest_of(library: LibraryRows, now: datetime, figures: FiguresReader) -> Li
 
 
 def _last_results(library: LibraryRows, figures: FiguresReader) -> Mapping[str, HostResult]:
-    last = dict[str, HostResult]()
+    last, reads = dict[str, HostResult](), Counter[str]()
     for row in library.rows:  # the newest first
-        if not row.binned and row.headline and not last.keys() >= {*row.summary.hosts}:
+        if row.binned or not row.headline:
+            continue
+        if missing := [host for host in row.summary.hosts if host not in last and reads[host] < MOST_READ]:
+            reads.update(missing)
             last = {host: HostResult(row, one) for host, one in figures(row).items()} | last
     return last

@@ -18,9 +18,10 @@ class LinkState(StrEnum):
     GIVEN_UP = "given up"
     NOT_REACHED = "not reached"
 
-
-BROKEN = frozenset({LinkState.LOST, LinkState.RECONNECTING, LinkState.GIVEN_UP})
-"""States of a connection over which nothing arrives until it is made again, if at all."""
+    @property
+    def broken(self) -> bool:
+        """Whether nothing arrives until the connection is made again, if at all."""
+        return self in {LinkState.LOST, LinkState.RECONNECTING, LinkState.GIVEN_UP}
 
 
 @dataclass(frozen=True, slots=True)

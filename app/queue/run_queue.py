@@ -7,7 +7,7 @@ from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from app.events import BROKEN, Event, LinkChanged, Progress, RunAttached, RunStarted
+from app.events import Event, LinkChanged, Progress, RunAttached, RunStarted
 from app.natural_order import natural_key
 from app.plans.plan import LOCAL, Plan, host_label
 from app.queue.entries import EntryState, QueueEntry, QueuePlace, again, moved, placed
@@ -241,7 +241,7 @@ class RunMark:
             ends = None if event.remaining is None else time.time() + event.remaining
             done = f"{event.done}/{'?' if event.total is None else event.total}"
             self._file.update(lambda content: _note(content, self.entry_id, done=done, ends=ends))
-        elif isinstance(event, LinkChanged) and (event.state in BROKEN) is (event.host not in self._lost):
+        elif isinstance(event, LinkChanged) and event.state.broken is (event.host not in self._lost):
             self._lost ^= {event.host}
             hosts = ", ".join(map(host_label, sorted(self._lost, key=natural_key)))
             lost = f"connection to {hosts} lost" if hosts else ""

@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from app.events import RunEnded, RunStarted, State, VerdictReached
-from app.library_digest import ALL, BASELINES, BIN, TODAY, digest_of
+from app.library_digest import ALL, BASELINES, BIN, MOST_READ, TODAY, digest_of
 from app.library_rows import Annotation, LibraryRow, LibraryRows
 from app.records import RunSummary
 from app.services import Workstation
@@ -51,6 +51,18 @@ def test_runs_are_counted_by_filter_without_those_in_the_bin() -> None:
     assert found.searches == {"fio": "suite:fio"}
     assert not found.empty
     assert digest_of(LibraryRows(), NOW, figures_of).empty
+
+
+def test_few_runs_are_read_for_a_host_that_never_had_a_result() -> None:
+    read: list[str] = []
+
+    def figures(row: LibraryRow) -> dict[str, MetricSummary]:
+        read.append(row.id)
+        return figures_of(row)
+
+    rows = tuple(row(str(number), "web-9", NOW - timedelta(hours=number)) for number in range(20))
+    assert not digest_of(LibraryRows(rows), NOW, figures).last
+    assert read == ["0", "1", "2"][:MOST_READ]
 
 
 def test_each_host_has_its_own_figure_and_verdict(store: Store, tmp_path: Path) -> None:

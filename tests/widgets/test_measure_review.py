@@ -13,6 +13,7 @@ from app.plans.plan import LOCAL, Order, Plan, make_step
 from app.plans.totals import Totals
 from suites.verdict import Goal
 from tests.widgets.measure_stage import made_page, settle, with_tests
+from widgets.wizard.command_view import CommandView
 from widgets.wizard.editors import Editor
 from widgets.wizard.measure_page import REVIEW, MeasurePage
 from widgets.wizard.review_step import _trials as trials_text
@@ -160,3 +161,15 @@ def test_a_goal_goes_into_the_plan_and_a_wrong_one_keeps_it_here(qtbot: QtBot, p
     assert not page.review.save_button.isEnabled()
     page.draft.adopt(replace(PLAN, goals=(Goal("latency_p99", at_most=3e6),)))
     assert page.draft.goals == "latency_p99 <= 3 ms"
+
+
+def test_of_a_command_with_files_the_command_is_in_view(qtbot: QtBot) -> None:
+    view = CommandView("Exact command", lines=3)
+    qtbot.addWidget(view)
+    view.resize(600, 200)
+    view.show()
+    view.set_text("cat > run.sh <<'EOF'\n" + "echo\n" * 9 + "EOF\nsh run.sh")
+    assert view._view.verticalScrollBar().value() > 0
+    assert view._view.viewport().rect().contains(view._view.cursorRect())
+    view.set_text("\n".join(["fio --name=a"] * 9))
+    assert view._view.verticalScrollBar().value() == 0

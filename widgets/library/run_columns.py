@@ -98,7 +98,7 @@ _LOOKS = {
     "type": _Look(88, 4, "Instance type, else the virtualisation", tone="muted"),
     "suite": _Look(80, 3, "Suites of the steps"),
     "step": _Look(140, 2, more=lambda row: "\n".join(row.summary.steps), tone="muted"),
-    "headline": _Look(124, 0, "Headline metric of the first step: geometric mean of its trials", bold=True),
+    "headline": _Look(124, 0, "First figure of the first step that has one: mean of its trials", bold=True),
     "half": _Look(58, 7, "Half of the 95 % interval of the headline value", tone="muted"),
     "trials": _Look(46, 6, "Completed trials without warm-ups", _nothing, "muted"),
     "verdict": _Look(148, tip="Trust in the result: the worst of its steps", more=_verdict, mark=_verdict_mark),

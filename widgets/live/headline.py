@@ -15,13 +15,13 @@ from app.summary import tail_of
 from suites.errors import UnitError, UnknownSuiteError
 from suites.quantities import (
     clock_text,
+    estimate_text,
     exact_share_text,
     figure_text,
     label_text,
     metric_text,
     range_text,
     share_text,
-    uncertainty_text,
 )
 from suites.units import convert
 from suites.verdict import Limiter
@@ -149,12 +149,6 @@ def samples_text(metric: Metric, spread: SampleSpread) -> str:
     return f"median of {spread.n} samples, {range_text(metric, spread.least, spread.greatest, value=spread.median)}"
 
 
-def estimate_text(metric: Metric, estimate: TrialsEstimate) -> str:
-    """Return an estimate with its 95 % interval: ``41.2k IOPS ± 0.9k``."""
-    figure = figure_text(metric, estimate.value, estimate.half)
-    return f"{figure} {uncertainty_text(metric, estimate.value, estimate.half)}" if estimate.half else figure
-
-
 def current_text(model: RunModel, step_key: StepKey, metric: Metric | None, now: float) -> str:
     """Return the trial of the step under way with its running figure, or what the run does between trials.
 
@@ -225,7 +219,7 @@ def _of_counted(model: RunModel, step_key: StepKey, metric: Metric, bands: Seque
     tail = tail_of(one for one, at in shown if at == labelled)
     return Headline(
         metric_text(metric, labelled),
-        estimate_text(metric, estimate),
+        estimate_text(metric, estimate.value, estimate.half),
         f"{_interval_text(estimate)}, n={estimate.n}{_excluded(model, step_key)}",
         metric.better,
         " · ".join(f"{figure_text(metric, one.value, one.half)} {label_text(at)}" for at, one in found[1:]),

@@ -9,7 +9,6 @@ from PySide6.QtCore import QObject, QTimer, Signal
 
 from app.detached_runs import DetachedRun
 from app.events import (
-    BROKEN,
     Activity,
     Event,
     JobBegan,
@@ -297,7 +296,7 @@ class RunController(QObject):
         parts = [doing] if quiet else [doing, left, figure]
         if remaining is not None and model.elapsed(now) > 0:
             share = model.elapsed(now) / (model.elapsed(now) + max(0.0, remaining))
-        lost = tuple(host for host, link in model.links.items() if link.state in BROKEN)
+        lost = tuple(host for host, link in model.links.items() if link.state.broken)
         detail = " · ".join(filter(None, parts))
         return replace(about, detail=detail, figure=figure, left=left, share=share, doing=doing, lost=lost)
 

@@ -156,7 +156,9 @@ def _measured(host: SideItem, line: StripLine) -> SideItem:
         return replace(host, detail=ASKS, icon="warning", tip=tip, run=line.key)
     if host.key in line.lost:
         return replace(host, detail="connection lost", icon="warning", tip=tip, run=line.key)
-    return replace(host, detail=line.left or "running", icon="live", colour="accent", tip=tip, run=line.key)
+    return replace(
+        host, detail=line.left.removeprefix("about ") or "running", icon="live", colour="accent", tip=tip, run=line.key
+    )
 
 
 def _page(name: PageName, detail: str = "") -> SideItem:

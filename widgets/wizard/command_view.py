@@ -133,7 +133,7 @@ class _Code(QPlainTextEdit):
             self.setPlainText(shown)
         height = self.fontMetrics().lineSpacing() * min(self._most, max(1, len(lines)))
         self.setFixedHeight(height + 2 * SPACE[1])
-        if "\nEOF\n" in shown:  # the command itself stands below the files that it needs
+        if "\nEOF\n" in shown:  # scroll to the command: the files that it needs come first
             self.moveCursor(QTextCursor.MoveOperation.End)
             self.ensureCursorVisible()
 
