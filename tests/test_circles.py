@@ -1,11 +1,12 @@
 """No files import each other in a circle, counting imports inside functions and those for types alone."""
 
-import ast
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 PACKAGES = ("app", "remote", "suites", "widgets")
+IMPORT = re.compile(r"^[ \t]*(?:from ([\w.]+) import (\([^)]*\)|[^(\n]*)|import ([^\n]*))", re.MULTILINE)
 
 
 def modules() -> dict[str, Path]:
@@ -16,12 +17,10 @@ def modules() -> dict[str, Path]:
 
 def imported(path: Path, known: dict[str, Path]) -> Iterator[str]:
     """Yield the modules that a file imports anywhere in it."""
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.ImportFrom) and node.module:
-            names = (f"{node.module}.{alias.name}" for alias in node.names)
-            yield from (name if name in known else node.module for name in names)
-        elif isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
+    for module, names, plain in IMPORT.findall(path.read_text(encoding="utf-8")):
+        parts = (f"{module}.{name}" for name in re.findall(r"\w+", names))
+        yield from (part if part in known else module for part in parts)
+        yield from re.findall(r"[\w.]+", plain)
 
 
 def circles(graph: dict[str, set[str]]) -> set[str]:

@@ -14,7 +14,13 @@ FORBIDDEN = frozenset({
 })  # fmt: skip
 """Words without a technical meaning; a name says reported, missing, difference, owner, duration … instead."""
 
-ANYWHERE = re.compile("|".join(sorted(FORBIDDEN)), re.IGNORECASE)
+ANYWHERE = re.compile(
+    "|".join(
+        rf"(?<![a-z]){word}(?![a-z])|{word.title()}(?![a-z])|(?<![A-Z]){word.upper()}(?![A-Za-z])"
+        for word in sorted(FORBIDDEN)
+    )
+)
+"""Finds them as words of a name: a file without any is not parsed."""
 
 PUBLISHED = frozenset({"rate_apart"})
 """Names that are keys of the public JSON."""

@@ -28,10 +28,9 @@ class QueueEntry:
 
     `session_series` and `detached` name what it continues: a session series, or a detached run. `run` is its run id
     once it has begun, `done` its progress such as ``3/6``, and `ends` when it is expected to end (seconds since the
-    epoch), None if unknown. `refused` is why a host did not admit it, and `retry_at` when it tries again; its turn
-    passes to others until then; of a run under way, `refused` is which connection is lost. `waits`: it waits for a host
-    that another process measures, instead of ending. `stays`: it remains in the queue when its process ends before it
-    began.
+    epoch), None if unknown; `lost` names lost connections. `refused` is why a host did not admit it, `retry_at` when
+    it tries again; its turn passes to others until then. `waits`: it waits for a host that another process measures,
+    instead of ending. `stays`: it remains in the queue when its process ends before it began.
     """
 
     id: str
@@ -48,6 +47,7 @@ class QueueEntry:
     run: str = ""
     done: str = ""
     ends: float | None = None
+    lost: str = ""
     refused: str = ""
     retry_at: float = 0.0
 
@@ -88,7 +88,7 @@ def _places(entries: Sequence[QueueEntry], now: float) -> Iterator[QueuePlace]:
     ahead = [entry for entry in entries if entry.running]
     for entry in entries:
         if entry.running:
-            yield QueuePlace(entry, entry.refused)
+            yield QueuePlace(entry, entry.lost)
             continue
         if entry.state is EntryState.PAUSED or entry.owner is None:
             yield QueuePlace(entry, "paused" if entry.owner is not None else NOT_STARTED)
@@ -134,4 +134,6 @@ def moved(entries: Sequence[QueueEntry], entry_id: str, to: int) -> list[QueueEn
 
 def again(entry: QueueEntry, refused: str, retry_at: float) -> QueueEntry:
     """Return `entry`, whose start was refused, as one that waits; its owner remains if only that may start it."""
-    return replace(entry, state=EntryState.WAITING, run="", done="", ends=None, refused=refused, retry_at=retry_at)
+    return replace(
+        entry, state=EntryState.WAITING, run="", done="", ends=None, lost="", refused=refused, retry_at=retry_at
+    )

@@ -123,7 +123,20 @@ def _content(document: Mapping[str, Any]) -> QueueContent:
     return made
 
 
-_PLAIN = ("id", "library", "session_series", "detached", "waits", "stays", "run", "done", "ends", "refused", "retry_at")
+_PLAIN = (
+    "id",
+    "library",
+    "session_series",
+    "detached",
+    "waits",
+    "stays",
+    "run",
+    "done",
+    "ends",
+    "lost",
+    "refused",
+    "retry_at",
+)
 
 
 def _entry_to_json(entry: QueueEntry) -> dict[str, Any]:
@@ -144,7 +157,7 @@ def _entry_from_json(written: Mapping[str, Any]) -> QueueEntry:
     from app.formats import plan_from_json
 
     return QueueEntry(
-        **{name: written[name] for name in _PLAIN},
+        **{name: written[name] for name in _PLAIN if name in written},
         plan=plan_from_json(written["plan"]),
         machines=_machines(written["machines"]),
         state=EntryState(written["state"]),

@@ -245,7 +245,7 @@ class RunMark:
             self._lost ^= {event.host}
             hosts = ", ".join(map(host_label, sorted(self._lost, key=natural_key)))
             lost = f"connection to {hosts} lost" if hosts else ""
-            self._file.update(lambda content: _note(content, self.entry_id, refused=lost, ends=None))
+            self._file.update(lambda content: _note(content, self.entry_id, lost=lost, ends=None))
 
 
 def _user_of(content: QueueContent, own: QueueEntry, host: str) -> str:

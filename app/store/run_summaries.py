@@ -24,7 +24,7 @@ from app.store.rows import Row, storable, to_text
 from suites.errors import UnknownSuiteError
 from suites.facts import known, virtualisation_of
 from suites.parameters import Parameter, Value
-from suites.quantities import figure_text
+from suites.quantities import figure_text, label_text
 from suites.vocab import Finding, Labels, Metric, Severity
 
 FigureKey = tuple[str, str, Metric, Labels]
@@ -141,21 +141,23 @@ def _headline(
 ) -> Row:
     """Return the first figure of the first step that has one, on the first such host.
 
-    Its text names another step than the first, and the host of several: ``528/s (sysbench-cpu on web-2)``.
+    Its text names what it is of, where the run has more: ``528/s (threads 4, sysbench-cpu on web-2)``.
     """
     if not figures:
         return {"headline": "", "metric": None, "value": None, "half": None, "headline_trials": 0}
     hosts, first = record.plan.hosts, next(iter(figures))[0]  # they are in the order of the steps
     key = min((key for key in figures if key[0] == first), key=lambda key: (*hosts, key[1]).index(key[1]))
-    step, host, metric, _ = key
+    step, host, metric, labels = key
+    point = label_text(labels) if sum(other[:3] == key[:3] for other in figures) > 1 else ""
     numbered = figures[key]
     values = [value for _, value in numbered]
     found = centre_over(values, _halves(record, key[0], numbered))
     half = None if found.high is None or min(values) == max(values) else found.high - found.value
     text = figure_text(metric, found.value, half)
-    named = [step] * (step != record.plan.steps[0].name) + [f"on {host_label(host)}"] * (hosts != (host,))
+    place = [step] * (step != record.plan.steps[0].name) + [f"on {host_label(host)}"] * (hosts != (host,))
+    named = ", ".join(filter(None, [point, " ".join(place)]))
     return {
-        "headline": f"{text} ({' '.join(named)})" if named else text, "metric": _metric_ids(connection)[metric],
+        "headline": f"{text} ({named})" if named else text, "metric": _metric_ids(connection)[metric],
         "value": found.value, "half": half, "headline_trials": len(values),
     }  # fmt: skip
 

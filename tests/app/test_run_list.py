@@ -133,6 +133,14 @@ def test_the_first_step_with_a_figure_has_the_headline(store: Store) -> None:
     assert store.load(other).summary.headline == text
 
 
+def test_a_headline_with_others_beside_it_names_its_point(store: Store) -> None:
+    figures = [Figure(run_events.IOPS, 100.0 * n, (("jobs", str(n)),)) for n in (1, 2)]
+    events = run_events.trial_events(run_events.trial(1), figures)
+    started = RunStarted(RUN, run_events.plan(), "2026-11-20T14:15:30+00:00")
+    record(store, RUN, [started, *events, RunEnded(RUN, State.DONE)])
+    assert store.library().rows[0].headline == "100 IOPS (jobs 1)"
+
+
 def test_a_run_under_way_is_listed_with_its_plan(store: Store) -> None:
     with store.recorder(RUN) as recorder:
         recorder.record(RunStarted(RUN, run_events.plan(), "2026-11-20T14:15:30+00:00"))

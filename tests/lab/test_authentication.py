@@ -191,7 +191,7 @@ def agent(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPa
         process.terminate()
 
 
-@pytest.mark.parametrize("kind", ["ed25519", "rsa", "ecdsa"])
+@pytest.mark.parametrize("kind", ["ed25519", "ecdsa", pytest.param("rsa", marks=pytest.mark.slow)])
 def test_a_key_in_the_agent(lab_host: LabHost, agent: RunningAgent, tmp_path: Path, kind: str) -> None:
     key = make_key(tmp_path / "key", kind=kind)
     lab_host.authorize(key)

@@ -19,7 +19,8 @@ pytestmark = pytest.mark.skipif(shutil.which("gcc") is None, reason="gcc is not 
 SHORT: dict[str, Any] = {"time": 0.1, "memory": "16 MiB", "largest_set": "64 KiB"}
 
 
-@pytest.mark.parametrize("build", ["shipped", *(pytest.param(one, marks=pytest.mark.slow) for one in ("host", "here"))])
+@pytest.mark.slow
+@pytest.mark.parametrize("build", ["shipped", "host", "here"])
 def test_a_run_over_ssh_tries_every_combination(lab_host: LabHost, tmp_path: Path, build: str) -> None:
     lab_host.add_to_home()
     with workstation_in(tmp_path) as workstation:

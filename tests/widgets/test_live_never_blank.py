@@ -113,6 +113,8 @@ def test_a_tool_without_samples_shows_the_time_of_its_trial_beside_the_finished_
     shown = headline(model, ("disk", "web-1"), (), 6.0)
     assert (shown.text, shown.caption) == ("41.0k IOPS", "no interval, n=1")
     assert shown.current == "trial 2 of 3, 00:04 of 00:10"
+    shown = headline(model, ("disk", "web-1"), (), 14.0)
+    assert shown.current == "trial 2 of 3, 00:12, expected 00:10"
 
 
 @pytest.mark.slow

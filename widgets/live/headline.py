@@ -333,11 +333,14 @@ def _spreads(view: TrialView, metric: Metric | None) -> Iterator[tuple[LiveSerie
 
 
 def _trial_time(view: TrialView, now: float) -> str:
-    """Return the time of a running trial: ``00:12 of 01:00``; beyond the expected time, how much."""
+    """Return the time of a running trial: ``00:12 of 01:00``; beyond that, ``01:05, expected 01:00``."""
     if view.began is None:
         return ""
     elapsed = max(0.0, now - view.began)
-    return clock_text(elapsed) if view.expected is None else f"{clock_text(elapsed)} of {clock_text(view.expected)}"
+    if view.expected is None:
+        return clock_text(elapsed)
+    joined = " of" if elapsed <= view.expected + 1.0 else ", expected"
+    return f"{clock_text(elapsed)}{joined} {clock_text(view.expected)}"
 
 
 def _spread(values: Numbers) -> SampleSpread | None:
