@@ -70,7 +70,7 @@ def _trust(row: LibraryRow) -> Key:
 def local_moment(moment: str) -> str:
     """Return a timestamp in local time to the minute, or unchanged if it cannot be read."""
     try:
-        return datetime.fromisoformat(moment).astimezone().strftime("%Y-%m-%d %H:%M")
+        return datetime.fromisoformat(moment).astimezone().isoformat(" ", "minutes")[:16]
     except ValueError:
         return moment
 
@@ -220,9 +220,10 @@ def sorted_rows(rows: Iterable[LibraryRow], column: ListColumn, *, descending: b
     every = list(rows)
     if column.name == "started":
         return every if descending else every[::-1]
-    found = [(column.key(row), row) for row in every]
-    present = sorted(((key[1], row) for key, row in found if not key[0]), key=lambda one: one[0], reverse=descending)
-    return [row for _, row in present] + [row for key, row in found if key[0]]
+    keys = [column.key(row) for row in every]
+    present = [place for place, key in enumerate(keys) if not key[0]]
+    present.sort(key=lambda place: keys[place][1], reverse=descending)
+    return [every[place] for place in present] + [row for row, key in zip(every, keys, strict=True) if key[0]]
 
 
 def differing_parameters(rows: Sequence[LibraryRow]) -> list[tuple[str, str]]:

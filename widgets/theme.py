@@ -1,5 +1,6 @@
 """Theme for Qt and pyqtgraph: colours (light and dark), spacing, fonts and icons."""
 
+import math
 import sys
 from dataclasses import asdict, dataclass
 from enum import StrEnum
@@ -67,8 +68,9 @@ def _resolve(name: str, colour: str) -> str:
 @lru_cache(maxsize=256)
 def _icon(name: str, colour: str, surface: str) -> QIcon:
     made = QIcon()
+    screens = QGuiApplication.screens()
     for size in (ICON_SIZE, 20, 24, 32):
-        for ratio in (1.0, 2.0):
+        for ratio in {1.0, *(float(math.ceil(screen.devicePixelRatio())) for screen in screens)}:
             drawn = _draw(name, size, colour, surface, ratio)
             made.addPixmap(drawn)
             made.addPixmap(drawn, QIcon.Mode.Selected)  # Qt would tint it with the selection's colour

@@ -9,7 +9,6 @@ from app.cli.common import report_errors, start_log
 from app.command_hints import use_library
 from app.paths import secure_private_directories
 from app.services import Workstation
-from app.version import VERSION
 
 VERBS = {
     "acknowledge": "library:acknowledge_run",
@@ -118,7 +117,7 @@ class Sectioned(click.Group):
 
 @click.group(cls=Sectioned, invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]})
 @click.option("--store", type=click.Path(path_type=Path), help="Library file to use instead of your own.")
-@click.version_option(VERSION, prog_name="benchwright")
+@click.version_option(package_name="benchwright", prog_name="benchwright")
 @click.pass_context
 @report_errors
 def benchwright(context: click.Context, store: Path | None) -> None:

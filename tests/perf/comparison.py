@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, cast
 
 from app.questions import RefusingAsker
 from app.services import Workstation
+from tests.perf.library_20000 import process_events_while
 from tests.perf.outcome import Met, Outcome, mean
 from tests.simulation.stored import store_of_groups
 
@@ -65,16 +66,7 @@ def _timed(work: Callable[[], object]) -> float:
 def _draw_plots() -> None:
     from widgets import jobs
 
-    _process_events_while(lambda: bool(jobs.running()))
-
-
-def _process_events_while(pending: Callable[[], bool]) -> None:
-    """Process events while `pending`; sleep until the next, because polling would use the CPU that is measured."""
-    from PySide6.QtCore import QEventLoop
-    from PySide6.QtWidgets import QApplication
-
-    while pending():
-        QApplication.processEvents(QEventLoop.ProcessEventsFlag.WaitForMoreEvents)
+    process_events_while(lambda: bool(jobs.running()))
 
 
 def _page(workstation: Workstation) -> "ComparePage":
@@ -96,5 +88,5 @@ def _show(page: "ComparePage", words: Sequence[str]) -> None:
     """Compare in the page and wait until its table is painted."""
     before = page.compared
     page.compare(words)
-    _process_events_while(lambda: page.compared is before)
+    process_events_while(lambda: page.compared is before)
     page.table.viewport().repaint()

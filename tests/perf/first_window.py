@@ -11,7 +11,7 @@ from tests.perf.host import move_home
 from tests.perf.outcome import Outcome, paired_ratio
 
 PAIRS = 12
-AIM = 1.5
+AIM = 1.3
 ROOT = Path(__file__).parent.parent.parent
 
 

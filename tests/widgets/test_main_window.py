@@ -35,7 +35,7 @@ MESSAGES = messages("widgets", "test_main_window")
 LINE = StripLine("a", "web-1 · fio", "trial 2 of 6", LineState.RUNNING, figure="412k IOPS", left="4:10 left")
 WAITING = StripLine("c", "web-1 · stream", MESSAGES["waits_for_web_1"], LineState.WAITING)
 
-HEAVY = ("pyqtgraph", "pandas", "numpy", "paramiko", "sqlalchemy", "matplotlib", "scipy", "cattrs")
+HEAVY = ("suites.registry", "pyqtgraph", "pandas", "numpy", "paramiko", "sqlalchemy", "matplotlib", "scipy", "cattrs")
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ from app.services import Workstation
 from suites.errors import BenchwrightError
 from suites.quantities import count_text
 from widgets.jobs import BackgroundJob
-from widgets.library.run_dialogs import list_runs
+from widgets.library.run_rows import list_runs
 from widgets.parts.boxes import column_in
 from widgets.parts.controls import push_button
 from widgets.parts.dialogs import QuestionDialog, ask_for_file, opened

@@ -10,15 +10,12 @@ from app.library_rows import LibraryRow
 from app.records import RunSummary
 from app.services import Workstation
 from widgets.jobs import BackgroundJob
-from widgets.library.run_rows import local_time, one_line
+from widgets.library.run_rows import list_runs
 from widgets.parts.controls import line_edit
 from widgets.parts.dialogs import QuestionDialog
 from widgets.parts.names import MISSING
 from widgets.parts.notice import FieldMessage
 from widgets.theme import SPACE
-
-LISTED = 6
-"""Runs listed by name; the rest is a count."""
 
 
 class DeleteQuestion(QuestionDialog):
@@ -34,14 +31,6 @@ class DeleteQuestion(QuestionDialog):
         super().__init__(f"Delete {many} for good?", " ".join(text), "Delete for good", parent)
         summaries = [line.summary for line in lines]
         list_runs(self, [(run.started, f"{run.name} · {run.headline or MISSING}") for run in summaries])
-
-
-def list_runs(question: QuestionDialog, runs: Sequence[tuple[str, str]]) -> None:
-    """List the first runs, each with its start and a text, and the number of the others."""
-    for started, text in runs[:LISTED]:
-        question.add_fact(local_time(started), one_line(text))
-    if len(runs) > LISTED:
-        question.add_fact("", f"and {len(runs) - LISTED} more")
 
 
 class TextQuestion(QuestionDialog):

@@ -3,19 +3,26 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import TYPE_CHECKING
 
 from app.events import State
 from app.library_rows import LibraryRow
 from app.library_table import local_moment
 from app.natural_order import natural_key
 from app.records import RunSummary
-from app.summary import MetricSummary
 from suites.quantities import duration_text, uncertainty_text
 from widgets.parts.names import MISSING
 from widgets.parts.text import visible
 
+if TYPE_CHECKING:
+    from app.summary import MetricSummary  # with all suites, which the first window does not need
+    from widgets.parts.dialogs import QuestionDialog
+
 LONGEST = 200
 """Characters shown in a cell; the tooltip has the full text."""
+
+LISTED = 6
+"""Runs that a question lists by name; the rest is a count."""
 
 TREND = 30
 """Runs in a trend."""
@@ -24,7 +31,7 @@ Trends = Mapping[str, tuple[tuple[float, ...], int]]
 """The headline values of the runs of the same tests, parameters and hosts, and which is the run's, by run."""
 
 
-def half_interval_text(summary: MetricSummary) -> str:
+def half_interval_text(summary: "MetricSummary") -> str:
     """Return the 95 % interval by the distance of its upper end, without its unit."""
     half = summary.uncertainty
     return uncertainty_text(summary.metric, summary.value, half) if half else MISSING
@@ -96,3 +103,11 @@ def trends_of(rows: Iterable[LibraryRow]) -> Trends:
             first = max(0, min(at - TREND // 2, len(values) - TREND))
             found[row.id] = (values[first : first + TREND], at - first)
     return found
+
+
+def list_runs(question: "QuestionDialog", runs: Sequence[tuple[str, str]]) -> None:
+    """List the first runs in a question, each with its start and a text, and the number of the others."""
+    for started, text in runs[:LISTED]:
+        question.add_fact(local_time(started), one_line(text))
+    if len(runs) > LISTED:
+        question.add_fact("", f"and {len(runs) - LISTED} more")

@@ -160,7 +160,7 @@ class Table(QTableView, Generic[RowT]):
             names = [column.name for column in self.content.columns]
             if stored.get("sort") in names:
                 order = Qt.SortOrder.DescendingOrder if stored["descending"] else Qt.SortOrder.AscendingOrder
-                self.sortByColumn(names.index(stored["sort"]), order)
+                self.horizontalHeader().setSortIndicator(names.index(stored["sort"]), order)
         self._fitted = []
         self.fit()
 
