@@ -124,19 +124,9 @@ def _content(document: Mapping[str, Any]) -> QueueContent:
 
 
 _PLAIN = (
-    "id",
-    "library",
-    "session_series",
-    "detached",
-    "waits",
-    "stays",
-    "run",
-    "done",
-    "ends",
-    "lost",
-    "refused",
+    "id", "library", "session_series", "detached", "waits", "stays", "run", "done", "ends", "lost", "refused",
     "retry_at",
-)
+)  # fmt: skip
 
 
 def _entry_to_json(entry: QueueEntry) -> dict[str, Any]:
