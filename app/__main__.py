@@ -45,12 +45,13 @@ def open_or_measure(workstation: "Workstation") -> None:
     import click
 
     from app.paths import reports_path
-    from app.window_packages import add_window_packages
 
     if has_display():
         try:
             from widgets.window_start import open_window
         except ImportError as error:
+            from app.window_packages import add_window_packages
+
             add_window_packages(error)
         raise SystemExit(open_window(workstation))
     from app.cli.prompts import TerminalAsker

@@ -4,8 +4,6 @@ import math
 import threading
 from pathlib import Path
 
-import tomlkit
-
 from app.margins import MarginError
 from app.output import WriteError, write_whole
 from remote.local_file import parse_toml, read_file
@@ -58,6 +56,8 @@ class SavedMargins:
             raise
 
     def _write(self, shares: dict[str, float]) -> None:
+        import tomlkit  # takes time, and is only needed to save
+
         document = {metric: round(100 * shares[metric], 6) for metric in sorted(shares)}
         try:
             write_whole(self._path, tomlkit.dumps(document).encode(), private=True)

@@ -69,7 +69,7 @@ def _resolve(name: str, colour: str) -> str:
 def _icon(name: str, colour: str, surface: str) -> QIcon:
     made = QIcon()
     screens = QGuiApplication.screens()
-    for size in (ICON_SIZE, 20, 24, 32):
+    for size in (ICON_SIZE, 2 * ICON_SIZE):
         for ratio in {1.0, *(float(math.ceil(screen.devicePixelRatio())) for screen in screens)}:
             drawn = _draw(name, size, colour, surface, ratio)
             made.addPixmap(drawn)
@@ -77,11 +77,16 @@ def _icon(name: str, colour: str, surface: str) -> QIcon:
     return made
 
 
+@cache
+def _svg(name: str) -> str:
+    return read_text(f"icons/{name}.svg")
+
+
 @lru_cache(maxsize=512)
 def _draw(name: str, size: int, colour: str, surface: str, ratio: float) -> QPixmap:
     from PySide6.QtSvg import QSvgRenderer
 
-    source = read_text(f"icons/{name}.svg").replace("currentColor", colour).replace("currentSurface", surface)
+    source = _svg(name).replace("currentColor", colour).replace("currentSurface", surface)
     drawn = QPixmap(QSize(size, size) * ratio)
     drawn.fill(Qt.GlobalColor.transparent)
     painter = QPainter(drawn)

@@ -7,8 +7,6 @@ from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import tomlkit
-
 from app.hosts.credentials import CredentialCache, key_account, password_account
 from app.natural_order import natural_key
 from app.output import WriteError, write_whole
@@ -174,6 +172,8 @@ class SavedHosts:
             raise
 
     def _write(self, entries: list[HostEntry]) -> None:
+        import tomlkit  # takes time, and is only needed to save
+
         document = {
             entry.name: {key: getattr(entry, key) for key in _KEYS if getattr(entry, key) is not None}
             for entry in sorted(entries, key=lambda entry: natural_key(entry.name))
