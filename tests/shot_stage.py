@@ -8,11 +8,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar
 
-from PySide6.QtCore import QCoreApplication, QEvent, QEventLoop
+from PySide6.QtCore import QCoreApplication, QEvent
 from PySide6.QtWidgets import QApplication, QWidget
 
 from app.hosts.hosts import HostEntry
 from app.services import Workstation
+from tests.event_loop import process_events_while
 from tests.shot_checks import problems_of
 from widgets import jobs, theme
 from widgets.main_window import MainWindow
@@ -70,8 +71,7 @@ class Stage:
     def settle(self, until: Callable[[], bool] = lambda: not jobs.running()) -> None:
         """Let Qt work until `until` holds and everything is painted."""
         deadline = time.monotonic() + PATIENCE
-        while not until() and time.monotonic() < deadline:
-            QApplication.processEvents(QEventLoop.ProcessEventsFlag.WaitForMoreEvents, 50)
+        process_events_while(lambda: not until() and time.monotonic() < deadline)
         for _ in range(20):  # a page may make its plots one after the other
             QApplication.processEvents()
 

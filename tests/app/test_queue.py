@@ -1,5 +1,6 @@
 """The queue: who waits for whom, its order, its file, and what another process sees."""
 
+import json
 import subprocess
 import sys
 import threading
@@ -78,6 +79,15 @@ def test_the_reason_names_the_run_the_alias_and_the_time_left(queue: RunQueue) -
                 assert (waits(queue)["on web/x"], queue.places()[0].entry.ends) == (reason, None)
 
     events()
+    assert waits(queue) == {"on x": ""}
+
+
+def test_an_entry_written_before_lost_connections_had_a_field_is_read(queue: RunQueue, tmp_path: Path) -> None:
+    queue.add(plan_on("x"), LIBRARY)
+    path = tmp_path / "state/queue.json"
+    document = json.loads(path.read_text())
+    del document["entries"][0]["lost"]
+    path.write_text(json.dumps(document))
     assert waits(queue) == {"on x": ""}
 
 

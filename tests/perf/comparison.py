@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, cast
 
 from app.questions import RefusingAsker
 from app.services import Workstation
-from tests.perf.library_20000 import process_events_while
 from tests.perf.outcome import Met, Outcome, mean
 from tests.simulation.stored import store_of_groups
 
@@ -64,6 +63,7 @@ def _timed(work: Callable[[], object]) -> float:
 
 
 def _draw_plots() -> None:
+    from tests.event_loop import process_events_while
     from widgets import jobs
 
     process_events_while(lambda: bool(jobs.running()))
@@ -86,6 +86,8 @@ def _page(workstation: Workstation) -> "ComparePage":
 
 def _show(page: "ComparePage", words: Sequence[str]) -> None:
     """Compare in the page and wait until its table is painted."""
+    from tests.event_loop import process_events_while
+
     before = page.compared
     page.compare(words)
     process_events_while(lambda: page.compared is before)

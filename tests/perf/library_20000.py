@@ -82,6 +82,7 @@ def _application() -> None:
 
 def _open(workstation: Workstation) -> "tuple[LibraryPage, float]":
     """Return a page, and the seconds from its creation to its painted rows."""
+    from tests.event_loop import process_events_while
     from widgets.library.library_page import LibraryPage
 
     began = time.perf_counter()
@@ -145,23 +146,10 @@ def _timed(work: Callable[[], object], page: "LibraryPage | None" = None) -> flo
 
 
 def _settle() -> None:
+    from tests.event_loop import process_events_while
     from widgets import jobs
 
     process_events_while(lambda: bool(jobs.running()))
-
-
-def process_events_while(pending: Callable[[], bool]) -> None:
-    """Process events while `pending`; sleep until the next, because polling would use the CPU that is measured.
-
-    With a time limit, processEvents() does not sleep.
-    """
-    from PySide6.QtCore import QEventLoop, QTimer
-    from PySide6.QtWidgets import QApplication
-
-    waking = QTimer(interval=20)
-    waking.start()
-    while pending():
-        QApplication.processEvents(QEventLoop.ProcessEventsFlag.WaitForMoreEvents)
 
 
 def _resident() -> int:
