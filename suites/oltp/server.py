@@ -4,7 +4,7 @@ import re
 import shlex
 from collections.abc import Callable, Sequence
 
-from suites.base import Context, Effect, EffectKind, StepCheck, StepEvidence
+from suites.base import Command, Context, Effect, EffectKind, Purpose, StepCheck, StepEvidence
 from suites.checks import Check, CheckOutcome, NotChecked
 from suites.disk import DIRECTORY, MIB, best_directory
 from suites.host_files import HostFile
@@ -26,7 +26,7 @@ OVERHEAD = 2 * 2**30
 
 # PostgreSQL refuses to run as root. Another account cannot enter root's directory unless it keeps the one capability
 # for that; all other capabilities are dropped. MariaDB runs as root with an option.
-_TEXT = r"""# sh database.sh make|run KIND [BUFFERS FSYNC CHECKPOINT] COMMAND...: a server in ./data, for one command.
+_TEXT = r"""# sh database.sh make|run KIND [BUFFERS FSYNC CHECKPOINT CONNECTIONS] COMMAND...: a server in ./data
 set -u
 mode=$1 kind=$2
 shift 2
@@ -41,6 +41,7 @@ for folder in $(ls -d @PATTERNS@ \
 done
 PATH=@PATH@
 export PATH
+ulimit -n "$(ulimit -Hn)" # each client has a connection
 if [ "$(id -u)" = 0 ] && [ "$kind" = postgresql ]; then
     id -u postgres >/dev/null 2>&1 && account=postgres || account=nobody
 fi
@@ -50,27 +51,32 @@ server() {
             --inh-caps +dac_read_search --ambient-caps +dac_read_search -- "$@"
     fi
 }
-make_postgresql() { # buffers fsync checkpoint
+make_postgresql() { # buffers fsync checkpoint connections
     command -v initdb >/dev/null && command -v pg_ctl >/dev/null || fail "There is no PostgreSQL server here."
     server initdb -D "$data" -U benchwright -A trust -E UTF8 --locale=C -N >make.log 2>&1 ||
         fail "$(tail -n 5 make.log)"
     printf "%s = '%s'\n" listen_addresses "" unix_socket_directories . shared_buffers "$1MB" fsync "$2" port 5432 \
-        checkpoint_timeout "$3s" >>"$data/postgresql.conf"
+        checkpoint_timeout "$3s" max_connections "$4" >>"$data/postgresql.conf"
 }
 start_postgresql() { server pg_ctl -D "$data" -l "$data/server.log" -w -t 120 start >/dev/null 2>&1; }
 stop_postgresql() { server pg_ctl -D "$data" -m fast -w -t 120 stop >/dev/null 2>&1; }
 version_postgresql() { postgres --version; }
 version_mysql() { mariadbd --version; }
-make_mysql() { # buffers fsync
+make_mysql() { # buffers fsync checkpoint connections
     command -v mariadbd >/dev/null && command -v mariadb-install-db >/dev/null ||
         fail "There is no MariaDB server here."
     flush=1
     [ "$2" = on ] || flush=0
     printf '%s\n' "[mariadbd]" "datadir=$data" socket=mysql.sock "pid-file=$data/pid" skip-networking \
-        "user=$(id -un)" "innodb_buffer_pool_size=$1M" "innodb_flush_log_at_trx_commit=$flush" skip-log-bin >my.cnf
+        "user=$(id -un)" "innodb_buffer_pool_size=$1M" "innodb_flush_log_at_trx_commit=$flush" skip-log-bin \
+        "max_connections=$4" >my.cnf
     mariadb-install-db --defaults-file="$here/my.cnf" --auth-root-authentication-method=normal --skip-test-db \
         >make.log 2>&1 || fail "$(tail -n 5 make.log)"
     start_mysql || fail "$(tail -n 5 "$data/server.log")"
+    accepted=$(mariadb-admin --no-defaults -u root -S data/mysql.sock variables |
+        awk '$2 == "max_connections" { print $4 }') # it lowers the number where it may not open as many files
+    [ "${accepted:-0}" -ge "$4" ] ||
+        fail "MariaDB accepts ${accepted:-no} connections of $4, with $(ulimit -n) open files: use fewer threads."
     mariadb-admin --no-defaults -u root -S data/mysql.sock create sbtest || fail "no database could be made"
     stop_mysql
 }
@@ -87,8 +93,8 @@ stop_mysql() { kill "$pid" 2>/dev/null && wait "$pid" 2>/dev/null; }
 if [ "$mode" = make ]; then
     (umask 077 && mkdir data) || exit
     [ -z "$account" ] || chown "$account" data || exit
-    "make_$kind" "$1" "$2" "$3"
-    shift 3
+    "make_$kind" "$1" "$2" "$3" "$4"
+    shift 4
 fi
 "start_$kind" || fail "The server did not start: $(tail -n 5 "$data/server.log" 2>&1)"
 trap '"stop_$kind"; exit 143' HUP INT TERM
@@ -279,10 +285,34 @@ def checkpoint_missed(writes: Callable[[Values], bool]) -> StepCheck:
     )
 
 
-def start_arguments(values: Values, kind: str) -> tuple[str, ...]:
-    """Return the arguments before the command that fills the tables: they create and start the server."""
+_CONNECTIONS = {POSTGRESQL: 100, MYSQL: 151}
+"""Default of max_connections: PostgreSQL 15, MariaDB 10.11."""
+
+SPARE_CONNECTIONS = 10
+"""Connections besides the clients': of the tool itself, and those that PostgreSQL reserves (3)."""
+
+
+def start_arguments(values: Values, kind: str, clients: int) -> tuple[str, ...]:
+    """Return the arguments before the command that fills the tables: they create and start a server for `clients`."""
     buffers = str(int(values["buffers"]) // MIB)
-    return ("sh", SCRIPT, "make", kind, buffers, "on" if values["fsync"] else "off", f"{checkpoint_of(values):.0f}")
+    connections = max(_CONNECTIONS[kind], clients + SPARE_CONNECTIONS)
+    fsync = "on" if values["fsync"] else "off"
+    return ("sh", SCRIPT, "make", kind, buffers, fsync, f"{checkpoint_of(values):.0f}", str(connections))
+
+
+_CONNECT = (
+    '"$@" >connect.log 2>&1 && exit; tail -n 5 connect.log; '
+    "! grep -Eqi 'too many (clients|connections)|connection slots|error 1040' connect.log || "
+    'echo "The server refuses so many connections at once: use fewer, or raise its limit (max_connections)."; exit 1'
+)
+
+
+def connect_command(words: Sequence[str], files: tuple[HostFile, ...] = ()) -> Command:
+    """Return the command that opens all connections to a server that already runs, before anything is measured.
+
+    `words` open them and end. A pooler may accept more than the server behind it, so no limit is computed.
+    """
+    return Command(("sh", "-c", _CONNECT, "connect", *words), Purpose.PREPARE, files=files)
 
 
 def started(kind: str) -> tuple[str, ...]:

@@ -325,14 +325,20 @@ class SysbenchOltp(Suite):
         if server.is_started_here(values):
             return (
                 Command(
-                    (*server.start_arguments(values, kind), *fill, "prepare"), Purpose.PREPARE, files=(server.FILE,)
+                    (*server.start_arguments(values, kind, int(values["threads"])), *fill, "prepare"),
+                    Purpose.PREPARE,
+                    files=(server.FILE,),
                 ),
                 Command((*server.started(kind), *run), files=(server.FILE,)),
             )
+        connected = server.connect_command(
+            ("sysbench", "oltp_point_select", *options, f"--threads={values['threads']}", "--events=1", "run")
+        )
         if values["tables"] == server.KEEP:
-            return (Command(run),)
+            return (connected, Command(run))
         return (
             Command(("sh", "-c", _CREATE_TABLES, "sysbench", *fill), Purpose.PREPARE),
+            connected,
             Command(run),
             Command(("sh", "-c", _DROP, "sysbench", *fill), Purpose.CLEAN_UP),
         )

@@ -19,6 +19,7 @@ from suites.checks import Check, CheckOutcome, NotChecked
 from suites.command_line import CommandSyntax, Respelled
 from suites.equivalents import Equivalent, MetricMapping, ParameterMapping, Traits, backwards, mapped
 from suites.facts import Facts, cpus_for
+from suites.host_files import HostFile
 from suites.oltp import server
 from suites.parameters import Choice, Parameter, Tuned, Type, Value, Values
 from suites.pgbench.output import (
@@ -256,6 +257,8 @@ _MAKE = (
 _DROP = '[ ! -f made ] || exec pgbench -i -I d "$@"'
 
 
+ONE_ROW = HostFile("connect.sql", text="select 1;\n")
+
 PGBENCH = Program(
     "pgbench", ("pgbench",), {**same_package_name("postgresql-contrib"), "apt": "postgresql", "pacman": "postgresql"}
 )
@@ -359,7 +362,7 @@ class Pgbench(Suite):
         if server.is_started_here(values):
             there = ["-h", server.PEER, "-U", _NAME]
             fill = (
-                *server.start_arguments(values, server.POSTGRESQL),
+                *server.start_arguments(values, server.POSTGRESQL, int(values["clients"])),
                 "pgbench",
                 "-i",
                 "-q",
@@ -375,9 +378,12 @@ class Pgbench(Suite):
             )
         there, database = _where(values), str(values["database"])
         measure = Command((*run, *there, database))
+        all_at_once = ("-c", str(values["clients"]), "-j", str(values["threads"]), "-t", "1", "-f", ONE_ROW.name)
+        connected = server.connect_command(("pgbench", "-n", *all_at_once, *there, database), files=(ONE_ROW,))
         if values["tables"] == server.KEEP:
-            return (measure, *read)
+            return (connected, measure, *read)
         return (
+            connected,
             Command(("sh", "-c", _MAKE, "pgbench", scale, database, *there), Purpose.PREPARE),
             measure,
             *read,

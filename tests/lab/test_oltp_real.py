@@ -14,7 +14,10 @@ from suites.oltp.server import FILE
 from suites.oltp.suite import SysbenchOltp
 from tests.lab.probe_runs import run_once, workstation_in
 from tests.lab_sshd import LabHost
+from tests.messages import messages
 from tests.suites.captured_outputs import figures
+
+MESSAGES = messages("lab", "test_oltp_real")
 
 DRIVERS = {
     "pgsql": bool(list(Path("/usr/lib/postgresql").glob("*/bin/initdb"))),
@@ -88,7 +91,7 @@ def running(folder: Path, driver: str) -> Iterator[None]:
     (folder / FILE.name).write_text(FILE.text)
     # PostgreSQL reads its rules anew a moment after it is told: until then the account of the test may still enter.
     script = f"{SETTLE[driver]}; echo ready; exec cat"
-    argv = ("sh", FILE.name, "make", KINDS[driver], "32", "on", "30", "sh", "-c", script)
+    argv = ("sh", FILE.name, "make", KINDS[driver], "32", "on", "30", "20", "sh", "-c", script)
     with subprocess.Popen(argv, cwd=folder, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as server:
         assert server.stdout is not None
         assert server.stdin is not None
@@ -116,6 +119,8 @@ def test_a_password_stays_in_its_file(driver: str, lab_host: LabHost, tmp_path: 
             refused, _ = run_once(workstation, "sysbench-oltp", "lab", peer=None, **given)
             ended, events = run_once(workstation, "sysbench-oltp", "lab", peer=None, **given, config_file=str(secret))
             again, _ = run_once(workstation, "sysbench-oltp", "lab", peer=None, **given, config_file=str(secret))
+            many = {**given, "threads": 40, "config_file": str(secret)}
+            crowded, _ = run_once(workstation, "sysbench-oltp", "lab", peer=None, **many)
     finally:
         shutil.rmtree(folder)
     assert refused.state is State.FAILED
@@ -123,6 +128,18 @@ def test_a_password_stays_in_its_file(driver: str, lab_host: LabHost, tmp_path: 
     assert (ended.state, ended.reason) == (State.DONE, "")
     assert (again.state, again.reason) == (State.DONE, "")  # what was made was dropped again
     assert "sesame" not in repr(events)
+    assert crowded.state is State.FAILED
+    assert MESSAGES["too_many_connections"] in crowded.reason
+
+
+@pytest.mark.parametrize("driver", DRIVERS)
+def test_a_server_of_its_own_accepts_all_threads(driver: str, lab_host: LabHost, tmp_path: Path) -> None:
+    there(driver)
+    lab_host.add_to_home()
+    with workstation_in(tmp_path) as workstation:
+        given = {**SMALL, "driver": driver, "workload": "oltp_read_only", "threads": 300}
+        ended, _ = run_once(workstation, "sysbench-oltp", "lab", peer=None, **given)
+    assert (ended.state, ended.reason) == (State.DONE, "")
 
 
 @pytest.mark.parametrize("driver", ["pgsql"])
@@ -134,7 +151,7 @@ def test_tables_that_are_there_stay(driver: str, lab_host: LabHost, tmp_path: Pa
     (folder / FILE.name).write_text(FILE.text)
     ask = f"psql -h {folder}/data -U benchwright postgres -Atqc"
     script = f'{ask} "create table sbtest1 (mine int)"; echo ready; cat; {ask} "select count(*) from sbtest1"'
-    argv = ("sh", FILE.name, "make", "postgresql", "32", "on", "30", "sh", "-c", script)
+    argv = ("sh", FILE.name, "make", "postgresql", "32", "on", "30", "20", "sh", "-c", script)
     given = {**SMALL, "server": "named", "driver": driver, "address": f"{folder}/data", "user": "benchwright"}
     try:
         with (

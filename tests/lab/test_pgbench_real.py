@@ -70,6 +70,13 @@ def test_a_server_of_its_own_gives_what_it_gives_by_hand_and_goes(lab_host: LabH
     assert running_in(place) == []
 
 
+def test_a_server_of_its_own_accepts_all_clients(lab_host: LabHost, tmp_path: Path) -> None:
+    lab_host.add_to_home()
+    with workstation_in(tmp_path) as workstation:
+        ended, _ = run_once(workstation, "pgbench", "lab", peer=None, **{**SMALL, "clients": 200, "scale": 20})
+    assert (ended.state, ended.reason) == (State.DONE, "")
+
+
 def test_a_run_that_is_stopped_leaves_no_server(lab_host: LabHost, tmp_path: Path) -> None:
     lab_host.add_to_home()
     place = tmp_path / "place"
@@ -120,7 +127,7 @@ def test_an_account_without_rights_needs_none(tmp_path: Path) -> None:
 def running(tmp_path: Path) -> Iterator[Path]:
     """Run a server until the test is over; return the directory of its socket."""
     (tmp_path / FILE.name).write_text(FILE.text)
-    argv = ("sh", FILE.name, "make", "postgresql", "16", "on", "30", "sh", "-c", "echo ready; exec cat")
+    argv = ("sh", FILE.name, "make", "postgresql", "16", "on", "30", "20", "sh", "-c", "echo ready; exec cat")
     with subprocess.Popen(argv, cwd=tmp_path, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as server:
         assert server.stdout is not None
         assert server.stdout.readline() == b"ready\n"
@@ -146,6 +153,10 @@ def test_a_server_that_runs_already_is_left_as_it_was(lab_host: LabHost, running
         create = ("psql", "-h", str(running), "-U", "benchwright", "-c", "create table pgbench_accounts (mine int)")
         subprocess.run((*create, "postgres"), check=True, capture_output=True)
         refused, _ = run_once(workstation, "pgbench", "lab", peer=None, **small)
+        kept = {**small, "tables": "keep", "clients": 30}
+        crowded, _ = run_once(workstation, "pgbench", "lab", peer=None, **kept)
+    assert crowded.state is State.FAILED
+    assert MESSAGES["too_many_connections"] in crowded.reason
     assert refused.state is State.FAILED
     assert MESSAGES["has_tables_pgbench_already"] in refused.reason
     assert int(_tables(running)) == int(before) + 1

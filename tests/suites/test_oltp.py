@@ -31,24 +31,24 @@ def parsed(name: str) -> ParsedTrial:
 
 
 @pytest.mark.parametrize(
-    ("driver", "kind", "where"),
+    ("driver", "kind", "connections", "where"),
     [
-        ("pgsql", "postgresql", "--pgsql-host=/proc/self/cwd/data --pgsql-user=benchwright --pgsql-db=postgres"),
-        ("mysql", "mysql", "--mysql-socket=data/mysql.sock --mysql-user=root --mysql-db=sbtest"),
+        ("pgsql", "postgresql", 100, "--pgsql-host=/proc/self/cwd/data --pgsql-user=benchwright --pgsql-db=postgres"),
+        ("mysql", "mysql", 151, "--mysql-socket=data/mysql.sock --mysql-user=root --mysql-db=sbtest"),
     ],
 )
-def test_a_server_of_its_own_is_made_filled_and_started(driver: str, kind: str, where: str) -> None:
+def test_a_server_of_its_own_is_made_filled_and_started(driver: str, kind: str, connections: int, where: str) -> None:
     options = f"sysbench oltp_read_only --db-driver={driver} {where} --tables=3 --table-size=500"
     times = "--threads=2 --time=10 --percentile=95 --report-interval=1 run"
     given = {"table_count": 3, "table_size": 500, "threads": 2, "buffers": 64 * MIB}
     assert lines(driver=driver, workload="oltp_read_only", **given) == [
-        (Purpose.PREPARE, f"sh database.sh make {kind} 64 on 300 {options} prepare"),
+        (Purpose.PREPARE, f"sh database.sh make {kind} 64 on 300 {connections} {options} prepare"),
         (Purpose.MEASURE, f"sh database.sh run {kind} {options} --rand-type=special {times}"),
     ]
 
 
 def test_a_server_that_runs_already_is_asked_as_a_person_would() -> None:
-    make, measure, drop = lines(**NAMED, port=6000, config_file="/home/ann/pw")
+    make, connect, measure, drop = lines(**NAMED, port=6000, config_file="/home/ann/pw")
     options = (
         "sysbench oltp_read_write --db-driver=mysql --config-file=/home/ann/pw --mysql-host=db-1 --mysql-port=6000 "
         "--mysql-user=ann --mysql-db=bench --tables=1 --table-size=10000"
@@ -56,8 +56,9 @@ def test_a_server_that_runs_already_is_asked_as_a_person_would() -> None:
     assert measure[1].startswith(f"{options} --rand-type=special --threads=1 ")
     assert (make[0], drop[0]) == (Purpose.PREPARE, Purpose.CLEAN_UP)
     assert make[1].endswith(f" sysbench {options}")
+    assert connect[1].endswith(f" {options.replace('read_write', 'point_select')} --threads=1 --events=1 run")
     assert drop[1].endswith(f" sysbench {options}")
-    assert [purpose for purpose, _line in lines(**NAMED, tables="keep")] == [Purpose.MEASURE]
+    assert [purpose for purpose, _line in lines(**NAMED, tables="keep")] == [Purpose.PREPARE, Purpose.MEASURE]
 
 
 def test_a_directory_as_address_is_a_socket() -> None:

@@ -36,25 +36,27 @@ def parsed(name: str, *, mixed: bool = False) -> ParsedTrial:
 def test_a_server_of_its_own_is_made_filled_and_started() -> None:
     there = "-h /proc/self/cwd/data -U benchwright postgres"
     assert lines(scale=7, clients=4, threads=2, rate=500, buffers=64 * MIB) == [
-        (Purpose.PREPARE, f"sh database.sh make postgresql 64 on 300 pgbench -i -q -s 7 {there}"),
+        (Purpose.PREPARE, f"sh database.sh make postgresql 64 on 300 100 pgbench -i -q -s 7 {there}"),
         (
             Purpose.MEASURE,
             f"sh database.sh run postgresql pgbench -b tpcb-like -T 10 -P 1 -c 4 -j 2 -M simple -R 500 {there}",
         ),
     ]
     assert " 64 off " in lines(fsync=False, buffers=64 * MIB)[0][1]
+    assert " on 300 522 pgbench " in lines(clients=512)[0][1]
 
 
 def test_a_server_that_runs_already_is_asked_as_a_person_would() -> None:
-    make, measure, drop = lines(**NAMED, port=6000)
+    connect, make, measure, drop = lines(**NAMED, port=6000, clients=400)
+    assert connect[1].endswith(" pgbench -n -c 400 -j 1 -t 1 -f connect.sql -h db-1 -p 6000 -U ann bench")
     assert measure == (
         Purpose.MEASURE,
-        "pgbench -b tpcb-like -T 10 -P 1 -c 1 -j 1 -M simple -h db-1 -p 6000 -U ann bench",
+        "pgbench -b tpcb-like -T 10 -P 1 -c 400 -j 1 -M simple -h db-1 -p 6000 -U ann bench",
     )
     assert (make[0], drop[0]) == (Purpose.PREPARE, Purpose.CLEAN_UP)
     assert make[1].endswith(" pgbench 1 bench -h db-1 -p 6000 -U ann")
     assert drop[1].endswith(MESSAGES["pgbench_h_db_1_p_6000_u_ann"])
-    assert [purpose for purpose, _line in lines(**NAMED, tables="keep")] == [Purpose.MEASURE]
+    assert [purpose for purpose, _line in lines(**NAMED, tables="keep")] == [Purpose.PREPARE, Purpose.MEASURE]
 
 
 def test_transactions_are_logged_where_percentiles_are_asked_for() -> None:
@@ -64,11 +66,12 @@ def test_transactions_are_logged_where_percentiles_are_asked_for() -> None:
     assert " -l --sampling-rate=0.125 -h " in lines(logged=12.5)[1][1]
     assert [purpose for purpose, _line in lines(**NAMED, logged=100)] == [
         Purpose.PREPARE,
+        Purpose.PREPARE,
         Purpose.MEASURE,
         Purpose.MEASURE,
         Purpose.CLEAN_UP,
     ]
-    assert [line for _purpose, line in lines(**NAMED, tables="keep", logged=1)][1:] == ["sh percentiles.sh"]
+    assert [line for _purpose, line in lines(**NAMED, tables="keep", logged=1)][2:] == ["sh percentiles.sh"]
 
 
 def test_the_log_stays_small_whatever_the_rate() -> None:
