@@ -21,6 +21,8 @@ from suites.oltp.suite import SysbenchOltp
 from suites.pgbench.suite import Pgbench
 from suites.ping import LatencyUnderLoad
 from suites.programs import TASKSET, Program
+from suites.slo.fio import FioSlo
+from suites.slo.pgbench import PgbenchSlo
 from suites.snia.suite import FioSnia
 from suites.speccpu import SpecCpu
 from suites.stream.suite import Stream
@@ -49,6 +51,7 @@ SUITES: tuple[Suite, ...] = (
     Fio(),
     FioSweep(),
     FioSnia(),
+    FioSlo(),
     FioJob(),
     SysbenchFileio(),
     Dd(),
@@ -59,6 +62,7 @@ SUITES: tuple[Suite, ...] = (
     LatencyUnderLoad(),
     SysbenchOltp(),
     Pgbench(),
+    PgbenchSlo(),
     UserCommand(),
 )
 

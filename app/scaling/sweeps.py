@@ -227,7 +227,10 @@ _TAIL = 99.0
 
 @dataclass(frozen=True, slots=True)
 class SweepPanel:
-    """A plot: curves of one metric over one label. `others` is the number of omitted curves."""
+    """A plot: curves of one metric over one label, or of several percentiles of one latency.
+
+    `others` is the number of omitted curves.
+    """
 
     metric: Metric
     label: str
@@ -250,7 +253,9 @@ class SweepPanel:
         return tuple((self.position(x), found[x]) for x in sorted(found))
 
     def name(self, curve: SweepCurve) -> str:
-        """Return the labels that distinguish `curve` in its plot; empty for a single curve."""
+        """Return the labels or the percentile that distinguish `curve` in its plot; empty for a single curve."""
+        if len({other.metric for other in self.curves}) > 1:
+            return "median" if curve.metric.percentile == 50 else f"p{curve.metric.percentile:g}"
         varying = {pair for other in self.curves for pair in other.rest if pair not in curve.rest}
         names = {name for name, _ in varying}
         return label_text(tuple(pair for pair in curve.rest if pair[0] in names)) if len(self.curves) > 1 else ""
@@ -284,12 +289,26 @@ def panels_of(curves: Sequence[SweepCurve]) -> tuple[SweepPanel, ...]:
     for metric in beneath:
         own = [curve for curve in curves if curve.metric == metric]
         shared = label if any(curve.label == label for curve in own) else label_with_most_values(own)
-        panels.append(_panel(curves, metric, shared or ""))
+        panels.append(_panel(curves, metric, shared or "", _percentiles_with(metric, curves, shared)))
     return tuple(panels)
 
 
-def _panel(curves: Sequence[SweepCurve], metric: Metric, label: str) -> SweepPanel:
-    found = [curve for curve in curves if curve.metric == metric and curve.label == label]
+def _percentiles_with(metric: Metric, curves: Sequence[SweepCurve], label: str | None) -> tuple[Metric, ...]:
+    """Return the percentiles to draw with `metric`: those of the same unit, if each has a single curve over `label`."""
+    found = [curve for curve in curves if curve.label == label and _is_shown_percentile(curve.metric)]
+    alike = [curve.metric for curve in found if curve.metric.unit is metric.unit]
+    single = len(set(alike)) == len(alike) and metric in alike
+    return tuple(alike) if single else (metric,)
+
+
+def _is_shown_percentile(metric: Metric) -> bool:
+    """Whether a latency is a percentile other than the minimum and the maximum, which have no scale in common."""
+    return metric.kind is MetricKind.TIME and metric.percentile is not None and 0 < metric.percentile < 100
+
+
+def _panel(curves: Sequence[SweepCurve], metric: Metric, label: str, drawn_with: Sequence[Metric] = ()) -> SweepPanel:
+    wanted = (metric, *drawn_with)
+    found = [curve for curve in curves if curve.metric in wanted and curve.label == label]
     drawn = tuple(found[:MOST_CURVES])
     values = [point.x for curve in drawn for point in curve.points]
     logarithmic = min(values) > 0 and max(values) / min(values) >= _LOGARITHMIC_FROM

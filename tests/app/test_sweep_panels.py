@@ -66,6 +66,12 @@ def test_knees_are_named_by_their_curve_and_only_where_they_were_reached() -> No
     assert panels_of(curves_of(growing))[0].knees() == ()
 
 
+def test_the_percentiles_of_one_curve_are_drawn_together() -> None:
+    rate, tail = panels_of(curves_of(swept("1")))
+    assert [rate.name(curve) for curve in rate.curves] == [""]
+    assert [(curve.metric, tail.name(curve)) for curve in tail.curves] == [(P50, "median"), (P99, "p99")]
+
+
 def test_counts_close_to_each_other_stand_on_a_linear_foot() -> None:
     few = [Figure(IOPS, 1.0, labels(threads=str(count))) for count in range(1, 5)]
     (panel,) = panels_of(curves_of(few))

@@ -1,0 +1,94 @@
+"""SLO search with the real tools, on queues of known service time: M/D/1, one server, arrivals at random moments."""
+
+import math
+import shutil
+import subprocess
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from app.events import State
+from suites.oltp.server import FILE
+from tests.lab.probe_runs import run_once, workstation_in
+from tests.lab.staging import NotStagedError, Stage
+from tests.lab_sshd import LabHost
+from tests.suites.captured_outputs import figures
+
+pytestmark = [pytest.mark.slow, pytest.mark.alone]
+
+SERVICE, LIMIT = 0.005, 0.025
+"""Seconds of one request, and the target of the p99."""
+
+RUN: dict[str, Any] = {"limit": LIMIT, "start": 40, "runtime": 22, "confirm": 3}
+
+
+def within(rate: float, service: float, time: float) -> float:
+    """Return the probability that a request of an M/D/1 queue waits at most `time` (Erlang 1909, Crommelin 1932)."""
+    terms = ((rate * (number * service - time), number) for number in range(int(time / service) + 1))
+    return (1 - rate * service) * sum(x**number / math.factorial(number) * math.exp(-x) for x, number in terms)
+
+
+def highest_rate(service: float, limit: float) -> float:
+    """Return the rate at which 99 % of the requests of an M/D/1 queue are done within `limit`."""
+    low, high = 0.0, 1 / service
+    for _ in range(60):
+        middle = (low + high) / 2
+        low, high = (middle, high) if within(middle, service, limit - service) >= 0.99 else (low, middle)
+    return low
+
+
+@pytest.fixture
+def stage(tmp_path: Path, start_lab_host: Callable[[], LabHost]) -> Iterator[Stage]:
+    with Stage(tmp_path, start_lab_host) as made:
+        yield made
+
+
+@pytest.mark.skipif(shutil.which("fio") is None, reason="fio is not installed")
+def test_fio_finds_the_rate_of_a_disk_of_known_service_time(stage: Stage) -> None:
+    try:
+        disk = stage.slow_disk(2**28)
+    except NotStagedError as error:
+        pytest.skip(str(error))
+    name, _ = stage.host()
+    disk.limit(delay=SERVICE, at_once=1)
+    ended, _ = run_once(stage.workstation, "fio-slo", name, directory=str(disk.folder), size="16 MiB", **RUN)
+    assert (ended.state, ended.reason) == (State.DONE, "")
+    assert figures(ended.parsed)["slo_rate"] == pytest.approx(highest_rate(SERVICE, LIMIT), rel=0.05), ended.parsed
+
+
+@pytest.mark.skipif(not list(Path("/usr/lib/postgresql").glob("*/bin/initdb")), reason="PostgreSQL is not installed")
+def test_pgbench_finds_the_rate_of_a_server_of_known_service_time(lab_host: LabHost, tmp_path: Path) -> None:
+    lab_host.add_to_home()
+    folder = tmp_path / "server"
+    folder.mkdir()
+    for parent in (tmp_path, *tmp_path.parents[:2]):
+        parent.chmod(0o755)
+    (folder / FILE.name).write_text(FILE.text)
+    argv = ("sh", FILE.name, "make", "postgresql", "16", "on", "30", "20", "sh", "-c", "echo ready; exec cat")
+    with subprocess.Popen(argv, cwd=folder, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as server:
+        assert server.stdout is not None
+        assert server.stdout.readline() == b"ready\n"
+        there = ("-h", f"{folder}/data", "-U", "benchwright")
+        tables = (
+            "create table one (aid int, abalance int); insert into one values (1, 1);"
+            f"create view pgbench_accounts as select generate_series as aid, 1 as abalance from generate_series(1, 1), "
+            f"pg_sleep({SERVICE}) where true;"
+            "create table pgbench_branches (bid int); insert into pgbench_branches values (1)"
+        )
+        subprocess.run(("psql", *there, "-c", tables, "postgres"), check=True, capture_output=True)
+        one = subprocess.run(
+            ("pgbench", "-n", "-S", "-T", "5", "-c", "1", *there, "postgres"),
+            check=True,
+            capture_output=True,
+            text=True,
+        )
+        mean = float(one.stdout.split("latency average = ")[1].split()[0]) / 1000
+        given: dict[str, Any] = {"server": "named", "address": there[1], "user": "benchwright", "database": "postgres",
+                 "tables": "keep", "script": "select-only", "clients": 1}  # fmt: skip
+        with workstation_in(tmp_path) as workstation:
+            ended, _ = run_once(workstation, "pgbench-slo", "lab", **given, **RUN)
+        server.communicate(timeout=60)
+    assert (ended.state, ended.reason) == (State.DONE, "")
+    assert figures(ended.parsed)["slo_rate"] == pytest.approx(highest_rate(mean, LIMIT), rel=0.05), ended.parsed

@@ -1,0 +1,178 @@
+"""SLO search: the driver on queues whose answer is known, its parser, and the commands."""
+
+import math
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+import resources
+from suites.base import Context, ParsedTrial, Purpose, Suite, complete_values
+from suites.parameters import Values
+from suites.slo.fio import FioSlo
+from suites.slo.pgbench import PgbenchSlo
+from suites.slo.search import DRIVER, READER, STEPS, SloParser
+from tests.messages import messages
+
+MESSAGES = messages("suites", "test_slo")
+
+FIO, PGBENCH = FioSlo(), PgbenchSlo()
+
+SHELLS = [words for words in (("dash",), ("bash",), ("busybox", "sh")) if shutil.which(words[0])]
+
+SERVICE = 1000.0
+"""Requests per second of the staged queue. M/M/1: the time in the system is exponential, of rate SERVICE - rate."""
+
+QUEUE = r"""read -r rate && awk -v rate="$rate" -v seconds="$1" -v service=1000 'BEGIN {
+    rate += 0
+    if (rate >= service) { print int(service * seconds), seconds, 1e7, 1e7, 1e7, 1e7, 1e7, 1e7; exit }
+    mean = 1e6 / (service - rate)
+    print int(rate * seconds), seconds, mean, mean * 0.693147, mean * 2.995732, mean * 4.605170, mean * 6.907755, 9 }'
+"""
+
+
+def search(
+    folder: Path, reader: str, *options: str, shell: tuple[str, ...] = ("sh",), tool: str = "echo @RATE@"
+) -> str:
+    """Return what the driver prints with this reader, of windows of 1000 s that take no time."""
+    (folder / DRIVER.name).write_text(Path(resources.__path__[0], DRIVER.resource).read_text())
+    (folder / READER).write_text(reader)
+    usual = ("--limit=0.01", "--percentile=99", "--start=100", "--most=1000000", "--runtime=1000", "--confirm=3")
+    argv = (*shell, DRIVER.name, *usual, *options, *tool.split())
+    done = subprocess.run(argv, cwd=folder, capture_output=True, text=True, check=False, timeout=60)
+    return f"{done.stdout}{done.stderr}exit {done.returncode}\n"
+
+
+def parsed(text: str, suite: Suite = PGBENCH, **given: object) -> ParsedTrial:
+    parser = suite.parser(complete_values(suite, given))
+    output, _, status = text.rpartition("exit ")
+    parser.feed(output.encode())
+    return parser.finish(int(status))
+
+
+def found(trial: ParsedTrial) -> dict[str, float]:
+    return {f.metric.name: f.value for f in trial.figures if not f.labels}
+
+
+@pytest.mark.parametrize("shell", SHELLS, ids=lambda words: words[0])
+@pytest.mark.parametrize(("percentile", "of"), [("50", 2.0), ("95", 20.0), ("99", 100.0), ("99.9", 1000.0)])
+def test_the_highest_rate_of_a_known_queue(shell: tuple[str, ...], percentile: str, of: float, tmp_path: Path) -> None:
+    trial = parsed(search(tmp_path, QUEUE, f"--percentile={percentile}", shell=shell), percentile=percentile)
+    assert trial.complete, trial.notes
+    right = SERVICE - math.log(of) / 0.01
+    assert right * 2 ** (-1.1 / STEPS) <= found(trial)["slo_rate"] <= right * 1.001
+
+
+def test_a_first_rate_that_misses_is_halved(tmp_path: Path) -> None:
+    text = search(tmp_path, QUEUE, "--start=5000")
+    assert "of 312/s" in text
+    assert found(parsed(text))["slo_rate"] == pytest.approx(SERVICE - math.log(100) / 0.01, rel=0.025)
+
+
+def test_fresh_windows_that_miss_lower_the_rate(tmp_path: Path) -> None:
+    # The sixth window and those after it, the fresh ones, are of a queue that has become a tenth slower.
+    slower = 'echo >>windows; [ "$(wc -l <windows)" -lt 10 ] && service=1000 || service=900\n' + QUEUE.replace(
+        "service=1000 ", '"service=$service" '
+    )
+    trial = parsed(search(tmp_path, slower))
+    assert found(trial)["slo_rate"] == pytest.approx(900 - math.log(100) / 0.01, rel=0.025)
+
+
+def test_a_tool_that_falls_behind_is_no_open_loop_any_more(tmp_path: Path) -> None:
+    behind = (
+        'read -r rate && echo "$rate" "$1" | awk \'{ print int(($1 > 400 ? 400 : $1) * $2), $2, 1, 1, 1, 1, 1, 1 }\''
+    )
+    text = search(tmp_path, behind)
+    assert ": behind" in text
+    assert found(parsed(text))["slo_rate"] == pytest.approx(400, rel=0.03)
+
+
+def test_searches_without_an_answer_say_which(tmp_path: Path) -> None:
+    below = parsed(search(tmp_path, QUEUE, "--most=300"))
+    above = parsed(search(tmp_path, QUEUE, "--limit=0.0005"), limit=0.0005)
+    assert [(one.complete, found(one)) for one in (below, above)] == [(False, {}), (False, {})]
+    assert MESSAGES["stays_below"] in below.notes[0]
+    assert MESSAGES["exceeds"] in above.notes[0]
+
+
+def test_a_tool_that_fails_ends_the_search_with_its_message(tmp_path: Path) -> None:
+    trial = parsed(search(tmp_path, QUEUE, tool="pgbench-that-is-not-there -R @RATE@"))
+    assert (trial.complete, trial.figures) == (False, ())
+    assert "pgbench-that-is-not-there" in trial.notes[0]
+    silent = parsed(search(tmp_path, "exit 65\n"))
+    assert MESSAGES["no_latencies"] in silent.notes[0]
+
+
+def test_offered_and_achieved_rate_and_all_percentiles_are_by_rate(tmp_path: Path) -> None:
+    trial = parsed(search(tmp_path, QUEUE))
+    rates = [dict(f.labels)["offered"] for f in trial.figures if f.metric.name == "achieved_rate"]
+    assert rates[:3] == ["100", "200", "400"]
+    assert {f.metric.name for f in trial.figures if dict(f.labels).get("offered") == "400"} == {
+        "achieved_rate", "open_latency_mean", "open_latency_p50", "open_latency_p95", "open_latency_p99",
+        "open_latency_p99_9", "open_latency_max",
+    }  # fmt: skip
+    assert [sample.time for sample in trial.samples] == sorted(sample.time for sample in trial.samples)
+
+
+def test_busy_senders_are_named_as_coordinated_omission(tmp_path: Path) -> None:
+    text = search(tmp_path, QUEUE, tool="echo @RATE@ --numjobs=@SENDERS@ --rate_iops=@EACH@")
+    assert not any(MESSAGES["senders"] in note for note in parsed(text, FIO).notes)
+    few = re.sub(r"--numjobs=\d+", "--numjobs=5", text)
+    assert any(MESSAGES["senders"] in note for note in parsed(few, FIO).notes)
+
+
+def test_output_that_ends_early_has_no_figure(tmp_path: Path) -> None:
+    text = search(tmp_path, QUEUE)
+    for part in (text[: len(text) // 2], text.replace(" to confirm,", " to bisect,")):
+        trial = SloParser(values=complete_values(FIO, {}))
+        trial.feed(part.encode())
+        assert not trial.finish(0).complete
+
+
+def words(suite: Suite, **given: object) -> list[tuple[Purpose, str]]:
+    values: Values = complete_values(suite, given)
+    return [(command.purpose, command.line) for command in suite.commands(values, Context())]
+
+
+def test_fio_sends_at_random_moments_from_many_threads() -> None:
+    layout, measure = words(FIO, limit=0.002, size="64 MiB")
+    assert layout[0] is Purpose.PREPARE
+    assert "--numjobs=@SENDERS@ --rate_iops=@EACH@ --rate_process=poisson" in measure[1]
+    assert measure[1].startswith("sh slo-search.sh --limit=0.002 --percentile=99 ")
+
+
+def test_pgbench_is_driven_beside_its_own_server_or_a_named_one() -> None:
+    make, own = words(PGBENCH, clients=8)
+    assert "make postgresql" in make[1]
+    assert own[1].startswith("sh database.sh run postgresql sh slo-search.sh --limit=0.01 ")
+    assert "pgbench -b tpcb-like -T @SECONDS@ -P 1 -c 8 -j 1 -M simple -R @RATE@ -l -h /proc/self/cwd/data" in own[1]
+    named = words(PGBENCH, server="named", address="db-1", database="bench", tables="keep")
+    assert [line.split()[1] for _, line in named][-1] == "slo-search.sh"
+
+
+def test_the_readers_leave_the_first_seconds_out(tmp_path: Path) -> None:
+    def read(suite: Suite, name: str, log: str) -> list[float]:
+        file = next(
+            file
+            for command in suite.commands(complete_values(suite, {}), Context())
+            for file in command.files
+            if file.name == READER
+        )
+        (tmp_path / READER).write_text(file.text)
+        (tmp_path / name).write_text(log)
+        done = subprocess.run(("sh", READER, "4"), cwd=tmp_path, capture_output=True, text=True, check=True)
+        assert not (tmp_path / name).exists()
+        return [float(word) for word in done.stdout.split()]
+
+    counted = [(2000 + 20 * n, 100_000 * (n + 1)) for n in range(100)]
+    early = [(100 * n, 9_000_000_000) for n in range(20)]
+    expected = [100, 2.0, 5050, 5000, 9500, 9900, 10000, 10000]
+    log = "".join(f"{at}, {latency}, 0, 4096, 0, 0\n" for at, latency in (*early, *counted, (4001, 9_000_000_000)))
+    assert read(FIO, "benchwright_lat.log", log) == expected
+    log = "".join(
+        f"0 {n} {latency // 1000} 0 {1_700_000_000 + at // 1000} {at % 1000 * 1000} 5\n"
+        for n, (at, latency) in enumerate((*early, *counted, (4001, 9_000_000_000)))
+    )
+    assert read(PGBENCH, "pgbench_log.4711", log) == expected
