@@ -7,7 +7,7 @@ from suites.programs import Program
 
 NOT_ASKED_FOR = {
     "cc", "cp", "gcc", "geekbench", "hpcc", "ioping", "make", "mariadbd", "mpirun", "perl", "pgbench", "postgres",
-    "python3", "speccpu", "stress-ng", "unixbench",
+    "python3", "redis-benchmark", "redis-server", "speccpu", "stress-ng", "unixbench",
 }  # fmt: skip
 
 

@@ -46,6 +46,7 @@ SIMILAR = {
     "speccpu": {"folder": "/opt/spec"},
     "sysbench-oltp": {"server": "named"},
     "pgbench": {"server": "named"},
+    "redis": {"server": "named"},
 }
 """What makes a text of such a suite have an effect at all."""
 
