@@ -12,6 +12,7 @@ from suites.fio.suite import Fio
 from suites.fio_job.suite import FioJob
 from suites.fio_sweep.suite import FioSweep
 from suites.geekbench import Geekbench
+from suites.http import Http
 from suites.ioping import Ioping
 from suites.iperf3.suite import Iperf3
 from suites.linpack.suite import Linpack
@@ -61,6 +62,7 @@ SUITES: tuple[Suite, ...] = (
     SysbenchOltp(),
     Pgbench(),
     Redis(),
+    Http(),
     UserCommand(),
 )
 

@@ -47,6 +47,7 @@ SIMILAR = {
     "sysbench-oltp": {"server": "named"},
     "pgbench": {"server": "named"},
     "redis": {"server": "named"},
+    "http": {"server": "named", "url": "http://web-1/"},
 }
 """What makes a text of such a suite have an effect at all."""
 
