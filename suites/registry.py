@@ -25,6 +25,7 @@ from suites.programs import TASKSET, Program
 from suites.redis import Redis
 from suites.snia.suite import FioSnia
 from suites.speccpu import SpecCpu
+from suites.sqlite import Sqlite
 from suites.stream.suite import Stream
 from suites.stress_ng import StressNg
 from suites.sysbench.cpu import SysbenchCpu
@@ -63,6 +64,7 @@ SUITES: tuple[Suite, ...] = (
     Pgbench(),
     Redis(),
     Http(),
+    Sqlite(),
     UserCommand(),
 )
 

@@ -7,7 +7,7 @@ from suites.programs import Program
 
 NOT_ASKED_FOR = {
     "cc", "cp", "gcc", "geekbench", "hpcc", "ioping", "make", "mariadbd", "mpirun", "nginx", "perl", "pgbench",
-    "postgres", "python3", "redis-benchmark", "redis-server", "speccpu", "stress-ng", "unixbench", "wrk",
+    "postgres", "python3", "redis-benchmark", "redis-server", "speccpu", "sqlite3", "stress-ng", "unixbench", "wrk",
 }  # fmt: skip
 
 

@@ -37,6 +37,7 @@ HARMLESS = {
     "latency-under-load": {"congestion"},
     "sysbench-oltp": {"directory"},
     "pgbench": {"directory"},
+    "sqlite": {"directory"},
     "command": {"pattern", "json_path", "metric", "accepted"},
 }
 """Texts that decide nothing but what the suite's own tool does. Any other has to be part of an effect."""
