@@ -14,6 +14,7 @@ fail() {
 serve() { # file that shows that it listens, command
     listens=$1 tries=0
     shift
+    rm -f "$listens"
     "$@" >server.log 2>&1 &
     pid=$!
     until [ -e "$listens" ]; do
