@@ -12,6 +12,7 @@ from suites.fio.suite import Fio
 from suites.fio_job.suite import FioJob
 from suites.fio_sweep.suite import FioSweep
 from suites.geekbench import Geekbench
+from suites.http import Http
 from suites.ioping import Ioping
 from suites.iperf3.suite import Iperf3
 from suites.linpack.suite import Linpack
@@ -21,10 +22,12 @@ from suites.oltp.suite import SysbenchOltp
 from suites.pgbench.suite import Pgbench
 from suites.ping import LatencyUnderLoad
 from suites.programs import TASKSET, Program
+from suites.redis import Redis
 from suites.slo.fio import FioSlo
 from suites.slo.pgbench import PgbenchSlo
 from suites.snia.suite import FioSnia
 from suites.speccpu import SpecCpu
+from suites.sqlite import Sqlite
 from suites.stream.suite import Stream
 from suites.stress_ng import StressNg
 from suites.sysbench.cpu import SysbenchCpu
@@ -63,6 +66,9 @@ SUITES: tuple[Suite, ...] = (
     SysbenchOltp(),
     Pgbench(),
     PgbenchSlo(),
+    Redis(),
+    Http(),
+    Sqlite(),
     UserCommand(),
 )
 

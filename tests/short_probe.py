@@ -6,8 +6,8 @@ from suites import registry
 from suites.programs import Program
 
 NOT_ASKED_FOR = {
-    "cc", "cp", "gcc", "geekbench", "hpcc", "ioping", "make", "mariadbd", "mpirun", "perl", "pgbench", "postgres",
-    "python3", "speccpu", "stress-ng", "unixbench",
+    "cc", "cp", "gcc", "geekbench", "hpcc", "ioping", "make", "mariadbd", "mpirun", "nginx", "perl", "pgbench",
+    "postgres", "python3", "redis-benchmark", "redis-server", "speccpu", "sqlite3", "stress-ng", "unixbench", "wrk",
 }  # fmt: skip
 
 

@@ -80,7 +80,7 @@ _SUPPLEMENTARY: Mapping[str, str] = {
 """Notes on programs outside the distribution's own repositories, by distribution ID."""
 
 
-_SERVERS: Mapping[str, frozenset[str]] = {"apt": frozenset({"postgresql", "mariadb-server"})}
+_SERVERS: Mapping[str, frozenset[str]] = {"apt": frozenset({"postgresql", "mariadb-server", "redis-server", "nginx"})}
 _STARTS_SERVER = (
     "The package starts a server that keeps running and uses memory. Tests with their own server do not use it; stop "
     "it if you do not need it."

@@ -111,7 +111,7 @@ FILE = HostFile(SCRIPT, text=_TEXT.replace("@PATTERNS@", _PATTERNS).replace("@PA
 """Where to search for the servers: the same directories as for the host's facts."""
 
 _SERVER = re.compile(r"benchwright-server .{0,60}?\b(\d{1,3}\.\d{1,4}[\w.-]{0,40}).{0,200}")
-_NAMES = (("postgres", "PostgreSQL"), ("MariaDB", "MariaDB"))
+_NAMES = (("postgres", "PostgreSQL"), ("MariaDB", "MariaDB"), ("Redis", "Redis"), ("nginx", "nginx"))
 
 
 def server_version(line: str) -> str | None:

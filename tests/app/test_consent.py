@@ -37,6 +37,7 @@ HARMLESS = {
     "latency-under-load": {"congestion"},
     "sysbench-oltp": {"directory"},
     "pgbench": {"directory"},
+    "sqlite": {"directory"},
     "command": {"pattern", "json_path", "metric", "accepted"},
 }
 """Texts that decide nothing but what the suite's own tool does. Any other has to be part of an effect."""
@@ -46,6 +47,8 @@ SIMILAR = {
     "speccpu": {"folder": "/opt/spec"},
     "sysbench-oltp": {"server": "named"},
     "pgbench": {"server": "named"},
+    "redis": {"server": "named"},
+    "http": {"server": "named", "url": "http://web-1/"},
 }
 """What makes a text of such a suite have an effect at all."""
 
@@ -86,8 +89,8 @@ def asked(consents: Consents, plan: Plan) -> list[str]:
 def test_every_text_that_names_a_program_a_file_or_a_server_is_shown(suite: str, name: str) -> None:
     """A new parameter of a suite stands on the list of harmless ones, or is part of what is agreed to."""
     given = "[job]\nexec_prerun=/mark/it\n" if name == "job" else "/mark/it"
-    if name in {"address", "config", "database", "user", "environment"}:
-        given = {"environment": "A=mark", "address": "mark.example"}.get(name, "mark")
+    if name in {"address", "config", "database", "user", "environment", "url"}:
+        given = {"environment": "A=mark", "address": "mark.example", "url": "http://mark.example/"}.get(name, "mark")
     chosen = {**SIMILAR.get(suite, {}), **({"command": "true"} if suite == "command" else {}), name: given}
     (part,) = parts_of(plan_of(make_step(suite, chosen)))
     assert any("mark" in effect.text for effect in part.effects)

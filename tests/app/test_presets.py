@@ -26,6 +26,8 @@ from app.plans.presets import (
     resolved,
 )
 from app.plans.validation import validate
+from app.scaling.fits import FEWEST_POINTS
+from app.scaling.sweeps import swept_parameter
 from suites.base import directories_of
 from suites.errors import ParameterError
 from suites.fio_job.file import read_job_file
@@ -298,3 +300,11 @@ def test_the_fields_of_the_list_are_documented() -> None:
 def test_no_finding_of_a_preset_is_graver_than_a_hint() -> None:
     levels = {finding.severity for name in preset_names() for finding in report(tuned(name)).findings}
     assert levels <= {Severity.INFO}
+
+
+@pytest.mark.parametrize(("name", "swept"), [("pgbench-clients", "clients"), ("oltp-clients", "threads")])
+def test_the_steps_of_a_client_sweep_are_the_points_of_one_curve(name: str, swept: str) -> None:
+    steps = tuned(name).steps
+    assert swept_parameter([step.identity() for step in steps]) == swept
+    assert [step.values[swept] for step in steps] == [1, 2, 4, 8, 16, 32, 64]
+    assert len(steps) >= FEWEST_POINTS

@@ -1,0 +1,357 @@
+"""redis-benchmark: requests per second of Redis, on the user's server or one started for the test."""
+
+import re
+import shlex
+from dataclasses import dataclass, field, replace
+from functools import partial
+
+from suites.base import (
+    Command,
+    Context,
+    Effect,
+    EffectKind,
+    Estimate,
+    ParsedTrial,
+    StepCheck,
+    StepEvidence,
+    Suite,
+    TestedTool,
+    TrialParser,
+)
+from suites.checks import Check, CheckOutcome
+from suites.command_line import CommandSyntax
+from suites.dd.output import ELAPSED
+from suites.equivalents import Traits
+from suites.facts import Facts
+from suites.line_parser import LineParser
+from suites.oltp.server import ADDRESS, SERVER, is_named, is_started_here, server_version
+from suites.own_server import FAILED, NOT_STARTED, server_script
+from suites.parameters import Choice, Parameter, Tuned, Type, Values
+from suites.programs import Program, same_package_name
+from suites.sysbench.output import LATENCY_MAXIMUM, LATENCY_MEAN, MAXIMUM_SAMPLES, latency_percentile
+from suites.tool_messages import exit_text
+from suites.units import Unit
+from suites.vocab import Better, Figure, Metric, MetricKind, Resource, Sample, Severity
+
+REQUESTS_RATE = Metric("requests_per_second", "Requests per second", Unit.PER_SECOND, Better.HIGHER, MetricKind.RATE)
+PERCENTILES = tuple(map(latency_percentile, (50, 95, 99)))
+METRICS = (REQUESTS_RATE, LATENCY_MEAN, *PERCENTILES, LATENCY_MAXIMUM, ELAPSED)
+
+TICK = 0.25
+"""Seconds between two live figures (redis-benchmark.c, showThroughput); a threaded run also ends on one."""
+
+_N = r"(\d{1,15}(?:\.\d{1,9})?)"
+_LIVE = re.compile(rf"([A-Z][\w ()-]{{0,60}}): (?:rps=)?{_N}(?: \(overall: .*?\) avg_msec=(?:{_N}|-?nan) .*)?")
+_TITLE = re.compile(r"====== (\w[\w ()-]{0,60}?) ======")
+_COMPLETED = re.compile(rf"\d+ requests completed in {_N} seconds")
+_RATE = re.compile(rf"(?:throughput summary: )?{_N} requests per second")
+_LATENCIES = re.compile(r"(?:\d{1,9}\.\d{3}\s+){5}\d{1,9}\.\d{3}")
+_COLUMNS = (LATENCY_MEAN, None, *PERCENTILES, LATENCY_MAXIMUM)
+_SAVING = re.compile(r'host configuration "(save|appendonly)": (\S.*)')
+_FAILURE = re.compile(
+    r"Could not connect to .+|(?:Server )?E(?:rror|RROR)\b.+|Invalid option .+|(?:WRONGPASS|NOAUTH) .+|"
+    rf"{NOT_STARTED}.*|.*: (?:command )?not found"
+)
+
+
+@dataclass(slots=True)
+class RedisParser(LineParser):
+    """Parser of one run. Tests before the one that is measured only fill the server: their samples are its ramp."""
+
+    unfinished = (_FAILURE,)
+    test: str = "set"
+    _title: str = ""
+    _numbers: dict[Metric, float] = field(default_factory=dict)
+    _time: float = 0.0
+    _before: float = 0.0
+    _server: str | None = None
+    _saves: dict[str, str] = field(default_factory=dict)
+
+    def _read(self, line: str) -> None:
+        line = line.strip()
+        if match := _TITLE.fullmatch(line):
+            self._title, self._numbers = match[1], {}
+        elif match := _COMPLETED.fullmatch(line):
+            self._numbers[ELAPSED] = float(match[1])
+            self._before = self._time = self._before + float(match[1])
+        elif match := _RATE.fullmatch(line):
+            self._numbers[REQUESTS_RATE] = float(match[1])
+        elif _LATENCIES.fullmatch(line):
+            pairs = zip(_COLUMNS, map(float, line.split()), strict=True)
+            self._numbers |= {metric: value for metric, value in pairs if metric is not None}
+        elif match := _SAVING.fullmatch(line):
+            self._saves[match[1]] = match[2]
+        elif server := server_version(line):
+            self._server = server
+        elif _FAILURE.fullmatch(line):
+            self._fail(line)
+        elif match := _LIVE.fullmatch(line):
+            self._take_live(match)
+
+    def _take_live(self, match: re.Match[str]) -> None:
+        """Add the rate since the last line; the first line of a test covers no time."""
+        if float(match[2]) <= 0 or len(self._samples) >= MAXIMUM_SAMPLES:
+            return
+        self._time += TICK
+        fills = not self._is_measured(match[1])
+        pairs = ((REQUESTS_RATE, match[2]), (LATENCY_MEAN, match[3]))
+        self._samples += [Sample(self._time, one, float(text), warm_up=fills) for one, text in pairs if text]
+
+    def _is_measured(self, title: str) -> bool:
+        return title.lower().split(" ", 1)[0] == self.test and "needed" not in title
+
+    def _result(self, exit_status: int | None) -> ParsedTrial:
+        notes = [f"redis-benchmark failed: {words}" for words in self._failures]
+        done = self._is_measured(self._title) and self._numbers.get(REQUESTS_RATE, 0) > 0
+        whole = LATENCY_MAXIMUM in self._numbers or not any(one.metric is LATENCY_MEAN for one in self._samples)
+        if not (done and whole) and not notes:
+            notes.append(f"redis-benchmark was cut off: it printed no summary of {self.test.upper()}.")
+        if exit_status:
+            notes.append(f"redis-benchmark {exit_text(exit_status)}.")
+        figures = [Figure(one, self._numbers[one]) for one in METRICS if done and self._numbers.get(one, 0) > 0]
+        remarks = []
+        if done and LATENCY_MEAN not in self._numbers:
+            remarks.append("redis-benchmark before 6.2 prints no percentiles in microseconds: no latency.")
+        saving = [f"{name} {value}" for name, value in self._saves.items() if value not in {"no", '""'}]
+        if saving:
+            remarks.append(f"The server writes its data to disk ({', '.join(saving)[:60]}): part of the figure.")
+        return ParsedTrial(tuple(figures), tuple(self._samples), (*notes, *remarks), not notes, self._server)
+
+
+FILLED_BY = {"get": "set", "lpop": "lpush"}
+"""The test that redis-benchmark runs before one that would find nothing in an empty server."""
+
+TEST = Parameter(
+    name="test",
+    title="Request",
+    type=Type.CHOICE,
+    default="set",
+    help="Kind of request. GET and LPOP run after the SET or LPUSH that writes what they find.",
+    option="-t",
+    choices=(
+        Choice("set", "set: write a value"),
+        Choice("get", "get: read it, after set"),
+        Choice("incr", "incr: add to a counter"),
+        Choice("lpush", "lpush: add to a list"),
+        Choice("lpop", "lpop: take from it, after lpush"),
+        Choice("sadd", "sadd: add to a set"),
+        Choice("hset", "hset: write a field of a hash"),
+        Choice("zadd", "zadd: add to a sorted set"),
+        Choice("mset", "mset: write 10 values"),
+        Choice("lrange_100", "lrange_100: read 100 items of a list"),
+        Choice("ping_mbulk", "ping_mbulk: no data"),
+    ),
+)
+
+
+_whole_number = partial(Parameter, type=Type.INTEGER)
+REQUESTS = _whole_number(
+    name="requests", default=100_000, help="Number of requests, which end the run.", option="-n", minimum=1,
+    maximum=10**10,
+)  # fmt: skip
+CLIENTS = _whole_number(
+    name="clients", default=50, help="Parallel connections; each waits for its replies.", option="-c", minimum=1,
+    maximum=10_000,
+)  # fmt: skip
+PIPELINE = _whole_number(
+    name="pipeline", default=1, help="Requests sent at once by each connection.", option="-P", minimum=1,
+    maximum=10_000,
+)  # fmt: skip
+DATA_SIZE = Parameter(
+    name="data_size", type=Type.SIZE, default=3, help="Bytes of each value.", option="-d", minimum=1, maximum=2**29
+)
+KEYSPACE = _whole_number(
+    name="keyspace", default=0, help="Number of random keys; 0: all requests use one key.", option="-r", minimum=0,
+    maximum=10**9,
+)  # fmt: skip
+CLIENT_THREADS = _whole_number(
+    name="client_threads", default=0, help="Threads of redis-benchmark; 0: its event loop alone.",
+    option="--threads", minimum=0, maximum=500,
+)  # fmt: skip
+PORT = _whole_number(
+    name="port", title="Port", default=6379, help="The server's port.", option="-p", minimum=1, maximum=65535,
+    applies=is_named, identity=False,
+)  # fmt: skip
+DATABASE = _whole_number(
+    name="database", default=0, help="Number of the database in which keys are written.", option="--dbnum", minimum=0,
+    maximum=10**6, applies=is_named, identity=False,
+)  # fmt: skip
+
+ENOUGH_REQUESTS = 1_000_000
+FEW_REQUESTS = 500_000
+TUNED_KEYSPACE = 100_000
+
+FILE = server_script(
+    "redis.sh",
+    "serve redis.sock redis-server --port 0 --unixsocket redis.sock --save '' --appendonly no ||\n    " + FAILED,
+    "redis-server --version",
+)
+
+
+def _few(evidence: StepEvidence) -> CheckOutcome | None:
+    values = evidence.values
+    batches = int(values["requests"]) // int(values["pipeline"])
+    if batches >= FEW_REQUESTS:
+        return None
+    sent = f"{int(values['requests']):,} requests" + f" in batches of {values['pipeline']}" * (values["pipeline"] != 1)
+    return CheckOutcome(f"{sent}.", changes={"requests": ENOUGH_REQUESTS * int(values["pipeline"])})
+
+
+def _one_key(evidence: StepEvidence) -> CheckOutcome | None:
+    if evidence.values["keyspace"] or evidence.values["test"] == "ping_mbulk":
+        return None
+    return CheckOutcome("keyspace is 0, the default.", changes={"keyspace": TUNED_KEYSPACE})
+
+
+def _pipelined(evidence: StepEvidence) -> CheckOutcome | None:
+    depth = int(evidence.values["pipeline"])
+    return CheckOutcome(f"pipeline is {depth}.") if depth > 1 else None
+
+
+def _same_host(evidence: StepEvidence) -> CheckOutcome | None:
+    values = evidence.values
+    if is_started_here(values) or not (str(values["address"]) or "/").startswith(("/", "127.", "localhost")):
+        return None
+    return CheckOutcome("The address is the host's: client and server share the CPUs.")
+
+
+_SOURCE = "Redis documentation, Redis benchmark."
+
+CHECKS: tuple[StepCheck, ...] = (
+    Check(
+        id="redis-few-requests",
+        severity=Severity.WARNING,
+        title="Runtime too short",
+        why=f"At 100,000/s they take less than {FEW_REQUESTS // 100_000} s: start-up and a single disturbance "
+        "dominate. With threads, redis-benchmark rounds its time up to 0.25 s.",
+        remedy=f"Set requests to {ENOUGH_REQUESTS:,} times the pipeline.",
+        source="redis-benchmark.c, showThroughput.",
+        needs="requests and pipeline.",
+        evaluate=_few,
+    ),
+    Check(
+        id="redis-one-key",
+        severity=Severity.INFO,
+        title="All requests use one key",
+        why="The key stays in the CPU caches: the figure is higher than with the keys of an application.",
+        remedy=f"Set keyspace to {TUNED_KEYSPACE:,} or to the number of keys of the application.",
+        source=_SOURCE,
+        needs="keyspace.",
+        evaluate=_one_key,
+    ),
+    Check(
+        id="redis-pipelined",
+        severity=Severity.INFO,
+        title="Requests are pipelined",
+        why="Each connection sends several requests at once: the rate is several times that of clients that wait for "
+        "each reply, and the latency is that of the batch.",
+        remedy="Set pipeline to 1 unless the application pipelines. Compare only runs with the same pipeline.",
+        source=_SOURCE,
+        needs="pipeline.",
+        evaluate=_pipelined,
+    ),
+    Check(
+        id="redis-same-host",
+        severity=Severity.INFO,
+        title="Client and server share the CPUs",
+        why="The client uses part of the CPU that it measures, and no network is in between.",
+        remedy="Use a server on another host, reached over the production network, to measure the server alone.",
+        source=_SOURCE,
+        needs="The server's address.",
+        evaluate=_same_host,
+    ),
+)
+
+REDIS_BENCHMARK = Program(
+    "redis-benchmark",
+    ("redis-benchmark",),
+    {**same_package_name("redis"), "apt": "redis-tools", "pacman": "valkey"},
+    version_line=r"-benchmark \d",  # 6.0 prints its usage, with an address
+)
+REDIS_SERVER = Program(
+    "Redis server",
+    ("redis-server",),
+    {**same_package_name("redis"), "apt": "redis-server", "pacman": "valkey"},
+    version_line=r"v=\d",
+)
+
+
+class Redis(Suite):
+    """redis-benchmark. Each connection sends a request and waits for its reply: a closed loop."""
+
+    id = "redis"
+    title = "Redis"
+    summary = "Requests per second and latency of Redis, on a server you name or one started without persistence."
+    resource = Resource.APPLICATION
+    tried = TestedTool(
+        "redis-benchmark 7.0.15 run for real; outputs of 6.0.16 and 8.0.2 captured",
+        "four times a second",
+        "own server: Unix socket, no persistence; no percentiles before 6.2",
+    )
+    program = REDIS_BENCHMARK
+    other_programs = (REDIS_SERVER,)
+    parameters = (
+        SERVER, TEST, REQUESTS, CLIENTS, PIPELINE, DATA_SIZE, KEYSPACE, CLIENT_THREADS,
+        replace(ADDRESS, help="Address of the server as seen from the host, or the path of its socket."),
+        PORT, DATABASE,
+    )  # fmt: skip
+    main_parameters = ("test", "requests", "clients", "pipeline", "data_size", "keyspace")
+    syntax = CommandSyntax(
+        extra={"-h": "address", "-s": "address"}, texts={"test": lambda text: text.rpartition(",")[2].lower()}
+    )
+    metrics = METRICS
+    uses_server = True
+    server_processes = frozenset({"redis-server", "valkey-server"})
+    checks = CHECKS
+
+    def programs(self, values: Values, facts: Facts | None) -> tuple[Program, ...]:
+        """Return redis-benchmark, and the server if the step starts one."""
+        return (REDIS_BENCHMARK, REDIS_SERVER) if is_started_here(values) else (REDIS_BENCHMARK,)
+
+    def tune(self, context: Context) -> dict[str, Tuned]:
+        """Return enough requests for some ten seconds, and as many keys as Redis' documentation uses."""
+        return {
+            "requests": Tuned(ENOUGH_REQUESTS, "About 10 s at 100,000/s; the tool's 100,000 take about 1 s."),
+            "keyspace": Tuned(TUNED_KEYSPACE, "Random keys, as in Redis' documentation; the default is a single one."),
+        }
+
+    def commands(self, values: Values, context: Context) -> tuple[Command, ...]:
+        """Return the run, on its own server inside the script that starts it."""
+        test = str(values["test"])
+        run = ["redis-benchmark", *self._where(values), "-t", ",".join(filter(None, (FILLED_BY.get(test), test)))]
+        for option, name in (("-n", "requests"), ("-c", "clients"), ("-P", "pipeline"), ("-d", "data_size")):
+            run += [option, str(values[name])]
+        for option, name in (("-r", "keyspace"), ("--threads", "client_threads")):
+            run += [option, str(values[name])] if values[name] else []
+        if is_started_here(values):
+            return (Command(("sh", FILE.name, *run), files=(FILE,)),)
+        return (Command(tuple(run)),)
+
+    @staticmethod
+    def _where(values: Values) -> list[str]:
+        if is_started_here(values):
+            return ["-s", "redis.sock"]
+        address = str(values["address"])
+        words = ["-h" if address[:1] != "/" else "-s", address] if address else []
+        if address[:1] != "/":
+            words += ["-p", str(values["port"])]
+        return words + (["--dbnum", str(values["database"])] if values["database"] else [])
+
+    def effects(self, values: Values) -> tuple[Effect, ...]:
+        """Return the keys written to a server set by the user, which stay there."""
+        if is_started_here(values):
+            return ()
+        text = shlex.join(["redis-benchmark", *self._where(values)])
+        return (Effect(EffectKind.CHANGES, text, "Redis server: writes keys such as key:000000000001, which stay"),)
+
+    def estimate(self, values: Values, context: Context) -> Estimate:
+        """Return that the requests, not the time, end the run."""
+        return Estimate(None, network=0 if is_started_here(values) else None)
+
+    def parser(self, values: Values) -> TrialParser:
+        """Return a new parser for the chosen test."""
+        return RedisParser(test=str(values["test"]))
+
+    def traits(self, values: Values, facts: Facts | None) -> Traits:
+        """Return the traits of a step for cross-checks."""
+        return Traits(in_flight=int(values["clients"]) * int(values["pipeline"]), block=int(values["data_size"]))

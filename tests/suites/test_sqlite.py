@@ -1,0 +1,72 @@
+"""SQLite as a suite: its commands, what is warned of, and what is read of the shell's output."""
+
+import re
+import shlex
+from dataclasses import replace
+
+import pytest
+
+from suites.base import Context, complete_values, tuned_values
+from suites.errors import ParameterError
+from suites.sqlite import Sqlite, SqliteParser
+from tests.disk_host import disk_host, outcomes, tuned_step
+from tests.suites.captured_outputs import capture, captures, figures
+from tests.suites.host_facts import evidence, raised
+
+SUITE = Sqlite()
+
+
+def test_the_command_is_one_script() -> None:
+    (command,) = SUITE.commands(complete_values(SUITE, {"journal_mode": "wal", "rows": 5000}), Context())
+    assert shlex.join(command.argv) == "sh sqlite.sh 1000 5000 wal full"
+
+
+@pytest.mark.parametrize(("name", "value"), [("journal_mode", "off"), ("rows", 1), ("transactions", "1;x")])
+def test_values_that_could_be_something_else_are_refused(name: str, value: object) -> None:
+    with pytest.raises(ParameterError, match=name):
+        complete_values(SUITE, {name: value})
+
+
+def test_tuning_raises_nothing() -> None:
+    assert tuned_values(SUITE, Context(disk_host()))["directory"] == "/srv"
+    assert outcomes(tuned_step(SUITE)) == {}
+
+
+@pytest.mark.parametrize("given", [{"synchronous": "off"}, {"synchronous": "normal", "journal_mode": "wal"}])
+def test_commits_that_do_not_wait_are_warned_of(given: dict[str, object]) -> None:
+    step = evidence(SUITE, Context(disk_host()), **given)
+    changes = raised(step)["sqlite-not-durable"].changes
+    assert "sqlite-not-durable" not in raised(replace(step, values=complete_values(SUITE, {**step.values, **changes})))
+    assert SUITE.workload(step.values).commits is False
+
+
+@pytest.mark.parametrize("name", ["3.34.1/wal", "3.40.1/full", "3.46.1/full"])
+def test_the_rates_are_the_counts_by_the_times_that_are_printed(name: str) -> None:
+    output = capture(f"sqlite/{name}")
+    found = output.parse(SqliteParser())
+    phases = re.split(rb"benchwright-phase \w+.*\n", output.stdout)[1:4]
+    times = [sum(float(time) for time in re.findall(rb"real (\S+)", phase)) for phase in phases]
+    assert (found.complete, found.notes) == (True, ())
+    assert figures(found) == pytest.approx({
+        "transactions_per_second": 50 / times[0],
+        "inserts_per_second": 100_000 / times[1],
+        "lookups_per_second": 100_000 / times[2],
+    })  # fmt: skip
+
+
+def test_how_it_failed_is_said() -> None:
+    found = capture("sqlite/3.40.1/failed").parse(SqliteParser())
+    assert (found.complete, found.figures) == (False, ())
+    assert 'near "x": syntax error' in " ".join(found.notes)
+    parser = SqliteParser()
+    parser.feed(b"sh: 1: sqlite3: not found\n", "stderr")
+    assert "sqlite3: not found" in parser.finish(127).notes[0]
+
+
+@pytest.mark.parametrize("name", captures("sqlite"))
+def test_however_the_bytes_arrive_they_mean_the_same(name: str) -> None:
+    output, whole, bits = capture(name), SqliteParser(), SqliteParser()
+    for parser, size in ((whole, 10**6), (bits, 7)):
+        for start in range(0, len(output.stdout), size):
+            parser.feed(output.stdout[start : start + size])
+    assert whole.finish(output.exit_status) == bits.finish(output.exit_status)
