@@ -68,7 +68,7 @@ def export_hyperfine(records: Sequence[RunRecord], path: Path) -> Path:
         if (times := _wall_times(record.trials_of(step.name, host), values[0]))
     ]
     if not found:
-        raise BenchwrightError("No trial of these runs timed a command.", "Export runs of the suite “command”.")
+        raise BenchwrightError("No trial of these runs timed a command.", "Export runs of a command of your own.")
     several = len(records) > 1, len({host for _, host, *_ in found}) > 1
     results = []
     for run, host, given, command, times in found:

@@ -181,7 +181,7 @@ def _print_trials(record: RunRecord) -> None:
     "--hyperfine",
     "hyperfine_path",
     type=click.Path(path_type=Path),
-    help="Write the times of the suite “command” to this file, as hyperfine --export-json does.",
+    help="Write the times of your own commands to this file, as hyperfine --export-json does.",
 )
 @click.option(
     "--library",
