@@ -135,7 +135,7 @@ class SysbenchMutex(Suite):
             tuned["mutex_num"] = Tuned(1, f"All {threads} threads lock one mutex; among 4,096 two rarely meet.")
             tuned["mutex_loops"] = Tuned(0, alone)
             why = (
-                f"{locks:,} contended locks per thread take about {WORTH_TIMING:g} s, several times more on some hosts."
+                f"{locks:,} contended locks per thread take about {WORTH_TIMING:g} s on two CPUs."
             )
         else:
             locks = _tuned_locks({"mutex_loops": MUTEX_LOOPS.default})
