@@ -1,6 +1,7 @@
 """Programs of the user's commands whose packages are known, so that a missing one is found and can be installed."""
 
 from suites.programs import COMPILER, MAKE, PERL, PYTHON, Program, same_package_name
+from suites.sysbench.output import SYSBENCH
 
 _RT_TESTS = {**same_package_name("rt-tests"), "dnf": "realtime-tests"}
 
@@ -20,6 +21,7 @@ KNOWN_PROGRAMS = (
     Program("cyclictest", ("cyclictest",), _RT_TESTS, version=("--help",), version_line="cyclictest V"),
     Program("perf", ("perf",), {**same_package_name("perf"), "apt": "linux-perf"}),
     Program("numactl", ("numactl",), same_package_name("numactl"), version=()),
+    SYSBENCH,
     COMPILER,
     MAKE,
     PERL,

@@ -134,9 +134,7 @@ class SysbenchMutex(Suite):
             alone = f"{MUTEX_LOOPS.default:,} loops between two locks, the default, keep the threads apart."
             tuned["mutex_num"] = Tuned(1, f"All {threads} threads lock one mutex; among 4,096 two rarely meet.")
             tuned["mutex_loops"] = Tuned(0, alone)
-            why = (
-                f"{locks:,} contended locks per thread take about {WORTH_TIMING:g} s on two CPUs."
-            )
+            why = f"{locks:,} contended locks per thread take about {WORTH_TIMING:g} s on two CPUs."
         else:
             locks = _tuned_locks({"mutex_loops": MUTEX_LOOPS.default})
             why = f"{locks:,} locks take about {WORTH_TIMING:g} s; the default of 50,000 a fifth of a second."
