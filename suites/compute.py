@@ -8,7 +8,7 @@ from suites import probe
 from suites.base import Command, Context, Estimate, Suite, TestedTool, TrialParser
 from suites.command_line import CommandSyntax
 from suites.equivalents import CPU_QUESTION, THREADS_MAPPING, Equivalent, MetricMapping, ParameterMapping
-from suites.facts import Absent, Facts
+from suites.facts import Absent, Facts, known
 from suites.parameters import Choice, Parameter, Type, Values
 from suites.programs import COMPILER, Program, bundled
 from suites.runtime_checks import SHORT_RUNTIME
@@ -112,6 +112,15 @@ def _against_peak(rates: Mapping[int, float], peak: Peak | None) -> tuple[list[F
     return shares, notes
 
 
+def _peak(values: Values, context: Context) -> Peak | Absent:
+    """Return the peak that the user set, or that of the host."""
+    given = float(values.get("peak", 0.0))
+    cores = None if context.facts is None else known(context.facts.cpu.cores)
+    if given and cores is not None:
+        return Peak(given, cores, "as set")
+    return peak_of(context.facts)
+
+
 OPERATION = Parameter(
     name="operation",
     title="Operations",
@@ -140,6 +149,20 @@ TIME = Parameter(
 )
 
 
+PEAK = Parameter(
+    name="peak",
+    title="Theoretical peak",
+    type=Type.NUMBER,
+    default=0.0,
+    help="Peak of one core in GFLOPS (doubles), if you know it; 0: by frequency, vector units and processor model.",
+    unit="GFLOPS",
+    minimum=0,
+    maximum=10_000,
+    identity=False,
+    applies=lambda values: values["operation"] != "integer",
+)
+
+
 class Compute(Suite):
     """CPU arithmetic. Fixed time, operations counted: higher is better."""
 
@@ -154,7 +177,7 @@ class Compute(Suite):
     )
     program = bundled("compute")
     other_programs = (COMPILER,)
-    parameters = (OPERATION, TIME, probe.THREADS, replace(probe.SWEEP, default="doubling"), probe.BUILD)
+    parameters = (OPERATION, TIME, probe.THREADS, replace(probe.SWEEP, default="doubling"), probe.BUILD, PEAK)
     syntax = CommandSyntax(("compute",), absent={"operation": "both"})
     metrics = METRICS
     checks = (SHORT_RUNTIME, probe.NO_COMPILER, MORE_THREADS_THAN_CPUS)
@@ -180,7 +203,7 @@ class Compute(Suite):
         words = ["--time", str(int(values["time"])), *probe.thread_arguments(values, context)]
         if values["operation"] != "both":
             words += ["--kind", str(values["operation"])]
-        peak = peak_of(context.facts)
+        peak = _peak(values, context)
         if not isinstance(peak, Absent):
             words += ["--peak", peak.words()]
         return probe.probe_commands("compute", words, values, context)

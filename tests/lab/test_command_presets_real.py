@@ -21,8 +21,10 @@ pytestmark = [
     pytest.mark.skipif(not all(map(shutil.which, PROGRAMS)), reason="a tool is not installed"),
 ]
 
-SHORTER = (("7z b", "7z b -md18"), ("-seconds 5", "-seconds 1"), ("-i5", "-i1"), ("-D 10", "-D 1"), ("-l 1000", "-l 50"),
-           ("-l 200000", "-l 2000"), ("--time=5", "--time=1"), ("256M", "1M"), ("seq 300", "seq 3"))  # fmt: skip
+SHORTER = {
+    "7z b": "7z b -md18", "-seconds 5": "-seconds 1", "-i5": "-i1", "-D 10": "-D 1", "-l 1000": "-l 50",
+    "-l 200000": "-l 2000", "--time=5": "--time=1", "256M": "1M", "seq 300": "seq 3",
+}  # fmt: skip
 """What makes a command take seconds."""
 
 
@@ -33,7 +35,7 @@ def figures_of(folder: Path, name: str, answers: dict[str, str]) -> dict[str, di
     for step in plan.steps:
         values = dict(step.values)
         for text in ("command", "prepare"):
-            for long, short in SHORTER:
+            for long, short in SHORTER.items():
                 values[text] = str(values[text]).replace(long, short)
         steps.append(make_step(step.suite_id, values, name=step.name))
     plan = replace(plan, steps=tuple(steps), repetition=Repetition(trials=1))
