@@ -5,13 +5,13 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from suites import probe
-from suites.base import Command, Context, Estimate, Suite, TestedTool, TrialParser
+from suites.base import Command, Context, Estimate, Suite, TestedTool, TrialParser, complete_values
 from suites.command_line import CommandSyntax
 from suites.equivalents import CPU_QUESTION, THREADS_MAPPING, Equivalent, MetricMapping, ParameterMapping
 from suites.facts import Absent, Facts, known
-from suites.parameters import Choice, Parameter, Type, Values
+from suites.parameters import Choice, Parameter, Tuned, Type, Values
 from suites.programs import COMPILER, Program, bundled
-from suites.runtime_checks import SHORT_RUNTIME
+from suites.runtime_checks import SHORT_RUNTIME, TRUSTED
 from suites.sweep import Peak, knee_note, peak_of
 from suites.thread_checks import MORE_THREADS_THAN_CPUS
 from suites.units import Unit
@@ -45,6 +45,9 @@ GIGA = 1e9
 IMPOSSIBLE_SHARE = 102.0
 """Percent of the peak beyond which the assumed peak is wrong; the tolerance covers the accuracy of clock frequencies.
 """
+
+LEAST_TIME, LONGEST_TRIAL = 10.0, 180.0
+"""Least seconds of a thread count, and those of a tuned trial if that allows more."""
 
 FEWEST_FOR_VARIATION = 3
 """Samples below which no deviation is reported."""
@@ -197,6 +200,15 @@ class Compute(Suite):
     def programs(self, values: Values, facts: Facts | None) -> tuple[Program, ...]:
         """Return a compiler if the probe is built on the host."""
         return probe.needed_programs("compute", values, facts)
+
+    def tune(self, context: Context) -> dict[str, Tuned]:
+        """Return a time for each thread count that gives enough samples, within a bound for all counts."""
+        counts = probe.sweep_counts(complete_values(self, {}), context)
+        if counts is None:
+            return {}
+        points = 2 * len(counts)
+        each = max(LEAST_TIME, min(TRUSTED, LONGEST_TRIAL // points))
+        return {"time": Tuned(each, f"{points} points of {each:g} s: {each:g} samples of one second each.")}
 
     def commands(self, values: Values, context: Context) -> tuple[Command, ...]:
         """Return the build and one run of the probe; the theoretical peak is passed along and printed in its output."""
