@@ -328,6 +328,12 @@ class LibraryServices(ABC):
 
         return export_parquet(list(self._selection.read(runs)), path)
 
+    def export_hyperfine(self, runs: Sequence[str], path: Path) -> Path:
+        """Write the times of the runs' commands as JSON like hyperfine's; return `path`."""
+        from app.export import export_hyperfine
+
+        return export_hyperfine([record for record, *_ in self._selection.read(runs)], path)
+
     def export_png(
         self,
         runs: Sequence[str],

@@ -15,7 +15,7 @@ fail() {
     say error "$*"
     exit 1
 }
-doze() { sleep 0.03 2>/dev/null || sleep 1; }
+doze() { sleep "${1:-0.03}" 2>/dev/null || sleep 1; }
 
 # Enters the workspace and verifies owner, mode, nonce and, within one boot, device and inode; sets $complaint on failure.
 # "-" is an unknown identity.
@@ -256,7 +256,7 @@ start() { # lease or "", after + of a job beside the one that the lease names; c
     until case $line in *" .") ;; *) false ;; esac; do
         clock
         [ "$now" -lt "$give_up" ] || fail "full"
-        doze
+        doze 0.01
         [ ! -e "$job/never" ] || [ -s "$job/begun" ] || fail never
         [ ! -s "$job/begun" ] || read -r line <"$job/begun"
     done
@@ -328,7 +328,8 @@ follow() { # offsets of out and err
     fi
 }
 
-# GNU tail uses inotify; it checks ten times a second whether the watcher has ended. Its own messages, such as exhausted
+# GNU tail uses inotify; it checks ten times a second whether the watcher has ended, and after a change of the file: a
+# block allocated within its size, if there is one, is a change without a write. Its own messages, such as exhausted
 # inotify watches, are dropped so that they do not appear in the job's output.
 wait_for_writes() {
     exec 4<life 3>&-
@@ -337,6 +338,10 @@ wait_for_writes() {
     exec 4<&-
     tail -c "+$(($1 + 1))" -s 0.1 -f --pid="$watcher" out 2>/dev/null &
     tail -c "+$(($2 + 1))" -s 0.1 -f --pid="$watcher" err >&2 2>/dev/null &
+    wait "$watcher"
+    for file in out err; do
+        fallocate -n -l 1 "$file" 2>/dev/null
+    done
     wait
 }
 

@@ -84,6 +84,12 @@ volumes() { # EBS volumes, which count the time over their allowance; needs root
     done
 }
 
+in_session() { # /proc/PID/stat ($2 ...) of the processes in the session of the job: the lines, or with -l the names
+    how=$1
+    shift
+    grep "$how" -sE "^[0-9]+ \(.*\) [A-Za-z] [0-9]+ [0-9]+ $leader " "$@"
+}
+
 processes() { # processes with CPU time, and those of the jobs of this lease's run
     set -- /proc/[0-9]*/stat
     scan=$((number + rarely + $# / 50))
@@ -97,8 +103,9 @@ processes() { # processes with CPU time, and those of the jobs of this lease's r
         for run in "$lease"/run=*; do
             [ ! -e "$run" ] || own=BENCHWRIGHT_RUN=${run##*/run=}
         done
+        # A process may have erased its environment, as stress-ng does: the session of the job shows it, too.
         # shellcheck disable=SC2046,SC2086 # several names
-        set -- $(grep -lsF -- "$own" /dev/null $environments)
+        set -- $(grep -lsF -- "$own" /dev/null $environments) $(in_session -l /dev/null $busy)
         ours=$*
     fi
     printf '@@%s ours %s\n' "$mark" "$ours"
@@ -162,7 +169,7 @@ tree() {
     [ -n "$leader" ] || return 0
     set -- /proc/[0-9]*/stat
     [ $# -le 500 ] || return 0
-    grep -hsE "^[0-9]+ \(.*\) [A-Za-z] [0-9]+ [0-9]+ $leader " "$@" | {
+    in_session -h "$@" | {
         user=0 system=0
         while read -r stat; do
             # shellcheck disable=SC2086 # split into fields on purpose
@@ -198,14 +205,14 @@ main() {
     printf '@@%s namespace %s\n' "$mark" "$namespace"
     [ -r /proc/2/stat ] || printf '@@%s hidden\n' "$mark" # kthreadd, hidden by the mount option hidepid
     [ -z "$size" ] || launch
-    number=0 scan=0 known='' ours=''
+    number=0 scan=0 known='' ours='' leader=''
     while :; do
         epoch=$(date +%s.%N)
         read -r uptime _ </proc/uptime
         printf '@@%s tick %s %s %s\n' "$mark" "$number" "$uptime" "$epoch" || exit 0
         busy=
-        [ "$number" -lt "$scan" ] || processes
         [ -z "$lease" ] || tree
+        [ "$number" -lt "$scan" ] || processes
         [ $((number % rarely)) -eq 0 ] && files=$slow || files=
         [ $((number % (2 * rarely))) -ne 0 ] || eval "$held"
         # shellcheck disable=SC2086 # several names

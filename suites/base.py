@@ -369,6 +369,10 @@ class Suite:
         """Return the step's own command line as equivalent steps of other suites."""
         return ()
 
+    def timed_commands(self, values: Values) -> Mapping[Labels, str]:
+        """Return the user's commands whose metric “wall_time” is the time of that command alone, by its labels."""
+        return {}
+
     # ---- Cross-checks
     equivalents: tuple[Equivalent, ...] = ()  # equivalent suites; one suite of each pair declares it
     histograms: Histograms | None = None  # for tools that record a latency histogram

@@ -5,13 +5,13 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from suites import probe
-from suites.base import Command, Context, Estimate, Suite, TestedTool, TrialParser
+from suites.base import Command, Context, Estimate, Suite, TestedTool, TrialParser, complete_values
 from suites.command_line import CommandSyntax
 from suites.equivalents import CPU_QUESTION, THREADS_MAPPING, Equivalent, MetricMapping, ParameterMapping
-from suites.facts import Absent, Facts
-from suites.parameters import Choice, Parameter, Type, Values
+from suites.facts import Absent, Facts, known
+from suites.parameters import Choice, Parameter, Tuned, Type, Values
 from suites.programs import COMPILER, Program, bundled
-from suites.runtime_checks import SHORT_RUNTIME
+from suites.runtime_checks import SHORT_RUNTIME, TRUSTED
 from suites.sweep import Peak, knee_note, peak_of
 from suites.thread_checks import MORE_THREADS_THAN_CPUS
 from suites.units import Unit
@@ -45,6 +45,9 @@ GIGA = 1e9
 IMPOSSIBLE_SHARE = 102.0
 """Percent of the peak beyond which the assumed peak is wrong; the tolerance covers the accuracy of clock frequencies.
 """
+
+LEAST_TIME, LONGEST_TRIAL = 10.0, 180.0
+"""Least seconds of a thread count, and those of a tuned trial if that allows more."""
 
 FEWEST_FOR_VARIATION = 3
 """Samples below which no deviation is reported."""
@@ -112,6 +115,15 @@ def _against_peak(rates: Mapping[int, float], peak: Peak | None) -> tuple[list[F
     return shares, notes
 
 
+def _peak(values: Values, context: Context) -> Peak | Absent:
+    """Return the peak that the user set, or that of the host."""
+    given = float(values.get("peak", 0.0))
+    cores = None if context.facts is None else known(context.facts.cpu.cores)
+    if given and cores is not None:
+        return Peak(given, cores, "as set")
+    return peak_of(context.facts)
+
+
 OPERATION = Parameter(
     name="operation",
     title="Operations",
@@ -140,6 +152,20 @@ TIME = Parameter(
 )
 
 
+PEAK = Parameter(
+    name="peak",
+    title="Theoretical peak",
+    type=Type.NUMBER,
+    default=0.0,
+    help="Peak of one core in GFLOPS (doubles), if you know it; 0: by frequency, vector units and processor model.",
+    unit="GFLOPS",
+    minimum=0,
+    maximum=10_000,
+    identity=False,
+    applies=lambda values: values["operation"] != "integer",
+)
+
+
 class Compute(Suite):
     """CPU arithmetic. Fixed time, operations counted: higher is better."""
 
@@ -154,7 +180,7 @@ class Compute(Suite):
     )
     program = bundled("compute")
     other_programs = (COMPILER,)
-    parameters = (OPERATION, TIME, probe.THREADS, replace(probe.SWEEP, default="doubling"), probe.BUILD)
+    parameters = (OPERATION, TIME, probe.THREADS, replace(probe.SWEEP, default="doubling"), probe.BUILD, PEAK)
     syntax = CommandSyntax(("compute",), absent={"operation": "both"})
     metrics = METRICS
     checks = (SHORT_RUNTIME, probe.NO_COMPILER, MORE_THREADS_THAN_CPUS)
@@ -175,12 +201,21 @@ class Compute(Suite):
         """Return a compiler if the probe is built on the host."""
         return probe.needed_programs("compute", values, facts)
 
+    def tune(self, context: Context) -> dict[str, Tuned]:
+        """Return a time for each thread count that gives enough samples, within a bound for all counts."""
+        counts = probe.sweep_counts(complete_values(self, {}), context)
+        if counts is None:
+            return {}
+        points = 2 * len(counts)
+        each = max(LEAST_TIME, min(TRUSTED, LONGEST_TRIAL // points))
+        return {"time": Tuned(each, f"{points} points of {each:g} s: {each:g} samples of one second each.")}
+
     def commands(self, values: Values, context: Context) -> tuple[Command, ...]:
         """Return the build and one run of the probe; the theoretical peak is passed along and printed in its output."""
         words = ["--time", str(int(values["time"])), *probe.thread_arguments(values, context)]
         if values["operation"] != "both":
             words += ["--kind", str(values["operation"])]
-        peak = peak_of(context.facts)
+        peak = _peak(values, context)
         if not isinstance(peak, Absent):
             words += ["--peak", peak.words()]
         return probe.probe_commands("compute", words, values, context)

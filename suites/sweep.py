@@ -87,6 +87,70 @@ for server cores; a processor with one such unit, or with units of half the widt
 
 
 @dataclass(frozen=True, slots=True)
+class ProcessorModel:
+    """Processors whose flags or frequencies do not show their peak, by a pattern of their model name.
+
+    `operations` are those on doubles per core and cycle, None as by the flags; `base` and `boost` are GHz, 0 if the
+    pattern is of several.
+    """
+
+    name: re.Pattern[str]
+    operations: int | None
+    assumed: str
+    base: float = 0.0
+    boost: float = 0.0
+
+
+def _model(
+    name: str, operations: int | None = None, assumed: str = "", base: float = 0.0, boost: float = 0.0
+) -> ProcessorModel:
+    return ProcessorModel(re.compile(name), operations, assumed, base, boost)
+
+
+_ZEN4 = "Zen 4: avx512f in two passes through two FMA units of 4 doubles"
+_ONE_FMA = "one FMA unit of 8 doubles"
+_GENOA, _TURIN = (16, _ZEN4), (32, "Zen 5: two FMA units of 8 doubles")
+
+MODELS = (
+    # AMD's data sheets of EPYC 9004, 9005 and 7003: base and maximum boost clock.
+    _model(r"EPYC 9654", *_GENOA, 2.4, 3.7),
+    _model(r"EPYC 9554", *_GENOA, 3.1, 3.75),
+    _model(r"EPYC 9354", *_GENOA, 3.25, 3.8),
+    _model(r"EPYC 9754", *_GENOA, 2.25, 3.1),
+    _model(r"EPYC 9755", *_TURIN, 2.7, 4.1),
+    _model(r"EPYC 9965", *_TURIN, 2.25, 3.7),
+    _model(r"EPYC 7763", base=2.45, boost=3.5),
+    _model(r"EPYC 7713", base=2.0, boost=3.675),
+    # AMD's Software Optimization Guides for Zen 4 (57647) and Zen 5 (58455): width of the floating-point units.
+    _model(r"EPYC (?:9\d\d4|9R14|9V\d4|8\d\d4)|Ryzen \d 7[5-9]\d\dX?(?:3D)? ", *_GENOA),
+    _model(r"EPYC (?:9\d\d5|9R45|9V45)|Ryzen \d 9[5-9]\d\dX?(?:3D)? ", *_TURIN),
+    # Intel ARK, base and maximum turbo frequency.
+    _model(r"Xeon\(R\) Platinum 8480\+", base=2.0, boost=3.8),
+    _model(r"Xeon\(R\) Platinum 8592\+", base=1.9, boost=3.9),
+    _model(r"Xeon\(R\) Platinum 8380 ", base=2.3, boost=3.4),
+    # Intel ARK, "# of AVX-512 FMA Units": 1 of Bronze, Silver and Gold 51xx and 52xx of the first two generations.
+    _model(r"Xeon\(R\) (?:Bronze 3[12]|Silver 4[12]|Gold 5(?!122|222)[12])\d\d", 16, _ONE_FMA),
+    _model(r"Core\(TM\) i[3579]-11\d{3}", 16, _ONE_FMA),
+)
+"""Processors by model, the first match first."""
+
+_NAMED_BASE = re.compile(r"@ (\d\.\d\d)GHz")
+"""The base frequency in the model names of Intel."""
+
+
+def _frequency(facts: Facts, model: ProcessorModel | None) -> tuple[float, str] | Absent:
+    """Return the frequency in GHz and its source: of cpufreq, else of the model, as in virtual machines."""
+    maximum, named = facts.cpu.frequency_maximum, _NAMED_BASE.search(known(facts.cpu.model) or "")
+    if not isinstance(maximum, Absent):
+        return maximum / 1000, ""
+    if model is not None and model.boost:
+        return model.boost, f"boost of the model, base {model.base:g} GHz"
+    if named is not None:
+        return float(named[1]), "base of the model; the boost is higher"
+    return Absent(f"the frequency is not known, {maximum.reason}")
+
+
+@dataclass(frozen=True, slots=True)
 class Peak:
     """Peak of `cores` cores, each of `core` GFLOPS, with its formula."""
 
@@ -117,11 +181,17 @@ def peak_of(facts: Facts | None) -> Peak | Absent:
     """Return the host's peak, or why it is not known: it needs frequency, flags and cores."""
     if facts is None:
         return Absent("the host's facts have not been read")
-    frequency, flags, cores = facts.cpu.frequency_maximum, known(facts.cpu.flags), known(facts.cpu.cores)
+    name = known(facts.cpu.model) or ""
+    model = next((model for model in MODELS if model.name.search(f"{name} ")), None)
+    frequency, flags, cores = _frequency(facts, model), known(facts.cpu.flags), known(facts.cpu.cores)
     if isinstance(frequency, Absent):
-        return Absent(f"the frequency is not known, {frequency.reason}")
+        return frequency
     unit = next((unit for unit in VECTOR_UNITS if unit.flags <= set(flags or ())), None)
     if unit is None or cores is None:
         return Absent("the vector units are not known" if unit is None else "the number of cores is not known")
-    formula = f"{frequency / 1000:g} GHz x {unit.operations} a cycle ({unit.assumed})"
-    return Peak(frequency / 1000 * unit.operations, cores, formula)
+    operations, assumed = unit.operations, unit.assumed
+    if model is not None and model.operations is not None and "avx512f" in (flags or ()):
+        operations, assumed = model.operations, model.assumed
+    gigahertz, source = frequency
+    formula = f"{gigahertz:g} GHz x {operations} a cycle ({'; '.join(filter(None, (assumed, source)))})"
+    return Peak(gigahertz * operations, cores, formula)

@@ -178,6 +178,12 @@ def _print_trials(record: RunRecord) -> None:
 )
 @click.option("--png", "png_path", type=click.Path(path_type=Path), help="Write the report image to this file.")
 @click.option(
+    "--hyperfine",
+    "hyperfine_path",
+    type=click.Path(path_type=Path),
+    help="Write the times of your own commands to this file, as hyperfine --export-json does.",
+)
+@click.option(
     "--library",
     "library_path",
     type=click.Path(path_type=Path),
@@ -194,6 +200,7 @@ def export(
     csv_path: Path | None,
     parquet_path: Path | None,
     png_path: Path | None,
+    hyperfine_path: Path | None,
     library_path: Path | None,
     margins: Margins,
     overrule: str,
@@ -201,9 +208,11 @@ def export(
     everything: bool,
     as_json: bool,
 ) -> None:
-    """Export RUNS as CSV, Parquet or PNG, or as a library file with everything (a run bundle)."""
-    if not any((csv_path, parquet_path, png_path, library_path)):
-        raise BenchwrightError("No output file given.", "Add --csv, --parquet, --png or --library with a FILE.")
+    """Export RUNS as CSV, Parquet, PNG or hyperfine JSON, or as a library file with everything (a run bundle)."""
+    if not any((csv_path, parquet_path, png_path, hyperfine_path, library_path)):
+        raise BenchwrightError(
+            "No output file given.", "Add --csv, --parquet, --png, --hyperfine or --library with a FILE."
+        )
     written: list[Path] = []
     if csv_path is not None:
         written.extend(workstation.export_csv(runs, csv_path))
@@ -212,6 +221,8 @@ def export(
     if png_path is not None:
         tested = tested_of(metrics, everything=everything)
         written.append(workstation.export_png(runs, png_path, margins, overrule, tested))
+    if hyperfine_path is not None:
+        written.append(workstation.export_hyperfine(runs, hyperfine_path))
     if library_path is not None:
         for part in workstation.export_library(runs, library_path):
             show_part("Exporting", part.done, part.total)

@@ -2,13 +2,15 @@
 
 import re
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
+from math import prod
 from posixpath import join, normpath
 
 from suites.base import Recognised, StepCheck, StepEvidence
-from suites.checks import Check, CheckOutcome
-from suites.command.parameters import JSON, PATTERN, words
+from suites.checks import Check, CheckOutcome, NotChecked
+from suites.command.parameters import JSON, MOST_SCANNED, PATTERN, SCANNED, scan_lists, scanned, words
 from suites.command.pattern import Pattern, PatternError
 from suites.command.recognition import program_of, recognised, simple_commands
 from suites.command.shell_parser import ShellCommand
@@ -210,6 +212,25 @@ def _hdparm(evidence: StepEvidence) -> CheckOutcome | None:
     return None
 
 
+def _scan(evidence: StepEvidence) -> CheckOutcome | None:
+    lists = scan_lists(evidence.values)
+    unused = [name for name in lists if not any(f"{{{name}}}" in str(evidence.values[text]) for text in SCANNED)]
+    if unused:
+        return CheckOutcome(f"scan has {unused[0]}, but the command has no {{{unused[0]}}}.")
+    combined = prod(map(len, lists.values()))
+    if combined <= MOST_SCANNED:
+        return None
+    return CheckOutcome(f"scan has {combined} combinations; at most {MOST_SCANNED} run.", remedy="Shorten its lists.")
+
+
+def _of_each_value(
+    evaluate: Callable[[StepEvidence], CheckOutcome | NotChecked | None], evidence: StepEvidence
+) -> CheckOutcome | NotChecked | None:
+    """Return the first outcome of the combinations of a scan."""
+    found = (evaluate(replace(evidence, values=values)) for values in scanned(evidence.values).values())
+    return next((outcome for outcome in found if outcome is not None), None)
+
+
 COMMAND_EMPTY = Check(
     id="command-empty",
     severity=Severity.ERROR,
@@ -353,17 +374,35 @@ COMMAND_HDPARM = Check(
     evaluate=_hdparm,
 )
 
+COMMAND_SCAN = Check(
+    id="command-scan",
+    severity=Severity.ERROR,
+    blocks=True,
+    title="Parameter scan without effect",
+    why="Each trial would run the same command several times, or not all values.",
+    remedy="Write {n} for the values of n in the command, before or environment.",
+    source="The step's parameters; hyperfine(1), --parameter-list.",
+    needs="The command and its scan.",
+    evaluate=_scan,
+)
+
 COMMAND_CHECKS: tuple[StepCheck, ...] = (
-    COMMAND_EMPTY,
-    COMMAND_UNREADABLE,
-    COMMAND_NO_FIGURE,
-    COMMAND_META,
-    COMMAND_SECRET,
-    COMMAND_SHELL_TIMED,
-    COMMAND_UNJUDGED,
-    COMMAND_UNSURE,
-    COMMAND_WRITES_DEVICE,
-    COMMAND_ENDLESS,
-    COMMAND_READS_CACHED,
-    COMMAND_HDPARM,
+    COMMAND_SCAN,
+    *(
+        replace(check, evaluate=partial(_of_each_value, check.evaluate))
+        for check in (
+            COMMAND_EMPTY,
+            COMMAND_UNREADABLE,
+            COMMAND_NO_FIGURE,
+            COMMAND_META,
+            COMMAND_SECRET,
+            COMMAND_SHELL_TIMED,
+            COMMAND_UNJUDGED,
+            COMMAND_UNSURE,
+            COMMAND_WRITES_DEVICE,
+            COMMAND_ENDLESS,
+            COMMAND_READS_CACHED,
+            COMMAND_HDPARM,
+        )
+    ),
 )

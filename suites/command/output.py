@@ -1,12 +1,12 @@
 """Parse the output of a command of the user: its time, and a figure by pattern or JSON path."""
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from suites.base import ParsedTrial
 from suites.command.number_edges import suffix_after, whole_number
-from suites.command.parameters import JSON, PATTERN, TIME, WALL_TIME, figure_metric
+from suites.command.parameters import JSON, PATTERN, TIME, WALL_TIME, figure_metric, labels_of, scanned
 from suites.command.pattern import MAXIMUM_LINE, Pattern, PatternError
 from suites.line_parser import LineSplitter
 from suites.parameters import Values
@@ -30,6 +30,7 @@ TIMED_OUT = 124
 _TIMED = re.compile(
     r"benchwright-timed (\d{1,9}\.\d{2,6}) s, status (\d{1,3}), resolution (0\.\d{2,6}) s, (accepted|not accepted)"
 )
+_VALUE = re.compile(r"benchwright-value (\S[^\n]{0,999})")
 _NUMBER = re.compile(r"[+-]?(?:\d{1,30}(?:\.\d{0,30})?|\.\d{1,30})(?:[eE][+-]?\d{1,3})?")
 _PREFIX = re.compile(r"[kKMGTPE]i?|‰|(?:[kKMGTPEm]i?)?b(?:its?)?")
 _AMBIGUOUS = {"m": "minutes or thousandths", "b": "bits or bytes"}
@@ -104,29 +105,25 @@ class _Match:
         return f" {word}" if word and other and not same else ""
 
 
-@dataclass(slots=True)
 class CommandParser:
-    """Parser of one run. No samples: the format of the output is not known."""
+    """Parser of one trial. No samples: the format of the output is not known.
 
-    values: Values
-    _pattern: Pattern | None = None
-    _pattern_error: str = ""
-    _lines: LineSplitter = field(init=False)
-    _timed: _Timed | None = None
-    _found: _Match | None = None
-    _json_lines: list[str] = field(default_factory=list)
-    _size: int = 0
-    _last: str = ""
-    _before: bool = False
+    A scan runs the command once for each value; a line in both streams begins the output of each.
+    """
 
-    def __post_init__(self) -> None:
-        longest = MAXIMUM_JSON if self.values["figure"] == JSON else MAXIMUM_LINE
-        self._lines = LineSplitter(maximum=longest)
-        if self.values["figure"] == PATTERN:
+    def __init__(self, values: Values) -> None:
+        pattern, error = None, ""
+        if values["figure"] == PATTERN:
             try:
-                self._pattern = Pattern.read(str(self.values["pattern"]))
-            except PatternError as error:
-                self._pattern_error = str(error)
+                pattern = Pattern.read(str(values["pattern"]))
+            except PatternError as found:
+                error = str(found)
+        self._values = values
+        self._lines = LineSplitter(maximum=MAXIMUM_JSON if values["figure"] == JSON else MAXIMUM_LINE)
+        self._runs = {name: _TimedRun(values, pattern, error) for name in scanned(values)}
+        first = self._runs.get("")
+        self._current = dict.fromkeys(("stdout", "stderr"), first)
+        self._last = ""
 
     def feed(self, data: bytes, stream: str = "stdout") -> list[Sample]:
         """Parse the next bytes of a stream."""
@@ -134,10 +131,64 @@ class CommandParser:
             self._take(line, stream)
         return []
 
+    def _take(self, line: str, stream: str) -> None:
+        if (match := _VALUE.fullmatch(line)) and match[1] in self._runs:
+            self._current[stream] = self._runs[match[1]]
+            self._runs[match[1]].begun = True
+        elif line == BEFORE_FAILED:
+            next((run for run in self._runs.values() if not run.begun), _TimedRun(self._values)).not_begun(self._last)
+        elif (run := self._current.get(stream)) is not None:
+            run.take(line, stream)
+        self._last = line if line.strip() else self._last
+
     def finish(self, exit_status: int | None = None) -> ParsedTrial:
         """Return the result of the whole output."""
         for line in self._lines.rest():  # if the command ended by itself, an unterminated last line is complete
-            self._take(line, "stdout", whole=self._timed is not None)
+            run = self._current["stdout"]
+            if run is not None:
+                run.take(line, "stdout", whole=run.ended)
+        figures: list[Figure] = []
+        notes: list[str] = []
+        complete = True
+        version: str | None = None
+        not_run: list[str] = []
+        for name, run in self._runs.items():
+            if not complete and not (run.begun or run.before_failed):
+                not_run.append(name)
+                continue
+            found, failures, remarks, clock = run.finish(exit_status)
+            version = version or clock
+            complete = complete and not failures
+            figures += [replace(figure, labels=labels_of(name)) for figure in found]
+            notes += [f"{name}: {note}" if name else note for note in (*failures, *remarks)]
+        if not_run:
+            notes.append(f"Not run: {', '.join(not_run)}.")
+        # The program's own version is not known; comparable runs need the same clock.
+        return ParsedTrial(tuple(figures), (), tuple(notes), complete, version)
+
+
+@dataclass(slots=True)
+class _TimedRun:
+    """One run of the command: its time and figure."""
+
+    values: Values
+    _pattern: Pattern | None = None
+    _pattern_error: str = ""
+    begun: bool = False
+    before_failed: bool = False
+    _timed: _Timed | None = None
+    _found: _Match | None = None
+    _json_lines: list[str] = field(default_factory=list)
+    _size: int = 0
+    _last: str = ""
+
+    @property
+    def ended(self) -> bool:
+        """Whether the clock printed the time."""
+        return self._timed is not None
+
+    def finish(self, exit_status: int | None) -> tuple[list[Figure], list[str], list[str], str | None]:
+        """Return the figures, the failures, the remarks and the clock."""
         notes = self._failures(exit_status)
         figures = []
         value = None if self.values["figure"] == TIME else self._value(notes)
@@ -145,17 +196,17 @@ class CommandParser:
             figures.append(Figure(figure_metric(self.values), value))
         if self._timed is not None and self._timed.seconds > 0:
             figures.append(Figure(WALL_TIME, self._timed.seconds))
-        remarks = [] if notes else self._remarks()
-        # The program's own version is not known; comparable runs need the same clock.
         clock = None if self._timed is None else f"clock of {self._timed.resolution:g} s"
-        return ParsedTrial(tuple(figures), (), (*notes, *remarks), not notes, clock)
+        return figures, notes, [] if notes else self._remarks(), clock
 
-    def _take(self, line: str, stream: str, *, whole: bool = True) -> None:
+    def not_begun(self, last: str) -> None:
+        """Note that the command before it failed, with its last output."""
+        self.before_failed, self._last = True, last
+
+    def take(self, line: str, stream: str, *, whole: bool = True) -> None:
+        """Parse a line."""
         if match := _TIMED.fullmatch(line):
             self._timed = _Timed(float(match[1]), int(match[2]), float(match[3]), match[4] == "accepted")
-            return
-        if line == BEFORE_FAILED:
-            self._before = True
             return
         self._last = line if line.strip() else self._last
         if self._pattern is not None and whole and (self._found is None or self.values["occurrence"] == "last"):
@@ -167,7 +218,7 @@ class CommandParser:
 
     def _failures(self, exit_status: int | None) -> list[str]:
         timed = self._timed
-        if timed is None and self._before:
+        if timed is None and self.before_failed:
             return [f"The command before the trial failed, so nothing was measured.{self._last_output()}"]
         if timed is None:
             status = f" It {exit_text(exit_status)}." if exit_status else ""

@@ -2,10 +2,12 @@
 
 import re
 import shlex
+from collections.abc import Mapping
+from itertools import product
 
 from suites.parameters import Choice, Parameter, Type, Value, Values
 from suites.units import Unit
-from suites.vocab import Better, Metric, MetricKind
+from suites.vocab import Better, Labels, Metric, MetricKind, labels
 
 TIME, PATTERN, JSON = "time", "pattern", "json"
 
@@ -26,6 +28,16 @@ COMMAND = Parameter(
     type=Type.TEXT,
     default="",
     help="Command to measure, as typed on the host. Its words are passed to the program unchanged, without a shell.",
+)
+
+SCAN = Parameter(
+    name="scan",
+    title="Parameter scan",
+    type=Type.TEXT,
+    default="",
+    help="Values to compare, as n=1,2,4: each trial runs the command once for each value in place of {n}. Several "
+    "lists, separated by blanks, are combined.",
+    pattern=r"\s*(?:[A-Za-z_]\w*=[^\s,={}]+(?:,[^\s,={}]+)*(?:\s+|$))*",
 )
 
 SHELL = Parameter(
@@ -172,6 +184,7 @@ TIMEOUT = Parameter(
 
 COMMAND_PARAMETERS = (
     COMMAND,
+    SCAN,
     SHELL,
     FIGURE,
     PATTERN_TEXT,
@@ -188,6 +201,41 @@ COMMAND_PARAMETERS = (
     ACCEPTED,
     TIMEOUT,
 )
+
+
+SCANNED = ("command", "before", "environment")
+"""Parameters whose {NAME} a scan replaces."""
+
+MOST_SCANNED = 64
+"""Most combinations of a scan."""
+
+
+def scan_lists(values: Values) -> dict[str, tuple[str, ...]]:
+    """Return the lists of the scan by name, each value once."""
+    lists = (word.partition("=") for word in str(values.get("scan", "")).split())
+    return {name: tuple(dict.fromkeys(listed.split(","))) for name, _, listed in lists}
+
+
+def scanned(values: Values) -> dict[str, Values]:
+    """Return the values of each combination of the scan, by its text such as “n=4”; without a scan, by “”."""
+    found: dict[str, Values] = {}
+    lists = scan_lists(values)
+    for chosen in product(*lists.values()):
+        pairs = dict(zip(lists, chosen, strict=True))
+        texts = {name: _filled(str(values[name]), pairs) for name in SCANNED} if pairs else {}
+        found[" ".join(map("=".join, pairs.items()))] = {**values, **texts}
+        if len(found) >= MOST_SCANNED:
+            break
+    return found
+
+
+def labels_of(name: str) -> Labels:
+    """Return the labels of the figures of a combination, by its text such as “n=4”."""
+    return labels(**dict(pair.split("=") for pair in name.split()))
+
+
+def _filled(text: str, pairs: Mapping[str, str]) -> str:
+    return re.sub(r"\{(\w+)\}", lambda match: pairs.get(match[1], match[0]), text)
 
 
 def words(text: Value, *, shell: bool) -> tuple[str, ...] | None:

@@ -1,7 +1,7 @@
 """command: any command of the user as a benchmark, timed, with an optional figure from its output."""
 
 import shlex
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from suites.base import (
@@ -18,6 +18,7 @@ from suites.base import (
     TrialParser,
 )
 from suites.command.checks import COMMAND_CHECKS
+from suites.command.known_programs import KNOWN_PROGRAMS
 from suites.command.output import BEFORE_FAILED, CommandParser
 from suites.command.parameters import (
     BEFORE,
@@ -27,24 +28,32 @@ from suites.command.parameters import (
     PREPARE,
     WALL_TIME,
     figure_metric,
+    labels_of,
     reads_output,
+    scanned,
     words,
 )
-from suites.command.recognition import recognised
+from suites.command.program_rules import starts
+from suites.command.recognition import recognised, simple_commands
 from suites.command.targets import targets_of_line
 from suites.command_line import ParsedCommand, UnreadWord, lines_of, without_prompts
 from suites.errors import ParameterError
 from suites.facts import Facts
 from suites.host_files import HostFile
 from suites.parameters import Value, Values
-from suites.programs import PERL, PYTHON, Program, bundled
-from suites.vocab import Metric, Resource
+from suites.programs import Program, bundled
+from suites.vocab import Labels, Metric, Resource
 
 SCRIPT = "timed.sh"
 
 # perl's clock_gettime needs no extra process between the command and the clock. Both clocks are monotonic, unlike date,
 # so time adjustments do not affect them. The status 125 is what env, timeout and others return if they fail themselves.
-_TIMED = r"""# sh timed.sh STATUSES LIMIT DIRECTORY COMMAND...: runs the command and prints its wall time.
+_TIMED = r"""# sh timed.sh [-v VALUE] STATUSES LIMIT DIRECTORY COMMAND...: runs the command and prints its wall time.
+if [ "$1" = -v ]; then # of a scan
+    printf '\nbenchwright-value %s\n' "$2"
+    printf '\nbenchwright-value %s\n' "$2" >&2
+    shift 2
+fi
 accepted=$1 limit=$2
 cd -- "${3:-.}" || exit 125
 shift 3
@@ -97,33 +106,35 @@ class UserCommand(Suite):
         note="the wall time, or the figure that it prints",
     )
     program = bundled("command")
-    other_programs = (PERL, PYTHON)  # interpreters of the clock, and of many commands
+    other_programs = KNOWN_PROGRAMS
     parameters = COMMAND_PARAMETERS
     metrics = (WALL_TIME,)
     checks = COMMAND_CHECKS
     needs_input = True
 
     def programs(self, values: Values, facts: Facts | None) -> tuple[Program, ...]:
-        """Return none: the programs of the command are not known."""
-        return ()
+        """Return the programs that the commands start, as far as their packages are known."""
+        lines = (str(values[name]) for name in ("command", "prepare", "before"))
+        started = [simple.texts for line in lines for simple in simple_commands(line, by_shell=bool(values["shell"]))]
+        names = {words[at] for words in started for found in starts(words) for at in found}
+        return tuple(program for program in KNOWN_PROGRAMS if names & set(program.names))
 
     def metrics_of(self, values: Values) -> tuple[Metric, ...]:
         """Return the user's figure, if any, and the wall time."""
         return (figure_metric(values), WALL_TIME) if reads_output(values) else (WALL_TIME,)
 
     def recognised(self, values: Values, parameters: ParametersOf) -> tuple[Recognised, ...]:
-        """Return the command as equivalent steps of other suites."""
+        """Return the command as equivalent steps of other suites; not for a scan, whose figures are of several."""
+        if values["scan"]:
+            return ()
         return recognised(str(values["command"]), shell=bool(values["shell"]), parameters=parameters)
 
     def commands(self, values: Values, context: Context) -> tuple[Command, ...]:
         """Return the preparation, the command before each trial, the timed command, and the clean-up."""
-        timed = ("sh", SCRIPT, str(values["accepted"]), f"{values['timeout']:g}", str(values["working_directory"]))
-        file = HostFile(SCRIPT, text=_TIMED)
-        argv = (*timed, *_environment(values), *_argv(values, "command"))
+        timed = (command for name, each in scanned(values).items() for command in _timed(name, each))
         return (
             *_untimed(values, "prepare", Purpose.PREPARE),
-            *_before(values),
-            Command(argv, files=(file,), targets=targets_of_line(str(values["command"]), values)),
+            *timed,
             *_untimed(values, "clean_up", Purpose.CLEAN_UP),
         )
 
@@ -132,12 +143,23 @@ class UserCommand(Suite):
         try:
             lines = lines_of(text)
             timed = next((line for line in lines if line[:2] == ["sh", SCRIPT]), None)
+            if timed is not None and timed[2:3] == ["-v"]:
+                return self._parse_scan(lines, values, context)
             given = _own_line(without_prompts(text), lines) if timed is None else _timed_values(timed[2:])
         except (ValueError, ParameterError) as error:
             return ParsedCommand(values, (UnreadWord("", str(error)),))
         if words(values["command"], shell=bool(values["shell"])) == _argv({**values, **given}, "command"):
             given.pop(COMMAND.name, None)  # as typed
         return ParsedCommand({**values, **given})
+
+    def _parse_scan(self, lines: Sequence[Sequence[str]], values: Values, context: Context) -> ParsedCommand:
+        """Return `values` if the timed lines are theirs; otherwise the lines cannot be read back as one command."""
+        own = [list(command.argv) for command in self.commands(values, context)]
+        if [line for line in lines if line[:2] == ["sh", SCRIPT]] == [
+            line for line in own if line[:2] == ["sh", SCRIPT]
+        ]:
+            return ParsedCommand(values)
+        return ParsedCommand(values, (UnreadWord("-v", "These are the lines of a scan: change its command instead."),))
 
     def effects(self, values: Values) -> tuple[Effect, ...]:
         """Return every command as written, preceded by its directory and environment."""
@@ -148,6 +170,10 @@ class UserCommand(Suite):
             for parameter in (PREPARE, BEFORE, COMMAND, CLEAN_UP)
             if values[parameter.name]
         )
+
+    def timed_commands(self, values: Values) -> Mapping[Labels, str]:
+        """Return the command, or that of each value of the scan."""
+        return {labels_of(name): str(each["command"]) for name, each in scanned(values).items()}
 
     def estimate(self, values: Values, context: Context) -> Estimate:
         """Return an unknown estimate: neither time nor writes of the command are known."""
@@ -189,6 +215,15 @@ def _argv(values: Values, name: str) -> tuple[str, ...]:
 def _environment(values: Values) -> tuple[str, ...]:
     given = words(values["environment"], shell=False) or ()
     return ("env", *given) if given else ()
+
+
+def _timed(name: str, values: Values) -> tuple[Command, ...]:
+    """Return the command before a trial and the timed one; `name` is the value of a scan, if there is one."""
+    value = ("-v", name) if name else ()
+    how = (str(values["accepted"]), f"{values['timeout']:g}", str(values["working_directory"]))
+    argv = ("sh", SCRIPT, *value, *how, *_environment(values), *_argv(values, "command"))
+    file = HostFile(SCRIPT, text=_TIMED)
+    return (*_before(values), Command(argv, files=(file,), targets=targets_of_line(str(values["command"]), values)))
 
 
 def _before(values: Values) -> tuple[Command, ...]:

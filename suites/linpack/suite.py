@@ -6,12 +6,13 @@ from suites.base import Command, Context, Effect, EffectKind, StepEvidence, Suit
 from suites.checks import FACTS_NOT_READ, Check, CheckOutcome, NotChecked
 from suites.command_line import CommandSyntax
 from suites.equivalents import CPU_QUESTION, THREADS_MAPPING, Equivalent, MetricMapping
-from suites.facts import Facts, cpus_for, known
+from suites.facts import Absent, Facts, cpus_for, known
 from suites.host_files import HostFile
 from suites.linpack.output import METRICS, LinpackParser
 from suites.memory_sizes import NO_HUGE_PAGES, available_memory, cache_for, memory_outcome
 from suites.parameters import Choice, Parameter, Tuned, Type, Value, Values, format_size
 from suites.programs import Program, same_package_name
+from suites.sweep import peak_of
 from suites.thread_checks import MORE_THREADS_THAN_CPUS
 from suites.vocab import Resource, Severity
 
@@ -25,9 +26,13 @@ MEMORY_SHARE = 0.8
 """HPL's own advice (its TUNING file): the largest matrix takes 80 % of memory, the rest is for everything else."""
 
 CORE_RATE = 5e9
-"""FLOPS of a core with a slow BLAS: with it the largest tuned size takes about LONGEST seconds, else less."""
+"""FLOPS of a core with a slow BLAS: assumed where the peak is not known."""
 
-LONGEST = 60.0
+BLAS_SHARE = 0.7
+"""Share of the theoretical peak that an optimised library reaches in HPL; TOP500 systems of CPUs reach 60 to 90 %."""
+
+LONGEST = 300.0
+"""Seconds of the largest tuned size."""
 
 LADDER = (1000, 2000, 5000, 10_000, 20_000, 50_000, 100_000, 200_000)
 """Sizes used in published results; the last tuned one is limited by memory and time."""
@@ -125,12 +130,30 @@ def cores_for(facts: Facts | None) -> int | None:
     return cpus if cpus is None or cores is None else min(cpus, cores)
 
 
+def _rate(facts: Facts | None) -> float:
+    """Return the FLOPS of all cores: of an optimised library where the peak is known, else of a slow one."""
+    cores, peak = cores_for(facts) or 1, peak_of(facts)
+    return CORE_RATE * cores if isinstance(peak, Absent) else BLAS_SHARE * 1e9 * peak.gflops(cores)
+
+
+def _why_largest(largest: int, facts: Facts | None, *, limited: bool) -> str:
+    """Return what limits the largest size, and the memory that it covers."""
+    available = available_memory(facts)
+    share = "" if available is None else f" {matrix_bytes(largest) / available:.0%} of the available memory"
+    seconds = 2 / 3 * largest**3 / _rate(facts)
+    library = "a slow library" if isinstance(peak_of(facts), Absent) else f"{BLAS_SHARE:.0%} of the theoretical peak"
+    if limited:
+        return f"covers{share}, about {seconds:.2g} s with {library}"
+    covers = f" and covers{share}; 80 % would take longer" if share else ""
+    return f"takes about {seconds:.2g} s with {library}{covers}"
+
+
 def fitting_sizes(facts: Facts | None, block: int) -> tuple[tuple[int, ...], bool]:
     """Return the sizes of a sweep, and whether memory rather than time limits the largest."""
     available = available_memory(facts)
     room = LADDER[-1] if available is None else math.isqrt(int(MEMORY_SHARE * available / ELEMENT))
     # 2/3 N^3 operations (HPL's count, without lower orders) at the rate of all cores.
-    patience = round((1.5 * LONGEST * CORE_RATE * (cores_for(facts) or 1)) ** (1 / 3))
+    patience = round((1.5 * LONGEST * _rate(facts)) ** (1 / 3))
     largest = max(block, min(room, patience) // block * block)
     return (*(size for size in LADDER if size < 0.8 * largest), largest), room < patience
 
@@ -370,12 +393,12 @@ class Linpack(Suite):
     def tune(self, context: Context) -> dict[str, Tuned]:
         """Return one process per core, and sizes up to the limits of memory and time."""
         sizes, limited = fitting_sizes(context.facts, TUNED_BLOCK)
-        why = "80 % of the available memory" if limited else "a minute with a slow library"
+        why = _why_largest(sizes[-1], context.facts, limited=limited)
         tuned = {
             "block": Tuned(
                 TUNED_BLOCK, f"Optimised libraries want large blocks; hpcc's example has {PARAMETERS[-1].default}."
             ),
-            "sizes": Tuned(", ".join(map(str, sizes)), f"The rate grows with the size; {sizes[-1]} takes {why}."),
+            "sizes": Tuned(", ".join(map(str, sizes)), f"The rate grows with the size; {sizes[-1]} {why}."),
         }
         cores = cores_for(context.facts)
         if cores is not None:

@@ -22,6 +22,10 @@ from suites.vocab import Figure, Resource, Sample, Severity
 LOOP_RATE = 2.5e9
 """Empty loops per second between two locks on a current server: 50,000 x 10,000 took 0.2 s (sysbench 1.0.20)."""
 
+CONTENDED_RATE = 3e7
+"""Locks per second of all threads on one mutex without loops: 2 threads x 50 million took 2.9 s, where one thread alone
+took 0.4 s (sysbench 1.0.20)."""
+
 WORTH_TIMING = 10.0
 FAR_TOO_SHORT = 5.0
 """Seconds, as for tests of fixed time."""
@@ -121,11 +125,19 @@ class SysbenchMutex(Suite):
     checks = (SYSBENCH_MUTEX_SHORT, MORE_THREADS_THAN_CPUS)
 
     def tune(self, context: Context) -> dict[str, Tuned]:
-        """Return one thread per usable CPU, and work of about ten seconds."""
+        """Return one thread per usable CPU that all lock one mutex, and work of about ten seconds."""
         tuned = tune_common(context.facts)
         del tuned["time"]  # the work is fixed
-        locks = _tuned_locks({"mutex_loops": MUTEX_LOOPS.default})
-        why = f"{locks:,} locks take about {WORTH_TIMING:g} s; the default of 50,000 a fifth of a second."
+        threads = tuned.get("threads", Tuned(1, "")).value
+        if int(threads) > 1:
+            locks = round(WORTH_TIMING * CONTENDED_RATE / int(threads) / 100_000) * 100_000 or 100_000
+            alone = f"{MUTEX_LOOPS.default:,} loops between two locks, the default, keep the threads apart."
+            tuned["mutex_num"] = Tuned(1, f"All {threads} threads lock one mutex; among 4,096 two rarely meet.")
+            tuned["mutex_loops"] = Tuned(0, alone)
+            why = f"{locks:,} contended locks per thread take about {WORTH_TIMING:g} s on two CPUs."
+        else:
+            locks = _tuned_locks({"mutex_loops": MUTEX_LOOPS.default})
+            why = f"{locks:,} locks take about {WORTH_TIMING:g} s; the default of 50,000 a fifth of a second."
         return tuned | {"mutex_locks": Tuned(locks, why)}
 
     def commands(self, values: Values, context: Context) -> tuple[Command, ...]:

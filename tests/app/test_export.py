@@ -1,6 +1,7 @@
 """What is exported can be read by other programs, says its units, and runs nothing in a spreadsheet."""
 
 import csv
+import json
 import os
 import stat
 from dataclasses import replace
@@ -9,12 +10,15 @@ from typing import Any
 
 import pytest
 
-from app.events import RunStarted, State
-from app.export import export_csv
+from app.events import Event, RunStarted, State
+from app.export import export_csv, export_hyperfine
 from app.output import WriteError, write_whole
+from app.plans.plan import make_step
 from app.results import METRICS, SAMPLES
 from app.store.store import Store
 from suites.base import Command, Purpose
+from suites.command.parameters import WALL_TIME
+from suites.errors import BenchwrightError
 from suites.vocab import Figure
 from tests.app import run_events
 from tests.app.run_events import IOPS, READ
@@ -164,3 +168,40 @@ def test_a_place_that_cannot_be_written_is_said(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(WriteError, match=r"cannot be written: (not a directory|file exists)"):
         write_whole(tmp_path / "file" / "report.csv", b"")
+
+
+def hyperfine(tmp_path: Path, hosts: tuple[str, ...], *figures: Figure, runs: int = 1) -> list[dict[str, Any]]:
+    """Return the results exported of trials with `figures` each, the third failed."""
+    step = make_step("command", {"command": "make -j{n}", "scan": "n=1,4"})
+    events: list[Event] = [RunStarted(RUN, run_events.plan(step, hosts=hosts), "2026")]
+    for number, host in enumerate(hosts * 3):
+        one = run_events.trial(number, host=host, step="command")
+        shifted = [replace(figure, value=figure.value + number) for figure in figures]
+        failed = number >= 2 * len(hosts)
+        events += run_events.trial_events(one, shifted, state=State.FAILED if failed else State.DONE)
+    store = Store(tmp_path / "runs.sqlite3")
+    with store.recorder(RUN) as recorder:
+        for event in events:
+            recorder.record(event)
+    written = export_hyperfine([store.load(RUN)] * runs, tmp_path / "hyperfine.json")
+    return json.loads(written.read_text())["results"]
+
+
+def test_timed_commands_are_exported_as_hyperfine_does(tmp_path: Path) -> None:
+    one, four = (Figure(WALL_TIME, value, (("n", n),)) for value, n in ((4.0, "1"), (1.0, "4")))
+    first, second = hyperfine(tmp_path, ("web-1",), one, four)
+    assert first == {
+        "command": "make -j1", "mean": 4.5, "stddev": pytest.approx(0.5**0.5), "median": 4.5, "min": 4.0, "max": 5.0,
+        "times": [4.0, 5.0], "parameters": {"n": "1"},
+    }  # fmt: skip
+    assert (second["command"], second["times"]) == ("make -j4", [1.0, 2.0])
+
+
+def test_commands_of_several_hosts_and_runs_are_told_apart(tmp_path: Path) -> None:
+    found = hyperfine(tmp_path, ("a", "b"), Figure(WALL_TIME, 1.0, (("n", "1"),)), runs=2)
+    assert [each["command"] for each in found] == [f"make -j1 ({RUN}, {host})" for host in ("a", "b")] * 2
+
+
+def test_a_run_without_timed_commands_has_nothing_for_hyperfine(tmp_path: Path) -> None:
+    with pytest.raises(BenchwrightError, match="No trial of these runs timed a command"):
+        hyperfine(tmp_path, ("web-1",), Figure(IOPS, 1.0))

@@ -1,14 +1,20 @@
 """A command of the user's own over SSH: its time agrees with a clock by hand, and what is made is cleaned up."""
 
+import json
+import shutil
 import subprocess
 import time
+from datetime import datetime
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
 
 from app.events import State, TrialEnded
+from app.plans.plan import Plan, Repetition, make_step
+from app.runs.control import Control
 from tests.lab.probe_runs import run_once, workstation_in
-from tests.lab_sshd import LabHost
+from tests.lab_sshd import AnsweringAsker, LabHost
 from tests.messages import messages
 from tests.suites.captured_outputs import figures
 
@@ -90,3 +96,29 @@ def test_a_time_limit_ends_it_on_the_host(lab_host: LabHost, tmp_path: Path) -> 
     ended = run(tmp_path, command="sleep 60", timeout=1)
     assert ended.state is State.FAILED
     assert MESSAGES["longer_than_its_time_limit"] in ended.reason
+
+
+@pytest.mark.slow
+@pytest.mark.alone
+@pytest.mark.skipif(shutil.which("hyperfine") is None, reason="hyperfine is not installed")
+def test_a_scan_has_the_times_of_hyperfine_and_little_overhead(lab_host: LabHost, tmp_path: Path) -> None:
+    lab_host.add_to_home()
+    step = make_step("command", {"command": "sleep {n}", "scan": "n=0.1,0.2"})
+    plan = Plan("scan", ("lab",), (step,), repetition=Repetition(trials=6, warm_ups=1))
+    with workstation_in(tmp_path) as workstation:
+        for event in workstation.run(plan, AnsweringAsker(), Control()):
+            assert not isinstance(event, TrialEnded) or event.state is State.DONE
+        ours = json.loads(workstation.export_hyperfine(["last"], tmp_path / "ours.json").read_text())["results"]
+        trials = workstation.load("last").trials
+    words = ["hyperfine", "-N", "-w1", "-r6", "--export-json", str(tmp_path / "theirs.json"), "-L", "n", "0.1,0.2"]
+    subprocess.run([*words, "sleep {n}"], check=True, capture_output=True)
+    theirs = json.loads((tmp_path / "theirs.json").read_text())["results"]
+    assert [each["command"] for each in ours] == [each["command"] for each in theirs] == ["sleep 0.1", "sleep 0.2"]
+    assert [each["parameters"] for each in ours] == [each["parameters"] for each in theirs]
+    for one, other in zip(ours, theirs, strict=True):
+        assert set(one) <= set(other)
+        assert len(one["times"]) == len(other["times"]) == 6
+        assert one["min"] == pytest.approx(other["min"], rel=0.05)
+    began = [datetime.fromisoformat(trial.trial.started) for trial in trials]
+    gaps = [(after - before).total_seconds() - 0.3 for before, after in pairwise(began)]
+    assert min(gaps) / 2 < 0.2, "two commands a trial"

@@ -207,3 +207,91 @@ def test_what_is_warned_of(given: dict[str, object], found: set[str]) -> None:
 
 def test_the_remedy_for_signs_is_the_shell() -> None:
     assert applied(evidence(SUITE, Context(), command="a | b"), "command-shell-signs").values["shell"] is True
+
+
+def test_a_scan_runs_the_command_once_for_each_value() -> None:
+    given = {"command": "make -j{n} {}", "scan": "n=1,2,2", "before": "make clean", "environment": "N={n}"}
+    found = [line for _, line in lines(**given) if "timed.sh" in line]
+    assert found == [f"sh timed.sh -v n={n} 0 0 '' env N={n} make -j{n} '{{}}'" for n in (1, 2)]
+    assert len(lines(**given)) == 4
+    assert len(lines(command="{a}{b}", scan="a=1,2 b=3,4,5")) == 6
+
+
+@pytest.mark.parametrize("text", ["n", "n=", "n=1, 2", "n=1,,2", "1=2", "n=a=b", "n={m}"])
+def test_a_scan_that_is_none_is_refused(text: str) -> None:
+    with pytest.raises(ParameterError):
+        complete_values(SUITE, {"scan": text})
+
+
+def scan(*parts: tuple[str, bytes], exit_status: int = 0, given: dict[str, str] | None = None) -> ParsedTrial:
+    parser = SUITE.parser(complete_values(SUITE, {"command": "p {n}", "scan": "n=1,2,4", **(given or {})}))
+    for stream, data in parts:
+        parser.feed(data, stream)
+    return parser.finish(exit_status)
+
+
+def run_of(value: str, *printed: tuple[str, bytes]) -> list[tuple[str, bytes]]:
+    begin = f"\nbenchwright-value n={value}\n".encode()
+    return [("stdout", begin), ("stderr", begin), *printed]
+
+
+def test_each_value_of_a_scan_has_figures_of_its_own_whatever_stream_arrives_first() -> None:
+    parts = [
+        *run_of("1", ("stderr", TIMED), ("stdout", b"score = 10 MB/s")),
+        *run_of("2", ("stdout", b"score = 20\n"), ("stderr", TIMED.replace(b"1.5", b"0.5"))),
+        *run_of("4", ("stderr", TIMED), ("stdout", b"score = 30")),
+    ]
+    ended = scan(*parts, given=SCORE)
+    found = {(figure.metric.name, dict(figure.labels)["n"]): figure.value for figure in ended.figures}
+    assert [found["own_own_score", n] for n in "124"] == [10.0, 20.0, 30.0]
+    assert [found["wall_time", n] for n in "124"] == [1.5, 0.5, 1.5]
+    assert ended.complete
+
+
+def test_a_scan_that_ends_early_says_what_failed_and_what_was_not_run() -> None:
+    failed = TIMED.replace(b"status 0", b"status 2").replace(b"accepted", b"not accepted")
+    ended = scan(*run_of("1", ("stderr", TIMED)), *run_of("2", ("stderr", failed)), exit_status=2)
+    assert not ended.complete
+    assert [dict(figure.labels)["n"] for figure in ended.figures] == ["1", "2"]
+    assert ended.notes[-2].startswith("n=2: The command ")
+    assert ended.notes[-1] == "Not run: n=4."
+    ended = scan(*run_of("1", ("stderr", TIMED)), ("stdout", b"no disk\nbenchwright-before failed\n"), exit_status=1)
+    assert ended.notes[-2:] == (MESSAGES["before_of_a_value"], "Not run: n=4.")
+    assert scan(exit_status=1).notes[0].startswith("n=1: The command was cut off")
+
+
+def test_checks_see_every_value_of_a_scan() -> None:
+    writes = {"command": "dd if=/dev/zero of={to} count=1", "scan": "to=/tmp/x,/dev/sdb"}
+    assert "command-writes-device" in findings(**writes)
+    assert "command-scan" not in findings(**writes)
+    assert "command-scan" in findings(command="true", scan="n=1,2")
+    many = ",".join(map(str, range(65)))
+    assert "command-scan" in findings(command="echo {n}", scan=f"n={many}")
+    assert len(lines(command="echo {n}", scan=f"n={many}")) == 64
+
+
+@pytest.mark.parametrize(
+    ("given", "titles"),
+    [
+        ({"command": "7z b -mmt1"}, ["7-Zip"]),
+        ({"command": "numactl -N 0 zstd -b3 x | tail -1", "shell": True}, ["zstd", "numactl"]),
+        ({"command": "true", "prepare": "make"}, ["make"]),
+        ({"command": "/opt/7z/7z b"}, []),
+        ({"command": "./mine 7z"}, []),
+    ],
+)
+def test_packages_of_known_programs_are_known(given: dict[str, object], titles: list[str]) -> None:
+    found = SUITE.programs(complete_values(SUITE, given), None)
+    assert [program.title for program in found] == titles
+    assert all(program.packages["apt"] for program in found)
+
+
+def test_the_lines_of_a_scan_are_read_back_as_its_values() -> None:
+    values = complete_values(SUITE, {"command": "p {n}", "scan": "n=1,2"})
+    text = "\n".join(command.line for command in SUITE.commands(values, Context()))
+    read_back = SUITE.parse_command(text, values, Context())
+    assert read_back is not None
+    assert (read_back.values, read_back.unread) == (values, ())
+    other = SUITE.parse_command(text.replace("p 1", "q 1"), values, Context())
+    assert other is not None
+    assert other.unread

@@ -154,3 +154,10 @@ def test_a_run_that_was_stopped_keeps_its_samples() -> None:
 def test_figures_are_labelled_by_threads() -> None:
     best = next(figure for figure in parsed("both").figures if figure.metric.name == "floating_point_rate_by_threads")
     assert best.labels == labels(threads="1")
+
+
+@pytest.mark.parametrize(("cpus", "seconds"), [(1, 30.0), (4, 30.0), (8, 22.0), (64, 12.0), (512, 10.0)])
+def test_the_tuned_time_shares_a_bound_among_the_thread_counts(cpus: int, seconds: float) -> None:
+    suite = Compute()
+    assert tuned_values(suite, Context(host(cpus=cpus)))["time"] == seconds
+    assert suite.tune(Context()) == {}

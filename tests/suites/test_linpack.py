@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from suites.base import Context, ParsedTrial, complete_values, tuned_values
 from suites.errors import ParameterError
-from suites.facts import Facts
+from suites.facts import Absent, Facts
 from suites.linpack.output import LinpackParser
 from suites.linpack.suite import Linpack, grid, matrix_bytes, sizes_of
 from tests.messages import messages
@@ -111,6 +111,19 @@ def test_the_tuned_sizes_stay_within_memory() -> None:
         assert matrix_bytes(max(sizes)) <= 0.8 * available
         assert list(sizes) == sorted(sizes)
     assert max(sizes) < math.isqrt(700 * GIB // 8) / 2, "patience ends before so much memory"
+
+
+def test_the_largest_size_is_bounded_by_time_and_says_what_it_covers() -> None:
+    facts = cluster_node(available=700 * GIB)
+    fast = replace(facts, cpu=replace(facts.cpu, flags=("avx2", "fma"), frequency_maximum=3000.0))
+    slow = replace(facts, cpu=replace(facts.cpu, frequency_maximum=Absent("no cpufreq"), model=Absent("none")))
+    for each, gflops in ((fast, 0.7 * 4 * 48), (slow, 4 * 5.0)):
+        tuned = SUITE.tune(Context(each))["sizes"]
+        largest = max(sizes_of({"sizes": tuned.value}))
+        assert 2 / 3 * largest**3 / gflops / 1e9 == pytest.approx(300, rel=0.02)
+        assert f"{matrix_bytes(largest) / (700 * GIB):.0%} of the available memory; 80 % would" in tuned.why
+    small = SUITE.tune(Context(cluster_node(available=GIB)))["sizes"]
+    assert MESSAGES["all_that_fits"] in small.why
 
 
 def test_there_is_a_process_for_each_core() -> None:

@@ -4,6 +4,8 @@ from dataclasses import replace
 
 import pytest
 
+from suites.base import Context, complete_values
+from suites.compute import Compute
 from suites.facts import Absent, Facts
 from suites.sweep import Peak, peak_of
 from tests.messages import messages
@@ -63,3 +65,50 @@ def test_threads_beyond_the_cores_add_nothing() -> None:
 )
 def test_what_is_not_known_makes_no_peak(facts: Facts | None, reason: str) -> None:
     assert peak_of(facts) == Absent(reason)
+
+
+AVX512 = ("avx2", "fma", "avx512f")
+HIDDEN = Absent("no cpufreq in /sys (virtual machine)")
+
+
+@pytest.mark.parametrize(
+    ("model", "flags", "operations"),
+    [
+        ("AMD EPYC 9R14", AVX512, 16),  # Zen 4: Software Optimization Guide 57647
+        ("AMD Ryzen 9 7950X 16-Core Processor", AVX512, 16),
+        ("AMD EPYC 9575F 64-Core Processor", AVX512, 32),  # Zen 5: guide 58455
+        ("AMD Ryzen 9 9950X 16-Core Processor", AVX512, 32),
+        ("AMD EPYC 9654 96-Core Processor", ("avx2", "fma"), 16),  # avx512 masked
+        ("AMD EPYC 7763 64-Core Processor", ("avx2", "fma"), 16),
+        ("Intel(R) Xeon(R) Silver 4114 CPU @ 2.20GHz", AVX512, 16),  # ARK: 1 AVX-512 FMA unit
+        ("Intel(R) Xeon(R) Gold 5122 CPU @ 3.60GHz", AVX512, 32),  # ARK: 2
+        ("Intel(R) Xeon(R) Platinum 8380 CPU @ 2.30GHz", AVX512, 32),
+    ],
+)
+def test_documented_parts_have_their_width(model: str, flags: tuple[str, ...], operations: int) -> None:
+    facts = processor(flags, 2000.0)
+    peak = peak_of(replace(facts, cpu=replace(facts.cpu, model=model)))
+    assert isinstance(peak, Peak)
+    assert peak.core == 2 * operations
+
+
+@pytest.mark.parametrize(
+    ("model", "core", "source"),
+    [
+        ("AMD EPYC 9654 96-Core Processor", 3.7 * 16, "boost of the model, base 2.4 GHz"),  # AMD: 2.4 and 3.7 GHz
+        ("Intel(R) Xeon(R) Platinum 8480+", 3.8 * 32, "boost of the model, base 2 GHz"),  # ARK: 2.0 and 3.8 GHz
+        ("Intel(R) Xeon(R) Gold 6148 CPU @ 2.40GHz", 2.4 * 32, "base of the model; the boost is higher"),
+    ],
+)
+def test_a_virtual_machine_has_the_frequency_of_its_model(model: str, core: float, source: str) -> None:
+    facts = processor(AVX512, HIDDEN)
+    peak = peak_of(replace(facts, cpu=replace(facts.cpu, model=model)))
+    assert isinstance(peak, Peak)
+    assert peak.core == pytest.approx(core)
+    assert source in peak.formula
+
+
+def test_a_peak_that_is_typed_in_counts() -> None:
+    suite = Compute()
+    (command,) = suite.commands(complete_values(suite, {"peak": 59.2}), Context(processor(AVX512)))[-1:]
+    assert "core=59.2 cores=4 as set" in command.argv

@@ -87,6 +87,14 @@ def test_the_work_of_locks_alone_is_not_guessed() -> None:
     assert raised(evidence(MUTEX, Context(host()), mutex_loops=0)) == {}
 
 
+@pytest.mark.parametrize(("cpus", "locks"), [(2, 150_000_000), (8, 37_500_000), (512, 600_000)])
+def test_tuned_mutexes_are_contended(cpus: int, locks: int) -> None:
+    tuned = tuned_values(MUTEX, Context(host(cpus=cpus)))
+    assert (tuned["threads"], tuned["mutex_num"], tuned["mutex_loops"], tuned["mutex_locks"]) == (cpus, 1, 0, locks)
+    alone = tuned_values(MUTEX, Context(host(cpus=1)))
+    assert (alone["threads"], alone["mutex_num"], alone["mutex_loops"]) == (1, 4096, 10_000)
+
+
 def test_the_threads_figures_are_those_of_the_summary() -> None:
     found = parsed(THREADS, "1.0.20/threads_report_interval")
     assert found.complete
