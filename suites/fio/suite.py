@@ -333,7 +333,7 @@ class Fio(Suite):
     def metrics_of(self, values: Values) -> tuple[Metric, ...]:
         """Return the metrics, the headline first."""
         large = not is_random(values) and int(values["block_size"]) >= LARGE_BLOCK
-        return ordered(mixed=mixes(values), large=large)
+        return ordered(mixed=mixes(values), large=large, synced=writes_per_sync(values) == 1)
 
     def parser(self, values: Values) -> TrialParser:
         """Return a new parser."""

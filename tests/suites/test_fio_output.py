@@ -178,7 +178,7 @@ def test_a_device_built_on_others_is_counted_once() -> None:
 
 def test_flushes_have_latencies_of_their_own() -> None:
     found = figures(capture("fio/3.33/write_fsync").parse(FioParser()))
-    assert found["latency_p50 sync"] == 280_576
+    assert found["sync_latency_p50 sync"] == 280_576
     assert "iops sync" not in found
 
 
