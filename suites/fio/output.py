@@ -90,7 +90,7 @@ class FioParser:
     _samples: list[tuple[JobKey, Sample]] = field(default_factory=list)
     _report: Report | None = None
     _after_ramp: Report | None = None  # the disks' counters are not reset at the end of the ramp
-    _ramps_apart: bool = False  # a later job had a ramp of its own, whose I/Os only the disks counted
+    _several_ramps: bool = False  # a later job had a ramp of its own, whose I/Os only the disks counted
     _began: float | None = None  # start of fio on the host's clock
     _refused: str = ""  # why the last document could not be read
 
@@ -149,7 +149,7 @@ class FioParser:
             for job in report.jobs
         )
         if after_ramp:
-            self._ramps_apart = self._after_ramp is not None or bool(was_measuring)
+            self._several_ramps = self._after_ramp is not None or bool(was_measuring)
             self._after_ramp = report
         self._report, self._refused = report, ""
         if len(self._samples) < MAXIMUM_SAMPLES:
@@ -179,7 +179,7 @@ class FioParser:
         in_ramp = bool(self._timelines) and not self._measuring
         if report.device_ios is None or (start and start.device_ios is None) or seconds < SETTLED:
             return
-        if in_ramp or self._ramps_apart:
+        if in_ramp or self._several_ramps:
             return
         for operation, reached in report.device_ios.items():
             issued = _issued(report, operation) - (_issued(start, operation) if start else 0)
