@@ -27,6 +27,8 @@ def same(value: Value, _values: Values, _facts: Facts | None) -> Value | None:
 class Traits:
     """Effect of a step on a host in terms shared by tools. None: not known or not applicable.
 
+    `operation` and `pattern` are made by mix_text and pattern_text where they have parts.
+
     `block` are the bytes of one request, `working_set` those accessed, `in_flight` the outstanding requests; `cached`
     is whether the page cache may serve requests, `flushed` whether written data must reach stable storage before the
     clock stops. `seconds` is the measured time.
@@ -135,6 +137,17 @@ class Equivalent:
         return all(
             mapped.get(mine[name], mine[name]) == other[name] for name in mine.keys() & other.keys() - {"threads"}
         )
+
+
+def mix_text(read_share: float) -> str:
+    """Return the operation of a mix of reads and writes; `read_share` is that of the reads, 0 to 1."""
+    return f"{read_share:.0%} reads".replace("%", " %")
+
+
+def pattern_text(pattern: str, *, every: int = 0, limits: tuple[str, ...] = ()) -> str:
+    """Return a pattern with what else determines its rate: a flush after `every` writes, and `limits`."""
+    flush = (f"flush every {every} writes" if every > 1 else "flush after each write",) if every else ()
+    return ", ".join((pattern, *flush, *limits))
 
 
 def mapped(pairs: Mapping[Value, Value]) -> Convert:

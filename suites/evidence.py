@@ -262,7 +262,7 @@ class TrialEvidence:
 
     def latency(self, statistic: str, at: Labels) -> Figure | None:
         """Return a latency such as “mean” or “p99” as the application waits, else as the tool counts it, or None."""
-        named = (f"total_latency_{statistic}", f"latency_{statistic}")
+        named = (f"total_latency_{statistic}", f"latency_{statistic}", f"sync_latency_{statistic}")
         return next((one for name in named for one in self.all_of(name) if one.labels == at), None)
 
     def as_named(self, metric: str) -> tuple[Figure, ...]:

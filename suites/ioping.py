@@ -17,6 +17,7 @@ from suites.equivalents import (
     Traits,
     backwards,
     mapped,
+    pattern_text,
     tool_difference,
 )
 from suites.facts import Directory, Facts
@@ -301,7 +302,12 @@ _CACHE_OPTIONS = MappingProxyType({"default": (), "direct": ("-D",), "cached": (
 
 
 _FROM_FIO: Mapping[Value, Value] = {"randread": "read", "randwrite": "write", "read": "read", "write": "write"}
-_CACHE: Mapping[Value, Value] = {"direct": True, "default": False}
+_CACHE: Mapping[Value, Value] = {"direct": True, "cached": False}
+"""By default ioping drops the pages of each block before it reads it, fio those of the file before its job."""
+
+
+def _pattern_of_fio(_value: Value, values: Values, _facts: Facts | None) -> Value:
+    return f"{'' if values['linear'] else 'rand'}{values['operation']}"
 
 
 class Ioping(Suite):
@@ -330,10 +336,11 @@ class Ioping(Suite):
             "How long does one request take here?",
             (
                 ParameterMapping("directory", "directory"),
-                ParameterMapping("operation", "rw", backwards(_FROM_FIO), mapped(_FROM_FIO), required=True),
+                ParameterMapping("operation", "rw", _pattern_of_fio, mapped(_FROM_FIO), required=True),
+                ParameterMapping("linear", "rw", _pattern_of_fio, lambda value, *_: value in {"read", "write"}),
                 ParameterMapping("block_size", "block_size"),
                 ParameterMapping("working_set", "size"),
-                ParameterMapping("cache", "direct", mapped(_CACHE), backwards(_CACHE)),
+                ParameterMapping("cache", "direct", mapped(_CACHE), backwards(_CACHE), required=True),
             ),
             (MetricMapping(("latency_mean",), ("total_latency_mean",)),),
             fixed=(("runtime", 5.0), ("ioengine", "psync")),
@@ -398,7 +405,10 @@ class Ioping(Suite):
         """Return the traits of a step for cross-checks."""
         return Traits(
             operation=str(values["operation"]),
-            pattern="sequential" if values["linear"] else "random",
+            pattern=pattern_text(
+                "sequential" if values["linear"] else "random",
+                limits=("cached pages dropped before each request",) if values["cache"] == "default" else (),
+            ),
             block=int(values["block_size"]),
             cached=values["cache"] != "direct",
             in_flight=1,

@@ -21,7 +21,6 @@ from suites.equivalents import (
     mapped,
     only_size,
     power_of_two,
-    same,
     tool_difference,
 )
 from suites.facts import Facts
@@ -299,6 +298,17 @@ _OPERATION = mapped({"read": "read", "write": "write"})
 _PATTERN: Mapping[Value, Value] = {"sequential": "seq", "random": "rnd"}
 
 
+def _block_of_each_thread(value: Value, values: Values, facts: Facts | None) -> Value | None:
+    """Return the power of two nearest to each thread's part of the memory."""
+    threads = all_threads(values["threads"], values, facts)
+    return power_of_two(int(value) // int(threads or 1), values, facts)
+
+
+def _memory_of_blocks(value: Value, values: Values, _facts: Facts | None) -> Value | None:
+    """Return the bytes of the blocks of all threads, which share one unless each has its own."""
+    return int(value) * (int(values["threads"]) if values["scope"] == "local" else 1)
+
+
 class MemoryBlocks(Suite):
     """Memory bandwidth by block size. Fixed time, operations counted: higher throughput, lower latency are better."""
 
@@ -350,12 +360,12 @@ class MemoryBlocks(Suite):
             (
                 ParameterMapping("operations", "operation", _OPERATION, _OPERATION),
                 ParameterMapping("patterns", "access_mode", mapped(_PATTERN), backwards(_PATTERN)),
-                ParameterMapping("memory", "block_size", power_of_two, same),
+                ParameterMapping("memory", "block_size", _block_of_each_thread, _memory_of_blocks),
                 THREADS_MAPPING,
                 ParameterMapping("time", "time", at_least_a_second, at_least_a_second),
             ),
             (MetricMapping(("throughput",), ("throughput",)),),
-            fixed=(("total_size", 2**50),),
+            fixed=(("total_size", 2**50), ("scope", "local")),
             fixed_backward=(("blocks", "64 KiB"), ("largest_set", 0), ("sweep", "single")),
             reasons=tool_difference(
                 "The loops differ: the probe’s is vectorised; sysbench’s goes word by word and is limited by the "

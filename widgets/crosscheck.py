@@ -33,6 +33,7 @@ _ICONS = {
     AgreementOutcome.DIFFER: "warning",
     AgreementOutcome.UNDECIDED: "info",
     AgreementOutcome.OTHER_QUANTITY: "info",
+    AgreementOutcome.NOT_COMPARABLE: "info",
 }
 
 

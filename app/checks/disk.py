@@ -346,7 +346,31 @@ GENERATOR_BOUND: TrialCheck = after_check(
 )
 
 
+ETCD_LIMIT = 0.010
+"""Seconds: the p99 of the flush of etcd's log should be below (etcd documentation, FAQ)."""
+
+
+def _slow_sync(trial: TrialEvidence) -> CheckOutcome | None:
+    found = trial.all_of("sync_latency_p99")
+    if not (found and trial.done) or workload_of(trial).writes_per_sync != 1:
+        return None
+    p99 = convert(found[0].value, found[0].metric.unit, Unit.SECOND)
+    if p99 < ETCD_LIMIT:
+        return None
+    return CheckOutcome(f"Sync latency p99 is {quantity(p99, Unit.SECOND)}; etcd needs below 10 ms.")
+
+
 TRIAL_CHECKS: tuple[TrialCheck, ...] = (
+    after_check(
+        id="slow-sync",
+        severity=Severity.INFO,
+        title="Sync latency too high for etcd",
+        why="Each commit of a log waits for a flush. Where it takes longer, etcd misses heartbeats and elects leaders.",
+        remedy="Use a drive with power-loss protection, or a volume with more provisioned IOPS, for the log alone.",
+        source="etcd documentation, FAQ: the p99 of wal_fsync_duration_seconds should be below 10 ms.",
+        evaluate=_slow_sync,
+        needs="the p99 of fsync or fdatasync after each write",
+    ),
     after_check(
         id="partly-cached",
         severity=Severity.WARNING,

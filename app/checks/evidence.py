@@ -288,7 +288,7 @@ def _total(trial: TrialEvidence, metric: str, operation: str, seconds: float, un
 def figures_of(trial: TrialEvidence, metric: str, operation: str) -> tuple[Figure, ...]:
     """Return the figures of a metric in one direction; a mixed figure is that of a pattern of one direction."""
     pattern = trial.suite.traits(trial.values, trial.context.facts).operation
-    mixed = {READ: READ, WRITE: WRITE, "read and write": MIXED, None: MIXED}.get(pattern)
+    mixed = None if pattern == "trim" else {READ: READ, WRITE: WRITE}.get(str(pattern), MIXED)
     labelled = ((one, dict(one.labels).get("operation")) for one in trial.all_of(metric))
     return tuple(one for one, at in labelled if (mixed if at == MIXED else at) == operation)
 

@@ -1,37 +1,36 @@
 """Agreement of two equivalent tools in one run: the ratio of their results, and reasons for a difference."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from itertools import combinations
-from typing import Any
 
 from app.comparison.estimates import FEWEST_TRIALS, Ratio, ratio_of
 from app.comparison.verdicts import ComparisonVerdict, verdict_of
+from app.crosscheck.conditions import TraitPair, differing_conditions, reasons
 from app.crosscheck.proposal import equivalents_of
 from app.margins import DEFAULTS, Margin, Margins
 from app.plans.plan import Step
 from app.records import RunRecord
 from app.summary import MetricSummary, summaries
-from suites.equivalents import Bias, Equivalent, MetricMapping, Reason, Traits
+from suites.equivalents import Bias, Equivalent, MetricMapping, Reason
 from suites.errors import UnitError, UnknownSuiteError
-from suites.facts import Facts
-from suites.quantities import duration_text, quantity
 from suites.units import convert
 from suites.verdict import Trust
-from suites.vocab import Better, Labels, Metric, MetricKind
-
-SUBSTANTIAL = 1.5
-"""Smallest ratio of sizes or times that counts as a reason."""
+from suites.vocab import Better, Labels, Metric
 
 
 class AgreementOutcome(StrEnum):
-    """The outcome for two tools. OTHER_QUANTITY: they measure different quantities."""
+    """The outcome for two tools.
+
+    OTHER_QUANTITY: they measure different quantities; NOT_COMPARABLE: the same one under different conditions.
+    """
 
     AGREE = "agree"
     DIFFER = "differ"
     UNDECIDED = "undecided"
     OTHER_QUANTITY = "other quantities"
+    NOT_COMPARABLE = "not comparable"
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,6 +144,9 @@ def _agreement(
     )  # fmt: skip
     if pair.incomparable:
         return replace(undecided, outcome=AgreementOutcome.OTHER_QUANTITY, note=pair.incomparable)
+    different = differing_conditions(steps, record.facts_before.get(ours.host))
+    if different:
+        return replace(undecided, outcome=AgreementOutcome.NOT_COMPARABLE, explained=different)
     invalid = [one for one in (ours, theirs) if one.verdict is not None and one.trust is Trust.INVALID]
     if invalid:
         texts = "; ".join(f"{one.step} is {one.verdict.text}" for one in invalid if one.verdict is not None)
@@ -188,116 +190,3 @@ def _explained(record: RunRecord, pair: Equivalent, steps: tuple[Step, Step], fo
     better = Bias.OTHER if higher == (found.ours.metric.better is Better.HIGHER) else Bias.DECLARING
     fits = tuple(one for one in known if one.favours in {better, Bias.NEITHER})
     return replace(found, explained=fits, against=tuple(one for one in known if one not in fits))
-
-
-@dataclass(frozen=True, slots=True)
-class TraitPair:
-    """The traits of two steps, for metrics of one kind."""
-
-    names: tuple[str, str]
-    ours: Traits
-    theirs: Traits
-    kind: MetricKind
-    facts: Facts | None = None
-
-
-Rule = Callable[[TraitPair, Any, Any], Reason | None]
-"""Returns the reason for two different values of a trait."""
-
-
-def reasons(pair: TraitPair) -> Iterator[Reason]:
-    """Yield every reason for a difference."""
-    for trait, rule in RULES.items():
-        one, other = getattr(pair.ours, trait), getattr(pair.theirs, trait)
-        known = all(value is False or value for value in (one, other))
-        found = rule(pair, one, other) if known and one != other else None
-        if found is not None:
-            yield found
-
-
-def _larger(ours: float, theirs: float, *, better: bool) -> Bias:
-    """Return which side the larger value favours; `better` is whether larger gives a better result."""
-    return Bias.OTHER if (theirs > ours) == better else Bias.DECLARING
-
-
-def _operation(pair: TraitPair, one: str, other: str) -> Reason:
-    return Reason("operation", f"{pair.names[0]} measured {one}, {pair.names[1]} {other}.")
-
-
-def _pattern(pair: TraitPair, one: str, other: str) -> Reason:
-    favours = Bias.NEITHER
-    if {one, other} == {"sequential", "random"}:
-        favours = Bias.OTHER if other == "sequential" else Bias.DECLARING
-    return Reason("pattern", f"The access pattern of {pair.names[0]} is {one}, of {pair.names[1]} {other}.", favours)
-
-
-def _block(pair: TraitPair, one: int, other: int) -> Reason:
-    text = (
-        f"{pair.names[0]} used blocks of {quantity(one)}, {pair.names[1]} of {quantity(other)}: each request costs "
-        "a system call of any size."
-    )
-    return Reason("block", text, _larger(one, other, better=pair.kind is not MetricKind.TIME))
-
-
-def _cached(pair: TraitPair, *cached: bool) -> Reason:
-    one, other = cached
-    through, past = pair.names if one else pair.names[::-1]
-    text = f"{through} used the page cache; {past} bypassed it (direct I/O)."
-    return Reason("cached", text, _larger(one, other, better=True))
-
-
-def _flushed(pair: TraitPair, *flushed: bool) -> Reason:
-    one, other = flushed
-    safe, quick = pair.names if one else pair.names[::-1]
-    text = f"{safe} includes the flush to stable storage; {quick} does not."
-    return Reason("flushed", text, _larger(one, other, better=False))
-
-
-def _in_flight(pair: TraitPair, one: int, other: int) -> Reason:
-    text = (
-        f"{pair.names[0]} kept {one} request{'s' if one > 1 else ''} in flight, {pair.names[1]} {other}: "
-        "a deeper queue raises rate and latency."
-    )
-    return Reason("in-flight", text, _larger(one, other, better=pair.kind is not MetricKind.TIME))
-
-
-def _threads(pair: TraitPair, one: int, other: int) -> Reason | None:
-    if pair.ours.in_flight:
-        return None
-    plural = "s" if one > 1 else ""
-    text = f"{pair.names[0]} used {one} thread{plural}, {pair.names[1]} {other}; both report totals."
-    return Reason("threads", text, _larger(one, other, better=True))
-
-
-def _working_set(pair: TraitPair, one: int, other: int) -> Reason | None:
-    if max(one, other) / min(one, other) < SUBSTANTIAL:
-        return None
-    cache = None if pair.facts is None else pair.facts.last_level_cache()
-    text = f"The working set of {pair.names[0]} is {quantity(one)}, of {pair.names[1]} {quantity(other)}"
-    if pair.ours.block is None and cache is not None and min(one, other) < 4 * cache <= max(one, other):
-        text += f"; the caches hold {quantity(cache)}"
-    return Reason("working-set", f"{text}.", _larger(one, other, better=False))
-
-
-def _seconds(pair: TraitPair, one: float, other: float) -> Reason | None:
-    if max(one, other) / min(one, other) < SUBSTANTIAL:
-        return None
-    text = (
-        f"{pair.names[0]} measured for {duration_text(one)}, {pair.names[1]} for {duration_text(other)}: bursts and "
-        "warm-up affect the shorter one more."
-    )
-    return Reason("seconds", text)
-
-
-RULES: Mapping[str, Rule] = {
-    "operation": _operation,
-    "pattern": _pattern,
-    "cached": _cached,
-    "flushed": _flushed,
-    "block": _block,
-    "in_flight": _in_flight,
-    "threads": _threads,
-    "working_set": _working_set,
-    "seconds": _seconds,
-}
-"""The rules by trait, the most important first."""

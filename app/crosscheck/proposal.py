@@ -3,10 +3,11 @@
 from dataclasses import dataclass, replace
 
 from app.comparison.estimates import FEWEST_TRIALS
+from app.crosscheck.conditions import differing_conditions
 from app.hosts.packages import usable_suites
 from app.plans.plan import Order, Plan, Repetition, Step, make_step
 from app.records import RunRecord
-from suites.equivalents import Equivalent
+from suites.equivalents import Equivalent, Reason
 from suites.errors import BenchwrightError, ParameterError, UnknownSuiteError
 from suites.facts import Facts
 from suites.parameters import Parameter, Value
@@ -30,12 +31,16 @@ class CarriedParameter:
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
-    """A cross-check as a plan. `lost` has a sentence for each parameter without equivalent."""
+    """A cross-check as a plan. `lost` has a sentence for each parameter without equivalent.
+
+    `different` is why the figures of the two steps are not comparable.
+    """
 
     pair: Equivalent
     plan: Plan
     carried: tuple[CarriedParameter, ...]
     lost: tuple[str, ...]
+    different: tuple[Reason, ...] = ()
 
 
 def equivalents_of(suite: str) -> tuple[Equivalent, ...]:
@@ -51,13 +56,19 @@ def equivalents_of(suite: str) -> tuple[Equivalent, ...]:
 def propose(record: RunRecord, step: str = "", other: str = "", trials: int = FEWEST_TRIALS) -> Proposal:
     """Return the plan that repeats `step` of a stored run, by default the first possible, also with another tool.
 
-    Raises CrossCheckError if no suite is equivalent, or `other` is not.
+    Raises CrossCheckError if no suite is equivalent, or `other` is not, or if none measures under the same conditions
+    and no `other` is given.
     """
     chosen = _step(record, step)
     facts = record.facts_before.get(record.plan.hosts[0])
     found = [_translated(chosen, pair, facts) for pair in _candidates(chosen, other)]
     nearest = min(found, key=_distance)  # the first of equal ones
     pair, theirs = nearest.pair, nearest.step
+    if nearest.different and not other:
+        raise CrossCheckError(
+            f"No suite measures {chosen.name} under the same conditions. {nearest.different[0].text}",
+            f"Choose a tool ({', '.join(one.pair.other for one in found)}) to see what differs.",
+        )
     mine = replace(chosen, name=chosen.suite_id)
     plan = Plan(
         name=f"cross-check of {chosen.name}",
@@ -67,7 +78,7 @@ def propose(record: RunRecord, step: str = "", other: str = "", trials: int = FE
         repetition=Repetition(trials=max(trials, 1)),
         order=Order.RANDOMISED,
     )
-    return Proposal(pair, plan, nearest.carried, nearest.lost)
+    return Proposal(pair, plan, nearest.carried, nearest.lost, nearest.different)
 
 
 def can_check(step: Step) -> bool:
@@ -104,7 +115,7 @@ def _candidates(step: Step, other: str) -> tuple[Equivalent, ...]:
 class _Translated:
     """The equivalent step, its carried and lost parameters; `unlike`: a required one was lost.
 
-    `missing` is whether the host lacks its tool.
+    `missing` is whether the host lacks its tool, `different` why the two steps are not comparable.
     """
 
     pair: Equivalent
@@ -113,11 +124,12 @@ class _Translated:
     lost: tuple[str, ...]
     unlike: bool
     missing: bool
+    different: tuple[Reason, ...]
 
 
 def _distance(found: _Translated) -> tuple[bool, bool, bool, int]:
-    """Return the sort key of candidates: required parameters lost, tool missing, other quantity, number lost."""
-    return found.unlike, found.missing, bool(found.pair.incomparable), len(found.lost)
+    """Return the sort key of candidates: other conditions, tool missing, other quantity, number lost."""
+    return found.unlike or bool(found.different), found.missing, bool(found.pair.incomparable), len(found.lost)
 
 
 def _translated(step: Step, pair: Equivalent, facts: Facts | None) -> _Translated:
@@ -148,7 +160,8 @@ def _translated(step: Step, pair: Equivalent, facts: Facts | None) -> _Translate
             lost[_lost(parameter, values[name], pair.other)] = None
     other = make_step(pair.other, given, peer=step.peer)
     missing = facts is not None and other.suite not in usable_suites(facts)
-    return _Translated(pair, other, tuple(_that_apply(carried, other)), tuple(lost), unlike, missing)
+    different = differing_conditions((step, other), facts)
+    return _Translated(pair, other, tuple(_that_apply(carried, other)), tuple(lost), unlike, missing, different)
 
 
 def _that_apply(carried: list[CarriedParameter], step: Step) -> list[CarriedParameter]:

@@ -23,6 +23,8 @@ def proposal_lines(found: Proposal) -> Iterator[str]:
         if (one.ours, one.value) != (one.theirs, one.written):
             yield f"{one.ours} {one.value} becomes {one.theirs} {one.written}."
     yield from found.lost
+    if found.different:
+        yield f"Not comparable: {' '.join(one.text for one in found.different)}"
     if found.pair.incomparable:
         yield found.pair.incomparable
     trials, hosts = found.plan.repetition.trials, ", ".join(map(host_label, found.plan.hosts))
@@ -34,6 +36,8 @@ def agreement_line(found: Agreement) -> str:
     ours, theirs = _figure_text(found.ours), _figure_text(found.theirs)
     if found.outcome is AgreementOutcome.OTHER_QUANTITY:
         return f"{ours}; {theirs}. Different quantities."
+    if found.outcome is AgreementOutcome.NOT_COMPARABLE:
+        return f"{ours}; {theirs}. Not comparable."
     ratio = found.ratio
     if Trust.INVALID in {found.ours.trust, found.theirs.trust}:
         return f"{ours}; {theirs}. Not compared: an invalid result does not count."
@@ -65,6 +69,8 @@ def _change(ratio: float) -> str:
     return f"{'+' if ratio >= 1 else '−'}{share_text(abs(ratio - 1))}"
 
 
+_NO_RATIO = frozenset({AgreementOutcome.OTHER_QUANTITY, AgreementOutcome.NOT_COMPARABLE})
+
 UNEXPLAINED = (
     "No known reason explains the difference. Compare both outputs, and repeat the cross-check, changing one parameter "
     "at a time."
@@ -73,7 +79,7 @@ UNEXPLAINED = (
 
 def why_lines(found: Agreement) -> Iterator[str]:
     """Yield the reasons for an outcome: unit conversion, correspondence, differing traits."""
-    if found.ours.metric.unit is not found.theirs.metric.unit and found.outcome is not AgreementOutcome.OTHER_QUANTITY:
+    if found.ours.metric.unit is not found.theirs.metric.unit and found.outcome not in _NO_RATIO:
         units = f"{found.ours.metric.unit} and {found.theirs.metric.unit}"
         yield f"Units converted for the ratio: {units}."
     if found.note:
@@ -99,6 +105,7 @@ def proposal_to_json(found: Proposal) -> Json:
         "carried": [published(one) for one in found.carried],
         "lost": list(found.lost),
         "apart": found.pair.incomparable or None,
+        "conditions": [one.text for one in found.different],
         "plan": plan_to_json(found.plan),
     }
 

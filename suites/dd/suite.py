@@ -17,6 +17,7 @@ from suites.equivalents import (
     ParameterMapping,
     Traits,
     mapped,
+    pattern_text,
     tool_difference,
 )
 from suites.facts import Directory, Facts, known
@@ -52,14 +53,21 @@ def _blocks_of_size(value: Value, values: Values, _facts: Facts | None) -> Value
 
 def _flush(value: Value, values: Values, _facts: Facts | None) -> Value | None:
     """Return the flush mode equivalent to that of fio or sysbench fileio."""
-    if values.get("direct") or value in {"direct", "dsync"}:
-        return "dsync" if value == "dsync" else "direct"
+    if value == "dsync" or 1 in {values.get("fdatasync"), values.get("fsync_all")}:
+        return "dsync"
+    if values.get("direct") or value == "direct":
+        return "direct"
     return "fdatasync" if values.get("end_fsync") or values.get("fsync_end") else "none"
 
 
 def _is_direct(value: Value, _values: Values, _facts: Facts | None) -> Value | None:
-    """Return whether dd uses O_DIRECT; a flush of each block has no equivalent."""
-    return None if value == "dsync" else value == "direct"
+    """Return whether dd uses O_DIRECT."""
+    return value == "direct"
+
+
+def _blocks_per_flush(value: Value, _values: Values, _facts: Facts | None) -> Value | None:
+    """Return after how many blocks dd waits for stable storage; 0 is never."""
+    return int(value == "dsync")
 
 
 def _is_flushed(value: Value, _values: Values, _facts: Facts | None) -> Value | None:
@@ -114,6 +122,7 @@ class Dd(Suite):
                 ParameterMapping("block_size", "block_size"),
                 ParameterMapping("count", "size", _size_of_blocks, _blocks_of_size),
                 ParameterMapping("flush", "direct", _is_direct, _flush),
+                ParameterMapping("flush", "fdatasync", _blocks_per_flush, _flush),
                 ParameterMapping("flush", "end_fsync", _is_flushed, _flush),
                 ParameterMapping("read", "direct", _is_direct, _READ),
             ),
@@ -133,6 +142,7 @@ class Dd(Suite):
                 ParameterMapping("block_size", "block_size"),
                 ParameterMapping("count", "total_size", _size_of_blocks, _blocks_of_size),
                 ParameterMapping("flush", "extra_flags", _FLAGS, _flush),
+                ParameterMapping("flush", "fsync_end", _is_flushed, _flush),
                 ParameterMapping("read", "extra_flags", mapped({"direct": "direct", "cached": "none"}), _READ),
             ),
             (MetricMapping(("bandwidth",), ("bandwidth",)),),
@@ -193,7 +203,7 @@ class Dd(Suite):
         flag = values["flush"] if writing else values["read"]
         return Traits(
             operation="write" if writing else "read",
-            pattern="sequential",
+            pattern=pattern_text("sequential", every=self.workload(values).writes_per_sync or 0),
             block=int(values["block_size"]),
             cached=flag != "direct",
             flushed=flag != "none" if writing else None,

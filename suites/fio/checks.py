@@ -39,6 +39,7 @@ from suites.fio.parameters import (
     total_size,
     trims,
     writes,
+    writes_per_sync,
 )
 from suites.fio.pattern_checks import FIO_PATTERN_CHECKS
 from suites.fio.tuning import SCSI, queue_of_a_job
@@ -104,6 +105,8 @@ def _unflushed_write(evidence: StepEvidence) -> CheckOutcome | None:
 
 
 def _few(evidence: StepEvidence) -> CheckOutcome | None:
+    if writes_per_sync(evidence.values) == 1 and not is_random(evidence.values):
+        return None  # a log is small
     """Report files that are a tiny share of the disk and worked on again and again."""
     values = evidence.values
     reaches_disk = past_memory(values) or (writes(values) and not mixes(values) and flushes(values))
@@ -243,6 +246,8 @@ def _short_runtime(evidence: StepEvidence) -> CheckOutcome | None:
         if not is_short(seconds, evidence):
             return None
         return CheckOutcome(f"runtime is {seconds:g} s: {samples_text(seconds)}.", changes=_longer(evidence))
+    if writes_per_sync(evidence.values) == 1:
+        return None  # each write takes as long as a flush, whatever its size
     total = total_size(evidence.values) * int(evidence.values["loops"])
     rate, words = plausible_rate(evidence)
     if total / rate >= SHORTEST:

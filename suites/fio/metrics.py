@@ -13,8 +13,8 @@ BANDWIDTH = Metric("bandwidth", "Bandwidth", Unit.BYTES_PER_SECOND, Better.HIGHE
 TOTALS = {one: replace(one, name=f"total_{one.name}", title=f"{one.title}, both ways") for one in (IOPS, BANDWIDTH)}
 """The rate of reads and writes together, of a job that does both."""
 
-COMPLETION, WHOLE = "latency", "total_latency"
-"""Families of latency metrics, the beginnings of their names: from submission, and of the whole request."""
+COMPLETION, WHOLE, SYNC = "latency", "total_latency", "sync_latency"
+"""Families of latency metrics, the beginnings of their names: from submission, of the whole request, and of a flush."""
 
 
 def _latency_metric(name: str, title: str, percentile: float | None = None) -> Metric:
@@ -39,6 +39,14 @@ TOTAL_LATENCIES = {
 }
 """The latency that the application waits, submission included, by the metric of the completion alone."""
 
+SYNC_LATENCIES = {
+    one: replace(
+        one, name=one.name.replace(COMPLETION, SYNC), title=one.title.replace("Completion latency", "Sync latency")
+    )
+    for one in TOTAL_LATENCIES
+}
+"""The latency of fsync or fdatasync, by the metric of the completion."""
+
 SUBMISSION_MEAN = Metric(
     "submission_latency_mean", "Submission latency, mean", Unit.NANOSECOND, Better.LOWER, MetricKind.TIME
 )
@@ -55,6 +63,7 @@ STEADY_IOPS = Metric(
 PERCENTILES = (LATENCY_P50, LATENCY_P95, LATENCY_P99, LATENCY_P99_9)
 METRICS = (
     IOPS, BANDWIDTH, *TOTALS.values(), *TOTAL_LATENCIES.values(), LATENCY_MEAN, *PERCENTILES, LATENCY_MAX,
+    *SYNC_LATENCIES.values(),
     CPU_USER, CPU_SYSTEM, ISSUED_IOS, DEVICE_IOS, STEADY_IOPS, SUBMISSION_MEAN, SYNC_RATE,
 )  # fmt: skip
 
@@ -62,10 +71,13 @@ LARGE_BLOCK = 128 * 1024
 """Bytes from which sequential I/O is quoted as bandwidth: the largest I/O that most devices take whole."""
 
 
-def ordered(*, mixed: bool, large: bool) -> tuple[Metric, ...]:
-    """Return the metrics of a job, the headline first: reads and writes together; of large blocks, the bandwidth."""
+def ordered(*, mixed: bool, large: bool, synced: bool = False) -> tuple[Metric, ...]:
+    """Return the metrics of a job, the headline first: reads and writes together; of large blocks, the bandwidth.
+
+    A job that flushes after each write is `synced`: the application waits for the flush, of which the p99 leads.
+    """
     first = BANDWIDTH if large else IOPS
-    first = TOTALS[first] if mixed else first
+    first = SYNC_LATENCIES[LATENCY_P99] if synced else TOTALS[first] if mixed else first
     return (first, *(one for one in METRICS if one is not first))
 
 
@@ -89,7 +101,8 @@ def job_figures(job: JobReport, label: Mapping[str, str]) -> Iterator[Figure]:
         if direction.ios:
             yield from _direction_figures(direction, labels(operation=operation, **label))
     if job.sync.count:
-        yield from _latency_figures(job.sync, labels(operation="sync", **label))
+        for figure in _latency_figures(job.sync, labels(operation="sync", **label)):
+            yield replace(figure, metric=SYNC_LATENCIES[figure.metric])
         if job.runtime:
             yield Figure(SYNC_RATE, job.sync.count / job.runtime, labels(operation="sync", **label))
     for metric, value in ((CPU_USER, job.cpu_user), (CPU_SYSTEM, job.cpu_system)):
@@ -201,6 +214,8 @@ class Timeline:
                 yield Sample(time, metric, value, labelled, warm_up=not self.measuring)
             for metric, value in _interval_latencies(before, direction):
                 yield Sample(time, metric, value, labelled, warm_up=not self.measuring)
+        for metric, value in _latencies(self.last.sync if self.last else Latency(), job.sync):
+            yield Sample(time, SYNC_LATENCIES[metric], value, labels(operation="sync"), warm_up=not self.measuring)
         for metric, value in _both_ways(job, rates):
             yield Sample(time, metric, value, (), warm_up=not self.measuring)
 
@@ -303,7 +318,7 @@ def _bins(report: Report) -> Iterator[tuple[tuple[str, Labels], Mapping[int, int
         label = job_label(job.key, [one.key for one in report.jobs])
         counted = [(COMPLETION, name, one.latency) for name, one in job.directions.items()]
         counted += [(WHOLE, name, one.total) for name, one in job.directions.items()]
-        for family, operation, latency in [*counted, (COMPLETION, "sync", job.sync)]:
+        for family, operation, latency in [*counted, (SYNC, "sync", job.sync)]:
             if latency.bins:
                 yield (family, labels(operation=operation, **label)), latency.bins
 

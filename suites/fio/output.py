@@ -90,6 +90,7 @@ class FioParser:
     _samples: list[tuple[JobKey, Sample]] = field(default_factory=list)
     _report: Report | None = None
     _after_ramp: Report | None = None  # the disks' counters are not reset at the end of the ramp
+    _several_ramps: bool = False  # a later job had a ramp of its own, whose I/Os only the disks counted
     _began: float | None = None  # start of fio on the host's clock
     _refused: str = ""  # why the last document could not be read
 
@@ -136,14 +137,19 @@ class FioParser:
         if report is None:
             self._refused = "it lacks the jobs array of fio"
             return []
-        was_in_ramp = bool(self._timelines) and not self._measuring
+        was_measuring = {key for key, timeline in self._timelines.items() if timeline.measuring}
         found: list[tuple[JobKey, Sample]] = []
         for job in report.jobs:
             timeline = self._timelines.setdefault(job.key, Timeline())
             found += [(job.key, sample) for sample in timeline.take(job, report.time, self._began)]
             if self._began is None and report.time is not None and timeline.last is not None:
                 self._began = report.time - timeline.now
-        if was_in_ramp and self._measuring:
+        after_ramp = any(
+            "ramp_time" in job.options and self._timelines[job.key].measuring and job.key not in was_measuring
+            for job in report.jobs
+        )
+        if after_ramp:
+            self._several_ramps = self._after_ramp is not None or bool(was_measuring)
             self._after_ramp = report
         self._report, self._refused = report, ""
         if len(self._samples) < MAXIMUM_SAMPLES:
@@ -170,7 +176,10 @@ class FioParser:
         """Yield the I/Os issued by fio and those that reached the disks; nothing if fio could not count them."""
         start = self._after_ramp
         seconds = _lasted(report) - (_lasted(start) if start else 0.0)
+        in_ramp = bool(self._timelines) and not self._measuring
         if report.device_ios is None or (start and start.device_ios is None) or seconds < SETTLED:
+            return
+        if in_ramp or self._several_ramps:
             return
         for operation, reached in report.device_ios.items():
             issued = _issued(report, operation) - (_issued(start, operation) if start else 0)

@@ -188,9 +188,15 @@ def job_option(values: Values, name: str) -> Value:
     return values.get(name, JOB_OPTIONS[name])
 
 
+def writes_per_sync(values: Values) -> int:
+    """Return the writes of a job between two calls of fsync or fdatasync; 0 if there are none."""
+    given = [int(values.get(name, 0)) for name in ("fsync", "fdatasync")]  # a stored step may predate the second
+    return min((every for every in given if every), default=0) if writes(values) else 0
+
+
 def flush_interval(values: Values) -> int:
     """Return the bytes that a job writes between two flushes; 0 without periodic flushes."""
-    return int(values["fsync"]) * largest_block(values)
+    return writes_per_sync(values) * largest_block(values)
 
 
 def flushes(values: Values) -> bool:
@@ -203,7 +209,7 @@ def flushes(values: Values) -> bool:
     interval = flush_interval(values)
     if not values["runtime"]:
         return bool(values["end_fsync"]) or 0 < interval < int(values["size"]) * int(values["loops"])
-    return flushed_in_time(int(values["fsync"]), largest_block(values), int(values["size"]))
+    return flushed_in_time(writes_per_sync(values), largest_block(values), int(values["size"]))
 
 
 RW = Parameter(
@@ -402,6 +408,17 @@ FSYNC = Parameter(
     applies=writes,
 )
 
+FDATASYNC = Parameter(
+    name="fdatasync",
+    type=Type.INTEGER,
+    default=0,
+    help="Call fdatasync after this many writes; 1 acts like the log of etcd, 0 is never.",
+    option="--fdatasync",
+    minimum=0,
+    maximum=1_000_000,
+    applies=writes,
+)
+
 END_FSYNC = Parameter(
     name="end_fsync",
     type=Type.FLAG,
@@ -445,5 +462,5 @@ REFILL_BUFFERS = Parameter(
 
 FIO_PARAMETERS = (
     DIRECTORY, RW, RWMIXREAD, BLOCK_SIZE, BLOCK_SIZES, IODEPTH, NUMJOBS, DIRECT, SIZE, RUNTIME, RAMP_TIME, IOENGINE,
-    RATE_IOPS, FSYNC, END_FSYNC, LOOPS, COMPRESSIBLE, REFILL_BUFFERS, *MORE_PARAMETERS,
+    RATE_IOPS, FSYNC, FDATASYNC, END_FSYNC, LOOPS, COMPRESSIBLE, REFILL_BUFFERS, *MORE_PARAMETERS,
 )  # fmt: skip

@@ -19,7 +19,7 @@ from suites.base import (
     version_of,
 )
 from suites.disk import GIB, KIB, MIB, whole_mebibytes
-from suites.equivalents import Traits
+from suites.equivalents import Traits, mix_text, pattern_text
 from suites.facts import Facts, known
 from suites.fio.checks import FIO_CHECKS
 from suites.fio.device import DEVICE, DEVICE_CHECKS, FIO_DIRECTORY, device_options, needs_root, on_device
@@ -43,6 +43,7 @@ from suites.fio.parameters import (
     total_size,
     waits_for_steady_state,
     writes,
+    writes_per_sync,
 )
 from suites.fio.syntax import FIO_SYNTAX
 from suites.fio.tuning import tune_fio
@@ -163,8 +164,7 @@ def _flushing(values: Values) -> list[str]:
     if not writes(values):
         return []
     options = []
-    if values["fsync"]:
-        options.append(f"--fsync={values['fsync']}")
+    options += [f"--{name}={values[name]}" for name in ("fsync", "fdatasync") if values.get(name)]
     if values["end_fsync"]:
         options.append("--end_fsync=1")
     if values["buffer_compress_percentage"]:
@@ -237,6 +237,10 @@ def _name(command: Command, commands: int) -> str:
     return NAME if commands <= MOST_OF_ONE else point
 
 
+_ALTERS_RATE = ("block_sizes", "rate_iops")
+"""Parameters without an equivalent elsewhere, which determine the rate."""
+
+
 def _rate_limit(rate: float, paused: float) -> RateLimit | None:
     """Return the lower of a requested rate and of what thinktime leaves, of which the I/O itself takes a part."""
     if paused and not 0 < rate < paused:
@@ -288,7 +292,7 @@ class Fio(Suite):
             concurrency=jobs * int(values["iodepth"]) if values["ioengine"] == "libaio" else depth,
             deepened_by="numjobs" if one_in_flight(values) else "iodepth",
             rate_limit=_rate_limit(rate, pause_limit(values)),
-            writes_per_sync=int(values["fsync"]) or None if writes(values) else None,
+            writes_per_sync=writes_per_sync(values) or None,
             flushes_last=writes(values) and bool(values["end_fsync"]),  # fio's runtime includes it
             no_device=values["ioengine"] in NO_DEVICE,
         )
@@ -329,7 +333,7 @@ class Fio(Suite):
     def metrics_of(self, values: Values) -> tuple[Metric, ...]:
         """Return the metrics, the headline first."""
         large = not is_random(values) and int(values["block_size"]) >= LARGE_BLOCK
-        return ordered(mixed=mixes(values), large=large)
+        return ordered(mixed=mixes(values), large=large, synced=writes_per_sync(values) == 1)
 
     def parser(self, values: Values) -> TrialParser:
         """Return a new parser."""
@@ -338,18 +342,22 @@ class Fio(Suite):
     def traits(self, values: Values, facts: Facts | None) -> Traits:
         """Return the traits of a step for cross-checks."""
         kind = str(values["rw"])
-        operation = {"rw": "read and write", "randrw": "read and write"}.get(kind, kind.removeprefix("rand"))
+        operation = mix_text(int(values["rwmixread"]) / 100) if mixes(values) else kind.removeprefix("rand")
         work = self.workload(values)
         safe = bool(values["direct"]) or bool(values["end_fsync"]) or flushes(values)
         return Traits(
             operation=operation,
-            pattern="random" if kind.startswith("rand") else "sequential",
+            pattern=pattern_text(
+                "random" if kind.startswith("rand") else "sequential",
+                every=work.writes_per_sync or 0,
+                limits=tuple(f"{name} {values[name]}" for name in _ALTERS_RATE if values[name]),
+            ),
             block=int(values["block_size"]),
             cached=work.buffered,
             flushed=None if operation == "read" else safe,
             in_flight=work.queue_depth,
             threads=int(values["numjobs"]),
-            working_set=int(values["size"]),
+            working_set=total_size(values),
             seconds=work.seconds,
         )
 

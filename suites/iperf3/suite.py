@@ -1,7 +1,7 @@
 """iperf3: TCP or UDP throughput between two hosts, one way or both."""
 
 from suites.base import Command, Context, Effect, Estimate, Purpose, RateLimit, Suite, TestedTool, Workload, version_of
-from suites.equivalents import Traits
+from suites.equivalents import Traits, pattern_text
 from suites.facts import Facts
 from suites.iperf3.checks import IPERF3_CHECKS
 from suites.iperf3.link import is_paced, is_tcp, is_udp, link_speed, tuned_bitrate, tuned_streams
@@ -245,12 +245,18 @@ class Iperf3(Suite):
         streams, tcp = int(values["streams"]), values["protocol"] == "tcp"
         return Traits(
             operation={"send": "upload", "receive": "download"}.get(str(values["direction"]), "both ways at once"),
-            pattern=str(values["protocol"]),
+            pattern=pattern_text(str(values["protocol"]), limits=_limits(values)),
             block=int(values["length"]) or (128 * 1024 if tcp else None),  # iperf3(1): UDP uses the path MTU
             in_flight=streams,
             threads=streams,
             seconds=float(values["time"]),
         )
+
+
+def _limits(values: Values) -> tuple[str, ...]:
+    """Return the rate that all streams together are limited to."""
+    rate = float(values["bitrate"] if is_udp(values) else values["tcp_rate"] if is_paced(values) else 0)
+    return (f"{rate * int(values['streams']):g} Mbit/s",) if rate else ()
 
 
 def _client(values: Values, context: Context) -> tuple[str, ...]:

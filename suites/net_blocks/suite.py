@@ -14,6 +14,7 @@ from suites.equivalents import (
     backwards,
     mapped,
     only_size,
+    pattern_text,
 )
 from suites.facts import Facts
 from suites.host_files import HostFile
@@ -59,6 +60,16 @@ def _valued_flags(words: Sequence[str]) -> list[str]:
     return found
 
 
+def _of_each_stream(value: Value, values: Values, facts: Facts | None) -> Value | None:
+    """Return the UDP rate of each stream; net-blocks limits all of them together."""
+    streams = all_threads(values["threads"], values, facts)
+    return None if streams is None else int(value) / streams
+
+
+def _of_all_streams(value: Value, values: Values, _facts: Facts | None) -> Value | None:
+    return round(float(value) * int(values["streams"]))
+
+
 class NetBlocks(Suite):
     """Network throughput and round trips by buffer size. The server end on the peer serves only this client."""
 
@@ -90,6 +101,7 @@ class NetBlocks(Suite):
                 ParameterMapping("tests", "direction", backwards(_DIRECTION), mapped(_DIRECTION)),
                 ParameterMapping("threads", "streams", all_threads),
                 ParameterMapping("buffers", "length", only_size, _buffer_of_length),
+                ParameterMapping("rate", "bitrate", _of_each_stream, _of_all_streams),
                 ParameterMapping("time", "time", at_least_a_second),
                 ParameterMapping("omit", "omit"),
                 ParameterMapping("address", "address"),
@@ -158,12 +170,16 @@ class NetBlocks(Suite):
         threads = all_threads(values["threads"], values, facts)
         return Traits(
             operation=tests if tests in {"upload", "download"} else None,
-            pattern=None if protocol == "both" else protocol,
+            pattern=None if protocol == "both" else pattern_text(protocol, limits=_limits(values)),
             block=only_size(values["buffers"], values, facts),
             in_flight=threads,
             threads=threads,
             seconds=float(values["time"]),
         )
+
+
+def _limits(values: Values) -> tuple[str, ...]:
+    return (f"{values['rate']} Mbit/s",) if uses_udp(values) and values["rate"] else ()
 
 
 def _measurement_options(values: Values) -> list[str]:

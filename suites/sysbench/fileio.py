@@ -14,8 +14,11 @@ from suites.equivalents import (
     at_least_a_second,
     backwards,
     mapped,
+    mix_text,
+    pattern_text,
 )
 from suites.facts import Directory, Facts
+from suites.fio.parameters import in_flight, total_size
 from suites.parameters import Tuned, Value, Values
 from suites.quantities import quantity
 from suites.runtime_checks import TRUSTED
@@ -41,6 +44,38 @@ _OF_FIO: Mapping[Value, Value] = {
     "seqrd": "read", "seqwr": "write", "rndrd": "randread", "rndwr": "randwrite", "rndrw": "randrw",
 }  # fmt: skip
 _DIRECT: Mapping[Value, Value] = {"direct": True, "none": False}
+
+
+def _of_each_thread(value: Value, values: Values, _facts: Facts | None) -> Value:
+    """Return the bytes of each of fio's files: it has one per job, sysbench's threads share all."""
+    return whole_mebibytes(int(value) / int(values["threads"]))
+
+
+def _of_all_jobs(_value: Value, values: Values, _facts: Facts | None) -> Value:
+    return total_size(values)
+
+
+def _threads_of_fio(_value: Value, values: Values, _facts: Facts | None) -> Value:
+    """Return the threads that keep as many requests in flight as fio's jobs do: each waits for its own."""
+    return in_flight(values)
+
+
+def _share_of_ratio(value: Value, _values: Values, _facts: Facts | None) -> Value:
+    return round(100 * _read_share(float(value)))
+
+
+def _ratio_of_share(value: Value, _values: Values, _facts: Facts | None) -> Value:
+    return int(value) / (100 - int(value))
+
+
+def _read_share(ratio: float) -> float:
+    """Return the share of reads of a ratio of reads to writes."""
+    return ratio / (1 + ratio)
+
+
+def _every(_value: Value, values: Values, _facts: Facts | None) -> Value:
+    """Return after how many writes sysbench flushes."""
+    return 1 if values["fsync_all"] else int(values["fsync_freq"])
 
 
 class SysbenchFileio(Suite):
@@ -71,9 +106,14 @@ class SysbenchFileio(Suite):
                 ParameterMapping("directory", "directory"),
                 ParameterMapping("mode", "rw", mapped(_OF_FIO), backwards(_OF_FIO), required=True),
                 ParameterMapping("block_size", "block_size"),
-                ParameterMapping("total_size", "size"),
+                ParameterMapping("total_size", "size", _of_each_thread, _of_all_jobs),
                 ParameterMapping("extra_flags", "direct", mapped(_DIRECT), backwards(_DIRECT)),
-                ParameterMapping("threads", "numjobs"),
+                ParameterMapping("threads", "numjobs", backward=_threads_of_fio, required=True),
+                ParameterMapping("threads", "iodepth", lambda *_: 1, _threads_of_fio),
+                ParameterMapping("file_num", "numjobs", lambda _value, values, _facts: values["threads"]),
+                ParameterMapping("rw_ratio", "rwmixread", _share_of_ratio, _ratio_of_share),
+                ParameterMapping("fsync_freq", "fsync", _every, lambda value, *_: 0 if value == 1 else value),
+                ParameterMapping("fsync_all", "fsync", _every, lambda value, *_: value == 1),
                 ParameterMapping("time", "runtime", at_least_a_second, at_least_a_second),
                 ParameterMapping("fsync_end", "end_fsync"),
             ),
@@ -89,7 +129,7 @@ class SysbenchFileio(Suite):
     def workload(self, values: Values) -> Workload:
         """Return the expected work; the I/Os in flight of asynchronous modes are not known."""
         depth = int(values["threads"]) if values["io_mode"] == "sync" else None
-        every = 1 if values["fsync_all"] else int(values["fsync_freq"])
+        every = int(_every(0, values, None))
         return Workload(
             buffered=not direct(values),
             queue_depth=depth,
@@ -155,12 +195,15 @@ class SysbenchFileio(Suite):
     def traits(self, values: Values, facts: Facts | None) -> Traits:
         """Return the traits of a step for cross-checks."""
         mode, flags, threads = str(values["mode"]), values["extra_flags"], int(values["threads"])
-        operation = {"rd": "read", "rw": "read and write"}.get(mode[-2:], "write")
+        operation = {"rd": "read", "rw": mix_text(_read_share(float(values["rw_ratio"])))}.get(mode[-2:], "write")
         depth = int(values["async_backlog"]) if values["io_mode"] == "async" else 1
         safe = flags != "none" or bool(values["fsync_all"]) or bool(values["fsync_end"])
         return Traits(
             operation=operation,
-            pattern="random" if mode.startswith("rnd") else "sequential",
+            pattern=pattern_text(
+                "random" if mode.startswith("rnd") else "sequential",
+                every=int(_every(0, values, facts)) if writes(values) else 0,
+            ),
             block=int(values["block_size"]),
             cached=not direct(values),
             flushed=None if operation == "read" else safe,

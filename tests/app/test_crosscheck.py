@@ -6,7 +6,8 @@ from dataclasses import replace
 import pytest
 
 from app.comparison.estimates import FEWEST_TRIALS
-from app.crosscheck.agreement import RULES, Agreement, AgreementOutcome, TraitPair, agreements, reasons
+from app.crosscheck.agreement import Agreement, AgreementOutcome, agreements
+from app.crosscheck.conditions import RULES, TraitPair, reasons
 from app.crosscheck.proposal import CrossCheckError, equivalents_of, propose
 from app.crosscheck.report import (
     UNEXPLAINED,
@@ -22,6 +23,7 @@ from app.plans.plan import Order, Step, make_step
 from app.plans.validation import validate
 from app.records import RunRecord, TrialRecord
 from suites.equivalents import Bias, Equivalent, Traits
+from suites.parameters import Value
 from suites.registry import SUITES
 from suites.registry import suite as find_suite
 from suites.vocab import Figure, Labels, MetricKind, labels
@@ -128,6 +130,54 @@ def test_a_random_read_is_not_checked_with_dd_which_knows_none() -> None:
     )
 
 
+@pytest.mark.parametrize("rw", ["randread", "randwrite", "randrw", "read", "write"])
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"iodepth": 32, "numjobs": 4, "ioengine": "libaio", "direct": True, "size": 2**28},
+        {"iodepth": 32, "numjobs": 4, "ioengine": "psync", "direct": True, "size": 2**28},
+        {"iodepth": 1, "numjobs": 1, "direct": True, "fsync": 1},
+        {"iodepth": 1, "numjobs": 3, "direct": False, "fsync": 8, "end_fsync": True},
+        {"direct": False, "rwmixread": 75, "numjobs": 2},
+    ],
+)
+def test_the_nearest_tool_has_the_same_conditions_as_fio(rw: str, given: dict[str, Value]) -> None:
+    asked = make_step("fio", {"rw": rw, "runtime": "10 s", **given}, name="r")
+    mine, theirs = propose(a_run(asked)).plan.steps
+    one, other = (step.suite.traits(step.values, None) for step in (mine, theirs))
+    assert replace(one, threads=None) == replace(other, threads=None)
+    back = propose(a_run(theirs), other="fio").plan.steps[1]
+    again = back.suite.traits(back.values, None)
+    assert again == replace(other, working_set=again.working_set)
+
+
+def test_fio_at_a_depth_is_not_checked_with_one_request_at_a_time() -> None:
+    asked = make_step("fio", {"rw": "randread", "iodepth": 32, "ioengine": "libaio", "direct": True}, name="r")
+    for other in ("ioping", "dd"):
+        found = propose(a_run(asked), other=other)
+        assert "in-flight" in [one.id for one in found.different]
+        assert any(line.startswith("Not comparable: ") for line in proposal_lines(found))
+        assert proposal_to_json(found)["conditions"]
+    limited = replace(asked, values={**asked.values, "rate_iops": 100})
+    with pytest.raises(CrossCheckError, match=r"same conditions.*rate_iops 100"):
+        propose(a_run(limited))
+
+
+def test_each_flush_of_dd_has_its_equivalent() -> None:
+    for flush in ("none", "fdatasync", "direct", "dsync"):
+        for other in ("fio", "sysbench-fileio"):
+            found = propose(a_run(make_step("dd", {"flush": flush, "block_size": "1 MiB"})), other=other)
+            same = flush != "dsync" or other == "fio"
+            assert (found.different == ()) is same, (flush, other, found.different)
+
+
+def test_udp_is_sent_at_the_same_total_rate() -> None:
+    asked = make_step("net-blocks", {"protocol": "udp", "threads": 4, "rate": 100, "buffers": "1448"}, peer="db-1")
+    theirs = propose(a_run(asked)).plan.steps[1]
+    assert (theirs.values["bitrate"], theirs.values["streams"]) == (25.0, 4)
+    assert propose(a_run(theirs)).plan.steps[1].values["rate"] == 100
+
+
 def test_iperf3_untold_writes_128_kib_and_so_does_the_probe() -> None:
     found = propose(a_run(make_step("iperf3", {"streams": 4, "direction": "receive"}, peer="db-1")))
     values = found.plan.steps[1].values
@@ -167,17 +217,40 @@ def test_units_are_converted_before_tools_are_said_to_agree() -> None:
 
 
 def test_a_difference_is_explained_by_what_was_asked_otherwise() -> None:
-    deep = replace(FIO, values={**FIO.values, "iodepth": 8, "ioengine": "libaio"})
-    found = only(of_disk(0.3, deep))
+    smaller = replace(FIO, values={**FIO.values, "size": 2**20})
+    found = only(of_disk(0.3, smaller))
     assert found.outcome is AgreementOutcome.DIFFER
-    assert [one.id for one in found.explained] == ["in-flight", "way-of-working"]
+    assert [one.id for one in found.explained] == ["working-set", "way-of-working"]
     assert found.against == ()
 
 
+@pytest.mark.parametrize(
+    ("changed", "reason"),
+    [
+        ({"iodepth": 8, "ioengine": "libaio"}, "in-flight"),
+        ({"numjobs": 8}, "in-flight"),
+        ({"rw": "randwrite"}, "pattern"),
+        ({"rw": "rw", "rwmixread": 1}, "operation"),
+        ({"fdatasync": 1}, "pattern"),
+        ({"rate_iops": 100}, "pattern"),
+        ({"block_sizes": "4k-64k"}, "pattern"),
+        ({"block_size": 4096}, "block"),
+        ({"direct": False, "end_fsync": True}, "cached"),
+        ({"direct": False}, "flushed"),
+    ],
+)
+def test_other_conditions_give_no_ratio_and_are_named(changed: dict[str, Value], reason: str) -> None:
+    found = only(of_disk(0.13, replace(FIO, values={**FIO.values, **changed})))
+    assert (found.outcome, found.ratio) == (AgreementOutcome.NOT_COMPARABLE, None)
+    assert reason in [one.id for one in found.explained]
+    assert agreement_line(found).endswith("Not comparable.")
+    assert list(why_lines(found)) == [one.text for one in found.explained]
+
+
 def test_what_would_have_it_the_other_way_round_is_said_to_speak_against_it() -> None:
-    cached = replace(FIO, values={**FIO.values, "direct": False, "end_fsync": True})
-    found = only(of_disk(3.0, cached))
-    assert "cached" in [one.id for one in found.against]
+    smaller = replace(FIO, values={**FIO.values, "size": 2**20})
+    found = only(of_disk(3.0, smaller))
+    assert "working-set" in [one.id for one in found.against]
     assert found.explained == ()
     assert UNEXPLAINED in list(why_lines(found))
     assert agreement_to_json(found)["unknown"] is True

@@ -114,7 +114,7 @@ def synced(each: float, **values: Any) -> TrialEvidence:
     given = {"rw": "write", "block_size": 2300, "ioengine": "sync", "direct": False, "fsync": 1, "runtime": 10}
     one = trial("fio", {"iops": 830.0, "bandwidth": 1.9e6, "latency_mean": 6490.0}, at=WRITE, host=host,
                 **{**given, **values})  # fmt: skip
-    return with_figures(one, {("latency_mean", labels(operation="sync")): each})
+    return with_figures(one, {("sync_latency_mean", labels(operation="sync")): each})
 
 
 def database(

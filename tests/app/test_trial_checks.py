@@ -165,6 +165,11 @@ def failed(one: TrialEvidence) -> TrialEvidence:
 
 
 CASES: dict[str, tuple[Make, Make, str]] = {
+    "slow-sync": (
+        lambda: trial("fio", {"sync_latency_p99": 12e6}, at=WRITE, rw="write", fdatasync=1),
+        lambda: trial("fio", {"sync_latency_p99": 9.9e6}, at=WRITE, rw="write", fdatasync=1),
+        "p99 is 12 ms",
+    ),
     "nothing-counted": (lambda: fio(figures={"iops": 0.0}), fio, "0"),
     "ended-early": (lambda: replace(fio(), duration=6.0), lambda: replace(fio(), duration=10.2), "6 s"),
     "too-brief": (

@@ -9,10 +9,12 @@ from suites.base import Context, Purpose, StepEvidence, complete_values, tuned_v
 from suites.checks import NotChecked
 from suites.errors import ParameterError
 from suites.facts import Absent, Tool
+from suites.fio.parameters import flushes
 from suites.fio.suite import Fio
 from suites.vocab import Severity
 from tests.disk_host import DATA, GIB, HOME, MIB, SHM, changes, disk_host, measured, outcomes, tuned_step
 from tests.messages import messages
+from tests.suites.captured_outputs import capture
 
 MESSAGES = messages("suites", "test_fio")
 
@@ -335,3 +337,20 @@ def test_percentiles_of_the_total_latency_are_asked_of_a_fio_that_has_them(versi
     facts = replace(disk_host(), tools=(Tool(name="fio", version=version),))
     measure = FIO.commands(complete_values(FIO, {}), Context(facts))[-1]
     assert measure.argv.count("--lat_percentiles=1") == asked
+
+
+def test_the_sync_latency_leads_where_each_write_is_flushed() -> None:
+    given = {"rw": "write", "ioengine": "sync", "fdatasync": 1, "size": "22 MiB", "block_size": "2300"}
+    values = complete_values(FIO, given)
+    (_, measured) = FIO.commands(values, Context())
+    assert {"--rw=write", "--ioengine=sync", "--fdatasync=1", "--size=22m", "--bs=2300"} <= set(measured.argv)
+    assert FIO.metrics_of(values)[0].name == "sync_latency_p99"
+    assert FIO.metrics_of({**values, "fdatasync": 8})[0].name == "iops"
+    assert FIO.metrics_of({**values, "rw": "read"})[0].name == "iops"
+    assert FIO.workload(values).writes_per_sync == 1
+    assert flushes(values)
+    parsed = capture("fio/3.33/fdatasync").parse(FIO.parser(values))
+    assert (parsed.figures[0].metric.name, parsed.figures[0].value) == ("sync_latency_p99", 16_187_392)
+    live = [sample.value for sample in parsed.samples if sample.metric.name == "sync_latency_p99"]
+    assert live
+    assert max(live) >= parsed.figures[0].value

@@ -137,6 +137,34 @@ def test_device_and_issued_ios_cover_the_same_span() -> None:
     assert found["device_ios write"] == 116_268
 
 
+def test_a_ramp_that_ends_before_the_first_document_is_left_out_at_the_device_too() -> None:
+    whole = capture("fio/3.39/ramp2_status1").stdout
+    documents = whole.split(b"\n}\n")
+    found = figures(parse(b"\n}\n".join(documents[2:])))  # the first two are of the ramp
+    assert (found["issued_ios write"], found["device_ios write"]) == (116_269, 116_268)
+    assert "device_ios write" not in figures(parse(b"\n}\n".join(documents[-2:])))  # nothing to subtract
+
+
+def test_jobs_with_ramps_at_different_times_have_no_count_at_the_device() -> None:
+    def document(*jobs: tuple[str, int, int], disk: int) -> dict[str, object]:
+        listed = [
+            {
+                "jobname": name,
+                "groupid": at,
+                "job options": {"ramp_time": "1"},
+                "read": read(ios, runtime, clat_ns={"N": ios}),
+            }
+            for at, (name, ios, runtime) in enumerate(jobs)
+        ]
+        return {"jobs": listed, "disk_util": [{"name": "vda", "read_ios": disk}]}
+
+    first = [document(("a", 100, 1000), disk=250), document(("a", 500, 5000), disk=650)]
+    second = [document(("a", 500, 5000), ("b", 400, 4000), disk=1200)]
+    for documents, known in ((first, True), (first + second, False)):
+        stdout = b"\n".join(json.dumps(one, indent=2).encode() for one in documents) + b"\n"
+        assert ("device_ios read" in figures(parse(stdout))) is known
+
+
 def test_device_ios_are_missing_where_fio_could_not_count_them() -> None:
     assert "device_ios read" not in figures(capture("fio/3.33/read_size_bound").parse(FioParser()))
     assert "device_ios write" not in figures(capture("fio/3.33/enospc").parse(FioParser()))
@@ -150,7 +178,7 @@ def test_a_device_built_on_others_is_counted_once() -> None:
 
 def test_flushes_have_latencies_of_their_own() -> None:
     found = figures(capture("fio/3.33/write_fsync").parse(FioParser()))
-    assert found["latency_p50 sync"] == 280_576
+    assert found["sync_latency_p50 sync"] == 280_576
     assert "iops sync" not in found
 
 

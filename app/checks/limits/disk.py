@@ -209,7 +209,7 @@ def _sync(trial: TrialEvidence, disk: Disk) -> Iterator[Hypothesis]:
     every, rates = workload_of(trial).writes_per_sync, figures_of(trial, "iops", WRITE)
     if every is None:
         return
-    syncs = [one for one in trial.all_of("latency_mean") if dict(one.labels).get("operation") == "sync"]
+    syncs = trial.all_of("sync_latency_mean")
     then = "Lower the sync latency (a write cache with power-loss protection), or sync less often."
     if syncs and rates:
         each = convert(syncs[0].value, syncs[0].metric.unit, Unit.SECOND)
