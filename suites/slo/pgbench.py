@@ -6,6 +6,7 @@ from dataclasses import replace
 from suites.base import Command, Context, Effect, Estimate, Purpose, TestedTool
 from suites.facts import Facts
 from suites.host_files import HostFile
+from suites.oltp.server import server_version
 from suites.parameters import Tuned, Value, Values
 from suites.pgbench.suite import Pgbench
 from suites.programs import Program
@@ -17,6 +18,7 @@ from suites.slo.search import (
     SECONDS,
     SETTLE,
     SLO_PARAMETERS,
+    SloParser,
     SloSearch,
     driven,
 )
@@ -108,6 +110,10 @@ class PgbenchSlo(SloSearch):
     def effects(self, values: Values) -> tuple[Effect, ...]:
         """Return the effects on a server set by the user."""
         return _TOOL.effects({**_FIXED, **_of_tool(values)})
+
+    def parser(self, values: Values) -> SloParser:
+        """Return a new parser of the driver's lines and of the server's version."""
+        return SloParser(values=values, version_in=server_version)
 
     def estimate(self, values: Values, context: Context) -> Estimate:
         """Return the time of the usual number of windows, and the size of the tables."""

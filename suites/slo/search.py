@@ -2,7 +2,7 @@
 
 import math
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from statistics import fmean, median
 
@@ -182,10 +182,14 @@ def tail_of(values: Values) -> Metric:
 
 @dataclass(slots=True)
 class SloParser(LineParser):
-    """Parser of the driver's lines. `senders`: the tool has senders that start late while they are busy."""
+    """Parser of the driver's lines. `senders`: the tool has senders that start late while they are busy.
+
+    `version_in` returns the version that a line states, or None.
+    """
 
     values: Values = field(default_factory=dict)
     senders: bool = False
+    version_in: Callable[[str], str | None] = lambda _line: None
     unfinished = (_ERROR,)
     _windows: list[RateWindow] = field(default_factory=list)
     _phase: str = "bracket"
@@ -195,6 +199,7 @@ class SloParser(LineParser):
     _ended: bool = False
     _found: str = ""
     _none: str = ""
+    _version: str | None = None
 
     def _read(self, line: str) -> None:
         line = line.strip()
@@ -209,6 +214,8 @@ class SloParser(LineParser):
         elif line.startswith("+ "):
             senders = _SENDERS.search(line)
             self._count = int(senders[1]) if senders else 0
+        elif version := self.version_in(line):
+            self._version = version
         elif _ERROR.fullmatch(line):
             self._fail(line.removeprefix("benchwright: "))
 
@@ -244,7 +251,7 @@ class SloParser(LineParser):
         figures = [Figure(HIGHEST, fmean(one.achieved for one in confirmed))] if not problems else []
         figures += self._by_rate()
         notes = (*problems, *([] if problems else self._remarks(confirmed)))
-        return ParsedTrial(tuple(figures), tuple(self._samples), notes, complete=not problems)
+        return ParsedTrial(tuple(figures), tuple(self._samples), notes, not problems, self._version)
 
     def _nothing(self) -> str:
         tail, limit = tail_of(self.values), LIMIT.format(self.values["limit"])

@@ -15,6 +15,7 @@ from suites.slo.fio import FioSlo
 from suites.slo.pgbench import PgbenchSlo
 from suites.slo.search import DRIVER, READER, STEPS, SloParser
 from tests.messages import messages
+from tests.suites.captured_outputs import capture
 
 MESSAGES = messages("suites", "test_slo")
 
@@ -176,3 +177,15 @@ def test_the_readers_leave_the_first_seconds_out(tmp_path: Path) -> None:
         for n, (at, latency) in enumerate((*early, *counted, (4001, 9_000_000_000)))
     )
     assert read(PGBENCH, "pgbench_log.4711", log) == expected
+
+
+def test_captured_searches() -> None:
+    disk = capture("fio-slo/3.33/random_reads").parse(FIO.parser(complete_values(FIO, {"limit": 0.001})))
+    assert (disk.complete, found(disk)) == (True, {"slo_rate": 11932.0})
+    assert {dict(f.labels)["offered"] for f in disk.figures if f.labels} > {"200", "400", "11995"}
+    database = capture("pgbench-slo/15.18/select").parse(PGBENCH.parser(complete_values(PGBENCH, {"limit": 0.02})))
+    assert (database.complete, found(database)) == (True, {"slo_rate": 24284.0})
+    assert database.tool_version == "PostgreSQL 15.18"
+    killed = capture("fio-slo/3.33/killed").parse(FIO.parser(complete_values(FIO, {})))
+    assert (killed.complete, found(killed)) == (False, {})
+    assert killed.samples
