@@ -24,6 +24,7 @@ from suites.ping import LatencyUnderLoad
 from suites.programs import TASKSET, Program
 from suites.redis import Redis
 from suites.slo.fio import FioSlo
+from suites.slo.http import HttpSlo
 from suites.slo.pgbench import PgbenchSlo
 from suites.snia.suite import FioSnia
 from suites.speccpu import SpecCpu
@@ -68,6 +69,7 @@ SUITES: tuple[Suite, ...] = (
     PgbenchSlo(),
     Redis(),
     Http(),
+    HttpSlo(),
     Sqlite(),
     UserCommand(),
 )

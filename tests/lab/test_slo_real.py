@@ -4,6 +4,7 @@ import json
 import math
 import shutil
 import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -60,6 +61,44 @@ def test_fio_finds_the_rate_of_a_disk_of_known_service_time(stage: Stage) -> Non
     )
     mean = json.loads(alone.stdout)["jobs"][0]["read"]["lat_ns"]["mean"] / 1e9
     ended, _ = run_once(stage.workstation, "fio-slo", name, directory=str(disk.folder), size="16 MiB", **RUN)
+    assert (ended.state, ended.reason) == (State.DONE, "")
+    assert figures(ended.parsed)["slo_rate"] == pytest.approx(highest_rate(mean, LIMIT), rel=0.05), mean
+
+
+SERVER = """
+import asyncio, sys
+
+async def serve(reader, writer):
+    while await reader.readuntil(b"\\r\\n\\r\\n"):
+        async with lock:
+            await asyncio.sleep(float(sys.argv[1]))
+        writer.write(b"HTTP/1.1 200 OK\\r\\nContent-Length: 2\\r\\n\\r\\nok")
+
+async def main():
+    global lock
+    lock = asyncio.Lock()
+    server = await asyncio.start_server(serve, "127.0.0.1", 0)
+    print(server.sockets[0].getsockname()[1], flush=True)
+    await server.serve_forever()
+
+asyncio.run(main())
+"""
+"""Answers one request at a time, after so many seconds."""
+
+
+@pytest.mark.skipif(shutil.which("wrk") is None, reason="wrk is not installed")
+def test_wrk_finds_the_rate_of_a_server_of_known_service_time(lab_host: LabHost, tmp_path: Path) -> None:
+    lab_host.add_to_home()
+    argv = (sys.executable, "-c", SERVER, str(SERVICE))
+    with subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as server:
+        assert server.stdout is not None
+        url = f"http://127.0.0.1:{server.stdout.readline().strip()}/"
+        alone = subprocess.run(("wrk", "-t1", "-c1", "-d5s", url), check=True, capture_output=True, text=True)
+        mean = 1 / float(alone.stdout.split("Requests/sec:")[1].split()[0])
+        given: dict[str, Any] = {"server": "named", "url": url, "connections": 64, "threads": 1}
+        with workstation_in(tmp_path) as workstation:
+            ended, _ = run_once(workstation, "http-slo", "lab", **given, **RUN)
+        server.kill()
     assert (ended.state, ended.reason) == (State.DONE, "")
     assert figures(ended.parsed)["slo_rate"] == pytest.approx(highest_rate(mean, LIMIT), rel=0.05), mean
 

@@ -12,6 +12,7 @@ import resources
 from suites.base import Context, ParsedTrial, Purpose, Suite, complete_values
 from suites.parameters import Values
 from suites.slo.fio import FioSlo
+from suites.slo.http import HttpSlo
 from suites.slo.pgbench import PgbenchSlo
 from suites.slo.search import DRIVER, READER, STEPS, SloParser
 from tests.messages import messages
@@ -19,7 +20,7 @@ from tests.suites.captured_outputs import capture
 
 MESSAGES = messages("suites", "test_slo")
 
-FIO, PGBENCH = FioSlo(), PgbenchSlo()
+FIO, PGBENCH, HTTP = FioSlo(), PgbenchSlo(), HttpSlo()
 
 SHELLS = [words for words in (("dash",), ("bash",), ("busybox", "sh")) if shutil.which(words[0])]
 
@@ -153,15 +154,35 @@ def test_pgbench_is_driven_beside_its_own_server_or_a_named_one() -> None:
     assert [line.split()[1] for _, line in named][-1] == "slo-search.sh"
 
 
+def test_wrk_sends_at_random_moments_inside_the_script_of_its_server() -> None:
+    ((_, own),) = words(HTTP, connections=64)
+    assert own.startswith("sh nginx.sh 1024 sh slo-search.sh --limit=0.01 ")
+    assert own.endswith("env RATE=@RATE@ THREADS=2 wrk -s open-loop.lua -t 2 -c 64 -d @SECONDS@s --latency")
+    ((_, named),) = words(HTTP, server="named", url="http://web-1/")
+    assert named.endswith(" --latency http://web-1/")
+
+
+def test_errors_of_http_are_no_latencies(tmp_path: Path) -> None:
+    (tmp_path / READER).write_text(reader_of(HTTP))
+
+    def read(errors: int) -> str:
+        times = "375.8 121.0 1955.0 5811.0 10682.0 12353.0 us"
+        line = f"open loop: 2496 requests in 5.020 s: {times}, 0 of 2752 late, {errors} errors\n"
+        argv = ("sh", READER, "5")
+        return subprocess.run(argv, cwd=tmp_path, input=line, capture_output=True, text=True, check=True).stdout
+
+    assert read(0) == "2496 5.020 375.8 121.0 1955.0 5811.0 10682.0 12353.0\n"
+    assert read(3) == ""
+
+
+def reader_of(suite: Suite) -> str:
+    commands = suite.commands(complete_values(suite, {}), Context())
+    return next(file.text for command in commands for file in command.files if file.name == READER)
+
+
 def test_the_readers_leave_the_first_seconds_out(tmp_path: Path) -> None:
     def read(suite: Suite, name: str, log: str) -> list[float]:
-        file = next(
-            file
-            for command in suite.commands(complete_values(suite, {}), Context())
-            for file in command.files
-            if file.name == READER
-        )
-        (tmp_path / READER).write_text(file.text)
+        (tmp_path / READER).write_text(reader_of(suite))
         (tmp_path / name).write_text(log)
         done = subprocess.run(("sh", READER, "4"), cwd=tmp_path, capture_output=True, text=True, check=True)
         assert not (tmp_path / name).exists()
@@ -186,6 +207,9 @@ def test_captured_searches() -> None:
     database = capture("pgbench-slo/15.18/select").parse(PGBENCH.parser(complete_values(PGBENCH, {"limit": 0.02})))
     assert (database.complete, found(database)) == (True, {"slo_rate": 24284.0})
     assert database.tool_version == "PostgreSQL 15.18"
+    http = capture("http-slo/4.1.0/nginx").parse(HTTP.parser(complete_values(HTTP, {"limit": 0.02})))
+    assert (http.complete, http.tool_version) == (True, "nginx 1.22.1")
+    assert found(http)["slo_rate"] == pytest.approx(36441, rel=0.05)
     killed = capture("fio-slo/3.33/killed").parse(FIO.parser(complete_values(FIO, {})))
     assert (killed.complete, found(killed)) == (False, {})
     assert killed.samples
