@@ -2,9 +2,10 @@
 # Run as `sh slo-search.sh --limit=SECONDS --percentile=P --start=RATE --most=RATE --runtime=SECONDS --confirm=N
 # COMMAND...`.
 # The rates are START times powers of 2^(1/32). Each window runs COMMAND, with its words @RATE@, @SECONDS@, @SENDERS@ and
-# @EACH@ replaced (SENDERS, at most 256 or so, times EACH is RATE); then `sh percentiles.sh SECONDS` prints "REQUESTS SECONDS MEAN P50
-# P95 P99 P99.9 MAX" of it, in us. The rate is doubled until a window misses the limit or the rate, and the last two are
-# bisected. A rate is missed that is 2 % and three standard errors of a Poisson process below it. N fresh windows then confirm the rate: if most of them miss, it is lowered by 2^(1/32), and confirmed again.
+# @EACH@ replaced (SENDERS, at most 256 or so, times EACH is RATE); then `sh percentiles.sh SECONDS` prints "REQUESTS
+# SECONDS MEAN P50 P95 P99 P99.9 MAX" of it, in us. The rate is doubled until two windows miss the limit or the rate, and
+# the last two rates are bisected. A window misses its rate if it is 2 % and three standard errors of a Poisson process
+# below it. N fresh windows confirm the rate: if most of them miss, it is lowered by 2^(1/32) and confirmed again.
 set -uf
 LC_ALL=C
 export LC_ALL
@@ -76,11 +77,15 @@ window() {
     case $said in *": kept") return 0 ;; *) return 1 ;; esac
 }
 
+# Succeeds if one of two windows at level $1 keeps the limit: a single unlucky one must not end the search too low, and a
+# lucky one does not pass the fresh windows.
+holds() { window "$@" || window "$@"; }
+
 command=$*
 high="" low="" at=0
 # shellcheck disable=SC2086
 while set -- $(level $at); [ -n "$(awk -v rate="$1" -v most="$most" 'BEGIN { if (rate <= most) print 1 }')" ]; do
-    if window "$at" bracket; then low=$at; else high=$at; fi
+    if holds "$at" bracket; then low=$at; else high=$at; fi
     [ -n "$low" ] && [ -n "$high" ] && break
     if [ -n "$low" ]; then at=$((at + steps)); else at=$((at - steps)); fi
     [ "$at" -ge "$lowest" ] || break
@@ -95,7 +100,7 @@ if [ -z "$high" ]; then
 fi
 while [ $((high - low)) -gt 1 ]; do
     at=$(((low + high) / 2))
-    if window "$at" bisect; then low=$at; else high=$at; fi
+    if holds "$at" bisect; then low=$at; else high=$at; fi
 done
 while [ "$low" -ge "$lowest" ]; do
     kept=0 missed=0

@@ -125,14 +125,11 @@ def _latency(name: str, title: str, percentile: float | None = None) -> Metric:
     )
 
 
-MEAN = _latency("mean", "mean")
 PERCENTILES = (
     _latency("p50", "median", 50.0), _latency("p95", "p95", 95.0), _latency("p99", "p99", 99.0),
     _latency("p99_9", "p99.9", 99.9),
 )  # fmt: skip
-MAXIMUM = _latency("max", "maximum", 100.0)
-LATENCIES = (MEAN, *PERCENTILES, MAXIMUM)
-METRICS = (HIGHEST, ACHIEVED, *LATENCIES)
+METRICS = (HIGHEST, ACHIEVED, *PERCENTILES)
 
 STEPS = 32
 """Rates per doubling: neighbours differ by 2.2 %, less than such percentiles differ from window to window."""
@@ -160,7 +157,7 @@ _SENDERS = re.compile(r"(?:--numjobs=|-c )(\d{1,5})(?=\s|$)")
 
 @dataclass(frozen=True, slots=True)
 class RateWindow:
-    """A window: its phase, offered rate (1/s), requests, seconds, and the latencies of LATENCIES in microseconds."""
+    """A window: its phase, offered rate (1/s), requests, seconds, and the latencies of PERCENTILES in microseconds."""
 
     phase: str
     offered: str
@@ -225,16 +222,16 @@ class SloParser(LineParser):
         seconds, requests = float(match[3]), int(match[2])
         if not seconds or len(self._windows) >= MOST_WINDOWS:
             return
-        times = tuple(float(text) for text in match.groups()[4:10])
+        times = tuple(float(text) for text in match.groups()[5:9])
         window = RateWindow(self._phase, match[4], requests, seconds, times, match[11])
         self._windows.append(window)
         if self.senders and self._count and window.outcome == "kept":
-            self._busy = max(self._busy, window.achieved * times[0] / 1e6 / self._count)
+            self._busy = max(self._busy, window.achieved * float(match[5]) / 1e6 / self._count)
         now = self._at + SETTLE + seconds
         of = labels(offered=window.offered)
         self._samples += [
             Sample(now, ACHIEVED, window.achieved, of),
-            *(Sample(now, metric, value, of) for metric, value in zip(LATENCIES, times, strict=True)),
+            *(Sample(now, metric, value, of) for metric, value in zip(PERCENTILES, times, strict=True)),
         ]
 
     def _result(self, exit_status: int | None) -> ParsedTrial:
@@ -269,12 +266,12 @@ class SloParser(LineParser):
         for offered in sorted(by_rate, key=float):
             fresh = [one for one in by_rate[offered] if one.phase == "confirm"] or by_rate[offered]
             yield Figure(ACHIEVED, fmean(one.achieved for one in fresh), labels(offered=offered))
-            for place, metric in enumerate(LATENCIES):
+            for place, metric in enumerate(PERCENTILES):
                 yield Figure(metric, median(one.latencies[place] for one in fresh), labels(offered=offered))
 
     def _remarks(self, confirmed: Sequence[RateWindow]) -> Iterator[str]:
         tail = tail_of(self.values)
-        place = LATENCIES.index(tail)
+        place = PERCENTILES.index(tail)
         found = median(one.latencies[place] for one in confirmed) / 1000
         misses = sum(one.outcome != "kept" for one in confirmed)
         yield (
@@ -305,9 +302,9 @@ def driven(values: Values, command: Sequence[str]) -> tuple[str, ...]:
 
 
 def _most_windows(values: Values) -> float:
-    """Return the usual number of windows: the doublings to the geometric middle, the bisection, and the fresh ones."""
+    """Return the usual number of windows: to the geometric middle, half of the bisection twice, and the fresh ones."""
     doublings = math.log2(max(2.0, float(values["most"]) / float(values["start"])))
-    return doublings / 2 + math.log2(STEPS) + int(values["confirm"])
+    return doublings / 2 + 2 + 1.5 * math.log2(STEPS) + int(values["confirm"])
 
 
 class SloSearch(Suite):
