@@ -259,10 +259,15 @@ class SloParser(LineParser):
         return f"p{tail.percentile:g} exceeds {limit} even at {min(rates, default=0.0):,g}/s: raise the target."
 
     def _by_rate(self) -> Iterator[Figure]:
-        """Yield achieved rate and latencies of each offered rate: of the confirming windows where there are some."""
+        """Yield achieved rate and latencies of the doubled rates and of the one found, there of the fresh windows.
+
+        The rates of the bisection differ from trial to trial: they are in the samples only.
+        """
         by_rate: dict[str, list[RateWindow]] = {}
+        doubled = {one.offered for one in self._windows if one.phase == "bracket"}
         for one in self._windows:
-            by_rate.setdefault(one.offered, []).append(one)
+            if one.offered in {*doubled, self._found}:
+                by_rate.setdefault(one.offered, []).append(one)
         for offered in sorted(by_rate, key=float):
             fresh = [one for one in by_rate[offered] if one.phase == "confirm"] or by_rate[offered]
             yield Figure(ACHIEVED, fmean(one.achieved for one in fresh), labels(offered=offered))
