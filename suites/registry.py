@@ -30,6 +30,7 @@ from suites.sysbench.fileio import SysbenchFileio
 from suites.sysbench.memory import SysbenchMemory
 from suites.sysbench.mutex import SysbenchMutex
 from suites.sysbench.threads import SysbenchThreads
+from suites.udp_rate import UdpRate
 from suites.unixbench import UnixBench
 from suites.vocab import Resource
 
@@ -55,6 +56,7 @@ SUITES: tuple[Suite, ...] = (
     Cp(),
     Ioping(),
     Iperf3(),
+    UdpRate(),
     NetBlocks(),
     LatencyUnderLoad(),
     SysbenchOltp(),

@@ -35,6 +35,7 @@ SHORTER: dict[str, dict[str, Value]] = {
     "stream": {"times": 10, "array_size": 16 * MIB},
     "fio": {"runtime": 3.0, "ramp_time": 0.0, "size": 64 * MIB},
     "iperf3": {"time": 2.0, "omit": 0.0},
+    "iperf3-udp": {"time": 1.0},
     "latency-under-load": {"time": 2.0},
     "compute": {"time": 1.0},
     "memory-blocks": {"time": 0.2, "memory": 16 * MIB, "largest_set": MIB},
