@@ -21,6 +21,7 @@ from suites.oltp.suite import SysbenchOltp
 from suites.pgbench.suite import Pgbench
 from suites.ping import LatencyUnderLoad
 from suites.programs import TASKSET, Program
+from suites.rrul import Rrul
 from suites.snia.suite import FioSnia
 from suites.speccpu import SpecCpu
 from suites.stream.suite import Stream
@@ -59,6 +60,7 @@ SUITES: tuple[Suite, ...] = (
     UdpRate(),
     NetBlocks(),
     LatencyUnderLoad(),
+    Rrul(),
     SysbenchOltp(),
     Pgbench(),
     UserCommand(),

@@ -87,14 +87,15 @@ def _one_core(evidence: StepEvidence) -> CheckOutcome | NotChecked | None:
 
 
 def _bidir_too_old(evidence: StepEvidence) -> CheckOutcome | NotChecked | None:
-    if evidence.values["direction"] != "both":
+    if evidence.values.get("direction", "both") != "both":
         return None
     version = _oldest(evidence)
     if version is None:
         return NotChecked("The versions of iperf3 are not known.")
     if version >= BIDIRECTIONAL:
         return None
-    return CheckOutcome(measured=f"iperf3 is {'.'.join(map(str, version))} at one end.", changes={"direction": "send"})
+    changes = {"direction": "send"} if "direction" in evidence.values else {}
+    return CheckOutcome(measured=f"iperf3 is {'.'.join(map(str, version))} at one end.", changes=changes)
 
 
 FAST_LINK = 25e9

@@ -37,6 +37,7 @@ SHORTER: dict[str, dict[str, Value]] = {
     "iperf3": {"time": 2.0, "omit": 0.0},
     "iperf3-udp": {"time": 1.0},
     "latency-under-load": {"time": 2.0},
+    "rrul": {"time": 2.0},
     "compute": {"time": 1.0},
     "memory-blocks": {"time": 0.2, "memory": 16 * MIB, "largest_set": MIB},
     "net-blocks": {"time": 0.2, "omit": 0.0},
