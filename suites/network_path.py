@@ -46,13 +46,13 @@ class Rendezvous:
     port: int
     nonce: str
     second_port: int = 0
+    more_ports: tuple[int, ...] = ()
 
 
 def draw_meeting(used: Collection[int]) -> Rendezvous | None:
-    """Return two random ports that are not in `used`, and a nonce; None if there are none."""
+    """Return random ports that are not in `used`, two and up to three more, and a nonce; None if there are none."""
     free = [port for port in PORTS if port not in used]
     if len(free) < 2:
         return None
-    port = secrets.choice(free)
-    second = secrets.choice([other for other in free if other != port])
-    return Rendezvous(port, secrets.token_hex(NONCE_BYTES), second)
+    port, second, *more = secrets.SystemRandom().sample(free, min(len(free), 5))
+    return Rendezvous(port, secrets.token_hex(NONCE_BYTES), second, tuple(more))

@@ -86,10 +86,13 @@ class _Phase:
 
 
 class UnderLoadParser(LineParser):
-    """Parser of one trial. `interval` is the seconds between two pings, which print their number but no time."""
+    """Parser of one trial. `interval` is the seconds between two pings, which print their number but no time.
 
-    def __init__(self, interval: float) -> None:
-        self._interval = interval
+    Without `loads` the output has only the round trips: other commands load the network.
+    """
+
+    def __init__(self, interval: float, *, loads: bool = True) -> None:
+        self._interval, self._loads = interval, loads
         super().__init__()
         self._load = Iperf3Parser()
         self._phases = {IDLE: _Phase(), LOADED: _Phase()}
@@ -104,14 +107,17 @@ class UnderLoadParser(LineParser):
         for name, values in ((IDLE, idle), (LOADED, loaded)):
             if not values and not troubles and (loading or name == IDLE):
                 troubles.append(f"No round trip completed while the network was {name}.")
-        if loading and not load.complete:
+        load_complete = load.complete or not self._loads
+        if loading and not load_complete:
             troubles.append("The load broke off: no increase under load.")
         if exit_status:
             troubles.append(f"The test {exit_text(exit_status)}.")
-        complete = bool(idle and loaded) and load.complete and not troubles
-        figures = [*self._medians(), *(_increases(idle, loaded) if load.complete else ()), *self._others()]
+        complete = bool(idle and loaded) and load_complete and not troubles
+        figures = [*self._medians(), *(_increases(idle, loaded) if load_complete else ()), *self._others()]
         figures += [figure for figure in load.figures if figure.metric is THROUGHPUT]
-        notes = [*troubles, *(load.notes if loading else ())]
+        notes = [*troubles, *(load.notes if loading and self._loads else ())]
+        if complete and self._loads:
+            notes.append(grade_note(loaded["p50"] - idle["p50"]))
         if complete and not ("p99" in idle and "p99" in loaded):
             notes.append(f"Fewer than {FEWEST_FOR_P99} round trips in a phase: no 99th percentile.")
         if not complete and not notes:
@@ -199,6 +205,18 @@ def _explained(words: str) -> str:
     if "ping: " in words and "not permitted" in words:
         return "This account may not send ICMP on the host: set the method to Benchwright's probe."
     return f"{words.rstrip('.')}."
+
+
+GRADES = ((5, "A+"), (30, "A"), (60, "B"), (200, "C"), (400, "D"), (math.inf, "F"))
+"""Upper bounds in ms of the increase under load, and the grade (DSLReports, Bufferbloat Grades, FAQ 17930)."""
+
+
+def grade_note(increase: float) -> str:
+    """Return the bufferbloat grade of an increase of the median round trip in ms."""
+    below = [bound for bound, _grade in GRADES if increase >= bound]
+    bound, grade = GRADES[len(below)]
+    limit = f"below {bound:g} ms" if bound < math.inf else f"{below[-1]:g} ms or more"
+    return f"Bufferbloat grade {grade} (DSLReports: {limit}): {increase:+.3g} ms under load."
 
 
 def _increases(idle: dict[str, float], loaded: dict[str, float]) -> list[Figure]:
@@ -381,7 +399,7 @@ class LatencyUnderLoad(Suite):
         probed = values["method"] == PROBE
         start = ("sh", "under-load.sh", str(RAMP), str(seconds + RAMP))
         if not probed:
-            ping = _ping(values, context)
+            ping = ping_words(values, context)
             return serve, Command((*start, ping, ping, *client.argv), files=(script,))
         nonce = "drawn right before the test" if context.meeting is None else context.meeting.nonce
         nonces = (HostFile("nonce", text=nonce + "\n"),)
@@ -389,7 +407,7 @@ class LatencyUnderLoad(Suite):
         there = probe_end(
             PROGRAM, ("--serve", *meeting), values, context.peer_facts, sources=SOURCES, files=nonces, serves=True
         )
-        words = ("--connect", peer_address(values, context), *meeting, *_timing(values))
+        words = ("--connect", peer_address(values, context), *meeting, *probe_timing(values))
         *build, run = probe_end(PROGRAM, words, values, context.facts, sources=SOURCES, files=(*nonces, script))
         own = Command((*start, " ".join(run.argv), "", *client.argv), files=run.files)
         return (*there, serve, *build, own)
@@ -407,12 +425,14 @@ class LatencyUnderLoad(Suite):
         return UnderLoadParser(float(values.get("interval", 0.2)))
 
 
-def _ping(values: Values, context: Context) -> str:
+def ping_words(values: Values, context: Context, tos: str = "") -> str:
+    """Return the ping of one phase, with the TOS byte `tos`."""
     count = max(1, round(float(values["time"]) / float(values["interval"])))
-    return f"ping -n -i {float(values['interval']):g} -c {count} {peer_address(values, context)}"
+    mark = f"-Q {tos} " if tos else ""
+    return f"ping -n {mark}-i {float(values['interval']):g} -c {count} {peer_address(values, context)}"
 
 
-def _timing(values: Values) -> tuple[str, ...]:
+def probe_timing(values: Values) -> tuple[str, ...]:
     """Return the probe's options: 64 B by UDP, once per phase; the omitted time covers the ramp of the load."""
     times = ("--time", str(int(values["time"])), "--omit", str(RAMP), "--interval", f"{float(values['interval']):g}")
     return "--protocols", "udp", "--tests", "latency", "--blocks", "64,64", *times

@@ -23,6 +23,7 @@ from suites.pgbench.suite import Pgbench
 from suites.ping import LatencyUnderLoad
 from suites.programs import TASKSET, Program
 from suites.redis import Redis
+from suites.rrul import Rrul
 from suites.slo.fio import FioSlo
 from suites.slo.http import HttpSlo
 from suites.slo.pgbench import PgbenchSlo
@@ -36,6 +37,7 @@ from suites.sysbench.fileio import SysbenchFileio
 from suites.sysbench.memory import SysbenchMemory
 from suites.sysbench.mutex import SysbenchMutex
 from suites.sysbench.threads import SysbenchThreads
+from suites.udp_rate import UdpRate
 from suites.unixbench import UnixBench
 from suites.vocab import Resource
 
@@ -62,8 +64,10 @@ SUITES: tuple[Suite, ...] = (
     Cp(),
     Ioping(),
     Iperf3(),
+    UdpRate(),
     NetBlocks(),
     LatencyUnderLoad(),
+    Rrul(),
     SysbenchOltp(),
     Pgbench(),
     PgbenchSlo(),

@@ -35,6 +35,7 @@ HARMLESS = {
     "net-blocks": {"buffers"},
     "iperf3": {"congestion"},
     "latency-under-load": {"congestion"},
+    "rrul": {"congestion"},
     "sysbench-oltp": {"directory"},
     "pgbench": {"directory"},
     "sqlite": {"directory"},

@@ -179,6 +179,7 @@ def test_the_preset_runs_between_two_hosts(linked_hosts: LinkedHosts, tmp_path: 
     far.shape(60)
     shorter: dict[str, dict[str, object]] = {
         "iperf3": {"time": 2, "omit": 1},
+        "iperf3-udp": {"time": 1},
         "net-blocks": {"time": 0.5},
         "latency-under-load": {"time": 3},
     }

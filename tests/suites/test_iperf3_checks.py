@@ -61,8 +61,10 @@ def test_the_default_rate_of_udp_measures_itself() -> None:
     assert "udp-default-rate" not in raised(applied(step, "udp-default-rate"))
 
 
-def test_without_a_known_speed_the_remedy_is_no_limit() -> None:
-    assert raised(evidence(SUITE, OLD, protocol="udp"))["udp-default-rate"].changes == {"bitrate": 0.0}
+def test_without_a_known_speed_the_remedy_is_the_search() -> None:
+    finding = raised(evidence(SUITE, OLD, protocol="udp"))["udp-default-rate"]
+    assert finding.changes == {}
+    assert "iperf3-udp" in finding.remedy
 
 
 def test_tcp_has_no_rate_to_warn_about() -> None:
