@@ -23,6 +23,9 @@ from suites.errors import BenchwrightError
 from suites.facts import BlockDevice, CloudFacts, CloudLimit, Facts
 from tests.app.test_step_checks import DEEP, DISK, FULL
 from tests.app.trial_evidence import READ, facts, trial
+from tests.messages import messages
+
+MESSAGES = messages("app", "test_cloud_limits")
 
 TYPE = {
     "InstanceTypes": [
@@ -52,11 +55,11 @@ def values(content: object, device: str = "", instance_type: str = "") -> dict[s
 
 
 def test_the_json_of_each_cloud_is_read() -> None:
-    assert values(TYPE) == {
-        "baseline EBS IOPS of m5.large": 3600, "baseline EBS throughput of m5.large": 81.25e6,
-        "maximum EBS IOPS of m5.large": 18750, "maximum EBS throughput of m5.large": 593.75e6,
-        "baseline bandwidth of m5.large": 0.75e9, "peak bandwidth of m5.large": 10e9,
+    of_type = {
+        ("baseline EBS IOPS", 3600), ("baseline EBS throughput", 81.25e6), ("maximum EBS IOPS", 18750),
+        ("maximum EBS throughput", 593.75e6), ("baseline bandwidth", 0.75e9), ("peak bandwidth", 10e9),
     }  # fmt: skip
+    assert values(TYPE) == {f"{name} of m5.large": value for name, value in of_type}
     assert values(VOLUME, "nvme1n1") == {"IOPS of vol-0a1b": 3000, "throughput of vol-0a1b": 125 * 2**20}
     assert values({"name": "data", "provisionedIops": "3600", "provisionedThroughput": "290"}, "sdb") == {
         "IOPS of data": 3600, "throughput of data": 290e6,
@@ -64,9 +67,10 @@ def test_the_json_of_each_cloud_is_read() -> None:
     assert values({"name": "data", "diskIOPSReadWrite": 5000, "diskMBpsReadWrite": 200}, "sdc") == {
         "IOPS of data": 5000, "throughput of data": 200e6,
     }  # fmt: skip
-    assert values([*SKU, {**SKU[0], "name": "other"}], instance_type="Standard_D4s_v5") == {
-        "uncached disk IOPS of Standard_D4s_v5": 6400, "uncached disk throughput of Standard_D4s_v5": 152043520,
-    }  # fmt: skip
+    of_sku = values([*SKU, {**SKU[0], "name": "other"}], instance_type="Standard_D4s_v5")
+    assert of_sku == {
+        f"uncached disk {name} of Standard_D4s_v5": n for name, n in (("IOPS", 6400), ("throughput", 152043520))
+    }
 
 
 @pytest.mark.parametrize(
@@ -137,17 +141,17 @@ VOLUME_IOPS = CloudLimit(name="IOPS of vol-0a1b", value=10_100, unit="1/s", devi
 
 
 def test_the_verdict_names_the_stated_limit_that_was_used_up() -> None:
-    assert limited("fio", FULL, BASE, IOPS, **DEEP) == (
-        "Limited by a provisioned limit: 97 % of the maximum EBS IOPS of m5.large, 10.3k/s."
-    )
-    assert "99 % of the IOPS of vol-0a1b" in limited("fio", FULL, IOPS, VOLUME_IOPS, **DEEP)
+    assert limited("fio", FULL, BASE, IOPS, **DEEP) == (MESSAGES["the_maximum_is_used_up"])
+    assert MESSAGES["the_volume_is_used_up"] in limited("fio", FULL, IOPS, VOLUME_IOPS, **DEEP)
     throughput = CloudLimit(name="throughput of vol-0a1b", value=42e6, unit="B/s", device="vda")
-    assert "98 % of the throughput of vol-0a1b, 42 MB/s" in limited("fio", FULL, throughput, **DEEP)
+    assert MESSAGES["the_throughput_is_used_up"] in limited("fio", FULL, throughput, **DEEP)
 
 
 def test_a_limit_that_was_not_used_up_or_is_of_another_does_not_explain_the_figure() -> None:
     assert "provisioned" not in limited("fio", FULL, BASE, **DEEP)  # 278 % of it: a burst
-    assert "provisioned" not in limited("fio", FULL, replace(IOPS, value=11_500), **DEEP)
+    below = limited("fio", FULL, replace(IOPS, value=11_500), **DEEP)
+    assert "Limited by the device" in below
+    assert f"; {MESSAGES['the_share']}, 11.5k/s." in below
     assert "provisioned" not in limited("fio", FULL, replace(VOLUME_IOPS, device="vdb"), **DEEP)
     assert "provisioned" not in limited("fio", FULL, IOPS, **{**DEEP, "direct": False})  # the page cache has no limit
     resized = replace(facts(), cloud=CloudFacts(instance_type="m5.xlarge"))
@@ -162,13 +166,13 @@ def test_the_share_of_a_limit_is_told_where_nothing_explains_the_figure() -> Non
     shown = LIMITED_BY.evaluate(idle)
     assert isinstance(shown, CheckOutcome)
     assert "Limit not identified" in shown.measured
-    assert "87 % of the maximum EBS IOPS of m5.large" in shown.measured
+    assert MESSAGES["the_share"] in shown.measured
 
 
 def test_stored_facts_have_the_limits() -> None:
     known = replace(facts(), cloud_limits=(IOPS, VOLUME_IOPS))
     assert facts_from_json(json.loads(json.dumps(facts_to_json(known)))) == known
-    assert "maximum EBS IOPS of m5.large" in as_text(fact_rows(known))
+    assert IOPS.name in as_text(fact_rows(known))
 
 
 def test_the_command_stores_lists_and_forgets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

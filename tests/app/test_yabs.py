@@ -1,18 +1,23 @@
 """Results of yabs.sh as baselines: printed text and JSON, matched only with steps that measure the same."""
 
 import json
+import shutil
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner, Result
 from hypothesis import given
 from hypothesis import strategies as st
 
 from app.baselines.reference import Reference, ReferenceTableError, as_run
 from app.baselines.reference_file import read_reference, reference_from, reference_to_json
+from app.cli.main import benchwright
 from app.plans.plan import make_step
 from app.plans.presets import ends_with_card, filled_preset
+from app.step_results import results_text
+from app.store.store import Store
 from suites.errors import BenchwrightError
 from suites.parameters import Value
 from suites.yabs import is_yabs, table_of_yabs
@@ -142,3 +147,18 @@ def test_only_runs_of_the_preset_end_with_the_card() -> None:
     assert ends_with_card(replace(plan, name="mine"))
     assert not ends_with_card(replace(plan, question=""))
     assert not ends_with_card(filled_preset("healthy-instance").plan)
+
+
+def test_any_stored_run_is_shown_as_text_and_exported_as_a_picture(tmp_path: Path) -> None:
+    library = tmp_path / "runs.sqlite3"
+    shutil.copy(DATA.parent / "store" / "format-6.sqlite3", library)
+
+    def invoke(*words: str) -> Result:
+        return CliRunner().invoke(benchwright, ["--store", str(library), *words])
+
+    record = Store(library).load("last")
+    assert invoke("show", "last", "--card").output.splitlines() == results_text(record).splitlines()
+    picture = tmp_path / "card.png"
+    assert invoke("export", "last", "--card", str(picture)).exit_code == 0
+    assert picture.read_bytes().startswith(b"\x89PNG")
+    assert "one run" in invoke("export", "last", "last", "--card", str(picture)).output

@@ -80,6 +80,9 @@ WITH_FIO = "Measure the disk with fio at queue depth 32 and this block size: a h
 WITHOUT_OTHERS = "Stop the other processes that use the disk (iotop), and run it again."
 """What to do next where others took a part of the disk."""
 
+REACHED = 0.95
+"""Share of a stated limit from which it explains the figure: token buckets keep a rate within some per cent."""
+
 BEYOND = 1.1
 """How far above a stated limit a rate shows that it is not that limit, such as the baseline during a burst."""
 
@@ -128,7 +131,7 @@ def stated(trial: TrialEvidence) -> Iterator[Hypothesis]:
     """Yield the limits of the instance and the volume that the user’s cloud CLI states, as far as they were used."""
     for text, used in stated_use(trial):
         then = "Quote the figure with this limit, or use a larger instance or provision more for the volume."
-        yield Hypothesis(Limiter.PROVISIONED, min(1.0, used), text, then)
+        yield Hypothesis(Limiter.PROVISIONED, min(1.0, used), text, then, (), REACHED)
 
 
 def stated_use(trial: TrialEvidence) -> list[tuple[str, float]]:

@@ -122,7 +122,8 @@ def _limited(trial: TrialEvidence) -> CheckOutcome | NotChecked | None:
     hypotheses = hypotheses_of(trial)
     found = named(hypotheses)
     if found is not None:
-        return _outcome(found.limiter, f"{found.counter}.", found.then)
+        beside = [text for text, _ in disk.stated_use(trial)[:1] if text != found.counter]
+        return _outcome(found.limiter, f"{'; '.join((found.counter, *beside))}.", found.then)
     return _unknown(trial, hypotheses)
 
 
