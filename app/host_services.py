@@ -15,6 +15,7 @@ from suites.errors import BenchwrightError
 if TYPE_CHECKING:
     from collections.abc import Generator, Mapping, Sequence
 
+    from app.hosts.cloud_limits import SavedCloudLimits
     from app.hosts.hosts import HostEntry, Hosts
     from app.records import ChangeRecord, HostAction
     from remote.local_file import FileStamp
@@ -28,6 +29,8 @@ class HostServices(SessionServices):
 
     _hosts: Hosts
     """The hosts of the user, which Workstation sets."""
+
+    _cloud_limits: SavedCloudLimits
 
     def hosts(self) -> list[HostEntry]:
         """Return this computer, the saved hosts, and the aliases of ~/.ssh/config, in this order."""
@@ -83,7 +86,13 @@ class HostServices(SessionServices):
 
         with closing(self._hosts.connect(name, asker)) as session:
             facts = read_facts(session, tuple(directories), watch=True)
-            return replace(facts, devices=read_devices(session, devices))
+            found = read_devices(session, devices)
+        return replace(facts, devices=found, cloud_limits=self._cloud_limits.of(name))
+
+    @property
+    def cloud_limits(self) -> SavedCloudLimits:
+        """The limits of instances and volumes that the user stored."""
+        return self._cloud_limits
 
     def install(self, name: str, command: str, asker: Asker, what: str = "install") -> Generator[str]:
         """Run the command that installs a tool, with the user's consent; yield its output line by line.

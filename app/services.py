@@ -14,6 +14,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from app.host_services import HostServices
+from app.hosts.cloud_limits import CLOUD_LIMITS_FILE, SavedCloudLimits
 from app.hosts.hosts import Hosts, SavedHosts
 from app.margins import with_margins
 from app.paths import consent_path, hosts_path, queue_path, store_path
@@ -70,6 +71,7 @@ class Workstation(HostServices):
         self._patience = patience
         self._store_path = store or store_path()
         self._hosts = Hosts(SavedHosts(hosts or hosts_path()))
+        self._cloud_limits = SavedCloudLimits((hosts or hosts_path()).with_name(CLOUD_LIMITS_FILE))
         self._saved_margins = SavedMargins((hosts or hosts_path()).with_name(MARGINS_FILE))
         self._memory = ConsentFile(consent_path())
         self.consents = Consents(self._memory)
@@ -278,6 +280,7 @@ class Workstation(HostServices):
             asker=asker,
             agreed=agreed,
             memory=self._memory,
+            cloud_limits=self._cloud_limits.of,
             interval=plan.telemetry_interval,
         )
 

@@ -128,12 +128,13 @@ def results_text(record: RunRecord) -> str:
     several = len(record.plan.hosts) > 1
     names = [f"{one.step}, {host_label(one.host)}" if several else one.step for one in found]
     figures = [f"{one.figure} {one.interval}".strip() for one in found]
-    wide, tall = (max(map(len, texts), default=0) for texts in (names, figures))
+    texts = names, figures, [one.detail for one in found]
+    wide, tall, broad = (max(map(len, column), default=0) for column in texts)
     lines = [first_upper(record.plan.name), *host_lines(record), ""]
     if record.ending:
         lines.insert(1, record.ending)
     for name, figure, one in zip(names, figures, found, strict=True):
-        lines.append(f"{name:<{wide}}  {figure:>{tall}}  {one.detail:<12}  {one.judgement}".rstrip())
+        lines.append(f"{name:<{wide}}  {figure:>{tall}}  {one.detail:<{broad}}  {one.judgement}".rstrip())
     return "\n".join([*lines, "", basis_text(record)])
 
 

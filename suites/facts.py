@@ -69,6 +69,17 @@ class CloudFacts:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class CloudLimit:
+    """A limit of the instance, or of the volume that is `device`, as the user's cloud CLI states it."""
+
+    name: str
+    value: float
+    unit: str  # 1/s, B/s or bit/s
+    device: str = ""
+    instance_type: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Cache:
     """One CPU cache. `shared_by` is the number of logical CPUs per instance, `instances` the number of instances."""
 
@@ -312,6 +323,7 @@ class Facts:
     devices: tuple[RawDevice, ...] = ()
     interfaces: tuple[Interface, ...] = ()
     tools: tuple[Tool, ...] = ()
+    cloud_limits: tuple[CloudLimit, ...] = ()
 
     def tool(self, name: str) -> Tool:
         """Return the tool `name`; absent if it was not searched for."""

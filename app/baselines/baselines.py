@@ -394,7 +394,7 @@ def _bands(
 ) -> tuple[Callable[[str], Iterable[Band]], list[Facts]]:
     """Return what gives the bands of a baseline for a host, and the facts of the baseline's hosts."""
     if (table := baseline.reference) is not None:
-        published = tuple(bands_of_reference(baseline.name, table.of(step.suite_id), step_metrics(step)))
+        published = tuple(bands_of_reference(baseline.name, table.of(step), step_metrics(step)))
         return lambda _host: published, [facts_of(table)]
     runs = [run for part in baseline.parts for run in choose(lambda one: judged(store, load(one)), part)]
     fitting = [run for run in runs if _names(run, step)]

@@ -1,5 +1,6 @@
 """Published tables as a side of a comparison: figures, source and doubts."""
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from statistics import geometric_mean
@@ -15,7 +16,9 @@ from app.plans.plan import Plan, Repetition, Step, make_step
 from app.records import Published, RunRecord, RunSummary, TrialRecord
 from suites.errors import BenchwrightError, UnitError
 from suites.facts import Absent, CloudFacts, CpuFacts, Facts, SystemFacts
+from suites.parameters import Value
 from suites.quantities import decimals
+from suites.registry import suite as find_suite
 from suites.units import Unit, convert
 from suites.vocab import Better, Figure, Labels, Metric, MetricKind
 
@@ -26,7 +29,10 @@ class ReferenceTableError(BenchwrightError):
 
 @dataclass(frozen=True, slots=True)
 class ReferenceFigure:
-    """One figure of a table. `suite` is empty, and `low`, `high` and `n` are None, if the table does not give them."""
+    """One figure of a table. `suite` is empty, and `low`, `high` and `n` are None, if the table does not give them.
+
+    `parameters` are texts of the suite's parameters: the figure is one of steps with these values only.
+    """
 
     metric: str
     unit: Unit
@@ -37,6 +43,21 @@ class ReferenceFigure:
     high: float | None = None
     n: int | None = None
     doubt: str = ""
+    parameters: Labels = ()
+
+    def fits(self, step: Step) -> bool:
+        """Return whether the step has the suite and the parameters of the figure."""
+        if self.suite not in {"", step.suite_id}:
+            return False
+        values = step.whole_values() if self.parameters else {}
+        return all(values.get(name) == value for name, value in self.values().items())
+
+    def values(self) -> dict[str, Value]:
+        """Return `parameters` as the suite's values; raise for an unknown parameter or an invalid value."""
+        known = {each.name: each for each in find_suite(self.suite).parameters} if self.parameters else {}
+        if unknown := [name for name, _ in self.parameters if name not in known]:
+            raise ReferenceTableError(f"{self.suite} has no parameter “{unknown[0]}”.")
+        return {name: known[name].parse(text) for name, text in self.parameters}
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,14 +73,19 @@ class Reference:
     measured: str = ""
     universe: dict[str, str] = field(default_factory=dict, hash=False)
 
-    def of(self, suite_id: str) -> tuple[ReferenceFigure, ...]:
-        """Return the figures of a suite, and those without one."""
-        return tuple(figure for figure in self.figures if figure.suite in {"", suite_id})
+    def of(self, step: Step) -> tuple[ReferenceFigure, ...]:
+        """Return the figures of steps such as this one."""
+        return tuple(figure for figure in self.figures if figure.fits(step))
 
     @property
-    def suites(self) -> tuple[str, ...]:
-        """The distinct suites of the figures."""
-        return tuple(dict.fromkeys(figure.suite for figure in self.figures if figure.suite))
+    def steps(self) -> tuple[Step, ...]:
+        """A step for each suite with the same parameters; other parameters have the tools' defaults."""
+        found = {(figure.suite, figure.parameters): figure.values() for figure in self.figures if figure.suite}
+        several = Counter(suite for suite, _ in found)
+        return tuple(
+            make_step(suite, values, name=suite if several[suite] == 1 else f"{suite} {number}")
+            for number, ((suite, _), values) in enumerate(found.items(), 1)
+        )
 
 
 UNIVERSE = ("instance_type", "kernel", "distribution", "cpu")
@@ -79,10 +105,9 @@ def facts_of(reference: Reference) -> Facts:
 def as_run(reference: Reference, word: str, like: Sequence[RunRecord]) -> RunRecord:
     """Return a table as a run with one trial of each step of the runs `like` that it has figures for.
 
-    Figures are matched by suite, metric and labels only. Without such runs, each suite of the table is a step with the
-    tool's defaults.
+    Figures are matched by suite, parameters where the table gives them, metric and labels.
     """
-    steps = Side(like).steps if like else tuple(make_step(suite, {}) for suite in reference.suites)
+    steps = Side(like).steps if like else reference.steps
     metrics = _metrics(like)
     trials: list[TrialRecord] = []
     used: list[Step] = []
@@ -133,7 +158,7 @@ def _metrics(like: Sequence[RunRecord]) -> dict[tuple[str, str], Metric]:
 
 def _figures(reference: Reference, step: Step, metrics: dict[tuple[str, str], Metric]) -> Iterator[Figure]:
     own = {metric.name: metric for metric in step_metrics(step)}
-    for figure in reference.of(step.suite_id):
+    for figure in reference.of(step):
         metric = metrics.get((step.suite_id, figure.metric)) or own.get(figure.metric)
         if metric is None and figure.suite:
             metric = Metric(figure.metric, figure.metric, figure.unit, Better.HIGHER, MetricKind.RATE)

@@ -13,6 +13,7 @@ from app.json_converter import Json, publish, published
 from remote import local_file
 from suites.units import unit
 from suites.vocab import Labels
+from suites.yabs import is_yabs, table_of_yabs
 
 FORMAT = "benchwright-reference/1"
 
@@ -24,20 +25,27 @@ LONGEST_NAME = 80
 MOST_LABELS = 8
 MOST_DOUBTS = 20
 
-_FIGURE_KEYS = frozenset({"suite", "metric", "unit", "value", "low", "high", "n", "labels", "doubt"})
-_COLUMNS = _FIGURE_KEYS - {"doubt"} | {"source", "doubts"}
+_FIGURE_KEYS = frozenset({"suite", "metric", "unit", "value", "low", "high", "n", "labels", "doubt", "parameters"})
+_COLUMNS = _FIGURE_KEYS - {"doubt", "parameters"} | {"source", "doubts"}
 
 
 def read_reference(path: Path, name: str = "") -> Reference:
-    """Read a table from a TOML or CSV file; without `name` it has the name in the file, or of the file.
+    """Read a table from a TOML or CSV file, or a result of yabs.sh; without `name` it has the name in the file, or of
+    the file.
 
     Raises ReferenceTableError naming the file and the fault.
     """
-    parse = PARSERS.get(path.suffix.lower(), parse_toml)
-    hint = "A table is TOML or CSV in UTF-8."
+    parse = PARSERS.get(path.suffix.lower(), _parse_any)
+    hint = "A table is TOML or CSV in UTF-8, or the result of yabs.sh."
     return local_file.read_file(
         path, MAXIMUM_SIZE, ReferenceTableError, hint, lambda text: parse(text, name or path.stem, named=bool(name))
     )
+
+
+def _parse_any(text: str, name: str, *, named: bool = False) -> Reference:
+    if is_yabs(text):
+        return reference_from(table_of_yabs(text), name)
+    return parse_toml(text, name, named=named)
 
 
 def parse_toml(text: str, name: str, *, named: bool = False) -> Reference:
@@ -104,13 +112,16 @@ def parse_csv(text: str, name: str, *, named: bool = True) -> Reference:
 
 
 publish(Reference, "name title source doubts measured universe figure=figures")
-publish(ReferenceFigure, "suite metric unit value low high n labels doubt")
+publish(ReferenceFigure, "suite metric unit value low high n labels doubt parameters")
 
 
 def reference_to_json(reference: Reference) -> Json:
     """Return the JSON of a table, for reference_from(); figures are without unknown fields."""
     found = {"format": FORMAT, **published(reference)}
-    known = [{key: value for key, value in figure.items() if value not in (None, "")} for figure in found["figure"]]
+    known = []
+    for figure in found["figure"]:
+        figure["parameters"] = dict(figure["parameters"]) or None
+        known.append({key: value for key, value in figure.items() if value not in (None, "")})
     return found | {"figure": known}
 
 
@@ -153,7 +164,7 @@ def _figure(row: Mapping[str, Any], number: int) -> ReferenceFigure:
         raise ReferenceTableError(f"value of {where} is not between its low and high.")
     if (low is None) != (high is None):
         raise ReferenceTableError(f"{where} has only one of low and high.")
-    return ReferenceFigure(
+    found = ReferenceFigure(
         _text(row["metric"], f"metric of {where}", LONGEST_NAME),
         unit(_text(row["unit"], f"unit of {where}", LONGEST_NAME)),
         value,
@@ -163,12 +174,15 @@ def _figure(row: Mapping[str, Any], number: int) -> ReferenceFigure:
         high,
         count,
         _text(row.get("doubt", ""), f"doubt of {where}"),
+        _labels(row.get("parameters", {}), where, "parameters"),
     )
+    found.values()  # refuse what no step can have
+    return found
 
 
-def _labels(given: object, where: str) -> Labels:
+def _labels(given: object, where: str, what: str = "labels") -> Labels:
     if not isinstance(given, dict) or len(given) > MOST_LABELS:
-        raise ReferenceTableError(f"labels of {where} is not a table of at most {MOST_LABELS} labels.")
+        raise ReferenceTableError(f"{what} of {where} is not a table of at most {MOST_LABELS} {what}.")
     return tuple(
         sorted(
             (_text(key, "a label", LONGEST_NAME), _text(value, "a label", LONGEST_NAME)) for key, value in given.items()
@@ -213,9 +227,9 @@ def _few(rows: list[Any]) -> list[Any]:
 
 def _checked(figures: Iterable[ReferenceFigure]) -> tuple[ReferenceFigure, ...]:
     """Return the figures; raise for duplicates."""
-    found: dict[tuple[str, str, Labels], ReferenceFigure] = {}
+    found: dict[tuple[str, str, Labels, Labels], ReferenceFigure] = {}
     for figure in figures:
-        key = (figure.suite, figure.metric, figure.labels)
+        key = (figure.suite, figure.metric, figure.labels, figure.parameters)
         if key in found:
             raise ReferenceTableError(f"{figure.metric} occurs twice with the same labels.")
         found[key] = figure
@@ -231,4 +245,4 @@ def _refuse_unknown(content: Mapping[Any, Any], accepted: set[str], where: str) 
 
 
 PARSERS = {".toml": parse_toml, ".csv": parse_csv}
-"""The parser of each file format by file name suffix; a file with another suffix is read as TOML."""
+"""The parser of each file format by file name suffix; a file with another suffix is a result of yabs.sh or TOML."""

@@ -1,6 +1,7 @@
 """benchwright hosts install, restore, log, leftovers: change a host, and clean up after runs."""
 
 from collections.abc import Sequence
+from pathlib import Path
 
 import click
 
@@ -19,6 +20,34 @@ from suites.base import complete_values
 from suites.errors import BenchwrightError
 from suites.facts import Facts, known
 from suites.programs import Program
+from suites.quantities import quantity
+from suites.units import Unit
+
+
+@click.command("limits")
+@click.argument("host")
+@click.argument("file", required=False, type=click.Path(path_type=Path))
+@click.option(
+    "--device", default="", metavar="NAME", help="Disk of the host that is the volume in FILE, such as nvme1n1."
+)
+@click.option("--type", "instance_type", default="", metavar="TYPE", help="Instance type to choose from FILE.")
+@click.option("--forget", is_flag=True, help="Delete the stored limits of HOST.")
+@verb
+def cloud_limits(
+    workstation: Workstation, host: str, file: Path | None, *, device: str, instance_type: str, forget: bool
+) -> None:
+    """Store the limits of HOST's instance type or volume, and list them; verdicts then name how far they were used.
+
+    FILE is the JSON of aws ec2 describe-instance-types or describe-volumes, gcloud compute disks describe, az vm
+    list-skus or az disk show.
+    """
+    stored = workstation.cloud_limits
+    if forget:
+        stored.forget(host)
+    found = stored.of(host) if file is None else stored.add(host, file, device, instance_type)
+    print_table(
+        ["Limit", "Value", "Disk"], [[one.name, quantity(one.value, Unit(one.unit)), one.device] for one in found]
+    )
 
 
 @click.command("install")

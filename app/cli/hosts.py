@@ -19,7 +19,7 @@ from app.cli.common import (
     report_errors,
     verb,
 )
-from app.cli.host_maintenance import install_tools, leftovers, restore, show_log
+from app.cli.host_maintenance import cloud_limits, install_tools, leftovers, restore, show_log
 from app.cli.prompts import TerminalAsker, with_asker
 from app.formats import facts_to_json
 from app.hosts.facts_rows import compared_facts
@@ -165,5 +165,5 @@ def _matches(row: Sequence[str], text: str) -> bool:
     return text.casefold() in "\n".join(row).casefold()
 
 
-for command in (install_tools, restore, show_log, leftovers):
+for command in (install_tools, cloud_limits, restore, show_log, leftovers):
     hosts.add_command(command)

@@ -1,6 +1,7 @@
 """benchwright show, acknowledge, export, parse, salvage: stored runs."""
 
 import sys
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 import click
@@ -28,6 +29,7 @@ from app.records import RunRecord
 from app.sample_statistics import WithinTrials
 from app.services import Workstation
 from app.session_text import session_text
+from app.step_results import results_text
 from app.summary import levels, run_to_json, summaries, telemetry_text
 from app.verdict.listing import listed
 from app.verdict.steps import step_host_text
@@ -39,6 +41,7 @@ from suites.quantities import better_text, figure_text, metric_text, range_text
 @click.command()
 @click.argument("run")
 @click.option("--trials", is_flag=True, help="Show every trial as well as the means.")
+@click.option("--card", is_flag=True, help="Show each result in a line, to paste into a forum or ticket.")
 @click.option(
     "--distribution",
     is_flag=False,
@@ -47,7 +50,9 @@ from suites.quantities import better_text, figure_text, metric_text, range_text
     help="Show percentiles.  [default METRIC: the headline metric]",
 )
 @json_verb
-def show(workstation: Workstation, run: str, *, trials: bool, distribution: str | None, as_json: bool) -> None:
+def show(
+    workstation: Workstation, run: str, *, trials: bool, card: bool, distribution: str | None, as_json: bool
+) -> None:
     """Show RUN: an id or its first characters, a baseline name, or “last”."""
     if distribution is not None:
         found = workstation.analyses.distributions([run], distribution)
@@ -58,7 +63,16 @@ def show(workstation: Workstation, run: str, *, trials: bool, distribution: str 
     if as_json:
         print_json(run_to_json(record, within))
         return
+    if card:
+        print_card(record)
+        return
     print_run(record, within, trials=trials)
+
+
+def print_card(record: RunRecord) -> None:
+    """Print the results of a run as lines to paste into a forum or ticket."""
+    for line in results_text(record).splitlines():
+        click.echo(plain(line))
 
 
 def print_run(record: RunRecord, within: WithinTrials, *, trials: bool = False) -> None:
@@ -178,6 +192,12 @@ def _print_trials(record: RunRecord) -> None:
 )
 @click.option("--png", "png_path", type=click.Path(path_type=Path), help="Write the report image to this file.")
 @click.option(
+    "--card",
+    "card_path",
+    type=click.Path(path_type=Path),
+    help="Write the results of one run at a glance to this PNG file, 1200 x 630 pixels.",
+)
+@click.option(
     "--hyperfine",
     "hyperfine_path",
     type=click.Path(path_type=Path),
@@ -200,6 +220,7 @@ def export(
     csv_path: Path | None,
     parquet_path: Path | None,
     png_path: Path | None,
+    card_path: Path | None,
     hyperfine_path: Path | None,
     library_path: Path | None,
     margins: Margins,
@@ -209,29 +230,38 @@ def export(
     as_json: bool,
 ) -> None:
     """Export RUNS as CSV, Parquet, PNG or hyperfine JSON, or as a library file with everything (a run bundle)."""
-    if not any((csv_path, parquet_path, png_path, hyperfine_path, library_path)):
+    ways: tuple[tuple[Path | None, Callable[[Path], Iterable[Path]]], ...] = (
+        (csv_path, lambda path: workstation.export_csv(runs, path)),
+        (parquet_path, lambda path: workstation.export_parquet(runs, path)),
+        (png_path, lambda path: [
+            workstation.export_png(runs, path, margins, overrule, tested_of(metrics, everything=everything))
+        ]),
+        (card_path, lambda path: [_export_card(workstation, runs, path)]),
+        (hyperfine_path, lambda path: [workstation.export_hyperfine(runs, path)]),
+        (library_path, lambda path: _export_library(workstation, runs, path)),
+    )  # fmt: skip
+    if all(path is None for path, _ in ways):
         raise BenchwrightError(
-            "No output file given.", "Add --csv, --parquet, --png, --hyperfine or --library with a FILE."
+            "No output file given.", "Add --csv, --parquet, --png, --card, --hyperfine or --library with a FILE."
         )
-    written: list[Path] = []
-    if csv_path is not None:
-        written.extend(workstation.export_csv(runs, csv_path))
-    if parquet_path is not None:
-        written.extend(workstation.export_parquet(runs, parquet_path))
-    if png_path is not None:
-        tested = tested_of(metrics, everything=everything)
-        written.append(workstation.export_png(runs, png_path, margins, overrule, tested))
-    if hyperfine_path is not None:
-        written.append(workstation.export_hyperfine(runs, hyperfine_path))
-    if library_path is not None:
-        for part in workstation.export_library(runs, library_path):
-            show_part("Exporting", part.done, part.total)
-        written.append(library_path)
+    written = [file for path, write in ways if path is not None for file in write(path)]
     if as_json:
         print_json({"files": [str(path) for path in written]})
         return
     for path in written:
         click.echo(plain(f"Wrote {path}"))
+
+
+def _export_card(workstation: Workstation, runs: Sequence[str], path: Path) -> Path:
+    if len(runs) > 1:
+        raise BenchwrightError("A card has the results of one run.", "Name one run.")
+    return workstation.export_card(runs[0], path)
+
+
+def _export_library(workstation: Workstation, runs: Sequence[str], path: Path) -> list[Path]:
+    for part in workstation.export_library(runs, path):
+        show_part("Exporting", part.done, part.total)
+    return [path]
 
 
 @click.command("import")

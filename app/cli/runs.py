@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from app.cli.common import FAILED, Number, json_verb, plain, print_json, print_note
-from app.cli.library import print_run
+from app.cli.library import print_card, print_run
 from app.cli.plan_options import Answers, answered, answers_findings, print_changes
 from app.cli.plans import facts_for
 from app.cli.progress import busy_options, follow
@@ -26,10 +26,10 @@ from app.output import make_folder
 from app.paths import reports_path
 from app.plans.plan import LOCAL, MAXIMUM_TRIALS, QUICK_LOOK, Plan
 from app.plans.plan_names import on_hosts
+from app.plans.presets import ends_with_card
 from app.runs.control import BusyPolicy, Control
 from app.runs.messages import detached_detail, detached_text
 from app.services import Workstation
-from app.step_results import results_text
 from app.summary import run_to_json
 
 
@@ -183,8 +183,7 @@ def run_quick(
     if as_json:
         print_stored_run(workstation, run_id, as_json=True, files=files)
     else:
-        for line in results_text(workstation.load(run_id)).splitlines():
-            click.echo(plain(line))
+        print_card(workstation.load(run_id))
         click.echo(plain(f"Details: benchwright show {run_id}"))
         for path in files:
             click.echo(plain(f"Wrote {path}"))
@@ -207,6 +206,11 @@ def print_stored_run(workstation: Workstation, run_id: str, *, as_json: bool, fi
         duet = {} if comparison is None else {"duet": comparison_to_json(comparison)}
         written = {"files": [str(path) for path in files]} if files else {}
         print_json({**run_to_json(record, within), **duet, **written})
+        return
+    if ends_with_card(record.plan):
+        print_card(record)
+        details = f"Details: benchwright show {run_id}"
+        click.echo(plain(f"{details}. Picture: benchwright export {run_id} --card FILE.png"))
         return
     print_run(record, within)
     if comparison is not None:

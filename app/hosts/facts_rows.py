@@ -51,6 +51,7 @@ _LISTS = (
     ("Raw devices", "devices", "path", ("model", "size", "serial")),
     ("Network interfaces", "interfaces", "name", ("state", "speed")),
     ("Tools", "tools", "name", ("version",)),
+    ("Cloud limits", "cloud_limits", "name", ("value", "unit")),
 )
 
 

@@ -135,7 +135,7 @@ def _formatted(text: str, answers: Answers) -> str:
 ABOUT, QUESTION, STEP, ONLY_WITH = "preset", "ask", "step", "only_with"
 """The keys of a preset's file that a plan's does not have: a table, tables, and a key of a step."""
 
-_ABOUT_KEYS = {"title", "answers", "minutes", "place", "after"}
+_ABOUT_KEYS = {"title", "answers", "minutes", "place", "after", "card"}
 
 LAST = 1000
 """The position of a preset that has none."""
@@ -146,7 +146,8 @@ class Preset:
     """A preset: a plan with questions that fills the wizard.
 
     `answers` is the question that it answers, `minutes` its longest duration, None if that depends on the answers;
-    `position` its position in the list; `after` the advice after the run. `content` is the rest of the file.
+    `position` its position in the list; `after` the advice after the run; `card` whether its runs end with the result
+    card. `content` is the rest of the file.
     """
 
     name: str
@@ -157,6 +158,7 @@ class Preset:
     after: str
     asks: tuple[PresetQuestion, ...]
     content: Mapping[str, Any]
+    card: bool = False
 
     @property
     def quick_minutes(self) -> float | None:
@@ -212,6 +214,7 @@ def parse_preset(name: str, text: str) -> Preset:
         after=about.get("after", ""),
         asks=tuple(question_from_table(table) for table in content.pop(QUESTION, [])),
         content=content,
+        card=about.get("card", False),
     )
 
 
@@ -260,6 +263,11 @@ def preset(name: str) -> Preset:
 def presets() -> tuple[Preset, ...]:
     """Return every preset by position."""
     return tuple(sorted(map(preset, preset_names()), key=lambda each: (each.position, each.name)))
+
+
+def ends_with_card(plan: Plan) -> bool:
+    """Return whether `plan` has the question of a preset whose runs end with the result card."""
+    return any(each.card and each.content.get("question") == plan.question for each in presets())
 
 
 def filled_preset(name: str, hosts: Sequence[str] = (), answers: Mapping[str, str] | None = None) -> Filled:

@@ -83,7 +83,8 @@ def _draw_result(sheet: Sheet, one: StepResult, row: float, *, named: bool) -> N
     wide = width(figure, _FIGURE)
     style = _FIGURE if wide <= _FIGURE_END - MARGIN - 180 else HEADING
     sheet.text(_FIGURE_END, middle - style.leading / 2, figure, style, "right")
-    sheet.text(_DETAIL, middle - QUIET.leading / 2, wrap(one.detail, QUIET, 140)[0], QUIET)
+    tail = wrap(one.detail, QUIET, 140)[:2]
+    sheet.lines(_DETAIL, middle - len(tail) * QUIET.leading / 2, tail, QUIET)
     mark, colour = ("○", MUTED) if one.trust is None else VERDICT_MARKS[one.trust]
     sheet.text(_VERDICT, middle - BODY.leading / 2, mark, Style(BODY.size, BODY.leading, colour, bold=True))
     lines = wrap(one.judgement, BODY, MARGIN + CONTENT - _VERDICT - 20)[:2]

@@ -182,7 +182,8 @@ class HostSetup:
         session = self.hosts.sessions[host]
         devices = [step.suite.device(step.values) for step in self._steps_on(host)]
         facts = read_facts(session, self._directories(host), watch=True)
-        return replace(facts, devices=read_devices(session, sorted({*devices} - {""})))
+        found = read_devices(session, sorted({*devices} - {""}))
+        return replace(facts, devices=found, cloud_limits=self._request.cloud_limits(host))
 
     def _purposes(self, host: str) -> list[str]:
         """Return the purposes for which root is needed on `host`, as texts."""

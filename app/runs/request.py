@@ -13,6 +13,7 @@ from app.runs.run_hosts import Admit
 from remote.connection_state import PATIENCE, ReconnectPolicy
 from remote.questions import Asker, RefusingAsker
 from remote.session import Session
+from suites.facts import CloudLimit
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,4 +40,5 @@ class RunRequest:
     session: PlannedSession | None = None  # the session of a series that it is
     admit: Admit = lambda _host, _boot: ""
     streams: Callable[[], Sequence[str]] = tuple  # the other hosts that runs of this computer measure now
+    cloud_limits: Callable[[str], tuple[CloudLimit, ...]] = lambda _host: ()  # those that the user stored of a host
     memory: ConsentFile | None = None  # confirmed data losses on this computer

@@ -1,9 +1,12 @@
 """Presets run for real, over SSH: every step ends well, and their verdicts answer the questions."""
 
+import json
 import shutil
+import subprocess
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
+from statistics import geometric_mean
 
 import pytest
 
@@ -86,6 +89,7 @@ def outcomes(record: RunRecord) -> list[str]:
     [
         ("healthy-instance", {}),
         ("healthy-instance", {"peer": "lab"}),
+        ("cloud-check", {"peer": "lab"}),
         ("integer-load", {}),
         ("t2-micro", {"peer": "lab", "seconds": "10 s"}),
     ],
@@ -113,6 +117,41 @@ def test_two_volumes_are_told_apart_and_left_as_they_were(lab_host: LabHost, tmp
     rates = {value for one in trial.figures if one.metric.name == "iops" for _name, value in one.labels}
     assert rates == {"first alone", "second alone", "first of both", "second of both", "read"}
     assert [list(folder.iterdir()) for folder in (first, second)] == [[], []]
+
+
+def yabs_by_hand(folder: Path) -> dict[str, float]:
+    """Return a row of the JSON of yabs.sh, from its own commands with a smaller file and a shorter time."""
+    given = "--ioengine=libaio --iodepth=64 --numjobs=2 --size=64M --gtod_reduce=1 --direct=1 --minimal"
+    file = f"--filename={folder / 'test.fio'}"
+    subprocess.run(["fio", "--name=setup", "--rw=read", "--bs=64k", *given.split(), file, "--runtime=1"], check=True,
+                   capture_output=True)  # fmt: skip
+    mixed = "--name=rand_rw_4k --rw=randrw --rwmixread=50 --bs=4k --runtime=3 --time_based --group_reporting"
+    done = subprocess.run(["fio", *mixed.split(), *given.split(), file], check=True, capture_output=True, text=True)
+    terse = done.stdout.split(";")
+    fields = {"speed_r": 6, "iops_r": 7, "speed_w": 47, "iops_w": 48}  # as awk counts in yabs.sh, from 0
+    found = {name: float(terse[number]) for name, number in fields.items()}
+    return {**found, "speed_rw": found["speed_r"] + found["speed_w"], "iops_rw": found["iops_r"] + found["iops_w"]}
+
+
+@pytest.mark.alone
+def test_a_yabs_result_of_the_same_volume_is_near_one(lab_host: LabHost, tmp_path: Path) -> None:
+    lab_host.add_to_home("lab")
+    ratios: list[float] = []
+    with workstation_in(tmp_path / "library") as workstation:
+        plan = filled_preset("cloud-check", ["lab"]).plan
+        (step,) = (one for one in plan.steps if one.name == "disk, mixed 4k")
+        step = make_step("fio", {**step.values, **shorter(step), "directory": str(tmp_path)}, name=step.name)
+        for number in range(4):
+            row = {"bs": "4k", **yabs_by_hand(tmp_path)}
+            file = tmp_path / f"yabs-{number}.json"
+            file.write_text(json.dumps({"version": "v2023-04-23", "fio": [row]}))
+            workstation.import_baseline(file)
+            list(workstation.run(replace(plan, steps=(step,)), AnsweringAsker(), Control()))
+            compared = workstation.compare([f"baseline:yabs-{number}", "last"])
+            found = {one.metric.name: one.against[0].ratio for one in compared.rows}
+            assert found.keys() >= {"total_iops", "total_bandwidth", "iops", "bandwidth"}
+            ratios.append(found["total_iops"] or 0.0)
+    assert 0.5 < geometric_mean(ratios) < 2, ratios
 
 
 @pytest.mark.parametrize(("asked", "outcome"), [("50", "met"), ("5000000", "missed")])

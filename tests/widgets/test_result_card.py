@@ -11,6 +11,7 @@ from pytestqt.qtbot import QtBot
 
 from app.events import State
 from app.plans.plan import LOCAL
+from app.plans.presets import filled_preset
 from app.questions import RefusingAsker
 from app.report_image.card import result_card
 from app.services import Workstation
@@ -76,6 +77,28 @@ def test_every_view_of_a_run_that_is_not_done_has_its_end_and_its_verdict(
     assert run.line(0.0).detail == f"{ending[:-1].lower()} · invalid"
     assert run.line(0.0).figure == "Invalid: no figure."
     assert ending[:-1] in outcome(run.model)[1]
+
+
+class StartedError(Exception):
+    """Instead of a run."""
+
+
+def test_a_cloud_check_started_in_the_window_ends_with_the_card(
+    keep: Keep, workstation: Workstation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page = LivePage(workstation, RefusingAsker())
+    keep(page)
+    started: list[RunStart] = []
+
+    def start(request: RunStart) -> None:
+        started.append(request)
+        raise StartedError
+
+    monkeypatch.setattr(page.runs, "start", start)
+    for name in ("cloud-check", "healthy-instance"):
+        with pytest.raises(StartedError):
+            page.start_run(filled_preset(name).plan)
+    assert [request.card for request in started] == [True, False]
 
 
 def _quick(

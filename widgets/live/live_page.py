@@ -12,6 +12,7 @@ from PySide6.QtWidgets import QHBoxLayout, QStackedLayout, QWidget
 from app.detached_runs import DetachedRun
 from app.events import FactsRead, Moment, RunDetached, RunEnded, TrialAttached, TrialStarted
 from app.plans.plan import Plan
+from app.plans.presets import ends_with_card
 from app.questions import Asker
 from app.queue.machines import hosts_of
 from app.records import Band
@@ -117,6 +118,7 @@ class LivePage(Page):
 
         It is shown in any case if no other run is under way.
         """
+        card = card or ends_with_card(plan)
         started = self.runs.start(RunStart(plan, busy, made, detached, stop, series, card))
         if show or self._front is None or self._front.over:
             self.show_run(started)

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from app.checks.cloud import allowance_text
+from app.checks.cloud import LOCAL_BLOCKS, allowance_text
 from app.checks.disk import NOT_FROM_THE_DEVICE
 from app.checks.disk_others import OTHERS_ON_THE_DISK
 from app.checks.evidence import (
@@ -18,11 +18,13 @@ from app.checks.evidence import (
     issued,
     reached,
     share,
+    watched_disk,
     workers_of,
     workload_of,
 )
 from app.checks.limits.cpu import HALF_BUSY, processors, use_of
 from app.checks.limits.hypothesis import FULL, UNCOUNTED, Hypothesis, flat_text, objections, spread
+from app.checks.network import throughput
 from suites.checks import CheckOutcome, NotChecked
 from suites.disk import lowest_device
 from suites.evidence import HostWatch, TrialEvidence
@@ -78,6 +80,12 @@ WITH_FIO = "Measure the disk with fio at queue depth 32 and this block size: a h
 WITHOUT_OTHERS = "Stop the other processes that use the disk (iotop), and run it again."
 """What to do next where others took a part of the disk."""
 
+REACHED = 0.95
+"""Share of a stated limit from which it explains the figure: token buckets keep a rate within some per cent."""
+
+BEYOND = 1.1
+"""How far above a stated limit a rate shows that it is not that limit, such as the baseline during a burst."""
+
 FULL_QUEUE = 4.0
 """Mean I/Os at the device from which an application waits for its throughput, not for one I/O after another."""
 
@@ -117,6 +125,37 @@ def allowance(trial: TrialEvidence) -> Iterator[Hypothesis]:
     if exceeded:
         then = "Use a larger instance, or provision more for the volume."
         yield Hypothesis(Limiter.PROVISIONED, 1.0, exceeded.rstrip("."), then)
+
+
+def stated(trial: TrialEvidence) -> Iterator[Hypothesis]:
+    """Yield the limits of the instance and the volume that the user’s cloud CLI states, as far as they were used."""
+    for text, used in stated_use(trial):
+        then = "Quote the figure with this limit, or use a larger instance or provision more for the volume."
+        yield Hypothesis(Limiter.PROVISIONED, min(1.0, used), text, then, (), REACHED)
+
+
+def stated_use(trial: TrialEvidence) -> list[tuple[str, float]]:
+    """Return each stated limit that may have bound the trial, as a text with its share in use, the most used first."""
+    facts = trial.context.facts
+    if facts is None or not facts.cloud_limits:
+        return []
+    disk, rates = "", dict[str, float | None]()
+    if trial.suite.resource is Resource.DISK and not workload_of(trial).buffered:
+        name = watched_disk(trial)
+        disk = name if isinstance(name, str) else ""
+        rates = {Unit.PER_SECOND: trial.sum_of("iops"), Unit.BYTES_PER_SECOND: trial.sum_of("bandwidth")}
+    elif trial.suite.resource is Resource.NETWORK:
+        rates = {Unit.BITS_PER_SECOND: throughput(trial)}
+    local = any(one.name == disk and known(one.model) == LOCAL_BLOCKS for one in facts.block_devices)
+    kind = known(facts.cloud.instance_type)
+    found = [
+        (f"{share_text(rate / one.value)} of the {one.name}, {quantity(one.value, Unit(one.unit))}", rate / one.value)
+        for one in facts.cloud_limits
+        if (rate := rates.get(one.unit))
+        and (one.device == disk if one.device else not local and kind in {None, one.instance_type})
+        and rate <= BEYOND * one.value
+    ]
+    return sorted(found, key=lambda one: -one[1])
 
 
 def storage(trial: TrialEvidence) -> Iterator[Hypothesis]:

@@ -76,8 +76,8 @@ def _data_source(trial: TrialEvidence) -> Iterator[Hypothesis]:
 
 
 _CAUSES: tuple[Callable[[TrialEvidence], Iterator[Hypothesis]], ...] = (
-    _rate, disk.allowance, memory.tool_limit, _data_source, cpu.quota, memory.swap, cpu.lost, cpu.generator,
-    network.network, disk.storage, memory.bandwidth, cpu.processors,
+    _rate, disk.allowance, disk.stated, memory.tool_limit, _data_source, cpu.quota, memory.swap, cpu.lost,
+    cpu.generator, network.network, disk.storage, memory.bandwidth, cpu.processors,
 )  # fmt: skip
 """The hypotheses by causality: a requested rate or a quota explains whatever else it keeps busy or idle."""
 
@@ -122,7 +122,8 @@ def _limited(trial: TrialEvidence) -> CheckOutcome | NotChecked | None:
     hypotheses = hypotheses_of(trial)
     found = named(hypotheses)
     if found is not None:
-        return _outcome(found.limiter, f"{found.counter}.", found.then)
+        beside = [text for text, _ in disk.stated_use(trial)[:1] if text != found.counter]
+        return _outcome(found.limiter, f"{'; '.join((found.counter, *beside))}.", found.then)
     return _unknown(trial, hypotheses)
 
 
@@ -171,6 +172,7 @@ def _use(trial: TrialEvidence) -> str:
     found = [cpu.use_text(trial), *(f"{name} {share_text(part)}" for part, name in shares)]
     if not shares and rate is not None:
         found.append(quantity(rate, Unit.BITS_PER_SECOND))
+    found += [text for text, _ in disk.stated_use(trial)[:1]]
     return "; ".join(text for text in found if text) or "no resource use was recorded"
 
 

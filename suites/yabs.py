@@ -1,0 +1,202 @@
+"""Reading of results of yabs.sh (Yet-Another-Bench-Script), its printed text or its JSON (-j), as a reference table."""
+
+import re
+from collections.abc import Iterator, Mapping
+from datetime import datetime
+from typing import Any
+
+from suites.errors import BenchwrightError
+from suites.strict_json import read_json
+from suites.units import Unit
+
+KIB = 1024
+"""YABS prints the KiB/s of fio's terse output as KB/s: 111.2k IOPS of 4 KiB as 445.04 MB/s."""
+
+MIXED = {"rw": "randrw", "rwmixread": "50", "ioengine": "libaio", "iodepth": "64", "numjobs": "2", "direct": "yes"}
+"""The options of YABS's fio as parameters of fio's suite, beside the block size."""
+
+BLOCKS = {"4k": "4 KiB", "64k": "64 KiB", "512k": "512 KiB", "1m": "1 MiB"}
+
+DOUBTS = (
+    "The KB/s of YABS are KiB/s: its bandwidths are taken as such.",
+    "The jobs of YABS share a file of 2 GiB (512 MiB on ARM), and each ends after that many bytes or 30 s.",
+    "Its public iperf3 servers are other ends than a peer: these figures are not compared.",
+    "One run: no spread.",
+)
+
+_CONTROL = re.compile(r"\x1b\[[0-9;]{0,20}[A-Za-z]")
+_VERSION = re.compile(r"\bv20\d\d-\d\d-\d\d\b")
+_DATES = (
+    (re.compile(r"\b(\d{1,2} [A-Z][a-z]{2} 20\d\d)\b"), "%d %b %Y"),
+    (re.compile(r"\b[A-Z][a-z]{2} +([A-Z][a-z]{2} +\d{1,2}) [^|]{8,40}? (20\d\d)\b"), "%b %d %Y"),
+)
+_ABOUT = re.compile(r"(Processor|Kernel|Distro) *: *(\S.{0,200})")
+_FIO_ROW = re.compile(r"(Block Size|Read|Write|Total) *\|(.{1,300})")
+_FIO_CELL = re.compile(r"(\d{1,9}(?:\.\d{1,3})?) ([KMG])B/s +\((\d{1,9}(?:\.\d{1,3})?)(k?)\)")
+_NETWORK = re.compile(r"iperf3 Network Speed Tests \((IPv[46])\)")
+_GEEKBENCH = re.compile(r"Geekbench ([4-6]) Benchmark Test")
+_SCORE = re.compile(r"(Single|Multi) Core *\| *(\d{1,9})\b")
+_SPEED = re.compile(r"(\d{1,9}(?:\.\d{1,3})?) ([KMG]?)bits/sec")
+_POWERS = {"": 1, "K": 1e3, "M": 1e6, "G": 1e9}
+_OPERATIONS = {"Read": "read", "Write": "write", "Total": ""}
+
+Row = dict[str, Any]
+
+
+def is_yabs(text: str) -> bool:
+    """Return whether `text` is a result of yabs.sh: printed, or the JSON that it writes."""
+    printed = "Yet-Another-Bench-Script" in text or "fio Disk Speed Tests (Mixed R/W" in text
+    return printed or (text.lstrip().startswith("{") and _VERSION.search(text[:300]) is not None)
+
+
+def table_of_yabs(text: str) -> Row:
+    """Return the result as the content of a reference table, the JSON where there is one; raise if it is invalid."""
+    content = _json(text)
+    table = _of_text(text) if content is None else _of_json(content)
+    if not table["figure"]:
+        raise BenchwrightError("the result of yabs.sh has no figure.", "Paste its output from the first line on.")
+    version = table.pop("version")
+    machine = table["universe"].get("cpu", "a server")
+    source = f"yabs.sh {version}, https://github.com/masonr/yet-another-bench-script".replace("  ", " ")
+    return {"title": f"YABS: {machine}", "source": source, "doubts": list(DOUBTS), **table}
+
+
+def _json(text: str) -> Mapping[str, Any] | None:
+    """Return the JSON of a result, also that at the end of the printed text."""
+    whole = text.strip()
+    if not whole.startswith("{"):
+        whole = next((line.strip() for line in whole.splitlines() if line.lstrip().startswith('{"version"')), "")
+    if not whole:
+        return None
+    try:
+        found = read_json(whole)
+    except ValueError as error:
+        if whole != text.strip():
+            return None  # cut off or broken: the printed text has the figures
+        raise BenchwrightError(f"not valid JSON: {error}.", "Import the printed text instead.") from error
+    return found if isinstance(found, dict) else None
+
+
+def _of_json(content: Mapping[str, Any]) -> Row:
+    system, cpu = _object(content, "os"), _object(content, "cpu")
+    machine = {"kernel": system.get("kernel"), "distribution": system.get("distro"), "cpu": cpu.get("model")}
+    return {
+        "version": _one_line(content.get("version")),
+        "measured": _date(_one_line(content.get("time"))[:8], "%Y%m%d"),
+        "universe": {key: text for key, value in machine.items() if (text := _one_line(value))},
+        "figure": [*_json_figures(content)],
+    }
+
+
+def _json_figures(content: Mapping[str, Any]) -> Iterator[Row]:
+    for one in _objects(content, "fio"):
+        for key, operation in (("rw", ""), ("r", "read"), ("w", "write")):
+            speed, iops = (_number(one.get(f"{name}_{key}")) for name in ("speed", "iops"))
+            yield from _fio(_one_line(one.get("bs")), operation, speed * KIB, iops)
+    for one in _objects(content, "iperf"):
+        mode, *cells = (_one_line(one.get(key)) for key in ("mode", "provider", "loc", "send", "recv"))
+        yield from _network(mode, cells)
+    for one in _objects(content, "geekbench"):
+        for key in ("single", "multi"):
+            yield from _score(_one_line(str(one.get("version"))), key, _number(one.get(key)))
+
+
+def _of_text(text: str) -> Row:
+    lines = [_CONTROL.sub("", line).rpartition("\r")[2].strip() for line in text.split("\n")]
+    about = {match[1]: match[2] for line in lines if (match := _ABOUT.search(line))}
+    machine = {"kernel": about.get("Kernel"), "distribution": about.get("Distro"), "cpu": about.get("Processor")}
+    version = _VERSION.search(text)
+    return {
+        "version": "" if version is None else version[0],
+        "measured": next(filter(None, map(_printed_date, lines[:40])), ""),
+        "universe": {key: shown for key, value in machine.items() if (shown := _one_line(value))},
+        "figure": [*_text_figures(lines)],
+    }
+
+
+def _text_figures(lines: list[str]) -> Iterator[Row]:
+    blocks: list[str] = []
+    mode = version = ""
+    for line in lines:
+        if match := _NETWORK.search(line):
+            mode, version = match[1], ""
+        elif match := _GEEKBENCH.search(line):
+            mode, version = "", match[1]
+        elif match := _FIO_ROW.search(line):
+            cells = match[2].split("|")
+            if match[1] == "Block Size":
+                blocks = [cell.split()[0] if cell.split() else "" for cell in cells]
+                continue
+            for block, cell in zip(blocks, map(_FIO_CELL.search, cells), strict=False):
+                if cell is not None:
+                    speed = float(cell[1]) * _POWERS[cell[2]] / 1e3 * KIB
+                    yield from _fio(block, _OPERATIONS[match[1]], speed, float(cell[3]) * (1e3 if cell[4] else 1))
+        elif version and (match := _SCORE.search(line)):
+            yield from _score(version, match[1].lower(), float(match[2]))
+        elif mode and len(cells := [cell.strip() for cell in line.split("|")]) in {4, 5}:
+            yield from _network(mode, [_one_line(cell) for cell in cells])
+
+
+def _fio(block: str, operation: str, bandwidth: float, iops: float) -> Iterator[Row]:
+    if block.lower() not in BLOCKS:
+        return
+    labels, name = ({"operation": operation}, "") if operation else ({}, "total_")
+    parameters = {**MIXED, "block_size": BLOCKS[block.lower()]}
+    for metric, unit, value in (("iops", Unit.PER_SECOND, iops), ("bandwidth", Unit.BYTES_PER_SECOND, bandwidth)):
+        if value > 0:
+            yield _row("fio", f"{name}{metric}", unit, value, labels=labels, parameters=parameters)
+
+
+def _network(mode: str, cells: list[str]) -> Iterator[Row]:
+    provider, location, sent, received, *_ping = cells
+    for direction, speed in (("send", _SPEED.fullmatch(sent)), ("receive", _SPEED.fullmatch(received))):
+        if speed is not None and float(speed[1]) > 0:
+            labels = {"direction": direction, "peer": f"{provider}, {location}"[:80], "protocol": mode}
+            value = float(speed[1]) * _POWERS[speed[2]]
+            parameters = {"direction": direction, "streams": "8"}
+            yield _row("iperf3", "throughput", Unit.BITS_PER_SECOND, value, labels=labels, parameters=parameters)
+
+
+def _score(version: str, cores: str, value: float) -> Iterator[Row]:
+    if version in {"4", "5", "6"} and value > 0:
+        yield _row(
+            "geekbench", f"{cores}_core", Unit.ONE, value, labels={}, parameters={"program": f"geekbench{version}"}
+        )
+
+
+def _row(suite: str, metric: str, unit: Unit, value: float, *, labels: Row, parameters: Row) -> Row:
+    return {"suite": suite, "metric": metric, "unit": str(unit), "value": round(value, 3), "labels": labels,
+            "parameters": parameters}  # fmt: skip
+
+
+def _object(content: Mapping[str, Any], key: str) -> Mapping[str, Any]:
+    found = content.get(key)
+    return found if isinstance(found, dict) else {}
+
+
+def _objects(content: Mapping[str, Any], key: str) -> list[Mapping[str, Any]]:
+    found = content.get(key)
+    return [one for one in found if isinstance(one, dict)] if isinstance(found, list) else []
+
+
+def _number(value: object) -> float:
+    """Return a number; 0 for anything else, which is no figure."""
+    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else 0.0
+
+
+def _one_line(value: object) -> str:
+    return "".join(filter(str.isprintable, value.strip()))[:200] if isinstance(value, str) else ""
+
+
+def _printed_date(line: str) -> str:
+    for pattern, form in _DATES:
+        if match := pattern.search(line):
+            return _date(" ".join(" ".join(match.groups()).split()), form)
+    return ""
+
+
+def _date(text: str, form: str) -> str:
+    try:
+        return datetime.strptime(text, form).date().isoformat()  # noqa: DTZ007 -- a date without a zone
+    except ValueError:
+        return ""

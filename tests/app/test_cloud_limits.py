@@ -1,0 +1,186 @@
+"""Limits of instances and volumes from the JSON of cloud CLIs: read, stored by host, and named in the verdict."""
+
+import json
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.checks.cloud import LOCAL_BLOCKS
+from app.checks.limits import LIMITED_BY
+from app.cli.main import benchwright
+from app.formats import facts_from_json, facts_to_json
+from app.hosts.cloud_limits import SavedCloudLimits, limits_in
+from app.hosts.facts_rows import as_text, fact_rows
+from app.hosts.hosts import HostsError
+from suites.checks import CheckOutcome
+from suites.errors import BenchwrightError
+from suites.facts import BlockDevice, CloudFacts, CloudLimit, Facts
+from tests.app.test_step_checks import DEEP, DISK, FULL
+from tests.app.trial_evidence import READ, facts, trial
+from tests.messages import messages
+
+MESSAGES = messages("app", "test_cloud_limits")
+
+TYPE = {
+    "InstanceTypes": [
+        {
+            "InstanceType": "m5.large",
+            "EbsInfo": {
+                "EbsOptimizedInfo": {
+                    "BaselineBandwidthInMbps": 650, "BaselineThroughputInMBps": 81.25, "BaselineIops": 3600,
+                    "MaximumBandwidthInMbps": 4750, "MaximumThroughputInMBps": 593.75, "MaximumIops": 18750,
+                }
+            },
+            "NetworkInfo": {"NetworkCards": [{"BaselineBandwidthInGbps": 0.75, "PeakBandwidthInGbps": 10.0}]},
+        }
+    ]
+}  # fmt: skip
+VOLUME = {"Volumes": [{"VolumeId": "vol-0a1b", "VolumeType": "gp3", "Iops": 3000, "Throughput": 125}]}
+SKU = [
+    {"name": "Standard_D4s_v5", "resourceType": "virtualMachines", "locations": [place],
+     "capabilities": [{"name": "UncachedDiskIOPS", "value": "6400"},
+                      {"name": "UncachedDiskBytesPerSecond", "value": "152043520"}]}
+    for place in ("westeurope", "eastus")
+]  # fmt: skip
+
+
+def values(content: object, device: str = "", instance_type: str = "") -> dict[str, float]:
+    return {one.name: one.value for one in limits_in(json.dumps(content), device, instance_type)}
+
+
+def test_the_json_of_each_cloud_is_read() -> None:
+    of_type = {
+        ("baseline EBS IOPS", 3600), ("baseline EBS throughput", 81.25e6), ("maximum EBS IOPS", 18750),
+        ("maximum EBS throughput", 593.75e6), ("baseline bandwidth", 0.75e9), ("peak bandwidth", 10e9),
+    }  # fmt: skip
+    assert values(TYPE) == {f"{name} of m5.large": value for name, value in of_type}
+    assert values(VOLUME, "nvme1n1") == {"IOPS of vol-0a1b": 3000, "throughput of vol-0a1b": 125 * 2**20}
+    assert values({"name": "data", "provisionedIops": "3600", "provisionedThroughput": "290"}, "sdb") == {
+        "IOPS of data": 3600, "throughput of data": 290e6,
+    }  # fmt: skip
+    assert values({"name": "data", "diskIOPSReadWrite": 5000, "diskMBpsReadWrite": 200}, "sdc") == {
+        "IOPS of data": 5000, "throughput of data": 200e6,
+    }  # fmt: skip
+    of_sku = values([*SKU, {**SKU[0], "name": "other"}], instance_type="Standard_D4s_v5")
+    assert of_sku == {
+        f"uncached disk {name} of Standard_D4s_v5": n for name, n in (("IOPS", 6400), ("throughput", 152043520))
+    }
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("Iops: 3000", "not valid JSON"),
+        ("[" * 100_000, "not valid JSON"),
+        (json.dumps({"name": "n2-standard-4", "guestCpus": 4}), "no limit"),
+        (json.dumps(VOLUME), "the disk of this volume is not known"),
+        (json.dumps([SKU[0], {**SKU[0], "name": "other"}]), "limits of several"),
+    ],
+)
+def test_what_cannot_be_used_is_refused_with_the_reason(text: str, shown: str) -> None:
+    with pytest.raises(HostsError, match=shown):
+        limits_in(text)
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=9),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(
+            st.sampled_from(["InstanceTypes", "Volumes", "Iops", "name", "EbsInfo", "capabilities"]), inner
+        )
+    ),
+    max_leaves=20,
+)
+
+
+@given(JSON)
+def test_any_json_is_read_or_refused(content: object) -> None:
+    with suppress(BenchwrightError):
+        limits_in(json.dumps(content), "sda")
+
+
+def test_limits_are_stored_by_host_and_listed(tmp_path: Path) -> None:
+    hosts = tmp_path / "hosts.toml"
+    file = tmp_path / "type.json"
+    file.write_text(json.dumps(TYPE))
+    stored = SavedCloudLimits(tmp_path / "cloud-limits.json")
+    assert stored.of("web-1") == ()
+    assert len(stored.add("web-1", file)) == 6
+    file.write_text(json.dumps(VOLUME))
+    assert len(stored.add("web-1", file, "nvme1n1")) == 8
+    assert len(stored.add("web-1", file, "nvme1n1")) == 8  # in place of the same
+    assert stored.of("web-2") == ()
+    stored.forget("web-1")
+    assert stored.of("web-1") == ()
+    (tmp_path / "cloud-limits.json").write_text('{"web-1": [{"name": 1}]}')
+    with pytest.raises(HostsError, match="not a file of cloud limits"):
+        stored.of("web-1")
+    assert not hosts.exists()
+
+
+def limited(suite: str, figures: dict[str, float], *limits: CloudLimit, host: Facts | None = None, **given: Any) -> str:
+    """Return the limiting factor of a trial on a host with these limits."""
+    known = replace(host or facts(), cloud_limits=limits)
+    shown = LIMITED_BY.evaluate(
+        trial(suite, figures, at=READ, host={**DISK, "disk_busy:vda": 99.0}, known=known, **given)
+    )
+    assert isinstance(shown, CheckOutcome)
+    return shown.measured
+
+
+IOPS = CloudLimit(name="maximum EBS IOPS of m5.large", value=10_300, unit="1/s", instance_type="m5.large")
+BASE = CloudLimit(name="baseline EBS IOPS of m5.large", value=3600, unit="1/s", instance_type="m5.large")
+VOLUME_IOPS = CloudLimit(name="IOPS of vol-0a1b", value=10_100, unit="1/s", device="vda")
+
+
+def test_the_verdict_names_the_stated_limit_that_was_used_up() -> None:
+    assert limited("fio", FULL, BASE, IOPS, **DEEP) == (MESSAGES["the_maximum_is_used_up"])
+    assert MESSAGES["the_volume_is_used_up"] in limited("fio", FULL, IOPS, VOLUME_IOPS, **DEEP)
+    throughput = CloudLimit(name="throughput of vol-0a1b", value=42e6, unit="B/s", device="vda")
+    assert MESSAGES["the_throughput_is_used_up"] in limited("fio", FULL, throughput, **DEEP)
+
+
+def test_a_limit_that_was_not_used_up_or_is_of_another_does_not_explain_the_figure() -> None:
+    assert "provisioned" not in limited("fio", FULL, BASE, **DEEP)  # 278 % of it: a burst
+    below = limited("fio", FULL, replace(IOPS, value=11_500), **DEEP)
+    assert "Limited by the device" in below
+    assert f"; {MESSAGES['the_share']}, 11.5k/s." in below
+    assert "provisioned" not in limited("fio", FULL, replace(VOLUME_IOPS, device="vdb"), **DEEP)
+    assert "provisioned" not in limited("fio", FULL, IOPS, **{**DEEP, "direct": False})  # the page cache has no limit
+    resized = replace(facts(), cloud=CloudFacts(instance_type="m5.xlarge"))
+    assert "provisioned" not in limited("fio", FULL, IOPS, host=resized, **DEEP)
+    local = replace(facts(), block_devices=(BlockDevice(name="vda", kind="disk", model=LOCAL_BLOCKS),))
+    assert "provisioned" not in limited("fio", FULL, IOPS, host=local, **DEEP)
+
+
+def test_the_share_of_a_limit_is_told_where_nothing_explains_the_figure() -> None:
+    idle = trial("fio", FULL, at=READ, host={**DISK, "disk_busy:vda": 60.0},
+                 known=replace(facts(), cloud_limits=(replace(IOPS, value=11_500),)), **DEEP)  # fmt: skip
+    shown = LIMITED_BY.evaluate(idle)
+    assert isinstance(shown, CheckOutcome)
+    assert "Limit not identified" in shown.measured
+    assert MESSAGES["the_share"] in shown.measured
+
+
+def test_stored_facts_have_the_limits() -> None:
+    known = replace(facts(), cloud_limits=(IOPS, VOLUME_IOPS))
+    assert facts_from_json(json.loads(json.dumps(facts_to_json(known)))) == known
+    assert IOPS.name in as_text(fact_rows(known))
+
+
+def test_the_command_stores_lists_and_forgets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    file = tmp_path / "volume.json"
+    file.write_text(json.dumps(VOLUME))
+    shown = CliRunner().invoke(benchwright, ["hosts", "limits", "web-1", str(file), "--device", "nvme1n1"])
+    assert "IOPS of vol-0a1b" in shown.output
+    assert "131 MB/s" in shown.output
+    assert "vol-0a1b" in CliRunner().invoke(benchwright, ["hosts", "limits", "web-1"]).output
+    assert "vol-0a1b" not in CliRunner().invoke(benchwright, ["hosts", "limits", "web-1", "--forget"]).output
