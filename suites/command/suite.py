@@ -162,14 +162,14 @@ class UserCommand(Suite):
         return ParsedCommand(values, (UnreadWord("-v", "These are the lines of a scan: change its command instead."),))
 
     def effects(self, values: Values) -> tuple[Effect, ...]:
-        """Return every command as written, preceded by its directory and environment."""
-        before = f"cd -- {shlex.quote(str(values['working_directory']))} && " if values["working_directory"] else ""
-        before += f"env {values['environment']} " if values["environment"] else ""
-        return tuple(
-            Effect(EffectKind.EXECUTES, f"{before}{values[parameter.name]}", parameter.title)
+        """Return every command, that of each value of a scan, preceded by its directory and environment."""
+        effects = (
+            Effect(EffectKind.EXECUTES, f"{_place(each)}{each[parameter.name]}", parameter.title)
+            for each in scanned(values).values()
             for parameter in (PREPARE, BEFORE, COMMAND, CLEAN_UP)
-            if values[parameter.name]
+            if each[parameter.name]
         )
+        return tuple(dict.fromkeys(effects))
 
     def timed_commands(self, values: Values) -> Mapping[Labels, str]:
         """Return the command, or that of each value of the scan."""
@@ -242,3 +242,9 @@ def _untimed(values: Values, name: str, purpose: Purpose) -> tuple[Command, ...]
     if directory:
         argv = ("sh", "-c", f'cd -- {shlex.quote(directory)} && exec "$@"', "command", *argv)
     return (Command(argv, purpose, targets=targets_of_line(str(values[name]), values)),)
+
+
+def _place(values: Values) -> str:
+    """Return what precedes a command: its directory and environment."""
+    before = f"cd -- {shlex.quote(str(values['working_directory']))} && " if values["working_directory"] else ""
+    return f"{before}env {values['environment']} " if values["environment"] else before

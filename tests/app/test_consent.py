@@ -12,8 +12,9 @@ import pytest
 
 from app.plans.consent import MOST, ConsentFile, Consents, NotAgreedError, parts_of
 from app.plans.plan import LOCAL, Plan, Repetition, Step, make_step
-from app.plans.presets import default_plan, filled_preset, presets
+from app.plans.presets import default_plan, filled_preset, preset
 from app.plans.tuning import Tuning
+from suites.command.suite import UserCommand
 from suites.parameters import Type
 from suites.registry import SUITES
 from tests.lab_sshd import AnsweringAsker
@@ -38,6 +39,8 @@ HARMLESS = {
     "rrul": {"congestion"},
     "sysbench-oltp": {"directory"},
     "pgbench": {"directory"},
+    "fio-slo": {"directory"},
+    "pgbench-slo": {"directory"},
     "sqlite": {"directory"},
     "command": {"pattern", "json_path", "metric", "accepted"},
 }
@@ -50,6 +53,8 @@ SIMILAR = {
     "pgbench": {"server": "named"},
     "redis": {"server": "named"},
     "http": {"server": "named", "url": "http://web-1/"},
+    "pgbench-slo": {"server": "named"},
+    "http-slo": {"server": "named"},
 }
 """What makes a text of such a suite have an effect at all."""
 
@@ -90,9 +95,11 @@ def asked(consents: Consents, plan: Plan) -> list[str]:
 def test_every_text_that_names_a_program_a_file_or_a_server_is_shown(suite: str, name: str) -> None:
     """A new parameter of a suite stands on the list of harmless ones, or is part of what is agreed to."""
     given = "[job]\nexec_prerun=/mark/it\n" if name == "job" else "/mark/it"
+    if name == "scan":
+        given = "n=mark,other"
     if name in {"address", "config", "database", "user", "environment", "url"}:
         given = {"environment": "A=mark", "address": "mark.example", "url": "http://mark.example/"}.get(name, "mark")
-    chosen = {**SIMILAR.get(suite, {}), **({"command": "true"} if suite == "command" else {}), name: given}
+    chosen = {**SIMILAR.get(suite, {}), **({"command": "true {n}"} if suite == "command" else {}), name: given}
     (part,) = parts_of(plan_of(make_step(suite, chosen)))
     assert any("mark" in effect.text for effect in part.effects)
 
@@ -102,8 +109,18 @@ def test_no_suite_asks_for_what_its_tool_does_by_itself() -> None:
     assert parts_of(default_plan([LOCAL], [*suites[:-1]], "all")) == ()
 
 
-def test_no_question_of_ours_brings_commands_of_its_own() -> None:
-    assert not {step["suite"] for preset in presets() for step in preset.content["step"]} & {"command", "unixbench"}
+@pytest.mark.parametrize("name", ["cpu-applications", "numa-matrix", "system-latency"])
+def test_commands_of_our_questions_are_asked_for_as_any(name: str) -> None:
+    plan = filled_preset(name, [LOCAL], {ask.name: ask.example for ask in preset(name).asks}).plan
+    own = [
+        each
+        for step in plan.steps
+        if isinstance(step.suite, UserCommand)
+        for each in step.suite.timed_commands(step.values).values()
+    ]
+    shown_texts = [effect.text for part in parts_of(plan) for effect in part.effects]
+    assert own
+    assert all(any(text.endswith(one) for text in shown_texts) for one in own)
 
 
 @pytest.mark.parametrize(

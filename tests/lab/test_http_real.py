@@ -11,7 +11,10 @@ from suites.base import Context, complete_values
 from suites.http import Http, WrkParser
 from tests.lab.probe_runs import run_once, workstation_in
 from tests.lab_sshd import LabHost
+from tests.messages import messages
 from tests.suites.captured_outputs import figures
+
+MESSAGES = messages("lab", "test_http_real")
 
 pytestmark = [
     pytest.mark.skipif(
@@ -53,4 +56,4 @@ def test_a_url_without_a_server_is_named(lab_host: LabHost, tmp_path: Path) -> N
     with workstation_in(tmp_path) as workstation:
         ended, _ = run_once(workstation, "http", "lab", peer=None, server="named", url="http://127.0.0.1:1/", time=1)
     assert ended.state is State.FAILED
-    assert "unable to connect to 127.0.0.1:1 Connection refused" in ended.reason
+    assert MESSAGES["no_server"] in ended.reason

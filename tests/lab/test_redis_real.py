@@ -13,7 +13,10 @@ from suites.redis import Redis
 from tests.lab.probe_runs import run_once, workstation_in
 from tests.lab.test_pgbench_real import running_in
 from tests.lab_sshd import LabHost
+from tests.messages import messages
 from tests.suites.captured_outputs import figures
+
+MESSAGES = messages("lab", "test_redis_real")
 
 pytestmark = [
     pytest.mark.skipif(
@@ -64,7 +67,7 @@ def test_a_server_that_runs_already_keeps_running(lab_host: LabHost, tmp_path: P
             assert server.poll() is None
         finally:
             server.terminate()
-    assert "The server writes its data to disk (save 60 1)" in " ".join(ended.parsed.notes)
+    assert MESSAGES["writes_to_disk"] in " ".join(ended.parsed.notes)
 
 
 def test_a_server_that_is_not_there_is_named(lab_host: LabHost, tmp_path: Path) -> None:
@@ -72,4 +75,4 @@ def test_a_server_that_is_not_there_is_named(lab_host: LabHost, tmp_path: Path) 
     with workstation_in(tmp_path) as workstation:
         ended, _ = run_once(workstation, "redis", "lab", server="named", address="/nowhere/redis.sock")
     assert ended.state is State.FAILED
-    assert "Could not connect to Redis at /nowhere/redis.sock: No such file or directory" in ended.reason
+    assert MESSAGES["no_server"] in ended.reason

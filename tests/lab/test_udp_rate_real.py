@@ -8,7 +8,10 @@ import pytest
 from app.events import State, TrialEnded
 from tests.lab.links import LinkedHosts
 from tests.lab.probe_runs import run_once, workstation_in
+from tests.messages import messages
 from tests.suites.captured_outputs import figures
+
+MESSAGES = messages("lab", "test_udp_rate_real")
 
 pytestmark = [
     pytest.mark.slow,
@@ -44,5 +47,5 @@ def test_loss_at_every_rate_gives_no_rate(linked_hosts: LinkedHosts, tmp_path: P
     far.lose(0.03)
     ended = searched(tmp_path, time=1, direction="send")
     assert ended.state is State.FAILED
-    assert "its cause is not the rate" in ended.reason
+    assert MESSAGES["not_the_rate"] in ended.reason
     assert "udp_rate" not in figures(ended.parsed)

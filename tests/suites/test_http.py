@@ -149,7 +149,7 @@ def test_a_server_that_does_not_start_gives_the_reason(tmp_path: Path) -> None:
     done = _run(tmp_path, "true", path=f"{fake.parent}:/usr/bin:/bin")
     parser = WrkParser()
     parser.feed(done.stderr.encode(), "stderr")
-    assert "The server did not start: no memory" in parser.finish(done.returncode).notes[0]
+    assert MESSAGES["no_memory"] in parser.finish(done.returncode).notes[0]
 
 
 @pytest.mark.skipif(shutil.which("nginx", path="/usr/sbin:/usr/bin") is None, reason="nginx is not installed")

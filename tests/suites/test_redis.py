@@ -41,8 +41,8 @@ def test_a_server_of_its_own_runs_beside_the_command() -> None:
 
 def test_a_server_that_runs_already_is_asked_as_a_person_would() -> None:
     assert line(**NAMED, port=7000, database=3).startswith("redis-benchmark -h db-1 -p 7000 --dbnum 3 -t set ")
-    assert line(server="named").startswith("redis-benchmark -p 6379 -t set ")
-    assert line(server="named", address="/run/redis.sock").startswith("redis-benchmark -s /run/redis.sock -t set ")
+    assert line(server="named").startswith(MESSAGES["by_port"])
+    assert line(server="named", address="/run/redis.sock").startswith(MESSAGES["by_socket"])
     (effect,) = SUITE.effects(complete_values(SUITE, NAMED))
     assert effect.text == "redis-benchmark -h db-1 -p 6379"
     assert "stay" in effect.what
@@ -176,7 +176,7 @@ def test_a_server_that_does_not_start_gives_the_reason(tmp_path: Path) -> None:
     parser.feed(done.stderr.encode(), "stderr")
     found = parser.finish(1)
     assert not found.complete
-    assert "The server did not start: no memory" in found.notes[0]
+    assert MESSAGES["no_memory"] in found.notes[0]
 
 
 @pytest.mark.skipif(shutil.which("redis-server") is None, reason="redis-server is not installed")

@@ -8,8 +8,11 @@ from suites.base import Context, ParsedTrial, Purpose, complete_values
 from suites.network_path import Rendezvous
 from suites.ping import grade_note
 from suites.rrul import CLASSES, Rrul
+from tests.messages import messages
 from tests.suites.captured_outputs import capture, figures
 from tests.suites.host_facts import evidence, host, raised
+
+MESSAGES = messages("suites", "test_rrul")
 
 SUITE = Rrul()
 VALUES = complete_values(SUITE, {"interval": 0.05})
@@ -47,7 +50,7 @@ def test_every_class_has_its_latency_and_its_throughput() -> None:
     for name in CLASSES:
         assert values[f"throughput {name} send receiver"] > 0.5e6
         assert values[f"throughput {name} receive receiver"] > values[f"throughput {name} send receiver"]
-    assert any("Bufferbloat grade A (DSLReports: below 30 ms)" in note for note in found.notes)
+    assert any(MESSAGES["grade_a"] in note for note in found.notes)
 
 
 def test_a_class_that_fails_is_named() -> None:

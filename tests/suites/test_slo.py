@@ -155,7 +155,7 @@ def test_pgbench_is_driven_beside_its_own_server_or_a_named_one() -> None:
     make, own = words(PGBENCH, clients=8)
     assert "make postgresql" in make[1]
     assert own[1].startswith("sh database.sh run postgresql sh slo-search.sh --limit=0.01 ")
-    assert "pgbench -b tpcb-like -T @SECONDS@ -P 1 -c 8 -j 1 -M simple -R @RATE@ -l -h /proc/self/cwd/data" in own[1]
+    assert MESSAGES["pgbench_of_a_window"] in own[1]
     named = words(PGBENCH, server="named", address="db-1", database="bench", tables="keep")
     assert [line.split()[1] for _, line in named][-1] == "slo-search.sh"
 
