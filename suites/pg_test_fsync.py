@@ -108,7 +108,7 @@ CHECKS: tuple[StepCheck, ...] = (
 PG_TEST_FSYNC = Program(
     "pg_test_fsync",
     ("pg_test_fsync",),
-    {**POSTGRESQL_SERVER.packages, "dnf": "postgresql-contrib", "zypper": "postgresql-contrib"},
+    {**POSTGRESQL_SERVER.packages, "dnf": "postgresql-contrib", "zypper": "postgresql-server postgresql-contrib"},
     search=POSTGRESQL_SERVER.search,
     sign="pg_test_fsync",
 )

@@ -8,8 +8,10 @@ from suites.base import Context, ParsedTrial, complete_values, tuned_values
 from suites.errors import ParameterError
 from suites.pg_test_fsync import PgTestFsync, PgTestFsyncParser
 from tests.disk_host import changes, disk_host, outcomes, tuned_step
+from tests.messages import messages
 from tests.suites.captured_outputs import capture, figures
 
+MESSAGES = messages("suites", "test_pg_test_fsync")
 SUITE = PgTestFsync()
 
 
@@ -19,7 +21,7 @@ def parsed(name: str) -> ParsedTrial:
 
 def test_the_command_is_what_an_expert_types() -> None:
     (command,) = SUITE.commands(complete_values(SUITE, {}), Context())
-    assert shlex.join(command.argv) == "pg_test_fsync -f pg_test_fsync.out -s 5"
+    assert shlex.join(command.argv) == MESSAGES["the_command"]
     with pytest.raises(ParameterError, match="seconds"):
         complete_values(SUITE, {"seconds": 0})
 
@@ -56,9 +58,7 @@ def test_a_method_that_is_refused_has_no_figure() -> None:
     assert "sync_rate open_datasync one write" not in figures(found)
 
 
-@pytest.mark.parametrize(
-    ("name", "words"), [("missing", "could not open output file: No such file"), ("sigterm", "not all methods")]
-)
+@pytest.mark.parametrize(("name", "words"), [("missing", MESSAGES["could_not_open"]), ("sigterm", "not all methods")])
 def test_what_failed_or_was_cut_off_says_so(name: str, words: str) -> None:
     found = parsed(name)
     assert not found.complete
