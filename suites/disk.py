@@ -158,6 +158,13 @@ def whole_mebibytes(size: float) -> int:
     return max(MIB, int(size) // MIB * MIB)
 
 
+def covered(size: int, facts: Facts | None, directory: Directory) -> str:
+    """Return in words what share of its volume `size` bytes cover; nothing where the volume's size is not known."""
+    system = None if facts is None else facts.file_system_of(directory.path)
+    whole = None if system is None else known(system.size)
+    return f" ({100 * size / whole:.2g} % of the volume)" if whole else ""
+
+
 def lowest_device(suite: Suite, values: Values, facts: Facts) -> str | None:
     """Return the kernel's name of the whole disk or loop device that a step uses; None if not known."""
     raw = suite.device(values)

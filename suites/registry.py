@@ -19,6 +19,7 @@ from suites.linpack.suite import Linpack
 from suites.memory_blocks import MemoryBlocks
 from suites.net_blocks.suite import NetBlocks
 from suites.oltp.suite import SysbenchOltp
+from suites.pg_test_fsync import PgTestFsync
 from suites.pgbench.suite import Pgbench
 from suites.ping import LatencyUnderLoad
 from suites.programs import TASKSET, Program
@@ -63,6 +64,7 @@ SUITES: tuple[Suite, ...] = (
     Dd(),
     Cp(),
     Ioping(),
+    PgTestFsync(),
     Iperf3(),
     UdpRate(),
     NetBlocks(),

@@ -1,7 +1,7 @@
 """Tuned values of fio's parameters."""
 
 from suites.base import Context
-from suites.disk import DIRECT_TOTAL, MIB, best_directory, room_for, whole_mebibytes
+from suites.disk import DIRECT_TOTAL, MIB, best_directory, covered, room_for, whole_mebibytes
 from suites.facts import BlockDevice, Directory, Facts, cpus_for, known
 from suites.fio.engine_checks import usable
 from suites.parameters import Tuned
@@ -103,7 +103,7 @@ def _size(facts: Facts, directory: Directory, jobs: int) -> Tuned:
     if directory.direct is True or memory is None:
         limit = room_for(DIRECT_TOTAL, directory)
         total = whole_mebibytes(limit / jobs) * jobs
-        why = "small enough to lay out quickly; direct I/O bypasses the page cache"
+        why = "laid out quickly; direct I/O bypasses the page cache, but a device cache may hold it"
     else:
         limit = room_for(2 * memory, directory, 2)
         total = whole_mebibytes(limit / jobs + MIB) * jobs
@@ -111,4 +111,4 @@ def _size(facts: Facts, directory: Directory, jobs: int) -> Tuned:
         if total < 2 * memory:
             why = f"half of the free space; the {quantity(memory)} of memory can cache much of it"
     files = "One file" if jobs == 1 else f"{jobs} files"
-    return Tuned(total // jobs, f"{files}, {quantity(total)} in all: {why}.")
+    return Tuned(total // jobs, f"{files}, {quantity(total)} in all{covered(total, facts, directory)}: {why}.")

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from suites.base import Command, Context, Estimate, Purpose, Suite, TestedTool, TrialParser
 from suites.command_line import Respelled
-from suites.disk import GIB, best_directory, room_for, whole_mebibytes
+from suites.disk import GIB, best_directory, covered, room_for, whole_mebibytes
 from suites.facts import known
 from suites.fio.device import needs_root, on_device
 from suites.fio.suite import FIO, NAME
@@ -94,10 +94,11 @@ class FioSnia(Suite):
         directory = best_directory(context.facts)
         if directory is not None and known(directory.free) is not None:
             size = whole_mebibytes(room_for(LARGEST_FILE, directory))
+            share = covered(size, context.facts, directory)
             tuned["size"] = Tuned(
                 size,
-                f"One file of {quantity(size)}: a tenth of the free space, at most {quantity(LARGEST_FILE)}. The "
-                "larger, the sooner the drive runs out of erased blocks. For a raw device set 0, which is all of it.",
+                f"One file of {quantity(size)}{share}: a tenth of the free space, at most {quantity(LARGEST_FILE)}. "
+                "The larger, the sooner the drive runs out of erased blocks. For a raw device set 0: all of it.",
             )
         return tuned
 
