@@ -40,6 +40,7 @@ HARMLESS = {
     "sysbench-oltp": {"directory"},
     "pgbench": {"directory"},
     "fio-slo": {"directory"},
+    "pg-test-fsync": {"directory"},
     "pgbench-slo": {"directory"},
     "sqlite": {"directory"},
     "command": {"pattern", "json_path", "metric", "accepted"},

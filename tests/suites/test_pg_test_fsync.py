@@ -14,6 +14,8 @@ from tests.suites.captured_outputs import capture, figures
 MESSAGES = messages("suites", "test_pg_test_fsync")
 SUITE = PgTestFsync()
 
+OPEN_DATASYNC = "sync_rate open_datasync one write"
+
 
 def parsed(name: str) -> ParsedTrial:
     return capture(f"pg-test-fsync/15.18/{name}").parse(PgTestFsyncParser())
@@ -43,7 +45,7 @@ def test_fdatasync_leads_and_each_method_is_labelled() -> None:
     assert found.notes == ()
     assert found.figures[0].metric == SUITE.metrics[0]
     assert (numbers["fdatasync_rate"], numbers["fdatasync_time"]) == (2551.263, 392)
-    assert numbers["sync_rate open_datasync one write"] == 3713.868
+    assert numbers[OPEN_DATASYNC] == 3713.868
     assert numbers["sync_time open_sync one write"] == 278
     assert len([name for name in numbers if name.startswith("sync_rate")]) == 16
 
@@ -55,7 +57,7 @@ def test_a_method_that_is_refused_has_no_figure() -> None:
     parser.feed(whole.replace(b" 3713.868 ops/sec     269 usecs/op", b"                      n/a*", 1))
     found = parser.finish(0)
     assert found.complete
-    assert "sync_rate open_datasync one write" not in figures(found)
+    assert OPEN_DATASYNC not in figures(found)
 
 
 @pytest.mark.parametrize(("name", "words"), [("missing", MESSAGES["could_not_open"]), ("sigterm", "not all methods")])
