@@ -29,7 +29,8 @@ _PHASE = re.compile(r"benchwright-phase (\w{1,20}) ?(\d{0,12})")
 _TIME = re.compile(r"Run Time: real (\d{1,9}\.\d{1,9}) user \S+ sys \S+")
 _FAILURE = re.compile(r"(?:Runtime |Parse )?[Ee]rror\b.*|.*: (?:command )?not found|.*unable to open database.*")
 
-# The shell times each line. Statements of one line are one transaction, or one each: as typed.
+# The shell times each line, in milliseconds: one transaction would be rounded to nothing. So each line has a thousand,
+# and without BEGIN every statement of it is a transaction of its own.
 _TEXT = r"""# sh sqlite.sh TRANSACTIONS ROWS JOURNAL SYNCHRONOUS: SQL for the shell, which times each line.
 set -u
 rm -f bench.db bench.db-*
@@ -38,7 +39,8 @@ rm -f bench.db bench.db-*
     echo "CREATE TABLE one(id INTEGER PRIMARY KEY, v TEXT); CREATE TABLE many(id INTEGER PRIMARY KEY, v TEXT);"
     echo ".timer on"
     echo ".print benchwright-phase transactions $1"
-    awk -v n="$1" 'BEGIN { for (i = 1; i <= n; i++) print "INSERT INTO one VALUES(" i ", hex(randomblob(50)));" }'
+    awk -v n="$1" 'BEGIN { for (i = 1; i <= n; i++)
+        printf "INSERT INTO one VALUES(%d, hex(randomblob(50)));%s", i, (i % 1000 && i < n ? " " : "\n") }'
     echo ".print benchwright-phase inserts $2"
     rows="WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < $2)"
     echo "BEGIN; $rows INSERT INTO many SELECT i, hex(randomblob(50)) FROM n; COMMIT;"
@@ -48,6 +50,10 @@ rm -f bench.db bench.db-*
 } | sqlite3 -batch -bail bench.db
 """
 FILE = HostFile("sqlite.sh", text=_TEXT)
+
+
+COARSE = 0.1
+"""Seconds below which a step of the shell's clock is more than 1 % of a phase."""
 
 
 @dataclass(slots=True)
@@ -79,8 +85,13 @@ class SqliteParser(LineParser):
             notes.append("sqlite3 was cut off, or a phase took less than 1 ms: no figures.")
         if exit_status:
             notes.append(f"sqlite3 {exit_text(exit_status)}.")
+        remarks = [
+            f"{phase}: {seconds:g} s, of which the clock's step of 1 ms is {0.001 / seconds:.0%}: measure more of them."
+            for phase in PHASES
+            if not notes and (seconds := self._seconds.get(phase, 0.0)) < COARSE
+        ]
         figures = () if notes else tuple(Figure(metric, rated[phase]) for phase, metric in PHASES.items())
-        return ParsedTrial(figures, (), tuple(notes), not notes)
+        return ParsedTrial(figures, (), (*notes, *remarks), not notes)
 
 
 _whole_number = partial(Parameter, type=Type.INTEGER)

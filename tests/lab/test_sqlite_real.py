@@ -18,7 +18,7 @@ pytestmark = [
     pytest.mark.slow,
 ]
 
-SMALL = {"transactions": 200, "rows": 200_000}
+SMALL = {"transactions": 1000, "rows": 200_000}
 SUITE = Sqlite()
 
 
