@@ -154,7 +154,7 @@ def test_it_can_be_walked_by_keyboard_alone(qtbot: QtBot, page: MeasurePage) -> 
     press(Qt.Key.Key_Space)
     settle(qtbot, page)
     press(Qt.Key.Key_Tab)
-    qtbot.keyClicks(page.plan_step.tests.field, "cpu")
+    qtbot.keyClicks(page.plan_step.tests.field, "sysbench cpu")
     press(Qt.Key.Key_Return)
     settle(qtbot, page)
     press(Qt.Key.Key_Right, Qt.KeyboardModifier.AltModifier)
