@@ -50,6 +50,15 @@ def stage(tmp_path: Path, start_lab_host: Callable[[], LabHost]) -> Iterator[Sta
         yield made
 
 
+def _of_fio(folder: Path, jobs: int) -> dict[str, Any]:
+    """Return what fio reports of random reads in a closed loop."""
+    words = ("fio", "--name=x", "--size=16m", "--rw=randread", "--direct=1", "--runtime=5", "--time_based", "--thread",
+             f"--numjobs={jobs}", "--group_reporting", "--output-format=json")  # fmt: skip
+    printed = subprocess.run(words, cwd=folder, check=True, capture_output=True, text=True).stdout
+    found: dict[str, Any] = json.loads(printed)["jobs"][0]["read"]
+    return found
+
+
 @pytest.mark.skipif(shutil.which("fio") is None, reason="fio is not installed")
 def test_fio_finds_the_rate_of_a_disk_of_known_service_time(stage: Stage) -> None:
     try:
@@ -58,11 +67,8 @@ def test_fio_finds_the_rate_of_a_disk_of_known_service_time(stage: Stage) -> Non
         pytest.skip(str(error))
     name, _ = stage.host()
     disk.limit(delay=SERVICE, at_once=1)
-    words = ("fio", "--name=x", "--size=16m", "--rw=randread", "--direct=1", "--runtime=5", "--time_based")
-    alone = subprocess.run(
-        (*words, "--output-format=json"), cwd=disk.folder, check=True, capture_output=True, text=True
-    )
-    mean = json.loads(alone.stdout)["jobs"][0]["read"]["lat_ns"]["mean"] / 1e9
+    alone = _of_fio(disk.folder, 1)["lat_ns"]["mean"] / 1e9
+    service = 1 / _of_fio(disk.folder, 8)["iops"]
     ended, _ = run_once(stage.workstation, "fio-slo", name, directory=str(disk.folder), size="16 MiB", **RUN)
     assert (ended.state, ended.reason) == (State.DONE, "")
     assert figures(ended.parsed)["slo_rate"] == pytest.approx(highest_rate(service, alone), rel=0.05), (service, alone)
