@@ -140,8 +140,8 @@ TIME = Parameter(
     maximum=86400, whole=True,
 )  # fmt: skip
 
-# nginx binds its sockets before it writes its process id. As root its workers would be nobody, who cannot enter root's
-# directory. The port is below the ephemeral range.
+# nginx binds its sockets before it writes its process id. Started by root, its workers would change to an account that
+# cannot enter root's directory. The port is below the ephemeral range.
 _START = r"""size=$1
 shift
 mkdir -p www && head -c "$size" /dev/zero >www/file || exit
