@@ -14,6 +14,9 @@ from app.store.store import Store
 from suites.vocab import Figure, Sample
 from tests.app.run_events import IOPS, READ, plan, trial, trial_events
 from tests.app.stores import record
+from tests.messages import messages
+
+MESSAGES = messages("app", "test_bursts")
 
 BURST, BASE, SIZE = 3000.0, 500.0, 100_000.0
 SECONDS, REST = 120, 20.0
@@ -98,7 +101,7 @@ def test_a_trial_without_a_single_fall_has_a_reason(rates: list[float], reason: 
     found = burst_of("run", "read", "web-1", (IOPS, READ), [one])
     assert found.size is None
     assert found.under(100.0).load is None
-    assert burst_lines(found) == ["No burst measured: no trial has a fall of the rate."]
+    assert burst_lines(found) == [MESSAGES["no_burst"]]
 
 
 def test_single_outliers_do_not_end_a_burst() -> None:
@@ -161,4 +164,4 @@ def test_the_command_line_reads_a_stored_run(tmp_path: Path) -> None:
     assert [one["number"] for one in found["drains"]] == [1, 2]
     text = run("--load", "400")
     assert "Bucket size: at least 1" in text
-    assert "the bucket never runs empty" in text
+    assert MESSAGES["never_empty"] in text
