@@ -1,4 +1,4 @@
-"""benchwright compare, history, best, noise, scaling, heatmap, rounds, agree: analyse stored runs."""
+"""benchwright compare, history, best, noise, scaling, burst, heatmap, rounds, agree: analyse stored runs."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -8,9 +8,17 @@ from typing import Any
 
 import click
 
+from app.bursts import burst_to_json
 from app.chart import Chart
 from app.cli.common import json_option, plain, print_json, print_table, verb
-from app.cli.tables import print_agreements, print_comparison, print_distributions, print_noise, print_scaling
+from app.cli.tables import (
+    print_agreements,
+    print_bursts,
+    print_comparison,
+    print_distributions,
+    print_noise,
+    print_scaling,
+)
 from app.comparison.comparison import comparison_to_json
 from app.comparison.family import ALL_METRICS
 from app.crosscheck.agreement import Agreement
@@ -36,6 +44,7 @@ from app.scaling.scaling import SCALING_COLUMNS, scaling_charts, scaling_rows, s
 from app.services import Workstation
 from suites.errors import BenchwrightError
 from suites.quantities import count_text, direction_text, figure_text, parse_quantity, range_text
+from suites.units import convert
 from suites.verdict import trust_mark
 from suites.vocab import Labels
 
@@ -268,6 +277,22 @@ def scaling(workstation: Workstation, runs: tuple[str, ...], everything: bool) -
         partial(write_csv, scaling_rows(found), SCALING_COLUMNS),
         lambda: [chart for one in found for chart in scaling_charts(one)],
     )
+
+
+@click.command()
+@click.argument("run")
+@click.option("--load", metavar="RATE", help="Show how long a full bucket serves this rate: 2000, or “100 MB/s”.")
+@study()
+def burst(workstation: Workstation, run: str, load: str | None) -> Study:
+    """Measure the token bucket of RUN: burst and base rate, size and refill, from drains with rests between them.
+
+    Each trial is a drain that lasts until the rate has fallen to its base; the pause of the plan is the rest.
+    """
+    found = workstation.analyses.bursts(run)
+    if load is not None:
+        rate, unit = parse_quantity(load)
+        found = [one.under(rate if unit is None else convert(rate, unit, one.metric.unit)) for one in found]
+    return Study(partial(print_bursts, found), partial(burst_to_json, found))
 
 
 @click.command()

@@ -1,10 +1,11 @@
-"""Text output of comparisons, distributions, noise, scaling and agreements of tools."""
+"""Text output of comparisons, distributions, noise, scaling, bursts and agreements of tools."""
 
 import shlex
 from collections.abc import Iterator, Sequence
 
 import click
 
+from app.bursts import BurstAnalysis, Drain, amount_text, burst_lines, rate_text
 from app.cli.common import plain, print_table
 from app.comparison.comparability import Weight
 from app.comparison.comparison import NOTHING_COMPARED, Comparison, ComparisonRow, RelativeFigure, run_letter
@@ -22,6 +23,7 @@ from app.summary import MetricSummary
 from suites.quantities import (
     count_text,
     direction_text,
+    duration_text,
     ends_text,
     figure_text,
     metric_text,
@@ -341,6 +343,33 @@ def _points(one: ScalingAnalysis) -> list[list[str]]:
             share_interval_text(found) if (found := efficient.get(point.x)) else "",
         ]
         for point in one.curve.points
+    ]
+
+
+def print_bursts(found: Sequence[BurstAnalysis]) -> None:
+    """Print token buckets and the drains that they are measured by."""
+    if not found:
+        click.echo("No burst: no step has a rate as its first metric.")
+    for number, one in enumerate(found):
+        if number:
+            click.echo("")
+        click.echo(plain(f"{metric_text(one.metric, one.labels)}, {one.step} on {host_label(one.host)} ({one.run})"))
+        head = ("Trial", "Rest before", "Burst rate", "Base rate", "Burst lasts", "Above base")
+        print_table(head, [_drain_cells(one.metric, each) for each in one.drains], right=range(6))
+        for line in (
+            *(f"Trial {each.number}: {each.reason}." for each in one.drains if each.reason),
+            *burst_lines(one),
+        ):
+            click.echo(plain(line))
+
+
+def _drain_cells(metric: Metric, one: Drain) -> list[str]:
+    return [
+        str(one.number),
+        "" if one.rest is None else duration_text(one.rest),
+        *("" if rate is None else rate_text(metric, rate) for rate in (one.burst, one.base)),
+        "" if one.duration is None else duration_text(one.duration),
+        "" if one.spent is None else amount_text(metric, one.spent.value),
     ]
 
 

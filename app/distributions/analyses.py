@@ -1,9 +1,10 @@
-"""Analyses of stored runs: distributions, noise, scaling, heat maps and rounds."""
+"""Analyses of stored runs: distributions, noise, scaling, bursts, heat maps and rounds."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from app.bursts import BurstAnalysis, burst_of, drains_of
 from app.chart import Chart, rounds_charts
 from app.comparison.comparison import CompareError, ComparisonRow
 from app.comparison.sides import Side, StepHosts, refuse_repeated, step_hosts
@@ -203,6 +204,18 @@ class Analyses:
                 verdict = least_trusted(counted)
                 found += [scaling_of(run, suite, host, curve, verdict, sessions=len(group)) for curve in own]
         return found if everything else headline_curves(found)
+
+    def bursts(self, word: str) -> list[BurstAnalysis]:
+        """Return the token bucket of each step and host of a run whose first metric is a rate."""
+        found = []
+        for record in self._chosen([word])[0]:
+            samples = self._store.samples(record.summary.id)
+            for row in _headline_rows(list(_rows([(record,)], ""))):
+                if row.metric.kind is MetricKind.RATE:
+                    what = row.metric, row.labels
+                    drains = drains_of(record, row.step, row.host, samples, what)
+                    found.append(burst_of(record.summary.id, row.step, row.host, what, drains))
+        return found
 
     def heat(self, word: str) -> list[Chart]:
         """Return a latency heat map for each counted trial of a run whose tool records full histograms."""

@@ -1,4 +1,4 @@
-"""What “compare --distribution”, “noise” and “scaling” print is what the page about formats says, and nothing else."""
+"""What the distributions, “noise”, “scaling” and “burst” print is what the page on formats says, and nothing else."""
 
 import re
 from collections.abc import Iterator
@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import resources
+from app.bursts import burst_to_json
 from app.distributions.distribution import DistributionKey, SideValues, distribution, distributions_to_json
 from app.distributions.percentiles import TimedValue, ValueLevel, trial_values
 from app.noise import MetricTrials, noise_of, noise_to_json
@@ -16,6 +17,7 @@ from app.scaling.sweeps import SweepCurve, SweepPoint
 from suites.fio.metrics import IOPS
 from suites.units import Unit
 from suites.vocab import Better, Metric, MetricKind
+from tests.app.test_bursts import meter
 
 PAGE = (Path(resources.__file__).parent / "help" / "formats.md").read_text(encoding="utf-8")
 RATE = Metric("rate", "Rate", Unit.PER_SECOND, Better.HIGHER, MetricKind.RATE)
@@ -53,6 +55,7 @@ def _documents() -> dict[str, object]:
         "benchwright scaling RUN": scaling_to_json(
             [scaling_of("r", "s", "h", SweepCurve(RATE, "threads", (), points))]
         ),
+        "benchwright burst RUN": burst_to_json([meter().under(1500.0)]),
     }
 
 

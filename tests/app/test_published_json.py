@@ -13,6 +13,7 @@ from click.testing import CliRunner
 from app.baselines.baselines import baseline_to_json, built_in
 from app.baselines.reference import Reference, ReferenceFigure
 from app.baselines.reference_file import reference_to_json
+from app.bursts import burst_to_json
 from app.cli.main import benchwright
 from app.cli.plan_options import preset_to_json
 from app.cli.queue import place_to_json
@@ -53,6 +54,7 @@ from suites.units import Unit
 from suites.verdict import Limiter, Trust, Verdict
 from suites.vocab import Better, Figure, Metric, MetricKind, Sample
 from tests.app.run_events import FINDING, IOPS, P99, READ, STEP, plan, run_record
+from tests.app.test_bursts import meter
 from tests.app.test_crosscheck import FIO, a_run, of_disk, only
 from tests.app.test_ranking import sweep
 
@@ -150,6 +152,10 @@ def of_scaling() -> object:
     return [scaling_to_json(found), scaling_rows(found)]
 
 
+def of_bursts() -> object:
+    return burst_to_json([meter().under(1500.0)])
+
+
 def of_crosscheck() -> object:
     agreed = [agreement_to_json(only(of_disk(factor, count=count))) for factor, count in ((1.01, 6), (0.5, 6), (1, 2))]
     return [proposal_to_json(propose(a_run(FIO))), *agreed]
@@ -209,6 +215,7 @@ PUBLISHED: Mapping[str, Callable[[], object]] = {
     "distribution": of_distribution,
     "noise": of_noise,
     "scaling": of_scaling,
+    "bursts": of_bursts,
     "crosscheck": of_crosscheck,
     "baselines": of_baselines,
     "runs": of_runs,

@@ -5,6 +5,7 @@ and is answered by "ready":
 
 - `iops`, `rate` (B/s) of reads, and `write_iops`; `slice` (seconds): the I/Os of each slice of time pass at once, as
   those of a token bucket do;
+- `burst`: the I/Os that a token bucket has above `iops`; it is full when the limits are set;
 - `delay` (seconds of each I/O), `varies` (its share that is exponentially distributed, of that mean), and `at_once`:
   how many are served at a time, 0 is any number;
 - `sync`: seconds of a flush.
@@ -46,6 +47,7 @@ class Limits:
     varies: float = 0
     sync: float = 0
     slice: float = 0
+    burst: float = 0
 
 
 class Queue:
@@ -53,13 +55,14 @@ class Queue:
 
     def __init__(self) -> None:
         self.limits = Limits()
-        self._next = {READ: 0.0, WRITE: 0.0}
+        self._next = dict.fromkeys((READ, WRITE), 0.0)
         self._served: list[float] = []
         self._dice = random.Random(1)
 
     def set(self, given: dict[str, float]) -> None:
         """Change some limits."""
         self.limits = replace(self.limits, **given)
+        self._next = dict.fromkeys(self._next, 0.0)
         self._served = []
 
     def due(self, kind: int, size: int, now: float) -> float:
@@ -73,7 +76,7 @@ class Queue:
         cost = max(1 / per_second if per_second else 0, size / limits.rate if limits.rate and kind == READ else 0)
         start = now
         if cost:
-            self._next[kind] = max(self._next[kind], now - BURST) + cost
+            self._next[kind] = max(self._next[kind], now - max(BURST, limits.burst * cost)) + cost
             begins = self._next[kind] // limits.slice * limits.slice if limits.slice else self._next[kind]
             start = max(now, begins)
         takes = limits.delay * (1 - limits.varies)

@@ -1,0 +1,167 @@
+"""Burst meter on series of a known token bucket: rates, size, refill, and how long a load is served."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+from app.bursts import BurstAnalysis, Drain, burst_lines, burst_of, drain_of
+from app.cli.main import benchwright
+from app.events import Event, RunEnded, RunStarted, State
+from app.store.store import Store
+from suites.vocab import Figure, Sample
+from tests.app.run_events import IOPS, READ, plan, trial, trial_events
+from tests.app.stores import record
+from tests.messages import messages
+
+MESSAGES = messages("app", "test_bursts")
+
+BURST, BASE, SIZE = 3000.0, 500.0, 100_000.0
+SECONDS, REST = 120, 20.0
+
+
+def drained(tokens: float, seconds: int = SECONDS, noise: float = 0.0, seed: int = 1) -> list[float]:
+    """Return the rate of each second of a drain of a bucket that has `tokens` and refills at BASE."""
+    rates = []
+    for _ in range(seconds):
+        rate = min(BURST, BASE + tokens)
+        tokens -= rate - BASE
+        rates.append(rate)
+    dice = np.random.default_rng(seed)
+    return [float(rate) for rate in rates * dice.normal(1, noise, seconds)]
+
+
+def drain(number: int, rates: list[float], rest: float | None = None) -> Drain:
+    return drain_of(number, [float(second) for second in range(1, len(rates) + 1)], rates, rest)
+
+
+def meter(noise: float = 0.0, rests: tuple[float, ...] = (REST, REST, REST), size: float = SIZE) -> BurstAnalysis:
+    first = drain(1, drained(size, noise=noise, seed=1))
+    later = [
+        drain(number, drained(min(size, BASE * rest), noise=noise, seed=number), rest)
+        for number, rest in enumerate(rests, 2)
+    ]
+    return burst_of("run", "read", "web-1", (IOPS, READ), [first, *later])
+
+
+@pytest.mark.parametrize("noise", [0.0, 0.01, 0.05])
+def test_the_bucket_is_found_within_five_percent(noise: float) -> None:
+    found = meter(noise)
+    assert found.burst is not None
+    assert found.base is not None
+    assert found.size is not None
+    assert found.refill is not None
+    assert found.refill_ratio is not None
+    truths = {found.burst: BURST, found.base: BASE, found.size: SIZE, found.refill: BASE, found.refill_ratio: 1.0}
+    for estimate, truth in truths.items():
+        assert estimate.value == pytest.approx(truth, rel=0.05)
+        assert estimate.low <= truth * 1.001
+        assert estimate.high >= truth * 0.999
+    assert found.drains[0].duration == pytest.approx(SIZE / (BURST - BASE), rel=0.05)
+    assert found.full_after == pytest.approx(SIZE / BASE, rel=0.05)
+    assert not found.refill_at_least
+
+
+def test_the_intervals_cover_the_truth() -> None:
+    covered = 0
+    for seed in range(200):
+        one = drain(1, drained(SIZE, noise=0.05, seed=seed))
+        assert one.spent is not None
+        covered += one.spent.low <= SIZE <= one.spent.high
+    assert covered >= 186  # of 190 expected
+
+
+def test_a_sample_in_which_the_bucket_runs_empty_counts_by_its_share() -> None:
+    for part in (0.1, 0.5, 0.9):
+        tokens = (40 + part) * (BURST - BASE)
+        one = drain(1, drained(tokens))
+        assert one.duration == pytest.approx(40 + part, rel=1e-6)
+        assert one.spent is not None
+        assert one.spent.value == pytest.approx(tokens, rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("rates", "reason"),
+    [
+        (drained(1e9, noise=0.02), "does not fall"),
+        (drained(0.0, noise=0.02), "does not fall"),
+        (drained(SIZE, 15), "15 samples, fewer than 20"),
+        (list(np.linspace(3000, 500, SECONDS)), "No single fall of the rate: decay"),
+        ([*[500.0] * 60, *[3000.0] * 60], "No single fall of the rate: step up"),
+        (drained(2600.0), "or shorter than three samples"),
+        ([], "0 samples"),
+    ],
+)
+def test_a_trial_without_a_single_fall_has_a_reason(rates: list[float], reason: str) -> None:
+    one = drain(1, rates)
+    assert one.spent is None
+    assert reason in one.reason
+    found = burst_of("run", "read", "web-1", (IOPS, READ), [one])
+    assert found.size is None
+    assert found.under(100.0).load is None
+    assert burst_lines(found) == [MESSAGES["no_burst"]]
+
+
+def test_single_outliers_do_not_end_a_burst() -> None:
+    rates = drained(SIZE, noise=0.01)
+    rates[10], rates[70] = 100.0, 2900.0
+    one = drain(1, rates)
+    assert one.duration == pytest.approx(SIZE / (BURST - BASE), rel=0.05)
+
+
+def test_a_rest_after_a_drain_that_did_not_empty_the_bucket_measures_no_refill() -> None:
+    whole = drain(1, drained(1e9, noise=0.01))
+    found = burst_of("run", "read", "web-1", (IOPS, READ), [whole, drain(2, drained(SIZE), REST)])
+    assert found.size is not None
+    assert found.refill is None
+
+
+def test_a_bucket_that_was_full_again_gives_a_lower_bound_of_its_refill() -> None:
+    found = meter(0.01, rests=(1000.0,))
+    assert found.refill_at_least
+    assert found.refill is not None
+    assert found.refill.value < BASE
+    assert found.full_after == pytest.approx(SIZE / BASE, rel=0.05)
+    assert any("Refill rate: at least" in line for line in burst_lines(found))
+
+
+def test_the_size_is_that_of_a_later_drain_if_the_first_bucket_was_not_full() -> None:
+    drains = [drain(1, drained(SIZE / 2, noise=0.01)), drain(2, drained(SIZE, noise=0.01, seed=2), 1000.0)]
+    found = burst_of("run", "read", "web-1", (IOPS, READ), drains)
+    assert found.size is not None
+    assert found.size.value == pytest.approx(SIZE, rel=0.05)
+
+
+@pytest.mark.parametrize(("load", "seconds"), [(1500.0, 100.0), (3000.0, 40.0), (9000.0, 40.0), (499.0, None)])
+def test_a_load_empties_the_bucket_or_never(load: float, seconds: float | None) -> None:
+    found = meter(0.0).under(load).load
+    assert found is not None
+    assert found.sustained == (seconds is None)
+    assert found.seconds == (None if seconds is None else pytest.approx(seconds, rel=0.05))
+
+
+def test_the_command_line_reads_a_stored_run(tmp_path: Path) -> None:
+    library = tmp_path / "runs.sqlite3"
+    store = Store(library)
+    events: list[Event] = [RunStarted("20261120-141530-k3f9", plan(trials=2), "2026-11-20T14:15:30+00:00")]
+    for number, tokens in ((1, SIZE), (2, SIZE / 5)):
+        samples = [Sample(at + 1.0, IOPS, rate, READ) for at, rate in enumerate(drained(tokens, noise=0.01))]
+        figures = [Figure(IOPS, sum(one.value for one in samples) / len(samples), READ)]
+        events += trial_events(trial(number), figures, samples)
+    record(store, "20261120-141530-k3f9", [*events, RunEnded("20261120-141530-k3f9", State.DONE, "", {})])
+    store.close()
+
+    def run(*words: str) -> str:
+        done = CliRunner().invoke(benchwright, ["--store", str(library), "burst", "last", *words])
+        assert done.exit_code == 0, done.output
+        return done.stdout
+
+    (found,) = json.loads(run("--load", "1500", "--json"))["bursts"]
+    assert found["size"]["value"] == pytest.approx(SIZE, rel=0.05)
+    assert found["load"]["seconds"] == pytest.approx(100, rel=0.05)
+    assert [one["number"] for one in found["drains"]] == [1, 2]
+    text = run("--load", "400")
+    assert "Bucket size: at least 1" in text
+    assert MESSAGES["never_empty"] in text
