@@ -119,6 +119,7 @@ class CpuFacts:
     boost: bool | Absent = fact()  # turbo: may exceed the base frequency
     hyperthreading: str | Absent = fact()  # as the kernel prints it: on, off, forceoff, notsupported, notimplemented
     frequency_maximum: float | Absent = fact("MHz")
+    frequency_guest: float | Absent = fact("MHz")  # cpu MHz of /proc/cpuinfo in a virtual machine, to 10 MHz
     caches: tuple[Cache, ...] | Absent = fact()
     numa_nodes: int | Absent = fact("1")
     numa_balancing: bool | Absent = fact()  # automatic NUMA balancing

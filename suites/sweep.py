@@ -139,7 +139,7 @@ _NAMED_BASE = re.compile(r"@ (\d\.\d\d)GHz")
 
 
 def _frequency(facts: Facts, model: ProcessorModel | None) -> tuple[float, str] | Absent:
-    """Return the frequency in GHz and its source: of cpufreq, else of the model, as in virtual machines."""
+    """Return the frequency in GHz and its source: of cpufreq, else of the model, else of /proc/cpuinfo in a guest."""
     maximum, named = facts.cpu.frequency_maximum, _NAMED_BASE.search(known(facts.cpu.model) or "")
     if not isinstance(maximum, Absent):
         return maximum / 1000, ""
@@ -147,6 +147,9 @@ def _frequency(facts: Facts, model: ProcessorModel | None) -> tuple[float, str] 
         return model.boost, f"boost of the model, base {model.base:g} GHz"
     if named is not None:
         return float(named[1]), "base of the model; the boost is higher"
+    guest = facts.cpu.frequency_guest
+    if not isinstance(guest, Absent):
+        return guest / 1000, "cpu MHz of /proc/cpuinfo, the base clock in virtual machines; the boost is higher"
     return Absent(f"the frequency is not known, {maximum.reason}")
 
 

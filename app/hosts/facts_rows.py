@@ -26,6 +26,7 @@ _TITLES = {
     "usable": "Usable threads",
     "layout": "Usable cores",
     "frequency_maximum": "Maximum frequency",
+    "frequency_guest": "Frequency in the guest",
     "numa_nodes": "NUMA nodes",
     "numa_balancing": "NUMA balancing",
     "io_uring_disabled": "io_uring disabled",

@@ -39,6 +39,7 @@ def cpu_facts(items: Items, virtualisation: str | Absent) -> CpuFacts:
         boost=_boost(items),
         hyperthreading=text_line(items.text("cpu.smt"), 32) or items.missing("cpu.smt"),
         frequency_maximum=frequency,
+        frequency_guest=_guest_frequency(described, frequency, virtualisation),
         caches=tuple(_caches(items.text("cpu.caches"))) or items.missing("cpu.caches", "no caches in /sys"),
         numa_nodes=whole(items.text("cpu.nodes"), 1, 1024) or items.missing("cpu.nodes", "no NUMA nodes in /sys"),
         numa_balancing=_numa_balancing(items),
@@ -154,6 +155,19 @@ def _frequency(items: Items, virtualisation: str | Absent) -> tuple[str | Absent
     guest = (known(virtualisation) or "none") != "none"
     absent = items.missing("cpu.governors", f"no cpufreq in /sys{' (virtual machine)' if guest else ''}")
     return ", ".join(governors) or absent, max(frequencies) / 1000 if frequencies else absent
+
+
+def _guest_frequency(
+    described: Mapping[str, str], maximum: float | Absent, virtualisation: str | Absent
+) -> float | Absent:
+    """Return ``cpu MHz`` of a virtual machine without cpufreq: there it is the rate of the TSC, as measured at boot.
+
+    To 10 MHz, because two boots differ by less. Elsewhere the line is the clock of the moment.
+    """
+    if not isinstance(maximum, Absent) or (known(virtualisation) or "none") == "none":
+        return Absent("not a virtual machine without cpufreq")
+    found = number(described.get("cpu MHz"), 100, 1e5)
+    return Absent("not in /proc/cpuinfo") if found is None else round(found, -1)
 
 
 def _caches(text: str | None) -> Iterator[Cache]:

@@ -62,6 +62,7 @@ def test_processors_and_caches_are_counted_once() -> None:
     )
     assert reason(cpu.governor) == MESSAGES["no_cpufreq_in_sys_the_host"]
     assert reason(cpu.frequency_maximum) == MESSAGES["no_cpufreq_in_sys_the_host"]
+    assert cpu.frequency_guest == 2600.0
     assert reason(cpu.quota) == MESSAGES["no_group_limits_the_cpu_time"]
 
 
@@ -155,6 +156,7 @@ def test_a_cloud_instance_names_itself() -> None:
     assert facts.cloud.region == "eu-central-1"
     assert (facts.system.virtualisation, facts.system.container) == ("amazon", "none")
     assert (facts.cpu.governor, facts.cpu.frequency_maximum) == ("performance", 3800.0)
+    assert reason(facts.cpu.frequency_guest) == MESSAGES["not_a_virtual_machine_without_cpufreq"]
 
 
 def test_threads_share_cores_and_groups_limit_them() -> None:

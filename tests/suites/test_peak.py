@@ -108,6 +108,14 @@ def test_a_virtual_machine_has_the_frequency_of_its_model(model: str, core: floa
     assert source in peak.formula
 
 
+def test_a_guest_of_unnamed_model_has_the_frequency_of_cpuinfo() -> None:
+    facts = processor(AVX512, HIDDEN)
+    peak = peak_of(replace(facts, cpu=replace(facts.cpu, model="AMD EPYC", frequency_guest=2600.0)))
+    assert isinstance(peak, Peak)
+    assert peak.core == pytest.approx(2.6 * 32)
+    assert "cpu MHz of /proc/cpuinfo" in peak.formula
+
+
 def test_a_peak_that_is_typed_in_counts() -> None:
     suite = Compute()
     (command,) = suite.commands(complete_values(suite, {"peak": 59.2}), Context(processor(AVX512)))[-1:]
