@@ -75,24 +75,23 @@ def test_fio_finds_the_rate_of_a_disk_of_known_service_time(stage: Stage) -> Non
 
 
 SERVER = """
-import asyncio, sys
+import asyncio, sys, time
 
 async def serve(reader, writer):
     while await reader.readuntil(b"\\r\\n\\r\\n"):
-        async with lock:
-            await asyncio.sleep(float(sys.argv[1]))
+        ends = time.perf_counter() + float(sys.argv[1])
+        while time.perf_counter() < ends:
+            pass
         writer.write(b"HTTP/1.1 200 OK\\r\\nContent-Length: 2\\r\\n\\r\\nok")
 
 async def main():
-    global lock
-    lock = asyncio.Lock()
     server = await asyncio.start_server(serve, "127.0.0.1", 0)
     print(server.sockets[0].getsockname()[1], flush=True)
     await server.serve_forever()
 
 asyncio.run(main())
 """
-"""Answers one request at a time, after so many seconds."""
+"""Answers one request at a time, after so many seconds: a sleep would be rounded up to milliseconds."""
 
 
 @pytest.mark.skipif(shutil.which("wrk") is None, reason="wrk is not installed")
@@ -135,8 +134,9 @@ def test_pgbench_finds_the_rate_of_a_server_of_known_service_time(lab_host: LabH
         assert server.stdout.readline() == b"ready\n"
         there = ("-h", f"{folder}/data", "-U", "benchwright")
         tables = (
-            "create function slow() returns table (aid int, abalance int) language plpgsql as $$ begin "
-            f"perform pg_sleep({SERVICE}); return query select 1, 1; end $$; "
+            "create function slow() returns table (aid int, abalance int) language plpgsql as $$ declare "
+            f"ends timestamptz := clock_timestamp() + interval '{SERVICE} s'; begin while clock_timestamp() < ends "
+            "loop null; end loop; return query select 1, 1; end $$; "  # pg_sleep() rounds up to milliseconds
             "create view pgbench_accounts as select * from slow(); "
             "create table pgbench_branches (bid int); insert into pgbench_branches values (1)"
         )

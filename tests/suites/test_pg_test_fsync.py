@@ -50,6 +50,14 @@ def test_fdatasync_leads_and_each_method_is_labelled() -> None:
     assert len([name for name in numbers if name.startswith("sync_rate")]) == 16
 
 
+@pytest.mark.parametrize(("version", "rate"), [("13.16", 140.758), ("17.12", 149.619)])
+def test_other_versions_quote_and_space_otherwise(version: str, rate: float) -> None:
+    found = capture(f"pg-test-fsync/{version}/disk").parse(PgTestFsyncParser())
+    assert found.complete
+    assert figures(found)["fdatasync_rate"] == rate
+    assert len([name for name in figures(found) if name.startswith("sync_rate")]) == 16
+
+
 def test_a_method_that_is_refused_has_no_figure() -> None:
     whole = capture("pg-test-fsync/15.18/disk").stdout
     assert not any("writethrough" in name for name in figures(parsed("disk")))
