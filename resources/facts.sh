@@ -102,6 +102,9 @@ cpu() {
         line "$cpu/cpufreq/scaling_governor" && governor=$found &&
             line "$cpu/cpufreq/cpuinfo_max_freq" && echo "$governor $found"
     done | sort -u)"
+    item cpu.energy "$(for zone in /sys/class/powercap/intel-rapl:*; do
+        line "$zone/name" && { [ -r "$zone/energy_uj" ] && echo "readable $found" || echo "refused $found"; }
+    done)"
     item cpu.preferences "$(grep -hs . cpu[0-9]*/cpufreq/energy_performance_preference | sort -u)"
     set -- /sys/devices/system/node/node[0-9]*
     [ ! -e "$1" ] || item cpu.nodes "$#"

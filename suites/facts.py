@@ -116,6 +116,7 @@ class CpuFacts:
     flags: tuple[str, ...] | Absent = fact()
     governor: str | Absent = fact()
     energy_preference: str | Absent = fact()  # energy preference of the processor, such as balance_performance
+    energy_counters: tuple[str, ...] | Absent = fact()  # domains of powercap: package-0, core, dram, psys
     boost: bool | Absent = fact()  # turbo: may exceed the base frequency
     hyperthreading: str | Absent = fact()  # as the kernel prints it: on, off, forceoff, notsupported, notimplemented
     frequency_maximum: float | Absent = fact("MHz")
