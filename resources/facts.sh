@@ -164,9 +164,9 @@ block() {
         case $device in ram*) continue ;; esac
         line "$device/size" && [ "$found" != 0 ] || continue
         set -- "$@" "$device/dev" "$device/size" "$device/partition" "$device/removable" "$device/dm/name" \
-            "$device/dm/uuid" "$device/md/level" "$device/device/model" "$device/device/queue_depth" \
-            "$device/queue/rotational" "$device/queue/scheduler" "$device/queue/read_ahead_kb" \
-            "$device/queue/nr_requests" "$device/queue/logical_block_size" "$device/queue/iosched/low_latency" \
+            "$device/dm/uuid" "$device/md/level" "$device/device/model" "$device/device/serial" "$device/serial" \
+            "$device/device/queue_depth" "$device/queue/rotational" "$device/queue/scheduler" \
+            "$device/queue/read_ahead_kb" "$device/queue/nr_requests" "$device/queue/logical_block_size" "$device/queue/iosched/low_latency" \
             "$device/loop/backing_file"
     done
     item block "$(grep -s . /dev/null "$@")"

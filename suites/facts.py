@@ -70,13 +70,22 @@ class CloudFacts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CloudLimit:
-    """A limit of the instance, or of the volume that is `device`, as the user's cloud CLI states it."""
+    """A limit of the instance, or of a volume, as the user's cloud CLI states it.
+
+    The volume is the disk `device` or, without it, the one whose serial number is the id `volume` (EBS).
+    """
 
     name: str
     value: float
     unit: str  # 1/s, B/s or bit/s
     device: str = ""
     instance_type: str = ""
+    volume: str = ""
+
+    @property
+    def disk(self) -> str:
+        """Its disk: ``nvme1n1``, or ``vol-0a1b, by serial number``; empty for one of the instance."""
+        return self.device or (f"{self.volume}, by serial number" if self.volume else "")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -149,6 +158,7 @@ class BlockDevice:
     kind: str | Absent = fact()
     size: int | Absent = fact("B")
     model: str | Absent = fact()
+    serial: str | Absent = fact()
     rotational: bool | Absent = fact()
     scheduler: str | Absent = fact()
     readahead: int | Absent = fact("B")
