@@ -6,13 +6,24 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from app.centres import geometric_mean_of, student
+from app.chart import Chart, ChartAxis, ChartSeries
 from app.checks.shapes import FEWEST, MOST_POINTS, ShapeKind, shape_of
 from app.events import State
 from app.json_converter import Json, publish, published
 from app.numeric import Numbers, np
+from app.plans.plan import host_label
 from app.records import RunRecord, SampleSeries, TrialRecord
 from app.sample_statistics import within_of
-from suites.quantities import count_text, duration_text, figure_text, quantity, range_text
+from suites.quantities import (
+    count_text,
+    duration_text,
+    figure_text,
+    label_pairs,
+    metric_text,
+    parse_quantity,
+    quantity,
+    range_text,
+)
 from suites.units import Unit, convert, same_dimension
 from suites.vocab import Labels, Metric, Sample
 
@@ -37,7 +48,8 @@ class Drain:
     """A trial that drains the bucket: the rates before and after it is empty, and what was taken above the base rate.
 
     `rest` are the seconds since the trial before it, None if unknown. `spent` is in the unit of the rate times seconds;
-    `duration` is `spent` / (burst - base). Without a fall of the rate they are None, and `reason` is why.
+    `duration` is `spent` / (burst - base). Without a fall of the rate they are None, and `reason` is why. `points` are
+    the samples: seconds of the trial and rate.
     """
 
     number: int
@@ -47,6 +59,7 @@ class Drain:
     duration: float | None = None
     spent: BurstEstimate | None = None
     reason: str = ""
+    points: tuple[tuple[float, float], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,7 +213,8 @@ def _drain(one: TrialRecord, given: Sequence[Sample], what: tuple[Metric, Labels
     metric, labels = what
     own = [each for each in given if each.metric.name == metric.name and each.labels == labels]
     values = [convert(each.value, each.metric.unit, metric.unit) for each in own]
-    return drain_of(one.trial.number, [each.time for each in own], values, rest)
+    found = drain_of(one.trial.number, [each.time for each in own], values, rest)
+    return replace(found, points=tuple(zip((each.time for each in own), values, strict=True)))
 
 
 def amount_text(metric: Metric, value: float) -> str:
@@ -264,6 +278,7 @@ def _load_text(metric: Metric, load: LoadDuration) -> str:
 
 FORMAT = "benchwright-burst/1"
 
+publish(Drain, "number rest burst base duration spent reason")
 publish(
     BurstAnalysis,
     "run step host metric=metric.name unit=metric.unit labels burst base size full_after refill refill_at_least "
@@ -274,3 +289,59 @@ publish(
 def burst_to_json(found: Sequence[BurstAnalysis]) -> Json:
     """Return the public JSON of bursts; null is what was not measured."""
     return {"format": FORMAT, "bursts": [published(one) for one in found]}
+
+
+_ESTIMATES = "burst", "base", "spent", "size", "refill"
+
+BURST_COLUMNS = (
+    "run", "step", "host", "metric", "unit", "labels", "trial", "rest", "duration", "reason",
+    *(f"{name}{end}" for name in _ESTIMATES for end in ("", "_low", "_high")),
+)  # fmt: skip
+
+
+def burst_rows(found: Sequence[BurstAnalysis]) -> list[Json]:
+    """Return the drains as rows of a table with BURST_COLUMNS; size and refill are those of the bucket."""
+    rows = []
+    for one in found:
+        bucket = published(one)
+        for drain in bucket["drains"]:
+            row = {name: bucket[name] for name in BURST_COLUMNS[:5]}
+            row |= {"labels": label_pairs(one.labels), "trial": drain["number"]}
+            row |= {name: drain[name] for name in ("rest", "duration", "reason")}
+            for name in _ESTIMATES:
+                estimate = (drain if name in drain else bucket)[name] or {}
+                row |= {
+                    name + end: estimate.get(key) for end, key in (("", "value"), ("_low", "low"), ("_high", "high"))
+                }
+            rows.append(row)
+    return rows
+
+
+def burst_chart(one: BurstAnalysis) -> Chart:
+    """Return the rate of each drain over the seconds of its trial, with the burst and base rate of the bucket."""
+    series = []
+    for number, each in enumerate(one.drains):
+        if each.points:
+            xs, ys = zip(*each.points, strict=True)
+            series.append(ChartSeries(f"trial {each.number}", xs, ys, colour=number))
+    ends = [x for each in series for x in (each.xs[0], each.xs[-1])]
+    for name, rate in (("burst rate", one.burst), ("base rate", one.base)):
+        if rate is not None:
+            level, low, high = ((edge, edge) for edge in (rate.value, rate.low, rate.high))
+            title, span = f"{name}, 95 % interval", (min(ends), max(ends))
+            series.append(ChartSeries(title, span, level, colour=None, low=low, high=high, dashed=True))
+    title = f"{one.step} on {host_label(one.host)}, {metric_text(one.metric, one.labels)}"
+    notes = (*(f"Trial {each.number}: {each.reason}." for each in one.drains if each.reason), *burst_lines(one))
+    return Chart(
+        title,
+        ChartAxis("seconds of the trial"),
+        ChartAxis("", one.metric, from_zero=True),
+        tuple(series),
+        " ".join(notes),
+    )
+
+
+def under_load(found: Sequence[BurstAnalysis], load: str) -> list[BurstAnalysis]:
+    """Return bursts with the time in which a load empties each: 2000, or “100 MB/s”. Raises BenchwrightError."""
+    rate, unit = parse_quantity(load)
+    return [one.under(rate if unit is None else convert(rate, unit, one.metric.unit)) for one in found]

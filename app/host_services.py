@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import time
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from app.hosts.hosts import ConnectReport
+from app.hosts.hosts import ConnectReport, HostsError
 from app.session_services import SessionServices
 from remote.errors import ConnectError, ConnectOutcome
 from suites.errors import BenchwrightError
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from remote.local_file import FileStamp
     from remote.questions import Asker
     from remote.tuning import RestoredSetting, SettingNote
-    from suites.facts import Facts
+    from suites.facts import CloudLimit, Facts
 
 
 class HostServices(SessionServices):
@@ -31,6 +31,8 @@ class HostServices(SessionServices):
     """The hosts of the user, which Workstation sets."""
 
     _cloud_limits: SavedCloudLimits
+    _removed_limits: dict[str, tuple[CloudLimit, ...]]
+    """Of removed hosts, for restore_hosts()."""
 
     def hosts(self) -> list[HostEntry]:
         """Return this computer, the saved hosts, and the aliases of ~/.ssh/config, in this order."""
@@ -50,15 +52,31 @@ class HostServices(SessionServices):
 
     def save_hosts(self, *entries: HostEntry, instead: Sequence[str] = ()) -> list[HostEntry]:
         """Add or replace hosts, and those named in `instead`; return what was replaced. None if one is invalid."""
-        return self._hosts.saved.save(*entries, instead=instead)
+        replaced = self._hosts.saved.save(*entries, instead=instead)
+        self._move_limits(replaced, entries)
+        return replaced
 
     def restore_hosts(self, *before: HostEntry, after: Sequence[HostEntry] = ()) -> None:
         """Undo a change of saved hosts, which left `after`; raise HostsError if they were changed since."""
         self._hosts.saved.restore(*before, after=after)
+        self._move_limits(after, before)
+        for entry in before:
+            if limits := self._removed_limits.pop(entry.name, ()):
+                self._cloud_limits.put_back(entry.name, limits)
+
+    def _move_limits(self, before: Sequence[HostEntry], after: Sequence[HostEntry]) -> None:
+        """Move the stated limits of a host that was renamed; a damaged file of limits is left alone."""
+        old, new = ({entry.name for entry in entries} for entries in (before, after))
+        if len(old - new) == len(new - old) == 1:
+            with suppress(HostsError):
+                self._cloud_limits.move(*(old - new), *(new - old))
 
     def remove_host(self, name: str) -> list[HostEntry]:
         """Delete a saved host and return it. Its runs stay in the library."""
-        return self._hosts.saved.remove(name)
+        removed = self._hosts.saved.remove(name)
+        with suppress(HostsError):
+            self._removed_limits[name] = self._cloud_limits.forget(name)
+        return removed
 
     def forget_secrets(self, name: str) -> int:
         """Delete the password and passphrases of a host, also from the system's keyring; return their number."""

@@ -72,6 +72,7 @@ class Workstation(HostServices):
         self._store_path = store or store_path()
         self._hosts = Hosts(SavedHosts(hosts or hosts_path()))
         self._cloud_limits = SavedCloudLimits((hosts or hosts_path()).with_name(CLOUD_LIMITS_FILE))
+        self._removed_limits = {}
         self._saved_margins = SavedMargins((hosts or hosts_path()).with_name(MARGINS_FILE))
         self._memory = ConsentFile(consent_path())
         self.consents = Consents(self._memory)

@@ -102,6 +102,9 @@ cpu() {
         line "$cpu/cpufreq/scaling_governor" && governor=$found &&
             line "$cpu/cpufreq/cpuinfo_max_freq" && echo "$governor $found"
     done | sort -u)"
+    item cpu.energy "$(for zone in /sys/class/powercap/intel-rapl:*; do
+        line "$zone/name" && { [ -r "$zone/energy_uj" ] && echo "readable $found" || echo "refused $found"; }
+    done)"
     item cpu.preferences "$(grep -hs . cpu[0-9]*/cpufreq/energy_performance_preference | sort -u)"
     set -- /sys/devices/system/node/node[0-9]*
     [ ! -e "$1" ] || item cpu.nodes "$#"
@@ -161,9 +164,9 @@ block() {
         case $device in ram*) continue ;; esac
         line "$device/size" && [ "$found" != 0 ] || continue
         set -- "$@" "$device/dev" "$device/size" "$device/partition" "$device/removable" "$device/dm/name" \
-            "$device/dm/uuid" "$device/md/level" "$device/device/model" "$device/device/queue_depth" \
-            "$device/queue/rotational" "$device/queue/scheduler" "$device/queue/read_ahead_kb" \
-            "$device/queue/nr_requests" "$device/queue/logical_block_size" "$device/queue/iosched/low_latency" \
+            "$device/dm/uuid" "$device/md/level" "$device/device/model" "$device/device/serial" "$device/serial" \
+            "$device/device/queue_depth" "$device/queue/rotational" "$device/queue/scheduler" \
+            "$device/queue/read_ahead_kb" "$device/queue/nr_requests" "$device/queue/logical_block_size" "$device/queue/iosched/low_latency" \
             "$device/loop/backing_file"
     done
     item block "$(grep -s . /dev/null "$@")"

@@ -69,6 +69,14 @@ sensors() { # CPU temperatures that have a limit; prints the limit
     done
 }
 
+domains() { # energy counters (RAPL), readable by root only since CVE-2020-8694; prints their range and name
+    for zone in /sys/class/powercap/intel-rapl:*; do
+        { read -r most <"$zone/max_energy_range_uj" && read -r name <"$zone/name"; } 2>/dev/null || continue
+        printf '@@%s energy %s %s %s\n' "$mark" "$zone/energy_uj" "$most" "$name" >&3
+        readable "$zone/energy_uj"
+    done
+}
+
 allowances() { # interfaces whose driver counts packets over the cloud allowance
     command -v ethtool >/dev/null 2>&1 || return 0
     for link in /sys/class/net/*; do
@@ -193,6 +201,8 @@ main() {
     inside=$(container) inside=${inside%% *}
     printf '@@%s inside %s\n' "$mark" "$inside"
     printf '%s\n' "$quotas" | grep -qFx -- "$inside" || quotas="$quotas $inside"
+    energy=$(domains) 3>&1
+    quotas="$quotas $energy" # read every tick
     slow=$(
         readable /sys/devices/system/cpu/cpu[0-3]/cpufreq/scaling_cur_freq \
             /sys/devices/system/cpu/cpu[0-7]/thermal_throttle/core_throttle_count \

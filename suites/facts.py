@@ -70,13 +70,22 @@ class CloudFacts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CloudLimit:
-    """A limit of the instance, or of the volume that is `device`, as the user's cloud CLI states it."""
+    """A limit of the instance, or of a volume, as the user's cloud CLI states it.
+
+    The volume is the disk `device` or, without it, the one whose serial number is the id `volume` (EBS).
+    """
 
     name: str
     value: float
     unit: str  # 1/s, B/s or bit/s
     device: str = ""
     instance_type: str = ""
+    volume: str = ""
+
+    @property
+    def disk(self) -> str:
+        """Its disk: ``nvme1n1``, or ``vol-0a1b, by serial number``; empty for one of the instance."""
+        return self.device or (f"{self.volume}, by serial number" if self.volume else "")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -116,6 +125,7 @@ class CpuFacts:
     flags: tuple[str, ...] | Absent = fact()
     governor: str | Absent = fact()
     energy_preference: str | Absent = fact()  # energy preference of the processor, such as balance_performance
+    energy_counters: tuple[str, ...] | Absent = fact()  # domains of powercap: package-0, core, dram, psys
     boost: bool | Absent = fact()  # turbo: may exceed the base frequency
     hyperthreading: str | Absent = fact()  # as the kernel prints it: on, off, forceoff, notsupported, notimplemented
     frequency_maximum: float | Absent = fact("MHz")
@@ -149,6 +159,7 @@ class BlockDevice:
     kind: str | Absent = fact()
     size: int | Absent = fact("B")
     model: str | Absent = fact()
+    serial: str | Absent = fact()
     rotational: bool | Absent = fact()
     scheduler: str | Absent = fact()
     readahead: int | Absent = fact("B")

@@ -24,6 +24,7 @@ class Unit(StrEnum):
     MICROSECOND = "us"
     NANOSECOND = "ns"
     BYTE = "B"
+    WATT = "W"
     PERCENT = "%"
     ONE = "1"
 
@@ -48,6 +49,7 @@ _SCALES = {
     Unit.MICROSECOND: _Scale("time", 1e-6),
     Unit.NANOSECOND: _Scale("time", 1e-9),
     Unit.BYTE: _Scale("bytes", 1.0),
+    Unit.WATT: _Scale("power", 1.0),
     Unit.PERCENT: _Scale("share", 0.01),
     Unit.ONE: _Scale("share", 1.0),
 }
@@ -85,6 +87,7 @@ _SPELLINGS = {
     Unit.MICROSECOND: r"[uµμ]s(?:ecs?)?|micros(?:econds?)?",
     Unit.NANOSECOND: r"ns(?:ecs?)?|nanos(?:econds?)?",
     Unit.BYTE: r"B|[Bb]ytes?",
+    Unit.WATT: r"W|[Ww]atts?",
     Unit.PERCENT: r"%|percent|pct",
     Unit.ONE: r"[x×]|times",
 }

@@ -1,4 +1,4 @@
-"""Pictures of the windows of charts: the noise of runs, a sweep with its model, latencies as a heat map."""
+"""Pictures of the charts of studies: noise, a sweep with its model, a token bucket, latencies as a heat map."""
 
 import tempfile
 from pathlib import Path
@@ -13,9 +13,11 @@ from app.runs.control import Control
 from suites.units import Unit
 from suites.vocab import Better, Figure, Metric, MetricKind, labels
 from tests.app import run_events
+from tests.app.test_bursts import RUN as BURST_RUN
+from tests.app.test_bursts import record_drains
 from tests.shot_stage import Shot, Stage
 from tests.widgets.library_runs import library
-from widgets.plots.studies import StudyPane
+from widgets.plots.studies import BurstPane, StudyPane
 
 RUNS = ("20260112-081502-a1b2", "20260113-141230-e5f6", "20260113-160544-g7h8")
 TRIAD = Metric("triad", "Triad", Unit.BYTES_PER_SECOND, Better.HIGHER, MetricKind.RATE)
@@ -25,7 +27,10 @@ NOISE = (1.0, 0.985, 1.02)
 
 
 def _study(stage: Stage, study: StudyKind, *runs: str) -> QWidget:
-    pane = stage.keep(StudyPane(study, stage.workstation))
+    return _shown(stage, stage.keep(StudyPane(study, stage.workstation)), *runs)
+
+
+def _shown(stage: Stage, pane: StudyPane, *runs: str) -> QWidget:
     pane.show_runs(runs)
     pane.resize(1140, 450)
     pane.show()
@@ -59,6 +64,14 @@ def _record_sweep(stage: Stage) -> None:
         recorder.record(RunEnded(SWEEP, State.DONE, "", {}))
 
 
+def _burst(stage: Stage) -> QWidget:
+    if BURST_RUN not in {run.id for run in stage.workstation.runs()}:
+        record_drains(stage.workstation._store)
+    pane = stage.keep(BurstPane(stage.workstation))
+    pane.load.setText("1500")
+    return _shown(stage, pane, BURST_RUN)
+
+
 def _heat(stage: Stage) -> QWidget:
     folder = Path(tempfile.gettempdir()) / "shots"
     folder.mkdir(exist_ok=True)
@@ -71,4 +84,9 @@ def _heat(stage: Stage) -> QWidget:
     return _study(stage, StudyKind.HEAT, "last")
 
 
-SHOTS: list[Shot] = [("charts-noise", _noise), ("charts-scaling", _scaling), ("charts-heat", _heat)]
+SHOTS: list[Shot] = [
+    ("charts-noise", _noise),
+    ("charts-scaling", _scaling),
+    ("charts-burst", _burst),
+    ("charts-heat", _heat),
+]

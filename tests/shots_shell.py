@@ -1,7 +1,10 @@
 """Pictures of the window itself: hosts, help, questions, faults."""
 
+import json
+import tempfile
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 
 from PySide6.QtWidgets import QWidget
 
@@ -13,6 +16,7 @@ from widgets.export_dialog import ExportDialog
 from widgets.help_page import TOPICS
 from widgets.hosts.add_host_dialog import AddHostDialog
 from widgets.hosts.hosts_page import HostsPage
+from widgets.hosts.limits_dialog import LimitsDialog
 from widgets.main_window import MainWindow
 from widgets.page import PageName
 from widgets.parts.dialogs import QuestionDialog
@@ -69,6 +73,18 @@ def _no_measurement(stage: Stage) -> QWidget:
     empty.resize(stage.variant.size[0] // 2, stage.variant.size[1] // 2)
     empty.show()
     return empty
+
+
+def _limits(stage: Stage) -> QWidget:
+    volumes = [{"VolumeId": f"vol-0{n}1b2c3d4e5f60718", "Iops": 3000 * n, "Throughput": 125 * n} for n in (1, 2)]
+    with tempfile.NamedTemporaryFile("w", suffix=".json") as file:
+        file.write(json.dumps({"Volumes": volumes}))
+        file.flush()
+        stage.workstation.cloud_limits.add("web-1", Path(file.name))
+    dialog = stage.keep(LimitsDialog(stage.workstation, "web-1", stage.window()))
+    dialog.show()
+    stage.settle()
+    return dialog
 
 
 def _add_host(stage: Stage) -> AddHostDialog:
@@ -158,6 +174,7 @@ SHOTS: list[Shot] = [
     ("hosts-first-start", _first_start),
     ("hosts-refused-while-running", _refused),
     ("hosts-many", _many),
+    ("hosts-limits", _limits),
     *((f"help-{topic}", partial(_help, topic)) for topic in (*TOPICS, "check-page-cache", "check-memory-too-small")),
     ("empty-state", _no_measurement),
     ("add-host", _add_host),

@@ -11,6 +11,7 @@ from app.checks import (
     cpu,
     disk,
     duet,
+    energy,
     goals,
     host,
     limits,
@@ -56,7 +57,7 @@ DURING_CHECKS: tuple[TrialCheck, ...] = tuple(check for check in _OF_TRIALS if c
 TRIAL_CHECKS: tuple[TrialCheck, ...] = tuple(check for check in _OF_TRIALS if check.when is CheckPhase.AFTER)
 """Checks that run after each trial."""
 
-OUTCOME_CHECKS: tuple[OutcomeCheck, ...] = (*completion.OUTCOME_CHECKS, *repetition.OUTCOME_CHECKS)
+OUTCOME_CHECKS: tuple[OutcomeCheck, ...] = (*completion.OUTCOME_CHECKS, *repetition.OUTCOME_CHECKS, energy.ENERGY)
 """Checks of all trials of a step on a host."""
 
 DURING_IDS = frozenset(check.id for check in DURING_CHECKS)

@@ -28,7 +28,10 @@ from suites.units import Unit
 @click.argument("host")
 @click.argument("file", required=False, type=click.Path(path_type=Path))
 @click.option(
-    "--device", default="", metavar="NAME", help="Disk of the host that is the volume in FILE, such as nvme1n1."
+    "--device",
+    default="",
+    metavar="NAME",
+    help="Disk that is the volume in FILE, such as nvme1n1; found by the id of EBS volumes.",
 )
 @click.option("--type", "instance_type", default="", metavar="TYPE", help="Instance type to choose from FILE.")
 @click.option("--forget", is_flag=True, help="Delete the stored limits of HOST.")
@@ -46,7 +49,7 @@ def cloud_limits(
         stored.forget(host)
     found = stored.of(host) if file is None else stored.add(host, file, device, instance_type)
     print_table(
-        ["Limit", "Value", "Disk"], [[one.name, quantity(one.value, Unit(one.unit)), one.device] for one in found]
+        ["Limit", "Value", "Disk"], [[one.name, quantity(one.value, Unit(one.unit)), one.disk] for one in found]
     )
 
 

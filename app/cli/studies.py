@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from app.bursts import burst_to_json
+from app.bursts import BURST_COLUMNS, burst_chart, burst_rows, burst_to_json, under_load
 from app.chart import Chart
 from app.cli.common import json_option, plain, print_json, print_table, verb
 from app.cli.tables import (
@@ -44,7 +44,6 @@ from app.scaling.scaling import SCALING_COLUMNS, scaling_charts, scaling_rows, s
 from app.services import Workstation
 from suites.errors import BenchwrightError
 from suites.quantities import count_text, direction_text, figure_text, parse_quantity, range_text
-from suites.units import convert
 from suites.verdict import trust_mark
 from suites.vocab import Labels
 
@@ -282,7 +281,7 @@ def scaling(workstation: Workstation, runs: tuple[str, ...], everything: bool) -
 @click.command()
 @click.argument("run")
 @click.option("--load", metavar="RATE", help="Show how long a full bucket serves this rate: 2000, or “100 MB/s”.")
-@study()
+@study(csv="Write the drains to this file.", png="Write the chart to this file.")
 def burst(workstation: Workstation, run: str, load: str | None) -> Study:
     """Measure the token bucket of RUN: burst and base rate, size and refill, from drains with rests between them.
 
@@ -290,9 +289,13 @@ def burst(workstation: Workstation, run: str, load: str | None) -> Study:
     """
     found = workstation.analyses.bursts(run)
     if load is not None:
-        rate, unit = parse_quantity(load)
-        found = [one.under(rate if unit is None else convert(rate, unit, one.metric.unit)) for one in found]
-    return Study(partial(print_bursts, found), partial(burst_to_json, found))
+        found = under_load(found, load)
+    return Study(
+        partial(print_bursts, found),
+        partial(burst_to_json, found),
+        partial(write_csv, burst_rows(found), BURST_COLUMNS),
+        lambda: list(map(burst_chart, found)),
+    )
 
 
 @click.command()

@@ -206,15 +206,23 @@ class Analyses:
         return found if everything else headline_curves(found)
 
     def bursts(self, word: str) -> list[BurstAnalysis]:
-        """Return the token bucket of each step and host of a run whose first metric is a rate."""
+        """Return the token bucket of each step and host of a run whose first metric is a rate.
+
+        Of a figure without samples, as of iperf3's receiver, it is that of the same metric with samples.
+        """
         found = []
         for record in self._chosen([word])[0]:
             samples = self._store.samples(record.summary.id)
+            sampled = {(one.metric.name, one.labels) for given in samples.values() for one in given}
+            cells: dict[tuple[str, str], list[ComparisonRow]] = {}
             for row in _headline_rows(list(_rows([(record,)], ""))):
                 if row.metric.kind is MetricKind.RATE:
+                    cells.setdefault((row.step, row.host), []).append(row)
+            for (step, host), rows in cells.items():
+                for row in [one for one in rows if (one.metric.name, one.labels) in sampled] or rows[:1]:
                     what = row.metric, row.labels
-                    drains = drains_of(record, row.step, row.host, samples, what)
-                    found.append(burst_of(record.summary.id, row.step, row.host, what, drains))
+                    drains = drains_of(record, step, host, samples, what)
+                    found.append(burst_of(record.summary.id, step, host, what, drains))
         return found
 
     def heat(self, word: str) -> list[Chart]:

@@ -9,6 +9,7 @@ from app.records import RunRecord
 from app.scaling.sweeps import curves, curves_of_steps
 from suites.registry import histograms_of
 from suites.snia.output import ROUNDS
+from suites.vocab import MetricKind
 
 
 class StudyKind(StrEnum):
@@ -16,6 +17,7 @@ class StudyKind(StrEnum):
 
     NOISE = "Noise"
     SCALING = "Scaling"
+    BURST = "Burst"
     HEAT = "Heat map"
     ROUNDS = "Rounds"
     SAMPLE_SIZE = "Sample size"
@@ -27,6 +29,7 @@ def missing_for(records: Sequence[RunRecord]) -> dict[StudyKind, str]:
     needs = {
         StudyKind.NOISE: ("two counted trials of a step", _has_repetition),
         StudyKind.SCALING: ("a sweep of threads, depth or streams, or steps that differ in one number", _has_sweep),
+        StudyKind.BURST: ("a rate as the first metric of a step", _has_rate),
         StudyKind.HEAT: ("latency histograms of every second, as fio records them", _has_histograms),
         StudyKind.SAMPLE_SIZE: ("two counted trials of a step; a duet has none", _has_pilot),
         StudyKind.ROUNDS: ("rounds of an SSD steady-state test", _has_rounds),
@@ -48,6 +51,10 @@ def _has_sweep(record: RunRecord) -> bool:
     if any(curves(record, step.name) for step in record.plan.steps):
         return True
     return any(found for hosts in curves_of_steps(Side([record])).values() for found in hosts.values())
+
+
+def _has_rate(record: RunRecord) -> bool:
+    return any(trial.figures and trial.figures[0].metric.kind is MetricKind.RATE for trial in record.trials)
 
 
 def _has_histograms(record: RunRecord) -> bool:

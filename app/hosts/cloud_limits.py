@@ -7,7 +7,8 @@ gcloud compute disks describe (Compute Engine API: provisionedIops, provisionedT
 
 import json
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
@@ -35,7 +36,8 @@ _NEEDED = "Give the JSON of one instance type, or of one volume with --device."
 def limits_in(text: str, device: str = "", instance_type: str = "") -> tuple[CloudLimit, ...]:
     """Return the limits in the JSON of a cloud CLI; raise HostsError if it has none or those of several.
 
-    `device` is the disk of the host that is the volume; `instance_type` chooses one of several.
+    `device` is the disk of the host that is the volume, not needed for volumes whose id is their serial number (EBS),
+    which may be several; `instance_type` chooses one of several.
     """
     try:
         content = read_json(text)
@@ -46,9 +48,10 @@ def limits_in(text: str, device: str = "", instance_type: str = "") -> tuple[Clo
     )
     if not found:
         raise HostsError("no limit of an instance or a volume is in it.", _NEEDED)
-    if len({one.name.rpartition(" of ")[2] for one in found}) > 1:
+    by_serial = not device and all(one.volume for one in found)
+    if len({one.name.rpartition(" of ")[2] for one in found}) > 1 and not by_serial:
         raise HostsError("it has the limits of several.", f"{_NEEDED} Choose a type with --type.")
-    if not all(one.instance_type for one in found) and not device:
+    if not all(one.instance_type or one.volume for one in found) and not device:
         raise HostsError("the disk of this volume is not known.", "Add --device, such as --device nvme1n1.")
     return tuple(one if one.instance_type else replace(one, device=device) for one in found)[:MOST]
 
@@ -59,9 +62,11 @@ def _all(content: object) -> Iterator[CloudLimit]:
             for kind in _objects(one, "InstanceTypes"):
                 yield from _aws_type(kind)
             for volume in _objects(one, "Volumes"):
-                of = _word(volume.get("VolumeId")) or "the volume"
-                yield _limit("IOPS", of, volume.get("Iops"), Unit.PER_SECOND)
-                yield _limit("throughput", of, volume.get("Throughput"), Unit.BYTES_PER_SECOND, 2**20)
+                name = _word(volume.get("VolumeId"))
+                of = name or "the volume"
+                yield _limit("IOPS", of, volume.get("Iops"), Unit.PER_SECOND, volume=name)
+                rate = volume.get("Throughput")
+                yield _limit("throughput", of, rate, Unit.BYTES_PER_SECOND, 2**20, volume=name)
             yield from _other(one)
 
 
@@ -90,14 +95,20 @@ def _other(one: Mapping[str, Any]) -> Iterator[CloudLimit]:
         yield _limit("uncached disk throughput", of, rate, Unit.BYTES_PER_SECOND, kind=of)
 
 
-def _limit(what: str, of: str, value: object, unit: Unit, times: float = 1, *, kind: str = "") -> CloudLimit:
+def _limit(
+    what: str, of: str, value: object, unit: Unit, times: float = 1, *, kind: str = "", volume: str = ""
+) -> CloudLimit:
     """Return a limit; of 0 if `value`, which may be a text, is no number."""
     try:
         number = float(value) * times if isinstance(value, int | float | str) and len(str(value)) <= 30 else 0.0
     except ValueError:
         number = 0.0
     return CloudLimit(
-        name=f"{what} of {of}", value=number if math.isfinite(number) else 0.0, unit=str(unit), instance_type=kind
+        name=f"{what} of {of}",
+        value=number if math.isfinite(number) else 0.0,
+        unit=str(unit),
+        instance_type=kind,
+        volume=volume,
     )
 
 
@@ -129,14 +140,31 @@ class SavedCloudLimits:
         """Store the limits in a file of a cloud CLI in place of the same ones; return all of the host."""
         hint = "Give the JSON of a cloud CLI."
         new = read_file(file, LARGEST, HostsError, hint, lambda text: limits_in(text, device, instance_type))
-        scope = {(one.device, bool(one.instance_type)) for one in new}
-        kept = [one for one in self.of(host) if (one.device, bool(one.instance_type)) not in scope]
-        self._write(host, (*kept, *new))
-        return self.of(host)
+        scope = set(map(_scope, new))
+        with self._changed() as known:
+            known[host] = (*(one for one in known.get(host, ()) if _scope(one) not in scope), *new)
+            return known[host]
 
-    def forget(self, host: str) -> None:
-        """Delete the limits of a host."""
-        self._write(host, ())
+    def remove(self, host: str, limits: Collection[CloudLimit]) -> None:
+        """Delete some limits of a host."""
+        with self._changed() as known:
+            known[host] = tuple(one for one in known.get(host, ()) if one not in limits)
+
+    def forget(self, host: str) -> tuple[CloudLimit, ...]:
+        """Delete the limits of a host, and return them."""
+        with self._changed() as known:
+            return known.pop(host, ())
+
+    def move(self, old: str, new: str) -> None:
+        """Give the limits of a host that was renamed to its new name."""
+        with self._changed() as known:
+            if old in known:
+                known[new] = known.pop(old)
+
+    def put_back(self, host: str, limits: tuple[CloudLimit, ...]) -> None:
+        """Store limits that forget() returned."""
+        with self._changed() as known:
+            known.setdefault(host, limits)
 
     def _read(self) -> dict[str, tuple[CloudLimit, ...]]:
         try:
@@ -146,11 +174,21 @@ class SavedCloudLimits:
                 return {}
             raise
 
-    def _write(self, host: str, limits: tuple[CloudLimit, ...]) -> None:
+    @contextmanager
+    def _changed(self) -> Iterator[dict[str, tuple[CloudLimit, ...]]]:
+        """Yield the limits by host for a change that no other process interleaves; then write them, if they changed."""
         with locked(self._path):
-            known = {**self._read(), host: limits}
-            content = {name: [asdict(one) for one in each] for name, each in sorted(known.items()) if each}
-            write_whole(self._path, json.dumps(content, indent=1).encode(), private=True)
+            known = self._read()
+            before = dict(known)
+            yield known
+            if known != before:
+                content = {name: [asdict(one) for one in each] for name, each in sorted(known.items()) if each}
+                write_whole(self._path, json.dumps(content, indent=1).encode(), private=True)
+
+
+def _scope(one: CloudLimit) -> tuple[str, bool]:
+    """Return what a newer limit replaces: those of the same volume or disk, or of the instance."""
+    return one.volume or one.device, bool(one.instance_type)
 
 
 def _stored(text: str) -> dict[str, tuple[CloudLimit, ...]]:

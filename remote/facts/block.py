@@ -101,6 +101,7 @@ def _device(items: Items, disks: Disks, name: str) -> BlockDevice:
         kind=_cached(disks, name) or _kind(name, found),
         size=items.missing("block", "no size in /sys") if sectors is None else sectors * SECTOR,
         model=text_line(found.get("device/model")) or Absent("not reported by the device"),
+        serial=text_line(found.get("device/serial") or found.get("serial")) or Absent("not in /sys"),
         rotational=_SWITCH.get(found.get("queue/rotational", ""), queue),
         scheduler=scheduler[1] if scheduler else text_line(found.get("queue/scheduler"), 32) or queue,
         readahead=queue if readahead is None else readahead * 1024,

@@ -36,6 +36,7 @@ def cpu_facts(items: Items, virtualisation: str | Absent) -> CpuFacts:
         flags=_flags(described.get("flags") or described.get("Features"), items),
         governor=governor,
         energy_preference=_preferences(items),
+        energy_counters=_energy_counters(items, virtualisation),
         boost=_boost(items),
         hyperthreading=text_line(items.text("cpu.smt"), 32) or items.missing("cpu.smt"),
         frequency_maximum=frequency,
@@ -168,6 +169,16 @@ def _guest_frequency(
         return Absent("not a virtual machine without cpufreq")
     found = number(described.get("cpu MHz"), 100, 1e5)
     return Absent("not in /proc/cpuinfo") if found is None else round(found, -1)
+
+
+def _energy_counters(items: Items, virtualisation: str | Absent) -> tuple[str, ...] | Absent:
+    """Return the domains of powercap from lines ``readable package-0``; why, if there are none or none is readable."""
+    lines = re.findall(r"^(readable|refused) ([A-Za-z0-9_-]{1,32})$", items.text("cpu.energy") or "", re.MULTILINE)
+    if lines:
+        names = tuple(name for how, name in lines[:MOST_FLAGS] if how == "readable")
+        return names or Absent("readable by root only (CVE-2020-8694)")
+    guest = (known(virtualisation) or "none") != "none"
+    return items.missing("cpu.energy", f"no powercap in /sys{' (virtual machine)' if guest else ''}")
 
 
 def _caches(text: str | None) -> Iterator[Cache]:

@@ -11,6 +11,9 @@ from suites.vocab import Labels, Metric, Sample, labels
 SECTOR = 512
 """Bytes: the unit of /proc/diskstats, independent of the device's sector size."""
 
+MOST_WATTS = 2000.0
+"""More than three times the TDP of any processor package: 500 W (AMD EPYC 9965, Intel Xeon 6980P)."""
+
 CLOCK_STEP = 0.05
 """Largest difference in seconds between the two clocks over one interval; more is a step of the wall clock."""
 
@@ -53,6 +56,7 @@ def samples(before: Tick, after: Tick, use: CpuUse) -> tuple[Sample, ...]:
         found += _disks(before.disks, after, seconds)
         found += _interfaces(before.interfaces, after, seconds)
         found += _protocols(before, after, seconds)
+        found += _power(before, after, seconds)
         found += _tool(before, after, seconds, use)
     return tuple(found)
 
@@ -176,6 +180,16 @@ def _protocols(before: Tick, after: Tick, seconds: float) -> Iterator[Sample]:
         grown = _grown(before.protocols, after.protocols, name)
         if grown is not None:
             yield Sample(after.uptime, metric, grown / seconds)
+
+
+def _power(before: Tick, after: Tick, seconds: float) -> Iterator[Sample]:
+    """Yield the mean watts of each energy counter, unless it may have wrapped more than once (kernel, powercap)."""
+    for path, counter in after.energy.items():
+        old, new = before.files.get(path), after.files.get(path)
+        if old is None or new is None or counter.most < MOST_WATTS * 1e6 * seconds:
+            continue
+        grown = new - old if new >= old else counter.most - old + new
+        yield from _rate(after, metrics.POWER, grown, seconds * 1e6, labels(zone=counter.zone, domain=counter.name))
 
 
 def _rate(tick: Tick, metric: Metric, difference: int, seconds: float, label: Labels) -> Iterator[Sample]:

@@ -1,5 +1,6 @@
 """Parser of the output of telemetry.sh and telemetry.c into ticks. It is untrusted; invalid lines are skipped."""
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -22,8 +23,20 @@ limits, then over the instance's (Amazon EBS detailed performance statistics).""
 
 _EBS_MAGIC = 0x3C23B510
 
+_COLON = re.compile(r"(.*?/(?:cpu\.stat|energy_uj)):(.*)")
+"""Files whose path may contain a colon: the names of cgroups and of energy counters."""
+
 _INITIAL_NAMESPACE = "pid:[4026531836]"
 """The PID namespace of the host itself (PROC_PID_INIT_INO, include/linux/proc_ns.h)."""
+
+
+@dataclass(frozen=True, slots=True)
+class EnergyCounter:
+    """A counter in microjoules that wraps at `most`; `zone` is its directory, as intel-rapl:0:1, `name` its domain."""
+
+    zone: str
+    name: str
+    most: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +45,8 @@ class Tick:
 
     `uptime` and `epoch` are the host's clocks in seconds, `used` is the CPU time of the telemetry in seconds; `epoch`
     and `used` are None if unknown. `page` is the page size in bytes, `boot` identifies the boot. Counters are the
-    kernel's, since boot. `files`, `processes`, `packets_held` and `volumes_held` are read only every few ticks.
+    kernel's, since boot. `energy` are those of `files` that count energy; other `files`, `processes`, `packets_held`
+    and `volumes_held` are read only every few ticks.
 
     `tree` is the process tree under test, None if no job runs or its processes are not counted. `beside` are the CPU
     ticks of kernel threads (``kernel``) and of other jobs of Benchwright (``jobs``), empty if not counted.
@@ -57,6 +71,7 @@ class Tick:
     boot: str | None = None
     files: Mapping[str, int] = field(default_factory=dict)
     limits: Mapping[str, int] = field(default_factory=dict)
+    energy: Mapping[str, EnergyCounter] = field(default_factory=dict)
     processes: Mapping[Process, int] | None = None
     packets_held: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     volumes_held: Mapping[str, int] = field(default_factory=dict)
@@ -81,6 +96,7 @@ class _ScriptReport:
     disks: frozenset[str] = frozenset()
     own: frozenset[int] = frozenset()
     limits: dict[str, int] = field(default_factory=dict)
+    energy: dict[str, EnergyCounter] = field(default_factory=dict)
     jobs: frozenset[int] | None = None  # PIDs of jobs; None if processes were not read in this tick
     packets: dict[str, Mapping[str, int]] = field(default_factory=dict)
     volumes: dict[str, int] = field(default_factory=dict)
@@ -106,6 +122,8 @@ class _ScriptReport:
                 most = whole(rest[1], 1)
                 if most is not None:
                     self.limits[rest[0]] = most
+            case "energy" if len(rest) >= 3 and len(self.energy) < _MOST_LABELS:
+                self._take_energy(*rest[:3])
             case "ours":
                 self.jobs = frozenset(pid for path in rest if (pid := _pid(path)) is not None)
             case "allowance" | "volume" if rest and NAME.fullmatch(rest[0]):
@@ -127,6 +145,16 @@ class _ScriptReport:
                 self.tree = lines.tree(rest)
             case "beside":
                 self.beside = lines.named([" ".join(pair) for pair in zip(rest[:4:2], rest[1:4:2], strict=False)])
+
+    def _take_energy(self, path: str, most: str, name: str) -> None:
+        zone, largest = path.removesuffix("/energy_uj").rpartition("/")[2], whole(most, 1)
+        if (
+            path.endswith("/energy_uj")
+            and largest is not None
+            and NAME.fullmatch(zone.replace(":", "-"))
+            and NAME.fullmatch(name)
+        ):
+            self.energy[path] = EnergyCounter(zone, name, largest)
 
     def _take_allowance(self, key: str, name: str, parts: list[str]) -> None:
         if key == "allowance" and len(self.packets) < _MOST_LABELS:
@@ -211,6 +239,7 @@ class TickReader:
             boot=report.boot,
             files=lines.single(found),
             limits=dict(report.limits),
+            energy=dict(report.energy),
             processes=None if report.jobs is None else lines.processes(found, report.own | report.jobs),
             packets_held=dict(report.packets),
             volumes_held=dict(report.volumes),
@@ -227,7 +256,7 @@ class TickReader:
         for line in self._lines:
             path, text = "times", line
             if line.startswith(("/proc/", "/sys/")):
-                head, stat, rest = line.partition("/cpu.stat:")  # a cgroup name may contain a colon
-                path, _, text = (head + stat[:-1], "", rest) if stat else line.partition(":")
+                colon = _COLON.match(line)
+                path, _, text = (colon[1], "", colon[2]) if colon else line.partition(":")
             found.setdefault(path, []).append(text)
         return found

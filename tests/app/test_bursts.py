@@ -1,13 +1,15 @@
 """Burst meter on series of a known token bucket: rates, size, refill, and how long a load is served."""
 
 import json
+from csv import DictReader
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from app.bursts import BurstAnalysis, Drain, burst_lines, burst_of, drain_of
+from app.bursts import BurstAnalysis, Drain, burst_chart, burst_lines, burst_of, drain_of
 from app.cli.main import benchwright
 from app.events import Event, RunEnded, RunStarted, State
 from app.store.store import Store
@@ -142,15 +144,23 @@ def test_a_load_empties_the_bucket_or_never(load: float, seconds: float | None) 
     assert found.seconds == (None if seconds is None else pytest.approx(seconds, rel=0.05))
 
 
-def test_the_command_line_reads_a_stored_run(tmp_path: Path) -> None:
-    library = tmp_path / "runs.sqlite3"
-    store = Store(library)
-    events: list[Event] = [RunStarted("20261120-141530-k3f9", plan(trials=2), "2026-11-20T14:15:30+00:00")]
+RUN = "20261120-141530-k3f9"
+
+
+def record_drains(store: Store) -> None:
+    """Store a run of two drains: of the full bucket, and of a fifth of it."""
+    events: list[Event] = [RunStarted(RUN, plan(trials=2), "2026-11-20T14:15:30+00:00")]
     for number, tokens in ((1, SIZE), (2, SIZE / 5)):
         samples = [Sample(at + 1.0, IOPS, rate, READ) for at, rate in enumerate(drained(tokens, noise=0.01))]
         figures = [Figure(IOPS, sum(one.value for one in samples) / len(samples), READ)]
         events += trial_events(trial(number), figures, samples)
-    record(store, "20261120-141530-k3f9", [*events, RunEnded("20261120-141530-k3f9", State.DONE, "", {})])
+    record(store, RUN, [*events, RunEnded(RUN, State.DONE, "", {})])
+
+
+def test_the_command_line_reads_a_stored_run(tmp_path: Path) -> None:
+    library = tmp_path / "runs.sqlite3"
+    store = Store(library)
+    record_drains(store)
     store.close()
 
     def run(*words: str) -> str:
@@ -158,10 +168,29 @@ def test_the_command_line_reads_a_stored_run(tmp_path: Path) -> None:
         assert done.exit_code == 0, done.output
         return done.stdout
 
-    (found,) = json.loads(run("--load", "1500", "--json"))["bursts"]
+    csv, png = tmp_path / "burst.csv", tmp_path / "burst.png"
+    (found,) = json.loads(run("--load", "1500", "--json", "--csv", str(csv), "--png", str(png)))["bursts"]
     assert found["size"]["value"] == pytest.approx(SIZE, rel=0.05)
     assert found["load"]["seconds"] == pytest.approx(100, rel=0.05)
     assert [one["number"] for one in found["drains"]] == [1, 2]
+    assert "points" not in found["drains"][0]
+    assert png.read_bytes().startswith(b"\x89PNG")
+    rows = list(DictReader(csv.read_text(encoding="utf-8-sig").splitlines()))
+    assert [row["trial"] for row in rows] == ["1", "2"]
+    assert float(rows[1]["spent"]) == pytest.approx(SIZE / 5, rel=0.1)
+    assert float(rows[0]["size_low"]) < SIZE < float(rows[0]["size_high"])
     text = run("--load", "400")
     assert "Bucket size: at least 1" in text
     assert MESSAGES["never_empty"] in text
+
+
+def test_the_chart_has_each_drain_both_levels_and_the_bucket_in_words() -> None:
+    points = tuple((float(at), rate) for at, rate in enumerate(drained(SIZE), 1))
+    drains = [replace(drain(1, drained(SIZE)), points=points), Drain(2, reason="The trial is failed")]
+    chart = burst_chart(burst_of("run", "read", "web-1", (IOPS, READ), drains).under(1500))
+    one, burst, base = chart.series
+    assert (len(one.xs), burst.ys, base.ys) == (SECONDS, (BURST, BURST), (BASE, BASE))
+    assert burst.xs == (1.0, SECONDS)
+    for part in ("Trial 2: The trial is failed.", "Bucket size: at least 100,000", MESSAGES["load"]):
+        assert part in chart.note
+    assert not burst_chart(burst_of("run", "read", "web-1", (IOPS, READ), drains[1:])).series

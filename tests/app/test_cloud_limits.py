@@ -1,6 +1,7 @@
 """Limits of instances and volumes from the JSON of cloud CLIs: read, stored by host, and named in the verdict."""
 
 import json
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -17,10 +18,11 @@ from app.cli.main import benchwright
 from app.formats import facts_from_json, facts_to_json
 from app.hosts.cloud_limits import SavedCloudLimits, limits_in
 from app.hosts.facts_rows import as_text, fact_rows
-from app.hosts.hosts import HostsError
+from app.hosts.hosts import HostEntry, HostsError, Origin
+from app.services import Workstation
 from suites.checks import CheckOutcome
 from suites.errors import BenchwrightError
-from suites.facts import BlockDevice, CloudFacts, CloudLimit, Facts
+from suites.facts import Absent, BlockDevice, CloudFacts, CloudLimit, Facts
 from tests.app.test_step_checks import DEEP, DISK, FULL
 from tests.app.trial_evidence import READ, facts, trial
 from tests.messages import messages
@@ -79,7 +81,7 @@ def test_the_json_of_each_cloud_is_read() -> None:
         ("Iops: 3000", "not valid JSON"),
         ("[" * 100_000, "not valid JSON"),
         (json.dumps({"name": "n2-standard-4", "guestCpus": 4}), "no limit"),
-        (json.dumps(VOLUME), "the disk of this volume is not known"),
+        (json.dumps({"name": "data", "diskIOPSReadWrite": 5000}), "the disk of this volume is not known"),
         (json.dumps([SKU[0], {**SKU[0], "name": "other"}]), "limits of several"),
     ],
 )
@@ -145,6 +147,56 @@ def test_the_verdict_names_the_stated_limit_that_was_used_up() -> None:
     assert MESSAGES["the_volume_is_used_up"] in limited("fio", FULL, IOPS, VOLUME_IOPS, **DEEP)
     throughput = CloudLimit(name="throughput of vol-0a1b", value=42e6, unit="B/s", device="vda")
     assert MESSAGES["the_throughput_is_used_up"] in limited("fio", FULL, throughput, **DEEP)
+
+
+def test_an_ebs_volume_is_the_disk_with_its_serial_number() -> None:
+    """Of several attached volumes, the limit of the one that was measured is named."""
+    both = {"Volumes": [{**VOLUME["Volumes"][0], "Iops": 10_100}, {"VolumeId": "vol-0c2d", "Iops": 10_050}]}
+    limits = limits_in(json.dumps(both))
+    assert [one.disk for one in limits[:1]] == ["vol-0a1b, by serial number"]
+
+    def on(serial: str | Absent, *given: CloudLimit) -> str:
+        disk = BlockDevice(name="vda", kind="disk", serial=serial)
+        return limited("fio", FULL, *given, host=replace(facts(), block_devices=(disk,)), **DEEP)
+
+    assert MESSAGES["the_volume_is_used_up"] in on("vol0a1b", *limits)
+    assert "vol-0c2d" in on("vol0c2d", *limits)
+    for other in ("vol0e3f", "", Absent("not in /sys")):
+        assert "provisioned" not in on(other, *limits)
+    assert "provisioned" not in on("vol0a1b", *(replace(one, device="vdb") for one in limits))  # the user's word
+
+
+def test_limits_follow_a_renamed_host_and_go_with_a_removed_one(tmp_path: Path) -> None:
+    file = tmp_path / "type.json"
+    file.write_text(json.dumps(TYPE))
+    workstation = Workstation(tmp_path / "runs.sqlite3", tmp_path / "hosts.toml")
+    old, new = (HostEntry(name, Origin.SAVED, "192.0.2.1") for name in ("web-1", "web-2"))
+    limits = workstation.cloud_limits
+    workstation.save_hosts(old)
+    given = limits.add("web-1", file)
+    workstation.save_hosts(replace(old, user="ann"))
+    assert limits.of("web-1") == given
+    replaced = workstation.save_hosts(new, instead=["web-1"])
+    assert (limits.of("web-1"), limits.of("web-2")) == ((), given)
+    workstation.restore_hosts(*replaced, after=[new])
+    assert (limits.of("web-1"), limits.of("web-2")) == (given, ())
+    removed = workstation.remove_host("web-1")
+    assert limits.of("web-1") == ()
+    workstation.restore_hosts(*removed)
+    assert limits.of("web-1") == given
+    workstation.close()
+
+
+def test_two_writers_at_once_lose_nothing(tmp_path: Path) -> None:
+    stored = SavedCloudLimits(tmp_path / "cloud-limits.json")
+    with ThreadPoolExecutor(8) as threads:
+        for number in range(16):
+            volume = tmp_path / f"{number}.json"
+            volume.write_text(json.dumps({"Volumes": [{"VolumeId": f"vol-{number}", "Iops": 3000}]}))
+            threads.submit(stored.add, "web-1", volume)
+    assert len(stored.of("web-1")) == 16
+    stored.remove("web-1", stored.of("web-1")[:3])
+    assert len(stored.of("web-1")) == 13
 
 
 def test_a_limit_that_was_not_used_up_or_is_of_another_does_not_explain_the_figure() -> None:

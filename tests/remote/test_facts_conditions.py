@@ -215,6 +215,19 @@ def test_preferences_and_balancing_are_read() -> None:
     assert (found.energy_preference, found.numa_balancing, found.hyperthreading) == ("balance_power", True, "off")
 
 
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("readable package-0\nreadable core", ("package-0", "core")),
+        ("refused package-0\nrefused core", Absent("readable by root only (CVE-2020-8694)")),
+        ("", Absent("no powercap in /sys (virtual machine)")),
+        ("readable", Absent("no powercap in /sys (virtual machine)")),
+    ],
+)
+def test_energy_counters_are_named_or_absent_with_the_reason(text: str, found: tuple[str, ...] | Absent) -> None:
+    assert cpu_facts(items(cpu__energy=text), "kvm").energy_counters == found
+
+
 BLOCK = """dm-0/dev:253:0
 dm-0/size:2048
 dm-0/dm/name:vg-data

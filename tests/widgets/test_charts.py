@@ -4,20 +4,22 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from PySide6.QtCore import QPointF, QSize
+from PySide6.QtCore import QPointF, QSize, Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QWidget
 from pytestqt.qtbot import QtBot
 
 from app.chart import Chart, ChartAxis, ChartMark, ChartSeries
-from app.distributions.studies import StudyKind
+from app.distributions.studies import StudyKind, missing_for
 from app.questions import RefusingAsker
 from app.services import Workstation
+from tests.app.test_bursts import RUN as BURST_RUN
+from tests.app.test_bursts import record_drains
 from tests.widgets.library_runs import copied_library
 from widgets import jobs
 from widgets.compare.compare_page import ComparePage
 from widgets.plots.chart_view import ChartView, _row
-from widgets.plots.studies import StudyPane
+from widgets.plots.studies import BurstPane, StudyPane
 
 Keep = Callable[[QWidget], QWidget]
 
@@ -124,6 +126,32 @@ def test_runs_that_cannot_be_read_are_told(qtbot: QtBot, keep: Keep, workstation
     pane = _study(keep, workstation, StudyKind.SCALING, "nothing")
     _settle(qtbot)
     assert "There is no run" in pane.notice.text()
+
+
+def test_bursts_take_a_load(qtbot: QtBot, keep: Keep, workstation: Workstation, tmp_path: Path) -> None:
+    record_drains(workstation._store)
+    pane = BurstPane(workstation)
+    keep(pane)
+    pane.show_runs([BURST_RUN])
+    pane.show()
+    _settle(qtbot)
+    (view,) = pane.views
+    assert view.chart is not None
+    assert "empties" not in view.chart.note
+    qtbot.keyClicks(pane.load, "1500 cheese")
+    qtbot.keyClick(pane.load, Qt.Key.Key_Return)
+    assert "cheese" in pane.notice.text()
+    pane.load.clear()
+    qtbot.keyClicks(pane.load, "1500")
+    qtbot.keyClick(pane.load, Qt.Key.Key_Return)
+    (view,) = pane.views
+    assert view.chart is not None
+    assert "empties the bucket" in view.chart.note
+    assert pane.notice.isHidden()
+    pane.export_to(tmp_path / "burst.csv")
+    _settle(qtbot)
+    assert "spent" in (tmp_path / "burst.csv").read_text()
+    assert StudyKind.BURST not in missing_for([workstation.load(BURST_RUN)])
 
 
 def test_the_comparison_shows_how_values_are_distributed(qtbot: QtBot, keep: Keep, workstation: Workstation) -> None:

@@ -23,6 +23,7 @@ class HostActions(QObject):
         self.facts = self._make("Read facts")
         self.edit = self._make("Edit connection…", "F2")
         self.calibrate = self._make("Calibrate…")
+        self.limits = self._make("Cloud limits…")
         self.leftovers = self._make("Leftovers…")
         self.restore = self._make("Restore settings…")
         self.forget = self._make("Forget password and passphrases")
@@ -35,7 +36,8 @@ class HostActions(QObject):
     def on_page(self) -> Sequence[QAction]:
         """Return the actions whose result the page shows."""
         return (
-            self.test, self.facts, self.edit, self.calibrate, self.leftovers, self.restore, self.forget, self.remove,
+            self.test, self.facts, self.edit, self.calibrate, self.limits, self.leftovers, self.restore, self.forget,
+            self.remove,
         )  # fmt: skip
 
     def show_chosen(self, chosen: Sequence[HostEntry], *, busy: bool) -> None:
@@ -50,13 +52,14 @@ class HostActions(QObject):
         offer(self.facts, one and not busy, "Read the facts of the host again", ONE)
         offer(self.edit, one and not local, "Edit name, address and sign-in", here)
         offer(self.calibrate, one, "Measure the noise of this host to derive its own margins", ONE)
+        offer(self.limits, one, "Limits of the instance and its volumes, from your cloud CLI", ONE)
         offer(self.leftovers, one, "Directories and processes left on the host by interrupted runs", ONE)
         offer(self.restore, one, "Restore settings that runs have changed", ONE)
         offer(self.forget, one and not local, "Delete stored passwords and passphrases of the host", here)
         saved = one and chosen[0].origin is Origin.SAVED
         aliases = "Remove aliases in ~/.ssh/config" if one and not local else here
         offer(self.remove, saved, "Remove the host from the list; its runs stay", aliases)
-        for action in (self.quick, self.calibrate, self.leftovers):
+        for action in (self.quick, self.calibrate, self.limits, self.leftovers):
             action.setVisible(one)
         for action in (self.test, self.edit):
             action.setVisible(one and not local)

@@ -183,6 +183,11 @@ class HostsPage(Page):
             self.connections.forget(name)
         self._list()
 
+    def _show_limits(self) -> None:
+        from widgets.hosts.limits_dialog import LimitsDialog
+
+        opened(LimitsDialog(self.workstation, self.table.current_host().name, self))
+
     def _show_leftovers(self) -> None:
         from widgets.hosts.cleanup_dialogs import LeftoversDialog
 
@@ -245,6 +250,7 @@ class HostsPage(Page):
             actions.facts: lambda: self.connections.read(name()),
             actions.edit: lambda: self._edit(self.table.current_host()),
             actions.calibrate: self._calibrate,
+            actions.limits: self._show_limits,
             actions.leftovers: self._show_leftovers,
             actions.restore: lambda: self._restore(name()),
             actions.forget: self._forget_secrets,

@@ -1,4 +1,4 @@
-"""Panes with a study of some runs: noise, scaling, latency heat maps, rounds."""
+"""Panes with a study of some runs: noise, scaling, bursts, latency heat maps, rounds."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -8,6 +8,7 @@ from pathlib import Path
 from PySide6.QtGui import QGuiApplication, QShowEvent
 from PySide6.QtWidgets import QScrollArea, QTabWidget, QVBoxLayout, QWidget
 
+from app.bursts import BURST_COLUMNS, BurstAnalysis, burst_chart, burst_rows, under_load
 from app.chart import Chart, chart_table
 from app.distributions.studies import StudyKind
 from app.export import write_csv
@@ -17,7 +18,7 @@ from app.services import Workstation
 from suites.errors import BenchwrightError
 from widgets.jobs import BackgroundJob
 from widgets.parts.boxes import column_in, fill, in_row
-from widgets.parts.controls import tool_button
+from widgets.parts.controls import line_edit, tool_button
 from widgets.parts.dialogs import ask_for_file
 from widgets.parts.notice import Notice
 from widgets.parts.text import Text, Tone, sheet_text, tool_tip
@@ -99,8 +100,8 @@ class StudyPane(RunsPane):
         self.export_button = tool_button("Export…", self._ask_export, tip="Charts as PNG, or their data as CSV")
         self._scroll = QScrollArea(widgetResizable=True)
         self._scroll.setAccessibleName(study.value)
-        buttons = in_row(self.copy_button, self.export_button, None, spacing=SPACE[0])
-        fill(column_in(self, SPACE[0]), self.notice, buttons, (self._scroll, 1))
+        self.buttons = in_row(self.copy_button, self.export_button, None, spacing=SPACE[0])
+        fill(column_in(self, SPACE[0]), self.notice, self.buttons, (self._scroll, 1))
 
     def copy_data(self) -> None:
         """Copy the data of every chart for a spreadsheet."""
@@ -163,13 +164,55 @@ class StudyPane(RunsPane):
         ask_for_file(self, "Export", self.export_to, filters, save_as=f"{self.study.name.lower()}.png")
 
 
+class BurstPane(StudyPane):
+    """Token buckets, with a field for the load that they serve."""
+
+    def __init__(self, workstation: Workstation) -> None:
+        super().__init__(StudyKind.BURST, workstation)
+        tip = "How long a full bucket serves this rate: 2000, or 100 MB/s"
+        self.load = line_edit("Load", tip=tip, placeholderText="Your load, as in 100 MB/s")
+        self.load.editingFinished.connect(self._show_bursts)
+        self._found: list[BurstAnalysis] | None = None
+        self.buttons.insertWidget(0, self.load)
+
+    def _read(self) -> None:
+        workstation, runs = self._workstation, self._runs
+        self._start(lambda: [one for run in runs for one in workstation.analyses.bursts(run)], self._show_found)
+
+    def _show_found(self, found: list[BurstAnalysis]) -> None:
+        self._found = found
+        self._show_bursts()
+
+    def _show_bursts(self) -> None:
+        found = self._found
+        if found is None:
+            return
+        problem = None
+        try:
+            found = under_load(found, text) if (text := self.load.text().strip()) else found
+        except BenchwrightError as error:
+            problem = error
+        files = {".csv": partial(write_csv, burst_rows(found), BURST_COLUMNS)}
+        self._show(StudyCharts(tuple(map(burst_chart, found)), files))
+        if problem is not None:
+            self.notice.show_error(problem)
+
+    def _clear(self) -> None:
+        super()._clear()
+        self._found = None
+
+
 class StudyTabs:
     """The studies as tabs of `tabs`; those without data are disabled and say what they need."""
 
     def __init__(self, tabs: QTabWidget, workstation: Workstation, *others: RunsPane) -> None:
         """Add a tab for each study that is only drawn, and for the `others`."""
         self._tabs = tabs
-        self.panes: list[RunsPane] = [*(StudyPane(study, workstation) for study in _READERS), *others]
+        self.panes: list[RunsPane] = [
+            *(StudyPane(study, workstation) for study in _READERS),
+            BurstPane(workstation),
+            *others,
+        ]
         for pane in self.panes:
             tabs.addTab(pane, pane.study.value)
 

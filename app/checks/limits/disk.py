@@ -146,13 +146,19 @@ def stated_use(trial: TrialEvidence) -> list[tuple[str, float]]:
         rates = {Unit.PER_SECOND: trial.sum_of("iops"), Unit.BYTES_PER_SECOND: trial.sum_of("bandwidth")}
     elif trial.suite.resource is Resource.NETWORK:
         rates = {Unit.BITS_PER_SECOND: throughput(trial)}
-    local = any(one.name == disk and known(one.model) == LOCAL_BLOCKS for one in facts.block_devices)
+    device = next((one for one in facts.block_devices if one.name == disk), None)
+    local = device is not None and known(device.model) == LOCAL_BLOCKS
+    serial = "" if device is None else known(device.serial) or ""
     kind = known(facts.cloud.instance_type)
     found = [
         (f"{share_text(rate / one.value)} of the {one.name}, {quantity(one.value, Unit(one.unit))}", rate / one.value)
         for one in facts.cloud_limits
         if (rate := rates.get(one.unit))
-        and (one.device == disk if one.device else not local and kind in {None, one.instance_type})
+        and (
+            one.device == disk or (not one.device and one.volume.replace("-", "") == serial != "")
+            if one.device or one.volume
+            else not local and kind in {None, one.instance_type}
+        )
         and rate <= BEYOND * one.value
     ]
     return sorted(found, key=lambda one: -one[1])
