@@ -68,6 +68,7 @@ class PerfCounter:
     """An event's count. `value` is None if it is `absent`: ``not supported`` or ``not counted``.
 
     `running` is the share of time in which it was counted; below 1 the value is perf's estimate (multiplexing).
+    `elapsed` is of task-clock, by the CPUs that perf reports as used: milliseconds.
     """
 
     event: str
@@ -75,12 +76,14 @@ class PerfCounter:
     absent: str = ""
     running: float = 1.0
     user_only: bool = False
+    elapsed: float | None = None
 
 
 _LINE = re.compile(
     r"(?P<value>[0-9]{1,20}(?:\.[0-9]{1,9})?|<not (?:supported|counted)>),(?P<unit>[^,]{0,20}),"
     r"(?:cpu_(?:core|atom)/)?(?P<event>[a-z-]{1,40})/?(?::(?P<modifier>[a-zA-Z]{1,8}))?,"
-    r"[0-9]{0,20},(?P<running>[0-9]{1,3}(?:\.[0-9]{1,4})?)?(?:,.*)?"
+    r"[0-9]{0,20},(?P<running>[0-9]{1,3}(?:\.[0-9]{1,4})?)?"
+    r"(?:,(?:(?P<used>[0-9]{1,6}\.[0-9]{1,9}),CPUs utilized|.*))?"
 )
 """A line of `perf stat -x,` (perf-stat(1), CSV FORMAT): value, unit, event, run time of the counter, its percentage."""
 
@@ -95,9 +98,11 @@ def read_counters(lines: Iterable[str]) -> tuple[PerfCounter, ...]:
         given = match["value"]
         value = None if given.startswith("<") else float(given)
         running = min(1.0, float(match["running"] or 100) / 100)
+        used = float(match["used"] or 0)
         one = PerfCounter(
-            match["event"], value, given.strip("<>") if value is None else "", running, "u" in (match["modifier"] or "")
-        )
+            match["event"], value, given.strip("<>") if value is None else "", running,
+            "u" in (match["modifier"] or ""), value / used if value is not None and used else None,
+        )  # fmt: skip
         found[one.event] = one if one.event not in found else _sum(found[one.event], one)
     return tuple(found[event] for event in EVENTS if event in found)
 
@@ -105,8 +110,10 @@ def read_counters(lines: Iterable[str]) -> tuple[PerfCounter, ...]:
 def _sum(one: PerfCounter, other: PerfCounter) -> PerfCounter:
     if one.value is None or other.value is None:
         return other if one.value is None else one
-    user_only = one.user_only or other.user_only
-    return PerfCounter(one.event, one.value + other.value, "", min(one.running, other.running), user_only)
+    return PerfCounter(
+        one.event, one.value + other.value, "", min(one.running, other.running), one.user_only or other.user_only,
+        None if one.elapsed is None or other.elapsed is None else one.elapsed + other.elapsed,
+    )  # fmt: skip
 
 
 def read_stacks(lines: Iterable[str]) -> Mapping[tuple[str, ...], int]:
