@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from xml.sax.saxutils import escape
 
 from app.output import escaped
-from app.profiles import Stacks
+from app.profiles import Profile, Stacks, folded_text, profile_title
 
 LEAST_WIDTH = 0.0002
 """Frames of less than this share of all samples are not drawn (of 1,200 pixels less than a quarter of one)."""
@@ -24,6 +24,10 @@ class FlameFrame:
     left: float
     width: float
     change: float | None = None
+
+    def matches(self, text: str) -> bool:
+        """Return whether `text` is in the name, in any case."""
+        return bool(text) and text.casefold() in self.name.casefold()
 
     @property
     def text(self) -> str:
@@ -77,6 +81,15 @@ def frame_colour(frame: FlameFrame, largest: float) -> tuple[int, int, int]:
     return (245, pale, pale) if frame.change > 0 else (pale, pale, 245)
 
 
+def matched_share(frames: Sequence[FlameFrame], text: str) -> float:
+    """Return the share of samples with `text` in the name of a frame; `frames` are in the order of flame_frames()."""
+    found, until = 0.0, 0.0
+    for frame in frames:
+        if frame.matches(text) and frame.left >= until - 1e-9:
+            found, until = found + frame.width, frame.left + frame.width
+    return found
+
+
 def largest_change(frames: Sequence[FlameFrame]) -> float:
     """Return the largest change of a frame, 0 without any."""
     return max((abs(frame.change or 0.0) for frame in frames), default=0.0)
@@ -109,6 +122,21 @@ def flame_svg(frames: Sequence[FlameFrame], title: str) -> str:
             lines.append(f'<text x="{x + 3:.2f}" y="{y + 12}">{_text(shown)}</text>')
         lines.append("</g>")
     return "\n".join([*lines, "</svg>\n"])
+
+
+def folded_of(before: Profile | None, one: Profile) -> str:
+    """Return the folded stacks of a profile, with the counts of the one `before` it if there is one."""
+    return folded_text(one.stacks or {}, None if before is None else before.stacks or {})
+
+
+def frames_of(before: Profile | None, one: Profile) -> tuple[FlameFrame, ...]:
+    """Return the frames of a profile, with their change from the one `before` it if there is one."""
+    return flame_frames(one.stacks or {}, None if before is None else before.stacks or {})
+
+
+def svg_of(before: Profile | None, one: Profile) -> str:
+    """Return the flame graph of a profile as an SVG file."""
+    return flame_svg(frames_of(before, one), profile_title(before, one))
 
 
 def _text(text: str) -> str:

@@ -229,6 +229,13 @@ def folded_text(stacks: Stacks, before: Stacks | None = None) -> str:
     return "".join(f"{';'.join(stack)} {before.get(stack, 0)} {stacks.get(stack, 0)}\n" for stack in both)
 
 
+def profile_title(before: Profile | None, one: Profile) -> str:
+    """Return the title of a profile: its name and samples; of two the runs."""
+    if before is None:
+        return f"{one.name}, {count_text(one.samples, 'sample')}"
+    return f"{one.name} compared with {before.name}: red is more of the samples, blue is less"
+
+
 def compared_profiles(one: Sequence[Profile], other: Sequence[Profile]) -> list[tuple[Profile, Profile]]:
     """Return the profiles of two runs that have a profile of the same step and host, or their only one each."""
     first, second = ([each for each in side if each.stacks] for side in (one, other))

@@ -37,7 +37,7 @@ fold() {
             }
             count[key]++
         }
-        /^[ \t]*$/ { if (task != "") add(task stack); task = stack = ""; depth = 0; next }
+        /^[ \t]*$/ { if (task != "") add(task stack); task = stack = last = ""; depth = 0; next }
         { gsub(/;/, ":"); gsub(/[\001-\037\177]/, " ") }
         task == "" { sub(/^ +/, ""); sub(/ +$/, ""); task = substr($0, 1, 100); next }
         ++depth <= 250 {
@@ -47,6 +47,8 @@ fold() {
             sub(/^.*\//, "", object)
             if (($0 == "" || $0 == "[unknown]") && object != "" && object != "[unknown]")
                 $0 = object ~ /^\[/ ? object : "[" object "]"
+            if ($0 == "[unknown]" && last == $0) next # a program without frame pointers
+            last = $0
             stack = ";" substr($0, 1, 200) stack
         }
         END { for (key in count) print "s " key, count[key] }'

@@ -9,20 +9,19 @@ import click
 from app.cli.common import plain, print_table
 from app.cli.studies import Study, study
 from app.comparison.comparison import CompareError
-from app.flame_graph import flame_frames, flame_svg
+from app.flame_graph import folded_of, svg_of
 from app.output import write_whole
 from app.profiles import (
     FunctionShare,
     Profile,
     compared_profiles,
     cost_text,
-    folded_text,
     function_shares,
+    profile_title,
     profile_to_json,
     reading_text,
 )
 from app.services import Workstation
-from suites.quantities import count_text
 
 Pairs = Sequence[tuple[Profile | None, Profile]]
 """Profiles, each with the one that it is compared with."""
@@ -55,7 +54,7 @@ def profile(
     found = [pair for pair in found if step in {None, pair[1].step} and host in {None, pair[1].host}]
     if not found:
         raise CompareError("No such step or host in the run.", f"Print all: benchwright profile {run}")
-    for path, content in ((folded, _folded), (svg, _svg)):
+    for path, content in ((folded, folded_of), (svg, svg_of)):
         if path is not None:
             write_whole(path, content(*_only(found)).encode("utf-8", "replace"))
             click.echo(plain(f"Wrote {path}."), err=True)
@@ -74,27 +73,11 @@ def _only(found: Pairs) -> tuple[Profile | None, Profile]:
     raise CompareError("No profile to write.", reasons)
 
 
-def _folded(before: Profile | None, one: Profile) -> str:
-    return folded_text(one.stacks or {}, None if before is None else before.stacks or {})
-
-
-def _svg(before: Profile | None, one: Profile) -> str:
-    earlier = None if before is None else before.stacks or {}
-    return flame_svg(flame_frames(one.stacks or {}, earlier), title_of(before, one))
-
-
-def title_of(before: Profile | None, one: Profile) -> str:
-    """Return the title of a profile: its name and samples; of two the runs."""
-    if before is None:
-        return f"{one.name}, {count_text(one.samples, 'sample')}"
-    return f"{one.name} compared with {before.name}: red is more of the samples, blue is less"
-
-
 def _print(found: Pairs, top: int) -> None:
     for number, (before, one) in enumerate(found):
         if number:
             click.echo("")
-        click.echo(plain(title_of(before, one)))
+        click.echo(plain(profile_title(before, one)))
         if one.absent:
             click.echo(plain(f"No profile. {one.absent}"))
             continue

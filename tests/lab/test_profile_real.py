@@ -96,6 +96,7 @@ def refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+@pytest.mark.slow
 def test_where_perf_is_refused_the_run_is_whole_and_the_reason_is_kept(refused: Path) -> None:
     with workstation_in(refused) as workstation:
         record = run(workstation, LOCAL, "echo heavy 1")

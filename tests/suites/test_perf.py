@@ -133,7 +133,9 @@ def test_stacks_are_folded_on_the_host(stand_in: Path) -> None:
     (stand_in / "perf-0.csv").write_bytes((DATA / "6.1/no_pmu.csv").read_bytes())
     lines = run_perf(stand_in, "fold", "1").splitlines()
     assert len(read_counters(line[2:] for line in lines if line.startswith("c "))) == len(EVENTS)
+    assert not any("[unknown];[unknown]" in line for line in lines)
     found = read_stacks(line[2:] for line in lines if line.startswith("s "))
     assert sum(found.values()) == (DATA / "6.1/script.txt").read_text().count("\n\n")
     assert {"light", "heavy"} <= {frame for stack in found for frame in stack}
-    assert all(stack[0] in {"split", "perf"} for stack in found)
+    assert found["fio", "main", "[unknown]"] == 1
+    assert all(stack[0] in {"split", "perf", "perf-exec", "fio"} for stack in found)
