@@ -77,7 +77,7 @@ def frame_colour(frame: FlameFrame, largest: float) -> tuple[int, int, int]:
     if frame.change is None:
         shade = zlib.crc32(frame.name.encode("utf-8", "replace")) / 2**32
         return 205 + round(50 * shade), 90 + round(140 * shade), round(55 * shade)
-    pale = 245 - round(165 * min(1.0, abs(frame.change) / largest)) if largest else 245
+    pale = 245 - round(110 * min(1.0, abs(frame.change) / largest)) if largest else 245
     return (245, pale, pale) if frame.change > 0 else (pale, pale, 245)
 
 

@@ -15,6 +15,9 @@ from suites.vocab import Better, Figure, Metric, MetricKind, labels
 from tests.app import run_events
 from tests.shot_stage import Shot, Stage
 from tests.widgets.library_runs import library
+from tests.widgets.test_profile_pane import LARGE, SMALL
+from tests.widgets.test_profile_pane import stored as record_profiles
+from widgets.plots.profile_pane import ProfilePane
 from widgets.plots.studies import StudyPane
 
 RUNS = ("20260112-081502-a1b2", "20260113-141230-e5f6", "20260113-160544-g7h8")
@@ -45,6 +48,17 @@ def _scaling(stage: Stage) -> QWidget:
     return _study(stage, StudyKind.SCALING, SWEEP)
 
 
+def _profile(stage: Stage, *runs: str) -> QWidget:
+    if SMALL not in {run.id for run in stage.workstation.runs()}:
+        record_profiles(stage.workstation)
+    pane = stage.keep(ProfilePane(stage.workstation))
+    pane.show_runs(runs)
+    pane.resize(1140, 600)
+    pane.show()
+    stage.settle()
+    return pane
+
+
 def _record_sweep(stage: Stage) -> None:
     """Write down a sweep of 1 to 24 threads that turns at 12."""
     with stage.workstation._store.recorder(SWEEP) as recorder:
@@ -71,4 +85,10 @@ def _heat(stage: Stage) -> QWidget:
     return _study(stage, StudyKind.HEAT, "last")
 
 
-SHOTS: list[Shot] = [("charts-noise", _noise), ("charts-scaling", _scaling), ("charts-heat", _heat)]
+SHOTS: list[Shot] = [
+    ("charts-noise", _noise),
+    ("charts-scaling", _scaling),
+    ("charts-heat", _heat),
+    ("charts-profile", lambda stage: _profile(stage, SMALL)),
+    ("charts-profile-change", lambda stage: _profile(stage, SMALL, LARGE)),
+]

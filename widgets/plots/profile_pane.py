@@ -98,7 +98,8 @@ class ProfilePane(RunsPane):
             return
         title = profile_title(*pair)
         self.heading.setText(title)
-        self.counters.setText("\n".join(line for one in pair if one is not None for line in _lines(one)))
+        sides = [("", pair[1])] if pair[0] is None else [("Before. ", pair[0]), ("After. ", pair[1])]
+        self.counters.setText("\n".join(f"{side}{line}" for side, one in sides for line in _lines(one)))
         self.graph.show_frames(frames_of(*pair), title)
         self._search()
 
