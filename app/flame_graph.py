@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from xml.sax.saxutils import escape
 
 from app.output import escaped
-from app.profiles import Profile, Stacks, folded_text, profile_title
+from app.profiles import PerfProfile, Stacks, folded_text, profile_title
 
 LEAST_WIDTH = 0.0002
 """Frames of less than this share of all samples are not drawn (of 1,200 pixels less than a quarter of one)."""
@@ -124,17 +124,17 @@ def flame_svg(frames: Sequence[FlameFrame], title: str) -> str:
     return "\n".join([*lines, "</svg>\n"])
 
 
-def folded_of(before: Profile | None, one: Profile) -> str:
+def folded_of(before: PerfProfile | None, one: PerfProfile) -> str:
     """Return the folded stacks of a profile, with the counts of the one `before` it if there is one."""
     return folded_text(one.stacks or {}, None if before is None else before.stacks or {})
 
 
-def frames_of(before: Profile | None, one: Profile) -> tuple[FlameFrame, ...]:
+def frames_of(before: PerfProfile | None, one: PerfProfile) -> tuple[FlameFrame, ...]:
     """Return the frames of a profile, with their change from the one `before` it if there is one."""
     return flame_frames(one.stacks or {}, None if before is None else before.stacks or {})
 
 
-def svg_of(before: Profile | None, one: Profile) -> str:
+def svg_of(before: PerfProfile | None, one: PerfProfile) -> str:
     """Return the flame graph of a profile as an SVG file."""
     return flame_svg(frames_of(before, one), profile_title(before, one))
 

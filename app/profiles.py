@@ -48,7 +48,7 @@ class ProfileReading:
 
 
 @dataclass(frozen=True, slots=True)
-class Profile:
+class PerfProfile:
     """The profile of a step on a host: from its profiled trial, or `absent` with the reason."""
 
     run: str
@@ -75,12 +75,12 @@ def has_profile(record: RunRecord) -> bool:
     return any(one.trial.profiled and one.state is State.DONE for one in record.trials)
 
 
-def profiles_of(record: RunRecord, read: ReadOutput) -> list[Profile]:
+def profiles_of(record: RunRecord, read: ReadOutput) -> list[PerfProfile]:
     """Return the profile of each step and host of `record`, absent ones with their reason."""
     found = []
     for step in record.plan.steps:
         for host in record.plan.hosts:
-            made = Profile(record.summary.id, step.name, host)
+            made = PerfProfile(record.summary.id, step.name, host)
             own = [
                 one for one in record.trials
                 if one.trial.profiled and (one.trial.step, one.trial.host) == (step.name, host)
@@ -93,7 +93,7 @@ def profiles_of(record: RunRecord, read: ReadOutput) -> list[Profile]:
     return found
 
 
-def _why_absent(record: RunRecord, made: Profile, own: Sequence[TrialRecord]) -> str:
+def _why_absent(record: RunRecord, made: PerfProfile, own: Sequence[TrialRecord]) -> str:
     if not record.plan.repetition.profile:
         return "The plan has no profiled trial."
     for finding in record.findings:
@@ -102,7 +102,7 @@ def _why_absent(record: RunRecord, made: Profile, own: Sequence[TrialRecord]) ->
     return own[-1].reason if own else "The profiled trial did not run."
 
 
-def _profile(made: Profile, record: RunRecord, one: TrialRecord, output: Mapping[str, bytes]) -> Profile:
+def _profile(made: PerfProfile, record: RunRecord, one: TrialRecord, output: Mapping[str, bytes]) -> PerfProfile:
     lines = {name: data.decode("utf-8", "replace").splitlines() for name, data in output.items()}
     facts = record.facts_before.get(made.host)
     is_virtual = facts is not None and known(facts.system.virtualisation) not in {None, "none"}
@@ -229,14 +229,16 @@ def folded_text(stacks: Stacks, before: Stacks | None = None) -> str:
     return "".join(f"{';'.join(stack)} {before.get(stack, 0)} {stacks.get(stack, 0)}\n" for stack in both)
 
 
-def profile_title(before: Profile | None, one: Profile) -> str:
+def profile_title(before: PerfProfile | None, one: PerfProfile) -> str:
     """Return the title of a profile: its name and samples; of two the runs."""
     if before is None:
         return f"{one.name}, {count_text(one.samples, 'sample')}"
     return f"{one.name} compared with {before.name}: red is more of the samples, blue is less"
 
 
-def compared_profiles(one: Sequence[Profile], other: Sequence[Profile]) -> list[tuple[Profile, Profile]]:
+def compared_profiles(
+    one: Sequence[PerfProfile], other: Sequence[PerfProfile]
+) -> list[tuple[PerfProfile, PerfProfile]]:
     """Return the profiles of two runs that have a profile of the same step and host, or their only one each."""
     first, second = ([each for each in side if each.stacks] for side in (one, other))
     by = {(each.step, each.host): each for each in first}
@@ -256,16 +258,16 @@ publish(
     "metric=figure.metric.name unit=figure.metric.unit labels=figure.labels value=figure.value counted trials ratio",
 )
 publish(ProfileReading, "name value absent note")
-publish(Profile, "run step host absent cost readings samples")
+publish(PerfProfile, "run step host absent cost readings samples")
 publish(FunctionShare, "name own total before")
 
 
-def profile_to_json(found: Sequence[tuple[Profile | None, Profile]]) -> Json:
+def profile_to_json(found: Sequence[tuple[PerfProfile | None, PerfProfile]]) -> Json:
     """Return the public JSON of profiles, each with that before it, and the functions."""
     return {"format": FORMAT, "profiles": [_pair_to_json(before, one) for before, one in found]}
 
 
-def _pair_to_json(before: Profile | None, one: Profile) -> Json:
+def _pair_to_json(before: PerfProfile | None, one: PerfProfile) -> Json:
     earlier = None if before is None else before.stacks or {}
     return {
         **published(one),

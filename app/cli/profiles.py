@@ -13,7 +13,7 @@ from app.flame_graph import folded_of, svg_of
 from app.output import write_whole
 from app.profiles import (
     FunctionShare,
-    Profile,
+    PerfProfile,
     compared_profiles,
     cost_text,
     function_shares,
@@ -23,7 +23,7 @@ from app.profiles import (
 )
 from app.services import Workstation
 
-Pairs = Sequence[tuple[Profile | None, Profile]]
+Pairs = Sequence[tuple[PerfProfile | None, PerfProfile]]
 """Profiles, each with the one that it is compared with."""
 
 _FILE = click.Path(path_type=Path)
@@ -61,7 +61,7 @@ def profile(
     return Study(partial(_print, found, top), lambda: profile_to_json(found))
 
 
-def _only(found: Pairs) -> tuple[Profile | None, Profile]:
+def _only(found: Pairs) -> tuple[PerfProfile | None, PerfProfile]:
     """Return the one profile that has stacks; raise CompareError if none has, or several."""
     sampled = [pair for pair in found if pair[1].stacks]
     if len(sampled) == 1:

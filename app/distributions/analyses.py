@@ -15,7 +15,7 @@ from app.distributions.distribution import Distribution, DistributionKey, SideVa
 from app.distributions.percentiles import TimedValue, TrialValues, ValueLevel, counted_values, trial_values
 from app.noise import MetricTrials, Noise, noise_of
 from app.plans.plan import host_label
-from app.profiles import Profile, profiles_of
+from app.profiles import PerfProfile, profiles_of
 from app.records import PREFIX, RunRecord, SampleSeries
 from app.scaling.scaling import ScalingAnalysis, headline_curves, scaling_of
 from app.scaling.sweeps import curves_of, curves_of_steps
@@ -219,7 +219,7 @@ class Analyses:
                     found.append(burst_of(record.summary.id, row.step, row.host, what, drains))
         return found
 
-    def profiles(self, word: str) -> list[Profile]:
+    def profiles(self, word: str) -> list[PerfProfile]:
         """Return the profile of each step and host of a run; of a group of runs, of each run."""
         return [
             profile

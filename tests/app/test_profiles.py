@@ -17,7 +17,7 @@ from app.plans.plan_file import format_plan, parse_plan
 from app.plans.totals import totals
 from app.plans.validation import validate
 from app.profiles import (
-    Profile,
+    PerfProfile,
     Stacks,
     compared_profiles,
     cost_text,
@@ -102,12 +102,12 @@ NO_PMU = (Path(__file__).parents[1] / "data/perf/6.1/no_pmu.csv").read_bytes()
 HARDWARE = (Path(__file__).parents[1] / "data/perf/5.12/documented.csv").read_bytes()
 
 
-def profile(record: RunRecord, counters: bytes = NO_PMU, stacks: bytes = STACKS) -> Profile:
+def profile(record: RunRecord, counters: bytes = NO_PMU, stacks: bytes = STACKS) -> PerfProfile:
     (found,) = profiles_of(record, lambda trial: {COUNTERS: counters, STACKS_STREAM: stacks} if trial == 3 else {})
     return found
 
 
-def readings(found: Profile) -> dict[str, str]:
+def readings(found: PerfProfile) -> dict[str, str]:
     return {one.name: reading_text(one) for one in found.readings}
 
 
@@ -141,15 +141,14 @@ def test_documented_hardware_counters_are_shown_as_ratios() -> None:
     assert readings(profile(profiled_run(), few))["Instructions per cycle"] == MESSAGES["estimated"]
 
 
-@pytest.mark.parametrize("case", ["refused", "not_planned", "not_run"])
-def test_without_a_profile_the_reason_is_shown(case: str) -> None:
+def test_without_a_profile_the_reason_is_shown() -> None:
     record = run_record("p", (1000.0, 1010.0))
-    if case != "not_planned":
-        record = replace(record, plan=replace(record.plan, repetition=PROFILED))
-    if case == "refused":
-        record = replace(record, findings=(not_profiled(STEP.name, "web-1", "perf is not installed"),))
-    found = profile(record)
-    assert (found.absent, found.stacks) == (MESSAGES[case], None)
+    planned = replace(record, plan=replace(record.plan, repetition=PROFILED))
+    refused = replace(planned, findings=(not_profiled(STEP.name, "web-1", "perf is not installed"),))
+    assert profile(record).absent == MESSAGES["not_planned"]
+    assert profile(planned).absent == MESSAGES["not_run"]
+    assert profile(refused).absent == MESSAGES["refused"]
+    assert profile(refused).stacks is None
 
 
 def test_shares_are_of_samples_and_a_recursion_counts_once() -> None:

@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QComboBox, QScrollArea
 from app.distributions.studies import StudyKind
 from app.flame_graph import folded_of, frames_of, matched_share, svg_of
 from app.output import write_whole
-from app.profiles import Profile, compared_profiles, cost_text, profile_title, reading_text
+from app.profiles import PerfProfile, compared_profiles, cost_text, profile_title, reading_text
 from app.services import Workstation
 from widgets.jobs import BackgroundJob
 from widgets.parts.boxes import column_in, fill, in_row
@@ -19,7 +19,7 @@ from widgets.plots.flame_graph import FlameGraph
 from widgets.plots.studies import RunsPane
 from widgets.theme import SPACE
 
-Pair = tuple[Profile | None, Profile]
+Pair = tuple[PerfProfile | None, PerfProfile]
 
 _WRITERS = {".svg": svg_of, ".txt": folded_of}
 
@@ -113,7 +113,7 @@ class ProfilePane(RunsPane):
         ask_for_file(self, "Export", self.export_to, filters, save_as="profile.svg")
 
 
-def _lines(one: Profile) -> list[str]:
+def _lines(one: PerfProfile) -> list[str]:
     """Return the figure of a profiled trial and what perf counted, absent values by their reason."""
     if one.absent:
         return [f"No profile. {one.absent}"]
