@@ -195,7 +195,7 @@ def drains_of(
     record: RunRecord, step: str, host: str, samples: SampleSeries, what: tuple[Metric, Labels]
 ) -> list[Drain]:
     """Return a drain for each trial of a step on a host, warm-ups included, in order of their start."""
-    own = [one for one in record.trials if (one.trial.step, one.trial.host) == (step, host)]
+    own = [one for one in record.trials if (one.trial.step, one.trial.host) == (step, host) and not one.trial.profiled]
     drains: list[Drain] = []
     last: float | None = None
     for one in sorted(own, key=lambda one: one.trial.started):

@@ -12,6 +12,7 @@ from remote.jobs.job_record import JobStart
 from remote.jobs.workspace import Workspace
 from suites.base import Command, ParsedTrial, Purpose
 from suites.facts import Facts
+from suites.perf import is_profiled
 from suites.verdict import Limiter, Verdict
 from suites.vocab import Finding, Labels, Metric, Sample
 
@@ -56,6 +57,21 @@ class Trial:
     clock: float | None = None
     tool_version: str | None = None
     peer_clock: float | None = None
+
+    @property
+    def profiled(self) -> bool:
+        """Whether it ran under perf, after the trials that count; it is marked as a warm-up, which never counts."""
+        return self.warm_up and is_profiled(self.commands)
+
+    @property
+    def kind(self) -> str:
+        """The kind of trial: ``trial``, ``warm-up`` or ``profiled trial``."""
+        return "profiled trial" if self.profiled else "warm-up" if self.warm_up else "trial"
+
+    @property
+    def title(self) -> str:
+        """Kind and number, as it is shown: ``trial 2``."""
+        return self.kind if self.profiled else f"{self.kind} {self.number}"
 
 
 class Event:

@@ -31,6 +31,7 @@ from app.saved_margins import MARGINS_FILE, SavedMargins
 from app.session_services import RunOptions
 from remote.connection_state import PATIENCE, ReconnectPolicy
 from suites.errors import BenchwrightError
+from suites.perf import frequency, profiled_commands
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Mapping, Sequence
@@ -139,7 +140,12 @@ class Workstation(HostServices):
                 commands = pinned(step.suite.commands(step.values, context), cpus)
                 estimate = step.suite.estimate(step.values, context)
                 lines = [file_text(file) for file, _on_peer in files_of(commands)]
-                text = "\n".join([*lines, *(command.line for command in commands)])
+                lines += [command.line for command in commands]
+                if plan.repetition.profile:
+                    hertz = frequency(context.facts, estimate.duration)
+                    under_perf = [one for one in profiled_commands(commands, hertz) if one not in commands]
+                    lines += ["# Profiled trial, not counted:", *(command.line for command in under_perf)]
+                text = "\n".join(lines)
                 previews.append(StepPreview(host, step.name, commands, estimate, text, job_file(step, host, facts)))
         return previews
 

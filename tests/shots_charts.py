@@ -17,6 +17,9 @@ from tests.app.test_bursts import RUN as BURST_RUN
 from tests.app.test_bursts import record_drains
 from tests.shot_stage import Shot, Stage
 from tests.widgets.library_runs import library
+from tests.widgets.test_profile_pane import LARGE, SMALL
+from tests.widgets.test_profile_pane import stored as record_profiles
+from widgets.plots.profile_pane import ProfilePane
 from widgets.plots.studies import BurstPane, StudyPane
 
 RUNS = ("20260112-081502-a1b2", "20260113-141230-e5f6", "20260113-160544-g7h8")
@@ -48,6 +51,17 @@ def _scaling(stage: Stage) -> QWidget:
     if SWEEP not in {run.id for run in stage.workstation.runs()}:
         _record_sweep(stage)
     return _study(stage, StudyKind.SCALING, SWEEP)
+
+
+def _profile(stage: Stage, *runs: str) -> QWidget:
+    if SMALL not in {run.id for run in stage.workstation.runs()}:
+        record_profiles(stage.workstation)
+    pane = stage.keep(ProfilePane(stage.workstation))
+    pane.show_runs(runs)
+    pane.resize(1140, 600)
+    pane.show()
+    stage.settle()
+    return pane
 
 
 def _record_sweep(stage: Stage) -> None:
@@ -89,4 +103,6 @@ SHOTS: list[Shot] = [
     ("charts-scaling", _scaling),
     ("charts-burst", _burst),
     ("charts-heat", _heat),
+    ("charts-profile", lambda stage: _profile(stage, SMALL)),
+    ("charts-profile-change", lambda stage: _profile(stage, SMALL, LARGE)),
 ]

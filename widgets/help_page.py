@@ -38,7 +38,7 @@ TOPICS = {
     "library": "Library and its filter",
     "comparison": "Comparing runs",
     "repetition": "Repetition and calibration",
-    "analyses": "Distributions, noise, scaling, bursts",
+    "analyses": "Distributions, noise, scaling, bursts, profiles",
     "baselines": "Baselines, best and history",
     "connections": "Connections",
     "queue": "Queue",

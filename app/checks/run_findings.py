@@ -48,6 +48,16 @@ STREAMS_HERE = _raised(
     needs="The queue of runs on this computer.",
 )
 
+NOT_PROFILED = _raised(
+    id="not-profiled",
+    severity=Severity.INFO,
+    title="No profile",
+    why="The figures are unaffected: the profiled trial never counts.",
+    remedy="Install perf of the running kernel, and allow it: as root, sysctl kernel.perf_event_paranoid=2.",
+    source="perf-record(1), perf_event_open(2).",
+    needs="perf on the host, and access to perf_event_open(2).",
+)
+
 NO_LEASE = _raised(
     id="no-lease",
     severity=Severity.INFO,
@@ -180,6 +190,7 @@ CHECK_FAILED = _raised(
 RAISED_CHECKS = (
     HOST_IN_USE,
     STREAMS_HERE,
+    NOT_PROFILED,
     TELEMETRY_REPLACED,
     NO_LEASE,
     CLOCK_STEPPED,

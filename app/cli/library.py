@@ -168,7 +168,7 @@ def _print_levels(record: RunRecord, within: WithinTrials) -> None:
 def _print_trials(record: RunRecord) -> None:
     rows = [
         [trial.trial.step, host_label(trial.trial.host),
-         f"{trial.trial.number}{' (warm-up)' if trial.trial.warm_up else ''}", trial.state.text,
+         f"{trial.trial.number}{f' ({trial.trial.kind})' if trial.trial.warm_up else ''}", trial.state.text,
          metric_text(figure.metric, figure.labels), figure_text(figure.metric, figure.value)]
         for trial in record.trials
         for figure in trial.figures

@@ -85,6 +85,7 @@ _OPTIONS = (
         "--sessions", type=click.IntRange(1, MOST_SESSIONS), help="Runs of the plan, spread over time.  [default: 1]"
     ),
     click.option("--every", metavar="TIME", help="With --sessions: time between their starts.  [default: 1d]"),
+    click.option("--profile", is_flag=True, help="One more trial of each step under perf, excluded from the result."),
     click.option("--pause", type=Number(0, MOST_PAUSE), metavar="SECONDS", help="Seconds between trials."),
     click.option(
         "--order",
@@ -121,7 +122,7 @@ def repeats(command: Callable[..., None]) -> Callable[..., None]:
 
 _NAMES = (
     "trials", "quick", "precision", "baseline", "budget", "margin", "confidence", "minimum", "cap", "warm_ups", "pause",
-    "sessions", "every",
+    "sessions", "every", "profile",
 )  # fmt: skip
 
 

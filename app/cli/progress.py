@@ -212,10 +212,9 @@ class _ProgressPrinter:
     def _print_trial(self, event: TrialStarted | TrialAttached | TrialEnded) -> None:
         match event:
             case TrialStarted(trial=trial) | TrialAttached(trial=trial):
-                kind = "warm-up" if trial.warm_up else "trial"
                 again = ", attached" if isinstance(event, TrialAttached) else ""
                 self._running.add(trial.id)
-                self._line(f"{trial.step} on {host_label(trial.host)}: {kind} {trial.number}{again}")
+                self._line(f"{trial.step} on {host_label(trial.host)}: {trial.title}{again}")
             case TrialEnded(trial=number, state=state, reason=reason):
                 self._running.discard(number)
                 if state is not State.DONE:

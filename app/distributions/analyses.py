@@ -1,7 +1,8 @@
-"""Analyses of stored runs: distributions, noise, scaling, bursts, heat maps and rounds."""
+"""Analyses of stored runs: distributions, noise, scaling, bursts, profiles, heat maps and rounds."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from app.bursts import BurstAnalysis, burst_of, drains_of
@@ -14,6 +15,7 @@ from app.distributions.distribution import Distribution, DistributionKey, SideVa
 from app.distributions.percentiles import TimedValue, TrialValues, ValueLevel, counted_values, trial_values
 from app.noise import MetricTrials, Noise, noise_of
 from app.plans.plan import host_label
+from app.profiles import PerfProfile, profiles_of
 from app.records import PREFIX, RunRecord, SampleSeries
 from app.scaling.scaling import ScalingAnalysis, headline_curves, scaling_of
 from app.scaling.sweeps import curves_of, curves_of_steps
@@ -224,6 +226,14 @@ class Analyses:
                     drains = drains_of(record, step, host, samples, what)
                     found.append(burst_of(record.summary.id, step, host, what, drains))
         return found
+
+    def profiles(self, word: str) -> list[PerfProfile]:
+        """Return the profile of each step and host of a run; of a group of runs, of each run."""
+        return [
+            profile
+            for record in self._chosen([word])[0]
+            for profile in profiles_of(record, partial(self._store.output, record.summary.id))
+        ]
 
     def heat(self, word: str) -> list[Chart]:
         """Return a latency heat map for each counted trial of a run whose tool records full histograms."""

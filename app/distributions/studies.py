@@ -5,6 +5,7 @@ from enum import StrEnum
 
 from app.comparison.sides import Side
 from app.plans.plan import Order
+from app.profiles import has_profile
 from app.records import RunRecord
 from app.scaling.sweeps import curves, curves_of_steps
 from suites.registry import histograms_of
@@ -22,6 +23,7 @@ class StudyKind(StrEnum):
     ROUNDS = "Rounds"
     SAMPLE_SIZE = "Sample size"
     RANK = "Rank"
+    PROFILE = "Profile"
 
 
 def missing_for(records: Sequence[RunRecord]) -> dict[StudyKind, str]:
@@ -32,6 +34,7 @@ def missing_for(records: Sequence[RunRecord]) -> dict[StudyKind, str]:
         StudyKind.BURST: ("a rate as the first metric of a step", _has_rate),
         StudyKind.HEAT: ("latency histograms of every second, as fio records them", _has_histograms),
         StudyKind.SAMPLE_SIZE: ("two counted trials of a step; a duet has none", _has_pilot),
+        StudyKind.PROFILE: ("a profiled trial, as the plan's repetition offers", has_profile),
         StudyKind.ROUNDS: ("rounds of an SSD steady-state test", _has_rounds),
     }
     return {study: f"Needs {what}." for study, (what, has) in needs.items() if not any(map(has, records))}

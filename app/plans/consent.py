@@ -5,6 +5,7 @@ import json
 import logging
 import os
 import re
+import shlex
 import stat
 import threading
 from collections.abc import Iterable, Iterator, Mapping
@@ -24,6 +25,7 @@ from remote.tuning import DROP_CACHES
 from suites.base import Effect, EffectKind, effects_of
 from suites.errors import BenchwrightError, UnknownSuiteError
 from suites.parameters import Type
+from suites.perf import MOST_FREQUENCY, profiled_argv
 from suites.quantities import quantity
 
 
@@ -44,7 +46,7 @@ class ConsentPart:
 
 def parts_of(plan: Plan) -> tuple[ConsentPart, ...]:
     """Return the parts of `plan` that need consent; none if it only runs benchmark tools."""
-    return (*_steps(plan), *_tuning(plan))
+    return (*_steps(plan), *_tuning(plan), *_profile(plan))
 
 
 def _steps(plan: Plan) -> Iterator[ConsentPart]:
@@ -80,6 +82,13 @@ def _tuning(plan: Plan) -> Iterator[ConsentPart]:
         effects.append(Effect(EffectKind.CHANGES, DROP_CACHES, "page cache, as root, before each trial"))
     if effects:
         yield ConsentPart("", json.dumps({"tuning": tuning_values(tuning)}, sort_keys=True), tuple(effects))
+
+
+def _profile(plan: Plan) -> Iterator[ConsentPart]:
+    if plan.repetition.profile:
+        command = shlex.join(profiled_argv(["COMMAND"], 0, MOST_FREQUENCY))
+        effect = Effect(EffectKind.EXECUTES, command, "stacks of each step's processes, sampled after the other trials")
+        yield ConsentPart("", json.dumps({"profile": True}), (effect,))
 
 
 def needs_person(plan: Plan) -> str:

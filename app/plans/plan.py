@@ -28,9 +28,9 @@ TELEMETRY_DEFAULT = 1.0
 DAY = 86400.0
 """Default seconds between the starts of two sessions."""
 
-FORMATS = tuple(f"benchwright-plan/{number}" for number in range(1, 6))
+FORMATS = tuple(f"benchwright-plan/{number}" for number in range(1, 7))
 """The supported plan formats, oldest first. 2 adds policies other than FIXED, random orders and tuning; 3 adds remarks
-on findings, goals, and the telemetry interval; 4 adds sessions; 5 adds duets."""
+on findings, goals, and the telemetry interval; 4 adds sessions; 5 adds duets; 6 adds profiled trials."""
 
 
 def host_label(name: str) -> str:
@@ -179,6 +179,12 @@ class Repetition:
     margins: tuple[tuple[str, float], ...] = ()
     sessions: int = 1
     every: float = DAY  # seconds between the starts of two sessions
+    profile: bool = False  # one more trial of each step under perf, after those that count; not hashed
+
+    @property
+    def uncounted(self) -> int:
+        """The number of trials that never count: warm-ups and the profiled trial."""
+        return self.warm_ups + self.profile
 
     @property
     def one_session(self) -> "Repetition":
@@ -268,6 +274,8 @@ class Plan:
     @property
     def format(self) -> str:
         """The oldest format that can hold the plan, so that older versions can read it."""
+        if self.repetition.profile:
+            return FORMATS[5]
         if self.order is Order.DUET:
             return FORMATS[4]
         if self.repetition != self.repetition.one_session:

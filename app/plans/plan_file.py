@@ -302,7 +302,8 @@ _SHARES = frozenset({"precision", "margin", "confidence"})
 """Fields that are fractions in memory and percent in the file."""
 
 _SESSIONS = frozenset({"sessions", "every"})
-"""Fields under every policy; not written for a single session."""
+_PROFILE = frozenset({"profile"})
+"""Fields under every policy; not written for a single session, and without a profiled trial."""
 
 _FIELDS = (
     Parameter(name="trials", title="", type=Type.INTEGER, default=0, help="", maximum=MAXIMUM_TRIALS),
@@ -317,6 +318,7 @@ _FIELDS = (
     Parameter(name="budget", title="time for all trials", type=Type.DURATION, default=0.0, help=""),
     Parameter(name="sessions", title="runs of the plan over time", type=Type.INTEGER, default=1, help=""),
     Parameter(name="every", title="time between their starts", type=Type.DURATION, default=0.0, help=""),
+    Parameter(name="profile", title="one more trial under perf, not counted", type=Type.FLAG, default=False, help=""),
 )
 """The fields of the table. check_repetition() checks their bounds."""
 
@@ -327,7 +329,7 @@ def read_repetition(content: object) -> Repetition:
         raise PlanError("repetition is not a table.", "Write [repetition], and for example trials = 6 below.")
     policy = _policy(content.get("policy", Policy.FIXED))
     known = {parameter.name: parameter for parameter in _FIELDS}
-    accepted = {"policy", *Repetition(policy=policy).ruling(), *_SESSIONS}
+    accepted = {"policy", *Repetition(policy=policy).ruling(), *_SESSIONS, *_PROFILE}
     for name in content:
         if name not in accepted:
             other = f" with the policy {policy}" if name in known else ""
@@ -360,6 +362,7 @@ def format_repetition(repetition: Repetition) -> tomlkit.items.Table:
     """Return the table for read_repetition(), with field descriptions as comments."""
     table = tomlkit.table()
     written = {*repetition.ruling(), *(_SESSIONS if repetition != repetition.one_session else ())}
+    written |= _PROFILE if repetition.profile else frozenset()
     if repetition.policy is not Policy.FIXED:
         table["policy"] = str(repetition.policy)
     for parameter in _FIELDS:

@@ -37,7 +37,7 @@ def preset_cost(preset: Preset) -> PresetCost | None:
     written, root = 0, False
     for step in plan.steps:
         estimate = step.suite.estimate(step.values, Context())
-        written += estimate.prepared + (estimate.written or 0) * (plan.repetition.fewest + plan.repetition.warm_ups)
+        written += estimate.prepared + (estimate.written or 0) * (plan.repetition.fewest + plan.repetition.uncounted)
         commands = step.suite.commands(step.values, Context())
         root = root or any(command.root for command in commands)
     return PresetCost(written, root, any(step.suite.needs_peer for step in plan.steps))

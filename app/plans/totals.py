@@ -61,7 +61,7 @@ class Totals:
 def totals(plan: Plan, previews: Sequence[StepPreview]) -> Totals:
     """Return the sums over `previews`, one for each host and step of `plan`."""
     given = plan.repetition
-    repeats = given.fewest + given.warm_ups
+    repeats = given.fewest + given.uncounted
     estimates = [preview.estimate for preview in previews]
     columns: dict[str, list[float | None]] = {
         "duration": [each.duration for each in estimates],
@@ -69,7 +69,7 @@ def totals(plan: Plan, previews: Sequence[StepPreview]) -> Totals:
         "network": [each.network for each in estimates],
     }
     grows = given.most != given.fewest
-    most = given.most + given.warm_ups if grows and given.most is not None else None
+    most = given.most + given.uncounted if grows and given.most is not None else None
     return Totals(
         trials=repeats * len(previews),
         duration=_duration(plan, columns["duration"], repeats),

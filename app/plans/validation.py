@@ -42,6 +42,7 @@ def validate(plan: Plan, *, usable_goals: bool = True) -> Plan:
         _check_values(step)
     check_repetition(plan.repetition)
     check_duet(plan.order, plan.repetition.policy, len(plan.steps))
+    check_profile(plan.order, plan.repetition)
     check_tuning(plan.tuning)
     _check_interval(plan.telemetry_interval)
     if usable_goals:  # an older version may have accepted others
@@ -63,6 +64,12 @@ def check_duet(order: Order, policy: Policy, steps: int) -> None:
             f"The policy {policy} is of one step; a duet repeats pairs of two.",
             "Set a number of trials or a time budget.",
         )
+
+
+def check_profile(order: Order, repetition: Repetition) -> None:
+    """Raise PlanError if a duet is to be profiled: both sides would be sampled, on half of the CPUs each."""
+    if repetition.profile and order is Order.DUET:
+        raise PlanError("A duet has no profiled trial.", "Profile the steps in a plan of another order.")
 
 
 def _check_interval(seconds: float) -> None:

@@ -214,7 +214,7 @@ def _curve(colours: _Colours, series: CurveKey, trial: TrialRecord, samples: Seq
     colour = series_colour(number - 1) if colours.by_trial else colours.colour_of(series)
     counts = trial.state is State.DONE and not trial.trial.warm_up
     if trial.trial.warm_up:
-        name = f"warm-up {name}"
+        name = trial.trial.kind if trial.trial.profiled else f"warm-up {name}"
     elif not counts:
         name = f"{name}, {trial.state.text}"
     times, values = with_gaps([sample.time for sample in samples], [sample.value for sample in samples])

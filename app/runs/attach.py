@@ -106,7 +106,8 @@ class Attachment:
         trial.detached_trial = yield from self._hosts.queue.during(find)
         if trial.detached_trial is None:
             yield from trial.broken_off(NEVER_BEGAN)
-            self._steps.outcome.ended(trial.slot.step.name, trial.ended)
+            if not taken.profiled:
+                self._steps.outcome.ended(trial.slot.step.name, trial.ended)
         return True
 
 
@@ -147,7 +148,7 @@ def orphans_ended(run: DetachedRun, hosts: RunHosts, outcome: RunOutcome) -> Ite
 
 def slot_of(plan: Plan, trial: Trial) -> Slot:
     """Return the slot of `trial`."""
-    return Slot(plan.step(trial.step), trial.host, trial.number, trial.warm_up)
+    return Slot(plan.step(trial.step), trial.host, trial.number, trial.warm_up, trial.profiled)
 
 
 def replay_trials(schedule: Schedule, run: DetachedRun) -> list[FindingRaised]:

@@ -38,6 +38,11 @@ def streams_here(hosts: Sequence[str]) -> Finding:
     return finding_of(run_findings.STREAMS_HERE, LOCAL, measured)
 
 
+def not_profiled(step: str, host: str, reason: str) -> Finding:
+    """Return the finding that the profiled trial of `step` on `host` has no profile."""
+    return finding_of(run_findings.NOT_PROFILED, host, f"{host_label(host)}: {reason}.", step=step)
+
+
 def holders_text(claimed: Claim, host: str) -> str:
     """Return who else measures a host, or that this was not checked because not all leases could be read."""
     if claimed.holders:

@@ -23,13 +23,14 @@ from remote.devices import device_guard
 from remote.jobs.files import put_file
 from remote.jobs.job import BESIDE, OUTPUT_LIMIT, RemoteJob, Workspace, job_directory, make_workspace, remove_workspace
 from remote.network_path import meet, read_path
-from remote.script import new_mark
+from remote.script import new_mark, script
 from remote.session import Session
 from remote.target_guard import CGROUP_PROGRAM, denied, target_guard
 from suites.base import Command, Context, Purpose
 from suites.errors import BenchwrightError
 from suites.facts import Facts
 from suites.host_files import HostFile
+from suites.perf import COUNTERS, STACKS, frequency, profiled_argv, profiled_commands, refusal_of
 from suites.probe import architecture_of, shipped_resource
 from suites.vocab import Resource
 
@@ -71,6 +72,7 @@ class HostStep:
     peer_workspace: Workspace | None = None
     prepared: bool = False
     cpus: tuple[int, ...] = ()  # to which the commands of the present trial are pinned; empty: all
+    hertz: int = 0  # samples a second of each CPU if perf profiles the present trial; 0: it does not
     beside: bool = False  # the jobs of the present trial leave the counters of the process tree to its partner's
     agreed: Mapping[str, str] = field(default_factory=dict)  # SHA-256 of the local files that may be copied, by path
     jobs: list[RemoteJob] = field(default_factory=list)
@@ -79,7 +81,8 @@ class HostStep:
     @property
     def commands(self) -> tuple[Command, ...]:
         """Every command of a trial."""
-        return pinned(self.step.suite.commands(self.step.values, self.context), self.cpus)
+        found = pinned(self.step.suite.commands(self.step.values, self.context), self.cpus)
+        return profiled_commands(found, self.hertz) if self.hertz else found
 
     @property
     def queue(self) -> EventQueue:
@@ -198,6 +201,29 @@ class HostStep:
             f"{command.argv[0]} {status}: {output}{denied(host_label(self.host), output.encode(), closed=job.closed)}",
             "Nothing was measured. Fix this error and run again.",
         )
+
+    def try_profile(self, trial: int) -> Generator[Event, None, str]:
+        """Return why perf does not profile a command on the host, empty if it does."""
+        answered = yield from self._perf(trial, "probe", *profiled_argv(["true"], 0, self.hertz))
+        lines = answered.decode("utf-8", "replace").splitlines()
+        return refusal_of({key: value for key, _, value in (line.partition(" ") for line in lines)})
+
+    def read_profile(self, trial: int) -> Generator[Event, None, Mapping[str, bytes]]:
+        """Return the counters and the folded stacks of the present trial, by the name of their stream."""
+        measured = [command for command in self.commands_for(Purpose.MEASURE) if not command.on_peer]
+        lines = (yield from self._perf(trial, "fold", str(len(measured)))).splitlines(keepends=True)
+        kinds = {COUNTERS: b"c ", STACKS: b"s "}
+        return {name: b"".join(line[2:] for line in lines if line[:2] == mark) for name, mark in kinds.items()}
+
+    def _perf(self, trial: int, *arguments: str) -> Generator[Event, None, bytes]:
+        """Run perf.sh in the private directory, as root if the step's commands are, and return what it printed."""
+        root = any(command.root for command in self.commands_for(Purpose.MEASURE))
+        command = Command(("sh", "-c", script("perf.sh").decode(), "perf.sh", *arguments), Purpose.PREPARE, root=root)
+        job = yield from self.start(command, trial, 0, {})
+        limit = _TimeLimit(self.hosts.control, 1)
+        found: list[bytes] = []
+        yield from self.queue.during(lambda: found.append(_printed_by(job, limit.remaining)))
+        return found[0]
 
     def _find_path(self) -> Iterator[Event]:
         """Read the network path to the peer and the rendezvous address, once; raise the finding of the path."""
@@ -362,6 +388,18 @@ def _read_to_end(job: RemoteJob, remaining: Callable[[], float]) -> tuple[str, b
     return printed.decode("utf-8", "replace").strip(), ended
 
 
+def _printed_by(job: RemoteJob, remaining: Callable[[], float]) -> bytes:
+    """Return the standard output of `job`, which is ended if no time is `remaining`."""
+    printed: list[bytes] = []
+    for chunk in job.follow():
+        if chunk is not None and chunk.stream == "stdout":
+            printed.append(chunk.data)
+        if not remaining():
+            job.stop(CLEAN_UP_GRACE)
+            break
+    return b"".join(printed)
+
+
 class HostSteps:
     """The open steps of a run: opened with their first trial, closed after their last or at the end of the run."""
 
@@ -380,6 +418,8 @@ class HostSteps:
             self._open[slot.key] = HostStep(slot.step, slot.host, context, self._hosts, agreed=self._request.agreed)
         host_step, plan = self._open[slot.key], self._request.plan
         host_step.cpus = cpus_of_trial(plan, slot.step.name, slot.number, self._facts.get(slot.host))
+        seconds = slot.step.suite.estimate(slot.step.values, host_step.context).duration
+        host_step.hertz = frequency(host_step.context.facts, seconds) if slot.profiled else 0
         host_step.beside = plan.order is Order.DUET and on_first_half(plan, slot.step.name, slot.number)
         return host_step
 

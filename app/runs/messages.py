@@ -63,8 +63,7 @@ def detached_detail(run: DetachedRun) -> str:
 
 def _trial_text(trial: Trial) -> str:
     """Return number, step and host: ``trial 2 of random read on web-1``."""
-    kind = "warm-up" if trial.warm_up else "trial"
-    return f"{kind} {trial.number} of {trial.step} on {host_label(trial.host)}"
+    return f"{trial.title} of {trial.step} on {host_label(trial.host)}"
 
 
 def lost_text(event: LinkChanged, now: float, *, job: bool) -> tuple[str, str]:

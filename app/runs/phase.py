@@ -111,7 +111,7 @@ class RunOutcome:
         """Return the outcome of the stored trials that have ended."""
         made = cls()
         for record in trials:
-            if record.state is not State.RUNNING:
+            if record.state is not State.RUNNING and not record.trial.profiled:
                 made.trial(record.trial.step, record.state, record.reason)
         return made
 

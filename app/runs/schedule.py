@@ -24,12 +24,13 @@ MayBegin = Callable[[StepKey], bool]
 
 @dataclass(frozen=True, slots=True)
 class Slot:
-    """A planned trial: its step, host, number (from 1), and whether it is a warm-up."""
+    """A planned trial: its step, host, number (from 1), whether it is a warm-up, and whether perf profiles it."""
 
     step: Step
     host: str
     number: int
     warm_up: bool
+    profiled: bool = False
 
     @property
     def key(self) -> StepKey:
@@ -74,6 +75,7 @@ class _StepState:
     values: dict[tuple[Metric, Labels], list[float]] = field(default_factory=dict)
     verdict: TrialsVerdict | None = None
     given_up: bool = False
+    profiled: bool = False
 
     @property
     def each(self) -> float | None:
@@ -135,8 +137,13 @@ class Schedule:
 
     def _is_open(self, key: StepKey) -> bool:
         state = self._states[key]
-        if state.given_up:
-            return False
+        return not state.given_up and (self._counts(state) or self._awaits_profile(state))
+
+    def _awaits_profile(self, state: _StepState) -> bool:
+        return self._plan.repetition.profile and not state.profiled
+
+    def _counts(self, state: _StepState) -> bool:
+        """Return whether a step needs another warm-up or trial that counts."""
         if state.warm_ups < self._plan.repetition.warm_ups:
             return True
         most = self._plan.repetition.most
@@ -164,6 +171,9 @@ class Schedule:
         state = self._states[slot.key]
         self._past.add((slot.key, slot.number, slot.warm_up))
         self._done += 1
+        if slot.profiled:
+            state.profiled = True
+            return None
         state.durations.append(seconds)
         state.spent += spent + self._plan.repetition.pause
         if slot.warm_up:
@@ -202,7 +212,8 @@ class Schedule:
         if more is None:
             return None, None
         each, gap = state.each, statistics.median(self._gaps) if self._gaps else 0.0
-        trials = warm_ups + max(1 if not warm_ups else 0, more)
+        counted = self._counts(state)
+        trials = warm_ups + max(1 if counted and not warm_ups else 0, more) + self._awaits_profile(state)
         return trials, None if each is None else trials * (each + repetition.pause + gap)
 
     def _update_verdict(self, key: StepKey) -> None:
@@ -240,12 +251,14 @@ class Schedule:
             yield None if key is None else self._next(key)
 
     def _next(self, key: StepKey) -> Slot:
-        """Return the first slot of a step that has not run, warm-ups first."""
+        """Return the first slot of a step that has not run, warm-ups first, the profiled trial last."""
         return self._slot(key, [key])
 
     def _slot(self, key: StepKey, together: Sequence[StepKey]) -> Slot:
         """Return the first slot of `key` under a number that no step of those that run `together` has had."""
         state, warm_ups = self._states[key], self._plan.repetition.warm_ups
+        if not self._counts(state):
+            return Slot(state.step, state.host, warm_ups + 1, warm_up=True, profiled=True)
         warm_up = any(self._states[other].warm_ups < warm_ups for other in together)
         numbers = itertools.count(1)
         number = next(n for n in numbers if all((other, n, warm_up) not in self._past for other in together))

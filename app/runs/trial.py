@@ -38,6 +38,7 @@ from suites.base import Command, ParsedTrial, Purpose, TrialParser
 from suites.errors import BenchwrightError
 from suites.evidence import STOPPED
 from suites.facts import known
+from suites.perf import STREAM
 from suites.quantities import duration_text
 from suites.tool_messages import exit_text
 from suites.vocab import Sample
@@ -138,6 +139,7 @@ class TrialRun:
                     if exit_status != 0 or self._truncated:
                         break
                 self.ended = self._outcome(self._with_gaps(self._parser.finish(exit_status)), exit_status)
+                yield from self._read_profile(self.ended)
             except StoppedError:
                 if not self._began:
                     raise
@@ -236,7 +238,7 @@ class TrialRun:
         samples: list[Sample] = []
         for stream, data in detached_trial.output:
             self._read[stream] += len(data)
-            if not stream.startswith(PEER):
+            if not stream.startswith((PEER, STREAM)):
                 samples += self._parser.feed(data, stream)
         self._began = True
         yield self._reported(TrialAttached(detached_trial.trial, self.expected, tuple(samples)))
@@ -245,6 +247,13 @@ class TrialRun:
         for server in detached_trial.servers:
             self._servers.append(server)
             self.queue.follow(server, self.id, PEER)
+
+    def _read_profile(self, ended: TrialEnded) -> Iterator[Event]:
+        """Store the counters and the stacks of a profiled trial, folded on the host, as its output."""
+        if not self.slot.profiled or ended.state is not State.DONE:
+            return
+        for stream, data in (yield from self.host_step.read_profile(self.id)).items():
+            yield OutputRead(self.id, stream, data)
 
     # Servers
 

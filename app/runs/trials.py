@@ -12,7 +12,7 @@ from app.plans.plan import LOCAL, Step, host_label
 from app.runs.control import DetachedError, StoppedError
 from app.runs.duet import Duet
 from app.runs.event_queue import IDLE, DefectError, Task, stepped
-from app.runs.findings import streams_here
+from app.runs.findings import not_profiled, streams_here
 from app.runs.host_setup import HostSetup
 from app.runs.host_step import HostSteps
 from app.runs.phase import NOT_MEASURED, Phase
@@ -182,7 +182,7 @@ class TrialTask:
                 return
             if trial.ended is None and (resumed or not self._request.control.over):
                 yield from trial.events()
-                self._outcome.ended(trial.slot.step.name, trial.ended)
+                self._note_outcome()
             yield from self._account()
             if not resumed and not self._trials.schedule.over():
                 yield from self._hosts.queue.pause(self._request.plan.repetition.pause)
@@ -199,7 +199,7 @@ class TrialTask:
                 self._outcome.problem(State.FAILED, str(error))
             elif trial.start_reported:
                 yield from trial.broken_off(str(error))
-                self._outcome.ended(trial.slot.step.name, trial.ended)
+                self._note_outcome()
             else:
                 yield from self._never_began(error)
             yield from self._give_up()
@@ -229,6 +229,12 @@ class TrialTask:
             began = time.monotonic()
             yield from trial.host_step.prepare(trial.id)
             self.prepared = time.monotonic() - began
+            if slot.profiled and not control.over:
+                refused = yield from trial.host_step.try_profile(trial.id)
+                if refused and not control.over:
+                    yield FindingRaised(not_profiled(slot.step.name, slot.host, refused))
+                    yield from self._give_up()
+                    return False
             if not control.over:
                 yield from self._trials.setup.root.before_trial(slot.host, trial.id)
         except BenchwrightError as error:
@@ -239,6 +245,11 @@ class TrialTask:
                 yield Activity(f"measuring {measured} on {host_label(slot.host)}", slot.host, measures=True)
         return True
 
+    def _note_outcome(self) -> None:
+        """Add how the trial ended to the outcome of the run, to which a profiled trial does not count."""
+        if not self.trial.slot.profiled:
+            self._outcome.ended(self.trial.slot.step.name, self.trial.ended)
+
     def _account(self) -> Iterator[Event]:
         """Report the trial to the schedule; close its step if it gets no further slot."""
         spent = time.monotonic() - self.since
@@ -247,6 +258,8 @@ class TrialTask:
             return  # not counted: it remains to be run
         if trial.ended is None or trial.ended.state is not State.DONE:
             schedule.give_up(slot)
+            if slot.profiled and trial.ended is not None:
+                yield FindingRaised(not_profiled(slot.step.name, slot.host, trial.ended.reason.rstrip(".")))
         else:
             yield from self._hosts.leases.look(slot.host)
             yield from self._trials.look_for_streams(slot)
@@ -293,7 +306,7 @@ class TrialTask:
             yield from self._not_measured(error)
         else:
             yield from self.trial.refused(str(error))
-            self._outcome.ended(self.trial.slot.step.name, self.trial.ended)
+            self._note_outcome()
 
     def _await_last_sample(self) -> Iterator[Event]:
         """Wait for the telemetry sample after the trial's end: it holds the counters of the last interval."""

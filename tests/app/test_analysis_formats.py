@@ -1,4 +1,4 @@
-"""What the distributions, “noise”, “scaling” and “burst” print is what the page on formats says, and nothing else."""
+"""What the analyses print as JSON is what the page on formats says, and nothing else."""
 
 import re
 from collections.abc import Iterator
@@ -12,12 +12,14 @@ from app.bursts import burst_to_json
 from app.distributions.distribution import DistributionKey, SideValues, distribution, distributions_to_json
 from app.distributions.percentiles import TimedValue, ValueLevel, trial_values
 from app.noise import MetricTrials, noise_of, noise_to_json
+from app.profiles import profile_to_json
 from app.scaling.scaling import scaling_of, scaling_to_json
 from app.scaling.sweeps import SweepCurve, SweepPoint
 from suites.fio.metrics import IOPS
 from suites.units import Unit
 from suites.vocab import Better, Metric, MetricKind
 from tests.app.test_bursts import meter
+from tests.app.test_profiles import profile, profiled_run
 
 PAGE = (Path(resources.__file__).parent / "help" / "formats.md").read_text(encoding="utf-8")
 RATE = Metric("rate", "Rate", Unit.PER_SECOND, Better.HIGHER, MetricKind.RATE)
@@ -56,6 +58,7 @@ def _documents() -> dict[str, object]:
             [scaling_of("r", "s", "h", SweepCurve(RATE, "threads", (), points))]
         ),
         "benchwright burst RUN": burst_to_json([meter().under(1500.0)]),
+        "benchwright profile RUN": profile_to_json([(profile(profiled_run()), profile(profiled_run()))]),
     }
 
 

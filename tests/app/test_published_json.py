@@ -33,6 +33,7 @@ from app.json_converter import published
 from app.margins import Margins
 from app.noise import MetricTrials, noise_entry_rows, noise_of, noise_to_json
 from app.plans.presets import presets
+from app.profiles import profile_to_json
 from app.queue.entries import EntryState, QueueEntry, placed
 from app.queue.machines import Machine
 from app.ranking.candidates import FigureLimit, RankingCriteria, RankingGoal, Threshold, parse_price
@@ -56,6 +57,7 @@ from suites.vocab import Better, Figure, Metric, MetricKind, Sample
 from tests.app.run_events import FINDING, IOPS, P99, READ, STEP, plan, run_record
 from tests.app.test_bursts import meter
 from tests.app.test_crosscheck import FIO, a_run, of_disk, only
+from tests.app.test_profiles import profile, profiled_run
 from tests.app.test_ranking import sweep
 
 STORED = Path(__file__).parents[1] / "data" / "published.json"
@@ -156,6 +158,10 @@ def of_bursts() -> object:
     return burst_to_json([meter().under(1500.0)])
 
 
+def of_profiles() -> object:
+    return profile_to_json([(None, profile(profiled_run())), (profile(profiled_run()), profile(profiled_run()))])
+
+
 def of_crosscheck() -> object:
     agreed = [agreement_to_json(only(of_disk(factor, count=count))) for factor, count in ((1.01, 6), (0.5, 6), (1, 2))]
     return [proposal_to_json(propose(a_run(FIO))), *agreed]
@@ -216,6 +222,7 @@ PUBLISHED: Mapping[str, Callable[[], object]] = {
     "noise": of_noise,
     "scaling": of_scaling,
     "bursts": of_bursts,
+    "profiles": of_profiles,
     "crosscheck": of_crosscheck,
     "baselines": of_baselines,
     "runs": of_runs,

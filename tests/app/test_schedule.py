@@ -252,3 +252,35 @@ def test_a_run_that_goes_on_makes_the_turns_that_a_host_missed() -> None:
     assert sorted(rest) == sorted(
         [((step, "x"), number) for step in "ab" for number in (1, 2, 3)] + [((step, "y"), 3) for step in "ab"]
     )
+
+
+@pytest.mark.parametrize("order", [order for order in Order if order is not Order.DUET])
+def test_the_profiled_trial_is_the_last_of_its_step_and_decides_nothing(order: Order) -> None:
+    schedule = Schedule(plan(order, Repetition(trials=2, warm_ups=1, profile=True), seed=1))
+    slots = run(schedule)
+    own = [slot for slot in slots if slot.key == ("a", "x")]
+    assert [(slot.warm_up, slot.profiled, slot.number) for slot in own] == [
+        (True, False, 1), (False, False, 1), (False, False, 2), (True, True, 2)
+    ]  # fmt: skip
+    assert len(slots) == 16
+    assert schedule.over()
+
+
+def test_the_profiled_trial_is_forecast_and_its_time_is_not_learnt() -> None:
+    schedule = Schedule(plan(repetition=Repetition(trials=1, profile=True)), {("a", "x"): 1.0})
+    slots = schedule.slots()
+    schedule.record_trial(next(slots), [Figure(EVENTS, 100.0)], 1.0, 1.0)
+    assert schedule.forecast().total == 8
+    profiled = next(slots)
+    assert profiled.profiled
+    verdict = schedule.record_trial(profiled, [Figure(EVENTS, 5.0)], 60.0, 60.0)
+    assert verdict is None
+    assert schedule.expected(("a", "x")) == 1.0
+    assert schedule.forecast().total == 8
+    assert next(slots).key == ("a", "y")
+
+
+def test_a_step_that_failed_is_not_profiled() -> None:
+    schedule = Schedule(plan(repetition=Repetition(trials=1, profile=True)))
+    schedule.give_up(next(schedule.slots()))
+    assert not schedule.open(("a", "x"))

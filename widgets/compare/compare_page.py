@@ -53,6 +53,7 @@ from widgets.parts.flow_layout import flowing
 from widgets.parts.layouts import remember_splitter
 from widgets.parts.notice import Notice
 from widgets.parts.text import Text, set_tool_tip, sheet_text
+from widgets.plots.profile_pane import ProfilePane
 from widgets.plots.studies import StudyTabs
 from widgets.theme import SPACE, TextSize, set_icon, text_font
 
@@ -106,7 +107,7 @@ class ComparePage(Page):
         self.tabs.setAccessibleName("Details of the comparison")
         self.tabs.addTab(self.explanation, "Explanation")
         self.sample_size, self.rank = SampleSizePane(workstation), RankPane(workstation)
-        self.studies = StudyTabs(self.tabs, workstation, self.sample_size, self.rank)
+        self.studies = StudyTabs(self.tabs, workstation, self.sample_size, self.rank, ProfilePane(workstation))
         self.notice = Notice()
         self.margin = MarginField()
         self.everything = QAction(_ALL_METRICS, self, checkable=True)

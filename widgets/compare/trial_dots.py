@@ -68,7 +68,7 @@ def _dots(trial: TrialRecord, row: ComparisonRow) -> Iterator[Dot]:
 
 def _exclusion_reason(trial: TrialRecord) -> str:
     if trial.trial.warm_up:
-        return "warm-up, not counted"
+        return f"{trial.trial.kind}, not counted"
     if trial.state is not State.DONE:
         return f"{trial.state.text}, not counted" + (f": {trial.reason}" if trial.reason else "")
     return ""

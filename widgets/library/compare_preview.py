@@ -26,6 +26,7 @@ from widgets.parts.notice import Notice
 from widgets.parts.table import Table
 from widgets.parts.table_model import TableColumn, TableModel
 from widgets.parts.text import OneLine, Text, Tone
+from widgets.plots.profile_pane import ProfilePane
 from widgets.plots.studies import StudyTabs
 from widgets.theme import SPACE, TextSize, text_font
 
@@ -99,7 +100,7 @@ class ComparePreview(QWidget):
         self.tabs = QTabWidget(documentMode=True)
         self.tabs.setAccessibleName("The selected runs")
         self.tabs.addTab(compared, "Comparison")
-        self.studies = StudyTabs(self.tabs, workstation, self.sample_size)
+        self.studies = StudyTabs(self.tabs, workstation, self.sample_size, ProfilePane(workstation))
         fill(column_in(self, SPACE[1]), head, self.runs, (self.tabs, 1))
         self._delay = QTimer(self, singleShot=True, interval=DELAY)
         self._delay.timeout.connect(self._read)

@@ -32,6 +32,7 @@ from widgets.parts.issue_line import IssueActions
 from widgets.parts.names import host_title, mark_of
 from widgets.parts.notice import FieldMessage, Notice, Picture
 from widgets.parts.text import OneLine, Text, Tone, set_tool_tip
+from widgets.plots.profile_pane import ProfilePane
 from widgets.plots.studies import StudyTabs
 from widgets.theme import SPACE, TextSize, text_font
 
@@ -243,7 +244,7 @@ class RunPanel(QWidget):
         tabs.addTab(self.facts, "Facts")
         tabs.addTab(self.history, "History")
         self.sample_size = SampleSizePane(workstation)
-        self.studies = StudyTabs(tabs, workstation, self.sample_size)
+        self.studies = StudyTabs(tabs, workstation, self.sample_size, ProfilePane(workstation))
         tabs.currentChanged.connect(self._show_tab)
         return tabs
 

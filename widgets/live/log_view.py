@@ -8,6 +8,7 @@ from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QPlainTextEdit
 
 from suites.line_parser import LineSplitter
+from suites.perf import STREAM
 from widgets.plots.redraw import Redraw
 from widgets.theme import code_font
 
@@ -72,7 +73,9 @@ class LogView(QPlainTextEdit):
         self._redraw.due.connect(self._append)
 
     def write(self, data: bytes, stream: str = "stdout") -> None:
-        """Add the next bytes of `stream`."""
+        """Add the next bytes of `stream`; not a profile, which has a page of its own."""
+        if stream.startswith(STREAM):
+            return
         mark = "peer: " if stream.startswith(_PEER) else ""
         self._add([mark + shown(line) for line in self._splitter.feed(data, stream)])
 

@@ -41,6 +41,8 @@ def step_host_text(model: RunModel, step_key: StepKey) -> str:
 def trial_text(model: RunModel, view: TrialView) -> str:
     """Return which trial it is: ``trial 2 of 3``, ``trial 4, at most 30``, ``warm-up 1 of 1``."""
     repetition = model.plan.repetition
+    if view.trial.profiled:
+        return view.trial.title
     if view.trial.warm_up:
         return f"warm-up {view.trial.number} of {repetition.warm_ups}"
     if repetition.policy is Policy.FIXED:

@@ -69,7 +69,9 @@ def timeline_of(model: RunModel, step_key: StepKey) -> RunTimeline | None:
 def overlay_phases(view: TrialView) -> tuple[TimePhase, ...]:
     """Return the phases of a trial on its own time axis."""
     end = view.latest() if view.trial.warm_up else view.warm_up_until()
-    return (TimePhase(0.0, end, PhaseKind.WARM_UP, "warm-up"),) if end else ()
+    return (
+        (TimePhase(0.0, end, PhaseKind.WARM_UP, view.trial.kind if view.trial.warm_up else "warm-up"),) if end else ()
+    )
 
 
 def trial_marks(view: TrialView, metric: Metric | None, zero: float = 0.0) -> Iterator[PlotMark]:
@@ -127,11 +129,10 @@ def _phases(time_map: TimeMap, places: Sequence[TrialPlace]) -> Iterator[TimePha
     for place in places:
         view, start, end = place.view, time_map.to_axis(place.zero), time_map.to_axis(place.end)
         kind = PhaseKind.WARM_UP if view.trial.warm_up else PhaseKind.TRIAL
-        state = "warm-up, not counted" if view.trial.warm_up else "running" if view.ended is None else "done"
+        state = f"{view.trial.kind}, not counted" if view.trial.warm_up else "running" if view.ended is None else "done"
         if view.ended is not None and view.ended.state is not State.DONE:
             kind, state = PhaseKind.EXCLUDED, "failed" if view.ended.state is State.FAILED else "ended early"
-        number = view.trial.number
-        name = f"warm-up {number}" if view.trial.warm_up else f"trial {number}"
+        name = view.trial.title
         reason = f": {view.ended.reason}" if view.ended is not None and view.ended.reason else ""
         yield TimePhase(start, end, kind, name, f"{name}, {state}, {duration_text(end - start)}{reason}", view.trial.id)
         ramp = None if view.trial.warm_up else view.warm_up_until()
@@ -156,4 +157,4 @@ def _cuts(time_map: TimeMap, others: Sequence[TrialPlace]) -> Iterator[TimePhase
 
 def _other_text(place: TrialPlace) -> str:
     trial = place.view.trial
-    return f"{trial.step}, {'warm-up' if trial.warm_up else 'trial'} {trial.number}"
+    return f"{trial.step}, {trial.title}"

@@ -121,7 +121,7 @@ class StepStrip(Table[StepKey]):
         if self._model is None or view is None:
             return ""
         figure = figure_so_far(view, headline_metric(self._model, step_key))
-        name = f"{'warm-up' if view.trial.warm_up else 'trial'} {view.trial.number}"
+        name = view.trial.title
         return f"{name}: {figure} so far" if figure else name
 
     def _link_detail(self, step_key: StepKey) -> str:

@@ -123,7 +123,7 @@ def _columns(series: Sequence[TrialSeries]) -> list[TableColumn[TrialView]]:
     several = len(series) > SPREAD_UP_TO
     columns: list[TableColumn[TrialView]] = [
         TableColumn(
-            "Trial", lambda view: f"warm-up {view.trial.number}" if view.trial.warm_up else str(view.trial.number),
+            "Trial", lambda view: view.trial.title if view.trial.warm_up else str(view.trial.number),
             tip="Trials in order of execution", tone=tone, more=lambda _view: "",
         ),
     ]  # fmt: skip
@@ -194,6 +194,6 @@ def _state(view: TrialView) -> str:
     if view.ended is None:
         return "running"
     if view.ended.state is State.DONE:
-        return "warm-up, not counted" if view.trial.warm_up else "done"
+        return f"{view.trial.kind}, not counted" if view.trial.warm_up else "done"
     word = "stopped, not counted" if view.ended.state is State.PARTIAL else "failed, not counted"
     return f"{word}: {view.ended.reason}" if view.ended.reason else word

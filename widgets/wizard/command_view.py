@@ -51,7 +51,7 @@ def _arguments(text: str) -> list[str] | None:
 def shell_script(plan: Plan, previews: Sequence[StepPreview]) -> str:
     """Return a shell script of one trial of each step, grouped by host, to read and run by hand."""
     given = plan.repetition
-    least = given.fewest + given.warm_ups
+    least = given.fewest + given.uncounted
     repeats = str(least) if given.most == given.fewest else f"at least {least}"
     lines = ["#!/bin/sh", f"# {_one_line(plan.name)}: one trial of each step; the plan runs {repeats}."]
     for host in plan.hosts:

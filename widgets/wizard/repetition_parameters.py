@@ -136,6 +136,14 @@ REPETITION = (
         help="Lets caches, CPU credits and temperature settle.",
     ),
     Parameter(
+        name="profile",
+        title="Profiled trial",
+        type=Type.FLAG,
+        default=False,
+        help="One more trial of each step under perf, after those that count: counters and sampled stacks (flame "
+        "graph) of the processes on the host under test. It is stored, marked and excluded from the statistics.",
+    ),
+    Parameter(
         name="sessions",
         title="Sessions",
         type=Type.INTEGER,
@@ -193,7 +201,7 @@ def values_of(plan: Plan) -> dict[str, Value]:
         "order": plan.order.value,
         "seed": "" if plan.seed is None else str(plan.seed),
     }
-    for name in ("trials", "baseline", "minimum", "cap", "budget", "warm_ups", "pause", "sessions", "every"):
+    for name in ("trials", "baseline", "minimum", "cap", "budget", "warm_ups", "pause", "profile", "sessions", "every"):
         values[name] = getattr(given, name)
     if given.is_quick_look:
         values["trials"] = MINIMUM  # for the user who selects the fixed number
@@ -209,6 +217,7 @@ def repetition_of(values: Mapping[str, Value]) -> Repetition:
         trials=1 if quick else int(values["trials"]),
         warm_ups=int(values["warm_ups"]),
         pause=float(values["pause"]),
+        profile=bool(values["profile"]),
         policy=Policy.FIXED if quick else Policy(str(values["policy"])),
         precision=float(values["precision"]) / 100,
         baseline=str(values["baseline"]).strip(),
