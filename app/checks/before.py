@@ -93,7 +93,7 @@ def _step_evidence(
     """Return the evidence of each step on `host`, with the steps before it."""
     found: list[StepEvidence] = []
     seen = facts_seen(plan, facts)
-    for step in plan.steps:
+    for step in plan.steps_on(host):
         found.append(
             StepEvidence(
                 name=step.name,

@@ -181,8 +181,8 @@ def _values(side: Profile, *, identity: bool) -> dict[str, set[str]]:
         parameters = parameters_of(step)
         deciding = step.identity()
         others = {name for name, parameter in parameters.items() if not parameter.identity}
-        values = deciding if identity else {name: step.values[name] for name in step.values if name in others}
-        for name, value in values.items():
+        of_hosts = [deciding] if identity else [step.on(host).values for host in side.hosts]
+        for name, value in (pair for values in of_hosts for pair in values.items() if identity or pair[0] in others):
             written = parameters[name].format(value) if name in parameters else str(value)
             found.setdefault(name, set()).add(written)
     return found
@@ -371,6 +371,7 @@ def _directory_of(step: Step, facts: Facts) -> Directory | None:
         parameter = step.suite.directory_parameter
     except UnknownSuiteError:
         return None
+    step = step.on(facts.host)
     # A stored step can predate the parameter.
     return facts.directory(work_directory(step.suite, step.values, facts)) if parameter in step.values else None
 

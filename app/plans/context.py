@@ -38,7 +38,7 @@ def _peer_address(peer: str, host: str, own: Facts | None, addresses: Mapping[st
 
 def loops_below(plan: Plan, host: str, facts: Facts) -> tuple[str, ...]:
     """Return the loop devices of `host` that the steps of `plan` read or write, one per step at most."""
-    found = (lowest_device(step.suite, step.values, facts) for step in plan.steps if host in plan.hosts)
+    found = (lowest_device(step.suite, step.values, facts) for step in plan.steps_on(host) if host in plan.hosts)
     return tuple(dict.fromkeys(name for name in found if name is not None and name.startswith(LOOP)))
 
 

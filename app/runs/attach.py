@@ -89,7 +89,7 @@ class Attachment:
         run = self._run
         begun = {(record.trial.step, record.trial.host) for record in run.record.trials}
         for used in run.workspaces:
-            host_step = self._steps.at(Slot(run.record.plan.step(used.step), used.host, 1, warm_up=False))
+            host_step = self._steps.at(Slot(run.record.plan.step(used.step).on(used.host), used.host, 1, warm_up=False))
             host_step.prepared = (used.step, used.host) in begun
             if used.on_peer:
                 host_step.peer_workspace = used.workspace
@@ -147,7 +147,7 @@ def orphans_ended(run: DetachedRun, hosts: RunHosts, outcome: RunOutcome) -> Ite
 
 def slot_of(plan: Plan, trial: Trial) -> Slot:
     """Return the slot of `trial`."""
-    return Slot(plan.step(trial.step), trial.host, trial.number, trial.warm_up)
+    return Slot(plan.step(trial.step).on(trial.host), trial.host, trial.number, trial.warm_up)
 
 
 def replay_trials(schedule: Schedule, run: DetachedRun) -> list[FindingRaised]:
