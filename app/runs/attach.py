@@ -93,8 +93,10 @@ class Attachment:
             host_step.prepared = (used.step, used.host) in begun
             if used.on_peer:
                 host_step.peer_workspace = used.workspace
-            else:
+            elif host_step.workspace is None:
                 host_step.workspace = used.workspace
+            else:
+                host_step.volumes.append(used.workspace)
 
     def _found(self, taken: Trial, task: TrialTask) -> Generator[Event, None, bool]:
         """Find the trial that was running on its host, or end it if its command never began."""
