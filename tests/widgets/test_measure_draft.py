@@ -168,6 +168,19 @@ def test_an_automatic_name_follows_the_values_until_one_is_typed() -> None:
     assert other.plan().name == "my CPU test"
 
 
+def test_tests_in_rounds_have_one_trial_until_the_user_sets_another_number() -> None:
+    draft = PlanDraft()
+    draft.reset(["a"])
+    draft.add_step(suite("fio-snia"))
+    assert draft.plan().repetition.is_quick_look
+    draft.add_step(suite("sysbench-cpu"))
+    assert not draft.plan().repetition.is_quick_look
+    draft.remove_step(draft.steps[1])
+    draft.repetition.set_text("policy", "fixed")
+    draft.retune()
+    assert draft.plan().repetition.trials == 6
+
+
 OWN = {"db-1": "/srv", "db-2": "/data", "*": "/opt"}
 
 

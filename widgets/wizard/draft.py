@@ -19,7 +19,7 @@ from suites.errors import BenchwrightError, ParameterError
 from suites.facts import Facts
 from suites.parameters import Parameter, Tuned, Type, Value
 from suites.quantities import count_text
-from widgets.wizard.repetition_parameters import REPETITION, order_of, problem_of, repetition_of, values_of
+from widgets.wizard.repetition_parameters import QUICK, REPETITION, order_of, problem_of, repetition_of, values_of
 
 
 class ValueSource(StrEnum):
@@ -121,6 +121,8 @@ class ParameterForm:
             return ValueSource.TUNED
         return ValueSource.CUSTOM
 
+
+_ROUNDS = "Its rounds are its repetitions: another trial would measure all of them again."
 
 MOST_PLACES = 8
 """Maximum hosts that are offered values of their own; a plan file may have them for more."""
@@ -281,7 +283,12 @@ class PlanDraft:
         self.retune()
 
     def retune(self) -> None:
-        """Tune every step to the first host; all hosts share the values so that results are comparable."""
+        """Tune every step to the first host; all hosts share the values so that results are comparable.
+
+        Tests in rounds, which are their repetitions, have one trial.
+        """
+        once = bool(self.steps) and all(step.suite.repeats_itself for step in self.steps)
+        self.repetition.retune({"policy": Tuned(QUICK, _ROUNDS)} if once else {})
         for step in self.steps:
             step.set_hosts(self.hosts)
             if self.hosts:
