@@ -259,6 +259,7 @@ def _overrides(made: "cattrs.Converter") -> dict[type, Json]:
         Step: {
             "suite_id": override(rename="suite"),
             **dict.fromkeys(("partner", "second"), override(omit=True)),  # set by the plan
+            "by_host": optional,
         },
         Repetition: {field.name: optional for field in fields(Repetition)[_FIRST_FIELDS:]}
         | {

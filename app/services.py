@@ -133,8 +133,9 @@ class Workstation(HostServices):
 
         addresses = self._addresses(plan)
         previews = []
-        for step in plan.steps:
+        for shared in plan.steps:
             for host in plan.hosts:
+                step = shared.on(host)
                 context = step_context(step, host, facts_seen(plan, facts), addresses)
                 cpus = cpus_of_trial(plan, step.name, 1, facts.get(host))
                 commands = pinned(step.suite.commands(step.values, context), cpus)

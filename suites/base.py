@@ -81,12 +81,14 @@ class Context:
 
     `facts` are the host's, `peer_facts` the peer's; `peer_address` is the address at which the host reaches the peer;
     `meeting` holds the ports and the nonce of both ends, chosen right before the test. Each is None if not (yet) known.
+    `work_directories` are the step's private directories on its volumes, once they are made.
     """
 
     facts: Facts | None = None
     peer_facts: Facts | None = None
     peer_address: str | None = None
     meeting: Rendezvous | None = None
+    work_directories: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -256,7 +258,8 @@ class Suite:
     parser_type: type[TrialParser] | None = None  # for a parser that needs no values
     needs_peer: bool = False
     directory_parameter: str | None = None  # the TEXT parameter naming where files go, for suites that write
-    checks: "tuple[StepCheck, ...]" = ()  # checks of this suite alone
+    checks: "tuple[StepCheck, ...]" = ()  # checks of this suite alone, of each volume apart
+    volume_checks: "tuple[StepCheck, ...]" = ()  # of all volumes of a step together, if there are several
 
     # ---- Test status
     tried: TestedTool = TestedTool("not tried")
@@ -313,6 +316,10 @@ class Suite:
     def destroys(self, values: Values) -> bool:
         """Return whether a step overwrites a raw device."""
         return False
+
+    def volumes(self, values: Values) -> tuple[Values, ...]:
+        """Return the values of the part of a step on each of its directories; of a single one, those of the step."""
+        return (values,)
 
     def more_directories(self, values: Values) -> tuple[str, ...]:
         """Return the absolute paths of further directories that a step works in."""
@@ -413,8 +420,16 @@ StepCheck: TypeAlias = Check[StepEvidence]
 
 def directories_of(suite: Suite, values: Values) -> tuple[str, ...]:
     """Return every directory that a step names to work in, the suite's own first."""
-    own = "" if suite.directory_parameter is None else str(values.get(suite.directory_parameter, ""))
-    return tuple(path for path in dict.fromkeys((own, *suite.more_directories(values))) if path)
+    return tuple(
+        path for path in dict.fromkeys((*own_directories(suite, values), *suite.more_directories(values))) if path
+    )
+
+
+def own_directories(suite: Suite, values: Values) -> tuple[str, ...]:
+    """Return the directories in which a step has its files, one on each volume."""
+    if suite.directory_parameter is None:
+        return ()
+    return tuple(str(part.get(suite.directory_parameter, "")) for part in suite.volumes(values))
 
 
 def effects_of(suite: Suite, values: Values, context: Context) -> tuple[Effect, ...]:

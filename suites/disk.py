@@ -144,7 +144,7 @@ def free_bytes(evidence: StepEvidence) -> int | None:
 
 
 DIRECT_TOTAL = 2 * GIB
-"""Bytes of all files with direct I/O: no cache to exceed, and written within 35 s even at 64 MB/s."""
+"""Bytes of all files with direct I/O, at least: more than a drive's DRAM, and written within 35 s even at 64 MB/s."""
 
 
 def room_for(most: int, directory: Directory, share: int = 10) -> int:

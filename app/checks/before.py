@@ -15,7 +15,7 @@ from app.checks.storage_layers import LAYER_CHECKS
 from app.plans.context import step_context
 from app.plans.duet import facts_seen
 from app.plans.plan import Order, Plan
-from suites.base import Context, Recognised, StepEvidence, complete_values
+from suites.base import Context, Recognised, StepCheck, StepEvidence, complete_values
 from suites.checks import Check, CheckPhase, E, NotChecked
 from suites.errors import BenchwrightError
 from suites.evidence import HostEvidence
@@ -71,9 +71,10 @@ def _run_checks(
     for host in plan.hosts:
         steps = _step_evidence(plan, host, facts, addresses)
         tuned = frozenset(setting.kind.value for setting in plan.tuning.settings)
-        yield from evaluate(HOST_CHECKS, HostEvidence(host, facts.get(host), steps, tuned))
+        volumes = tuple(part for evidence in steps for part in volumes_of(evidence))
+        yield from evaluate(HOST_CHECKS, HostEvidence(host, facts.get(host), volumes, tuned))
         for evidence in steps:
-            yield from evaluate((*OF_EVERY_SUITE, *evidence.suite.checks), evidence)
+            yield from _of_volumes((*OF_EVERY_SUITE, *evidence.suite.checks), evidence)
             yield from _check_own_command(evidence)
             peer = plan.step(evidence.name).peer
             if peer is not None and peer != evidence.host:
@@ -93,7 +94,7 @@ def _step_evidence(
     """Return the evidence of each step on `host`, with the steps before it."""
     found: list[StepEvidence] = []
     seen = facts_seen(plan, facts)
-    for step in plan.steps:
+    for step in plan.steps_on(host):
         found.append(
             StepEvidence(
                 name=step.name,
@@ -103,11 +104,44 @@ def _step_evidence(
                 host=host,
                 trials=plan.repetition.most or plan.repetition.fewest,
                 quick_look=plan.repetition.is_quick_look,
-                earlier=tuple(found),
+                earlier=tuple(part for each in found for part in volumes_of(each)),
                 earlier_files_stay=plan.order is not Order.BLOCK,
             )
         )
     return tuple(found)
+
+
+def volumes_of(evidence: StepEvidence) -> tuple[StepEvidence, ...]:
+    """Return the evidence of a step on each of its volumes; the files of one stay while the next is laid out."""
+    parts: list[StepEvidence] = []
+    for values in evidence.suite.volumes(evidence.values):
+        earlier = (*(evidence.earlier if evidence.earlier_files_stay or not parts else ()), *parts)
+        parts.append(
+            replace(
+                evidence, values=values, earlier=earlier, earlier_files_stay=evidence.earlier_files_stay or bool(parts)
+            )
+        )
+    return tuple(parts)
+
+
+def _of_volumes(checks: Iterable[StepCheck], evidence: StepEvidence) -> Iterator[Finding | SkippedCheck]:
+    """Yield the outcomes of `checks` on every volume of a step, one for each check, and of the volumes together."""
+    parts = volumes_of(evidence)
+    if len(parts) == 1:
+        yield from evaluate(checks, parts[0])
+        return
+    for check in checks:
+        outcomes = [one for part in parts for one in evaluate([check], part)]
+        found = [one for one in outcomes if isinstance(one, Finding)]
+        worst = max(found, key=lambda one: one.severity.rank, default=None)
+        if worst is not None:
+            measured = " ".join(dict.fromkeys(one.measured for one in found))
+            # A directory or a number of jobs would be that of one volume.
+            own = {name for part in parts for name, value in part.values.items() if value != evidence.values[name]}
+            changes = {name: value for one in found for name, value in one.changes.items() if name not in own}
+            yield replace(worst, measured=measured, changes=changes)
+        yield from [one for one in outcomes if isinstance(one, SkippedCheck)][:1]
+    yield from evaluate(evidence.suite.volume_checks, evidence)
 
 
 def evaluate(checks: Iterable[Check[E]], evidence: E) -> Iterator[Finding | SkippedCheck]:

@@ -25,6 +25,7 @@ from app.checks.evidence import (
     workers_of,
     workload_of,
 )
+from suites.base import own_directories
 from suites.checks import CheckOutcome, NotChecked, after_check
 from suites.disk import LOOP, MEMORY_KINDS, lowest_device
 from suites.evidence import HostWatch, TrialCheck, TrialEvidence
@@ -192,7 +193,8 @@ def _too_fast(trial: TrialEvidence) -> CheckOutcome | None:
     """Report direct I/O that is faster than any block device."""
     trial = as_measured(trial)
     facts = trial.context.facts
-    disk = None if facts is None else lowest_device(trial.suite, trial.values, facts)
+    volumes = trial.suite.volumes(trial.values)
+    disk = None if facts is None or len(volumes) > 1 else lowest_device(trial.suite, volumes[0], facts)
     uncached = trial.suite.uniform and not workload_of(trial).buffered and not (disk or "").startswith(PERSISTENT)
     if trial.suite.resource is not Resource.DISK or not trial.done or not uncached or not trial.all_of("iops"):
         return None
@@ -208,12 +210,14 @@ def _too_fast(trial: TrialEvidence) -> CheckOutcome | None:
 
 def _in_memory(trial: TrialEvidence) -> str:
     facts = trial.context.facts
-    path = str(trial.values.get(trial.suite.directory_parameter or "", ""))
-    directory = None if facts is None or trial.suite.device(trial.values) else facts.directory(path)
-    kind, upper = (None, None) if directory is None else (known(directory.kind), known(directory.upper))
-    if upper in MEMORY_KINDS:
-        kind = f"an {kind} on {upper}"
-    return f"{path} is on {kind}: its files are in memory." if {kind, upper} & MEMORY_KINDS else ""
+    for path in () if trial.suite.device(trial.values) else own_directories(trial.suite, trial.values):
+        directory = None if facts is None else facts.directory(path)
+        kind, upper = (None, None) if directory is None else (known(directory.kind), known(directory.upper))
+        if upper in MEMORY_KINDS:
+            kind = f"an {kind} on {upper}"
+        if {kind, upper} & MEMORY_KINDS:
+            return f"{path} is on {kind}: its files are in memory."
+    return ""
 
 
 def _tool_counts(trial: TrialEvidence) -> CheckOutcome | None:

@@ -307,7 +307,10 @@ def watched_disk(trial: TrialEvidence) -> str | NotChecked:
         return NOT_WATCHED
     if workload_of(trial).no_device:
         return NotChecked("The I/O uses no block device of this host.")
-    name = lowest_device(trial.suite, trial.values, facts)
+    volumes = trial.suite.volumes(trial.values)
+    if len(volumes) > 1:
+        return NotChecked("The step uses several volumes.")
+    name = lowest_device(trial.suite, volumes[0], facts)
     if name is None or (("device", name),) not in watch.labels_of("disk_read_rate"):
         return NotChecked("No I/O counters of the disk in use.")
     return name

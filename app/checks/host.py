@@ -417,8 +417,9 @@ def _broken(trial: TrialEvidence, watch: HostWatch) -> CheckOutcome | NotChecked
     found = {name: sum(watch.values("filesystem_errors", device=name)) for name in sorted(devices)}
     counts = [f"{count:.0f} on {name}" for name, count in found.items() if count > 0]
     facts = trial.context.facts
-    used = None if facts is None else lowest_device(trial.suite, trial.values, facts)
-    elsewhere = used and all(name.startswith(LOOP) and name != used for name, count in found.items() if count > 0)
+    parts = () if facts is None else trial.suite.volumes(trial.values)
+    used = {lowest_device(trial.suite, part, facts) for part in parts if facts is not None} - {None}
+    elsewhere = used and all(name.startswith(LOOP) and name not in used for name, count in found.items() if count > 0)
     severity = Severity.INFO if elsewhere or trial.suite.resource not in _ON_DISKS else None
     return CheckOutcome(f"ext4 errors during the trial: {', '.join(counts)}.", severity=severity) if counts else None
 

@@ -2,6 +2,7 @@
 
 from app.checks.evidence import HALF, NOT_WATCHED, share, times_text, total, watched, workload_of
 from app.plans.plan import host_label
+from suites.base import own_directories
 from suites.checks import CheckOutcome, NotChecked, after_check, during_check
 from suites.disk import NETWORK_KINDS
 from suites.evidence import HostWatch, TrialCheck, TrialEvidence
@@ -72,9 +73,10 @@ def used_interfaces(trial: TrialEvidence, watch: HostWatch) -> tuple[str, ...]:
 
 def on_network_file_system(trial: TrialEvidence) -> bool:
     """Return whether the files of a test are on another machine."""
-    facts, named = trial.context.facts, trial.suite.directory_parameter
-    directory = None if facts is None or named is None else facts.directory(str(trial.values.get(named, "")))
-    return directory is not None and known(directory.kind) in NETWORK_KINDS
+    facts = trial.context.facts
+    paths = () if facts is None else own_directories(trial.suite, trial.values)
+    found = [facts.directory(path) for path in paths if facts is not None]
+    return any(one is not None and known(one.kind) in NETWORK_KINDS for one in found)
 
 
 def link_of(trial: TrialEvidence) -> Interface | NotChecked:

@@ -69,7 +69,7 @@ def _estimated(evidence: PlanEvidence, host: str) -> float | None:
     trials = evidence.plan.repetition.fewest
     found = [
         step.suite.estimate(step.values, step_context(step, host, facts_seen(evidence.plan, evidence.facts))).duration
-        for step in evidence.plan.steps
+        for step in evidence.plan.steps_on(host)
     ]
     durations = [duration for duration in found if duration is not None]
     return max(durations) * trials if len(durations) == len(found) else None
@@ -149,7 +149,31 @@ ONE_HOST_TWICE = Check(
     evaluate=_one_host_twice,
 )
 
-PLAN_CHECKS = (FEW_TRIALS, ONE_AFTER_ANOTHER, HOSTS_DIFFER, ONE_HOST_TWICE)
+
+def _shared_place(evidence: PlanEvidence) -> CheckOutcome | None:
+    plan = evidence.plan
+    found = [
+        f"{step.name} on {_list([host_label(host) for host in plan.hosts if host not in values])}: {name} "
+        f"{step.values[name] or 'empty'}"
+        for step in plan.steps
+        for name, values in step.by_host.items()
+        if set(plan.hosts) - set(values)
+    ]
+    return CheckOutcome(f"{'; '.join(found)}.") if found else None
+
+
+SHARED_PLACE = Check(
+    id="shared-place",
+    severity=Severity.INFO,
+    title="Hosts without a place of their own",
+    why="These hosts use the value for all others.",
+    remedy="Give each host its own value, as in --set directory@HOST=/srv.",
+    source="The plan.",
+    needs="The values of single hosts.",
+    evaluate=_shared_place,
+)
+
+PLAN_CHECKS = (FEW_TRIALS, ONE_AFTER_ANOTHER, HOSTS_DIFFER, ONE_HOST_TWICE, SHARED_PLACE)
 
 
 def _tool_missing(evidence: StepEvidence) -> CheckOutcome | NotChecked | None:

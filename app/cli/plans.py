@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -38,7 +39,7 @@ from app.json_converter import published
 from app.plans.duet import seen_in_order
 from app.plans.goals import SEPARATOR, goals_of
 from app.plans.job_files import FIO_JOB, job_files_text, with_fio_jobs
-from app.plans.plan import LOCAL, Order, Plan, PlanError, host_label, make_step
+from app.plans.plan import LOCAL, OTHER_HOSTS, Order, Plan, PlanError, Step, host_label, make_step, value_tables
 from app.plans.plan_changes import remarks_text
 from app.plans.plan_file import format_plan
 from app.plans.plan_names import NEW_PLAN, automatic_name_of, on_hosts
@@ -93,8 +94,8 @@ plan.add_command(list_presets)
     "--set",
     "settings",
     multiple=True,
-    metavar="[STEP.]NAME=VALUE",
-    help="Set a parameter, as in fio.block_size=16k; repeatable.",
+    metavar="[STEP.]NAME[@HOST]=VALUE",
+    help="Set a parameter, as in fio.block_size=16k, or a place on one host, as in directory@db-1=/srv; repeatable.",
 )
 @click.option("--peer", metavar="HOST", help="The host that runs the server end of network tests.")
 @repeats
@@ -193,6 +194,7 @@ def _with_settings(made: Plan, settings: tuple[str, ...]) -> Plan:
     steps = {step.name: step for step in made.steps}
     for setting in settings:
         target, equals, value = setting.partition("=")
+        target, at, host = target.partition("@")
         step_name, dot, parameter = target.rpartition(".")
         if not equals or not parameter:
             raise PlanError(f"“{setting}” is not NAME=VALUE.", "Write --set fio.block_size=16k, for example.")
@@ -201,7 +203,12 @@ def _with_settings(made: Plan, settings: tuple[str, ...]) -> Plan:
                 f"“{target}” needs a step.", f"Write --set STEP.{target}=VALUE; the steps are {', '.join(steps)}."
             )
         step = steps[made.step(step_name or made.steps[0].name).name]
-        steps[step.name] = make_step(step.suite_id, {**step.values, parameter: value}, name=step.name, peer=step.peer)
+        tables = value_tables(step)
+        given: dict[str, Any] = {**step.values, **tables, parameter: value}
+        if at or parameter in tables:
+            shared = {OTHER_HOSTS: step.values[parameter]} if parameter in step.values else {}
+            given[parameter] = {**tables.get(parameter, shared), host if at else OTHER_HOSTS: value}
+        steps[step.name] = make_step(step.suite_id, given, name=step.name, peer=step.peer)
     return replace(made, steps=tuple(steps.values()))
 
 
@@ -357,8 +364,12 @@ def read_facts_file(path: Path) -> Facts:
 
 
 def _directories(loaded: Plan) -> tuple[str, ...]:
-    return tuple(sorted({path for step in loaded.steps for path in directories_of(step.suite, step.values)}))
+    return tuple(sorted({path for step in _on_hosts(loaded) for path in directories_of(step.suite, step.values)}))
 
 
 def _devices(loaded: Plan) -> tuple[str, ...]:
-    return tuple(sorted({step.suite.device(step.values) for step in loaded.steps} - {""}))
+    return tuple(sorted({step.suite.device(step.values) for step in _on_hosts(loaded)} - {""}))
+
+
+def _on_hosts(loaded: Plan) -> Iterator[Step]:
+    return (step for host in loaded.hosts for step in loaded.steps_on(host))

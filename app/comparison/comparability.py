@@ -181,8 +181,8 @@ def _values(side: Profile, *, identity: bool) -> dict[str, set[str]]:
         parameters = parameters_of(step)
         deciding = step.identity()
         others = {name for name, parameter in parameters.items() if not parameter.identity}
-        values = deciding if identity else {name: step.values[name] for name in step.values if name in others}
-        for name, value in values.items():
+        of_hosts = [deciding] if identity else [step.on(host).values for host in side.hosts]
+        for name, value in (pair for values in of_hosts for pair in values.items() if identity or pair[0] in others):
             written = parameters[name].format(value) if name in parameters else str(value)
             found.setdefault(name, set()).add(written)
     return found
@@ -323,15 +323,17 @@ _HANDLING: tuple[tuple[str, Callable[[Repetition], str]], ...] = (
 
 
 def _file_system(step: Step, facts: Facts) -> str:
-    """Return the type of the file system of the step's directory, or an empty string."""
-    directory = _directory_of(step, facts)
-    return "" if directory is None else known(directory.kind) or ""
+    """Return the type of the file system of each of the step's directories, or an empty string."""
+    return ", ".join(filter(None, (known(directory.kind) for directory in _directories_of(step, facts))))
 
 
 def _device(step: Step, facts: Facts) -> str:
-    """Return the block device of the step's directory: model or name, size and scheduler."""
-    directory = _directory_of(step, facts)
-    name = None if directory is None else known(directory.device)
+    """Return the block device of each of the step's directories: model or name, size and scheduler."""
+    return ", ".join(filter(None, (_device_text(directory, facts) for directory in _directories_of(step, facts))))
+
+
+def _device_text(directory: Directory, facts: Facts) -> str:
+    name = known(directory.device)
     device = None if name is None else facts.block_device(name)
     if device is None:
         return name or ""
@@ -365,14 +367,17 @@ def _distinct(values: Iterable[str]) -> list[str]:
     return list(dict.fromkeys(values))
 
 
-def _directory_of(step: Step, facts: Facts) -> Directory | None:
-    """Return the facts of the step's directory; None for a step without one."""
+def _directories_of(step: Step, facts: Facts) -> list[Directory]:
+    """Return the facts of the step's directories; none for a step without one."""
+    step = step.on(facts.host)
     try:
-        parameter = step.suite.directory_parameter
+        suite = step.suite
     except UnknownSuiteError:
-        return None
-    # A stored step can predate the parameter.
-    return facts.directory(work_directory(step.suite, step.values, facts)) if parameter in step.values else None
+        return []
+    if suite.directory_parameter not in step.values:  # a stored step can predate the parameter
+        return []
+    paths = (work_directory(suite, part, facts) for part in suite.volumes(step.whole_values()))
+    return [found for path in paths if (found := facts.directory(path)) is not None]
 
 
 def _instances(side: Profile) -> set[str]:

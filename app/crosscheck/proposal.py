@@ -69,7 +69,8 @@ def propose(record: RunRecord, step: str = "", other: str = "", trials: int = FE
             f"No suite measures {chosen.name} under the same conditions. {nearest.different[0].text}",
             f"Choose a tool ({', '.join(one.pair.other for one in found)}) to see what differs.",
         )
-    mine = replace(chosen, name=chosen.suite_id)
+    places = {one.theirs: chosen.by_host[one.ours] for one in nearest.carried if one.ours in chosen.by_host}
+    mine, theirs = replace(chosen, name=chosen.suite_id), replace(theirs, by_host=places)
     plan = Plan(
         name=f"cross-check of {chosen.name}",
         hosts=record.plan.hosts,

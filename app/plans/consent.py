@@ -52,16 +52,22 @@ def parts_of(plan: Plan) -> tuple[ConsentPart, ...]:
 def _steps(plan: Plan) -> Iterator[ConsentPart]:
     for step in plan.steps:
         # Without facts: effects must not depend on what a host reports.
-        effects = effects_of(step.suite, step.whole_values(), step_context(step, plan.hosts[0], {}))
+        steps = {host: step.on(host) for host in (plan.hosts if step.by_host else plan.hosts[:1])}
+        effects = dict.fromkeys(
+            effect
+            for host, own in steps.items()
+            for effect in effects_of(own.suite, own.whole_values(), step_context(own, host, {}))
+        )
         if effects:
-            yield ConsentPart(step.name, _content(step), effects, step.peer, texts_of(step))
+            yield ConsentPart(step.name, _content(step), tuple(effects), step.peer, texts_of(step))
 
 
 def _content(step: Step) -> str:
     """Return the suite and its non-default values, so that a parameter added later does not change the content."""
     values, known = step.whole_values(), step.suite.parameters
     given = {each.name: values[each.name] for each in known if values[each.name] != each.default}
-    return json.dumps({"suite": step.suite_id, "values": given}, sort_keys=True)
+    tables = {"by_host": {name: dict(found) for name, found in step.by_host.items()}} if step.by_host else {}
+    return json.dumps({"suite": step.suite_id, "values": given, **tables}, sort_keys=True)
 
 
 def texts_of(step: Step) -> tuple[str, ...]:
@@ -100,7 +106,7 @@ def needs_person(plan: Plan) -> str:
         parts = parts_of(plan)
     except UnknownSuiteError as error:
         return error.message
-    for step in plan.steps:
+    for step in (own for host in plan.hosts for own in plan.steps_on(host)):
         if step.suite.destroys(step.whole_values()):
             return f"{step.name} overwrites a device"
     for part in parts:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from app.plans.plan import LOCAL, Plan, Step
-from suites.base import Context, Suite
+from suites.base import Context, Suite, own_directories
 from suites.disk import LOOP, lowest_device
 from suites.facts import Directory, Facts, known
 from suites.parameters import Values
@@ -37,18 +37,16 @@ def _peer_address(peer: str, host: str, own: Facts | None, addresses: Mapping[st
 
 
 def loops_below(plan: Plan, host: str, facts: Facts) -> tuple[str, ...]:
-    """Return the loop devices of `host` that the steps of `plan` read or write, one per step at most."""
-    found = (lowest_device(step.suite, step.values, facts) for step in plan.steps if host in plan.hosts)
+    """Return the loop devices of `host` that the steps of `plan` read or write."""
+    steps = plan.steps_on(host) if host in plan.hosts else ()
+    found = (lowest_device(step.suite, part, facts) for step in steps for part in step.suite.volumes(step.values))
     return tuple(dict.fromkeys(name for name in found if name is not None and name.startswith(LOOP)))
 
 
 def work_directory(suite: Suite, values: Values, facts: Facts | None) -> str:
     """Return the parent of a step's private directory on a host with these facts."""
-    parameter = None if suite.device(values) else suite.directory_parameter
-    chosen = "" if parameter is None else str(values[parameter])
-    if chosen:
-        return chosen
-    return writable_directory(facts)
+    chosen = () if suite.device(values) else own_directories(suite, values)
+    return (chosen[0] if chosen else "") or writable_directory(facts)
 
 
 def writable_directory(facts: Facts | None) -> str:

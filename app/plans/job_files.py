@@ -18,7 +18,7 @@ FIO_JOB = FioJob.id
 
 def job_file(step: Step, host: str, facts: Mapping[str, Facts]) -> str | None:
     """Return the job file of `step` on `host`; None if its tool does not read job files."""
-    return step.suite.job_file(step.values, step_context(step, host, facts))
+    return step.suite.job_file(step.on(host).values, step_context(step, host, facts))
 
 
 def read_text(path: Path) -> str:

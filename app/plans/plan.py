@@ -10,8 +10,8 @@ from enum import StrEnum
 from app.plans.plan_remarks import Acknowledged, RemediedValue
 from app.plans.tuning import Tuning, tuning_values
 from suites.base import Suite, complete_values
-from suites.errors import BenchwrightError, UnknownSuiteError
-from suites.parameters import Value
+from suites.errors import BenchwrightError, ParameterError, UnknownSuiteError
+from suites.parameters import Parameter, Value
 from suites.verdict import Goal
 from suites.vocab import Metric
 
@@ -30,7 +30,11 @@ DAY = 86400.0
 
 FORMATS = tuple(f"benchwright-plan/{number}" for number in range(1, 7))
 """The supported plan formats, oldest first. 2 adds policies other than FIXED, random orders and tuning; 3 adds remarks
-on findings, goals, and the telemetry interval; 4 adds sessions; 5 adds duets; 6 adds profiled trials."""
+on findings, goals, and the telemetry interval; 4 adds sessions; 5 adds duets; 6 adds profiled trials and values of
+single hosts."""
+
+OTHER_HOSTS = "*"
+"""The key of the value of all other hosts, where single hosts have their own in a plan file."""
 
 
 def host_label(name: str) -> str:
@@ -87,6 +91,9 @@ class Step:
 
     Set by a plan of order DUET: `partner` is the fingerprint of the step that runs at the same moment, and `second`
     whether this one is the second of the plan.
+
+    `by_host` are values of single hosts by parameter and host, as of a directory; all other hosts use `values`. Only
+    parameters that do not decide what is measured have them.
     """
 
     name: str
@@ -95,6 +102,7 @@ class Step:
     peer: str | None = None
     partner: str = ""
     second: bool = False
+    by_host: Mapping[str, Mapping[str, Value]] = field(default_factory=dict)
 
     @property
     def suite(self) -> Suite:
@@ -105,6 +113,13 @@ class Step:
     def headline(self) -> Metric:
         """The headline metric. Raises UnknownSuiteError if this version does not have the suite of a stored run."""
         return self.suite.metrics_of(self.whole_values())[0]
+
+    def on(self, host: str) -> "Step":
+        """Return the step with the values that it has on `host`."""
+        if not self.by_host:
+            return self
+        own = {name: values[host] for name, values in self.by_host.items() if host in values}
+        return replace(self, values={**self.values, **own}, by_host={})
 
     def whole_values(self) -> dict[str, Value]:
         """Return the values, with the tool's default for each parameter that an older plan lacks.
@@ -241,7 +256,12 @@ class Plan:
     telemetry_interval: float = TELEMETRY_DEFAULT  # seconds between samples of the hosts
 
     def __post_init__(self) -> None:
-        """Name the partner of each step of a duet. A duet restricted to one of its steps keeps it."""
+        """Name the partner of each step of a duet. A duet restricted to one of its steps keeps it.
+
+        A value that no host uses, since each has its own, becomes that of the first host.
+        """
+        if any(step.by_host for step in self.steps):
+            object.__setattr__(self, "steps", tuple(_used_values(step, self.hosts) for step in self.steps))
         if self.order is not Order.DUET:
             object.__setattr__(self, "steps", tuple(step.alone for step in self.steps))
         elif len(self.steps) == 2:
@@ -256,7 +276,10 @@ class Plan:
             {
                 **tuned,
                 "hosts": self.hosts,
-                "steps": [[step.name, step.suite_id, dict(step.values), step.peer] for step in self.steps],
+                "steps": [
+                    [step.name, step.suite_id, dict(step.values), step.peer, *([_plain(step)] if step.by_host else [])]
+                    for step in self.steps
+                ],
                 # Defaults hash as in format 1, so that the hash of an old plan stays the same.
                 "repetition": [given.trials, given.warm_ups, given.pause] if fixed else _hashed(given),
                 "order": [self.order, self.seed] if self.order.drawn else self.order,
@@ -274,7 +297,7 @@ class Plan:
     @property
     def format(self) -> str:
         """The oldest format that can hold the plan, so that older versions can read it."""
-        if self.repetition.profile:
+        if self.repetition.profile or any(step.by_host for step in self.steps):
             return FORMATS[5]
         if self.order is Order.DUET:
             return FORMATS[4]
@@ -285,12 +308,26 @@ class Plan:
         other = self.repetition.policy is not Policy.FIXED or self.order.drawn or self.tuning != Tuning()
         return FORMATS[other]
 
+    def steps_on(self, host: str) -> tuple[Step, ...]:
+        """Return the steps with the values that they have on `host`."""
+        return tuple(step.on(host) for step in self.steps)
+
     def step(self, name: str) -> Step:
         """Return the step `name`; raise PlanError if there is none."""
         for step in self.steps:
             if step.name == name:
                 return step
         raise PlanError(f"The plan has no step “{name[:60]}”.", f"Its steps: {', '.join(s.name for s in self.steps)}.")
+
+
+def _plain(step: Step) -> dict[str, dict[str, Value]]:
+    return {name: dict(values) for name, values in step.by_host.items()}
+
+
+def _used_values(step: Step, hosts: tuple[str, ...]) -> Step:
+    """Return `step` without values that none of `hosts` uses."""
+    used = {name: found[hosts[0]] for name, found in step.by_host.items() if hosts and set(hosts) <= set(found)}
+    return replace(step, values={**step.values, **used}) if used else step
 
 
 def _partnered(first: Step, second: Step) -> tuple[Step, Step]:
@@ -313,12 +350,52 @@ def _find_suite(suite_id: str) -> Suite:
 
 
 def make_step(suite_id: str, given: Mapping[str, object], *, name: str = "", peer: str | None = None) -> Step:
-    """Return a step with defaults for parameters not given; raise for an unknown suite or parameter, or a bad value."""
+    """Return a step with defaults for parameters not given; raise for an unknown suite or parameter, or a bad value.
+
+    A value may be a table with one for each host, and with OTHER_HOSTS one for those without.
+    """
     chosen = _find_suite(suite_id)
-    values = complete_values(chosen, given)
+    tables = {key: value for key, value in given.items() if isinstance(value, Mapping)}
+    others = {key: value[OTHER_HOSTS] for key, value in tables.items() if OTHER_HOSTS in value}
+    values = complete_values(chosen, {key: value for key, value in given.items() if key not in tables} | others)
     if chosen.needs_peer and peer is None:
         peer = LOCAL
-    return Step(name or suite_id, suite_id, values, peer if chosen.needs_peer else None)
+    step = Step(name or suite_id, suite_id, values, peer if chosen.needs_peer else None)
+    return replace(step, by_host=_values_by_host(chosen, tables)) if tables else step
+
+
+def _values_by_host(suite: Suite, tables: Mapping[str, Mapping[str, object]]) -> dict[str, dict[str, Value]]:
+    """Return the values of single hosts; raise ParameterError for a parameter that all hosts share, or a bad value."""
+    complete_values(suite, dict.fromkeys(tables.keys() - {each.name for each in suite.parameters}))  # names the unknown
+    found: dict[str, dict[str, Value]] = {}
+    for parameter in suite.parameters:
+        table = {host: value for host, value in tables.get(parameter.name, {}).items() if host != OTHER_HOSTS}
+        if table and parameter.identity:
+            places = ", ".join(each.name for each in suite.parameters if not each.identity)
+            raise ParameterError(
+                f"{suite.id}: {parameter.name} decides what is measured, so all hosts share it.",
+                f"A host may have its own {places}." if places else "Set one value.",
+            )
+        for host, value in table.items():
+            try:
+                found.setdefault(parameter.name, {})[host] = parameter.parse(value)
+            except ParameterError as error:
+                raise ParameterError(f"{suite.id} on {host}: {error.message}", error.remedy) from None
+    return found
+
+
+def value_text(step: Step, parameter: Parameter) -> str:
+    """Return the value of a parameter as text, with that of each host that has its own: ``db-1: /srv, others: /``."""
+    own = {host_label(host): value for host, value in step.by_host.get(parameter.name, {}).items()}
+    shared = step.values.get(parameter.name, parameter.default)
+    if not own:
+        return parameter.format(shared)
+    return ", ".join(f"{host}: {parameter.format(value)}" for host, value in {**own, "others": shared}.items())
+
+
+def value_tables(step: Step) -> dict[str, dict[str, Value]]:
+    """Return the values of parameters that differ by host, as make_step() takes them."""
+    return {name: {**values, OTHER_HOSTS: step.values[name]} for name, values in step.by_host.items()}
 
 
 def with_seed(plan: Plan) -> Plan:

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from app.plans.plan import Plan, PlanError, Step, make_step
+from app.plans.plan import Plan, PlanError, Step, make_step, value_tables, value_text
 from app.plans.plan_names import named_after
 from app.plans.plan_remarks import LONGEST, Acknowledged, RemediedValue, with_reason, with_remedied
 from suites.vocab import Finding, Severity
@@ -14,7 +14,10 @@ def apply_remedy(plan: Plan, finding: Finding) -> Plan:
     if not finding.changes or finding.step is None:
         return plan
     old = plan.step(finding.step)
-    new = make_step(old.suite_id, {**old.values, **finding.changes}, name=old.name, peer=old.peer)
+    tables = value_tables(old)
+    own = {name: {**tables[name], finding.host: value} for name, value in finding.changes.items() if name in tables}
+    given = {**old.values, **tables, **finding.changes, **own}
+    new = make_step(old.suite_id, given, name=old.name, peer=old.peer)
     steps = tuple(new if step.name == old.name else step for step in plan.steps)
     changed = with_remedied(plan.changed, _differences(old, new, finding.id))
     return named_after(replace(plan, steps=steps, changed=changed), plan)
@@ -32,9 +35,9 @@ def apply_remedies(plan: Plan, findings: Iterable[Finding]) -> Plan:
 
 def _differences(old: Step, new: Step, finding: str) -> Iterator[RemediedValue]:
     for parameter in old.suite.parameters:
-        before, after = old.values[parameter.name], new.values[parameter.name]
+        before, after = value_text(old, parameter), value_text(new, parameter)
         if before != after:
-            yield RemediedValue(finding, old.name, parameter.name, parameter.format(before), parameter.format(after))
+            yield RemediedValue(finding, old.name, parameter.name, before, after)
 
 
 def still_changed(steps: Sequence[Step], changed: Sequence[RemediedValue]) -> tuple[RemediedValue, ...]:
@@ -44,9 +47,7 @@ def still_changed(steps: Sequence[Step], changed: Sequence[RemediedValue]) -> tu
         for each in changed
         for step in steps
         for parameter in step.suite.parameters
-        if step.name == each.step
-        and parameter.name == each.parameter
-        and parameter.format(step.values[parameter.name]) == each.after
+        if step.name == each.step and parameter.name == each.parameter and value_text(step, parameter) == each.after
     )
 
 

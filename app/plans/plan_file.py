@@ -22,6 +22,7 @@ from app.plans.plan import (
     Repetition,
     Step,
     make_step,
+    value_tables,
 )
 from app.plans.plan_names import NEW_PLAN, has_automatic_name, named_after, step_name
 from app.plans.plan_remarks import LONGEST, Acknowledged, RemediedValue
@@ -214,11 +215,16 @@ def _format_step(step: Step) -> tomlkit.items.Table:
         table["name"] = step.name
     if step.peer is not None:
         table["peer"] = _commented(step.peer, "the host that runs the server")
-    parameters = tomlkit.table()
+    parameters, tables = tomlkit.table(), value_tables(step)
     for parameter in step.suite.parameters:
         title = "" if parameter.title == parameter.name else parameter.title
         comment = ", ".join(part for part in (title, parameter.unit, parameter.bounds()) if part)
-        parameters[parameter.name] = _commented(_written(parameter, step.values[parameter.name]), comment)
+        if parameter.name in tables:
+            inline = tomlkit.inline_table()
+            inline.update({host: _written(parameter, value) for host, value in tables[parameter.name].items()})
+            parameters[parameter.name] = inline.comment(comment)
+        else:
+            parameters[parameter.name] = _commented(_written(parameter, step.values[parameter.name]), comment)
     table["parameters"] = parameters
     return table
 

@@ -10,7 +10,18 @@ from typing import Any
 import resources
 from app.plans.context import step_context
 from app.plans.duet import facts_seen
-from app.plans.plan import LOCAL, QUICK_LOOK, Plan, PlanError, Policy, Repetition, Step, host_label, make_step
+from app.plans.plan import (
+    LOCAL,
+    QUICK_LOOK,
+    Plan,
+    PlanError,
+    Policy,
+    Repetition,
+    Step,
+    host_label,
+    make_step,
+    value_tables,
+)
 from app.plans.plan_file import plan_of
 from suites import registry
 from suites.base import Context, complete_values, tuned_values
@@ -192,7 +203,7 @@ class Filled:
         context = step_context(step, self.plan.hosts[0], facts)
         own = {name: value for name, value in step.values.items() if name in self.chosen[step.name]}
         tuned = {name: tuned.value for name, tuned in step.suite.tune(context).items()}
-        return make_step(step.suite_id, {**tuned, **own}, name=step.name, peer=step.peer)
+        return make_step(step.suite_id, {**tuned, **own, **value_tables(step)}, name=step.name, peer=step.peer)
 
 
 def parse_preset(name: str, text: str) -> Preset:

@@ -39,7 +39,7 @@ def validate(plan: Plan, *, usable_goals: bool = True) -> Plan:
         if names.count(name) > 1:
             raise PlanError(f"Two steps are named “{name}”.", "Give each step a unique name.")
     for step in plan.steps:
-        _check_values(step)
+        _check_by_host(step, plan.hosts)
     check_repetition(plan.repetition)
     check_duet(plan.order, plan.repetition.policy, len(plan.steps))
     check_profile(plan.order, plan.repetition)
@@ -76,6 +76,29 @@ def _check_interval(seconds: float) -> None:
     least, most = TELEMETRY_INTERVALS[0], TELEMETRY_INTERVALS[-1]
     if not least <= seconds <= most:
         raise PlanError(f"telemetry_interval is {seconds:g}.", f"Set {least:g} to {most:g} seconds.")
+
+
+def _check_by_host(step: Step, hosts: tuple[str, ...]) -> None:
+    """Raise PlanError for a value of a host that is not of the plan, or that makes its test another one.
+
+    Raises ParameterError for a value that its parameter rejects or would change.
+    """
+    for name, values in step.by_host.items():
+        unknown = [host for host in values if host not in hosts]
+        if unknown:
+            raise PlanError(
+                f"{step.name}: {name} names {', '.join(unknown)[:120]}, not a host of the plan.",
+                f"Its hosts are {', '.join(hosts)[:200]}.",
+            )
+    tests = {host: step.on(host).fingerprint() for host in hosts if step.by_host}
+    other = next((host for host in tests if tests[host] != tests[hosts[0]]), None)
+    if other is not None:
+        raise PlanError(
+            f"{step.name} measures something else on {other} than on {hosts[0]}, such as a device instead of files.",
+            "Give each host the same kind of place, or use two plans.",
+        )
+    for host in tests or hosts[:1]:
+        _check_values(step.on(host))
 
 
 def _check_values(step: Step) -> None:

@@ -89,12 +89,14 @@ class Attachment:
         run = self._run
         begun = {(record.trial.step, record.trial.host) for record in run.record.trials}
         for used in run.workspaces:
-            host_step = self._steps.at(Slot(run.record.plan.step(used.step), used.host, 1, warm_up=False))
+            host_step = self._steps.at(Slot(run.record.plan.step(used.step).on(used.host), used.host, 1, warm_up=False))
             host_step.prepared = (used.step, used.host) in begun
             if used.on_peer:
                 host_step.peer_workspace = used.workspace
-            else:
+            elif host_step.workspace is None:
                 host_step.workspace = used.workspace
+            else:
+                host_step.volumes.append(used.workspace)
 
     def _found(self, taken: Trial, task: TrialTask) -> Generator[Event, None, bool]:
         """Find the trial that was running on its host, or end it if its command never began."""
@@ -148,7 +150,7 @@ def orphans_ended(run: DetachedRun, hosts: RunHosts, outcome: RunOutcome) -> Ite
 
 def slot_of(plan: Plan, trial: Trial) -> Slot:
     """Return the slot of `trial`."""
-    return Slot(plan.step(trial.step), trial.host, trial.number, trial.warm_up, trial.profiled)
+    return Slot(plan.step(trial.step).on(trial.host), trial.host, trial.number, trial.warm_up, trial.profiled)
 
 
 def replay_trials(schedule: Schedule, run: DetachedRun) -> list[FindingRaised]:

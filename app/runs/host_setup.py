@@ -176,7 +176,7 @@ class HostSetup:
 
     def _steps_on(self, host: str) -> tuple[Step, ...]:
         """Return the steps measured on `host`, none on one that is only a peer."""
-        return self._plan.steps if host in self._plan.hosts else ()
+        return self._plan.steps_on(host) if host in self._plan.hosts else ()
 
     def _facts(self, host: str) -> Facts:
         session = self.hosts.sessions[host]
@@ -189,7 +189,7 @@ class HostSetup:
         """Return the purposes for which root is needed on `host`, as texts."""
         if host not in self._plan.hosts:
             return []
-        steps = [step for step in self._plan.steps if any(command.root for command in self._commands(step, host))]
+        steps = [step for step in self._steps_on(host) if any(command.root for command in self._commands(step, host))]
         return [*self._plan.tuning.purposes(), *(f"run {step.name}" for step in steps)]
 
     def _commands(self, step: Step, host: str) -> tuple[Command, ...]:

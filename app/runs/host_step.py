@@ -26,7 +26,7 @@ from remote.network_path import meet, read_path
 from remote.script import new_mark, script
 from remote.session import Session
 from remote.target_guard import CGROUP_PROGRAM, denied, target_guard
-from suites.base import Command, Context, Purpose
+from suites.base import Command, Context, Purpose, own_directories
 from suites.errors import BenchwrightError
 from suites.facts import Facts
 from suites.host_files import HostFile
@@ -70,6 +70,7 @@ class HostStep:
     hosts: RunHosts
     workspace: Workspace | None = None
     peer_workspace: Workspace | None = None
+    volumes: list[Workspace] = field(default_factory=list)  # those on the step's further directories
     prepared: bool = False
     cpus: tuple[int, ...] = ()  # to which the commands of the present trial are pinned; empty: all
     hertz: int = 0  # samples a second of each CPU if perf profiles the present trial; 0: it does not
@@ -81,7 +82,11 @@ class HostStep:
     @property
     def commands(self) -> tuple[Command, ...]:
         """Every command of a trial."""
-        found = pinned(self.step.suite.commands(self.step.values, self.context), self.cpus)
+        context = self.context
+        if self.volumes and self.workspace is not None:
+            paths = tuple(each.path for each in (self.workspace, *self.volumes))
+            context = replace(context, work_directories=paths)
+        found = pinned(self.step.suite.commands(self.step.values, context), self.cpus)
         return profiled_commands(found, self.hertz) if self.hertz else found
 
     @property
@@ -95,6 +100,8 @@ class HostStep:
             self.workspace = yield from self._make_workspace(
                 work_directory(self.step.suite, self.step.values, self.context.facts), on_peer=False
             )
+        for directory in own_directories(self.step.suite, self.step.values)[1 + len(self.volumes) :]:
+            self.volumes.append((yield from self._make_workspace(directory, on_peer=False)))
         if self.step.peer is not None and self.peer_workspace is None:
             self.peer_workspace = yield from self._make_workspace(
                 writable_directory(self.context.peer_facts), on_peer=True
@@ -291,6 +298,9 @@ class HostStep:
             for workspace, on_peer in sides
             if workspace is not None
         )
+        for volume in self.volumes:  # nothing writes there any more
+            yield from self._close_side(volume, (), problems, None, on_peer=False)
+        self.volumes.clear()
         self.workspace = self.peer_workspace = None
         self.prepared = False
         return problems

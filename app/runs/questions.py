@@ -124,7 +124,7 @@ class LossConfirmation:
 
         Raises NotConfirmedError. A confirmed device is not checked again: the run's own test may be using it.
         """
-        for step in self.plan.steps:
+        for step in self.plan.steps_on(host):
             if step.suite.destroys(step.values):
                 path = step.suite.device(step.values)
                 device = self.facts[host].device(path) or RawDevice(path=path)
@@ -134,7 +134,8 @@ class LossConfirmation:
                     raise _not_confirmed(device, host)
 
     def _device(self, finding: Finding) -> RawDevice:
-        step, host = self.plan.step(finding.step or ""), finding.host or ""
+        host = finding.host or ""
+        step = self.plan.step(finding.step or "").on(host)
         path = step.suite.device(step.values)
         return self.facts[host].device(path) or RawDevice(path=path)
 
@@ -179,7 +180,7 @@ class LossConfirmation:
         )
 
     def _writers(self, device: RawDevice, host: str) -> Iterator[str]:
-        for step in self.plan.steps:
+        for step in self.plan.steps_on(host):
             found = self.facts[host].device(step.suite.device(step.values))
             if found is not None and found.node == device.node and step.suite.destroys(step.values):
                 yield f"{step.name} ({step.values.get('rw', step.suite.title)})"

@@ -35,7 +35,7 @@ def _on(
         yield RootCommand(host, setting_command(setting), "before the first trial; restored after the last")
     if plan.tuning.drop_caches:
         yield RootCommand(host, DROP_CACHES, "before each trial")
-    for step in plan.steps:
+    for step in plan.steps_on(host):
         commands = step.suite.commands(step.values, step_context(step, host, facts_seen(plan, facts), addresses))
         for command in pinned(commands, cpus_of_trial(plan, step.name, 1, facts.get(host))):
             if command.root:

@@ -96,7 +96,7 @@ class Schedule:
         self._plan = plan
         known = estimates or {}
         self._states = {
-            (step.name, host): _StepState(step, host, known.get((step.name, host)))
+            (step.name, host): _StepState(step.on(host), host, known.get((step.name, host)))
             for step in plan.steps
             for host in plan.hosts
         }

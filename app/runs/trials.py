@@ -115,7 +115,7 @@ class Trials:
             if hosts_of(step, host) & self.setup.failed.keys():
                 unreached.append(key)
             elif not schedule.expected(key):
-                schedule.estimated(key, self.steps.estimate(Slot(step, host, 1, warm_up=False)))
+                schedule.estimated(key, self.steps.estimate(Slot(step.on(host), host, 1, warm_up=False)))
         ahead = schedule.forecast(unreached)
         return Progress(ahead.done, ahead.total, ahead.seconds, ahead.exact)
 

@@ -15,7 +15,7 @@ from sqlalchemy import Connection, delete, insert, select, update
 from app.centres import centre_over
 from app.numeric import balanced_mean
 from app.plans.duet import halves_of_trials
-from app.plans.plan import Step, host_label
+from app.plans.plan import Step, host_label, value_text
 from app.plans.plan_remarks import reason_of
 from app.records import RunRecord
 from app.store import record_reader, run_reader, schema
@@ -218,7 +218,7 @@ def _value_rows(step: Step) -> Iterator[dict[str, Any]]:
     peer: dict[str, Value] = {} if step.peer is None else {"peer": step.peer}
     for name, value in (values | peer).items():
         known_as = parameters.get(name)
-        row = {"name": name, "token": _token(name, known_as), "value": _text(known_as, value)}
+        row = {"name": name, "token": _token(name, known_as), "value": _text(known_as, value, step)}
         yield storable(row) | {"number": float(value) if isinstance(value, int | float) else None}
 
 
@@ -228,10 +228,10 @@ def _token(name: str, parameter: Parameter | None) -> str:
     return name if option is None else option[1]
 
 
-def _text(parameter: Parameter | None, value: Value) -> str:
+def _text(parameter: Parameter | None, value: Value, step: Step) -> str:
     if parameter is not None:
         with suppress(ValueError, TypeError):
-            return parameter.format(value)
+            return value_text(step, parameter)
     return json.dumps(value) if isinstance(value, bool) else str(value)
 
 

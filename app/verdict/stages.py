@@ -217,7 +217,7 @@ class TrialMonitor:
 
     def _evidence(self, plan: Plan, trial: _Open, now: float) -> TrialEvidence:
         own = trial.trial
-        step = plan.step(own.step)
+        step = plan.step(own.step).on(own.host)
         peer = step.peer if trial.peer_series else None
         return TrialEvidence(
             name=step.name,

@@ -120,6 +120,7 @@ def evidence_of(
 
     Raises BenchwrightError for an unknown suite.
     """
+    step = step.on(host)
     context = step_context(step, host, facts_seen(record.plan, record.facts_before))
     telemetry = (
         {}

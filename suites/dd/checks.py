@@ -3,7 +3,7 @@
 from suites import disk
 from suites.base import StepEvidence
 from suites.checks import Check, CheckOutcome, NotChecked
-from suites.dd.parameters import TUNED_BLOCK, URANDOM, ZERO, copied, reads, writes
+from suites.dd.parameters import PREPARED, TUNED_BLOCK, URANDOM, copied, reads, writes
 from suites.facts import known
 from suites.parameters import Value, Values
 from suites.quantities import quantity
@@ -103,7 +103,7 @@ def _random_source(evidence: StepEvidence) -> CheckOutcome | None:
     if values["input"] != URANDOM:
         return None
     rate = None if facts is None else known(facts.measured.urandom_rate)
-    changes: dict[str, Value] = {"input": ZERO}
+    changes: dict[str, Value] = {"input": PREPARED}
     if rate is None:
         return CheckOutcome("if=/dev/urandom; its rate on this host was not measured.", changes=changes)
     shown = quantity(rate, Unit.BYTES_PER_SECOND)
@@ -114,6 +114,22 @@ def _random_source(evidence: StepEvidence) -> CheckOutcome | None:
         measured=f"/dev/urandom delivers {shown} on this host (measured): the result cannot exceed that.",
         changes=changes,
         severity=Severity.INFO if slow_disk else None,
+    )
+
+
+def _uncached_source(evidence: StepEvidence) -> CheckOutcome | NotChecked | None:
+    if evidence.values["input"] != PREPARED:
+        return None
+    size, facts = copied(evidence.values), evidence.context.facts
+    memory = None if facts is None else facts.memory_for_cache()
+    if memory is None:
+        return NotChecked("The host's memory is not known.")
+    if size <= memory // 2:
+        return None
+    block = int(evidence.values["block_size"])
+    return CheckOutcome(
+        f"The source has {quantity(size)}; memory is {quantity(memory)}.",
+        changes={"count": max(1, memory // 4 // block)},
     )
 
 
@@ -149,10 +165,20 @@ DD_CHECKS = (
         severity=Severity.WARNING,
         title="/dev/urandom may limit the rate",
         why="dd waits for each block of random bytes, which one CPU computes; the rate is the CPU's.",
-        remedy="Write zeros (they compress), or use fio, which fills its buffers with random data beforehand.",
+        remedy="Copy random bytes prepared in a file, or use fio, which fills its buffers with random data beforehand.",
         source="practitioners' notes (12.84 MB/s from /dev/urandom); measured on the host when its facts were read.",
         needs="The input; the rate of /dev/urandom measured on the host.",
         evaluate=_random_source,
+    ),
+    Check(
+        id="uncached-source",
+        severity=Severity.WARNING,
+        title="Source does not fit in the page cache",
+        why="dd reads what the page cache lost from the disk that it writes to: the rate is that of both.",
+        remedy="Copy at most half of the memory.",
+        source="proc(5), MemTotal; the kernel's page cache evicts the least recently used pages.",
+        needs="The input and the size; the host's memory.",
+        evaluate=_uncached_source,
     ),
     Check(
         id="small-blocks",

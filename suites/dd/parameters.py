@@ -3,7 +3,7 @@
 from suites.disk import DIRECTORY, GIB, MIB
 from suites.parameters import Choice, Parameter, Type, Values
 
-ZERO, URANDOM, FILE = "/dev/zero", "/dev/urandom", "file"
+ZERO, URANDOM, PREPARED, FILE = "/dev/zero", "/dev/urandom", "prepared", "file"
 
 TUNED_BLOCK = MIB
 
@@ -28,12 +28,13 @@ INPUT = Parameter(
     title="if",
     type=Type.CHOICE,
     default=ZERO,
-    help="Source of the copy. Zeros may compress; /dev/urandom is limited by a CPU; a file is written first, "
-    "then read back.",
+    help="Source of the copy. Zeros may compress; /dev/urandom is limited by a CPU; random bytes prepared in a file "
+    "are read from the page cache, unless it is dropped before each trial.",
     option="if=",
     choices=(
         Choice(ZERO, "/dev/zero: write zeros to a file"),
         Choice(URANDOM, "/dev/urandom: write random bytes to a file"),
+        Choice(PREPARED, "prepared: write random bytes that a file has ready"),
         Choice(FILE, "file: read a file back"),
     ),
 )

@@ -7,7 +7,7 @@ from suites.base import Command, Context, Estimate, Purpose, Suite, TestedTool, 
 from suites.command_line import CommandSyntax
 from suites.dd.checks import DD_CHECKS
 from suites.dd.output import METRICS, DdParser
-from suites.dd.parameters import BLOCK_SIZE, DD_PARAMETERS, FILE, TUNED_BLOCK, URANDOM, ZERO, copied, writes
+from suites.dd.parameters import BLOCK_SIZE, DD_PARAMETERS, FILE, PREPARED, TUNED_BLOCK, URANDOM, ZERO, copied, writes
 from suites.disk import GIB, MIB, SOLID_STATE_RATE, best_directory, room_for
 from suites.equivalents import (
     DISK_QUESTION,
@@ -27,13 +27,17 @@ from suites.quantities import quantity
 from suites.targets import Target
 from suites.vocab import Resource
 
-FILE_NAME = "benchwright.dat"
-_FILE = (Target(FILE_NAME),)
+FILE_NAME, SOURCE_NAME = "benchwright.dat", "benchwright.src"
+_FILE, _SOURCE = (Target(FILE_NAME),), (Target(SOURCE_NAME),)
 
 TUNED_SIZE = 4 * GIB
 """Bytes of the tuned copy: 1.6 s at the 2.7 GB/s of a fast disk, 34 s at 125 MB/s."""
 
-SHARE_OF_FREE = 4
+SHARE_OF_FREE = 8
+"""Of the free space, for each of two files: the copy and its source."""
+
+SHARE_OF_MEMORY = 4
+"""Of the memory, for the source: the page cache keeps it."""
 
 _FLUSH_OPERANDS = MappingProxyType(
     {"none": (), "fdatasync": ("conv=fdatasync",), "direct": ("oflag=direct",), "dsync": ("oflag=dsync",)}
@@ -75,8 +79,10 @@ def _is_flushed(value: Value, _values: Values, _facts: Facts | None) -> Value | 
     return value == "fdatasync"
 
 
-_TO_FIO = mapped({ZERO: "write", URANDOM: "write", FILE: "read"})
-_FROM_FIO = mapped({"write": ZERO, "read": FILE})
+_TO_FIO = mapped({ZERO: "write", URANDOM: "write", PREPARED: "write", FILE: "read"})
+_FROM_FIO = mapped({"write": PREPARED, "read": FILE})  # fio fills its buffers with random bytes
+_TO_SYSBENCH = mapped({ZERO: "seqwr", PREPARED: "seqwr", FILE: "seqrd"})
+_FROM_SYSBENCH = mapped({"seqwr": ZERO, "seqrd": FILE})
 _READ = mapped({True: "direct", False: "cached", "direct": "direct", "none": "cached"})
 _FLAGS = mapped({"direct": "direct", "dsync": "dsync", "none": "none", "fdatasync": "none"})
 _CLOCK = tool_difference("dd’s clock runs from its start to its end, including open and close.", Bias.OTHER)
@@ -90,7 +96,7 @@ def _size(text: str) -> str:
 
 
 class Dd(Suite):
-    """dd: writes a file from zeros or random bytes, or reads one back."""
+    """dd: writes a file from zeros, random bytes or a prepared file, or reads one back."""
 
     id = "dd"
     title = "dd"
@@ -136,7 +142,7 @@ class Dd(Suite):
             (
                 ParameterMapping("directory", "directory"),
                 ParameterMapping(
-                    "input", "mode", mapped({ZERO: "seqwr", FILE: "seqrd"}), mapped({"seqwr": ZERO, "seqrd": FILE}),
+                    "input", "mode", _TO_SYSBENCH, _FROM_SYSBENCH,
                     required=True,
                 ),
                 ParameterMapping("block_size", "block_size"),
@@ -175,7 +181,12 @@ class Dd(Suite):
         if directory is None:
             return tuned
         tuned["directory"] = Tuned(directory.path, "Most free space of the directories tried.")
-        tuned["count"] = _tuned_count(directory)
+        tuned["input"] = Tuned(
+            PREPARED,
+            "Storage that compresses or deduplicates stores zeros faster than data, and /dev/urandom would be measured "
+            "itself: random bytes are written to a file once, before the clock starts, and copied from the page cache.",
+        )
+        tuned["count"] = _tuned_count(directory, None if context.facts is None else context.facts.memory_for_cache())
         if directory.direct is True:
             why = f"{directory.path} accepts direct I/O (tried): measures the device, not the page cache."
             tuned |= {"flush": Tuned("direct", why), "read": Tuned("direct", why)}
@@ -187,15 +198,18 @@ class Dd(Suite):
     def commands(self, values: Values, context: Context) -> tuple[Command, ...]:
         """Return the copy, preceded by writing the file if it is read."""
         if writes(values):
-            return (Command(("dd", *_write_operands(values)), targets=_FILE),)
-        layout = Command(("dd", *_layout_operands(values)), Purpose.PREPARE, targets=_FILE)
+            copy = Command(("dd", *_write_operands(values)), targets=_FILE)
+            source = Command(("dd", *_layout_operands(values, SOURCE_NAME)), Purpose.PREPARE, targets=_SOURCE)
+            return (source, copy) if values["input"] == PREPARED else (copy,)
+        layout = Command(("dd", *_layout_operands(values, FILE_NAME)), Purpose.PREPARE, targets=_FILE)
         return (layout, Command(("dd", *_read_operands(values))))
 
     def estimate(self, values: Values, context: Context) -> Estimate:
         """Return what a trial writes and needs; its duration is the result."""
         size = copied(values)
         written, prepared = (size, 0) if writes(values) else (0, size)
-        return Estimate(duration=None, written=written, prepared=prepared, space=size)
+        source = size if values["input"] == PREPARED else 0
+        return Estimate(duration=None, written=written, prepared=prepared + source, space=size + source)
 
     def traits(self, values: Values, facts: Facts | None) -> Traits:
         """Return the traits of a step for cross-checks."""
@@ -213,17 +227,20 @@ class Dd(Suite):
         )
 
 
-def _tuned_count(directory: Directory) -> Tuned:
+def _tuned_count(directory: Directory, memory: int | None) -> Tuned:
     free = known(directory.free)
     size = room_for(TUNED_SIZE, directory, SHARE_OF_FREE)
+    size = size if memory is None else min(size, memory // SHARE_OF_MEMORY)
     count = max(1, size // TUNED_BLOCK)
     total = count * TUNED_BLOCK
     room = "" if free is None else f" of the {quantity(free)} free"
+    room += "" if memory is None or size < memory // SHARE_OF_MEMORY else ", a quarter of memory for the source"
     return Tuned(count, f"{quantity(total)}{room}: {total / SOLID_STATE_RATE:.2g} s at 1 GB/s, more on a slower disk.")
 
 
 def _write_operands(values: Values) -> list[str]:
     source = str(values["input"])
+    source = SOURCE_NAME if source == PREPARED else source
     whole = ["iflag=fullblock"] if source == URANDOM else []  # one read of /dev/urandom returns at most 32 MiB
     return [
         f"if={source}",
@@ -240,9 +257,9 @@ def _read_operands(values: Values) -> list[str]:
     return [f"if={FILE_NAME}", "of=/dev/null", *_block_operands(values), *flags, "status=progress"]
 
 
-def _layout_operands(values: Values) -> list[str]:
+def _layout_operands(values: Values, name: str) -> list[str]:
     count = -(-copied(values) // MIB)
-    return [f"if={URANDOM}", f"of={FILE_NAME}", "bs=1M", f"count={count}", "iflag=fullblock", "conv=fdatasync"]
+    return [f"if={URANDOM}", f"of={name}", "bs=1M", f"count={count}", "iflag=fullblock", "conv=fdatasync"]
 
 
 def _block_operands(values: Values) -> list[str]:

@@ -1,12 +1,14 @@
 """fio on a raw block device: no layout, no file system; writing destroys its data."""
 
+from collections.abc import Iterable
 from dataclasses import replace
 
 from suites.base import Context, StepEvidence
-from suites.checks import Check, CheckOutcome, NotChecked
+from suites.checks import FACTS_NOT_READ, Check, CheckOutcome, NotChecked
 from suites.disk import DIRECTORY, MIB
 from suites.facts import Absent, RawDevice, known
 from suites.fio.parameters import total_size, writes
+from suites.fio_job.targets import parts
 from suites.parameters import Parameter, Type, Values
 from suites.quantities import quantity
 from suites.raw_device import confirmation, described, needs_root_to_judge, objections
@@ -32,11 +34,36 @@ DEVICE = Parameter(
     identity=False,
 )
 
-FIO_DIRECTORY = replace(
-    DIRECTORY,
-    help=f"{DIRECTORY.help} For several volumes at once, see “Do two volumes share a limit?” among the questions.",
-    applies=lambda values: not on_device(values),
+FIO_DIRECTORY = replace(DIRECTORY, applies=lambda values: not on_device(values))
+
+FIO_DIRECTORIES = replace(
+    FIO_DIRECTORY,
+    help=f"{DIRECTORY.help} Colons separate those of several volumes, which fio gives to its jobs in turn; a colon in "
+    "a name is \\:.",
 )
+
+
+def joined_names(names: Iterable[str]) -> str:
+    """Return `names` as parts() reads them."""
+    return ":".join(name.replace(":", "\\:") for name in names)
+
+
+def on_volumes(values: Values) -> tuple[Values, ...]:
+    """Return the values of the jobs of each directory: fio gives the directories to its jobs in turn (filesetup.c)."""
+    paths = () if on_device(values) else parts(str(values["directory"]))
+    jobs = [len(range(place, int(values["numjobs"]), len(paths))) for place in range(len(paths))]
+    return tuple(
+        {**values, "directory": path, "numjobs": max(1, own)} for path, own in zip(paths, jobs, strict=True)
+    ) or (values,)
+
+
+def directory_options(values: Values, context: Context) -> tuple[list[str], tuple[str, ...]]:
+    """Return fio's option of several directories, and the prefix of the files in each; of one it needs none."""
+    paths = [str(part["directory"]) for part in on_volumes(values)]
+    paths = [*context.work_directories] or paths
+    if len(paths) < 2:
+        return [], ("",)
+    return [f"--directory={joined_names(paths)}"], tuple(f"{path}/" for path in paths)
 
 
 def device_options(values: Values, size: str) -> list[str]:
@@ -165,6 +192,56 @@ def _worn(evidence: StepEvidence) -> CheckOutcome | None:
         return None  # most cloud drives do not report it
     return CheckOutcome(f"{device.path} reports {used:.0f} % of its rated writes used (SMART).")
 
+
+def _idle_volume(evidence: StepEvidence) -> CheckOutcome | None:
+    jobs, paths = int(evidence.values["numjobs"]), parts(str(evidence.values["directory"]))
+    if jobs % len(paths) == 0:
+        return None
+    even = CheckOutcome(
+        f"numjobs is {jobs} for {len(paths)} directories.", changes={"numjobs": -(-jobs // len(paths)) * len(paths)}
+    )
+    if jobs < len(paths):
+        return even
+    why = "The directories have different numbers of jobs: the aggregate is not that of the volumes under equal load."
+    return replace(even, why=why, severity=Severity.WARNING)
+
+
+def _one_volume(evidence: StepEvidence) -> CheckOutcome | NotChecked | None:
+    facts, paths = evidence.context.facts, parts(str(evidence.values["directory"]))
+    if facts is None:
+        return FACTS_NOT_READ
+    found = {path: facts.directory(path) for path in paths}
+    mounts = [None if one is None else known(one.mount) for one in found.values()]
+    shared = next((mount for mount in mounts if mount is not None and mounts.count(mount) > 1), None)
+    if shared is not None:
+        same = [path for path, mount in zip(paths, mounts, strict=True) if mount == shared]
+        return CheckOutcome(f"{' and '.join(same)} are on one file system, {shared}.")
+    return NotChecked("The file system of a directory is not known.") if None in mounts else None
+
+
+VOLUME_CHECKS = (
+    Check(
+        id="volume-without-load",
+        severity=Severity.ERROR,
+        blocks=True,
+        title="Volume without a job",
+        why="fio gives the directories to its jobs in turn. A directory without a job is not measured.",
+        remedy="Set numjobs to a multiple of the number of directories.",
+        source="fio manual, directory; filesetup.c, set_name_idx.",
+        needs="directory, numjobs.",
+        evaluate=_idle_volume,
+    ),
+    Check(
+        id="one-volume-twice",
+        severity=Severity.WARNING,
+        title="Directories on one volume",
+        why="The jobs share one volume: the figure is not the sum of several.",
+        remedy="Set directories on different volumes.",
+        source="/proc/self/mountinfo on the host.",
+        needs="The file systems of the directories.",
+        evaluate=_one_volume,
+    ),
+)
 
 DEVICE_CHECKS = (
     Check(

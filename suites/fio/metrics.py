@@ -54,6 +54,10 @@ SYNC_RATE = Metric("syncs_per_second", "Flushes per second", Unit.PER_SECOND, Be
 CPU_USER = Metric("cpu_user", "CPU time of a job in user mode", Unit.PERCENT, Better.LOWER, MetricKind.SHARE, most=100)
 CPU_SYSTEM = replace(CPU_USER, name="cpu_system", title="CPU time of a job in the kernel")
 ISSUED_IOS = Metric("issued_ios", "I/Os that fio issued", Unit.ONE, Better.HIGHER, MetricKind.COUNT)
+DISK_IOS = Metric("disk_ios", "I/Os of each disk", Unit.ONE, Better.HIGHER, MetricKind.COUNT)
+DISK_UTIL = Metric("disk_util", "time in use of each disk", Unit.PERCENT, Better.HIGHER, MetricKind.SHARE, most=100)
+"""fio's own counts of the disks below several directories."""
+
 DEVICE_IOS = Metric("device_ios", "I/Os that reached the device", Unit.ONE, Better.HIGHER, MetricKind.COUNT)
 
 STEADY_IOPS = Metric(
@@ -64,7 +68,7 @@ PERCENTILES = (LATENCY_P50, LATENCY_P95, LATENCY_P99, LATENCY_P99_9)
 METRICS = (
     IOPS, BANDWIDTH, *TOTALS.values(), *TOTAL_LATENCIES.values(), LATENCY_MEAN, *PERCENTILES, LATENCY_MAX,
     *SYNC_LATENCIES.values(),
-    CPU_USER, CPU_SYSTEM, ISSUED_IOS, DEVICE_IOS, STEADY_IOPS, SUBMISSION_MEAN, SYNC_RATE,
+    CPU_USER, CPU_SYSTEM, ISSUED_IOS, DEVICE_IOS, DISK_IOS, DISK_UTIL, STEADY_IOPS, SUBMISSION_MEAN, SYNC_RATE,
 )  # fmt: skip
 
 LARGE_BLOCK = 128 * 1024

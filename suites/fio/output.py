@@ -7,7 +7,18 @@ from dataclasses import dataclass, field, replace
 
 from suites.base import ParsedTrial
 from suites.fio.documents import Document, DocumentReader, Piece, Refused
-from suites.fio.metrics import DEVICE_IOS, IOPS, ISSUED_IOS, SETTLED, Timeline, job_figures, job_label, steady_note
+from suites.fio.metrics import (
+    DEVICE_IOS,
+    DISK_IOS,
+    DISK_UTIL,
+    IOPS,
+    ISSUED_IOS,
+    SETTLED,
+    Timeline,
+    job_figures,
+    job_label,
+    steady_note,
+)
 from suites.fio.report import JobKey, JobReport, Report, read_report
 from suites.fio.text import read_terse, read_text, terse_jobs, text_ended
 from suites.line_parser import LineSplitter
@@ -83,6 +94,7 @@ class FioParser:
     """Converts fio's documents into samples, and the last one into figures. Accepts any bytes."""
 
     headline: str = IOPS.name
+    several: bool = False  # volumes, whose disks are reported each
     _reader: DocumentReader = field(default_factory=DocumentReader)
     _errors: LineSplitter = field(default_factory=LineSplitter)
     _text: list[str] = field(default_factory=list)
@@ -171,6 +183,14 @@ class FioParser:
             if timeline is None or timeline.measuring:
                 yield from job_figures(job, job_label(job.key, keys))
         yield from self._device_figures(report)
+        for disk in report.disks if self.several else ():
+            yield from (
+                Figure(DISK_IOS, float(ios), labels(disk=disk.name, operation=way))
+                for way, ios in disk.ios.items()
+                if ios
+            )
+            if disk.util is not None:
+                yield Figure(DISK_UTIL, disk.util, labels(disk=disk.name))
 
     def _device_figures(self, report: Report) -> Iterator[Figure]:
         """Yield the I/Os issued by fio and those that reached the disks; nothing if fio could not count them."""

@@ -121,6 +121,15 @@ class JobReport:
 
 
 @dataclass(frozen=True, slots=True)
+class DiskUse:
+    """One of the disks that fio lists: its I/Os by direction, and the percent of time in use, if printed."""
+
+    name: str
+    ios: Mapping[str, int]
+    util: float | None
+
+
+@dataclass(frozen=True, slots=True)
 class Report:
     """One document. `time` is the host's clock in seconds, `device_ios` the I/Os of the disks, by direction."""
 
@@ -128,6 +137,7 @@ class Report:
     time: float | None
     jobs: tuple[JobReport, ...]
     device_ios: Mapping[str, int] | None
+    disks: tuple[DiskUse, ...] = ()
 
 
 def percentile_of(bins: Mapping[int, int], percent: float) -> float | None:
@@ -156,6 +166,7 @@ def read_report(content: Mapping[str, Any]) -> Report | None:
         time=None if stamp is None else stamp / 1000,
         jobs=merge_clones(jobs),
         device_ios=_device_ios(content.get("disk_util")),
+        disks=_disks(content.get("disk_util")),
     )
 
 
@@ -266,10 +277,19 @@ def _device_ios(listed: object) -> dict[str, int] | None:
     counted = built or disks
     if not counted:
         return None
-    return {
-        operation: sum(int(_number(disk, f"{operation}_ios") or 0) for disk in counted)
-        for operation in ("read", "write")
-    }
+    return {operation: sum(_disk_ios(disk)[operation] for disk in counted) for operation in ("read", "write")}
+
+
+def _disks(listed: object) -> tuple[DiskUse, ...]:
+    """Return the use of each disk that fio lists, members of stacked devices included."""
+    found = [disk for disk in listed if isinstance(disk, dict)] if isinstance(listed, list) else []
+    return tuple(
+        DiskUse(str(disk["name"])[:100], _disk_ios(disk), _number(disk, "util")) for disk in found if disk.get("name")
+    )
+
+
+def _disk_ios(disk: Mapping[str, Any]) -> dict[str, int]:
+    return {operation: int(_number(disk, f"{operation}_ios") or 0) for operation in ("read", "write")}
 
 
 def merge_clones(jobs: Iterable[JobReport]) -> tuple[JobReport, ...]:

@@ -1,6 +1,7 @@
 """fio: disk I/O in any pattern of reads and writes."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 
 from suites.base import (
     QUICK_SECONDS,
@@ -22,7 +23,17 @@ from suites.disk import GIB, KIB, MIB, whole_mebibytes
 from suites.equivalents import Traits, mix_text, pattern_text
 from suites.facts import Facts, known
 from suites.fio.checks import FIO_CHECKS
-from suites.fio.device import DEVICE, DEVICE_CHECKS, FIO_DIRECTORY, device_options, needs_root, on_device
+from suites.fio.device import (
+    DEVICE,
+    DEVICE_CHECKS,
+    FIO_DIRECTORIES,
+    VOLUME_CHECKS,
+    device_options,
+    directory_options,
+    needs_root,
+    on_device,
+    on_volumes,
+)
 from suites.fio.metrics import LARGE_BLOCK, METRICS, latency_bins, latency_slices, ordered
 from suites.fio.output import FioParser
 from suites.fio.parameters import (
@@ -45,7 +56,7 @@ from suites.fio.parameters import (
     writes,
     writes_per_sync,
 )
-from suites.fio.syntax import FIO_SYNTAX
+from suites.fio.syntax import FIO_SYNTAX, FIO_TEXTS
 from suites.fio.tuning import tune_fio
 from suites.parameters import Tuned, Value, Values, size_word
 from suites.programs import Program, same_package_name
@@ -261,18 +272,23 @@ class Fio(Suite):
         "the whole histogram of every second is kept",
     )
     program = FIO
-    parameters = (FIO_DIRECTORY, DEVICE, *FIO_PARAMETERS[1:])
+    parameters = (FIO_DIRECTORIES, DEVICE, *FIO_PARAMETERS[1:])
     main_parameters = ("rw", "block_size", "iodepth", "numjobs", "size", "runtime")
-    syntax = FIO_SYNTAX
+    syntax = replace(FIO_SYNTAX, texts={**FIO_TEXTS, "directory": str})
     metrics = METRICS
     directory_parameter = "directory"
     uniform = True
     checks = (*FIO_CHECKS, *DEVICE_CHECKS)
+    volume_checks = VOLUME_CHECKS
     histograms = Histograms(latency_slices, latency_bins)
 
     def device(self, values: Values) -> str:
         """Return the raw device that a step uses; empty if it uses files."""
         return on_device(values)
+
+    def volumes(self, values: Values) -> tuple[Values, ...]:
+        """Return the values of the jobs of each directory."""
+        return on_volumes(values)
 
     def destroys(self, values: Values) -> bool:
         """Return whether a step writes to a raw device."""
@@ -307,13 +323,16 @@ class Fio(Suite):
         The layout writes every block. Files that fio only allocates are unwritten extents: reading them never reaches
         the device, and the first write to each block also writes file system metadata. A raw device needs no layout.
         """
-        files = () if on_device(values) else FILES
+        where, folders = directory_options(values, context)
+        files = tuple(replace(each, path=folder + each.path) for folder in folders for each in FILES)
+        files = () if on_device(values) else files
         report = (*REPORT, *percentile_options(context))
-        measure = Command(("fio", *measure_options(values), *report), root=needs_root(values, context), targets=files)
+        line = ("fio", *measure_options(values), *where, *report)
+        measure = Command(line, root=needs_root(values, context), targets=files)
         if on_device(values):
             prewarm = Command(("fio", *prewarm_options(values)), Purpose.PREPARE, root=measure.root)
             return (prewarm, measure) if values["prewarm"] else (measure,)
-        return (Command(("fio", *layout_options(values)), Purpose.PREPARE, targets=files), measure)
+        return (Command(("fio", *layout_options(values), *where), Purpose.PREPARE, targets=files), measure)
 
     def job_file(self, values: Values, context: Context) -> str:
         """Return the step as a job file: the layout, and the measurement behind a stonewall."""
@@ -337,7 +356,7 @@ class Fio(Suite):
 
     def parser(self, values: Values) -> TrialParser:
         """Return a new parser."""
-        return FioParser(self.metrics_of(values)[0].name)
+        return FioParser(self.metrics_of(values)[0].name, several=len(self.volumes(values)) > 1)
 
     def traits(self, values: Values, facts: Facts | None) -> Traits:
         """Return the traits of a step for cross-checks."""

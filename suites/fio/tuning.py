@@ -1,16 +1,26 @@
 """Tuned values of fio's parameters."""
 
 from suites.base import Context
-from suites.disk import DIRECT_TOTAL, MIB, best_directory, covered, room_for, whole_mebibytes
+from suites.disk import DIRECT_TOTAL, GIB, MIB, best_directory, covered, room_for, whole_mebibytes
 from suites.facts import BlockDevice, Directory, Facts, cpus_for, known
 from suites.fio.engine_checks import usable
 from suites.parameters import Tuned
-from suites.quantities import quantity
+from suites.quantities import duration_text, quantity
+from suites.units import Unit
 
 DEPTH = 32
 """I/Os in flight per job: enough to saturate a cloud volume, and the depth that device ratings use most."""
 
 MOST_JOBS = 4
+
+LARGEST_TOTAL = 10 * GIB
+"""Maximum bytes of the tuned files with direct I/O, of a tenth of the volume."""
+
+CONTROLLER_CACHE = 8 * GIB
+"""Bytes of cache that RAID controllers have at most (PERC H755: 8 GB); drives have about 1 GiB of DRAM per TiB."""
+
+CLOUD_RATE = 125e6
+"""B/s of a small cloud volume (the baseline of EBS gp3), at which the time of the layout is shown."""
 
 _TUNED_RUNTIME, _TUNED_RAMP = 30.0, 5.0
 
@@ -101,9 +111,11 @@ def _asynchronous(disk: BlockDevice | None, jobs: int) -> dict[str, Tuned]:
 def _size(facts: Facts, directory: Directory, jobs: int) -> Tuned:
     memory = facts.memory_for_cache()
     if directory.direct is True or memory is None:
-        limit = room_for(DIRECT_TOTAL, directory)
-        total = whole_mebibytes(limit / jobs) * jobs
-        why = "laid out quickly; direct I/O bypasses the page cache, but a device cache may hold it"
+        system = facts.file_system_of(directory.path)
+        whole = None if system is None else known(system.size)
+        wanted = DIRECT_TOTAL if whole is None else max(DIRECT_TOTAL, min(LARGEST_TOTAL, whole // 10))
+        total = whole_mebibytes(room_for(wanted, directory) / jobs) * jobs
+        why = f"direct I/O bypasses the page cache, {_held(total)}"
     else:
         limit = room_for(2 * memory, directory, 2)
         total = whole_mebibytes(limit / jobs + MIB) * jobs
@@ -111,4 +123,18 @@ def _size(facts: Facts, directory: Directory, jobs: int) -> Tuned:
         if total < 2 * memory:
             why = f"half of the free space; the {quantity(memory)} of memory can cache much of it"
     files = "One file" if jobs == 1 else f"{jobs} files"
-    return Tuned(total // jobs, f"{files}, {quantity(total)} in all{covered(total, facts, directory)}: {why}.")
+    layout = duration_text(total / CLOUD_RATE)
+    return Tuned(
+        total // jobs,
+        f"{files}, {quantity(total)} in all{covered(total, facts, directory)}: {why}. Laid out once, in {layout} at "
+        f"{quantity(CLOUD_RATE, Unit.BYTES_PER_SECOND)}.",
+    )
+
+
+def _held(total: int) -> str:
+    """Return which caches below the host are smaller than `total` bytes."""
+    if total > CONTROLLER_CACHE:
+        return "and the cache of a drive or of a RAID controller (up to 8 GiB) cannot hold it; a hypervisor's may"
+    if total >= DIRECT_TOTAL:
+        return "and the cache of a drive (about 1 GiB) cannot hold it; one of a RAID controller or a hypervisor may"
+    return "but the cache of a drive may hold it"

@@ -11,8 +11,19 @@ from suites.fio.checks import FIO_CHECKS
 from suites.fio.device import DEVICE_CHECKS, on_device
 from suites.parameters import Value, Values, format_size
 from suites.quantities import quantity
-from suites.snia.commands import cost, range_size
-from suites.snia.parameters import BOTH, NONE, PTS, SATURATION, SNIA_PARAMETERS, departures, fio_values, points, tracked
+from suites.snia.commands import cost, hours_text, range_size
+from suites.snia.parameters import (
+    BOTH,
+    NONE,
+    PTS,
+    SATURATION,
+    SNIA_PARAMETERS,
+    departures,
+    fio_values,
+    most_rounds,
+    points,
+    tracked,
+)
 from suites.snia.steady import PTS_RANGE, PTS_SLOPE, WINDOW, WINDOWS_AGREE, Window, steady_round, window_of
 from suites.vocab import Severity
 
@@ -131,6 +142,14 @@ def _cannot_purge(evidence: StepEvidence) -> CheckOutcome | None:
     )
 
 
+def _repeats(evidence: StepEvidence) -> CheckOutcome | None:
+    if evidence.trials < 2:
+        return None
+    values = evidence.values
+    each = most_rounds(values) * len(points(values)) * float(values["runtime"])
+    return CheckOutcome(f"{evidence.trials} trials of up to {hours_text(each)} each.")
+
+
 def _single_window(evidence: StepEvidence) -> CheckOutcome | None:
     values = evidence.values
     if values["test"] == SATURATION or values["criterion"] != PTS:
@@ -207,6 +226,17 @@ SNIA_CHECKS: tuple[StepCheck, ...] = (
         evaluate=_single_window,
     ),
     Check(
+        id="repeated-rounds",
+        severity=Severity.WARNING,
+        title="Several trials of a test in rounds",
+        why="A trial is a series of rounds that ends when they agree: the rounds are its repetitions, and another "
+        "trial preconditions and measures all of them again.",
+        remedy="Set one trial, in a plan of its own.",
+        source="SNIA Solid State Storage Performance Test Specification: one test run to steady state.",
+        needs="The number of trials.",
+        evaluate=_repeats,
+    ),
+    Check(
         id="steady-state-cost",
         severity=Severity.INFO,
         title="Duration and wear of this test",
@@ -222,7 +252,7 @@ SNIA_CHECKS: tuple[StepCheck, ...] = (
 # Notes of a SNIA test: its deviation, and how it departs from the standard.
 
 
-ON_A_FILE = "on a file, whose device can be neither purged nor overwritten as a whole"
+OF_A_FILE = "whose device can be neither purged nor overwritten as a whole"
 NOT_PURGED = "not purged"
 
 
@@ -267,7 +297,7 @@ def standard_notes(values: Values) -> Iterator[str]:
 def circumstances(values: Values) -> Iterator[str]:
     """Yield deviations from the standard caused by the target, not by shorter times."""
     if not on_device(values):
-        yield ON_A_FILE
+        yield f"on a file of {quantity(int(values['size']))}, {OF_A_FILE}"
     elif values["purge"] == NONE:
         yield NOT_PURGED
     if on_device(values) and int(values["size"]):

@@ -115,7 +115,7 @@ def _of_saturation(values: Values, size: int | None) -> tuple[str, float]:
     """Return as text what is written, and its bytes; `size` is that of the range, None if not known."""
     most = most_rounds(values) * float(values["runtime"])
     if size is None:
-        return f"It writes for up to {_hours(most)}", most_written(values, most)
+        return f"It writes for up to {hours_text(most)}", most_written(values, most)
     whole = float(values["fill"]) * size
     return f"It writes {quantity(whole)}, for {_between(min(most, whole / FAST_RATE), most)}", whole
 
@@ -125,7 +125,8 @@ def _of_rounds(values: Values) -> tuple[str, float]:
     count, seconds = len(points(values)), float(values["runtime"])
     fewest, most = fewest_rounds(values), most_rounds(values)
     written = most_written(values, most * count * seconds)
-    lasts = f"{_hours(fewest * count * seconds)} ({fewest} rounds) to {_hours(most * count * seconds)} ({most} rounds)"
+    least, longest = (hours_text(rounds * count * seconds) for rounds in (fewest, most))
+    lasts = f"{least} ({fewest} rounds) to {longest} ({most} rounds)"
     rates = f"at no more than 1 GB/s and {_most_iops(values):,} IOPS"
     return f"{count} points of {seconds:g} s: {lasts}, writing up to {quantity(written)} {rates}", written
 
@@ -163,10 +164,11 @@ def _wear(evidence: StepEvidence, most: float) -> str:
 
 
 def _between(least: float, most: float) -> str:
-    return ends_text(_hours(least), _hours(most))
+    return ends_text(hours_text(least), hours_text(most))
 
 
-def _hours(seconds: float) -> str:
+def hours_text(seconds: float) -> str:
+    """Return `seconds` as text in seconds, minutes or hours."""
     if seconds < 60:
         return f"{max(1.0, seconds):.0f} s"
     return f"{seconds / 60:.0f} min" if seconds < 2 * 3600 else f"{seconds / 3600:.1f} h"

@@ -93,12 +93,13 @@ class FioSnia(Suite):
         tuned: dict[str, Tuned] = {name: found[name] for name in _TUNED_AS_FIO if name in found}
         directory = best_directory(context.facts)
         if directory is not None and known(directory.free) is not None:
-            size = whole_mebibytes(room_for(LARGEST_FILE, directory))
+            size = whole_mebibytes(room_for(LARGEST_FILE, directory, 2))
             share = covered(size, context.facts, directory)
             tuned["size"] = Tuned(
                 size,
-                f"One file of {quantity(size)}{share}: a tenth of the free space, at most {quantity(LARGEST_FILE)}. "
-                "The larger, the sooner the drive runs out of erased blocks. For a raw device set 0: all of it.",
+                f"One file of {quantity(size)}{share}: half of the free space, at most {quantity(LARGEST_FILE)}. "
+                "The standard tests the whole device: quote the figures with the size. For a raw device "
+                "set 0: all of it.",
             )
         return tuned
 

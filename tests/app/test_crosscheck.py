@@ -116,7 +116,7 @@ def test_a_sequential_write_is_checked_with_dd_and_what_dd_has_not_is_said() -> 
     found = propose(a_run(make_step("fio", given, name="w")), other="dd")
     values = found.plan.steps[1].values
     assert (values["input"], values["flush"], values["count"], values["block_size"]) == (
-        "/dev/zero", "direct", 64, 2**20,
+        "prepared", "direct", 64, 2**20,
     )  # fmt: skip
     assert [line.partition(" is not")[0] for line in found.lost] == ["iodepth 8", "ioengine libaio"]
 

@@ -147,7 +147,6 @@ def test_a_pasted_line_is_read(suite_id: str, text: str, values: dict[str, Value
         ("fio --name=x --rw=read '--blocksize=no size'", "'--blocksize=no size'"),
         ("fio --name=x --rw=read --filename=/dev/sdy:/dev/sdz", "--filename=/dev/sdy:/dev/sdz"),
         ("fio --name=x --rw=read --filename=/dev/sdy --filename=/dev/sdz", "--filename=/dev/sdz"),
-        ("fio --name=x --rw=read --directory=/srv/a:/srv/b", "--directory=/srv/a:/srv/b"),
         ("fio --name=x --rw=read 2>>out", "2>>out"),
         ("fio --name=x --rw=read", "--thread"),
         ("fio --name=x --rw=read --filename=/srv/file", "--filename=/srv/file"),

@@ -72,8 +72,32 @@ def test_tuning_follows_the_facts() -> None:
     assert (values["directory"], values["block_size"], values["count"]) == ("/srv", MIB, 4096)
     assert (values["flush"], values["read"]) == ("direct", "direct")
     refusing = tuned_values(DD, Context(disk_host(replace(REFUSING, free=8 * GIB))))
-    assert (refusing["flush"], refusing["read"], refusing["count"]) == ("fdatasync", "cached", 2048)
+    assert (refusing["flush"], refusing["read"], refusing["count"]) == ("fdatasync", "cached", 1024)
     assert set(DD.tune(Context())) == {"block_size"}
+
+
+def test_a_prepared_source_is_written_once_and_copied() -> None:
+    assert lines(input="prepared", block_size="1 MiB", count=64, flush="direct") == [
+        (Purpose.PREPARE, MESSAGES["prepared_source"]),
+        (Purpose.MEASURE, MESSAGES["prepared_copy"]),
+    ]
+    estimate = DD.estimate(complete_values(DD, {"input": "prepared", "block_size": MIB, "count": 100}), Context())
+    assert (estimate.written, estimate.prepared, estimate.space) == (100 * MIB, 100 * MIB, 200 * MIB)
+
+
+def test_the_tuned_source_is_prepared_and_fits_into_a_quarter_of_memory() -> None:
+    tuned = DD.tune(Context(disk_host()))
+    assert tuned["input"].value == "prepared"
+    assert MESSAGES["prepared_reason"] in tuned["input"].why
+    facts = disk_host()
+    small = replace(facts, memory=replace(facts.memory, total=2 * GIB))
+    count = DD.tune(Context(small))["count"]
+    assert count.value == 512
+    assert MESSAGES["a_quarter"] in count.why
+    step = tuned_step(DD, small, count=1025)
+    assert measured(step, "uncached-source") == MESSAGES["uncached_source"]
+    assert changes(step, "uncached-source") == {"count": 512}
+    assert "uncached-source" not in outcomes(tuned_step(DD, small, count=1024))
 
 
 def test_the_tuned_step_raises_nothing() -> None:
@@ -134,7 +158,7 @@ def test_a_copy_of_less_than_a_second_is_warned_of() -> None:
 def test_a_random_source_is_warned_of_with_its_measured_rate() -> None:
     step = tuned_step(DD, input="/dev/urandom")
     assert "/dev/urandom delivers 460 MB/s on this host (measured)" in measured(step, "random-source")
-    assert changes(step, "random-source") == {"input": "/dev/zero"}
+    assert changes(step, "random-source") == {"input": "prepared"}
     unknown = tuned_step(DD, disk_host(urandom=None), input="/dev/urandom")
     assert "was not measured" in measured(unknown, "random-source")
     assert "random-source" not in outcomes(tuned_step(DD))

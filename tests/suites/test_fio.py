@@ -8,9 +8,10 @@ import pytest
 from suites.base import Context, Purpose, StepEvidence, complete_values, tuned_values
 from suites.checks import NotChecked
 from suites.errors import ParameterError
-from suites.facts import Absent, Tool
+from suites.facts import Absent, FileSystem, Tool
 from suites.fio.parameters import flushes
 from suites.fio.suite import Fio
+from suites.quantities import duration_text
 from suites.vocab import Severity
 from tests.disk_host import DATA, GIB, HOME, MIB, SHM, changes, disk_host, measured, outcomes, tuned_step
 from tests.messages import messages
@@ -188,6 +189,28 @@ def test_tuning_follows_the_facts() -> None:
 def test_tuning_takes_no_more_than_a_tenth_of_what_is_free() -> None:
     values = tuned_values(FIO, Context(disk_host(replace(DATA, free=5 * GIB), cpus=1)))
     assert values["size"] == GIB // 2
+
+
+@pytest.mark.parametrize(
+    ("volume", "free", "total", "held"),
+    [
+        (None, 900, 2, MESSAGES["beyond_a_drive"]),
+        (10, 900, 2, MESSAGES["beyond_a_drive"]),
+        (50, 900, 5, MESSAGES["beyond_a_drive"]),
+        (1000, 900, 10, MESSAGES["beyond_a_controller"]),
+        (1000, 10, 1, MESSAGES["within_a_drive"]),
+    ],
+)
+def test_the_tuned_size_follows_the_volume_and_says_which_caches_it_exceeds(
+    volume: int | None, free: int, total: int, held: str
+) -> None:
+    facts = disk_host(replace(DATA, free=free * GIB), cpus=1)
+    size = Absent("not read") if volume is None else volume * GIB
+    facts = replace(facts, file_systems=(FileSystem(mount="/srv", kind="ext4", size=size, free=free * GIB),))
+    tuned = FIO.tune(Context(facts))["size"]
+    assert tuned.value == total * GIB
+    assert held in tuned.why
+    assert f"in {duration_text(total * GIB / 125e6)} at 125 MB/s." in tuned.why
 
 
 def test_without_direct_io_the_files_outgrow_the_memory() -> None:

@@ -147,7 +147,13 @@ def test_tuned_to_a_host_it_shows_nothing_but_what_it_costs_a_device() -> None:
     assert measured(on_device(), "steady-state-cost").startswith(
         "56 points of 60 s: 9.3 h (10 rounds) to 23.3 h (25 rounds), writing up to "
     )
-    assert tuned_values(SNIA, Context(disk_host()))["size"] == 10 * GIB
+    assert tuned_values(SNIA, Context(disk_host()))["size"] == 50 * GIB
+    assert MESSAGES["whole_device"] in SNIA.tune(Context(disk_host()))["size"].why
+
+
+def test_a_test_in_rounds_is_run_once() -> None:
+    assert "repeated-rounds" not in outcomes(tuned_step(SNIA))
+    assert measured(replace(tuned_step(SNIA), trials=6), "repeated-rounds") == MESSAGES["six_trials"]
 
 
 def test_on_a_device_the_loss_has_to_be_confirmed() -> None:

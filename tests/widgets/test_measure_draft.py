@@ -4,7 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from app.plans.plan import Order, PlanError, make_step
+from app.plans.plan import Order, Plan, PlanError, make_step
+from app.plans.plan_changes import apply_remedy
 from suites.errors import BenchwrightError
 from suites.facts import Core, CpuFacts, Facts
 from suites.registry import suite
@@ -165,3 +166,56 @@ def test_an_automatic_name_follows_the_values_until_one_is_typed() -> None:
     other.adopt(other.plan())
     other.steps[0].form.set_text("threads", "2")
     assert other.plan().name == "my CPU test"
+
+
+def test_tests_in_rounds_have_one_trial_until_the_user_sets_another_number() -> None:
+    draft = PlanDraft()
+    draft.reset(["a"])
+    draft.add_step(suite("fio-snia"))
+    assert draft.plan().repetition.is_quick_look
+    draft.add_step(suite("sysbench-cpu"))
+    assert not draft.plan().repetition.is_quick_look
+    draft.remove_step(draft.steps[1])
+    draft.repetition.set_text("policy", "fixed")
+    draft.retune()
+    assert draft.plan().repetition.trials == 6
+
+
+OWN = {"db-1": "/srv", "db-2": "/data", "*": "/opt"}
+
+
+_PLACED = Plan("places", ("db-1", "db-2", "db-3"), (make_step("fio", {"directory": OWN}),))
+
+
+def _places(plan: Plan) -> list[object]:
+    return [step.values["directory"] for host in plan.hosts for step in plan.steps_on(host)]
+
+
+def test_the_wizard_offers_a_row_for_each_of_several_hosts() -> None:
+    draft = PlanDraft()
+    draft.adopt(_PLACED)
+    assert draft.plan().steps == _PLACED.steps
+    assert draft.directories() == ("/opt", "/srv", "/data")
+    step = draft.steps[0]
+    step.form_of("directory@db-3").set_text("directory@db-3", "relative")
+    assert "1 invalid" in step.problem()
+    step.form_of("directory@db-3").set_text("directory@db-3", "")
+    draft.rename_host("db-2", "new")
+    assert _places(draft.plan()) == ["/srv", "/data", "/opt"]
+    draft.set_host("new", chosen=False)
+    draft.set_host("db-3", chosen=False)
+    assert [each.name for each in step.places.parameters] == ["directory@db-1"]
+    assert _places(draft.plan()) == ["/srv"]
+
+
+def test_the_wizard_applies_a_remedy_to_one_host_and_takes_it_back() -> None:
+    draft = PlanDraft()
+    draft.adopt(_PLACED)
+    finding = Finding(
+        "not-a-disk", Severity.WARNING, "", "", "", "", "", changes={"directory": "/mnt"}, step="fio", host="db-2"
+    )
+    assert describe(draft, finding) == "Directory /data → /mnt"
+    changes = make_changes(draft, apply_remedy(draft.plan(), finding))
+    assert _places(draft.plan()) == ["/srv", "/mnt", "/opt"]
+    undo_changes(draft, changes)
+    assert _places(draft.plan()) == ["/srv", "/data", "/opt"]

@@ -298,7 +298,7 @@ def _resource(model: RunModel, step_key: StepKey) -> Resource | None:
 
 def _device(model: RunModel, step_key: StepKey) -> str | None:
     """Return the disk that holds the step's files on the host, or None if unknown."""
-    step, facts = model.plan.step(step_key[0]), model.facts.get(step_key[1])
+    step, facts = model.plan.step(step_key[0]).on(step_key[1]), model.facts.get(step_key[1])
     try:
         parameter = step.suite.directory_parameter
     except UnknownSuiteError:

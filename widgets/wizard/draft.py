@@ -1,13 +1,13 @@
 """Editable plan: hosts, steps with their forms, repetition, tuning. No Qt."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 from app.plans.context import step_context
 from app.plans.duet import seen_in_order
 from app.plans.goals import check_goals, goal_example, goals_of, goals_text
-from app.plans.plan import LOCAL, TELEMETRY_DEFAULT, Plan, PlanError, Step, make_step
+from app.plans.plan import LOCAL, OTHER_HOSTS, TELEMETRY_DEFAULT, Plan, PlanError, Step, host_label, make_step
 from app.plans.plan_changes import still_changed
 from app.plans.plan_names import automatic_name, has_automatic_name, step_name
 from app.plans.plan_remarks import Acknowledged, RemediedValue
@@ -17,9 +17,9 @@ from suites.base import Context, Suite, directories_of
 from suites.command_line import UnreadWord
 from suites.errors import BenchwrightError, ParameterError
 from suites.facts import Facts
-from suites.parameters import Parameter, Tuned, Value
+from suites.parameters import Parameter, Tuned, Type, Value
 from suites.quantities import count_text
-from widgets.wizard.repetition_parameters import REPETITION, order_of, problem_of, repetition_of, values_of
+from widgets.wizard.repetition_parameters import QUICK, REPETITION, order_of, problem_of, repetition_of, values_of
 
 
 class ValueSource(StrEnum):
@@ -122,6 +122,28 @@ class ParameterForm:
         return ValueSource.CUSTOM
 
 
+_ROUNDS = "Its rounds are its repetitions: another trial would measure all of them again."
+
+MOST_PLACES = 8
+"""Maximum hosts that are offered values of their own; a plan file may have them for more."""
+
+PLACE_AT = "@"
+"""Between the names of a parameter and of the host that has its own value of it."""
+
+
+def place_of(parameter: Parameter, host: str) -> Parameter:
+    """Return the parameter for the value of `host` alone, empty if it has that of all hosts."""
+    return replace(
+        parameter,
+        name=f"{parameter.name}{PLACE_AT}{host}",
+        title=f"{parameter.title} on {host_label(host)}",
+        default="",
+        option="",
+        help=f"On {host_label(host)} only; empty: as on the other hosts. {parameter.help}",
+        applies=lambda _values: True,
+    )
+
+
 @dataclass(slots=True, eq=False)
 class DraftStep:
     """One step: suite, name, parameter form and peer host; `unread` are words of its command that were not read."""
@@ -131,18 +153,57 @@ class DraftStep:
     form: ParameterForm
     peer: str | None = None
     unread: tuple[UnreadWord, ...] = ()
+    places: ParameterForm = field(default_factory=lambda: ParameterForm(()))  # values of single hosts, empty if shared
+
+    def set_hosts(self, hosts: Sequence[str], given: Mapping[str, Mapping[str, Value]] | None = None) -> None:
+        """Offer each of several hosts a value of its own, for every text that does not decide what is measured."""
+        shared = [each for each in self.suite.parameters if each.type is Type.TEXT and not each.identity]
+        own = self.own_places() if given is None else given
+        places = [(each, host) for each in shared for host in hosts]
+        few = 1 < len(hosts) <= MOST_PLACES
+        wanted = tuple(place_of(each, host) for each, host in places if few or host in own.get(each.name, {}))
+        if given is not None or [each.name for each in self.places.parameters] != [each.name for each in wanted]:
+            self.places = ParameterForm(wanted)
+            for each, host in places:
+                if host in own.get(each.name, {}):
+                    self.places.use(f"{each.name}{PLACE_AT}{host}", own[each.name][host])
+
+    def form_of(self, name: str) -> ParameterForm:
+        """Return the form that has the parameter `name`: that of single hosts, or of all."""
+        return self.places if PLACE_AT in name else self.form
+
+    def own_places(self) -> dict[str, dict[str, Value]]:
+        """Return the values of single hosts by parameter and host."""
+        found: dict[str, dict[str, Value]] = {}
+        for place, value in self.places.values().items():
+            name, _, host = place.partition(PLACE_AT)
+            if value != "":
+                found.setdefault(name, {})[host] = value
+        return found
+
+    def values_on_hosts(self) -> list[dict[str, Value]]:
+        """Return the values that all hosts share, and those of each host with its own."""
+        shared, own = self.form.values(), self.own_places()
+        hosts = dict.fromkeys(host for values in own.values() for host in values)
+        return [shared, *(shared | {name: own[name].get(host, shared[name]) for name in own} for host in hosts)]
+
+    def problems(self) -> dict[str, ParameterError]:
+        """Return the parse errors by parameter, those of single hosts included."""
+        return self.form.problems() | self.places.problems()
 
     def step(self) -> Step:
         """Return the frozen step; raise ParameterError for the first invalid text."""
-        for error in self.form.problems().values():
+        for error in self.problems().values():
             raise type(error)(f"{self.name}: {error.message}", error.remedy)
-        return make_step(self.suite.id, self.form.values(), name=self.name, peer=self.peer)
+        shared = self.form.values()
+        tables = {name: {**own, OTHER_HOSTS: shared[name]} for name, own in self.own_places().items()}
+        return make_step(self.suite.id, {**shared, **tables}, name=self.name, peer=self.peer)
 
     def problem(self) -> str:
         """Return why the step cannot run, or an empty string."""
         if not self.name.strip():
             return f"A {self.suite.title} step has no name."
-        if count := len(self.form.problems()):
+        if count := len(self.problems()):
             return f"{self.name}: {count_text(count, 'invalid value')}."
         blocking = next((each for each in self.unread if each.blocks), None)
         if blocking is not None:
@@ -193,6 +254,8 @@ class PlanDraft:
         self.repetition = ParameterForm(REPETITION, values_of(plan))
         self.acknowledged, self.changed = plan.acknowledged, plan.changed
         self.retune()
+        for draft, step in zip(self.steps, plan.steps, strict=True):
+            draft.set_hosts(self.hosts, step.by_host)
 
     def set_host(self, host: str, *, chosen: bool) -> None:
         """Add `host` to the plan or remove it."""
@@ -207,6 +270,11 @@ class PlanDraft:
         self.hosts = list(dict.fromkeys(new if host == old else host for host in self.hosts))
         for step in self.steps:
             step.peer = new if step.peer == old else step.peer
+            own = step.own_places().items()
+            step.set_hosts(
+                self.hosts,
+                {name: {new if at == old else at: value for at, value in found.items()} for name, found in own},
+            )
         self.facts.pop(old, None)
 
     def set_facts(self, facts: Facts) -> None:
@@ -215,8 +283,14 @@ class PlanDraft:
         self.retune()
 
     def retune(self) -> None:
-        """Tune every step to the first host; all hosts share the values so that results are comparable."""
+        """Tune every step to the first host; all hosts share the values so that results are comparable.
+
+        Tests in rounds, which are their repetitions, have one trial.
+        """
+        once = bool(self.steps) and all(step.suite.repeats_itself for step in self.steps)
+        self.repetition.retune({"policy": Tuned(QUICK, _ROUNDS)} if once else {})
         for step in self.steps:
+            step.set_hosts(self.hosts)
             if self.hosts:
                 step.form.retune(step.suite.tune(self.context(step)))
 
@@ -274,12 +348,13 @@ class PlanDraft:
 
     def directories(self) -> tuple[str, ...]:
         """Return the directories that the steps write in, as far as they are set."""
-        found = (path for step in self.steps for path in directories_of(step.suite, step.form.values()))
+        values = ((step.suite, own) for step in self.steps for own in step.values_on_hosts())
+        found = (path for suite, own in values for path in directories_of(suite, own))
         return tuple(dict.fromkeys(found))
 
     def devices(self) -> tuple[str, ...]:
         """Return the raw devices that the steps use."""
-        found = (step.suite.device(step.form.values()) for step in self.steps)
+        found = (step.suite.device(own) for step in self.steps for own in step.values_on_hosts())
         return tuple(dict.fromkeys(device for device in found if device))
 
     def repetition_problem(self) -> str:

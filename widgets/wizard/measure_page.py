@@ -352,7 +352,7 @@ class MeasurePage(Page):
 
     def _details(self) -> tuple[str, ...]:
         draft = self.draft
-        wrong = sum(len(step.form.problems()) for step in draft.steps)
+        wrong = sum(len(step.problems()) for step in draft.steps)
         counted = ((draft.hosts, "host"), (draft.steps, "test"))
         counts = [count_text(len(things), noun) for things, noun in counted if things]
         return (", ".join(counts), f"{wrong} invalid" if wrong else "", "")

@@ -18,7 +18,7 @@ from widgets.parts.names import host_label
 from widgets.parts.text import Text, Tone, set_tool_tip
 from widgets.theme import SPACE, TextSize, set_icon, text_font
 from widgets.wizard.command_field import CommandField
-from widgets.wizard.draft import DraftStep, PlanDraft
+from widgets.wizard.draft import PLACE_AT, DraftStep, PlanDraft
 from widgets.wizard.parameter_row import RESET_KEYS, ParameterRow, help_text
 from widgets.wizard.wizard_step import WizardStep, clear
 
@@ -74,7 +74,7 @@ class ParametersStep(WizardStep):
         if self._drawn != self.draft.steps:
             self._redraw_tabs()
         for index, step in enumerate(self.draft.steps):
-            wrong = len(step.form.problems())
+            wrong = len(step.problems())
             self.tabs.setTabText(index, f"{step.name.replace('&', '&&')}{f'  ({wrong} invalid)' if wrong else ''}")
         self._show_step()
 
@@ -123,7 +123,8 @@ class ParametersStep(WizardStep):
     def _show_step(self, _index: int = 0) -> None:
         index = self.tabs.currentIndex()
         step = self.draft.steps[index] if 0 <= index < len(self.draft.steps) else None
-        if step is not self._shown or (step is not None and step.suite.id != self._suite_id):
+        parameters = _in_order(step)
+        if step is not self._shown or [row.parameter.name for row in self.rows] != [each.name for each in parameters]:
             self._draw_rows(step)
         if step is None:
             return
@@ -132,7 +133,7 @@ class ParametersStep(WizardStep):
             self.name_field.setCursorPosition(0)
         self.tuned_button.setEnabled(bool(step.form.tuned))
         for row in self.rows:
-            row.show_form(step.form)
+            row.show_form(step.form_of(row.parameter.name))
         self._show_help()
         if not step.form.problems():  # else the last valid command stays
             self.command.show_command(command_text(step.suite, step.form.values(), self.draft.context(step)))
@@ -148,7 +149,8 @@ class ParametersStep(WizardStep):
         self.rows = [ParameterRow(parameter) for parameter in _in_order(step)]
         set_help(self, f"suite-{self._suite_id}" if step else "")
         for row in self.rows:
-            set_help(row, f"suite-{self._suite_id}#{row.parameter.title}")
+            title = step.form.parameter(row.parameter.name.partition(PLACE_AT)[0]).title if step else ""
+            set_help(row, f"suite-{self._suite_id}#{title}")
             row.edited.connect(self._edit)
             row.focused.connect(self._explain)
             row.step_requested.connect(self._step_row)
@@ -165,9 +167,11 @@ class ParametersStep(WizardStep):
     def _arrange(self) -> None:
         """Show the main rows, all rows, or those that the filter matches."""
         words = self.filter.text().casefold().split()
-        main = len(_main(self._shown)) if self._shown is not None else 0
-        for index, row in enumerate(self.rows):
-            wanted = row.matches(words) if words else self.all.isChecked() or index < main
+        step = self._shown
+        main = () if step is None else (*_main(step), *step.own_places())
+        for row in self.rows:
+            is_main = row.parameter.name.partition(PLACE_AT)[0] in main
+            wanted = row.matches(words) if words else self.all.isChecked() or is_main
             row.setVisible(wanted)
 
     def _find(self) -> None:
@@ -200,7 +204,7 @@ class ParametersStep(WizardStep):
 
     def _edit(self, name: str, text: str) -> None:
         if self._shown is not None:
-            self._shown.form.set_text(name, text)
+            self._shown.form_of(name).set_text(name, text)
             self.changed.emit()
 
     def _rename(self, name: str) -> None:
@@ -280,4 +284,8 @@ def _in_order(step: DraftStep | None) -> list[Parameter]:
         return []
     main = _main(step)
     rest = [known.name for known in step.suite.parameters if known.name not in main]
-    return [step.form.parameter(name) for name in (*main, *rest)]
+    rows: list[Parameter] = []
+    for name in (*main, *rest):
+        rows.append(step.form.parameter(name))
+        rows += [each for each in step.places.parameters if each.name.startswith(f"{name}{PLACE_AT}")]
+    return rows

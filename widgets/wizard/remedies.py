@@ -7,7 +7,7 @@ from app.plans.plan import Plan
 from suites.errors import ParameterError
 from suites.parameters import Parameter
 from suites.vocab import Finding
-from widgets.wizard.draft import DraftStep, PlanDraft
+from widgets.wizard.draft import PLACE_AT, DraftStep, PlanDraft
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,10 +27,16 @@ def describe(draft: PlanDraft, finding: Finding) -> str:
     if step is None:
         return ""
     parameters = {parameter.name: parameter for parameter in step.suite.parameters}
-    return ", ".join(
-        _change_text(parameters[name].title, step.form.text(name), _text(parameters[name], value))
-        for name, value in finding.changes.items()
+    own = {name: f"{name}{PLACE_AT}{finding.host}" for name in step.own_places()}
+    before = {
+        name: step.form_of(key).text(key)
+        for name in finding.changes
         if name in parameters
+        for key in [own.get(name, name)]
+    }
+    return ", ".join(
+        _change_text(parameters[name].title, text, _text(parameters[name], finding.changes[name]))
+        for name, text in before.items()
     )
 
 
@@ -41,19 +47,24 @@ def make_changes(draft: PlanDraft, plan: Plan) -> tuple[ValueChange, ...]:
         step = _step(draft, frozen.name)
         if step is None:
             continue
-        for name, value in frozen.values.items():
-            if step.form.parsed(name) != value:
-                before = step.form.text(name)
-                step.form.use(name, value)
-                title = step.form.parameter(name).title
-                made.append(ValueChange(step, name, title, before, step.form.text(name)))
+        shared = {
+            name: value for name, value in frozen.values.items() if len(frozen.by_host.get(name, ())) < len(plan.hosts)
+        }
+        own = {f"{name}{PLACE_AT}{at}": one for name, values in frozen.by_host.items() for at, one in values.items()}
+        for name, value in (shared | own).items():
+            form = step.form_of(name)
+            if form.parsed(name) != value:
+                before = form.text(name)
+                form.use(name, value)
+                made.append(ValueChange(step, name, form.parameter(name).title, before, form.text(name)))
     return tuple(made)
 
 
 def undo_changes(draft: PlanDraft, changes: Sequence[ValueChange]) -> None:
     """Undo `changes`, except of values that were edited and tests that were replaced or removed since."""
     for change in changes:
-        form, name = change.step.form, change.parameter
+        name = change.parameter
+        form = change.step.form_of(name)
         known = change.step in draft.steps and name in form.values()
         if known and form.text(name) == change.after:
             form.set_text(name, change.before)

@@ -168,6 +168,7 @@ def storage(trial: TrialEvidence) -> Iterator[Hypothesis]:
     """Yield the limits of the disk that a disk test uses."""
     if trial.suite.resource is Resource.APPLICATION:
         yield from _of_application(trial)
+    yield from _of_volumes(trial)
     found = disk_and_watch(trial)
     busy = None if isinstance(found, NotChecked) else found[1].mean("disk_busy", device=found[0])
     if isinstance(found, NotChecked) or busy is None:
@@ -195,6 +196,28 @@ def storage(trial: TrialEvidence) -> Iterator[Hypothesis]:
     yield from _provisioned(trial, disk)
     yield from _one_after_another(trial, disk)
     yield from _device(trial, disk)
+
+
+def _of_volumes(trial: TrialEvidence) -> Iterator[Hypothesis]:
+    """Yield the busiest of several volumes as the limit, of equally busy ones the slowest, beside the others."""
+    volumes, facts, watch = trial.suite.volumes(trial.values), trial.context.facts, trial.watch
+    if len(volumes) < 2 or facts is None or watch is None:
+        return
+    names = dict.fromkeys(name for part in volumes if (name := lowest_device(trial.suite, part, facts)))
+    used = {name: share(watch.mean("disk_busy", device=name), 100.0) for name in names}
+    rates = {name: sum(reached(watch, name, one).ios or 0.0 for one in (READ, WRITE)) / watch.seconds for name in names}
+    found = sorted(((-round(one, 1), rates[name], name, one) for name, one in used.items() if one is not None))
+    if not found:
+        return
+    texts = [f"{name} {share_text(one)} busy with {rate:,.0f} I/Os per second" for _, rate, name, one in found]
+    asked = sum(did.size or 0.0 for way in directions(trial) if (did := issued(trial, way)) is not None)
+    moved = sum(_bytes_at(watch, name) for name in names)
+    against = objections(
+        (len(found) < len(volumes), "the use of a volume is not known"),
+        (not workload_of(trial).buffered and asked < MOSTLY * moved, "the I/O at the volumes may be that of others"),
+    )
+    then = f"Measure {found[0][2]} alone: a higher rate there shows that the volumes share a limit."
+    yield Hypothesis(Limiter.DEVICE, found[0][3], "; ".join(texts), then, against)
 
 
 def _mean_latency(trial: TrialEvidence) -> float | None:
