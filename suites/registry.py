@@ -29,6 +29,7 @@ from suites.slo.fio import FioSlo
 from suites.slo.http import HttpSlo
 from suites.slo.pgbench import PgbenchSlo
 from suites.snia.suite import FioSnia
+from suites.sockperf import Sockperf
 from suites.speccpu import SpecCpu
 from suites.sqlite import Sqlite
 from suites.stream.suite import Stream
@@ -68,6 +69,7 @@ SUITES: tuple[Suite, ...] = (
     Iperf3(),
     UdpRate(),
     NetBlocks(),
+    Sockperf(),
     LatencyUnderLoad(),
     Rrul(),
     SysbenchOltp(),
