@@ -17,6 +17,7 @@ from suites.ioping import Ioping
 from suites.iperf3.suite import Iperf3
 from suites.linpack.suite import Linpack
 from suites.memory_blocks import MemoryBlocks
+from suites.mtr import Mtr
 from suites.net_blocks.suite import NetBlocks
 from suites.oltp.suite import SysbenchOltp
 from suites.pg_test_fsync import PgTestFsync
@@ -72,6 +73,7 @@ SUITES: tuple[Suite, ...] = (
     Sockperf(),
     LatencyUnderLoad(),
     Rrul(),
+    Mtr(),
     SysbenchOltp(),
     Pgbench(),
     PgbenchSlo(),

@@ -94,6 +94,17 @@ def delayed(near: LinkedHost, far: LinkedHost, milliseconds: float) -> Iterator[
             wire.kill()
 
 
+def routed(near: LinkedHost, router: LinkedHost, far: LinkedHost, *, mtu: int = 1500) -> str:
+    """Return an address of `far` that `near` reaches through `router`, whose way on carries packets of `mtu`."""
+    address = f"10.218.{os.getpid() % 250}.9"
+    far.run("ip", "addr", "add", f"{address}/32", "dev", "lo")
+    for name in ("ip_forward=1", "conf.all.send_redirects=0", "conf.eth0.send_redirects=0"):
+        router.run("sysctl", "-qw", f"net.ipv4.{name}")
+    router.run("ip", "route", "add", address, "via", far.address, "mtu", "lock", str(mtu))
+    near.run("ip", "route", "add", address, "via", router.address)
+    return address
+
+
 def _bucket(megabits: float, latency: float) -> tuple[str, ...]:
     burst = max(16_000, round(megabits * 320))
     return "tbf", "rate", f"{megabits}mbit", "burst", str(burst), "latency", f"{latency}ms"
