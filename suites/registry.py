@@ -6,6 +6,7 @@ from suites.base import Histograms, Suite
 from suites.command.suite import UserCommand
 from suites.compute import Compute
 from suites.cp import Cp
+from suites.curl import Curl
 from suites.dd.suite import Dd
 from suites.errors import UnknownSuiteError
 from suites.fio.suite import Fio
@@ -74,6 +75,7 @@ SUITES: tuple[Suite, ...] = (
     LatencyUnderLoad(),
     Rrul(),
     Mtr(),
+    Curl(),
     SysbenchOltp(),
     Pgbench(),
     PgbenchSlo(),
