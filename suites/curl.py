@@ -284,6 +284,10 @@ class Curl(Suite):
         normalised=_request_words,
     )
     metrics = METRICS
+    several_limits = (
+        "each phase waits for another: the resolver, the network, the server.",
+        "Compare the phases, and the time of the TCP connect with that of ping.",
+    )
     checks = CHECKS
 
     def tune(self, context: Context) -> dict[str, Tuned]:

@@ -79,10 +79,10 @@ class MtrParser(LineParser):
                     f"mtr was cut off: {printable_message(str(error))}." if self._text else "No report of mtr."
                 )
         else:
-            figures, remarks = _path(hops)
             last = str(hops[-1].get("host"))
-            if last == UNKNOWN or (_is_address(target) and last != target):
-                figures = [one for one in figures if one.labels]
+            reached = last != UNKNOWN and (last == target or not _is_address(target))
+            figures, remarks = _path(hops, reached=reached)
+            if not reached:
                 notes.append(
                     f"{printable_message(target)} did not answer; the last hop is {printable_message(last)}. "
                     "A firewall may drop the packets: set the protocol to TCP and a port that it permits."
@@ -111,11 +111,11 @@ def _report(text: str) -> tuple[str, list[dict[str, Any]]]:
     return str(about.get("dst", "")), hops[:MOST_HOPS]
 
 
-def _path(hops: list[dict[str, Any]]) -> tuple[list[Figure], list[str]]:
-    """Return the figures of the destination, then of each hop, and a remark on loss that does not go on."""
+def _path(hops: list[dict[str, Any]], *, reached: bool) -> tuple[list[Figure], list[str]]:
+    """Return the figures of the destination, then of each hop on the way, and a remark on loss that does not go on."""
     named = [f"{number} {printable_message(str(hop.get('host')), 60)}" for number, hop in enumerate(hops, 1)]
-    figures = [*_figures(hops[-1], ""), Figure(HOPS, float(len(hops)))]
-    for name, hop in zip(named, hops, strict=True):
+    figures = [*_figures(hops[-1], ""), Figure(HOPS, float(len(hops)))] if reached else []
+    for name, hop in zip(named, hops[:-1] if reached else hops, strict=False):
         figures += _figures(hop, name)
     lost = [hop.get("Loss%") for hop in hops]
     limited = [
@@ -272,6 +272,10 @@ class Mtr(Suite):
     syntax = CommandSyntax(extra={"--target": "target"}, choices=("protocol",), normalised=_with_target)
     metrics = METRICS
     parser_type = MtrParser
+    several_limits = (
+        "a packet per interval uses nothing up.",
+        "Run iperf3 to a host on the path to measure its limit.",
+    )
     checks = CHECKS
 
     def tune(self, context: Context) -> dict[str, Tuned]:
