@@ -1,6 +1,6 @@
 """Flame graphs: the frames of folded stacks as rectangles, and as an SVG file."""
 
-import zlib
+from binascii import crc32
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from xml.sax.saxutils import escape
@@ -75,7 +75,7 @@ def flame_frames(stacks: Stacks, before: Stacks | None = None) -> tuple[FlameFra
 def frame_colour(frame: FlameFrame, largest: float) -> tuple[int, int, int]:
     """Return the colour of a frame: warm by its name; of a change red for more and blue for less, as of `largest`."""
     if frame.change is None:
-        shade = zlib.crc32(frame.name.encode("utf-8", "replace")) / 2**32
+        shade = crc32(frame.name.encode("utf-8", "replace")) / 2**32
         return 205 + round(50 * shade), 90 + round(140 * shade), round(55 * shade)
     pale = 245 - round(110 * min(1.0, abs(frame.change) / largest)) if largest else 245
     return (245, pale, pale) if frame.change > 0 else (pale, pale, 245)

@@ -81,8 +81,8 @@ class _Phase:
         """Return the median, p99 and maximum in ms, as far as there are enough round trips for each."""
         if self.reported:
             return self.reported
-        found = {"p50": _rank(self.trips, 0.5), "max": max(self.trips)} if self.trips else {}
-        return found | ({"p99": _rank(self.trips, 0.99)} if len(self.trips) >= FEWEST_FOR_P99 else {})
+        found = {"p50": nearest_rank(self.trips, 0.5), "max": max(self.trips)} if self.trips else {}
+        return found | ({"p99": nearest_rank(self.trips, 0.99)} if len(self.trips) >= FEWEST_FOR_P99 else {})
 
 
 class UnderLoadParser(LineParser):
@@ -224,7 +224,7 @@ def _increases(idle: dict[str, float], loaded: dict[str, float]) -> list[Figure]
     return [Figure(metric, loaded[word] - idle[word]) for metric, word in pairs if word in idle and word in loaded]
 
 
-def _rank(values: Sequence[float], share: float) -> float:
+def nearest_rank(values: Sequence[float], share: float) -> float:
     """Return the nearest-rank percentile: the smallest value that at least that share does not exceed."""
     return sorted(values)[max(0, math.ceil(share * len(values)) - 1)]
 

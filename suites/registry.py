@@ -6,6 +6,7 @@ from suites.base import Histograms, Suite
 from suites.command.suite import UserCommand
 from suites.compute import Compute
 from suites.cp import Cp
+from suites.curl import Curl
 from suites.dd.suite import Dd
 from suites.errors import UnknownSuiteError
 from suites.fio.suite import Fio
@@ -17,6 +18,7 @@ from suites.ioping import Ioping
 from suites.iperf3.suite import Iperf3
 from suites.linpack.suite import Linpack
 from suites.memory_blocks import MemoryBlocks
+from suites.mtr import Mtr
 from suites.net_blocks.suite import NetBlocks
 from suites.oltp.suite import SysbenchOltp
 from suites.pg_test_fsync import PgTestFsync
@@ -29,6 +31,7 @@ from suites.slo.fio import FioSlo
 from suites.slo.http import HttpSlo
 from suites.slo.pgbench import PgbenchSlo
 from suites.snia.suite import FioSnia
+from suites.sockperf import Sockperf
 from suites.speccpu import SpecCpu
 from suites.sqlite import Sqlite
 from suites.stream.suite import Stream
@@ -68,8 +71,11 @@ SUITES: tuple[Suite, ...] = (
     Iperf3(),
     UdpRate(),
     NetBlocks(),
+    Sockperf(),
     LatencyUnderLoad(),
     Rrul(),
+    Mtr(),
+    Curl(),
     SysbenchOltp(),
     Pgbench(),
     PgbenchSlo(),

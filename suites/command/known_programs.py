@@ -5,6 +5,8 @@ from suites.sysbench.output import SYSBENCH
 
 _RT_TESTS = {**same_package_name("rt-tests"), "dnf": "realtime-tests"}
 
+_IPUTILS = same_package_name("iputils")
+
 KNOWN_PROGRAMS = (
     Program(
         "7-Zip",
@@ -21,6 +23,13 @@ KNOWN_PROGRAMS = (
     Program("cyclictest", ("cyclictest",), _RT_TESTS, version=("--help",), version_line="cyclictest V"),
     Program("perf", ("perf",), {**same_package_name("perf"), "apt": "linux-perf"}),
     Program("numactl", ("numactl",), same_package_name("numactl"), version=()),
+    Program(
+        "tracepath",
+        ("tracepath",),
+        {**_IPUTILS, "apt": "iputils-tracepath", "apk": "iputils-tracepath"},
+        version=("-V",),
+    ),
+    Program("ping", ("ping",), {**_IPUTILS, "apt": "iputils-ping"}, version=("-V",)),
     SYSBENCH,
     COMPILER,
     MAKE,

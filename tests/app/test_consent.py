@@ -98,7 +98,7 @@ def test_every_text_that_names_a_program_a_file_or_a_server_is_shown(suite: str,
     given = "[job]\nexec_prerun=/mark/it\n" if name == "job" else "/mark/it"
     if name == "scan":
         given = "n=mark,other"
-    if name in {"address", "config", "database", "user", "environment", "url"}:
+    if name in {"address", "config", "database", "user", "environment", "url", "target"}:
         given = {"environment": "A=mark", "address": "mark.example", "url": "http://mark.example/"}.get(name, "mark")
     chosen = {**SIMILAR.get(suite, {}), **({"command": "true {n}"} if suite == "command" else {}), name: given}
     (part,) = parts_of(plan_of(make_step(suite, chosen)))

@@ -71,6 +71,8 @@ def shown(found: CheckReport) -> list[tuple[str, str]]:
 CHOSEN: Mapping[str, Mapping[str, object]] = MappingProxyType(
     {
         "speccpu": {"config": "gcc-linux-x86.cfg"},
+        "mtr": {"target": "198.51.100.7"},
+        "curl-times": {"url": "https://shop.example/"},
         "command": {"command": "make -j8 -C /home/ann/shop check"},
         "fio-job": {
             "job": "[global]\ndirect=1\nioengine=libaio\nsize=4g\nruntime=60\ntime_based\n[j]\nrw=randread\n"

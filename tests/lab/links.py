@@ -94,6 +94,18 @@ def delayed(near: LinkedHost, far: LinkedHost, milliseconds: float) -> Iterator[
             wire.kill()
 
 
+def routed(near: LinkedHost, router: LinkedHost, far: LinkedHost, *, mtu: int = 1500) -> str:
+    """Send what `near` has for `far` through `router`, whose way on carries packets of `mtu`; return far's address.
+
+    Replies take the direct way.
+    """
+    for name in ("ip_forward=1", "conf.all.send_redirects=0", "conf.eth0.send_redirects=0"):
+        router.run("sysctl", "-qw", f"net.ipv4.{name}")
+    router.run("ip", "route", "add", far.address, "dev", "eth0", "mtu", "lock", str(mtu))
+    near.run("ip", "route", "add", far.address, "via", router.address)
+    return far.address
+
+
 def _bucket(megabits: float, latency: float) -> tuple[str, ...]:
     burst = max(16_000, round(megabits * 320))
     return "tbf", "rate", f"{megabits}mbit", "burst", str(burst), "latency", f"{latency}ms"
