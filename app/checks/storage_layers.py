@@ -110,7 +110,7 @@ def _discard(evidence: StepEvidence) -> CheckOutcome | None:
 def _deletes(evidence: StepEvidence) -> bool:
     """Return whether each trial writes files that are deleted after it, not files made once for all trials."""
     estimate = evidence.suite.estimate(evidence.values, evidence.context)
-    return works_in_directory(evidence) and bool(estimate.space and estimate.written and not estimate.prepared)
+    return works_in_directory(evidence) and bool(estimate.written and estimate.space > estimate.prepared)
 
 
 def _encrypted(evidence: StepEvidence) -> CheckOutcome | None:

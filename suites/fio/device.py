@@ -50,7 +50,7 @@ def joined_names(names: Iterable[str]) -> str:
 
 def on_volumes(values: Values) -> tuple[Values, ...]:
     """Return the values of the jobs of each directory: fio gives the directories to its jobs in turn (filesetup.c)."""
-    paths = () if on_device(values) else parts(str(values["directory"]))
+    paths = () if on_device(values) else parts(str(values.get("directory", "")))
     jobs = [len(range(place, int(values["numjobs"]), len(paths))) for place in range(len(paths))]
     return tuple(
         {**values, "directory": path, "numjobs": max(1, own)} for path, own in zip(paths, jobs, strict=True)
