@@ -150,6 +150,7 @@ _DISPLAY_LADDERS: tuple[tuple[frozenset[Unit], tuple[tuple[float, str], ...]], .
     ),
     (frozenset({Unit.BYTE}), ((2.0**40, "TiB"), (2.0**30, "GiB"), (2.0**20, "MiB"), (2.0**10, "KiB"), (1.0, "B"))),
     (frozenset({Unit.PER_SECOND}), ((1e9, "G/s"), (1e6, "M/s"), (1e3, "k/s"), (1.0, "/s"))),
+    (frozenset({Unit.WATT}), ((1.0, "W"),)),
 )
 
 

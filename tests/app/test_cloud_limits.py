@@ -153,7 +153,7 @@ def test_an_ebs_volume_is_the_disk_with_its_serial_number() -> None:
     """Of several attached volumes, the limit of the one that was measured is named."""
     both = {"Volumes": [{**VOLUME["Volumes"][0], "Iops": 10_100}, {"VolumeId": "vol-0c2d", "Iops": 10_050}]}
     limits = limits_in(json.dumps(both))
-    assert [one.disk for one in limits[:1]] == [MESSAGES["its_disk"]]
+    assert [one.disk for one in limits[:1]] == [MESSAGES["by_serial"]]
 
     def on(serial: str | Absent, *given: CloudLimit) -> str:
         disk = BlockDevice(name="vda", kind="disk", serial=serial)

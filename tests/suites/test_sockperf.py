@@ -14,7 +14,6 @@ from tests.suites.host_facts import applied, evidence, host, raised
 MESSAGES = messages("suites", "test_sockperf")
 SUITE = Sockperf()
 BOTH = Context(host("web-1"), host("db-1"), "10.0.0.2", Rendezvous(20001, "n"))
-FAILED = ("3.7/no_server", "3.7/tcp_refused", "3.7/missing", "3.7/interrupted", "3.7/lost_reply", "3.7/stalled")
 
 
 def lines(**given: object) -> list[str]:
