@@ -82,7 +82,8 @@ def _print(found: Pairs, top: int) -> None:
             click.echo(plain(f"No profile. {one.absent}"))
             continue
         sides = [one] if before is None else [before, one]
-        click.echo("".join(plain(f"{cost_text(side.cost)}\n") for side in sides if side.cost is not None), nl=False)
+        for cost in (side.cost for side in sides if side.cost is not None):
+            click.echo(plain(cost_text(cost)))
         rows = [[each.name, *(reading_text(side.readings[at]) for side in sides)]
                 for at, each in enumerate(one.readings)]  # fmt: skip
         print_table(["Counter", *(["Value"] if before is None else ["Before", "After"])], rows)

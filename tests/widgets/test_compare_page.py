@@ -449,7 +449,7 @@ def test_studies_are_tabs_and_say_what_they_need(qtbot: QtBot, page: ComparePage
     offered = {page.tabs.tabText(index): page.tabs.isTabEnabled(index) for index in range(page.tabs.count())}
     assert offered == {
         "Plots": True, "Explanation": True, "Noise": True, "Scaling": False, "Heat map": True, "Rounds": False,
-        "Burst": True, "Sample size": True, "Rank": True,
+        "Burst": True, "Sample size": True, "Rank": True, "Profile": False,
     }  # fmt: skip
     assert "Needs a sweep" in page.tabs.tabToolTip(3)
     page.tabs.setCurrentIndex(2)

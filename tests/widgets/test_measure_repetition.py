@@ -54,25 +54,39 @@ def shown(page: MeasurePage) -> list[str]:
 @pytest.mark.parametrize(
     ("texts", "fields"),
     [
-        ({}, ["policy", "trials", "warm_ups", "pause", "sessions", "order"]),
+        ({}, ["policy", "trials", "warm_ups", "pause", "profile", "sessions", "order"]),
         pytest.param(
             {"policy": "until-interval"},
-            ["policy", "precision", "minimum", "cap", "warm_ups", "pause", "sessions", "order"],
+            ["policy", "precision", "minimum", "cap", "warm_ups", "pause", "profile", "sessions", "order"],
             marks=pytest.mark.slow,
         ),
         (
             {"policy": "until-verdict"},
-            ["policy", "baseline", "margin", "confidence", "minimum", "cap", "warm_ups", "pause", "sessions", "order"],
+            [
+                "policy",
+                "baseline",
+                "margin",
+                "confidence",
+                "minimum",
+                "cap",
+                "warm_ups",
+                "pause",
+                "profile",
+                "sessions",
+                "order",
+            ],
         ),
         pytest.param(
-            {"policy": "budget"}, ["policy", "budget", "warm_ups", "pause", "sessions", "order"], marks=pytest.mark.slow
+            {"policy": "budget"},
+            ["policy", "budget", "warm_ups", "pause", "profile", "sessions", "order"],
+            marks=pytest.mark.slow,
         ),
-        ({"policy": "quick"}, ["policy", "warm_ups", "pause", "sessions", "order"]),
+        ({"policy": "quick"}, ["policy", "warm_ups", "pause", "profile", "sessions", "order"]),
         (
             {"sessions": "5"},
-            ["policy", "trials", "warm_ups", "pause", "sessions", "every", "order"],
+            ["policy", "trials", "warm_ups", "pause", "profile", "sessions", "every", "order"],
         ),
-        ({"order": "randomised"}, ["policy", "trials", "warm_ups", "pause", "sessions", "order", "seed"]),
+        ({"order": "randomised"}, ["policy", "trials", "warm_ups", "pause", "profile", "sessions", "order", "seed"]),
     ],
 )
 def test_only_what_has_an_effect_is_asked(
@@ -207,3 +221,10 @@ def test_sessions_are_planned_with_their_total(qtbot: QtBot, page: MeasurePage) 
     assert page.draft.plan().repetition.one_session == page.draft.plan().repetition
     page.draft.adopt(replace(page.draft.plan(), repetition=Repetition(sessions=3, every=3600.0)))
     assert page.draft.plan().repetition == Repetition(sessions=3, every=3600.0)
+
+
+def test_a_profiled_trial_is_asked_for_and_a_duet_has_none(qtbot: QtBot, page: MeasurePage) -> None:
+    write(qtbot, page, profile="yes")
+    assert page.draft.plan().repetition.profile
+    write(qtbot, page, order="duet")
+    assert "profile" not in shown(page)

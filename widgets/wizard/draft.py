@@ -12,7 +12,7 @@ from app.plans.plan_changes import still_changed
 from app.plans.plan_names import automatic_name, has_automatic_name, step_name
 from app.plans.plan_remarks import Acknowledged, RemediedValue
 from app.plans.tuning import TUNING, tuning_of, tuning_values
-from app.plans.validation import check_duet, check_profile, validate
+from app.plans.validation import check_duet, validate
 from suites.base import Context, Suite, directories_of
 from suites.command_line import UnreadWord
 from suites.errors import BenchwrightError, ParameterError
@@ -364,7 +364,6 @@ class PlanDraft:
         given = self.repetition.values()
         try:
             check_duet(order_of(given)[0], repetition_of(given).policy, len(self.steps))
-            check_profile(order_of(given)[0], repetition_of(given))
         except PlanError as error:
             return str(error)
         return problem_of(given, self.pinned)

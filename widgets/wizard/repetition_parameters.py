@@ -20,6 +20,10 @@ def _repeats(values: Values) -> bool:
     return int(values.get("sessions", 1)) > 1
 
 
+def _alone(values: Values) -> bool:
+    return values.get("order") != Order.DUET.value
+
+
 def _drawn(values: Values) -> bool:
     return Order(str(values.get("order", Order.BLOCK))).drawn
 
@@ -142,6 +146,7 @@ REPETITION = (
         default=False,
         help="One more trial of each step under perf, after those that count: counters and sampled stacks (flame "
         "graph) of the processes on the host under test. It is stored, marked and excluded from the statistics.",
+        applies=_alone,
     ),
     Parameter(
         name="sessions",
@@ -217,7 +222,7 @@ def repetition_of(values: Mapping[str, Value]) -> Repetition:
         trials=1 if quick else int(values["trials"]),
         warm_ups=int(values["warm_ups"]),
         pause=float(values["pause"]),
-        profile=bool(values["profile"]),
+        profile=bool(values["profile"]) and _alone(values),
         policy=Policy.FIXED if quick else Policy(str(values["policy"])),
         precision=float(values["precision"]) / 100,
         baseline=str(values["baseline"]).strip(),
