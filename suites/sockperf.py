@@ -20,7 +20,16 @@ from suites.base import (
 )
 from suites.checks import Check, CheckOutcome, NotChecked
 from suites.command_line import CommandSyntax
-from suites.equivalents import Equivalent, MetricMapping, ParameterMapping, at_least_a_second, mapped, only_size
+from suites.equivalents import (
+    Equivalent,
+    MetricMapping,
+    ParameterMapping,
+    Traits,
+    at_least_a_second,
+    mapped,
+    only_size,
+    pattern_text,
+)
 from suites.facts import Facts, known
 from suites.line_parser import LineParser
 from suites.net_blocks.output import LONGEST, P50, P90, P99, P999
@@ -381,6 +390,11 @@ class Sockperf(Suite):
         """Return the time after the warm-up; under load the rate is given."""
         rate = RateLimit(MESSAGES.name, float(values["rate"])) if _under_load(values) else None
         return Workload(seconds=float(values["time"]), ramp=WARM_UP, rate_limit=rate, concurrency=None if rate else 1)
+
+    def traits(self, values: Values, facts: Facts | None) -> Traits:
+        """Return the traits of a step for cross-checks."""
+        protocol = pattern_text(str(values["protocol"]))
+        return Traits(pattern=protocol, block=int(values["size"]), seconds=float(values["time"]))
 
     def tune(self, context: Context) -> dict[str, Tuned]:
         """Return enough time for the tail, whole round trips and a free port."""

@@ -10,7 +10,7 @@ from suites.snia.suite import FioSnia
 from tests.disk_host import GIB, disk_host
 
 
-@pytest.mark.parametrize(("suite", "share"), [(Fio(), "(1 % of the volume)"), (FioSnia(), "(5 % of the volume)")])
+@pytest.mark.parametrize(("suite", "share"), [(Fio(), "(5 % of the volume)"), (FioSnia(), "(25 % of the volume)")])
 def test_the_reason_names_the_share_where_the_size_of_the_volume_is_known(suite: Suite, share: str) -> None:
     facts = disk_host()
     assert "of the volume" not in suite.tune(Context(facts))["size"].why
