@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import count
 
 from suites.base import Command, Purpose
 from suites.facts import Facts, cpus_for
@@ -49,13 +50,13 @@ def profiled_argv(argv: Sequence[str], number: int, hertz: int) -> tuple[str, ..
 
 def profiled_commands(commands: Iterable[Command], hertz: int) -> tuple[Command, ...]:
     """Return `commands`, those that measure on the host itself under perf."""
-    found, number = [], 0
-    for command in commands:
-        if command.purpose is Purpose.MEASURE and not command.on_peer:
-            command = replace(command, argv=profiled_argv(command.argv, number, hertz))  # noqa: PLW2901
-            number += 1
-        found.append(command)
-    return tuple(found)
+    numbers = count()
+    return tuple(
+        replace(command, argv=profiled_argv(command.argv, next(numbers), hertz))
+        if command.purpose is Purpose.MEASURE and not command.on_peer
+        else command
+        for command in commands
+    )
 
 
 def is_profiled(commands: Iterable[Command]) -> bool:
