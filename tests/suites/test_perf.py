@@ -30,9 +30,10 @@ def counted(name: str) -> dict[str, float | None]:
 
 
 def test_the_command_is_what_an_expert_types() -> None:
-    commands = (Command(("server",), Purpose.SERVE), Command(("fio", "--x=a b")), Command(("fio", "2")))
-    server, first, second = profiled_commands(commands, 99)
-    assert server.argv == ("server",)
+    peer = Command(("mpstat",), on_peer=True)
+    commands = (Command(("server",), Purpose.SERVE), Command(("fio", "--x=a b")), peer, Command(("fio", "2")))
+    server, first, unprofiled, second = profiled_commands(commands, 99)
+    assert (server, unprofiled) == (commands[0], peer)
     assert shlex.join(first.argv) == MESSAGES["the_command"]
     assert "perf-1.data" in second.argv
     assert is_profiled([server, first])
