@@ -66,6 +66,7 @@ def test_a_program_that_uses_a_cpu_is_named_and_one_of_ours_is_not(session: Sess
 
 
 @pytest.mark.alone
+@pytest.mark.slow
 def test_a_program_that_writes_to_the_disk_is_found(session: Session, tmp_path: Path) -> None:
     file = tmp_path / "hog"
     writing = f"while :; do dd if=/dev/zero of={file} bs=1M count=16 oflag=direct conv=notrunc; done"

@@ -52,6 +52,7 @@ def printed(events: list[object]) -> bytes:
 
 
 @pytest.mark.alone
+@pytest.mark.slow
 def test_a_sweep_over_ssh_has_fios_own_figures_and_grows_with_depth(lab_host: LabHost, tmp_path: Path) -> None:
     lab_host.add_to_home()
     given: dict[str, Any] = {

@@ -37,6 +37,7 @@ def test_what_can_be_told_before_is_told_and_nothing_else(case: Case, stage: Sta
 
 @pytest.mark.alone
 @pytest.mark.parametrize("case", CORE, ids=lambda case: case.name)
+@pytest.mark.slow
 def test_a_quick_story_is_told(case: Case, stage: Stage) -> None:
     found = staged(case, run, stage)
     assert missed(case, found) == [], found.summary

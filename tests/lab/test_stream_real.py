@@ -42,6 +42,7 @@ def test_a_run_over_ssh_sweeps_and_leaves_nothing(lab_host: LabHost, tmp_path: P
 
 
 @pytest.mark.alone
+@pytest.mark.slow
 def test_copy_agrees_with_numpy(tmp_path: Path) -> None:
     """Both copy arrays that no cache holds, with one thread; numpy counts each byte read and written."""
     with workstation_in(tmp_path) as workstation:

@@ -76,6 +76,7 @@ def test_buffered_reads_in_sequence_reach_the_device_as_fewer_and_larger_ones(
     assert "not-from-the-device" not in ids(verdict)
 
 
+@pytest.mark.slow
 def test_a_copy_of_random_bytes_measures_the_generator_and_one_of_zeros_does_not(
     workstation: Workstation, disk: str
 ) -> None:
