@@ -20,7 +20,7 @@ from suites.base import (
 )
 from suites.checks import Check, CheckOutcome, NotChecked
 from suites.command_line import CommandSyntax
-from suites.equivalents import Equivalent, MetricMapping, ParameterMapping, at_least_a_second, mapped, only_size
+from suites.equivalents import Equivalent, MetricMapping, ParameterMapping, Traits, at_least_a_second, mapped, only_size
 from suites.facts import Facts, known
 from suites.line_parser import LineParser
 from suites.net_blocks.output import LONGEST, P50, P90, P99, P999
@@ -413,6 +413,16 @@ class Sockperf(Suite):
         seconds = float(values["time"]) + START
         load = int(values["rate"]) * int(values["size"]) * float(values["time"])
         return Estimate(seconds, network=int(load) if _under_load(values) else None)
+
+    def traits(self, values: Values, facts: Facts | None) -> Traits:
+        """Return the traits of a step for cross-checks."""
+        return Traits(
+            pattern=str(values["protocol"]),
+            block=int(values["size"]),
+            in_flight=None if _under_load(values) else 1,
+            threads=1,
+            seconds=float(values["time"]),
+        )
 
 
 WARM_UP = 0.45

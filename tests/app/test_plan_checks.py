@@ -128,7 +128,7 @@ def test_the_findings_that_keep_a_step_from_being_started_are_known() -> None:
     assert blocking_ids() == {
         "tool-missing", "no-space", "directory-not-writable", "directory-unsafe", "device-unusable", "device-in-use",
         "command-writes-device", "command-unjudged", "command-empty", "command-unreadable", "command-no-figure",
-        "command-scan", "http-no-url", "http-few-connections",
+        "command-scan", "http-no-url", "http-few-connections", "mtr-no-target", "curl-no-url",
         "job-file-unreadable", "job-file-variable", "job-file-unjudged", "job-file-writes-device",
         "database-not-named", "oltp-needs-sysbench-1", "probe-no-compiler", "probe-no-compiler-peer",
         "duet-cpus", "duet-one-device",
