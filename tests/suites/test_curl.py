@@ -65,11 +65,19 @@ def test_failed_requests_are_counted_and_other_responses_named() -> None:
     assert MESSAGES["not_found"] in parsed("7.88.1/not_found").notes[0]
 
 
-@pytest.mark.parametrize("name", ["refused", "no_name", "certificate", "missing"])
-def test_how_it_failed_is_said(name: str) -> None:
+@pytest.mark.parametrize(
+    ("name", "why"),
+    [
+        ("refused", MESSAGES["refused"]),
+        ("no_name", MESSAGES["no_name"]),
+        ("certificate", MESSAGES["certificate"]),
+        ("missing", MESSAGES["missing"]),
+    ],
+)
+def test_how_it_failed_is_said(name: str, why: str) -> None:
     found = parsed(f"7.88.1/{name}")
     assert (found.complete, found.figures) == (False, ())
-    assert MESSAGES[name] in " ".join(found.notes)
+    assert why in " ".join(found.notes)
 
 
 @pytest.mark.parametrize("name", captures("curl"))

@@ -66,11 +66,14 @@ def test_loss_that_goes_on_is_loss_of_the_path() -> None:
     assert figures(found)["lost"] > 10
 
 
-@pytest.mark.parametrize("name", ["unreached", "missing", "denied"])
-def test_how_it_failed_is_said(name: str) -> None:
+@pytest.mark.parametrize(
+    ("name", "why"),
+    [("unreached", MESSAGES["unreached"]), ("missing", MESSAGES["missing"]), ("denied", MESSAGES["denied"])],
+)
+def test_how_it_failed_is_said(name: str, why: str) -> None:
     found = parsed(f"0.95/{name}")
     assert not found.complete
-    assert MESSAGES[name] in " ".join(found.notes)
+    assert why in " ".join(found.notes)
     assert all(one.labels for one in found.figures)
 
 
