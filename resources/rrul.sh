@@ -1,9 +1,9 @@
 # Measures round trips on the idle network, then under TCP load in several classes at once: POSIX sh; no root.
-# Run as `sh rrul.sh RAMP IDLE PROBE CLASS PINGER LOAD [CLASS PINGER LOAD]...`. Each command is one word of the line; the PROBE
-# times both phases by itself, after IDLE seconds the loaded one. Each line of output begins with its class, or *.
+# Run as `sh rrul.sh RAMP IDLE CLASS PINGER LOAD PROBE [CLASS PINGER LOAD PROBE]...`. Each command is one word of the line. A PROBE
+# times both phases by itself, after IDLE seconds the loaded one; it may be empty. Each line of output begins with its class, or *.
 set -uf
-ramp=$1 idle=$2 probe=$3
-shift 3
+ramp=$1 idle=$2
+shift 2
 
 phase() { # name: with the seconds since this host started
     read -r uptime _ </proc/uptime
@@ -13,20 +13,23 @@ run() { # class, command
     # shellcheck disable=SC2086 # the command is words
     $2 2>&1 | while IFS= read -r line; do printf '%s %s\n' "$1" "$line"; done
 }
-start() { # which of the two commands of each class, classes
+start() { # which of the three commands of each class, classes
     which=$1
     shift
-    while [ $# -ge 3 ]; do
-        command=$3
-        [ "$which" = load ] || command=$2
-        run "$1" "$command" &
+    while [ $# -ge 4 ]; do
+        case $which in
+        ping) run "$1" "$2" & ;;
+        load) run "$1" "$3" & ;;
+        probe) [ -z "$4" ] || run "UDP-$1" "$4" & ;;
+        esac
         started="$started $!"
-        shift 3
+        shift 4
     done
 }
 
 phase idle
-run UDP "$probe" &
+started=
+start probe "$@"
 sleep "$idle" &
 started=$!
 start ping "$@"

@@ -5,7 +5,8 @@
 # @EACH@ replaced (SENDERS, at most 256 or so, times EACH is RATE); then `sh percentiles.sh SECONDS` prints "REQUESTS
 # SECONDS MEAN P50 P95 P99 P99.9 MAX" of it, in us. The rate is doubled until two windows miss the limit or the rate, and
 # the last two rates are bisected. A window misses its rate if it is 2 % and three standard errors of a Poisson process
-# below it. N fresh windows confirm the rate: if most of them miss, it is lowered by 2^(1/32) and confirmed again.
+# below it. N fresh windows confirm the rate: if most of them miss, it is lowered by 2^(1/32), 2^(2/32), 2^(4/32) and so on,
+# and once such a rate is confirmed, those between it and the last that was not are bisected in the same way.
 set -uf
 LC_ALL=C
 export LC_ALL
@@ -81,6 +82,15 @@ window() {
 # lucky one does not pass the fresh windows.
 holds() { window "$@" || window "$@"; }
 
+# Succeeds if at most half of the fresh windows at level $1 miss.
+confirmed() {
+    kept=0 missed=0
+    while [ $((kept + missed)) -lt "$confirm" ]; do
+        if window "$1" confirm; then kept=$((kept + 1)); else missed=$((missed + 1)); fi
+        [ $((2 * missed)) -le "$confirm" ] || return 1
+    done
+}
+
 command=$*
 high="" low="" at=0
 # shellcheck disable=SC2086
@@ -102,15 +112,21 @@ while [ $((high - low)) -gt 1 ]; do
     at=$(((low + high) / 2))
     if holds "$at" bisect; then low=$at; else high=$at; fi
 done
-while [ "$low" -ge "$lowest" ]; do
-    kept=0 missed=0
-    while [ $((kept + missed)) -lt "$confirm" ]; do
-        if window "$low" confirm; then kept=$((kept + 1)); else missed=$((missed + 1)); fi
-        [ $((2 * missed)) -le "$confirm" ] || break
-    done
-    [ $((2 * missed)) -gt "$confirm" ] || break
-    low=$((low - 1))
+at=$low low="" step=1
+while [ "$at" -ge "$lowest" ]; do
+    if confirmed "$at"; then low=$at; else high=$at; fi
+    if [ -z "$low" ]; then
+        at=$((high - step)) step=$((2 * step))
+    elif [ $((high - low)) -gt 1 ]; then
+        at=$(((low + high) / 2))
+    else
+        break
+    fi
 done
 # shellcheck disable=SC2086
-set -- $(level $low)
-if [ "$low" -ge "$lowest" ]; then echo "benchwright: ended: confirmed $1/s"; else echo "benchwright: ended: no rate kept the limit"; fi
+if [ -n "$low" ]; then
+    set -- $(level "$low")
+    echo "benchwright: ended: confirmed $1/s"
+else
+    echo "benchwright: ended: no rate kept the limit"
+fi

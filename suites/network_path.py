@@ -50,9 +50,9 @@ class Rendezvous:
 
 
 def draw_meeting(used: Collection[int]) -> Rendezvous | None:
-    """Return random ports that are not in `used`, two and up to three more, and a nonce; None if there are none."""
+    """Return random ports that are not in `used`, two and up to five more, and a nonce; None if there are none."""
     free = [port for port in PORTS if port not in used]
     if len(free) < 2:
         return None
-    port, second, *more = secrets.SystemRandom().sample(free, min(len(free), 5))
+    port, second, *more = secrets.SystemRandom().sample(free, min(len(free), 7))
     return Rendezvous(port, secrets.token_hex(NONCE_BYTES), second, tuple(more))

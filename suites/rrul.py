@@ -22,8 +22,10 @@ from suites.vocab import Figure, Resource, Sample
 CLASSES: Mapping[str, str] = {"BE": "0x00", "BK": "0x20", "CS5": "0xa0", "EF": "0xb8"}
 """Classes of RRUL with the TOS byte of their DSCP (CS0, CS1, CS5, EF), as in flent's rrul.conf."""
 
-UDP = "UDP"
-_TAGGED = re.compile(r"(\*|BE|BK|CS5|EF|UDP) (.*)")
+UDP: Mapping[str, str] = {"BE": "UDP", "BK": "UDP BK", "EF": "UDP EF"}
+"""Classes of the UDP round trips of RRUL, and their labels."""
+
+_TAGGED = re.compile(r"(\*|(?:UDP-)?(?:BE|BK|CS5|EF)) (.*)")
 
 
 def _marked(figure: Figure, name: str) -> Figure:
@@ -31,12 +33,12 @@ def _marked(figure: Figure, name: str) -> Figure:
 
 
 class RrulParser(LineParser):
-    """Parser of one trial: each class as a latency under load, UDP without a load of its own."""
+    """Parser of one trial: each class as a latency under load; UDP without loads of its own."""
 
     def __init__(self, interval: float) -> None:
         super().__init__()
         self._classes = {name: UnderLoadParser(interval) for name in CLASSES}
-        self._classes[UDP] = UnderLoadParser(interval, loads=False)
+        self._classes |= {name: UnderLoadParser(interval, loads=False) for name in UDP.values()}
 
     def _read(self, line: str) -> None:
         match = _TAGGED.fullmatch(line)
@@ -44,8 +46,9 @@ class RrulParser(LineParser):
             if line:
                 self._fail(line)
             return
+        tag = UDP.get(match[1].removeprefix("UDP-"), "") if match[1].startswith("UDP-") else match[1]
         for name, parser in self._classes.items():
-            if match[1] in {"*", name}:
+            if tag in {"*", name}:
                 found = parser.feed(match[2].encode() + b"\n")
                 self._samples += [_marked_sample(sample, name) for sample in found]
 
@@ -77,14 +80,12 @@ class Rrul(Suite):
 
     id = "rrul"
     title = "RRUL: latency under mixed load"
-    summary = (
-        "Round trips by ICMP in four DSCP classes and by UDP, idle and under a TCP stream of each class both ways."
-    )
+    summary = "Round trips by ICMP and UDP in DSCP classes, idle and under a TCP stream of each class both ways."
     resource = Resource.NETWORK
     tried = TestedTool(
         "iperf3 3.12, ping of iputils 20221126 and Benchwright’s own probe, run for real on links whose queue is known",
         "every round trip by ping, every second by the probe",
-        "flent’s rrul with iperf3 and ping -Q in place of netperf; UDP round trips are best effort",
+        "flent’s rrul with iperf3, ping -Q and our UDP probe in place of netperf",
     )
     program = IPERF3
     other_programs = (COMPILER,)
@@ -106,25 +107,34 @@ class Rrul(Suite):
     def commands(self, values: Values, context: Context) -> tuple[Command, ...]:
         """Return the five server ends, then the script with one ping and one load for each class."""
         seconds, meeting = int(values["time"]), context.meeting
-        ports = (0,) * 5 if meeting is None else (meeting.port, meeting.second_port, *meeting.more_ports)
+        ports = (0,) * 7 if meeting is None else (meeting.port, meeting.second_port, *meeting.more_ports)
+        nonces = (HostFile("nonce", text=(meeting.nonce if meeting else "drawn right before the test") + "\n"),)
+        script = HostFile("rrul.sh", resource="rrul.sh")
         served: list[Command] = []
+        own: list[Command] = []
+        files: tuple[HostFile, ...] = ()
+        probes: dict[str, str] = {}
+        for name, port in zip(UDP, (ports[0], *ports[5:]), strict=False):
+            tos = int(CLASSES[name], 16)
+            marked = ("--tos", str(tos)) if tos else ()
+            meet = ("--port", port_text({"port": port}, context), "--nonce-file", "nonce", *marked)
+            served += probe_end(
+                PROGRAM, ("--serve", *meet), values, context.peer_facts, sources=SOURCES, files=nonces, serves=True
+            )
+            words = ("--connect", peer_address(values, context), *meet, *probe_timing(values))
+            own += probe_end(PROGRAM, words, values, context.facts, sources=SOURCES, files=(*nonces, script))
+            run = own.pop()
+            probes[name], files = " ".join(run.argv), run.files
         classes: list[str] = []
-        for (name, tos), port in zip(CLASSES.items(), ports[1:], strict=False):
+        for (name, mark), port in zip(CLASSES.items(), ports[1:], strict=False):
             given = {"direction": "both", "port": port, "time": seconds + RAMP + SPARE}
             given |= {"congestion": values["congestion"], "address": values["address"]}
             serve, client = _LOAD.commands(complete_values(_LOAD, given), context)
             served.append(serve)
-            classes += [name, ping_words(values, context, tos), " ".join((*client.argv, "-S", tos))]
-        nonces = (HostFile("nonce", text=(meeting.nonce if meeting else "drawn right before the test") + "\n"),)
-        meet = ("--port", port_text({"port": ports[0]}, context), "--nonce-file", "nonce")
-        there = probe_end(
-            PROGRAM, ("--serve", *meet), values, context.peer_facts, sources=SOURCES, files=nonces, serves=True
-        )
-        script = HostFile("rrul.sh", resource="rrul.sh")
-        words = ("--connect", peer_address(values, context), *meet, *probe_timing(values))
-        *build, run = probe_end(PROGRAM, words, values, context.facts, sources=SOURCES, files=(*nonces, script))
-        start = ("sh", "rrul.sh", str(RAMP), str(seconds + RAMP), " ".join(run.argv))
-        return (*there, *served, *build, Command((*start, *classes), files=run.files))
+            load = " ".join((*client.argv, "-S", mark))
+            classes += [name, ping_words(values, context, mark), load, probes.get(name, "")]
+        start = ("sh", "rrul.sh", str(RAMP), str(seconds + RAMP), *classes)
+        return (*dict.fromkeys((*served, *own)), Command(start, files=files))
 
     def effects(self, values: Values) -> tuple[Effect, ...]:
         """Return the address that the user named."""

@@ -368,6 +368,8 @@ static void read_words(int number, char **words, struct wanted *wanted, struct e
             wanted->nonce_file = value;
         else if (!strcmp(word, "--port"))
             end->port = (int)whole(word, value, 1, 65535);
+        else if (!strcmp(word, "--tos"))
+            end->tos = (int)whole(word, value, 0, 255);
         else if (!strcmp(word, "--blocks"))
             wanted->blocks = list(value);
         else if (!strcmp(word, "--protocols"))

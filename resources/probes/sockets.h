@@ -31,11 +31,20 @@ enum { TCP, UDP };
 struct end {
     char nonce[LONGEST_NONCE + 1];
     int port, listener, datagrams; /* of the server end: what it listens on */
+    int tos;                       /* of every packet of this end: the byte that has the DSCP; 0 leaves it */
 };
 
 static int set(int fd, int level, int option, int value)
 {
     return setsockopt(fd, level, option, &value, sizeof value);
+}
+
+static void mark(int fd, const struct end *end)
+{
+    if (end->tos) {
+        set(fd, IPPROTO_IP, IP_TOS, end->tos);
+        set(fd, IPPROTO_IPV6, IPV6_TCLASS, end->tos);
+    }
 }
 
 static void set_timeout(int fd, double seconds_to_wait)
@@ -208,6 +217,7 @@ static int accept_ours(struct end *end, int flow, double patience)
         set_timeout(fd, GREETING_TIME);
         if (hear(fd, message) && is_ours(message, end, flow, &version)) {
             set_timeout(fd, 0);
+            mark(fd, end);
             say_to(fd, "%s %d", MAGIC, VERSION);
             if (version != VERSION)
                 fail(1, "the client is of version %d, this server end of version %d", version, VERSION);
@@ -239,6 +249,7 @@ static int accept_datagrams(struct end *end, int flow)
         if (!is_ours(message, end, flow, &version) || connect(fd, (struct sockaddr *)&address, size))
             continue;
         end->datagrams = bound_anywhere(SOCK_DGRAM, end->port);
+        mark(fd, end);
         say_to(fd, "%s %d", MAGIC, VERSION);
         return fd;
     }
@@ -304,6 +315,7 @@ static int join(const char *host, const struct end *end, int protocol, int flow)
 {
     int fd = reach(host, end->port, protocol == UDP ? SOCK_DGRAM : SOCK_STREAM), version = 0;
     char message[MESSAGE], magic[32];
+    mark(fd, end);
     set_timeout(fd, protocol == UDP ? 0.3 : 20);
     for (int tries = 0; tries < (protocol == UDP ? 30 : 1); tries++) {
         greet(message, end, flow);

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from app.events import State, TrialEnded
+from suites.rrul import CLASSES, UDP
 from tests.lab.links import LinkedHost, LinkedHosts, routed
 from tests.lab.probe_runs import run_once, workstation_in
 from tests.suites.captured_outputs import figures
@@ -30,7 +31,7 @@ def test_every_class_waits_in_one_queue(linked_hosts: LinkedHosts, tmp_path: Pat
     ended = measured(tmp_path)
     found = figures(ended.parsed)
     assert (ended.state, ended.reason) == (State.DONE, "")
-    for name in ("BE", "BK", "CS5", "EF", "UDP"):
+    for name in (*CLASSES, *UDP.values()):
         assert found[f"round_trip {name} idle"] < 5
         assert 0.6 * 80 < found[f"latency_increase {name}"] < 1.05 * 80
     assert sum(found[f"throughput {name} send receiver"] for name in ("BE", "BK", "CS5", "EF")) == pytest.approx(
@@ -54,20 +55,20 @@ def favour(router: LinkedHost, tos: str) -> None:
 
 
 def test_a_class_that_is_treated_differently_is_seen(linked_hosts: LinkedHosts, tmp_path: Path) -> None:
-    """TCP fills a queue to its end before each loss, so the longest round trip is that of the full queue."""
+    """TCP fills a queue to its end before each loss, so the p99 of the round trips is that of the full queue."""
     near, far, router = linked_hosts(3)
     target = routed(near, router, far)
     favour(router, "0xb8")
-    near.run(
-        "ip", "link", "set", "dev", "eth0", "gso_max_segs", "1"
-    )  # the router queues packets, not what TCP makes of many
+    near.run("ip", "link", "set", "dev", "eth0", "gso_max_segs", "1")  # so that packets are queued, not batches
     near.shape_arrivals(200, latency=1)  # the way back
     ended = measured(tmp_path, target)
     found = figures(ended.parsed)
     assert (ended.state, ended.reason) == (State.DONE, "")
-    assert found["latency_max EF loaded"] == pytest.approx(EF_QUEUE, rel=0.15)
-    for name in ("BE", "BK", "CS5", "UDP"):
-        assert found[f"latency_max {name} loaded"] == pytest.approx(OTHER_QUEUE, rel=0.1)
+    for name in CLASSES:
+        queue = EF_QUEUE if name == "EF" else OTHER_QUEUE
+        assert found[f"latency_p99 {name} loaded"] == pytest.approx(queue, rel=0.1)
+    for name, label in UDP.items():
+        assert found[f"round_trip {label} loaded"] == pytest.approx(found[f"round_trip {name} loaded"], rel=0.1)
     others = sum(found[f"throughput {name} send receiver"] for name in ("BE", "BK", "CS5"))
-    assert found["throughput EF send receiver"] == pytest.approx(10e6 * 1448 / 1514, rel=0.08)
-    assert others == pytest.approx(10e6 * 1448 / 1514, rel=0.08)
+    assert found["throughput EF send receiver"] == pytest.approx(10e6 * 1448 / 1514, rel=0.15)
+    assert others == pytest.approx(10e6 * 1448 / 1514, rel=0.15)

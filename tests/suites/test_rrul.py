@@ -7,7 +7,7 @@ import pytest
 from suites.base import Context, ParsedTrial, Purpose, complete_values
 from suites.network_path import Rendezvous
 from suites.ping import grade_note
-from suites.rrul import CLASSES, Rrul
+from suites.rrul import CLASSES, UDP, Rrul
 from tests.messages import messages
 from tests.suites.captured_outputs import capture, figures
 from tests.suites.host_facts import evidence, host, raised
@@ -16,7 +16,7 @@ MESSAGES = messages("suites", "test_rrul")
 
 SUITE = Rrul()
 VALUES = complete_values(SUITE, {"interval": 0.05})
-MEETING = Rendezvous(20001, "0123456789abcdef", 20002, (20003, 20004, 20005))
+MEETING = Rendezvous(20001, "0123456789abcdef", 20002, (20003, 20004, 20005, 20006, 20007))
 BOTH = Context(host("web-1", iperf3="iperf 3.12", gcc="gcc 12"), host("db-1", gcc="gcc 12"), "10.0.0.2", MEETING)
 
 
@@ -28,14 +28,23 @@ def test_each_class_has_its_ping_its_load_and_its_port() -> None:
     *_, run = commands = SUITE.commands(complete_values(SUITE, {}), BOTH)
     served = [shlex.join(command.argv) for command in commands if command.purpose is Purpose.SERVE]
     assert served == [
-        "./netblocks --serve --port 20001 --nonce-file nonce",
+        *(
+            f"./netblocks --serve --port {port} --nonce-file nonce{tos}"
+            for port, tos in ((20001, ""), (20006, " --tos 32"), (20007, " --tos 184"))
+        ),
         *(f"iperf3 -s -1 -p {port} --forceflush" for port in (20002, 20003, 20004, 20005)),
     ]
     assert run.argv[:4] == ("sh", "rrul.sh", "2", "32")
-    assert [run.argv[at] for at in (5, 8, 11, 14)] == list(CLASSES)
-    assert run.argv[15] == "ping -n -Q 0xb8 -i 0.2 -c 150 10.0.0.2"
-    assert run.argv[16].startswith("iperf3 -c 10.0.0.2 -p 20005 --bidir ")
-    assert run.argv[16].endswith(" -S 0xb8")
+    assert [run.argv[at] for at in (4, 8, 12, 16)] == list(CLASSES)
+    assert run.argv[17] == "ping -n -Q 0xb8 -i 0.2 -c 150 10.0.0.2"
+    assert run.argv[18].startswith("iperf3 -c 10.0.0.2 -p 20005 --bidir ")
+    assert run.argv[18].endswith(" -S 0xb8")
+    assert [run.argv[at].partition(" --protocols")[0] for at in (7, 11, 15, 19)] == [
+        "./netblocks --connect 10.0.0.2 --port 20001 --nonce-file nonce",
+        "./netblocks --connect 10.0.0.2 --port 20006 --nonce-file nonce --tos 32",
+        "",
+        "./netblocks --connect 10.0.0.2 --port 20007 --nonce-file nonce --tos 184",
+    ]
     assert {file.name for file in run.files} == {"nonce", "rrul.sh"}
 
 
@@ -44,7 +53,7 @@ def test_every_class_has_its_latency_and_its_throughput() -> None:
     values = figures(found)
     assert found.complete, found.notes
     assert dict(found.figures[0].labels) == {"class": "BE", "phase": "loaded"}
-    for name in (*CLASSES, "UDP"):
+    for name in (*CLASSES, *UDP.values()):
         assert values[f"round_trip {name} idle"] < 3
         assert 10 < values[f"latency_increase {name}"] < 30
     for name in CLASSES:
