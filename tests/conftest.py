@@ -10,6 +10,9 @@ import threading
 import time
 from collections.abc import Generator, Iterator
 from functools import partial
+from pathlib import Path
+from tempfile import mkdtemp
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -20,6 +23,9 @@ from tests.host_shells import behind, shell_session
 from tests.lab_sshd import lab_host, lab_keys, start_lab_host
 from tests.processes import job_groups, members, processes_with, removed, until
 from tests.short_probe import few_programs
+
+if TYPE_CHECKING:
+    from PySide6.QtWidgets import QApplication
 
 os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
 
@@ -98,6 +104,17 @@ LONGEST = ("lab", "widgets")
 
 PATIENCE = 60_000
 """Milliseconds to wait for what a window does; a limit against hanging only."""
+
+
+@pytest.fixture(scope="session")
+def qapp(qapp: "QApplication", tmp_path_factory: pytest.TempPathFactory) -> "QApplication":
+    """Return the application with Benchwright's theme, which every window of its has, and with no one's settings."""
+    from widgets import theme
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_CONFIG_HOME", str(tmp_path_factory.mktemp("config")))
+        theme.apply(qapp)
+    return qapp
 
 
 @pytest.fixture
@@ -191,14 +208,20 @@ def no_timer_outlives_its_test(request: pytest.FixtureRequest) -> Iterator[None]
     assert not left, f"{len(left)} timers without a parent outlive the test"
 
 
+@pytest.fixture(scope="session")
+def homes(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the folder of all homes. Pytest would read the names of all before it to make one."""
+    return tmp_path_factory.mktemp("homes")
+
+
 @pytest.fixture(autouse=True)
-def own_home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def own_home(homes: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Give every test a home of its own, so that none reads or writes the user's hosts, keys or library.
 
     A job outlives the Benchwright that a test has killed, and the connection that it has cut. Whatever still measures
     when the test has ended would take the processors from the others: it is ended.
     """
-    home = tmp_path_factory.mktemp("home")
+    home = Path(mkdtemp(prefix="", dir=homes))
     monkeypatch.setenv("HOME", str(home))
     for variable, folder in (
         ("XDG_DATA_HOME", "data"),
@@ -210,7 +233,7 @@ def own_home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Monke
     leases = home / "leases"
     leases.mkdir()
     monkeypatch.setenv("BENCHWRIGHT_LEASES", str(leases))  # two tests at once do not measure one host
-    monkeypatch.setenv("MPLCONFIGDIR", str(tmp_path_factory.getbasetemp() / "fonts"))  # listed once, not by each call
+    monkeypatch.setenv("MPLCONFIGDIR", str(homes / "fonts"))  # listed once, not by each call
     monkeypatch.delenv("SSH_AUTH_SOCK", raising=False)
     monkeypatch.setenv("PYTHON_KEYRING_BACKEND", "keyring.backends.null.Keyring")
     yield

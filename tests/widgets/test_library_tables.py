@@ -4,7 +4,6 @@ from dataclasses import replace
 
 import pytest
 from PySide6.QtCore import QModelIndex, Qt
-from PySide6.QtWidgets import QApplication
 from pytestqt.modeltest import ModelTester
 from pytestqt.qtbot import QtBot
 
@@ -16,7 +15,6 @@ from suites.units import Unit
 from suites.vocab import Better, Metric, MetricKind
 from tests.messages import messages
 from tests.widgets.library_runs import Made, copied_library, record
-from widgets import theme
 from widgets.library.figure_table import FIGURE_COLUMNS, FigureTable, figure_lines
 from widgets.library.run_table import RunTable
 from widgets.parts.table_model import HEADING
@@ -222,9 +220,8 @@ def test_choosing_a_figure_asks_for_its_place(qtbot: QtBot, workstation: Worksta
 
 
 @pytest.mark.parametrize("headline", ["3.71M IOPS", "98.8 kFLOPS", "3.71 MFLOPS", "94.1 Gbit/s", "1.23 GB/s"])
-def test_no_headline_is_cut(qtbot: QtBot, qapp: QApplication, workstation: Workstation, headline: str) -> None:
+def test_no_headline_is_cut(qtbot: QtBot, workstation: Workstation, headline: str) -> None:
     copied_library(workstation)
-    theme.apply(qapp)
     table = RunTable()
     qtbot.addWidget(table)
     run = workstation.runs()[0]

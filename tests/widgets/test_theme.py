@@ -17,8 +17,7 @@ from widgets.theme import DARK, LIGHT, Appearance, Palette, icon, pixmap, set_ic
 
 
 @pytest.fixture(autouse=True)
-def dressed(qapp: QApplication) -> None:
-    theme.apply(qapp)
+def light(qapp: QApplication) -> None:
     theme.set_appearance(Appearance.LIGHT)
 
 

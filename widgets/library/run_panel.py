@@ -217,7 +217,7 @@ class RunPanel(QWidget):
             self.run_view.view.tabs.take_turns(self.drawer)
             self.run_view.output_requested.connect(self.output_requested)
             self.run_view.strip.step_chosen.connect(self._follow)
-            self.run_view.setContentsMargins(0, SPACE[1], 0, 0)
+            self.run_view.setContentsMargins(0, SPACE[0], 0, 0)
             self._plots.setWidget(self.run_view)
         return self.run_view
 
@@ -232,7 +232,7 @@ class RunPanel(QWidget):
 
     def _build_tabs(self, workstation: Workstation) -> QTabWidget:
         figures = QWidget()
-        column = column_in(figures, -1, (0, SPACE[1], 0, 0))
+        column = column_in(figures, -1, (0, SPACE[0], 0, 0))
         fill(column, (self.figures, 1), (self._no_figures, 0, Qt.AlignmentFlag.AlignTop))
         tabs = QTabWidget(documentMode=True)
         tabs.tabBar().setDrawBase(False)
