@@ -12,7 +12,6 @@ from collections.abc import Generator, Iterator
 from functools import partial
 from pathlib import Path
 from tempfile import mkdtemp
-from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -23,9 +22,6 @@ from tests.host_shells import behind, shell_session
 from tests.lab_sshd import lab_host, lab_keys, start_lab_host
 from tests.processes import job_groups, members, processes_with, removed, until
 from tests.short_probe import few_programs
-
-if TYPE_CHECKING:
-    from PySide6.QtWidgets import QApplication
 
 os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
 
@@ -104,17 +100,6 @@ LONGEST = ("lab", "widgets")
 
 PATIENCE = 60_000
 """Milliseconds to wait for what a window does; a limit against hanging only."""
-
-
-@pytest.fixture(scope="session")
-def qapp(qapp: "QApplication", tmp_path_factory: pytest.TempPathFactory) -> "QApplication":
-    """Return the application with Benchwright's theme, which every window of its has, and with no one's settings."""
-    from widgets import theme
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("XDG_CONFIG_HOME", str(tmp_path_factory.mktemp("config")))
-        theme.apply(qapp)
-    return qapp
 
 
 @pytest.fixture

@@ -22,7 +22,7 @@ from widgets.compare.compare_table import INTERVAL, SPREAD, VERDICT
 from widgets.compare.run_chips import RunChip
 from widgets.theme import TextSize, figure_font, text_font
 
-pytestmark = pytest.mark.usefixtures("idle")
+pytestmark = pytest.mark.usefixtures("idle", "dressed")
 
 PAGE_AT_900, PAGE_AT_1024, PAGE_AT_1280 = 764, 888, 1144
 """Widths of the page beside the rail, in windows of these widths."""

@@ -219,6 +219,7 @@ def test_choosing_a_figure_asks_for_its_place(qtbot: QtBot, workstation: Worksta
     assert QModelIndex().data(HEADING) is None
 
 
+@pytest.mark.usefixtures("dressed")
 @pytest.mark.parametrize("headline", ["3.71M IOPS", "98.8 kFLOPS", "3.71 MFLOPS", "94.1 Gbit/s", "1.23 GB/s"])
 def test_no_headline_is_cut(qtbot: QtBot, workstation: Workstation, headline: str) -> None:
     copied_library(workstation)

@@ -295,6 +295,7 @@ def test_a_heat_map_is_read_when_a_trial_has_ended(
 
 
 @pytest.mark.parametrize("phase", ["running", "done"])
+@pytest.mark.usefixtures("dressed")
 def test_plots_have_three_fifths_of_the_page(
     qtbot: QtBot, keep: Callable[[QWidget], QWidget], workstation: Workstation, phase: str
 ) -> None:

@@ -15,6 +15,8 @@ from widgets.wizard.footer import Footer
 
 Keep = Callable[[QWidget], QWidget]
 
+pytestmark = pytest.mark.usefixtures("dressed")
+
 
 def test_what_stands_in_the_way_gets_a_row_of_its_own_where_the_buttons_leave_no_room(keep: Keep) -> None:
     foot = Footer()

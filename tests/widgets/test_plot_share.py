@@ -16,7 +16,7 @@ from widgets.library.library_page import LibraryPage
 from widgets.main_window import MainWindow
 from widgets.page import PageName
 
-pytestmark = pytest.mark.usefixtures("idle")
+pytestmark = pytest.mark.usefixtures("idle", "dressed")
 
 
 @pytest.fixture

@@ -517,6 +517,7 @@ def test_a_hidden_plot_takes_points_without_a_timer_and_draws_them_when_shown(qt
     qtbot.waitUntil(lambda: len(plot.lines["read"].curve.xData) == 1)
 
 
+@pytest.mark.usefixtures("dressed")
 def test_new_colours_are_taken_at_once(shown: Show) -> None:
     plot = shown()
     filled(plot)

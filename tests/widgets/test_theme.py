@@ -17,7 +17,7 @@ from widgets.theme import DARK, LIGHT, Appearance, Palette, icon, pixmap, set_ic
 
 
 @pytest.fixture(autouse=True)
-def light(qapp: QApplication) -> None:
+def light(dressed: QApplication) -> None:
     theme.set_appearance(Appearance.LIGHT)
 
 
