@@ -63,10 +63,12 @@ def idle(qtbot: QtBot) -> Iterator[None]:
     qtbot.waitUntil(lambda: not jobs.running())
 
 
-@pytest.fixture
-def dressed(qapp: QApplication) -> Iterator[QApplication]:
-    """Give the application Benchwright's theme, for a test of what fits: without it, windows are made in less time."""
-    theme.apply(qapp)
+@pytest.fixture(scope="module")
+def dressed(qapp: QApplication, tmp_path_factory: pytest.TempPathFactory) -> Iterator[QApplication]:
+    """Give the application Benchwright's theme, for tests of what fits: without it, windows are made in less time."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_CONFIG_HOME", str(tmp_path_factory.mktemp("config")))  # nobody's settings
+        theme.apply(qapp)
     yield qapp
     qapp.setStyleSheet("")
     qapp.setProperty("dressed", None)
