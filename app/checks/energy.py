@@ -11,7 +11,7 @@ from suites.checks import CheckOutcome, after_check
 from suites.evidence import HostWatch, OutcomeCheck, StepOutcomeEvidence
 from suites.quantities import duration_text, figure_text
 from suites.units import Unit, convert, same_dimension
-from suites.vocab import Figure, Labels, MetricKind, Severity
+from suites.vocab import Figure, Labels, Metric, MetricKind, Severity
 
 POWER = "power"
 
@@ -167,17 +167,17 @@ class EnergyUse:
         per_watt = figure_text(self.headline.metric, self.headline.value / watts)
         return f"{whole}: {_joules(work[1])} per {work[0]}, {per_watt} per W."
 
-    def columns(self, figure: Figure, trial: int | None = None) -> dict[str, str | float]:
-        """Return the columns beside the headline of a trial, or over all of them; none beside another figure."""
+    def columns(
+        self, metric: Metric, labels: Labels, trial: int | None = None, value: float = 0.0
+    ) -> dict[str, str | float]:
+        """Return the columns beside the headline: over all trials, or at its `value` in a `trial`; else none."""
         head = self.headline
-        if head is None or (head.metric.name, head.labels) != (figure.metric.name, figure.labels):
+        if head is None or (head.metric.name, head.labels) != (metric.name, labels):
             return {}
-        watts = statistics.fmean(self.watts.values()) if trial is None else self.watts.get(trial)
-        work = None if watts is None else _work(head if trial is None else figure, watts)
-        if watts is None or work is None:
-            return {}
+        watts = statistics.fmean(self.watts.values()) if trial is None else self.watts.get(trial, 0.0)
+        work = _work(head if trial is None else Figure(metric, value, labels), watts)
         names = " ".join(one.name for one in self.domains)
-        return {"power_of": names, "watts": watts, f"joules_per_{work[0].lower()}": work[1]}
+        return {} if work is None else {"power_of": names, "watts": watts, f"joules_per_{work[0].lower()}": work[1]}
 
 
 def _work(figure: Figure, watts: float) -> tuple[str, float] | None:

@@ -148,7 +148,11 @@ def queued_run_to_json(workstation: Workstation, run: QueuedRun, *, stored: bool
         "hosts": list(run.entry.plan.hosts),
         "state": "detached" if run.state is State.RUNNING else run.state,
         "error": None if run.error is None else str(run.error),
-        "run": None if record is None else run_to_json(record, workstation.within([run.run_id])),
+        "run": (
+            None
+            if record is None
+            else run_to_json(record, workstation.within([run.run_id]), workstation.energy(record))
+        ),
     }
 
 
@@ -205,7 +209,7 @@ def print_stored_run(workstation: Workstation, run_id: str, *, as_json: bool, fi
     if as_json:
         duet = {} if comparison is None else {"duet": comparison_to_json(comparison)}
         written = {"files": [str(path) for path in files]} if files else {}
-        print_json({**run_to_json(record, within), **duet, **written})
+        print_json({**run_to_json(record, within, workstation.energy(record)), **duet, **written})
         return
     if ends_with_card(record.plan):
         print_card(record)
