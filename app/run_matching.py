@@ -17,7 +17,7 @@ from app.run_filter import FilterError, RunFilter, Term
 from suites.errors import BenchwrightError
 from suites.parameters import parse_duration, parse_size
 from suites.quantities import parse_quantity
-from suites.units import Unit, convert, same_dimension
+from suites.units import Unit, convert, same_dimension, ungrouped
 from suites.verdict import Trust
 from suites.vocab import Metric
 
@@ -78,6 +78,7 @@ _COMPARE: Mapping[str, Callable[[float, float], bool]] = {
 }  # fmt: skip
 _PREFIXES = {"": 1.0, "k": 1e3, "K": 1e3, "M": 1e6, "G": 1e9}
 _NUMBER = re.compile(r"([+-]?\d[\d_]*(?:\.\d+)?(?:e[+-]?\d+)?)\s*([kKMG]?)(?:(?:IO|FL)?OPS)?", re.IGNORECASE)
+_GROUPED = re.compile(r"\d{1,3}(?:,\d{3})+")
 _TO_SECONDS = len("2026-11-20T14:15:30")
 _AGE = re.compile(r"(\d{1,6})\s*(min|h|d|w)")
 _SECONDS = {"min": 60, "h": 3600, "d": 86400, "w": 7 * 86400}
@@ -233,7 +234,7 @@ def _value_test(term: Term) -> Test:
     """Return the test of the headline value; a row whose metric has another dimension does not match."""
     compare = _COMPARE[term.operator]
     limits: dict[Metric, list[float]] = {}
-    given = [_quantity(term, one) for one in term.values]
+    given = _quantities(term)
 
     def matches(row: LibraryRow) -> bool:
         if row.metric is None or row.value is None:
@@ -248,7 +249,7 @@ def _value_test(term: Term) -> Test:
 
 def _metric_test(term: Term, metric: Metric, found: Sequence[Mapping[str, tuple[float, ...]]]) -> Test:
     compare, limits = _COMPARE[term.operator], []
-    for given in (_quantity(term, one) for one in term.values):
+    for given in _quantities(term):
         limit = _in_unit(given, metric)
         if limit is None:
             needs = "needs a unit" if given[1] is Unit.ONE else f"is in {metric.unit}, not in {given[1]}"
@@ -259,9 +260,17 @@ def _metric_test(term: Term, metric: Metric, found: Sequence[Mapping[str, tuple[
     )
 
 
+def _quantities(term: Term) -> list[tuple[float, Unit | None]]:
+    whole = ",".join(term.values)
+    if term.operator not in {"=", ":"} and len(term.values) > 1 and _GROUPED.fullmatch(whole):
+        raise FilterError(f"“{whole[:60]}” is several values", f"Write {whole.replace(',', '')[:60]}.", *_span(term))
+    return [_quantity(term, one) for one in term.values]
+
+
 def _quantity(term: Term, text: str) -> tuple[float, Unit | None]:
     """Return a number and its unit: ONE for a plain number, None for one with a prefix."""
     with suppress(BenchwrightError):
+        text = ungrouped(text)
         number = _prefixed(text)
         if number is None:
             return parse_quantity(text)

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from app.cli.common import FAILED, Number, json_verb, plain, print_json, print_note
+from app.cli.common import FAILED, Number, Whole, json_verb, plain, print_json, print_note
 from app.cli.library import print_card, print_run
 from app.cli.plan_options import Answers, answered, answers_findings, print_changes
 from app.cli.plans import facts_for
@@ -325,7 +325,7 @@ def detached_to_json(detached: DetachedRun) -> dict[str, Any]:
 @click.option("--with", "other", default="", metavar="SUITE", help="Suite to compare with.  [default: the closest]")
 @click.option(
     "--trials",
-    type=click.IntRange(1, MAXIMUM_TRIALS),
+    type=Whole(1, MAXIMUM_TRIALS),
     default=FEWEST_TRIALS,
     show_default=True,
     help="Trials per tool.",

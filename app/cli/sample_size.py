@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from app.cli.common import Number, plain, print_note, print_table
+from app.cli.common import Number, Whole, plain, print_note, print_table
 from app.cli.studies import Study, labels_of, margin_option, runs_argument, study
 from app.comparison.estimates import FEWEST_TRIALS
 from app.comparison.power import POWER, PlannedTest, SampleDesign
@@ -37,7 +37,7 @@ LIMITS = DesignLimits()
 MOST_ROWS = 10
 """Designs that are printed."""
 
-_MOST = click.IntRange(1, 1000)
+_MOST = Whole(1, 1000)
 
 
 class Duration(click.ParamType[float]):

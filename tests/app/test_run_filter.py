@@ -145,6 +145,7 @@ def test_a_prefix_alone_is_of_the_unit_of_the_metric(
         ("since:soon", "since:7d", (0, 10)),
         ("iops>fast", "100k", (0, 9)),
         ("iops>3ms", "1/s", (0, 8)),
+        ("iops>1,500", "Write 1500", (0, 10)),
         ('tag:"old', '"', (4, 8)),
         ("suite:", "suite:", (0, 6)),
         ("trials>many", "trials>10", (0, 11)),
