@@ -157,10 +157,13 @@ class EnergyUse:
     def text(self) -> str:
         """Joules a trial, watts, and joules of an operation or a gigabyte with the rate per watt."""
         used = [watts * self.seconds[trial] for trial, watts in self.watts.items()]
-        several = f" a trial ({_joules(min(used))} to {_joules(max(used))})" if len(used) > 1 else ""
+        low, high = _joules(min(used)), _joules(max(used))
+        several = "" if len(used) < 2 else " a trial" if low == high else f" a trial ({low} to {high})"
         seconds, watts = statistics.fmean(self.seconds.values()), statistics.fmean(self.watts.values())
-        parts = ", ".join(one.text for one in self.domains)
-        whole = f"{_joules(statistics.fmean(used))}{several} in {duration_text(seconds)}, {watts_text(watts)} ({parts})"
+        server = self.domains[0].name == SERVER
+        parts = "" if server else f" ({', '.join(one.text for one in self.domains)})"
+        whole = f"{_joules(statistics.fmean(used))}{several} in {duration_text(seconds)}, {watts_text(watts)}{parts}"
+        whole = f"Server: {whole}" if server else whole
         work = None if self.headline is None else _work(self.headline, watts)
         if self.headline is None or work is None:
             return f"{whole}."
