@@ -78,6 +78,7 @@ _COMPARE: Mapping[str, Callable[[float, float], bool]] = {
 }  # fmt: skip
 _PREFIXES = {"": 1.0, "k": 1e3, "K": 1e3, "M": 1e6, "G": 1e9}
 _NUMBER = re.compile(r"([+-]?\d[\d_]*(?:\.\d+)?(?:e[+-]?\d+)?)\s*([kKMG]?)(?:(?:IO|FL)?OPS)?", re.IGNORECASE)
+_ORDERS = frozenset({">", "<", ">=", "<="})
 _GROUPED = re.compile(r"\d{1,3}(?:,\d{3})+")
 _TO_SECONDS = len("2026-11-20T14:15:30")
 _AGE = re.compile(r"(\d{1,6})\s*(min|h|d|w)")
@@ -140,6 +141,14 @@ def values_of_field(rows: Iterable[LibraryRow], name: str) -> list[tuple[str, in
 
 
 def _test(term: Term, library: LibraryRows, values_of: MetricReader, now: datetime) -> Test:
+    if term.operator in _ORDERS:
+        whole = ",".join(term.values)
+        if len(term.values) > 1 and _GROUPED.fullmatch(whole):
+            raise FilterError(
+                f"“{whole[:60]}” is several values", f"Write {whole.replace(',', '')[:60]}.", *_span(term)
+            )
+        with suppress(BenchwrightError):
+            term = replace(term, values=tuple(map(ungrouped, term.values)))
     test = _positive(term, library, values_of, now)
     return (lambda row: not test(row)) if term.negated else test
 
@@ -234,7 +243,7 @@ def _value_test(term: Term) -> Test:
     """Return the test of the headline value; a row whose metric has another dimension does not match."""
     compare = _COMPARE[term.operator]
     limits: dict[Metric, list[float]] = {}
-    given = _quantities(term)
+    given = [_quantity(term, one) for one in term.values]
 
     def matches(row: LibraryRow) -> bool:
         if row.metric is None or row.value is None:
@@ -249,7 +258,7 @@ def _value_test(term: Term) -> Test:
 
 def _metric_test(term: Term, metric: Metric, found: Sequence[Mapping[str, tuple[float, ...]]]) -> Test:
     compare, limits = _COMPARE[term.operator], []
-    for given in _quantities(term):
+    for given in (_quantity(term, one) for one in term.values):
         limit = _in_unit(given, metric)
         if limit is None:
             needs = "needs a unit" if given[1] is Unit.ONE else f"is in {metric.unit}, not in {given[1]}"
@@ -260,17 +269,9 @@ def _metric_test(term: Term, metric: Metric, found: Sequence[Mapping[str, tuple[
     )
 
 
-def _quantities(term: Term) -> list[tuple[float, Unit | None]]:
-    whole = ",".join(term.values)
-    if term.operator not in {"=", ":"} and len(term.values) > 1 and _GROUPED.fullmatch(whole):
-        raise FilterError(f"“{whole[:60]}” is several values", f"Write {whole.replace(',', '')[:60]}.", *_span(term))
-    return [_quantity(term, one) for one in term.values]
-
-
 def _quantity(term: Term, text: str) -> tuple[float, Unit | None]:
     """Return a number and its unit: ONE for a plain number, None for one with a prefix."""
     with suppress(BenchwrightError):
-        text = ungrouped(text)
         number = _prefixed(text)
         if number is None:
             return parse_quantity(text)
@@ -321,7 +322,7 @@ def _parameter_test(term: Term) -> Test:
                 return True
         return False
 
-    if term.operator in {">", "<", ">=", "<="} and all(_number_of(given, "") is None for given in term.values):
+    if term.operator in _ORDERS and all(_number_of(given, "") is None for given in term.values):
         raise FilterError(f"“{term.values[0]}” is not a number", f"Write {term.name}>=32.", *_span(term))
     return matches
 

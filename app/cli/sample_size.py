@@ -32,6 +32,7 @@ from app.sample_size.report import (
 from app.services import Workstation
 from suites.errors import BenchwrightError
 from suites.parameters import parse_duration
+from suites.units import ungrouped
 
 LIMITS = DesignLimits()
 MOST_ROWS = 10
@@ -50,8 +51,8 @@ class Duration(click.ParamType[float]):
         if isinstance(value, float):
             return value
         try:
-            return parse_duration(str(value))
-        except ValueError:
+            return parse_duration(ungrouped(str(value)))
+        except (ValueError, BenchwrightError):
             self.fail(f"{value!r} is not a duration; write 90, 5min or 1d.", param, ctx)
 
 
