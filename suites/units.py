@@ -201,10 +201,10 @@ def display(largest: float, origin: Unit) -> Display:
 
 
 _SEPARATORS = ",\u00a0\u2009\u202f"
-"""Between groups of three digits: a comma, as in printed figures, or a no-break or thin space."""
+"""Between groups of three digits: a comma, as in printed figures, or a no-break or thin space. A space may be, too."""
 
 _GROUPS = re.compile(
-    rf"(?<![\d.{_SEPARATORS}])[1-9]\d{{0,2}}([{_SEPARATORS}])\d{{3}}(?:\1\d{{3}})*(?![{_SEPARATORS}]?\d)"
+    rf"(?<![\d.{_SEPARATORS}])[1-9]\d{{0,2}}([ {_SEPARATORS}])\d{{3}}(?:\1\d{{3}})*(?![{_SEPARATORS}]?\d)"
 )
 _BETWEEN_DIGITS = re.compile(rf"\d[{_SEPARATORS}]\d")
 

@@ -336,6 +336,9 @@ def test_large_counts_have_a_prefix_and_the_digits_of_their_interval() -> None:
     [
         ("1,500 IOPS", "1500 IOPS"),
         ("1\u202f500", "1500"),
+        ("1 500 MB/s", "1500 MB/s"),
+        ("1 500 000 1/s", "1500000 1/s"),
+        ("600 1/s", "600 1/s"),
         ("12\u2009345\u2009678.5", "12345678.5"),
         ("1\u00a0500\u00a0MB/s", "1500\u00a0MB/s"),
         ("1.5", "1.5"),
