@@ -25,7 +25,7 @@ def export_csv(runs: Sequence[Read], path: Path) -> list[Path]:
 
     Rows over all counted trials have "all" as `trial`. Raises WriteError; the old file of that name is then unchanged.
     """
-    metrics = [{"trial": "all", **row} for record, *_ in runs for row in metric_rows(record)]
+    metrics = [{"trial": "all", **row} for run in runs for row in metric_rows(*run)]
     samples = [row for run in runs for row in sample_rows(*run)]
     return [write_csv(metrics, list(METRICS), path), write_csv(samples, list(SAMPLES), _samples_path(path, ".csv"))]
 
@@ -39,7 +39,7 @@ def export_parquet(runs: Sequence[Read], path: Path) -> list[Path]:
         raise BenchwrightError(
             "Parquet needs pyarrow, which is not installed.", "Run pip install pyarrow (55 MB), or export CSV."
         )
-    metrics = (row for record, *_ in runs for row in metric_rows(record))
+    metrics = (row for run in runs for row in metric_rows(*run))
     samples = (row for run in runs for row in sample_rows(*run))
     tables = ((path, metrics, METRICS), (_samples_path(path, ".parquet"), samples, SAMPLES))
     written = []

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from app.baselines.baselines import Baseline
     from app.calibration.sessions import SessionNoise
+    from app.checks.energy import EnergyUse
     from app.comparison.comparison import Comparison
     from app.comparison.selection import RunSelection
     from app.crosscheck.agreement import Agreement
@@ -315,6 +316,12 @@ class LibraryServices(ABC):
     def within(self, runs: Sequence[str]) -> WithinTrials:
         """Return the sample statistics of each trial of some runs."""
         return self._selection.within(runs)
+
+    def energy(self, record: RunRecord) -> Mapping[tuple[str, str], EnergyUse]:
+        """Return the energy of a run by step and host."""
+        from app.verdict.stored import energy_of_run
+
+        return energy_of_run(record, self.samples(record.summary.id), self.telemetry(record.summary.id))
 
     def export_csv(self, runs: Sequence[str], path: Path) -> list[Path]:
         """Write the metrics to `path` and the tidy samples beside it; return both."""

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 
 from app.plans.plan import Plan, Policy, Repetition
 from suites.errors import BenchwrightError
+from suites.units import ungrouped
 from suites.vocab import Metric
 
 DEFAULT_MARGIN = 0.05
@@ -105,8 +106,8 @@ def parse_margins(words: Iterable[str]) -> Margins:
     for word in words:
         metric, equals, number = word.rpartition("=")
         try:
-            share = float(number.strip().removesuffix("%")) / 100 + 0.0  # no minus zero
-        except ValueError:
+            share = float(ungrouped(number.strip()).removesuffix("%")) / 100 + 0.0  # no minus zero
+        except (ValueError, BenchwrightError):
             share = -1.0
         if not 0 <= share <= 1 or (equals and not metric.strip()):
             raise MarginError(f"“{word[:60]}” is not a margin.", "Write 5 for 5 %, or latency_p99=10 for one metric.")

@@ -20,6 +20,7 @@ from app.plans.plan_remarks import reason_of
 from app.records import RunRecord, RunSummary, SampleSeries, TrialRecord
 from app.summary import MetricSummary, summaries
 from app.verdict.listing import listed
+from app.verdict.stored import energy_of_run
 from suites.base import Purpose
 from suites.errors import BenchwrightError
 from suites.facts import Facts
@@ -41,6 +42,7 @@ METRICS = {
     "run": TEXT, "started": TIME, "plan": TEXT, "host": TEXT, "step": TEXT, "suite": TEXT, "trial": WHOLE,
     "warm_up": TRUTH, "state": TEXT, "metric": TEXT, "labels": TEXT, "value": REAL, "unit": TEXT, "better": TEXT,
     "n": WHOLE, "ci95_low": REAL, "ci95_high": REAL, "median": REAL, "minimum": REAL, "maximum": REAL, "cov": REAL,
+    "power_of": TEXT, "watts": REAL, "joules_per_operation": REAL, "joules_per_gb": REAL,
     "tool_version": TEXT, "command": TEXT, "findings": TEXT, "acknowledged": TEXT, "trust": TEXT, "limited_by": TEXT,
 }  # fmt: skip
 """A row for each metric over all counted trials, with `trial` missing and `n` to `cov` set, and one for each trial."""
@@ -101,7 +103,7 @@ class Library:
 
     def metrics(self, *runs: str) -> "pd.DataFrame":
         """Return a row for each metric of each trial, and one for all counted trials (columns: METRICS)."""
-        return frame((row for record, *_ in self._selection.read(runs) for row in metric_rows(record)), METRICS)
+        return frame((row for found in self._selection.read(runs) for row in metric_rows(*found)), METRICS)
 
     def samples(self, *runs: str) -> "pd.DataFrame":
         """Return a row for each sample of the tests, and of the hosts' telemetry (columns: SAMPLES)."""
@@ -144,14 +146,19 @@ def _run(run: RunSummary) -> Row:
     }
 
 
-def metric_rows(record: RunRecord) -> Iterator[Row]:
+def metric_rows(record: RunRecord, samples: SampleSeries, telemetry: Telemetry) -> Iterator[Row]:
     """Yield a row for each metric over the counted trials, then one for each figure of each trial."""
+    energy = energy_of_run(record, samples, telemetry)
     for summary in summaries(record):
-        yield {**_cell(record, summary.host, summary.step), **_of_all(record, summary)}
+        used = energy.get((summary.step, summary.host))
+        columns = {} if used is None else used.columns(summary.metric, summary.labels)
+        yield {**_cell(record, summary.host, summary.step), **_of_all(record, summary), **columns}
     for trial in record.trials:
         cell = _cell(record, trial.trial.host, trial.trial.step)
+        used = energy.get((trial.trial.step, trial.trial.host))
         for figure in trial.figures:
-            yield {**cell, **_of_trial(trial), **_figure(figure)}
+            columns = {} if used is None else used.columns(figure.metric, figure.labels, trial.trial.id, figure.value)
+            yield {**cell, **_of_trial(trial), **_figure(figure), **columns}
 
 
 def _cell(record: RunRecord, host: str, step: str) -> Row:

@@ -17,7 +17,7 @@ from app.run_filter import FilterError, RunFilter, Term
 from suites.errors import BenchwrightError
 from suites.parameters import parse_duration, parse_size
 from suites.quantities import parse_quantity
-from suites.units import Unit, convert, same_dimension
+from suites.units import Unit, convert, same_dimension, ungrouped
 from suites.verdict import Trust
 from suites.vocab import Metric
 
@@ -78,6 +78,8 @@ _COMPARE: Mapping[str, Callable[[float, float], bool]] = {
 }  # fmt: skip
 _PREFIXES = {"": 1.0, "k": 1e3, "K": 1e3, "M": 1e6, "G": 1e9}
 _NUMBER = re.compile(r"([+-]?\d[\d_]*(?:\.\d+)?(?:e[+-]?\d+)?)\s*([kKMG]?)(?:(?:IO|FL)?OPS)?", re.IGNORECASE)
+_ORDERS = frozenset({">", "<", ">=", "<="})
+_GROUPED = re.compile(r"\d{1,3}(?:,\d{3})+")
 _TO_SECONDS = len("2026-11-20T14:15:30")
 _AGE = re.compile(r"(\d{1,6})\s*(min|h|d|w)")
 _SECONDS = {"min": 60, "h": 3600, "d": 86400, "w": 7 * 86400}
@@ -139,6 +141,14 @@ def values_of_field(rows: Iterable[LibraryRow], name: str) -> list[tuple[str, in
 
 
 def _test(term: Term, library: LibraryRows, values_of: MetricReader, now: datetime) -> Test:
+    if term.operator in _ORDERS:
+        whole = ",".join(term.values)
+        if len(term.values) > 1 and _GROUPED.fullmatch(whole):
+            raise FilterError(
+                f"“{whole[:60]}” is several values", f"Write {whole.replace(',', '')[:60]}.", *_span(term)
+            )
+        with suppress(BenchwrightError):
+            term = replace(term, values=tuple(map(ungrouped, term.values)))
     test = _positive(term, library, values_of, now)
     return (lambda row: not test(row)) if term.negated else test
 
@@ -312,7 +322,7 @@ def _parameter_test(term: Term) -> Test:
                 return True
         return False
 
-    if term.operator in {">", "<", ">=", "<="} and all(_number_of(given, "") is None for given in term.values):
+    if term.operator in _ORDERS and all(_number_of(given, "") is None for given in term.values):
         raise FilterError(f"“{term.values[0]}” is not a number", f"Write {term.name}>=32.", *_span(term))
     return matches
 

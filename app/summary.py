@@ -2,11 +2,12 @@
 
 import math
 import statistics
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 from app.centres import Centre, centre_over
+from app.checks.energy import EnergyUse
 from app.comparison.estimates import group_means
 from app.comparison.variance import VarianceLevels, levels_of
 from app.events import Trial
@@ -334,10 +335,14 @@ def tail_of(metrics: Iterable[Metric]) -> Metric | None:
     return min(tails, key=lambda metric: abs((metric.percentile or 0) - _TAIL), default=None)
 
 
-def run_to_json(record: RunRecord, within: WithinTrials | None = None) -> Json:
+def run_to_json(
+    record: RunRecord,
+    within: WithinTrials | None = None,
+    energy: Mapping[tuple[str, str], EnergyUse] | None = None,
+) -> Json:
     """Return the run without samples and raw output.
 
-    `within` are the sample statistics of its trials, for the variance levels.
+    `within` are the sample statistics of its trials, for the variance levels; `energy` is by step and host.
     """
     findings = listed(record)
     return {
@@ -350,7 +355,7 @@ def run_to_json(record: RunRecord, within: WithinTrials | None = None) -> Json:
         "facts_before": {host: facts_to_json(facts) for host, facts in record.facts_before.items()},
         "facts_after": {host: facts_to_json(facts) for host, facts in record.facts_after.items()},
         "clock_offset": {host: _clock_offset(record, host) for host in record.facts_before},
-        "metrics": [_metric(summary, within or {}) for summary in summaries(record)],
+        "metrics": [_metric(summary, within or {}, energy or {}) for summary in summaries(record)],
         "trials": [published(trial) for trial in record.trials],
         "findings": [finding_to_json(finding) for finding in findings],
         "verdict": None if record.verdict is None else verdict_to_json(record.verdict),
@@ -385,8 +390,10 @@ def _clock_offset(record: RunRecord, host: str) -> Json:
     return {name: None if facts is None else known(facts.system.clock_offset) for name, facts in moments.items()}
 
 
-def _metric(summary: MetricSummary, within: WithinTrials) -> Json:
-    return {**published(summary), "levels": published(levels(summary, within))}
+def _metric(summary: MetricSummary, within: WithinTrials, energy: Mapping[tuple[str, str], EnergyUse]) -> Json:
+    used = energy.get((summary.step, summary.host))
+    columns = {} if used is None else used.columns(summary.metric, summary.labels)
+    return {**published(summary), **columns, "levels": published(levels(summary, within))}
 
 
 publish(

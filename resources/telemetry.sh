@@ -77,6 +77,19 @@ domains() { # energy counters (RAPL), readable by root only since CVE-2020-8694;
     done
 }
 
+meters() { # power of the whole host in uW: ACPI, which asks the BMC by IPMI, or OPAL; prints the ms it is averaged over
+    for file in /sys/class/hwmon/hwmon*/power*_average /sys/class/hwmon/hwmon*/device/power*_average \
+        /sys/class/hwmon/hwmon*/power*_input; do
+        label='' averaged=0
+        read -r name 2>/dev/null <"${file%/*}/name" || continue
+        { read -r label <"${file%_*}_label"; } 2>/dev/null
+        case $name:$label in power_meter:* | ibmpowernv:System) ;; *) continue ;; esac
+        { read -r averaged <"${file}_interval"; } 2>/dev/null
+        printf '@@%s meter %s %s\n' "$mark" "$file" "$averaged" >&3
+        readable "$file"
+    done
+}
+
 allowances() { # interfaces whose driver counts packets over the cloud allowance
     command -v ethtool >/dev/null 2>&1 || return 0
     for link in /sys/class/net/*; do
@@ -209,6 +222,7 @@ main() {
             /sys/devices/system/cpu/cpu0/thermal_throttle/package_throttle_count \
             /sys/class/net/*/carrier_changes /sys/fs/ext4/*/errors_count
         sensors
+        meters
     ) 3>&1
     links=$(allowances) disks=$(volumes)
     namespace=$(readlink /proc/self/ns/pid 2>/dev/null)

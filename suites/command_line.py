@@ -12,7 +12,7 @@ from typing import Any, Protocol, Self
 from suites.command.program_rules import name_of, starts
 from suites.command.shell_parser import commands
 from suites.errors import ParameterError
-from suites.parameters import Parameter, Type, Value, Values
+from suites.parameters import NUMERIC, Parameter, Type, Value, Values
 from suites.programs import Program
 
 Words = Sequence[str]
@@ -363,7 +363,10 @@ class _Reader:
                 convert = self._syntax.texts.get(name, str)
                 each = [convert(text) for text in texts]
                 text = ", ".join(dict.fromkeys(each)) if name in self._syntax.joined else each[-1]
-                found[name] = self._parameters[name].parse(text)
+                parameter = self._parameters[name]
+                if parameter.type in NUMERIC:  # in a command a comma separates values, in a field thousands
+                    text = text.replace(",", ", ")
+                found[name] = parameter.parse(text)
             except ParameterError as error:
                 unread.append(UnreadWord(scan.words[name], error.remedy))
             except ValueError:

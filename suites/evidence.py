@@ -148,6 +148,14 @@ class HostWatch:
         whole = sum(weight for _, weight in weights)
         return sum(value * weight for value, weight in weights) / whole if whole > 0 else None
 
+    def covered(self, metric: str, **labelled: str) -> float:
+        """Return the share of the measured window that a series covers, its last value as long as the one before."""
+        spans = [(since, until) for since, until, _ in self._spans(metric, labels(**labelled))]
+        if not spans or not self.seconds:
+            return 0.0
+        since, until = spans[-1]
+        return sum(self._within(*span) for span in (*spans, (until, 2 * until - since))) / self.seconds
+
     def mean_within(self, metric: str, **labelled: str) -> float | None:
         """Return the mean of one series over the intervals completely inside the measured window.
 

@@ -6,7 +6,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
-from suites.errors import ParameterError
+from suites.errors import BenchwrightError, ParameterError
+from suites.units import ungrouped
 
 MAXIMUM_TEXT = 64 * 1024
 """Maximum characters of a multi-line text."""
@@ -26,6 +27,10 @@ class Type(StrEnum):
     FLAG = "flag"
     TEXT = "text"
     LINES = "lines"  # text of several lines, such as a file's content
+
+
+NUMERIC = frozenset({Type.INTEGER, Type.NUMBER, Type.SIZE, Type.DURATION})
+"""Types of values that may have separators of thousands."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +88,11 @@ class Parameter:
 
         Raises ParameterError naming the parameter, the value and what would be accepted.
         """
+        if isinstance(given, str) and self.type in NUMERIC:
+            try:
+                given = ungrouped(given)
+            except BenchwrightError as error:
+                raise self.refuse(given, error.remedy) from None
         value = _READERS[self.type](self, given)
         if isinstance(value, int | float) and not isinstance(value, bool):
             self._check_bounds(value)

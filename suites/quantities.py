@@ -9,7 +9,7 @@ import re
 from collections.abc import Sequence
 
 from suites.errors import BenchwrightError
-from suites.units import Display, Unit, display, displayed_unit
+from suites.units import Display, Unit, display, typed_unit, ungrouped
 from suites.units import unit as unit_of
 from suites.vocab import Better, Labels, Metric, MetricKind
 
@@ -111,11 +111,11 @@ def first_upper(text: str) -> str:
 
 
 def parse_quantity(text: str) -> tuple[float, Unit | None]:
-    """Return the number in ``20000 MB/s`` and its unit, None where it has none."""
-    found = _QUANTITY.fullmatch(text) if len(text) < 60 else None
+    """Return the number in ``20,000 MB/s`` and its unit, None where it has none."""
+    found = _QUANTITY.fullmatch(ungrouped(text)) if len(text) < 60 else None
     if found is None:
         raise BenchwrightError(f"“{text[:60]}” is not a quantity.", "Write 20000, or 20000 MB/s.")
-    factor, unit = (1.0, None) if not found[2] else displayed_unit(found[2]) or (1.0, unit_of(found[2]))
+    factor, unit = (1.0, None) if not found[2] else typed_unit(found[2]) or (1.0, unit_of(found[2]))
     number = float(found[1].replace("_", "")) * factor
     if not math.isfinite(number):
         raise BenchwrightError(f"“{text[:60]}” is too large.", "Write a smaller number.")

@@ -4,7 +4,7 @@ import re
 from enum import StrEnum
 from typing import NamedTuple
 
-from suites.errors import UnitError
+from suites.errors import BenchwrightError, UnitError
 
 
 class Unit(StrEnum):
@@ -154,11 +154,23 @@ _DISPLAY_LADDERS: tuple[tuple[frozenset[Unit], tuple[tuple[float, str], ...]], .
 )
 
 
-def displayed_unit(text: str) -> tuple[float, Unit] | None:
-    """Return the multiple and the unit that is displayed as `text`: 1e9 B/s for ``GB/s``; None for others."""
+_EVENT_RATE = re.compile(r"([kMG]?)(?:IOPS|FLOPS|OPS|/s)|([kM])")
+
+
+def typed_unit(text: str) -> tuple[float, Unit] | None:
+    """Return the multiple and the unit that a user means by `text`: 1e9 B/s for ``GB/s``, 1e3/s for ``kIOPS`` or ``k``.
+
+    None for others.
+    """
+    if text in set(Unit):
+        return 1.0, Unit(text)
+    if text == "min":
+        return 60.0, Unit.SECOND
+    if rate := _EVENT_RATE.fullmatch(text):
+        return {"": 1.0, "k": 1e3, "M": 1e6, "G": 1e9}[rate[1] or rate[2] or ""], Unit.PER_SECOND
     for units, steps in _DISPLAY_LADDERS:
         for divisor, suffix in steps:
-            if suffix == text and text not in set(Unit):
+            if suffix == text:
                 least = min(units, key=lambda unit: _SCALES[unit].factor)
                 return divisor / _SCALES[least].factor, least
     return None
@@ -186,3 +198,25 @@ def display(largest: float, origin: Unit) -> Display:
             step, suffix = ladder[-1]
             return Display(step / factor, suffix)
     return Display(1.0, "%" if origin is Unit.PERCENT else "")
+
+
+_SEPARATORS = ",\u00a0\u2009\u202f"
+"""Between groups of three digits: a comma, as in printed figures, or a no-break or thin space. A space may be, too."""
+
+_GROUPS = re.compile(
+    rf"(?<![\d.{_SEPARATORS}])[1-9]\d{{0,2}}([ {_SEPARATORS}])\d{{3}}(?:\1\d{{3}})*(?![{_SEPARATORS}]?\d)"
+)
+_BETWEEN_DIGITS = re.compile(rf"\d[{_SEPARATORS}]\d")
+
+DECIMALS = "Write a decimal point, as in 1.5; commas separate groups of three digits, as in 1,500."
+
+
+def ungrouped(text: str) -> str:
+    """Return `text` without the separators of groups of three digits: ``1500 IOPS`` for ``1,500 IOPS``.
+
+    Raises BenchwrightError for other digits separated alike, such as 1,5 or 0,500: a comma may be a decimal one.
+    """
+    plain = _GROUPS.sub(lambda found: found[0].replace(found[1], ""), text)
+    if _BETWEEN_DIGITS.search(plain):
+        raise BenchwrightError(f"“{text[:60]}” is ambiguous.", DECIMALS)
+    return plain

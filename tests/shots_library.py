@@ -1,12 +1,17 @@
 """Pictures of the library: empty, with runs of every kind, with what is asked, with plots and facts."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from PySide6.QtWidgets import QFileDialog, QWidget
 
+from app.events import Event, RunEnded, RunStarted, State, TelemetryRead, TrialEnded, TrialStarted
 from app.run_filter import parse_filter
 from app.services import Workstation
+from remote.telemetry.telemetry_metrics import POWER
+from suites.base import ParsedTrial
+from suites.vocab import Figure, Sample, labels
+from tests.app import run_events
 from tests.app.test_store_newer import make_newer
 from tests.shot_stage import Shot, Stage
 from tests.widgets.library_runs import library
@@ -16,6 +21,8 @@ from widgets.library.library_page import LibraryPage
 from widgets.library.run_dialogs import DeleteQuestion, PinDialog
 from widgets.main_window import MainWindow
 from widgets.page import PageName
+
+ENERGY_RUN = "20261120-141530-e9w1"
 
 
 def _opened(stage: Stage, *, filled: bool = True) -> tuple[MainWindow, LibraryPage]:
@@ -163,7 +170,39 @@ def _undo(stage: Stage) -> QWidget:
     return window
 
 
+def _energy_events() -> Iterator[Event]:
+    yield RunStarted(ENERGY_RUN, run_events.plan(trials=3), "2026-11-20T14:15:30+00:00")
+    watts = {("package-0", "intel-rapl:0"): 48.0, ("dram", "intel-rapl:0:1"): 6.0, ("server", "hwmon3"): 131.0}
+    for number in (1, 2, 3):
+        one, begun = run_events.trial(number), 1000.0 * number
+        for (domain, zone), mean in watts.items():
+            at = labels(zone=zone, domain=domain)
+            step = 5 if domain == "server" else 1
+            points = (Sample(begun + second, POWER, mean + number + second % 3, at) for second in range(-5, 70, step))
+            yield TelemetryRead("web-1", tuple(points))
+        yield TrialStarted(one, 60.0)
+        samples = tuple(
+            Sample(second, run_events.IOPS, 41e3 + 10 * second % 70, run_events.READ) for second in range(1, 61)
+        )
+        figures = (Figure(run_events.IOPS, 41e3 + 30 * number, run_events.READ),)
+        yield TrialEnded(number, State.DONE, 0, ParsedTrial(figures, samples), ended_clock=begun + 60.0)
+    yield RunEnded(ENERGY_RUN, State.DONE, "", {"web-1": 0.002})
+
+
+def _energy(stage: Stage) -> QWidget:
+    with stage.workstation._store.recorder(ENERGY_RUN) as recorder:
+        for event in _energy_events():
+            recorder.record(event)
+    window, page = _opened(stage)
+    page.show_run(ENERGY_RUN)
+    stage.settle()
+    page.issues.set_folded(folded=False)
+    page.issues.lines[-1].set_open(is_open=True)
+    return window
+
+
 SHOTS: list[Shot] = [
+    ("library-energy", _energy),
     ("library-empty", _empty),
     ("library-figures", _figures),
     ("library-plots", _plots),

@@ -14,7 +14,7 @@ from app.calibration.report import (
     noise_rows,
     noise_to_json,
 )
-from app.cli.common import FAILED, json_verb, plain, print_error, print_json, print_table
+from app.cli.common import FAILED, Whole, json_verb, plain, print_error, print_json, print_table
 from app.cli.progress import busy_options, follow
 from app.cli.prompts import TerminalAsker, with_asker
 from app.cli.studies import margin_option
@@ -36,7 +36,7 @@ from suites.errors import BenchwrightError
 @click.option("--set", "given", multiple=True, metavar="NAME=VALUE", help="A parameter of the suite; repeatable.")
 @click.option(
     "--trials",
-    type=click.IntRange(FEWEST_TRIALS, MAXIMUM_TRIALS),
+    type=Whole(FEWEST_TRIALS, MAXIMUM_TRIALS),
     default=TRIALS,
     show_default=True,
     help="Trials with telemetry, and as many without.",

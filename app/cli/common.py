@@ -21,6 +21,7 @@ from app.services import Workstation
 from remote.errors import ConnectOutcome, RemoteError, outcome_of
 from remote.local_directory import make_directory
 from suites.errors import BenchwrightError
+from suites.units import ungrouped
 
 P = ParamSpec("P")
 
@@ -29,6 +30,22 @@ FAILED = 1
 
 BAD_INPUT = 2
 """Exit status: invalid arguments or input."""
+
+
+def _plain(value: Any) -> Any:
+    """Return a typed number without separators of thousands; raise BadParameter for an ambiguous one."""
+    try:
+        return ungrouped(value) if isinstance(value, str) else value
+    except BenchwrightError as error:
+        raise click.BadParameter(str(error)) from None
+
+
+class Whole(click.IntRange):
+    """A whole number in a range, also with separators of thousands."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        """Return the number; fail for an ambiguous one, 1,5, and one out of range."""
+        return int(super().convert(_plain(value), param, ctx))
 
 
 class Number(click.FloatRange):
@@ -40,7 +57,7 @@ class Number(click.FloatRange):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
         """Return the number; fail for NaN, infinities and numbers out of range."""
-        number = float(super().convert(value, param, ctx))
+        number = float(super().convert(_plain(value), param, ctx))
         if math.isnan(number):
             self.fail(f"{value!r} is not a number.", param, ctx)
         return number + 0.0  # -0.0 becomes 0.0

@@ -10,6 +10,7 @@ import click
 
 from app.cli.common import (
     FAILED,
+    Whole,
     json_option,
     json_verb,
     pass_workstation,
@@ -56,7 +57,7 @@ def hosts(context: click.Context, workstation: Workstation, *, as_json: bool) ->
 @click.argument("destinations", nargs=-1, required=True, metavar="HOST…")
 @click.option("--name", help="Name of the host in Benchwright.  [default: its alias or address]")
 @click.option("--address", "host_name", help="Host name or IP address.  [default: that of HOST]")
-@click.option("--port", type=click.IntRange(1, 65535))
+@click.option("--port", type=Whole(1, 65535))
 @click.option("--user", metavar="NAME", help="Account on the host.  [default: that of ssh]")
 @click.option("--identity-file", help="The private key to use.")
 @click.option("--jump", help="Jump hosts, as in ProxyJump: user@host:port,…")

@@ -61,7 +61,7 @@ def show(
     record = workstation.load(run)
     within = workstation.within([run])
     if as_json:
-        print_json(run_to_json(record, within))
+        print_json(run_to_json(record, within, workstation.energy(record)))
         return
     if card:
         print_card(record)

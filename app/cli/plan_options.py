@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from app.cli.common import PERCENT, Number, json_option, plain, print_json, print_table, report_errors
+from app.cli.common import PERCENT, Number, Whole, json_option, plain, print_json, print_table, report_errors
 from app.json_converter import Json, publish, published
 from app.plans.plan import (
     MAXIMUM_SEED,
@@ -52,12 +52,12 @@ class RepetitionOptions:
         )
 
 
-_TRIALS = click.IntRange(MINIMUM, MAXIMUM_TRIALS)
+_TRIALS = Whole(MINIMUM, MAXIMUM_TRIALS)
 
 _OPTIONS = (
     click.option(
         "--trials",
-        type=click.IntRange(1, MAXIMUM_TRIALS),
+        type=Whole(1, MAXIMUM_TRIALS),
         show_default=f"{Repetition().trials}, enough for a 95 % interval",
         help="Fixed number of trials per step.",
     ),
@@ -78,12 +78,8 @@ _OPTIONS = (
     ),
     click.option("--minimum", type=_TRIALS, help="With --precision or --baseline: fewest trials."),
     click.option("--cap", type=_TRIALS, help="With --precision or --baseline: most trials."),
-    click.option(
-        "--warm-ups", type=click.IntRange(0, MAXIMUM_TRIALS), help="Warm-up trials, excluded from the result."
-    ),
-    click.option(
-        "--sessions", type=click.IntRange(1, MOST_SESSIONS), help="Runs of the plan, spread over time.  [default: 1]"
-    ),
+    click.option("--warm-ups", type=Whole(0, MAXIMUM_TRIALS), help="Warm-up trials, excluded from the result."),
+    click.option("--sessions", type=Whole(1, MOST_SESSIONS), help="Runs of the plan, spread over time.  [default: 1]"),
     click.option("--every", metavar="TIME", help="With --sessions: time between their starts.  [default: 1d]"),
     click.option("--profile", is_flag=True, help="One more trial of each step under perf, excluded from the result."),
     click.option("--pause", type=Number(0, MOST_PAUSE), metavar="SECONDS", help="Seconds between trials."),
@@ -94,7 +90,7 @@ _OPTIONS = (
         help="Order of the trials of several steps; block: step by step; duet: both steps at once, each on half "
         "of the CPUs.",
     ),
-    click.option("--seed", type=click.IntRange(0, MAXIMUM_SEED), help="Seed of a random order.  [default: random]"),
+    click.option("--seed", type=Whole(0, MAXIMUM_SEED), help="Seed of a random order.  [default: random]"),
 )
 
 QUICK_IS = "A quick look is one trial of each step."

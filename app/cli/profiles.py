@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from app.cli.common import plain, print_table
+from app.cli.common import Whole, plain, print_table
 from app.cli.studies import Study, study
 from app.comparison.comparison import CompareError
 from app.flame_graph import folded_of, svg_of
@@ -34,7 +34,7 @@ _FILE = click.Path(path_type=Path)
 @click.argument("other", required=False)
 @click.option("--step", metavar="NAME", help="Only this step.")
 @click.option("--host", metavar="NAME", help="Only this host.")
-@click.option("--top", type=click.IntRange(1, 1000), default=15, show_default=True, help="Functions to list.")
+@click.option("--top", type=Whole(1, 1000), default=15, show_default=True, help="Functions to list.")
 @click.option(
     "--folded", type=_FILE, help="Write the folded stacks, for flamegraph.pl or speedscope; of OTHER, both counts."
 )

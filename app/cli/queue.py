@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 from app.cli.common import (
+    Whole,
     json_option,
     json_verb,
     pass_workstation,
@@ -113,7 +114,7 @@ LAST_POSITION = 1000
 
 @queue.command("move")
 @click.argument("entry")
-@click.argument("position", type=click.IntRange(1, LAST_POSITION))
+@click.argument("position", type=Whole(1, LAST_POSITION))
 @json_verb
 def move(workstation: Workstation, entry: str, position: int, *, as_json: bool) -> None:
     """Move the waiting ENTRY to POSITION; 1 is the front."""

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from app.cli.common import FAILED, Number, json_verb, plain, print_json, print_note
+from app.cli.common import FAILED, Number, Whole, json_verb, plain, print_json, print_note
 from app.cli.library import print_card, print_run
 from app.cli.plan_options import Answers, answered, answers_findings, print_changes
 from app.cli.plans import facts_for
@@ -148,7 +148,11 @@ def queued_run_to_json(workstation: Workstation, run: QueuedRun, *, stored: bool
         "hosts": list(run.entry.plan.hosts),
         "state": "detached" if run.state is State.RUNNING else run.state,
         "error": None if run.error is None else str(run.error),
-        "run": None if record is None else run_to_json(record, workstation.within([run.run_id])),
+        "run": (
+            None
+            if record is None
+            else run_to_json(record, workstation.within([run.run_id]), workstation.energy(record))
+        ),
     }
 
 
@@ -205,7 +209,7 @@ def print_stored_run(workstation: Workstation, run_id: str, *, as_json: bool, fi
     if as_json:
         duet = {} if comparison is None else {"duet": comparison_to_json(comparison)}
         written = {"files": [str(path) for path in files]} if files else {}
-        print_json({**run_to_json(record, within), **duet, **written})
+        print_json({**run_to_json(record, within, workstation.energy(record)), **duet, **written})
         return
     if ends_with_card(record.plan):
         print_card(record)
@@ -321,7 +325,7 @@ def detached_to_json(detached: DetachedRun) -> dict[str, Any]:
 @click.option("--with", "other", default="", metavar="SUITE", help="Suite to compare with.  [default: the closest]")
 @click.option(
     "--trials",
-    type=click.IntRange(1, MAXIMUM_TRIALS),
+    type=Whole(1, MAXIMUM_TRIALS),
     default=FEWEST_TRIALS,
     show_default=True,
     help="Trials per tool.",

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from app.cli.common import Number, plain, print_note, print_table
+from app.cli.common import Number, Whole, plain, print_note, print_table
 from app.cli.studies import Study, labels_of, margin_option, runs_argument, study
 from app.comparison.estimates import FEWEST_TRIALS
 from app.comparison.power import POWER, PlannedTest, SampleDesign
@@ -32,12 +32,13 @@ from app.sample_size.report import (
 from app.services import Workstation
 from suites.errors import BenchwrightError
 from suites.parameters import parse_duration
+from suites.units import ungrouped
 
 LIMITS = DesignLimits()
 MOST_ROWS = 10
 """Designs that are printed."""
 
-_MOST = click.IntRange(1, 1000)
+_MOST = Whole(1, 1000)
 
 
 class Duration(click.ParamType[float]):
@@ -50,8 +51,8 @@ class Duration(click.ParamType[float]):
         if isinstance(value, float):
             return value
         try:
-            return parse_duration(str(value))
-        except ValueError:
+            return parse_duration(ungrouped(str(value)))
+        except (ValueError, BenchwrightError):
             self.fail(f"{value!r} is not a duration; write 90, 5min or 1d.", param, ctx)
 
 

@@ -151,7 +151,8 @@ def resume(
     runner = SeriesRunner(workstation, found.id, asker, busy, quiet=as_json)
     runner.run(wait=not no_wait and not as_json, at_once=at_once)
     if as_json:
-        runs = [run_to_json(workstation.load(run), workstation.within([run])) for run in runner.runs]
+        records = [workstation.load(run) for run in runner.runs]
+        runs = [run_to_json(one, workstation.within([one.summary.id]), workstation.energy(one)) for one in records]
         print_json(runs[0] if runs else None)
     if runner.failed:
         raise SystemExit(FAILED)

@@ -1,6 +1,7 @@
 """Analyses of stored runs: distributions, noise, scaling, bursts, profiles, heat maps and rounds."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
@@ -13,6 +14,7 @@ from app.comparison.verdicts import ComparisonVerdict
 from app.distributions.charts import heat_charts
 from app.distributions.distribution import Distribution, DistributionKey, SideValues, distribution
 from app.distributions.percentiles import TimedValue, TrialValues, ValueLevel, counted_values, trial_values
+from app.distributions.studies import StudyKind, missing_for
 from app.noise import MetricTrials, Noise, noise_of
 from app.plans.plan import host_label
 from app.profiles import PerfProfile, profiles_of
@@ -20,6 +22,7 @@ from app.records import PREFIX, RunRecord, SampleSeries
 from app.scaling.scaling import ScalingAnalysis, headline_curves, scaling_of
 from app.scaling.sweeps import curves_of, curves_of_steps
 from app.summary import MetricSummary
+from suites.errors import BenchwrightError
 from suites.registry import histograms_of
 from suites.units import Unit, convert
 from suites.verdict import Trust, least_trusted
@@ -225,6 +228,18 @@ class Analyses:
                     what = row.metric, row.labels
                     drains = drains_of(record, step, host, samples, what)
                     found.append(burst_of(record.summary.id, step, host, what, drains))
+        return found
+
+    def missing(self, record: RunRecord) -> dict[StudyKind, str]:
+        """Return for each study that a stored run has no data for, what it needs."""
+        found = missing_for([record])
+        if StudyKind.BURST in found or record.published is not None:
+            return found
+        with suppress(BenchwrightError):  # what cannot be analysed says so in its tab
+            drains = [drain for one in self.bursts(record.summary.id) for drain in one.drains]
+            if all(drain.burst is None for drain in drains):
+                why = f" {drains[0].reason}." if drains else ""
+                found[StudyKind.BURST] = f"Needs a trial in which a burst ends.{why}"
         return found
 
     def profiles(self, word: str) -> list[PerfProfile]:

@@ -7,8 +7,8 @@ from dataclasses import fields, replace
 from typing import Any
 
 from app.plans.plan import GoalError, Step
-from suites.errors import UnitError
-from suites.units import Unit, convert, same_dimension
+from suites.errors import BenchwrightError, UnitError
+from suites.units import Unit, convert, same_dimension, typed_unit, ungrouped
 from suites.verdict import Goal
 from suites.vocab import Better, Metric, MetricKind
 
@@ -62,30 +62,13 @@ def _bound(table: Mapping[str, Any], name: str, where: str, units: frozenset[Uni
 _WRITE_BOUND = 'Set a number in the metric’s unit, or text such as "5 ms".'
 
 
-_AMOUNT = r"(?P<value>[-+.0-9]+(?:[eE][-+]?[0-9]+)?)\s*(?P<unit>[^\s\d;][^\s;]*)?"
+_AMOUNT = r"(?P<value>[-+.0-9](?:[-+.,\u00a0\u2009\u202f0-9]*[.0-9])?(?:[eE][-+]?[0-9]+)?)\s*(?P<unit>[^\s\d;][^\s;]*)?"
 _QUANTITY = re.compile(_AMOUNT)
 _QUOTED = r'"(?:[^"\\]|\\.)*"'
 _STEP = rf'(?:(?P<step>{{names}}{_QUOTED}|[^;"]+?)\s*:)?\s*'
 _GOAL = rf"{_STEP}(?P<metric>[a-z0-9_]+)\s*(?P<bound>[<>]=?)\s*{_AMOUNT}\s*(?:;|$)"
 _PLAIN = re.compile(r'[^\s;:"<>=](?:[^;"<>=]*[^\s;:"<>=])?')
 """A step name that a goal has without quotes."""
-
-_UNITS: Mapping[str, tuple[float, Unit]] = {
-    **{unit.value: (1.0, unit) for unit in Unit},
-    "µs": (1.0, Unit.MICROSECOND),
-    "min": (60.0, Unit.SECOND),
-    "GB/s": (1e9, Unit.BYTES_PER_SECOND),
-    "kbit/s": (1e3, Unit.BITS_PER_SECOND),
-    "Gbit/s": (1e9, Unit.BITS_PER_SECOND),
-    **{
-        f"{prefix}{name}": (factor, Unit.PER_SECOND)
-        for prefix, factor in (("", 1.0), ("k", 1e3), ("M", 1e6), ("G", 1e9))
-        for name in ("IOPS", "FLOPS", "OPS", "/s")
-    },
-    "k": (1e3, Unit.PER_SECOND),
-    "M": (1e6, Unit.PER_SECOND),
-}
-"""Units of a goal, each with its factor."""
 
 _SHOWN = (Unit.SECOND, Unit.MILLISECOND, Unit.MICROSECOND, Unit.NANOSECOND)
 
@@ -141,11 +124,13 @@ def _parsed(found: re.Match[str], steps: Sequence[Step]) -> Goal:
 
 def _value(found: re.Match[str], units: frozenset[Unit], where: str, remedy: str) -> float:
     """Return the value and unit in `found` in the metric's unit, the one of `units`; `remedy` is for no quantity."""
-    factor, given = _UNITS.get(found["unit"] or "", (1.0, None))
+    factor, given = typed_unit(found["unit"] or "") or (1.0, None)
     try:
-        value = float(found["value"]) * factor
+        value = float(ungrouped(found["value"])) * factor
     except ValueError:
         value = math.nan
+    except BenchwrightError as error:
+        raise GoalError(error.message, error.remedy) from None
     if not math.isfinite(value) or (found["unit"] and given is None):
         raise GoalError(f"{where} is not a goal.", remedy)
     if given is None or not units:

@@ -23,7 +23,7 @@ from remote.local_file import read_file
 from suites.errors import BenchwrightError, UnitError
 from suites.facts import known
 from suites.quantities import parse_quantity
-from suites.units import Unit, convert
+from suites.units import Unit, convert, ungrouped
 from suites.verdict import Trust, Verdict, least_trusted
 from suites.vocab import Better, Figure, Labels, Metric
 
@@ -57,6 +57,7 @@ Prices = Mapping[str, Price]
 
 def parse_price(text: str) -> Price:
     """Parse a price, ``0.34`` or ``0.34 USD``; raise PriceError for anything else, and for 0."""
+    text = ungrouped(text)
     found = _PRICE.fullmatch(text.strip())
     if found is None or not float(found[1]) or not text.isprintable():
         raise PriceError(f"“{text[:40]}” is not a price.", "Write 0.34 or 0.34 USD, for one hour.")

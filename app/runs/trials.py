@@ -242,7 +242,11 @@ class TrialTask:
         else:
             if not control.over:
                 measured = slot.step.name if trial.duet is None else trial.duet.title
-                yield Activity(f"measuring {measured} on {host_label(slot.host)}", slot.host, measures=True)
+                place = f"{measured} on {host_label(slot.host)}"
+                if slot.profiled:
+                    yield Activity(f"profiling {place}, not counted", slot.host)
+                else:
+                    yield Activity(f"measuring {place}", slot.host, measures=True)
         return True
 
     def _note_outcome(self) -> None:

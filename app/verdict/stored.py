@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from app.calibration.calibration import UNWATCHED, counted_calibration
 from app.checks.catalogue import AFTER_IDS, DURING_IDS
+from app.checks.energy import POWER, EnergyUse, energy_of
 from app.checks.run_findings import INTERRUPTIONS
 from app.events import FindingRaised, State, Trial
 from app.plans.context import step_context
@@ -50,6 +51,21 @@ def step_verdicts(
     for name, host in step_keys(record.plan) if keys is None else keys:
         with contextlib.suppress(BenchwrightError):
             yield step_verdict(evidence_of(record, samples, telemetry, record.plan.step(name), host))
+
+
+def energy_of_run(
+    record: RunRecord, samples: SampleSeries, telemetry: Telemetry
+) -> Mapping[tuple[str, str], EnergyUse]:
+    """Return the energy by step and host: that of the packages or the platform, else of the whole server."""
+    if not any(sample.metric.name == POWER for found in telemetry.values() for sample in found):
+        return {}
+    found: dict[tuple[str, str], EnergyUse] = {}
+    for name, host in step_keys(record.plan):
+        with contextlib.suppress(BenchwrightError):
+            uses, _ = energy_of(evidence_of(record, samples, telemetry, record.plan.step(name), host))
+            if uses:
+                found[name, host] = uses[0]
+    return found
 
 
 def judged(store: "Store", record: RunRecord) -> RunRecord:

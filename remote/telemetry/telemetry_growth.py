@@ -64,7 +64,7 @@ class GrowthWatch:
 
     def feed(self, tick: Tick, use: CpuUse) -> Iterator[Sample]:
         """Yield the samples of the counters that `tick` contains; `use` is the CPU time since the previous tick."""
-        yield from _frequency_and_temperature(tick)
+        yield from _levels(tick)
         yield from self._growth(tick)
         self._other += use.other or 0.0
         self._tool += use.tool or 0.0
@@ -144,11 +144,15 @@ def _unexplained(tick: Tick, ticks: float, outside: float | None) -> Iterator[tu
         yield SHORT_LIVED, ticks - outside
 
 
-def _frequency_and_temperature(tick: Tick) -> Iterator[Sample]:
-    """Yield the mean frequency of the sampled CPUs, and the highest temperature as a share of its limit."""
+def _levels(tick: Tick) -> Iterator[Sample]:
+    """Yield the mean frequency of CPUs, the highest temperature as a share of its limit, and the power of the host."""
     clocks = [value * 1000.0 for path, value in tick.files.items() if path.endswith("/scaling_cur_freq")]
     if clocks:
         yield Sample(tick.uptime, metrics.FREQUENCY, sum(clocks) / len(clocks))
     heat = [tick.files[path] / most for path, most in tick.limits.items() if path in tick.files]
     if heat:
         yield Sample(tick.uptime, metrics.TEMPERATURE, min(100.0, 100.0 * max(0.0, *heat)))
+    for path, averaged in tick.meters.items():
+        if path in tick.files:
+            at = {"zone": path.split("/")[4], "domain": "server"} | ({"averaged_ms": str(averaged)} if averaged else {})
+            yield Sample(tick.uptime, metrics.POWER, tick.files[path] / 1e6, labels(**at))

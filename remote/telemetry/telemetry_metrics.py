@@ -36,7 +36,7 @@ QUOTA_PERIODS = _share("cgroup_throttled_periods", "Throttled periods (cgroup)")
 """The highest value among the cgroup of the test and its parents."""
 
 FREQUENCY = _rate("clock_frequency", "CPU frequency", Unit.PER_SECOND)
-POWER = _rate("power", "Power (RAPL)", Unit.WATT, Better.LOWER)
+POWER = _rate("power", "Power", Unit.WATT, Better.LOWER)
 THROTTLE_EVENTS = _count("throttle_events", "Thermal throttle events")
 TEMPERATURE = _share("temperature_of_limit", "Temperature, share of the limit")
 PROCESS_TIME = Metric("process_time", "CPU time of other processes", Unit.SECOND, Better.LOWER, MetricKind.TIME)

@@ -26,6 +26,8 @@ _EBS_MAGIC = 0x3C23B510
 _COLON = re.compile(r"(.*?/(?:cpu\.stat|energy_uj)):(.*)")
 """Files whose path may contain a colon: the names of cgroups and of energy counters."""
 
+_METER = re.compile(r"/sys/class/hwmon/hwmon[0-9]{1,4}/(?:device/)?power[0-9]{1,2}_(?:average|input)")
+
 _INITIAL_NAMESPACE = "pid:[4026531836]"
 """The PID namespace of the host itself (PROC_PID_INIT_INO, include/linux/proc_ns.h)."""
 
@@ -45,7 +47,8 @@ class Tick:
 
     `uptime` and `epoch` are the host's clocks in seconds, `used` is the CPU time of the telemetry in seconds; `epoch`
     and `used` are None if unknown. `page` is the page size in bytes, `boot` identifies the boot. Counters are the
-    kernel's, since boot. `energy` are those of `files` that count energy; other `files`, `processes`, `packets_held`
+    kernel's, since boot. `energy` are those of `files` that count energy, `meters` those with the
+    power of the host, and the ms over which they average it, 0 if unknown; other `files`, `processes`, `packets_held`
     and `volumes_held` are read only every few ticks.
 
     `tree` is the process tree under test, None if no job runs or its processes are not counted. `beside` are the CPU
@@ -72,6 +75,7 @@ class Tick:
     files: Mapping[str, int] = field(default_factory=dict)
     limits: Mapping[str, int] = field(default_factory=dict)
     energy: Mapping[str, EnergyCounter] = field(default_factory=dict)
+    meters: Mapping[str, int] = field(default_factory=dict)
     processes: Mapping[Process, int] | None = None
     packets_held: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     volumes_held: Mapping[str, int] = field(default_factory=dict)
@@ -97,6 +101,7 @@ class _ScriptReport:
     own: frozenset[int] = frozenset()
     limits: dict[str, int] = field(default_factory=dict)
     energy: dict[str, EnergyCounter] = field(default_factory=dict)
+    meters: dict[str, int] = field(default_factory=dict)
     jobs: frozenset[int] | None = None  # PIDs of jobs; None if processes were not read in this tick
     packets: dict[str, Mapping[str, int]] = field(default_factory=dict)
     volumes: dict[str, int] = field(default_factory=dict)
@@ -137,6 +142,8 @@ class _ScriptReport:
                 self.contained = bool(rest[0]) and rest[0] != _INITIAL_NAMESPACE
             case "inside" if len(rest) == 1:
                 self.inside = rest[0]
+            case "meter" if len(rest) == 2 and _METER.fullmatch(rest[0]) and len(self.meters) < _MOST_LABELS:
+                self.meters[rest[0]] = whole(rest[1]) or 0
             case "hidden":
                 self.hidden = True
             case "program":
@@ -240,6 +247,7 @@ class TickReader:
             files=lines.single(found),
             limits=dict(report.limits),
             energy=dict(report.energy),
+            meters=dict(report.meters),
             processes=None if report.jobs is None else lines.processes(found, report.own | report.jobs),
             packets_held=dict(report.packets),
             volumes_held=dict(report.volumes),

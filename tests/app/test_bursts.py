@@ -169,7 +169,7 @@ def test_the_command_line_reads_a_stored_run(tmp_path: Path) -> None:
         return done.stdout
 
     csv, png = tmp_path / "burst.csv", tmp_path / "burst.png"
-    (found,) = json.loads(run("--load", "1500", "--json", "--csv", str(csv), "--png", str(png)))["bursts"]
+    (found,) = json.loads(run("--load", "1,500 IOPS", "--json", "--csv", str(csv), "--png", str(png)))["bursts"]
     assert found["size"]["value"] == pytest.approx(SIZE, rel=0.05)
     assert found["load"]["seconds"] == pytest.approx(100, rel=0.05)
     assert [one["number"] for one in found["drains"]] == [1, 2]

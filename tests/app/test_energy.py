@@ -37,6 +37,42 @@ def used(watts: dict[str, float], *, gap: bool = False) -> StepOutcomeEvidence:
     return repeated(one, (10_000.0,) * 3)
 
 
+def metered(
+    readings: tuple[float, ...], package: float | None = None, averaged: str = "1000", before: float | None = None
+) -> StepOutcomeEvidence:
+    """Return three trials whose meter was read every 5 s from 9 s before on; `before` are the package's watts then."""
+    evidence = used({} if package is None else {"package-0": package})
+    at = labels(zone="hwmon3", domain="server", averaged_ms=averaged)
+    points = tuple((91.0 + 5 * number, value) for number, value in enumerate(readings))
+
+    def changed(watch: HostWatch) -> HostWatch:
+        series = {**watch.series, ("power", at): points}
+        if package is not None and before is not None:
+            key = "power", labels(zone=ZONES["package-0"], domain="package-0")
+            series[key] = (*((90.5 + second, before) for second in range(10)), *watch.series[key])
+        return replace(watch, series=series)
+
+    return replace(
+        evidence, trials=tuple(replace(one, watch=changed(one.watch)) for one in evidence.trials if one.watch)
+    )
+
+
+@pytest.mark.parametrize(
+    ("evidence", "text"),
+    [
+        (metered((100, 100, 250, 250, 250), 14.0), MESSAGES["meter_beside"]),
+        (metered((100, 100, 250, 250, 250)), MESSAGES["meter_alone"]),
+        (metered((100, 100, 250, 0, 100)), MESSAGES["meter_zero"]),
+        (metered((100, 100, 250, 65535, 100)), MESSAGES["meter_no_reading"]),
+        (metered((8, 8, 8, 8), 14.0), MESSAGES["meter_below_packages"]),
+        (metered((250,) * 4, averaged="300000"), MESSAGES["meter_averaged"]),
+        (metered((250,) * 5, 120.0, before=20.0), MESSAGES["meter_constant"]),
+    ],
+)
+def test_a_meter_of_the_server_is_beside_the_packages(evidence: StepOutcomeEvidence, text: str) -> None:
+    assert found(evidence) == text
+
+
 def found(evidence: StepOutcomeEvidence) -> str:
     outcome = ENERGY.outcome(evidence)
     return getattr(outcome, "measured", "")

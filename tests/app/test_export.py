@@ -10,18 +10,21 @@ from typing import Any
 
 import pytest
 
-from app.events import Event, RunStarted, State
+from app.events import Event, RunStarted, State, TelemetryRead, TrialEnded, TrialStarted
 from app.export import export_csv, export_hyperfine
 from app.output import WriteError, write_whole
 from app.plans.plan import make_step
 from app.results import METRICS, SAMPLES
 from app.store.store import Store
-from suites.base import Command, Purpose
+from app.summary import run_to_json
+from app.verdict.stored import energy_of_run
+from remote.telemetry.telemetry_metrics import POWER
+from suites.base import Command, ParsedTrial, Purpose
 from suites.command.parameters import WALL_TIME
 from suites.errors import BenchwrightError
-from suites.vocab import Figure
+from suites.vocab import Figure, Sample, labels
 from tests.app import run_events
-from tests.app.run_events import IOPS, READ
+from tests.app.run_events import IOPS, P99, READ
 
 RUN = "20261120-141530-k3f9"
 
@@ -129,6 +132,40 @@ def test_only_measuring_commands_stand_in_the_summary(tmp_path: Path) -> None:
 
 def test_a_run_without_figures_gives_a_head_alone(tmp_path: Path) -> None:
     assert exported(tmp_path, [RunStarted(RUN, run_events.plan(), "2026")]) == ([], [])
+
+
+@pytest.mark.parametrize(
+    ("zone", "domain", "columns"),
+    [
+        ("intel-rapl:0", "package-0", [("package-0", "20.0", "0.02"), ("package-0", "20.0", "0.02")]),
+        ("hwmon3", "server", [("server", "20.0", "0.02"), ("server", "20.0", "0.02")]),
+        ("intel-rapl:0:0", "core", [("", "", "")] * 2),
+    ],
+)
+def test_the_headline_rate_has_its_energy(
+    tmp_path: Path, zone: str, domain: str, columns: list[tuple[str, str, str]]
+) -> None:
+    at = labels(zone=zone, domain=domain)
+    watts = tuple(Sample(1000.0 + second, POWER, 20.0, at) for second in range(15))
+    ended = ParsedTrial((Figure(IOPS, 1000.0, READ), Figure(P99, 5.0, READ)))
+    events = [
+        RunStarted(RUN, run_events.plan(), "2026"),
+        TrialStarted(run_events.trial(1), 10.0),
+        TelemetryRead("web-1", watts),
+        TrialEnded(1, State.DONE, 0, ended, ended_clock=1010.0),
+    ]
+    summary, _ = exported(tmp_path, events)
+    found = [(row["power_of"], row["watts"], row["joules_per_operation"]) for row in summary]
+    assert found[::2] == columns
+    assert set(found[1::2]) == {("", "", "")}  # the latency
+    store = Store(tmp_path / "runs.sqlite3")
+    used = energy_of_run(store.load(RUN), store.samples(RUN), store.telemetry(RUN))
+    rate, latency = run_to_json(store.load(RUN), energy=used)["metrics"]
+    assert (rate.get("joules_per_operation", ""), rate.get("power_of", "")) == (
+        float(columns[0][2] or 0) or "",
+        columns[0][0],
+    )
+    assert "watts" not in latency
 
 
 # Writing files

@@ -127,6 +127,11 @@ def test_words_that_are_no_goal_are_refused(words: str) -> None:
         goals_of(words)
 
 
+def test_an_ambiguous_bound_is_refused() -> None:
+    with pytest.raises(GoalError, match="“1,5” is ambiguous"):
+        goals_of("latency_p99 <= 1,5 ms", PLAN.steps)
+
+
 def test_the_command_line_writes_goals_into_the_plan() -> None:
     words = ["plan", "new", "--defaults", "--suite", "fio", "--goal", "iops>=20000"]
     reported = CliRunner().invoke(benchwright, words)
@@ -143,6 +148,8 @@ def test_the_command_line_writes_goals_into_the_plan() -> None:
         ("latency_p99 <= 80 µs", Goal("latency_p99", at_most=80e3)),
         ("latency_p99 <= 5", Goal("latency_p99", at_most=5.0)),
         ("iops > 20k", Goal("iops", at_least=20e3)),
+        ("iops > 20,000; ", Goal("iops", at_least=20e3)),
+        ("latency_p99 <= 1\u202f500 us", Goal("latency_p99", at_most=1.5e6)),
         ("iops >= 1.5 MIOPS", Goal("iops", at_least=1.5e6)),
         ("bandwidth >= 500 MB/s", Goal("bandwidth", at_least=500e6)),
         ("bandwidth >= 1 GiB/s", Goal("bandwidth", at_least=2.0**30)),

@@ -94,7 +94,7 @@ def test_no_statistic_has_the_profiled_trial() -> None:
     assert [found.values for found in summaries(record)] == [(1000.0, 1010.0)]
     assert len(record.trials_of(STEP.name)) == 2
     assert len(drains_of(record, STEP.name, "web-1", {}, (IOPS, READ))) == 2
-    assert [row.get("warm_up") for row in metric_rows(record) if row["value"] == 5.0] == [True]
+    assert [row.get("warm_up") for row in metric_rows(record, {}, {}) if row["value"] == 5.0] == [True]
 
 
 STACKS = b"fio;main;heavy 70\nfio;main;light 28\nfio;main;light;read 2\n"

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from app.events import State
+from app.events import Activity, State
 from app.plans.plan import LOCAL, Plan, Repetition, make_step
 from app.profiles import compared_profiles, function_shares
 from app.records import RunRecord
@@ -49,6 +49,19 @@ def run(workstation: Workstation, host: str, command: str, trials: int = 1) -> R
     for _event in workstation.run(plan, AnsweringAsker(), Control()):
         pass
     return workstation.load("last")
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(shutil.which("perf") is None, reason="perf is not installed")
+def test_the_activity_of_the_profiled_trial_is_that_it_does_not_count(tmp_path: Path) -> None:
+    step = make_step("command", {"command": "sleep 0.3"}, name="sleep")
+    plan = Plan("sleep", (LOCAL,), (step,), repetition=Repetition(trials=1, profile=True))
+    with workstation_in(tmp_path) as workstation:
+        events = list(workstation.run(plan, AnsweringAsker(), Control()))
+    found = [(event.text, event.measures) for event in events if isinstance(event, Activity) and "sleep" in event.text]
+    assert found[-2:] == [
+        ("measuring sleep on this computer", True), ("profiling sleep on this computer, not counted", False)
+    ]  # fmt: skip
 
 
 @pytest.mark.slow

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from remote.telemetry.telemetry import program
+from remote.telemetry.telemetry_growth import GrowthWatch
 from remote.telemetry.telemetry_rates import CpuUse, samples
 from remote.telemetry.telemetry_ticks import TickReader
 
@@ -55,6 +56,22 @@ def test_a_damaged_description_is_no_counter(line: str) -> None:
     assert [dict(tick.energy) for tick in TickReader(MARK).feed(output.encode())] == [{}]
 
 
+@pytest.mark.parametrize(
+    ("described", "at"),
+    [
+        ("/sys/class/hwmon/hwmon3/power1_average 1000", {"domain": "server", "zone": "hwmon3", "averaged_ms": "1000"}),
+        ("/sys/class/hwmon/hwmon3/device/power1_average x", {"domain": "server", "zone": "hwmon3"}),
+        ("/sys/class/hwmon/hwmon3/fan1_input 0", None),
+    ],
+)
+def test_a_meter_has_its_power_whenever_it_is_read(described: str, at: dict[str, str] | None) -> None:
+    path, _, _ = described.partition(" ")
+    output = f"@@{MARK} meter {described}\n@@{MARK} tick 0 1.0 \n{path}:231000000\n@@{MARK} end\n"
+    output += f"@@{MARK} tick 1 2.0 \n@@{MARK} end\n"
+    found = [list(GrowthWatch().feed(tick, CpuUse())) for tick in TickReader(MARK).feed(output.encode())]
+    assert [[(one.value, dict(one.labels)) for one in each] for each in found] == [[(231.0, at)] if at else [], []]
+
+
 STAGED = f"""
 import os, sys, threading, time
 from pathlib import Path
@@ -67,6 +84,12 @@ for zone, (name, _) in zones.items():
     Path(zone, "max_energy_range_uj").write_text("{RANGE}\\n")
     if name != "unreadable":
         Path(zone, "energy_uj").write_text("0" * 18 + "\\n")
+meters = {{"hwmon7": ("power_meter", 250_000_000), "hwmon8": ("nvme", 9_000_000)}}
+for chip, (name, power) in meters.items():
+    Path("/sys/class/hwmon", chip).mkdir(parents=True)
+    Path("/sys/class/hwmon", chip, "name").write_text(name + "\\n")
+    Path("/sys/class/hwmon", chip, "power1_average").write_text(str(power) + "\\n")
+    Path("/sys/class/hwmon", chip, "power1_average_interval").write_text("1000\\n")
 def count():
     start = time.monotonic()
     files = [(os.open(zone + "/energy_uj", os.O_WRONLY), watts) for zone, (_, watts) in zones.items() if watts]
@@ -80,13 +103,14 @@ found = [one for _ in range(6) for one in telemetry.read(30.0) if one.metric.nam
 for domain in ("package-0", "core"):
     values = [one.value for one in found if dict(one.labels)["domain"] == domain]
     print(sum(values) / len(values))
+print(*[one.value for one in found if dict(one.labels)["domain"] == "server"][:1])
 print(telemetry.instrument, len({{one.labels for one in found}}))
 telemetry.stop()
 """
 
 SHADOWED = """mount --bind /sys /mnt && mount -t tmpfs none /sys/class || exit 77
 for one in /mnt/class/*; do ln -s "$one" /sys/class/; done
-rm -f /sys/class/powercap
+rm -f /sys/class/powercap /sys/class/hwmon
 exec "$@"
 """
 """Shows a /sys/class of its own, with the host's entries."""
@@ -102,8 +126,8 @@ def test_both_samplers_read_a_staged_tree(instrument: str) -> None:
     if done.returncode == 77:
         pytest.skip(f"no mounts here: {done.stderr}")
     assert (done.returncode, done.stderr) == (0, "")
-    package, core, sampled, labels = done.stdout.split()
+    package, core, server, sampled, labels = done.stdout.split()
     assert float(package) == pytest.approx(30, rel=0.05)
     assert float(core) == pytest.approx(20, rel=0.05)
     assert sampled == ("script" if instrument == "script" else hashlib.sha256(program(platform.machine())).hexdigest())
-    assert labels == "2"
+    assert (server, labels) == ("250.0", "3")

@@ -142,6 +142,7 @@ def test_a_pasted_line_is_read(suite_id: str, text: str, values: dict[str, Value
         ("fio --name=x --rw=read --iodepth=none", "--iodepth=none"),
         ("fio --name=x --rw=read --rwmixread=70", "--rwmixread=70"),
         ("fio --name=x --rw=randrw --bs=4KiB,8KiB", "--bs=4KiB,8KiB"),
+        ("fio --name=x --rw=read --iodepth=1,500", "--iodepth=1,500"),
         ("fio --name=x --rw=randrw --rwmixwrite 150", "--rwmixwrite 150"),
         ("fio --name=x --readwrite=many --blocksize=none", "--readwrite=many"),
         ("fio --name=x --rw=read '--blocksize=no size'", "'--blocksize=no size'"),

@@ -3,10 +3,15 @@
 import math
 import re
 
+import click
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from app.cli.common import Number, Whole
+from app.ranking.candidates import parse_price
+from suites.errors import BenchwrightError, ParameterError
+from suites.parameters import Parameter, Type
 from suites.quantities import (
     NOT_KNOWN,
     clock_text,
@@ -22,6 +27,7 @@ from suites.quantities import (
     label_text,
     metric_text,
     offset_text,
+    parse_quantity,
     quantity,
     range_text,
     ratio_text,
@@ -32,7 +38,7 @@ from suites.quantities import (
     uncertainty_text,
 )
 from suites.registry import SUITES
-from suites.units import Unit, convert, same_dimension
+from suites.units import Unit, convert, same_dimension, ungrouped
 from suites.vocab import Better, Metric, MetricKind
 
 IOPS = Metric("iops", "I/O operations", Unit.PER_SECOND, Better.HIGHER, MetricKind.RATE)
@@ -323,3 +329,45 @@ def test_large_counts_have_a_prefix_and_the_digits_of_their_interval() -> None:
     assert figure_text(issued, 1345.0) == "1345"
     index = Metric("index", "Index", Unit.ONE, Better.HIGHER, MetricKind.RATE)
     assert figure_text(index, 12345.0) == "12345"
+
+
+@pytest.mark.parametrize(
+    ("text", "plain"),
+    [
+        ("1,500 IOPS", "1500 IOPS"),
+        ("1\u202f500", "1500"),
+        ("1 500 MB/s", "1500 MB/s"),
+        ("1 500 000 1/s", "1500000 1/s"),
+        ("600 1/s", "600 1/s"),
+        ("12\u2009345\u2009678.5", "12345678.5"),
+        ("1\u00a0500\u00a0MB/s", "1500\u00a0MB/s"),
+        ("1.5", "1.5"),
+        ("1500", "1500"),
+        ("4k, 1m", "4k, 1m"),
+    ],
+)
+def test_separators_of_thousands_are_taken_away(text: str, plain: str) -> None:
+    assert ungrouped(text) == plain
+
+
+@pytest.mark.parametrize("text", ["1,5", "0,500", "1,50,000", "1500,000", "1,500\u202f000", "1.500,000", "1,500,00"])
+def test_an_ambiguous_comma_is_refused_with_both_ways_to_write_it(text: str) -> None:
+    for parse in (ungrouped, parse_quantity, Number(0, 1e9).convert, Whole(0, 10**9).convert):
+        with pytest.raises((BenchwrightError, click.BadParameter), match=r"ambiguous.*1\.5;.*1,500"):
+            parse(text, *[None] * (parse not in {ungrouped, parse_quantity}) * 2)
+    for kind in (Type.INTEGER, Type.NUMBER, Type.SIZE, Type.DURATION):
+        with pytest.raises(ParameterError, match=r"1\.5;.*1,500"):
+            Parameter(name="rate", title="Rate", type=kind, default=0, help="").parse(text)
+
+
+def test_every_place_takes_thousands() -> None:
+    values = {Type.INTEGER: 1500, Type.NUMBER: 1500.0, Type.SIZE: 1500 * 1024, Type.DURATION: 1500.0}
+    for kind, value in values.items():
+        parameter = Parameter(name="rate", title="Rate", type=kind, default=0, help="")
+        assert parameter.parse("1,500 KiB" if kind is Type.SIZE else "1,500") == value
+    assert parse_quantity("1,500 MB/s") == (1500.0, Unit.MB_PER_SECOND)
+    assert parse_quantity("1,500 IOPS") == parse_quantity("1.5k") == (1500.0, Unit.PER_SECOND)
+    assert parse_price("1,500 USD").amount == 1500.0
+    assert Number(0, 1e9).convert("1,500", None, None) == Whole(0, 10**9).convert("1,500", None, None) == 1500
+    text = Parameter(name="sizes", title="Sizes", type=Type.TEXT, default="", help="")
+    assert text.parse("1,500") == "1,500"

@@ -109,3 +109,11 @@ def test_what_would_fool_a_reader_is_warned_of(given: dict[str, object], found: 
     assert raised(step).keys() == found
     for each in found:
         assert each not in raised(applied(step, each))
+
+
+@pytest.mark.parametrize(("status", "words"), [(1, MESSAGES["status"]), (137, MESSAGES["killed"])])
+def test_an_exit_status_is_a_note_of_an_incomplete_trial(status: int, words: str) -> None:
+    parser = SockperfParser()
+    parser.feed(capture("sockperf/3.7/ping_pong").stdout)
+    found = parser.finish(status)
+    assert (found.notes, found.complete) == ((words,), False)

@@ -10,16 +10,19 @@ from PySide6.QtWidgets import QWidget
 from pytestqt.qtbot import QtBot
 
 from app.chart import Chart, ChartAxis, ChartMark, ChartSeries
-from app.distributions.studies import StudyKind, missing_for
+from app.distributions.studies import StudyKind
 from app.questions import RefusingAsker
 from app.services import Workstation
 from tests.app.test_bursts import RUN as BURST_RUN
 from tests.app.test_bursts import record_drains
+from tests.messages import messages
 from tests.widgets.library_runs import copied_library
 from widgets import jobs
 from widgets.compare.compare_page import ComparePage
 from widgets.plots.chart_view import ChartView, _row
 from widgets.plots.studies import BurstPane, StudyPane
+
+MESSAGES = messages("widgets-plots", "test_charts")
 
 Keep = Callable[[QWidget], QWidget]
 
@@ -151,7 +154,13 @@ def test_bursts_take_a_load(qtbot: QtBot, keep: Keep, workstation: Workstation, 
     pane.export_to(tmp_path / "burst.csv")
     _settle(qtbot)
     assert "spent" in (tmp_path / "burst.csv").read_text()
-    assert StudyKind.BURST not in missing_for([workstation.load(BURST_RUN)])
+    assert StudyKind.BURST not in workstation.analyses.missing(workstation.load(BURST_RUN))
+
+
+def test_a_run_without_the_end_of_a_burst_has_no_burst_tab(workstation: Workstation) -> None:
+    copied_library(workstation)
+    found = workstation.analyses.missing(workstation.load(BEFORE))[StudyKind.BURST]
+    assert found == MESSAGES["no_burst"]
 
 
 def test_the_comparison_shows_how_values_are_distributed(qtbot: QtBot, keep: Keep, workstation: Workstation) -> None:

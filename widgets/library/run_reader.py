@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from PySide6.QtCore import QObject, Signal
 
 from app.crosscheck.agreement import Agreement, agreements
-from app.distributions.studies import StudyKind, missing_for
+from app.distributions.studies import StudyKind
 from app.events import State
 from app.library_rows import LibraryRows
 from app.records import Band, RunRecord, RunSummary
@@ -47,7 +47,7 @@ def _with_bands(workstation: Workstation, record: RunRecord, model: RunModel) ->
         bands, problem = workstation.bands(record.plan, record.facts_before), None
     except BenchwrightError as error:
         bands, problem = {}, error
-    return OpenedRun(record, model, bands, problem, agreements(record), missing_for([record]))
+    return OpenedRun(record, model, bands, problem, agreements(record), workstation.analyses.missing(record))
 
 
 @dataclass(frozen=True, slots=True)
