@@ -224,14 +224,12 @@ class HostSetup:
                 ask()
 
     def _reread_devices(self, host: str) -> Iterator[Event]:
-        """Read the devices to be overwritten again: the stored facts may describe other devices under these names."""
-        devices = self._destroyed(host)
-        if devices and not self._request.control.stopped:
-            read = yield from self.hosts.queue.during(partial(read_devices, self.hosts.sessions[host], devices))
+        """Read the devices again if one is to be overwritten: stored facts may be of others with these names."""
+        steps = self._steps_on(host)
+        destroys = any(step.suite.destroys(step.values) for step in steps)
+        if destroys and not self._request.control.stopped:
+            read = yield from self.hosts.queue.during(partial(read_devices, self.hosts.sessions[host], _devices(steps)))
             self.facts[host] = yield from self.root.facts_as_root(replace(self.facts[host], devices=read))
-
-    def _destroyed(self, host: str) -> list[str]:
-        return _devices(step for step in self._steps_on(host) if step.suite.destroys(step.values))
 
     def _confirmed_findings(self, hosts: tuple[str, ...]) -> Iterator[Finding]:
         found = check_plan(replace(self._plan, hosts=hosts), self.facts, self._request.addresses).findings

@@ -174,7 +174,7 @@ def test_each_of_several_volumes_has_its_own_limit_and_the_instance_that_of_the_
     limits = [replace(VOLUME_IOPS, name=f"IOPS of {disk}", device=disk, value=6250) for disk in ("vda", "vdb", "vdc")]
     known = replace(both.context.facts or facts(), cloud_limits=(*limits, replace(IOPS, value=10_000)))
     texts = [text for text, _ in stated_use(replace(both, context=Context(known)))]
-    assert texts[0].startswith("100 % of the maximum EBS IOPS of m5.large, ")
+    assert texts[0].startswith(f"100 % of the {IOPS.name}, ")
     assert [text.partition(",")[0] for text in texts[1:]] == [
         f"80 % of the IOPS of {disk} at {disk}" for disk in ("vda", "vdb")
     ]
