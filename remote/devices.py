@@ -91,13 +91,13 @@ def read_devices(session: Session, paths: Sequence[str]) -> tuple[RawDevice, ...
     return tuple(_device(items, f"device.{number}", path) for number, path in enumerate(paths))
 
 
-def device_guard(device: RawDevice, argv: Sequence[str]) -> tuple[str, ...]:
-    """Return an argv that execs `argv` only if `device` is unchanged since it was read, by root, and not in use.
+def device_guard(devices: Sequence[RawDevice], argv: Sequence[str]) -> tuple[str, ...]:
+    """Return an argv that execs `argv` only if all `devices` are unchanged since root read them, and not in use.
 
     Otherwise it prints what has changed on stderr and exits with CHANGED.
     """
-    state = "" if isinstance(device.state, Absent) else device.state
-    return ("sh", "-c", script(SCRIPT).decode(), "sh", "guard", state, device.path, *argv)
+    states = (word for each in devices for word in ("" if isinstance(each.state, Absent) else each.state, each.path))
+    return ("sh", "-c", script(SCRIPT).decode(), "sh", "guard", str(len(devices)), *states, *argv)
 
 
 def _device(items: Items, name: str, path: str) -> RawDevice:

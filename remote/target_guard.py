@@ -51,7 +51,7 @@ def target_guard(
     """Return an argv that execs `argv` only if the host allows all `targets`.
 
     In a job, root's command runs in its own cgroup, of the first of `versions` that the host offers, in which the
-    kernel opens no block device for writing except `device` (``MAJOR:MINOR``).
+    kernel opens no block device for writing except those of `device` (``MAJOR:MINOR``, with spaces between).
     """
     found = bounded(targets)
     arguments = (word for target in found for word in target.words)

@@ -4,24 +4,26 @@
 # include own-group.sh
 
 # By default all is allowed ("a *:* rwm"), and devices.allow cannot except one device from a denied pattern: deny all first.
-deny_v1() { # cgroup, MAJOR:MINOR of the writable device or empty
+deny_v1() { # cgroup, MAJOR:MINOR of each writable device
     read -r first <"$1/devices.list" || first=
     if [ "$first" != 'a *:* rwm' ]; then
         cat "$1/devices.list" | while read -r type device access; do
-            case $type:$access:$device in b:*w*:"$2") ;; b:*w*) echo "b $device w" >"$1/devices.deny" || exit 1 ;; esac
+            case "$type:$access: $2 " in b:*w*:*" $device "*) ;; b:*w*) echo "b $device w" >"$1/devices.deny" || exit 1 ;; esac
         done || return
-        [ -z "$2" ] || echo "b $2 rwm" >"$1/devices.allow" || return
     elif [ -z "$2" ]; then
         echo 'b *:* w' >"$1/devices.deny"
     else
-        echo a >"$1/devices.deny" && echo 'c *:* rwm' >"$1/devices.allow" && echo 'b *:* rm' >"$1/devices.allow" &&
-            echo "b $2 rwm" >"$1/devices.allow"
+        echo a >"$1/devices.deny" && echo 'c *:* rwm' >"$1/devices.allow" && echo 'b *:* rm' >"$1/devices.allow" || return
     fi
+    for number in $2; do
+        echo "b $number rwm" >"$1/devices.allow" || return
+    done
 }
 
 # Enabled controllers would give the cgroup its own share of the CPU.
-deny_v2() { # group, number
-    [ -z "$(cat "$at/cgroup.subtree_control")" ] && ./device_cgroup "$1" ${2:+"$2"}
+deny_v2() { # group, numbers
+    # shellcheck disable=SC2086 (the numbers are words)
+    [ -z "$(cat "$at/cgroup.subtree_control")" ] && ./device_cgroup "$1" $2
 }
 
 # Enters the cgroup and opens a device that does not exist: ENXIO instead of EPERM means that nothing is denied.
@@ -34,7 +36,7 @@ denies() { # group
 }
 
 # Prints the version that denies writing, if any. Only in a job, whose end removes the cgroup.
-enter_group() { # versions to try, number of the device that may be written to
+enter_group() { # versions to try, numbers of the devices that may be written to
     LC_ALL=C
     job=${BENCHWRIGHT_JOB#*/}
     [ -n "${BENCHWRIGHT_JOB:-}" ] && [ -d "$job" ] && [ "$(id -u)" = 0 ] || return 0

@@ -1,8 +1,8 @@
 # Reads a block device and its users: POSIX sh with coreutils or busybox; root reads more. Changes nothing.
 #   sh -s look MARK PATH...                       prints items as facts.sh does: device.N.path, .state, .access, .blank
-#   sh -c SCRIPT sh guard STATE PATH COMMAND...   execs COMMAND if PATH has the state STATE and is not in use
-# STATE is lines "key value" that are stable while the device is unchanged. The guard opens the device with O_EXCL and
-# keeps it open while the command runs, if python3 is installed.
+#   sh -c SCRIPT sh guard N STATE PATH... COMMAND...   execs COMMAND if each of the N PATHs has its STATE and is not in use
+# STATE is lines "key value" that are stable while the device is unchanged. The guard opens the devices with O_EXCL and
+# keeps them open while the command runs, if python3 is installed.
 set -u
 LC_ALL=C
 export LC_ALL
@@ -229,20 +229,20 @@ look() { # mark path...
 }
 
 HOLD='import os, sys
+end = 2 + 2 * int(sys.argv[1])
+for path in sys.argv[3:end:2]:
+    try:
+        os.set_inheritable(os.open(path, os.O_RDONLY | os.O_EXCL), True)
+    except OSError as error:
+        sys.exit("benchwright: " + path + " was not written to: it cannot be claimed: " + error.strerror)
 try:
-    claim = os.open(sys.argv[1], os.O_RDONLY | os.O_EXCL)
+    os.execvp(sys.argv[end], sys.argv[end:])
 except OSError as error:
-    sys.exit("benchwright: " + sys.argv[1] + " was not written to: it cannot be claimed: " + error.strerror)
-os.set_inheritable(claim, True)
-try:
-    os.execvp(sys.argv[2], sys.argv[2:])
-except OSError as error:
-    print(sys.argv[2] + ": " + error.strerror, file=sys.stderr)
+    print(sys.argv[end] + ": " + error.strerror, file=sys.stderr)
     sys.exit(127)'
 
-guard() { # state path command...
+unchanged() { # state path: exits if the device has changed
     expected=$1 path=$2
-    shift 2
     now=$(state "$path")
     if [ "$now" != "$expected" ]; then
         echo "benchwright: $path was not written to: it is not as it was when its loss was confirmed." >&2
@@ -262,8 +262,18 @@ $is
         done
         exit 77
     fi
+}
+
+guard() { # number of devices, state and path of each, command...
+    at=0
+    for word in "$@"; do
+        at=$((at + 1))
+        [ "$at" -gt 1 ] && [ "$at" -le $((1 + 2 * $1)) ] || continue
+        if [ $((at % 2)) -eq 0 ]; then of=$word; else unchanged "$of" "$word"; fi
+    done
     PATH=$own_path
-    if have python3; then exec python3 -c "$HOLD" "$path" "$@"; fi
+    if have python3; then exec python3 -c "$HOLD" "$@"; fi
+    shift "$((2 * $1 + 1))"
     exec "$@"
 }
 

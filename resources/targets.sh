@@ -3,8 +3,9 @@
 #   sh -c SCRIPT benchwright VERSIONS DEVICE NUMBER [USE MATCH SIZE PATH]... COMMAND...
 # runs in the step's private directory. suites/targets.py documents USE and MATCH. A path is checked by its file type and
 # device number after resolving all links, at this time. If one must not be opened, the exit status is 77.
-# Of the cgroup VERSIONS the first is used that can limit writing to the block device DEVICE (MAJOR:MINOR, or none). With
-# such a cgroup, or if the account cannot write to any block device, paths that cannot be checked are not refused.
+# Of the cgroup VERSIONS the first is used that can limit writing to the block devices DEVICE (MAJOR:MINOR, of several with
+# spaces between, or none). With such a cgroup, or if the account cannot write to any block device, paths that cannot be
+# checked are not refused.
 
 # include device-cgroup.sh
 

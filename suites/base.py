@@ -310,7 +310,10 @@ class Suite:
 
     # ---- Side effects
     def device(self, values: Values) -> str:
-        """Return the path of the raw device that a step uses; empty if it uses files or no disk."""
+        """Return the path of the raw device that a step uses; empty if it uses files or no disk.
+
+        Of several it is their text: each is that of a part of volumes(), see devices_of().
+        """
         return ""
 
     def destroys(self, values: Values) -> bool:
@@ -318,7 +321,7 @@ class Suite:
         return False
 
     def volumes(self, values: Values) -> tuple[Values, ...]:
-        """Return the values of the part of a step on each of its directories; of a single one, those of the step."""
+        """Return the values of the part of a step on each of its volumes; of a single one, those of the step."""
         return (values,)
 
     def more_directories(self, values: Values) -> tuple[str, ...]:
@@ -426,10 +429,15 @@ def directories_of(suite: Suite, values: Values) -> tuple[str, ...]:
 
 
 def own_directories(suite: Suite, values: Values) -> tuple[str, ...]:
-    """Return the directories in which a step has its files, one on each volume."""
-    if suite.directory_parameter is None:
+    """Return the directories in which a step has its files, one on each volume; () on a raw device."""
+    if suite.directory_parameter is None or suite.device(values):
         return ()
     return tuple(str(part.get(suite.directory_parameter, "")) for part in suite.volumes(values))
+
+
+def devices_of(suite: Suite, values: Values) -> tuple[str, ...]:
+    """Return the path of every raw device that a step uses; () if it uses files or no disk."""
+    return tuple(path for path in dict.fromkeys(map(suite.device, suite.volumes(values))) if path)
 
 
 def effects_of(suite: Suite, values: Values, context: Context) -> tuple[Effect, ...]:

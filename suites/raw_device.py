@@ -5,7 +5,7 @@ partition, symbolic links, swap, and members of LVM and RAID (fio, lib/mountchec
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from suites.facts import Absent, RawDevice, known
 from suites.quantities import quantity
@@ -23,23 +23,28 @@ _NO_NAME = re.compile(r"(wwn-|nvme-eui\.|nvme-nvme\.|dm-|lvm-|md-)")
 """Names of /dev/disk/by-id that are hard to tell apart at a glance."""
 
 
-def confirmation(device: RawDevice) -> str | Absent:
-    """Return the text that confirms overwriting `device`: a property unique to it.
+def confirmation(device: RawDevice, among: Iterable[RawDevice] = ()) -> str | Absent:
+    """Return the text that confirms overwriting `device`: a property unique to it `among` the devices of a plan.
 
-    It is the serial number; the name in /dev/disk/by-id of a virtual disk without one; the file of a loop device.
+    It is the serial number; the name in /dev/disk/by-id of a virtual disk without one, and of an NVMe namespace beside
+    others of its drive; the file of a loop device.
     """
     if isinstance(device.node, Absent):
         return device.node
-    backing = known(device.backing_file)
+    texts = _identifying(device)
+    taken = {text for each in among if each.node != device.node for text in _identifying(each)}
+    unique = next((text for text in texts if text not in taken), None)
+    if unique is None and texts:
+        return Absent(f"another device of the plan is {texts[0]}, too: it cannot be identified")
+    return unique or Absent("it has neither a serial number nor a name in /dev/disk/by-id: it cannot be identified")
+
+
+def _identifying(device: RawDevice) -> list[str]:
+    backing, serial = known(device.backing_file), known(device.serial)
     if backing is not None:
-        return backing.rpartition("/")[2]
-    serial = known(device.serial)
-    if serial:
-        return serial
+        return [backing.rpartition("/")[2], backing]
     names = [name for name in known(device.by_id) or () if not _NO_NAME.match(name)]
-    if names:
-        return names[0]
-    return Absent("it has neither a serial number nor a name in /dev/disk/by-id: it cannot be identified")
+    return [serial, *names] if serial else names
 
 
 def described(device: RawDevice) -> str:

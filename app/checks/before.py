@@ -135,11 +135,14 @@ def _of_volumes(checks: Iterable[StepCheck], evidence: StepEvidence) -> Iterator
         found = [one for one in outcomes if isinstance(one, Finding)]
         worst = max(found, key=lambda one: one.severity.rank, default=None)
         if worst is not None:
-            measured = " ".join(dict.fromkeys(one.measured for one in found))
+            measured, remedy = (
+                " ".join(dict.fromkeys(texts))
+                for texts in zip(*((one.measured, one.remedy) for one in found), strict=True)
+            )
             # A directory or a number of jobs would be that of one volume.
             own = {name for part in parts for name, value in part.values.items() if value != evidence.values[name]}
             changes = {name: value for one in found for name, value in one.changes.items() if name not in own}
-            yield replace(worst, measured=measured, changes=changes)
+            yield replace(worst, measured=measured, remedy=remedy, changes=changes)
         yield from [one for one in outcomes if isinstance(one, SkippedCheck)][:1]
     yield from evaluate(evidence.suite.volume_checks, evidence)
 

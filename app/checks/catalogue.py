@@ -173,7 +173,7 @@ def _all(suites: Iterable[Suite]) -> Iterator[tuple[str, str, AnyCheck]]:
         for check in checks:
             yield family, "", check
     for suite in suites:
-        for check in suite.checks:
+        for check in (*suite.checks, *suite.volume_checks):
             yield suite.title, suite.id, check
 
 

@@ -3,7 +3,7 @@
 import re
 from collections import Counter
 
-from app.checks.evidence import counted, watched, watched_disk
+from app.checks.evidence import counted, watched, watched_disks
 from app.checks.storage_layers import whole_disk
 from suites.base import StepEvidence
 from suites.checks import Check, CheckOutcome, NotChecked, during_check
@@ -188,8 +188,9 @@ def _volume_limit(trial: TrialEvidence, watch: HostWatch) -> CheckOutcome | NotC
         return NotChecked(_NO_ALLOWANCES)
     if seconds < EXCEEDED:
         return None
-    disk = watched_disk(trial)
-    elsewhere = isinstance(disk, str) and sum(watch.values(EXCEEDED_SECONDS, device=disk)) < EXCEEDED
+    disks = watched_disks(trial)
+    here = () if isinstance(disks, NotChecked) else disks
+    elsewhere = here and sum(sum(watch.values(EXCEEDED_SECONDS, device=disk)) for disk in here) < EXCEEDED
     of_disks = trial.suite.resource in {Resource.DISK, Resource.APPLICATION} and not elsewhere
     return CheckOutcome(
         f"I/O exceeded the volume’s provisioned limit for {duration_text(seconds)} of {duration_text(watch.counted)}.",

@@ -14,6 +14,7 @@ from app.checks.evidence import (
     as_measured,
     directions,
     disk_and_watch,
+    disks_of,
     in_sequence,
     issued,
     moves_bytes,
@@ -21,13 +22,12 @@ from app.checks.evidence import (
     seconds_of,
     sum_of_both,
     tool_share,
-    watched_disk,
     workers_of,
     workload_of,
 )
 from suites.base import own_directories
 from suites.checks import CheckOutcome, NotChecked, after_check
-from suites.disk import LOOP, MEMORY_KINDS, lowest_device
+from suites.disk import LOOP, MEMORY_KINDS
 from suites.evidence import HostWatch, TrialCheck, TrialEvidence
 from suites.facts import known
 from suites.quantities import count_text, figure_text, quantity, share_text
@@ -92,7 +92,7 @@ def _cache(trial: TrialEvidence) -> CheckOutcome | NotChecked | None:
 
 def _uncertain(trial: TrialEvidence, disk: str, watch: HostWatch) -> NotChecked | None:
     """Return why the disk's counters do not show that the device served the I/O; None if they do."""
-    if disk.startswith(LOOP):
+    if LOOP in disk:
         return NotChecked(f"{disk} is a loop device; the page cache of its backing file may have served the I/O.")
     reads = any(issued(trial, operation) is not None for operation in (READ, MIXED))
     if workload_of(trial).buffered and reads and watch.mean_within(OWN_RATE[READ]) is None:
@@ -192,16 +192,15 @@ def _partly_cached(trial: TrialEvidence) -> CheckOutcome | NotChecked | None:
 def _too_fast(trial: TrialEvidence) -> CheckOutcome | None:
     """Report direct I/O that is faster than any block device."""
     trial = as_measured(trial)
-    facts = trial.context.facts
-    volumes = trial.suite.volumes(trial.values)
-    disk = None if facts is None or len(volumes) > 1 else lowest_device(trial.suite, volumes[0], facts)
-    uncached = trial.suite.uniform and not workload_of(trial).buffered and not (disk or "").startswith(PERSISTENT)
+    disks = list(dict.fromkeys(name for name in disks_of(trial) if name is not None))
+    uncached = trial.suite.uniform and not workload_of(trial).buffered
+    uncached = uncached and not any(name.startswith(PERSISTENT) for name in disks)
     if trial.suite.resource is not Resource.DISK or not trial.done or not uncached or not trial.all_of("iops"):
         return None
     for rate in trial.all_of("iops"):
         figure = trial.latency("mean", rate.labels)
         if figure is not None and 0 < convert(figure.value, figure.metric.unit, Unit.SECOND) < FASTEST_DEVICE:
-            mean, on = figure_text(figure.metric, figure.value), f" on {disk}" if disk else ""
+            mean, on = figure_text(figure.metric, figure.value), f" on {' and '.join(disks)}" if disks else ""
             return CheckOutcome(
                 f"Direct I/O{on} took {mean} on average; the fastest drives need about {FASTEST_DRIVE}."
             )
@@ -290,14 +289,16 @@ def _generator(trial: TrialEvidence) -> CheckOutcome | NotChecked | None:
         return None
     if trial.values.get("input") == "/dev/urandom":
         return _source(trial)
-    share, disk = tool_share(trial), watched_disk(trial)
-    if share is None or isinstance(disk, NotChecked) or trial.watch is None:
+    share, found = tool_share(trial), disk_and_watch(trial)
+    if share is None or isinstance(found, NotChecked):
         return NotChecked("The tool’s CPU use or the disk’s is unknown.")
-    at_work = trial.watch.mean("disk_busy", device=disk)
+    disk, watch = found
+    at_work = watch.mean("disk_busy", device=disk)
     if at_work is None or share < GENERATING or at_work > IDLE_DISK or isinstance(_cache(trial), CheckOutcome):
         return None
+    was = "were at most" if " and " in disk else "was"
     return CheckOutcome(
-        f"Each worker of {trial.suite.tool} used {share_text(share)} of a CPU; {disk} was {at_work:.0f} % busy.",
+        f"Each worker of {trial.suite.tool} used {share_text(share)} of a CPU; {disk} {was} {at_work:.0f} % busy.",
         limiter=Limiter.TOOL,
     )
 

@@ -1,6 +1,7 @@
 """Check of a disk trial: whether other processes used the disk."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from app.checks.evidence import (
     HALF,
@@ -14,8 +15,10 @@ from app.checks.evidence import (
     issued,
     moves_bytes,
     seconds_of,
+    watched_disks,
     workload_of,
 )
+from suites.base import own_directories
 from suites.checks import CheckOutcome, NotChecked, after_check
 from suites.disk import lowest_device
 from suites.evidence import HostWatch, TrialEvidence
@@ -58,7 +61,13 @@ def _others(trial: TrialEvidence) -> CheckOutcome | NotChecked | None:
         return watched if isinstance(watched, NotChecked) else None
     disk, watch = watched
     tool = sum(did.size or 0.0 for one in directions(trial) if (did := issued(trial, one)) is not None) / seconds
-    return _foreign(disk, {one: _foreign_rate(trial, disk, watch, one) for one in (READ, WRITE)}, tool)
+    found = _foreign(disk, {one: _foreign_rate(trial, disk, watch, one) for one in (READ, WRITE)}, tool)
+    disks = watched_disks(trial)
+    if found is None or isinstance(disks, NotChecked) or len(disks) == 1:
+        return found
+    moved = {one: [watch.mean_within(f"disk_{way}_rate", device=one) or 0.0 for way in (READ, WRITE)] for one in disks}
+    each = ", ".join(f"{quantity(sum(rates), Unit.BYTES_PER_SECOND)} at {one}" for one, rates in moved.items())
+    return replace(found, measured=f"{found.measured} In all {each}.")
 
 
 def _beside_server(trial: TrialEvidence) -> CheckOutcome | None:
@@ -130,9 +139,11 @@ def _journal_rate(trial: TrialEvidence) -> float | None:
         return None
     if did.size >= LARGE_WRITE * did.ios:
         return 0.0
-    facts, path = trial.context.facts, str(trial.values.get(trial.suite.directory_parameter or "", ""))
-    directory = None if facts is None else facts.directory(path)
-    in_place = trial.suite.device(trial.values) or (directory is not None and known(directory.kind) in IN_PLACE)
+    facts = trial.context.facts
+    found = [None if facts is None else facts.directory(path) for path in own_directories(trial.suite, trial.values)]
+    in_place = trial.suite.device(trial.values) or (
+        found and all(one is not None and known(one.kind) in IN_PLACE for one in found)
+    )
     return JOURNAL_BLOCK * did.ios / seconds if in_place else None
 
 

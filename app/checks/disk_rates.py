@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from app.checks.evidence import in_flight, watched_disk, workload_of
+from app.checks.evidence import in_flight, watched_disks, workload_of
 from app.checks.network import on_network_file_system, only_link, over
 from suites.checks import CheckOutcome, NotChecked, after_check
 from suites.evidence import TrialCheck, TrialEvidence
@@ -97,7 +97,7 @@ def _half_empty(trial: TrialEvidence) -> CheckOutcome | None:
         return None
     if most < FEW_IN_FLIGHT and not _waits(trial):
         return None
-    if requested.rate_limit is not None or isinstance(watched_disk(trial), NotChecked):
+    if requested.rate_limit is not None or isinstance(watched_disks(trial), NotChecked):
         return None
     return CheckOutcome(f"IOPS × mean latency = {found:.3g} in flight; requested: {most}.")
 

@@ -7,7 +7,7 @@ from app.checks.plans import TOOL_MISSING, missing_programs
 from app.checks.storage_layers import whole_disk
 from app.plans.duet import Halves, cpu_list, halves_of
 from app.plans.plan import Plan, Policy
-from suites.base import StepEvidence
+from suites.base import StepEvidence, devices_of
 from suites.checks import FACTS_NOT_READ, Check, CheckOutcome, NotChecked
 from suites.facts import BlockDevice, Facts, known
 from suites.programs import TASKSET
@@ -88,9 +88,11 @@ def _resources_of_both(evidence: DuetEvidence) -> Iterator[str]:
     """Yield what both steps use besides their CPUs; that of a command of the user is not known."""
     first, second = ({step.suite.resource} for step in evidence.steps)
     if all(_uses_disk(step) for step in evidence.steps):
-        disks = [disk.name for step in evidence.steps if isinstance(disk := whole_disk(step), BlockDevice)]
-        if len(disks) < len(evidence.steps) or len(set(disks)) == 1:
-            yield f"the disk {disks[0]}" if len(disks) == len(evidence.steps) else "disks that may be one"
+        disks = [_disks(step) for step in evidence.steps]
+        if shared := set[str].intersection(*disks):
+            yield f"the disk {min(shared)}"
+        elif not all(disks):
+            yield "disks that may be one"
     if first == second == {Resource.MEMORY}:
         yield "memory bandwidth and the last-level cache"
     if first == second == {Resource.NETWORK}:
@@ -105,18 +107,24 @@ def _uses_disk(step: StepEvidence) -> bool:
 
 
 def _one_device(evidence: DuetEvidence) -> CheckOutcome | None:
-    destroyed = {step.suite.device(step.values) for step in evidence.steps if step.suite.destroys(step.values)}
-    users = [step.suite.device(step.values) for step in evidence.steps]
+    devices = {step.name: devices_of(step.suite, step.values) for step in evidence.steps}
+    destroying = (step for step in evidence.steps if step.suite.destroys(step.values))
+    destroyed = {path for step in destroying for path in devices[step.name]}
+    users = [path for paths in devices.values() for path in paths]
     both = next((path for path in destroyed if users.count(path) > 1), None) or _one_disk(evidence, destroyed)
     return CheckOutcome(f"Both steps use {both} at the same moment, and at least one overwrites it.") if both else None
 
 
 def _one_disk(evidence: DuetEvidence, destroyed: set[str]) -> str:
     """Return the name of the disk that both steps use under different paths, one to overwrite it; or nothing."""
-    disks = [whole_disk(step) for step in evidence.steps]
-    names = {disk.name for disk in disks if isinstance(disk, BlockDevice)}
-    alike = len(names) == 1 and all(isinstance(disk, BlockDevice) for disk in disks)
-    return names.pop() if destroyed and alike else ""
+    shared = set[str].intersection(*map(_disks, evidence.steps))
+    return min(shared) if destroyed and shared else ""
+
+
+def _disks(step: StepEvidence) -> set[str]:
+    """Return the names of the known disks below the volumes of a step."""
+    disks = (whole_disk(replace(step, values=part)) for part in step.suite.volumes(step.values))
+    return {disk.name for disk in disks if isinstance(disk, BlockDevice)}
 
 
 def _no_taskset(evidence: DuetEvidence) -> CheckOutcome | NotChecked | None:

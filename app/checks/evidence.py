@@ -1,16 +1,16 @@
 """Figures derived from a trial's evidence: CPU use, disk counters, bytes issued, I/Os in flight."""
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from suites.base import Workload
 from suites.checks import CheckOutcome, NotChecked
 from suites.disk import lowest_device
-from suites.evidence import DONE, HostWatch, TrialEvidence
+from suites.evidence import DONE, HostWatch, Point, TrialEvidence
 from suites.facts import known
 from suites.quantities import count_text
 from suites.units import Unit, convert
-from suites.vocab import Figure, Resource
+from suites.vocab import Figure, Labels, Resource, labels
 
 HALF = 0.5
 """The share of the bytes a tool issued that must reach the device or link for the figure to be valid."""
@@ -298,8 +298,14 @@ def directions(trial: TrialEvidence) -> tuple[str, ...]:
     return (MIXED,) if figures_of(trial, "bandwidth", MIXED) else (READ, WRITE)
 
 
-def watched_disk(trial: TrialEvidence) -> str | NotChecked:
-    """Return the name of the whole disk or loop device that the step uses, or why it is unknown or not watched."""
+def disks_of(trial: TrialEvidence) -> list[str | None]:
+    """Return the name of the whole disk or loop device of each volume of a trial, None where not known."""
+    facts, volumes = trial.context.facts, trial.suite.volumes(trial.values)
+    return [None if facts is None else lowest_device(trial.suite, part, facts) for part in volumes]
+
+
+def watched_disks(trial: TrialEvidence) -> tuple[str, ...] | NotChecked:
+    """Return the names of the whole disks or loop devices that the step uses, or why one is unknown or not watched."""
     facts, watch = trial.context.facts, trial.watch
     if trial.suite.resource is not Resource.DISK:
         return NotChecked("Not a disk test.")
@@ -307,21 +313,36 @@ def watched_disk(trial: TrialEvidence) -> str | NotChecked:
         return NOT_WATCHED
     if workload_of(trial).no_device:
         return NotChecked("The I/O uses no block device of this host.")
-    volumes = trial.suite.volumes(trial.values)
-    if len(volumes) > 1:
-        return NotChecked("The step uses several volumes.")
-    name = lowest_device(trial.suite, volumes[0], facts)
-    if name is None or (("device", name),) not in watch.labels_of("disk_read_rate"):
-        return NotChecked("No I/O counters of the disk in use.")
-    return name
+    names = disks_of(trial)
+    found = [name for name in names if name is not None and (("device", name),) in watch.labels_of("disk_read_rate")]
+    return tuple(dict.fromkeys(found)) if len(found) == len(names) else NotChecked("No I/O counters of a disk in use.")
 
 
 def disk_and_watch(trial: TrialEvidence) -> tuple[str, HostWatch] | NotChecked:
-    """Return watched_disk() with the telemetry of its host, or why there is none."""
-    disk = watched_disk(trial)
-    if isinstance(disk, NotChecked):
-        return disk
-    return NOT_WATCHED if trial.watch is None else (disk, trial.watch)
+    """Return the disk of watched_disks() with the telemetry of its host, or why there is none.
+
+    Several disks are one, “sda and sdb”, which has the sum of their I/O and at each time the use of the busiest.
+    """
+    disks, watch = watched_disks(trial), trial.watch
+    if isinstance(disks, NotChecked) or watch is None:
+        return disks if isinstance(disks, NotChecked) else NOT_WATCHED
+    name = " and ".join(disks)
+    return name, watch if len(disks) == 1 else replace(watch, series={**watch.series, **_joined(watch, disks, name)})
+
+
+def _joined(watch: HostWatch, disks: Collection[str], name: str) -> dict[tuple[str, Labels], tuple[Point, ...]]:
+    found = {}
+    for metric, join in _JOINED.items():
+        each = [dict(watch.series.get((metric, labels(device=disk)), ())) for disk in disks]
+        times = sorted(set[float].intersection(*map(set, each)))
+        if times:
+            found[metric, labels(device=name)] = tuple((time, join(one[time] for one in each)) for time in times)
+    return found
+
+
+_JOINED: Mapping[str, Callable[[Iterable[float]], float]] = {
+    "disk_read_rate": sum, "disk_write_rate": sum, "disk_read_ios": sum, "disk_write_ios": sum, "disk_busy": max,
+}  # fmt: skip
 
 
 def reached(watch: HostWatch, disk: str, operation: str) -> IoCount:

@@ -10,6 +10,7 @@ from app.checks.evidence import (
     contention,
     counted,
     cpus_of,
+    disks_of,
     host_watched,
     length,
     other_cpus,
@@ -20,7 +21,7 @@ from app.checks.evidence import (
 from app.checks.storage_layers import whole_disk
 from app.timestamps import seconds_since
 from suites.checks import Check, CheckOutcome, NotChecked, after_check, during_check
-from suites.disk import LOOP, lowest_device
+from suites.disk import LOOP
 from suites.evidence import HostEvidence, HostWatch, TrialCheck, TrialEvidence
 from suites.facts import Absent, BlockDevice, Facts, known
 from suites.quantities import age_text, count_text, duration_text, quantity, share_text
@@ -416,9 +417,7 @@ def _broken(trial: TrialEvidence, watch: HostWatch) -> CheckOutcome | NotChecked
     devices = {dict(at).get("device", "") for at in watch.labels_of("filesystem_errors")}
     found = {name: sum(watch.values("filesystem_errors", device=name)) for name in sorted(devices)}
     counts = [f"{count:.0f} on {name}" for name, count in found.items() if count > 0]
-    facts = trial.context.facts
-    parts = () if facts is None else trial.suite.volumes(trial.values)
-    used = {lowest_device(trial.suite, part, facts) for part in parts if facts is not None} - {None}
+    used = {*disks_of(trial)} - {None}
     elsewhere = used and all(name.startswith(LOOP) and name not in used for name, count in found.items() if count > 0)
     severity = Severity.INFO if elsewhere or trial.suite.resource not in _ON_DISKS else None
     return CheckOutcome(f"ext4 errors during the trial: {', '.join(counts)}.", severity=severity) if counts else None

@@ -50,7 +50,7 @@ from app.plans.tuning import Tuning
 from app.plans.validation import validate
 from app.services import Workstation
 from remote.local_file import read_bounded
-from suites.base import Estimate, directories_of
+from suites.base import Estimate, devices_of, directories_of
 from suites.facts import Facts
 from suites.quantities import duration_text, quantity
 from suites.registry import SUITES
@@ -368,7 +368,7 @@ def _directories(loaded: Plan) -> tuple[str, ...]:
 
 
 def _devices(loaded: Plan) -> tuple[str, ...]:
-    return tuple(sorted({step.suite.device(step.values) for step in _on_hosts(loaded)} - {""}))
+    return tuple(sorted({path for step in _on_hosts(loaded) for path in devices_of(step.suite, step.values)}))
 
 
 def _on_hosts(loaded: Plan) -> Iterator[Step]:

@@ -2,7 +2,7 @@
 
 import logging
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from functools import partial
 
@@ -19,7 +19,7 @@ from app.runs.run_hosts import RunHosts
 from remote.connection_state import LinkState
 from remote.devices import read_devices
 from remote.probe import read_facts
-from suites.base import Command, directories_of
+from suites.base import Command, devices_of, directories_of
 from suites.errors import BenchwrightError
 from suites.facts import Facts
 from suites.vocab import Finding
@@ -180,9 +180,8 @@ class HostSetup:
 
     def _facts(self, host: str) -> Facts:
         session = self.hosts.sessions[host]
-        devices = [step.suite.device(step.values) for step in self._steps_on(host)]
         facts = read_facts(session, self._directories(host), watch=True)
-        found = read_devices(session, sorted({*devices} - {""}))
+        found = read_devices(session, _devices(self._steps_on(host)))
         return replace(facts, devices=found, cloud_limits=self._request.cloud_limits(host))
 
     def _purposes(self, host: str) -> list[str]:
@@ -225,15 +224,12 @@ class HostSetup:
                 ask()
 
     def _reread_devices(self, host: str) -> Iterator[Event]:
-        """Read the devices to be overwritten again: the stored facts may describe other devices under these names."""
-        devices = self._destroyed(host)
-        if devices and not self._request.control.stopped:
-            read = yield from self.hosts.queue.during(partial(read_devices, self.hosts.sessions[host], devices))
+        """Read the devices again if one is to be overwritten: stored facts may be of others with these names."""
+        steps = self._steps_on(host)
+        destroys = any(step.suite.destroys(step.values) for step in steps)
+        if destroys and not self._request.control.stopped:
+            read = yield from self.hosts.queue.during(partial(read_devices, self.hosts.sessions[host], _devices(steps)))
             self.facts[host] = yield from self.root.facts_as_root(replace(self.facts[host], devices=read))
-
-    def _destroyed(self, host: str) -> list[str]:
-        destroying = (step for step in self._steps_on(host) if step.suite.destroys(step.values))
-        return sorted({step.suite.device(step.values) for step in destroying})
 
     def _confirmed_findings(self, hosts: tuple[str, ...]) -> Iterator[Finding]:
         found = check_plan(replace(self._plan, hosts=hosts), self.facts, self._request.addresses).findings
@@ -241,3 +237,7 @@ class HostSetup:
 
     def _confirming(self) -> LossConfirmation:
         return LossConfirmation(self._plan, self.facts, self._asker, self.hosts.run_id, self._request.memory)
+
+
+def _devices(steps: Iterable[Step]) -> list[str]:
+    return sorted({path for step in steps for path in devices_of(step.suite, step.values)})

@@ -26,7 +26,7 @@ from remote.network_path import meet, read_path
 from remote.script import new_mark, script
 from remote.session import Session
 from remote.target_guard import CGROUP_PROGRAM, denied, target_guard
-from suites.base import Command, Context, Purpose, own_directories
+from suites.base import Command, Context, Purpose, devices_of, own_directories
 from suites.errors import BenchwrightError
 from suites.facts import Facts
 from suites.host_files import HostFile
@@ -161,13 +161,16 @@ class HostStep:
             return target_guard(command.targets, command.argv, versions=())
         if not self.step.suite.destroys(self.step.values):
             return target_guard(command.targets, command.argv)
-        path, facts = self.step.suite.device(self.step.values), self.context.facts
-        device = None if facts is None else facts.device(path)
-        if device is None:
-            raise PrepareError(
-                f"{self.step.name}: no facts of {path} on {host_label(self.host)}.", "Run the plan again."
-            )
-        return device_guard(device, target_guard(command.targets, command.argv, device=device.number))
+        devices = []
+        for path in devices_of(self.step.suite, self.step.values):
+            device = None if self.context.facts is None else self.context.facts.device(path)
+            if device is None:
+                raise PrepareError(
+                    f"{self.step.name}: no facts of {path} on {host_label(self.host)}.", "Run the plan again."
+                )
+            devices.append(device)
+        numbers = " ".join(device.number for device in devices)
+        return device_guard(devices, target_guard(command.targets, command.argv, device=numbers))
 
     @property
     def _confined(self) -> bool:

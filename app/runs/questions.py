@@ -8,10 +8,11 @@ from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 from app.plans.consent import ConsentFile
-from app.plans.plan import Plan
+from app.plans.plan import Plan, Step
 from app.runs.event_queue import EventQueue
 from app.timestamps import now
 from remote.questions import Asker, ConsentQuestion, HostKeyQuestion, LocalProgramQuestion, LossQuestion, SecretQuestion
+from suites.base import devices_of
 from suites.errors import BenchwrightError
 from suites.facts import Absent, Facts, RawDevice, known
 from suites.quantities import quantity
@@ -112,12 +113,15 @@ class LossConfirmation:
             if finding.id != DESTROYS_DATA:
                 yield finding
                 continue
-            device = self._device(finding)
-            confirmed = self._ask(device, finding.host or "")
-            if not confirmed:
-                yield finding
-                raise _not_confirmed(device, finding.host or "")
-            yield replace(finding, severity=Severity.WARNING, measured=f"{finding.measured} {confirmed}")
+            host = finding.host or ""
+            measured = [finding.measured]
+            devices = self._devices(self.plan.step(finding.step or "").on(host), host)
+            for device in sorted(devices, key=lambda each: not objections(each)):  # refuses before it asks
+                measured.append(self._ask(device, host))
+                if not measured[-1]:
+                    yield finding
+                    raise _not_confirmed(device, host)
+            yield replace(finding, severity=Severity.WARNING, measured=" ".join(measured))
 
     def ask_unconfirmed(self, host: str) -> None:
         """Ask about the devices of an attached run on `host` whose loss was not confirmed on this computer.
@@ -125,23 +129,19 @@ class LossConfirmation:
         Raises NotConfirmedError. A confirmed device is not checked again: the run's own test may be using it.
         """
         for step in self.plan.steps_on(host):
-            if step.suite.destroys(step.values):
-                path = step.suite.device(step.values)
-                device = self.facts[host].device(path) or RawDevice(path=path)
-                expected = confirmation(device)
+            for device in self._devices(step, host) if step.suite.destroys(step.values) else ():
+                expected = confirmation(device, self.facts[host].devices)
                 known_here = not isinstance(expected, Absent) and self._remembered(device, host, expected)
                 if not known_here and not self._ask(device, host):
                     raise _not_confirmed(device, host)
 
-    def _device(self, finding: Finding) -> RawDevice:
-        host = finding.host or ""
-        step = self.plan.step(finding.step or "").on(host)
-        path = step.suite.device(step.values)
-        return self.facts[host].device(path) or RawDevice(path=path)
+    def _devices(self, step: Step, host: str) -> list[RawDevice]:
+        facts = self.facts[host]
+        return [facts.device(path) or RawDevice(path=path) for path in devices_of(step.suite, step.values)]
 
     def _ask(self, device: RawDevice, host: str) -> str:
         """Return the text of the confirmation; empty if there is none."""
-        expected = confirmation(device)
+        expected = confirmation(device, self.facts[host].devices)
         if isinstance(expected, Absent) or objections(device):
             return ""  # the device cannot be overwritten, so there is nothing to confirm
         key = (host, str(device.node))
@@ -181,8 +181,8 @@ class LossConfirmation:
 
     def _writers(self, device: RawDevice, host: str) -> Iterator[str]:
         for step in self.plan.steps_on(host):
-            found = self.facts[host].device(step.suite.device(step.values))
-            if found is not None and found.node == device.node and step.suite.destroys(step.values):
+            used = any(found.node == device.node for found in self._devices(step, host))
+            if used and step.suite.destroys(step.values):
                 yield f"{step.name} ({step.values.get('rw', step.suite.title)})"
 
 

@@ -114,7 +114,7 @@ def stays_detached(connection: Connection, run_id: str) -> bool:
 def workspaces(connection: Connection, run_id: str | None = None) -> tuple[StoredWorkspace, ...]:
     """Return the directories that the run, or any run, may still have on hosts, in order of creation."""
     table = schema.workspaces
-    query = select(table).order_by(table.c.used)
+    query = select(table).order_by(table.c.used, literal_column("rowid"))  # those of one step may be of one moment
     if run_id is not None:
         query = query.where(table.c.run_id == run_id)
     return tuple(

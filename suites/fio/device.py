@@ -1,25 +1,41 @@
 """fio on a raw block device: no layout, no file system; writing destroys its data."""
 
+import re
 from collections.abc import Iterable
 from dataclasses import replace
+from functools import partial
+from itertools import combinations
 
-from suites.base import Context, StepEvidence
+from suites.base import Context, StepEvidence, own_directories
 from suites.checks import FACTS_NOT_READ, Check, CheckOutcome, NotChecked
-from suites.disk import DIRECTORY, MIB
-from suites.facts import Absent, RawDevice, known
+from suites.disk import DIRECTORY, KIB, MIB
+from suites.facts import Absent, Facts, RawDevice, known
 from suites.fio.parameters import total_size, writes
 from suites.fio_job.targets import parts
-from suites.parameters import Parameter, Type, Values
+from suites.parameters import Parameter, Type, Values, size_word
 from suites.quantities import quantity
 from suites.raw_device import confirmation, described, needs_root_to_judge, objections
 from suites.vocab import Severity
 
-DEVICE_PATTERN = r"/dev/(?!.*\.\.)[A-Za-z0-9_/.:+@=-]{1,200}"
+_NAME = r"/dev/(?:[A-Za-z0-9_/.+@=-]|\\?:(?![/:]|$)){1,200}"
+"""One device. The colons of /dev/disk/by-path need no escape: one that a slash follows separates two devices."""
+
+_NO_PARENT = r"(?!.*\.\.)"
+
+MOST_DEVICES = 16
+
+SECTORS = 4 * KIB
+"""Bytes of which the parts of several devices are multiples: of the sectors of any."""
+
+
+def device_names(text: str) -> tuple[str, ...]:
+    """Return the paths in `text`, which colons before a slash separate; in the order given, repetitions included."""
+    return tuple(name.replace("\\:", ":") for name in re.split(r":(?=/|$)", text) if name)
 
 
 def on_device(values: Values) -> str:
-    """Return the path of the raw device that a step uses; empty if it uses files."""
-    return str(values.get("device", ""))
+    """Return the path of the raw device that a step uses, of several their text; empty if it uses files."""
+    return ":".join(device_names(str(values.get("device", ""))))
 
 
 DEVICE = Parameter(
@@ -30,8 +46,15 @@ DEVICE = Parameter(
     help="Block device to test instead of a directory, such as /dev/disk/by-id/…: no file system, no files. "
     "Writing destroys all its data and starts only after you type its serial number.",
     option="--filename",
-    pattern=DEVICE_PATTERN,
+    pattern=_NO_PARENT + _NAME,
     identity=False,
+)
+
+FIO_DEVICES = replace(
+    DEVICE,
+    help=f"{DEVICE.help.removesuffix('.')}. Colons separate several devices: each job uses all in turn, and each "
+    "loss is confirmed.",
+    pattern=rf"{_NO_PARENT}{_NAME}(?::{_NAME}){{0,{MOST_DEVICES - 1}}}:?",
 )
 
 FIO_DIRECTORY = replace(DIRECTORY, applies=lambda values: not on_device(values))
@@ -49,8 +72,15 @@ def joined_names(names: Iterable[str]) -> str:
 
 
 def on_volumes(values: Values) -> tuple[Values, ...]:
-    """Return the values of the jobs of each directory: fio gives the directories to its jobs in turn (filesetup.c)."""
-    paths = () if on_device(values) else parts(str(values.get("directory", "")))
+    """Return the values of the jobs on each volume.
+
+    fio gives the directories to its jobs in turn (filesetup.c). Each job opens all devices, and its size is divided
+    among them (setup_files); its depth is not: all its I/Os may wait at the slowest.
+    """
+    devices = device_names(on_device(values))
+    if devices:
+        return tuple({**values, "device": path, "size": int(values["size"]) // len(devices)} for path in devices)
+    paths = parts(str(values.get("directory", "")))
     jobs = [len(range(place, int(values["numjobs"]), len(paths))) for place in range(len(paths))]
     return tuple(
         {**values, "directory": path, "numjobs": max(1, own)} for path, own in zip(paths, jobs, strict=True)
@@ -59,7 +89,7 @@ def on_volumes(values: Values) -> tuple[Values, ...]:
 
 def directory_options(values: Values, context: Context) -> tuple[list[str], tuple[str, ...]]:
     """Return fio's option of several directories, and the prefix of the files in each; of one it needs none."""
-    paths = [str(part["directory"]) for part in on_volumes(values)]
+    paths = [] if on_device(values) else [str(part["directory"]) for part in on_volumes(values)]
     paths = [*context.work_directories] or paths
     if len(paths) < 2:
         return [], ("",)
@@ -72,14 +102,13 @@ def device_options(values: Values, size: str) -> list[str]:
     Jobs use consecutive ranges from the start, as they would use separate files. A job that only reads runs with
     --readonly.
     """
-    path = on_device(values)
-    if not path:
+    paths = device_names(on_device(values))
+    if not paths:
         return []
-    options = [
-        f"--filename={path.replace(':', chr(92) + ':')}"
-    ]  # fio separates file names with colons (filename): escape them
+    options = [f"--filename={joined_names(paths)}"]
     if int(values["numjobs"]) > 1:
-        options.append(f"--offset_increment={size}")
+        each = int(values["size"]) // len(paths)
+        options.append(f"--offset_increment={size if len(paths) == 1 else size_word(-(-each // SECTORS) * SECTORS)}")
     return options if writes(values) else [*options, "--readonly"]
 
 
@@ -88,11 +117,11 @@ def needs_root(values: Values, context: Context) -> bool:
 
     Only root sees all users of a device, and they are checked right before the test begins.
     """
-    path, facts = on_device(values), context.facts
-    if not path or (facts is not None and known(facts.system.user) == "root"):
+    paths, facts = device_names(on_device(values)), context.facts
+    if not paths or (facts is not None and known(facts.system.user) == "root"):
         return False
-    device = None if facts is None else facts.device(path)
-    return writes(values) or device is None or device.readable is not True
+    devices = [None if facts is None else facts.device(path) for path in paths]
+    return writes(values) or any(device is None or device.readable is not True for device in devices)
 
 
 def part_of_device(values: Values) -> int:
@@ -157,7 +186,8 @@ def _destroys(evidence: StepEvidence) -> CheckOutcome | NotChecked | None:
         return device if writes(evidence.values) and isinstance(device, NotChecked) else None
     if objections(device) and not needs_root_to_judge(device):
         return None  # refused by another check
-    token = confirmation(device)
+    facts = evidence.context.facts
+    token = confirmation(device, () if facts is None else facts.devices)
     token = "" if isinstance(token, Absent) else token
     holds = "" if device.written is not True else " Its first or last MiB is not empty: it holds data."
     return CheckOutcome(
@@ -194,8 +224,8 @@ def _worn(evidence: StepEvidence) -> CheckOutcome | None:
 
 
 def _idle_volume(evidence: StepEvidence) -> CheckOutcome | None:
-    jobs, paths = int(evidence.values["numjobs"]), parts(str(evidence.values["directory"]))
-    if jobs % len(paths) == 0:
+    jobs, paths = int(evidence.values["numjobs"]), own_directories(evidence.suite, evidence.values)
+    if not paths or jobs % len(paths) == 0:
         return None
     even = CheckOutcome(
         f"numjobs is {jobs} for {len(paths)} directories.", changes={"numjobs": -(-jobs // len(paths)) * len(paths)}
@@ -206,8 +236,51 @@ def _idle_volume(evidence: StepEvidence) -> CheckOutcome | None:
     return replace(even, why=why, severity=Severity.WARNING)
 
 
+def _repeated(evidence: StepEvidence) -> CheckOutcome | NotChecked | None:
+    facts, paths = evidence.context.facts, device_names(on_device(evidence.values))
+    if facts is None:
+        return FACTS_NOT_READ if paths else None
+    alike: list[CheckOutcome] = []
+    for one, other in combinations([facts.device(path) or RawDevice(path=path) for path in paths], 2):
+        if one.path == other.path:
+            return CheckOutcome(f"{one.path} is given twice.")
+        both = f"{one.path} and {other.path}"
+        node, disk, file = (_alike(each(one), each(other)) for each in (_node, partial(_disk, facts), _file))
+        if node or file:
+            return CheckOutcome(f"{both} are one device, {node or file}.")
+        if disk in {_node(one), _node(other)} - {""}:
+            return CheckOutcome(f"{both} are a disk and its partition.")
+        serial = _alike(known(one.serial) or "", known(other.serial) or "")
+        if disk or serial:
+            what = f"are on one disk, {disk}" if disk else f"have the same serial number, {serial}"
+            alike.append(CheckOutcome(f"{both} {what}.", severity=Severity.WARNING))
+    return next(iter(alike), None)
+
+
+def _alike(one: str, other: str) -> str:
+    return one if one == other else ""
+
+
+def _node(device: RawDevice) -> str:
+    """Return the kernel's path of a device; empty if not known."""
+    return known(device.node) or ""
+
+
+def _file(device: RawDevice) -> str:
+    return known(device.backing_file) or ""
+
+
+def _disk(facts: Facts, device: RawDevice) -> str:
+    """Return the kernel's path of the whole disk of a device or partition; empty if not known."""
+    found = facts.block_device(_node(device).rpartition("/")[2])
+    parent = known(found.parent) if found is not None and known(found.kind) == "part" else None
+    return _node(device) if parent is None else f"/dev/{parent}"
+
+
 def _one_volume(evidence: StepEvidence) -> CheckOutcome | NotChecked | None:
-    facts, paths = evidence.context.facts, parts(str(evidence.values["directory"]))
+    facts, paths = evidence.context.facts, own_directories(evidence.suite, evidence.values)
+    if on_device(evidence.values):
+        return None
     if facts is None:
         return FACTS_NOT_READ
     found = {path: facts.directory(path) for path in paths}
@@ -220,6 +293,17 @@ def _one_volume(evidence: StepEvidence) -> CheckOutcome | NotChecked | None:
 
 
 VOLUME_CHECKS = (
+    Check(
+        id="one-device-twice",
+        severity=Severity.ERROR,
+        blocks=True,
+        title="Devices are one disk",
+        why="The jobs share one disk: the figure is not the sum of several.",
+        remedy="Give each disk once.",
+        source="fio manual, filename; /sys on the host.",
+        needs="The devices and their facts on the host.",
+        evaluate=_repeated,
+    ),
     Check(
         id="volume-without-load",
         severity=Severity.ERROR,

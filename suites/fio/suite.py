@@ -24,8 +24,8 @@ from suites.equivalents import Traits, mix_text, pattern_text
 from suites.facts import Facts, known
 from suites.fio.checks import FIO_CHECKS
 from suites.fio.device import (
-    DEVICE,
     DEVICE_CHECKS,
+    FIO_DEVICES,
     FIO_DIRECTORIES,
     VOLUME_CHECKS,
     device_options,
@@ -56,7 +56,7 @@ from suites.fio.parameters import (
     writes,
     writes_per_sync,
 )
-from suites.fio.syntax import FIO_SYNTAX, FIO_TEXTS
+from suites.fio.syntax import FIO_SYNTAX, FIO_TEXTS, devices_typed
 from suites.fio.tuning import tune_fio
 from suites.parameters import Tuned, Value, Values, size_word
 from suites.programs import Program, same_package_name
@@ -272,9 +272,9 @@ class Fio(Suite):
         "the whole histogram of every second is kept",
     )
     program = FIO
-    parameters = (FIO_DIRECTORIES, DEVICE, *FIO_PARAMETERS[1:])
+    parameters = (FIO_DIRECTORIES, FIO_DEVICES, *FIO_PARAMETERS[1:])
     main_parameters = ("rw", "block_size", "iodepth", "numjobs", "size", "runtime")
-    syntax = replace(FIO_SYNTAX, texts={**FIO_TEXTS, "directory": str})
+    syntax = replace(FIO_SYNTAX, texts={**FIO_TEXTS, "directory": str, "device": devices_typed})
     metrics = METRICS
     directory_parameter = "directory"
     uniform = True
@@ -287,7 +287,7 @@ class Fio(Suite):
         return on_device(values)
 
     def volumes(self, values: Values) -> tuple[Values, ...]:
-        """Return the values of the jobs of each directory."""
+        """Return the values of the jobs of each directory or device."""
         return on_volumes(values)
 
     def destroys(self, values: Values) -> bool:

@@ -101,9 +101,16 @@ def _one(text: str) -> str:
     return names[0]
 
 
-def _device(text: str) -> str:
-    if not text.startswith("/dev/"):
+def devices_typed(text: str) -> str:
+    """Return the devices in a list of fio's, as the parameter has them."""
+    names = parts(text)
+    if not names or not all(name.startswith("/dev/") for name in names):
         raise ParameterError(f"{text} is not a device.", "Only a device: a step has files of its own.")
+    return ":".join(names)
+
+
+def _device(text: str) -> str:
+    devices_typed(text)
     return _one(text)
 
 

@@ -14,16 +14,19 @@ from hypothesis import strategies as st
 
 from app.checks.cloud import LOCAL_BLOCKS
 from app.checks.limits import LIMITED_BY
+from app.checks.limits.disk import stated_use
 from app.cli.main import benchwright
 from app.formats import facts_from_json, facts_to_json
 from app.hosts.cloud_limits import SavedCloudLimits, limits_in
 from app.hosts.facts_rows import as_text, fact_rows
 from app.hosts.hosts import HostEntry, HostsError, Origin
 from app.services import Workstation
+from suites.base import Context
 from suites.checks import CheckOutcome
 from suites.errors import BenchwrightError
 from suites.facts import Absent, BlockDevice, CloudFacts, CloudLimit, Facts
 from tests.app.test_step_checks import DEEP, DISK, FULL
+from tests.app.test_trial_checks import two_volumes
 from tests.app.trial_evidence import READ, facts, trial
 from tests.messages import messages
 
@@ -164,6 +167,17 @@ def test_an_ebs_volume_is_the_disk_with_its_serial_number() -> None:
     for other in ("vol0e3f", "", Absent("not in /sys")):
         assert "provisioned" not in on(other, *limits)
     assert "provisioned" not in on("vol0a1b", *(replace(one, device="vdb") for one in limits))  # the user's word
+
+
+def test_each_of_several_volumes_has_its_own_limit_and_the_instance_that_of_the_sum() -> None:
+    both = two_volumes()
+    limits = [replace(VOLUME_IOPS, name=f"IOPS of {disk}", device=disk, value=6250) for disk in ("vda", "vdb", "vdc")]
+    known = replace(both.context.facts or facts(), cloud_limits=(*limits, replace(IOPS, value=10_000)))
+    texts = [text for text, _ in stated_use(replace(both, context=Context(known)))]
+    assert texts[0].startswith(f"100 % of the {IOPS.name}, ")
+    assert [text.partition(",")[0] for text in texts[1:]] == [
+        f"80 % of the IOPS of {disk} at {disk}" for disk in ("vda", "vdb")
+    ]
 
 
 def test_limits_follow_a_renamed_host_and_go_with_a_removed_one(tmp_path: Path) -> None:

@@ -131,7 +131,7 @@ def test_the_findings_that_keep_a_step_from_being_started_are_known() -> None:
         "command-scan", "curl-no-url", "http-no-url", "http-few-connections", "mtr-no-target",
         "job-file-unreadable", "job-file-variable", "job-file-unjudged", "job-file-writes-device",
         "database-not-named", "oltp-needs-sysbench-1", "probe-no-compiler", "probe-no-compiler-peer",
-        "duet-cpus", "duet-one-device",
+        "duet-cpus", "duet-one-device", "volume-without-load", "one-device-twice",
     }  # fmt: skip
 
 

@@ -418,6 +418,42 @@ def test_a_copy_that_was_in_memory_before_its_first_sample_reached_the_disk_by_i
     assert shown_by("not-from-the-device", dd({"elapsed": 10.0, "bandwidth": 107.0}, host)) == ""
 
 
+TWO_DISKS = {
+    **{f"disk_read_rate:{disk}": 20_480_000.0 for disk in ("vda", "vdb")},
+    **{f"disk_read_ios:{disk}": 5000.0 for disk in ("vda", "vdb")},
+    **{f"disk_write_rate:{disk}": 0.0 for disk in ("vda", "vdb")},
+    "disk_busy:vda": 60.0,
+    "disk_busy:vdb": 20.0,
+}
+
+
+def two_volumes(
+    host: dict[str, float] | None = None, figures: dict[str, float] | None = None, **given: Any
+) -> TrialEvidence:
+    """Return a random read of two disks, which every check is content with, but for what is changed."""
+    (first,) = facts().directories
+    both = replace(facts(), directories=tuple(replace(first, path=f"/{one}", device=f"vd{one}") for one in "ab"))
+    watched = {**TWO_DISKS, **(host or {})}
+    values = {**RANDOM, "directory": "/a:/b", "numjobs": 2, "iodepth": 16, **given}
+    return trial("fio", {**IOPS, **(figures or {})}, at=READ, host=watched, known=both, **values)
+
+
+def test_the_disks_of_several_volumes_are_checked_together() -> None:
+    for name, check in CHECKS.items():
+        assert shown(check, two_volumes()) in {None, "cannot tell"} or name == "limited-by", name
+    spinning = {"cpu_user": 20.0, "cpu_system": 75.0}
+    for name in ("not-from-the-device", "others-on-the-disk", "generator-bound"):
+        assert shown(CHECKS[name], two_volumes(figures={"cpu_user": 1.0})) is None
+        assert shown(CHECKS[name], two_volumes(figures=spinning, directory="/a:/c")) == "cannot tell"
+    assert "vda and vdb were at most" in shown_by("generator-bound", two_volumes(figures=spinning))
+    assert shown_by("generator-bound", two_volumes({"disk_busy:vdb": 99.0}, spinning)) == ""
+    less = two_volumes({"disk_read_rate:vda": 5e6, "disk_read_rate:vdb": 5e6})
+    assert "at vda and vdb" in shown_by("not-from-the-device", less)
+    assert shown_by("not-from-the-device", two_volumes({"disk_read_rate:vda": 38e6, "disk_read_rate:vdb": 3e6})) == ""
+    others = shown_by("others-on-the-disk", two_volumes({"disk_write_rate:vdb": 30e6}))
+    assert all(part in others for part in ("vda and vdb: 30 MB/s", "20.5 MB/s at vda, 50.5 MB/s at vdb"))
+
+
 def test_others_are_seen_in_the_tool_s_own_direction_too() -> None:
     assert "50 MB/s read" in shown_by("others-on-the-disk", fio({"disk_read_rate:vda": 91e6, "tool_read_rate": 41e6}))
     large: dict[str, Any] = {"rw": "write", "block_size": MIB, "direct": True, "ioengine": "libaio", "runtime": 10}

@@ -20,7 +20,7 @@ from tests.lab.device_cgroups import (
     step,
     version,
 )
-from tests.loop_devices import MIB, backing_file, loops_to_itself
+from tests.loop_devices import MIB, backing_file, loops, loops_to_itself
 
 __all__ = ["disks", "step", "version"]
 
@@ -184,6 +184,17 @@ def test_the_confirmed_device_can_be_written_to_and_no_other(step: Private, vers
     after = step.contents()
     assert after[0] != before[0]
     assert after[1] == before[1]
+
+
+def test_each_of_two_confirmed_devices_can_be_written_to(step: Private, version: str) -> None:
+    both = f"{step.number()} {Path(f'/sys/block/{Path(step.other).name}/dev').read_text().strip()}"
+    with loops_to_itself(), loops(step.folder) as make:
+        third = make("third.img")
+        line = f"dd if=f of={step.device} conv=fsync && dd if=f of={step.other} conv=fsync && dd if=f of={third}"
+        before = step.contents()
+        done = step.run([], ["sh", "-c", line], version, device=both)
+        assert b"failed to open '" + third.encode() + b"': Operation not permitted" in done.stderr
+        assert not set(step.contents()) & set(before)
 
 
 def test_the_other_control_groups_stay_as_they_are(step: Private, version: str) -> None:

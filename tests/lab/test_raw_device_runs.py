@@ -3,6 +3,7 @@
 import hashlib
 import shutil
 import subprocess
+import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -207,6 +208,98 @@ def test_a_device_that_is_none_fails_by_name(workstation: Workstation) -> None:
     assert ended.state is State.FAILED
     assert "there is no such device" in ended.reason
     assert not Path("/dev/no-such-device").exists()  # fio alone would have made a file of this name
+
+
+# Several devices in one step
+
+
+@pytest.mark.slow
+def test_both_devices_are_written_to_once_both_losses_are_confirmed(
+    workstation: Workstation, make_loop: MakeLoop
+) -> None:
+    devices = [make_loop(f"{name}.img") for name in ("one", "two")]
+    asker = AnsweringAsker(losses=["one.img", "two.img"])
+    events, ended = execute(workstation, plan(":".join(devices) + ":", "randwrite", direct=True), asker)
+    assert ended.state is State.DONE, ended.reason
+    assert [question.device for question in asker.loss_questions] == devices
+    assert all(any(backing_file(device).read_bytes()) for device in devices)
+    measured = found(events, "destroys-data").measured
+    assert all(f"Confirmed by typing “{name}.img”" in measured for name in ("one", "two"))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("typed", [["one.img"], ["one.img", "one.img"], [None, "two.img"]])
+def test_one_loss_that_is_not_confirmed_spares_both(
+    workstation: Workstation, make_loop: MakeLoop, typed: list[str | None]
+) -> None:
+    devices = [make_loop(f"{name}.img") for name in ("one", "two")]
+    before = list(map(digest, devices))
+    ended = execute(workstation, plan(":".join(devices)), AnsweringAsker(losses=typed))[1]
+    assert ended.state is State.FAILED
+    assert "was not confirmed" in ended.reason
+    assert list(map(digest, devices)) == before
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("first", [True, False])
+def test_one_device_in_use_spares_the_other_and_nothing_is_asked(
+    workstation: Workstation, make_loop: MakeLoop, mounted_partition: str, *, first: bool
+) -> None:
+    devices = [make_loop("scratch.img"), mounted_partition]
+    before = list(map(digest, devices))
+    asker = AnsweringAsker(losses=["scratch.img", "disk.img"])
+    ended = execute(workstation, plan(":".join(devices[::-1] if first else devices)), asker)[1]
+    assert ended.state is State.FAILED
+    assert f"{mounted_partition} on local cannot be overwritten" in ended.reason
+    assert asker.loss_questions == []
+    assert list(map(digest, devices)) == before
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("rw", ["write", "read"])
+def test_one_device_under_two_names_is_refused(workstation: Workstation, make_loop: MakeLoop, rw: str) -> None:
+    device = make_loop("scratch.img")
+    before = digest(device)
+    with tempfile.TemporaryDirectory(dir="/dev/shm") as folder:
+        Path(folder, "link").symlink_to(device)
+        for other in (device, f"{folder}/link", f"/dev/./{device[5:]}", f"/dev//{device[5:]}"):
+            ended = execute(workstation, plan(f"{device}:{other}", rw), AnsweringAsker(losses=["scratch.img"] * 2))[1]
+            assert ended.state is State.FAILED, other
+    assert digest(device) == before
+
+
+@pytest.mark.slow
+def test_a_file_beside_a_device_is_refused_and_stays(workstation: Workstation, make_loop: MakeLoop) -> None:
+    device = make_loop("scratch.img")
+    before = digest(device)
+    with tempfile.NamedTemporaryFile(dir="/dev/shm") as file:
+        file.write(b"precious")
+        file.flush()
+        ended = execute(workstation, plan(f"{device}:{file.name}"), AnsweringAsker(losses=["scratch.img"] * 2))[1]
+        assert "it is no block device" in ended.reason.lower()
+        assert Path(file.name).read_bytes() == b"precious"
+    assert digest(device) == before
+
+
+@pytest.mark.slow
+def test_another_disk_behind_the_second_name_spares_both(
+    workstation: Workstation, make_loop: MakeLoop, tmp_path: Path
+) -> None:
+    devices = [make_loop(f"{name}.img") for name in ("one", "two")]
+    before, other = digest(devices[0]), tmp_path / "precious.img"
+    other.write_bytes(b"precious" * (2 * MIB))
+
+    def swap(event: Event) -> None:
+        if isinstance(event, Activity) and event.text.startswith("measuring") and backing_file(devices[1]) != other:
+            run("losetup", "--detach", devices[1])
+            run("losetup", devices[1], other)
+
+    ended = execute(workstation, plan(":".join(devices)), AnsweringAsker(losses=["one.img", "two.img"]), swap)[1]
+    assert "exit status 77" in ended.reason
+    output = workstation.output(workstation.load("last").summary.id, 1)["stderr"].decode()
+    assert f"benchwright: {devices[1]} was not written to" in output
+    assert other.read_bytes() == b"precious" * (2 * MIB)
+    assert digest(devices[0]) == before
 
 
 # Through sudo, for a user who is not root

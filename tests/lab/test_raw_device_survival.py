@@ -39,7 +39,8 @@ def crash(host: LabHost, device: str, seconds: float) -> None:
     step = make_step("fio", {"device": device, "rw": "randwrite", "size": "8 MiB", "runtime": seconds})
     path = host.directory / "plan.toml"
     write_plan(Plan("raw", ("web-1",), (step,), repetition=Repetition(trials=1)), path)
-    words = [*BENCHWRIGHT, "run", str(path), "--destroy", "scratch.img"]
+    losses = [word for each in device.split(":") for word in ("--destroy", backing_file(each).name)]
+    words = [*BENCHWRIGHT, "run", str(path), *losses]
     with subprocess.Popen(words, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, env=environment()) as process:
         assert process.stderr is not None
         for line in process.stderr:
@@ -75,6 +76,35 @@ def test_it_is_followed_to_its_end(
     assert asker.loss_questions == []  # it was confirmed when the run began
     assert any(backing_file(device).read_bytes())
     assert own_leftovers(workstation.leftovers("web-1", AnsweringAsker(secrets=[PASSWORD]))) == []
+
+
+@pytest.mark.slow
+def test_a_test_of_two_devices_is_followed_and_each_loss_is_asked_about_elsewhere(
+    start_sudo_host: StartSudoHost, workstation: Workstation, make_loop: MakeLoop
+) -> None:
+    host = start_sudo_host(WITHOUT_PASSWORD)
+    host.add_to_home("web-1")
+    devices = [make_loop("one.img"), make_loop("two.img")]
+    crash(host, ":".join(devices), 8.0)
+    asker, (left,) = AnsweringAsker(), workstation.detached_runs()
+    events = list(workstation.attach(left.id, asker, Control()))
+    assert isinstance(events[-1], RunEnded)
+    assert events[-1].state is State.DONE, events[-1].reason
+    assert asker.loss_questions == []
+    assert all(any(backing_file(device).read_bytes()) for device in devices)
+    crash(host, ":".join(devices), 120.0)
+    consent_path().unlink()
+    (left,) = workstation.detached_runs()
+    for process in fio_on(":".join(devices)):
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(process, signal.SIGKILL)
+    asker = AnsweringAsker(losses=["one.img", "one.img"])
+    with pytest.raises(NotConfirmedError, match="was not confirmed"):
+        list(workstation.attach(left.id, asker, Control()))
+    assert [question.device for question in asker.loss_questions] == devices
+    control = Control()
+    control.stop()
+    list(workstation.attach(left.id, AnsweringAsker(), control))
 
 
 @pytest.mark.slow

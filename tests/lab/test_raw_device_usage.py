@@ -4,6 +4,7 @@ import os
 import shutil
 import subprocess
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -228,7 +229,7 @@ def test_who_is_not_root_is_told_what_could_not_be_seen(start_sudo_host: StartSu
 
 
 def guard(session: Session, device: RawDevice, *argv: str) -> tuple[int | None, bytes, bytes]:
-    done = session.run(device_guard(device, argv))
+    done = session.run(device_guard([device], argv))
     return done.exit_status, done.stdout, done.stderr
 
 
@@ -248,6 +249,18 @@ def test_another_disk_behind_the_same_name_is_refused(session: Session, make_loo
     assert (status, out) == (CHANGED, b"")
     assert b"it is not as it was when its loss was confirmed" in err
     assert b"now: backing " + str(tmp_path).encode() in err
+
+
+def test_every_device_has_to_be_as_it_was_and_free(session: Session, make_loop: MakeLoop) -> None:
+    one, two = (look(session, make_loop(name)) for name in ("one.img", "two.img"))
+    hold = "import os, sys; [os.open(p, os.O_RDONLY | os.O_EXCL) for p in sys.argv[1:]]"
+    argv = ["python3", "-c", hold, one.path, two.path]
+    assert session.run(device_guard([one, two], ["echo", "a b"])).stdout == b"a b\n"
+    assert b"busy" in session.run(device_guard([one, two], argv)).stderr  # held for the command
+    changed = replace(two, state=f"{two.state}\nswap {two.node}")
+    for devices in ([one, changed], [changed, one], [one, one], [one, replace(two, state="")]):
+        done = session.run(device_guard(devices, ["echo", "written"]))
+        assert (done.exit_status != 0, done.stdout) == (True, b"")
 
 
 def test_the_same_disk_taken_away_and_put_back_is_refused(session: Session, make_loop: MakeLoop) -> None:

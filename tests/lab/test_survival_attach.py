@@ -1,6 +1,7 @@
 """A run survives its Benchwright: killed or closed while a command measures, it is found and followed by another."""
 
 import json
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -238,6 +239,28 @@ def test_a_run_that_is_let_go_of_goes_on(workstation: Workstation, lab: LabHost)
     assert_whole(workstation, 1, 50)
     assert_whole(workstation, 2, 50)
     assert_no_leftovers(lab.home)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(shutil.which("fio") is None, reason="fio is not installed")
+def test_a_run_on_several_volumes_goes_on_in_the_same_order(workstation: Workstation, lab: LabHost) -> None:
+    folders = [lab.home / name for name in ("a", "b", "c")]
+    for folder in folders:
+        folder.mkdir()
+    given = {"directory": ":".join(map(str, folders)), "numjobs": 3, "rw": "randread", "size": "1 MiB", "runtime": 3.0}
+    plan = Plan("volumes", ("lab",), (make_step("fio", given),), repetition=Repetition(trials=2))
+
+    def leave(event: Event, control: Control) -> None:
+        if isinstance(event, SampleRead):
+            control.detach()
+
+    assert isinstance(run(workstation, plan, leave)[-1], RunDetached)
+    (made,) = zip(*(folder.iterdir() for folder in folders), strict=True)
+    assert end(attach(workstation)).state is State.DONE
+    commands = [record.trial.commands[-1] for record in workstation.load("last").trials]
+    assert len(commands) == 2
+    assert all(f"--directory={':'.join(map(str, made))}" in command.argv for command in commands)
+    assert [file for folder in folders for file in folder.iterdir()] == []
 
 
 @pytest.mark.slow

@@ -193,8 +193,8 @@ def test_the_command_of_another_tool_changes_the_test(
 
 
 def test_a_device_in_a_pasted_command_needs_the_usual_consent(qtbot: QtBot, page: MeasurePage) -> None:
-    paste(page, "fio --name=x --rw=randwrite --filename=/dev/no-such-device --runtime=30 --time_based")
+    paste(page, "fio --name=x --rw=randwrite --filename=/dev/no-such-device:/dev/null --runtime=30 --time_based")
     settle(qtbot, page)
-    assert page.draft.devices() == ("/dev/no-such-device",)
+    assert page.draft.devices() == ("/dev/no-such-device", "/dev/null")
     assert page.assessment is not None
     assert "device-unusable" in {finding.id for finding in page.assessment.findings}

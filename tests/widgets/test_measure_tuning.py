@@ -108,12 +108,13 @@ def planned_nothing(page: MeasurePage) -> bool:
 def test_a_raw_device_is_read_and_its_loss_told_before_the_run(qtbot: QtBot, page: MeasurePage) -> None:
     page.plan_step.tests.add("fio")
     form = page.draft.steps[-1].form
-    form.set_text("device", "/dev/no-such-device")
+    form.set_text("device", "/dev/no-such-device:/dev/null:")
     form.set_text("rw", "randwrite")
     page.plan_step.changed.emit()
     settle(qtbot, page)
-    assert page.draft.devices() == ("/dev/no-such-device",)
+    assert page.draft.devices() == ("/dev/no-such-device", "/dev/null")
     assert page.assessment is not None
     (finding,) = [found for found in page.assessment.findings if found.id == "device-unusable"]
     assert "there is no such device" in finding.measured
+    assert "/dev/null: it is no block device" in finding.measured
     assert not page.footer.next.isEnabled()  # it cannot run, and the foot says why

@@ -13,7 +13,7 @@ from app.plans.plan_names import automatic_name, has_automatic_name, step_name
 from app.plans.plan_remarks import Acknowledged, RemediedValue
 from app.plans.tuning import TUNING, tuning_of, tuning_values
 from app.plans.validation import check_duet, validate
-from suites.base import Context, Suite, directories_of
+from suites.base import Context, Suite, devices_of, directories_of
 from suites.command_line import UnreadWord
 from suites.errors import BenchwrightError, ParameterError
 from suites.facts import Facts
@@ -354,8 +354,8 @@ class PlanDraft:
 
     def devices(self) -> tuple[str, ...]:
         """Return the raw devices that the steps use."""
-        found = (step.suite.device(own) for step in self.steps for own in step.values_on_hosts())
-        return tuple(dict.fromkeys(device for device in found if device))
+        values = ((step.suite, own) for step in self.steps for own in step.values_on_hosts())
+        return tuple(dict.fromkeys(path for suite, own in values for path in devices_of(suite, own)))
 
     def repetition_problem(self) -> str:
         """Return the conflict between repetition values, or an empty string."""

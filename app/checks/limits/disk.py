@@ -18,7 +18,7 @@ from app.checks.evidence import (
     issued,
     reached,
     share,
-    watched_disk,
+    watched_disks,
     workers_of,
     workload_of,
 )
@@ -28,7 +28,7 @@ from app.checks.network import throughput
 from suites.checks import CheckOutcome, NotChecked
 from suites.disk import lowest_device
 from suites.evidence import HostWatch, TrialEvidence
-from suites.facts import known
+from suites.facts import Facts, known
 from suites.quantities import count_text, quantity, share_text
 from suites.units import Unit, convert
 from suites.verdict import Limiter, Trust
@@ -139,36 +139,54 @@ def stated_use(trial: TrialEvidence) -> list[tuple[str, float]]:
     facts = trial.context.facts
     if facts is None or not facts.cloud_limits:
         return []
-    disk, rates = "", dict[str, float | None]()
+    disks, rates = dict[str, str](), dict[str, float | None]()
     if trial.suite.resource is Resource.DISK and not workload_of(trial).buffered:
-        name = watched_disk(trial)
-        disk = name if isinstance(name, str) else ""
+        names = watched_disks(trial)
+        disks = {} if isinstance(names, NotChecked) else {name: _serial(facts, name) for name in names}
         rates = {Unit.PER_SECOND: trial.sum_of("iops"), Unit.BYTES_PER_SECOND: trial.sum_of("bandwidth")}
     elif trial.suite.resource is Resource.NETWORK:
         rates = {Unit.BITS_PER_SECOND: throughput(trial)}
-    device = next((one for one in facts.block_devices if one.name == disk), None)
-    local = device is not None and known(device.model) == LOCAL_BLOCKS
-    serial = "" if device is None else known(device.serial) or ""
+    models = [known(one.model) for one in facts.block_devices if one.name in disks]
+    local = bool(models) and set(models) == {LOCAL_BLOCKS}
     kind = known(facts.cloud.instance_type)
-    found = [
-        (f"{share_text(rate / one.value)} of the {one.name}, {quantity(one.value, Unit(one.unit))}", rate / one.value)
-        for one in facts.cloud_limits
-        if (rate := rates.get(one.unit))
-        and (
-            one.device == disk or (not one.device and one.volume.replace("-", "") == serial != "")
-            if one.device or one.volume
-            else not local and kind in {None, one.instance_type}
-        )
-        and rate <= BEYOND * one.value
-    ]
+    found = []
+    for one in facts.cloud_limits:
+        rate, at = rates.get(one.unit), ""
+        if one.device or one.volume:
+            volume = one.volume.replace("-", "")
+            own = next((name for name in disks if one.device == name or (not one.device and disks[name] == volume)), "")
+            if not own:
+                continue
+            if len(disks) > 1:
+                rate, at = _rate_at(trial, own, one.unit), f" at {own}"
+        elif local or kind not in {None, one.instance_type}:
+            continue
+        if rate and rate <= BEYOND * one.value:
+            text = f"{share_text(rate / one.value)} of the {one.name}{at}, {quantity(one.value, Unit(one.unit))}"
+            found.append((text, rate / one.value))
     return sorted(found, key=lambda one: -one[1])
+
+
+def _serial(facts: Facts, disk: str) -> str:
+    device = facts.block_device(disk)
+    return "" if device is None else known(device.serial) or ""
+
+
+def _rate_at(trial: TrialEvidence, disk: str, unit: str) -> float | None:
+    """Return the rate of one of several disks by the kernel's counters: the tool has the sum."""
+    if trial.watch is None or not trial.watch.seconds:
+        return None
+    counts = [reached(trial.watch, disk, one) for one in (READ, WRITE)]
+    return sum((one.ios if unit == Unit.PER_SECOND else one.size) or 0.0 for one in counts) / trial.watch.seconds
 
 
 def storage(trial: TrialEvidence) -> Iterator[Hypothesis]:
     """Yield the limits of the disk that a disk test uses."""
     if trial.suite.resource is Resource.APPLICATION:
         yield from _of_application(trial)
-    yield from _of_volumes(trial)
+    if len(trial.suite.volumes(trial.values)) > 1:
+        yield from _of_volumes(trial)
+        return
     found = disk_and_watch(trial)
     busy = None if isinstance(found, NotChecked) else found[1].mean("disk_busy", device=found[0])
     if isinstance(found, NotChecked) or busy is None:
