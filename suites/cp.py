@@ -26,7 +26,7 @@ from suites.programs import Program, same_package_name
 from suites.quantities import quantity
 from suites.tool_messages import exit_text
 from suites.units import Unit
-from suites.vocab import Better, Figure, Metric, MetricKind, Resource, Severity
+from suites.vocab import Better, Figure, Metric, MetricKind, Resource
 
 # Parser of bash's clock and the size of the copy; the rate is computed from both.
 
@@ -240,7 +240,6 @@ def _short(evidence: StepEvidence) -> CheckOutcome | None:
 CP_CHECKS = (
     Check(
         id="source-in-memory",
-        severity=Severity.WARNING,
         title="Page cache will serve the source",
         why="A file just written or copied is still in the page cache, so nothing is read from the disk. "
         "Example (another host): a cp took 17 s (59 MB/s), the same cp again 0.853 s (1,200 MB/s).",
@@ -251,7 +250,6 @@ CP_CHECKS = (
     ),
     Check(
         id="cannot-be-cold",
-        severity=Severity.WARNING,
         title="Source is on a memory file system",
         why="The file exists in memory only, so the copy is from memory to memory.",
         remedy="Choose a directory on a disk.",
@@ -262,7 +260,6 @@ CP_CHECKS = (
     disk.unflushed_write(_unflushed),
     Check(
         id="reflink",
-        severity=Severity.WARNING,
         title="Reflink or server-side copy possible",
         why="cp of coreutils 9 shares the source's blocks or asks the server to copy: it ends at once, and "
         "neither disk nor network moves the bytes.",

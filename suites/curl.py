@@ -19,7 +19,7 @@ from suites.base import (
     TestedTool,
     TrialParser,
 )
-from suites.checks import Check, CheckOutcome
+from suites.checks import Check, CheckOutcome, blocking_check
 from suites.command_line import CommandSyntax, Respelled, Words
 from suites.host_files import HostFile
 from suites.line_parser import LineParser
@@ -220,10 +220,8 @@ def _few(evidence: StepEvidence) -> CheckOutcome | None:
 
 
 CHECKS: tuple[StepCheck, ...] = (
-    Check(
+    blocking_check(
         id="curl-no-url",
-        severity=Severity.ERROR,
-        blocks=True,
         title="URL missing",
         why="curl needs the URL that it requests.",
         remedy="Set the URL.",

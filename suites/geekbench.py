@@ -184,7 +184,6 @@ GEEKBENCH_NO_FOLDER = Check(
 
 GEEKBENCH_UPLOADS = Check(
     id="geekbench-uploads",
-    severity=Severity.WARNING,
     title="Results will be published",
     why="The host's description and scores go to a public web site of the vendor.",
     remedy="Turn upload off; that needs a Pro licence on the host.",
@@ -208,7 +207,6 @@ def _little_memory(evidence: StepEvidence) -> CheckOutcome | NotChecked | None:
 
 GEEKBENCH_MEMORY = Check(
     id="geekbench-little-memory",
-    severity=Severity.WARNING,
     title="Little memory for Geekbench",
     why="Below 1.2 GB Geekbench swaps or is killed by the kernel.",
     remedy="Free memory, or use another test on this host.",

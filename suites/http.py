@@ -16,7 +16,7 @@ from suites.base import (
     Suite,
     TestedTool,
 )
-from suites.checks import Check, CheckOutcome
+from suites.checks import CheckOutcome, blocking_check
 from suites.command_line import CommandSyntax, Respelled, Words
 from suites.dd.output import ELAPSED
 from suites.equivalents import Traits
@@ -31,7 +31,7 @@ from suites.runtime_checks import SHORT_RUNTIME, TRUSTED
 from suites.sysbench.output import LATENCY_MAXIMUM, LATENCY_MEAN, latency_percentile
 from suites.tool_messages import exit_text
 from suites.units import Unit
-from suites.vocab import Better, Figure, Metric, MetricKind, Resource, Severity
+from suites.vocab import Better, Figure, Metric, MetricKind, Resource
 
 PERCENTILES = {str(rank): latency_percentile(rank) for rank in (50, 75, 90, 99)}
 TRANSFER = Metric("transfer_rate", "Bytes read", Unit.BYTES_PER_SECOND, Better.HIGHER, MetricKind.RATE)
@@ -184,10 +184,8 @@ def _few_connections(evidence: StepEvidence) -> CheckOutcome | None:
 
 
 CHECKS: tuple[StepCheck, ...] = (
-    Check(
+    blocking_check(
         id="http-no-url",
-        severity=Severity.ERROR,
-        blocks=True,
         title="URL missing",
         why="wrk needs the URL that it requests.",
         remedy="Set the URL, or let the step start its own server.",
@@ -195,10 +193,8 @@ CHECKS: tuple[StepCheck, ...] = (
         needs="The URL.",
         evaluate=_no_url,
     ),
-    Check(
+    blocking_check(
         id="http-few-connections",
-        severity=Severity.ERROR,
-        blocks=True,
         title="Fewer connections than threads",
         why="wrk refuses to start: each thread has at least one connection.",
         remedy="Set connections to at least the number of threads.",

@@ -260,7 +260,6 @@ IOPING_CHECKS = (
     ),
     Check(
         id="cached-requests",
-        severity=Severity.WARNING,
         title="Page cache serves the requests",
         why="The figure is that of a memory copy: 7 µs where the same disk took 370 µs.",
         remedy="Use direct I/O.",
@@ -270,7 +269,6 @@ IOPING_CHECKS = (
     ),
     Check(
         id="few-requests",
-        severity=Severity.WARNING,
         title="Too few requests for the tail",
         why="Rare slow requests dominate a disk's latency: few samples miss them, or one decides the mean.",
         remedy=f"Make {SUGGESTED_REQUESTS} requests; with a shorter interval they take no longer.",

@@ -255,7 +255,6 @@ def _block_refused(evidence: StepEvidence) -> CheckOutcome | None:
 
 BLOCKS_IN_CACHE = Check(
     id="blocks-in-cache",
-    severity=Severity.WARNING,
     title="Caches serve the blocks",
     why="Blocks in the caches, even in part, are measured at cache speed.",
     remedy="Set memory to at least four times the last-level cache.",

@@ -18,7 +18,7 @@ from suites.base import (
     Suite,
     TestedTool,
 )
-from suites.checks import Check, CheckOutcome
+from suites.checks import Check, CheckOutcome, blocking_check
 from suites.command_line import CommandSyntax, Respelled, Words
 from suites.line_parser import LineParser
 from suites.parameters import Choice, Parameter, Tuned, Type, Values
@@ -219,10 +219,8 @@ def _few_packets(evidence: StepEvidence) -> CheckOutcome | None:
 
 
 CHECKS: tuple[StepCheck, ...] = (
-    Check(
+    blocking_check(
         id="mtr-no-target",
-        severity=Severity.ERROR,
-        blocks=True,
         title="Destination missing",
         why="mtr needs the host to which the path leads.",
         remedy="Set the destination.",

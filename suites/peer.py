@@ -7,7 +7,6 @@ from suites.checks import Check, CheckOutcome, NotChecked
 from suites.facts import known
 from suites.iperf3.link import end_mtus, is_loopback
 from suites.parameters import Parameter, Type, Values
-from suites.vocab import Severity
 
 ADDRESS_PATTERN = r"[A-Za-z0-9:][A-Za-z0-9.:%_-]{0,252}"
 """A host name, IPv4 or IPv6 address; never an option, never a shell metacharacter."""
@@ -65,7 +64,6 @@ def _same_host(evidence: StepEvidence) -> CheckOutcome | NotChecked | None:
 
 SAME_HOST = Check(
     id="same-host-peer",
-    severity=Severity.WARNING,
     title="Both ends are on one host",
     why="The data never leaves the host: the figure measures loopback, memory and CPU, not a network.",
     remedy="Choose another host as the peer.",
@@ -94,7 +92,6 @@ def _bytes(sizes: frozenset[int]) -> str:
 
 OTHER_MTU = Check(
     id="mtu-differs",
-    severity=Severity.WARNING,
     title="MTU differs between the ends",
     why="TCP uses the smaller segment size, so the larger MTU is not measured. Without a router between them, larger "
     "packets of the other end are dropped: connections stall and datagrams are lost.",

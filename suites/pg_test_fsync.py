@@ -14,7 +14,7 @@ from suites.parameters import Parameter, Tuned, Type, Values
 from suites.programs import POSTGRESQL_SERVER, Program
 from suites.tool_messages import exit_text
 from suites.units import Unit
-from suites.vocab import Better, Figure, Metric, MetricKind, Resource, Severity, labels
+from suites.vocab import Better, Figure, Metric, MetricKind, Resource, labels
 
 FDATASYNC = Metric("fdatasync_rate", "fdatasync per second", Unit.PER_SECOND, Better.HIGHER, MetricKind.RATE)
 FDATASYNC_TIME = Metric("fdatasync_time", "Time of a fdatasync", Unit.MICROSECOND, Better.LOWER, MetricKind.TIME)
@@ -95,7 +95,6 @@ def _short(evidence: StepEvidence) -> CheckOutcome | None:
 CHECKS: tuple[StepCheck, ...] = (
     Check(
         id="pg-test-fsync-short",
-        severity=Severity.WARNING,
         title="Tests too short",
         why="On a slow volume one second holds few flushes, and one stall decides the figure.",
         remedy="Use the tool's 5 s.",

@@ -220,7 +220,6 @@ _SOURCE = "Redis documentation, Redis benchmark."
 CHECKS: tuple[StepCheck, ...] = (
     Check(
         id="redis-few-requests",
-        severity=Severity.WARNING,
         title="Runtime too short",
         why=f"At 100,000/s they take less than {FEW_REQUESTS // 100_000} s: start-up and a single disturbance "
         "dominate. With threads, redis-benchmark rounds its time up to 0.25 s.",

@@ -17,7 +17,7 @@ from suites.pgbench.output import TPS
 from suites.programs import Program
 from suites.tool_messages import exit_text
 from suites.units import Unit
-from suites.vocab import Better, Figure, Metric, MetricKind, Resource, Severity
+from suites.vocab import Better, Figure, Metric, MetricKind, Resource
 
 INSERTS = Metric("inserts_per_second", "Rows inserted in one transaction", Unit.PER_SECOND, Better.HIGHER,
                  MetricKind.RATE)  # fmt: skip
@@ -136,7 +136,6 @@ def _not_durable(evidence: StepEvidence) -> CheckOutcome | None:
 CHECKS: tuple[StepCheck, ...] = (
     Check(
         id="sqlite-not-durable",
-        severity=Severity.WARNING,
         title="Commits do not wait for the disk",
         why="The rate is many times that of durable transactions; a power failure loses the last ones.",
         remedy="Set synchronous to full.",

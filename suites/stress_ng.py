@@ -19,7 +19,7 @@ from suites.sysbench.output import THREADS, tune_common
 from suites.thread_checks import MORE_THREADS_THAN_CPUS
 from suites.tool_messages import exit_text
 from suites.units import Unit
-from suites.vocab import Better, Figure, Metric, MetricKind, Resource, Sample, Severity, labels
+from suites.vocab import Better, Figure, Metric, MetricKind, Resource, Sample, labels
 
 # Parser of stress-ng's memory stressors stream and memrate, versions 0.12 to 0.19, on either stream.
 
@@ -224,7 +224,6 @@ def _too_small(evidence: StepEvidence) -> CheckOutcome | NotChecked | None:
 
 STRESS_NG_SHORT = Check(
     id="stress-ng-short",
-    severity=Severity.WARNING,
     title="Runtime too short for a rate",
     why="stream reports a rate only after 4.5 s inside its kernels; memrate divides its time among about 25 methods.",
     remedy=f"Set time to {TRUSTED:g} s.",
@@ -235,7 +234,6 @@ STRESS_NG_SHORT = Check(
 
 STRESS_NG_ENDLESS = Check(
     id="stress-ng-endless",
-    severity=Severity.WARNING,
     title="Runtime of hours",
     why="Half a minute suffices for a memory rate; stress-ng's default of a day is meant to find faults.",
     remedy=f"Set time to {TRUSTED:g} s.",
@@ -246,7 +244,6 @@ STRESS_NG_ENDLESS = Check(
 
 STRESS_NG_IN_CACHE = Check(
     id="stress-ng-in-cache",
-    severity=Severity.WARNING,
     title="Caches serve the memory",
     why="Memory in the caches, even in part, is measured at cache speed.",
     remedy="Use at least four times the last-level cache.",

@@ -30,7 +30,7 @@ from suites.peer import address_effects, peer_address, port_text
 from suites.quantities import quantity
 from suites.tool_messages import exit_text
 from suites.units import Unit
-from suites.vocab import Better, Figure, Metric, MetricKind, Resource, Severity, labels
+from suites.vocab import Better, Figure, Metric, MetricKind, Resource, labels
 
 UDP_RATE = Metric("udp_rate", "UDP rate within the loss limit", Unit.BITS_PER_SECOND, Better.HIGHER, MetricKind.RATE)
 TCP_RATE = Metric("tcp_rate", "TCP throughput before it", Unit.BITS_PER_SECOND, Better.HIGHER, MetricKind.RATE)
@@ -185,7 +185,6 @@ class UdpRate(Suite):
         *(check for check in IPERF3_CHECKS if check.id in {"same-host-peer", "mtu-differs"}),
         Check(
             id="udp-search-short",
-            severity=Severity.WARNING,
             title="Tests too short for the search",
             why="TCP ramps up for the first second or two, so the search starts too low, and a short burst of loss "
             "decides a rate.",

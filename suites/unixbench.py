@@ -317,7 +317,6 @@ UNIXBENCH_NO_FOLDER = Check(
 
 UNIXBENCH_SIXTEEN = Check(
     id="unixbench-sixteen",
-    severity=Severity.WARNING,
     title="UnixBench 5 limited to 16 copies",
     why="Unpatched, it runs no test with more copies, yet reports success; results published without the patch "
     "are invalid.",

@@ -305,7 +305,6 @@ LINPACK_TOO_LARGE = Check(
 
 LINPACK_SMALL = Check(
     id="linpack-small",
-    severity=Severity.WARNING,
     title="Matrices too small",
     why="LINPACK's rate grows with the matrix size; small ones measure start-up and caches.",
     remedy="Add a size that exceeds the caches.",

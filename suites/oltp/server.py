@@ -5,7 +5,7 @@ import shlex
 from collections.abc import Callable, Sequence
 
 from suites.base import Command, Context, Effect, EffectKind, Purpose, StepCheck, StepEvidence
-from suites.checks import Check, CheckOutcome, NotChecked
+from suites.checks import Check, CheckOutcome, NotChecked, blocking_check
 from suites.disk import DIRECTORY, MIB, best_directory
 from suites.host_files import HostFile
 from suites.parameters import Choice, Parameter, Tuned, Type, Values
@@ -274,7 +274,6 @@ def checkpoint_missed(writes: Callable[[Values], bool]) -> StepCheck:
 
     return Check(
         id="no-checkpoint",
-        severity=Severity.WARNING,
         title="Run is shorter than a checkpoint",
         why="Between checkpoints PostgreSQL writes only its log; changed pages stay in memory. The figure leaves out "
         "their writes, and is higher than a server sustains.",
@@ -374,7 +373,6 @@ SAME_HOST = Check(
 
 NOT_DURABLE = Check(
     id="database-not-durable",
-    severity=Severity.WARNING,
     title="Commits do not wait for the disk",
     why="The rate is many times that of a durable database; production data is not kept this way.",
     remedy="Set fsync to yes.",
@@ -383,10 +381,8 @@ NOT_DURABLE = Check(
     evaluate=_not_durable,
 )
 
-NO_DATABASE = Check(
+NO_DATABASE = blocking_check(
     id="database-not-named",
-    severity=Severity.ERROR,
-    blocks=True,
     title="Database missing",
     why="The test creates and drops tables and needs a database to do it in.",
     remedy="Set a database without other content.",

@@ -15,7 +15,7 @@ from suites.base import (
     Workload,
     version_of,
 )
-from suites.checks import Check, CheckOutcome, NotChecked
+from suites.checks import Check, CheckOutcome, NotChecked, blocking_check
 from suites.command_line import CommandSyntax
 from suites.equivalents import Traits
 from suites.facts import Facts, cpus_for, known
@@ -175,10 +175,8 @@ def _writes(values: Values) -> bool:
 
 OLTP_CHECKS: tuple[StepCheck, ...] = (
     server.NO_DATABASE,
-    Check(
+    blocking_check(
         id="oltp-needs-sysbench-1",
-        severity=Severity.ERROR,
-        blocks=True,
         title="sysbench older than 1.0",
         why="Before 1.0 the database tests were other programs with other options; their figures are not comparable.",
         remedy="Install sysbench 1.0 or later.",
@@ -188,7 +186,6 @@ OLTP_CHECKS: tuple[StepCheck, ...] = (
     ),
     Check(
         id="oltp-few-rows",
-        severity=Severity.WARNING,
         title="Too few rows: lock contention",
         why="Threads change the same rows: the figure measures locks, deadlocks and CPU caches.",
         remedy=f"Use {TUNED_TABLES} tables of {TUNED_ROWS:,} rows or more.",

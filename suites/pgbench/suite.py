@@ -187,7 +187,6 @@ PGBENCH_CHECKS: tuple[StepCheck, ...] = (
     server.NO_DATABASE,
     Check(
         id="pgbench-contended",
-        severity=Severity.WARNING,
         title="Fewer branches than clients",
         why="Each transaction updates one branch, and two of the same branch wait for each other: the figure is "
         "the lock's, not the server's.",
@@ -208,7 +207,6 @@ PGBENCH_CHECKS: tuple[StepCheck, ...] = (
     ),
     Check(
         id="pgbench-one-thread",
-        severity=Severity.WARNING,
         title="One pgbench thread for many clients",
         why="pgbench itself may be the limit: one thread sends and receives for all clients.",
         remedy="Use one thread for each of pgbench's CPUs.",
@@ -228,7 +226,6 @@ PGBENCH_CHECKS: tuple[StepCheck, ...] = (
     ),
     Check(
         id="pgbench-log-large",
-        severity=Severity.WARNING,
         title="Transaction log may grow large",
         why="pgbench writes one line per logged transaction to the step's directory: a large log takes space, "
         "loads the measured disk and takes time to read at the end.",

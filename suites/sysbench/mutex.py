@@ -87,7 +87,6 @@ def _short(evidence: StepEvidence) -> CheckOutcome | None:
 
 SYSBENCH_MUTEX_SHORT = Check(
     id="sysbench-mutex-short",
-    severity=Severity.WARNING,
     title="Too little work",
     why="Start-up, CPU frequency ramp-up and a single disturbance dominate a short run.",
     remedy="Increase mutex-locks.",

@@ -21,7 +21,7 @@ from suites.sysbench.output import (
     tune_common,
     unresolved_note,
 )
-from suites.vocab import Figure, Resource, Severity
+from suites.vocab import Figure, Resource
 
 THREAD_YIELDS = Parameter(
     name="thread_yields",
@@ -55,7 +55,6 @@ def _single_thread(evidence: StepEvidence) -> CheckOutcome | NotChecked | None:
 
 SYSBENCH_THREADS_ALONE = Check(
     id="sysbench-threads-alone",
-    severity=Severity.WARNING,
     title="One thread has no contention",
     why="The test measures threads that pass locks to each other; one alone measures the cost of a system call.",
     remedy="Use one thread per CPU, and more to measure contention.",
