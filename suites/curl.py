@@ -23,7 +23,7 @@ from suites.checks import Check, CheckOutcome, blocking_check
 from suites.command_line import CommandSyntax, Respelled, Words
 from suites.host_files import HostFile
 from suites.line_parser import LineParser
-from suites.parameters import Parameter, Tuned, Type, Values
+from suites.parameters import Parameter, Tuned, Type, Values, flag_parameter, text_parameter
 from suites.ping import nearest_rank
 from suites.programs import Program, same_package_name
 from suites.tool_messages import exit_text
@@ -173,11 +173,9 @@ def _phases_of(times: list[float], *, by_name: bool) -> list[tuple[str, float]]:
     return [*found, (FIRST_BYTE, first - ready), (TOTAL, total)]
 
 
-URL = Parameter(
+URL = text_parameter(
     name="url",
     title="URL",
-    type=Type.TEXT,
-    default="",
     help="URL of each request, as seen from the host. Its answer should be short: the transfer is part of the total.",
     pattern=r"https?://[^\s/]+\S*",
 )
@@ -200,11 +198,9 @@ PAUSE = Parameter(
     minimum=0,
     maximum=600,
 )
-INSECURE = Parameter(
+INSECURE = flag_parameter(
     name="insecure",
     title="insecure",
-    type=Type.FLAG,
-    default=False,
     help="Accept a certificate that this host cannot verify, as of a server of your own.",
     option="-k, --insecure",
 )

@@ -7,7 +7,7 @@ from suites.checks import FACTS_NOT_READ, Check, CheckOutcome, NotChecked
 from suites.command_line import CommandSyntax
 from suites.facts import Facts, known
 from suites.line_parser import LineParser
-from suites.parameters import Choice, Parameter, Tuned, Type, Values
+from suites.parameters import Choice, Parameter, Tuned, Type, Values, flag_parameter, text_parameter
 from suites.programs import Program
 from suites.quantities import quantity
 from suites.tool_messages import exit_text
@@ -123,11 +123,9 @@ _LICENSED = (
     "*Geekbench*) ;; *) exit 1 ;; esac"
 )
 
-FOLDER = Parameter(
+FOLDER = text_parameter(
     name="folder",
     title="Folder",
-    type=Type.TEXT,
-    default="",
     help="Folder on the host that contains geekbench6. Not tried for real: written after its documentation.",
     pattern=r"/.*",
     identity=False,
@@ -146,11 +144,9 @@ PROGRAM = Parameter(
     ),
 )
 
-UPLOAD = Parameter(
+UPLOAD = flag_parameter(
     name="upload",
     title="Upload",
-    type=Type.FLAG,
-    default=False,
     help="Let Geekbench publish its results. Without a Pro licence it always does, and shows no scores here.",
     option="--no-upload",
     identity=False,

@@ -24,7 +24,7 @@ from suites.facts import Facts, cpus_for
 from suites.line_parser import LineParser
 from suites.oltp.server import SERVER, is_named, is_started_here, server_version
 from suites.own_server import FAILED, NOT_STARTED, server_script
-from suites.parameters import Parameter, Tuned, Type, Values
+from suites.parameters import Parameter, Tuned, Type, Values, text_parameter
 from suites.programs import Program, same_package_name
 from suites.redis import REQUESTS_RATE
 from suites.runtime_checks import SHORT_RUNTIME, TRUSTED
@@ -109,11 +109,9 @@ class WrkParser(LineParser):
         return ParsedTrial(figures, (), (*notes, *remarks), not notes, self._server)
 
 
-URL = Parameter(
+URL = text_parameter(
     name="url",
     title="URL",
-    type=Type.TEXT,
-    default="",
     help="URL that every request gets, as seen from the host.",
     pattern=r"https?://[^\s/]+\S*",
     applies=is_named,

@@ -22,7 +22,7 @@ from suites.equivalents import (
 )
 from suites.facts import Directory, Facts
 from suites.line_parser import LineParser
-from suites.parameters import Choice, Parameter, Tuned, Type, Value, Values, size_word
+from suites.parameters import Choice, Parameter, Tuned, Type, Value, Values, flag_parameter, size_word
 from suites.programs import Program, same_package_name
 from suites.quantities import quantity
 from suites.tool_messages import exit_text
@@ -181,18 +181,14 @@ CACHE = Parameter(
     ),
 )
 
-LINEAR = Parameter(
+LINEAR = flag_parameter(
     name="linear",
-    type=Type.FLAG,
-    default=False,
     help="Sequential instead of random requests.",
     option="-L",
 )
 
-BATCH = Parameter(
+BATCH = flag_parameter(
     name="batch",
-    type=Type.FLAG,
-    default=False,
     help="Print statistics in whole nanoseconds instead of three digits; single requests are then not shown.",
     option="-B",
     identity=False,

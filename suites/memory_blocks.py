@@ -25,7 +25,18 @@ from suites.equivalents import (
 )
 from suites.facts import Facts
 from suites.memory_sizes import NO_HUGE_PAGES, cache_for, memory_outcome, memory_too_small, size_beyond_cache
-from suites.parameters import Choice, Parameter, Tuned, Type, Value, Values, format_size, parse_sizes, sizes_text
+from suites.parameters import (
+    Choice,
+    Parameter,
+    Tuned,
+    Type,
+    Value,
+    Values,
+    format_size,
+    parse_sizes,
+    sizes_text,
+    text_parameter,
+)
 from suites.programs import COMPILER, Program, bundled
 from suites.quantities import quantity
 from suites.thread_checks import MORE_THREADS_THAN_CPUS
@@ -148,10 +159,9 @@ PATTERNS = Parameter(
     choices=(Choice("both", "Sequential, then random"), Choice("sequential", "Sequential"), Choice("random", "Random")),
 )
 
-BLOCKS = Parameter(
+BLOCKS = text_parameter(
     name="blocks",
     title="Block sizes",
-    type=Type.TEXT,
     default="1 B, 1 KiB, 64 KiB, 1 MiB",
     help="Sizes such as “1 B, 4 KiB”. Below 64 KiB the cost of the call weighs as much as the block.",
     option="--blocks",

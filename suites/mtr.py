@@ -21,7 +21,7 @@ from suites.base import (
 from suites.checks import Check, CheckOutcome, blocking_check
 from suites.command_line import CommandSyntax, Respelled, Words
 from suites.line_parser import LineParser
-from suites.parameters import Choice, Parameter, Tuned, Type, Values
+from suites.parameters import Choice, Parameter, Tuned, Type, Values, text_parameter
 from suites.peer import ADDRESS_PATTERN
 from suites.ping import LOST
 from suites.programs import Program, same_package_name
@@ -151,11 +151,9 @@ def _is_address(text: str) -> bool:
     return True
 
 
-TARGET = Parameter(
+TARGET = text_parameter(
     name="target",
     title="Destination",
-    type=Type.TEXT,
-    default="",
     help="Host name or address to which the path is measured, as seen from the host.",
     pattern=ADDRESS_PATTERN,
 )

@@ -5,6 +5,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import partial
 
 from suites.errors import ParameterError
 
@@ -123,6 +124,9 @@ class Parameter:
         shown = shown if len(shown) <= 60 else shown[:57] + "…"
         return ParameterError(f"{shown!r} is not accepted.", remedy, self.name)
 
+
+flag_parameter = partial(Parameter, type=Type.FLAG, default=False)
+text_parameter = partial(Parameter, type=Type.TEXT, default="")
 
 LARGEST = 10**18
 """Largest number of a parameter without bounds of its own."""

@@ -6,16 +6,14 @@ from suites.base import Context, Effect, EffectKind, StepEvidence
 from suites.checks import Check, CheckOutcome, NotChecked
 from suites.facts import known
 from suites.iperf3.link import end_mtus, is_loopback
-from suites.parameters import Parameter, Type, Values
+from suites.parameters import Values, text_parameter
 
 ADDRESS_PATTERN = r"[A-Za-z0-9:][A-Za-z0-9.:%_-]{0,252}"
 """A host name, IPv4 or IPv6 address; never an option, never a shell metacharacter."""
 
-ADDRESS = Parameter(
+ADDRESS = text_parameter(
     name="address",
     title="Peer address",
-    type=Type.TEXT,
-    default="",
     help="Host name or address of the peer as seen from the host; empty: Benchwright finds it.",
     option="-c",
     pattern=ADDRESS_PATTERN,

@@ -33,7 +33,7 @@ from suites.equivalents import (
 from suites.facts import Facts, known
 from suites.line_parser import LineParser
 from suites.net_blocks.output import LONGEST, P50, P90, P99, P999
-from suites.parameters import Choice, Parameter, Tuned, Type, Value, Values, format_size
+from suites.parameters import Choice, Parameter, Tuned, Type, Value, Values, flag_parameter, format_size
 from suites.peer import ADDRESS, SAME_HOST, address_effects, peer_address, port_text
 from suites.programs import Program, same_package_name
 from suites.runtime_checks import SHORT_RUNTIME, TRUSTED
@@ -235,11 +235,9 @@ PARAMETERS = (
         maximum=1_000_000,
         applies=_under_load,
     ),
-    Parameter(
+    flag_parameter(
         name="full_rtt",
         title="full-rtt",
-        type=Type.FLAG,
-        default=False,
         help="Figures are round trips. Without it they are half of each, which sockperf calls latency.",
         option="--full-rtt",
     ),

@@ -13,7 +13,7 @@ from suites.command_line import CommandSyntax
 from suites.facts import Facts, cpus_for, known
 from suites.line_parser import LineParser
 from suites.memory_sizes import available_memory, memory_outcome
-from suites.parameters import Choice, Parameter, Tuned, Type, Value, Values
+from suites.parameters import Choice, Parameter, Tuned, Type, Value, Values, flag_parameter, text_parameter
 from suites.programs import Program
 from suites.quantities import count_text
 from suites.thread_checks import MORE_THREADS_THAN_CPUS
@@ -193,11 +193,9 @@ WITHOUT_MCF = (
 )  # fmt: skip
 """The integer benchmarks of CPU2006 without the one that needs the most memory."""
 
-FOLDER = Parameter(
+FOLDER = text_parameter(
     name="folder",
     title="Folder",
-    type=Type.TEXT,
-    default="",
     help="Folder on the host that contains SPEC CPU's shrc. Not tried for real: written after its documentation.",
     pattern=r"/.*",
     identity=False,
@@ -212,10 +210,8 @@ GENERATION = Parameter(
     choices=(Choice(CPU2017, "CPU2017"), Choice(CPU2006, "CPU2006")),
 )
 
-CONFIG = Parameter(
+CONFIG = text_parameter(
     name="config",
-    type=Type.TEXT,
-    default="",
     help="Name of your config file (compiler and flags) in the folder's config directory.",
     option="--config",
     pattern=r"[A-Za-z0-9_][A-Za-z0-9._+-]{0,100}",
@@ -261,11 +257,9 @@ ITERATIONS = Parameter(
     maximum=10,
 )
 
-LEAVE_OUT_MCF = Parameter(
+LEAVE_OUT_MCF = flag_parameter(
     name="without_mcf",
     title="Without 429.mcf",
-    type=Type.FLAG,
-    default=False,
     help="Skip 429.mcf of CPU2006, which takes 2 GB per copy. There is then no SPEC composite.",
     applies=lambda values: values["generation"] == CPU2006 and values["suite"] == INTEGER,
 )

@@ -23,7 +23,7 @@ from suites.command_line import CommandSyntax
 from suites.facts import Facts, known
 from suites.host_files import HostFile
 from suites.line_parser import LineParser
-from suites.parameters import Choice, Parameter, Tuned, Type, Values
+from suites.parameters import Choice, Parameter, Tuned, Type, Values, flag_parameter, text_parameter
 from suites.programs import COMPILER, MAKE, PERL, Program
 from suites.tool_messages import exit_text
 from suites.units import Unit
@@ -215,21 +215,17 @@ _FIND = (
     'ln -s "$(dirname "$run")" unixbench && exit; fi; done; echo "no UnixBench in this archive" >&2; exit 1'
 )
 
-FOLDER_PARAMETER = Parameter(
+FOLDER_PARAMETER = text_parameter(
     name="folder",
     title="Folder",
-    type=Type.TEXT,
-    default="",
     help="Folder on the host that contains UnixBench's Run.",
     pattern=r"/.*",
     identity=False,
 )
 
-ARCHIVE_PARAMETER = Parameter(
+ARCHIVE_PARAMETER = text_parameter(
     name="archive",
     title="Archive",
-    type=Type.TEXT,
-    default="",
     help="Archive of UnixBench on this computer (.tar.gz), copied to the host, unpacked and built there.",
     pattern=r"/.*",
     applies=lambda values: not values["folder"],
@@ -250,10 +246,9 @@ WORKLOAD = Parameter(
     ),
 )
 
-PARTS = Parameter(
+PARTS = flag_parameter(
     name="parts",
     title="Parts",
-    type=Type.FLAG,
     default=True,
     help="Show each test in addition to the index.",
     identity=False,

@@ -5,7 +5,7 @@ import shlex
 from collections.abc import Mapping
 from itertools import product
 
-from suites.parameters import Choice, Parameter, Type, Value, Values
+from suites.parameters import Choice, Parameter, Type, Value, Values, flag_parameter, text_parameter
 from suites.units import Unit
 from suites.vocab import Better, Labels, Metric, MetricKind, labels
 
@@ -22,72 +22,56 @@ def reads_output(values: Values) -> bool:
     return values["figure"] != TIME
 
 
-COMMAND = Parameter(
+COMMAND = text_parameter(
     name="command",
     title="Command",
-    type=Type.TEXT,
-    default="",
     help="Command to measure, as typed on the host. Its words are passed to the program unchanged, without a shell.",
 )
 
-SCAN = Parameter(
+SCAN = text_parameter(
     name="scan",
     title="Parameter scan",
-    type=Type.TEXT,
-    default="",
     help="Values to compare, as n=1,2,4: each trial runs the command once for each value in place of {n}. Several "
     "lists, separated by blanks, are combined.",
     pattern=r"\s*(?:[A-Za-z_]\w*=[^\s,={}]+(?:,[^\s,={}]+)*(?:\s+|$))*",
 )
 
-SHELL = Parameter(
+SHELL = flag_parameter(
     name="shell",
     title="Shell",
-    type=Type.FLAG,
-    default=False,
     help="Run the command with the host's sh, for pipes, redirections and variables; the start of sh is then "
     "timed, too.",
 )
 
-WORKING_DIRECTORY = Parameter(
+WORKING_DIRECTORY = text_parameter(
     name="working_directory",
     title="Working directory",
-    type=Type.TEXT,
-    default="",
     help="Absolute path on the host. Empty: the step's private directory, removed after the run.",
     pattern=r"/.*",
     identity=False,
 )
 
-ENVIRONMENT = Parameter(
+ENVIRONMENT = text_parameter(
     name="environment",
     title="Environment",
-    type=Type.TEXT,
-    default="",
     help="Variables such as OMP_NUM_THREADS=4, separated by blanks. They are stored and shown: no secrets.",
 )
 
-PREPARE = Parameter(
+PREPARE = text_parameter(
     name="prepare",
     title="Preparation",
-    type=Type.TEXT,
-    default="",
     help="Command that runs once on each host before the first trial, such as a build. Not timed.",
 )
 
-BEFORE = Parameter(
+BEFORE = text_parameter(
     name="before",
     title="Before each trial",
-    type=Type.TEXT,
-    default="",
     help="Command that runs before each trial, such as “make clean”. Not timed; its output is ignored.",
 )
 
-CLEAN_UP = Parameter(
+CLEAN_UP = text_parameter(
     name="clean_up",
     title="Clean-up",
-    type=Type.TEXT,
-    default="",
     help="Command that runs once on each host after the last trial, also after a failure or stop.",
 )
 
@@ -104,11 +88,9 @@ FIGURE = Parameter(
     ),
 )
 
-PATTERN_TEXT = Parameter(
+PATTERN_TEXT = text_parameter(
     name="pattern",
     title="Pattern",
-    type=Type.TEXT,
-    default="",
     help="Regular expression, matched against each line, with one group around the number: tps = ([0-9.]+)",
     applies=lambda values: values["figure"] == PATTERN,
 )
@@ -123,19 +105,16 @@ OCCURRENCE = Parameter(
     applies=lambda values: values["figure"] == PATTERN,
 )
 
-JSON_PATH = Parameter(
+JSON_PATH = text_parameter(
     name="json_path",
     title="JSON path",
-    type=Type.TEXT,
-    default="",
     help="Keys that lead to the number, separated by dots; list elements by index: results.0.rate",
     applies=lambda values: values["figure"] == JSON,
 )
 
-METRIC = Parameter(
+METRIC = text_parameter(
     name="metric",
     title="Metric name",
-    type=Type.TEXT,
     default="Figure",
     help="Name of the figure, such as “Requests per second”.",
     pattern=r"[^\W_].{0,59}",
@@ -162,10 +141,9 @@ BETTER = Parameter(
     applies=reads_output,
 )
 
-ACCEPTED = Parameter(
+ACCEPTED = text_parameter(
     name="accepted",
     title="Exit statuses",
-    type=Type.TEXT,
     default="0",
     help="Exit statuses that count as success, separated by blanks; any other fails the trial.",
     pattern=r"\d{1,3}( +\d{1,3})*",

@@ -8,7 +8,7 @@ from suites.iperf3.link import is_paced, is_tcp, is_udp, link_speed, tuned_bitra
 from suites.iperf3.output import Iperf3Parser
 from suites.iperf3.syntax import IPERF3_SYNTAX
 from suites.iperf3.text import CONGESTION, METRICS
-from suites.parameters import Choice, Parameter, Tuned, Type, Values
+from suites.parameters import Choice, Parameter, Tuned, Type, Values, text_parameter
 from suites.peer import ADDRESS, address_effects, peer_address, port_text
 from suites.programs import Program, same_package_name
 from suites.runtime_checks import TRUSTED
@@ -138,10 +138,8 @@ PARAMETERS = (
         choices=(Choice("application", "iperf3: in bursts (-b)"), Choice("kernel", "kernel: each packet (--fq-rate)")),
         applies=is_paced,
     ),
-    Parameter(
+    text_parameter(
         name="congestion",
-        type=Type.TEXT,
-        default="",
         help="TCP congestion control, such as cubic or bbr; empty leaves it to the kernel.",
         option="-C",
         pattern=CONGESTION.pattern,

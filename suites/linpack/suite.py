@@ -10,7 +10,7 @@ from suites.facts import Absent, Facts, cpus_for, known
 from suites.host_files import HostFile
 from suites.linpack.output import METRICS, LinpackParser
 from suites.memory_sizes import NO_HUGE_PAGES, available_memory, cache_for, memory_outcome
-from suites.parameters import Choice, Parameter, Tuned, Type, Value, Values, format_size
+from suites.parameters import Choice, Parameter, Tuned, Type, Value, Values, format_size, text_parameter
 from suites.programs import Program, same_package_name
 from suites.sweep import peak_of
 from suites.thread_checks import MORE_THREADS_THAN_CPUS
@@ -61,21 +61,18 @@ PROGRAM = Parameter(
     ),
 )
 
-PATH = Parameter(
+PATH = text_parameter(
     name="path",
     title="Program path",
-    type=Type.TEXT,
-    default="",
     help="Absolute path of the program on the host.",
     pattern=r"/.*",
     applies=_named,
     identity=False,
 )
 
-SIZES = Parameter(
+SIZES = text_parameter(
     name="sizes",
     title="Sizes",
-    type=Type.TEXT,
     default="1000",
     help="Matrix orders, such as “1000, 5000”. Order N takes 8 x N x N bytes.",
     pattern=r"\s*[1-9]\d{1,6}\s*(?:,\s*[1-9]\d{1,6}\s*){0,19}",

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from suites.memory_blocks import BLOCKS
-from suites.parameters import Choice, Parameter, Type, Values
+from suites.parameters import Choice, Parameter, Type, Values, flag_parameter
 from suites.peer import ADDRESS
 from suites.probe import BUILD, SWEEP, THREADS
 
@@ -111,10 +111,9 @@ DATAGRAM_SIZE = Parameter(
     applies=uses_udp,
 )
 
-NODELAY = Parameter(
+NODELAY = flag_parameter(
     name="nodelay",
     title="TCP_NODELAY",
-    type=Type.FLAG,
     default=True,
     help="Send each write at once. Otherwise Nagle's algorithm delays small writes until earlier ones are "
     "acknowledged.",

@@ -8,7 +8,7 @@ from suites.base import Command, Context, Effect, EffectKind, Purpose, StepCheck
 from suites.checks import Check, CheckOutcome, NotChecked, blocking_check
 from suites.disk import DIRECTORY, MIB, best_directory
 from suites.host_files import HostFile
-from suites.parameters import Choice, Parameter, Tuned, Type, Values
+from suites.parameters import Choice, Parameter, Tuned, Type, Values, flag_parameter, text_parameter
 from suites.programs import PATH, POSTGRESQL_SERVER
 from suites.quantities import quantity
 from suites.vocab import Severity
@@ -148,22 +148,18 @@ SERVER = Parameter(
     choices=(Choice(OWN, "own: started for the test"), Choice(NAMED, "named: runs already")),
 )
 
-ADDRESS = Parameter(
+ADDRESS = text_parameter(
     name="address",
     title="Address",
-    type=Type.TEXT,
-    default="",
     help="Address of the server as seen from the host: a name, an address or the directory of its socket.",
     pattern=r"[^\s,-][^\s,]*",
     applies=is_named,
     identity=False,
 )
 
-DATABASE = Parameter(
+DATABASE = text_parameter(
     name="database",
     title="Database",
-    type=Type.TEXT,
-    default="",
     help="Database in which tables are created and dropped. Use one without other content.",
     pattern=r"[\w$][\w$.-]*",
     applies=is_named,
@@ -181,11 +177,9 @@ TABLES = Parameter(
     identity=False,
 )
 
-USER = Parameter(
+USER = text_parameter(
     name="user",
     title="User",
-    type=Type.TEXT,
-    default="",
     help="The server's user. The password comes from a file on the host, never from here.",
     pattern=r"[\w$][\w$.@-]*",
     applies=is_named,
@@ -203,9 +197,8 @@ BUFFERS = Parameter(
     applies=is_started_here,
 )
 
-FSYNC = Parameter(
+FSYNC = flag_parameter(
     name="fsync",
-    type=Type.FLAG,
     default=True,
     help="Whether each commit waits for the disk. Without it a crash loses data, and the disk hardly matters.",
     applies=is_started_here,
@@ -228,10 +221,9 @@ CHECKPOINT = Parameter(
 TUNED_CHECKPOINT = 30.0
 TUNED_TIME = 3 * TUNED_CHECKPOINT
 
-SERVER_DIRECTORY = Parameter(
+SERVER_DIRECTORY = text_parameter(
     name="directory",
     title="Directory",
-    type=Type.TEXT,
     default=DIRECTORY.default,
     help="Absolute path on the disk for the server's data, in a private directory created there.",
     pattern=r"/.*",

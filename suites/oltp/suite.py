@@ -21,7 +21,7 @@ from suites.equivalents import Traits
 from suites.facts import Facts, cpus_for, known
 from suites.oltp import server
 from suites.oltp.output import METRICS, OltpParser
-from suites.parameters import Choice, Parameter, Tuned, Type, Values
+from suites.parameters import Choice, Parameter, Tuned, Type, Values, text_parameter
 from suites.programs import MARIADB_SERVER, POSTGRESQL_SERVER, Program
 from suites.runtime_checks import SHORT_RUNTIME, TRUSTED
 from suites.sysbench.output import ALIASES, PERCENTILE, SYSBENCH, THREADS, TIME, command
@@ -103,10 +103,8 @@ PORT = Parameter(
     identity=False,
 )
 
-CONFIG_FILE = Parameter(
+CONFIG_FILE = text_parameter(
     name="config_file",
-    type=Type.TEXT,
-    default="",
     help="File on the host, readable only by you, with a line mysql-password=…; for PostgreSQL use ~/.pgpass.",
     option="--config-file",
     pattern=r"/.*",

@@ -5,7 +5,17 @@ from dataclasses import dataclass, replace
 
 from suites.fio.device import DEVICE, FIO_DIRECTORY, on_device
 from suites.fio.parameters import DIRECT, IODEPTH, IOENGINE, NUMJOBS, RUNTIME, SIZE
-from suites.parameters import Choice, Parameter, Type, Value, Values, format_duration, format_size, parse_size
+from suites.parameters import (
+    Choice,
+    Parameter,
+    Type,
+    Value,
+    Values,
+    format_duration,
+    format_size,
+    parse_size,
+    text_parameter,
+)
 
 IOPS, THROUGHPUT, LATENCY, SATURATION = "iops", "throughput", "latency", "saturation"
 NONE, BLKDISCARD = "none", "blkdiscard"
@@ -132,20 +142,16 @@ POINT_TIME = replace(
     help="Measured time of each point in each round. The standard is one minute.",
 )
 
-BLOCKS = Parameter(
+BLOCKS = text_parameter(
     name="blocks",
-    type=Type.TEXT,
-    default="",
     help="Replaces the standard’s block sizes: “128k, 4k”. A device with 4 KiB sectors refuses 512 B.",
     option="--bs",
     pattern=r"\s*[1-9]\d{0,6}[kKmM]?(?:\s*,\s*[1-9]\d{0,6}[kKmM]?){0,15}\s*",
     applies=_waits,
 )
 
-MIXES = Parameter(
+MIXES = text_parameter(
     name="mixes",
-    type=Type.TEXT,
-    default="",
     help="Replaces the standard’s shares of reads, in percent: “100, 65, 0”.",
     unit="%",
     option="--rwmixread",

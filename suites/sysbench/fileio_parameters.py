@@ -1,7 +1,7 @@
 """Parameters of sysbench's file test, and predicates on their values."""
 
 from suites.disk import DIRECTORY, GIB, KIB
-from suites.parameters import Choice, Parameter, Type, Values
+from suites.parameters import Choice, Parameter, Type, Values, flag_parameter
 from suites.sysbench.output import PERCENTILE, THREADS, TIME
 
 DEFAULT_TOTAL = 2 * GIB
@@ -142,18 +142,15 @@ FSYNC_FREQUENCY = Parameter(
     applies=_flushes_now_and_then,
 )
 
-FSYNC_ALL = Parameter(
+FSYNC_ALL = flag_parameter(
     name="fsync_all",
-    type=Type.FLAG,
-    default=False,
     help="Flush after each write, like a database log.",
     option="--file-fsync-all",
     applies=writes,
 )
 
-FSYNC_END = Parameter(
+FSYNC_END = flag_parameter(
     name="fsync_end",
-    type=Type.FLAG,
     default=True,
     help="Flush every file once when the time is up.",
     option="--file-fsync-end",
