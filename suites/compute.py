@@ -9,7 +9,7 @@ from suites.base import Command, Context, Estimate, Suite, TestedTool, TrialPars
 from suites.command_line import CommandSyntax
 from suites.equivalents import CPU_QUESTION, THREADS_MAPPING, Equivalent, MetricMapping, ParameterMapping
 from suites.facts import Absent, Facts, known
-from suites.parameters import Choice, Parameter, Tuned, Type, Values
+from suites.parameters import Choice, Parameter, Tuned, Type, Values, runtime_parameter
 from suites.programs import COMPILER, Program, bundled
 from suites.runtime_checks import SHORT_RUNTIME, TRUSTED
 from suites.sweep import Peak, knee_note, peak_of
@@ -138,17 +138,11 @@ OPERATION = Parameter(
     ),
 )
 
-TIME = Parameter(
-    name="time",
+TIME = runtime_parameter(
     title="Time",
-    type=Type.DURATION,
     default=10.0,
     help="Runtime of each thread count and kind of operation. Every second gives a sample.",
     option="--time",
-    unit="s",
-    minimum=1,
-    maximum=86400,
-    whole=True,
 )
 
 

@@ -23,7 +23,7 @@ from suites.checks import Check, CheckOutcome, blocking_check
 from suites.command_line import CommandSyntax, Respelled, Words
 from suites.host_files import HostFile
 from suites.line_parser import LineParser
-from suites.parameters import Parameter, Tuned, Type, Values, flag_parameter, text_parameter
+from suites.parameters import Parameter, Tuned, Type, Values, count_parameter, flag_parameter, text_parameter
 from suites.ping import nearest_rank
 from suites.programs import Program, same_package_name
 from suites.tool_messages import exit_text
@@ -179,13 +179,11 @@ URL = text_parameter(
     help="URL of each request, as seen from the host. Its answer should be short: the transfer is part of the total.",
     pattern=r"https?://[^\s/]+\S*",
 )
-REQUESTS = Parameter(
+REQUESTS = count_parameter(
     name="requests",
     title="Requests",
-    type=Type.INTEGER,
     default=1,
     help="Requests one after the other, each by a curl of its own: new look-up, connection and full handshake.",
-    minimum=1,
     maximum=MOST_REQUESTS,
 )
 PAUSE = Parameter(

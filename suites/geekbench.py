@@ -7,7 +7,7 @@ from suites.checks import FACTS_NOT_READ, Check, CheckOutcome, NotChecked
 from suites.command_line import CommandSyntax
 from suites.facts import Facts, known
 from suites.line_parser import LineParser
-from suites.parameters import Choice, Parameter, Tuned, Type, Values, flag_parameter, text_parameter
+from suites.parameters import Choice, Parameter, Tuned, Type, Values, flag_parameter, folder_parameter
 from suites.programs import Program
 from suites.quantities import quantity
 from suites.tool_messages import exit_text
@@ -123,12 +123,8 @@ _LICENSED = (
     "*Geekbench*) ;; *) exit 1 ;; esac"
 )
 
-FOLDER = text_parameter(
-    name="folder",
-    title="Folder",
-    help="Folder on the host that contains geekbench6. Not tried for real: written after its documentation.",
-    pattern=r"/.*",
-    identity=False,
+FOLDER = folder_parameter(
+    help="Folder on the host that contains geekbench6. Not tried for real: written after its documentation."
 )
 
 PROGRAM = Parameter(

@@ -2,7 +2,6 @@
 
 import re
 from dataclasses import dataclass, field
-from functools import partial
 
 from suites.base import (
     Command,
@@ -24,7 +23,7 @@ from suites.facts import Facts, cpus_for
 from suites.line_parser import LineParser
 from suites.oltp.server import SERVER, is_named, is_started_here, server_version
 from suites.own_server import FAILED, NOT_STARTED, server_script
-from suites.parameters import Parameter, Tuned, Type, Values, text_parameter
+from suites.parameters import Parameter, Tuned, Type, Values, count_parameter, text_parameter
 from suites.programs import Program, same_package_name
 from suites.redis import REQUESTS_RATE
 from suites.runtime_checks import SHORT_RUNTIME, TRUSTED
@@ -127,12 +126,11 @@ SIZE = Parameter(
     maximum=2**26,
     applies=is_started_here,
 )
-_whole_number = partial(Parameter, type=Type.INTEGER, minimum=1)
-CONNECTIONS = _whole_number(
+CONNECTIONS = count_parameter(
     name="connections", default=10, help="Open connections; each waits for its reply (closed loop).", option="-c",
     maximum=100_000,
 )  # fmt: skip
-THREADS = _whole_number(name="threads", default=2, help="Threads of wrk.", option="-t", maximum=1024)
+THREADS = count_parameter(name="threads", default=2, help="Threads of wrk.", option="-t", maximum=1024)
 TIME = Parameter(
     name="time", type=Type.DURATION, default=10.0, help="Duration of the test.", option="-d", minimum=1,
     maximum=86400, whole=True,

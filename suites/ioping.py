@@ -181,11 +181,7 @@ CACHE = Parameter(
     ),
 )
 
-LINEAR = flag_parameter(
-    name="linear",
-    help="Sequential instead of random requests.",
-    option="-L",
-)
+LINEAR = flag_parameter(name="linear", help="Sequential instead of random requests.", option="-L")
 
 BATCH = flag_parameter(
     name="batch",

@@ -21,7 +21,7 @@ from suites.base import (
 from suites.checks import Check, CheckOutcome, blocking_check
 from suites.command_line import CommandSyntax, Respelled, Words
 from suites.line_parser import LineParser
-from suites.parameters import Choice, Parameter, Tuned, Type, Values, text_parameter
+from suites.parameters import Choice, Parameter, Tuned, Type, Values, count_parameter, text_parameter
 from suites.peer import ADDRESS_PATTERN
 from suites.ping import LOST
 from suites.programs import Program, same_package_name
@@ -160,14 +160,12 @@ TARGET = text_parameter(
 
 PARAMETERS = (
     TARGET,
-    Parameter(
+    count_parameter(
         name="cycles",
         title="report-cycles",
-        type=Type.INTEGER,
         default=10,
         help="Packets sent to each hop.",
         option="-c, --report-cycles",
-        minimum=1,
         maximum=100_000,
     ),
     Parameter(
@@ -189,14 +187,12 @@ PARAMETERS = (
         option="--udp, --tcp",
         choices=(Choice("icmp", "ICMP echo"), Choice("udp", "UDP"), Choice("tcp", "TCP SYN")),
     ),
-    Parameter(
+    count_parameter(
         name="port",
         title="port",
-        type=Type.INTEGER,
         default=80,
         help="Port of TCP.",
         option="-P, --port",
-        minimum=1,
         maximum=65535,
         applies=lambda values: values["protocol"] == "tcp",
     ),

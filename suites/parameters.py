@@ -127,6 +127,9 @@ class Parameter:
 
 flag_parameter = partial(Parameter, type=Type.FLAG, default=False)
 text_parameter = partial(Parameter, type=Type.TEXT, default="")
+folder_parameter = partial(text_parameter, name="folder", title="Folder", pattern=r"/.*", identity=False)
+count_parameter = partial(Parameter, type=Type.INTEGER, minimum=1)
+runtime_parameter = partial(Parameter, name="time", type=Type.DURATION, unit="s", minimum=1, maximum=86400, whole=True)
 
 LARGEST = 10**18
 """Largest number of a parameter without bounds of its own."""

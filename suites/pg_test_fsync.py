@@ -10,7 +10,7 @@ from suites.command_line import CommandSyntax
 from suites.equivalents import Traits
 from suites.facts import Facts, known
 from suites.line_parser import LineParser
-from suites.parameters import Parameter, Tuned, Type, Values
+from suites.parameters import Tuned, Values, count_parameter
 from suites.programs import POSTGRESQL_SERVER, Program
 from suites.tool_messages import exit_text
 from suites.units import Unit
@@ -74,15 +74,13 @@ class PgTestFsyncParser(LineParser):
         return ParsedTrial(tuple(one for one in figures if one.value > 0), (), tuple(notes), not notes)
 
 
-SECONDS = Parameter(
+SECONDS = count_parameter(
     name="seconds",
     title="secs-per-test",
-    type=Type.INTEGER,
     default=5,
     help=f"Time of each of the {TESTS} tests.",
     option="-s",
     unit="s",
-    minimum=1,
     maximum=3600,
 )
 

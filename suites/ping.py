@@ -31,7 +31,7 @@ from suites.iperf3.text import THROUGHPUT
 from suites.line_parser import LineParser
 from suites.net_blocks.checks import NET_BLOCKS_CHECKS
 from suites.net_blocks.suite import PROGRAM, SOURCES
-from suites.parameters import Choice, Parameter, Tuned, Type, Values
+from suites.parameters import Choice, Parameter, Tuned, Type, Values, runtime_parameter
 from suites.peer import SAME_HOST, address_effects, peer_address, port_text
 from suites.probe import BUILD, Record, needed_programs, probe_end, read_record
 from suites.programs import COMPILER, Program
@@ -255,16 +255,8 @@ METHOD = Parameter(
     choices=(Choice(PING, "ping (ICMP)"), Choice(PROBE, "Benchwright's probe (UDP)")),
 )
 
-TIME = Parameter(
-    name="time",
-    title="Phase time",
-    type=Type.DURATION,
-    default=30.0,
-    help="Measured time with the network idle, and again under load.",
-    unit="s",
-    minimum=1,
-    maximum=3600,
-    whole=True,
+TIME = runtime_parameter(
+    title="Phase time", default=30.0, help="Measured time with the network idle, and again under load.", maximum=3600
 )
 
 INTERVAL = Parameter(

@@ -33,7 +33,18 @@ from suites.equivalents import (
 from suites.facts import Facts, known
 from suites.line_parser import LineParser
 from suites.net_blocks.output import LONGEST, P50, P90, P99, P999
-from suites.parameters import Choice, Parameter, Tuned, Type, Value, Values, flag_parameter, format_size
+from suites.parameters import (
+    Choice,
+    Parameter,
+    Tuned,
+    Type,
+    Value,
+    Values,
+    count_parameter,
+    flag_parameter,
+    format_size,
+    runtime_parameter,
+)
 from suites.peer import ADDRESS, SAME_HOST, address_effects, peer_address, port_text
 from suites.programs import Program, same_package_name
 from suites.runtime_checks import SHORT_RUNTIME, TRUSTED
@@ -191,16 +202,8 @@ PARAMETERS = (
         option="--tcp",
         choices=(Choice("udp", "UDP"), Choice("tcp", "TCP")),
     ),
-    Parameter(
-        name="time",
-        type=Type.DURATION,
-        default=1.0,
-        help="Duration of the test; its first 0.4 s are a warm-up.",
-        option="-t, --time",
-        unit="s",
-        minimum=1,
-        maximum=3600,
-        whole=True,
+    runtime_parameter(
+        default=1.0, help="Duration of the test; its first 0.4 s are a warm-up.", option="-t, --time", maximum=3600
     ),
     Parameter(
         name="size",
@@ -213,25 +216,21 @@ PARAMETERS = (
         minimum=14,
         maximum=65507,
     ),
-    Parameter(
+    count_parameter(
         name="rate",
         title="mps",
-        type=Type.INTEGER,
         default=10_000,
         help="Messages per second.",
         option="--mps",
         unit="1/s",
-        minimum=1,
         maximum=10_000_000,
         applies=_under_load,
     ),
-    Parameter(
+    count_parameter(
         name="reply_every",
-        type=Type.INTEGER,
         default=100,
         help="The server replies to every N-th message only: these are measured, the others are load.",
         option="--reply-every",
-        minimum=1,
         maximum=1_000_000,
         applies=_under_load,
     ),
@@ -252,7 +251,7 @@ PARAMETERS = (
         identity=False,
     ),
     ADDRESS,
-)  # fmt: skip
+)
 
 
 def _observations(values: Values) -> float | None:

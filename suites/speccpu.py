@@ -13,7 +13,18 @@ from suites.command_line import CommandSyntax
 from suites.facts import Facts, cpus_for, known
 from suites.line_parser import LineParser
 from suites.memory_sizes import available_memory, memory_outcome
-from suites.parameters import Choice, Parameter, Tuned, Type, Value, Values, flag_parameter, text_parameter
+from suites.parameters import (
+    Choice,
+    Parameter,
+    Tuned,
+    Type,
+    Value,
+    Values,
+    count_parameter,
+    flag_parameter,
+    folder_parameter,
+    text_parameter,
+)
 from suites.programs import Program
 from suites.quantities import count_text
 from suites.thread_checks import MORE_THREADS_THAN_CPUS
@@ -193,12 +204,8 @@ WITHOUT_MCF = (
 )  # fmt: skip
 """The integer benchmarks of CPU2006 without the one that needs the most memory."""
 
-FOLDER = text_parameter(
-    name="folder",
-    title="Folder",
-    help="Folder on the host that contains SPEC CPU's shrc. Not tried for real: written after its documentation.",
-    pattern=r"/.*",
-    identity=False,
+FOLDER = folder_parameter(
+    help="Folder on the host that contains SPEC CPU's shrc. Not tried for real: written after its documentation."
 )
 
 GENERATION = Parameter(
@@ -235,25 +242,21 @@ MODE = Parameter(
     choices=(Choice("rate", "rate: several copies"), Choice("speed", "speed: one at a time")),
 )
 
-COPIES = Parameter(
+COPIES = count_parameter(
     name="threads",
     title="copies",
-    type=Type.INTEGER,
     default=1,
     help="Number of concurrent copies. Each needs 2 GiB of memory.",
     option="--copies, --rate",
-    minimum=1,
     maximum=4096,
     applies=lambda values: values["mode"] == "rate",
 )
 
-ITERATIONS = Parameter(
+ITERATIONS = count_parameter(
     name="iterations",
-    type=Type.INTEGER,
     default=3,
     help="Runs of each benchmark. Three take days on small hosts; trials repeat the whole.",
     option="--iterations",
-    minimum=1,
     maximum=10,
 )
 

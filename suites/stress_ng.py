@@ -12,7 +12,7 @@ from suites.equivalents import Traits
 from suites.facts import Facts
 from suites.line_parser import LineParser
 from suites.memory_sizes import cache_for, memory_outcome, memory_too_small, size_beyond_cache
-from suites.parameters import Choice, Parameter, Tuned, Type, Value, Values, format_size
+from suites.parameters import Choice, Parameter, Tuned, Type, Value, Values, format_size, runtime_parameter
 from suites.programs import Program, same_package_name
 from suites.runtime_checks import TRUSTED
 from suites.sysbench.output import THREADS, tune_common
@@ -164,16 +164,10 @@ MEMRATE_BYTES = Parameter(
     applies=_memrate,
 )
 
-TIME = Parameter(
-    name="time",
-    type=Type.DURATION,
+TIME = runtime_parameter(
     default=86400.0,
     help="Runtime. stream reports no rate under about 10 s; stress-ng's default is a day.",
     option="--timeout",
-    unit="s",
-    minimum=1,
-    maximum=86400,
-    whole=True,
 )
 
 

@@ -23,7 +23,17 @@ from suites.command_line import CommandSyntax
 from suites.facts import Facts, known
 from suites.host_files import HostFile
 from suites.line_parser import LineParser
-from suites.parameters import Choice, Parameter, Tuned, Type, Values, flag_parameter, text_parameter
+from suites.parameters import (
+    Choice,
+    Parameter,
+    Tuned,
+    Type,
+    Values,
+    count_parameter,
+    flag_parameter,
+    folder_parameter,
+    text_parameter,
+)
 from suites.programs import COMPILER, MAKE, PERL, Program
 from suites.tool_messages import exit_text
 from suites.units import Unit
@@ -215,13 +225,7 @@ _FIND = (
     'ln -s "$(dirname "$run")" unixbench && exit; fi; done; echo "no UnixBench in this archive" >&2; exit 1'
 )
 
-FOLDER_PARAMETER = text_parameter(
-    name="folder",
-    title="Folder",
-    help="Folder on the host that contains UnixBench's Run.",
-    pattern=r"/.*",
-    identity=False,
-)
+FOLDER_PARAMETER = folder_parameter(help="Folder on the host that contains UnixBench's Run.")
 
 ARCHIVE_PARAMETER = text_parameter(
     name="archive",
@@ -247,11 +251,7 @@ WORKLOAD = Parameter(
 )
 
 PARTS = flag_parameter(
-    name="parts",
-    title="Parts",
-    default=True,
-    help="Show each test in addition to the index.",
-    identity=False,
+    name="parts", title="Parts", default=True, help="Show each test in addition to the index.", identity=False
 )
 
 COPIES = Parameter(
@@ -264,14 +264,12 @@ COPIES = Parameter(
     choices=(Choice(BOTH, "both: one, then one per CPU"), Choice(SINGLE, "One"), Choice(ALL, "all: one per CPU")),
 )
 
-ITERATIONS = Parameter(
+ITERATIONS = count_parameter(
     name="iterations",
     title="Iterations",
-    type=Type.INTEGER,
     default=10,
     help="Runs of the long tests; the short ones run a third as often.",
     option="-i",
-    minimum=1,
     maximum=100,
 )
 

@@ -1,7 +1,7 @@
 """dd's operands as parameters."""
 
 from suites.disk import DIRECTORY, GIB, MIB
-from suites.parameters import Choice, Parameter, Type, Values
+from suites.parameters import Choice, Parameter, Type, Values, count_parameter
 
 ZERO, URANDOM, PREPARED, FILE = "/dev/zero", "/dev/urandom", "prepared", "file"
 
@@ -50,13 +50,11 @@ BLOCK_SIZE = Parameter(
     maximum=GIB,
 )
 
-COUNT = Parameter(
+COUNT = count_parameter(
     name="count",
-    type=Type.INTEGER,
     default=1024,
     help="Number of blocks. dd has no default: /dev/zero and /dev/urandom have no end.",
     option="count=",
-    minimum=1,
     maximum=10**12,
 )
 

@@ -8,7 +8,7 @@ from suites.iperf3.link import is_paced, is_tcp, is_udp, link_speed, tuned_bitra
 from suites.iperf3.output import Iperf3Parser
 from suites.iperf3.syntax import IPERF3_SYNTAX
 from suites.iperf3.text import CONGESTION, METRICS
-from suites.parameters import Choice, Parameter, Tuned, Type, Values, text_parameter
+from suites.parameters import Choice, Parameter, Tuned, Type, Values, count_parameter, runtime_parameter, text_parameter
 from suites.peer import ADDRESS, address_effects, peer_address, port_text
 from suites.programs import Program, same_package_name
 from suites.runtime_checks import TRUSTED
@@ -40,27 +40,15 @@ PARAMETERS = (
             Choice("both", "Both at once (3.7 and later)"),
         ),
     ),
-    Parameter(
+    count_parameter(
         name="streams",
         title="parallel",
-        type=Type.INTEGER,
         default=1,
         help="Parallel connections in each direction.",
         option="-P",
-        minimum=1,
         maximum=128,
     ),
-    Parameter(
-        name="time",
-        type=Type.DURATION,
-        default=10.0,
-        help="Duration of the test after the omitted seconds.",
-        option="-t",
-        unit="s",
-        minimum=1,
-        maximum=86400,
-        whole=True,
-    ),
+    runtime_parameter(default=10.0, help="Duration of the test after the omitted seconds.", option="-t"),
     Parameter(
         name="omit",
         type=Type.DURATION,

@@ -10,7 +10,17 @@ from suites.facts import Absent, Facts, cpus_for, known
 from suites.host_files import HostFile
 from suites.linpack.output import METRICS, LinpackParser
 from suites.memory_sizes import NO_HUGE_PAGES, available_memory, cache_for, memory_outcome
-from suites.parameters import Choice, Parameter, Tuned, Type, Value, Values, format_size, text_parameter
+from suites.parameters import (
+    Choice,
+    Parameter,
+    Tuned,
+    Type,
+    Value,
+    Values,
+    count_parameter,
+    format_size,
+    text_parameter,
+)
 from suites.programs import Program, same_package_name
 from suites.sweep import peak_of
 from suites.thread_checks import MORE_THREADS_THAN_CPUS
@@ -78,25 +88,21 @@ SIZES = text_parameter(
     pattern=r"\s*[1-9]\d{1,6}\s*(?:,\s*[1-9]\d{1,6}\s*){0,19}",
 )
 
-PROCESSES = Parameter(
+PROCESSES = count_parameter(
     name="threads",
     title="Processes",
-    type=Type.INTEGER,
     default=4,
     help="Number of processes, or of threads of Intel's program: one per core.",
     option="mpirun -np, OMP_NUM_THREADS",
-    minimum=1,
     maximum=4096,
 )
 
-BLOCK = Parameter(
+BLOCK = count_parameter(
     name="block",
     title="NB",
-    type=Type.INTEGER,
     default=80,
     help="Block size NB of the matrix; optimised libraries want 128 to 256.",
     option="NBs",
-    minimum=1,
     maximum=2048,
     applies=_blocked,
 )

@@ -21,7 +21,7 @@ from suites.equivalents import Traits
 from suites.facts import Facts, cpus_for, known
 from suites.oltp import server
 from suites.oltp.output import METRICS, OltpParser
-from suites.parameters import Choice, Parameter, Tuned, Type, Values, text_parameter
+from suites.parameters import Choice, Parameter, Tuned, Type, Values, count_parameter, text_parameter
 from suites.programs import MARIADB_SERVER, POSTGRESQL_SERVER, Program
 from suites.runtime_checks import SHORT_RUNTIME, TRUSTED
 from suites.sysbench.output import ALIASES, PERCENTILE, SYSBENCH, THREADS, TIME, command
@@ -55,23 +55,15 @@ DRIVER = Parameter(
     choices=(Choice(MYSQL_DRIVER, "MySQL or MariaDB"), Choice(PGSQL, "PostgreSQL")),
 )
 
-TABLE_COUNT = Parameter(
-    name="table_count",
-    type=Type.INTEGER,
-    default=1,
-    help="Number of tables.",
-    option="--tables",
-    minimum=1,
-    maximum=10_000,
+TABLE_COUNT = count_parameter(
+    name="table_count", default=1, help="Number of tables.", option="--tables", maximum=10_000
 )
 
-TABLE_SIZE = Parameter(
+TABLE_SIZE = count_parameter(
     name="table_size",
-    type=Type.INTEGER,
     default=10_000,
     help="Rows per table, about 260 B each with indexes.",
     option="--table-size",
-    minimum=1,
     maximum=10**10,
 )
 

@@ -21,7 +21,7 @@ from suites.equivalents import Equivalent, MetricMapping, ParameterMapping, Trai
 from suites.facts import Facts, cpus_for
 from suites.host_files import HostFile
 from suites.oltp import server
-from suites.parameters import Choice, Parameter, Tuned, Type, Value, Values
+from suites.parameters import Choice, Parameter, Tuned, Type, Value, Values, count_parameter
 from suites.pgbench.output import (
     LARGEST,
     LOGGED,
@@ -56,35 +56,24 @@ SCRIPT = Parameter(
     ),
 )
 
-SCALE = Parameter(
+SCALE = count_parameter(
     name="scale",
-    type=Type.INTEGER,
     default=1,
     help="Branches, each with 100,000 accounts and about 16 MB. Updates of one branch wait for each other.",
     option="-s",
-    minimum=1,
     maximum=100_000,
 )
 
-CLIENTS = Parameter(
-    name="clients",
-    title="client",
-    type=Type.INTEGER,
-    default=1,
-    help="Number of concurrent sessions.",
-    option="-c",
-    minimum=1,
-    maximum=10_000,
+CLIENTS = count_parameter(
+    name="clients", title="client", default=1, help="Number of concurrent sessions.", option="-c", maximum=10_000
 )
 
-THREADS = Parameter(
+THREADS = count_parameter(
     name="threads",
     title="jobs",
-    type=Type.INTEGER,
     default=1,
     help="Threads of pgbench that share the clients. A single one may limit many clients.",
     option="-j",
-    minimum=1,
     maximum=4096,
 )
 
@@ -123,14 +112,12 @@ RATE = Parameter(
     maximum=10**7,
 )
 
-PORT = Parameter(
+PORT = count_parameter(
     name="port",
     title="Port",
-    type=Type.INTEGER,
     default=5432,
     help="The server's port.",
     option="-p",
-    minimum=1,
     maximum=65535,
     applies=server.is_named,
     identity=False,

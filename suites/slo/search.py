@@ -11,7 +11,7 @@ from suites.facts import Facts
 from suites.host_files import HostFile
 from suites.line_parser import LineParser
 from suites.oltp.server import server_version
-from suites.parameters import Choice, Parameter, Tuned, Type, Value, Values
+from suites.parameters import Choice, Parameter, Tuned, Type, Value, Values, count_parameter
 from suites.programs import Program
 from suites.tool_messages import exit_text
 from suites.units import Unit
@@ -100,14 +100,12 @@ WINDOW = Parameter(
     whole=True,
 )
 
-CONFIRM = Parameter(
+CONFIRM = count_parameter(
     name="confirm",
     title="fresh windows",
-    type=Type.INTEGER,
     default=3,
     help="Windows at the rate that was found. If most miss the target, lower rates are confirmed instead.",
     option="--confirm",
-    minimum=1,
     maximum=99,
 )
 

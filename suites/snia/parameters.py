@@ -11,6 +11,7 @@ from suites.parameters import (
     Type,
     Value,
     Values,
+    count_parameter,
     format_duration,
     format_size,
     parse_size,
@@ -97,25 +98,21 @@ PURGE = Parameter(
     applies=_purges,
 )
 
-PASSES = Parameter(
+PASSES = count_parameter(
     name="passes",
     title="Preconditioning",
-    type=Type.INTEGER,
     default=STANDARD_PASSES,
     help="Sequential overwrites of the range with blocks of 128 KiB before the first round.",
     unit="passes",
     option="--loops",
-    minimum=1,
     maximum=10,
 )
 
-ROUNDS = Parameter(
+ROUNDS = count_parameter(
     name="rounds",
     title="Maximum rounds",
-    type=Type.INTEGER,
     default=STANDARD_ROUNDS,
     help="Each round measures every point once. After this many the test ends, steady or not.",
-    minimum=1,
     maximum=100,
     applies=_waits,
 )

@@ -1,7 +1,7 @@
 """Parameters of sysbench's file test, and predicates on their values."""
 
 from suites.disk import DIRECTORY, GIB, KIB
-from suites.parameters import Choice, Parameter, Type, Values, flag_parameter
+from suites.parameters import Choice, Parameter, Type, Values, count_parameter, flag_parameter
 from suites.sysbench.output import PERCENTILE, THREADS, TIME
 
 DEFAULT_TOTAL = 2 * GIB
@@ -62,13 +62,11 @@ MODE = Parameter(
     ),
 )
 
-FILES = Parameter(
+FILES = count_parameter(
     name="file_num",
-    type=Type.INTEGER,
     default=128,
     help="Number of files that share the total size. Each periodic fsync flushes all of them.",
     option="--file-num",
-    minimum=1,
     maximum=10_000,
 )
 
@@ -119,13 +117,11 @@ IO_MODE = Parameter(
     ),
 )
 
-BACKLOG = Parameter(
+BACKLOG = count_parameter(
     name="async_backlog",
-    type=Type.INTEGER,
     default=128,
     help="Queue depth: requests each thread submits before it waits for them.",
     option="--file-async-backlog",
-    minimum=1,
     maximum=65536,
     applies=queues,
 )
@@ -143,10 +139,7 @@ FSYNC_FREQUENCY = Parameter(
 )
 
 FSYNC_ALL = flag_parameter(
-    name="fsync_all",
-    help="Flush after each write, like a database log.",
-    option="--file-fsync-all",
-    applies=writes,
+    name="fsync_all", help="Flush after each write, like a database log.", option="--file-fsync-all", applies=writes
 )
 
 FSYNC_END = flag_parameter(
