@@ -129,6 +129,7 @@ flag_parameter = partial(Parameter, type=Type.FLAG, default=False)
 text_parameter = partial(Parameter, type=Type.TEXT, default="")
 folder_parameter = partial(text_parameter, name="folder", title="Folder", pattern=r"/.*", identity=False)
 count_parameter = partial(Parameter, type=Type.INTEGER, minimum=1)
+port_parameter = partial(Parameter, name="port", type=Type.INTEGER, minimum=0, maximum=65535, identity=False)
 runtime_parameter = partial(Parameter, name="time", type=Type.DURATION, unit="s", minimum=1, maximum=86400, whole=True)
 
 LARGEST = 10**18

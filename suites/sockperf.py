@@ -43,6 +43,7 @@ from suites.parameters import (
     count_parameter,
     flag_parameter,
     format_size,
+    port_parameter,
     runtime_parameter,
 )
 from suites.peer import ADDRESS, SAME_HOST, address_effects, peer_address, port_text
@@ -240,15 +241,8 @@ PARAMETERS = (
         help="Figures are round trips. Without it they are half of each, which sockperf calls latency.",
         option="--full-rtt",
     ),
-    Parameter(
-        name="port",
-        type=Type.INTEGER,
-        default=11111,
-        help="Port of the server end; 0 picks a free one right before the test.",
-        option="-p, --port",
-        minimum=0,
-        maximum=65535,
-        identity=False,
+    port_parameter(
+        default=11111, help="Port of the server end; 0 picks a free one right before the test.", option="-p, --port"
     ),
     ADDRESS,
 )

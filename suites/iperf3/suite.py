@@ -8,7 +8,17 @@ from suites.iperf3.link import is_paced, is_tcp, is_udp, link_speed, tuned_bitra
 from suites.iperf3.output import Iperf3Parser
 from suites.iperf3.syntax import IPERF3_SYNTAX
 from suites.iperf3.text import CONGESTION, METRICS
-from suites.parameters import Choice, Parameter, Tuned, Type, Values, count_parameter, runtime_parameter, text_parameter
+from suites.parameters import (
+    Choice,
+    Parameter,
+    Tuned,
+    Type,
+    Values,
+    count_parameter,
+    port_parameter,
+    runtime_parameter,
+    text_parameter,
+)
 from suites.peer import ADDRESS, address_effects, peer_address, port_text
 from suites.programs import Program, same_package_name
 from suites.runtime_checks import TRUSTED
@@ -133,16 +143,7 @@ PARAMETERS = (
         pattern=CONGESTION.pattern,
         applies=is_tcp,
     ),
-    Parameter(
-        name="port",
-        type=Type.INTEGER,
-        default=5201,
-        help="Port of the server end; 0 picks a free one right before the test.",
-        option="-p",
-        minimum=0,
-        maximum=65535,
-        identity=False,
-    ),
+    port_parameter(default=5201, help="Port of the server end; 0 picks a free one right before the test.", option="-p"),
     ADDRESS,
 )
 

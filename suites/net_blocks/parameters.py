@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from suites.memory_blocks import BLOCKS
-from suites.parameters import Choice, Parameter, Type, Values, flag_parameter
+from suites.parameters import Choice, Parameter, Type, Values, flag_parameter, port_parameter
 from suites.peer import ADDRESS
 from suites.probe import BUILD, SWEEP, THREADS
 
@@ -121,16 +121,11 @@ NODELAY = flag_parameter(
     applies=uses_tcp,
 )
 
-PORT = Parameter(
-    name="port",
+PORT = port_parameter(
     title="Port",
-    type=Type.INTEGER,
     default=0,
     help="Port of the server end, for TCP and UDP; 0 picks a free one right before the test.",
     option="--port",
-    minimum=0,
-    maximum=65535,
-    identity=False,
 )
 
 FLOWS = replace(

@@ -15,17 +15,17 @@ from suites.base import (
     Workload,
     version_of,
 )
-from suites.checks import Check, CheckOutcome, NotChecked, blocking_check
+from suites.checks import Check, CheckOutcome, blocking_check
 from suites.command_line import CommandSyntax
 from suites.equivalents import Traits
 from suites.facts import Facts, cpus_for, known
 from suites.oltp import server
 from suites.oltp.output import METRICS, OltpParser
-from suites.parameters import Choice, Parameter, Tuned, Type, Values, count_parameter, text_parameter
+from suites.parameters import Choice, Parameter, Tuned, Type, Values, count_parameter, port_parameter, text_parameter
 from suites.programs import MARIADB_SERVER, POSTGRESQL_SERVER, Program
 from suites.runtime_checks import SHORT_RUNTIME, TRUSTED
 from suites.sysbench.output import ALIASES, PERCENTILE, SYSBENCH, THREADS, TIME, command
-from suites.vocab import Resource, Severity
+from suites.vocab import Resource
 
 # Parameters of sysbench's database tests.
 
@@ -83,16 +83,11 @@ DISTRIBUTION = Parameter(
     ),
 )
 
-PORT = Parameter(
-    name="port",
+PORT = port_parameter(
     title="Port",
-    type=Type.INTEGER,
     default=0,
     help="The server's port; 0 is the default: 3306 for MySQL, 5432 for PostgreSQL.",
-    minimum=0,
-    maximum=65535,
     applies=server.is_named,
-    identity=False,
 )
 
 CONFIG_FILE = text_parameter(
@@ -143,16 +138,8 @@ def _few_rows(evidence: StepEvidence) -> CheckOutcome | None:
     )
 
 
-def _in_memory(evidence: StepEvidence) -> CheckOutcome | NotChecked | None:
-    return server.in_memory(evidence, size_of(evidence.values))
-
-
-def _makes(evidence: StepEvidence) -> CheckOutcome | None:
-    values = evidence.values
-    if server.is_started_here(values) or values["tables"] != server.MAKE or not values["database"]:
-        return None
-    last = f" to sbtest{values['table_count']}" if int(values["table_count"]) > 1 else ""
-    return CheckOutcome(f"Tables sbtest1{last} are created in {values['database']} before, and dropped after.")
+def _table_names(values: Values) -> str:
+    return f"sbtest1 to sbtest{values['table_count']}" if int(values["table_count"]) > 1 else "sbtest1"
 
 
 def _postgresql(values: Values) -> bool:
@@ -183,26 +170,13 @@ OLTP_CHECKS: tuple[StepCheck, ...] = (
         needs="Tables, rows, threads.",
         evaluate=_few_rows,
     ),
-    Check(
-        id="oltp-in-memory",
-        severity=Severity.INFO,
-        title="All tables fit into memory",
-        why="After the first reads only commits reach the disk: the figure measures CPU, memory and the log.",
-        remedy="To measure the disk, make the tables larger than the memory.",
-        source="PostgreSQL, pgbench: Good Practices, which apply here, too.",
+    server.tables_in_memory(
+        "oltp-in-memory",
+        size_of,
         needs="Size of the tables; the host's memory.",
-        evaluate=_in_memory,
+        source="PostgreSQL, pgbench: Good Practices, which apply here, too.",
     ),
-    Check(
-        id="oltp-makes-tables",
-        severity=Severity.INFO,
-        title="Tables are created in your database",
-        why="Creating them takes space and time and loads the server before the test.",
-        remedy="Use a database without other content. Existing tables stop the test before it begins.",
-        source="sysbench 1.0.20, oltp_common.lua: prepare.",
-        needs="Tables and database.",
-        evaluate=_makes,
-    ),
+    server.makes_tables("oltp-makes-tables", _table_names, source="sysbench 1.0.20, oltp_common.lua: prepare."),
     server.SAME_HOST,
     server.NOT_DURABLE,
     SHORT_RUNTIME,
@@ -336,14 +310,7 @@ class SysbenchOltp(Suite):
 
     def estimate(self, values: Values, context: Context) -> Estimate:
         """Return the run's time and the size of the tables; writes depend on the number of transactions."""
-        size, own = size_of(values), server.is_started_here(values)
-        return Estimate(
-            duration=float(values["time"]),
-            written=None if own and _writes(values) else 0,
-            prepared=2 * size if own else 0,
-            space=2 * size + server.OVERHEAD if own else 0,
-            network=0 if own else None,
-        )
+        return server.run_estimate(values, size_of(values), writes=_writes(values))
 
     def workload(self, values: Values) -> Workload:
         """Return whether each transaction waits for the disk."""
