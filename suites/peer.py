@@ -1,8 +1,8 @@
-"""Parameters of network tests for the peer: its address and its port."""
+"""Network tests between a host and a peer: the address and the port of the peer."""
 
 import re
 
-from suites.base import Context, Effect, EffectKind, StepEvidence
+from suites.base import Context, Effect, EffectKind, StepEvidence, Suite
 from suites.checks import Check, CheckOutcome, NotChecked
 from suites.facts import known
 from suites.iperf3.link import end_mtus, is_loopback
@@ -29,10 +29,15 @@ def peer_address(values: Values, context: Context) -> str:
     return f"<address of {context.peer_facts.host if context.peer_facts else 'the peer'}>"
 
 
-def address_effects(values: Values) -> tuple[Effect, ...]:
-    """Return the effect of an address set in the step: the traffic goes there, whoever owns it."""
-    address = str(values["address"])
-    return (Effect(EffectKind.SENDS, address, ADDRESS.title),) if address else ()
+class PeerSuite(Suite):
+    """Base class of the suites that measure between the host and a peer."""
+
+    needs_peer = True
+
+    def effects(self, values: Values) -> tuple[Effect, ...]:
+        """Return the effect of an address set in the step: the traffic goes there, whoever owns it."""
+        address = str(values["address"])
+        return (Effect(EffectKind.SENDS, address, ADDRESS.title),) if address else ()
 
 
 def port_text(values: Values, context: Context) -> str:

@@ -8,12 +8,10 @@ from dataclasses import dataclass, field, replace
 from suites.base import (
     Command,
     Context,
-    Effect,
     Estimate,
     ParsedTrial,
     StepCheck,
     StepEvidence,
-    Suite,
     TestedTool,
     TrialParser,
     complete_values,
@@ -32,7 +30,7 @@ from suites.line_parser import LineParser
 from suites.net_blocks.checks import NET_BLOCKS_CHECKS
 from suites.net_blocks.suite import PROGRAM, SOURCES
 from suites.parameters import Choice, Parameter, Tuned, Type, Values, runtime_parameter
-from suites.peer import SAME_HOST, address_effects, peer_address, port_text
+from suites.peer import SAME_HOST, PeerSuite, peer_address, port_text
 from suites.probe import BUILD, Record, needed_programs, probe_end, read_record
 from suites.programs import COMPILER, Program
 from suites.tool_messages import exit_text
@@ -340,7 +338,7 @@ def _phase_words(words: Sequence[str]) -> list[str]:
     return [*phase, *intervals, *IPERF3_SYNTAX.normalised(shortened)]
 
 
-class LatencyUnderLoad(Suite):
+class LatencyUnderLoad(PeerSuite):
     """Queueing delay of a network under load (bufferbloat)."""
 
     id = "latency-under-load"
@@ -366,7 +364,6 @@ class LatencyUnderLoad(Suite):
         normalised=_phase_words,
     )
     metrics = METRICS
-    needs_peer = True
     several_limits = (
         "the trial measures an idle and a full link, each with its own limit.",
         "Run iperf3 to the same peer to measure the link's throughput and its limit.",
@@ -403,10 +400,6 @@ class LatencyUnderLoad(Suite):
         *build, run = probe_end(PROGRAM, words, values, context.facts, sources=SOURCES, files=(*nonces, script))
         own = Command((*start, " ".join(run.argv), "", *client.argv), files=run.files)
         return (*there, serve, *build, own)
-
-    def effects(self, values: Values) -> tuple[Effect, ...]:
-        """Return the address that the user named."""
-        return address_effects(values)
 
     def estimate(self, values: Values, context: Context) -> Estimate:
         """Return the time of both phases; the load's volume is unlimited."""

@@ -7,14 +7,12 @@ from dataclasses import dataclass, field
 from suites.base import (
     Command,
     Context,
-    Effect,
     Estimate,
     ParsedTrial,
     Purpose,
     RateLimit,
     StepCheck,
     StepEvidence,
-    Suite,
     TestedTool,
     Workload,
 )
@@ -46,7 +44,7 @@ from suites.parameters import (
     port_parameter,
     runtime_parameter,
 )
-from suites.peer import ADDRESS, SAME_HOST, address_effects, peer_address, port_text
+from suites.peer import ADDRESS, SAME_HOST, PeerSuite, peer_address, port_text
 from suites.programs import Program, same_package_name
 from suites.runtime_checks import SHORT_RUNTIME, TRUSTED
 from suites.tool_messages import exit_text
@@ -338,7 +336,7 @@ def _one_buffer(value: Value, _values: Values, _facts: Facts | None) -> Value | 
 _MODES: Mapping[Value, Value] = {PING_PONG: "latency"}
 
 
-class Sockperf(Suite):
+class Sockperf(PeerSuite):
     """sockperf ping-pong or under-load. The host is the client; the server runs on the peer."""
 
     id = "sockperf"
@@ -354,7 +352,6 @@ class Sockperf(Suite):
     syntax = CommandSyntax(aliases={"pp": PING_PONG, "ul": UNDER_LOAD, "--pps": "--mps"}, choices=("mode", "protocol"))
     metrics = (*ROUND_TRIPS, *HALVES, MESSAGES, *COUNTS)
     parser_type = SockperfParser
-    needs_peer = True
     checks = CHECKS
     equivalents = (
         Equivalent(
@@ -408,10 +405,6 @@ class Sockperf(Suite):
             Command(("sockperf", "server", "-p", port, *tcp), Purpose.SERVE, on_peer=True),
             Command(tuple(words)),
         )
-
-    def effects(self, values: Values) -> tuple[Effect, ...]:
-        """Return the address set by the user."""
-        return address_effects(values)
 
     def estimate(self, values: Values, context: Context) -> Estimate:
         """Return the time with its warm-up; under load, the bytes of the messages."""

@@ -7,12 +7,10 @@ from dataclasses import dataclass, field, replace
 from suites.base import (
     Command,
     Context,
-    Effect,
     Estimate,
     ParsedTrial,
     Purpose,
     StepEvidence,
-    Suite,
     TestedTool,
 )
 from suites.checks import Check, CheckOutcome
@@ -26,7 +24,7 @@ from suites.iperf3.syntax import IPERF3_SYNTAX
 from suites.iperf3.text import JITTER, LOST, RECEIVER, THROUGHPUT
 from suites.line_parser import LineParser
 from suites.parameters import Parameter, Tuned, Type, Values
-from suites.peer import address_effects, peer_address, port_text
+from suites.peer import PeerSuite, peer_address, port_text
 from suites.quantities import quantity
 from suites.tool_messages import exit_text
 from suites.units import Unit
@@ -149,7 +147,7 @@ SHORTEST = 3.0
 _IPERF3 = Iperf3()
 
 
-class UdpRate(Suite):
+class UdpRate(PeerSuite):
     """UDP throughput as RFC 2544 defines it, with a limit of loss: TCP first, then UDP rates by bisection."""
 
     id = "iperf3-udp"
@@ -175,7 +173,6 @@ class UdpRate(Suite):
     )
     metrics = (UDP_RATE, TCP_RATE, THROUGHPUT, LOST, JITTER)
     parser_type = UdpRateParser
-    needs_peer = True
     sweeps = True
     several_limits = (
         "the trial searches over several rates, each with its own limit.",
@@ -212,10 +209,6 @@ class UdpRate(Suite):
             Command(("iperf3", "-s", "-p", port, "--forceflush"), Purpose.SERVE, on_peer=True),
             Command(argv, files=(HostFile("udp-rate.sh", resource="udp-rate.sh"),)),
         )
-
-    def effects(self, values: Values) -> tuple[Effect, ...]:
-        """Return the address that the user named."""
-        return address_effects(values)
 
     def estimate(self, values: Values, context: Context) -> Estimate:
         """Return unknown time and volume: the search decides the number of rates."""

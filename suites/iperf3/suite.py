@@ -1,6 +1,6 @@
 """iperf3: TCP or UDP throughput between two hosts, one way or both."""
 
-from suites.base import Command, Context, Effect, Estimate, Purpose, RateLimit, Suite, TestedTool, Workload, version_of
+from suites.base import Command, Context, Estimate, Purpose, RateLimit, TestedTool, Workload, version_of
 from suites.equivalents import Traits, pattern_text
 from suites.facts import Facts
 from suites.iperf3.checks import IPERF3_CHECKS
@@ -19,7 +19,7 @@ from suites.parameters import (
     runtime_parameter,
     text_parameter,
 )
-from suites.peer import ADDRESS, address_effects, peer_address, port_text
+from suites.peer import ADDRESS, PeerSuite, peer_address, port_text
 from suites.programs import Program, same_package_name
 from suites.runtime_checks import TRUSTED
 from suites.vocab import Resource
@@ -156,7 +156,7 @@ TUNED_OMIT = 2.0
 IPERF3 = Program("iperf3", ("iperf3",), {**same_package_name("iperf3"), "zypper": "iperf"}, timed=True)
 
 
-class Iperf3(Suite):
+class Iperf3(PeerSuite):
     """TCP or UDP throughput. The host is the client; the server runs once on the peer."""
 
     id = "iperf3"
@@ -174,7 +174,6 @@ class Iperf3(Suite):
     syntax = IPERF3_SYNTAX
     metrics = METRICS
     parser_type = Iperf3Parser
-    needs_peer = True
     counting_label = "end"
     checks = IPERF3_CHECKS
 
@@ -216,10 +215,6 @@ class Iperf3(Suite):
         """
         serve = ("iperf3", "-s", "-1", "-p", port_text(values, context), "--forceflush")
         return (Command(serve, Purpose.SERVE, on_peer=True), Command(_client(values, context)))
-
-    def effects(self, values: Values) -> tuple[Effect, ...]:
-        """Return the address set by the user."""
-        return address_effects(values)
 
     def estimate(self, values: Values, context: Context) -> Estimate:
         """Return the run's time and, if the rate is limited, the bytes sent over the network."""
