@@ -24,7 +24,7 @@ from suites.line_parser import LineParser
 from suites.parameters import Choice, Parameter, Tuned, Type, Values
 from suites.programs import Program, same_package_name
 from suites.quantities import quantity
-from suites.tool_messages import exit_text
+from suites.tool_messages import exit_notes
 from suites.units import Unit
 from suites.vocab import Better, Figure, Metric, MetricKind, Resource
 
@@ -66,8 +66,7 @@ class CpParser(LineParser):
         problems = [f"cp failed: {words}" for words in self._failures]
         if not problems and (self._clock is None or self._copy is None):
             problems.append("cp was cut off: its time or size is missing.")
-        if exit_status:
-            problems.append(f"The copy {exit_text(exit_status)}.")
+        problems += exit_notes("The copy", exit_status)
         if problems or self._clock is None or self._copy is None:
             return ParsedTrial(notes=tuple(problems), complete=False)
         return ParsedTrial(tuple(_figures(self._clock, self._copy[0])), notes=tuple(self._remarks(*self._copy)))

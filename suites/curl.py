@@ -26,7 +26,7 @@ from suites.line_parser import LineParser
 from suites.parameters import Parameter, Tuned, Type, Values, count_parameter, flag_parameter, text_parameter
 from suites.ping import nearest_rank
 from suites.programs import Program, same_package_name
-from suites.tool_messages import exit_text
+from suites.tool_messages import exit_notes
 from suites.units import Unit
 from suites.vocab import Better, Figure, Metric, MetricKind, Resource, Sample, Severity, labels
 
@@ -133,8 +133,7 @@ class CurlParser(LineParser):
             notes += [f"{words.rstrip('.')}." for words in dict.fromkeys(self._failures)] or ["No request succeeded."]
         elif not self._done:
             notes.append("The output ends before the last request.")
-        if exit_status:
-            notes.append(f"The test {exit_text(exit_status)}.")
+        notes += exit_notes("The test", exit_status)
         remarks = []
         if self._broken and self._phases:
             why = "; ".join(dict.fromkeys(self._failures))

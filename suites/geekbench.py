@@ -10,7 +10,7 @@ from suites.line_parser import LineParser
 from suites.parameters import Choice, Parameter, Tuned, Type, Values, flag_parameter, folder_parameter
 from suites.programs import Program
 from suites.quantities import quantity
-from suites.tool_messages import exit_text
+from suites.tool_messages import exit_notes
 from suites.units import Unit
 from suites.vocab import Better, Figure, Metric, MetricKind, Resource, Severity, labels
 
@@ -110,8 +110,7 @@ class GeekbenchParser(LineParser):
             )
         elif not set(_CORES.values()) <= set(self._scores):
             troubles.append("Geekbench was cut off: a score is missing.")
-        if exit_status:
-            troubles.append(f"Geekbench {exit_text(exit_status)}.")
+        troubles += exit_notes("Geekbench", exit_status)
         return troubles
 
 

@@ -28,7 +28,7 @@ from suites.programs import Program, same_package_name
 from suites.redis import REQUESTS_RATE
 from suites.runtime_checks import SHORT_RUNTIME, TRUSTED
 from suites.sysbench.output import LATENCY_MAXIMUM, LATENCY_MEAN, latency_percentile
-from suites.tool_messages import exit_text
+from suites.tool_messages import exit_notes
 from suites.units import Unit
 from suites.vocab import Better, Figure, Metric, MetricKind, Resource
 
@@ -96,8 +96,7 @@ class WrkParser(LineParser):
             notes.append("wrk was cut off: it printed no summary.")
         elif whole and total <= wrong:
             notes.append(f"All {total:,.0f} responses are errors: no figure." if total else "No response: no figure.")
-        if exit_status:
-            notes.append(f"wrk {exit_text(exit_status)}.")
+        notes += exit_notes("wrk", exit_status)
         remarks = []
         if wrong and not notes:
             remarks.append(f"{wrong:,.0f} of {total:,.0f} responses are not 2xx or 3xx; the rate counts them.")

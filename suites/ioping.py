@@ -25,7 +25,7 @@ from suites.line_parser import LineParser
 from suites.parameters import Choice, Parameter, Tuned, Type, Value, Values, flag_parameter, size_word
 from suites.programs import Program, same_package_name
 from suites.quantities import quantity
-from suites.tool_messages import exit_text
+from suites.tool_messages import exit_notes
 from suites.units import Unit
 from suites.vocab import Better, Figure, Metric, MetricKind, Resource, Sample, Severity
 
@@ -69,8 +69,7 @@ class IopingParser(LineParser):
         if not self._figures and not problems:
             kept = f" The times of {len(self._samples)} requests are kept." if self._samples else ""
             problems.append(f"ioping was cut off: it printed no statistics.{kept}")
-        if exit_status:
-            problems.append(f"ioping {exit_text(exit_status)}.")
+        problems += exit_notes("ioping", exit_status)
         return ParsedTrial(self._figures, tuple(self._samples), tuple(problems), complete=not problems)
 
     def _read(self, line: str) -> None:

@@ -26,7 +26,7 @@ from suites.peer import ADDRESS_PATTERN
 from suites.ping import LOST
 from suites.programs import Program, same_package_name
 from suites.strict_json import read_json
-from suites.tool_messages import exit_text, printable_message
+from suites.tool_messages import exit_notes, printable_message
 from suites.units import Unit
 from suites.vocab import Better, Figure, Metric, MetricKind, Resource, Severity, labels
 
@@ -87,8 +87,7 @@ class MtrParser(LineParser):
                     f"{printable_message(target)} did not answer; the last hop is {printable_message(last)}. "
                     "A firewall may drop the packets: set the protocol to TCP and a port that it permits."
                 )
-        if exit_status:
-            notes.append(f"mtr {exit_text(exit_status)}.")
+        notes += exit_notes("mtr", exit_status)
         return ParsedTrial(tuple(figures), (), (*notes, *remarks), not notes)
 
 

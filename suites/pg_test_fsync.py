@@ -12,7 +12,7 @@ from suites.facts import Facts, known
 from suites.line_parser import LineParser
 from suites.parameters import Tuned, Values, count_parameter
 from suites.programs import POSTGRESQL_SERVER, Program
-from suites.tool_messages import exit_text
+from suites.tool_messages import exit_notes
 from suites.units import Unit
 from suites.vocab import Better, Figure, Metric, MetricKind, Resource, labels
 
@@ -63,8 +63,7 @@ class PgTestFsyncParser(LineParser):
         notes = [f"pg_test_fsync failed: {words}" for words in self._failures]
         if not (("one write", "fdatasync") in self._found and ("not flushed", "write") in self._found) and not notes:
             notes.append("pg_test_fsync was cut off: not all methods were tested.")
-        if exit_status:
-            notes.append(f"pg_test_fsync {exit_text(exit_status)}.")
+        notes += exit_notes("pg_test_fsync", exit_status)
         figures = []
         if led := self._found.get(("one write", "fdatasync")):
             figures += [Figure(FDATASYNC, led[0]), Figure(FDATASYNC_TIME, led[1])]

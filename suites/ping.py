@@ -33,7 +33,7 @@ from suites.parameters import Choice, Parameter, Tuned, Type, Values, runtime_pa
 from suites.peer import SAME_HOST, PeerSuite, peer_address, port_text
 from suites.probe import BUILD, Record, needed_programs, probe_end, read_record
 from suites.programs import COMPILER, Program
-from suites.tool_messages import exit_text
+from suites.tool_messages import exit_notes
 from suites.units import Unit
 from suites.vocab import Better, Figure, Metric, MetricKind, Resource, Sample, Severity, labels
 
@@ -108,8 +108,7 @@ class UnderLoadParser(LineParser):
         load_complete = load.complete or not self._loads
         if loading and not load_complete:
             troubles.append("The load broke off: no increase under load.")
-        if exit_status:
-            troubles.append(f"The test {exit_text(exit_status)}.")
+        troubles += exit_notes("The test", exit_status)
         complete = bool(idle and loaded) and load_complete and not troubles
         figures = [*self._medians(), *(_increases(idle, loaded) if load_complete else ()), *self._others()]
         figures += [figure for figure in load.figures if figure.metric is THROUGHPUT]

@@ -29,7 +29,7 @@ from suites.own_server import FAILED, NOT_STARTED, server_script
 from suites.parameters import Choice, Parameter, Tuned, Type, Values, count_parameter
 from suites.programs import Program, same_package_name
 from suites.sysbench.output import LATENCY_MAXIMUM, LATENCY_MEAN, MAXIMUM_SAMPLES, latency_percentile
-from suites.tool_messages import exit_text
+from suites.tool_messages import exit_notes
 from suites.units import Unit
 from suites.vocab import Better, Figure, Metric, MetricKind, Resource, Sample, Severity
 
@@ -106,8 +106,7 @@ class RedisParser(LineParser):
         whole = LATENCY_MAXIMUM in self._numbers or not any(one.metric is LATENCY_MEAN for one in self._samples)
         if not (done and whole) and not notes:
             notes.append(f"redis-benchmark was cut off: it printed no summary of {self.test.upper()}.")
-        if exit_status:
-            notes.append(f"redis-benchmark {exit_text(exit_status)}.")
+        notes += exit_notes("redis-benchmark", exit_status)
         figures = [Figure(one, self._numbers[one]) for one in METRICS if done and self._numbers.get(one, 0) > 0]
         remarks = []
         if done and LATENCY_MEAN not in self._numbers:

@@ -47,7 +47,7 @@ from suites.parameters import (
 from suites.peer import ADDRESS, SAME_HOST, PeerSuite, peer_address, port_text
 from suites.programs import Program, same_package_name
 from suites.runtime_checks import SHORT_RUNTIME, TRUSTED
-from suites.tool_messages import exit_text
+from suites.tool_messages import exit_notes
 from suites.units import Unit
 from suites.vocab import Better, Figure, Metric, MetricKind, Resource, Severity
 
@@ -136,8 +136,7 @@ class SockperfParser(LineParser):
             )
         if not (self._valid and self._counts and self._mean and 0.0 in self._observations) and not notes:
             notes.append("sockperf was cut off: it printed no complete statistics.")
-        if exit_status:
-            notes.append(f"sockperf {exit_text(exit_status)}.")
+        notes += exit_notes("sockperf", exit_status)
         remarks = []
         if self._counts and self._counts[0]:
             remarks.append(f"{self._counts[0]:.0f} replies never arrived: they are in no percentile.")

@@ -28,7 +28,7 @@ from suites.parameters import (
 from suites.programs import Program
 from suites.quantities import count_text
 from suites.thread_checks import MORE_THREADS_THAN_CPUS
-from suites.tool_messages import exit_text, printable_message
+from suites.tool_messages import exit_notes, printable_message
 from suites.units import Unit
 from suites.vocab import Better, Figure, Metric, MetricKind, Resource, Severity, labels
 
@@ -164,8 +164,7 @@ class SpecCpuParser(LineParser):
             troubles.append("SPEC CPU left no result, or was cut off before it wrote one.")
         elif rows and not (self._begun and self._ended):
             troubles.append("The beginning or the end of the result is missing.")
-        if exit_status:
-            troubles.append(f"SPEC CPU {exit_text(exit_status)}.")
+        troubles += exit_notes("SPEC CPU", exit_status)
         return troubles
 
 

@@ -15,7 +15,7 @@ from suites.line_parser import LineParser
 from suites.parameters import Choice, Parameter, Tuned, Type, Values
 from suites.pgbench.output import TPS
 from suites.programs import Program
-from suites.tool_messages import exit_text
+from suites.tool_messages import exit_notes
 from suites.units import Unit
 from suites.vocab import Better, Figure, Metric, MetricKind, Resource
 
@@ -83,8 +83,7 @@ class SqliteParser(LineParser):
         }
         if not ("end" in self._counts and rated.keys() == PHASES.keys()) and not notes:
             notes.append("sqlite3 was cut off, or a phase took less than 1 ms: no figures.")
-        if exit_status:
-            notes.append(f"sqlite3 {exit_text(exit_status)}.")
+        notes += exit_notes("sqlite3", exit_status)
         remarks = [
             f"{phase}: {seconds:g} s, of which the clock's step of 1 ms is {0.001 / seconds:.0%}: measure more of them."
             for phase in PHASES

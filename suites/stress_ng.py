@@ -17,7 +17,7 @@ from suites.programs import Program, same_package_name
 from suites.runtime_checks import TRUSTED
 from suites.sysbench.output import THREADS, tune_common
 from suites.thread_checks import MORE_THREADS_THAN_CPUS
-from suites.tool_messages import exit_text
+from suites.tool_messages import exit_notes
 from suites.units import Unit
 from suites.vocab import Better, Figure, Metric, MetricKind, Resource, Sample, labels
 
@@ -124,8 +124,7 @@ class StressNgParser(LineParser):
             )
         if not self._ended and not self._failures:
             troubles.append("stress-ng was cut off: its completion line is missing.")
-        if exit_status:
-            troubles.append(f"stress-ng {exit_text(exit_status)}.")
+        troubles += exit_notes("stress-ng", exit_status)
         return troubles
 
 

@@ -26,7 +26,7 @@ from suites.line_parser import LineParser
 from suites.parameters import Parameter, Tuned, Type, Values
 from suites.peer import PeerSuite, peer_address, port_text
 from suites.quantities import quantity
-from suites.tool_messages import exit_text
+from suites.tool_messages import exit_notes
 from suites.units import Unit
 from suites.vocab import Better, Figure, Metric, MetricKind, Resource, labels
 
@@ -94,8 +94,7 @@ class UdpRateParser(LineParser):
             notes.append(f"Loss exceeds the limit down to {rate}: its cause is not the rate.")
         elif self._found is None and not notes:
             notes.append("The search ended early.")
-        if exit_status:
-            notes.append(f"The search {exit_text(exit_status)}.")
+        notes += exit_notes("The search", exit_status)
         complete = bool(figures) and figures[0].metric is UDP_RATE and not exit_status
         return ParsedTrial(tuple(figures), tuple(self._samples), tuple(notes), complete)
 

@@ -35,7 +35,7 @@ from suites.parameters import (
     text_parameter,
 )
 from suites.programs import COMPILER, MAKE, PERL, Program
-from suites.tool_messages import exit_text
+from suites.tool_messages import exit_notes
 from suites.units import Unit
 from suites.vocab import Better, Figure, Metric, MetricKind, Resource, Severity, labels
 
@@ -153,8 +153,7 @@ class UnixBenchParser(LineParser):
         troubles += [_without_score(section, self._version) for section in self._sections if section.score is None]
         if not self._sections and not troubles:
             troubles.append("UnixBench was cut off before its report, or this is not its output.")
-        if exit_status:
-            troubles.append(f"UnixBench {exit_text(exit_status)}.")
+        troubles += exit_notes("UnixBench", exit_status)
         return troubles
 
 

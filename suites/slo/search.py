@@ -13,7 +13,7 @@ from suites.line_parser import LineParser
 from suites.oltp.server import server_version
 from suites.parameters import Choice, Parameter, Tuned, Type, Value, Values, count_parameter
 from suites.programs import Program
-from suites.tool_messages import exit_text
+from suites.tool_messages import exit_notes
 from suites.units import Unit
 from suites.vocab import Better, Figure, Metric, MetricKind, Resource, Sample, labels
 
@@ -233,8 +233,7 @@ class SloParser(LineParser):
 
     def _result(self, exit_status: int | None) -> ParsedTrial:
         problems = list(self._failures)
-        if exit_status:
-            problems.append(f"The search {exit_text(exit_status)}.")
+        problems += exit_notes("The search", exit_status)
         if not self._ended and not problems:
             problems.append(f"The search was cut off after {len(self._windows)} windows.")
         if self._none and not problems:

@@ -12,7 +12,7 @@ from suites.line_parser import MAXIMUM_FAILURES, LineParser
 from suites.parameters import Tuned, Values, count_parameter, runtime_parameter
 from suites.programs import Program, same_package_name
 from suites.runtime_checks import TRUSTED
-from suites.tool_messages import exit_text, printable_message
+from suites.tool_messages import exit_notes, printable_message
 from suites.units import Unit
 from suites.vocab import Better, Figure, Metric, MetricKind, Sample
 
@@ -207,8 +207,7 @@ class SysbenchParser(LineParser):
         elif "finished" not in output.numbers and not output.failures:
             last = f" The live figures up to {self._samples[-1].time:g} s are kept." if self._samples else ""
             troubles.append(f"sysbench was cut off: it printed no complete summary.{last}")
-        if exit_status:
-            troubles.append(f"sysbench {exit_text(exit_status)}.")
+        troubles += exit_notes("sysbench", exit_status)
         return troubles
 
 
