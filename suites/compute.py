@@ -127,7 +127,6 @@ def _peak(values: Values, context: Context) -> Peak | Absent:
 OPERATION = Parameter(
     name="operation",
     title="Operations",
-    type=Type.CHOICE,
     default="both",
     help="double: multiply and add (GFLOPS); 32-bit integer: add and xor (GIOPS).",
     option="--kind",

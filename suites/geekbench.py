@@ -7,7 +7,7 @@ from suites.checks import FACTS_NOT_READ, Check, CheckOutcome, NotChecked
 from suites.command_line import CommandSyntax
 from suites.facts import Facts, known
 from suites.line_parser import LineParser
-from suites.parameters import Choice, Parameter, Tuned, Type, Values, flag_parameter, folder_parameter
+from suites.parameters import Choice, Parameter, Tuned, Values, flag_parameter, folder_parameter
 from suites.programs import Program
 from suites.quantities import quantity
 from suites.tool_messages import exit_notes
@@ -129,7 +129,6 @@ FOLDER = folder_parameter(
 PROGRAM = Parameter(
     name="program",
     title="Version",
-    type=Type.CHOICE,
     default="geekbench6",
     help="Major version. Scores of different versions are not comparable.",
     choices=(

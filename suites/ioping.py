@@ -116,7 +116,6 @@ def writes(values: Values) -> bool:
 OPERATION = Parameter(
     name="operation",
     title="Requests",
-    type=Type.CHOICE,
     default="read",
     help="Operation of each request.",
     option="-W",
@@ -169,7 +168,6 @@ WORKING_SET = Parameter(
 CACHE = Parameter(
     name="cache",
     title="Page cache",
-    type=Type.CHOICE,
     default="default",
     help="Whether the page cache may serve a request.",
     option="-D, -C",

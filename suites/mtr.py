@@ -180,7 +180,6 @@ PARAMETERS = (
     Parameter(
         name="protocol",
         title="Protocol",
-        type=Type.CHOICE,
         default="icmp",
         help="ICMP echo, UDP, or TCP SYN to a port: what a firewall on the way permits.",
         option="--udp, --tcp",

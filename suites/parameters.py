@@ -51,7 +51,7 @@ def _always(_values: Values) -> bool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Parameter:
-    """One parameter of a suite.
+    """One parameter of a suite; without a `type`, one of its `choices`.
 
     `default` is the tool's own default. `option` is its spelling on the tool's command line, shown to the user. Without
     a `title`, the tool's own token is the label: the long option without dashes if there is one, else the name.
@@ -61,7 +61,7 @@ class Parameter:
 
     name: str
     title: str = ""
-    type: Type
+    type: Type = Type.CHOICE
     default: Value
     help: str
     unit: str = ""

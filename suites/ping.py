@@ -246,7 +246,6 @@ def _of_load(name: str) -> Parameter:
 METHOD = Parameter(
     name="method",
     title="Method",
-    type=Type.CHOICE,
     default=PING,
     help="ping sends ICMP; the probe sends 64 B of UDP, for hosts without ping or networks that drop ICMP.",
     choices=(Choice(PING, "ping (ICMP)"), Choice(PROBE, "Benchwright's probe (UDP)")),

@@ -32,7 +32,6 @@ EVERY_COUNT = 16
 BUILD = Parameter(
     name="build",
     title="Build",
-    type=Type.CHOICE,
     default=AUTO,
     help="Build of the probe. Figures of different builds are not comparable; the shipped one is the same on "
     "every host of an architecture.",
@@ -63,7 +62,6 @@ THREADS = Parameter(
 SWEEP = Parameter(
     name="sweep",
     title="Sweep",
-    type=Type.CHOICE,
     default="every",
     help="Thread counts measured one after the other, up to the largest.",
     option="--sweep",

@@ -123,7 +123,6 @@ FILLED_BY = {"get": "set", "lpop": "lpush"}
 TEST = Parameter(
     name="test",
     title="Request",
-    type=Type.CHOICE,
     default="set",
     help="Kind of request. GET and LPOP run after the SET or LPUSH that writes what they find.",
     option="-t",

@@ -179,7 +179,6 @@ def _under_load(values: Values) -> bool:
 MODE = Parameter(
     name="mode",
     title="Mode",
-    type=Type.CHOICE,
     default=PING_PONG,
     help="ping-pong sends a message when the reply to the last one has arrived; under-load sends at a rate, whether "
     "or not replies arrive.",
@@ -194,7 +193,6 @@ PARAMETERS = (
     Parameter(
         name="protocol",
         title="Protocol",
-        type=Type.CHOICE,
         default="udp",
         help="UDP, or one TCP connection without Nagle's delay.",
         option="--tcp",

@@ -17,7 +17,6 @@ from suites.parameters import (
     Choice,
     Parameter,
     Tuned,
-    Type,
     Value,
     Values,
     count_parameter,
@@ -210,7 +209,6 @@ FOLDER = folder_parameter(
 GENERATION = Parameter(
     name="generation",
     title="Generation",
-    type=Type.CHOICE,
     default=CPU2017,
     help="Results of different generations are not comparable.",
     choices=(Choice(CPU2017, "CPU2017"), Choice(CPU2006, "CPU2006")),
@@ -226,7 +224,6 @@ CONFIG = text_parameter(
 SUITE = Parameter(
     name="suite",
     title="Suite",
-    type=Type.CHOICE,
     default=INTEGER,
     help="Integer or floating-point benchmarks.",
     choices=(Choice(INTEGER, "Integer"), Choice(FLOATING, "Floating point")),
@@ -235,7 +232,6 @@ SUITE = Parameter(
 MODE = Parameter(
     name="mode",
     title="Mode",
-    type=Type.CHOICE,
     default="rate",
     help="rate runs several copies at once (throughput), speed one at a time.",
     choices=(Choice("rate", "rate: several copies"), Choice("speed", "speed: one at a time")),

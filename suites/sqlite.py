@@ -104,14 +104,12 @@ ROWS = _whole_number(
 )  # fmt: skip
 JOURNAL = Parameter(
     name="journal_mode",
-    type=Type.CHOICE,
     default="delete",
     help="Journal that makes a transaction atomic.",
     choices=(Choice("delete", "delete: rollback journal, SQLite's default"), Choice("wal", "wal: write-ahead log")),
 )
 SYNCHRONOUS = Parameter(
     name="synchronous",
-    type=Type.CHOICE,
     default="full",
     help="Whether each transaction waits for the disk.",
     choices=(

@@ -142,7 +142,6 @@ def _memrate(values: Values) -> bool:
 METHOD = Parameter(
     name="method",
     title="Stressor",
-    type=Type.CHOICE,
     default=STREAM,
     help="stream runs STREAM's kernels; memrate reads and writes in about 25 ways, with words of every width.",
     choices=(

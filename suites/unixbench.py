@@ -27,7 +27,6 @@ from suites.parameters import (
     Choice,
     Parameter,
     Tuned,
-    Type,
     Values,
     count_parameter,
     flag_parameter,
@@ -238,7 +237,6 @@ ARCHIVE_PARAMETER = text_parameter(
 WORKLOAD = Parameter(
     name="workload",
     title="Tests",
-    type=Type.CHOICE,
     default=WHOLE,
     help="The whole index mixes processor, files, pipes, processes and scripts, and grew 3 to 6 times where Dhrystone, "
     "which measures the processor, grew 15.5 times (AWS re:Invent 2013 ENT305).",
@@ -256,7 +254,6 @@ PARTS = flag_parameter(
 COPIES = Parameter(
     name="copies",
     title="Copies",
-    type=Type.CHOICE,
     default=BOTH,
     help="Number of concurrent copies of each test.",
     option="-c",

@@ -26,7 +26,6 @@ def copied(values: Values) -> int:
 INPUT = Parameter(
     name="input",
     title="if",
-    type=Type.CHOICE,
     default=ZERO,
     help="Source of the copy. Zeros may compress; /dev/urandom is limited by a CPU; random bytes prepared in a file "
     "are read from the page cache, unless it is dropped before each trial.",
@@ -61,7 +60,6 @@ COUNT = count_parameter(
 FLUSH = Parameter(
     name="flush",
     title="conv, oflag",
-    type=Type.CHOICE,
     default="none",
     help="When written data reaches the disk. Without a flush dd measures the page cache.",
     option="conv=, oflag=",
@@ -77,7 +75,6 @@ FLUSH = Parameter(
 READ = Parameter(
     name="read",
     title="iflag",
-    type=Type.CHOICE,
     default="cached",
     help="How the file is read. It was just written: without direct I/O the page cache serves it.",
     option="iflag=",

@@ -31,7 +31,6 @@ PARAMETERS = (
     Parameter(
         name="protocol",
         title="Protocol",
-        type=Type.CHOICE,
         default="tcp",
         help="TCP sends as fast as the network allows; UDP sends at the given rate and counts lost datagrams.",
         option="-u",
@@ -40,7 +39,6 @@ PARAMETERS = (
     Parameter(
         name="direction",
         title="Direction",
-        type=Type.CHOICE,
         default="send",
         help="Direction of the data, seen from the host; the peer is the other end.",
         option="-R, --bidir",
@@ -129,7 +127,6 @@ PARAMETERS = (
     Parameter(
         name="pacing",
         title="Pacing",
-        type=Type.CHOICE,
         default="application",
         help="Where TCP is paced: in iperf3, in bursts of its timer, or in the kernel, packet by packet.",
         option="-b, --fq-rate",

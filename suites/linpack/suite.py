@@ -14,7 +14,6 @@ from suites.parameters import (
     Choice,
     Parameter,
     Tuned,
-    Type,
     Value,
     Values,
     count_parameter,
@@ -59,7 +58,6 @@ def _blocked(values: Values) -> bool:
 PROGRAM = Parameter(
     name="program",
     title="Program",
-    type=Type.CHOICE,
     default=HPCC,
     help="LINPACK program: HPL from the package hpcc, your own xhpl, or Intel's. The "
     "figure depends on the BLAS library, which the run reports: a core reached 2 GFLOPS with Debian's reference "

@@ -31,7 +31,6 @@ def uses_tcp(values: Values) -> bool:
 PROTOCOL = Parameter(
     name="protocol",
     title="Protocol",
-    type=Type.CHOICE,
     default="both",
     help="TCP sends as fast as the network allows; UDP sends at the given rate and counts lost datagrams.",
     option="--protocols",
@@ -41,7 +40,6 @@ PROTOCOL = Parameter(
 TESTS = Parameter(
     name="tests",
     title="Tests",
-    type=Type.CHOICE,
     default="all",
     help="Upload: host to peer. Download: peer to host. Latency: round trips of a buffer.",
     option="--tests",

@@ -144,7 +144,6 @@ def is_named(values: Values) -> bool:
 SERVER = Parameter(
     name="server",
     title="Server",
-    type=Type.CHOICE,
     default=OWN,
     help="own: created in the step's private directory, started for each trial and removed with it.",
     choices=(Choice(OWN, "own: started for the test"), Choice(NAMED, "named: runs already")),
@@ -169,7 +168,6 @@ DATABASE = _named_parameter(
 TABLES = Parameter(
     name="tables",
     title="Tables",
-    type=Type.CHOICE,
     default=MAKE,
     help="Whether tables are created before and dropped after. Existing tables are never replaced.",
     choices=(Choice(MAKE, "make: created before, dropped after"), Choice(KEEP, "keep: existing tables")),

@@ -21,7 +21,7 @@ from suites.equivalents import Traits
 from suites.facts import Facts, cpus_for, known
 from suites.oltp import server
 from suites.oltp.output import METRICS, OltpParser
-from suites.parameters import Choice, Parameter, Tuned, Type, Values, count_parameter, port_parameter, text_parameter
+from suites.parameters import Choice, Parameter, Tuned, Values, count_parameter, port_parameter, text_parameter
 from suites.programs import MARIADB_SERVER, POSTGRESQL_SERVER, Program
 from suites.runtime_checks import SHORT_RUNTIME, TRUSTED
 from suites.sysbench.output import ALIASES, PERCENTILE, SYSBENCH, THREADS, TIME, command
@@ -35,7 +35,6 @@ PGSQL, MYSQL_DRIVER = "pgsql", "mysql"
 WORKLOAD = Parameter(
     name="workload",
     title="Transaction",
-    type=Type.CHOICE,
     default="oltp_read_write",
     help="Content of each transaction. Rates of different ones are not comparable.",
     choices=(
@@ -48,7 +47,6 @@ WORKLOAD = Parameter(
 
 DRIVER = Parameter(
     name="driver",
-    type=Type.CHOICE,
     default=MYSQL_DRIVER,
     help="Database system to measure. A server started for the test is MariaDB or PostgreSQL, whichever is installed.",
     option="--db-driver",
@@ -69,7 +67,6 @@ TABLE_SIZE = count_parameter(
 
 DISTRIBUTION = Parameter(
     name="distribution",
-    type=Type.CHOICE,
     default="special",
     help="Distribution of the rows. sysbench's default picks 1 % of them in 3 of 4 cases, so little comes from "
     "the disk.",

@@ -45,7 +45,6 @@ from suites.vocab import Resource
 SCRIPT = Parameter(
     name="script",
     title="builtin",
-    type=Type.CHOICE,
     default="tpcb-like",
     help="Content of each transaction. Rates of different ones are not comparable.",
     option="-b",
@@ -90,7 +89,6 @@ TIME = Parameter(
 
 PROTOCOL = Parameter(
     name="protocol",
-    type=Type.CHOICE,
     default="simple",
     help="Query protocol. Prepared statements are planned once, which can nearly double the rate of short reads.",
     option="-M",

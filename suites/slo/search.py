@@ -57,7 +57,6 @@ LIMIT = Parameter(
 PERCENTILE = Parameter(
     name="percentile",
     title="percentile",
-    type=Type.CHOICE,
     default="99",
     help="The percentile that the target is for.",
     option="--percentile",

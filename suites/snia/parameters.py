@@ -67,7 +67,6 @@ def _purges(values: Values) -> bool:
 TEST = Parameter(
     name="test",
     title="Test",
-    type=Type.CHOICE,
     default=IOPS,
     help="Test of the SNIA Solid State Storage Performance Test Specification. Each runs until steady state.",
     choices=(
@@ -90,7 +89,6 @@ RANGE = replace(
 PURGE = Parameter(
     name="purge",
     title="Purge",
-    type=Type.CHOICE,
     default=BLKDISCARD,
     help="How to empty a raw device first. blkdiscard (util-linux 2.36 or later) declares all blocks unused; it "
     "is not a secure erase, and a device without discard refuses it.",
@@ -120,7 +118,6 @@ ROUNDS = count_parameter(
 CRITERION = Parameter(
     name="criterion",
     title="Criterion",
-    type=Type.CHOICE,
     default=BOTH,
     help="When to end the test. The window of the standard alone accepts a slow decay, far too high.",
     choices=(

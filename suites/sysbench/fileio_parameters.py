@@ -48,7 +48,6 @@ def _flushes_now_and_then(values: Values) -> bool:
 
 MODE = Parameter(
     name="mode",
-    type=Type.CHOICE,
     default="rndrd",
     help="Access pattern. sysbench has no default.",
     option="--file-test-mode",
@@ -92,7 +91,6 @@ BLOCK_SIZE = Parameter(
 
 EXTRA_FLAGS = Parameter(
     name="extra_flags",
-    type=Type.CHOICE,
     default="none",
     help="Flags of open. Without one, the page cache may serve the I/O.",
     option="--file-extra-flags",
@@ -106,7 +104,6 @@ EXTRA_FLAGS = Parameter(
 
 IO_MODE = Parameter(
     name="io_mode",
-    type=Type.CHOICE,
     default="sync",
     help="How requests are submitted to the kernel.",
     option="--file-io-mode",
@@ -152,7 +149,6 @@ FSYNC_END = flag_parameter(
 
 FSYNC_MODE = Parameter(
     name="fsync_mode",
-    type=Type.CHOICE,
     default="fsync",
     help="System call that flushes. fdatasync skips a file's timestamps, which fsync writes, too.",
     option="--file-fsync-mode",

@@ -296,7 +296,6 @@ TOTAL_SIZE = Parameter(
 
 OPERATION = Parameter(
     name="operation",
-    type=Type.CHOICE,
     default="write",
     help="Write, read, or run only the loop to measure its own cost.",
     option="--memory-oper",
@@ -305,7 +304,6 @@ OPERATION = Parameter(
 
 ACCESS_MODE = Parameter(
     name="access_mode",
-    type=Type.CHOICE,
     default="seq",
     help="Access the block in address order or at random.",
     option="--memory-access-mode",
@@ -314,7 +312,6 @@ ACCESS_MODE = Parameter(
 
 SCOPE = Parameter(
     name="scope",
-    type=Type.CHOICE,
     default="global",
     help="One block shared by all threads, or one block per thread.",
     option="--memory-scope",

@@ -41,7 +41,6 @@ REPETITION = (
     Parameter(
         name="policy",
         title="Stopping rule",
-        type=Type.CHOICE,
         default=Policy.FIXED.value,
         choices=(
             Choice(Policy.FIXED.value, "Fixed number"),
@@ -93,7 +92,6 @@ REPETITION = (
     Parameter(
         name="confidence",
         title="Confidence",
-        type=Type.CHOICE,
         default="95",
         choices=(Choice("95", "95 %"), Choice("99", "99 %")),
         help="At 95 %, a false “better”, “worse” or “smaller” has at most 2.5 % each, at 99 % 0.5 %, over all trials.",
@@ -171,7 +169,6 @@ REPETITION = (
     Parameter(
         name="order",
         title="Order",
-        type=Type.CHOICE,
         default=Order.BLOCK.value,
         choices=(
             Choice(Order.BLOCK.value, "Step by step"),
