@@ -82,7 +82,7 @@ class Check(Generic[E]):
     """
 
     id: str
-    severity: Severity
+    severity: Severity = Severity.WARNING
     title: str
     why: str
     remedy: str
@@ -128,6 +128,9 @@ class Check(Generic[E]):
             install=outcome.install,
         )
 
+
+blocking_check = partial(Check, severity=Severity.ERROR, blocks=True)
+"""Makes a check whose finding keeps the step from being started."""
 
 after_check = partial(Check, when=CheckPhase.AFTER)
 """Makes a check after the trials."""

@@ -9,7 +9,7 @@ from suites.base import Command, Context, Estimate, Suite, TestedTool, TrialPars
 from suites.command_line import CommandSyntax
 from suites.equivalents import CPU_QUESTION, THREADS_MAPPING, Equivalent, MetricMapping, ParameterMapping
 from suites.facts import Absent, Facts, known
-from suites.parameters import Choice, Parameter, Tuned, Type, Values
+from suites.parameters import Choice, Parameter, Tuned, Type, Values, runtime_parameter
 from suites.programs import COMPILER, Program, bundled
 from suites.runtime_checks import SHORT_RUNTIME, TRUSTED
 from suites.sweep import Peak, knee_note, peak_of
@@ -127,7 +127,6 @@ def _peak(values: Values, context: Context) -> Peak | Absent:
 OPERATION = Parameter(
     name="operation",
     title="Operations",
-    type=Type.CHOICE,
     default="both",
     help="double: multiply and add (GFLOPS); 32-bit integer: add and xor (GIOPS).",
     option="--kind",
@@ -138,17 +137,11 @@ OPERATION = Parameter(
     ),
 )
 
-TIME = Parameter(
-    name="time",
+TIME = runtime_parameter(
     title="Time",
-    type=Type.DURATION,
     default=10.0,
     help="Runtime of each thread count and kind of operation. Every second gives a sample.",
     option="--time",
-    unit="s",
-    minimum=1,
-    maximum=86400,
-    whole=True,
 )
 
 

@@ -24,9 +24,9 @@ from suites.line_parser import LineParser
 from suites.parameters import Choice, Parameter, Tuned, Type, Values
 from suites.programs import Program, same_package_name
 from suites.quantities import quantity
-from suites.tool_messages import exit_text
+from suites.tool_messages import exit_notes
 from suites.units import Unit
-from suites.vocab import Better, Figure, Metric, MetricKind, Resource, Severity
+from suites.vocab import Better, Figure, Metric, MetricKind, Resource
 
 # Parser of bash's clock and the size of the copy; the rate is computed from both.
 
@@ -66,8 +66,7 @@ class CpParser(LineParser):
         problems = [f"cp failed: {words}" for words in self._failures]
         if not problems and (self._clock is None or self._copy is None):
             problems.append("cp was cut off: its time or size is missing.")
-        if exit_status:
-            problems.append(f"The copy {exit_text(exit_status)}.")
+        problems += exit_notes("The copy", exit_status)
         if problems or self._clock is None or self._copy is None:
             return ParsedTrial(notes=tuple(problems), complete=False)
         return ParsedTrial(tuple(_figures(self._clock, self._copy[0])), notes=tuple(self._remarks(*self._copy)))
@@ -133,7 +132,6 @@ SIZE = Parameter(
 READ = Parameter(
     name="read",
     title="Source",
-    type=Type.CHOICE,
     default="cached",
     help="Whether the source may come from the page cache, which holds it after it is made or copied.",
     choices=(
@@ -145,7 +143,6 @@ READ = Parameter(
 FLUSH = Parameter(
     name="flush",
     title="Flush",
-    type=Type.CHOICE,
     default="none",
     help="Whether the clock includes flushing the copy to the disk.",
     choices=(Choice("none", "cp alone"), Choice("sync", "cp, then sync of the copy")),
@@ -153,7 +150,6 @@ FLUSH = Parameter(
 
 REFLINK = Parameter(
     name="reflink",
-    type=Type.CHOICE,
     default="default",
     help="Whether the copy may share blocks with its source or be made by the file server. cp 9 tries both by default.",
     option="--reflink",
@@ -240,7 +236,6 @@ def _short(evidence: StepEvidence) -> CheckOutcome | None:
 CP_CHECKS = (
     Check(
         id="source-in-memory",
-        severity=Severity.WARNING,
         title="Page cache will serve the source",
         why="A file just written or copied is still in the page cache, so nothing is read from the disk. "
         "Example (another host): a cp took 17 s (59 MB/s), the same cp again 0.853 s (1,200 MB/s).",
@@ -251,7 +246,6 @@ CP_CHECKS = (
     ),
     Check(
         id="cannot-be-cold",
-        severity=Severity.WARNING,
         title="Source is on a memory file system",
         why="The file exists in memory only, so the copy is from memory to memory.",
         remedy="Choose a directory on a disk.",
@@ -262,7 +256,6 @@ CP_CHECKS = (
     disk.unflushed_write(_unflushed),
     Check(
         id="reflink",
-        severity=Severity.WARNING,
         title="Reflink or server-side copy possible",
         why="cp of coreutils 9 shares the source's blocks or asks the server to copy: it ends at once, and "
         "neither disk nor network moves the bytes.",

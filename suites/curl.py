@@ -19,14 +19,14 @@ from suites.base import (
     TestedTool,
     TrialParser,
 )
-from suites.checks import Check, CheckOutcome
+from suites.checks import Check, CheckOutcome, blocking_check
 from suites.command_line import CommandSyntax, Respelled, Words
 from suites.host_files import HostFile
 from suites.line_parser import LineParser
-from suites.parameters import Parameter, Tuned, Type, Values
+from suites.parameters import Parameter, Tuned, Type, Values, count_parameter, flag_parameter, text_parameter
 from suites.ping import nearest_rank
 from suites.programs import Program, same_package_name
-from suites.tool_messages import exit_text
+from suites.tool_messages import exit_notes
 from suites.units import Unit
 from suites.vocab import Better, Figure, Metric, MetricKind, Resource, Sample, Severity, labels
 
@@ -133,8 +133,7 @@ class CurlParser(LineParser):
             notes += [f"{words.rstrip('.')}." for words in dict.fromkeys(self._failures)] or ["No request succeeded."]
         elif not self._done:
             notes.append("The output ends before the last request.")
-        if exit_status:
-            notes.append(f"The test {exit_text(exit_status)}.")
+        notes += exit_notes("The test", exit_status)
         remarks = []
         if self._broken and self._phases:
             why = "; ".join(dict.fromkeys(self._failures))
@@ -173,21 +172,17 @@ def _phases_of(times: list[float], *, by_name: bool) -> list[tuple[str, float]]:
     return [*found, (FIRST_BYTE, first - ready), (TOTAL, total)]
 
 
-URL = Parameter(
+URL = text_parameter(
     name="url",
     title="URL",
-    type=Type.TEXT,
-    default="",
     help="URL of each request, as seen from the host. Its answer should be short: the transfer is part of the total.",
     pattern=r"https?://[^\s/]+\S*",
 )
-REQUESTS = Parameter(
+REQUESTS = count_parameter(
     name="requests",
     title="Requests",
-    type=Type.INTEGER,
     default=1,
     help="Requests one after the other, each by a curl of its own: new look-up, connection and full handshake.",
-    minimum=1,
     maximum=MOST_REQUESTS,
 )
 PAUSE = Parameter(
@@ -200,11 +195,9 @@ PAUSE = Parameter(
     minimum=0,
     maximum=600,
 )
-INSECURE = Parameter(
+INSECURE = flag_parameter(
     name="insecure",
     title="insecure",
-    type=Type.FLAG,
-    default=False,
     help="Accept a certificate that this host cannot verify, as of a server of your own.",
     option="-k, --insecure",
 )
@@ -220,10 +213,8 @@ def _few(evidence: StepEvidence) -> CheckOutcome | None:
 
 
 CHECKS: tuple[StepCheck, ...] = (
-    Check(
+    blocking_check(
         id="curl-no-url",
-        severity=Severity.ERROR,
-        blocks=True,
         title="URL missing",
         why="curl needs the URL that it requests.",
         remedy="Set the URL.",

@@ -7,10 +7,10 @@ from suites.checks import FACTS_NOT_READ, Check, CheckOutcome, NotChecked
 from suites.command_line import CommandSyntax
 from suites.facts import Facts, known
 from suites.line_parser import LineParser
-from suites.parameters import Choice, Parameter, Tuned, Type, Values
+from suites.parameters import Choice, Parameter, Tuned, Values, flag_parameter, folder_parameter
 from suites.programs import Program
 from suites.quantities import quantity
-from suites.tool_messages import exit_text
+from suites.tool_messages import exit_notes
 from suites.units import Unit
 from suites.vocab import Better, Figure, Metric, MetricKind, Resource, Severity, labels
 
@@ -110,8 +110,7 @@ class GeekbenchParser(LineParser):
             )
         elif not set(_CORES.values()) <= set(self._scores):
             troubles.append("Geekbench was cut off: a score is missing.")
-        if exit_status:
-            troubles.append(f"Geekbench {exit_text(exit_status)}.")
+        troubles += exit_notes("Geekbench", exit_status)
         return troubles
 
 
@@ -123,20 +122,13 @@ _LICENSED = (
     "*Geekbench*) ;; *) exit 1 ;; esac"
 )
 
-FOLDER = Parameter(
-    name="folder",
-    title="Folder",
-    type=Type.TEXT,
-    default="",
-    help="Folder on the host that contains geekbench6. Not tried for real: written after its documentation.",
-    pattern=r"/.*",
-    identity=False,
+FOLDER = folder_parameter(
+    help="Folder on the host that contains geekbench6. Not tried for real: written after its documentation."
 )
 
 PROGRAM = Parameter(
     name="program",
     title="Version",
-    type=Type.CHOICE,
     default="geekbench6",
     help="Major version. Scores of different versions are not comparable.",
     choices=(
@@ -146,11 +138,9 @@ PROGRAM = Parameter(
     ),
 )
 
-UPLOAD = Parameter(
+UPLOAD = flag_parameter(
     name="upload",
     title="Upload",
-    type=Type.FLAG,
-    default=False,
     help="Let Geekbench publish its results. Without a Pro licence it always does, and shows no scores here.",
     option="--no-upload",
     identity=False,
@@ -184,7 +174,6 @@ GEEKBENCH_NO_FOLDER = Check(
 
 GEEKBENCH_UPLOADS = Check(
     id="geekbench-uploads",
-    severity=Severity.WARNING,
     title="Results will be published",
     why="The host's description and scores go to a public web site of the vendor.",
     remedy="Turn upload off; that needs a Pro licence on the host.",
@@ -208,7 +197,6 @@ def _little_memory(evidence: StepEvidence) -> CheckOutcome | NotChecked | None:
 
 GEEKBENCH_MEMORY = Check(
     id="geekbench-little-memory",
-    severity=Severity.WARNING,
     title="Little memory for Geekbench",
     why="Below 1.2 GB Geekbench swaps or is killed by the kernel.",
     remedy="Free memory, or use another test on this host.",

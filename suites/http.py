@@ -2,7 +2,6 @@
 
 import re
 from dataclasses import dataclass, field
-from functools import partial
 
 from suites.base import (
     Command,
@@ -16,7 +15,7 @@ from suites.base import (
     Suite,
     TestedTool,
 )
-from suites.checks import Check, CheckOutcome
+from suites.checks import CheckOutcome, blocking_check
 from suites.command_line import CommandSyntax, Respelled, Words
 from suites.dd.output import ELAPSED
 from suites.equivalents import Traits
@@ -24,14 +23,14 @@ from suites.facts import Facts, cpus_for
 from suites.line_parser import LineParser
 from suites.oltp.server import SERVER, is_named, is_started_here, server_version
 from suites.own_server import FAILED, NOT_STARTED, server_script
-from suites.parameters import Parameter, Tuned, Type, Values
+from suites.parameters import Parameter, Tuned, Type, Values, count_parameter, text_parameter
 from suites.programs import Program, same_package_name
 from suites.redis import REQUESTS_RATE
 from suites.runtime_checks import SHORT_RUNTIME, TRUSTED
 from suites.sysbench.output import LATENCY_MAXIMUM, LATENCY_MEAN, latency_percentile
-from suites.tool_messages import exit_text
+from suites.tool_messages import exit_notes
 from suites.units import Unit
-from suites.vocab import Better, Figure, Metric, MetricKind, Resource, Severity
+from suites.vocab import Better, Figure, Metric, MetricKind, Resource
 
 PERCENTILES = {str(rank): latency_percentile(rank) for rank in (50, 75, 90, 99)}
 TRANSFER = Metric("transfer_rate", "Bytes read", Unit.BYTES_PER_SECOND, Better.HIGHER, MetricKind.RATE)
@@ -97,8 +96,7 @@ class WrkParser(LineParser):
             notes.append("wrk was cut off: it printed no summary.")
         elif whole and total <= wrong:
             notes.append(f"All {total:,.0f} responses are errors: no figure." if total else "No response: no figure.")
-        if exit_status:
-            notes.append(f"wrk {exit_text(exit_status)}.")
+        notes += exit_notes("wrk", exit_status)
         remarks = []
         if wrong and not notes:
             remarks.append(f"{wrong:,.0f} of {total:,.0f} responses are not 2xx or 3xx; the rate counts them.")
@@ -109,11 +107,9 @@ class WrkParser(LineParser):
         return ParsedTrial(figures, (), (*notes, *remarks), not notes, self._server)
 
 
-URL = Parameter(
+URL = text_parameter(
     name="url",
     title="URL",
-    type=Type.TEXT,
-    default="",
     help="URL that every request gets, as seen from the host.",
     pattern=r"https?://[^\s/]+\S*",
     applies=is_named,
@@ -129,12 +125,11 @@ SIZE = Parameter(
     maximum=2**26,
     applies=is_started_here,
 )
-_whole_number = partial(Parameter, type=Type.INTEGER, minimum=1)
-CONNECTIONS = _whole_number(
+CONNECTIONS = count_parameter(
     name="connections", default=10, help="Open connections; each waits for its reply (closed loop).", option="-c",
     maximum=100_000,
 )  # fmt: skip
-THREADS = _whole_number(name="threads", default=2, help="Threads of wrk.", option="-t", maximum=1024)
+THREADS = count_parameter(name="threads", default=2, help="Threads of wrk.", option="-t", maximum=1024)
 TIME = Parameter(
     name="time", type=Type.DURATION, default=10.0, help="Duration of the test.", option="-d", minimum=1,
     maximum=86400, whole=True,
@@ -184,10 +179,8 @@ def _few_connections(evidence: StepEvidence) -> CheckOutcome | None:
 
 
 CHECKS: tuple[StepCheck, ...] = (
-    Check(
+    blocking_check(
         id="http-no-url",
-        severity=Severity.ERROR,
-        blocks=True,
         title="URL missing",
         why="wrk needs the URL that it requests.",
         remedy="Set the URL, or let the step start its own server.",
@@ -195,10 +188,8 @@ CHECKS: tuple[StepCheck, ...] = (
         needs="The URL.",
         evaluate=_no_url,
     ),
-    Check(
+    blocking_check(
         id="http-few-connections",
-        severity=Severity.ERROR,
-        blocks=True,
         title="Fewer connections than threads",
         why="wrk refuses to start: each thread has at least one connection.",
         remedy="Set connections to at least the number of threads.",

@@ -22,10 +22,10 @@ from suites.equivalents import (
 )
 from suites.facts import Directory, Facts
 from suites.line_parser import LineParser
-from suites.parameters import Choice, Parameter, Tuned, Type, Value, Values, size_word
+from suites.parameters import Choice, Parameter, Tuned, Type, Value, Values, flag_parameter, size_word
 from suites.programs import Program, same_package_name
 from suites.quantities import quantity
-from suites.tool_messages import exit_text
+from suites.tool_messages import exit_notes
 from suites.units import Unit
 from suites.vocab import Better, Figure, Metric, MetricKind, Resource, Sample, Severity
 
@@ -69,8 +69,7 @@ class IopingParser(LineParser):
         if not self._figures and not problems:
             kept = f" The times of {len(self._samples)} requests are kept." if self._samples else ""
             problems.append(f"ioping was cut off: it printed no statistics.{kept}")
-        if exit_status:
-            problems.append(f"ioping {exit_text(exit_status)}.")
+        problems += exit_notes("ioping", exit_status)
         return ParsedTrial(self._figures, tuple(self._samples), tuple(problems), complete=not problems)
 
     def _read(self, line: str) -> None:
@@ -117,7 +116,6 @@ def writes(values: Values) -> bool:
 OPERATION = Parameter(
     name="operation",
     title="Requests",
-    type=Type.CHOICE,
     default="read",
     help="Operation of each request.",
     option="-W",
@@ -170,7 +168,6 @@ WORKING_SET = Parameter(
 CACHE = Parameter(
     name="cache",
     title="Page cache",
-    type=Type.CHOICE,
     default="default",
     help="Whether the page cache may serve a request.",
     option="-D, -C",
@@ -181,18 +178,10 @@ CACHE = Parameter(
     ),
 )
 
-LINEAR = Parameter(
-    name="linear",
-    type=Type.FLAG,
-    default=False,
-    help="Sequential instead of random requests.",
-    option="-L",
-)
+LINEAR = flag_parameter(name="linear", help="Sequential instead of random requests.", option="-L")
 
-BATCH = Parameter(
+BATCH = flag_parameter(
     name="batch",
-    type=Type.FLAG,
-    default=False,
     help="Print statistics in whole nanoseconds instead of three digits; single requests are then not shown.",
     option="-B",
     identity=False,
@@ -260,7 +249,6 @@ IOPING_CHECKS = (
     ),
     Check(
         id="cached-requests",
-        severity=Severity.WARNING,
         title="Page cache serves the requests",
         why="The figure is that of a memory copy: 7 µs where the same disk took 370 µs.",
         remedy="Use direct I/O.",
@@ -270,7 +258,6 @@ IOPING_CHECKS = (
     ),
     Check(
         id="few-requests",
-        severity=Severity.WARNING,
         title="Too few requests for the tail",
         why="Rare slow requests dominate a disk's latency: few samples miss them, or one decides the mean.",
         remedy=f"Make {SUGGESTED_REQUESTS} requests; with a shorter interval they take no longer.",

@@ -25,7 +25,18 @@ from suites.equivalents import (
 )
 from suites.facts import Facts
 from suites.memory_sizes import NO_HUGE_PAGES, cache_for, memory_outcome, memory_too_small, size_beyond_cache
-from suites.parameters import Choice, Parameter, Tuned, Type, Value, Values, format_size, parse_sizes, sizes_text
+from suites.parameters import (
+    Choice,
+    Parameter,
+    Tuned,
+    Type,
+    Value,
+    Values,
+    format_size,
+    parse_sizes,
+    sizes_text,
+    text_parameter,
+)
 from suites.programs import COMPILER, Program, bundled
 from suites.quantities import quantity
 from suites.thread_checks import MORE_THREADS_THAN_CPUS
@@ -128,7 +139,6 @@ _SIZE = r"\s*[1-9]\d{0,11}\s*(?:[kKmMgG]i?)?[bB]?\s*"
 OPERATIONS = Parameter(
     name="operations",
     title="Operations",
-    type=Type.CHOICE,
     default="all",
     help="Copy blocks (a copied byte counts once), read them, or write them.",
     option="--operations",
@@ -141,17 +151,15 @@ OPERATIONS = Parameter(
 PATTERNS = Parameter(
     name="patterns",
     title="Order",
-    type=Type.CHOICE,
     default="both",
     help="Access the blocks in address order or at random.",
     option="--patterns",
     choices=(Choice("both", "Sequential, then random"), Choice("sequential", "Sequential"), Choice("random", "Random")),
 )
 
-BLOCKS = Parameter(
+BLOCKS = text_parameter(
     name="blocks",
     title="Block sizes",
-    type=Type.TEXT,
     default="1 B, 1 KiB, 64 KiB, 1 MiB",
     help="Sizes such as “1 B, 4 KiB”. Below 64 KiB the cost of the call weighs as much as the block.",
     option="--blocks",
@@ -255,7 +263,6 @@ def _block_refused(evidence: StepEvidence) -> CheckOutcome | None:
 
 BLOCKS_IN_CACHE = Check(
     id="blocks-in-cache",
-    severity=Severity.WARNING,
     title="Caches serve the blocks",
     why="Blocks in the caches, even in part, are measured at cache speed.",
     remedy="Set memory to at least four times the last-level cache.",

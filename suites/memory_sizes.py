@@ -97,7 +97,6 @@ def page_text(facts: Facts) -> str:
 
 NO_HUGE_PAGES = Check(
     id="huge-pages-off",
-    severity=Severity.WARNING,
     title="Transparent huge pages are off",
     why="Large arrays then use small pages: TLB misses are part of the figure, which is lower and varies with the "
     "placement of the pages.",

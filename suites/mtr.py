@@ -18,15 +18,15 @@ from suites.base import (
     Suite,
     TestedTool,
 )
-from suites.checks import Check, CheckOutcome
+from suites.checks import Check, CheckOutcome, blocking_check
 from suites.command_line import CommandSyntax, Respelled, Words
 from suites.line_parser import LineParser
-from suites.parameters import Choice, Parameter, Tuned, Type, Values
+from suites.parameters import Choice, Parameter, Tuned, Type, Values, count_parameter, text_parameter
 from suites.peer import ADDRESS_PATTERN
 from suites.ping import LOST
 from suites.programs import Program, same_package_name
 from suites.strict_json import read_json
-from suites.tool_messages import exit_text, printable_message
+from suites.tool_messages import exit_notes, printable_message
 from suites.units import Unit
 from suites.vocab import Better, Figure, Metric, MetricKind, Resource, Severity, labels
 
@@ -87,8 +87,7 @@ class MtrParser(LineParser):
                     f"{printable_message(target)} did not answer; the last hop is {printable_message(last)}. "
                     "A firewall may drop the packets: set the protocol to TCP and a port that it permits."
                 )
-        if exit_status:
-            notes.append(f"mtr {exit_text(exit_status)}.")
+        notes += exit_notes("mtr", exit_status)
         return ParsedTrial(tuple(figures), (), (*notes, *remarks), not notes)
 
 
@@ -151,25 +150,21 @@ def _is_address(text: str) -> bool:
     return True
 
 
-TARGET = Parameter(
+TARGET = text_parameter(
     name="target",
     title="Destination",
-    type=Type.TEXT,
-    default="",
     help="Host name or address to which the path is measured, as seen from the host.",
     pattern=ADDRESS_PATTERN,
 )
 
 PARAMETERS = (
     TARGET,
-    Parameter(
+    count_parameter(
         name="cycles",
         title="report-cycles",
-        type=Type.INTEGER,
         default=10,
         help="Packets sent to each hop.",
         option="-c, --report-cycles",
-        minimum=1,
         maximum=100_000,
     ),
     Parameter(
@@ -185,20 +180,17 @@ PARAMETERS = (
     Parameter(
         name="protocol",
         title="Protocol",
-        type=Type.CHOICE,
         default="icmp",
         help="ICMP echo, UDP, or TCP SYN to a port: what a firewall on the way permits.",
         option="--udp, --tcp",
         choices=(Choice("icmp", "ICMP echo"), Choice("udp", "UDP"), Choice("tcp", "TCP SYN")),
     ),
-    Parameter(
+    count_parameter(
         name="port",
         title="port",
-        type=Type.INTEGER,
         default=80,
         help="Port of TCP.",
         option="-P, --port",
-        minimum=1,
         maximum=65535,
         applies=lambda values: values["protocol"] == "tcp",
     ),
@@ -219,10 +211,8 @@ def _few_packets(evidence: StepEvidence) -> CheckOutcome | None:
 
 
 CHECKS: tuple[StepCheck, ...] = (
-    Check(
+    blocking_check(
         id="mtr-no-target",
-        severity=Severity.ERROR,
-        blocks=True,
         title="Destination missing",
         why="mtr needs the host to which the path leads.",
         remedy="Set the destination.",

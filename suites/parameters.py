@@ -5,6 +5,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import partial
 
 from suites.errors import BenchwrightError, ParameterError
 from suites.units import ungrouped
@@ -55,7 +56,7 @@ def _always(_values: Values) -> bool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Parameter:
-    """One parameter of a suite.
+    """One parameter of a suite; without a `type`, one of its `choices`.
 
     `default` is the tool's own default. `option` is its spelling on the tool's command line, shown to the user. Without
     a `title`, the tool's own token is the label: the long option without dashes if there is one, else the name.
@@ -65,7 +66,7 @@ class Parameter:
 
     name: str
     title: str = ""
-    type: Type
+    type: Type = Type.CHOICE
     default: Value
     help: str
     unit: str = ""
@@ -133,6 +134,13 @@ class Parameter:
         shown = shown if len(shown) <= 60 else shown[:57] + "…"
         return ParameterError(f"{shown!r} is not accepted.", remedy, self.name)
 
+
+flag_parameter = partial(Parameter, type=Type.FLAG, default=False)
+text_parameter = partial(Parameter, type=Type.TEXT, default="")
+folder_parameter = partial(text_parameter, name="folder", title="Folder", pattern=r"/.*", identity=False)
+count_parameter = partial(Parameter, type=Type.INTEGER, minimum=1)
+port_parameter = partial(Parameter, name="port", type=Type.INTEGER, minimum=0, maximum=65535, identity=False)
+runtime_parameter = partial(Parameter, name="time", type=Type.DURATION, unit="s", minimum=1, maximum=86400, whole=True)
 
 LARGEST = 10**18
 """Largest number of a parameter without bounds of its own."""

@@ -1,22 +1,19 @@
-"""Parameters of network tests for the peer: its address and its port."""
+"""Network tests between a host and a peer: the address and the port of the peer."""
 
 import re
 
-from suites.base import Context, Effect, EffectKind, StepEvidence
+from suites.base import Context, Effect, EffectKind, StepEvidence, Suite
 from suites.checks import Check, CheckOutcome, NotChecked
 from suites.facts import known
 from suites.iperf3.link import end_mtus, is_loopback
-from suites.parameters import Parameter, Type, Values
-from suites.vocab import Severity
+from suites.parameters import Values, text_parameter
 
 ADDRESS_PATTERN = r"[A-Za-z0-9:][A-Za-z0-9.:%_-]{0,252}"
 """A host name, IPv4 or IPv6 address; never an option, never a shell metacharacter."""
 
-ADDRESS = Parameter(
+ADDRESS = text_parameter(
     name="address",
     title="Peer address",
-    type=Type.TEXT,
-    default="",
     help="Host name or address of the peer as seen from the host; empty: Benchwright finds it.",
     option="-c",
     pattern=ADDRESS_PATTERN,
@@ -32,10 +29,15 @@ def peer_address(values: Values, context: Context) -> str:
     return f"<address of {context.peer_facts.host if context.peer_facts else 'the peer'}>"
 
 
-def address_effects(values: Values) -> tuple[Effect, ...]:
-    """Return the effect of an address set in the step: the traffic goes there, whoever owns it."""
-    address = str(values["address"])
-    return (Effect(EffectKind.SENDS, address, ADDRESS.title),) if address else ()
+class PeerSuite(Suite):
+    """Base class of the suites that measure between the host and a peer."""
+
+    needs_peer = True
+
+    def effects(self, values: Values) -> tuple[Effect, ...]:
+        """Return the effect of an address set in the step: the traffic goes there, whoever owns it."""
+        address = str(values["address"])
+        return (Effect(EffectKind.SENDS, address, ADDRESS.title),) if address else ()
 
 
 def port_text(values: Values, context: Context) -> str:
@@ -65,7 +67,6 @@ def _same_host(evidence: StepEvidence) -> CheckOutcome | NotChecked | None:
 
 SAME_HOST = Check(
     id="same-host-peer",
-    severity=Severity.WARNING,
     title="Both ends are on one host",
     why="The data never leaves the host: the figure measures loopback, memory and CPU, not a network.",
     remedy="Choose another host as the peer.",
@@ -94,7 +95,6 @@ def _bytes(sizes: frozenset[int]) -> str:
 
 OTHER_MTU = Check(
     id="mtu-differs",
-    severity=Severity.WARNING,
     title="MTU differs between the ends",
     why="TCP uses the smaller segment size, so the larger MTU is not measured. Without a router between them, larger "
     "packets of the other end are dropped: connections stall and datagrams are lost.",

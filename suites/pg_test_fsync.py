@@ -10,11 +10,11 @@ from suites.command_line import CommandSyntax
 from suites.equivalents import Traits
 from suites.facts import Facts, known
 from suites.line_parser import LineParser
-from suites.parameters import Parameter, Tuned, Type, Values
+from suites.parameters import Tuned, Values, count_parameter
 from suites.programs import POSTGRESQL_SERVER, Program
-from suites.tool_messages import exit_text
+from suites.tool_messages import exit_notes
 from suites.units import Unit
-from suites.vocab import Better, Figure, Metric, MetricKind, Resource, Severity, labels
+from suites.vocab import Better, Figure, Metric, MetricKind, Resource, labels
 
 FDATASYNC = Metric("fdatasync_rate", "fdatasync per second", Unit.PER_SECOND, Better.HIGHER, MetricKind.RATE)
 FDATASYNC_TIME = Metric("fdatasync_time", "Time of a fdatasync", Unit.MICROSECOND, Better.LOWER, MetricKind.TIME)
@@ -63,8 +63,7 @@ class PgTestFsyncParser(LineParser):
         notes = [f"pg_test_fsync failed: {words}" for words in self._failures]
         if not (("one write", "fdatasync") in self._found and ("not flushed", "write") in self._found) and not notes:
             notes.append("pg_test_fsync was cut off: not all methods were tested.")
-        if exit_status:
-            notes.append(f"pg_test_fsync {exit_text(exit_status)}.")
+        notes += exit_notes("pg_test_fsync", exit_status)
         figures = []
         if led := self._found.get(("one write", "fdatasync")):
             figures += [Figure(FDATASYNC, led[0]), Figure(FDATASYNC_TIME, led[1])]
@@ -74,15 +73,13 @@ class PgTestFsyncParser(LineParser):
         return ParsedTrial(tuple(one for one in figures if one.value > 0), (), tuple(notes), not notes)
 
 
-SECONDS = Parameter(
+SECONDS = count_parameter(
     name="seconds",
     title="secs-per-test",
-    type=Type.INTEGER,
     default=5,
     help=f"Time of each of the {TESTS} tests.",
     option="-s",
     unit="s",
-    minimum=1,
     maximum=3600,
 )
 
@@ -95,7 +92,6 @@ def _short(evidence: StepEvidence) -> CheckOutcome | None:
 CHECKS: tuple[StepCheck, ...] = (
     Check(
         id="pg-test-fsync-short",
-        severity=Severity.WARNING,
         title="Tests too short",
         why="On a slow volume one second holds few flushes, and one stall decides the figure.",
         remedy="Use the tool's 5 s.",

@@ -8,12 +8,10 @@ from dataclasses import dataclass, field, replace
 from suites.base import (
     Command,
     Context,
-    Effect,
     Estimate,
     ParsedTrial,
     StepCheck,
     StepEvidence,
-    Suite,
     TestedTool,
     TrialParser,
     complete_values,
@@ -31,11 +29,11 @@ from suites.iperf3.text import THROUGHPUT
 from suites.line_parser import LineParser
 from suites.net_blocks.checks import NET_BLOCKS_CHECKS
 from suites.net_blocks.suite import PROGRAM, SOURCES
-from suites.parameters import Choice, Parameter, Tuned, Type, Values
-from suites.peer import SAME_HOST, address_effects, peer_address, port_text
+from suites.parameters import Choice, Parameter, Tuned, Type, Values, runtime_parameter
+from suites.peer import SAME_HOST, PeerSuite, peer_address, port_text
 from suites.probe import BUILD, Record, needed_programs, probe_end, read_record
 from suites.programs import COMPILER, Program
-from suites.tool_messages import exit_text
+from suites.tool_messages import exit_notes
 from suites.units import Unit
 from suites.vocab import Better, Figure, Metric, MetricKind, Resource, Sample, Severity, labels
 
@@ -110,8 +108,7 @@ class UnderLoadParser(LineParser):
         load_complete = load.complete or not self._loads
         if loading and not load_complete:
             troubles.append("The load broke off: no increase under load.")
-        if exit_status:
-            troubles.append(f"The test {exit_text(exit_status)}.")
+        troubles += exit_notes("The test", exit_status)
         complete = bool(idle and loaded) and load_complete and not troubles
         figures = [*self._medians(), *(_increases(idle, loaded) if load_complete else ()), *self._others()]
         figures += [figure for figure in load.figures if figure.metric is THROUGHPUT]
@@ -249,22 +246,13 @@ def _of_load(name: str) -> Parameter:
 METHOD = Parameter(
     name="method",
     title="Method",
-    type=Type.CHOICE,
     default=PING,
     help="ping sends ICMP; the probe sends 64 B of UDP, for hosts without ping or networks that drop ICMP.",
     choices=(Choice(PING, "ping (ICMP)"), Choice(PROBE, "Benchwright's probe (UDP)")),
 )
 
-TIME = Parameter(
-    name="time",
-    title="Phase time",
-    type=Type.DURATION,
-    default=30.0,
-    help="Measured time with the network idle, and again under load.",
-    unit="s",
-    minimum=1,
-    maximum=3600,
-    whole=True,
+TIME = runtime_parameter(
+    title="Phase time", default=30.0, help="Measured time with the network idle, and again under load.", maximum=3600
 )
 
 INTERVAL = Parameter(
@@ -348,7 +336,7 @@ def _phase_words(words: Sequence[str]) -> list[str]:
     return [*phase, *intervals, *IPERF3_SYNTAX.normalised(shortened)]
 
 
-class LatencyUnderLoad(Suite):
+class LatencyUnderLoad(PeerSuite):
     """Queueing delay of a network under load (bufferbloat)."""
 
     id = "latency-under-load"
@@ -374,7 +362,6 @@ class LatencyUnderLoad(Suite):
         normalised=_phase_words,
     )
     metrics = METRICS
-    needs_peer = True
     several_limits = (
         "the trial measures an idle and a full link, each with its own limit.",
         "Run iperf3 to the same peer to measure the link's throughput and its limit.",
@@ -411,10 +398,6 @@ class LatencyUnderLoad(Suite):
         *build, run = probe_end(PROGRAM, words, values, context.facts, sources=SOURCES, files=(*nonces, script))
         own = Command((*start, " ".join(run.argv), "", *client.argv), files=run.files)
         return (*there, serve, *build, own)
-
-    def effects(self, values: Values) -> tuple[Effect, ...]:
-        """Return the address that the user named."""
-        return address_effects(values)
 
     def estimate(self, values: Values, context: Context) -> Estimate:
         """Return the time of both phases; the load's volume is unlimited."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from suites.base import Command, Context, ParsedTrial, Purpose, StepEvidence
-from suites.checks import FACTS_NOT_READ, Check, CheckOutcome, NotChecked
+from suites.checks import FACTS_NOT_READ, CheckOutcome, NotChecked, blocking_check
 from suites.facts import Facts, cpus_for, known
 from suites.host_files import Build, HostFile
 from suites.line_parser import LineParser
@@ -14,7 +14,7 @@ from suites.parameters import Choice, Parameter, Type, Value, Values
 from suites.programs import COMPILER, Program
 from suites.sweep import thread_counts
 from suites.tool_messages import exit_text, printable_message
-from suites.vocab import Figure, Sample, Severity
+from suites.vocab import Figure, Sample
 
 AUTO, SHIPPED, ON_HOST, ON_WORKSTATION = "auto", "shipped", "host", "here"
 
@@ -32,7 +32,6 @@ EVERY_COUNT = 16
 BUILD = Parameter(
     name="build",
     title="Build",
-    type=Type.CHOICE,
     default=AUTO,
     help="Build of the probe. Figures of different builds are not comparable; the shipped one is the same on "
     "every host of an architecture.",
@@ -63,7 +62,6 @@ THREADS = Parameter(
 SWEEP = Parameter(
     name="sweep",
     title="Sweep",
-    type=Type.CHOICE,
     default="every",
     help="Thread counts measured one after the other, up to the largest.",
     option="--sweep",
@@ -372,10 +370,8 @@ def _not_built(evidence: StepEvidence) -> CheckOutcome | NotChecked | None:
     return CheckOutcome(f"The host is {architecture or 'of an unknown architecture'}.", changes={"build": ON_HOST})
 
 
-NO_COMPILER = Check(
+NO_COMPILER = blocking_check(
     id="probe-no-compiler",
-    severity=Severity.ERROR,
-    blocks=True,
     title="No probe for this architecture",
     why="Benchwright ships probes for x86-64 and aarch64, and cross-builds only for these two.",
     remedy="Set build to host.",

@@ -26,10 +26,10 @@ from suites.facts import Facts
 from suites.line_parser import LineParser
 from suites.oltp.server import ADDRESS, SERVER, is_named, is_started_here, server_version
 from suites.own_server import FAILED, NOT_STARTED, server_script
-from suites.parameters import Choice, Parameter, Tuned, Type, Values
+from suites.parameters import Choice, Parameter, Tuned, Type, Values, count_parameter
 from suites.programs import Program, same_package_name
 from suites.sysbench.output import LATENCY_MAXIMUM, LATENCY_MEAN, MAXIMUM_SAMPLES, latency_percentile
-from suites.tool_messages import exit_text
+from suites.tool_messages import exit_notes
 from suites.units import Unit
 from suites.vocab import Better, Figure, Metric, MetricKind, Resource, Sample, Severity
 
@@ -106,8 +106,7 @@ class RedisParser(LineParser):
         whole = LATENCY_MAXIMUM in self._numbers or not any(one.metric is LATENCY_MEAN for one in self._samples)
         if not (done and whole) and not notes:
             notes.append(f"redis-benchmark was cut off: it printed no summary of {self.test.upper()}.")
-        if exit_status:
-            notes.append(f"redis-benchmark {exit_text(exit_status)}.")
+        notes += exit_notes("redis-benchmark", exit_status)
         figures = [Figure(one, self._numbers[one]) for one in METRICS if done and self._numbers.get(one, 0) > 0]
         remarks = []
         if done and LATENCY_MEAN not in self._numbers:
@@ -124,7 +123,6 @@ FILLED_BY = {"get": "set", "lpop": "lpush"}
 TEST = Parameter(
     name="test",
     title="Request",
-    type=Type.CHOICE,
     default="set",
     help="Kind of request. GET and LPOP run after the SET or LPUSH that writes what they find.",
     option="-t",
@@ -145,34 +143,34 @@ TEST = Parameter(
 
 
 _whole_number = partial(Parameter, type=Type.INTEGER)
-REQUESTS = _whole_number(
+REQUESTS = count_parameter(
     name="requests", default=100_000, help="Number of requests, which end the run.", option="-n", minimum=1,
     maximum=10**10,
 )  # fmt: skip
-CLIENTS = _whole_number(
+CLIENTS = count_parameter(
     name="clients", default=50, help="Parallel connections; each waits for its replies.", option="-c", minimum=1,
     maximum=10_000,
 )  # fmt: skip
-PIPELINE = _whole_number(
+PIPELINE = count_parameter(
     name="pipeline", default=1, help="Requests sent at once by each connection.", option="-P", minimum=1,
     maximum=10_000,
 )  # fmt: skip
 DATA_SIZE = Parameter(
     name="data_size", type=Type.SIZE, default=3, help="Bytes of each value.", option="-d", minimum=1, maximum=2**29
 )
-KEYSPACE = _whole_number(
+KEYSPACE = count_parameter(
     name="keyspace", default=0, help="Number of random keys; 0: all requests use one key.", option="-r", minimum=0,
     maximum=10**9,
 )  # fmt: skip
-CLIENT_THREADS = _whole_number(
+CLIENT_THREADS = count_parameter(
     name="client_threads", default=0, help="Threads of redis-benchmark; 0: its event loop alone.",
     option="--threads", minimum=0, maximum=500,
 )  # fmt: skip
-PORT = _whole_number(
+PORT = count_parameter(
     name="port", title="Port", default=6379, help="The server's port.", option="-p", minimum=1, maximum=65535,
     applies=is_named, identity=False,
 )  # fmt: skip
-DATABASE = _whole_number(
+DATABASE = count_parameter(
     name="database", default=0, help="Number of the database in which keys are written.", option="--dbnum", minimum=0,
     maximum=10**6, applies=is_named, identity=False,
 )  # fmt: skip
@@ -220,7 +218,6 @@ _SOURCE = "Redis documentation, Redis benchmark."
 CHECKS: tuple[StepCheck, ...] = (
     Check(
         id="redis-few-requests",
-        severity=Severity.WARNING,
         title="Runtime too short",
         why=f"At 100,000/s they take less than {FEW_REQUESTS // 100_000} s: start-up and a single disturbance "
         "dominate. With threads, redis-benchmark rounds its time up to 0.25 s.",

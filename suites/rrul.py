@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import replace
 
-from suites.base import Command, Context, Effect, Estimate, ParsedTrial, Suite, TestedTool, TrialParser, complete_values
+from suites.base import Command, Context, Estimate, ParsedTrial, TestedTool, TrialParser, complete_values
 from suites.command_line import CommandSyntax
 from suites.facts import Facts
 from suites.host_files import HostFile
@@ -12,7 +12,7 @@ from suites.iperf3.suite import IPERF3, Iperf3
 from suites.line_parser import LineParser
 from suites.net_blocks.suite import PROGRAM, SOURCES
 from suites.parameters import Values
-from suites.peer import SAME_HOST, address_effects, peer_address, port_text
+from suites.peer import SAME_HOST, PeerSuite, peer_address, port_text
 from suites.ping import METRICS, PING_CHECKS, RAMP, SPARE, UnderLoadParser, ping_words, probe_timing
 from suites.ping import PARAMETERS as OF_LATENCY
 from suites.probe import needed_programs, probe_end
@@ -75,7 +75,7 @@ PARAMETERS = tuple(
 _LOAD = Iperf3()
 
 
-class Rrul(Suite):
+class Rrul(PeerSuite):
     """Realtime Response Under Load: four TCP streams each way, in four classes, with ICMP and UDP beside."""
 
     id = "rrul"
@@ -93,7 +93,6 @@ class Rrul(Suite):
     main_parameters = ("time", "interval", "congestion", "address")
     syntax = CommandSyntax(("rrul.sh",), unshown=frozenset(known.name for known in PARAMETERS))
     metrics = METRICS
-    needs_peer = True
     several_limits = (
         "the trial measures an idle and a full link, each with its own limit.",
         "Run iperf3 to the same peer to measure the link's throughput and its limit.",
@@ -135,10 +134,6 @@ class Rrul(Suite):
             classes += [name, ping_words(values, context, mark), load, probes.get(name, "")]
         start = ("sh", "rrul.sh", str(RAMP), str(seconds + RAMP), *classes)
         return (*dict.fromkeys((*served, *own)), Command(start, files=files))
-
-    def effects(self, values: Values) -> tuple[Effect, ...]:
-        """Return the address that the user named."""
-        return address_effects(values)
 
     def estimate(self, values: Values, context: Context) -> Estimate:
         """Return the time of both phases; the load's volume is unlimited."""

@@ -38,7 +38,6 @@ def _short_runtime(evidence: StepEvidence) -> CheckOutcome | None:
 
 SHORT_RUNTIME = Check(
     id="short-runtime",
-    severity=Severity.WARNING,
     title="Runtime too short",
     why="Start-up, CPU frequency ramp-up and a single disturbance dominate a short run.",
     remedy=f"Set time to {TRUSTED:g} s.",

@@ -7,14 +7,12 @@ from dataclasses import dataclass, field
 from suites.base import (
     Command,
     Context,
-    Effect,
     Estimate,
     ParsedTrial,
     Purpose,
     RateLimit,
     StepCheck,
     StepEvidence,
-    Suite,
     TestedTool,
     Workload,
 )
@@ -33,11 +31,23 @@ from suites.equivalents import (
 from suites.facts import Facts, known
 from suites.line_parser import LineParser
 from suites.net_blocks.output import LONGEST, P50, P90, P99, P999
-from suites.parameters import Choice, Parameter, Tuned, Type, Value, Values, format_size
-from suites.peer import ADDRESS, SAME_HOST, address_effects, peer_address, port_text
+from suites.parameters import (
+    Choice,
+    Parameter,
+    Tuned,
+    Type,
+    Value,
+    Values,
+    count_parameter,
+    flag_parameter,
+    format_size,
+    port_parameter,
+    runtime_parameter,
+)
+from suites.peer import ADDRESS, SAME_HOST, PeerSuite, peer_address, port_text
 from suites.programs import Program, same_package_name
 from suites.runtime_checks import SHORT_RUNTIME, TRUSTED
-from suites.tool_messages import exit_text
+from suites.tool_messages import exit_notes
 from suites.units import Unit
 from suites.vocab import Better, Figure, Metric, MetricKind, Resource, Severity
 
@@ -126,8 +136,7 @@ class SockperfParser(LineParser):
             )
         if not (self._valid and self._counts and self._mean and 0.0 in self._observations) and not notes:
             notes.append("sockperf was cut off: it printed no complete statistics.")
-        if exit_status:
-            notes.append(f"sockperf {exit_text(exit_status)}.")
+        notes += exit_notes("sockperf", exit_status)
         remarks = []
         if self._counts and self._counts[0]:
             remarks.append(f"{self._counts[0]:.0f} replies never arrived: they are in no percentile.")
@@ -170,7 +179,6 @@ def _under_load(values: Values) -> bool:
 MODE = Parameter(
     name="mode",
     title="Mode",
-    type=Type.CHOICE,
     default=PING_PONG,
     help="ping-pong sends a message when the reply to the last one has arrived; under-load sends at a rate, whether "
     "or not replies arrive.",
@@ -185,22 +193,13 @@ PARAMETERS = (
     Parameter(
         name="protocol",
         title="Protocol",
-        type=Type.CHOICE,
         default="udp",
         help="UDP, or one TCP connection without Nagle's delay.",
         option="--tcp",
         choices=(Choice("udp", "UDP"), Choice("tcp", "TCP")),
     ),
-    Parameter(
-        name="time",
-        type=Type.DURATION,
-        default=1.0,
-        help="Duration of the test; its first 0.4 s are a warm-up.",
-        option="-t, --time",
-        unit="s",
-        minimum=1,
-        maximum=3600,
-        whole=True,
+    runtime_parameter(
+        default=1.0, help="Duration of the test; its first 0.4 s are a warm-up.", option="-t, --time", maximum=3600
     ),
     Parameter(
         name="size",
@@ -213,48 +212,35 @@ PARAMETERS = (
         minimum=14,
         maximum=65507,
     ),
-    Parameter(
+    count_parameter(
         name="rate",
         title="mps",
-        type=Type.INTEGER,
         default=10_000,
         help="Messages per second.",
         option="--mps",
         unit="1/s",
-        minimum=1,
         maximum=10_000_000,
         applies=_under_load,
     ),
-    Parameter(
+    count_parameter(
         name="reply_every",
-        type=Type.INTEGER,
         default=100,
         help="The server replies to every N-th message only: these are measured, the others are load.",
         option="--reply-every",
-        minimum=1,
         maximum=1_000_000,
         applies=_under_load,
     ),
-    Parameter(
+    flag_parameter(
         name="full_rtt",
         title="full-rtt",
-        type=Type.FLAG,
-        default=False,
         help="Figures are round trips. Without it they are half of each, which sockperf calls latency.",
         option="--full-rtt",
     ),
-    Parameter(
-        name="port",
-        type=Type.INTEGER,
-        default=11111,
-        help="Port of the server end; 0 picks a free one right before the test.",
-        option="-p, --port",
-        minimum=0,
-        maximum=65535,
-        identity=False,
+    port_parameter(
+        default=11111, help="Port of the server end; 0 picks a free one right before the test.", option="-p, --port"
     ),
     ADDRESS,
-)  # fmt: skip
+)
 
 
 def _observations(values: Values) -> float | None:
@@ -347,7 +333,7 @@ def _one_buffer(value: Value, _values: Values, _facts: Facts | None) -> Value | 
 _MODES: Mapping[Value, Value] = {PING_PONG: "latency"}
 
 
-class Sockperf(Suite):
+class Sockperf(PeerSuite):
     """sockperf ping-pong or under-load. The host is the client; the server runs on the peer."""
 
     id = "sockperf"
@@ -363,7 +349,6 @@ class Sockperf(Suite):
     syntax = CommandSyntax(aliases={"pp": PING_PONG, "ul": UNDER_LOAD, "--pps": "--mps"}, choices=("mode", "protocol"))
     metrics = (*ROUND_TRIPS, *HALVES, MESSAGES, *COUNTS)
     parser_type = SockperfParser
-    needs_peer = True
     checks = CHECKS
     equivalents = (
         Equivalent(
@@ -417,10 +402,6 @@ class Sockperf(Suite):
             Command(("sockperf", "server", "-p", port, *tcp), Purpose.SERVE, on_peer=True),
             Command(tuple(words)),
         )
-
-    def effects(self, values: Values) -> tuple[Effect, ...]:
-        """Return the address set by the user."""
-        return address_effects(values)
 
     def estimate(self, values: Values, context: Context) -> Estimate:
         """Return the time with its warm-up; under load, the bytes of the messages."""

@@ -13,11 +13,21 @@ from suites.command_line import CommandSyntax
 from suites.facts import Facts, cpus_for, known
 from suites.line_parser import LineParser
 from suites.memory_sizes import available_memory, memory_outcome
-from suites.parameters import Choice, Parameter, Tuned, Type, Value, Values
+from suites.parameters import (
+    Choice,
+    Parameter,
+    Tuned,
+    Value,
+    Values,
+    count_parameter,
+    flag_parameter,
+    folder_parameter,
+    text_parameter,
+)
 from suites.programs import Program
 from suites.quantities import count_text
 from suites.thread_checks import MORE_THREADS_THAN_CPUS
-from suites.tool_messages import exit_text, printable_message
+from suites.tool_messages import exit_notes, printable_message
 from suites.units import Unit
 from suites.vocab import Better, Figure, Metric, MetricKind, Resource, Severity, labels
 
@@ -153,8 +163,7 @@ class SpecCpuParser(LineParser):
             troubles.append("SPEC CPU left no result, or was cut off before it wrote one.")
         elif rows and not (self._begun and self._ended):
             troubles.append("The beginning or the end of the result is missing.")
-        if exit_status:
-            troubles.append(f"SPEC CPU {exit_text(exit_status)}.")
+        troubles += exit_notes("SPEC CPU", exit_status)
         return troubles
 
 
@@ -193,29 +202,20 @@ WITHOUT_MCF = (
 )  # fmt: skip
 """The integer benchmarks of CPU2006 without the one that needs the most memory."""
 
-FOLDER = Parameter(
-    name="folder",
-    title="Folder",
-    type=Type.TEXT,
-    default="",
-    help="Folder on the host that contains SPEC CPU's shrc. Not tried for real: written after its documentation.",
-    pattern=r"/.*",
-    identity=False,
+FOLDER = folder_parameter(
+    help="Folder on the host that contains SPEC CPU's shrc. Not tried for real: written after its documentation."
 )
 
 GENERATION = Parameter(
     name="generation",
     title="Generation",
-    type=Type.CHOICE,
     default=CPU2017,
     help="Results of different generations are not comparable.",
     choices=(Choice(CPU2017, "CPU2017"), Choice(CPU2006, "CPU2006")),
 )
 
-CONFIG = Parameter(
+CONFIG = text_parameter(
     name="config",
-    type=Type.TEXT,
-    default="",
     help="Name of your config file (compiler and flags) in the folder's config directory.",
     option="--config",
     pattern=r"[A-Za-z0-9_][A-Za-z0-9._+-]{0,100}",
@@ -224,7 +224,6 @@ CONFIG = Parameter(
 SUITE = Parameter(
     name="suite",
     title="Suite",
-    type=Type.CHOICE,
     default=INTEGER,
     help="Integer or floating-point benchmarks.",
     choices=(Choice(INTEGER, "Integer"), Choice(FLOATING, "Floating point")),
@@ -233,39 +232,32 @@ SUITE = Parameter(
 MODE = Parameter(
     name="mode",
     title="Mode",
-    type=Type.CHOICE,
     default="rate",
     help="rate runs several copies at once (throughput), speed one at a time.",
     choices=(Choice("rate", "rate: several copies"), Choice("speed", "speed: one at a time")),
 )
 
-COPIES = Parameter(
+COPIES = count_parameter(
     name="threads",
     title="copies",
-    type=Type.INTEGER,
     default=1,
     help="Number of concurrent copies. Each needs 2 GiB of memory.",
     option="--copies, --rate",
-    minimum=1,
     maximum=4096,
     applies=lambda values: values["mode"] == "rate",
 )
 
-ITERATIONS = Parameter(
+ITERATIONS = count_parameter(
     name="iterations",
-    type=Type.INTEGER,
     default=3,
     help="Runs of each benchmark. Three take days on small hosts; trials repeat the whole.",
     option="--iterations",
-    minimum=1,
     maximum=10,
 )
 
-LEAVE_OUT_MCF = Parameter(
+LEAVE_OUT_MCF = flag_parameter(
     name="without_mcf",
     title="Without 429.mcf",
-    type=Type.FLAG,
-    default=False,
     help="Skip 429.mcf of CPU2006, which takes 2 GB per copy. There is then no SPEC composite.",
     applies=lambda values: values["generation"] == CPU2006 and values["suite"] == INTEGER,
 )

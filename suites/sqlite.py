@@ -15,9 +15,9 @@ from suites.line_parser import LineParser
 from suites.parameters import Choice, Parameter, Tuned, Type, Values
 from suites.pgbench.output import TPS
 from suites.programs import Program
-from suites.tool_messages import exit_text
+from suites.tool_messages import exit_notes
 from suites.units import Unit
-from suites.vocab import Better, Figure, Metric, MetricKind, Resource, Severity
+from suites.vocab import Better, Figure, Metric, MetricKind, Resource
 
 INSERTS = Metric("inserts_per_second", "Rows inserted in one transaction", Unit.PER_SECOND, Better.HIGHER,
                  MetricKind.RATE)  # fmt: skip
@@ -83,8 +83,7 @@ class SqliteParser(LineParser):
         }
         if not ("end" in self._counts and rated.keys() == PHASES.keys()) and not notes:
             notes.append("sqlite3 was cut off, or a phase took less than 1 ms: no figures.")
-        if exit_status:
-            notes.append(f"sqlite3 {exit_text(exit_status)}.")
+        notes += exit_notes("sqlite3", exit_status)
         remarks = [
             f"{phase}: {seconds:g} s, of which the clock's step of 1 ms is {0.001 / seconds:.0%}: measure more of them."
             for phase in PHASES
@@ -105,14 +104,12 @@ ROWS = _whole_number(
 )  # fmt: skip
 JOURNAL = Parameter(
     name="journal_mode",
-    type=Type.CHOICE,
     default="delete",
     help="Journal that makes a transaction atomic.",
     choices=(Choice("delete", "delete: rollback journal, SQLite's default"), Choice("wal", "wal: write-ahead log")),
 )
 SYNCHRONOUS = Parameter(
     name="synchronous",
-    type=Type.CHOICE,
     default="full",
     help="Whether each transaction waits for the disk.",
     choices=(
@@ -136,7 +133,6 @@ def _not_durable(evidence: StepEvidence) -> CheckOutcome | None:
 CHECKS: tuple[StepCheck, ...] = (
     Check(
         id="sqlite-not-durable",
-        severity=Severity.WARNING,
         title="Commits do not wait for the disk",
         why="The rate is many times that of durable transactions; a power failure loses the last ones.",
         remedy="Set synchronous to full.",

@@ -12,14 +12,14 @@ from suites.equivalents import Traits
 from suites.facts import Facts
 from suites.line_parser import LineParser
 from suites.memory_sizes import cache_for, memory_outcome, memory_too_small, size_beyond_cache
-from suites.parameters import Choice, Parameter, Tuned, Type, Value, Values, format_size
+from suites.parameters import Choice, Parameter, Tuned, Type, Value, Values, format_size, runtime_parameter
 from suites.programs import Program, same_package_name
 from suites.runtime_checks import TRUSTED
 from suites.sysbench.output import THREADS, tune_common
 from suites.thread_checks import MORE_THREADS_THAN_CPUS
-from suites.tool_messages import exit_text
+from suites.tool_messages import exit_notes
 from suites.units import Unit
-from suites.vocab import Better, Figure, Metric, MetricKind, Resource, Sample, Severity, labels
+from suites.vocab import Better, Figure, Metric, MetricKind, Resource, Sample, labels
 
 # Parser of stress-ng's memory stressors stream and memrate, versions 0.12 to 0.19, on either stream.
 
@@ -124,8 +124,7 @@ class StressNgParser(LineParser):
             )
         if not self._ended and not self._failures:
             troubles.append("stress-ng was cut off: its completion line is missing.")
-        if exit_status:
-            troubles.append(f"stress-ng {exit_text(exit_status)}.")
+        troubles += exit_notes("stress-ng", exit_status)
         return troubles
 
 
@@ -143,7 +142,6 @@ def _memrate(values: Values) -> bool:
 METHOD = Parameter(
     name="method",
     title="Stressor",
-    type=Type.CHOICE,
     default=STREAM,
     help="stream runs STREAM's kernels; memrate reads and writes in about 25 ways, with words of every width.",
     choices=(
@@ -164,16 +162,10 @@ MEMRATE_BYTES = Parameter(
     applies=_memrate,
 )
 
-TIME = Parameter(
-    name="time",
-    type=Type.DURATION,
+TIME = runtime_parameter(
     default=86400.0,
     help="Runtime. stream reports no rate under about 10 s; stress-ng's default is a day.",
     option="--timeout",
-    unit="s",
-    minimum=1,
-    maximum=86400,
-    whole=True,
 )
 
 
@@ -224,7 +216,6 @@ def _too_small(evidence: StepEvidence) -> CheckOutcome | NotChecked | None:
 
 STRESS_NG_SHORT = Check(
     id="stress-ng-short",
-    severity=Severity.WARNING,
     title="Runtime too short for a rate",
     why="stream reports a rate only after 4.5 s inside its kernels; memrate divides its time among about 25 methods.",
     remedy=f"Set time to {TRUSTED:g} s.",
@@ -235,7 +226,6 @@ STRESS_NG_SHORT = Check(
 
 STRESS_NG_ENDLESS = Check(
     id="stress-ng-endless",
-    severity=Severity.WARNING,
     title="Runtime of hours",
     why="Half a minute suffices for a memory rate; stress-ng's default of a day is meant to find faults.",
     remedy=f"Set time to {TRUSTED:g} s.",
@@ -246,7 +236,6 @@ STRESS_NG_ENDLESS = Check(
 
 STRESS_NG_IN_CACHE = Check(
     id="stress-ng-in-cache",
-    severity=Severity.WARNING,
     title="Caches serve the memory",
     why="Memory in the caches, even in part, is measured at cache speed.",
     remedy="Use at least four times the last-level cache.",

@@ -2,6 +2,7 @@
 
 import json
 import math
+from collections.abc import Mapping
 from typing import Any
 
 MAXIMUM_DIGITS = 30
@@ -21,6 +22,18 @@ def read_json(text: str) -> Any:
         )
     except RecursionError:
         raise ValueError("it is nested too deeply") from None
+
+
+def object_in(content: Mapping[str, Any], key: str) -> Mapping[str, Any]:
+    """Return the object at `key`, an empty one if there is none."""
+    found = content.get(key)
+    return found if isinstance(found, dict) else {}
+
+
+def objects_in(content: Mapping[str, Any], key: str) -> list[Mapping[str, Any]]:
+    """Return the objects in the list at `key`, none if there is no list."""
+    found = content.get(key)
+    return [one for one in found if isinstance(one, dict)] if isinstance(found, list) else []
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

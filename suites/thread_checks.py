@@ -6,7 +6,6 @@ from suites.base import StepEvidence
 from suites.checks import FACTS_NOT_READ, Check, CheckOutcome, NotChecked
 from suites.facts import known
 from suites.quantities import count_text
-from suites.vocab import Severity
 
 
 def _more_threads_than_cpus(evidence: StepEvidence) -> CheckOutcome | NotChecked | None:
@@ -47,7 +46,6 @@ def _cpu_quota(evidence: StepEvidence) -> CheckOutcome | NotChecked | None:
 
 MORE_THREADS_THAN_CPUS = Check(
     id="more-threads-than-cpus",
-    severity=Severity.WARNING,
     title="More threads than CPUs",
     why="Threads that wait for a CPU raise the latency and measure the scheduler; throughput does not grow.",
     remedy="Use one thread per usable CPU.",
@@ -58,7 +56,6 @@ MORE_THREADS_THAN_CPUS = Check(
 
 CPU_QUOTA = Check(
     id="cpu-quota",
-    severity=Severity.WARNING,
     title="CPU quota below the thread count",
     why="Once the quota is used up the kernel stops all threads for the rest of the period: the figure is the "
     "quota's, not the hardware's, and latencies show the pauses.",

@@ -23,3 +23,8 @@ def exit_text(exit_status: int) -> str:
         return f"was ended by {signal.Signals(number).name}"
     except ValueError:
         return f"ended with exit status {exit_status}"
+
+
+def exit_notes(program: str, exit_status: int | None) -> list[str]:
+    """Return how `program` ended as a note; none if it ended with 0, or if that is not known."""
+    return [f"{program} {exit_text(exit_status)}."] if exit_status else []

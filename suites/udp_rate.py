@@ -7,12 +7,10 @@ from dataclasses import dataclass, field, replace
 from suites.base import (
     Command,
     Context,
-    Effect,
     Estimate,
     ParsedTrial,
     Purpose,
     StepEvidence,
-    Suite,
     TestedTool,
 )
 from suites.checks import Check, CheckOutcome
@@ -26,11 +24,11 @@ from suites.iperf3.syntax import IPERF3_SYNTAX
 from suites.iperf3.text import JITTER, LOST, RECEIVER, THROUGHPUT
 from suites.line_parser import LineParser
 from suites.parameters import Parameter, Tuned, Type, Values
-from suites.peer import address_effects, peer_address, port_text
+from suites.peer import PeerSuite, peer_address, port_text
 from suites.quantities import quantity
-from suites.tool_messages import exit_text
+from suites.tool_messages import exit_notes
 from suites.units import Unit
-from suites.vocab import Better, Figure, Metric, MetricKind, Resource, Severity, labels
+from suites.vocab import Better, Figure, Metric, MetricKind, Resource, labels
 
 UDP_RATE = Metric("udp_rate", "UDP rate within the loss limit", Unit.BITS_PER_SECOND, Better.HIGHER, MetricKind.RATE)
 TCP_RATE = Metric("tcp_rate", "TCP throughput before it", Unit.BITS_PER_SECOND, Better.HIGHER, MetricKind.RATE)
@@ -96,8 +94,7 @@ class UdpRateParser(LineParser):
             notes.append(f"Loss exceeds the limit down to {rate}: its cause is not the rate.")
         elif self._found is None and not notes:
             notes.append("The search ended early.")
-        if exit_status:
-            notes.append(f"The search {exit_text(exit_status)}.")
+        notes += exit_notes("The search", exit_status)
         complete = bool(figures) and figures[0].metric is UDP_RATE and not exit_status
         return ParsedTrial(tuple(figures), tuple(self._samples), tuple(notes), complete)
 
@@ -149,7 +146,7 @@ SHORTEST = 3.0
 _IPERF3 = Iperf3()
 
 
-class UdpRate(Suite):
+class UdpRate(PeerSuite):
     """UDP throughput as RFC 2544 defines it, with a limit of loss: TCP first, then UDP rates by bisection."""
 
     id = "iperf3-udp"
@@ -175,7 +172,6 @@ class UdpRate(Suite):
     )
     metrics = (UDP_RATE, TCP_RATE, THROUGHPUT, LOST, JITTER)
     parser_type = UdpRateParser
-    needs_peer = True
     sweeps = True
     several_limits = (
         "the trial searches over several rates, each with its own limit.",
@@ -185,7 +181,6 @@ class UdpRate(Suite):
         *(check for check in IPERF3_CHECKS if check.id in {"same-host-peer", "mtu-differs"}),
         Check(
             id="udp-search-short",
-            severity=Severity.WARNING,
             title="Tests too short for the search",
             why="TCP ramps up for the first second or two, so the search starts too low, and a short burst of loss "
             "decides a rate.",
@@ -213,10 +208,6 @@ class UdpRate(Suite):
             Command(("iperf3", "-s", "-p", port, "--forceflush"), Purpose.SERVE, on_peer=True),
             Command(argv, files=(HostFile("udp-rate.sh", resource="udp-rate.sh"),)),
         )
-
-    def effects(self, values: Values) -> tuple[Effect, ...]:
-        """Return the address that the user named."""
-        return address_effects(values)
 
     def estimate(self, values: Values, context: Context) -> Estimate:
         """Return unknown time and volume: the search decides the number of rates."""

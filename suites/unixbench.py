@@ -23,9 +23,18 @@ from suites.command_line import CommandSyntax
 from suites.facts import Facts, known
 from suites.host_files import HostFile
 from suites.line_parser import LineParser
-from suites.parameters import Choice, Parameter, Tuned, Type, Values
+from suites.parameters import (
+    Choice,
+    Parameter,
+    Tuned,
+    Values,
+    count_parameter,
+    flag_parameter,
+    folder_parameter,
+    text_parameter,
+)
 from suites.programs import COMPILER, MAKE, PERL, Program
-from suites.tool_messages import exit_text
+from suites.tool_messages import exit_notes
 from suites.units import Unit
 from suites.vocab import Better, Figure, Metric, MetricKind, Resource, Severity, labels
 
@@ -143,8 +152,7 @@ class UnixBenchParser(LineParser):
         troubles += [_without_score(section, self._version) for section in self._sections if section.score is None]
         if not self._sections and not troubles:
             troubles.append("UnixBench was cut off before its report, or this is not its output.")
-        if exit_status:
-            troubles.append(f"UnixBench {exit_text(exit_status)}.")
+        troubles += exit_notes("UnixBench", exit_status)
         return troubles
 
 
@@ -215,21 +223,11 @@ _FIND = (
     'ln -s "$(dirname "$run")" unixbench && exit; fi; done; echo "no UnixBench in this archive" >&2; exit 1'
 )
 
-FOLDER_PARAMETER = Parameter(
-    name="folder",
-    title="Folder",
-    type=Type.TEXT,
-    default="",
-    help="Folder on the host that contains UnixBench's Run.",
-    pattern=r"/.*",
-    identity=False,
-)
+FOLDER_PARAMETER = folder_parameter(help="Folder on the host that contains UnixBench's Run.")
 
-ARCHIVE_PARAMETER = Parameter(
+ARCHIVE_PARAMETER = text_parameter(
     name="archive",
     title="Archive",
-    type=Type.TEXT,
-    default="",
     help="Archive of UnixBench on this computer (.tar.gz), copied to the host, unpacked and built there.",
     pattern=r"/.*",
     applies=lambda values: not values["folder"],
@@ -239,7 +237,6 @@ ARCHIVE_PARAMETER = Parameter(
 WORKLOAD = Parameter(
     name="workload",
     title="Tests",
-    type=Type.CHOICE,
     default=WHOLE,
     help="The whole index mixes processor, files, pipes, processes and scripts, and grew 3 to 6 times where Dhrystone, "
     "which measures the processor, grew 15.5 times (AWS re:Invent 2013 ENT305).",
@@ -250,33 +247,25 @@ WORKLOAD = Parameter(
     ),
 )
 
-PARTS = Parameter(
-    name="parts",
-    title="Parts",
-    type=Type.FLAG,
-    default=True,
-    help="Show each test in addition to the index.",
-    identity=False,
+PARTS = flag_parameter(
+    name="parts", title="Parts", default=True, help="Show each test in addition to the index.", identity=False
 )
 
 COPIES = Parameter(
     name="copies",
     title="Copies",
-    type=Type.CHOICE,
     default=BOTH,
     help="Number of concurrent copies of each test.",
     option="-c",
     choices=(Choice(BOTH, "both: one, then one per CPU"), Choice(SINGLE, "One"), Choice(ALL, "all: one per CPU")),
 )
 
-ITERATIONS = Parameter(
+ITERATIONS = count_parameter(
     name="iterations",
     title="Iterations",
-    type=Type.INTEGER,
     default=10,
     help="Runs of the long tests; the short ones run a third as often.",
     option="-i",
-    minimum=1,
     maximum=100,
 )
 
@@ -317,7 +306,6 @@ UNIXBENCH_NO_FOLDER = Check(
 
 UNIXBENCH_SIXTEEN = Check(
     id="unixbench-sixteen",
-    severity=Severity.WARNING,
     title="UnixBench 5 limited to 16 copies",
     why="Unpatched, it runs no test with more copies, yet reports success; results published without the patch "
     "are invalid.",

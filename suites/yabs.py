@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Any
 
 from suites.errors import BenchwrightError
-from suites.strict_json import read_json
+from suites.strict_json import object_in, objects_in, read_json
 from suites.units import Unit
 
 KIB = 1024
@@ -78,7 +78,7 @@ def _json(text: str) -> Mapping[str, Any] | None:
 
 
 def _of_json(content: Mapping[str, Any]) -> Row:
-    system, cpu = _object(content, "os"), _object(content, "cpu")
+    system, cpu = object_in(content, "os"), object_in(content, "cpu")
     machine = {"kernel": system.get("kernel"), "distribution": system.get("distro"), "cpu": cpu.get("model")}
     return {
         "version": _one_line(content.get("version")),
@@ -89,14 +89,14 @@ def _of_json(content: Mapping[str, Any]) -> Row:
 
 
 def _json_figures(content: Mapping[str, Any]) -> Iterator[Row]:
-    for one in _objects(content, "fio"):
+    for one in objects_in(content, "fio"):
         for key, operation in (("rw", ""), ("r", "read"), ("w", "write")):
             speed, iops = (_number(one.get(f"{name}_{key}")) for name in ("speed", "iops"))
             yield from _fio(_one_line(one.get("bs")), operation, speed * KIB, iops)
-    for one in _objects(content, "iperf"):
+    for one in objects_in(content, "iperf"):
         mode, *cells = (_one_line(one.get(key)) for key in ("mode", "provider", "loc", "send", "recv"))
         yield from _network(mode, cells)
-    for one in _objects(content, "geekbench"):
+    for one in objects_in(content, "geekbench"):
         for key in ("single", "multi"):
             yield from _score(_one_line(str(one.get("version"))), key, _number(one.get(key)))
 
@@ -167,16 +167,6 @@ def _score(version: str, cores: str, value: float) -> Iterator[Row]:
 def _row(suite: str, metric: str, unit: Unit, value: float, *, labels: Row, parameters: Row) -> Row:
     return {"suite": suite, "metric": metric, "unit": str(unit), "value": round(value, 3), "labels": labels,
             "parameters": parameters}  # fmt: skip
-
-
-def _object(content: Mapping[str, Any], key: str) -> Mapping[str, Any]:
-    found = content.get(key)
-    return found if isinstance(found, dict) else {}
-
-
-def _objects(content: Mapping[str, Any], key: str) -> list[Mapping[str, Any]]:
-    found = content.get(key)
-    return [one for one in found if isinstance(one, dict)] if isinstance(found, list) else []
 
 
 def _number(value: object) -> float:

@@ -16,9 +16,16 @@ from app.services import Workstation
 from tests.event_loop import process_events_while
 from tests.shot_checks import problems_of
 from widgets import jobs, theme
+from widgets.compare.compare_page import ComparePage
+from widgets.hosts.hosts_page import HostsPage
+from widgets.library.library_page import LibraryPage
+from widgets.live.live_page import LivePage
 from widgets.main_window import MainWindow
+from widgets.page import Page, PageName
+from widgets.wizard.measure_page import MeasurePage
 
 W = TypeVar("W", bound=QWidget)
+P = TypeVar("P", bound=Page)
 
 PATIENCE = 20.0
 """Seconds that what is under way may take before a picture is taken of it as it is."""
@@ -44,6 +51,23 @@ VARIANTS = (
     Variant("dark-200", theme.Appearance.DARK, scale=2),
     Variant("light-large-text", theme.Appearance.LIGHT, text=1.5),
 )
+
+
+NAMES: dict[type[Page], PageName] = {
+    HostsPage: PageName.HOSTS,
+    MeasurePage: PageName.MEASURE,
+    LivePage: PageName.LIVE,
+    LibraryPage: PageName.LIBRARY,
+    ComparePage: PageName.COMPARE,
+}
+
+
+def opened(window: MainWindow, page: type[P]) -> P:
+    """Show a page of `window` and return it."""
+    shown = window.show_page(NAMES[page])
+    if not isinstance(shown, page):
+        raise TypeError(f"{NAMES[page]} could not be opened")
+    return shown
 
 
 @dataclass(slots=True)

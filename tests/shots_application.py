@@ -3,11 +3,10 @@
 from PySide6.QtWidgets import QWidget
 
 from app.plans.plan import LOCAL, Plan, Repetition, make_step
-from tests.shot_stage import Shot, Stage
+from tests.shot_stage import Shot, Stage, opened
 from widgets import jobs
 from widgets.live.live_page import LivePage
 from widgets.main_window import MainWindow
-from widgets.page import PageName
 from widgets.wizard.measure_page import PARAMETERS, PLAN, MeasurePage
 
 OWN = {"command": "make -j 8 | tail -n 1", "figure": "pattern", "pattern": "built in ([0-9.]+) s", "unit": "s"}
@@ -20,9 +19,7 @@ def _settle(stage: Stage, page: MeasurePage) -> None:
 def _planned(stage: Stage, suite: str, texts: dict[str, str]) -> tuple[MainWindow, MeasurePage]:
     """Return the wizard with one step of `suite`, its parameters written as a person writes them."""
     window = stage.window()
-    page = window.show_page(PageName.MEASURE)
-    if not isinstance(page, MeasurePage):
-        raise TypeError("the wizard could not be opened")
+    page = opened(window, MeasurePage)
     page.begin([LOCAL])
     _settle(stage, page)
     page.plan_step.tests.add(suite)
@@ -65,9 +62,7 @@ def _oltp_named(stage: Stage) -> QWidget:
 def _own_figure(stage: Stage) -> QWidget:
     """Return the live page after a run whose figure the user named; it leads."""
     window = stage.window()
-    page = window.show_page(PageName.LIVE)
-    if not isinstance(page, LivePage):
-        raise TypeError("the live page could not be opened")
+    page = opened(window, LivePage)
     own = {"command": "sh -c 'echo built in 0.$$ s; sleep 0.4'", "figure": "pattern", "metric": "Build time"}
     step = make_step("command", {**own, "pattern": "built in ([0-9.]+) s", "unit": "s", "better": "lower"})
     plan = Plan("Build", (LOCAL,), (step,), repetition=Repetition(trials=3))

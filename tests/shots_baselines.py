@@ -7,14 +7,13 @@ import numpy as np
 from PySide6.QtWidgets import QWidget
 
 from app.services import Workstation
-from tests.shot_stage import Shot, Stage
+from tests.shot_stage import Shot, Stage, opened
 from tests.simulation.history import results
 from tests.widgets.library_runs import STEADY, Made, library, record
 from widgets.compare.compare_page import ComparePage
 from widgets.compare.pickers import BaselinePicker
 from widgets.compare.rank_pane import RankPane
 from widgets.library.library_page import LibraryPage
-from widgets.page import PageName
 
 BEFORE, AFTER, OTHER = "20260112-081502-a1b2", "20260113-141230-e5f6", "20260113-160544-g7h8"
 TABLE = """
@@ -55,9 +54,7 @@ def _picker(stage: Stage) -> QWidget:
 def _against_table(stage: Stage) -> QWidget:
     _filled(stage)
     window = stage.window()
-    page = window.show_page(PageName.COMPARE)
-    if not isinstance(page, ComparePage):
-        raise TypeError("the comparison could not be opened")
+    page = opened(window, ComparePage)
     page.compare(["baseline:vendor", BEFORE])
     stage.settle()
     return window
@@ -86,9 +83,7 @@ def _history(stage: Stage) -> QWidget:
             run_id = f"202602{number + 1:02d}-081502-hist"
             record(workstation, Made(run_id, [one * float(value) for one in STEADY], kernel=kernel))
     window = stage.window()
-    page = window.show_page(PageName.LIBRARY)
-    if not isinstance(page, LibraryPage):
-        raise TypeError("the library could not be opened")
+    page = opened(window, LibraryPage)
     stage.settle()
     page.show_run("20260220-081502-hist")
     stage.settle()

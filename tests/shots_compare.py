@@ -6,14 +6,13 @@ from dataclasses import replace
 from PySide6.QtWidgets import QLabel, QWidget
 
 from suites.verdict import Trust
-from tests.shot_stage import Shot, Stage
+from tests.shot_stage import Shot, Stage, opened
 from tests.widgets.library_runs import STEADY, Made, library, record
 from widgets.compare.compare_page import ComparePage
 from widgets.compare.compare_table import table_picture
 from widgets.compare.explanation_panel import OverruleQuestion
 from widgets.compare.pickers import RunPicker
 from widgets.main_window import MainWindow
-from widgets.page import PageName
 
 BEFORE, AGAIN, AFTER, OTHER, BLOCKS = (
     "20260112-081502-a1b2", "20260112-093010-c3d4", "20260113-141230-e5f6", "20260113-160544-g7h8",
@@ -25,9 +24,7 @@ def _opened(stage: Stage, *runs: str) -> tuple[MainWindow, ComparePage]:
     if BEFORE not in {run.id for run in stage.workstation.runs()}:
         library(stage.workstation)
     window = stage.window()
-    page = window.show_page(PageName.COMPARE)
-    if not isinstance(page, ComparePage):
-        raise TypeError("the comparison could not be opened")
+    page = opened(window, ComparePage)
     if runs:
         page.compare(runs)
     stage.settle()

@@ -10,7 +10,7 @@ from app.questions import RefusingAsker
 from tests.app.run_events import IOPS, P99, READ
 from tests.app.test_calibration import calibration
 from tests.app.test_crosscheck import FIO, of_disk
-from tests.shot_stage import Shot, Stage
+from tests.shot_stage import Shot, Stage, opened
 from tests.widgets.library_runs import library
 from widgets.compare.compare_page import ComparePage
 from widgets.crosscheck import AgreementPanel, open_crosscheck
@@ -56,9 +56,7 @@ def _own_margin(stage: Stage) -> QWidget:
         library(stage.workstation)
     stage.workstation.saved_margins.keep("iops", 0.08)
     window = stage.window()
-    page = window.show_page(PageName.COMPARE)
-    if not isinstance(page, ComparePage):
-        raise TypeError("the comparison could not be opened")
+    page = opened(window, ComparePage)
     page.compare((RUN, OTHER))
     stage.settle()
     return window
@@ -68,9 +66,7 @@ def _library(stage: Stage) -> QWidget:
     if RUN not in {run.id for run in stage.workstation.runs()}:
         library(stage.workstation)
     window = stage.window()
-    page = window.show_page(PageName.LIBRARY)
-    if not isinstance(page, LibraryPage):
-        raise TypeError("the library could not be opened")
+    page = opened(window, LibraryPage)
     page.show_run(RUN)
     stage.settle()
     return window

@@ -4,10 +4,9 @@ from PySide6.QtWidgets import QLabel, QWidget
 
 from app.plans.plan import LOCAL, Order, Plan, Repetition, make_step
 from app.runs.control import BusyPolicy
-from tests.shot_stage import Shot, Stage
+from tests.shot_stage import Shot, Stage, opened
 from widgets.compare.compare_page import ComparePage
 from widgets.live.live_page import LivePage
-from widgets.page import PageName
 
 
 def _plan(trials: int) -> Plan:
@@ -25,9 +24,7 @@ def _samples(page: LivePage, trial: int) -> int:
 
 def _running(stage: Stage) -> QWidget:
     window = stage.window()
-    page = window.show_page(PageName.LIVE)
-    if not isinstance(page, LivePage):
-        raise TypeError("the live page could not be opened")
+    page = opened(window, LivePage)
     page.start_run(_plan(4), BusyPolicy.ANYWAY)
     stage.settle(lambda: _samples(page, 4) >= 1 or not page.running)
     picture = stage.keep(QLabel())
@@ -40,9 +37,7 @@ def _running(stage: Stage) -> QWidget:
 
 def _compared(stage: Stage) -> QWidget:
     window = stage.window()
-    page = window.show_page(PageName.COMPARE)
-    if not isinstance(page, ComparePage):
-        raise TypeError("the comparison could not be opened")
+    page = opened(window, ComparePage)
     page.compare(stage.workstation.duet_sides("last"))
     stage.settle()
     return window

@@ -13,7 +13,7 @@ from suites.base import ParsedTrial
 from suites.vocab import Figure, Sample, labels
 from tests.app import run_events
 from tests.app.test_store_newer import make_newer
-from tests.shot_stage import Shot, Stage
+from tests.shot_stage import Shot, Stage, opened
 from tests.widgets.library_runs import library
 from tests.widgets.test_library_newer import spoil_summaries
 from widgets.library.library_bar import LibraryBar
@@ -29,9 +29,7 @@ def _opened(stage: Stage, *, filled: bool = True) -> tuple[MainWindow, LibraryPa
     if filled and not stage.workstation.runs():
         library(stage.workstation)
     window = stage.window()
-    page = window.show_page(PageName.LIBRARY)
-    if not isinstance(page, LibraryPage):
-        raise TypeError("the library could not be opened")
+    page = opened(window, LibraryPage)
     stage.settle()
     return window, page
 

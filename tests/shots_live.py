@@ -8,12 +8,11 @@ from pathlib import Path
 from PySide6.QtWidgets import QLabel, QWidget
 
 from app.plans.plan import LOCAL, Plan, Repetition, make_step
-from tests.shot_stage import Shot, Stage
+from tests.shot_stage import Shot, Stage, opened
 from widgets.live import replay
 from widgets.live.live_page import LivePage
 from widgets.live.step_view import StepView
 from widgets.main_window import MainWindow
-from widgets.page import PageName
 from widgets.run_view import RunView
 
 
@@ -29,10 +28,7 @@ def _plan(seconds: int = 4, trials: int = 2) -> Plan:
 
 
 def _page(window: MainWindow) -> LivePage:
-    page = window.show_page(PageName.LIVE)
-    if not isinstance(page, LivePage):
-        raise TypeError("the live page could not be opened")
-    return page
+    return opened(window, LivePage)
 
 
 def _view(page: LivePage) -> StepView:

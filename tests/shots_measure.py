@@ -9,10 +9,9 @@ from app.plans.plan import LOCAL
 from app.plans.presets import fill, preset
 from app.plans.recent import RecentPlan
 from suites.registry import suite
-from tests.shot_stage import Shot, Stage
+from tests.shot_stage import Shot, Stage, opened
 from widgets import jobs
 from widgets.main_window import MainWindow
-from widgets.page import PageName
 from widgets.wizard.editors import Editor
 from widgets.wizard.install_dialog import InstallDialog
 from widgets.wizard.measure_page import PARAMETERS, PLAN, REVIEW, MeasurePage
@@ -21,9 +20,7 @@ from widgets.wizard.plan_start import AnswersDialog
 
 def _opened(stage: Stage) -> tuple[MainWindow, MeasurePage]:
     window = stage.window()
-    page = window.show_page(PageName.MEASURE)
-    if not isinstance(page, MeasurePage):
-        raise TypeError("the wizard could not be opened")
+    page = opened(window, MeasurePage)
     _settle(stage, page)
     return window, page
 

@@ -5,10 +5,9 @@ from functools import partial
 from PySide6.QtWidgets import QWidget
 
 from app.plans.plan import LOCAL, Plan, Repetition, make_step
-from tests.shot_stage import Shot, Stage
+from tests.shot_stage import Shot, Stage, opened
 from widgets import jobs
 from widgets.live.live_page import LivePage
-from widgets.page import PageName
 from widgets.wizard.measure_page import PARAMETERS, MeasurePage
 
 RUNS: dict[str, dict[str, object]] = {
@@ -20,9 +19,7 @@ RUNS: dict[str, dict[str, object]] = {
 
 def _parameters(suite: str, stage: Stage) -> QWidget:
     window = stage.window()
-    page = window.show_page(PageName.MEASURE)
-    if not isinstance(page, MeasurePage):
-        raise TypeError("the wizard could not be opened")
+    page = opened(window, MeasurePage)
     page.begin([LOCAL])
     stage.settle(lambda: not jobs.running() and not page.assessor.busy and not page.reader.waiting)
     page.plan_step.tests.add(suite)
@@ -34,9 +31,7 @@ def _parameters(suite: str, stage: Stage) -> QWidget:
 
 def _finished(suite: str, stage: Stage) -> QWidget:
     window = stage.window()
-    page = window.show_page(PageName.LIVE)
-    if not isinstance(page, LivePage):
-        raise TypeError("the live page could not be opened")
+    page = opened(window, LivePage)
     step = make_step(suite, RUNS[suite])
     page.start_run(Plan("Between these two", (LOCAL,), (step,), repetition=Repetition(trials=1)))
     stage.settle(lambda: not page.running)

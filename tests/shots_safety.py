@@ -10,12 +10,11 @@ from app.questions import Asker, ConsentItem, ConsentQuestion, LossQuestion, Sec
 from app.records import ChangeRecord
 from app.services import Workstation
 from remote.tuning import SettingNote
-from tests.shot_stage import Shot, Stage
+from tests.shot_stage import Shot, Stage, opened
 from widgets import jobs
 from widgets.hosts.cleanup_dialogs import RestoreDialog
 from widgets.hosts.hosts_page import HostsPage
 from widgets.main_window import MainWindow
-from widgets.page import PageName
 from widgets.parts.dialogs import QuestionDialog
 from widgets.question_dialogs import ConsentDialog, LossDialog, SecretDialog
 from widgets.wizard.measure_page import PARAMETERS, REVIEW, MeasurePage
@@ -142,9 +141,7 @@ def _sudo(stage: Stage) -> QWidget:
 
 def _planned(stage: Stage, step: int, **device: str) -> tuple[MainWindow, MeasurePage]:
     window = stage.window()
-    page = window.show_page(PageName.MEASURE)
-    if not isinstance(page, MeasurePage):
-        raise TypeError("the wizard could not be opened")
+    page = opened(window, MeasurePage)
     page.begin([LOCAL])
     _settle(stage, page)
     form = page.plan_step.tests.add("fio").form
@@ -198,9 +195,7 @@ CHANGED = tuple(
 
 def _changed(stage: Stage) -> QWidget:
     window = stage.window()
-    page = window.pages.page(PageName.HOSTS)
-    if not isinstance(page, HostsPage):
-        raise TypeError("the hosts page could not be opened")
+    page = opened(window, HostsPage)
     page.table.select("web-1")
     stage.settle()
     changes = [HostChange("web-1", f"CPU governor of CPU {n}", "", "powersave", "performance") for n in range(4)]

@@ -11,14 +11,13 @@ from PySide6.QtWidgets import QWidget
 from app.hosts.hosts import HostEntry
 from app.plans.plan import LOCAL, Plan, make_step
 from app.questions import HostKeyQuestion, LocalProgramQuestion, SecretQuestion
-from tests.shot_stage import Shot, Stage
+from tests.shot_stage import Shot, Stage, opened
 from widgets.export_dialog import ExportDialog
 from widgets.help_page import TOPICS
 from widgets.hosts.add_host_dialog import AddHostDialog
 from widgets.hosts.hosts_page import HostsPage
 from widgets.hosts.limits_dialog import LimitsDialog
 from widgets.main_window import MainWindow
-from widgets.page import PageName
 from widgets.parts.dialogs import QuestionDialog
 from widgets.parts.empty_state import EmptyState
 from widgets.question_dialogs import HostKeyDialog, LocalProgramDialog, SecretDialog
@@ -30,10 +29,7 @@ KEY_QUESTION = HostKeyQuestion(
 
 
 def _hosts(window: MainWindow) -> HostsPage:
-    page = window.pages.page(PageName.HOSTS)
-    if not isinstance(page, HostsPage):
-        raise TypeError("the hosts page could not be opened")
-    return page
+    return opened(window, HostsPage)
 
 
 def _first_start(stage: Stage) -> QWidget:

@@ -12,12 +12,11 @@ from suites.base import ParsedTrial, complete_values
 from suites.snia.parameters import SniaPoint, points
 from suites.snia.suite import FioSnia
 from tests.app import run_events
-from tests.shot_stage import Shot, Stage
+from tests.shot_stage import Shot, Stage, opened
 from tests.suites.test_snia_output import point
 from widgets import jobs
 from widgets.library.library_page import LibraryPage
 from widgets.main_window import MainWindow
-from widgets.page import PageName
 from widgets.plots.studies import StudyPane
 from widgets.wizard.measure_page import PARAMETERS, REVIEW, MeasurePage
 
@@ -66,9 +65,7 @@ def _stored(stage: Stage) -> None:
 def _result(stage: Stage) -> QWidget:
     _stored(stage)
     window = stage.window()
-    page = window.show_page(PageName.LIBRARY)
-    if not isinstance(page, LibraryPage):
-        raise TypeError("the library could not be opened")
+    page = opened(window, LibraryPage)
     page.show_run(RUN)
     stage.settle()
     page.panel.tabs.setCurrentWidget(page.panel._plots)
@@ -88,9 +85,7 @@ def _rounds(stage: Stage) -> QWidget:
 
 def _wizard(stage: Stage, place: int) -> MainWindow:
     window = stage.window()
-    page = window.show_page(PageName.MEASURE)
-    if not isinstance(page, MeasurePage):
-        raise TypeError("the wizard could not be opened")
+    page = opened(window, MeasurePage)
     page.begin([LOCAL])
     _settle(stage, page)
     page.plan_step.tests.add("fio-snia")

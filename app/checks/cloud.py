@@ -93,7 +93,6 @@ def _local_disk(evidence: StepEvidence) -> CheckOutcome | None:
 
 NETWORK_BURST = Check(
     id="network-burst",
-    severity=Severity.WARNING,
     title="Burstable instance: network burst",
     why="This size has “up to” bandwidth: a burst on credits over a baseline several times lower. c5.xlarge fell to "
     "1.14 Gbit/s after 13 minutes.",
@@ -213,7 +212,6 @@ TRIAL_CHECKS: tuple[TrialCheck, ...] = (
     ),
     during_check(
         id="volume-limit-reached",
-        severity=Severity.WARNING,
         title="Provisioned volume limit reached",
         why="The figure is the provisioned limit, not what the device or the instance can do.",
         remedy="Quote it with the provisioned limit, or provision more IOPS or throughput.",

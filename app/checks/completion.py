@@ -157,7 +157,6 @@ TRIAL_CHECKS: tuple[TrialCheck, ...] = (
     ),
     after_check(
         id="too-brief",
-        severity=Severity.WARNING,
         title="Runtime too short",
         why="Start-up, one disturbance or a cache decides the figure.",
         remedy="Measure for at least 10 s: set a longer runtime or more work.",
@@ -167,7 +166,6 @@ TRIAL_CHECKS: tuple[TrialCheck, ...] = (
     ),
     after_check(
         id="took-too-long",
-        severity=Severity.WARNING,
         title="Ran longer than planned",
         why="A device stall, a lock or other load delayed it. The figure includes the delay.",
         remedy="Check the host’s charts for this trial, and run it again.",

@@ -118,7 +118,6 @@ def _nodes(evidence: HostEvidence, facts: Facts) -> CheckOutcome | None:
 
 GOVERNOR = Check(
     id="governor-not-performance",
-    severity=Severity.WARNING,
     title="CPU governor is not performance",
     why="The clock follows the load with a delay: the first seconds and short tests run slower, and runs vary.",
     remedy="Set the governor to performance for the run (--tune governor=performance); it is restored afterwards.",
@@ -151,7 +150,6 @@ BOOST_OFF = Check(
 
 OFFLINE_CPUS = Check(
     id="offline-cpus",
-    severity=Severity.WARNING,
     title="CPUs are offline",
     why="A test of all CPUs does not measure the whole machine.",
     remedy="Bring them online (echo 1 > /sys/devices/system/cpu/cpuN/online), or acknowledge the finding if intended.",
@@ -173,7 +171,6 @@ HYPERTHREADING_OFF = Check(
 
 BURSTABLE_CPU = Check(
     id="burstable-cpu",
-    severity=Severity.WARNING,
     title="Burstable instance: CPU credits",
     why="Burst speed is paid with credits. Once they are used up, the instance runs at its baseline, a tenth to a "
     "half of it, or costs extra.",
@@ -185,7 +182,6 @@ BURSTABLE_CPU = Check(
 
 EMULATED_CPU = Check(
     id="emulated-cpu",
-    severity=Severity.WARNING,
     title="CPU is emulated",
     why="QEMU without KVM (TCG) gives 5 to 50 times less than the CPU below, and vector and cryptographic instructions "
     "suffer most. Rosetta translates programs for x86-64 on Apple CPUs. Disk and network are timed by the emulator.",
@@ -304,7 +300,6 @@ HOST_CHECKS = (
 TRIAL_CHECKS: tuple[TrialCheck, ...] = (
     during_check(
         id="cpu-stolen",
-        severity=Severity.WARNING,
         title="CPU steal time",
         why="The hypervisor ran other guests instead. The figure is lower by about that share and changes over the "
         "day.",
@@ -315,7 +310,6 @@ TRIAL_CHECKS: tuple[TrialCheck, ...] = (
     ),
     during_check(
         id="cpu-too-hot",
-        severity=Severity.WARNING,
         title="CPU thermal throttling",
         why="The figure is that of a hot host; with better cooling it is higher.",
         remedy="Let the host cool down, improve its cooling, or quote the figure as sustained load.",
@@ -325,7 +319,6 @@ TRIAL_CHECKS: tuple[TrialCheck, ...] = (
     ),
     during_check(
         id="clock-fell",
-        severity=Severity.WARNING,
         title="CPU clock dropped during the trial",
         why="The figure mixes the boost clock and the sustained clock.",
         remedy="Warm up until boost ends, or fix the clock; quote the sustained figure.",
@@ -335,7 +328,6 @@ TRIAL_CHECKS: tuple[TrialCheck, ...] = (
     ),
     during_check(
         id="quota-throttled",
-        severity=Severity.WARNING,
         title="CPU throttled by cgroup quota",
         why="While throttled, no thread of the test runs.",
         remedy="Quote it with the quota, or lift the quota (docker --cpus, systemd CPUQuota) to measure the host.",

@@ -340,7 +340,6 @@ NOT_FROM_THE_DEVICE: TrialCheck = after_check(
 
 GENERATOR_BOUND: TrialCheck = after_check(
     id="generator-bound",
-    severity=Severity.WARNING,
     title="Load generator is the bottleneck",
     why="The figure is how fast the tool or its data source runs on one CPU. The disk may be faster.",
     remedy="Use a cheaper source (zeros, if the disk does not compress), more jobs, or larger blocks.",
@@ -378,7 +377,6 @@ TRIAL_CHECKS: tuple[TrialCheck, ...] = (
     ),
     after_check(
         id="partly-cached",
-        severity=Severity.WARNING,
         title="Page cache served part of the I/O",
         why="The figure mixes memory and device: reads found in the page cache, or writes still in it at the end, did "
         "not reach the disk.",
@@ -389,7 +387,6 @@ TRIAL_CHECKS: tuple[TrialCheck, ...] = (
     ),
     after_check(
         id="no-block-device",
-        severity=Severity.WARNING,
         title="Too fast for a block device",
         why="RAM (brd, null_blk, a file in memory) or the cache of a hypervisor served the I/O, not a drive.",
         remedy="Measure a real drive; in a guest, ask for a volume without host caching.",
@@ -403,7 +400,6 @@ TRIAL_CHECKS: tuple[TrialCheck, ...] = (
     NOT_FROM_THE_DEVICE,
     after_check(
         id="merged-on-the-way",
-        severity=Severity.WARNING,
         title="I/Os merged before the device",
         why="Readahead or the I/O scheduler merged neighbouring I/Os. The bandwidth is the device’s; IOPS and latency "
         "are not.",
@@ -414,7 +410,6 @@ TRIAL_CHECKS: tuple[TrialCheck, ...] = (
     ),
     after_check(
         id="more-at-the-device",
-        severity=Severity.WARNING,
         title="I/O amplification at the device",
         why="Another program used the disk, or the file system moved more than the tool did (journal, copies, whole "
         "pages). The figure is what was left for the tool.",

@@ -26,7 +26,7 @@ from suites.facts import known
 from suites.quantities import quantity
 from suites.units import Unit
 from suites.verdict import Trust
-from suites.vocab import Resource, Severity
+from suites.vocab import Resource
 
 FOREIGN = 0.05
 """Others' bytes at the disk, relative to the tool's, from which they are reported."""
@@ -149,7 +149,6 @@ def _journal_rate(trial: TrialEvidence) -> float | None:
 
 OTHERS_ON_THE_DISK = after_check(
     id="others-on-the-disk",
-    severity=Severity.WARNING,
     title="Other processes used the disk",
     why="They took a part of its bandwidth and added latency: the figure is what was left.",
     remedy="Find them (iotop, pidstat -d), stop them, and run it again.",

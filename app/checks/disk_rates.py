@@ -140,7 +140,6 @@ DISK_RATES: tuple[TrialCheck, ...] = (
     ),
     after_check(
         id="queue-half-empty",
-        severity=Severity.WARNING,
         title="Queue depth not reached",
         why="The figure is that of a smaller depth: the tool submits more slowly than the device completes.",
         remedy="Use more jobs or a cheaper engine (io_uring), or request the depth that is reached.",

@@ -8,7 +8,7 @@ from app.checks.storage_layers import whole_disk
 from app.plans.duet import Halves, cpu_list, halves_of
 from app.plans.plan import Plan, Policy
 from suites.base import StepEvidence, devices_of
-from suites.checks import FACTS_NOT_READ, Check, CheckOutcome, NotChecked
+from suites.checks import FACTS_NOT_READ, Check, CheckOutcome, NotChecked, blocking_check
 from suites.facts import BlockDevice, Facts, known
 from suites.programs import TASKSET
 from suites.quantities import count_text
@@ -133,10 +133,8 @@ def _no_taskset(evidence: DuetEvidence) -> CheckOutcome | NotChecked | None:
     return missing_programs((TASKSET,), evidence.facts, evidence.host, otherwise="Otherwise choose another order.")
 
 
-TOO_FEW_CPUS = Check(
+TOO_FEW_CPUS = blocking_check(
     id="duet-cpus",
-    severity=Severity.ERROR,
-    blocks=True,
     title="Too few CPUs for a duet",
     why="Both steps would share a CPU: each would measure the scheduler and the other step.",
     remedy="Use another order, or a host with two CPUs or more.",
@@ -145,10 +143,8 @@ TOO_FEW_CPUS = Check(
     evaluate=_no_halves,
 )
 
-ONE_DEVICE = Check(
+ONE_DEVICE = blocking_check(
     id="duet-one-device",
-    severity=Severity.ERROR,
-    blocks=True,
     title="Both sides use a device that is overwritten",
     why="One step overwrites what the other reads or writes: neither figure is of a defined state.",
     remedy="Use two devices, or another order.",
@@ -171,7 +167,6 @@ TASKSET_MISSING = Check(
 
 ONE_CORE = Check(
     id="duet-one-core",
-    severity=Severity.WARNING,
     title="Both sides share a physical core",
     why="SMT siblings share execution units and caches: each side slows the other by an amount that depends on both.",
     remedy="Use a host with two cores or more; read the ratio as that of steps that compete.",
@@ -204,7 +199,6 @@ UNBALANCED = Check(
 
 SHARED = Check(
     id="duet-shared",
-    severity=Severity.WARNING,
     title="A duet separates CPUs only",
     why="Both sides compete for it at every moment: each figure is lower than alone, and the faster side takes the "
     "larger share, so the ratio is that of steps that compete.",

@@ -51,7 +51,6 @@ def _plausible(goal: Goal, unit: Unit, ranges: tuple[tuple[Unit, float, float, s
 
 GOAL_UNITS = Check(
     id="goal-units",
-    severity=Severity.WARNING,
     title="Goal is in the wrong unit",
     why="The bound is orders of magnitude off what the metric can be: every result meets it, or none.",
     remedy="Write the unit with the value, as in latency_p99 <= 5 ms or bandwidth >= 500 MB/s.",

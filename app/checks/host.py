@@ -151,7 +151,6 @@ def _kernel(_evidence: HostEvidence, facts: Facts) -> CheckOutcome | NotChecked 
 
 BUSY = Check(
     id="host-busy",
-    severity=Severity.WARNING,
     title="Host is busy",
     why="Background load lowers the result and makes it vary.",
     remedy="Stop the other load or wait until it ends, then check again.",
@@ -163,7 +162,6 @@ BUSY = Check(
 
 DISK_IN_USE = Check(
     id="disk-in-use",
-    severity=Severity.WARNING,
     title="Disk is in use by others",
     why="Their requests share the device's queue, cache and provisioned rate with the test: the result is lower and "
     "varies.",
@@ -175,7 +173,6 @@ DISK_IN_USE = Check(
 
 JUST_BOOTED = Check(
     id="just-booted",
-    severity=Severity.WARNING,
     title="Host has just booted",
     why="Boot services still use CPU and disk, caches are cold, a volume restored from a snapshot loads lazily, and a "
     "burstable instance runs on launch credits.",
@@ -198,7 +195,6 @@ SWAP_IN_USE = Check(
 
 CLOCK_OFF = Check(
     id="clock-off",
-    severity=Severity.WARNING,
     title="Host clock is off",
     why="Timestamps of the hosts do not match. If NTP steps the clock during a run, a tool that reads the wall clock "
     "counts the step as elapsed time.",
@@ -210,7 +206,6 @@ CLOCK_OFF = Check(
 
 SLOW_CLOCK = Check(
     id="slow-clock",
-    severity=Severity.WARNING,
     title="Slow clock source",
     why="Each clock read is a system call of about 1 µs instead of some 20 ns. Tools read the clock twice per I/O or "
     "event, so small operations measure the clock.",
@@ -222,7 +217,6 @@ SLOW_CLOCK = Check(
 
 OLD_KERNEL = Check(
     id="old-kernel",
-    severity=Severity.WARNING,
     title="Kernel is very old",
     why="An old kernel in an image made three of five instances vary by nearly 50 %. It lacks current drivers and "
     "schedulers.",
@@ -449,7 +443,6 @@ HOST_CHECKS = (*LOAD_CHECKS, JUST_BOOTED, SWAP_IN_USE, CLOCK_OFF, SLOW_CLOCK, OL
 TRIAL_CHECKS: tuple[TrialCheck, ...] = (
     after_check(
         id="counters-end-early",
-        severity=Severity.WARNING,
         title="Host counters are missing",
         why="The limit and the load by others are judged by the counted part of the trial only.",
         remedy="Find what ended the telemetry on the host (dmesg, security software), then run it again.",
@@ -460,7 +453,6 @@ TRIAL_CHECKS: tuple[TrialCheck, ...] = (
     ),
     during_check(
         id="swapped",
-        severity=Severity.WARNING,
         title="Host swapped during the trial",
         why="Tasks that wait for swap-in do no work: the figure includes the swap disk.",
         remedy="Free memory or use a smaller working set, then run it again.",
@@ -481,7 +473,6 @@ TRIAL_CHECKS: tuple[TrialCheck, ...] = (
     ),
     during_check(
         id="memory-short",
-        severity=Severity.WARNING,
         title="Memory pressure (PSI)",
         why="Tasks stalled while the kernel reclaimed memory.",
         remedy="Use a smaller working set, or stop other programs that use memory.",
@@ -491,7 +482,6 @@ TRIAL_CHECKS: tuple[TrialCheck, ...] = (
     ),
     during_check(
         id="other-process",
-        severity=Severity.WARNING,
         title="Another process used the CPU",
         why="It shares CPUs, caches and memory with the test and lowers the result.",
         remedy="Stop it or wait until it ends, then run it again.",

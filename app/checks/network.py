@@ -227,7 +227,6 @@ def _not_over_the_link(trial: TrialEvidence) -> CheckOutcome | NotChecked | None
 
 DATAGRAMS_LOST: TrialCheck = after_check(
     id="datagrams-lost",
-    severity=Severity.WARNING,
     title="UDP datagrams lost",
     why="Only the received rate is real. A link or a receiver was too slow.",
     remedy="Quote the received rate; lower the requested rate until the loss ends to find the capacity.",
@@ -240,7 +239,6 @@ DATAGRAMS_LOST: TrialCheck = after_check(
 TRIAL_CHECKS: tuple[TrialCheck, ...] = (
     during_check(
         id="link-went-down",
-        severity=Severity.WARNING,
         title="Network link changed state",
         why="No traffic passes while a link is down; the figure includes that time.",
         remedy="Check cable, port and driver (dmesg), then run it again.",
@@ -250,7 +248,6 @@ TRIAL_CHECKS: tuple[TrialCheck, ...] = (
     ),
     during_check(
         id="segments-sent-again",
-        severity=Severity.WARNING,
         title="TCP retransmissions",
         why="Segments were lost or late, and TCP slows down with each: the figure reflects the loss as much as the "
         "link.",
@@ -261,7 +258,6 @@ TRIAL_CHECKS: tuple[TrialCheck, ...] = (
     ),
     during_check(
         id="packets-dropped",
-        severity=Severity.WARNING,
         title="Host dropped packets",
         why="The packets reached the host, but it or its program was too slow to receive them: the link is not the "
         "limit.",

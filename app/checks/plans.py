@@ -10,7 +10,7 @@ from app.plans.context import step_context
 from app.plans.duet import facts_seen
 from app.plans.plan import Order, Plan, host_label
 from suites.base import StepEvidence
-from suites.checks import FACTS_NOT_READ, Check, CheckOutcome, NotChecked
+from suites.checks import FACTS_NOT_READ, Check, CheckOutcome, NotChecked, blocking_check
 from suites.facts import Facts, known
 from suites.programs import Program
 from suites.quantities import count_text
@@ -115,7 +115,6 @@ FEW_TRIALS = Check(
 
 ONE_AFTER_ANOTHER = Check(
     id="one-host-after-another",
-    severity=Severity.WARNING,
     title="Hosts measured one after another",
     why="Drift between them (neighbours, time of day) looks like a difference: in simulated drift, 31 % of such "
     "comparisons found a difference that did not exist, against 5 % of randomised pairs.",
@@ -139,7 +138,6 @@ HOSTS_DIFFER = Check(
 
 ONE_HOST_TWICE = Check(
     id="one-host-twice",
-    severity=Severity.WARNING,
     title="Two hosts are one machine",
     why="The names lead to one kernel, or to containers on it: a difference between them is noise, and each finds the "
     "files and caches of the other.",
@@ -220,10 +218,8 @@ def _manual_install(missing: list[Program]) -> str:
     return f"Install the package {' and '.join(packages)} with the host's own tools."
 
 
-TOOL_MISSING = Check(
+TOOL_MISSING = blocking_check(
     id="tool-missing",
-    severity=Severity.ERROR,
-    blocks=True,
     title="Required program not installed",
     why="The test cannot run without it. Installing changes the host, so Benchwright does it only on request.",
     remedy="Install it.",

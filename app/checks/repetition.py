@@ -365,7 +365,6 @@ TRIAL_CHECKS: tuple[TrialCheck, ...] = (
 OUTCOME_CHECKS: tuple[OutcomeCheck, ...] = (
     after_check(
         id="trials-disagree",
-        severity=Severity.WARNING,
         title="Trials vary widely",
         why="Another trial may give any value in this range.",
         remedy="Compare the host’s charts of the lowest and the highest trial, remove the cause, and run it again.",
@@ -386,7 +385,6 @@ OUTCOME_CHECKS: tuple[OutcomeCheck, ...] = (
     ),
     after_check(
         id="drifted",
-        severity=Severity.WARNING,
         title="Trials drift over time",
         why="Something changes steadily: heat, credits, a cache, a filling volume. The median describes no point in "
         "time.",
@@ -398,7 +396,6 @@ OUTCOME_CHECKS: tuple[OutcomeCheck, ...] = (
     ),
     after_check(
         id="trials-correlated",
-        severity=Severity.WARNING,
         title="Trials are autocorrelated",
         why="Correlated trials carry less information than independent ones: every interval is too narrow.",
         remedy="Pause between trials, or randomise their order.",
@@ -430,7 +427,6 @@ OUTCOME_CHECKS: tuple[OutcomeCheck, ...] = (
     ),
     after_check(
         id="conditions-changed",
-        severity=Severity.WARNING,
         title="Host changed between the trials",
         why="The trials are of two configurations: their median and their interval describe neither.",
         remedy="Find what changed it, keep it fixed, and run it again.",

@@ -288,7 +288,6 @@ _SIMULATED = "Change points by optimal partitioning (Killick 2012) with long-run
 
 ROUNDS_CHECK: TrialCheck = after_check(
     id="not-steady",
-    severity=Severity.WARNING,
     title="Steady state not reached",
     why="The rate was still changing, so the figure depends on the runtime.",
     remedy="Precondition the device, set a ramp-up, and measure longer.",
@@ -300,7 +299,6 @@ ROUNDS_CHECK: TrialCheck = after_check(
 SHAPE_CHECKS: tuple[TrialCheck, ...] = (
     during_check(
         id="token-bucket",
-        severity=Severity.WARNING,
         title="Throughput dropped after a burst",
         why="The figure mixes the burst rate and the sustained rate. The application's runtime decides which one "
         "matters.",
@@ -311,7 +309,6 @@ SHAPE_CHECKS: tuple[TrialCheck, ...] = (
     ),
     during_check(
         id="changed-late",
-        severity=Severity.WARNING,
         title="Rate changed level",
         why="The figure mixes two levels, and the last one may not be the final one.",
         remedy="Find what changed in the host’s charts at that time; measure three times as long.",
@@ -321,7 +318,6 @@ SHAPE_CHECKS: tuple[TrialCheck, ...] = (
     ),
     during_check(
         id="still-on-its-way",
-        severity=Severity.WARNING,
         title="Rate was not steady",
         why="Caches, clocks or credits fill or drain: another runtime gives another figure.",
         remedy="Set a ramp-up until the rate is level, and measure longer.",
@@ -331,7 +327,6 @@ SHAPE_CHECKS: tuple[TrialCheck, ...] = (
     ),
     during_check(
         id="rate-dips",
-        severity=Severity.WARNING,
         title="Rate dipped or peaked",
         why="A disturbance of some seconds is part of the figure; another trial may have none or several.",
         remedy="Find its cause in the host’s charts at that time, and run it again.",
@@ -341,7 +336,6 @@ SHAPE_CHECKS: tuple[TrialCheck, ...] = (
     ),
     during_check(
         id="rate-stalls",
-        severity=Severity.WARNING,
         title="Rate stalls periodically",
         why="Requests wait in each stall: the mean hides it, the highest percentiles show it.",
         remedy="Find what runs at this interval: a timer, a backup, a throttled cgroup.",
@@ -351,7 +345,6 @@ SHAPE_CHECKS: tuple[TrialCheck, ...] = (
     ),
     during_check(
         id="rate-alternates",
-        severity=Severity.WARNING,
         title="Rate alternates between two levels",
         why="The mean is a value between two levels that the rate never has; it depends on the time at each.",
         remedy="Quote both levels, and find what switches between them.",
@@ -377,7 +370,6 @@ TRIAL_CHECKS: tuple[TrialCheck, ...] = (
     ),
     after_check(
         id="mean-above-median",
-        severity=Severity.WARNING,
         title="Mean latency far above the median",
         why="Few slow requests make up most of the mean: most requests are far faster.",
         remedy="Quote percentiles beside the mean, and find the slow requests: a rate limit, a cache, sync writes.",

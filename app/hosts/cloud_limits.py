@@ -18,7 +18,7 @@ from app.output import write_whole
 from remote.local_file import read_file
 from remote.locked_file import locked
 from suites.facts import CloudLimit
-from suites.strict_json import read_json
+from suites.strict_json import object_in, objects_in, read_json
 from suites.units import Unit
 
 CLOUD_LIMITS_FILE = "cloud-limits.json"
@@ -59,9 +59,9 @@ def limits_in(text: str, device: str = "", instance_type: str = "") -> tuple[Clo
 def _all(content: object) -> Iterator[CloudLimit]:
     for one in content if isinstance(content, list) else [content]:
         if isinstance(one, dict):
-            for kind in _objects(one, "InstanceTypes"):
+            for kind in objects_in(one, "InstanceTypes"):
                 yield from _aws_type(kind)
-            for volume in _objects(one, "Volumes"):
+            for volume in objects_in(one, "Volumes"):
                 name = _word(volume.get("VolumeId"))
                 of = name or "the volume"
                 yield _limit("IOPS", of, volume.get("Iops"), Unit.PER_SECOND, volume=name)
@@ -72,12 +72,12 @@ def _all(content: object) -> Iterator[CloudLimit]:
 
 def _aws_type(kind: Mapping[str, Any]) -> Iterator[CloudLimit]:
     of = _word(kind.get("InstanceType"))
-    ebs = _object(_object(kind, "EbsInfo"), "EbsOptimizedInfo")
+    ebs = object_in(object_in(kind, "EbsInfo"), "EbsOptimizedInfo")
     for word, level in (("Baseline", "baseline"), ("Maximum", "maximum")):
         yield _limit(f"{level} EBS IOPS", of, ebs.get(f"{word}Iops"), Unit.PER_SECOND, kind=of)
         rate = ebs.get(f"{word}ThroughputInMBps")
         yield _limit(f"{level} EBS throughput", of, rate, Unit.BYTES_PER_SECOND, 1e6, kind=of)
-    for card in _objects(_object(kind, "NetworkInfo"), "NetworkCards")[:1]:
+    for card in objects_in(object_in(kind, "NetworkInfo"), "NetworkCards")[:1]:
         for word, level in (("Baseline", "baseline"), ("Peak", "peak")):
             rate = card.get(f"{word}BandwidthInGbps")
             yield _limit(f"{level} bandwidth", of, rate, Unit.BITS_PER_SECOND, 1e9, kind=of)
@@ -89,7 +89,7 @@ def _other(one: Mapping[str, Any]) -> Iterator[CloudLimit]:
         yield _limit("IOPS", of, one.get(iops), Unit.PER_SECOND)
         yield _limit("throughput", of, one.get(throughput), Unit.BYTES_PER_SECOND, 1e6)
     if one.get("resourceType") == "virtualMachines":
-        can = {_word(each.get("name")): each.get("value") for each in _objects(one, "capabilities")}
+        can = {_word(each.get("name")): each.get("value") for each in objects_in(one, "capabilities")}
         yield _limit("uncached disk IOPS", of, can.get("UncachedDiskIOPS"), Unit.PER_SECOND, kind=of)
         rate = can.get("UncachedDiskBytesPerSecond")
         yield _limit("uncached disk throughput", of, rate, Unit.BYTES_PER_SECOND, kind=of)
@@ -110,16 +110,6 @@ def _limit(
         instance_type=kind,
         volume=volume,
     )
-
-
-def _object(content: Mapping[str, Any], key: str) -> Mapping[str, Any]:
-    found = content.get(key)
-    return found if isinstance(found, dict) else {}
-
-
-def _objects(content: Mapping[str, Any], key: str) -> list[Mapping[str, Any]]:
-    found = content.get(key)
-    return [one for one in found if isinstance(one, dict)] if isinstance(found, list) else []
 
 
 def _word(value: object) -> str:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from remote.tuning import DROP_CACHES, Setting, SettingKind
 from suites.errors import BenchwrightError, ParameterError
-from suites.parameters import Parameter, Type, Value, format_size, parse_size
+from suites.parameters import Value, flag_parameter, format_size, parse_size, text_parameter
 
 PAGE = 4096
 """Granularity of readahead in bytes."""
@@ -59,54 +59,42 @@ class Tuning:
 
 
 TUNING = (
-    Parameter(
+    flag_parameter(
         name="drop_caches",
         title="Drop the page cache",
-        type=Type.FLAG,
-        default=False,
         help="Write dirty pages and empty the cache before each trial. This slows other programs on the host.",
         option=DROP_CACHES,
     ),
-    Parameter(
+    text_parameter(
         name="governor",
         title="CPU governor",
-        type=Type.TEXT,
-        default="",
         help="A governor of the kernel, such as performance. Empty: unchanged.",
         pattern=r"[a-z_-]{1,32}",
         option="scaling_governor",
     ),
-    Parameter(
+    text_parameter(
         name="device",
         title="Block device",
-        type=Type.TEXT,
-        default="",
         help="Path of the device for readahead and scheduler, such as /dev/nvme1n1.",
         pattern=DEVICE_PATTERN,
     ),
-    Parameter(
+    text_parameter(
         name="readahead",
         title="Readahead",
-        type=Type.TEXT,
-        default="",
         help="A multiple of 4 KiB, such as 128 KiB; 0 disables readahead. Empty: unchanged.",
         pattern=r"[0-9]{1,9}( ?[kKmM]?i?[bB]?)?",
         option="read_ahead_kb",
     ),
-    Parameter(
+    text_parameter(
         name="scheduler",
         title="I/O scheduler",
-        type=Type.TEXT,
-        default="",
         help="A scheduler of the kernel, such as none or mq-deadline. Empty: unchanged.",
         pattern=r"[a-z0-9_-]{1,32}",
         option="scheduler",
     ),
-    Parameter(
+    flag_parameter(
         name="optional",
         title="Continue without tuning",
-        type=Type.FLAG,
-        default=False,
         help="Measure even if a setting cannot be changed, for example without root. Off: the run stops.",
     ),
 )

@@ -23,7 +23,10 @@ def pin(
     reference: str | None = None,
     oldest: float | None = None,
 ) -> int:
-    """Pin `parts`, or the JSON of a table, as the next version of the baseline `name`; return the version."""
+    """Pin `parts` of runs, or the JSON of a table, as the next version of the baseline `name`; return the version.
+
+    `oldest` is its maximum age in seconds, None for the program's default.
+    """
     table = schema.baselines
     newest = connection.execute(select(func.max(table.c.version)).where(table.c.name == name)).scalar() or 0
     row = {"pinned": now(), "oldest": oldest, "size": len(parts), "reference": reference}

@@ -1,30 +1,28 @@
 """Store: the interface of the library."""
 
 import time
-from collections.abc import Callable, Collection, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
+from functools import wraps
 from pathlib import Path
+from typing import Concatenate, ParamSpec, TypeVar
 
 from sqlalchemy import Connection, delete, update
 
-from app.detached_runs import DetachedRun, StoredWorkspace
-from app.events import PlannedSession, SettingRestored, State
-from app.library_rows import Annotation, LibraryRows
+from app.detached_runs import DetachedRun
+from app.events import State
+from app.library_rows import Annotation
 from app.plans.plan import Plan
 from app.records import (
-    BaselineRow,
     Calibration,
     ChangeRecord,
     ComputedVerdicts,
     HistoryRow,
-    HostAction,
     RunRecord,
     RunSummary,
-    SampleSeries,
 )
 from app.sample_statistics import WithinTrials
-from app.session_series import SessionSeries
 from app.store import (
     baselines,
     host_log,
@@ -46,7 +44,6 @@ from app.store.ownership import RecordingOwner
 from app.store.recorder import Recorder
 from app.store.run_transfer import Exported, Imported, export_runs, import_runs
 from suites.facts import Facts
-from suites.vocab import Sample
 
 INTERRUPTED = "Benchwright ended while it ran"
 """Reason of a partial run whose recorder ended."""
@@ -56,6 +53,43 @@ LOCKED = 0.25
 """Seconds for which statistics of old runs lock the library at a time: recorders wait to write."""
 
 
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+def _reading(query: Callable[Concatenate[Connection, P], T]) -> Callable[Concatenate["Store", P], T]:
+    """Return `query` as a method of the store, in a transaction of its own."""
+
+    @wraps(query)
+    def method(store: "Store", /, *args: P.args, **named: P.kwargs) -> T:
+        with store.database.reading() as connection:
+            return query(connection, *args, **named)
+
+    return method
+
+
+def _reading_run(query: Callable[Concatenate[Connection, str, P], T]) -> Callable[Concatenate["Store", str, P], T]:
+    """Return `query` about a run as a method that takes what run_reader.find() takes: an id, a prefix, "last"."""
+
+    @wraps(query)
+    def method(store: "Store", run: str, /, *args: P.args, **named: P.kwargs) -> T:
+        with store.database.reading() as connection:
+            return query(connection, run_reader.find(connection, run), *args, **named)
+
+    return method
+
+
+def _writing(change: Callable[Concatenate[Connection, P], T]) -> Callable[Concatenate["Store", P], T]:
+    """Return `change` as a method of the store, in a transaction of its own."""
+
+    @wraps(change)
+    def method(store: "Store", /, *args: P.args, **named: P.kwargs) -> T:
+        with store.database.writing() as connection:
+            return change(connection, *args, **named)
+
+    return method
+
+
 class Store:
     """Runs in one file, opened on first use. Methods may be called from any thread.
 
@@ -63,59 +97,84 @@ class Store:
     """
 
     def __init__(self, path: Path) -> None:
-        self._database = Database(path)
+        self.database = Database(path)
         self.computed: dict[str, ComputedVerdicts] = {}  # by run, of those without stored verdicts; never stored
+
+    # One transaction each; what it takes and returns is documented where it is defined
+    metric_values = _reading(library_reader.metric_values)
+    session_series = _reading(sessions.all_series)
+    find_series = _reading(sessions.find)
+    actions = _reading(host_log.actions)
+    workspaces = _reading(host_log.workspaces)
+    output_in_order = _reading(run_reader.output_in_order)
+    library = _reading(library_reader.library)
+
+    load = _reading_run(record_reader.record)
+    samples = _reading_run(run_reader.samples)
+    telemetry = _reading_run(run_reader.telemetry)
+    output = _reading_run(run_reader.output)
+    sessions_of = _reading_run(sessions.sessions_of)
+
+    save_search = _writing(library_reader.save_search)
+    pin = _writing(baselines.pin)
+    keep_calibration = _writing(baselines.keep_calibration)
+    forget_calibrations = _writing(baselines.forget_calibrations)
+    unpin = _writing(baselines.remove)
+    begin_series = _writing(sessions.begin)
+    claim_session = _writing(sessions.claim)
+    release_session = _writing(sessions.release)
+    end_series = _writing(sessions.end)
+    put_back = _writing(host_log.write_change)
+    begin_action = _writing(host_log.begin_action)
+    end_action = _writing(host_log.end_action)
+
+    baselines = _reading(baselines.baselines)  # the last: it hides the module from the lines below
 
     @property
     def path(self) -> Path:
         """Path of the file."""
-        return self._database.path
+        return self.database.path
 
     def read_only(self) -> StoreError | None:
         """Return why the library cannot be written (newer format, full or read-only disk); None if it can."""
-        return self._database.read_only()
+        return self.database.read_only()
 
     def recorder(self, run_id: str, taken: DetachedRun | None = None) -> Recorder:
         """Return the recorder of the run `run_id`; its first event is RunStarted, unless it was `taken` over."""
-        return Recorder(self._database, run_id, taken)
+        return Recorder(self.database, run_id, taken)
 
     def later_recorder(self, detached: DetachedRun) -> Recorder:
         """Return a recorder of a `detached` run that takes it over, as take_over() does, when claim() is called."""
-        return Recorder(self._database, detached.id, detached, lambda: self.take_over(detached.id, detached).epoch)
+        return Recorder(self.database, detached.id, detached, lambda: self.take_over(detached.id, detached).epoch)
 
     def runs(self) -> list[RunSummary]:
         """Return every run but those in the bin, newest first."""
         return [row.summary for row in self.library().rows if not row.binned]
-
-    def library(self) -> LibraryRows:
-        """Return every run as a row of the library, those in the bin included, and the saved searches."""
-        with self._database.reading() as connection:
-            return library_reader.library(connection)
 
     def version(self, known: LibraryVersion | None = None) -> LibraryVersion:
         """Return the version of library(); cheap if nothing was written since the version `known`."""
         stamps = stamps_of(self.path)
         if known is not None and known.holds(stamps):
             return known
-        with self._database.reading() as connection:
+        with self.database.reading() as connection:
             return version_of(connection, stamps)
 
-    def metric_values(self, metric: str) -> Mapping[str, tuple[float, ...]]:
-        """Return the values of a metric by run, in the order of its steps."""
-        with self._database.reading() as connection:
-            return library_reader.metric_values(connection, metric)
+    def calibrations(self, host: str | None = None) -> tuple[Calibration, ...]:
+        """Return the calibrations of `host`, or of all hosts, newest first."""
+        with self.database.reading() as connection:
+            return baselines.calibrations(connection, None if host is None else [host])
 
     def complete_summaries(self) -> Iterator[tuple[int, int]]:
         """Write the summaries that older versions did not; yield how many of how many are written.
 
         Each transaction is short: recorders wait to write. Ends at once in a library that cannot be written.
         """
-        with self._database.reading() as connection:
+        with self.database.reading() as connection:
             missing = run_summaries.missing(connection)
         done = 0
         while done < len(missing):
             try:
-                with self._database.writing() as connection:
+                with self.database.writing() as connection:
                     done += run_summaries.complete(connection, missing[done:], LOCKED)
             except StoreError:
                 return
@@ -126,29 +185,16 @@ class Store:
 
         Raises StoreError for a run that is missing, or is to be binned while it is recorded or detached.
         """
-        with self._database.writing() as connection:
+        with self.database.writing() as connection:
             for run, annotation in changed.items():
                 if annotation.binned is not None:
                     _refuse_active(connection, run)
             return library_reader.annotate(connection, changed)
 
-    def save_search(self, name: str, search: str) -> str:
-        """Store a search under a name; an empty one deletes it. Return the former search, empty if there was none."""
-        with self._database.writing() as connection:
-            return library_reader.save_search(connection, name, search)
-
-    def load(self, run: str) -> RunRecord:
-        """Return a run by id, unambiguous prefix of an id, name of a baseline, or "last".
-
-        Raises StoreError if there is none or a prefix matches several, which it lists.
-        """
-        with self._database.reading() as connection:
-            return record_reader.record(connection, run_reader.find(connection, run))
-
     @contextmanager
     def loading(self, expected: Sequence[str] = ()) -> Iterator[Callable[[str], RunRecord]]:
         """Give a load() for many runs in one snapshot of the library; runs with `expected` ids are read together."""
-        with self._database.reading() as connection:
+        with self.database.reading() as connection:
             yield record_reader.loader(connection, expected)
 
     def within(self, run_ids: Sequence[str]) -> WithinTrials:
@@ -156,131 +202,39 @@ class Store:
 
         Those that an older version did not store are stored now, if the library can be written.
         """
-        with self._database.reading() as connection:
+        with self.database.reading() as connection:
             whole = not series_statistics.is_incomplete(connection, run_ids)
         with suppress(StoreError):
             while not whole:
-                with self._database.writing(0.0) as connection:
+                with self.database.writing(0.0) as connection:
                     whole = series_statistics.complete(connection, run_ids, LOCKED)
-        with self._database.reading() as connection:
+        with self.database.reading() as connection:
             return series_statistics.read(connection, run_ids)
-
-    def samples(
-        self, run_id: str, trials: Sequence[int] | None = None, metrics: Collection[str] | None = None
-    ) -> SampleSeries:
-        """Return the samples of the run by trial, of all or some `trials` and `metrics`."""
-        with self._database.reading() as connection:
-            return run_reader.samples(connection, run_reader.find(connection, run_id), trials, metrics)
-
-    def telemetry(self, run_id: str) -> Mapping[str, tuple[Sample, ...]]:
-        """Return the telemetry of the run by host; times are on the host's monotonic clock."""
-        with self._database.reading() as connection:
-            return run_reader.telemetry(connection, run_reader.find(connection, run_id))
-
-    def output(self, run_id: str, trial: int) -> Mapping[str, bytes]:
-        """Return the raw output of a trial by stream, byte for byte."""
-        with self._database.reading() as connection:
-            return run_reader.output(connection, run_reader.find(connection, run_id), trial)
 
     def change_acknowledged(self, run_id: str, change: Callable[[Plan], Plan]) -> None:
         """Replace the acknowledged findings in a run's plan by those of the plan that `change` returns."""
-        with self._database.writing() as connection:
+        with self.database.writing() as connection:
             run_writer.change_acknowledged(connection, run_reader.find(connection, run_id), change)
 
     def delete(self, run_id: str) -> None:
         """Delete a run, also on a full disk; raise StoreError while it is recorded or detached."""
         try:
-            with self._database.writing() as connection:
+            with self.database.writing() as connection:
                 _delete(connection, run_id)
         except StoreFullError:
             on_full_disk(self.path, lambda connection: _delete(connection, run_id))
 
     def export_runs(self, runs: Sequence[str], path: Path) -> Generator[Exported]:
         """Write finished runs to a new library at `path`; yield what is done so far."""
-        return export_runs(self._database, runs, path)
+        return export_runs(self.database, runs, path)
 
     def import_runs(self, path: Path, runs: Sequence[str] = ()) -> Generator[Imported]:
         """Copy finished runs, by default all, from the library at `path`; yield what is done so far."""
-        return import_runs(path, self._database, runs)
-
-    def pin(
-        self,
-        name: str,
-        parts: Sequence[tuple[str, str]] = (),
-        *,
-        reference: str | None = None,
-        oldest: float | None = None,
-    ) -> int:
-        """Pin parts of runs, or the JSON of a table, as the next version of the baseline `name`; return the version.
-
-        `oldest` is its maximum age in seconds, None for the program's default.
-        """
-        with self._database.writing() as connection:
-            return baselines.pin(connection, name, parts, reference=reference, oldest=oldest)
-
-    def keep_calibration(self, found: Calibration) -> None:
-        """Store a calibration of a host; it supersedes older ones of the same suite."""
-        with self._database.writing() as connection:
-            baselines.keep_calibration(connection, found)
-
-    def calibrations(self, host: str | None = None) -> tuple[Calibration, ...]:
-        """Return the calibrations of `host`, or of all hosts, newest first."""
-        with self._database.reading() as connection:
-            return baselines.calibrations(connection, None if host is None else [host])
-
-    def forget_calibrations(self, host: str) -> int:
-        """Delete the calibrations of a host; return the number deleted."""
-        with self._database.writing() as connection:
-            return baselines.forget_calibrations(connection, host)
-
-    def unpin(self, name: str) -> None:
-        """Remove the baseline `name`, or one version ``NAME@VERSION``, not its runs. Raises StoreError if missing."""
-        with self._database.writing() as connection:
-            baselines.remove(connection, name)
-
-    def baselines(self) -> list[BaselineRow]:
-        """Return every version of every baseline, last pinned first."""
-        with self._database.reading() as connection:
-            return baselines.baselines(connection)
-
-    def begin_series(self, plan: Plan) -> SessionSeries:
-        """Store a new session series of `plan`."""
-        with self._database.writing() as connection:
-            return sessions.begin(connection, plan)
-
-    def session_series(self) -> list[SessionSeries]:
-        """Return every session series, the newest first."""
-        with self._database.reading() as connection:
-            return sessions.all_series(connection)
-
-    def find_series(self, word: str) -> SessionSeries:
-        """Return a session series by its id or unambiguous name. Raises StoreError."""
-        with self._database.reading() as connection:
-            return sessions.find(connection, word)
-
-    def claim_session(self, word: str, run_id: str) -> tuple[SessionSeries, PlannedSession]:
-        """Give the next session of a series to a run; no other process then starts it. Raises StoreError."""
-        with self._database.writing() as connection:
-            return sessions.claim(connection, word, run_id)
-
-    def release_session(self, run_id: str) -> None:
-        """Record that the run which claimed a session is over: see sessions.release()."""
-        with self._database.writing() as connection:
-            sessions.release(connection, run_id)
-
-    def end_series(self, word: str) -> SessionSeries:
-        """End a session series; its runs are kept. Raises StoreError if there is none."""
-        with self._database.writing() as connection:
-            return sessions.end(connection, word)
-
-    def sessions_of(self, run: str) -> Sequence[str]:
-        """Return the done sessions of the same plan as a run, itself included, the oldest first."""
-        with self._database.reading() as connection:
-            return sessions.sessions_of(connection, run_reader.find(connection, run))
+        return import_runs(path, self.database, runs)
 
     def metric_names(self) -> frozenset[str]:
         """Return the names of all metrics that runs of the library have."""
-        with self._database.reading() as connection:
+        with self.database.reading() as connection:
             return frozenset(metric.name for metric in run_reader.metrics_by_id(connection).values())
 
     @contextmanager
@@ -288,7 +242,7 @@ class Store:
         self, hosts: Sequence[str], metric: str
     ) -> Iterator[tuple[list[HistoryRow], Mapping[str, Plan], Callable[[str, Sequence[str]], tuple[Facts, ...]]]]:
         """Give the figures of a metric on hosts in all runs, the plans by hash, and a reader of a run's facts."""
-        with self._database.reading() as connection:
+        with self.database.reading() as connection:
             rows = run_reader.history_rows(connection, hosts, metric)
             plans = run_reader.plans_of(connection, rows)
             yield rows, plans, lambda run, of: run_reader.facts_before(connection, run, of)
@@ -300,7 +254,7 @@ class Store:
         """
         if self.read_only() is not None:
             return []
-        with suppress(StoreFullError, StoreLostError, StoreBusyError), self._database.writing(0.0) as connection:
+        with suppress(StoreFullError, StoreLostError, StoreBusyError), self.database.writing(0.0) as connection:
             unrecorded = ownership.unrecorded_runs(connection)
             dead = [run for run in unrecorded if not host_log.is_attachable(connection, run)]
             _end(connection, dead, INTERRUPTED)
@@ -309,7 +263,7 @@ class Store:
 
     def interrupted(self) -> list[DetachedRun]:
         """Return the interrupted runs that were not detached by the user and have no directories on hosts."""
-        with self._database.reading() as connection:
+        with self.database.reading() as connection:
             unrecorded = ownership.unrecorded_runs(connection)
             return [
                 record_reader.detached_run(connection, run)
@@ -319,7 +273,7 @@ class Store:
 
     def detached_runs(self) -> list[DetachedRun]:
         """Return the detached runs, newest first."""
-        with self._database.reading() as connection:
+        with self.database.reading() as connection:
             unrecorded = ownership.unrecorded_runs(connection)
             found = [
                 record_reader.detached_run(connection, run)
@@ -331,7 +285,7 @@ class Store:
     def detached(self, run: str) -> DetachedRun:
         """Return a detached run without taking it over. Raises the errors of take_over()."""
         before = self._watched(run)
-        with self._database.reading() as connection:
+        with self.database.reading() as connection:
             return _detached(connection, _find_detached(connection, run, before))
 
     def take_over(self, run: str, seen: DetachedRun | None = None) -> DetachedRun:
@@ -341,7 +295,7 @@ class Store:
         heartbeat), or if the run was written to since it was `seen`.
         """
         before = None if seen is not None else self._watched(run)
-        with self._database.writing() as connection:
+        with self.database.writing() as connection:
             taken = _detached(connection, _find_detached(connection, run, before))
             if seen is not None and (seen.epoch, seen.since) != (taken.epoch, taken.since):
                 raise StoreError(
@@ -355,7 +309,7 @@ class Store:
 
         The time starts in a write transaction: while the library was locked, no recorder could write one.
         """
-        with self._database.writing() as connection:
+        with self.database.writing() as connection:
             recording = ownership.running(connection).get(run_reader.find(connection, run))
         if recording is not None:
             time.sleep(ownership.watch_seconds(recording))
@@ -367,30 +321,20 @@ class Store:
         Raises StoreError if it has ended or a process records it.
         """
         before = self._watched(run)
-        with self._database.writing() as connection:
+        with self.database.writing() as connection:
             found = _find_detached(connection, run, before)
             ownership.next_epoch(connection, [found])
             _end(connection, [found], reason)
             return found
 
-    def output_in_order(self, run_id: str, trial: int) -> tuple[tuple[str, bytes], ...]:
-        """Return the raw output of a trial as (stream, bytes) in order of arrival."""
-        with self._database.reading() as connection:
-            return run_reader.output_in_order(connection, run_id, trial)
-
-    def workspaces(self) -> tuple[StoredWorkspace, ...]:
-        """Return every directory of a run that may still be on a host."""
-        with self._database.reading() as connection:
-            return host_log.workspaces(connection)
-
     def running(self) -> frozenset[str]:
         """Return the ids of the runs that have not ended, recorded or not."""
-        with self._database.reading() as connection:
+        with self.database.reading() as connection:
             return frozenset(ownership.running(connection))
 
     def forget_workspace(self, nonce: str) -> None:
         """Record that a directory was removed from its host."""
-        with self._database.writing() as connection:
+        with self.database.writing() as connection:
             connection.execute(delete(schema.workspaces).where(schema.workspaces.c.nonce == nonce))
 
     def pending_changes(self, host: str | None = None) -> list[ChangeRecord]:
@@ -398,33 +342,13 @@ class Store:
 
         Excludes runs being recorded, which restore their own.
         """
-        with self._database.reading() as connection:
+        with self.database.reading() as connection:
             recorded = ownership.running(connection).keys() - ownership.unrecorded_runs(connection)
             return [change for change in host_log.pending(connection, host) if change.run_id not in recorded]
 
-    def put_back(self, run_id: str, event: SettingRestored) -> None:
-        """Record that a setting changed by the run was restored, or why it was not."""
-        with self._database.writing() as connection:
-            host_log.write_change(connection, run_id, event)
-
-    def begin_action(self, host: str, what: str, command: str) -> int:
-        """Record an action on a host before it starts; return its number for end_action()."""
-        with self._database.writing() as connection:
-            return host_log.begin_action(connection, host, what, command)
-
-    def end_action(self, number: int, exit_status: int | None, output: bytes, reason: str) -> None:
-        """Record the end and the output of an action."""
-        with self._database.writing() as connection:
-            host_log.end_action(connection, number, exit_status, output, reason)
-
-    def actions(self, host: str) -> list[HostAction]:
-        """Return the actions on a host, newest first."""
-        with self._database.reading() as connection:
-            return host_log.actions(connection, host)
-
     def close(self) -> None:
         """Close the file; the next use opens it again."""
-        self._database.close()
+        self.database.close()
 
 
 def _delete(connection: Connection, run_id: str) -> None:

@@ -9,7 +9,7 @@ from math import prod
 from posixpath import join, normpath
 
 from suites.base import Recognised, StepCheck, StepEvidence
-from suites.checks import Check, CheckOutcome, NotChecked
+from suites.checks import Check, CheckOutcome, NotChecked, blocking_check
 from suites.command.parameters import JSON, MOST_SCANNED, PATTERN, SCANNED, scan_lists, scanned, words
 from suites.command.pattern import Pattern, PatternError
 from suites.command.recognition import program_of, recognised, simple_commands
@@ -231,10 +231,8 @@ def _of_each_value(
     return next((outcome for outcome in found if outcome is not None), None)
 
 
-COMMAND_EMPTY = Check(
+COMMAND_EMPTY = blocking_check(
     id="command-empty",
-    severity=Severity.ERROR,
-    blocks=True,
     title="Command missing",
     why="This test measures a command of your own.",
     remedy="Type the command as on the host.",
@@ -243,10 +241,8 @@ COMMAND_EMPTY = Check(
     evaluate=_empty,
 )
 
-COMMAND_UNREADABLE = Check(
+COMMAND_UNREADABLE = blocking_check(
     id="command-unreadable",
-    severity=Severity.ERROR,
-    blocks=True,
     title="Command cannot be parsed",
     why="The command cannot be split into words, so nothing can be started.",
     remedy="Close the quotation, or write \\' for a literal mark; variables are NAME=VALUE.",
@@ -255,10 +251,8 @@ COMMAND_UNREADABLE = Check(
     evaluate=_unreadable,
 )
 
-COMMAND_NO_FIGURE = Check(
+COMMAND_NO_FIGURE = blocking_check(
     id="command-no-figure",
-    severity=Severity.ERROR,
-    blocks=True,
     title="Figure not defined",
     why="The command would run and yield no figure.",
     remedy="Set the pattern or JSON path, or use the wall time.",
@@ -269,7 +263,6 @@ COMMAND_NO_FIGURE = Check(
 
 COMMAND_META = Check(
     id="command-shell-signs",
-    severity=Severity.WARNING,
     title="Shell syntax without a shell",
     why="Pipes, redirections, patterns and variables are passed to the program as plain words: it does something "
     "else than in a terminal, often nothing at all, and quickly.",
@@ -302,10 +295,8 @@ COMMAND_SHELL_TIMED = Check(
     evaluate=_shell_timed,
 )
 
-COMMAND_UNJUDGED = Check(
+COMMAND_UNJUDGED = blocking_check(
     id="command-unjudged",
-    severity=Severity.ERROR,
-    blocks=True,
     title="Write targets cannot be checked",
     why="The command could write to any device unchecked. It is not started.",
     remedy="Write the path out.",
@@ -325,10 +316,8 @@ COMMAND_UNSURE = Check(
     evaluate=partial(_unchecked, use=PathUse.UNCHECKED),
 )
 
-COMMAND_WRITES_DEVICE = Check(
+COMMAND_WRITES_DEVICE = blocking_check(
     id="command-writes-device",
-    severity=Severity.ERROR,
-    blocks=True,
     title="Command writes to a raw device",
     why="All data on it would be lost, without a check whether it is in use. The command is not started.",
     remedy="Use the suite fio with its parameter filename: it asks for the serial number and checks whether the "
@@ -340,7 +329,6 @@ COMMAND_WRITES_DEVICE = Check(
 
 COMMAND_ENDLESS = Check(
     id="command-endless",
-    severity=Severity.WARNING,
     title="Command does not end",
     why="The trial continues until it is stopped or the disk is full; a stopped trial has no figure.",
     remedy="Limit its size or time: count= for dd, --time for sysbench, -t for iperf3, -c for ioping.",
@@ -351,7 +339,6 @@ COMMAND_ENDLESS = Check(
 
 COMMAND_READS_CACHED = Check(
     id="command-reads-cached",
-    severity=Severity.WARNING,
     title="Page cache will serve the reads",
     why="A file that was just written or read is still in the page cache: the copy comes from memory. A cp took 17 s, "
     "then 0.853 s.",
@@ -364,7 +351,6 @@ COMMAND_READS_CACHED = Check(
 
 COMMAND_HDPARM = Check(
     id="command-hdparm",
-    severity=Severity.WARNING,
     title="hdparm is no disk benchmark",
     why="-T measures memory. -t measures a few seconds of readahead at the fastest part of a disk: one thread, no "
     "queue, no writes.",
@@ -374,10 +360,8 @@ COMMAND_HDPARM = Check(
     evaluate=_hdparm,
 )
 
-COMMAND_SCAN = Check(
+COMMAND_SCAN = blocking_check(
     id="command-scan",
-    severity=Severity.ERROR,
-    blocks=True,
     title="Parameter scan without effect",
     why="Each trial would run the same command several times, or not all values.",
     remedy="Write {n} for the values of n in the command, before or environment.",

@@ -5,7 +5,7 @@ import shlex
 from collections.abc import Mapping
 from itertools import product
 
-from suites.parameters import Choice, Parameter, Type, Value, Values
+from suites.parameters import Choice, Parameter, Type, Value, Values, flag_parameter, text_parameter
 from suites.units import Unit
 from suites.vocab import Better, Labels, Metric, MetricKind, labels
 
@@ -22,79 +22,62 @@ def reads_output(values: Values) -> bool:
     return values["figure"] != TIME
 
 
-COMMAND = Parameter(
+COMMAND = text_parameter(
     name="command",
     title="Command",
-    type=Type.TEXT,
-    default="",
     help="Command to measure, as typed on the host. Its words are passed to the program unchanged, without a shell.",
 )
 
-SCAN = Parameter(
+SCAN = text_parameter(
     name="scan",
     title="Parameter scan",
-    type=Type.TEXT,
-    default="",
     help="Values to compare, as n=1,2,4: each trial runs the command once for each value in place of {n}. Several "
     "lists, separated by blanks, are combined.",
     pattern=r"\s*(?:[A-Za-z_]\w*=[^\s,={}]+(?:,[^\s,={}]+)*(?:\s+|$))*",
 )
 
-SHELL = Parameter(
+SHELL = flag_parameter(
     name="shell",
     title="Shell",
-    type=Type.FLAG,
-    default=False,
     help="Run the command with the host's sh, for pipes, redirections and variables; the start of sh is then "
     "timed, too.",
 )
 
-WORKING_DIRECTORY = Parameter(
+WORKING_DIRECTORY = text_parameter(
     name="working_directory",
     title="Working directory",
-    type=Type.TEXT,
-    default="",
     help="Absolute path on the host. Empty: the step's private directory, removed after the run.",
     pattern=r"/.*",
     identity=False,
 )
 
-ENVIRONMENT = Parameter(
+ENVIRONMENT = text_parameter(
     name="environment",
     title="Environment",
-    type=Type.TEXT,
-    default="",
     help="Variables such as OMP_NUM_THREADS=4, separated by blanks. They are stored and shown: no secrets.",
 )
 
-PREPARE = Parameter(
+PREPARE = text_parameter(
     name="prepare",
     title="Preparation",
-    type=Type.TEXT,
-    default="",
     help="Command that runs once on each host before the first trial, such as a build. Not timed.",
 )
 
-BEFORE = Parameter(
+BEFORE = text_parameter(
     name="before",
     title="Before each trial",
-    type=Type.TEXT,
-    default="",
     help="Command that runs before each trial, such as “make clean”. Not timed; its output is ignored.",
 )
 
-CLEAN_UP = Parameter(
+CLEAN_UP = text_parameter(
     name="clean_up",
     title="Clean-up",
-    type=Type.TEXT,
-    default="",
     help="Command that runs once on each host after the last trial, also after a failure or stop.",
 )
 
 FIGURE = Parameter(
     name="figure",
     title="Figure",
-    type=Type.CHOICE,
     default=TIME,
     help="Source of the figure. The wall time is always recorded.",
     choices=(
@@ -104,11 +87,9 @@ FIGURE = Parameter(
     ),
 )
 
-PATTERN_TEXT = Parameter(
+PATTERN_TEXT = text_parameter(
     name="pattern",
     title="Pattern",
-    type=Type.TEXT,
-    default="",
     help="Regular expression, matched against each line, with one group around the number: tps = ([0-9.]+)",
     applies=lambda values: values["figure"] == PATTERN,
 )
@@ -116,26 +97,22 @@ PATTERN_TEXT = Parameter(
 OCCURRENCE = Parameter(
     name="occurrence",
     title="Occurrence",
-    type=Type.CHOICE,
     default="last",
     help="Which of several matching lines counts.",
     choices=(Choice("last", "The last"), Choice("first", "The first")),
     applies=lambda values: values["figure"] == PATTERN,
 )
 
-JSON_PATH = Parameter(
+JSON_PATH = text_parameter(
     name="json_path",
     title="JSON path",
-    type=Type.TEXT,
-    default="",
     help="Keys that lead to the number, separated by dots; list elements by index: results.0.rate",
     applies=lambda values: values["figure"] == JSON,
 )
 
-METRIC = Parameter(
+METRIC = text_parameter(
     name="metric",
     title="Metric name",
-    type=Type.TEXT,
     default="Figure",
     help="Name of the figure, such as “Requests per second”.",
     pattern=r"[^\W_].{0,59}",
@@ -145,7 +122,6 @@ METRIC = Parameter(
 UNIT = Parameter(
     name="unit",
     title="Unit",
-    type=Type.CHOICE,
     default=Unit.PER_SECOND.value,
     help="Unit that the command prints; nothing is converted.",
     choices=tuple(Choice(unit.value, unit.value) for unit in Unit),
@@ -155,17 +131,15 @@ UNIT = Parameter(
 BETTER = Parameter(
     name="better",
     title="Better",
-    type=Type.CHOICE,
     default=Better.HIGHER.value,
     help="Direction in which the figure is better.",
     choices=(Choice(Better.HIGHER.value, "Higher"), Choice(Better.LOWER.value, "Lower")),
     applies=reads_output,
 )
 
-ACCEPTED = Parameter(
+ACCEPTED = text_parameter(
     name="accepted",
     title="Exit statuses",
-    type=Type.TEXT,
     default="0",
     help="Exit statuses that count as success, separated by blanks; any other fails the trial.",
     pattern=r"\d{1,3}( +\d{1,3})*",

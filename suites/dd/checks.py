@@ -149,7 +149,6 @@ DD_CHECKS = (
     disk.page_cache(_page_cache),
     Check(
         id="read-after-write",
-        severity=Severity.WARNING,
         title="Page cache will serve the reads",
         why="The file is still in the page cache, so the copy comes from memory. Example (another host): 9.3 GB/s "
         "where the same disk read 0.65 GB/s. A cp of a file just copied does the same.",
@@ -162,7 +161,6 @@ DD_CHECKS = (
     disk.short_runtime(_short_runtime, "Copy more blocks."),
     Check(
         id="random-source",
-        severity=Severity.WARNING,
         title="/dev/urandom may limit the rate",
         why="dd waits for each block of random bytes, which one CPU computes; the rate is the CPU's.",
         remedy="Copy random bytes prepared in a file, or use fio, which fills its buffers with random data beforehand.",
@@ -172,7 +170,6 @@ DD_CHECKS = (
     ),
     Check(
         id="uncached-source",
-        severity=Severity.WARNING,
         title="Source does not fit in the page cache",
         why="dd reads what the page cache lost from the disk that it writes to: the rate is that of both.",
         remedy="Copy at most half of the memory.",
@@ -182,7 +179,6 @@ DD_CHECKS = (
     ),
     Check(
         id="small-blocks",
-        severity=Severity.WARNING,
         title="Block size too small",
         why="dd waits for each block before the next. Example (another host), direct I/O: 10 MB/s with 512 B, "
         "74 MB/s with 4 KiB, 2 GB/s with 1 MiB.",

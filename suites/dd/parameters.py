@@ -1,7 +1,7 @@
 """dd's operands as parameters."""
 
 from suites.disk import DIRECTORY, GIB, MIB
-from suites.parameters import Choice, Parameter, Type, Values
+from suites.parameters import Choice, Parameter, Type, Values, count_parameter
 
 ZERO, URANDOM, PREPARED, FILE = "/dev/zero", "/dev/urandom", "prepared", "file"
 
@@ -26,7 +26,6 @@ def copied(values: Values) -> int:
 INPUT = Parameter(
     name="input",
     title="if",
-    type=Type.CHOICE,
     default=ZERO,
     help="Source of the copy. Zeros may compress; /dev/urandom is limited by a CPU; random bytes prepared in a file "
     "are read from the page cache, unless it is dropped before each trial.",
@@ -50,20 +49,17 @@ BLOCK_SIZE = Parameter(
     maximum=GIB,
 )
 
-COUNT = Parameter(
+COUNT = count_parameter(
     name="count",
-    type=Type.INTEGER,
     default=1024,
     help="Number of blocks. dd has no default: /dev/zero and /dev/urandom have no end.",
     option="count=",
-    minimum=1,
     maximum=10**12,
 )
 
 FLUSH = Parameter(
     name="flush",
     title="conv, oflag",
-    type=Type.CHOICE,
     default="none",
     help="When written data reaches the disk. Without a flush dd measures the page cache.",
     option="conv=, oflag=",
@@ -79,7 +75,6 @@ FLUSH = Parameter(
 READ = Parameter(
     name="read",
     title="iflag",
-    type=Type.CHOICE,
     default="cached",
     help="How the file is read. It was just written: without direct I/O the page cache serves it.",
     option="iflag=",

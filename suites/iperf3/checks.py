@@ -120,7 +120,6 @@ IPERF3_CHECKS = (
     OTHER_MTU,
     Check(
         id="one-stream-fast-link",
-        severity=Severity.WARNING,
         title="One TCP stream on a fast link",
         why="A stream uses one CPU at each end: on a link of 100 Gbit/s one stream reaches 15 to 35 Gbit/s. The figure "
         "is that of the CPUs, not of the link.",
@@ -131,7 +130,6 @@ IPERF3_CHECKS = (
     ),
     Check(
         id="udp-default-rate",
-        severity=Severity.WARNING,
         title="UDP at the default 1 Mbit/s",
         why="iperf3 sends UDP at 1 Mbit/s by default; nearly any network carries that, so the figure does not "
         "measure this one.",
@@ -143,7 +141,6 @@ IPERF3_CHECKS = (
     ),
     Check(
         id="udp-fragments",
-        severity=Severity.WARNING,
         title="Datagrams exceed the MTU",
         why="Each datagram is sent in several IP fragments; one lost fragment loses the whole datagram, so loss "
         "is overstated.",

@@ -16,7 +16,7 @@ from suites.iperf3.text import (
     bits_per_second,
     summary_figures,
 )
-from suites.tool_messages import exit_text
+from suites.tool_messages import exit_notes
 
 _BANNER = re.compile(r"(?P<end>Client connecting to .{1,300}, |Server listening on )(?:TCP|UDP) ports? \d{1,5}\b.*")
 _N = r"\d{1,18}(?:\.\d{1,9})?"
@@ -105,8 +105,7 @@ class Iperf2Reader:
         if not ended:
             partial = "the figure is the mean of the intervals before." if figures else "no figure."
             notes.append(f"iperf 2 was cut off: {partial}")
-        if exit_status:
-            notes.append(f"iperf 2 {exit_text(exit_status)}.")
+        notes += exit_notes("iperf 2", exit_status)
         return ParsedTrial(tuple(figures), tuple(samples), tuple(notes), ended and not exit_status)
 
     def _at_the_server(self) -> Row | None:

@@ -8,7 +8,7 @@ from suites.iperf3.iperf2 import Iperf2Reader
 from suites.iperf3.text import CONGESTION, RECEIVE, RECEIVER, SEND, SENDER, Row, TextReader, Transcript
 from suites.line_parser import MAXIMUM_LINE, LineParser, LineSplitter
 from suites.strict_json import read_json
-from suites.tool_messages import exit_text
+from suites.tool_messages import exit_notes
 from suites.vocab import Sample
 
 # Parser of iperf3's JSON: the one document of -J, and the events of --json-stream (3.17 and later).
@@ -178,8 +178,7 @@ class Iperf3Parser(LineParser):
         notes = [*transcript.error_notes(), *self._notes, *transcript.warning_notes(figures)]
         if broken_off:
             notes.append(self._partial_note(has_figures=bool(figures)))
-        if exit_status:
-            notes.append(f"iperf3 {exit_text(exit_status)}.")
+        notes += exit_notes("iperf3", exit_status)
         return ParsedTrial(tuple(figures), tuple(self._samples), tuple(notes), complete=not broken_off)
 
     @staticmethod

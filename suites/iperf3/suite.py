@@ -1,6 +1,6 @@
 """iperf3: TCP or UDP throughput between two hosts, one way or both."""
 
-from suites.base import Command, Context, Effect, Estimate, Purpose, RateLimit, Suite, TestedTool, Workload, version_of
+from suites.base import Command, Context, Estimate, Purpose, RateLimit, TestedTool, Workload, version_of
 from suites.equivalents import Traits, pattern_text
 from suites.facts import Facts
 from suites.iperf3.checks import IPERF3_CHECKS
@@ -8,8 +8,18 @@ from suites.iperf3.link import is_paced, is_tcp, is_udp, link_speed, tuned_bitra
 from suites.iperf3.output import Iperf3Parser
 from suites.iperf3.syntax import IPERF3_SYNTAX
 from suites.iperf3.text import CONGESTION, METRICS
-from suites.parameters import Choice, Parameter, Tuned, Type, Values
-from suites.peer import ADDRESS, address_effects, peer_address, port_text
+from suites.parameters import (
+    Choice,
+    Parameter,
+    Tuned,
+    Type,
+    Values,
+    count_parameter,
+    port_parameter,
+    runtime_parameter,
+    text_parameter,
+)
+from suites.peer import ADDRESS, PeerSuite, peer_address, port_text
 from suites.programs import Program, same_package_name
 from suites.runtime_checks import TRUSTED
 from suites.vocab import Resource
@@ -21,7 +31,6 @@ PARAMETERS = (
     Parameter(
         name="protocol",
         title="Protocol",
-        type=Type.CHOICE,
         default="tcp",
         help="TCP sends as fast as the network allows; UDP sends at the given rate and counts lost datagrams.",
         option="-u",
@@ -30,7 +39,6 @@ PARAMETERS = (
     Parameter(
         name="direction",
         title="Direction",
-        type=Type.CHOICE,
         default="send",
         help="Direction of the data, seen from the host; the peer is the other end.",
         option="-R, --bidir",
@@ -40,27 +48,15 @@ PARAMETERS = (
             Choice("both", "Both at once (3.7 and later)"),
         ),
     ),
-    Parameter(
+    count_parameter(
         name="streams",
         title="parallel",
-        type=Type.INTEGER,
         default=1,
         help="Parallel connections in each direction.",
         option="-P",
-        minimum=1,
         maximum=128,
     ),
-    Parameter(
-        name="time",
-        type=Type.DURATION,
-        default=10.0,
-        help="Duration of the test after the omitted seconds.",
-        option="-t",
-        unit="s",
-        minimum=1,
-        maximum=86400,
-        whole=True,
-    ),
+    runtime_parameter(default=10.0, help="Duration of the test after the omitted seconds.", option="-t"),
     Parameter(
         name="omit",
         type=Type.DURATION,
@@ -131,32 +127,20 @@ PARAMETERS = (
     Parameter(
         name="pacing",
         title="Pacing",
-        type=Type.CHOICE,
         default="application",
         help="Where TCP is paced: in iperf3, in bursts of its timer, or in the kernel, packet by packet.",
         option="-b, --fq-rate",
         choices=(Choice("application", "iperf3: in bursts (-b)"), Choice("kernel", "kernel: each packet (--fq-rate)")),
         applies=is_paced,
     ),
-    Parameter(
+    text_parameter(
         name="congestion",
-        type=Type.TEXT,
-        default="",
         help="TCP congestion control, such as cubic or bbr; empty leaves it to the kernel.",
         option="-C",
         pattern=CONGESTION.pattern,
         applies=is_tcp,
     ),
-    Parameter(
-        name="port",
-        type=Type.INTEGER,
-        default=5201,
-        help="Port of the server end; 0 picks a free one right before the test.",
-        option="-p",
-        minimum=0,
-        maximum=65535,
-        identity=False,
-    ),
+    port_parameter(default=5201, help="Port of the server end; 0 picks a free one right before the test.", option="-p"),
     ADDRESS,
 )
 
@@ -169,7 +153,7 @@ TUNED_OMIT = 2.0
 IPERF3 = Program("iperf3", ("iperf3",), {**same_package_name("iperf3"), "zypper": "iperf"}, timed=True)
 
 
-class Iperf3(Suite):
+class Iperf3(PeerSuite):
     """TCP or UDP throughput. The host is the client; the server runs once on the peer."""
 
     id = "iperf3"
@@ -187,7 +171,6 @@ class Iperf3(Suite):
     syntax = IPERF3_SYNTAX
     metrics = METRICS
     parser_type = Iperf3Parser
-    needs_peer = True
     counting_label = "end"
     checks = IPERF3_CHECKS
 
@@ -229,10 +212,6 @@ class Iperf3(Suite):
         """
         serve = ("iperf3", "-s", "-1", "-p", port_text(values, context), "--forceflush")
         return (Command(serve, Purpose.SERVE, on_peer=True), Command(_client(values, context)))
-
-    def effects(self, values: Values) -> tuple[Effect, ...]:
-        """Return the address set by the user."""
-        return address_effects(values)
 
     def estimate(self, values: Values, context: Context) -> Estimate:
         """Return the run's time and, if the rate is limited, the bytes sent over the network."""

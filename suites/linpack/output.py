@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from suites.base import ParsedTrial
 from suites.line_parser import LineParser
-from suites.tool_messages import exit_text, printable_message
+from suites.tool_messages import exit_notes, printable_message
 from suites.units import Unit
 from suites.vocab import Better, Figure, Metric, MetricKind, labels
 
@@ -181,8 +181,7 @@ class LinpackParser(LineParser):
             troubles.append("The program reports failed residual checks: no figure.")
         if not self._ended and not self._failures:
             troubles.append("LINPACK was cut off: its closing line is missing.")
-        if exit_status:
-            troubles.append(f"The program {exit_text(exit_status)}.")
+        troubles += exit_notes("The program", exit_status)
         return list(dict.fromkeys(troubles))
 
     def _library(self) -> str | None:

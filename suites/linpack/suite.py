@@ -10,7 +10,16 @@ from suites.facts import Absent, Facts, cpus_for, known
 from suites.host_files import HostFile
 from suites.linpack.output import METRICS, LinpackParser
 from suites.memory_sizes import NO_HUGE_PAGES, available_memory, cache_for, memory_outcome
-from suites.parameters import Choice, Parameter, Tuned, Type, Value, Values, format_size
+from suites.parameters import (
+    Choice,
+    Parameter,
+    Tuned,
+    Value,
+    Values,
+    count_parameter,
+    format_size,
+    text_parameter,
+)
 from suites.programs import Program, same_package_name
 from suites.sweep import peak_of
 from suites.thread_checks import MORE_THREADS_THAN_CPUS
@@ -49,7 +58,6 @@ def _blocked(values: Values) -> bool:
 PROGRAM = Parameter(
     name="program",
     title="Program",
-    type=Type.CHOICE,
     default=HPCC,
     help="LINPACK program: HPL from the package hpcc, your own xhpl, or Intel's. The "
     "figure depends on the BLAS library, which the run reports: a core reached 2 GFLOPS with Debian's reference "
@@ -61,45 +69,38 @@ PROGRAM = Parameter(
     ),
 )
 
-PATH = Parameter(
+PATH = text_parameter(
     name="path",
     title="Program path",
-    type=Type.TEXT,
-    default="",
     help="Absolute path of the program on the host.",
     pattern=r"/.*",
     applies=_named,
     identity=False,
 )
 
-SIZES = Parameter(
+SIZES = text_parameter(
     name="sizes",
     title="Sizes",
-    type=Type.TEXT,
     default="1000",
     help="Matrix orders, such as “1000, 5000”. Order N takes 8 x N x N bytes.",
     pattern=r"\s*[1-9]\d{1,6}\s*(?:,\s*[1-9]\d{1,6}\s*){0,19}",
 )
 
-PROCESSES = Parameter(
+PROCESSES = count_parameter(
     name="threads",
     title="Processes",
-    type=Type.INTEGER,
     default=4,
     help="Number of processes, or of threads of Intel's program: one per core.",
     option="mpirun -np, OMP_NUM_THREADS",
-    minimum=1,
     maximum=4096,
 )
 
-BLOCK = Parameter(
+BLOCK = count_parameter(
     name="block",
     title="NB",
-    type=Type.INTEGER,
     default=80,
     help="Block size NB of the matrix; optimised libraries want 128 to 256.",
     option="NBs",
-    minimum=1,
     maximum=2048,
     applies=_blocked,
 )
@@ -305,7 +306,6 @@ LINPACK_TOO_LARGE = Check(
 
 LINPACK_SMALL = Check(
     id="linpack-small",
-    severity=Severity.WARNING,
     title="Matrices too small",
     why="LINPACK's rate grows with the matrix size; small ones measure start-up and caches.",
     remedy="Add a size that exceeds the caches.",

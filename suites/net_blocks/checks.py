@@ -47,7 +47,6 @@ NET_BLOCKS_CHECKS = (
     OTHER_MTU,
     Check(
         id="net-blocks-fragments",
-        severity=Severity.WARNING,
         title="Datagrams exceed the MTU",
         why="Each datagram is sent in several IP fragments; one lost fragment loses the whole datagram, so loss "
         "is overstated.",

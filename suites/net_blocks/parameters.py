@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from suites.memory_blocks import BLOCKS
-from suites.parameters import Choice, Parameter, Type, Values
+from suites.parameters import Choice, Parameter, Type, Values, flag_parameter, port_parameter
 from suites.peer import ADDRESS
 from suites.probe import BUILD, SWEEP, THREADS
 
@@ -31,7 +31,6 @@ def uses_tcp(values: Values) -> bool:
 PROTOCOL = Parameter(
     name="protocol",
     title="Protocol",
-    type=Type.CHOICE,
     default="both",
     help="TCP sends as fast as the network allows; UDP sends at the given rate and counts lost datagrams.",
     option="--protocols",
@@ -41,7 +40,6 @@ PROTOCOL = Parameter(
 TESTS = Parameter(
     name="tests",
     title="Tests",
-    type=Type.CHOICE,
     default="all",
     help="Upload: host to peer. Download: peer to host. Latency: round trips of a buffer.",
     option="--tests",
@@ -111,10 +109,9 @@ DATAGRAM_SIZE = Parameter(
     applies=uses_udp,
 )
 
-NODELAY = Parameter(
+NODELAY = flag_parameter(
     name="nodelay",
     title="TCP_NODELAY",
-    type=Type.FLAG,
     default=True,
     help="Send each write at once. Otherwise Nagle's algorithm delays small writes until earlier ones are "
     "acknowledged.",
@@ -122,16 +119,11 @@ NODELAY = Parameter(
     applies=uses_tcp,
 )
 
-PORT = Parameter(
-    name="port",
+PORT = port_parameter(
     title="Port",
-    type=Type.INTEGER,
     default=0,
     help="Port of the server end, for TCP and UDP; 0 picks a free one right before the test.",
     option="--port",
-    minimum=0,
-    maximum=65535,
-    identity=False,
 )
 
 FLOWS = replace(

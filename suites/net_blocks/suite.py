@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from suites.base import Command, Context, Effect, Estimate, Suite, TestedTool, TrialParser
+from suites.base import Command, Context, Estimate, TestedTool, TrialParser
 from suites.command_line import CommandSyntax, Respelled
 from suites.equivalents import (
     Equivalent,
@@ -23,7 +23,7 @@ from suites.net_blocks.checks import NET_BLOCKS_CHECKS
 from suites.net_blocks.output import METRICS, NetBlocksReader
 from suites.net_blocks.parameters import DATAGRAM, PARAMETERS, uses_udp
 from suites.parameters import Tuned, Value, Values, format_size, parse_sizes, sizes_text
-from suites.peer import address_effects, peer_address, port_text
+from suites.peer import PeerSuite, peer_address, port_text
 from suites.probe import ProbeParser, needed_programs, probe_end, sweep_counts, thread_arguments
 from suites.programs import COMPILER, Program, bundled
 from suites.vocab import Resource
@@ -70,7 +70,7 @@ def _of_all_streams(value: Value, values: Values, _facts: Facts | None) -> Value
     return round(float(value) * int(values["streams"]))
 
 
-class NetBlocks(Suite):
+class NetBlocks(PeerSuite):
     """Network throughput and round trips by buffer size. The server end on the peer serves only this client."""
 
     id = "net-blocks"
@@ -89,7 +89,6 @@ class NetBlocks(Suite):
     main_parameters = ("protocol", "tests", "buffers", "threads", "time", "rate")
     syntax = CommandSyntax(("netblocks",), texts={"buffers": sizes_text}, normalised=_valued_flags)
     metrics = METRICS
-    needs_peer = True
     sweeps = True
     checks = NET_BLOCKS_CHECKS
     equivalents = (
@@ -145,10 +144,6 @@ class NetBlocks(Suite):
             *probe_end(PROGRAM, server, values, context.peer_facts, sources=SOURCES, files=files, serves=True),
             *probe_end(PROGRAM, client, values, context.facts, sources=SOURCES, files=files),
         )
-
-    def effects(self, values: Values) -> tuple[Effect, ...]:
-        """Return the address set by the user."""
-        return address_effects(values)
 
     def estimate(self, values: Values, context: Context) -> Estimate:
         """Return the time of all combinations; the volume depends on the result."""

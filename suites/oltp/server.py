@@ -3,12 +3,14 @@
 import re
 import shlex
 from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import partial
 
-from suites.base import Command, Context, Effect, EffectKind, Purpose, StepCheck, StepEvidence
-from suites.checks import Check, CheckOutcome, NotChecked
+from suites.base import Command, Context, Effect, EffectKind, Estimate, Purpose, StepCheck, StepEvidence
+from suites.checks import Check, CheckOutcome, NotChecked, blocking_check
 from suites.disk import DIRECTORY, MIB, best_directory
 from suites.host_files import HostFile
-from suites.parameters import Choice, Parameter, Tuned, Type, Values
+from suites.parameters import Choice, Parameter, Tuned, Type, Values, flag_parameter, text_parameter
 from suites.programs import PATH, POSTGRESQL_SERVER
 from suites.quantities import quantity
 from suites.vocab import Severity
@@ -142,38 +144,30 @@ def is_named(values: Values) -> bool:
 SERVER = Parameter(
     name="server",
     title="Server",
-    type=Type.CHOICE,
     default=OWN,
     help="own: created in the step's private directory, started for each trial and removed with it.",
     choices=(Choice(OWN, "own: started for the test"), Choice(NAMED, "named: runs already")),
 )
 
-ADDRESS = Parameter(
+_named_parameter = partial(text_parameter, applies=is_named, identity=False)
+
+ADDRESS = _named_parameter(
     name="address",
     title="Address",
-    type=Type.TEXT,
-    default="",
     help="Address of the server as seen from the host: a name, an address or the directory of its socket.",
     pattern=r"[^\s,-][^\s,]*",
-    applies=is_named,
-    identity=False,
 )
 
-DATABASE = Parameter(
+DATABASE = _named_parameter(
     name="database",
     title="Database",
-    type=Type.TEXT,
-    default="",
     help="Database in which tables are created and dropped. Use one without other content.",
     pattern=r"[\w$][\w$.-]*",
-    applies=is_named,
-    identity=False,
 )
 
 TABLES = Parameter(
     name="tables",
     title="Tables",
-    type=Type.CHOICE,
     default=MAKE,
     help="Whether tables are created before and dropped after. Existing tables are never replaced.",
     choices=(Choice(MAKE, "make: created before, dropped after"), Choice(KEEP, "keep: existing tables")),
@@ -181,15 +175,11 @@ TABLES = Parameter(
     identity=False,
 )
 
-USER = Parameter(
+USER = _named_parameter(
     name="user",
     title="User",
-    type=Type.TEXT,
-    default="",
     help="The server's user. The password comes from a file on the host, never from here.",
     pattern=r"[\w$][\w$.@-]*",
-    applies=is_named,
-    identity=False,
 )
 
 BUFFERS = Parameter(
@@ -203,9 +193,8 @@ BUFFERS = Parameter(
     applies=is_started_here,
 )
 
-FSYNC = Parameter(
+FSYNC = flag_parameter(
     name="fsync",
-    type=Type.FLAG,
     default=True,
     help="Whether each commit waits for the disk. Without it a crash loses data, and the disk hardly matters.",
     applies=is_started_here,
@@ -228,15 +217,10 @@ CHECKPOINT = Parameter(
 TUNED_CHECKPOINT = 30.0
 TUNED_TIME = 3 * TUNED_CHECKPOINT
 
-SERVER_DIRECTORY = Parameter(
-    name="directory",
-    title="Directory",
-    type=Type.TEXT,
-    default=DIRECTORY.default,
+SERVER_DIRECTORY = replace(
+    DIRECTORY,
     help="Absolute path on the disk for the server's data, in a private directory created there.",
-    pattern=r"/.*",
     applies=is_started_here,
-    identity=False,
 )
 
 
@@ -274,7 +258,6 @@ def checkpoint_missed(writes: Callable[[Values], bool]) -> StepCheck:
 
     return Check(
         id="no-checkpoint",
-        severity=Severity.WARNING,
         title="Run is shorter than a checkpoint",
         why="Between checkpoints PostgreSQL writes only its log; changed pages stay in memory. The figure leaves out "
         "their writes, and is higher than a server sustains.",
@@ -335,6 +318,18 @@ def tuned_server(context: Context) -> dict[str, Tuned]:
     return tuned
 
 
+def run_estimate(values: Values, size: int, log: int = 0, *, writes: bool) -> Estimate:
+    """Return the run's time and the `size` of the tables; how much is written depends on the transactions."""
+    own = is_started_here(values)
+    return Estimate(
+        duration=float(values["time"]),
+        written=None if own and writes else log,
+        prepared=2 * size if own else 0,
+        space=log + (2 * size + OVERHEAD if own else 0),
+        network=0 if own else None,
+    )
+
+
 def is_local(values: Values) -> bool:
     """Return whether the server runs on the client's host, as far as its address shows."""
     address = str(values["address"])
@@ -374,7 +369,6 @@ SAME_HOST = Check(
 
 NOT_DURABLE = Check(
     id="database-not-durable",
-    severity=Severity.WARNING,
     title="Commits do not wait for the disk",
     why="The rate is many times that of a durable database; production data is not kept this way.",
     remedy="Set fsync to yes.",
@@ -383,10 +377,8 @@ NOT_DURABLE = Check(
     evaluate=_not_durable,
 )
 
-NO_DATABASE = Check(
+NO_DATABASE = blocking_check(
     id="database-not-named",
-    severity=Severity.ERROR,
-    blocks=True,
     title="Database missing",
     why="The test creates and drops tables and needs a database to do it in.",
     remedy="Set a database without other content.",
@@ -396,14 +388,49 @@ NO_DATABASE = Check(
 )
 
 
-def in_memory(evidence: StepEvidence, size: int) -> CheckOutcome | NotChecked | None:
-    """Return the remark that `size` bytes of tables fit into memory on the server's host, if that is known."""
-    if is_started_here(evidence.values) or not is_local(evidence.values):
-        return None
-    facts = evidence.context.facts
-    memory = None if facts is None else facts.memory_for_cache()
-    if memory is None:
-        return NotChecked("The host's memory is not known.")
-    if size >= memory:
-        return None
-    return CheckOutcome(f"{quantity(size)} of tables, {quantity(memory)} of memory.")
+def tables_in_memory(check_id: str, size_of: Callable[[Values], int], *, needs: str, source: str) -> StepCheck:
+    """Return the remark that all tables, of `size_of` bytes, fit into memory on the server's host, if that is known."""
+
+    def evaluate(evidence: StepEvidence) -> CheckOutcome | NotChecked | None:
+        if is_started_here(evidence.values) or not is_local(evidence.values):
+            return None
+        facts = evidence.context.facts
+        memory, size = None if facts is None else facts.memory_for_cache(), size_of(evidence.values)
+        if memory is None:
+            return NotChecked("The host's memory is not known.")
+        if size >= memory:
+            return None
+        return CheckOutcome(f"{quantity(size)} of tables, {quantity(memory)} of memory.")
+
+    return Check(
+        id=check_id,
+        severity=Severity.INFO,
+        title="All tables fit into memory",
+        why="After the first reads only commits reach the disk: the figure measures CPU, memory and the log.",
+        remedy="To measure the disk, make the tables larger than the memory.",
+        source=source,
+        needs=needs,
+        evaluate=evaluate,
+    )
+
+
+def makes_tables(check_id: str, tables: Callable[[Values], str], *, source: str) -> StepCheck:
+    """Return the remark that `tables` are created in a database of the user."""
+
+    def evaluate(evidence: StepEvidence) -> CheckOutcome | None:
+        values = evidence.values
+        if is_started_here(values) or values["tables"] != MAKE or not values["database"]:
+            return None
+        made = f"Tables {tables(values)} are created in {values['database']} before, and dropped after."
+        return CheckOutcome(made)
+
+    return Check(
+        id=check_id,
+        severity=Severity.INFO,
+        title="Tables are created in your database",
+        why="Creating them takes space and time and loads the server before the test.",
+        remedy="Use a database without other content. Existing tables stop the test before it begins.",
+        source=source,
+        needs="Tables and database.",
+        evaluate=evaluate,
+    )

@@ -15,17 +15,17 @@ from suites.base import (
     Workload,
     version_of,
 )
-from suites.checks import Check, CheckOutcome, NotChecked
+from suites.checks import Check, CheckOutcome, blocking_check
 from suites.command_line import CommandSyntax
 from suites.equivalents import Traits
 from suites.facts import Facts, cpus_for, known
 from suites.oltp import server
 from suites.oltp.output import METRICS, OltpParser
-from suites.parameters import Choice, Parameter, Tuned, Type, Values
+from suites.parameters import Choice, Parameter, Tuned, Values, count_parameter, port_parameter, text_parameter
 from suites.programs import MARIADB_SERVER, POSTGRESQL_SERVER, Program
 from suites.runtime_checks import SHORT_RUNTIME, TRUSTED
 from suites.sysbench.output import ALIASES, PERCENTILE, SYSBENCH, THREADS, TIME, command
-from suites.vocab import Resource, Severity
+from suites.vocab import Resource
 
 # Parameters of sysbench's database tests.
 
@@ -35,7 +35,6 @@ PGSQL, MYSQL_DRIVER = "pgsql", "mysql"
 WORKLOAD = Parameter(
     name="workload",
     title="Transaction",
-    type=Type.CHOICE,
     default="oltp_read_write",
     help="Content of each transaction. Rates of different ones are not comparable.",
     choices=(
@@ -48,36 +47,26 @@ WORKLOAD = Parameter(
 
 DRIVER = Parameter(
     name="driver",
-    type=Type.CHOICE,
     default=MYSQL_DRIVER,
     help="Database system to measure. A server started for the test is MariaDB or PostgreSQL, whichever is installed.",
     option="--db-driver",
     choices=(Choice(MYSQL_DRIVER, "MySQL or MariaDB"), Choice(PGSQL, "PostgreSQL")),
 )
 
-TABLE_COUNT = Parameter(
-    name="table_count",
-    type=Type.INTEGER,
-    default=1,
-    help="Number of tables.",
-    option="--tables",
-    minimum=1,
-    maximum=10_000,
+TABLE_COUNT = count_parameter(
+    name="table_count", default=1, help="Number of tables.", option="--tables", maximum=10_000
 )
 
-TABLE_SIZE = Parameter(
+TABLE_SIZE = count_parameter(
     name="table_size",
-    type=Type.INTEGER,
     default=10_000,
     help="Rows per table, about 260 B each with indexes.",
     option="--table-size",
-    minimum=1,
     maximum=10**10,
 )
 
 DISTRIBUTION = Parameter(
     name="distribution",
-    type=Type.CHOICE,
     default="special",
     help="Distribution of the rows. sysbench's default picks 1 % of them in 3 of 4 cases, so little comes from "
     "the disk.",
@@ -91,22 +80,15 @@ DISTRIBUTION = Parameter(
     ),
 )
 
-PORT = Parameter(
-    name="port",
+PORT = port_parameter(
     title="Port",
-    type=Type.INTEGER,
     default=0,
     help="The server's port; 0 is the default: 3306 for MySQL, 5432 for PostgreSQL.",
-    minimum=0,
-    maximum=65535,
     applies=server.is_named,
-    identity=False,
 )
 
-CONFIG_FILE = Parameter(
+CONFIG_FILE = text_parameter(
     name="config_file",
-    type=Type.TEXT,
-    default="",
     help="File on the host, readable only by you, with a line mysql-password=…; for PostgreSQL use ~/.pgpass.",
     option="--config-file",
     pattern=r"/.*",
@@ -153,16 +135,8 @@ def _few_rows(evidence: StepEvidence) -> CheckOutcome | None:
     )
 
 
-def _in_memory(evidence: StepEvidence) -> CheckOutcome | NotChecked | None:
-    return server.in_memory(evidence, size_of(evidence.values))
-
-
-def _makes(evidence: StepEvidence) -> CheckOutcome | None:
-    values = evidence.values
-    if server.is_started_here(values) or values["tables"] != server.MAKE or not values["database"]:
-        return None
-    last = f" to sbtest{values['table_count']}" if int(values["table_count"]) > 1 else ""
-    return CheckOutcome(f"Tables sbtest1{last} are created in {values['database']} before, and dropped after.")
+def _table_names(values: Values) -> str:
+    return f"sbtest1 to sbtest{values['table_count']}" if int(values["table_count"]) > 1 else "sbtest1"
 
 
 def _postgresql(values: Values) -> bool:
@@ -175,10 +149,8 @@ def _writes(values: Values) -> bool:
 
 OLTP_CHECKS: tuple[StepCheck, ...] = (
     server.NO_DATABASE,
-    Check(
+    blocking_check(
         id="oltp-needs-sysbench-1",
-        severity=Severity.ERROR,
-        blocks=True,
         title="sysbench older than 1.0",
         why="Before 1.0 the database tests were other programs with other options; their figures are not comparable.",
         remedy="Install sysbench 1.0 or later.",
@@ -188,7 +160,6 @@ OLTP_CHECKS: tuple[StepCheck, ...] = (
     ),
     Check(
         id="oltp-few-rows",
-        severity=Severity.WARNING,
         title="Too few rows: lock contention",
         why="Threads change the same rows: the figure measures locks, deadlocks and CPU caches.",
         remedy=f"Use {TUNED_TABLES} tables of {TUNED_ROWS:,} rows or more.",
@@ -196,26 +167,13 @@ OLTP_CHECKS: tuple[StepCheck, ...] = (
         needs="Tables, rows, threads.",
         evaluate=_few_rows,
     ),
-    Check(
-        id="oltp-in-memory",
-        severity=Severity.INFO,
-        title="All tables fit into memory",
-        why="After the first reads only commits reach the disk: the figure measures CPU, memory and the log.",
-        remedy="To measure the disk, make the tables larger than the memory.",
-        source="PostgreSQL, pgbench: Good Practices, which apply here, too.",
+    server.tables_in_memory(
+        "oltp-in-memory",
+        size_of,
         needs="Size of the tables; the host's memory.",
-        evaluate=_in_memory,
+        source="PostgreSQL, pgbench: Good Practices, which apply here, too.",
     ),
-    Check(
-        id="oltp-makes-tables",
-        severity=Severity.INFO,
-        title="Tables are created in your database",
-        why="Creating them takes space and time and loads the server before the test.",
-        remedy="Use a database without other content. Existing tables stop the test before it begins.",
-        source="sysbench 1.0.20, oltp_common.lua: prepare.",
-        needs="Tables and database.",
-        evaluate=_makes,
-    ),
+    server.makes_tables("oltp-makes-tables", _table_names, source="sysbench 1.0.20, oltp_common.lua: prepare."),
     server.SAME_HOST,
     server.NOT_DURABLE,
     SHORT_RUNTIME,
@@ -349,14 +307,7 @@ class SysbenchOltp(Suite):
 
     def estimate(self, values: Values, context: Context) -> Estimate:
         """Return the run's time and the size of the tables; writes depend on the number of transactions."""
-        size, own = size_of(values), server.is_started_here(values)
-        return Estimate(
-            duration=float(values["time"]),
-            written=None if own and _writes(values) else 0,
-            prepared=2 * size if own else 0,
-            space=2 * size + server.OVERHEAD if own else 0,
-            network=0 if own else None,
-        )
+        return server.run_estimate(values, size_of(values), writes=_writes(values))
 
     def workload(self, values: Values) -> Workload:
         """Return whether each transaction waits for the disk."""

@@ -11,7 +11,7 @@ from suites.line_parser import LineParser
 from suites.oltp.server import server_version
 from suites.parameters import Parameter, Tuned, Type, Values
 from suites.sysbench.output import LATENCY_MEAN, latency_percentile
-from suites.tool_messages import exit_text
+from suites.tool_messages import exit_notes
 from suites.units import Unit
 from suites.vocab import Better, Figure, Metric, MetricKind, Sample
 
@@ -82,8 +82,7 @@ class PgbenchParser(LineParser):
         elif TPS not in self._numbers and not notes:
             covered = f" The live figures up to {self._time:g} s are kept." if self._samples else ""
             notes.append(f"pgbench was cut off: it printed no summary.{covered}")
-        if exit_status:
-            notes.append(f"pgbench {exit_text(exit_status)}.")
+        notes += exit_notes("pgbench", exit_status)
         found = {} if idle or TPS not in self._numbers else self._numbers
         figures = tuple(Figure(metric, found[metric]) for metric in METRICS if metric in found)
         lost = found.get(FAILED, 0)

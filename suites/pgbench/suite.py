@@ -15,13 +15,13 @@ from suites.base import (
     TestedTool,
     Workload,
 )
-from suites.checks import Check, CheckOutcome, NotChecked
+from suites.checks import Check, CheckOutcome
 from suites.command_line import CommandSyntax, Respelled
 from suites.equivalents import Equivalent, MetricMapping, ParameterMapping, Traits, backwards, mapped
 from suites.facts import Facts, cpus_for
 from suites.host_files import HostFile
 from suites.oltp import server
-from suites.parameters import Choice, Parameter, Tuned, Type, Value, Values
+from suites.parameters import Choice, Parameter, Tuned, Type, Value, Values, count_parameter, port_parameter
 from suites.pgbench.output import (
     LARGEST,
     LOGGED,
@@ -37,7 +37,7 @@ from suites.pgbench.output import (
 from suites.programs import POSTGRESQL_SERVER, Program, same_package_name
 from suites.quantities import count_text, quantity
 from suites.runtime_checks import SHORT_RUNTIME
-from suites.vocab import Resource, Severity
+from suites.vocab import Resource
 
 # Parameters of pgbench.
 
@@ -45,7 +45,6 @@ from suites.vocab import Resource, Severity
 SCRIPT = Parameter(
     name="script",
     title="builtin",
-    type=Type.CHOICE,
     default="tpcb-like",
     help="Content of each transaction. Rates of different ones are not comparable.",
     option="-b",
@@ -56,35 +55,24 @@ SCRIPT = Parameter(
     ),
 )
 
-SCALE = Parameter(
+SCALE = count_parameter(
     name="scale",
-    type=Type.INTEGER,
     default=1,
     help="Branches, each with 100,000 accounts and about 16 MB. Updates of one branch wait for each other.",
     option="-s",
-    minimum=1,
     maximum=100_000,
 )
 
-CLIENTS = Parameter(
-    name="clients",
-    title="client",
-    type=Type.INTEGER,
-    default=1,
-    help="Number of concurrent sessions.",
-    option="-c",
-    minimum=1,
-    maximum=10_000,
+CLIENTS = count_parameter(
+    name="clients", title="client", default=1, help="Number of concurrent sessions.", option="-c", maximum=10_000
 )
 
-THREADS = Parameter(
+THREADS = count_parameter(
     name="threads",
     title="jobs",
-    type=Type.INTEGER,
     default=1,
     help="Threads of pgbench that share the clients. A single one may limit many clients.",
     option="-j",
-    minimum=1,
     maximum=4096,
 )
 
@@ -101,7 +89,6 @@ TIME = Parameter(
 
 PROTOCOL = Parameter(
     name="protocol",
-    type=Type.CHOICE,
     default="simple",
     help="Query protocol. Prepared statements are planned once, which can nearly double the rate of short reads.",
     option="-M",
@@ -123,17 +110,8 @@ RATE = Parameter(
     maximum=10**7,
 )
 
-PORT = Parameter(
-    name="port",
-    title="Port",
-    type=Type.INTEGER,
-    default=5432,
-    help="The server's port.",
-    option="-p",
-    minimum=1,
-    maximum=65535,
-    applies=server.is_named,
-    identity=False,
+PORT = port_parameter(
+    title="Port", default=5432, help="The server's port.", option="-p", minimum=1, applies=server.is_named
 )
 
 PGBENCH_PARAMETERS = (SCRIPT, SCALE, CLIENTS, THREADS, TIME, PROTOCOL, RATE, LOGGED, server.TABLES)
@@ -155,8 +133,9 @@ def _contended(evidence: StepEvidence) -> CheckOutcome | None:
     return CheckOutcome(f"scale is {scale} with {count_text(clients, 'client')}.", changes={"scale": clients})
 
 
-def _in_memory(evidence: StepEvidence) -> CheckOutcome | NotChecked | None:
-    return server.in_memory(evidence, int(evidence.values["scale"]) * SCALE_BYTES)
+def size_of(values: Values) -> int:
+    """Return the bytes of all tables."""
+    return int(values["scale"]) * SCALE_BYTES
 
 
 def _one_thread(evidence: StepEvidence) -> CheckOutcome | None:
@@ -164,13 +143,6 @@ def _one_thread(evidence: StepEvidence) -> CheckOutcome | None:
     if clients < 16 or threads > 1:
         return None
     return CheckOutcome(f"{clients} clients on 1 thread.", changes={"threads": 2})
-
-
-def _drops(evidence: StepEvidence) -> CheckOutcome | None:
-    values = evidence.values
-    if server.is_started_here(values) or values["tables"] != server.MAKE or not values["database"]:
-        return None
-    return CheckOutcome(f"Tables pgbench_* are created in {values['database']} before, and dropped after.")
 
 
 def _large_log(evidence: StepEvidence) -> CheckOutcome | None:
@@ -187,7 +159,6 @@ PGBENCH_CHECKS: tuple[StepCheck, ...] = (
     server.NO_DATABASE,
     Check(
         id="pgbench-contended",
-        severity=Severity.WARNING,
         title="Fewer branches than clients",
         why="Each transaction updates one branch, and two of the same branch wait for each other: the figure is "
         "the lock's, not the server's.",
@@ -196,19 +167,14 @@ PGBENCH_CHECKS: tuple[StepCheck, ...] = (
         needs="scale and clients.",
         evaluate=_contended,
     ),
-    Check(
-        id="pgbench-in-memory",
-        severity=Severity.INFO,
-        title="All tables fit into memory",
-        why="After the first reads only commits reach the disk: the figure measures CPU, memory and the log.",
-        remedy="To measure the disk, make the tables larger than the memory.",
-        source="PostgreSQL, pgbench: Good Practices.",
+    server.tables_in_memory(
+        "pgbench-in-memory",
+        size_of,
         needs="scale; the host's memory.",
-        evaluate=_in_memory,
+        source="PostgreSQL, pgbench: Good Practices.",
     ),
     Check(
         id="pgbench-one-thread",
-        severity=Severity.WARNING,
         title="One pgbench thread for many clients",
         why="pgbench itself may be the limit: one thread sends and receives for all clients.",
         remedy="Use one thread for each of pgbench's CPUs.",
@@ -216,19 +182,11 @@ PGBENCH_CHECKS: tuple[StepCheck, ...] = (
         needs="clients and threads.",
         evaluate=_one_thread,
     ),
-    Check(
-        id="pgbench-makes-tables",
-        severity=Severity.INFO,
-        title="Tables are created in your database",
-        why="Creating them takes space and time and loads the server before the test.",
-        remedy="Use a database without other content. Existing tables stop the test before it begins.",
-        source="PostgreSQL, pgbench: --initialize.",
-        needs="Tables and database.",
-        evaluate=_drops,
+    server.makes_tables(
+        "pgbench-makes-tables", lambda _values: "pgbench_*", source="PostgreSQL, pgbench: --initialize."
     ),
     Check(
         id="pgbench-log-large",
-        severity=Severity.WARNING,
         title="Transaction log may grow large",
         why="pgbench writes one line per logged transaction to the step's directory: a large log takes space, "
         "loads the measured disk and takes time to read at the end.",
@@ -396,17 +354,8 @@ class Pgbench(Suite):
 
     def estimate(self, values: Values, context: Context) -> Estimate:
         """Return the run's time and the size of the tables; writes depend on the number of transactions."""
-        size = int(values["scale"]) * SCALE_BYTES
-        own = server.is_started_here(values)
-        reads = values["script"] == "select-only"
-        log = log_size(values)
-        return Estimate(
-            duration=float(values["time"]),
-            written=log if reads or not own else None,
-            prepared=2 * size if own else 0,
-            space=log + (2 * size + server.OVERHEAD if own else 0),
-            network=0 if own else None,
-        )
+        writes = values["script"] != "select-only"
+        return server.run_estimate(values, size_of(values), log_size(values), writes=writes)
 
     def workload(self, values: Values) -> Workload:
         """Return the rate, and whether each transaction waits for the disk."""

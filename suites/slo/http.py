@@ -3,21 +3,17 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from suites.base import Command, Context, Effect, Estimate, TestedTool
-from suites.facts import Facts
+from suites.base import Command, Context, TestedTool
 from suites.host_files import HostFile
 from suites.http import Http
-from suites.oltp.server import server_version
-from suites.parameters import Tuned, Value, Values
-from suites.programs import Program
+from suites.parameters import Tuned, Values
 from suites.slo.search import (
     DRIVER,
     RATE,
     READER,
     SECONDS,
     SLO_PARAMETERS,
-    SloParser,
-    SloSearch,
+    ServerSearch,
     driven,
 )
 
@@ -36,13 +32,6 @@ _TOOL = Http()
 _OF_ONE_RUN = frozenset({"short-runtime"})
 
 
-def _of_tool(values: Values) -> dict[str, Value]:
-    return {**_FIXED, **{name: value for name, value in values.items() if name not in _OWN}}
-
-
-_OWN = frozenset(parameter.name for parameter in SLO_PARAMETERS)
-
-
 def _of_window(words: Sequence[str], threads: int) -> list[str]:
     """Return wrk's words with the duration that the driver sets, and with the schedule of the requests."""
     found = [f"{SECONDS}s" if before == "-d" else word for before, word in zip(("", *words), words, strict=False)]
@@ -58,48 +47,32 @@ def _own_words(words: Sequence[str]) -> list[str]:
     )
 
 
-class HttpSlo(SloSearch):
+class HttpSlo(ServerSearch):
     """wrk with a script that sends each request at the next of random moments, from whichever connection is free."""
 
     id = "http-slo"
     title = "HTTP SLO search"
     summary = "The highest rate of HTTP requests whose p99 stays within a target: load against latency, open loop."
     tried = TestedTool("wrk 4.1.0 on nginx 1.22.1 run for real", "each window", "moments in steps of 1 ms, as in wrk2")
+    tool_suite = _TOOL
+    fixed = _FIXED
     program = _TOOL.program
     other_programs = _TOOL.other_programs
     has_senders = True
     parameters = (*SLO_PARAMETERS, *(parameter for parameter in _TOOL.parameters if parameter.name not in _FIXED))
     syntax = replace(_TOOL.syntax, programs=(DRIVER.name,), normalised=_own_words)
-    uses_server = True
     server_processes = _TOOL.server_processes
     checks = tuple(check for check in _TOOL.checks if check.id not in _OF_ONE_RUN)
 
-    def programs(self, values: Values, facts: Facts | None) -> tuple[Program, ...]:
-        """Return wrk, and nginx if the step starts it."""
-        return _TOOL.programs(values, facts)
-
     def tune(self, context: Context) -> dict[str, Tuned]:
         """Return the threads of wrk's own suite, and more connections than are busy at a time."""
-        tuned = {name: one for name, one in _TOOL.tune(context).items() if name not in _FIXED}
-        return {**tuned, "connections": Tuned(512, "Many more than are busy at once: a request needs a free one.")}
+        connections = Tuned(512, "Many more than are busy at once: a request needs a free one.")
+        return {**super().tune(context), "connections": connections}
 
     def commands(self, values: Values, context: Context) -> tuple[Command, ...]:
         """Return the search, inside the script that starts nginx and adds the URL, or on the URL set."""
-        (command,) = _TOOL.commands(_of_tool(values), context)
+        (command,) = _TOOL.commands(self.of_tool(values), context)
         at = command.argv.index("wrk")
         wrk = _of_window(command.argv[at:], int(values["threads"]))
         files = (*command.files, DRIVER, SCHEDULE, HostFile(READER, text=_READ))
         return (replace(command, argv=(*command.argv[:at], *driven(values, wrk)), files=files),)
-
-    def parser(self, values: Values) -> SloParser:
-        """Return a new parser of the driver's lines and of the server's version."""
-        return SloParser(values=values, senders=True, version_in=server_version)
-
-    def effects(self, values: Values) -> tuple[Effect, ...]:
-        """Return the load on the URL set by the user."""
-        return _TOOL.effects(_of_tool(values))
-
-    def estimate(self, values: Values, context: Context) -> Estimate:
-        """Return the time of the usual number of windows."""
-        network = _TOOL.estimate(_of_tool(values), context).network
-        return replace(super().estimate(values, context), network=network)

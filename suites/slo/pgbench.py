@@ -3,13 +3,10 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from suites.base import Command, Context, Effect, Estimate, Purpose, TestedTool
-from suites.facts import Facts
+from suites.base import Command, Context, Purpose, TestedTool
 from suites.host_files import HostFile
-from suites.oltp.server import server_version
-from suites.parameters import Tuned, Value, Values
+from suites.parameters import Values
 from suites.pgbench.suite import Pgbench
-from suites.programs import Program
 from suites.slo.search import (
     DRIVER,
     NEAREST_RANK,
@@ -18,8 +15,7 @@ from suites.slo.search import (
     SECONDS,
     SETTLE,
     SLO_PARAMETERS,
-    SloParser,
-    SloSearch,
+    ServerSearch,
     driven,
 )
 
@@ -61,13 +57,15 @@ def _own(words: Sequence[str]) -> list[str]:
     return _TOOL.syntax.normalised([word for word in kept if word not in {"-l", "pgbench"}])
 
 
-class PgbenchSlo(SloSearch):
+class PgbenchSlo(ServerSearch):
     """pgbench starts transactions at random moments of a schedule, and counts what they wait for a client."""
 
     id = "pgbench-slo"
     title = "pgbench SLO search"
     summary = "The highest rate of transactions of PostgreSQL whose p99 stays within a target: load against latency."
     tried = TestedTool("pgbench 15.18 run for real", "each window", "rates are bracketed, bisected and confirmed")
+    tool_suite = _TOOL
+    fixed = _FIXED
     program = _TOOL.program
     other_programs = _TOOL.other_programs
     parameters = (
@@ -83,22 +81,13 @@ class PgbenchSlo(SloSearch):
         normalised=_own,
     )
     directory_parameter = "directory"
-    uses_server = True
     server_processes = _TOOL.server_processes
     checks = tuple(check for check in _TOOL.checks if check.id not in _OF_ONE_RUN)
-
-    def programs(self, values: Values, facts: Facts | None) -> tuple[Program, ...]:
-        """Return pgbench, and the server if the step starts one."""
-        return _TOOL.programs(values, facts)
-
-    def tune(self, context: Context) -> dict[str, Tuned]:
-        """Return what pgbench's own suite would take."""
-        return {name: tuned for name, tuned in _TOOL.tune(context).items() if name not in _FIXED}
 
     def commands(self, values: Values, context: Context) -> tuple[Command, ...]:
         """Return those of pgbench's own suite, with the search in place of the one run."""
         found = []
-        for command in _TOOL.commands({**_FIXED, **_of_tool(values)}, context):
+        for command in _TOOL.commands(self.of_tool(values), context):
             if command.purpose is not Purpose.MEASURE:
                 found.append(command)
             elif "pgbench" in command.argv:
@@ -106,20 +95,3 @@ class PgbenchSlo(SloSearch):
                 line = (*command.argv[:at], *driven(values, _of_window(command.argv[at:])))
                 found.append(replace(command, argv=line, files=(*command.files, DRIVER, HostFile(READER, text=_READ))))
         return tuple(found)
-
-    def effects(self, values: Values) -> tuple[Effect, ...]:
-        """Return the effects on a server set by the user."""
-        return _TOOL.effects({**_FIXED, **_of_tool(values)})
-
-    def parser(self, values: Values) -> SloParser:
-        """Return a new parser of the driver's lines and of the server's version."""
-        return SloParser(values=values, version_in=server_version)
-
-    def estimate(self, values: Values, context: Context) -> Estimate:
-        """Return the time of the usual number of windows, and the size of the tables."""
-        one = _TOOL.estimate({**_FIXED, **_of_tool(values)}, context)
-        return replace(one, duration=super().estimate(values, context).duration)
-
-
-def _of_tool(values: Values) -> dict[str, Value]:
-    return {name: value for name, value in values.items() if name not in {one.name for one in SLO_PARAMETERS}}

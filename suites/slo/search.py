@@ -2,15 +2,18 @@
 
 import math
 import re
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from statistics import fmean, median
 
-from suites.base import Context, Estimate, ParsedTrial, Suite
+from suites.base import Context, Effect, Estimate, ParsedTrial, Suite
+from suites.facts import Facts
 from suites.host_files import HostFile
 from suites.line_parser import LineParser
-from suites.parameters import Choice, Parameter, Type, Values
-from suites.tool_messages import exit_text
+from suites.oltp.server import server_version
+from suites.parameters import Choice, Parameter, Tuned, Type, Value, Values, count_parameter
+from suites.programs import Program
+from suites.tool_messages import exit_notes
 from suites.units import Unit
 from suites.vocab import Better, Figure, Metric, MetricKind, Resource, Sample, labels
 
@@ -54,7 +57,6 @@ LIMIT = Parameter(
 PERCENTILE = Parameter(
     name="percentile",
     title="percentile",
-    type=Type.CHOICE,
     default="99",
     help="The percentile that the target is for.",
     option="--percentile",
@@ -97,14 +99,12 @@ WINDOW = Parameter(
     whole=True,
 )
 
-CONFIRM = Parameter(
+CONFIRM = count_parameter(
     name="confirm",
     title="fresh windows",
-    type=Type.INTEGER,
     default=3,
     help="Windows at the rate that was found. If most miss the target, lower rates are confirmed instead.",
     option="--confirm",
-    minimum=1,
     maximum=99,
 )
 
@@ -179,14 +179,10 @@ def tail_of(values: Values) -> Metric:
 
 @dataclass(slots=True)
 class SloParser(LineParser):
-    """Parser of the driver's lines. `senders`: the tool has senders that start late while they are busy.
-
-    `version_in` returns the version that a line states, or None.
-    """
+    """Parser of the driver's lines. `senders`: the tool has senders that start late while they are busy."""
 
     values: Values = field(default_factory=dict)
     senders: bool = False
-    version_in: Callable[[str], str | None] = lambda _line: None
     unfinished = (_ERROR,)
     _windows: list[RateWindow] = field(default_factory=list)
     _phase: str = "bracket"
@@ -211,7 +207,7 @@ class SloParser(LineParser):
         elif line.startswith("+ "):
             senders = _SENDERS.search(line)
             self._count = int(senders[1]) if senders else 0
-        elif version := self.version_in(line):
+        elif version := server_version(line):
             self._version = version
         elif _ERROR.fullmatch(line):
             self._fail(line.removeprefix("benchwright: "))
@@ -236,8 +232,7 @@ class SloParser(LineParser):
 
     def _result(self, exit_status: int | None) -> ParsedTrial:
         problems = list(self._failures)
-        if exit_status:
-            problems.append(f"The search {exit_text(exit_status)}.")
+        problems += exit_notes("The search", exit_status)
         if not self._ended and not problems:
             problems.append(f"The search was cut off after {len(self._windows)} windows.")
         if self._none and not problems:
@@ -328,3 +323,33 @@ class SloSearch(Suite):
     def parser(self, values: Values) -> SloParser:
         """Return a new parser of the driver's lines."""
         return SloParser(values=values, senders=self.has_senders)
+
+
+class ServerSearch(SloSearch):
+    """Base class of the searches whose tool has a suite of its own, and a server: `fixed` are values that they set."""
+
+    tool_suite: Suite
+    fixed: Mapping[str, Value]
+    uses_server = True
+
+    def of_tool(self, values: Values) -> dict[str, Value]:
+        """Return the values of the tool's own suite."""
+        own = {parameter.name for parameter in SLO_PARAMETERS}
+        return {**self.fixed, **{name: value for name, value in values.items() if name not in own}}
+
+    def programs(self, values: Values, facts: Facts | None) -> tuple[Program, ...]:
+        """Return the tool, and the server if the step starts one."""
+        return self.tool_suite.programs(values, facts)
+
+    def tune(self, context: Context) -> dict[str, Tuned]:
+        """Return what the tool's own suite would take."""
+        return {name: tuned for name, tuned in self.tool_suite.tune(context).items() if name not in self.fixed}
+
+    def effects(self, values: Values) -> tuple[Effect, ...]:
+        """Return the effects on a server set by the user."""
+        return self.tool_suite.effects(self.of_tool(values))
+
+    def estimate(self, values: Values, context: Context) -> Estimate:
+        """Return the time of the usual number of windows, and the bytes that the tool's own suite expects."""
+        one = self.tool_suite.estimate(self.of_tool(values), context)
+        return replace(one, duration=super().estimate(values, context).duration)

@@ -194,7 +194,6 @@ SNIA_CHECKS: tuple[StepCheck, ...] = (
     ),
     Check(
         id="not-by-the-standard",
-        severity=Severity.WARNING,
         title="Departs from the SNIA standard",
         why="SNIA figures are compared with those of other drives. A shortened test may end before the drive has "
         "left its fresh state and does not conform to the standard.",
@@ -216,7 +215,6 @@ SNIA_CHECKS: tuple[StepCheck, ...] = (
     ),
     Check(
         id="standard-window-alone",
-        severity=Severity.WARNING,
         title="Single window accepts a slow decay",
         why="A rate that falls slowly stays within 20 % all the way: the figure is 29 % too high or more. A "
         "later drop is never seen: three times too high.",
@@ -227,7 +225,6 @@ SNIA_CHECKS: tuple[StepCheck, ...] = (
     ),
     Check(
         id="repeated-rounds",
-        severity=Severity.WARNING,
         title="Several trials of a test in rounds",
         why="A trial is a series of rounds that ends when they agree: the rounds are its repetitions, and another "
         "trial preconditions and measures all of them again.",

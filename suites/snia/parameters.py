@@ -5,7 +5,18 @@ from dataclasses import dataclass, replace
 
 from suites.fio.device import DEVICE, FIO_DIRECTORY, on_device
 from suites.fio.parameters import DIRECT, IODEPTH, IOENGINE, NUMJOBS, RUNTIME, SIZE
-from suites.parameters import Choice, Parameter, Type, Value, Values, format_duration, format_size, parse_size
+from suites.parameters import (
+    Choice,
+    Parameter,
+    Type,
+    Value,
+    Values,
+    count_parameter,
+    format_duration,
+    format_size,
+    parse_size,
+    text_parameter,
+)
 
 IOPS, THROUGHPUT, LATENCY, SATURATION = "iops", "throughput", "latency", "saturation"
 NONE, BLKDISCARD = "none", "blkdiscard"
@@ -56,7 +67,6 @@ def _purges(values: Values) -> bool:
 TEST = Parameter(
     name="test",
     title="Test",
-    type=Type.CHOICE,
     default=IOPS,
     help="Test of the SNIA Solid State Storage Performance Test Specification. Each runs until steady state.",
     choices=(
@@ -79,7 +89,6 @@ RANGE = replace(
 PURGE = Parameter(
     name="purge",
     title="Purge",
-    type=Type.CHOICE,
     default=BLKDISCARD,
     help="How to empty a raw device first. blkdiscard (util-linux 2.36 or later) declares all blocks unused; it "
     "is not a secure erase, and a device without discard refuses it.",
@@ -87,25 +96,21 @@ PURGE = Parameter(
     applies=_purges,
 )
 
-PASSES = Parameter(
+PASSES = count_parameter(
     name="passes",
     title="Preconditioning",
-    type=Type.INTEGER,
     default=STANDARD_PASSES,
     help="Sequential overwrites of the range with blocks of 128 KiB before the first round.",
     unit="passes",
     option="--loops",
-    minimum=1,
     maximum=10,
 )
 
-ROUNDS = Parameter(
+ROUNDS = count_parameter(
     name="rounds",
     title="Maximum rounds",
-    type=Type.INTEGER,
     default=STANDARD_ROUNDS,
     help="Each round measures every point once. After this many the test ends, steady or not.",
-    minimum=1,
     maximum=100,
     applies=_waits,
 )
@@ -113,7 +118,6 @@ ROUNDS = Parameter(
 CRITERION = Parameter(
     name="criterion",
     title="Criterion",
-    type=Type.CHOICE,
     default=BOTH,
     help="When to end the test. The window of the standard alone accepts a slow decay, far too high.",
     choices=(
@@ -132,20 +136,16 @@ POINT_TIME = replace(
     help="Measured time of each point in each round. The standard is one minute.",
 )
 
-BLOCKS = Parameter(
+BLOCKS = text_parameter(
     name="blocks",
-    type=Type.TEXT,
-    default="",
     help="Replaces the standard’s block sizes: “128k, 4k”. A device with 4 KiB sectors refuses 512 B.",
     option="--bs",
     pattern=r"\s*[1-9]\d{0,6}[kKmM]?(?:\s*,\s*[1-9]\d{0,6}[kKmM]?){0,15}\s*",
     applies=_waits,
 )
 
-MIXES = Parameter(
+MIXES = text_parameter(
     name="mixes",
-    type=Type.TEXT,
-    default="",
     help="Replaces the standard’s shares of reads, in percent: “100, 65, 0”.",
     unit="%",
     option="--rwmixread",

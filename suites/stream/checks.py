@@ -46,7 +46,6 @@ def _foreign_program(evidence: StepEvidence) -> CheckOutcome | None:
 
 STREAM_ARRAY_IN_CACHE = Check(
     id="stream-array-in-cache",
-    severity=Severity.WARNING,
     title="Caches serve the arrays",
     why="Arrays in the caches, even in part, are measured at cache speed. Example (another host): 4 MB arrays gave "
     "190 GB/s where memory gives 40.",

@@ -9,7 +9,7 @@ from suites.line_parser import LineParser
 from suites.probe import OutputHeader, ProbeParser, Record
 from suites.quantities import count_text
 from suites.stream.metrics import BANDWIDTH, KERNELS, Rates, Sweep
-from suites.tool_messages import exit_text
+from suites.tool_messages import exit_notes
 from suites.vocab import Figure, Sample, labels
 
 MAXIMUM_RUNS = 4096
@@ -85,8 +85,7 @@ class OriginalParser(LineParser):
                 troubles.append(
                     f"STREAM was cut off with {count_text(run.threads, 'thread')}: its validation line is missing."
                 )
-        if exit_status:
-            troubles.append(f"STREAM {exit_text(exit_status)}.")
+        troubles += exit_notes("STREAM", exit_status)
         return troubles
 
     def _array_note(self) -> list[str]:

@@ -2,7 +2,7 @@
 
 from suites.facts import Facts
 from suites.memory_sizes import size_beyond_cache
-from suites.parameters import Parameter, Tuned, Type, Values
+from suites.parameters import Parameter, Tuned, Type, Values, text_parameter
 from suites.probe import BUILD, SWEEP, THREADS
 
 ARRAYS = 3
@@ -27,11 +27,9 @@ def bundled_kernels(values: Values) -> bool:
     return not values["program"]
 
 
-PROGRAM = Parameter(
+PROGRAM = text_parameter(
     name="program",
     title="Own program",
-    type=Type.TEXT,
-    default="",
     help="Absolute path, on the host, of a STREAM program to run instead of Benchwright's kernels.",
     pattern=r"/.*",
 )

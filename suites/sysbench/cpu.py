@@ -69,7 +69,6 @@ def _defaults(evidence: StepEvidence) -> CheckOutcome | NotChecked | None:
 
 SYSBENCH_CPU_DEFAULTS = Check(
     id="sysbench-cpu-defaults",
-    severity=Severity.WARNING,
     title="sysbench runs with its defaults",
     why="One thread measures one CPU; a low prime limit and a small fixed number of events measure start-up and "
     "timing as much as the processor. With the defaults, published ratios between the same machines spread from 1.8 "

@@ -261,7 +261,6 @@ def _submission_latency(evidence: StepEvidence) -> CheckOutcome | None:
 FILEIO_CHECKS = (
     Check(
         id="async-latency",
-        severity=Severity.WARNING,
         title="Async latency is submission time",
         why="In async mode sysbench measures until a request is submitted, not completed: 0.02 ms on a disk that "
         "takes 0.1 ms. The IOPS are correct, the latencies are not.",
@@ -274,7 +273,6 @@ FILEIO_CHECKS = (
     disk.unaligned_direct(direct),
     Check(
         id="files-below-block",
-        severity=Severity.WARNING,
         title="Files smaller than a block",
         why="sysbench then creates files of another size, and every request hits the same block.",
         remedy="Increase the total size or use fewer files.",
@@ -286,7 +284,6 @@ FILEIO_CHECKS = (
     disk.unflushed_write(_unflushed_write),
     Check(
         id="fsync-of-every-file",
-        severity=Severity.WARNING,
         title="fsync outweighs the writes",
         why="Each periodic fsync flushes every file of the set: with sysbench's defaults of 128 files and 100 "
         "requests there are more flushes than requests, and the figure measures the journal.",

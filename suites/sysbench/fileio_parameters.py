@@ -1,7 +1,7 @@
 """Parameters of sysbench's file test, and predicates on their values."""
 
 from suites.disk import DIRECTORY, GIB, KIB
-from suites.parameters import Choice, Parameter, Type, Values
+from suites.parameters import Choice, Parameter, Type, Values, count_parameter, flag_parameter
 from suites.sysbench.output import PERCENTILE, THREADS, TIME
 
 DEFAULT_TOTAL = 2 * GIB
@@ -48,7 +48,6 @@ def _flushes_now_and_then(values: Values) -> bool:
 
 MODE = Parameter(
     name="mode",
-    type=Type.CHOICE,
     default="rndrd",
     help="Access pattern. sysbench has no default.",
     option="--file-test-mode",
@@ -62,13 +61,11 @@ MODE = Parameter(
     ),
 )
 
-FILES = Parameter(
+FILES = count_parameter(
     name="file_num",
-    type=Type.INTEGER,
     default=128,
     help="Number of files that share the total size. Each periodic fsync flushes all of them.",
     option="--file-num",
-    minimum=1,
     maximum=10_000,
 )
 
@@ -94,7 +91,6 @@ BLOCK_SIZE = Parameter(
 
 EXTRA_FLAGS = Parameter(
     name="extra_flags",
-    type=Type.CHOICE,
     default="none",
     help="Flags of open. Without one, the page cache may serve the I/O.",
     option="--file-extra-flags",
@@ -108,7 +104,6 @@ EXTRA_FLAGS = Parameter(
 
 IO_MODE = Parameter(
     name="io_mode",
-    type=Type.CHOICE,
     default="sync",
     help="How requests are submitted to the kernel.",
     option="--file-io-mode",
@@ -119,13 +114,11 @@ IO_MODE = Parameter(
     ),
 )
 
-BACKLOG = Parameter(
+BACKLOG = count_parameter(
     name="async_backlog",
-    type=Type.INTEGER,
     default=128,
     help="Queue depth: requests each thread submits before it waits for them.",
     option="--file-async-backlog",
-    minimum=1,
     maximum=65536,
     applies=queues,
 )
@@ -142,18 +135,12 @@ FSYNC_FREQUENCY = Parameter(
     applies=_flushes_now_and_then,
 )
 
-FSYNC_ALL = Parameter(
-    name="fsync_all",
-    type=Type.FLAG,
-    default=False,
-    help="Flush after each write, like a database log.",
-    option="--file-fsync-all",
-    applies=writes,
+FSYNC_ALL = flag_parameter(
+    name="fsync_all", help="Flush after each write, like a database log.", option="--file-fsync-all", applies=writes
 )
 
-FSYNC_END = Parameter(
+FSYNC_END = flag_parameter(
     name="fsync_end",
-    type=Type.FLAG,
     default=True,
     help="Flush every file once when the time is up.",
     option="--file-fsync-end",
@@ -162,7 +149,6 @@ FSYNC_END = Parameter(
 
 FSYNC_MODE = Parameter(
     name="fsync_mode",
-    type=Type.CHOICE,
     default="fsync",
     help="System call that flushes. fdatasync skips a file's timestamps, which fsync writes, too.",
     option="--file-fsync-mode",

@@ -225,7 +225,6 @@ SYSBENCH_MEMORY_BLOCK_REFUSED = Check(
 
 SYSBENCH_MEMORY_BLOCK = Check(
     id="sysbench-memory-block",
-    severity=Severity.WARNING,
     title="Caches serve the blocks",
     why="Blocks in the caches, even in part, are measured at cache speed: 1 MiB blocks read 76 GiB/s where "
     "memory gives 27.",
@@ -237,7 +236,6 @@ SYSBENCH_MEMORY_BLOCK = Check(
 
 SYSBENCH_MEMORY_TOTAL = Check(
     id="sysbench-memory-total",
-    severity=Severity.WARNING,
     title="Total size ends the run early",
     why="A run that ends early is too short, and its length depends on the measured host.",
     remedy=f"Set memory-total-size to {format_size(AMPLE_TOTAL)}, so that time ends the run.",
@@ -298,7 +296,6 @@ TOTAL_SIZE = Parameter(
 
 OPERATION = Parameter(
     name="operation",
-    type=Type.CHOICE,
     default="write",
     help="Write, read, or run only the loop to measure its own cost.",
     option="--memory-oper",
@@ -307,7 +304,6 @@ OPERATION = Parameter(
 
 ACCESS_MODE = Parameter(
     name="access_mode",
-    type=Type.CHOICE,
     default="seq",
     help="Access the block in address order or at random.",
     option="--memory-access-mode",
@@ -316,7 +312,6 @@ ACCESS_MODE = Parameter(
 
 SCOPE = Parameter(
     name="scope",
-    type=Type.CHOICE,
     default="global",
     help="One block shared by all threads, or one block per thread.",
     option="--memory-scope",

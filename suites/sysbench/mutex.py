@@ -2,7 +2,7 @@
 
 from suites.base import Command, Context, StepEvidence, Suite, TestedTool, TrialParser
 from suites.checks import Check, CheckOutcome
-from suites.parameters import Parameter, Tuned, Type, Values
+from suites.parameters import Parameter, Tuned, Type, Values, count_parameter
 from suites.sysbench.output import (
     LATENCIES,
     PERCENTILE,
@@ -30,23 +30,19 @@ WORTH_TIMING = 10.0
 FAR_TOO_SHORT = 5.0
 """Seconds, as for tests of fixed time."""
 
-MUTEX_NUM = Parameter(
+MUTEX_NUM = count_parameter(
     name="mutex_num",
-    type=Type.INTEGER,
     default=4096,
     help="Number of mutexes; each time one is locked at random. With 1, all threads contend for it.",
     option="--mutex-num",
-    minimum=1,
     maximum=10**6,
 )
 
-MUTEX_LOCKS = Parameter(
+MUTEX_LOCKS = count_parameter(
     name="mutex_locks",
-    type=Type.INTEGER,
     default=50_000,
     help="Locks per thread. The test ends when all are done: fixed work, not fixed time.",
     option="--mutex-locks",
-    minimum=1,
     maximum=2**31 - 1,
 )
 
@@ -87,7 +83,6 @@ def _short(evidence: StepEvidence) -> CheckOutcome | None:
 
 SYSBENCH_MUTEX_SHORT = Check(
     id="sysbench-mutex-short",
-    severity=Severity.WARNING,
     title="Too little work",
     why="Start-up, CPU frequency ramp-up and a single disturbance dominate a short run.",
     remedy="Increase mutex-locks.",

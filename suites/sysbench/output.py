@@ -9,10 +9,10 @@ from suites.base import Command, Context, ParsedTrial, version_of
 from suites.command_line import CommandSyntax
 from suites.facts import Facts, cpus_for
 from suites.line_parser import MAXIMUM_FAILURES, LineParser
-from suites.parameters import Parameter, Tuned, Type, Values
+from suites.parameters import Tuned, Values, count_parameter, runtime_parameter
 from suites.programs import Program, same_package_name
 from suites.runtime_checks import TRUSTED
-from suites.tool_messages import exit_text, printable_message
+from suites.tool_messages import exit_notes, printable_message
 from suites.units import Unit
 from suites.vocab import Better, Figure, Metric, MetricKind, Sample
 
@@ -207,8 +207,7 @@ class SysbenchParser(LineParser):
         elif "finished" not in output.numbers and not output.failures:
             last = f" The live figures up to {self._samples[-1].time:g} s are kept." if self._samples else ""
             troubles.append(f"sysbench was cut off: it printed no complete summary.{last}")
-        if exit_status:
-            troubles.append(f"sysbench {exit_text(exit_status)}.")
+        troubles += exit_notes("sysbench", exit_status)
         return troubles
 
 
@@ -227,36 +226,16 @@ SYSBENCH = Program("sysbench", ("sysbench",), same_package_name("sysbench"), tim
 UNLIMITED_REQUESTS = 2**31 - 1
 """sysbench 0.4 runs no request at all with 0, which 0.5 and 1.0 treat as unlimited."""
 
-THREADS = Parameter(
-    name="threads",
-    type=Type.INTEGER,
-    default=1,
-    help="Number of threads.",
-    option="--threads",
-    minimum=1,
-    maximum=4096,
-)
+THREADS = count_parameter(name="threads", default=1, help="Number of threads.", option="--threads", maximum=4096)
 
-TIME = Parameter(
-    name="time",
-    type=Type.DURATION,
-    default=10.0,
-    help="Duration of the test.",
-    option="--time",
-    unit="s",
-    minimum=1,
-    maximum=86400,
-    whole=True,
-)
+TIME = runtime_parameter(default=10.0, help="Duration of the test.", option="--time")
 
-PERCENTILE = Parameter(
+PERCENTILE = count_parameter(
     name="percentile",
-    type=Type.INTEGER,
     default=95,
     help="The latency percentile that sysbench reports; it reports only one.",
     option="--percentile",
     unit="%",
-    minimum=1,
     maximum=100,
 )
 

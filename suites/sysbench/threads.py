@@ -3,7 +3,7 @@
 from suites.base import Command, Context, StepEvidence, Suite, TestedTool, TrialParser, Workload
 from suites.checks import Check, CheckOutcome, NotChecked
 from suites.facts import cpus_for
-from suites.parameters import Parameter, Tuned, Type, Values
+from suites.parameters import Tuned, Values, count_parameter
 from suites.runtime_checks import SHORT_RUNTIME
 from suites.sysbench.cpu import EVENTS_PER_SECOND, read_rate
 from suites.sysbench.output import (
@@ -21,25 +21,21 @@ from suites.sysbench.output import (
     tune_common,
     unresolved_note,
 )
-from suites.vocab import Figure, Resource, Severity
+from suites.vocab import Figure, Resource
 
-THREAD_YIELDS = Parameter(
+THREAD_YIELDS = count_parameter(
     name="thread_yields",
-    type=Type.INTEGER,
     default=1000,
     help="Times that an event takes a lock, yields the CPU and releases the lock.",
     option="--thread-yields",
-    minimum=1,
     maximum=10**6,
 )
 
-THREAD_LOCKS = Parameter(
+THREAD_LOCKS = count_parameter(
     name="thread_locks",
-    type=Type.INTEGER,
     default=8,
     help="Number of locks; with fewer locks than threads, threads contend.",
     option="--thread-locks",
-    minimum=1,
     maximum=10**6,
 )
 
@@ -55,7 +51,6 @@ def _single_thread(evidence: StepEvidence) -> CheckOutcome | NotChecked | None:
 
 SYSBENCH_THREADS_ALONE = Check(
     id="sysbench-threads-alone",
-    severity=Severity.WARNING,
     title="One thread has no contention",
     why="The test measures threads that pass locks to each other; one alone measures the cost of a system call.",
     remedy="Use one thread per CPU, and more to measure contention.",

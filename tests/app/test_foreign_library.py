@@ -44,12 +44,12 @@ def written_into(path: Path, values: dict[str, object]) -> None:
     step = make_step("fio", {}, name=plan.steps[0].name)
     content = json.loads(_plan_text(store))
     content["steps"] = [{**content["steps"][0], "suite_id": "fio", "values": {**step.values, **values}}]
-    with store._database.writing() as connection:
+    with store.database.writing() as connection:
         connection.execute(update(schema.runs).values(plan=json.dumps(content)))
 
 
 def _plan_text(store: Store) -> str:
-    with store._database.reading() as connection:
+    with store.database.reading() as connection:
         return str(connection.exec_driver_sql("select plan from runs").scalar_one())
 
 
@@ -89,7 +89,7 @@ def test_a_plan_of_an_earlier_version_lacks_values_and_has_others() -> None:
 def test_numbers_and_programs_of_a_stranger_are_checked(library: Path, table: str, column: str, value: object) -> None:
     store = Store(library)
     assert store.load(RUN).trials
-    with store._database.writing() as connection:
+    with store.database.writing() as connection:
         connection.exec_driver_sql(f"update {table} set {column} = ?", (value,))
     with pytest.raises(StoreError, match=RUN) as caught:
         store.load(RUN)

@@ -37,7 +37,7 @@ def mode(path: Path) -> int:
 def test_private_files_are_private_whatever_the_umask(tmp_path: Path) -> None:
     library = tmp_path / "data" / "runs.sqlite3"
     store = Store(library)
-    with store._database.writing():
+    with store.database.writing():
         assert {mode(path) for path in library.parent.iterdir()} == {0o600}  # with its log and the index of that
     store.close()
     salvage(library, tmp_path / "saved.sqlite3")

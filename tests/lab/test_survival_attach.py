@@ -420,7 +420,7 @@ def test_a_command_that_nobody_was_told_of_is_found_by_what_was_planned(
             control.detach()
 
     run(workstation, counting_plan(40), hand)
-    with closing(Store(tmp_path / "runs.sqlite3")) as store, store._database.writing() as connection:
+    with closing(Store(tmp_path / "runs.sqlite3")) as store, store.database.writing() as connection:
         connection.exec_driver_sql("UPDATE jobs SET pid = NULL")
     assert end(attach(workstation)).state is State.DONE
     assert_whole(workstation, 1, 40)
@@ -440,7 +440,7 @@ def test_a_command_whose_trial_was_never_told_is_ended_and_made_anew(
             control.detach()
 
     run(workstation, counting_plan(30), hand)
-    with closing(Store(tmp_path / "runs.sqlite3")) as store, store._database.writing() as connection:
+    with closing(Store(tmp_path / "runs.sqlite3")) as store, store.database.writing() as connection:
         for table in ("trials", "output", "series"):
             connection.exec_driver_sql(f"DELETE FROM {table}")
     assert end(attach(workstation)).state is State.DONE

@@ -16,7 +16,7 @@ from suites.cp import Cp, CpParser
 from suites.errors import ParameterError
 from tests.disk_host import DATA, GIB, MIB, SHM, changes, disk_host, measured, outcomes, tuned_step
 from tests.messages import messages
-from tests.suites.captured_outputs import capture, captures, figures
+from tests.suites.captured_outputs import capture, figures
 
 MESSAGES = messages("suites", "test_cp")
 
@@ -164,15 +164,6 @@ def test_a_copy_that_was_cut_off_has_no_figure() -> None:
     whole = (DATA_OF_CP / "cold_sync.screen").read_bytes()
     for length in range(len(whole) - 1):
         assert not parse(whole[:length]).complete
-
-
-@pytest.mark.parametrize("path", captures("cp"))
-def test_how_the_bytes_arrive_makes_no_difference(path: str) -> None:
-    data = capture(path).stderr + capture(path).stdout
-    pieces = CpParser(cold=True, flushed=True)
-    for place in range(len(data)):
-        pieces.feed(data[place : place + 1])
-    assert pieces.finish(0) == parse(data)
 
 
 FRAGMENTS = st.sampled_from(

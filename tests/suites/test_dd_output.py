@@ -10,7 +10,7 @@ from suites.base import ParsedTrial
 from suites.dd.output import DdParser
 from suites.vocab import Sample
 from tests.messages import messages
-from tests.suites.captured_outputs import capture, captures, figures, series
+from tests.suites.captured_outputs import capture, figures, series
 
 MESSAGES = messages("suites", "test_dd_output")
 
@@ -154,12 +154,6 @@ def lives(chunks: list[bytes]) -> tuple[list[Sample], ParsedTrial]:
     parser = DdParser()
     samples = [sample for chunk in chunks for sample in parser.feed(chunk, "stderr")]
     return samples, parser.finish(None)
-
-
-@pytest.mark.parametrize("path", captures("dd"))
-def test_how_the_bytes_arrive_makes_no_difference(path: str) -> None:
-    stderr = capture(path).stderr
-    assert lives([stderr[place : place + 1] for place in range(len(stderr))]) == lives([stderr])
 
 
 FRAGMENTS = st.sampled_from([b"\r5 bytes copied, 1 s, 2 MB/s", b"1+0 records in\n", b"B/s", b"\r", b"dd: x\n"])

@@ -2,7 +2,6 @@
 
 import subprocess
 from dataclasses import replace
-from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -13,7 +12,7 @@ from suites.base import Context, ParsedTrial, Purpose, complete_values, tuned_va
 from suites.facts import Facts, Tool
 from suites.geekbench import Geekbench, GeekbenchParser
 from suites.vocab import Severity
-from tests.suites.captured_outputs import capture, captures, figures
+from tests.suites.captured_outputs import capture, figures
 from tests.suites.host_facts import applied, evidence, host, raised, silent
 
 SUITE = Geekbench()
@@ -122,18 +121,6 @@ def test_any_bytes_are_accepted(data: bytes) -> None:
     parser = GeekbenchParser()
     assert list(parser.feed(data)) == []
     assert all(figure.value > 0 for figure in parser.finish().figures)
-
-
-@pytest.mark.parametrize("case", captures("geekbench"))
-@given(cuts=st.lists(st.integers(min_value=0, max_value=3000), max_size=8))
-def test_how_the_bytes_arrive_makes_no_difference(case: str, cuts: list[int]) -> None:
-    data = capture(case).stdout
-    places = sorted({0, *(cut for cut in cuts if cut < len(data)), len(data)})
-    whole, pieces = GeekbenchParser(), GeekbenchParser()
-    whole.feed(data)
-    for start, stop in pairwise(places):
-        pieces.feed(data[start:stop])
-    assert pieces.finish(0) == whole.finish(0)
 
 
 def test_an_output_cut_before_both_scores_is_never_complete() -> None:

@@ -1,16 +1,20 @@
-"""Every parser on what is no output of its tool, on cut-off and on garbled output: it says so, and never raises."""
+"""Every parser on what is no output of its tool, on cut-off and on garbled output: it says so, and never raises.
+
+How the bytes of an output arrive makes no difference.
+"""
 
 import random
 import re
 from collections.abc import Iterator
+from itertools import pairwise
 
 import pytest
 
 from app.plans.plan import make_step
-from suites.base import ParsedTrial, Suite
+from suites.base import ParsedTrial, Suite, TrialParser
 from suites.registry import SUITES
 from tests.app.test_false_warnings import CHOSEN
-from tests.suites.captured_outputs import WHOLE
+from tests.suites.captured_outputs import DATA, WHOLE, capture, captures
 
 NO_OUTPUT: dict[str, bytes] = {
     "nothing": b"",
@@ -40,8 +44,12 @@ def outputs(suite: Suite) -> Iterator[tuple[str, bytes]]:
     yield "digits that are none", re.sub(rb"\d", b"x", whole)
 
 
+def parser_of(suite: Suite) -> TrialParser:
+    return suite.parser(make_step(suite.id, CHOSEN.get(suite.id, {})).values)
+
+
 def read(suite: Suite, data: bytes, stream: str, status: int | None) -> ParsedTrial:
-    parser = suite.parser(make_step(suite.id, CHOSEN.get(suite.id, {})).values)
+    parser = parser_of(suite)
     parser.feed(data, stream)
     return parser.finish(status)
 
@@ -66,3 +74,21 @@ def test_bytes_changed_by_lot_never_raise(suite: Suite) -> None:
             data[lots.randrange(len(data))] = lots.randrange(256)
         for figure in read(suite, bytes(data), "stdout", 0).figures:
             assert figure.value == figure.value, "NaN is no figure"
+
+
+def pieces(data: bytes) -> Iterator[bytes]:
+    """Return `data` in pieces of a few bytes, a long output in a score of pieces."""
+    lots, count = random.Random(6), len(data) // 7 if len(data) < 8000 else 20
+    places = sorted({0, len(data), *(lots.randrange(len(data) + 1) for _ in range(count))})
+    return (data[start:stop] for start, stop in pairwise(places))
+
+
+@pytest.mark.parametrize("suite", SUITES, ids=lambda suite: str(suite.id))
+def test_how_the_bytes_arrive_makes_no_difference(suite: Suite) -> None:
+    tool, *_ = WHOLE[suite.id].relative_to(DATA).parts
+    for name in captures(tool):
+        output, parser = capture(name), parser_of(suite)
+        for stream, data in (("stdout", output.stdout), ("stderr", output.stderr)):
+            for piece in pieces(data):
+                parser.feed(piece, stream)
+        assert parser.finish(output.exit_status) == output.parse(parser_of(suite)), name

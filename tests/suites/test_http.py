@@ -13,7 +13,7 @@ from suites.errors import ParameterError
 from suites.http import FILE, Http, WrkParser
 from tests.disk_host import disk_host, outcomes, tuned_step
 from tests.messages import messages
-from tests.suites.captured_outputs import capture, captures, figures
+from tests.suites.captured_outputs import capture, figures
 from tests.suites.host_facts import evidence, raised
 
 MESSAGES = messages("suites", "test_http")
@@ -121,16 +121,6 @@ def test_how_it_failed_is_said() -> None:
     found = parsed("no_server")
     assert (found.complete, found.figures) == (False, ())
     assert "unable to connect to 127.0.0.1:21877 Connection refused" in " ".join(found.notes)
-
-
-@pytest.mark.parametrize("name", captures("http"))
-def test_however_the_bytes_arrive_they_mean_the_same(name: str) -> None:
-    output, whole, bits = capture(name), WrkParser(), WrkParser()
-    for parser, size in ((whole, 10**6), (bits, 7)):
-        for stream, data in (("stderr", output.stderr), ("stdout", output.stdout)):
-            for start in range(0, len(data), size):
-                parser.feed(data[start : start + size], stream)
-    assert whole.finish(output.exit_status) == bits.finish(output.exit_status)
 
 
 def _run(folder: Path, *words: str, path: str = "/usr/bin:/bin:/usr/sbin") -> subprocess.CompletedProcess[str]:

@@ -15,7 +15,7 @@ from suites.errors import ParameterError
 from suites.ioping import Ioping, IopingParser
 from tests.disk_host import DATA, GIB, MIB, changes, disk_host, measured, outcomes, tuned_step
 from tests.messages import messages
-from tests.suites.captured_outputs import capture, captures, figures, series
+from tests.suites.captured_outputs import capture, figures, series
 
 MESSAGES = messages("suites", "test_ioping")
 
@@ -161,12 +161,6 @@ def lives(chunks: list[bytes]) -> ParsedTrial:
     found = parser.finish(0)
     assert list(found.samples) == live
     return found
-
-
-@pytest.mark.parametrize("path", captures("ioping"))
-def test_how_the_bytes_arrive_makes_no_difference(path: str) -> None:
-    data = capture(path).stderr + capture(path).stdout
-    assert lives([data[place : place + 1] for place in range(len(data))]) == parse(data)
 
 
 FRAGMENTS = st.sampled_from(

@@ -1,14 +1,12 @@
 """No output of any sort raises, and no way of arriving changes what an output means."""
 
-from itertools import pairwise
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from suites.base import ParsedTrial
 from suites.iperf3.output import Iperf3Parser
-from tests.suites.captured_outputs import capture, captures
+from tests.suites.captured_outputs import capture
 
 PIECES = [
     b"[  5]   0.00-1.00   sec  1.78 GBytes  15.3 Gbits/sec    0   2.06 MBytes       \n",
@@ -49,18 +47,6 @@ def test_any_event_is_accepted(data: object) -> None:
         parser._json.read_event({"event": event, "data": data})
         parser._json.read_event({"event": event, "data": {"sum": data, "sum_sent": data, "test_start": data}})
     assert not parser.finish().complete
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("case", captures("iperf3"))
-@given(cuts=st.lists(st.integers(min_value=0, max_value=6000), max_size=8))
-def test_how_the_bytes_arrive_makes_no_difference(case: str, cuts: list[int]) -> None:
-    data = capture(case).stdout
-    places = sorted({0, *(cut for cut in cuts if cut < len(data)), len(data)})
-    pieces = Iperf3Parser()
-    for start, stop in pairwise(places):
-        pieces.feed(data[start:stop])
-    assert pieces.finish() == read(data)
 
 
 @pytest.mark.parametrize(

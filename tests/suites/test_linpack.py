@@ -2,7 +2,6 @@
 
 import math
 from dataclasses import replace
-from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -15,7 +14,7 @@ from suites.facts import Absent, Facts
 from suites.linpack.output import LinpackParser
 from suites.linpack.suite import Linpack, grid, matrix_bytes, sizes_of
 from tests.messages import messages
-from tests.suites.captured_outputs import Capture, capture, captures, figures
+from tests.suites.captured_outputs import Capture, capture, figures
 from tests.suites.host_facts import GIB, MIB, applied, evidence, host, raised, silent
 
 MESSAGES = messages("suites", "test_linpack")
@@ -275,18 +274,6 @@ def test_any_bytes_are_accepted(data: bytes) -> None:
     parser = LinpackParser()
     assert list(parser.feed(data)) == []
     assert all(math.isfinite(figure.value) for figure in parser.finish().figures)
-
-
-@pytest.mark.parametrize("case", captures("linpack"))
-@given(cuts=st.lists(st.integers(min_value=0, max_value=24000), max_size=8))
-def test_how_the_bytes_arrive_makes_no_difference(case: str, cuts: list[int]) -> None:
-    data = capture(case).stdout + capture(case).stderr
-    places = sorted({0, *(cut for cut in cuts if cut < len(data)), len(data)})
-    whole, pieces = LinpackParser(), LinpackParser()
-    whole.feed(data)
-    for start, stop in pairwise(places):
-        pieces.feed(data[start:stop])
-    assert pieces.finish(0) == whole.finish(0)
 
 
 def test_an_output_cut_before_its_end_is_never_complete() -> None:

@@ -12,7 +12,7 @@ from suites.oltp.suite import SysbenchOltp
 from suites.sysbench.cpu import SysbenchCpu
 from tests.disk_host import GIB, MIB, disk_host, outcomes, tuned_step
 from tests.messages import messages
-from tests.suites.captured_outputs import capture, captures, figures, series
+from tests.suites.captured_outputs import capture, figures, series
 from tests.suites.host_facts import evidence, raised
 
 MESSAGES = messages("suites", "test_oltp")
@@ -207,13 +207,3 @@ def test_the_output_of_another_test_is_none_of_this() -> None:
     assert (other.complete, other.figures) == (False, ())
     this = capture("oltp/sysbench-1.0.20/pg_read_write").parse(SysbenchCpu().parser(complete_values(SysbenchCpu(), {})))
     assert (this.complete, this.figures) == (False, ())
-
-
-@pytest.mark.parametrize("name", captures("oltp"))
-def test_however_the_bytes_arrive_they_mean_the_same(name: str) -> None:
-    values, output = complete_values(SUITE, {}), capture(name)
-    bits = SUITE.parser(values)
-    for start in range(0, len(output.stdout), 7):
-        list(bits.feed(output.stdout[start : start + 7]))
-    bits.feed(output.stderr, "stderr")
-    assert bits.finish(output.exit_status) == output.parse(SUITE.parser(values))

@@ -15,7 +15,7 @@ from suites.pgbench.output import SUMMARY, PgbenchParser, fitting_share, log_siz
 from suites.pgbench.suite import Pgbench
 from tests.disk_host import GIB, MIB, disk_host, outcomes, tuned_step
 from tests.messages import messages
-from tests.suites.captured_outputs import capture, captures, figures, series
+from tests.suites.captured_outputs import capture, figures, series
 from tests.suites.host_facts import applied, evidence, raised
 
 MESSAGES = messages("suites", "test_pgbench")
@@ -299,19 +299,6 @@ def test_failed_transactions_are_remarked_upon() -> None:
     found = parser.finish(0)
     assert found.complete
     assert found.notes == (MESSAGES["12_transactions_failed_the"],)
-
-
-@pytest.mark.parametrize("name", captures("pgbench"))
-def test_however_the_bytes_arrive_they_mean_the_same(name: str) -> None:
-    whole, bits = PgbenchParser(), PgbenchParser()
-    output = capture(name)
-    whole.feed(output.stderr, "stderr")
-    whole.feed(output.stdout)
-    for start in range(0, len(output.stderr), 7):
-        bits.feed(output.stderr[start : start + 7], "stderr")
-    for start in range(0, len(output.stdout), 7):
-        bits.feed(output.stdout[start : start + 7])
-    assert whole.finish(output.exit_status) == bits.finish(output.exit_status)
 
 
 @pytest.mark.parametrize("noise", [b"", b"\x00\xff{{" * 5000, b"progress: NaN s, 1 tps\n", b"tps = 5 (excluding"])

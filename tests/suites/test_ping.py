@@ -1,11 +1,9 @@
 """Latency under load: its commands, and what is read from ping, from our probe and from the load beside them."""
 
 import shlex
-from itertools import pairwise
 
 import pytest
 from hypothesis import given as drawn
-from hypothesis import settings
 from hypothesis import strategies as st
 
 from suites.base import Context, ParsedTrial, Purpose, complete_values, tuned_values
@@ -13,7 +11,7 @@ from suites.network_path import Rendezvous
 from suites.ping import LatencyUnderLoad
 from suites.programs import COMPILER
 from tests.messages import messages
-from tests.suites.captured_outputs import capture, captures, figures, series
+from tests.suites.captured_outputs import capture, figures, series
 from tests.suites.host_facts import applied, evidence, host, raised, silent
 
 MESSAGES = messages("suites", "test_ping")
@@ -144,19 +142,6 @@ def test_an_output_that_is_cut_off_is_not_complete(case: str) -> None:
         found = parser.finish()
         assert not found.complete
         assert found.notes
-
-
-@pytest.mark.parametrize("case", captures("latency-under-load"))
-@settings(max_examples=20, deadline=None)  # a busy machine is slow, not wrong
-@drawn(cuts=st.lists(st.integers(min_value=0, max_value=9000), max_size=8))
-def test_how_the_bytes_arrive_makes_no_difference(case: str, cuts: list[int]) -> None:
-    data = capture(case).stdout
-    places = sorted({0, *(cut for cut in cuts if cut < len(data)), len(data)})
-    whole, pieces = SUITE.parser(VALUES), SUITE.parser(VALUES)
-    whole.feed(data)
-    for start, stop in pairwise(places):
-        pieces.feed(data[start:stop])
-    assert pieces.finish(0) == whole.finish(0)
 
 
 PIECES = [

@@ -1,7 +1,5 @@
 """No output of any sort makes a probe's parser raise, and no way of arriving changes what an output means."""
 
-from itertools import pairwise
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -63,19 +61,6 @@ def test_any_bytes_are_accepted(tool: str, data: bytes) -> None:
     found = parser.finish()
     assert list(found.samples) in ([], live)
     assert all(figure.value >= 0 for figure in found.figures)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(("tool", "case"), CASES)
-@given(cuts=st.lists(st.integers(min_value=0, max_value=4000), max_size=8))
-def test_how_the_bytes_arrive_makes_no_difference(tool: str, case: str, cuts: list[int]) -> None:
-    data = capture(case).stdout
-    places = sorted({0, *(cut for cut in cuts if cut < len(data)), len(data)})
-    whole, pieces = (SUITES[tool].parser(complete_values(SUITES[tool], {})) for _ in range(2))
-    whole.feed(data)
-    for start, stop in pairwise(places):
-        pieces.feed(data[start:stop])
-    assert pieces.finish(0) == whole.finish(0)
 
 
 @pytest.mark.slow

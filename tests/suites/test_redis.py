@@ -13,7 +13,7 @@ from suites.errors import ParameterError
 from suites.redis import FILE, Redis
 from tests.disk_host import disk_host, outcomes, tuned_step
 from tests.messages import messages
-from tests.suites.captured_outputs import capture, captures, figures, series
+from tests.suites.captured_outputs import capture, figures, series
 from tests.suites.host_facts import evidence, raised
 
 MESSAGES = messages("suites", "test_redis")
@@ -143,19 +143,6 @@ def test_a_server_that_writes_to_disk_is_remarked_upon() -> None:
     text = capture("redis/7.0.15/set").stdout
     parser.feed(text.replace(b'"save": ', b'"save": 3600 1'))
     assert parser.finish(0).notes == (MESSAGES["writes_to_disk"],)
-
-
-@pytest.mark.parametrize("name", captures("redis"))
-def test_however_the_bytes_arrive_they_mean_the_same(name: str) -> None:
-    output, parsers = (
-        capture(name),
-        (SUITE.parser(complete_values(SUITE, {})), SUITE.parser(complete_values(SUITE, {}))),
-    )
-    for parser, size in zip(parsers, (10**6, 7), strict=True):
-        for stream, data in (("stderr", output.stderr), ("stdout", output.stdout)):
-            for start in range(0, len(data), size):
-                parser.feed(data[start : start + size], stream)
-    assert parsers[0].finish(output.exit_status) == parsers[1].finish(output.exit_status)
 
 
 def _run(folder: Path, *words: str, path: str = "/usr/bin:/bin") -> subprocess.CompletedProcess[str]:

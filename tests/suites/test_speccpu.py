@@ -2,7 +2,6 @@
 
 import math
 from dataclasses import replace
-from itertools import pairwise
 from statistics import geometric_mean
 from typing import Any
 
@@ -16,7 +15,7 @@ from suites.facts import Facts, Tool
 from suites.speccpu import UNOFFICIAL, SpecCpu, SpecCpuParser
 from suites.vocab import Severity
 from tests.messages import messages
-from tests.suites.captured_outputs import capture, captures, figures
+from tests.suites.captured_outputs import capture, figures
 from tests.suites.host_facts import GIB, applied, evidence, host, raised, silent
 
 MESSAGES = messages("suites", "test_speccpu")
@@ -177,18 +176,6 @@ def test_any_bytes_are_accepted(data: bytes) -> None:
     parser = SpecCpuParser()
     assert list(parser.feed(data)) == []
     assert all(math.isfinite(figure.value) and figure.value > 0 for figure in parser.finish().figures)
-
-
-@pytest.mark.parametrize("case", captures("speccpu"))
-@given(cuts=st.lists(st.integers(min_value=0, max_value=3000), max_size=8))
-def test_how_the_bytes_arrive_makes_no_difference(case: str, cuts: list[int]) -> None:
-    data = capture(case).stdout
-    places = sorted({0, *(cut for cut in cuts if cut < len(data)), len(data)})
-    whole, pieces = SpecCpuParser(), SpecCpuParser()
-    whole.feed(data)
-    for start, stop in pairwise(places):
-        pieces.feed(data[start:stop])
-    assert pieces.finish(0) == whole.finish(0)
 
 
 def test_an_output_cut_before_its_end_is_never_complete() -> None:

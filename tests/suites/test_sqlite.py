@@ -12,7 +12,7 @@ from suites.base import Context, complete_values, tuned_values
 from suites.errors import ParameterError
 from suites.sqlite import COARSE, PHASES, Sqlite, SqliteParser
 from tests.disk_host import disk_host, outcomes, tuned_step
-from tests.suites.captured_outputs import capture, captures, figures
+from tests.suites.captured_outputs import capture, figures
 from tests.suites.host_facts import evidence, raised
 
 SUITE = Sqlite()
@@ -77,12 +77,3 @@ def test_how_it_failed_is_said() -> None:
     parser = SqliteParser()
     parser.feed(b"sh: 1: sqlite3: not found\n", "stderr")
     assert "sqlite3: not found" in parser.finish(127).notes[0]
-
-
-@pytest.mark.parametrize("name", captures("sqlite"))
-def test_however_the_bytes_arrive_they_mean_the_same(name: str) -> None:
-    output, whole, bits = capture(name), SqliteParser(), SqliteParser()
-    for parser, size in ((whole, 10**6), (bits, 7)):
-        for start in range(0, len(output.stdout), size):
-            parser.feed(output.stdout[start : start + size])
-    assert whole.finish(output.exit_status) == bits.finish(output.exit_status)

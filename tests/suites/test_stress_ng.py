@@ -1,7 +1,5 @@
 """stress-ng: its commands, what it warns of, and what is read from the real tool's output of several versions."""
 
-from itertools import pairwise
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -156,18 +154,6 @@ def test_any_bytes_are_accepted(data: bytes) -> None:
     parser = StressNgParser()
     assert list(parser.feed(data)) == []
     assert all(figure.value >= 0 for figure in parser.finish().figures)
-
-
-@pytest.mark.parametrize("case", CASES)
-@given(cuts=st.lists(st.integers(min_value=0, max_value=4000), max_size=8))
-def test_how_the_bytes_arrive_makes_no_difference(case: str, cuts: list[int]) -> None:
-    data = capture(case).stdout + capture(case).stderr
-    places = sorted({0, *(cut for cut in cuts if cut < len(data)), len(data)})
-    whole, pieces = StressNgParser(), StressNgParser()
-    whole.feed(data)
-    for start, stop in pairwise(places):
-        pieces.feed(data[start:stop])
-    assert pieces.finish(0) == whole.finish(0)
 
 
 def test_an_output_cut_anywhere_is_never_complete() -> None:

@@ -1,7 +1,5 @@
 """The parser of sysbench's file test, on captures of both generations, failures and cut-off outputs among them."""
 
-from itertools import pairwise
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -146,18 +144,6 @@ def test_an_output_cut_anywhere_is_never_complete_nor_wrong(case: str) -> None:
         assert not found.complete
         assert set(found.figures) <= set(truth.figures)
         assert set(found.samples) <= set(truth.samples)
-
-
-@pytest.mark.parametrize("case", FILEIO)
-@given(cuts=st.lists(st.integers(min_value=0, max_value=2000), max_size=8))
-def test_how_the_bytes_arrive_makes_no_difference(case: str, cuts: list[int]) -> None:
-    data = capture(case).stdout
-    places = sorted({0, *(cut for cut in cuts if cut < len(data)), len(data)})
-    whole, pieces = SUITE.parser(DEFAULTS), SUITE.parser(DEFAULTS)
-    whole.feed(data)
-    for start, stop in pairwise(places):
-        pieces.feed(data[start:stop])
-    assert pieces.finish() == whole.finish()
 
 
 PIECES = [

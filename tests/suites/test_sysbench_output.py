@@ -1,7 +1,5 @@
 """No output of any sort raises, and no way of arriving changes what an output means."""
 
-from itertools import pairwise
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -11,7 +9,7 @@ from suites.sysbench.cpu import SysbenchCpu
 from suites.sysbench.memory import SysbenchMemory
 from suites.sysbench.mutex import SysbenchMutex
 from suites.sysbench.threads import SysbenchThreads
-from tests.suites.captured_outputs import capture, captures
+from tests.suites.captured_outputs import capture
 
 SUITES: tuple[Suite, ...] = (SysbenchCpu(), SysbenchMemory(), SysbenchThreads(), SysbenchMutex())
 PIECES = [
@@ -36,20 +34,6 @@ def test_any_bytes_are_accepted(data: bytes) -> None:
         parser = suite.parser(complete_values(suite, {}))
         live = list(parser.feed(data))
         assert list(parser.finish().samples) == live
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("case", captures("sysbench"))
-@given(cuts=st.lists(st.integers(min_value=0, max_value=2000), max_size=8))
-def test_how_the_bytes_arrive_makes_no_difference(case: str, cuts: list[int]) -> None:
-    data = capture(case).stdout
-    places = sorted({0, *(cut for cut in cuts if cut < len(data)), len(data)})
-    for suite in SUITES:
-        whole, pieces = (suite.parser(complete_values(suite, {})) for _ in range(2))
-        whole.feed(data)
-        for start, stop in pairwise(places):
-            pieces.feed(data[start:stop])
-        assert pieces.finish() == whole.finish()
 
 
 @pytest.mark.parametrize("case", ["1.0.20/cpu_report_interval", "1.0.20/memory_report_interval", "0.4.12/cpu_default"])

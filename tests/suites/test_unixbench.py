@@ -1,7 +1,6 @@
 """UnixBench: its commands, what it warns of, and what is read from the reports of two versions."""
 
 from dataclasses import replace
-from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -13,7 +12,7 @@ from suites.facts import Facts, Tool
 from suites.unixbench import UnixBench, UnixBenchParser
 from suites.vocab import Severity
 from tests.messages import messages
-from tests.suites.captured_outputs import capture, captures, figures
+from tests.suites.captured_outputs import capture, figures
 from tests.suites.host_facts import applied, evidence, host, raised, silent
 
 MESSAGES = messages("suites", "test_unixbench")
@@ -185,18 +184,6 @@ def test_any_bytes_are_accepted(data: bytes) -> None:
     parser = UnixBenchParser()
     assert list(parser.feed(data)) == []
     assert all(figure.value >= 0 for figure in parser.finish().figures)
-
-
-@pytest.mark.parametrize("case", captures("unixbench"))
-@given(cuts=st.lists(st.integers(min_value=0, max_value=6000), max_size=8))
-def test_how_the_bytes_arrive_makes_no_difference(case: str, cuts: list[int]) -> None:
-    data = capture(case).stdout
-    places = sorted({0, *(cut for cut in cuts if cut < len(data)), len(data)})
-    whole, pieces = UnixBenchParser(), UnixBenchParser()
-    whole.feed(data)
-    for start, stop in pairwise(places):
-        pieces.feed(data[start:stop])
-    assert pieces.finish(0) == whole.finish(0)
 
 
 def test_an_output_cut_anywhere_is_never_complete() -> None:

@@ -169,7 +169,7 @@ def test_samples_and_heartbeats_of_a_run_leave_the_version(workstation: Workstat
     record(workstation, FIRST)
     before = workstation.library_version()
     assert workstation.library_version(before) is before  # nothing was written
-    with workstation._store._database.writing() as connection:
+    with workstation._store.database.writing() as connection:
         connection.exec_driver_sql("UPDATE runs SET touched = 'now'")
     after = workstation.library_version(before)
     assert after is not before

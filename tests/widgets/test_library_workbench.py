@@ -269,7 +269,7 @@ def test_runs_of_an_older_library_are_completed_while_it_is_shown(
     qtbot: QtBot, keep: Keep, workstation: Workstation
 ) -> None:
     record(workstation, *(Made(f"2026011{day}-081502-a1b2") for day in (1, 2)))
-    with workstation._store._database.writing() as connection:
+    with workstation._store.database.writing() as connection:
         connection.exec_driver_sql("DELETE FROM run_summaries")
     page = opened(qtbot, keep, workstation)
     qtbot.waitUntil(lambda: page.library.missing == 0)

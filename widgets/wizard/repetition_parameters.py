@@ -5,7 +5,7 @@ from functools import partial
 
 from app.plans.plan import CAP, DAY, MAXIMUM_TRIALS, MINIMUM, Order, Plan, PlanError, Policy, Repetition
 from app.plans.validation import LEAST_EVERY, MOST_EVERY, MOST_SESSIONS, check_repetition
-from suites.parameters import Choice, Parameter, Type, Value, Values
+from suites.parameters import Choice, Parameter, Type, Value, Values, flag_parameter, text_parameter
 
 QUICK = "quick"
 """The choice of a quick look, which is a fixed number of one trial."""
@@ -41,7 +41,6 @@ REPETITION = (
     Parameter(
         name="policy",
         title="Stopping rule",
-        type=Type.CHOICE,
         default=Policy.FIXED.value,
         choices=(
             Choice(Policy.FIXED.value, "Fixed number"),
@@ -72,19 +71,15 @@ REPETITION = (
         "spread of 1, 3 or 5 % between trials takes about 7, 14 or 27 trials.",
         applies=_under(Policy.UNTIL_INTERVAL),
     ),
-    Parameter(
+    text_parameter(
         name="baseline",
         title="Baseline",
-        type=Type.TEXT,
-        default="",
         help="Name of a pinned run. Its step must measure the same.",
         applies=_under(Policy.UNTIL_VERDICT),
     ),
-    Parameter(
+    text_parameter(
         name="margin",
         title="Equivalence margin ± [%]",
-        type=Type.TEXT,
-        default="",
         pattern=r"\d{1,3}(\.\d{1,4})?",
         help="Largest difference that does not matter. Stops when the interval of the ratio is entirely outside or "
         "entirely inside the margin. Empty: that of the metric, yours or 5 % (10 % from p99 up).",
@@ -93,7 +88,6 @@ REPETITION = (
     Parameter(
         name="confidence",
         title="Confidence",
-        type=Type.CHOICE,
         default="95",
         choices=(Choice("95", "95 %"), Choice("99", "99 %")),
         help="At 95 %, a false “better”, “worse” or “smaller” has at most 2.5 % each, at 99 % 0.5 %, over all trials.",
@@ -139,11 +133,9 @@ REPETITION = (
         maximum=86400,
         help="Lets caches, CPU credits and temperature settle.",
     ),
-    Parameter(
+    flag_parameter(
         name="profile",
         title="Profiled trial",
-        type=Type.FLAG,
-        default=False,
         help="One more trial of each step under perf, after those that count: counters and sampled stacks (flame "
         "graph) of the processes on the host under test. It is stored, marked and excluded from the statistics.",
         applies=_alone,
@@ -171,7 +163,6 @@ REPETITION = (
     Parameter(
         name="order",
         title="Order",
-        type=Type.CHOICE,
         default=Order.BLOCK.value,
         choices=(
             Choice(Order.BLOCK.value, "Step by step"),
@@ -184,11 +175,9 @@ REPETITION = (
         "Randomised: periodic load affects all alike, too. ABBA: every second round mirrors the previous one. "
         "Duet: two steps at the same moment, each pinned to half of the CPUs, halves swapped by trial.",
     ),
-    Parameter(
+    text_parameter(
         name="seed",
         title="Random seed",
-        type=Type.TEXT,
-        default="",
         pattern=r"\d{1,18}",
         help="The same number gives the same order. Empty: a seed is generated and stored with the run.",
         applies=_drawn,

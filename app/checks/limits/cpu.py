@@ -27,7 +27,7 @@ from suites.facts import known
 from suites.quantities import count_text, first_upper, share_text
 from suites.units import Unit, convert
 from suites.verdict import Limiter
-from suites.vocab import Resource, Severity
+from suites.vocab import Resource
 
 LOST = 0.1
 """The share of the CPU time asked for that others had from which they limit the test: Red Hat's bound for steal time,
@@ -275,7 +275,6 @@ def _quota_bound(trial: TrialEvidence) -> CheckOutcome | NotChecked | None:
 
 QUOTA_BOUND: TrialCheck = after_check(
     id="quota-bound",
-    severity=Severity.WARNING,
     title="CPU quota limits the result",
     why="The figure is that of the quota, not of the CPU.",
     remedy="Quote it with the quota, or lift the quota (docker --cpus, systemd CPUQuota) to measure the host.",
