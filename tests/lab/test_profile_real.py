@@ -14,6 +14,9 @@ from app.runs.control import Control
 from app.services import Workstation
 from tests.lab.probe_runs import workstation_in
 from tests.lab_sshd import AnsweringAsker, LabHost
+from tests.messages import messages
+
+MESSAGES = messages("lab", "test_profile_real")
 
 SPLIT = r"""
 #include <stdio.h>
@@ -60,7 +63,7 @@ def test_the_activity_of_the_profiled_trial_is_that_it_does_not_count(tmp_path: 
         events = list(workstation.run(plan, AnsweringAsker(), Control()))
     found = [(event.text, event.measures) for event in events if isinstance(event, Activity) and "sleep" in event.text]
     assert found[-2:] == [
-        ("measuring sleep on this computer", True), ("profiling sleep on this computer, not counted", False)
+        (MESSAGES["measuring"], True), (MESSAGES["profiling"], False)
     ]  # fmt: skip
 
 

@@ -78,7 +78,7 @@ def ends(events: list[Event]) -> list[TrialEnded]:
 
 def own_tools() -> Iterator[tuple[int, str]]:
     """Yield process id and command line of this test's own jobs: their HOME is the test's, or that of its host."""
-    homes = [f"HOME={path}".encode() for path in (Path.home(), *Path.home().parent.glob("sshd*/home"))]
+    homes = [f"HOME={path}".encode() for path in (Path.home(), *Path.home().parents[1].glob("sshd*/home"))]
     for process in Path("/proc").glob("[0-9]*"):
         try:
             environment = (process / "environ").read_bytes().split(b"\0")
