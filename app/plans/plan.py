@@ -131,17 +131,15 @@ class Step:
     def identity(self) -> dict[str, Value]:
         """Return the values that decide what is measured: without locations, and without values that have no effect.
 
-        A raw device differs from a file system, but all raw devices are equal, as volumes are. Parameters that an older
-        plan lacks have the tool's default.
+        A raw device differs from a file system, but all raw devices are equal. Parameters that an older plan lacks
+        have the tool's default.
         """
         try:
             values = self.whole_values()
         except UnknownSuiteError:  # a stored run of a removed suite: all of its values count
             return dict(self.values)
         silent = {known.name for known in self.suite.parameters if not (known.identity and known.applies(values))}
-        raw: dict[str, Value] = {"device": True} if self.suite.device(values) else {}
-        several = len(self.suite.volumes(values))
-        raw |= {"volumes": several} if several > 1 else {}
+        raw = {"device": True} if self.suite.device(values) else {}
         return {name: value for name, value in values.items() if name not in silent} | raw
 
     def fingerprint(self) -> str:
