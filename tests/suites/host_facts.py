@@ -67,3 +67,10 @@ def applied(step: StepEvidence, check: StepCheck | str) -> StepEvidence:
     """Return the step with the changes of a finding made."""
     finding = raised(step)[check if isinstance(check, str) else check.id]
     return replace(step, values=complete_values(step.suite, {**step.values, **finding.changes}))
+
+
+def assert_warned(step: StepEvidence, found: str) -> None:
+    """Assert that the step has the finding, and no longer has it once its changes are made."""
+    changes = raised(step)[found].changes
+    if changes:
+        assert found not in raised(replace(step, values=complete_values(step.suite, {**step.values, **changes})))

@@ -3,7 +3,6 @@
 import shlex
 import shutil
 import subprocess
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -14,7 +13,7 @@ from suites.http import FILE, Http, WrkParser
 from tests.disk_host import disk_host, outcomes, tuned_step
 from tests.messages import messages
 from tests.suites.captured_outputs import capture, figures
-from tests.suites.host_facts import evidence, raised
+from tests.suites.host_facts import assert_warned, evidence
 
 MESSAGES = messages("suites", "test_http")
 
@@ -73,11 +72,7 @@ def test_tuning_raises_nothing() -> None:
     ],
 )
 def test_what_is_warned_of(given: dict[str, object], found: str) -> None:
-    step = evidence(SUITE, Context(disk_host()), **given)
-    assert found in raised(step)
-    changes = raised(step)[found].changes
-    if changes:
-        assert found not in raised(replace(step, values=complete_values(SUITE, {**step.values, **changes})))
+    assert_warned(evidence(SUITE, Context(disk_host()), **given), found)
 
 
 def test_the_figures_are_those_that_are_printed() -> None:
