@@ -181,11 +181,13 @@ def tail_of(values: Values) -> Metric:
 class SloParser(LineParser):
     """Parser of the driver's lines. `senders`: the tool has senders that start late while they are busy.
 
-    `version_in` returns the version that a line states, or None.
+    `settle` are the seconds of a window that are not counted. `version_in` returns the version that a line states, or
+    None.
     """
 
     values: Values = field(default_factory=dict)
     senders: bool = False
+    settle: int = SETTLE
     version_in: Callable[[str], str | None] = lambda _line: None
     unfinished = (_ERROR,)
     _windows: list[RateWindow] = field(default_factory=list)
@@ -227,7 +229,7 @@ class SloParser(LineParser):
         self._windows.append(window)
         if self.senders and self._count and window.outcome == "kept":
             self._busy = max(self._busy, window.achieved * float(match[5]) / 1e6 / self._count)
-        now = self._at + SETTLE + seconds
+        now = self._at + self.settle + seconds
         of = labels(offered=window.offered)
         self._samples += [
             Sample(now, ACHIEVED, window.achieved, of),
@@ -253,6 +255,8 @@ class SloParser(LineParser):
     def _nothing(self) -> str:
         tail, limit = tail_of(self.values), LIMIT.format(self.values["limit"])
         rates = [float(one.offered) for one in self._windows]
+        if not rates:
+            return f"No rate was tried: “{START.title}” exceeds “{MOST.title}”."
         if self._none == "every":
             most = max(rates, default=0.0)
             return f"p{tail.percentile:g} stays below {limit} up to {most:,.0f}/s: raise “{MOST.title}”."

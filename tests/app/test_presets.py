@@ -241,6 +241,12 @@ def test_a_preset_is_answered_on_the_command_line(tmp_path: Path) -> None:
     assert (status, "NAME=VALUE" in shown) == (2, True)
 
 
+def test_the_compilation_keeps_hundreds_of_cpus_busy() -> None:
+    (step,) = (one for one in filled_preset("cpu-applications").plan.steps if "xargs" in str(one.values["command"]))
+    for name in ("prepare", "command"):
+        assert int(str(step.values[name]).partition("seq ")[2].partition(" ")[0].rstrip(");")) >= 384
+
+
 UNTIL_NARROW = Repetition(warm_ups=1, pause=1, policy=Policy.UNTIL_INTERVAL)
 
 
