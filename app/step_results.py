@@ -127,6 +127,7 @@ def results_text(record: RunRecord) -> str:
     found = step_results(record)
     several = len(record.plan.hosts) > 1
     names = [f"{one.step}, {host_label(one.host)}" if several else one.step for one in found]
+    names = [f"{name}: {one.metric}" if names.count(name) > 1 else name for name, one in zip(names, found, strict=True)]
     figures = [f"{one.figure} {one.interval}".strip() for one in found]
     texts = names, figures, [one.detail for one in found]
     wide, tall, broad = (max(map(len, column), default=0) for column in texts)

@@ -170,7 +170,8 @@ class Workload:
     loop moves more bytes than it computes. `writes_per_sync` is the number of writes after which it waits for stable
     storage; `commits`: each transaction does; `flushes_last`: its time includes a flush at the end. `no_device`: the
     I/O uses no block device of this host. `window` are the bytes that one connection may have in flight.
-    `deepened_by` is the parameter that raises `queue_depth`, if one does.
+    `deepened_by` is the parameter that raises `queue_depth`, if one does. `workers` are the threads that share the
+    work where no parameter states them, such as those of a server with many connections.
     """
 
     seconds: float | None = None
@@ -191,6 +192,7 @@ class Workload:
     flushes_last: bool = False
     no_device: bool = False
     window: int | None = None
+    workers: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

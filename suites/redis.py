@@ -17,6 +17,7 @@ from suites.base import (
     Suite,
     TestedTool,
     TrialParser,
+    Workload,
 )
 from suites.checks import Check, CheckOutcome
 from suites.command_line import CommandSyntax
@@ -348,6 +349,10 @@ class Redis(Suite):
     def parser(self, values: Values) -> TrialParser:
         """Return a new parser for the chosen test."""
         return RedisParser(test=str(values["test"]))
+
+    def workload(self, values: Values) -> Workload:
+        """Return the threads of redis-benchmark and of a server started here, which share all connections."""
+        return Workload(workers=max(1, int(values["client_threads"])) + is_started_here(values))
 
     def traits(self, values: Values, facts: Facts | None) -> Traits:
         """Return the traits of a step for cross-checks."""

@@ -102,7 +102,7 @@ def _json_figures(content: Mapping[str, Any]) -> Iterator[Row]:
 
 
 def _of_text(text: str) -> Row:
-    lines = [_CONTROL.sub("", line).rpartition("\r")[2].strip() for line in text.split("\n")]
+    lines = [_CONTROL.sub("", line).rstrip().rpartition("\r")[2].strip() for line in text.split("\n")]
     about = {match[1]: match[2] for line in lines if (match := _ABOUT.search(line))}
     machine = {"kernel": about.get("Kernel"), "distribution": about.get("Distro"), "cpu": about.get("Processor")}
     version = _VERSION.search(text)

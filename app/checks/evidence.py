@@ -175,7 +175,7 @@ _WORKERS = ("clients", "threads", "numjobs", "streams", "copies")
 def workers_of(trial: TrialEvidence) -> int | None:
     """Return the threads, jobs, clients or streams that the step requests; None if it requests none."""
     given = (trial.values.get(name) for name in _WORKERS)
-    return next((one for one in given if isinstance(one, int) and one), None)
+    return workload_of(trial).workers or next((one for one in given if isinstance(one, int) and one), None)
 
 
 def workers_parameter(trial: TrialEvidence) -> str:

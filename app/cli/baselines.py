@@ -119,11 +119,15 @@ def _print_reference(table: Reference) -> None:
     click.echo(plain(f"{table.title}. Source: {table.source or 'not given'}"))
     for doubt in table.doubts:
         click.echo(plain(f"Doubt: {doubt}"))
+    shared = {
+        suite: set.intersection(*(set(one.parameters) for one in table.figures if one.suite == suite))
+        for suite in {one.suite for one in table.figures}
+    }
     rows = [
         [
             figure.suite,
             figure.metric,
-            label_text(figure.labels),
+            label_text((*figure.labels, *(pair for pair in figure.parameters if pair not in shared[figure.suite]))),
             figure_text(_metric(figure), figure.value),
             figure.doubt,
         ]

@@ -1,7 +1,7 @@
 """Options of plans: repetition and order, tuning, remedies and acknowledgements, presets."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import wraps
 from typing import Any
 
@@ -35,18 +35,19 @@ from suites.vocab import Finding, Severity
 
 @dataclass(frozen=True, slots=True)
 class RepetitionOptions:
-    """Repetition, order and seed from the command line; None where not given."""
+    """Repetition, order and seed from the command line; None where not given. `given`: the fields of the repetition."""
 
     repetition: Repetition | None
     order: Order | None
     seed: int | None
+    given: frozenset[str] = frozenset()
 
     def of(self, plan: Plan) -> Plan:
         """Return `plan` with the options that were given."""
         drawn = self.seed is not None or self.order is not None
         return replace(
             plan,
-            repetition=self.repetition or plan.repetition,
+            repetition=replace(plan.repetition, **{name: getattr(self.repetition, name) for name in self.given}),
             order=self.order or plan.order,
             seed=self.seed if drawn else plan.seed,
         )
@@ -106,9 +107,9 @@ def repeats(command: Callable[..., None]) -> Callable[..., None]:
     @report_errors
     def repeating(*arguments: Any, order: str | None, seed: int | None, **named: Any) -> None:
         given = {name: named.pop(name) for name in _NAMES}
-        command(
-            *arguments, options=RepetitionOptions(_repetition(given), Order(order) if order else None, seed), **named
-        )
+        repetition, fields_given = _repetition(given)
+        options = RepetitionOptions(repetition, Order(order) if order else None, seed, fields_given)
+        command(*arguments, options=options, **named)
 
     made: Callable[..., None] = repeating
     for option in reversed(_OPTIONS):
@@ -122,21 +123,25 @@ _NAMES = (
 )  # fmt: skip
 
 
-def _repetition(given: dict[str, Any]) -> Repetition | None:
-    """Return the repetition of the options, None without any; raise PlanError for conflicting options."""
+def _repetition(given: dict[str, Any]) -> tuple[Repetition | None, frozenset[str]]:
+    """Return the repetition of the options, None without any, and its fields that they set: a preset has the others.
+
+    Raises PlanError for conflicting options.
+    """
     set_options = {name: value for name, value in given.items() if value is not None and value is not False}
     if not set_options:
-        return None
+        return None, frozenset()
     if "every" in set_options and set_options.get("sessions", 1) == 1:
         raise PlanError("--every needs --sessions.", "Add --sessions 5, for example.")
     if set_options.pop("quick", False):
         if set_options:
             raise PlanError(f"--quick and --{min(set_options)} exclude each other.".replace("_", "-"), QUICK_IS)
-        return QUICK_LOOK
+        return QUICK_LOOK, frozenset(each.name for each in fields(QUICK_LOOK))
     policy = next((policy for name, policy in _POLICIES.items() if name in set_options), Policy.FIXED)
     if "confidence" in set_options:
         set_options["confidence"] = float(set_options["confidence"])
-    return read_repetition({"policy": policy.value, **set_options})
+    ruled = {"policy"} if "trials" in set_options or policy is not Policy.FIXED else set[str]()
+    return read_repetition({"policy": policy.value, **set_options}), frozenset({*set_options, *ruled})
 
 
 def tunes(command: Callable[..., None]) -> Callable[..., None]:

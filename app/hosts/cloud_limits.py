@@ -27,8 +27,11 @@ CLOUD_LIMITS_FILE = "cloud-limits.json"
 LARGEST = 2**26
 """Most bytes of a file of the cloud CLI: az vm list-skus of all regions has some 30 MB."""
 
-MOST = 20
-"""Most limits that are kept of a host."""
+MOST = 100
+"""Most limits of a file: those of an instance and of the volumes that can be attached to it."""
+
+HIGHEST = 1e15
+"""Bound of a believable limit in 1/s, B/s or bit/s."""
 
 _NEEDED = "Give the JSON of one instance type, or of one volume with --device."
 
@@ -44,16 +47,21 @@ def limits_in(text: str, device: str = "", instance_type: str = "") -> tuple[Clo
     except ValueError as error:
         raise HostsError(f"not valid JSON: {error}.", "Write it with: aws … --output json > FILE") from error
     found = list(
-        dict.fromkeys(one for one in _all(content) if one.value > 0 and instance_type in {"", one.instance_type})
+        dict.fromkeys(
+            one for one in _all(content) if 0 < one.value < HIGHEST and instance_type in {"", one.instance_type}
+        )
     )
     if not found:
-        raise HostsError("no limit of an instance or a volume is in it.", _NEEDED)
+        raise HostsError(f"no limit of {instance_type or 'an instance or a volume'} is in it.", _NEEDED)
+    if len(found) > MOST:
+        raise HostsError(f"it has {len(found)} limits, more than {MOST}.", "Give only the volumes of this host.")
     by_serial = not device and all(one.volume for one in found)
     if len({one.name.rpartition(" of ")[2] for one in found}) > 1 and not by_serial:
         raise HostsError("it has the limits of several.", f"{_NEEDED} Choose a type with --type.")
     if not all(one.instance_type or one.volume for one in found) and not device:
         raise HostsError("the disk of this volume is not known.", "Add --device, such as --device nvme1n1.")
-    return tuple(one if one.instance_type else replace(one, device=device) for one in found)[:MOST]
+    name = device.removeprefix("/dev/")
+    return tuple(one if one.instance_type else replace(one, device=name) for one in found)
 
 
 def _all(content: object) -> Iterator[CloudLimit]:

@@ -13,6 +13,7 @@ from suites.slo.search import (
     READER,
     SECONDS,
     SLO_PARAMETERS,
+    WINDOW,
     ServerSearch,
     driven,
 )
@@ -32,16 +33,27 @@ _TOOL = Http()
 _OF_ONE_RUN = frozenset({"short-runtime"})
 
 
+_SEARCH = tuple(
+    replace(one, help="Time that each rate is measured.") if one is WINDOW else one for one in SLO_PARAMETERS
+)
+
+
 def _of_window(words: Sequence[str], threads: int) -> list[str]:
     """Return wrk's words with the duration that the driver sets, and with the schedule of the requests."""
     found = [f"{SECONDS}s" if before == "-d" else word for before, word in zip(("", *words), words, strict=False)]
-    return ["env", f"RATE={RATE}", f"THREADS={threads}", found[0], "-s", SCHEDULE.name, *found[1:]]
+    # An overloaded server is what the search looks for: its late replies count, and are no errors after wrk's 2 s.
+    late = ("--timeout", f"{SECONDS}s")
+    return ["env", f"RATE={RATE}", f"THREADS={threads}", found[0], "-s", SCHEDULE.name, *late, *found[1:]]
+
+
+_SET = {"-d", "--duration", "-s", "--script", "--timeout"}
+"""Options with a value that the search sets in each window."""
 
 
 def _own_words(words: Sequence[str]) -> list[str]:
     """Return the words of the driver, and of wrk those that state a parameter."""
     pairs = zip(("", *words), words, strict=False)
-    kept = [word for before, word in pairs if not {before, word} & {"-d", "--duration", "-s", "--script"}]
+    kept = [word for before, word in pairs if not {before, word} & _SET]
     return _TOOL.syntax.normalised(
         [word for word in kept if word not in {"env", "wrk"} and not word.startswith(("RATE=", "THREADS="))]
     )
@@ -59,7 +71,8 @@ class HttpSlo(ServerSearch):
     program = _TOOL.program
     other_programs = _TOOL.other_programs
     has_senders = True
-    parameters = (*SLO_PARAMETERS, *(parameter for parameter in _TOOL.parameters if parameter.name not in _FIXED))
+    settle = 0
+    parameters = (*_SEARCH, *(parameter for parameter in _TOOL.parameters if parameter.name not in _FIXED))
     syntax = replace(_TOOL.syntax, programs=(DRIVER.name,), normalised=_own_words)
     server_processes = _TOOL.server_processes
     checks = tuple(check for check in _TOOL.checks if check.id not in _OF_ONE_RUN)

@@ -179,10 +179,14 @@ def tail_of(values: Values) -> Metric:
 
 @dataclass(slots=True)
 class SloParser(LineParser):
-    """Parser of the driver's lines. `senders`: the tool has senders that start late while they are busy."""
+    """Parser of the driver's lines. `senders`: the tool has senders that start late while they are busy.
+
+    `settle` are the seconds of a window that are not counted.
+    """
 
     values: Values = field(default_factory=dict)
     senders: bool = False
+    settle: int = SETTLE
     unfinished = (_ERROR,)
     _windows: list[RateWindow] = field(default_factory=list)
     _phase: str = "bracket"
@@ -223,7 +227,7 @@ class SloParser(LineParser):
         self._windows.append(window)
         if self.senders and self._count and window.outcome == "kept":
             self._busy = max(self._busy, window.achieved * float(match[5]) / 1e6 / self._count)
-        now = self._at + SETTLE + seconds
+        now = self._at + self.settle + seconds
         of = labels(offered=window.offered)
         self._samples += [
             Sample(now, ACHIEVED, window.achieved, of),
@@ -248,6 +252,8 @@ class SloParser(LineParser):
     def _nothing(self) -> str:
         tail, limit = tail_of(self.values), LIMIT.format(self.values["limit"])
         rates = [float(one.offered) for one in self._windows]
+        if not rates:
+            return f"No rate was tried: “{START.title}” exceeds “{MOST.title}”."
         if self._none == "every":
             most = max(rates, default=0.0)
             return f"p{tail.percentile:g} stays below {limit} up to {most:,.0f}/s: raise “{MOST.title}”."
@@ -315,6 +321,7 @@ class SloSearch(Suite):
     sweeps = True
     main_parameters = ("limit", "percentile", "start", "most", "runtime", "confirm")
     has_senders: bool = False
+    settle: int = SETTLE
 
     def estimate(self, values: Values, context: Context) -> Estimate:
         """Return the time of the usual number of windows."""
@@ -322,7 +329,7 @@ class SloSearch(Suite):
 
     def parser(self, values: Values) -> SloParser:
         """Return a new parser of the driver's lines."""
-        return SloParser(values=values, senders=self.has_senders)
+        return SloParser(values=values, senders=self.has_senders, settle=self.settle)
 
 
 class ServerSearch(SloSearch):

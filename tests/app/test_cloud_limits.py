@@ -69,6 +69,9 @@ def test_the_json_of_each_cloud_is_read() -> None:
     assert values({"name": "data", "provisionedIops": "3600", "provisionedThroughput": "290"}, "sdb") == {
         "IOPS of data": 3600, "throughput of data": 290e6,
     }  # fmt: skip
+    assert {one.device for one in limits_in(json.dumps(VOLUME), "/dev/sdb")} == {"sdb"}
+    with pytest.raises(HostsError, match="no limit of m6"):
+        limits_in(json.dumps(TYPE), instance_type="m6.large")
     assert values({"name": "data", "diskIOPSReadWrite": 5000, "diskMBpsReadWrite": 200}, "sdc") == {
         "IOPS of data": 5000, "throughput of data": 200e6,
     }  # fmt: skip
@@ -86,6 +89,8 @@ def test_the_json_of_each_cloud_is_read() -> None:
         (json.dumps({"name": "n2-standard-4", "guestCpus": 4}), "no limit"),
         (json.dumps({"name": "data", "diskIOPSReadWrite": 5000}), "the disk of this volume is not known"),
         (json.dumps([SKU[0], {**SKU[0], "name": "other"}]), "limits of several"),
+        (json.dumps({"Volumes": [{"VolumeId": f"vol-{n}", "Iops": 3000} for n in range(101)]}), "101 limits"),
+        (json.dumps({"Volumes": [{"VolumeId": "vol-1", "Iops": 1e300}]}), "no limit"),
     ],
 )
 def test_what_cannot_be_used_is_refused_with_the_reason(text: str, shown: str) -> None:

@@ -776,6 +776,13 @@ def test_the_cpu_time_lost_to_others_reduces_the_trust() -> None:
     ]  # fmt: skip
 
 
+def test_connections_are_no_threads_that_wait_for_a_cpu() -> None:
+    one = trial("redis", {"requests_per_second": 25e3}, host=use(0.41, 3.55, 1.0, 0.2), clients=50)
+    found = LIMITED_BY.evaluate(one)
+    assert isinstance(found, CheckOutcome)
+    assert found.limiter is Limiter.OTHERS
+
+
 def test_a_program_that_sleeps_beside_others_loses_nothing() -> None:
     for got, others, waiting, lost in ((0.001, 3.9, 0.003, 0.003), (0.4, 3.6, 0.6, 0.6)):
         found = contention(commanded(use(got, others, waiting)))

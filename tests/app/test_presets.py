@@ -11,7 +11,7 @@ from app.cli.main import benchwright
 from app.cli.plan_options import preset_to_json
 from app.formats import facts_to_json
 from app.plans.context import step_context
-from app.plans.plan import QUICK_LOOK, Order, Plan, PlanError, Repetition
+from app.plans.plan import QUICK_LOOK, Order, Plan, PlanError, Policy, Repetition
 from app.plans.plan_file import format_plan, parse_plan
 from app.plans.plan_remarks import reason_of
 from app.plans.presets import (
@@ -241,13 +241,25 @@ def test_a_preset_is_answered_on_the_command_line(tmp_path: Path) -> None:
     assert (status, "NAME=VALUE" in shown) == (2, True)
 
 
+def test_the_compilation_keeps_hundreds_of_cpus_busy() -> None:
+    (step,) = (one for one in filled_preset("cpu-applications").plan.steps if "xargs" in str(one.values["command"]))
+    for name in ("prepare", "command"):
+        assert int(str(step.values[name]).partition("seq ")[2].partition(" ")[0].rstrip(");")) >= 384
+
+
+UNTIL_NARROW = Repetition(warm_ups=1, pause=1, policy=Policy.UNTIL_INTERVAL)
+
+
 @pytest.mark.parametrize(
     ("words", "repetition", "order"),
     [
         (("--preset", "healthy-instance"), Repetition(pause=1), Order.INTERLEAVED),
         (("--preset", "healthy-instance", "--quick"), QUICK_LOOK, Order.INTERLEAVED),
         (("--preset", "healthy-instance", "--order", "block"), Repetition(pause=1), Order.BLOCK),
-        (("--preset", "t2-micro", "--trials", "6"), Repetition(), Order.BLOCK),
+        (("--preset", "t2-micro", "--trials", "6"), Repetition(pause=2), Order.BLOCK),
+        (("--preset", "burst-cpu", "--profile"), Repetition(trials=3, pause=1200, profile=True), Order.BLOCK),
+        (("--preset", "memory-bandwidth", "--answer", "bandwidth=1", "--precision", "2"), UNTIL_NARROW, Order.BLOCK),
+        (("--suite", "fio-snia", "--warm-ups", "0"), QUICK_LOOK, Order.BLOCK),
         (("--suite", "dd"), Repetition(trials=6), Order.BLOCK),
         (("--suite", "dd", "--quick"), Repetition(trials=1), Order.BLOCK),
         (("--suite", "fio-snia"), QUICK_LOOK, Order.BLOCK),  # its rounds repeat until steady

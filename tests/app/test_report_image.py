@@ -181,6 +181,13 @@ def test_the_tail_beside_a_total_is_that_of_its_parts() -> None:
     assert [one.detail for one in step_results(replace(run, trials=tuple(mixed)))] == ["p99 read 663 µs, write 885 µs"]
 
 
+def test_results_of_one_step_are_told_apart_in_the_text() -> None:
+    run = a_run()
+    both = [replace(one, figures=tuple(Figure(IOPS, 1.0, (("end", end),)) for end in "ab")) for one in run.trials]
+    names = [line.split("  ")[0] for line in results_text(replace(run, trials=tuple(both))).splitlines()[3:5]]
+    assert [name[-3:] for name in names] == [", a", ", b"]
+
+
 def test_a_card_has_the_size_of_a_link_preview_and_every_result() -> None:
     run = quick_run()
     sheet = draw_card(run)

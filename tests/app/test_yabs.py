@@ -81,7 +81,17 @@ def test_only_what_measures_the_same_is_compared() -> None:
 
 def test_a_terminal_log_is_read_without_its_control_codes() -> None:
     noisy = "\n".join(f"Running fio...\r\x1b[0K{line}" for line in PRINTED.read_text().splitlines())
-    assert table_of_yabs(noisy)["figure"] == table_of_yabs(PRINTED.read_text())["figure"]
+    for text in (noisy, PRINTED.read_text().replace("\n", "\r\n")):
+        assert table_of_yabs(text)["figure"] == table_of_yabs(PRINTED.read_text())["figure"]
+
+
+def test_the_block_size_of_each_figure_is_shown(tmp_path: Path) -> None:
+    def invoke(*words: str) -> str:
+        return CliRunner().invoke(benchwright, ["--store", str(tmp_path / "runs.sqlite3"), *words]).output
+
+    invoke("baseline", "import", str(PRINTED), "--name", "yabs")
+    rows = [line for line in invoke("baseline", "show", "yabs").splitlines() if "total_iops" in line]
+    assert [size in row for size, row in zip(("4 KiB", "64 KiB", "512 KiB", "1 MiB"), rows, strict=True)] == [True] * 4
 
 
 @pytest.mark.parametrize(

@@ -104,6 +104,7 @@ def test_a_tool_that_falls_behind_is_no_open_loop_any_more(tmp_path: Path) -> No
 def test_searches_without_an_answer_say_which(tmp_path: Path) -> None:
     below = parsed(search(tmp_path, QUEUE, "--most=300"))
     above = parsed(search(tmp_path, QUEUE, "--limit=0.0005"), limit=0.0005)
+    assert "exceeds “highest rate”" in parsed(search(tmp_path, QUEUE, "--start=100", "--most=50")).notes[0]
     assert [(one.complete, found(one)) for one in (below, above)] == [(False, {}), (False, {})]
     assert MESSAGES["stays_below"] in below.notes[0]
     assert MESSAGES["exceeds"] in above.notes[0]
@@ -166,7 +167,12 @@ def test_pgbench_is_driven_beside_its_own_server_or_a_named_one() -> None:
 def test_wrk_sends_at_random_moments_inside_the_script_of_its_server() -> None:
     ((_, own),) = words(HTTP, connections=64)
     assert own.startswith("sh nginx.sh 1024 sh slo-search.sh --limit=0.01 ")
-    assert own.endswith("env RATE=@RATE@ THREADS=2 wrk -s open-loop.lua -t 2 -c 64 -d @SECONDS@s --latency")
+    assert own.endswith(
+        "env RATE=@RATE@ THREADS=2 wrk -s open-loop.lua --timeout @SECONDS@s -t 2 -c 64 -d @SECONDS@s --latency"
+    )
+    (window,) = (known for known in HTTP.parameters if known.name == "runtime")
+    assert "not counted" not in window.help  # wrk counts from the start
+    assert HTTP.parser(complete_values(HTTP, {})).settle == 0
     ((_, named),) = words(HTTP, server="named", url="http://web-1/")
     assert named.endswith(" --latency http://web-1/")
 
