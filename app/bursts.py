@@ -14,6 +14,7 @@ from app.numeric import Numbers, np
 from app.plans.plan import host_label
 from app.records import RunRecord, SampleSeries, TrialRecord
 from app.sample_statistics import within_of
+from suites.errors import BenchwrightError
 from suites.quantities import (
     count_text,
     duration_text,
@@ -344,4 +345,6 @@ def burst_chart(one: BurstAnalysis) -> Chart:
 def under_load(found: Sequence[BurstAnalysis], load: str) -> list[BurstAnalysis]:
     """Return bursts with the time in which a load empties each: 2000, or “100 MB/s”. Raises BenchwrightError."""
     rate, unit = parse_quantity(load)
+    if rate <= 0:
+        raise BenchwrightError(f"The load is {load[:60]}.", "Set a load above 0.")
     return [one.under(rate if unit is None else convert(rate, unit, one.metric.unit)) for one in found]

@@ -131,6 +131,8 @@ class CurlParser(LineParser):
         notes: list[str] = []
         if not self._phases:
             notes += [f"{words.rstrip('.')}." for words in dict.fromkeys(self._failures)] or ["No request succeeded."]
+            if any("certificate" in words for words in self._failures):
+                notes.append(f"Set {INSECURE.name} to accept the certificate of a server of your own.")
         elif not self._done:
             notes.append("The output ends before the last request.")
         notes += exit_notes("The test", exit_status)

@@ -59,7 +59,8 @@ _PATTERNS = frozenset({"sequential", "random"})
 class BlocksReader:
     """Reader of the block probe's records."""
 
-    def __init__(self) -> None:
+    def __init__(self, head: Metric = THROUGHPUT) -> None:
+        self._head = head
         self._rates: dict[Labels, tuple[float, float]] = {}
         self._latencies: dict[int, float] = {}
 
@@ -89,7 +90,10 @@ class BlocksReader:
         return [Sample(time, LATENCY, latency, labels(working_set=quantity(size)))]
 
     def conclude(self, head: probe.OutputHeader) -> tuple[list[Figure], list[str]]:
-        """Return the rates, the highest first and the others in order of measurement, then the latencies."""
+        """Return the rates, the highest first and the others in order of measurement, then the latencies.
+
+        Where latency is the question it comes first, that of the largest set before the others.
+        """
         order = list(self._rates)
         if order:
             best = max(order, key=lambda figure_labels: self._rates[figure_labels][0])
@@ -101,6 +105,9 @@ class BlocksReader:
             Figure(LATENCY, latency, labels(working_set=quantity(size)))
             for size, latency in sorted(self._latencies.items())
         ]
+        if self._head is LATENCY and self._latencies:
+            figures.sort(key=lambda one: one.metric is not LATENCY)
+            figures.insert(0, figures.pop(len(self._latencies) - 1))
         return figures, self._notes(head)
 
     def _notes(self, head: probe.OutputHeader) -> list[str]:
@@ -419,7 +426,12 @@ class MemoryBlocks(Suite):
 
     def parser(self, values: Values) -> TrialParser:
         """Return a new parser."""
-        return probe.ProbeParser("blocks", BlocksReader())
+        return probe.ProbeParser("blocks", BlocksReader(self.metrics_of(values)[0]))
+
+    def metrics_of(self, values: Values) -> tuple[Metric, ...]:
+        """Return the metrics, the headline first: of random reads alone it is the latency, where that is measured."""
+        of_latency = (values["operations"], values["patterns"]) == ("read", "random") and int(values["largest_set"])
+        return (LATENCY, THROUGHPUT, OPERATION_TIME) if of_latency else METRICS
 
     def traits(self, values: Values, facts: Facts | None) -> Traits:
         """Return the traits of a step for cross-checks."""

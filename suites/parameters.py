@@ -146,9 +146,12 @@ LARGEST = 10**18
 """Largest number of a parameter without bounds of its own."""
 
 _SIZE = re.compile(r"^\s*(\d{1,18}(?:\.\d{1,6})?)\s*([kKmMgGtT]?)(i?)([bB]?)\s*$")
-_DURATION = re.compile(r"^\s*(\d{1,9}(?:\.\d{1,6})?)\s*(s|sec|seconds?|m|min|minutes?|h|hours?|d|days?|ms)?\s*$")
+_DURATION = re.compile(
+    r"^\s*(\d{1,9}(?:\.\d{1,6})?)\s*(s|sec|seconds?|m|min|minutes?|h|hours?|d|days?|ms|[u\u00b5\u03bc]s)?\s*$"
+)
 _POWERS = {"": 0, "k": 1, "m": 2, "g": 3, "t": 4}
-_SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
+_SECONDS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
+_EXPONENTS = {"ms": "e-3", "us": "e-6", "\u00b5s": "e-6", "\u03bcs": "e-6"}
 
 
 def parse_size(text: str) -> int:
@@ -197,17 +200,20 @@ def format_size(size: int) -> str:
 
 
 def parse_duration(text: str) -> float:
-    """Return the seconds written as ``60``, ``60 s``, ``5 min``, ``1 h`` or ``1 d``; raise ValueError otherwise."""
+    """Return the seconds written as ``60``, ``60 s``, ``20 µs``, ``5 min`` or ``1 d``; raise ValueError otherwise."""
     match = _DURATION.match(text)
     if match is None:
         raise ValueError(text)
     number, unit = match.groups()
-    key = "ms" if unit == "ms" else (unit or "s")[0]
-    return float(number) * _SECONDS[key]
+    if unit in _EXPONENTS:
+        return float(number + _EXPONENTS[unit])
+    return float(number) * _SECONDS[(unit or "s")[0]]
 
 
 def format_duration(seconds: float) -> str:
-    """Return `seconds` exactly: ``45 s``, ``5 min``, ``2 h``, ``1 d``."""
+    """Return `seconds` exactly: ``20 µs``, ``45 s``, ``5 min``, ``2 h``, ``1 d``."""
+    if 0 < seconds < 0.001:
+        return f"{seconds * 1e6:.12g} µs"
     for suffix, factor in (("d", 86400), ("h", 3600), ("min", 60)):
         if seconds and seconds % factor == 0:
             return f"{seconds / factor:.12g} {suffix}"

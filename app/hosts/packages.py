@@ -101,9 +101,7 @@ def installation_of(programs: Sequence[Program], facts: Facts) -> Installation:
     if manager is None:
         return Installation(None)
     family = "dnf" if manager == "yum" else manager
-    packages = tuple(
-        dict.fromkeys(package for program in programs for package in program.packages.get(family, "").split())
-    )
+    packages = tuple(dict.fromkeys(package for program in programs for package in _packages(program, family, facts)))
     if not packages:
         return Installation(None)
     words = (*_COMMANDS[manager], *packages)
@@ -116,14 +114,26 @@ def installation_of(programs: Sequence[Program], facts: Facts) -> Installation:
     return Installation(shlex.join((*sudo, *words)), " ".join(dict.fromkeys(note for note in notes if note)))
 
 
+def _packages(program: Program, family: str, facts: Facts) -> list[str]:
+    """Return the packages of a program; those of a kernel without a known release are the generic ones."""
+    given = program.packages.get("ubuntu" if "ubuntu" in _distributions(facts) else family)
+    packages = program.packages.get(family, "") if given is None else given
+    return packages.replace("{kernel}", known(facts.system.kernel) or "generic").split()
+
+
+def _distributions(facts: Facts) -> tuple[str, ...]:
+    """Return the distribution of a host and those that it derives from."""
+    return known(facts.system.distribution_id) or "", *(known(facts.system.distribution_like) or "").split()
+
+
 def package_manager(facts: Facts) -> str | None:
     """Return the package manager of the host's distribution, or None if unknown."""
-    name, like = known(facts.system.distribution_id), known(facts.system.distribution_like)
-    if (name, _major(facts)) in _WITH_YUM:
+    names = _distributions(facts)
+    if (names[0], _major(facts)) in _WITH_YUM:
         return "yum"
-    for word in (name, *(like or "").split()):
-        for manager, names in _MANAGERS.items():
-            if word in names:
+    for word in names:
+        for manager, distributions in _MANAGERS.items():
+            if word in distributions:
                 return manager
     return None
 

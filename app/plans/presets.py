@@ -32,7 +32,7 @@ from suites.registry import suite as find_suite
 HOST = "host"
 """The type of an answer that is a host name; other types are those of parameters."""
 
-_KEYS = {"name", "title", "type", "unit", "help", "example", "minimum", "maximum", "optional", "without"}
+_KEYS = {"name", "title", "type", "pattern", "unit", "help", "example", "minimum", "maximum", "optional", "without"}
 _TYPES = (HOST, Type.INTEGER, Type.NUMBER, Type.SIZE, Type.DURATION, Type.TEXT)
 
 Answers = Mapping[str, Value]
@@ -80,6 +80,7 @@ def question_from_table(table: Mapping[str, Any]) -> PresetQuestion:
         default="",  # no default: unanswered questions stay open
         help=table["help"],
         unit=table.get("unit", ""),
+        pattern=table.get("pattern", ""),
         minimum=table.get("minimum"),
         maximum=table.get("maximum"),
     )

@@ -21,7 +21,7 @@ KNOWN_PROGRAMS = (
     Program("FFmpeg", ("ffmpeg",), {**same_package_name("ffmpeg"), "dnf": "ffmpeg-free"}, version=("-version",)),
     Program("hackbench", ("hackbench",), _RT_TESTS, version=()),
     Program("cyclictest", ("cyclictest",), _RT_TESTS, version=("--help",), version_line="cyclictest V"),
-    Program("perf", ("perf",), {**same_package_name("perf"), "apt": "linux-perf"}),
+    Program("perf", ("perf",), {**same_package_name("perf"), "apt": "linux-perf", "ubuntu": "linux-tools-{kernel}"}),
     Program("numactl", ("numactl",), same_package_name("numactl"), version=()),
     Program(
         "tracepath",

@@ -145,6 +145,12 @@ def measure_options(values: Values) -> list[str]:
     return [*options, "--thread=1", "--group_reporting"]
 
 
+def _writes_new_file(values: Values) -> bool:
+    """Return whether each trial writes a file of its own from its start to its end, each write flushed."""
+    once = values["rw"] == "write" and not values["runtime"] and int(values["loops"]) == 1
+    return once and writes_per_sync(values) == 1 and not on_device(values)
+
+
 def _until(values: Values) -> list[str]:
     """Return the options of runtime, ramp and rate limit."""
     options = []
@@ -322,8 +328,10 @@ class Fio(Suite):
 
         The layout writes every block. Files that fio only allocates are unwritten extents: reading them never reaches
         the device, and the first write to each block also writes file system metadata. A raw device needs no layout.
+        A log that is written once, each write flushed, is a new file in each trial: its flushes wait for that metadata.
         """
         where, folders = directory_options(values, context)
+        where += ["--unlink=1"] if _writes_new_file(values) else []
         files = tuple(replace(each, path=folder + each.path) for folder in folders for each in FILES)
         files = () if on_device(values) else files
         report = (*REPORT, *percentile_options(context))
@@ -332,6 +340,8 @@ class Fio(Suite):
         if on_device(values):
             prewarm = Command(("fio", *prewarm_options(values)), Purpose.PREPARE, root=measure.root)
             return (prewarm, measure) if values["prewarm"] else (measure,)
+        if _writes_new_file(values):
+            return (measure,)
         return (Command(("fio", *layout_options(values), *where), Purpose.PREPARE, targets=files), measure)
 
     def job_file(self, values: Values, context: Context) -> str:
@@ -345,7 +355,7 @@ class Fio(Suite):
         return Estimate(
             duration=seconds + float(values["ramp_time"]) if seconds else None,
             written=_written(values, space),
-            prepared=0 if on_device(values) else space,
+            prepared=0 if on_device(values) or _writes_new_file(values) else space,
             space=0 if on_device(values) else space,
         )
 

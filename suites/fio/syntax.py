@@ -9,8 +9,8 @@ from suites.fio_job.command_line import FLAGS, OWN_FLAGS, Options, options_of
 from suites.fio_job.file import ALIASES, fio_seconds, fio_size
 from suites.fio_job.targets import parts
 
-SILENT = frozenset({"group_reporting", "thread"})
-"""Options without a parameter that each step has with the value 1."""
+SILENT = frozenset({"group_reporting", "thread", "unlink"})
+"""Options without a parameter that a step has with the value 1, or may have: its files are removed in any case."""
 
 ONE_FILE = "one file or directory only; “fio job file” runs several."
 

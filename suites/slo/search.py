@@ -284,6 +284,10 @@ class SloParser(LineParser):
             f"{len(self._windows)} windows; {len(confirmed)} fresh ones at {self._found}/s: p{tail.percentile:g} "
             f"{found:.3g} ms, {misses} beyond the target."
         )
+        above = [one for one in self._windows if one.outcome != "kept" and float(one.offered) > float(self._found)]
+        nearest = min((float(one.offered) for one in above), default=0.0)
+        if above and all(one.outcome == "behind" for one in above if float(one.offered) == nearest):
+            yield f"At {nearest:,g}/s fewer requests were completed: the rate is the limit, not the latency."
         beyond = min(one.requests for one in confirmed) * (1 - (tail.percentile or 0) / 100)
         if beyond < FEWEST_BEYOND:
             yield f"p{tail.percentile:g} is coarse: {beyond:.0f} requests a window are beyond it. Use longer windows."

@@ -168,6 +168,8 @@ def test_the_command_line_reads_a_stored_run(tmp_path: Path) -> None:
         assert done.exit_code == 0, done.output
         return done.stdout
 
+    below = CliRunner().invoke(benchwright, ["--store", str(library), "burst", "last", "--load", "-5"])
+    assert (below.exit_code, MESSAGES["above_nothing"] in below.stderr) == (2, True)
     csv, png = tmp_path / "burst.csv", tmp_path / "burst.png"
     (found,) = json.loads(run("--load", "1,500 IOPS", "--json", "--csv", str(csv), "--png", str(png)))["bursts"]
     assert found["size"]["value"] == pytest.approx(SIZE, rel=0.05)

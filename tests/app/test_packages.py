@@ -2,6 +2,7 @@
 
 import shlex
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -9,8 +10,9 @@ import pytest
 from app.hosts.packages import has_program, installation_of, package_manager, usable_suites, works_without
 from remote.facts.items import parse_items
 from remote.probe import understand
+from suites.command.known_programs import KNOWN_PROGRAMS
 from suites.facts import Facts
-from suites.programs import MARIADB_SERVER
+from suites.programs import MARIADB_SERVER, Program
 from suites.registry import SUITES, programs, suite
 from tests.disk_host import disk_host, without_tool
 from tests.messages import messages
@@ -56,6 +58,14 @@ def test_the_command_is_that_of_the_distribution(release: str) -> None:
     assert installation_of([suite("fio").program], host(release)).command == FIO[release]
 
 
+def test_perf_of_ubuntu_is_that_of_its_kernel() -> None:
+    (perf,) = (each for each in KNOWN_PROGRAMS if each.title == "perf")
+    facts = host("ubuntu-24.04")
+    facts = replace(facts, system=replace(facts.system, kernel="6.8.0-1009-aws"))
+    assert packages_in(str(installation_of([perf], facts).command)) == ["linux-tools-6.8.0-1009-aws"]
+    assert packages_in(str(installation_of([perf], host("debian-12")).command)) == ["linux-perf"]
+
+
 @pytest.mark.parametrize("release", sorted(FIO))
 def test_a_suite_is_installed_wherever_somebody_packages_it(release: str) -> None:
     manager = package_manager(host(release))
@@ -87,13 +97,19 @@ def test_every_program_that_a_suite_needs_is_a_word_for_every_package_manager(re
     facts = host(release)
     family = str(package_manager(facts)).replace("yum", "dnf")
     declared = [program for each in SUITES for program in each.other_programs]
+    of_ubuntu = "ubuntu" if release in {"ubuntu-24.04", "linuxmint-22"} else family
+
+    def packages(program: Program) -> list[str]:
+        given = program.packages.get(of_ubuntu, program.packages[family])
+        return given.replace("{kernel}", "generic").split()  # these releases do not tell their kernel
+
     for program in declared:
         command = installation_of([program], facts).command
         assert command is not None, program.title
-        assert packages_in(command) == program.packages[family].split()
+        assert packages_in(command) == packages(program)
     command = installation_of(declared, facts).command
     assert command is not None
-    wanted = [package for program in declared for package in program.packages[family].split()]
+    wanted = [package for program in declared for package in packages(program)]
     assert packages_in(command) == list(dict.fromkeys(wanted))
 
 

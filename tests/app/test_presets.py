@@ -195,6 +195,13 @@ def test_an_answer_that_does_not_fit_is_named(given: dict[str, str], shown: str)
         read_answers(preset("provisioned-iops").asks, given)
 
 
+@pytest.mark.parametrize("nodes", ["0", "0 1", "0-1", "all", "0, 1"])
+def test_nodes_that_are_no_list_are_refused_by_the_question(nodes: str) -> None:
+    with pytest.raises(ParameterError, match="at least two"):
+        read_answers(preset("numa-matrix").asks, {"nodes": nodes})
+    assert read_answers(preset("numa-matrix").asks, {"nodes": "0,1,8"}) == {"nodes": "0,1,8"}
+
+
 def test_answers_take_their_places() -> None:
     given: dict[str, Value] = {"n": 4001, "x": 2.5, "word": "db-1"}
     places = {

@@ -71,6 +71,7 @@ def test_failed_requests_are_counted_and_other_responses_named() -> None:
         ("refused", MESSAGES["refused"]),
         ("no_name", MESSAGES["no_name"]),
         ("certificate", MESSAGES["certificate"]),
+        ("certificate", MESSAGES["insecure"]),
         ("missing", MESSAGES["missing"]),
     ],
 )

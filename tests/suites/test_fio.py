@@ -2,6 +2,7 @@
 
 import shlex
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -141,6 +142,17 @@ def test_the_layout_writes_the_files_that_are_measured(size: int) -> None:
     assert written in measure.split()
     assert "--rw=write" in layout.split()
     assert "--end_fsync=1" in layout.split()
+
+
+def test_a_log_that_is_flushed_at_each_write_is_a_new_file_each_time() -> None:
+    given: dict[str, Any] = {"rw": "write", "fdatasync": 1, "size": 22 * MIB, "block_size": 2300}
+    (measure,) = FIO.commands(complete_values(FIO, given), Context())
+    assert "--unlink=1" in measure.argv
+    assert FIO.estimate(complete_values(FIO, given), Context()).prepared == 0
+    for other in ({"runtime": 30}, {"fdatasync": 2}, {"loops": 2}, {"rw": "randwrite"}):
+        layout, measure = FIO.commands(complete_values(FIO, {**given, **other}), Context())
+        assert layout.purpose is Purpose.PREPARE
+        assert "--unlink=1" not in measure.argv
 
 
 @pytest.mark.parametrize(
@@ -365,7 +377,7 @@ def test_percentiles_of_the_total_latency_are_asked_of_a_fio_that_has_them(versi
 def test_the_sync_latency_leads_where_each_write_is_flushed() -> None:
     given = {"rw": "write", "ioengine": "sync", "fdatasync": 1, "size": "22 MiB", "block_size": "2300"}
     values = complete_values(FIO, given)
-    (_, measured) = FIO.commands(values, Context())
+    (measured,) = FIO.commands(values, Context())
     assert {"--rw=write", "--ioengine=sync", "--fdatasync=1", "--size=22m", "--bs=2300"} <= set(measured.argv)
     assert FIO.metrics_of(values)[0].name == "sync_latency_p99"
     assert FIO.metrics_of({**values, "fdatasync": 8})[0].name == "iops"

@@ -8,7 +8,7 @@ import pytest
 from suites.base import Context, ParsedTrial, complete_values, tuned_values
 from suites.errors import ParameterError
 from suites.facts import Facts
-from suites.memory_blocks import MemoryBlocks
+from suites.memory_blocks import LATENCY, MemoryBlocks
 from suites.vocab import Severity, labels
 from tests.messages import messages
 from tests.suites.captured_outputs import capture, series
@@ -151,6 +151,16 @@ def test_latencies_show_the_steps_of_the_caches() -> None:
     assert list(steps)[-1] == "128 MiB"
     assert steps["32 KiB"] < steps["512 KiB"] / 2 < steps["128 MiB"] / 8
     assert "Latency: " in found.notes[0]
+
+
+def test_of_random_reads_alone_the_latency_leads_that_of_memory_first() -> None:
+    reads = complete_values(SUITE, {"operations": "read", "patterns": "random"})
+    assert SUITE.metrics_of(reads)[0] is LATENCY
+    first, second, *_ = capture("memory-blocks/1/all").parse(SUITE.parser(reads)).figures
+    assert (first.metric, first.labels) == (LATENCY, labels(working_set="128 MiB"))
+    assert (second.metric, second.labels) == (LATENCY, labels(working_set="4 KiB"))
+    assert SUITE.metrics_of({**reads, "largest_set": 0})[0] is SUITE.metrics[0]
+    assert SUITE.metrics_of(DEFAULTS)[0] is SUITE.metrics[0]
 
 
 def test_missing_large_pages_are_said() -> None:

@@ -20,9 +20,14 @@ def test_a_whole_number_is_taken_however_written(given: object) -> None:
     assert TIME.parse(given) == 2
 
 
-@pytest.mark.parametrize("seconds", [1234567.5, 100000.5, 1000001.0, 0.25, 604800.0])
+@pytest.mark.parametrize("seconds", [1234567.5, 100000.5, 1000001.0, 0.25, 604800.0, 0.00002, 0.0005])
 def test_a_duration_is_written_to_the_last_digit(seconds: float) -> None:
     assert parse_duration(format_duration(seconds)) == seconds
+
+
+@pytest.mark.parametrize("given", ["20 us", "20µs", "20 \u03bcs", "0.02 ms"])
+def test_a_duration_is_read_in_microseconds(given: str) -> None:
+    assert parse_duration(given) == 0.00002
 
 
 def test_a_number_is_written_to_the_last_digit() -> None:

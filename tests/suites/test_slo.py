@@ -99,6 +99,8 @@ def test_a_tool_that_falls_behind_is_no_open_loop_any_more(tmp_path: Path) -> No
     text = search(tmp_path, behind)
     assert ": behind" in text
     assert found(parsed(text))["slo_rate"] == pytest.approx(400, rel=0.03)
+    assert MESSAGES["rate_limits"] in " ".join(parsed(text).notes)
+    assert MESSAGES["rate_limits"] not in " ".join(parsed(search(tmp_path, QUEUE)).notes)
 
 
 def test_searches_without_an_answer_say_which(tmp_path: Path) -> None:
