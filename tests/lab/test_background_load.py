@@ -45,6 +45,7 @@ def finding(facts: Facts, check: str, directory: Path) -> Finding | None:
     return next((found for found in report.findings if found.id == check), None)
 
 
+@pytest.mark.slow
 @pytest.mark.alone
 def test_a_program_that_uses_a_cpu_is_named_and_one_of_ours_is_not(session: Session, tmp_path: Path) -> None:
     if shutil.which("dash") is None:

@@ -63,6 +63,7 @@ def _watched(events: list[object]) -> dict[str, bool]:
     return seen
 
 
+@pytest.mark.slow
 def test_one_that_is_stopped_calibrates_nothing_and_keeps_its_run(tmp_path: Path) -> None:
     workstation = Workstation(tmp_path / "runs.sqlite3", tmp_path / "hosts.toml")
     control = Control()

@@ -30,6 +30,7 @@ def folder(tmp_path: Path) -> Path:
     return made
 
 
+@pytest.mark.slow
 def test_it_runs_where_the_user_has_it(lab_host: LabHost, folder: Path, tmp_path: Path) -> None:
     lab_host.add_to_home()
     with workstation_in(tmp_path) as workstation:

@@ -146,7 +146,7 @@ def test_a_pasted_line_is_read(suite_id: str, text: str, values: dict[str, Value
         ("fio --name=x --rw=randrw --rwmixwrite 150", "--rwmixwrite 150"),
         ("fio --name=x --readwrite=many --blocksize=none", "--readwrite=many"),
         ("fio --name=x --rw=read '--blocksize=no size'", "'--blocksize=no size'"),
-        ("fio --name=x --rw=read --filename=/dev/sdy:/dev/sdz", "--filename=/dev/sdy:/dev/sdz"),
+        ("fio --name=x --rw=read --filename=/dev/sdy:/srv/x", "--filename=/dev/sdy:/srv/x"),
         ("fio --name=x --rw=read --filename=/dev/sdy --filename=/dev/sdz", "--filename=/dev/sdz"),
         ("fio --name=x --rw=read 2>>out", "2>>out"),
         ("fio --name=x --rw=read", "--thread"),

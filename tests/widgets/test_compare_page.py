@@ -529,6 +529,7 @@ def test_a_long_table_measures_few_cells_of_it(qtbot: QtBot, monkeypatch: pytest
     assert 0 < len(measured) <= 5 * MOST_MEASURED
 
 
+@pytest.mark.slow
 def test_thirty_runs_are_compared_in_three_seconds(qtbot: QtBot, page: ComparePage, workstation: Workstation) -> None:
     """Of the CPU time of this process: others may keep the processors busy."""
     runs = [Made(f"202603{day:02d}-080000-many", STEADY) for day in range(1, 31)]

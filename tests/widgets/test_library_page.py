@@ -137,6 +137,7 @@ def test_a_search_that_finds_nothing_says_so_and_shows_no_run(qtbot: QtBot, page
     assert page.export() is False
 
 
+@pytest.mark.slow
 def test_differences_of_more_runs_than_are_compared_are_all_listed(
     qtbot: QtBot, page: LibraryPage, workstation: Workstation
 ) -> None:
