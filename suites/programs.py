@@ -12,8 +12,8 @@ class Program:
     """A program that must be installed: any one of `names` suffices.
 
     `packages` are by package manager (apt, dnf, zypper, apk, pacman), several separated by blanks, and by distribution
-    where they differ (ubuntu); ``{kernel}`` stands for its release. `supplementary` ones are not in every
-    distribution's own repositories, but in EPEL and the like.
+    where they differ (ubuntu); ``{kernel}`` is replaced by the release of the running kernel. `supplementary` ones are
+    only in additional repositories of some distributions, such as EPEL.
 
     `search` is where to look, the first match first: PATH, or directory patterns separated by blanks (``~/`` is the
     user's home), of which the newest with the file `sign` counts (default: the program itself). If that directory has

@@ -100,7 +100,7 @@ class Store:
         self.database = Database(path)
         self.computed: dict[str, ComputedVerdicts] = {}  # by run, of those without stored verdicts; never stored
 
-    # One transaction each; what it takes and returns is documented where it is defined
+    # Queries in one transaction each, documented where they are defined
     metric_values = _reading(library_reader.metric_values)
     session_series = _reading(sessions.all_series)
     find_series = _reading(sessions.find)

@@ -273,6 +273,8 @@ def test_one_disk_under_two_names_is_found(other: RawDevice, severity: Severity 
         assert one is None or other.path in one.measured
     parted = judged(raw("/dev/a1"), raw("/dev/a2"), rw="randread")["one-device-twice"]
     assert (parted.severity, parted.measured) == (Severity.WARNING, MESSAGES["partitions"])
+    unknown = RawDevice(path=B, node=Absent("there is no such device"))
+    assert judged(unknown, unknown)["one-device-twice"].severity is Severity.ERROR
 
 
 def test_root_is_needed_if_one_of_the_devices_needs_it() -> None:
