@@ -8,6 +8,7 @@ from PySide6.QtWidgets import QFileDialog, QWidget
 from app.events import Event, RunEnded, RunStarted, State, TelemetryRead, TrialEnded, TrialStarted
 from app.run_filter import parse_filter
 from app.services import Workstation
+from app.store.store import Store
 from remote.telemetry.telemetry_metrics import POWER
 from suites.base import ParsedTrial
 from suites.vocab import Figure, Sample, labels
@@ -103,7 +104,7 @@ def _failed(stage: Stage) -> QWidget:
     return window
 
 
-def _other_library(stage: Stage, name: str, spoil: Callable[[Path], object]) -> QWidget:
+def _other_library(stage: Stage, name: str, spoil: Callable[[Path], object]) -> MainWindow:
     """Show a library of its own, after `spoil` has been at it."""
     other = Workstation(stage.workstation.library_path.with_name(f"{name}-{stage.variant.name}.sqlite3"))
     library(other)
@@ -187,11 +188,17 @@ def _energy_events() -> Iterator[Event]:
     yield RunEnded(ENERGY_RUN, State.DONE, "", {"web-1": 0.002})
 
 
-def _energy(stage: Stage) -> QWidget:
-    with stage.workstation._store.recorder(ENERGY_RUN) as recorder:
+def _record_energy(path: Path) -> None:
+    store = Store(path)
+    with store.recorder(ENERGY_RUN) as recorder:
         for event in _energy_events():
             recorder.record(event)
-    window, page = _opened(stage)
+    store.close()
+
+
+def _energy(stage: Stage) -> QWidget:
+    window = _other_library(stage, "energy", _record_energy)
+    page = opened(window, LibraryPage)
     page.show_run(ENERGY_RUN)
     stage.settle()
     page.issues.set_folded(folded=False)
@@ -200,7 +207,6 @@ def _energy(stage: Stage) -> QWidget:
 
 
 SHOTS: list[Shot] = [
-    ("library-energy", _energy),
     ("library-empty", _empty),
     ("library-figures", _figures),
     ("library-plots", _plots),
@@ -210,6 +216,7 @@ SHOTS: list[Shot] = [
     ("library-several", _several),
     ("library-nothing-found", _nothing_found),
     ("library-failed", _failed),
+    ("library-energy", _energy),
     ("library-newer", _newer),
     ("library-damaged", _damaged),
     ("library-saved", _saved),
