@@ -9,6 +9,7 @@ from app.plans.plan import host_label
 from app.records import RunRecord
 from app.summary import MetricSummary, headline_metrics, summaries, tail_of
 from suites.quantities import figure_text, first_upper, label_text, metric_text
+from suites.units import Unit
 from suites.verdict import Limiter, Trust, Verdict
 
 
@@ -16,8 +17,8 @@ from suites.verdict import Limiter, Trust, Verdict
 class StepResult:
     """The result of a step on a host, as texts.
 
-    `figure` is its headline figure, or “no result”; `interval` its 95 % interval, empty without one. `detail` is the
-    tail latency, if the step has one. `verdict` is None if it was not judged.
+    `figure` is its headline figure, or “no result”; `interval` its 95 % interval, empty without one. `detail` has the
+    bytes per second of large operations and the tail latency, if any. `verdict` is None if it was not judged.
     """
 
     step: str
@@ -97,9 +98,25 @@ def _result(head: MetricSummary, own: Sequence[MetricSummary], verdict: Verdict 
         head.value_text,
         head.interval_text,
         head.n_text,
-        _tail_text(head, own),
+        ", ".join(filter(None, (_bandwidth_text(head, own), _tail_text(head, own)))),
         verdict,
     )
+
+
+LARGE = 64 * 1024
+"""Bytes of an operation from which its rate is quoted in bytes too, as by YABS; of less, operations are the limit."""
+
+
+def _bandwidth_text(head: MetricSummary, own: Sequence[MetricSummary]) -> str:
+    """Return the bytes per second beside a rate of large operations: ``530 MB/s``."""
+    if head.metric.unit is not Unit.PER_SECOND:
+        return ""
+    kind = head.metric.kind
+    for one in own:
+        same = one.labels == head.labels and one.metric.kind is kind and one.metric.unit is Unit.BYTES_PER_SECOND
+        if same and one.value >= LARGE * head.value > 0:
+            return figure_text(one.metric, one.value)
+    return ""
 
 
 def _tail_text(head: MetricSummary, own: Sequence[MetricSummary]) -> str:

@@ -29,6 +29,7 @@ from app.step_results import results_text, step_results
 from app.store.store import Store
 from remote.telemetry.telemetry_metrics import CPU_IDLE
 from suites.base import Command
+from suites.fio.metrics import BANDWIDTH
 from suites.verdict import Limiter, Trust, Verdict
 from suites.vocab import Figure, Metric, Sample
 from tests.app import run_events
@@ -179,6 +180,13 @@ def test_the_tail_beside_a_total_is_that_of_its_parts() -> None:
     run = a_run()
     mixed = [replace(one, figures=(Figure(total, 2000.0), *tails)) for one in run.trials]
     assert [one.detail for one in step_results(replace(run, trials=tuple(mixed)))] == ["p99 read 663 µs, write 885 µs"]
+
+
+@pytest.mark.parametrize(("block", "detail"), [(4096, ""), (65536, "131 MB/s")])
+def test_bytes_per_second_are_beside_the_rate_of_large_operations(block: int, detail: str) -> None:
+    run = a_run()
+    both = [replace(one, figures=(Figure(IOPS, 2000.0), Figure(BANDWIDTH, 2000.0 * block))) for one in run.trials]
+    assert [one.detail for one in step_results(replace(run, trials=tuple(both)))] == [detail]
 
 
 def test_results_of_one_step_are_told_apart_in_the_text() -> None:
