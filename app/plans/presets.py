@@ -157,9 +157,9 @@ LAST = 1000
 class Preset:
     """A preset: a plan with questions that fills the wizard.
 
-    `answers` is the question that it answers, `minutes` its longest duration, None if that depends on the answers;
-    `position` its position in the list; `after` the advice after the run; `card` whether its runs end with the result
-    card. `content` is the rest of the file.
+    `answers` is the question that it answers, `minutes` its longest duration without optional answers, None if that
+    depends on the answers; `position` its position in the list; `after` the advice after the run; `card` whether its
+    runs end with the result card. `content` is the rest of the file.
     """
 
     name: str

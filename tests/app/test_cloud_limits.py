@@ -250,7 +250,11 @@ def test_the_command_stores_lists_and_forgets(tmp_path: Path, monkeypatch: pytes
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
     file = tmp_path / "volume.json"
     file.write_text(json.dumps(VOLUME))
-    shown = CliRunner().invoke(benchwright, ["hosts", "limits", "web-1", str(file), "--device", "nvme1n1"])
+    store = ["hosts", "limits", "web-1", str(file), "--device", "nvme1n1"]
+    assert "No host is named web-1" in CliRunner().invoke(benchwright, store).output
+    assert "name it" in CliRunner().invoke(benchwright, store[:3] + store[4:]).output
+    CliRunner().invoke(benchwright, ["hosts", "add", "web-1"])
+    shown = CliRunner().invoke(benchwright, store)
     assert "IOPS of vol-0a1b" in shown.output
     assert "131 MB/s" in shown.output
     assert "vol-0a1b" in CliRunner().invoke(benchwright, ["hosts", "limits", "web-1"]).output

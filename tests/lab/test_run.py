@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from app.events import (
+    Activity,
     Event,
     FactsRead,
     FindingRaised,
@@ -308,6 +309,9 @@ def test_warm_ups_are_kept_apart(workstation: Workstation) -> None:
     )
     events = run(workstation, plan)
     assert [event.trial.warm_up for event in events if isinstance(event, TrialStarted)] == [True, False]
+    assert [event.text.split()[0] for event in events if isinstance(event, Activity) and event.measures] == [
+        "warming", "measuring"
+    ]  # fmt: skip
     record = workstation.load("last")
     assert len(record.trials) == 2
     assert len(record.trials_of("sysbench-cpu")) == 1
