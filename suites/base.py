@@ -294,6 +294,10 @@ class Suite:
             raise NotImplementedError
         return self.parser_type()
 
+    def target(self, values: Values) -> Figure | None:
+        """Return the figure that a step with these values must not exceed, such as a latency; None without one."""
+        return None
+
     def metrics_of(self, values: Values) -> tuple[Metric, ...]:
         """Return the metrics of a step with these values, the headline first."""
         return self.metrics
@@ -341,6 +345,7 @@ class Suite:
     # ---- Properties used by checks of trials
     uniform: bool = False  # constant operation: rate times time is the work done
     sweeps: bool = False  # a trial covers several settings: average utilisation applies to none of them
+    searches: bool = False  # a trial tries rates one after another: its samples have no shape of their own
     several_limits: tuple[str, str] | None = None  # why its trial has no single limit, and which step to run instead
     uses_server: bool = False  # a server that may already run does the work
     server_processes: frozenset[str] = frozenset()  # the names of its processes, which work for the test

@@ -166,12 +166,18 @@ WIDE = 0.2
 sixth too large, h - (1 - 1 / (1 + h)) over h."""
 
 
+UNKNOWN_FROM = 1000
+"""Factor of an interval from which nothing is known: that of two trials of which one is three times the other."""
+
+
 def uncertainty_text(metric: Metric, value: float, upper: float) -> str:
     """Return the interval of a geometric mean by the distance of its upper end: ``± 3.2k``, wide ones ``×/÷ 2.4``."""
     if upper < WIDE * value or value <= 0:
         return _half(metric, value, upper)
     factor = 1 + upper / value
-    return f"×/÷ {factor:,.{2 if factor < 2 else 1 if factor < 10 else 0}f}"
+    if factor > UNKNOWN_FROM:
+        return f"×/÷ >{UNKNOWN_FROM:,}"
+    return f"×/÷ {factor:.{2 if factor < 2 else 1 if factor < 10 else 0}f}"
 
 
 def range_text(

@@ -4,6 +4,7 @@ import itertools
 import logging
 import time
 from collections.abc import Callable, Generator, Iterator, Sequence
+from datetime import datetime, timedelta
 from functools import cached_property
 
 from app.checks.catalogue import blocks
@@ -24,6 +25,7 @@ from app.runs.trial import TrialRun
 from remote.errors import ConnectionLostError
 from suites.errors import BenchwrightError
 from suites.evidence import STOPPED
+from suites.quantities import duration_text
 from suites.vocab import Finding
 
 log = logging.getLogger(__name__)
@@ -162,6 +164,10 @@ class Trials:
         return hosts <= self.setup.ready - self.occupied() and not any(map(self.hosts.is_lost, hosts))
 
 
+SHOWN_PAUSE = 2.0
+"""Seconds of a pause from which it is reported."""
+
+
 class TrialTask:
     """A trial with the work before and after it."""
 
@@ -185,7 +191,7 @@ class TrialTask:
                 self._note_outcome()
             yield from self._account()
             if not resumed and not self._trials.schedule.over():
-                yield from self._hosts.queue.pause(self._request.plan.repetition.pause)
+                yield from self._rest(self._request.plan.repetition.pause)
         except DetachedError:
             raise
         except StoppedError:  # reported as STOPPED by Trials.events(), since the schedule is not over
@@ -248,6 +254,13 @@ class TrialTask:
                 else:
                     yield Activity(f"{'warming up' if slot.warm_up else 'measuring'} {place}", slot.host, measures=True)
         return True
+
+    def _rest(self, seconds: float) -> Iterator[Event]:
+        """Pause before the next trial, and report for how long."""
+        if seconds >= SHOWN_PAUSE:
+            until = datetime.now().astimezone() + timedelta(seconds=seconds)
+            yield Activity(f"pausing for {duration_text(seconds)}, until {until:%H:%M:%S}", self.trial.slot.host)
+        yield from self._hosts.queue.pause(seconds)
 
     def _note_outcome(self) -> None:
         """Add how the trial ended to the outcome of the run, to which a profiled trial does not count."""

@@ -2,14 +2,16 @@
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from app.comparison.comparability import parameters_of
 from app.comparison.sides import Side, StepHosts
 from app.numeric import mean_of
+from app.plans.plan import Step
 from app.records import RunRecord
 from app.scaling.knees import is_flat, knee_bounds
 from app.summary import MetricSummary, OfTrials
+from suites.errors import UnknownSuiteError
 from suites.parameters import Parameter, Type, Value, parse_size
 from suites.quantities import figure_text, label_text
 from suites.sweep import FEWEST_POINTS as FEWEST_FOR_KNEE
@@ -239,6 +241,17 @@ class SweepPanel:
     others: int = 0
 
     @property
+    def metrics(self) -> frozenset[Metric]:
+        """The metrics of its curves."""
+        return frozenset(curve.metric for curve in self.curves)
+
+    @property
+    def title(self) -> str:
+        """The title: the metric, or what its percentiles have in common, by the label."""
+        title = self.metric.title.partition(",")[0] if len(self.metrics) > 1 else self.metric.title
+        return f"{title} by {self.x_title}"
+
+    @property
     def x_title(self) -> str:
         """The title of the x axis."""
         return self.label.replace("_", " ")
@@ -254,7 +267,9 @@ class SweepPanel:
 
     def name(self, curve: SweepCurve) -> str:
         """Return the labels or the percentile that distinguish `curve` in its plot; empty for a single curve."""
-        if len({other.metric for other in self.curves}) > 1:
+        if len(self.metrics) > 1:
+            if curve.metric.percentile is None:
+                return curve.metric.title
             return "median" if curve.metric.percentile == 50 else f"p{curve.metric.percentile:g}"
         varying = {pair for other in self.curves for pair in other.rest if pair not in curve.rest}
         names = {name for name, _ in varying}
@@ -272,10 +287,18 @@ class SweepPanel:
         return tuple(found)
 
 
-def panels_of(curves: Sequence[SweepCurve]) -> tuple[SweepPanel, ...]:
+def target_of(step: Step) -> Figure | None:
+    """Return the figure that the results of a step must not exceed; None without one, or of an unknown suite."""
+    try:
+        return step.suite.target(step.whole_values())
+    except UnknownSuiteError:
+        return None
+
+
+def panels_of(curves: Sequence[SweepCurve], target: Figure | None = None) -> tuple[SweepPanel, ...]:
     """Return the plots of a sweep: the first rate, then the latency nearest to p99, over the same label.
 
-    Without a rate, the first metric takes its place.
+    Without a rate, the first metric takes its place. A `target` is a line in the plot of its metric.
     """
     metrics = list(dict.fromkeys(curve.metric for curve in curves))
     rates = [metric for metric in metrics if metric.kind is MetricKind.RATE and metric.better is Better.HIGHER]
@@ -290,7 +313,19 @@ def panels_of(curves: Sequence[SweepCurve]) -> tuple[SweepPanel, ...]:
         own = [curve for curve in curves if curve.metric == metric]
         shared = label if any(curve.label == label for curve in own) else label_with_most_values(own)
         panels.append(_panel(curves, metric, shared or "", _percentiles_with(metric, curves, shared)))
-    return tuple(panels)
+    return tuple(panels if target is None else (_with_target(panel, target) for panel in panels))
+
+
+def _with_target(panel: SweepPanel, target: Figure) -> SweepPanel:
+    """Return the panel with a line at the target from its first to its last point."""
+    if target.metric not in panel.metrics:
+        return panel
+    metric = replace(
+        target.metric, name="target", title=f"target {figure_text(target.metric, target.value)}", percentile=None
+    )
+    points = sorted((point for curve in panel.curves for point in curve.points), key=lambda point: point.x)
+    ends = tuple(replace(point, values=(target.value,)) for point in (points[0], points[-1]))
+    return replace(panel, curves=(*panel.curves, SweepCurve(metric, panel.label, (), ends)))
 
 
 def _percentiles_with(metric: Metric, curves: Sequence[SweepCurve], label: str | None) -> tuple[Metric, ...]:

@@ -304,10 +304,11 @@ def test_two_workstations_run_at_once_on_one_store(workstation: Workstation, lab
 
 @pytest.mark.slow
 def test_warm_ups_are_kept_apart(workstation: Workstation) -> None:
-    plan = Plan(
-        "warm", (LOCAL,), (make_step("sysbench-cpu", {"time": 1}),), repetition=Repetition(trials=1, warm_ups=1)
-    )
+    repetition = Repetition(trials=1, warm_ups=1, pause=2)
+    plan = Plan("warm", (LOCAL,), (make_step("sysbench-cpu", {"time": 1}),), repetition=repetition)
     events = run(workstation, plan)
+    pauses = [event.text for event in events if isinstance(event, Activity) and "paus" in event.text]
+    assert [text[:21] for text in pauses] == ["pausing for 2 s, unti"]
     assert [event.trial.warm_up for event in events if isinstance(event, TrialStarted)] == [True, False]
     assert [event.text.split()[0] for event in events if isinstance(event, Activity) and event.measures] == [
         "warming", "measuring"

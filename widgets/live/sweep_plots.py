@@ -7,7 +7,7 @@ import numpy as np
 from PySide6.QtWidgets import QWidget
 
 from app.scaling.scaling import ScalingAnalysis, scaling_charts
-from app.scaling.sweeps import SweepPanel, curves_of, panels_of
+from app.scaling.sweeps import SweepPanel, curves_of, panels_of, target_of
 from app.services import Workstation
 from suites.quantities import metric_text
 from suites.vocab import Figure
@@ -29,11 +29,11 @@ def sweep_of(model: RunModel, step_key: StepKey, front: TrialView | None) -> tup
     """
     if front is None:
         return ()
+    target = target_of(model.plan.step(step_key[0]))
     if front.counts:
-        return panels_of(
-            curves_of([figure for view in model.trials_at(step_key) if view.counts for figure in view.figures])
-        )
-    return panels_of(curves_of(front.figures or list(_so_far(front))))
+        every = [figure for view in model.trials_at(step_key) if view.counts for figure in view.figures]
+        return panels_of(curves_of(every), target)
+    return panels_of(curves_of(front.figures or list(_so_far(front))), target)
 
 
 def _so_far(view: TrialView) -> Iterator[Figure]:
@@ -113,7 +113,7 @@ class SweepPlots(QWidget):
                 view.show_chart(chart)
                 self._column.insertWidget(len(self.charts), view, 1)
                 self.charts.append(view)
-        fitted = {_title(panel) for panel in self._panels if panel.metric in {one.curve.metric for one in found}}
+        fitted = {panel.title for panel in self._panels if panel.metric in {one.curve.metric for one in found}}
         for plot in self.plots:
             plot.setVisible(plot.title not in fitted)
 
@@ -130,14 +130,11 @@ class SweepPlots(QWidget):
         for panel, axis in zip(self._panels, self._axes, strict=True):
             window = shared.setdefault(panel.label, TimeWindow(self))
             plot = TimePlot(
-                _title(panel), panel.metric.unit, better=panel.metric.better, window=window, axis=axis, parent=self
-            )
+                panel.title, panel.metric.unit, better=panel.metric.better, window=window, axis=axis, parent=self,
+                may_be_logarithmic=len(panel.metrics) > 1,
+            )  # fmt: skip
             self.plots.append(plot)
             self._column.addWidget(plot, 1)
-
-
-def _title(panel: SweepPanel) -> str:
-    return f"{panel.metric.title} by {panel.x_title}"
 
 
 def _fill(plot: TimePlot, axis: LabelAxis, panel: SweepPanel) -> None:
