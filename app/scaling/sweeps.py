@@ -13,7 +13,7 @@ from app.scaling.knees import is_flat, knee_bounds
 from app.summary import MetricSummary, OfTrials
 from suites.errors import UnknownSuiteError
 from suites.parameters import Parameter, Type, Value, parse_size
-from suites.quantities import figure_text, label_text
+from suites.quantities import figure_text, label_text, quantity
 from suites.sweep import FEWEST_POINTS as FEWEST_FOR_KNEE
 from suites.sweep import knee
 from suites.units import Unit, convert
@@ -321,7 +321,7 @@ def _with_target(panel: SweepPanel, target: Figure) -> SweepPanel:
     if target.metric not in panel.metrics:
         return panel
     metric = replace(
-        target.metric, name="target", title=f"target {figure_text(target.metric, target.value)}", percentile=None
+        target.metric, name="target", title=f"target {quantity(target.value, target.metric.unit)}", percentile=None
     )
     points = sorted((point for curve in panel.curves for point in curve.points), key=lambda point: point.x)
     ends = tuple(replace(point, values=(target.value,)) for point in (points[0], points[-1]))

@@ -16,11 +16,11 @@ from app.records import Band
 from remote.connection_state import LinkState
 from suites.base import Command
 from suites.facts import Absent, CloudFacts, CpuFacts, Facts, MemoryFacts, SystemFacts
-from suites.fio.metrics import LATENCY_MAX, LATENCY_P50, LATENCY_P99
+from suites.fio.metrics import IOPS, LATENCY_MAX, LATENCY_P50, LATENCY_P99
 from suites.quantities import clock_text
 from suites.verdict import Limiter, Trust, Verdict
 from tests.messages import messages
-from tests.widgets.live_events import IOPS, PLACE, READ, WRITE, begin, end, folded, plan, sample, trial
+from tests.widgets.live_events import PLACE, READ, WRITE, begin, end, folded, plan, sample, trial
 from widgets.live.headline import NO_FIGURE, headline, leading_figure
 from widgets.live.headline_bar import HeadlineBar
 from widgets.live.messages import (
