@@ -161,8 +161,8 @@ def scaling_lines(one: ScalingAnalysis) -> Iterator[str]:
         within = [point for point in one.curve.points if point.value <= one.target]
         target = quantity(one.target, one.curve.metric.unit)
         where = "Within" if within else "Beyond"
-        end = f"up to {label} = {within[-1].text}" if within else f"from {label} = {one.curve.points[0].text}"
-        yield f"{where} the target of {target} {end}."
+        span = f"up to {label} = {within[-1].text}" if within else f"from {label} = {one.curve.points[0].text}"
+        yield f"{where} the target of {target} {span}."
     elif one.curve.label in LOADS and one.growing:
         yield f"Not saturated up to {label} = {last.text}."
     elif one.flat:

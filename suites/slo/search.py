@@ -111,9 +111,9 @@ CONFIRM = count_parameter(
 SLO_PARAMETERS = (LIMIT, PERCENTILE, START, MOST, WINDOW, CONFIRM)
 
 HIGHEST = Metric("slo_rate", "Highest rate within the latency target", Unit.PER_SECOND, Better.HIGHER, MetricKind.RATE)
-SO_FAR = replace(HIGHEST, name=f"{HIGHEST.name}_so_far", title=f"{HIGHEST.title} so far")
+SO_FAR = replace(HIGHEST, name=f"{HIGHEST.name}_so_far", title="best so far")
+OFFERED = replace(HIGHEST, name=f"{HIGHEST.name}_offered", title="offered")
 ACHIEVED = Metric("achieved_rate", "Achieved rate", Unit.PER_SECOND, Better.HIGHER, MetricKind.RATE)
-OFFERED = Metric("offered_rate", "Offered rate", Unit.PER_SECOND, Better.HIGHER, MetricKind.RATE)
 
 
 def _latency(name: str, title: str, percentile: float | None = None) -> Metric:

@@ -134,7 +134,7 @@ def test_offered_and_achieved_rate_and_all_percentiles_are_by_rate(tmp_path: Pat
 def test_a_running_search_has_the_best_rate_so_far(tmp_path: Path) -> None:
     trial = parsed(search(tmp_path, QUEUE))
     of = {name: [one.value for one in trial.samples if one.metric.name == name] for name in
-          ("slo_rate_so_far", "offered_rate", "achieved_rate")}  # fmt: skip
+          ("slo_rate_so_far", "slo_rate_offered", "achieved_rate")}  # fmt: skip
     best, offered, achieved = of.values()
     assert {one.labels for one in trial.samples} == {()}
     assert best[:3] == achieved[:3]

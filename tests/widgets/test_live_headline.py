@@ -99,8 +99,8 @@ def test_a_search_shows_the_best_rate_so_far() -> None:
         sample(value, now, metric=best, labelled=()) for now, value in ((1.0, 100.0), (2.0, 200.0), (3.0, 190.0))
     ]
     shown = headline(folded([begin(), sample(9e6, 1.0, metric=tail, labelled=()), *windows]), PLACE, [])
-    assert (shown.text, shown.tail) == ("190/s", "")
-    assert shown.caption == "trial 1 of 3 so far: of the rates tried"
+    assert (shown.title, shown.text, shown.tail) == (IOPS.title, "190/s", "")
+    assert shown.caption == "trial 1 of 3 so far: best of the rates tried"
     assert shown.current.startswith("trial 1 of 3: 190/s so far")
 
 

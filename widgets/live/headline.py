@@ -146,7 +146,7 @@ def spread_of(series: LiveSeries) -> SampleSpread | None:
 def samples_text(metric: Metric, spread: SampleSpread) -> str:
     """Return the number and range of samples: ``median of 5 samples, 40.9k to 41.8k IOPS``; of a search, its title."""
     if metric.name.endswith(SO_FAR):
-        return "of the rates tried"
+        return "best of the rates tried"
     if spread.n == 1:
         return "1 sample"
     return f"median of {spread.n} samples, {range_text(metric, spread.least, spread.greatest, value=spread.median)}"
@@ -264,7 +264,7 @@ def _of_trial(model: RunModel, view: TrialView, metric: Metric | None, bands: Se
     if not len(one.counted()):
         caption = f"{caption}, ramp"
     return Headline(
-        metric_text(one.metric, one.labels),
+        metric_text(metric if metric is not None and at is None else one.metric, one.labels),
         figure_text(one.metric, spread.median),
         caption,
         one.metric.better,

@@ -77,8 +77,8 @@ class Group:
     of_host: bool = False
 
 
-SO_FAR = "_so_far"
-"""Suffix of the samples of a search: the best figure so far, of which the last counts."""
+SO_FAR, OFFERED = "_so_far", "_offered"
+"""Suffixes of the samples of a search: the best figure so far, of which the last counts, and what it tries."""
 
 
 def running_names(headline: Metric) -> tuple[str, ...]:
@@ -89,7 +89,7 @@ def running_names(headline: Metric) -> tuple[str, ...]:
 def of_test(series: LiveSeries, headline: Metric | None) -> Group:
     """Return the plot for a series of the test."""
     metric = series.metric
-    if headline is not None and metric.name in running_names(headline):
+    if headline is not None and metric.name in {*running_names(headline), f"{headline.name}{OFFERED}"}:
         return Group(HEADLINE, headline.title, headline.unit, 0, headline.better, stretch=4)
     if metric.percentile is not None and _same_dimension(metric.unit, Unit.SECOND):
         return Group(LATENCY, "Latency", metric.unit, 10, Better.LOWER, may_be_logarithmic=True, stretch=3)
