@@ -181,6 +181,17 @@ class Preset:
         return self.minutes / trials if self.minutes is not None and fixed and trials > 1 else None
 
     @property
+    def keywords(self) -> str:
+        """What it is also searched by: name, question, advice; suites, tools, names, commands of its steps."""
+        steps = [(step["suite"], step.get("name"), step.get("parameters", {})) for step in self.content.get("step", [])]
+        used = [
+            str(word)
+            for suite, name, values in steps
+            for word in (suite, find_suite(suite).tool, name, values.get("command", ""))
+        ]
+        return " ".join([self.name, self.name.replace("-", " "), self.content.get("question", ""), self.after, *used])
+
+    @property
     def resources(self) -> tuple[str, ...]:
         """The distinct resources that its steps load, in order."""
         of = {suite.id: suite.resource.value for suite in registry.SUITES}

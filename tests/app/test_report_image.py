@@ -193,7 +193,7 @@ def test_results_of_one_step_are_told_apart_in_the_text() -> None:
     run = a_run()
     both = [replace(one, figures=tuple(Figure(IOPS, 1.0, (("end", end),)) for end in "ab")) for one in run.trials]
     names = [line.split("  ")[0] for line in results_text(replace(run, trials=tuple(both))).splitlines()[3:5]]
-    assert [name[-3:] for name in names] == [", a", ", b"]
+    assert [name[-9:] for name in names] == [", a (fio)", ", b (fio)"]
 
 
 def test_a_card_has_the_size_of_a_link_preview_and_every_result() -> None:

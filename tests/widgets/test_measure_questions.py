@@ -61,6 +61,17 @@ def test_every_question_is_found_with_its_time_and_cost(qtbot: QtBot, page: Meas
     assert time_and_cost == "≤ 30 min, writes 10.1 GiB"
 
 
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [("cloud-check", "cloud-check"), ("cloud check", "cloud-check"), ("ffmpeg", "cpu-applications"),
+     ("hackbench", "system-latency"), ("wrk", "slo-http")],
+)  # fmt: skip
+def test_a_question_is_found_by_its_name_and_its_tools(qtbot: QtBot, page: MeasurePage, text: str, name: str) -> None:
+    tests = page.plan_step.tests
+    qtbot.keyClicks(tests.field, text)
+    assert f"preset {name}" in tests.list.visible_keys()
+
+
 def test_a_question_without_inputs_is_filled_in_at_once(qtbot: QtBot, page: MeasurePage) -> None:
     page.begin([LOCAL])
     settle(qtbot, page)
