@@ -179,7 +179,19 @@ def test_the_tail_beside_a_total_is_that_of_its_parts() -> None:
     tails = [Figure(P99, value, (("operation", name),)) for name, value in (("read", 663.0), ("write", 885.0))]
     run = a_run()
     mixed = [replace(one, figures=(Figure(total, 2000.0), *tails)) for one in run.trials]
-    assert [one.detail for one in step_results(replace(run, trials=tuple(mixed)))] == ["p99 read 663 µs, write 885 µs"]
+    run = replace(run, trials=tuple(mixed))
+    assert [one.detail for one in step_results(run)] == ["p99 read 663 µs, write 885 µs"]
+
+
+def test_a_card_cuts_no_detail() -> None:
+    run = a_run()
+    tails = [Figure(P99, value, (("operation", name),)) for name, value in (("read", 12_345.0), ("write", 98_765.0))]
+    totals = [
+        Figure(replace(one, name=f"total_{one.name}"), value) for one, value in ((IOPS, 1e3), (BANDWIDTH, 1.12e9))
+    ]
+    mixed = [replace(one, figures=(*totals, *tails)) for one in run.trials]
+    shown_text = " ".join(text_of(draw_card(replace(run, trials=tuple(mixed)))).split())
+    assert MESSAGES["whole_detail"] in shown_text
 
 
 @pytest.mark.parametrize(("block", "detail"), [(4096, ""), (65536, "131 MB/s")])
