@@ -184,10 +184,11 @@ class Preset:
     def keywords(self) -> str:
         """What it is also searched by: name, question, advice; suites, tools, names, commands of its steps."""
         steps = [(step["suite"], step.get("name"), step.get("parameters", {})) for step in self.content.get("step", [])]
+        tools = {suite.id: suite.tool for suite in registry.SUITES}
         used = [
             str(word)
             for suite, name, values in steps
-            for word in (suite, find_suite(suite).tool, name, values.get("command", ""))
+            for word in (suite, tools.get(suite, ""), name, values.get("command", ""))
         ]
         return " ".join([self.name, self.name.replace("-", " "), self.content.get("question", ""), self.after, *used])
 
