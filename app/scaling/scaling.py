@@ -368,4 +368,5 @@ def _efficiency_chart(one: ScalingAnalysis) -> Chart:
 def _x_axis(one: ScalingAnalysis) -> ChartAxis:
     first, last = one.curve.points[0].x, one.curve.points[-1].x
     logarithmic = first > 0 and last / first >= _LOGARITHMIC_FROM
-    return ChartAxis(one.curve.label.replace("_", " "), logarithmic=logarithmic)
+    unit = ", B" if one.curve.sizes else ", 1/s" if one.curve.label == "offered_rate" else ""
+    return ChartAxis(f"{one.curve.label.replace('_', ' ')}{unit}", logarithmic=logarithmic)

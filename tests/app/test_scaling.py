@@ -354,6 +354,7 @@ def test_latencies_by_offered_load_have_the_target_in_text_and_chart() -> None:
     (chart,) = scaling_charts(aimed)
     assert chart.series[-1].ys == (10e3, 10e3)
     assert chart.y.logarithmic
+    assert chart.x.title == "offered rate, 1/s"
 
 
 def test_the_charts_hold_what_was_measured_the_line_and_the_model() -> None:
