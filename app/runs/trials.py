@@ -4,6 +4,7 @@ import itertools
 import logging
 import time
 from collections.abc import Callable, Generator, Iterator, Sequence
+from datetime import UTC, datetime, timedelta
 from functools import cached_property
 
 from app.checks.catalogue import blocks
@@ -24,9 +25,13 @@ from app.runs.trial import TrialRun
 from remote.errors import ConnectionLostError
 from suites.errors import BenchwrightError
 from suites.evidence import STOPPED
+from suites.quantities import duration_text
 from suites.vocab import Finding
 
 log = logging.getLogger(__name__)
+
+NAMED_PAUSE = 5.0
+"""Seconds from which the pause between trials is an activity of its own."""
 
 LATE = 1.0
 """Seconds beyond the telemetry interval to wait for a sample."""
@@ -185,7 +190,7 @@ class TrialTask:
                 self._note_outcome()
             yield from self._account()
             if not resumed and not self._trials.schedule.over():
-                yield from self._hosts.queue.pause(self._request.plan.repetition.pause)
+                yield from self._pause()
         except DetachedError:
             raise
         except StoppedError:  # reported as STOPPED by Trials.events(), since the schedule is not over
@@ -205,6 +210,14 @@ class TrialTask:
             yield from self._give_up()
         finally:
             trial.leave()
+
+    def _pause(self) -> Iterator[Event]:
+        """Wait between trials; a long wait says how long it takes: a burst refills for 20 minutes."""
+        pause = self._request.plan.repetition.pause
+        if pause >= NAMED_PAUSE:
+            until = (datetime.now(UTC) + timedelta(seconds=pause)).astimezone()
+            yield Activity(f"pause of {duration_text(pause)} until {until:%H:%M:%S}", self.trial.slot.host)
+        yield from self._hosts.queue.pause(pause)
 
     def ready(self) -> Generator[Event, None, bool]:
         """Prepare the step if needed; return false if the trial cannot run and its step is given up."""

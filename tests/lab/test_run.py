@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from app.events import (
+    Activity,
     Event,
     FactsRead,
     FindingRaised,
@@ -26,6 +27,7 @@ from app.events import (
 )
 from app.plans.plan import LOCAL, Plan, Repetition, make_step
 from app.questions import RefusingAsker
+from app.runs import trials
 from app.runs.control import BusyPolicy, Control
 from app.services import Workstation
 from remote.connection_state import ReconnectPolicy
@@ -332,3 +334,14 @@ def test_endless_output_ends_its_trial_and_no_other(
     assert "more than" in endless.reason
     assert endless.state is not State.DONE
     assert measured.state is State.DONE
+
+
+@pytest.mark.slow
+def test_a_long_pause_is_the_activity_with_its_end(workstation: Workstation, monkeypatch: pytest.MonkeyPatch) -> None:
+    """After a trial the window would say "measuring" for the 20 minutes in which a burst refills."""
+    monkeypatch.setattr(trials, "NAMED_PAUSE", 0.2)
+    plan = Plan("rest", (LOCAL,), (make_step("command", {"command": "true"}),), repetition=Repetition(2, pause=0.2))
+    found = [(event.text, event.measures) for event in run(workstation, plan) if isinstance(event, Activity)]
+    pauses = [(text, measures) for text, measures in found if text.startswith("pause")]
+    assert [(text[:-8], measures) for text, measures in pauses] == [("pause of 0.2 s until ", False)]
+    assert re.fullmatch(r"\d\d:\d\d:\d\d", pauses[0][0][-8:])
