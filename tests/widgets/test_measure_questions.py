@@ -61,6 +61,19 @@ def test_every_question_is_found_with_its_time_and_cost(qtbot: QtBot, page: Meas
     assert time_and_cost == "≤ 30 min, writes 10.1 GiB"
 
 
+def test_a_question_is_found_by_its_name_steps_and_tools(qtbot: QtBot, page: MeasurePage) -> None:
+    tests = page.plan_step.tests
+    found = {}
+    for text in ("cloud check", "cloud-check", "7zip", "ffmpeg", "rrul", "fio-slo"):
+        tests.field.setText(text)
+        found[text] = {key.removeprefix("preset ") for key in tests.list.visible_keys() if key.startswith("preset ")}
+    cpu = {"cpu-applications"}
+    assert found == {
+        "cloud check": {"cloud-check"}, "cloud-check": {"cloud-check"}, "7zip": cpu, "ffmpeg": cpu,
+        "rrul": {"bufferbloat"}, "fio-slo": {"slo-disk"},
+    }  # fmt: skip
+
+
 def test_a_question_without_inputs_is_filled_in_at_once(qtbot: QtBot, page: MeasurePage) -> None:
     page.begin([LOCAL])
     settle(qtbot, page)

@@ -18,7 +18,10 @@ _ENTRY = Qt.ItemDataRole.UserRole
 
 @dataclass(frozen=True, slots=True)
 class ChoiceEntry:
-    """One row: its key, a text for each column, its section, and whether it is ticked; None without a check box."""
+    """One row: its key, a text for each column, its section, and whether it is ticked; None without a check box.
+
+    `also` are words by which it is found and that are not shown.
+    """
 
     key: str
     texts: tuple[str, ...]
@@ -26,11 +29,12 @@ class ChoiceEntry:
     ticked: bool | None = None
     tip: str = ""
     failed: bool = False
+    also: str = ""
 
     @property
     def searched(self) -> str:
         """The text that a filter searches."""
-        return f" {' '.join(self.texts)} {self.section}".casefold()
+        return f" {' '.join(self.texts)} {self.section} {self.also}".casefold()
 
     def matches(self, words: Sequence[str]) -> bool:
         """Return whether every one of `words` (case-folded) occurs."""
