@@ -1,6 +1,7 @@
 """Summary of a run: metrics over its trials, headline metrics, distinct findings, and its public JSON."""
 
 import math
+import re
 import statistics
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -369,6 +370,21 @@ def run_to_json(
         "telemetry_program": dict(record.telemetry_program),
         "changes": [published(change) for change in record.changes],
     }
+
+
+_NUMBER = re.compile(r"[-+]?\d[\d.,]*")
+
+
+def notes_text(trials: Iterable[tuple[str, Sequence[str]]]) -> list[str]:
+    """Return the notes of a step's trials, given by title; of notes that differ in numbers only, the last trial's."""
+    kinds = dict[str, dict[str, str]]()
+    for title, notes in trials:
+        for note in notes:
+            alike = kinds.setdefault(_NUMBER.sub("0", note), {})
+            alike.pop(note, None)
+            alike[note] = title
+    last = ((list(alike.items())[-1], len(alike) > 1) for alike in kinds.values())
+    return [f"{note} ({title})" if differ else note for (note, title), differ in last]
 
 
 def telemetry_text(program: str | None, cost: float | None) -> str:

@@ -481,7 +481,7 @@ def complete_values(suite: Suite, given: Mapping[str, object]) -> dict[str, Valu
         try:
             values[parameter.name] = parameter.parse(given.get(parameter.name, parameter.default))
         except ParameterError as error:
-            raise ParameterError(f"{suite.id}: {error.message}", error.remedy) from None
+            raise ParameterError(f"{suite.id}: {error.message}", error.remedy) from error
     return values
 
 

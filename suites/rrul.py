@@ -25,7 +25,7 @@ CLASSES: Mapping[str, str] = {"BE": "0x00", "BK": "0x20", "CS5": "0xa0", "EF": "
 UDP: Mapping[str, str] = {"BE": "UDP", "BK": "UDP BK", "EF": "UDP EF"}
 """Classes of the UDP round trips of RRUL, and their labels."""
 
-_TAGGED = re.compile(r"(\*|(?:UDP-)?(?:BE|BK|CS5|EF)) (.*)")
+_TAGGED = re.compile(r"(\*|(?:UDP-)?(?:BE|BK|CS5|EF))(?: (.*))?")
 
 
 def _marked(figure: Figure, name: str) -> Figure:
@@ -49,7 +49,7 @@ class RrulParser(LineParser):
         tag = UDP.get(match[1].removeprefix("UDP-"), "") if match[1].startswith("UDP-") else match[1]
         for name, parser in self._classes.items():
             if tag in {"*", name}:
-                found = parser.feed(match[2].encode() + b"\n")
+                found = parser.feed((match[2] or "").encode() + b"\n")
                 self._samples += [_marked_sample(sample, name) for sample in found]
 
     def _result(self, exit_status: int | None) -> ParsedTrial:

@@ -189,7 +189,7 @@ def _repeated(stage: Stage, **texts: str) -> QWidget:
 def _asked(name: str, **given: str) -> Callable[[Stage], QWidget]:
     def asked(stage: Stage) -> QWidget:
         _window, page = _opened(stage)
-        dialog = stage.keep(AnswersDialog(preset(name), [LOCAL, "web-1"], ask_host=True, parent=page))
+        dialog = stage.keep(AnswersDialog(preset(name), [LOCAL, "web-1"], parent=page))
         for field, text in given.items():
             editor = dialog.fields[field]
             if isinstance(editor, Editor):

@@ -30,7 +30,7 @@ from app.sample_statistics import WithinTrials
 from app.services import Workstation
 from app.session_text import session_text
 from app.step_results import results_text
-from app.summary import levels, run_to_json, summaries, telemetry_text
+from app.summary import levels, notes_text, run_to_json, summaries, telemetry_text
 from app.verdict.listing import listed
 from app.verdict.steps import step_host_text
 from remote.local_file import read_bounded
@@ -111,6 +111,7 @@ def print_run(record: RunRecord, within: WithinTrials, *, trials: bool = False) 
     else:
         click.echo("No figures: no trial counts.")
     _print_levels(record, within)
+    _print_notes(record)
     if trials:
         _print_trials(record)
     _print_agreements(record)
@@ -163,6 +164,14 @@ def _print_levels(record: RunRecord, within: WithinTrials) -> None:
     if rows:
         click.echo("")
         print_table(["Step", "Host", "Metric", *LEVELS_HEAD[:2]], rows, right=[3, 4])
+
+
+def _print_notes(record: RunRecord) -> None:
+    for step in record.plan.steps:
+        for host in record.summary.hosts:
+            trials = record.trials_of(step.name, host)
+            for note in notes_text((each.trial.title, each.notes) for each in trials):
+                click.echo(plain(f"{step.name} on {host_label(host)}: {note}"))
 
 
 def _print_trials(record: RunRecord) -> None:

@@ -4,7 +4,7 @@ import itertools
 import logging
 import time
 from collections.abc import Callable, Generator, Iterator, Sequence
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from functools import cached_property
 
 from app.checks.catalogue import blocks
@@ -29,6 +29,9 @@ from suites.quantities import duration_text
 from suites.vocab import Finding
 
 log = logging.getLogger(__name__)
+
+NAMED_PAUSE = 5.0
+"""Seconds from which the pause between trials is an activity of its own."""
 
 LATE = 1.0
 """Seconds beyond the telemetry interval to wait for a sample."""
@@ -164,10 +167,6 @@ class Trials:
         return hosts <= self.setup.ready - self.occupied() and not any(map(self.hosts.is_lost, hosts))
 
 
-SHOWN_PAUSE = 2.0
-"""Seconds of a pause from which it is reported."""
-
-
 class TrialTask:
     """A trial with the work before and after it."""
 
@@ -191,7 +190,7 @@ class TrialTask:
                 self._note_outcome()
             yield from self._account()
             if not resumed and not self._trials.schedule.over():
-                yield from self._rest(self._request.plan.repetition.pause)
+                yield from self._pause()
         except DetachedError:
             raise
         except StoppedError:  # reported as STOPPED by Trials.events(), since the schedule is not over
@@ -211,6 +210,14 @@ class TrialTask:
             yield from self._give_up()
         finally:
             trial.leave()
+
+    def _pause(self) -> Iterator[Event]:
+        """Wait between trials; a long wait says how long it takes: a burst refills for 20 minutes."""
+        pause = self._request.plan.repetition.pause
+        if pause >= NAMED_PAUSE:
+            until = (datetime.now(UTC) + timedelta(seconds=pause)).astimezone()
+            yield Activity(f"pause of {duration_text(pause)} until {until:%H:%M:%S}", self.trial.slot.host)
+        yield from self._hosts.queue.pause(pause)
 
     def ready(self) -> Generator[Event, None, bool]:
         """Prepare the step if needed; return false if the trial cannot run and its step is given up."""
@@ -254,13 +261,6 @@ class TrialTask:
                 else:
                     yield Activity(f"{'warming up' if slot.warm_up else 'measuring'} {place}", slot.host, measures=True)
         return True
-
-    def _rest(self, seconds: float) -> Iterator[Event]:
-        """Pause before the next trial, and report for how long."""
-        if seconds >= SHOWN_PAUSE:
-            until = datetime.now().astimezone() + timedelta(seconds=seconds)
-            yield Activity(f"pausing for {duration_text(seconds)}, until {until:%H:%M:%S}", self.trial.slot.host)
-        yield from self._hosts.queue.pause(seconds)
 
     def _note_outcome(self) -> None:
         """Add how the trial ended to the outcome of the run, to which a profiled trial does not count."""

@@ -281,11 +281,11 @@ class _TimedRun:
         timed = self._timed
         if timed is None:
             return []
-        remarks = [f"Clock resolution: {timed.resolution:g} s."]
+        remarks = []
         if timed.seconds < ENOUGH * timed.resolution:
             remarks.append(
-                f"The command took less than {ENOUGH} steps of the clock: the clock dominates its time. Increase "
-                "its work."
+                f"The command took less than {ENOUGH} steps of the clock ({timed.resolution:g} s): the clock "
+                "dominates its time. Increase its work."
             )
         if self._found is not None and not self._found.fits(Unit(str(self.values["unit"]))):
             remarks.append(

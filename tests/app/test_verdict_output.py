@@ -2,6 +2,7 @@
 
 import csv
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -93,3 +94,11 @@ def test_the_picture_of_a_judged_run_says_it(stored: Path, tmp_path: Path) -> No
 def test_an_arithmetic_mean_is_named_in_place_of_its_interval(capsys: pytest.CaptureFixture[str]) -> None:
     print_run(run_events.run_record("a", (0.0, 1000.0, 1010.0)), {})
     assert "mean: a trial is 0" in capsys.readouterr().out
+
+
+def test_the_notes_of_trials_are_printed_once(capsys: pytest.CaptureFixture[str]) -> None:
+    record = run_events.run_record("a", (1000.0, 1010.0))
+    noted = [replace(one, notes=("TCP: bbr", f"Grade A: +{at}.2 ms")) for at, one in enumerate(record.trials, 8)]
+    print_run(replace(record, trials=tuple(noted)), {})
+    found = [line for line in capsys.readouterr().out.splitlines() if line.startswith("random read on web-1: ")]
+    assert [line.partition(": ")[2] for line in found] == ["TCP: bbr", "Grade A: +9.2 ms (trial 2)"]

@@ -27,6 +27,7 @@ from app.events import (
 )
 from app.plans.plan import LOCAL, Plan, Repetition, make_step
 from app.questions import RefusingAsker
+from app.runs import trials
 from app.runs.control import BusyPolicy, Control
 from app.services import Workstation
 from remote.connection_state import ReconnectPolicy
@@ -304,11 +305,9 @@ def test_two_workstations_run_at_once_on_one_store(workstation: Workstation, lab
 
 @pytest.mark.slow
 def test_warm_ups_are_kept_apart(workstation: Workstation) -> None:
-    repetition = Repetition(trials=1, warm_ups=1, pause=2)
+    repetition = Repetition(trials=1, warm_ups=1)
     plan = Plan("warm", (LOCAL,), (make_step("sysbench-cpu", {"time": 1}),), repetition=repetition)
     events = run(workstation, plan)
-    pauses = [event.text for event in events if isinstance(event, Activity) and "paus" in event.text]
-    assert [text[:21] for text in pauses] == ["pausing for 2 s, unti"]
     assert [event.trial.warm_up for event in events if isinstance(event, TrialStarted)] == [True, False]
     assert [event.text.split()[0] for event in events if isinstance(event, Activity) and event.measures] == [
         "warming", "measuring"
@@ -337,3 +336,14 @@ def test_endless_output_ends_its_trial_and_no_other(
     assert "more than" in endless.reason
     assert endless.state is not State.DONE
     assert measured.state is State.DONE
+
+
+@pytest.mark.slow
+def test_a_long_pause_is_the_activity_with_its_end(workstation: Workstation, monkeypatch: pytest.MonkeyPatch) -> None:
+    """After a trial the window would say "measuring" for the 20 minutes in which a burst refills."""
+    monkeypatch.setattr(trials, "NAMED_PAUSE", 0.2)
+    plan = Plan("rest", (LOCAL,), (make_step("command", {"command": "true"}),), repetition=Repetition(2, pause=0.2))
+    found = [(event.text, event.measures) for event in run(workstation, plan) if isinstance(event, Activity)]
+    pauses = [(text, measures) for text, measures in found if text.startswith("pause")]
+    assert [(text[:-8], measures) for text, measures in pauses] == [("pause of 0.2 s until ", False)]
+    assert re.fullmatch(r"\d\d:\d\d:\d\d", pauses[0][0][-8:])

@@ -10,11 +10,22 @@ from PySide6.QtWidgets import QApplication, QToolTip
 from pytestqt.qtbot import QtBot
 
 from app.comparison.estimates import ratio_of
-from app.events import Activity, Event, LimitSeen, LinkChanged, Progress, RunEnded, State, TrialStarted, VerdictReached
+from app.events import (
+    Activity,
+    Event,
+    LimitSeen,
+    LinkChanged,
+    Progress,
+    RunEnded,
+    State,
+    TrialEnded,
+    TrialStarted,
+    VerdictReached,
+)
 from app.plans.plan import Policy, Repetition, make_step
 from app.records import Band
 from remote.connection_state import LinkState
-from suites.base import Command
+from suites.base import Command, ParsedTrial
 from suites.facts import Absent, CloudFacts, CpuFacts, Facts, MemoryFacts, SystemFacts
 from suites.fio.metrics import IOPS, LATENCY_MAX, LATENCY_P50, LATENCY_P99
 from suites.quantities import clock_text
@@ -291,6 +302,20 @@ def test_the_verdict_panel_shows_what_sampled_the_host(qtbot: QtBot) -> None:
     ):
         panel.show_step(folded([ended]), ("disk", host))
         assert panel.host.text() == shown
+
+
+def test_the_verdict_panel_shows_the_notes_of_the_trials_that_count(qtbot: QtBot) -> None:
+    panel = VerdictPanel()
+    qtbot.addWidget(panel)
+
+    def noted(number: int, *notes: str, state: State = State.DONE) -> list[Event]:
+        return [begin(number, number), TrialEnded(number, state, 0, ParsedTrial(notes=notes), "")]
+
+    events = [*noted(1, "TCP: bbr", "Grade A: +8.2 ms"), *noted(2, "TCP: bbr", "Grade A: +9.1 ms")]
+    panel.show_step(folded([*events, *noted(3, "cut off", state=State.PARTIAL)]), PLACE)
+    assert panel.notes.text() == MESSAGES["tcp_bbr_grade"]
+    panel.show_step(folded([]), PLACE)
+    assert panel.notes.isHidden()
 
 
 def test_commands_are_quoted_for_a_shell_and_the_peers_are_marked() -> None:

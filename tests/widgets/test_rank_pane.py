@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QImage
+from PySide6.QtWidgets import QFileDialog
 from pytestqt.qtbot import QtBot
 
 from app.margins import Margins
@@ -164,6 +165,10 @@ def test_a_baseline_is_chosen_and_a_table_imported(qtbot: QtBot, workstation: Wo
     picker.import_file(table)
     qtbot.waitUntil(lambda: picker.chosen() == "baseline:lab@1")
     assert picker.about.text() == "Source: our lab."
+    picker.import_button.click()
+    (chooser,) = picker.findChildren(QFileDialog)
+    assert {"*.csv", "*.txt", "*.json"} <= set(chooser.nameFilters()[0].rstrip(")").split("(")[1].split())
+    chooser.reject()
     table.write_text("metric\n")
     picker.import_file(table)
     qtbot.waitUntil(lambda: "header lacks" in picker.notice.text())

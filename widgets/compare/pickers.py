@@ -73,6 +73,8 @@ class RunPicker(QDialog):
 
 _BASELINES_SIZE = (860, 460)
 
+FILES = f"Tables, results of yabs.sh ({' '.join(f'*{suffix}' for suffix in (*PARSERS, '.txt', '.json', '.log'))})"
+
 
 class BaselinePicker(QDialog):
     """Table of baselines, most recently pinned first; an imported table becomes a baseline."""
@@ -129,8 +131,7 @@ class BaselinePicker(QDialog):
         self.about.setText("" if one is None else about(one))
 
     def _ask_for_file(self) -> None:
-        patterns = " ".join(f"*{suffix}" for suffix in PARSERS)
-        ask_for_file(self, "Import baseline table", self.import_file, [f"Tables ({patterns})"])
+        ask_for_file(self, "Import baseline table", self.import_file, [FILES, "All files (*)"])
 
     def _connect(self) -> None:
         self.table.moved.connect(self._explain)

@@ -2,7 +2,7 @@
 
 from PySide6.QtWidgets import QWidget
 
-from app.summary import telemetry_text
+from app.summary import notes_text, telemetry_text
 from widgets.live.messages import facts_text
 from widgets.live.model import RunModel, StepKey
 from widgets.parts.boxes import column_in, fill, scrolled
@@ -13,16 +13,17 @@ from widgets.theme import SPACE
 
 
 class VerdictPanel(QWidget):
-    """Verdict, evidence of the limit and the next test; then the host's facts and the cost of telemetry."""
+    """Verdict, evidence of the limit and the next test, and the notes of the trials; then the host's facts."""
 
     def __init__(self) -> None:
         super().__init__()
         self.verdict = VerdictView()
         self._pending = Text("The verdict is known when the step has ended.", Tone.MUTED)
+        self.notes = Text()
         self._host_head, self.host = Text(font=strong()), Text(tone=Tone.MUTED)
         inner = QWidget()
         column = column_in(inner, SPACE[1], (SPACE[1], SPACE[1], SPACE[1], SPACE[1]))
-        fill(column, self.verdict, self._pending, self._host_head, self.host, None)
+        fill(column, self.verdict, self._pending, self.notes, self._host_head, self.host, None)
         fill(column_in(self), scrolled(inner))
 
     def show_step(self, model: RunModel, step_key: StepKey) -> None:
@@ -30,6 +31,10 @@ class VerdictPanel(QWidget):
         verdict = model.verdicts.get(step_key)
         self.verdict.show_verdict(verdict)
         self._pending.setVisible(verdict is None)
+        counted = (view for view in model.trials_at(step_key) if view.counts)
+        notes = notes_text((view.trial.title, view.ended.parsed.notes) for view in counted if view.ended)
+        self.notes.setText("\n".join(notes))
+        self.notes.setVisible(bool(notes))
         lines = _host_lines(model, step_key)
         self._host_head.setText(host_title(step_key[1]))
         self.host.setText("\n".join(lines))

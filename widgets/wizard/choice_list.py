@@ -20,7 +20,7 @@ _ENTRY = Qt.ItemDataRole.UserRole
 class ChoiceEntry:
     """One row: its key, a text for each column, its section, and whether it is ticked; None without a check box.
 
-    `keywords` are searched too, but not shown.
+    `also` are words by which it is found and that are not shown.
     """
 
     key: str
@@ -29,12 +29,12 @@ class ChoiceEntry:
     ticked: bool | None = None
     tip: str = ""
     failed: bool = False
-    keywords: str = ""
+    also: str = ""
 
     @property
     def searched(self) -> str:
         """The text that a filter searches."""
-        return f" {' '.join(self.texts)} {self.section} {self.keywords}".casefold()
+        return f" {' '.join(self.texts)} {self.section} {self.also}".casefold()
 
     def matches(self, words: Sequence[str]) -> bool:
         """Return whether every one of `words` (case-folded) occurs."""

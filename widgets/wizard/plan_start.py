@@ -5,9 +5,10 @@ from collections.abc import Callable, Sequence
 from PySide6.QtCore import QObject, Signal
 from PySide6.QtWidgets import QComboBox, QLineEdit, QSizePolicy, QWidget
 
-from app.plans.plan import LOCAL, Plan, PlanError
+from app.plans.plan import LOCAL, Plan
 from app.plans.presets import Filled, Preset, PresetQuestion, filled_preset, read_answers
-from suites.errors import ParameterError
+from app.plans.presets import fill as fill_preset
+from suites.errors import BenchwrightError, ParameterError
 from widgets.jobs import BackgroundJob
 from widgets.parts.boxes import column_in, fill
 from widgets.parts.dialogs import QuestionDialog, opened
@@ -22,17 +23,19 @@ from widgets.wizard.suite_choices import minutes_text
 class AnswersDialog(QuestionDialog):
     """Form with a field for each answer, and a host if none is selected."""
 
-    def __init__(self, preset: Preset, hosts: Sequence[str], *, ask_host: bool, parent: QWidget | None = None) -> None:
-        """Offer `hosts` in every host field; `ask_host`: ask for the host to run on."""
+    def __init__(
+        self, preset: Preset, hosts: Sequence[str], measured: Sequence[str] = (), parent: QWidget | None = None
+    ) -> None:
+        """Offer `hosts` in every host field; without `measured` ones, ask for the host to run on."""
         duration = minutes_text(preset)
         explanation = f"{preset.answers} Duration: {duration}." if duration else preset.answers
         super().__init__(preset.title, explanation, "Fill in the tests", parent)
         self.preset = preset
-        self._hosts = hosts
+        self._hosts, self._measured = hosts, measured or hosts[:1]
         self._texts: dict[str, str] = {}
         self.fields: dict[str, QWidget] = {}
         self.host = _host_box(hosts, "Host")
-        if ask_host:
+        if not measured:
             self.form.addRow(Text("Host", wrap=False), self.host)
         else:
             self.host.deleteLater()
@@ -41,7 +44,7 @@ class AnswersDialog(QuestionDialog):
         self.message = Text(tone=Tone.ERROR)
         self.form.addRow(self.message)
         self._check()
-        first = self.host if ask_host else next(iter(self.fields.values()), self.accept_button)
+        first = self.host if not measured else next(iter(self.fields.values()), self.accept_button)
         self.make_default(self.accept_button)
         first.setFocus()
 
@@ -50,7 +53,7 @@ class AnswersDialog(QuestionDialog):
         return dict(self._texts)
 
     def chosen_host(self) -> str:
-        """Return the selected host; valid only with `ask_host`."""
+        """Return the selected host; valid only without measured hosts."""
         return str(self.host.currentData())
 
     def _add(self, ask: PresetQuestion) -> None:
@@ -67,7 +70,8 @@ class AnswersDialog(QuestionDialog):
         box = _host_box(self._hosts, ask.parameter.title)
         if ask.optional:
             box.insertItem(0, "None", "")
-        box.setCurrentIndex(0)
+        others = [host for host in self._hosts if host not in self._measured]
+        box.setCurrentIndex(0 if ask.optional or not others else box.findData(others[0]))
         box.currentIndexChanged.connect(lambda _index: self._take(ask.name, str(box.currentData())))
         self._texts[ask.name] = str(box.currentData() or "")
         return box
@@ -85,14 +89,17 @@ class AnswersDialog(QuestionDialog):
         self._check()
 
     def _check(self) -> None:
-        """Enable the accept button for valid answers; show the error once every required field is filled."""
+        """Enable the accept button for valid answers; show the error once every required field is filled.
+
+        A text is valid if the preset can be filled in with it: the steps know what a directory or a URL is.
+        """
         message, wrong = "", None
         try:
-            read_answers(self.preset.asks, self._texts)
-        except (PlanError, ParameterError) as error:
+            fill_preset(self.preset, (), read_answers(self.preset.asks, self._texts))
+        except BenchwrightError as error:
             self.accept_button.setEnabled(False)
             if all(self._texts[ask.name].strip() for ask in self.preset.asks if not ask.optional):
-                wrong = error if isinstance(error, ParameterError) else None
+                wrong = self._answer_at_fault(error)
                 message = f"{error.message} {error.remedy}" if wrong is None else self._titled(wrong)
         else:
             self.accept_button.setEnabled(True)
@@ -101,6 +108,12 @@ class AnswersDialog(QuestionDialog):
                 field.set_message(wrong.message if wrong is not None and wrong.name == name else "")
         self.message.setText(message)
         self.message.setVisible(bool(message))
+
+    def _answer_at_fault(self, error: BaseException | None) -> ParameterError | None:
+        """Return the error, or its cause, that concerns a value with the name of an answer."""
+        while error is not None and not (isinstance(error, ParameterError) and error.name in self.fields):
+            error = error.__cause__
+        return error
 
     def _titled(self, error: ParameterError) -> str:
         """Return the message of `error` with the title of its field instead of the answer's name."""
@@ -143,7 +156,7 @@ class PlanStart(QObject):
         if hosts and not preset.asks:
             self._fill(preset, hosts, {})
             return
-        dialog = AnswersDialog(preset, self._hosts, ask_host=not hosts, parent=self._window)
+        dialog = AnswersDialog(preset, self._hosts, hosts, self._window)
         dialog.accepted.connect(lambda: self._fill(preset, hosts or (dialog.chosen_host(),), dialog.answers()))
         opened(dialog)
 

@@ -238,7 +238,9 @@ def _preset_entry(key: str, preset: Preset, cost: PresetCost | None) -> ChoiceEn
     inputs = "; ".join(f"{ask.parameter.title}{' (optional)' if ask.optional else ''}" for ask in preset.asks)
     tip = "\n".join(filter(None, (preset.answers, minutes_text(preset), f"Asks for: {inputs}" if inputs else "")))
     costs = ", ".join(filter(None, (time, cost.text if cost else "")))
-    return ChoiceEntry(key, (preset.title, preset.answers, costs), QUESTIONS, tip=tip, keywords=preset.keywords)
+    return ChoiceEntry(
+        key, (preset.title, preset.answers, costs), QUESTIONS, tip=tip, also=f"{preset.keywords} {inputs}"
+    )
 
 
 def _recent_entry(key: str, plan: RecentPlan) -> ChoiceEntry:
