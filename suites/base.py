@@ -348,6 +348,10 @@ class Suite:
     usual_cov: float = 0.0  # typical coefficient of variation on a quiet host, as far as known
     counting_label: str | None = None  # the label that names which end counted: one quantity, counted twice
 
+    def targets(self, values: Values) -> Mapping[str, float]:
+        """Return the levels that a step with these values keeps metrics within, by name, in their units."""
+        return {}
+
     def workload(self, values: Values) -> Workload:
         """Return the expected work of a step with these values."""
         return Workload()

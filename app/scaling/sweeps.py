@@ -1,8 +1,8 @@
 """Sweeps: curves of a metric over a swept label or parameter, and their panels."""
 
 import math
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from app.comparison.comparability import parameters_of
 from app.comparison.sides import Side, StepHosts
@@ -11,7 +11,7 @@ from app.records import RunRecord
 from app.scaling.knees import is_flat, knee_bounds
 from app.summary import MetricSummary, OfTrials
 from suites.parameters import Parameter, Type, Value, parse_size
-from suites.quantities import figure_text, label_text
+from suites.quantities import figure_text, label_text, quantity
 from suites.sweep import FEWEST_POINTS as FEWEST_FOR_KNEE
 from suites.sweep import knee
 from suites.units import Unit, convert
@@ -229,7 +229,7 @@ _TAIL = 99.0
 class SweepPanel:
     """A plot: curves of one metric over one label, or of several percentiles of one latency.
 
-    `others` is the number of omitted curves.
+    `others` is the number of omitted curves; `target` the name and value of a level that the step keeps one within.
     """
 
     metric: Metric
@@ -237,6 +237,13 @@ class SweepPanel:
     curves: tuple[SweepCurve, ...]
     logarithmic: bool
     others: int = 0
+    target: tuple[str, float] | None = None
+
+    @property
+    def title(self) -> str:
+        """The metric, without the percentile where several are drawn, by the label: ``Latency by offered``."""
+        one = f", p{self.metric.percentile:g}" if len({curve.metric for curve in self.curves}) > 1 else ""
+        return f"{self.metric.title.replace(one, '')} by {self.x_title}"
 
     @property
     def x_title(self) -> str:
@@ -255,10 +262,19 @@ class SweepPanel:
     def name(self, curve: SweepCurve) -> str:
         """Return the labels or the percentile that distinguish `curve` in its plot; empty for a single curve."""
         if len({other.metric for other in self.curves}) > 1:
-            return "median" if curve.metric.percentile == 50 else f"p{curve.metric.percentile:g}"
+            return percentile_text(curve.metric)
         varying = {pair for other in self.curves for pair in other.rest if pair not in curve.rest}
         names = {name for name, _ in varying}
         return label_text(tuple(pair for pair in curve.rest if pair[0] in names)) if len(self.curves) > 1 else ""
+
+    def with_targets(self, targets: Mapping[str, float]) -> "SweepPanel":
+        """Return the plot with the target, by name of metric, of one of its curves."""
+        found = next((curve.metric for curve in self.curves if curve.metric.name in targets), None)
+        if found is None:
+            return self
+        name = f"target of {percentile_text(found)} " if found.percentile is not None else "target "
+        value = targets[found.name]
+        return replace(self, target=(f"{name}{quantity(value, found.unit)}", value))
 
     def knees(self) -> tuple[tuple[float, float, str], ...]:
         """Return position, value and text of every knee; a curve that still grows has none."""
@@ -270,6 +286,11 @@ class SweepPanel:
                 text = f"knee{suffix} at {self.x_title} {knee.text}: {figure_text(self.metric, knee.value)}"
                 found.append((self.position(knee.x), knee.value, text))
         return tuple(found)
+
+
+def percentile_text(metric: Metric) -> str:
+    """Return the percentile that a metric is: ``p99``."""
+    return "median" if metric.percentile == 50 else f"p{metric.percentile:g}"
 
 
 def panels_of(curves: Sequence[SweepCurve]) -> tuple[SweepPanel, ...]:

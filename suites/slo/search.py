@@ -331,6 +331,10 @@ class SloSearch(Suite):
         """Return the time of the usual number of windows."""
         return Estimate(duration=_most_windows(values) * (float(values["runtime"]) + 1))
 
+    def targets(self, values: Values) -> Mapping[str, float]:
+        """Return the latency target of its percentile."""
+        return {tail_of(values).name: float(values["limit"]) * 1e6}
+
     def parser(self, values: Values) -> SloParser:
         """Return a new parser of the driver's lines."""
         return SloParser(values=values, senders=self.has_senders, settle=self.settle)

@@ -299,7 +299,10 @@ def _which(model: RunModel, view: TrialView) -> str:
 
 
 def _leading(view: TrialView, metric: Metric | None) -> list[LiveSeries]:
-    """Return the series of the headline metric; else those of its kind, else any, so that a figure is shown."""
+    """Return the series of the headline metric; else those of its kind, else any, so that a figure is shown.
+
+    Of a sweep those that were sampled last come first: the loads before may be far above what is searched.
+    """
     every = list(view.series.values())
     if metric is None:
         return every
@@ -308,7 +311,8 @@ def _leading(view: TrialView, metric: Metric | None) -> list[LiveSeries]:
         found = [series for series in every if series.metric.name == name]
         if any(len(series.buffer) for series in found):
             return found
-    return [series for series in every if _same_dimension(series.metric, metric)] or every
+    found = [series for series in every if _same_dimension(series.metric, metric)] or every
+    return sorted(found, key=lambda series: series.buffer.times()[-1] if len(series.buffer) else 0.0, reverse=True)
 
 
 def _same_dimension(one: Metric, other: Metric) -> bool:

@@ -1,6 +1,7 @@
 """Plots of a sweep: each metric by queue depth, size, rate and so on."""
 
-from collections.abc import Iterator, Sequence
+import contextlib
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -9,8 +10,9 @@ from PySide6.QtWidgets import QWidget
 from app.scaling.scaling import ScalingAnalysis, scaling_charts
 from app.scaling.sweeps import SweepPanel, curves_of, panels_of
 from app.services import Workstation
+from suites.errors import UnknownSuiteError
 from suites.quantities import metric_text
-from suites.vocab import Figure
+from suites.vocab import Figure, MetricKind
 from widgets.jobs import BackgroundJob
 from widgets.live.model import RunModel, StepKey, TrialView
 from widgets.parts.boxes import column_in, fill, scrolled
@@ -29,11 +31,16 @@ def sweep_of(model: RunModel, step_key: StepKey, front: TrialView | None) -> tup
     """
     if front is None:
         return ()
+    figures: Sequence[Figure] = front.figures or list(_so_far(front))
     if front.counts:
-        return panels_of(
-            curves_of([figure for view in model.trials_at(step_key) if view.counts for figure in view.figures])
-        )
-    return panels_of(curves_of(front.figures or list(_so_far(front))))
+        figures = [figure for view in model.trials_at(step_key) if view.counts for figure in view.figures]
+    if not (panels := panels_of(curves_of(figures))):
+        return ()
+    targets: Mapping[str, float] = {}
+    with contextlib.suppress(UnknownSuiteError):
+        step = model.plan.step(step_key[0])
+        targets = step.suite.targets(step.whole_values())
+    return tuple(panel.with_targets(targets) for panel in panels)
 
 
 def _so_far(view: TrialView) -> Iterator[Figure]:
@@ -113,7 +120,7 @@ class SweepPlots(QWidget):
                 view.show_chart(chart)
                 self._column.insertWidget(len(self.charts), view, 1)
                 self.charts.append(view)
-        fitted = {_title(panel) for panel in self._panels if panel.metric in {one.curve.metric for one in found}}
+        fitted = {panel.title for panel in self._panels if panel.metric in {one.curve.metric for one in found}}
         for plot in self.plots:
             plot.setVisible(plot.title not in fitted)
 
@@ -130,14 +137,11 @@ class SweepPlots(QWidget):
         for panel, axis in zip(self._panels, self._axes, strict=True):
             window = shared.setdefault(panel.label, TimeWindow(self))
             plot = TimePlot(
-                _title(panel), panel.metric.unit, better=panel.metric.better, window=window, axis=axis, parent=self
-            )
+                panel.title, panel.metric.unit, better=panel.metric.better, window=window, axis=axis, parent=self,
+                may_be_logarithmic=panel.metric.kind is MetricKind.TIME,
+            )  # fmt: skip
             self.plots.append(plot)
             self._column.addWidget(plot, 1)
-
-
-def _title(panel: SweepPanel) -> str:
-    return f"{panel.metric.title} by {panel.x_title}"
 
 
 def _fill(plot: TimePlot, axis: LabelAxis, panel: SweepPanel) -> None:
@@ -154,5 +158,10 @@ def _fill(plot: TimePlot, axis: LabelAxis, panel: SweepPanel) -> None:
         buffer = plot.add_series(key, name, series_colour(number), dashed=number >= _COLOURS)
         for point in curve.points:
             buffer.append(panel.position(point.x), point.value)
+    if panel.target is not None:
+        name, value = panel.target
+        buffer = plot.add_series("target", name, series_colour(_COLOURS - 1), dashed=True)
+        for x in (low, high):
+            buffer.append(x, value)
     for time, _, text in panel.knees():
         plot.mark_finding(time, text)
